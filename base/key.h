@@ -22,7 +22,7 @@ struct KeyRange {
 };
 
 struct Allowed {
-  std::vector<std::string_view> choices = {};  // of text; empty: any; "*END": any that ends so
+  std::vector<std::string_view> choices = {};  // of text; empty: any; "*END", "BEGIN*": any such
   KeyRange range = {};                         // of numbers
   bool filled = false;                         // text must not be empty
 };

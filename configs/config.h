@@ -52,6 +52,7 @@ struct DataConfig {
   double micro_batch_seconds = 32;          // of audio, at most, in a micro-batch
   int micro_batch_utterances = 0;           // at most; 0: no bound
   int micro_batches = 4;                    // in a step, over all lanes
+  double batch_seconds = 0;                 // of both together; 0: they say it
   std::vector<double> speeds = {1};         // one is sampled for each utterance and epoch
   double failing_utterances = 0.01;         // of an epoch that may fail after the start
   int loaders = 1;                          // threads that read audio and make features

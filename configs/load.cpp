@@ -12,6 +12,7 @@
 #include "configs/rules.h"
 #include "configs/schema.h"
 #include "configs/source.h"
+#include "configs/step_audio.h"
 #include "configs/value.h"
 
 namespace penstock::configs {
@@ -110,6 +111,12 @@ class Loader {
 
   Config finish(const std::string& name) {
     if (faults.empty()) {
+      const auto step =
+          divide_step(config_, {.seconds = where_.contains("data.micro_batch_seconds"),
+                                .number = where_.contains("data.micro_batches")});
+      if (!step.empty()) fault(where_.at("data.batch_seconds"), step);
+    }
+    if (faults.empty()) {
       faults = contradictions(config_, [&](std::string_view key) {
         const auto found = where_.find(std::string(key));
         return found == where_.end() ? name : found->second;
@@ -166,6 +173,21 @@ std::string model_hint(const std::string& word) {
   return near.empty() ? "" : fmt::format("; for the model {}, write model.base={}", near, near);
 }
 
+/// The recipe of the configuration folder whose name is nearest to that of a file.
+std::string recipe_hint(const std::filesystem::path& file) {
+  const auto recipes = names_in_config_folder("recipes");
+  const std::vector<std::string_view> names(recipes.begin(), recipes.end());
+  const std::string near = nearest(file.stem().string(), names);
+  if (near.empty()) return "";
+  return fmt::format("; did you mean {}?", (config_folder() / "recipes" / near).string() + ".toml");
+}
+
+/// What to write in place of a file that is not there.
+std::string hint_for(const std::filesystem::path& file) {
+  const std::string model = model_hint(file.string());
+  return model.empty() ? recipe_hint(file) : model;
+}
+
 }  // namespace
 
 Config parse_config(const std::string& text, const std::string& name,
@@ -189,7 +211,7 @@ Config load_config(const std::filesystem::path& file, std::span<const layers::Mo
   const auto text = file_text(file);
   if (!text)
     throw ConfigError(fmt::format("{}: no such configuration file, or it can't be read{}",
-                                  file.string(), model_hint(file.string())));
+                                  file.string(), hint_for(file)));
   return parse_config(*text, file.string(), families, overrides);
 }
 

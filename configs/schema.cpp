@@ -77,6 +77,10 @@ std::vector<Key> data_keys(DataConfig& d) {
           "maximum utterances in a micro-batch; 0: no limit"),
       Key("data.micro_batches", &d.micro_batches, between(1, 65536),
           "micro-batches in a step, over all lanes"),
+      Key("data.batch_seconds", &d.batch_seconds, between(0, 864000),
+          "maximum seconds of audio in a step, over all replicas: micro_batch_seconds × "
+          "micro_batches, of which one or both may then be left out. Without both, a plan divides "
+          "the step, or micro-batches are equal, of at most 32 s. 0: they say it."),
       Key("data.speeds", &d.speeds, between(kSlowestSpeed, kFastestSpeed),
           "speed factors, one sampled for each utterance and epoch"),
       Key("data.failing_utterances", &d.failing_utterances, between(0, 1),
@@ -148,17 +152,20 @@ std::vector<Key> precision_keys(PrecisionConfig& p) {
 std::vector<Key> pipeline_keys(PipelineConfig& p) {
   return {
       Key("pipeline.plan", &p.plan, anything(),
-          "plan file; it sets stages, replicas, schedule, lanes, order and recomputation; "
-          "empty: a plan is made at the start"),
+          "plan file; it sets stages, replicas, schedule, lanes, order, recomputation, sharding "
+          "and, with data.batch_seconds, micro-batches; empty: a plan is made at the start"),
       Key("pipeline.stages", &p.stages, between(1, kMostRanks),
           "stages into which the model is cut"),
       Key("pipeline.replicas", &p.replicas, between(1, kMostRanks),
           "copies of every stage, each with its share of the data"),
       Key("pipeline.schedule", &p.schedule,
-          one_of({"gpipe", "1f1b", "interleaved", "zb-h1", "zb-h2", "zb-v", "v-half", "v-min",
-                  "found", "*.csv"}),
-          "order of forward and backward passes; found: searched for the data's "
-          "micro-batches; a file of lists as penstock schedule --csv writes it"),
+          one_of({"gpipe", "1f1b", "interleaved", "interleaved-3", "interleaved-4", "zb-h1",
+                  "zb-h2", "zb-v", "v-half", "v-min", "dualpipe-v", "found", "interleaved-*",
+                  "*.csv"}),
+          "order of forward and backward passes. found is searched for the data's micro-batches. "
+          "interleaved-5 has five chunks a rank, its virtual pipeline size, and so on. A file "
+          "holds "
+          "lists as penstock schedule --csv writes them."),
       Key("pipeline.recompute", &p.recompute, one_of({"none", "selective", "stage", "layers"}),
           "activations that backward recomputes: none, those of cheap layers within residual units "
           "(selective), of whole stages, or of pipeline.recompute_layers. Depthwise convolutions "

@@ -104,17 +104,23 @@ bool allowed(const Key& key, double number) {
          (range.above_low ? number > range.low : number >= range.low);
 }
 
+/// A choice may begin or end with a star, for at least one character.
+bool matches(std::string_view choice, std::string_view value) {
+  if (choice.starts_with('*'))
+    return value.size() >= choice.size() && value.ends_with(choice.substr(1));
+  if (choice.ends_with('*'))
+    return value.size() >= choice.size() && value.starts_with(choice.substr(0, choice.size() - 1));
+  return value == choice;
+}
+
 template <class T>
 bool allowed(const Key& key, const T& value) {
   if constexpr (std::is_same_v<T, bool> || std::is_same_v<T, std::vector<std::string>>) {
     return true;
   } else if constexpr (std::is_same_v<T, std::string>) {
     if (key.allowed.choices.empty()) return !(key.allowed.filled && value.empty());
-    return std::ranges::any_of(key.allowed.choices, [&](std::string_view choice) {
-      return choice.starts_with('*')
-                 ? value.size() >= choice.size() && value.ends_with(choice.substr(1))
-                 : value == choice;
-    });
+    return std::ranges::any_of(key.allowed.choices,
+                               [&](std::string_view choice) { return matches(choice, value); });
   } else if constexpr (is_list<T>) {
     const bool may_be_empty = std::is_same_v<T, std::vector<int>>;
     return (may_be_empty || !value.empty()) &&

@@ -62,16 +62,14 @@ CLI::App* add_common(CLI::App* command, DataOptions& options) {
 }
 
 void add_manifest(CLI::App* command, DataOptions& options) {
-  command
-      ->add_option("manifest", options.manifest,
-                   "A manifest of any format, or a LibriSpeech folder")
+  command->add_option("manifest", options.manifest, "A manifest or folder of any format")
       ->required();
 }
 
 void add_make(CLI::App* command, DataOptions& options) {
   command
       ->add_option("inputs", options.make.inputs,
-                   "Manifests of any format, or LibriSpeech folders; several are merged")
+                   "Manifests and folders of any format; several are merged")
       ->required();
   command->add_option("-o,--output", options.make.output, "The manifest to write, in JSON lines")
       ->required();
@@ -89,8 +87,10 @@ void add_data(CLI::App& app, Run& run) {
       "data", "Make, merge, verify and summarise manifests; train pieces of text");
   data->require_subcommand(1);
   data->footer(
-      "Formats: JSON lines (audio_filepath, duration, text), deepspeech.pytorch's JSON and CSV, a\n"
-      "LibriSpeech folder, a Common Voice TSV.\n\n"
+      "Files: JSON lines (audio_filepath, offset, duration, text), deepspeech.pytorch's JSON and "
+      "CSV,\n"
+      "Common Voice's TSV, any other CSV and TSV of recordings and texts.\n"
+      "Folders: of LibriSpeech, Kaldi and LJSpeech, or with a NAME.txt beside each recording.\n\n"
       "Examples:\n"
       "  penstock data make LibriSpeech/train-clean-100 --output train.jsonl\n"
       "  penstock data merge a.jsonl b.csv --output both.jsonl\n"

@@ -49,11 +49,18 @@ nlohmann::ordered_json json_of(const partition::Plan& plan,
                         {"spared", bytes.spared},
                         {"host", bytes.host}}}});
   }
-  return {{"model", plan.model},       {"schedule", plan.schedule},
-          {"stages", plan.stages()},   {"replicas", plan.replicas()},
-          {"lanes", plan.lanes},       {"micro_batches", plan.micro_batches},
-          {"resident", plan.resident}, {"step_s", estimate.step_seconds},
-          {"bound", estimate.bound},   {"plan", stages}};
+  return {{"model", plan.model},
+          {"schedule", plan.schedule},
+          {"stages", plan.stages()},
+          {"replicas", plan.replicas()},
+          {"lanes", plan.lanes},
+          {"micro_batches", plan.micro_batches},
+          {"micro_batch_seconds", plan.micro_batch_seconds},
+          {"resident", plan.resident},
+          {"shard_optimizer", plan.shards_optimizer.value_or(false)},
+          {"step_s", estimate.step_seconds},
+          {"bound", estimate.bound},
+          {"plan", stages}};
 }
 
 /// ConfigError for an option that would be left unheard.

@@ -14,11 +14,12 @@ namespace {
 
 /// "610 to 920 ms a step, with all rates of h100 off by the errors that its file states"
 std::string range_of(const runtime::ClusterPlan& planned) {
-  return fmt::format(
-      "{} to {} a step, with all rates of {} off by the errors that its file states{}",
-      seconds_text(planned.believed->fastest_s), seconds_text(planned.believed->slowest_s),
-      planned.rated.front().name,
-      planned.rated.size() > 1 ? ", and other kinds off by as much" : "");
+  std::vector<std::string> kinds;
+  for (const partition::RatedDevice& device : planned.rated) kinds.push_back(device.name);
+  return fmt::format("{} to {} a step, with all rates of {} off by the errors that {} states",
+                     seconds_text(planned.believed->fastest_s),
+                     seconds_text(planned.believed->slowest_s), fmt::join(kinds, " and "),
+                     kinds.size() > 1 ? "each one's file" : "its file");
 }
 
 /// What a fifth of each class of cost changes.

@@ -90,6 +90,7 @@ nlohmann::ordered_json alternatives_of(const runtime::ClusterPlan& planned) {
          {"micro_batch_seconds", other.choice.batch.seconds},
          {"recomputed_layers", std::ranges::count(other.choice.recomputed, true)},
          {"resident", other.choice.resident},
+         {"shard_optimizer", other.choice.shards_optimizer},
          {"why", other.why}});
     if (other.estimate)
       alternatives.back()["step_ms"] = 1e3 * other.estimate->step_seconds;
@@ -172,6 +173,7 @@ nlohmann::ordered_json json_of(const runtime::ClusterPlan& planned, bool time_li
       {"recompute", planned.recipe.pipeline.recompute},
       {"recompute_exact", choice.recompute_exact},
       {"resident", choice.resident},
+      {"shard_optimizer", choice.shards_optimizer},
       {"binds", decision.bottleneck},
       {"post_validation", planned.problem.barrier == partition::Barrier::none},
       {"alternatives", alternatives_of(planned)}};
@@ -198,17 +200,12 @@ std::string hosts(const runtime::ClusterPlan& planned) {
   return used.size() < 2 ? "" : fmt::format("--host {} ", fmt::join(used, ","));
 }
 
-/// How to train the plan, with what it chose of [data].
+/// How to train the plan, which holds what it chose of [data].
 std::string how_to_train(const ClusterArguments& arguments, const runtime::ClusterPlan& planned,
-                         const std::vector<std::string>& words, bool free_batch) {
-  const partition::PlanChoice& choice = planned.decision.choice;
-  std::string text =
-      fmt::format("mpirun -np {} {}penstock train {} pipeline.plan={}", choice.slots(),
-                  hosts(planned), fmt::join(words, " "), arguments.output);
-  if (free_batch)
-    text += fmt::format(" data.micro_batch_seconds={} data.micro_batches={}", choice.batch.seconds,
-                        choice.batch.micro_batches);
-  return text;
+                         const std::vector<std::string>& words) {
+  return fmt::format("mpirun -np {} {}penstock train {} pipeline.plan={}",
+                     planned.decision.choice.slots(), hosts(planned), fmt::join(words, " "),
+                     arguments.output);
 }
 
 }  // namespace
@@ -249,8 +246,7 @@ int run_plan_cluster(const ClusterArguments& arguments, bool json) {
   for (const partition::Advice& advice : planned.advice)
     view.advice.push_back(sentence_of(advice, view.speed));
   if (!arguments.output.empty())
-    view.facts.emplace_back("train it",
-                            how_to_train(arguments, planned, recipe.words, constraints.free_batch));
+    view.facts.emplace_back("train it", how_to_train(arguments, planned, recipe.words));
   if (!layout.report.empty()) partition::write_report(layout.report, view);
   if (json)
     std::cout << json_line(json_of(planned, ended));

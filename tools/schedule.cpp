@@ -144,7 +144,7 @@ void print_text(const Made& made, const partition::Simulation& run, int width) {
 /// ConfigError for a name that no schedule has, or an option that would be left unheard.
 void check_name(const CLI::App& command, const std::string& name) {
   const auto names = partition::all_schedule_names();
-  if (std::ranges::count(names, name) == 0)
+  if (!partition::is_schedule(name))
     throw ConfigError(fmt::format("there is no schedule {}: known are {}{}", name,
                                   fmt::join(names, ", "), did_you_mean(name, names)));
   if (name != partition::kFound)
@@ -199,8 +199,8 @@ void add_schedule(CLI::App& app, Run& run) {
       "schedule", "Draw a schedule and estimate its step, or check a schedule in a file");
   CLI::Option* name = command->add_option(
       "name", arguments->name,
-      "gpipe, 1f1b, interleaved, zb-h1, zb-h2, zb-v, v-half, v-min, or found: the best that a "
-      "search finds");
+      "gpipe, 1f1b, interleaved, zb-h1, zb-h2, zb-v, v-half, v-min, dualpipe-v, or found: the best "
+      "that a search finds. interleaved has two chunks a rank, interleaved-3 three, and so on.");
   takes_whole(command->add_option("--stages", arguments->stages, "Ranks of the pipeline"), kStages);
   takes_whole(
       command->add_option("--micro-batches", arguments->micro_batches, "Micro-batches of a step"),

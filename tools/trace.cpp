@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/counted.h"
+#include "partition/cluster/cluster_file.h"
 #include "runtime/job/job.h"
 #include "runtime/profiling/job_links.h"
 #include "runtime/profiling/trace_steps.h"
@@ -25,45 +26,67 @@ namespace {
 struct TraceArguments {
   RecipeArguments recipe;
   runtime::TraceOptions how;
-  std::string profile, output;
+  std::string profile, links, output;
   bool json = false;
 };
 
+std::string percent(double share) { return fmt::format("{:+.1f}", 100 * share); }
+
 void print(const runtime::Trace& trace) {
-  std::vector<std::vector<std::string>> rows{{"step", "measured s", "predicted s", "error %"}};
+  const auto predictions = trace.predictions();
+  std::vector<std::vector<std::string>> rows{{"step", "measured s"}};
+  for (const runtime::Prediction by : predictions) {
+    rows[0].push_back(fmt::format("{} s", runtime::name_of(by)));
+    rows[0].emplace_back("error %");
+  }
   for (std::size_t s = 0; s < trace.steps.size(); ++s) {
     const runtime::TracedStep& step = trace.steps[s];
-    rows.push_back({fmt::format("{}", s), fmt::format("{:.4f}", step.measured_s),
-                    fmt::format("{:.4f}", step.predicted_s),
-                    fmt::format("{:+.1f}", 100 * (step.predicted_s / step.measured_s - 1))});
+    auto& row = rows.emplace_back(
+        std::vector{fmt::format("{}", s), fmt::format("{:.4f}", step.measured_s)});
+    for (const runtime::Prediction by : predictions) {
+      const double seconds = step.predicted.at(by).seconds;
+      row.push_back(fmt::format("{:.4f}", seconds));
+      row.push_back(percent(seconds / step.measured_s - 1));
+    }
   }
   std::cout << table_text(rows)
-            << fmt::format("{}, {} × {}; medians {:.4f} s and {:.4f} s, {:+.1f} %\n",
-                           trace.plan.schedule, counted(trace.plan.stages(), "stage"),
-                           counted(trace.plan.replicas(), "replica"), trace.measured_s(),
-                           trace.predicted_s(), 100 * trace.error());
-  if (trace.plan.stages() > 1)
-    std::cout << fmt::format("links measured: {}\n", runtime::text_of(trace.links));
+            << fmt::format("{}, {} × {}; medians: measured {:.4f} s", trace.plan.schedule,
+                           counted(trace.plan.stages(), "stage"),
+                           counted(trace.plan.replicas(), "replica"), trace.measured_s());
+  for (const runtime::Prediction by : predictions)
+    std::cout << fmt::format(", {} {:.4f} s, {} %", runtime::name_of(by), trace.predicted_s(by),
+                             percent(trace.error(by)));
+  std::cout << "\n";
+  if (trace.plan.stages() == 1) return;
+  if (trace.links_beforehand)
+    std::cout << "links: those of --links, measured beforehand\n";
+  else
+    std::cout << fmt::format("links measured in place: {}\n", runtime::text_of(trace.links));
 }
 
 void print_json(const runtime::Trace& trace) {
-  std::vector<double> measured, predicted;
-  for (const runtime::TracedStep& step : trace.steps) {
-    measured.push_back(step.measured_s);
-    predicted.push_back(step.predicted_s);
+  std::vector<double> measured;
+  for (const runtime::TracedStep& step : trace.steps) measured.push_back(step.measured_s);
+  nlohmann::ordered_json json{{"schedule", trace.plan.schedule},
+                              {"stages", trace.plan.stages()},
+                              {"replicas", trace.plan.replicas()},
+                              {"links", runtime::name_of(trace.links)},
+                              {"links_beforehand", trace.links_beforehand},
+                              {"overlap", trace.overlap},
+                              {"measured_s", trace.measured_s()},
+                              {"planned_bytes", trace.planned_bytes},
+                              {"allocated_bytes", trace.allocated_bytes},
+                              {"step_measured_s", measured}};
+  for (const runtime::Prediction by : trace.predictions()) {
+    const std::string name = by == runtime::Prediction::beforehand ? "beforehand" : "calibrated";
+    std::vector<double> seconds;
+    for (const runtime::TracedStep& step : trace.steps)
+      seconds.push_back(step.predicted.at(by).seconds);
+    json[name + "_s"] = trace.predicted_s(by);
+    json[name + "_error"] = trace.error(by);
+    json["step_" + name + "_s"] = seconds;
   }
-  std::cout << json_line(nlohmann::ordered_json{{"schedule", trace.plan.schedule},
-                                                {"stages", trace.plan.stages()},
-                                                {"replicas", trace.plan.replicas()},
-                                                {"links", runtime::name_of(trace.links)},
-                                                {"overlap", trace.overlap},
-                                                {"measured_s", trace.measured_s()},
-                                                {"predicted_s", trace.predicted_s()},
-                                                {"error", trace.error()},
-                                                {"planned_bytes", trace.planned_bytes},
-                                                {"allocated_bytes", trace.allocated_bytes},
-                                                {"step_measured_s", measured},
-                                                {"step_predicted_s", predicted}});
+  std::cout << json_line(json);
 }
 
 int run_trace(const TraceArguments& arguments) {
@@ -72,10 +95,12 @@ int run_trace(const TraceArguments& arguments) {
       [&](comm::Communicator& world) {
         if (world.rank() == 0)
           check_outputs({{"--output", arguments.output}},
-                        arguments.recipe.files(recipe, {{"--profile", arguments.profile}}));
+                        arguments.recipe.files(recipe, {{"--profile", arguments.profile},
+                                                        {"--links", arguments.links}}));
         runtime::TraceOptions how = arguments.how;
         if (!arguments.profile.empty())
           how.profile = partition::read_device_profile(arguments.profile);
+        if (!arguments.links.empty()) how.links = partition::read_cluster(arguments.links);
         const runtime::Trace trace = runtime::trace_steps(recipe, world, how);
         if (world.rank() != 0) return exit_done;
         if (!arguments.output.empty()) write_output(arguments.output, trace_json(trace));
@@ -98,9 +123,12 @@ void add_trace(CLI::App& app, Run& run) {
   command->add_option("-o,--output", arguments->output,
                       "Write every action of every rank to this file, as Chrome's trace events, "
                       "which Perfetto shows");
-  command->add_option(
-      "--profile", arguments->profile,
-      "Predict from this file of penstock profile. Default: measured between the steps");
+  command->add_option("--profile", arguments->profile,
+                      "Costs measured beforehand, a file of penstock profile: predict from it "
+                      "alone, besides what is calibrated in place");
+  command->add_option("--links", arguments->links,
+                      "Links measured beforehand, a file of penstock profile --links. Default: "
+                      "measured in place");
   command->add_flag("--json", arguments->json, "Print one JSON object");
   command->option_defaults()->always_capture_default();
   takes_whole(
@@ -108,11 +136,14 @@ void add_trace(CLI::App& app, Run& run) {
       {1, 10000});
   command->footer(
       "Writes nothing to the recipe's output folder. Under mpirun, -np is pipeline.stages ×\n"
-      "pipeline.replicas.\n\nExamples:\n"
+      "pipeline.replicas. Costs are measured on the same ranks before the steps and after every\n"
+      "three: what follows from these is calibrated in place. What follows from --profile is\n"
+      "predicted beforehand.\n\nExamples:\n"
       "  penstock trace my.toml pipeline.stages=1 pipeline.replicas=1 -o trace.json\n"
       "  mpirun -np 2 penstock profile my.toml -o profile.json\n"
-      "  mpirun -np 2 penstock trace my.toml pipeline.stages=2 --profile profile.json -o "
-      "trace.json");
+      "  mpirun -np 2 penstock profile --links -o links.toml\n"
+      "  mpirun -np 2 penstock trace my.toml pipeline.stages=2 --profile profile.json \\\n"
+      "    --links links.toml -o trace.json");
   command->callback([arguments, &run] { run = [arguments] { return run_trace(*arguments); }; });
 }
 

@@ -32,12 +32,18 @@ std::vector<TraceFlow> flows_of(const partition::Plan& plan,
   std::vector<TraceFlow> flows;
   for (const auto& [name, taker] : makers) {
     const auto& [replica, forward, chunk, micro_batch] = name;
-    const auto maker =
-        makers.find({replica, forward, forward ? chunk - 1 : chunk + 1, micro_batch});
+    const partition::Edge edge{
+        forward ? chunk - 1 : chunk + 1, chunk,
+        forward ? partition::Edge::Kind::activation : partition::Edge::Kind::gradient};
+    const auto maker = makers.find({replica, forward, edge.producer, micro_batch});
     if (maker == makers.end() || maker->second.first == taker.first) continue;
     const TimedAction &made = *maker->second.second, &took = *taker.second;
-    flows.push_back({maker->second.first, taker.first, made.end - kInside * (made.end - made.start),
-                     took.start + kInside * (took.end - took.start)});
+    flows.push_back({.edge = edge,
+                     .micro_batch = micro_batch,
+                     .from_rank = maker->second.first,
+                     .to_rank = taker.first,
+                     .sent = made.end - kInside * (made.end - made.start),
+                     .taken = took.start + kInside * (took.end - took.start)});
   }
   std::ranges::stable_sort(flows, {}, &TraceFlow::sent);
   return flows;

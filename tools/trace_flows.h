@@ -10,6 +10,8 @@ namespace penstock::tools {
 
 /// A message of a traced step: from within the pass that makes it to within the one that takes it.
 struct TraceFlow {
+  partition::Edge edge;
+  int micro_batch = 0;
   int from_rank = 0, to_rank = 0;
   double sent = 0, taken = 0;  // seconds
 };

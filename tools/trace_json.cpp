@@ -2,18 +2,22 @@
 
 #include <fmt/format.h>
 
+#include <map>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <string_view>
+#include <tuple>
 #include <vector>
 
 #include "tools/trace_flows.h"
+#include "tools/trace_messages.h"
 
 namespace penstock::tools {
 namespace {
 
 using Json = nlohmann::ordered_json;
 
-constexpr int kMeasured = 1, kPredicted = 2;  // processes
+constexpr int kMeasured = 1, kPredicted = 2;  // processes; of further predictions the next
 constexpr double kShown = 20e-6;              // seconds of waiting that are worth an event
 
 /// As in schedules' CSV files.
@@ -38,7 +42,7 @@ std::string short_name(const partition::Action& action) {
 
 struct TraceEvent {
   int process = 0;
-  std::size_t rank = 0, step = 0;
+  std::size_t thread = 0, step = 0;
   partition::Action action;
   double start = 0, end = 0;  // seconds
 };
@@ -55,7 +59,7 @@ Json json_of(const TraceEvent& event, const std::string& name, std::string_view 
           {"ts", 1e6 * event.start},
           {"dur", 1e6 * (event.end - event.start)},
           {"pid", event.process},
-          {"tid", event.rank},
+          {"tid", event.thread},
           {"args", arguments}};
 }
 
@@ -105,23 +109,96 @@ Passes passes_of(const Passes& predicted, double begin) {
   return passes;
 }
 
-/// Messages as arrows, and what ranks have in use as counters.
-void add_flows(Json& events, int process, const partition::Plan& plan, const Passes& passes) {
-  for (const TraceFlow& flow : flows_of(plan, passes)) {
-    const std::size_t id = events.size();  // no other arrow's
-    const auto add = [&](const char* phase, int rank, double time) {
-      events.push_back({{"name", "message"},
-                        {"cat", "message"},
-                        {"ph", phase},
-                        {"bp", "e"},
-                        {"id", id},
-                        {"ts", 1e6 * time},
-                        {"pid", process},
-                        {"tid", rank}});
-    };
-    add("s", flow.from_rank, flow.sent);
-    add("f", flow.to_rank, flow.taken);
+/// Predicted messages: where each is drawn, and its arrow passes.
+class PredictedMessages {
+ public:
+  PredictedMessages(const runtime::Trace& trace, int process, runtime::Prediction prediction)
+      : process_(process),
+        prediction_(prediction),
+        messages_(messages_in_lanes(trace.steps, prediction)) {
+    std::size_t next = trace.plan.world_size();  // behind the threads of ranks
+    for (const TraceMessage& each : messages_) threads_.try_emplace(lane_of(each), 0);
+    for (auto& [lane, thread] : threads_) thread = next++;
+    for (const TraceMessage& each : messages_) {
+      const partition::TimedMessage& message = each.message;
+      places_[{each.step, message.to, message.edge, message.micro_batch}] = {
+          threads_.at(lane_of(each)), (message.start + message.end) / 2};
+    }
   }
+
+  /// A send on its rank's thread, for as long as the rank waits; a receive on one beside that of
+  /// its rank, for as long as the message is under way.
+  void add_events(Json& events) const {
+    for (const auto& [lane, thread] : threads_)
+      add_name(events, "thread_name", process_, thread,
+               lane.second == 0 ? fmt::format("rank {} receives", lane.first)
+                                : fmt::format("rank {} receives, {}", lane.first, lane.second + 1));
+    for (const TraceMessage& each : messages_) {
+      using enum partition::ActionKind;
+      const auto& [edge, batch, from, to, sent, freed, start, end] = each.message;
+      const bool activation = edge.kind == partition::Edge::Kind::activation;
+      const auto add = [&](const TraceEvent& event) {
+        events.push_back(
+            json_of(event, short_name(event.action), partition::name_of(event.action.kind)));
+      };
+      const auto sender = static_cast<std::size_t>(from);
+      const partition::Action send{activation ? send_activation : send_gradient, edge.producer,
+                                   batch};
+      add({process_, sender, each.step, send, sent, freed});
+      const partition::Action receive{activation ? receive_activation : receive_gradient,
+                                      edge.consumer, batch};
+      add({process_, threads_.at(lane_of(each)), each.step, receive, start, end});
+    }
+  }
+
+  int process() const { return process_; }
+  runtime::Prediction prediction() const { return prediction_; }
+
+  struct Place {
+    std::size_t thread = 0;
+    double time = 0;  // seconds
+  };
+  /// Where a flow passes its message; nothing: it does not pass any.
+  std::optional<Place> on_the_way(const TraceFlow& flow, std::size_t step) const {
+    const auto found = places_.find({step, flow.to_rank, flow.edge, flow.micro_batch});
+    return found == places_.end() ? std::nullopt : std::optional(found->second);
+  }
+
+ private:
+  using Lane = std::pair<int, int>;  // (rank, lane)
+
+  static Lane lane_of(const TraceMessage& each) { return {each.message.to, each.lane}; }
+
+  int process_;
+  runtime::Prediction prediction_;
+  std::vector<TraceMessage> messages_;
+  std::map<Lane, std::size_t> threads_;
+  /// (step, receiver, edge, micro-batch)
+  std::map<std::tuple<std::size_t, int, partition::Edge, int>, Place> places_;
+};
+
+/// A point of an arrow: "s" its beginning, "t" on its way, "f" its end.
+Json point_of_flow(const char* phase, std::size_t id, int process, std::size_t thread,
+                   double time) {
+  return {{"name", "message"}, {"cat", "message"}, {"ph", phase},    {"bp", "e"},
+          {"id", id},          {"ts", 1e6 * time}, {"pid", process}, {"tid", thread}};
+}
+
+/// Messages as arrows. `messages`: those that they pass, if any.
+void add_flows(Json& events, const runtime::Trace& trace, std::size_t step, const Passes& passes,
+               const PredictedMessages* messages) {
+  const int process = messages == nullptr ? kMeasured : messages->process();
+  for (const TraceFlow& flow : flows_of(trace.plan, passes)) {
+    const std::size_t id = events.size();  // no other arrow's
+    events.push_back(point_of_flow("s", id, process, flow.from_rank, flow.sent));
+    const auto place = messages == nullptr ? std::nullopt : messages->on_the_way(flow, step);
+    if (place) events.push_back(point_of_flow("t", id, process, place->thread, place->time));
+    events.push_back(point_of_flow("f", id, process, flow.to_rank, flow.taken));
+  }
+}
+
+/// What ranks have in use, as counters.
+void add_memory(Json& events, int process, const partition::Plan& plan, const Passes& passes) {
   for (int rank = 0; rank < static_cast<int>(passes.size()); ++rank)
     for (const partition::MemoryPoint& point : memory_of(plan, rank, passes[rank]))
       events.push_back({{"name", fmt::format("memory of rank {}", rank)},
@@ -131,33 +208,51 @@ void add_flows(Json& events, int process, const partition::Plan& plan, const Pas
                         {"args", {{"bytes", point.bytes}}}});
 }
 
+/// The step as it was predicted: actions, the arrows of its messages, and memory.
+void add_predicted(Json& events, const runtime::Trace& trace, std::size_t s,
+                   const PredictedMessages& messages) {
+  const double begin = trace.steps[s].begin;
+  const Passes passes = passes_of(trace.steps[s].predicted.at(messages.prediction()).ranks, begin);
+  for (std::size_t rank = 0; rank < passes.size(); ++rank)
+    for (const partition::TimedAction& timed : passes[rank])
+      events.push_back(json_of({messages.process(), rank, s, timed.action, timed.start, timed.end},
+                               short_name(timed.action), partition::name_of(timed.action.kind)));
+  add_flows(events, trace, s, passes, &messages);
+  add_memory(events, messages.process(), trace.plan, passes);
+}
+
+void add_step(Json& events, const runtime::Trace& trace, std::size_t s,
+              const std::vector<PredictedMessages>& messages) {
+  const runtime::TracedStep& step = trace.steps[s];
+  for (std::size_t rank = 0; rank < step.measured.size(); ++rank)
+    for (const runtime::WatchedAction& action : step.measured[rank])
+      add_measured(events, action, rank, s);
+  const Passes measured = passes_of(step.measured);
+  add_flows(events, trace, s, measured, nullptr);
+  add_memory(events, kMeasured, trace.plan, measured);
+  for (const PredictedMessages& each : messages) add_predicted(events, trace, s, each);
+}
+
 }  // namespace
 
 std::string trace_json(const runtime::Trace& trace) {
   Json events = Json::array();
   add_name(events, "process_name", kMeasured, 0, "measured");
-  add_name(events, "process_name", kPredicted, 0, "predicted");
+  const std::vector<runtime::Prediction> predictions = trace.predictions();
+  const int processes = kPredicted + static_cast<int>(predictions.size());
+  for (int process = kPredicted; process < processes; ++process)
+    add_name(events, "process_name", process, 0,
+             runtime::name_of(predictions[process - kPredicted]));
   for (int rank = 0; rank < trace.plan.world_size(); ++rank)
-    for (const int process : {kMeasured, kPredicted}) {
+    for (int process = kMeasured; process < processes; ++process) {
       const partition::StageReplica at = trace.plan.place_of(rank);
       add_name(events, "thread_name", process, rank,
                fmt::format("rank {}, stage {}, replica {}", rank, at.stage, at.replica));
     }
-  for (std::size_t s = 0; s < trace.steps.size(); ++s) {
-    const runtime::TracedStep& step = trace.steps[s];
-    for (std::size_t rank = 0; rank < step.measured.size(); ++rank)
-      for (const runtime::WatchedAction& action : step.measured[rank])
-        add_measured(events, action, rank, s);
-    for (std::size_t rank = 0; rank < step.predicted.size(); ++rank)
-      for (const partition::TimedAction& timed : step.predicted[rank]) {
-        const TraceEvent event{
-            kPredicted, rank, s, timed.action, step.begin + timed.start, step.begin + timed.end};
-        events.push_back(
-            json_of(event, short_name(timed.action), partition::name_of(timed.action.kind)));
-      }
-    add_flows(events, kMeasured, trace.plan, passes_of(step.measured));
-    add_flows(events, kPredicted, trace.plan, passes_of(step.predicted, step.begin));
-  }
+  std::vector<PredictedMessages> messages;
+  for (int process = kPredicted; process < processes; ++process)
+    messages.emplace_back(trace, process, predictions[process - kPredicted]).add_events(events);
+  for (std::size_t s = 0; s < trace.steps.size(); ++s) add_step(events, trace, s, messages);
   return Json{{"displayTimeUnit", "ms"},
               {"otherData", {{"model", trace.plan.model}, {"schedule", trace.plan.schedule}}},
               {"traceEvents", events}}

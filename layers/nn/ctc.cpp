@@ -1,5 +1,9 @@
 #include "layers/nn/ctc.h"
 
+#include <fmt/format.h>
+
+#include <algorithm>
+
 #include "base/error.h"
 #include "layers/backend.h"
 #include "layers/ops/cast.h"
@@ -14,9 +18,16 @@ namespace {
 constexpr double kFramesPerLabel = 5;
 
 /// States that one pass over the lattice of N frames and L labels reaches: 2 L (N - L) + N.
-double reached_states(double frames) {
-  const double labels = frames / kFramesPerLabel;
-  return 2 * labels * (frames - labels) + frames;
+double reached_states(double frames, double labels) {
+  const double aligned = std::min(labels, frames);  // more have no alignment
+  return 2 * aligned * (frames - aligned) + frames;
+}
+
+/// A softmax and a pass over the lattice. The pass back, which training alone makes, is done by
+/// forward too, but counted where it isn't taken for a part of evaluation.
+Flops flops_of(const FramesDecl& x, double states) {
+  return {.forward = 30 * static_cast<double>(x.rows() * x.channels) + 30 * states,
+          .backward_input = 30 * states};
 }
 
 }  // namespace
@@ -29,14 +40,24 @@ LayerPlan Ctc::plan(const ActivationDecl& input, const BackendSizes& sizes) cons
       {SavedDecl::Kind::own, Life::to_backward_input, arithmetic_of(input.dtype), x.shape()}};
   plan.workspace.forward = ctc_workspace({sizes.device, input.dtype}, x.lengths, x.channels);
   add_copies(plan.workspace, {widened(sizes, {x.rows() * x.channels}), 0, 0});
-  // A softmax and a pass over the lattice. The pass back, which training alone makes, is done by
-  // forward too, but counted where it isn't taken for a part of evaluation.
   double states = 0;
-  for (std::int64_t frames : x.lengths) states += reached_states(static_cast<double>(frames));
-  plan.flops.forward = 30 * static_cast<double>(x.rows() * x.channels) + 30 * states;
-  plan.flops.backward_input = 30 * states;
+  for (const std::int64_t length : x.lengths) {
+    const auto frames = static_cast<double>(length);
+    states += reached_states(frames, frames / kFramesPerLabel);
+  }
+  plan.flops = flops_of(x, states);
   plan.needs_targets = true;
   return plan;
+}
+
+Flops Ctc::flops(const FramesDecl& x, std::span<const std::int64_t> labels) {
+  if (labels.size() != x.lengths.size())
+    throw ShapeError(fmt::format("labels of {} utterances, but frames of {}: give one number each",
+                                 labels.size(), x.lengths.size()));
+  double states = 0;
+  for (std::size_t u = 0; u < labels.size(); ++u)
+    states += reached_states(static_cast<double>(x.lengths[u]), static_cast<double>(labels[u]));
+  return flops_of(x, states);
 }
 
 void Ctc::forward(Context& context, const Params&, const Activation& x, Activation&,

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <cstdint>
+#include <span>
 #include <string>
 #include <utility>
 
@@ -16,6 +18,9 @@ class Ctc final : public Layer {
 
   const std::string& name() const override { return name_; }
   LayerPlan plan(const ActivationDecl& input, const BackendSizes&) const override;
+  /// Operations where the number of labels of each utterance is known; plan() takes a share of the
+  /// frames for it. ShapeError for another number of utterances.
+  static Flops flops(const FramesDecl& x, std::span<const std::int64_t> labels);
   void forward(Context&, const Params&, const Activation& x, Activation& y, Saved) const override;
   void backward_input(Context&, const Params&, const Activation& dy, Saved,
                       Activation& dx) const override;

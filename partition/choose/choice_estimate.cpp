@@ -14,15 +14,38 @@
 namespace penstock::partition {
 namespace {
 
+/// Of an update.
+int sharers(const PlanChoice& choice) { return choice.shards_optimizer ? choice.replicas : 1; }
+
+/// Of bytes that each replica of a stage gets a share of, or all of them from their owners.
+LinkCost half_a_ring(const PlanningProblem& problem, const PlanChoice& choice, int stage) {
+  const LinkCost whole =
+      ring(slowest_of_rings(problem.cluster, choice.devices, stage), choice.replicas, 1);
+  return {whole.latency / 2, whole.per_unit / 2};
+}
+
 /// Once a step, of each stage on a device of speed 1.
 std::vector<double> once_seconds(const PlanningProblem& problem, const Workload& workload,
-                                 const PlanChoice& choice) {
+                                 const PlanChoice& choice, const std::vector<int>& ranks) {
   std::vector<double> seconds(choice.stages, problem.step_s);
-  const auto ranks = ranks_of_chunks(choice);
   for (std::size_t chunk = 0; chunk < ranks.size(); ++chunk)
     for (int layer = choice.begin[chunk]; layer < choice.begin[chunk + 1]; ++layer)
-      seconds[ranks[chunk]] +=
-          problem.parameter_s * workload.mean.layers[layer].parameter_bytes / sizeof(float);
+      seconds[ranks[chunk]] += problem.parameter_s * workload.mean.layers[layer].parameter_bytes /
+                               sizeof(float) / sharers(choice);
+  return seconds;
+}
+
+/// Of a sharded update, which takes a replica its share: then all get what layers read, which goes
+/// once around a ring as half a sum does.
+std::vector<double> gather_seconds(const PlanningProblem& problem, const Workload& workload,
+                                   const PlanChoice& choice, const std::vector<int>& ranks) {
+  std::vector<double> seconds(choice.stages, 0);
+  for (std::size_t chunk = 0; chunk < ranks.size(); ++chunk) {
+    const LinkCost way = half_a_ring(problem, choice, ranks[chunk]);
+    for (int layer = choice.begin[chunk]; layer < choice.begin[chunk + 1]; ++layer)
+      if (workload.read_bytes[layer] > 0)
+        seconds[ranks[chunk]] += way.seconds(workload.read_bytes[layer]);
+  }
   return seconds;
 }
 
@@ -35,68 +58,58 @@ std::vector<double> busy_seconds(const StepEstimate& step, const std::vector<int
   return busy;
 }
 
+/// What its stages copy between device and host.
+struct ReplicaCopies {
+  int replica = 0;
+  const std::vector<int>& ranks;         // ranks_of_chunks()
+  const std::vector<double>& offloaded;  // offloaded_bytes()
+};
+
 /// [chunk][micro-batch]: what a micro-batch keeps goes as what leaves the chunk.
 std::vector<std::vector<double>> copy_seconds(const PlanningProblem& problem,
                                               const PlanChoice& choice, const StepCosts& costs,
-                                              const std::vector<double>& offloaded, int replica) {
-  const auto ranks = ranks_of_chunks(choice);
+                                              const ReplicaCopies& copies) {
   std::vector<std::vector<double>> seconds;
-  for (std::size_t chunk = 0; chunk < offloaded.size(); ++chunk) {
+  for (std::size_t chunk = 0; chunk < copies.offloaded.size(); ++chunk) {
     const auto last = static_cast<std::size_t>(choice.begin[chunk + 1] - 1);
-    const Device& device = problem.cluster.devices[choice.devices[ranks[chunk]][replica]];
+    const int stage = copies.ranks[chunk];
+    const Device& device = problem.cluster.devices[choice.devices[stage][copies.replica]];
     std::vector<double>& of_chunk = seconds.emplace_back();
     double most = 0;
     for (const auto& of_layers : costs.bytes) most = std::max(most, of_layers[last]);
     for (const auto& of_layers : costs.bytes) {
       const double share = most > 0 ? of_layers[last] / most : 1;
-      of_chunk.push_back(share * offloaded[chunk] / device.host_bandwidth);
+      of_chunk.push_back(share * copies.offloaded[chunk] / device.host_bandwidth);
     }
   }
   return seconds;
 }
 
-/// predict_replica() with the lists of its step.
-std::unique_ptr<StepEstimate> predict(const PlanningProblem& problem, const Workload& workload,
-                                      const PlanChoice& choice, const ReplicaStep& of,
-                                      const std::vector<double>& offloaded, Schedule schedule) {
-  const int replica = of.replica;
-  const StepCosts& costs = workload.steps[of.step].replicas[replica];
-  StepLayout layout{.begin = choice.begin, .schedule = std::move(schedule)};
-  layout.recomputed = choice.recomputed;
-  if (choice.resident > 0)
-    layout.copy_seconds = copy_seconds(problem, choice, costs, offloaded, replica);
-  if (choice.replicas > 1)
-    layout.reduce_seconds =
-        reduction_seconds(problem, workload, choice,
-                          with_recomputation(costs.layers.back(), choice.recomputed), replica);
-  layout.step_seconds = once_seconds(problem, workload, choice);
-  for (int stage = 0; stage < choice.stages; ++stage) {
-    const Device& device = problem.cluster.devices[choice.devices[stage][replica]];
-    layout.speeds.push_back(device.speed);
-    layout.step_seconds[stage] /= device.speed;
-  }
-  layout.overlap = problem.cluster.overlap;
-  layout.link = [&problem, devices = choice.devices, replica](int from, int to) {
-    return problem.cluster.link(devices[from][replica], devices[to][replica]);
-  };
-  return std::make_unique<StepEstimate>(costs, std::move(layout));
-}
+struct Period {
+  double seconds = 0;
+  int slowest = 0;  // replica
+};
 
 /// Pipelines of some replicas, which take as long as the slowest, or share adapters.
-double period_of(const PlanningProblem& problem, const PlanChoice& choice,
-                 const std::vector<std::unique_ptr<StepEstimate>>& steps,
-                 const std::vector<int>& replicas) {
-  double slowest = 0;
+Period joint_period_of(const PlanningProblem& problem, const PlanChoice& choice,
+                       const std::vector<std::unique_ptr<StepEstimate>>& steps,
+                       const std::vector<int>& replicas) {
+  Period period;
+  if (steps.empty()) return period;
   if (problem.cluster.adapters.empty()) {
-    for (const auto& step : steps) slowest = std::max(slowest, step->period(problem.barrier));
-    return slowest;
+    for (std::size_t i = 0; i < steps.size(); ++i) {
+      const double seconds = steps[i]->period(problem.barrier);
+      if (seconds > period.seconds) period = {seconds, replicas[i]};
+    }
+    return period;
   }
   std::vector<const StepEstimate*> all;
   for (const auto& step : steps) all.push_back(step.get());
   Placement placement(choice.devices.size());
   for (std::size_t k = 0; k < placement.size(); ++k)
     for (const int replica : replicas) placement[k].push_back(choice.devices[k][replica]);
-  return joint_period(all, shared_adapters(problem.cluster, placement), problem.barrier);
+  period.seconds = joint_period(all, shared_adapters(problem.cluster, placement), problem.barrier);
+  return period;
 }
 
 }  // namespace
@@ -123,20 +136,30 @@ std::vector<int> ranks_of_chunks(const PlanChoice& choice) {
   return ranks;
 }
 
+ChoiceLists::ChoiceLists(const PlanChoice& choice)
+    : schedule_(schedule_of(choice)),
+      ranks_(choice.actions.empty() ? schedule_.chunk_ranks() : ranks_of_chunks(choice)) {}
+
+const Schedule& ChoiceLists::of(int micro_batches) {
+  const auto [at, fresh] = known_.try_emplace(micro_batches);
+  if (fresh) at->second = schedule_.of(micro_batches);
+  return at->second;
+}
+
 std::vector<double> reduction_seconds(const PlanningProblem& problem, const Workload& workload,
-                                      const PlanChoice& choice, const std::vector<LayerCost>& last,
-                                      int replica) {
-  const auto ranks = ranks_of_chunks(choice);
+                                      const PlanChoice& choice, const ChoiceLists& lists,
+                                      const std::vector<LayerCost>& last, int replica) {
+  const auto& ranks = lists.ranks();
   std::vector<double> seconds(ranks.size(), 0);
-  const bool splits = schedule_of(choice).splits_backward();
   for (std::size_t chunk = 0; chunk < ranks.size(); ++chunk) {
     const int device = choice.devices[ranks[chunk]][replica];
-    const LinkCost reduction =
-        ring(slowest_of_rings(problem.cluster, choice.devices, ranks[chunk]), choice.replicas, 1);
+    const bool owned = sharers(choice) > 1 && !problem.adds_whole_gradients;
+    LinkCost reduction = half_a_ring(problem, choice, ranks[chunk]);
+    if (!owned) reduction = {2 * reduction.latency, 2 * reduction.per_unit};
     double computed = 0, added = 0;
     for (int layer = choice.begin[chunk + 1] - 1; layer >= choice.begin[chunk]; --layer) {
       const LayerCost& cost = last[layer];
-      computed += (cost.backward_weight + (splits ? 0 : cost.backward_input)) /
+      computed += (cost.backward_weight + (lists.splits_backward() ? 0 : cost.backward_input)) /
                   problem.cluster.devices[device].speed;
       const double bytes = workload.mean.layers[layer].parameter_bytes;
       if (bytes > 0) added = std::max(added, computed) + reduction.seconds(bytes);
@@ -146,44 +169,115 @@ std::vector<double> reduction_seconds(const PlanningProblem& problem, const Work
   return seconds;
 }
 
-std::unique_ptr<StepEstimate> predict_replica(const PlanningProblem& problem,
-                                              const Workload& workload, const PlanChoice& choice,
-                                              const ReplicaStep& of,
-                                              const std::vector<double>& offloaded) {
-  const int own = workload.steps[of.step].replicas[of.replica].micro_batches();
-  return predict(problem, workload, choice, of, offloaded, schedule_of(choice).of(own));
+double longest_update(const PlanningProblem& problem, const Workload& workload,
+                      const PlanChoice& choice) {
+  PlanChoice whole = choice;
+  whole.shards_optimizer = false;
+  const auto seconds = once_seconds(problem, workload, whole, ranks_of_chunks(whole));
+  double longest = 0;
+  for (int stage = 0; stage < choice.stages; ++stage)
+    for (const int device : choice.devices[stage])
+      longest = std::max(longest, seconds[stage] / problem.cluster.devices[device].speed);
+  return longest;
 }
 
-ChoiceEstimate estimate_choice(const PlanningProblem& problem, const Workload& workload,
-                               const PlanChoice& choice, std::size_t most_steps) {
-  const std::size_t steps = std::min(most_steps, workload.steps.size());
+std::unique_ptr<StepEstimate> ChoiceEstimator::predict(const PlanChoice& choice,
+                                                       const ReplicaStep& of, ChoiceLists& lists,
+                                                       const std::vector<double>& offloaded) const {
+  const int replica = of.replica;
+  const StepCosts& costs = workload_.steps[of.step].replicas[replica];
+  StepLayout layout{.begin = choice.begin, .schedule = lists.of(costs.micro_batches())};
+  layout.recomputed = choice.recomputed;
+  if (choice.resident > 0)
+    layout.copy_seconds =
+        copy_seconds(problem_, choice, costs, {replica, lists.ranks(), offloaded});
+  if (choice.replicas > 1)
+    layout.reduce_seconds =
+        reduction_seconds(problem_, workload_, choice, lists,
+                          with_recomputation(costs.layers.back(), choice.recomputed), replica);
+  layout.step_seconds = once_seconds(problem_, workload_, choice, lists.ranks());
+  for (int stage = 0; stage < choice.stages; ++stage) {
+    const Device& device = problem_.cluster.devices[choice.devices[stage][replica]];
+    layout.speeds.push_back(device.speed);
+    layout.step_seconds[stage] /= device.speed;
+  }
+  if (sharers(choice) > 1) {
+    const auto gathered = gather_seconds(problem_, workload_, choice, lists.ranks());
+    for (int stage = 0; stage < choice.stages; ++stage)
+      layout.step_seconds[stage] += gathered[stage];
+  }
+  layout.overlap = problem_.cluster.overlap;
+  layout.link = [&cluster = problem_.cluster, devices = choice.devices, replica](int from, int to) {
+    return cluster.link(devices[from][replica], devices[to][replica]);
+  };
+  return std::make_unique<StepEstimate>(costs, std::move(layout));
+}
+
+/// Lists of their own are seldom estimated twice.
+ChoiceLists& ChoiceEstimator::lists_of(const PlanChoice& choice) {
+  std::unique_ptr<ChoiceLists>& known = lists_[{choice.schedule, choice.stages, choice.resident}];
+  if (!known || !choice.actions.empty()) known = std::make_unique<ChoiceLists>(choice);
+  return *known;
+}
+
+/// Of a step, where pipelines have nothing in common.
+double ChoiceEstimator::period_of(const PlanChoice& choice, const ReplicaStep& of,
+                                  ChoiceLists& lists, const std::vector<double>& offloaded) const {
+  if (workload_.steps[of.step].replicas[of.replica].micro_batches() == 0) return 0;
+  return predict(choice, of, lists, offloaded)->period(problem_.barrier);
+}
+
+bool ChoiceEstimator::takes(const PlanChoice& choice, double seconds,
+                            const std::vector<int>& slowest) {
+  if (!problem_.cluster.adapters.empty() || choice.replicas == 1) return false;
+  ChoiceLists& lists = lists_of(choice);
+  const auto offloaded = offloaded_bytes(problem_, choice);
+  double sum = 0;
+  for (std::size_t s = 0; s < slowest.size(); ++s) {
+    sum += period_of(choice, {s, slowest[s]}, lists, offloaded);
+    if (sum >= seconds * static_cast<double>(workload_.steps.size())) return true;
+  }
+  return false;
+}
+
+ChoiceEstimate ChoiceEstimator::estimate(const PlanChoice& choice, std::size_t most_steps) {
+  const std::size_t steps = std::min(most_steps, workload_.steps.size());
   const double share = 1.0 / static_cast<double>(steps);
   ChoiceEstimate estimate;
   estimate.busy.assign(choice.stages, 0);
-  const auto ranks = ranks_of_chunks(choice);
-  const RunSchedule schedule = schedule_of(choice);
-  const auto offloaded = offloaded_bytes(problem, choice);
-  std::map<int, Schedule> lists;  // by micro-batches: most replicas have as many
+  ChoiceLists& lists = lists_of(choice);
+  const auto offloaded = offloaded_bytes(problem_, choice);
   for (std::size_t s = 0; s < steps; ++s) {
-    estimate.audio_seconds += share * workload.steps[s].audio_seconds;
+    estimate.audio_seconds += share * workload_.steps[s].audio_seconds;
     std::vector<std::unique_ptr<StepEstimate>> pipelines;
     std::vector<int> replicas;
     std::vector<double> most(choice.stages, 0);
     for (int replica = 0; replica < choice.replicas; ++replica) {
-      const int own = workload.steps[s].replicas[replica].micro_batches();
-      if (own == 0) continue;
-      const auto [at, fresh] = lists.try_emplace(own);
-      if (fresh) at->second = schedule.of(own);
-      pipelines.push_back(predict(problem, workload, choice, {s, replica}, offloaded, at->second));
+      if (workload_.steps[s].replicas[replica].micro_batches() == 0) continue;
+      pipelines.push_back(predict(choice, {s, replica}, lists, offloaded));
       replicas.push_back(replica);
-      const auto busy = busy_seconds(*pipelines.back(), ranks, choice.stages);
+      const auto busy = busy_seconds(*pipelines.back(), lists.ranks(), choice.stages);
       for (int k = 0; k < choice.stages; ++k) most[k] = std::max(most[k], busy[k]);
     }
-    if (!pipelines.empty())
-      estimate.step_seconds += share * period_of(problem, choice, pipelines, replicas);
+    const Period period = joint_period_of(problem_, choice, pipelines, replicas);
+    estimate.step_seconds += share * period.seconds;
+    estimate.slowest.push_back(period.slowest);
     for (int k = 0; k < choice.stages; ++k) estimate.busy[k] += share * most[k];
   }
   return estimate;
+}
+
+std::unique_ptr<StepEstimate> predict_replica(const PlanningProblem& problem,
+                                              const Workload& workload, const PlanChoice& choice,
+                                              const ReplicaStep& of,
+                                              const std::vector<double>& offloaded) {
+  ChoiceLists lists(choice);
+  return ChoiceEstimator(problem, workload).predict(choice, of, lists, offloaded);
+}
+
+ChoiceEstimate estimate_choice(const PlanningProblem& problem, const Workload& workload,
+                               const PlanChoice& choice, std::size_t most_steps) {
+  return ChoiceEstimator(problem, workload).estimate(choice, most_steps);
 }
 
 }  // namespace penstock::partition

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <utility>
 
-#include "partition/choose/choice_estimate.h"
 #include "partition/choose/chunk_loads.h"
 #include "partition/choose/recompute_search.h"
 #include "partition/choose/stage_memory.h"
@@ -83,8 +82,7 @@ std::vector<double> stage_speeds(const PlanningProblem& problem, const PlanChoic
 /// first.
 class FastestCut {
  public:
-  FastestCut(const PlanningProblem& problem, const Workload& workload)
-      : problem_(problem), workload_(workload) {}
+  explicit FastestCut(ChoiceEstimator& estimator) : estimator_(estimator) {}
 
   void offer(PlanChoice choice) {
     if (!best_) {
@@ -92,51 +90,67 @@ class FastestCut {
       return;
     }
     if (choice.begin == best_->begin) return;
-    if (!seconds_) seconds_ = simulated(*best_);
-    const double seconds = simulated(choice);
-    if (seconds >= *seconds_) return;
+    if (!estimate_) estimate_ = estimator_.estimate(*best_, 1);
+    ChoiceEstimate estimate = estimator_.estimate(choice, 1);
+    if (estimate.step_seconds >= estimate_->step_seconds) return;
     best_ = std::move(choice);
-    seconds_ = seconds;
+    estimate_ = std::move(estimate);
   }
 
   const std::optional<PlanChoice>& best() const { return best_; }
+  /// Over one step; nothing unless it had to be compared.
+  const std::optional<ChoiceEstimate>& estimate() const { return estimate_; }
 
  private:
-  double simulated(const PlanChoice& choice) const {
-    return estimate_choice(problem_, workload_, choice, 1).step_seconds;
-  }
-
-  const PlanningProblem& problem_;
-  const Workload& workload_;
+  ChoiceEstimator& estimator_;
   std::optional<PlanChoice> best_;
-  std::optional<double> seconds_;  // once it had to be compared
+  std::optional<ChoiceEstimate> estimate_;
 };
 
 }  // namespace
 
+const KnownCuts::Cuts& KnownCuts::of(const Workload& workload, const PlanChoice& choice,
+                                     const std::vector<int>& ranks,
+                                     const std::vector<ChunkCutProblem>& loads) {
+  const auto [at, fresh] = known_.try_emplace({&workload, choice.devices, ranks});
+  Cuts& cuts = at->second;
+  if (!fresh) return cuts;
+  for (const ChunkCutProblem& way : loads) cuts.begins.push_back(*cut_chunks(way));
+  cuts.closed_form = closed_form(loads.front(), cuts.begins.front());
+  return cuts;
+}
+
 ChosenCut cut_choice(const PlanningProblem& problem, const Workload& workload,
                      const PlanChoice& choice, Recomputing recomputing) {
+  ChoiceEstimator estimator(problem, workload);
+  KnownCuts known;
+  return cut_choice(problem, workload, choice, recomputing, {estimator, known});
+}
+
+ChosenCut cut_choice(const PlanningProblem& problem, const Workload& workload,
+                     const PlanChoice& choice, Recomputing recomputing, const CutAid& aid) {
   Fitting fitting(problem, workload, choice, recomputing);
   const StageMemory& memory = fitting.memory;
   std::vector<ChunkCutProblem> ways = chunk_loads(problem, workload, choice);
   PlanChoice wanted = choice;
   if (recomputing == Recomputing::free) wanted.recomputed.clear();
 
-  FastestCut fastest(problem, workload);
+  FastestCut fastest(aid.estimator);
   ChosenCut chosen{.recomputed = wanted.recomputed};
-  for (const ChunkCutProblem& way : ways) {
-    wanted.begin = *cut_chunks(way);
-    if (!fastest.best())
-      chosen.closed_form = chosen.least_closed_form = closed_form(way, wanted.begin);
+  const KnownCuts::Cuts& best = aid.known.of(workload, choice, memory.stage_of_chunks(), ways);
+  chosen.closed_form = chosen.least_closed_form = best.closed_form;
+  for (const std::vector<int>& begin : best.begins) {
+    wanted.begin = begin;
     fastest.offer(wanted);
   }
   chosen.begin = fastest.best()->begin;
+  chosen.estimate = fastest.estimate();
   const auto full = memory.too_full(chosen.begin);
   if (!full) return chosen;
   chosen.lacking_stage = *full;
   chosen.lacking_bytes = memory.of_stages(chosen.begin)[*full] - memory.limit(*full);
 
-  FastestCut fitted(problem, workload);
+  FastestCut fitted(aid.estimator);
   const std::vector<double> speeds = stage_speeds(problem, choice);
   for (bool first_way = true; ChunkCutProblem & way : ways) {
     way.fullness = [&](int first, int last, int chunk) {
@@ -157,6 +171,7 @@ ChosenCut cut_choice(const PlanningProblem& problem, const Workload& workload,
   chosen.fits = fitted.best().has_value();
   if (!chosen.fits) return chosen;
   chosen.begin = fitted.best()->begin;
+  chosen.estimate = fitted.estimate();
   chosen.recomputed = fitted.best()->recomputed;
   chosen.recompute_exact = fitting.exact(chosen.recomputed);
   chosen.memory_bound = true;

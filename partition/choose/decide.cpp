@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <iterator>
+#include <map>
 #include <numeric>
 #include <utility>
 
@@ -11,6 +13,7 @@
 #include "partition/choose/cut_choice.h"
 #include "partition/choose/find_choice.h"
 #include "partition/choose/infeasible_plan.h"
+#include "partition/choose/memory_bound.h"
 #include "partition/choose/proposals.h"
 #include "partition/choose/reasons.h"
 #include "partition/choose/refine_choice.h"
@@ -25,6 +28,7 @@ namespace {
 // by up to a pipeline's filling, which the closed form counts.
 constexpr double kWide = 1.5, kWideWithoutBarrier = 3;
 constexpr std::size_t kMostPlaced = 48;  // proposals
+constexpr std::size_t kExplained = 4;    // of those that can't fit
 // Of the best, by which one sampled step is taken to differ from all of them.
 constexpr double kWideOfOneStep = 1.25;
 constexpr std::size_t kRefined = 12;
@@ -38,25 +42,11 @@ class Decider {
   explicit Decider(const PlanningProblem& problem) : problem_(problem), workloads_(problem) {}
 
   Decision decide() {
-    auto all = proposals(problem_, workloads_);
-    std::size_t placed = 0;
-    for (const Proposal& proposal : all) {  // the lowest bound first
-      if (placed == kMostPlaced || is_hopeless(proposal.bound) || has_to_end()) {
-        leave_out(proposal);
-        continue;
-      }
-      ++placed;
-      const Workload& workload = workloads_.of(proposal.batch, proposal.grid.replicas);
-      for (const Placement& devices : placements(problem_, workload, proposal))
-        for (const std::string& schedule : problem_.schedules) {
-          if (has_to_end()) break;
-          consider(proposal, devices, schedule);
-          if (proposal.grid.stages == 1) break;  // they are all alike
-        }
-    }
-    if (best_closed_ == kNever) throw_infeasible_plan(problem_, alternatives_);
+    const std::size_t untried = try_all(proposals(problem_, workloads_));
+    if (!found()) throw_infeasible_plan(problem_, alternatives_, untried);
     if (problem_.is_quick) {
       sort();
+      shard();
       return finish();
     }
     weigh();
@@ -66,8 +56,80 @@ class Decider {
   }
 
  private:
+  using Proposals = std::vector<Proposal>;  // in the order in which they are tried
+
+  bool found() const { return best_closed_ < kNever; }
+
   /// Whether there is a choice, and no time for another.
-  bool has_to_end() const { return best_closed_ < kNever && is_over(problem_.time); }
+  bool has_to_end() const { return found() && is_over(problem_.time); }
+
+  /// The lowest bounds first and, where none of these fits, those that leave most room until one
+  /// does. Returns how many may fit, but were not tried; 0 unless something fits, or time is over.
+  std::size_t try_all(const Proposals& all) {
+    MemoryBound memory(problem_);
+    Proposals left, refuted;
+    std::ranges::partition_copy(all, std::back_inserter(left), std::back_inserter(refuted),
+                                [&](const Proposal& one) { return memory.can_fit(one); });
+    const auto fullness = [&](const Proposal& one) { return memory.fullness(one.batch, one.grid); };
+    left = try_some(left, kMostPlaced);
+    if (!found()) {
+      std::ranges::stable_sort(left, {}, fullness);
+      left = try_some(left, left.size(), true);
+      std::ranges::stable_sort(left, {}, &Proposal::bound);
+      left = try_some(left, kMostPlaced);
+    }
+    for (const Proposal& proposal : left) leave_out(proposal, "lower bound from the closed form");
+    if (alternatives_.empty()) std::ranges::stable_sort(refuted, {}, fullness);
+    explain(refuted);
+    return left.size();
+  }
+
+  /// Returns those that were not: behind `most` of them, or with a hopeless bound.
+  Proposals try_some(const Proposals& some, std::size_t most, bool until_found = false) {
+    Proposals left;
+    std::size_t placed = 0;
+    for (const Proposal& proposal : some) {
+      const bool enough = placed == most || (until_found && (found() || is_over(problem_.time)));
+      if (enough || is_hopeless(proposal.bound) || has_to_end()) {
+        left.push_back(proposal);
+        continue;
+      }
+      ++placed;
+      try_schedules(proposal, [&](const PlanChoice& choice) { consider(choice); });
+    }
+    return left;
+  }
+
+  /// What the first that can't fit would take and lack, as far as they may be faster than what
+  /// does.
+  void explain(const Proposals& refuted) {
+    std::size_t explained = 0;
+    for (const Proposal& proposal : refuted) {
+      if (explained == kExplained || is_hopeless(proposal.bound) || has_to_end()) {
+        leave_out(proposal, "its parameters alone need more memory");
+        continue;
+      }
+      ++explained;
+      try_schedules(proposal,
+                    [&](const PlanChoice& choice) { consider(choice, Recomputing::as_chosen); });
+    }
+  }
+
+  /// Calls visit(choice) for each placement and schedule of which the model has enough layers.
+  template <class Visit>
+  void try_schedules(const Proposal& proposal, Visit visit) {
+    const Workload& workload = workloads_.of(proposal.batch, proposal.grid.replicas);
+    for (const Placement& devices : placements(problem_, workload, proposal))
+      for (const std::string& schedule : problem_.schedules) {
+        if (has_to_end()) break;
+        const PlanChoice choice = choice_of(proposal, devices, schedule);
+        if (std::ssize(ranks_of_chunks(choice)) <= problem_.sequence->size())
+          visit(choice);
+        else
+          alternatives_.push_back({.choice = choice, .why = "more chunks than layers"});
+        if (proposal.grid.stages == 1) break;  // they are all alike
+      }
+  }
 
   /// Whether a choice of that closed form, for a second of audio, is too slow to be the best.
   bool is_hopeless(double closed_form) const {
@@ -75,38 +137,46 @@ class Decider {
     return closed_form > wide * best_closed_;
   }
 
-  void leave_out(const Proposal& proposal) {
+  void leave_out(const Proposal& proposal, const char* why) {
     const double audio = workloads_.of(proposal.batch, 1).audio_seconds;
-    alternatives_.push_back({.choice = {.stages = proposal.grid.stages,
-                                        .replicas = proposal.grid.replicas,
-                                        .batch = proposal.batch,
-                                        .schedule = "",
-                                        .recomputed = problem_.recomputed.value_or(ChosenLayers()),
-                                        .selective = problem_.selective,
-                                        .resident = problem_.resident.value_or(0)},
+    alternatives_.push_back({.choice = choice_of(proposal, {}, ""),
                              .closed_form = proposal.bound * audio,
                              .is_bound = true,
                              .audio_seconds = audio,
-                             .why = "not tried: lower bound from the closed form"});
+                             .why = fmt::format("not tried: {}", why)});
   }
 
-  /// Where memory binds, also with offload and with recomputation, unless the problem says which.
-  void consider(const Proposal& proposal, const Placement& devices, const std::string& schedule) {
-    const PlanChoice choice{.stages = proposal.grid.stages,
-                            .replicas = proposal.grid.replicas,
-                            .batch = proposal.batch,
-                            .schedule = schedule,
-                            .recomputed = problem_.recomputed.value_or(ChosenLayers()),
-                            .selective = problem_.selective,
-                            .resident = problem_.resident.value_or(0),
-                            .devices = devices};
-    if (std::ssize(ranks_of_chunks(choice)) > problem_.sequence->size()) {
-      alternatives_.push_back({.choice = choice, .why = "more chunks than layers"});
-      return;
-    }
+  PlanChoice choice_of(const Proposal& proposal, const Placement& devices,
+                       const std::string& schedule) const {
+    return {.stages = proposal.grid.stages,
+            .replicas = proposal.grid.replicas,
+            .batch = proposal.batch,
+            .schedule = schedule,
+            .recomputed = problem_.recomputed.value_or(ChosenLayers()),
+            .selective = problem_.selective,
+            .resident = problem_.resident.value_or(0),
+            .shards_optimizer = shards(proposal.grid),
+            .devices = devices};
+  }
+
+  /// Where the problem says so: one replica has nobody to share with.
+  bool shards(const Grid& grid) const {
+    return problem_.shards_optimizer.value_or(false) && grid.replicas > 1;
+  }
+
+  /// Where memory binds, also with a sharded optimizer and, unless sharding alone makes room and
+  /// takes no time, with recomputation, or with offload instead.
+  void consider(const PlanChoice& choice) {
     if (!consider(choice, Recomputing::as_chosen)) return;
-    offload(choice);
+    if (!problem_.shards_optimizer && choice.replicas > 1) {
+      PlanChoice sharded = choice;
+      sharded.shards_optimizer = true;
+      const bool binds = consider(sharded, Recomputing::as_chosen);
+      if (!binds && sharding_takes(alternatives_.back()) <= 0) return;
+      if (binds) recompute(sharded);
+    }
     recompute(choice);
+    offload(choice);
   }
 
   /// The more stays on the device the better, until all that is wanted fits.
@@ -129,7 +199,8 @@ class Decider {
                                [&](const auto& list) { return std::ranges::any_of(list, leaves); });
   }
 
-  /// Within layers, and of whole layers instead or, where memory still binds, besides.
+  /// Unless the problem says which: within layers, and of whole layers instead or, where memory
+  /// still binds, besides.
   void recompute(const PlanChoice& choice) {
     if (problem_.recomputed) return;
     PlanChoice within = choice;
@@ -142,11 +213,12 @@ class Decider {
   /// Whether memory keeps it from a faster cut, with which it may be the best.
   bool consider(const PlanChoice& wanted, Recomputing recomputing) {
     const Workload& workload = workload_of(wanted);
-    ChosenCut cut = cut_choice(problem_, workload, wanted, recomputing);
+    ChosenCut cut =
+        cut_choice(problem_, workload, wanted, recomputing, {estimator_of(workload), known_cuts_});
     // Without recomputation it was considered before, and nothing is to be said of its memory.
     const bool none = std::ranges::count(cut.recomputed, true) == 0;
     const bool more = recomputing == Recomputing::free || wanted.selective != problem_.selective ||
-                      wanted.resident != problem_.resident.value_or(0);
+                      offloads_besides(wanted) || is_sharded_besides(wanted);
     if (more && !cut.fits) return true;
     if (recomputing == Recomputing::free && none) return true;
     Alternative& alternative = alternatives_.emplace_back(Alternative{wanted});
@@ -162,7 +234,7 @@ class Decider {
       return !is_hopeless(cut.least_closed_form / workload.audio_seconds);
     }
     alternative.memory_bound = cut.memory_bound;
-    alternative.estimate = estimate_choice(problem_, workload, choice, 1);
+    alternative.estimate = cut.estimate ? std::move(cut.estimate) : estimate(choice, 1);
     const double least = choice.resident > 0  // the closed form knows no copies
                              ? std::max(alternative.closed_form, alternative.estimate->step_seconds)
                              : alternative.closed_form;
@@ -170,14 +242,60 @@ class Decider {
     return cut.memory_bound && !is_hopeless(cut.least_closed_form / workload.audio_seconds);
   }
 
+  bool offloads_besides(const PlanChoice& choice) const {
+    return choice.resident != problem_.resident.value_or(0);
+  }
+
+  bool is_sharded_besides(const PlanChoice& choice) const {
+    return choice.shards_optimizer && !problem_.shards_optimizer;
+  }
+
+  /// Seconds of a step more, or below 0 less, than if each replica updated everything; 0 where it
+  /// was not simulated.
+  double sharding_takes(const Alternative& sharded) {
+    if (!sharded.estimate || !sharded.choice.shards_optimizer) return 0;
+    PlanChoice whole = sharded.choice;
+    whole.shards_optimizer = false;
+    return sharded.estimate->step_seconds - estimate(whole, 1).step_seconds;
+  }
+
+  /// Those that may become the best by it once more with a sharded optimizer, where that is faster.
+  void shard() {
+    if (problem_.shards_optimizer) return;
+    std::vector<Alternative> faster;
+    for (std::size_t i = 0; i < alternatives_.size(); ++i) {
+      const Alternative& whole = alternatives_[i];
+      if (!whole.estimate || has_to_end()) break;
+      if (whole.choice.replicas == 1 || whole.choice.shards_optimizer) continue;
+      const double update = longest_update(problem_, workload_of(whole.choice), whole.choice);
+      if (pace_of(whole) - update / whole.audio_seconds > pace_of(alternatives_.front())) continue;
+      Alternative sharded = whole;
+      sharded.choice.shards_optimizer = true;
+      if (StageMemory(problem_, sharded.choice).too_full(sharded.choice.begin)) continue;
+      sharded.estimate = estimate(sharded.choice, 1);
+      if (pace_of(sharded) < pace_of(whole)) faster.push_back(std::move(sharded));
+    }
+    alternatives_.insert(alternatives_.end(), faster.begin(), faster.end());
+    sort();
+  }
+
   const Workload& workload_of(const PlanChoice& choice) {
     return workloads_.of(choice.batch, choice.replicas, choice.selective);
   }
 
+  ChoiceEstimate estimate(const PlanChoice& choice, std::size_t most_steps = 1000) {
+    return estimator_of(workload_of(choice)).estimate(choice, most_steps);
+  }
+
+  ChoiceEstimator& estimator_of(const Workload& workload) {
+    return estimators_.try_emplace(&workload, problem_, workload).first->second;
+  }
+
   /// All that may be the best over all sampled steps, and the best few of them refined.
   void weigh() {
-    do sort();
-    while (simulate_all_steps());
+    sort();
+    shard();
+    while (simulate_all_steps()) sort();
     double refined_pace = kNever;
     for (std::size_t i = 0; i < std::min(kRefined, alternatives_.size()); ++i) {
       Alternative& alternative = alternatives_[i];
@@ -202,8 +320,7 @@ class Decider {
       if (!alternative.estimate || (i >= kRefined && pace_of(alternative) > wide)) break;
       if (has_to_end()) return false;
       if (alternative.over_all_steps) continue;
-      alternative.estimate =
-          estimate_choice(problem_, workload_of(alternative.choice), alternative.choice);
+      alternative.estimate = estimate(alternative.choice);
       changed = alternative.over_all_steps = true;
     }
     return changed;
@@ -227,7 +344,7 @@ class Decider {
       if (!choice) continue;
       found.push_back(alternative);
       found.back().choice = *choice;
-      found.back().estimate = estimate_choice(problem_, workload_of(*choice), *choice);
+      found.back().estimate = estimate(*choice);
     }
     if (found.empty() && problem_.finds_only) throw_no_schedule_found();
     alternatives_.insert(alternatives_.end(), found.begin(), found.end());  // they win no tie
@@ -303,6 +420,8 @@ class Decider {
 
   const PlanningProblem& problem_;
   Workloads workloads_;
+  std::map<const Workload*, ChoiceEstimator> estimators_;
+  KnownCuts known_cuts_;
   std::vector<Alternative> alternatives_;
   double best_closed_ = kNever;  // of those that fit, for a second of audio
 };

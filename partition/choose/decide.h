@@ -55,17 +55,20 @@ struct Decision {
 };
 
 /// The plan that trains most audio a second, as simulated:
-/// 1. every (batch, stages, replicas) in the order of a bound from work and devices alone, until
-///    that is half above the best closed form: a placement by find_placement();
-/// 2. each of them with every schedule: the cut of cut_choice(), where memory binds also with
-///    offload, and with recomputation within layers, with the cheapest one of whole layers
-///    (RecomputeSearch) and with both, and a step simulated;
+/// 1. every (batch, stages, replicas) whose parameters alone may fit (MemoryBound), in the order of
+///    a bound from work and devices, until that is half above the best closed form: a placement by
+///    find_placement(). Of those, 48 or, where none of these fits, as many as it takes;
+/// 2. each of them with every schedule: the cut of cut_choice(), where memory binds also with a
+///    sharded optimizer, with recomputation within layers, with the cheapest one of whole layers
+///    (RecomputeSearch) and with these together, or with offload alone, and a step simulated; of
+///    those that may become the best by it, once more with a sharded optimizer;
 /// 3. those near the best over all sampled steps, and the best few refined by ChoiceRefiner, as far
 ///    as that may make them the best;
 /// 4. where the problem asks for it, find_choice() for the best few of them.
 /// Where the problem's time is over, the best so far is chosen; if there is none yet, the first
 /// that fits. The same for the same problem unless time ends it. ConfigError where nothing fits:
-/// which constraint binds, and what would fit.
+/// which constraint binds, and what would fit; and another one where time ends the search before
+/// all were tried.
 Decision decide(const PlanningProblem& problem);
 
 }  // namespace penstock::partition

@@ -31,6 +31,7 @@ std::optional<Closest> closest(const PlanningProblem& problem,
       choice.recomputed.assign(problem.sequence->size(), true);
       choice.selective = problem.selective_costs != nullptr;
     }
+    choice.shards_optimizer |= !problem.shards_optimizer && choice.replicas > 1;
     LeastFullCut cut = least_full_cut(StageMemory(problem, choice), problem.sequence->size());
     if (!best || cut.fullness < best->cut.fullness) best = Closest{choice, std::move(cut)};
   }
@@ -70,29 +71,40 @@ std::string layers_of(const PlanningProblem& problem, const LeastFullCut& cut, i
   return fmt::format("layers {} to {}", layers[first]->name(), layers[last]->name());
 }
 
+/// Which stage of it needs how much, and what would be enough.
+std::string needs_of(const PlanningProblem& problem, const Closest& best) {
+  const LeastFullCut& cut = best.cut;
+  const std::string needs = fmt::format(
+      "The closest is {}: its stage {} ({}) needs {:.4g} GiB, but its device may use {:.4g} GiB "
+      "({:.3g} % of its memory stays free)",
+      describe(best.choice), cut.stage, layers_of(problem, cut, cut.stage), cut.bytes / kGib,
+      cut.bytes / cut.fullness / kGib, 100 * problem.cluster.margin);
+  const double needed = cut.bytes / (1 - problem.cluster.margin) / kGib;
+  if (problem.recomputed) return fmt::format("{}. It fits on devices of {:.4g} GiB", needs, needed);
+  return fmt::format(
+      "{}. With all layers recomputed, it fits on devices of {:.4g} GiB. With some layers "
+      "recomputed, less may be enough",
+      needs, needed);
+}
+
 }  // namespace
 
 void throw_infeasible_plan(const PlanningProblem& problem,
-                           const std::vector<Alternative>& alternatives) {
+                           const std::vector<Alternative>& alternatives, std::size_t untried) {
   if (problem.is_quick) throw ConfigError("memory binds: no plan fits");
   const auto best = closest(problem, alternatives);
   if (!best)
     throw ConfigError(fmt::format(
         "no plan fits: every schedule that was tried needs more chunks than the model's {}",
         counted(problem.sequence->size(), "layer")));
-  const LeastFullCut& cut = best->cut;
-  std::string message = fmt::format(
-      "memory binds: no plan fits. The closest is {}: its stage {} ({}) needs {:.4g} GiB, but its "
-      "device may use {:.4g} GiB ({:.3g} % of its memory stays free)",
-      describe(best->choice), cut.stage, layers_of(problem, cut, cut.stage), cut.bytes / kGib,
-      cut.bytes / cut.fullness / kGib, 100 * problem.cluster.margin);
-  const double needed = cut.bytes / (1 - problem.cluster.margin) / kGib;
-  message += problem.recomputed
-                 ? fmt::format(". It fits on devices of {:.4g} GiB", needed)
-                 : fmt::format(
-                       ". With all layers recomputed, it fits on devices of {:.4g} GiB. "
-                       "With some layers recomputed, less may be enough",
-                       needed);
+  const std::string lacking = needs_of(problem, *best);
+  if (untried > 0)
+    throw ConfigError(fmt::format(
+        "no plan was found in the time limit of {:g} s; {} of stages, replicas and micro-batches "
+        "are left that may fit. {}. Give more time with --time-limit, or narrow the search with "
+        "--stages and --replicas",
+        problem.time->seconds(), counted(untried, "choice"), lacking));
+  std::string message = "memory binds: no plan fits. " + lacking;
   if (const auto other = with_other_stages(problem))
     message += fmt::format(". On these devices, {} fits", describe(*other));
   if (const auto smaller = with_smaller_micro_batches(problem))

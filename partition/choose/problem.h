@@ -32,7 +32,8 @@ struct PlanChoice {
   bool selective = false;        // residual units remake what their cheap parts wrote
   int resident = 0;              // as pipeline.resident
   bool recompute_exact = true;   // no cheaper ones fit this cut, by the mean micro-batch
-  std::vector<std::string> actions = {};       // of the schedule "found": as Plan::actions
+  bool shards_optimizer = false;          // replicas share the update: pipeline.shard_optimizer
+  std::vector<std::string> actions = {};  // of the schedule "found": as Plan::actions
   std::vector<std::vector<int>> devices = {};  // [stage][replica]: places in Cluster::devices
   std::vector<int> begin = {};                 // first layer of each chunk, then their number
 
@@ -67,8 +68,11 @@ struct PlanningProblem {
   bool selective = false;
   /// PlanChoice::resident, whatever else is chosen; nothing: chosen where memory binds.
   std::optional<int> resident = {};
-  int stages = 0, replicas = 0;  // 0: chosen
-  int most_replicas = 0;         // that there are lanes for; 0: any number
+  /// Whether replicas share the update; nothing: chosen where memory binds, or where it is faster.
+  std::optional<bool> shards_optimizer = false;
+  bool adds_whole_gradients = false;  // even then: pipeline.reduction = nccl
+  int stages = 0, replicas = 0;       // 0: chosen
+  int most_replicas = 0;              // that there are lanes for; 0: any number
   /// Whether lists of their own are sought for the best choices, whether they must win, and whether
   /// micro-batches stay in the order of the batches' choices meanwhile.
   bool finds = false, finds_only = false, keeps_order = false;

@@ -15,6 +15,9 @@
 namespace penstock::partition {
 namespace {
 
+// Of a cluster on which placements are proven: on more a proof takes longer than all else does.
+constexpr int kProvenDevices = 16;
+
 bool memories_differ(const Cluster& cluster) {
   return std::ranges::any_of(cluster.devices, [&](const Device& device) {
     return device.memory != cluster.devices.front().memory;
@@ -37,13 +40,15 @@ PlacementProblem without_memory(PlacementProblem problem) {
 /// runtime's: both are compared for a cut.
 PlacementProblem with_memory(const PlanningProblem& problem, PlacementProblem closed,
                              const Proposal& proposal, const PlacedSequence& placed) {
-  const PlanChoice choice{.stages = proposal.grid.stages,
-                          .replicas = proposal.grid.replicas,
-                          .batch = proposal.batch,
-                          .recomputed = problem.recomputed.value_or(ChosenLayers()),
-                          .selective = problem.selective,
-                          .resident = problem.resident.value_or(0),
-                          .devices = placed.devices};
+  const PlanChoice choice{
+      .stages = proposal.grid.stages,
+      .replicas = proposal.grid.replicas,
+      .batch = proposal.batch,
+      .recomputed = problem.recomputed.value_or(ChosenLayers()),
+      .selective = problem.selective,
+      .resident = problem.resident.value_or(0),
+      .shards_optimizer = problem.shards_optimizer.value_or(false) && proposal.grid.replicas > 1,
+      .devices = placed.devices};
   const StageMemory memory(problem, choice);
   double real = 0, simple = 0;
   const auto& begin = placed.cut.begin;
@@ -107,7 +112,9 @@ std::vector<Placement> placements(const PlanningProblem& problem, const Workload
                                   const Proposal& proposal) {
   const GridConstraints constraints{proposal.grid.stages, proposal.grid.replicas};
   const PlacementProblem closed = closed_form_problem(problem, workload, proposal.batch);
-  const SearchEffort effort{.seed = problem.seed, .time = problem.time};
+  const SearchEffort effort{.seed = problem.seed,
+                            .time = problem.time,
+                            .proves = problem.cluster.size() <= kProvenDevices};
   const auto fastest = find_placement(without_memory(closed), constraints, effort);
   if (!fastest) return {};
   std::vector<Placement> result{fastest->devices};

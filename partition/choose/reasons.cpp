@@ -7,12 +7,38 @@
 
 #include "base/gib.h"
 #include "partition/cut/limits.h"
+#include "partition/schedule/make_schedule.h"
 
 namespace penstock::partition {
 namespace {
 
 double closed_pace(const Alternative& alternative) {
   return alternative.closed_form / alternative.audio_seconds;
+}
+
+/// The same choice, but that each replica updates everything, for which it lacks memory; or
+/// nothing.
+const Alternative* unsharded_lacking(const Alternative& best,
+                                     const std::vector<Alternative>& alternatives) {
+  if (!best.choice.shards_optimizer) return nullptr;
+  for (const Alternative& other : alternatives)
+    if (other.lacks && !other.choice.shards_optimizer &&
+        other.choice.stages == best.choice.stages &&
+        other.choice.replicas == best.choice.replicas &&
+        other.choice.batch.micro_batches == best.choice.batch.micro_batches &&
+        (other.choice.schedule == best.choice.schedule || best.choice.schedule == kFound))
+      return &other;
+  return nullptr;
+}
+
+/// What memory has to do with it.
+std::string memory_of(const Alternative& best, const std::vector<Alternative>& alternatives) {
+  std::string text;
+  if (const Alternative* whole = unsharded_lacking(best, alternatives))
+    text = fmt::format("memory, for which replicas share the optimizer (else {}), and ",
+                       describe(*whole->lacks));
+  if (best.memory_bound) text += "memory, which shapes the cut, and ";
+  return text;
 }
 
 }  // namespace
@@ -51,7 +77,7 @@ std::string bottleneck_of(const Alternative& best, const std::vector<Alternative
   const auto& busy = best.estimate->busy;
   const auto slowest = static_cast<int>(std::ranges::max_element(busy) - busy.begin());
   return fmt::format("{}the computation of stage {}, which is busy {:.0f} % of a step",
-                     best.memory_bound ? "memory, which shapes the cut, and " : "", slowest,
+                     memory_of(best, alternatives), slowest,
                      100 * (1 - best.estimate->idle(slowest)));
 }
 

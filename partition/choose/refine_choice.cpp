@@ -54,7 +54,9 @@ bool alike(const Cluster& cluster, int one, int two) {
 }  // namespace
 
 ChoiceRefiner::ChoiceRefiner(const PlanningProblem& problem, const Workload& workload)
-    : problem_(problem), workload_(workload) {}
+    : problem_(problem),
+      workload_(workload),
+      estimator_(std::make_unique<ChoiceEstimator>(problem, workload)) {}
 
 bool ChoiceRefiner::move_boundaries(RankedChoice& ranked) const {
   bool better = false;
@@ -102,7 +104,8 @@ void ChoiceRefiner::refine_cut(RankedChoice& ranked) const {
     if (is_over(problem_.time)) return;
     other.begin = *cut_chunks(way);
     if (other.begin == given || other.begin == ranked.choice.begin) continue;
-    auto start = within(std::move(other), std::numeric_limits<double>::infinity());
+    auto start =
+        within(std::move(other), std::numeric_limits<double>::infinity(), ranked.estimate.slowest);
     if (!start) continue;
     climb(*start);
     if (start->estimate.step_seconds < ranked.estimate.step_seconds * kShorter)
@@ -133,7 +136,7 @@ void ChoiceRefiner::share_cuts(std::vector<RankedChoice>& ranked) const {
       }
       PlanChoice other = one.choice;
       other.begin = cut.begin;
-      auto fitted = within(std::move(other), least * (1 + kSameStep));
+      auto fitted = within(std::move(other), least * (1 + kSameStep), one.estimate.slowest);
       if (!fitted) continue;
       least = std::min(least, fitted->estimate.step_seconds);
       offered.push_back(std::move(*fitted));
@@ -147,20 +150,25 @@ void ChoiceRefiner::share_cuts(std::vector<RankedChoice>& ranked) const {
 }
 
 bool ChoiceRefiner::take_if_shorter(RankedChoice& ranked, PlanChoice other) const {
-  auto better = within(std::move(other), ranked.estimate.step_seconds * kShorter);
+  auto better =
+      within(std::move(other), ranked.estimate.step_seconds * kShorter, ranked.estimate.slowest);
   if (!better) return false;
   ranked = std::move(*better);
   return true;
 }
 
-std::optional<RankedChoice> ChoiceRefiner::within(PlanChoice other, double seconds) const {
+std::optional<RankedChoice> ChoiceRefiner::within(PlanChoice other, double seconds,
+                                                  const std::vector<int>& slowest) const {
   const bool free = !problem_.recomputed && !other.recomputed.empty();
   if (free) other.recomputed.clear();  // at best
-  ChoiceEstimate estimate = estimate_choice(problem_, workload_, other);
+  if (seconds < std::numeric_limits<double>::infinity() &&
+      estimator_->takes(other, seconds, slowest))
+    return std::nullopt;
+  ChoiceEstimate estimate = estimator_->estimate(other);
   if (estimate.step_seconds >= seconds) return std::nullopt;
   if (free) {
     if (!recompute_to_fit(problem_, workload_, other)) return std::nullopt;
-    estimate = estimate_choice(problem_, workload_, other);
+    estimate = estimator_->estimate(other);
     if (estimate.step_seconds >= seconds) return std::nullopt;
   } else if (StageMemory(problem_, other).too_full(other.begin)) {
     return std::nullopt;

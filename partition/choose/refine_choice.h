@@ -1,5 +1,6 @@
 #pragma once
 
+#include <memory>
 #include <optional>
 #include <vector>
 
@@ -47,10 +48,12 @@ class ChoiceRefiner {
   /// Where it fits, with the recomputation that it needs; nothing unless its step is shorter than
   /// that.
   bool take_if_shorter(RankedChoice& ranked, PlanChoice other) const;
-  std::optional<RankedChoice> within(PlanChoice other, double seconds) const;
+  std::optional<RankedChoice> within(PlanChoice other, double seconds,
+                                     const std::vector<int>& slowest) const;
 
   const PlanningProblem& problem_;
   const Workload& workload_;
+  std::unique_ptr<ChoiceEstimator> estimator_;
 };
 
 }  // namespace penstock::partition

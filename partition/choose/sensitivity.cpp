@@ -11,6 +11,8 @@ PlanningProblem with(PlanningProblem problem, const Assumption& assumption) {
   if (assumption.costs) problem.costs = assumption.costs;
   if (assumption.selective_costs) problem.selective_costs = assumption.selective_costs;
   problem.parameter_s = assumption.parameter_s.value_or(problem.parameter_s);
+  for (std::size_t device = 0; device < assumption.speeds.size(); ++device)
+    problem.cluster.devices.at(device).speed = assumption.speeds[device];
   for (auto* links : {&problem.cluster.node_links, &problem.cluster.exact_links})
     for (LinkRates& link : *links) {
       link.latency *= assumption.message_factor;

@@ -13,6 +13,7 @@ struct Assumption {
   std::string what;                            // "products take 20 % more time"
   CostModel costs = {}, selective_costs = {};  // empty: those of the problem
   std::optional<double> parameter_s = {};      // as PlanningProblem
+  std::vector<double> speeds = {};             // of each device; empty: those of the problem
   double message_factor = 1;                   // of messages' time
 };
 

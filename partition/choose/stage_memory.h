@@ -35,6 +35,7 @@ class StageMemory {
   const ChunkBytes& bytes() const { return bytes_; }
   int stages() const { return static_cast<int>(limits_.size()); }
   int stage_of(int chunk) const { return ranks_[chunk]; }
+  const std::vector<int>& stage_of_chunks() const { return ranks_; }
   int chunks() const { return static_cast<int>(ranks_.size()); }
 
  private:

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <span>
 
+#include "partition/model/parameter_layout.h"
 #include "partition/model/recomputed_layers.h"
 
 namespace penstock::partition {
@@ -67,6 +68,18 @@ std::vector<double> parameter_bytes(const LayerSequence& sequence) {
   return bytes;
 }
 
+std::vector<double> read_parameter_bytes(const LayerSequence& sequence, layers::DType compute) {
+  std::vector<double> bytes;
+  for (const layers::LayerPlan& plan : plan_without_frames(sequence, {})) {
+    double of_layer = 0;
+    for (std::size_t i = 0; plan.trained() && i < plan.params.size(); ++i)
+      of_layer += static_cast<double>(layers::element_count(plan.params[i].shape)) *
+                  layers::size_of(has_copy(plan.params[i], compute) ? compute : layers::DType::f32);
+    bytes.push_back(of_layer);
+  }
+  return bytes;
+}
+
 const StepCosts& Workloads::costs_of(const MicroBatchLengths& lengths, bool selective) {
   const auto [at, fresh] = micro_batches_.try_emplace({lengths.frames, lengths.labels, selective});
   if (fresh)
@@ -99,6 +112,7 @@ const Workload& Workloads::of(const BatchChoice& batch, int replicas, bool selec
   const std::vector<double> parameters = parameter_bytes(*problem_.sequence);
   for (const double bytes : parameters)
     workload.mean.layers.push_back({.name = "", .parameter_bytes = bytes});
+  workload.read_bytes = read_parameter_bytes(*problem_.sequence, problem_.sizes.compute);
   sum_up(workload, problem_.recomputed.value_or(ChosenLayers()));
   return workload;
 }

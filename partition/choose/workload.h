@@ -21,9 +21,10 @@ struct Workload {
   std::vector<Step> steps;
   /// The mean micro-batch, for the closed form; bytes of activations are those of a message.
   SequenceProfile mean;
-  double audio_seconds = 0;  // of a step, on average
-  double work = 0;           // seconds of a step on one device of speed 1, on average
-  double longest = 0;        // of a step's longest way to the loss and back, on average
+  std::vector<double> read_bytes = {};  // of each layer's trained parameters, as layers read them
+  double audio_seconds = 0;             // of a step, on average
+  double work = 0;                      // seconds of a step on one device of speed 1, on average
+  double longest = 0;                   // of a step's longest way to the loss and back, on average
 };
 
 /// Workloads, each made when it is first asked for.
@@ -52,5 +53,8 @@ class Workloads {
 
 /// FP32 bytes of each layer's gradients, which a layer that is frozen whole has none of.
 std::vector<double> parameter_bytes(const LayerSequence& sequence);
+/// The same of what layers that compute in `compute` read: halves, but of parameters that stay
+/// FP32.
+std::vector<double> read_parameter_bytes(const LayerSequence& sequence, layers::DType compute);
 
 }  // namespace penstock::partition

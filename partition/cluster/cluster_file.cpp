@@ -100,6 +100,16 @@ Cluster cluster_of(ClusterSource& source) {
   return cluster;
 }
 
+/// The first of them, a line each, and how many more there are.
+std::string lines_of(const std::vector<std::string>& faults) {
+  constexpr std::size_t most = 12;
+  const std::size_t shown = std::min(faults.size(), most);
+  std::string lines = fmt::format(
+      "{}", fmt::join(faults.begin(), faults.begin() + static_cast<std::ptrdiff_t>(shown), "\n  "));
+  if (shown < faults.size()) lines += fmt::format("\n  and {} more", faults.size() - shown);
+  return lines;
+}
+
 }  // namespace
 
 Cluster parse_cluster(const std::string& text, const std::string& name) {
@@ -107,8 +117,7 @@ Cluster parse_cluster(const std::string& text, const std::string& name) {
   Cluster cluster;
   if (source.faults.empty()) cluster = cluster_of(source);
   if (!source.faults.empty()) {
-    throw ConfigError(
-        fmt::format("the cluster can't be used:\n  {}", fmt::join(source.faults, "\n  ")));
+    throw ConfigError(fmt::format("the cluster can't be used:\n  {}", lines_of(source.faults)));
   }
   return cluster;
 }

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "layers/models/families.h"
+#include "layers/models/labelled_flops.h"
 #include "partition/cost/operation_seconds.h"
 
 namespace penstock::partition {
@@ -171,11 +172,14 @@ LinkRates default_link(const layers::BackendSizes& sizes) {
 
 std::vector<LayerCost> analytic_costs(const LayerSequence& sequence,
                                       std::span<const std::int64_t> lengths,
-                                      const layers::BackendSizes& sizes, const DeviceRates& rates) {
+                                      const layers::BackendSizes& sizes, const DeviceRates& rates,
+                                      std::span<const std::int64_t> labels) {
   layers::ActivationDecl input = sequence_input(sequence, lengths, sizes);
   std::vector<LayerCost> costs;
   for (const auto& layer : sequence.layers) {
     layers::LayerPlan plan = layer->plan(input, sizes);
+    if (!labels.empty())
+      plan.flops = layers::labelled_flops(*layer, input, labels).value_or(plan.flops);
     const Parts parts = layers::parts_of(*layer, input, sizes);
     LayerCost& cost = costs.emplace_back(cost_of(parts, input, plan, sizes, rates));
     cost.layer = layer->name();

@@ -74,15 +74,18 @@ StageBytes ChunkBytes::without_messages(std::span<const ChunkRange> held,
     for (const ChunkRange& range : held) sums.add(sequence_->sums({range.first, range.last}));
     return stage_bytes(sums, all_buffers, parameters_, replica);
   }
-  std::vector<layers::LayerPlan> plans;
-  for (const ChunkRange& range : held)
-    plans.insert(plans.end(), sequence_->plans().begin() + range.first,
-                 sequence_->plans().begin() + range.last);
-  return stage_bytes(plans, all_buffers, parameters_, replica);
+  StageBytes bytes = shared(held).of_replicas.at(static_cast<std::size_t>(replica));
+  add_buffers(all_buffers, bytes);
+  return bytes;
+}
+
+const SequenceBytes::Shared& ChunkBytes::shared(std::span<const ChunkRange> held) const {
+  std::vector<LayerRun> ranges;
+  for (const ChunkRange& range : held) ranges.push_back({range.first, range.last});
+  return sequence_->shared(ranges, parameters_);
 }
 
 double ChunkBytes::at_least(int first, int last) const {
-  if (parameters_.kinds.sharing.replicas > 1) return 0;
   return parameters_.at_least(sequence_->sums({first, last}));
 }
 
@@ -104,14 +107,10 @@ StageBytes ChunkBytes::of_replica(std::span<const ChunkRange> held, int replica)
   return bytes;
 }
 
-/// Replicas that share nothing need less the later they come: the first have most lanes.
+/// Replicas that share nothing need less the later they come: the first have most lanes. What all
+/// else takes is the same on all of them.
 StageBytes ChunkBytes::operator()(std::span<const ChunkRange> held) const {
-  StageBytes most = of_replica(held, 0);
-  for (int replica = 1; replica < parameters_.kinds.sharing.replicas; ++replica) {
-    const StageBytes bytes = of_replica(held, replica);
-    if (bytes.total() > most.total()) most = bytes;
-  }
-  return most;
+  return of_replica(held, parameters_.kinds.sharing.replicas == 1 ? 0 : shared(held).fullest);
 }
 
 StageBytes ChunkBytes::of_replica(int first, int last, int chunk, int replica) const {

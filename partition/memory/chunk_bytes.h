@@ -77,6 +77,7 @@ class ChunkBytes {
     mutable std::map<std::pair<int, int>, BufferBytes> known;  // where layers are recomputed
   };
   const BufferBytes& largest(const Load& load, const LayerRun& range) const;
+  const SequenceBytes::Shared& shared(std::span<const ChunkRange> held) const;
   StageBytes without_messages(std::span<const ChunkRange> held, const ChunkBuffers& all_buffers,
                               int replica) const;
 

@@ -71,6 +71,34 @@ SequenceBytes::SequenceBytes(const LayerSequence& sequence, const layers::Backen
   }
 }
 
+const SequenceBytes::Shared& SequenceBytes::shared(const std::vector<LayerRun>& held,
+                                                   const ParameterBytes& parameters) {
+  const Kept kept{parameters.lanes_of, parameters.kinds.sharing.bucket_bytes,
+                  parameters.slots.of_elements, parameters.slots.of_parameters,
+                  parameters.rollback};
+  Ranges ranges;
+  for (const LayerRun& run : held) ranges.emplace_back(run.first, run.last);
+  const auto [at, fresh] = shared_.try_emplace({kept, ranges});
+  if (fresh) at->second = share(ranges, parameters);
+  return at->second;
+}
+
+SequenceBytes::Shared SequenceBytes::share(const Ranges& held,
+                                           const ParameterBytes& parameters) const {
+  std::vector<layers::LayerPlan> plans;
+  for (const auto& [first, last] : held)
+    plans.insert(plans.end(), plans_.begin() + first, plans_.begin() + last);
+  const ParameterKinds& kinds = parameters.kinds;
+  const Shards shards = share_out(plans, kinds.dtype, kinds.sharing);
+  Shared shared;
+  for (int replica = 0; replica < kinds.sharing.replicas; ++replica) {
+    shared.of_replicas.push_back(stage_bytes(plans, {}, parameters, replica, &shards));
+    if (shared.of_replicas.back().total() > shared.of_replicas[shared.fullest].total())
+      shared.fullest = replica;
+  }
+  return shared;
+}
+
 std::shared_ptr<RangeBuffers> SequenceBytes::buffers(
     const std::vector<std::vector<std::int64_t>>& micro_batches) {
   std::shared_ptr<RangeBuffers>& known = known_[micro_batches];

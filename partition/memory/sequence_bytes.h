@@ -4,6 +4,7 @@
 #include <map>
 #include <memory>
 #include <tuple>
+#include <utility>
 #include <vector>
 
 #include "partition/memory/stage_bytes.h"
@@ -57,14 +58,27 @@ class SequenceBytes {
   }
   std::shared_ptr<RangeBuffers> buffers(
       const std::vector<std::vector<std::int64_t>>& micro_batches);
+  /// What a rank that holds those ranges takes without buffers, of each of the replicas, which
+  /// share the update; and which of them takes most.
+  struct Shared {
+    std::vector<StageBytes> of_replicas;
+    int fullest = 0;
+  };
+  const Shared& shared(const std::vector<LayerRun>& held, const ParameterBytes& parameters);
 
  private:
+  using Ranges = std::vector<std::pair<int, int>>;
+  /// Of parameters: lanes, bytes of a bucket, slots and whether updates may go back.
+  using Kept = std::tuple<std::vector<int>, std::int64_t, int, int, bool>;
+  Shared share(const Ranges& held, const ParameterBytes& parameters) const;
+
   const LayerSequence& sequence_;
   layers::BackendSizes sizes_;
   std::vector<layers::LayerPlan> plans_;
   std::size_t norm_bytes_;
   std::vector<ParameterSums> sums_;  // of the first i layers
   std::map<std::vector<std::vector<std::int64_t>>, std::shared_ptr<RangeBuffers>> known_;
+  std::map<std::pair<Kept, Ranges>, Shared> shared_;
 };
 
 }  // namespace penstock::partition

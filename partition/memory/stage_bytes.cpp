@@ -98,6 +98,8 @@ StageBytes kept_bytes(const ParameterSums& sums, const ParameterBytes& parameter
   return bytes;
 }
 
+}  // namespace
+
 void add_buffers(const ChunkBuffers& buffers, StageBytes& bytes) {
   bytes.saved = buffers.slots + buffers.recomputed;
   bytes.messages =
@@ -106,12 +108,17 @@ void add_buffers(const ChunkBuffers& buffers, StageBytes& bytes) {
   bytes.host = buffers.host;
 }
 
-}  // namespace
-
+/// Of replicas that share, the fullest has no less than their mean.
 double ParameterBytes::at_least(const ParameterSums& sums) const {
-  return static_cast<double>(sums.masters + sums.copies +
-                             sums.arena * static_cast<std::size_t>(lanes_of.front()) +
-                             sums.slot * static_cast<std::size_t>(slots.of_elements));
+  const auto slots_of = sums.slot * static_cast<std::size_t>(slots.of_elements);
+  if (kinds.sharing.replicas == 1)
+    return static_cast<double>(sums.masters + sums.copies +
+                               sums.arena * static_cast<std::size_t>(lanes_of.front()) + slots_of);
+  const bool parts = layers::is_half(kinds.compute);
+  const auto shared = static_cast<double>(slots_of + (parts ? sums.changing_masters : 0));
+  return static_cast<double>(sums.copies + (parts ? 0 : sums.masters) +
+                             sums.arena * static_cast<std::size_t>(lanes_of.back())) +
+         shared / kinds.sharing.replicas;
 }
 
 void ParameterSums::add(const ParameterSums& other) {
@@ -163,8 +170,8 @@ StageBytes stage_bytes(const ParameterSums& sums, const ChunkBuffers& buffers,
 }
 
 StageBytes stage_bytes(const std::vector<layers::LayerPlan>& layers, const ChunkBuffers& buffers,
-                       const ParameterBytes& parameters, int replica) {
-  const ParameterLayout layout = lay_out_parameters(layers, parameters.kinds, replica);
+                       const ParameterBytes& parameters, int replica, const Shards* known) {
+  const ParameterLayout layout = lay_out_parameters(layers, parameters.kinds, replica, {}, known);
   const ParameterSums sums = sums_of(layers, layout);
   if (parameters.kinds.sharing.replicas == 1)
     return stage_bytes(sums, buffers, parameters, replica);

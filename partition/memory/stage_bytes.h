@@ -69,7 +69,8 @@ struct ParameterBytes {
   /// Memory that adding the gradients over replicas takes on one of them. Empty: there is only one.
   std::function<std::size_t(const ParameterLayout& layout, int replica)> reduction = {};
 
-  /// Of the first replica, which has most lanes: without what does not add up over layers.
+  /// Of the replica that needs most: without what does not add up over layers. `sums` are those of
+  /// replicas that share nothing.
   double at_least(const ParameterSums& sums) const;
 };
 
@@ -87,12 +88,16 @@ struct ParameterSums {
 };
 ParameterSums sums_of(const std::vector<layers::LayerPlan>& layers, const ParameterLayout& layout);
 
-/// Of one of the replicas.
+/// Of one of the replicas. `known` as in lay_out_parameters().
 StageBytes stage_bytes(const std::vector<layers::LayerPlan>& layers, const ChunkBuffers& buffers,
-                       const ParameterBytes& parameters, int replica = 0);
+                       const ParameterBytes& parameters, int replica = 0,
+                       const Shards* known = nullptr);
 /// The same of layers with those sums. The replicas must share nothing.
 StageBytes stage_bytes(const ParameterSums& sums, const ChunkBuffers& buffers,
                        const ParameterBytes& parameters, int replica = 0);
+
+/// Of a chunk, for a stage that has none yet.
+void add_buffers(const ChunkBuffers& buffers, StageBytes& bytes);
 
 /// Bytes of the table of the norm blocks that a rank owns.
 std::size_t table_bytes(const ParameterLayout& layout);

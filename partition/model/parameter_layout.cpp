@@ -153,7 +153,8 @@ std::vector<std::pair<std::size_t, std::size_t>> ParameterLayout::read_ranges(in
 
 ParameterLayout lay_out_parameters(const std::vector<layers::LayerPlan>& layers,
                                    const ParameterKinds& kinds, int replica,
-                                   std::span<const std::int64_t> first_blocks) {
+                                   std::span<const std::int64_t> first_blocks,
+                                   const Shards* known) {
   ParameterLayout layout;
   layout.kinds = kinds;
   const bool shared = kinds.sharing.replicas > 1;
@@ -163,8 +164,10 @@ ParameterLayout lay_out_parameters(const std::vector<layers::LayerPlan>& layers,
   layout.changing_copies = layout.copies;
   std::size_t whole = layout.arena;
   place_parameters(false, whole, layout);
-  layout.shards =
-      shared ? share_out(layers, kinds.dtype, kinds.sharing) : unshared(layout.arena, kinds.dtype);
+  if (shared)
+    layout.shards = known != nullptr ? *known : share_out(layers, kinds.dtype, kinds.sharing);
+  else
+    layout.shards = unshared(layout.arena, kinds.dtype);
   place_owned(kinds, shared ? replica : 0, layout);
   layout.changing_masters = layout.parts ? layout.masters : layout.arena;
   if (layout.parts)

@@ -47,8 +47,9 @@ struct StageReplica {
 struct Plan {
   std::string model = {};  // model_summary() of what was planned
   std::string schedule = "1f1b";
-  int micro_batches = 1;  // of a step, over all lanes
-  int lanes = 1;          // sums of gradients, dealt to the replicas
+  int micro_batches = 1;           // of a step, over all lanes
+  double micro_batch_seconds = 0;  // of audio, at most; 0: the recipe says
+  int lanes = 1;                   // sums of gradients, dealt to the replicas
   /// Of a step's micro-batches, as trainer.order; empty: as sampled.
   std::vector<int> order = {};
   /// Where the schedule is "found": what each stage computes in a step of the busiest replica, as a
@@ -59,6 +60,9 @@ struct Plan {
   std::optional<bool> recomputes_within = {};
   /// As pipeline.resident; 0: the recipe says.
   int resident = 0;
+  /// Whether a stage's replicas share its update, as pipeline.shard_optimizer; nothing: the recipe
+  /// says.
+  std::optional<bool> shards_optimizer = {};
   std::vector<std::vector<int>> ranks = {};  // [stage][replica]: every rank once
   std::vector<ChunkPlan> chunks = {};        // in the order of the layer sequence
 

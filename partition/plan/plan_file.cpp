@@ -54,6 +54,9 @@ std::string plan_toml(const Plan& plan) {
       "# about; every layer must stay in order and every rank appear once.\n";
   text += fmt::format("model = \"{}\"\nschedule = \"{}\"\n", plan.model, plan.schedule);
   text += fmt::format("micro_batches = {}  # of a step, over all lanes\n", plan.micro_batches);
+  if (plan.micro_batch_seconds > 0)
+    text += fmt::format("micro_batch_seconds = {}  # of audio, at most\n",
+                        toml_number(plan.micro_batch_seconds));
   text += fmt::format("lanes = {}  # sums of gradients, dealt to the replicas\n", plan.lanes);
   if (!plan.order.empty())
     text += fmt::format(
@@ -72,6 +75,9 @@ std::string plan_toml(const Plan& plan) {
     text += fmt::format(
         "resident = {}  # of each chunk: micro-batches whose activations stay on the device\n",
         plan.resident);
+  if (plan.shards_optimizer)
+    text += fmt::format("shard_optimizer = {}  # whether a stage's replicas share its update\n",
+                        *plan.shards_optimizer);
   text += "ranks = [  # a row for each stage, a column for each replica\n";
   for (const auto& row : plan.ranks) text += fmt::format("  [{}],\n", fmt::join(row, ", "));
   text += "]\n";

@@ -21,6 +21,7 @@ struct PlanRequest {
   std::function<StageBytes(std::span<const ChunkRange> held)> bytes;
   configs::PipelineConfig pipeline = {};  // stages, replicas, schedule, recomputation, memory_gib
   int micro_batches = 1;                  // of a step, over all lanes
+  double micro_batch_seconds = 0;         // as Plan's
   int lanes = 0;                          // 0: as many as replicas
   std::vector<int> chunk_stages = {};     // of lists; empty: as pipeline.schedule says
 };

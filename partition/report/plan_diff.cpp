@@ -27,7 +27,26 @@ std::string of_chunks(const Plan& plan, int stage,
   std::vector<std::string> parts;
   for (const ChunkPlan& chunk : plan.chunks)
     if (chunk.stage == stage) parts.push_back(text(chunk));
-  return parts.empty() ? kNone : fmt::format("{}", fmt::join(parts, " and "));
+  if (std::ranges::all_of(parts, [](const std::string& part) { return part == kNone; }))
+    return kNone;
+  return fmt::format("{}", fmt::join(parts, " and "));
+}
+
+/// Runs of layers that follow each other.
+std::string recomputed_text(const ChunkPlan& chunk) {
+  if (!chunk.recomputed) return kNone;
+  std::vector<std::string> runs, run;
+  const auto end_run = [&] {
+    if (!run.empty()) runs.push_back(layers_text(run));
+    run.clear();
+  };
+  for (const std::string& layer : chunk.layers)
+    if (std::ranges::count(*chunk.recomputed, layer) > 0)
+      run.push_back(layer);
+    else
+      end_run();
+  end_run();
+  return runs.empty() ? kNone : fmt::format("{}", fmt::join(runs, ", "));
 }
 
 double share_of(const Plan& plan, int stage) {
@@ -55,6 +74,16 @@ std::string within(const Plan& plan) {
   return *plan.recomputes_within ? "yes" : "no";
 }
 
+std::string shares(const Plan& plan) {
+  if (!plan.shards_optimizer) return "as the recipe says";
+  return *plan.shards_optimizer ? "yes" : "no";
+}
+
+std::string seconds_of(const Plan& plan) {
+  return plan.micro_batch_seconds > 0 ? fmt::format("{:g} s", plan.micro_batch_seconds)
+                                      : "as the recipe says";
+}
+
 class Comparison {
  public:
   Comparison(const Plan& first, const Plan& second) : plans_{first, second} {}
@@ -68,6 +97,7 @@ class Comparison {
     add("schedule", [](const Plan& plan) { return plan.schedule; });
     add("micro-batches a step",
         [](const Plan& plan) { return fmt::format("{}", plan.micro_batches); });
+    add("audio in a micro-batch", seconds_of);
     add("lanes", [](const Plan& plan) { return fmt::format("{}", plan.lanes); });
     if (plans_[0].order != plans_[1].order) add_lists("order", &Plan::order);
     if (plans_[0].actions != plans_[1].actions) add_lists("action lists", &Plan::actions);
@@ -75,6 +105,7 @@ class Comparison {
     add("micro-batches of a chunk that stay on the device", [](const Plan& plan) {
       return plan.resident > 0 ? fmt::format("{}", plan.resident) : std::string("all");
     });
+    add("optimizer sharded over replicas", shares);
     for (int stage = 0; stage < std::max(plans_[0].stages(), plans_[1].stages()); ++stage)
       add_stage(stage);
     add("computing time, slowest stage",
@@ -105,11 +136,7 @@ class Comparison {
       add(name + what, [&](const Plan& plan) { return of_chunks(plan, stage, text); });
     };
     on_chunks(", layers", [](const ChunkPlan& chunk) { return layers_text(chunk.layers); });
-    on_chunks(", recomputed", [](const ChunkPlan& chunk) {
-      return chunk.recomputed && !chunk.recomputed->empty()
-                 ? fmt::format("{}", fmt::join(*chunk.recomputed, " "))
-                 : kNone;
-    });
+    on_chunks(", recomputed", recomputed_text);
     add(name + ", ranks", [&](const Plan& plan) {
       return stage < plan.stages() ? fmt::format("{}", fmt::join(plan.ranks[stage], " ")) : kNone;
     });

@@ -44,15 +44,27 @@ Json json_of(const IdleCauses& causes) {
           {"drain", causes.drain}};
 }
 
+/// [start, end, cause, rank that it waits for], as the page's script numbers causes.
+Json json_of(const std::vector<Blank>& blanks) {
+  Json json = Json::array();
+  for (const Blank& blank : blanks) {
+    const double start = rounded(blank.start), end = rounded(blank.end);
+    if (end > start) json.push_back({start, end, static_cast<int>(blank.cause), blank.rank});
+  }
+  return json;
+}
+
 /// A replica without micro-batches in the step shows its length all the same.
 Json json_of(const ReplicaView& replica, const std::vector<int>& chunk_rank, double step_seconds) {
   Json json{{"end", 0.0},
             {"actions", Json::array()},
             {"memory", Json::array()},
             {"idle", Json::array()},
+            {"blanks", Json::array()},
             {"critical", Json::array()}};
   for (const IdleCauses& causes : idle_causes(replica.step, chunk_rank))
     json["idle"].push_back(json_of(causes));
+  for (const auto& rank : blanks(replica.step, chunk_rank)) json["blanks"].push_back(json_of(rank));
   for (const ActionPlace& at : critical_path(replica.step, chunk_rank))
     json["critical"].push_back({at.rank, at.place});
   double end = 0;

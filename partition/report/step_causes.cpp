@@ -50,28 +50,49 @@ double last_end(const Simulation& step) {
   return end;
 }
 
-IdleCauses causes_of(const std::vector<TimedAction>& rank, const Passes& passes, double end) {
-  IdleCauses causes;
-  double now = 0, reduced = 0, stepping = 0;
+std::vector<Blank> blanks_of(const std::vector<TimedAction>& rank, const Passes& passes,
+                             double end) {
+  std::vector<Blank> list;
+  double now = 0, reduced = 0;
+  const auto wait_until = [&](double time, IdleCause cause, int other = -1) {
+    if (time > now) list.push_back({now, time, cause, other});
+    now = std::max(now, time);
+  };
   bool first = true;
   for (const TimedAction& timed : rank) {
     if (timed.action.kind == ActionKind::reduce) reduced = std::max(reduced, timed.end);
-    if (timed.action.kind == ActionKind::step) stepping += timed.end - timed.start;
     if (!computes(timed.action.kind)) continue;
     const auto sender = passes.sender(timed.action);
-    const double made = sender ? std::clamp(passes.at(*sender).end, now, timed.start) : now;
-    if (first) {
-      causes.fill = timed.start - now;
-    } else {
-      causes.wait += made - now;
-      causes.message += timed.start - made;
-    }
+    const int other = sender ? sender->rank : -1;
+    if (!first && sender)
+      wait_until(std::min(passes.at(*sender).end, timed.start), IdleCause::wait, other);
+    wait_until(timed.start, first ? IdleCause::fill : IdleCause::message, other);
     first = false;
     now = timed.end;
   }
-  causes.reduction = std::max(0.0, reduced - now);
-  causes.drain = end - now - causes.reduction - stepping;
-  return causes;
+  wait_until(reduced, IdleCause::reduction);
+  for (const TimedAction& timed : rank) {
+    if (timed.action.kind != ActionKind::step) continue;
+    wait_until(timed.start, IdleCause::drain);
+    now = std::max(now, timed.end);
+  }
+  wait_until(end, IdleCause::drain);
+  return list;
+}
+
+double& member(IdleCauses& causes, IdleCause cause) {
+  switch (cause) {
+    case IdleCause::fill:
+      return causes.fill;
+    case IdleCause::wait:
+      return causes.wait;
+    case IdleCause::message:
+      return causes.message;
+    case IdleCause::reduction:
+      return causes.reduction;
+    default:
+      return causes.drain;
+  }
 }
 
 class PathFinder {
@@ -138,11 +159,20 @@ class PathFinder {
 
 }  // namespace
 
-std::vector<IdleCauses> idle_causes(const Simulation& step, const std::vector<int>& chunk_rank) {
+std::vector<std::vector<Blank>> blanks(const Simulation& step, const std::vector<int>& chunk_rank) {
   const Passes passes(step, chunk_rank);
   const double end = last_end(step);
+  std::vector<std::vector<Blank>> list;
+  for (const auto& rank : step.ranks) list.push_back(blanks_of(rank, passes, end));
+  return list;
+}
+
+std::vector<IdleCauses> idle_causes(const Simulation& step, const std::vector<int>& chunk_rank) {
   std::vector<IdleCauses> causes;
-  for (const auto& rank : step.ranks) causes.push_back(causes_of(rank, passes, end));
+  for (const auto& rank : blanks(step, chunk_rank)) {
+    IdleCauses& sums = causes.emplace_back();
+    for (const Blank& blank : rank) member(sums, blank.cause) += blank.end - blank.start;
+  }
   return causes;
 }
 

@@ -22,6 +22,20 @@ struct IdleCauses {
 [[nodiscard]] std::vector<IdleCauses> idle_causes(const Simulation& step,
                                                   const std::vector<int>& chunk_rank);
 
+/// Names of IdleCauses' members.
+enum class IdleCause { fill, wait, message, reduction, drain };
+
+/// Time in which a rank does not compute, for one cause.
+struct Blank {
+  double start = 0, end = 0;  // seconds
+  IdleCause cause = IdleCause::fill;
+  int rank = -1;  // that it waits for, or for whose message; -1: none, or several
+};
+
+/// Those of each rank, in their order. Their sums are its idle_causes().
+[[nodiscard]] std::vector<std::vector<Blank>> blanks(const Simulation& step,
+                                                     const std::vector<int>& chunk_rank);
+
 /// An action of a simulation: ranks[rank][place].
 struct ActionPlace {
   int rank = 0, place = 0;

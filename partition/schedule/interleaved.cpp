@@ -1,5 +1,7 @@
 #include "partition/schedule/interleaved.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <utility>
 
@@ -8,13 +10,16 @@
 namespace penstock::partition {
 namespace {
 
-constexpr int kChunks = 2;  // of a rank
+struct Loops {
+  int stages = 1, micro_batches = 1;
+  int chunks = 2;  // of a rank
+};
 
 /// Micro-batches of each group: as many groups as p fits into m, the larger ones first.
-std::vector<int> groups(int stages, int micro_batches) {
+std::vector<int> groups(const Loops& of) {
   std::vector<int> sizes;
-  int left = micro_batches;
-  for (int count = std::max(1, micro_batches / stages); count > 0; --count) {
+  int left = of.micro_batches;
+  for (int count = std::max(1, of.micro_batches / of.stages); count > 0; --count) {
     sizes.push_back((left + count - 1) / count);
     left -= sizes.back();
   }
@@ -22,14 +27,14 @@ std::vector<int> groups(int stages, int micro_batches) {
 }
 
 /// What a rank passes forward or backward, in order: group by group, chunk by chunk.
-std::vector<Action> passes(ActionKind kind, int rank, int stages, int micro_batches) {
+std::vector<Action> passes(ActionKind kind, int rank, const Loops& of) {
   std::vector<Action> list;
   int first = 0;
-  for (const int size : groups(stages, micro_batches)) {
-    for (int turn = 0; turn < kChunks; ++turn) {
-      const int chunk = kind == ActionKind::forward ? turn : kChunks - 1 - turn;
+  for (const int size : groups(of)) {
+    for (int turn = 0; turn < of.chunks; ++turn) {
+      const int chunk = kind == ActionKind::forward ? turn : of.chunks - 1 - turn;
       for (int batch = first; batch < first + size; ++batch) {
-        list.push_back({kind, chunk * stages + rank, batch});
+        list.push_back({kind, chunk * of.stages + rank, batch});
       }
     }
     first += size;
@@ -37,12 +42,12 @@ std::vector<Action> passes(ActionKind kind, int rank, int stages, int micro_batc
   return list;
 }
 
-std::vector<Action> list_of(int rank, int stages, int micro_batches) {
-  const auto forwards = passes(ActionKind::forward, rank, stages, micro_batches);
-  const auto backwards = passes(ActionKind::backward, rank, stages, micro_batches);
-  const int largest = groups(stages, micro_batches).front();
-  const std::size_t ahead =
-      std::min<std::size_t>(forwards.size(), 2 * (stages - 1 - rank) + (kChunks - 1) * largest);
+std::vector<Action> list_of(int rank, const Loops& of) {
+  const auto forwards = passes(ActionKind::forward, rank, of);
+  const auto backwards = passes(ActionKind::backward, rank, of);
+  const int largest = groups(of).front();
+  const std::size_t ahead = std::min<std::size_t>(
+      forwards.size(), 2 * (of.stages - 1 - rank) + (of.chunks - 1) * largest);
   std::vector<Action> list(forwards.begin(), forwards.begin() + ahead);
   // min(ahead + i, all) forwards and i backwards are in the list.
   for (std::size_t i = 0; i < backwards.size(); ++i) {
@@ -54,14 +59,14 @@ std::vector<Action> list_of(int rank, int stages, int micro_batches) {
 
 }  // namespace
 
-Schedule interleaved(int stages, int micro_batches) {
-  Schedule schedule{.name = "interleaved", .micro_batches = micro_batches};
-  for (int chunk = 0; chunk < kChunks * stages; ++chunk) {
+Schedule interleaved(int stages, int micro_batches, int chunks) {
+  const Loops loops{stages, micro_batches, chunks};
+  Schedule schedule{.name = chunks == 2 ? "interleaved" : fmt::format("interleaved-{}", chunks),
+                    .micro_batches = micro_batches};
+  for (int chunk = 0; chunk < chunks * stages; ++chunk) {
     schedule.chunk_rank.push_back(chunk % stages);
   }
-  for (int rank = 0; rank < stages; ++rank) {
-    schedule.ranks.push_back(list_of(rank, stages, micro_batches));
-  }
+  for (int rank = 0; rank < stages; ++rank) schedule.ranks.push_back(list_of(rank, loops));
   return complete(std::move(schedule));
 }
 

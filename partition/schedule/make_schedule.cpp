@@ -3,11 +3,14 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <algorithm>
 #include <array>
+#include <charconv>
 #include <string>
 
 #include "base/error.h"
 #include "configs/config.h"
+#include "partition/schedule/dualpipe_v.h"
 #include "partition/schedule/interleaved.h"
 #include "partition/schedule/one_chunk.h"
 #include "partition/schedule/repeating_v.h"
@@ -21,14 +24,33 @@ struct Generator {
   Schedule (*make)(int stages, int micro_batches);
 };
 
+template <int chunks>
+Schedule in_loops(int stages, int micro_batches) {
+  return interleaved(stages, micro_batches, chunks);
+}
+
 constexpr std::array kGenerators{Generator{"gpipe", gpipe},
                                  Generator{"1f1b", one_forward_one_backward},
-                                 Generator{"interleaved", interleaved},
+                                 Generator{"interleaved", in_loops<2>},
+                                 Generator{"interleaved-3", in_loops<3>},
+                                 Generator{"interleaved-4", in_loops<4>},
                                  Generator{"zb-h1", zb_h1},
                                  Generator{"zb-h2", zb_h2},
                                  Generator{"zb-v", zb_v},
                                  Generator{"v-half", v_half},
-                                 Generator{"v-min", v_min}};
+                                 Generator{"v-min", v_min},
+                                 Generator{"dualpipe-v", dualpipe_v}};
+
+/// Chunks a rank of "interleaved-5" and so on; 0: it is another name.
+int loops_of(std::string_view name) {
+  constexpr std::string_view kPrefix = "interleaved-";
+  if (!name.starts_with(kPrefix)) return 0;
+  const std::string_view digits = name.substr(kPrefix.size());
+  int chunks = 0;
+  const auto [end, fault] = std::from_chars(digits.data(), digits.data() + digits.size(), chunks);
+  const bool whole = fault == std::errc() && end == digits.data() + digits.size();
+  return whole && digits.front() != '0' && chunks <= kMostLoops ? chunks : 0;
+}
 
 void check_positive(const char* what, int value) {
   if (value >= 1) return;
@@ -47,6 +69,11 @@ std::vector<std::string_view> schedule_names() {
   return names;
 }
 
+bool is_schedule(std::string_view name) {
+  const auto names = all_schedule_names();
+  return std::ranges::count(names, name) > 0 || loops_of(name) > 2;
+}
+
 std::vector<std::string_view> all_schedule_names() {
   auto names = schedule_names();
   names.push_back(kFound);
@@ -59,6 +86,8 @@ Schedule make_schedule(std::string_view name, int stages, int micro_batches) {
   for (const Generator& generator : kGenerators) {
     if (generator.name == name) return generator.make(stages, micro_batches);
   }
+  if (const int chunks = loops_of(name); chunks > 2)
+    return interleaved(stages, micro_batches, chunks);
   if (has_lists(name))
     throw ConfigError(
         fmt::format("schedule \"{}\" can't be made from sizes: it has its own lists", name));
@@ -67,7 +96,10 @@ Schedule make_schedule(std::string_view name, int stages, int micro_batches) {
 }
 
 std::vector<int> chunk_ranks(std::string_view name, int stages) {
-  return make_schedule(name == kFound ? "1f1b" : name, stages, 1).chunk_rank;
+  if (name == kFound) name = "1f1b";
+  // Their patterns are looked for, whatever the number of micro-batches; their chunks lie alike.
+  if (name == "v-half" || name == "v-min") name = "zb-v";
+  return make_schedule(name, stages, 1).chunk_rank;
 }
 
 }  // namespace penstock::partition

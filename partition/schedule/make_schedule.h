@@ -17,13 +17,20 @@ inline constexpr std::string_view kFound = "found";
 /// Whether a plan of such a schedule holds its lists: kFound, and those of files.
 [[nodiscard]] bool has_lists(std::string_view name);
 
-/// Those that make_schedule makes.
+/// The most chunks a rank of an interleaved schedule.
+inline constexpr int kMostLoops = 64;
+
+/// Those that make_schedule makes; besides it makes "interleaved-5" and so on, for so many chunks a
+/// rank, up to kMostLoops.
 [[nodiscard]] std::vector<std::string_view> schedule_names();
 
 /// Those and kFound.
 [[nodiscard]] std::vector<std::string_view> all_schedule_names();
 
-/// The complete action lists of a pipeline of `stages` ranks; `name` is one of schedule_names().
+/// Whether a schedule has that name: one that make_schedule makes, or kFound.
+[[nodiscard]] bool is_schedule(std::string_view name);
+
+/// The complete action lists of a pipeline of `stages` ranks; `name` is one of those above.
 /// ConfigError for another, or for less than one stage or micro-batch.
 Schedule make_schedule(std::string_view name, int stages, int micro_batches);
 

@@ -39,9 +39,10 @@ std::vector<Action> without_others(const std::vector<Action>& list,
 
 }  // namespace
 
-RunSchedule::RunSchedule(std::string name, int stages)
-    : name_(std::move(name)), stages_(stages), chunk_ranks_(partition::chunk_ranks(name_, stages)) {
-  splits_backward_ = partition::splits_backward(make_schedule(name_, stages, 1));
+RunSchedule::RunSchedule(std::string name, int stages) : name_(std::move(name)), stages_(stages) {
+  const Schedule one = make_schedule(name_, stages, 1);
+  chunk_ranks_ = one.chunk_rank;
+  splits_backward_ = partition::splits_backward(one);
 }
 
 RunSchedule::RunSchedule(Schedule lists, std::vector<int> sizes)

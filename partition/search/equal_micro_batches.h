@@ -16,7 +16,8 @@ struct EqualWork {
 ChunkTimes of_chunk(const EqualWork& work, const Schedule& schedule);
 
 /// The best that find_schedule finds with one chunk a rank, with two that go down the ranks and up
-/// again, and with two that go round; the bound holds for all three.
+/// again, with two that go round, and with as many as a named schedule has that fits; the bound
+/// holds for all of them.
 FoundSchedule find_schedule(const EqualWork& work, const SearchOptions& options = {});
 
 }  // namespace penstock::partition

@@ -86,8 +86,8 @@ Pattern promising(const ScheduleProblem& problem, PatternEstimator& estimator, A
   return *std::ranges::min_element(tried, cheaper);
 }
 
-/// A named schedule in place of what was found where that is shorter: the search estimates messages
-/// as if receives were always posted in time.
+/// A named schedule in place of what was found where that is shorter: the search estimates steps as
+/// if every receive was posted one pass ahead.
 void keep_named(const ScheduleProblem& problem, FoundSchedule& found) {
   const std::vector<int> given = as_given(problem);
   for (const Schedule& schedule : named(problem)) {

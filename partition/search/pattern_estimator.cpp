@@ -14,6 +14,11 @@ Kind kind_of(ActionKind kind) {
   return kind == ActionKind::backward_input ? kInput : kWeight;
 }
 
+/// Sent at `end`, a message is under way once its receive is posted.
+double arrival(double end, double posted, double transfer) {
+  return std::max(end, posted) + transfer;
+}
+
 }  // namespace
 
 PatternEstimator::PatternEstimator(const ScheduleProblem& problem)
@@ -28,8 +33,8 @@ PatternEstimator::PatternEstimator(const ScheduleProblem& problem)
 
 /// False: what the turn takes is not there yet, or never will be. Ends of forward, input gradient
 /// and weight gradient, at place i of chunk c; `clock` is the end of the rank's turn before:
-///   F(c, i) = max(clock, F(c - 1, i) + transfer) + seconds
-///   I(c, i) = max(clock, I(c + 1, i) + transfer) + seconds, on the last chunk behind F(c, i)
+///   F(c, i) = max(clock, arrival of F(c - 1, i)) + seconds
+///   I(c, i) = max(clock, arrival of I(c + 1, i)) + seconds, on the last chunk behind F(c, i)
 ///   W(c, i) = max(clock, I(c, i)) + seconds
 bool PatternEstimator::take(const Turn& turn, const std::vector<int>& order, RankState& rank) {
   const Kind kind = kind_of(turn.kind);
@@ -39,11 +44,11 @@ bool PatternEstimator::take(const Turn& turn, const std::vector<int>& order, Ran
   if (kind == kForward && chunk > 0) {
     ready = end(kForward, chunk - 1, place);
     if (ready < 0) return false;
-    ready += transfers_[chunk - 1];
+    ready = arrival(ready, rank.posted, transfers_[chunk - 1]);
   } else if (kind == kInput) {
     ready = chunk == last ? end(kForward, chunk, place) : end(kInput, chunk + 1, place);
     if (ready < 0 || end(kForward, chunk, place) < 0) return false;
-    ready += transfers_[chunk];
+    ready = arrival(ready, rank.posted, transfers_[chunk]);
   } else if (kind == kWeight) {
     ready = end(kInput, chunk, place);
     if (ready < 0) return false;
@@ -55,8 +60,11 @@ bool PatternEstimator::take(const Turn& turn, const std::vector<int>& order, Ran
   } else if (kind == kWeight) {
     rank.held -= problem_.held_by(chunk, batch);
   }
+  rank.posted = rank.clock;
   rank.clock = std::max(rank.clock, ready) + problem_.times[chunk][batch].of(turn.kind);
   end(kind, chunk, place++) = rank.clock;
+  // Between the chunk's last pass and the next one, its gradients are reduced.
+  if (kind == kWeight && place == problem_.micro_batches()) rank.posted = rank.clock;
   return true;
 }
 

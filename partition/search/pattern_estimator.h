@@ -6,8 +6,9 @@
 
 namespace penstock::partition {
 
-/// Estimates the makespan of patterns fast: no maps, no events, memory reused. Time O(actions),
-/// times the number of ranks at worst.
+/// Estimates the makespan of patterns fast: no maps, no events, memory reused. Receives are posted
+/// one pass ahead, as complete() does unless that could hang; then no sooner step is estimated than
+/// is simulated. Time O(actions), times the number of ranks at worst.
 class PatternEstimator {
  public:
   /// `problem` must outlive it.
@@ -25,6 +26,7 @@ class PatternEstimator {
   struct RankState {
     std::size_t next = 0;
     double clock = 0, held = 0;
+    double posted = 0;  // when the receive is posted of what the next turn takes
   };
   bool take(const Turn& turn, const std::vector<int>& order, RankState& rank);
   double& end(int kind, int chunk, int place) {

@@ -106,16 +106,19 @@ bool Clockwork::act(int rank, const Action& action) {
 
 /// What of the message is not overlapped, the sender waits for.
 void Clockwork::send(int rank, Message& message) {
+  message.sent_at = message.freed_at = now_;
   if (!traffic_ || durations_.network->overlap >= 1) return;
   const int to = schedule_.chunk_rank[message.edge.consumer];
   const double alone =
       traffic_->alone(durations_.network->route(rank, to),
                       durations_.network->bytes(message.edge, message.micro_batch));
-  occupy(rank, now_ + (1 - durations_.network->overlap) * alone);
+  message.freed_at = now_ + (1 - durations_.network->overlap) * alone;
+  occupy(rank, message.freed_at);
 }
 
-void Clockwork::start_if_ready(const Message& message) {
+void Clockwork::start_if_ready(Message& message) {
   if (!message.sent || !message.posted) return;
+  message.started_at = now_;
   const int number = number_of(message.edge, message.micro_batch);
   if (traffic_) {
     const int from = schedule_.chunk_rank[message.edge.producer];
@@ -132,6 +135,7 @@ void Clockwork::start_if_ready(const Message& message) {
 void Clockwork::arrive(int number) {
   Message& message = messages_[number];
   message.arrived = true;
+  message.arrived_at = now_;
   go_on(schedule_.chunk_rank[message.edge.consumer]);
   if (copies_.empty() || message.edge.kind == Edge::Kind::gradient) return;
   leave(message.edge.producer, message.micro_batch);
@@ -271,6 +275,23 @@ bool Clockwork::has_input(const Action& action) {
   }
   if (!is_message(schedule_, edge)) return true;
   return messages_[number_of(edge, action.micro_batch)].arrived;
+}
+
+std::vector<TimedMessage> Clockwork::messages() const {
+  std::vector<TimedMessage> list;
+  for (const Message& message : messages_) {
+    if (!message.arrived) continue;
+    list.push_back({.edge = message.edge,
+                    .micro_batch = message.micro_batch,
+                    .from = schedule_.chunk_rank[message.edge.producer],
+                    .to = schedule_.chunk_rank[message.edge.consumer],
+                    .sent = message.sent_at,
+                    .freed = message.freed_at,
+                    .start = message.started_at,
+                    .end = message.arrived_at});
+  }
+  std::ranges::stable_sort(list, {}, &TimedMessage::start);
+  return list;
 }
 
 double Clockwork::makespan() const {

@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "partition/simulate/messages.h"
 #include "partition/simulate/simulate.h"
 #include "partition/simulate/traffic.h"
 
@@ -20,12 +21,15 @@ class Clockwork {
   Clockwork(const Schedule& schedule, const Durations& durations, Barrier barrier);
 
   Simulation run();
+  /// Those of the run, which is over, in the order in which they start.
+  std::vector<TimedMessage> messages() const;
 
  private:
   struct Message {
     Edge edge;
     int micro_batch = 0;
     bool sent = false, posted = false, arrived = false;
+    double sent_at = 0, freed_at = 0, started_at = 0, arrived_at = 0;
   };
   struct Rank {
     std::size_t next = 0;            // in its list
@@ -58,7 +62,7 @@ class Clockwork {
   /// False: the rank has to wait.
   bool act(int rank, const Action& action);
   void send(int rank, Message& message);
-  void start_if_ready(const Message& message);
+  void start_if_ready(Message& message);
   void arrive(int number);
   void reduce(int rank, const Action& action);
   void step(int rank, double start);

@@ -74,7 +74,39 @@ Simulation simulate(const Schedule& schedule, const Durations& durations, Barrie
   return Clockwork(schedule, durations, barrier).run();
 }
 
+namespace {
+
+/// Ends of the steps: of each, the last end on any rank.
+std::vector<double> ends_of_steps(const Simulation& simulation) {
+  std::vector<double> ends;
+  for (const auto& list : simulation.ranks) {
+    std::size_t step = 0;
+    for (const TimedAction& timed : list) {
+      if (timed.action.kind != ActionKind::step) continue;
+      ends.resize(std::max(ends.size(), step + 1), 0);
+      ends[step] = std::max(ends[step], timed.end);
+      ++step;
+    }
+  }
+  return ends;
+}
+
+/// Behind a barrier nothing is under way, so that each step begins as the one before did, as soon
+/// as ranks have stepped: one that begins so is enough.
+double period_of_barriers(const Schedule& schedule, const Durations& durations) {
+  Schedule behind = schedule;
+  for (auto& list : behind.ranks) {
+    const auto step = std::ranges::find(list, ActionKind::step, &Action::kind);
+    if (step != list.end()) list.insert(list.begin(), Action(*step));
+  }
+  const auto ends = ends_of_steps(simulate(behind, durations, Barrier::before_step));
+  return ends[1] - ends[0];
+}
+
+}  // namespace
+
 double step_period(const Schedule& schedule, const Durations& durations, Barrier barrier) {
+  if (barrier == Barrier::before_step) return period_of_barriers(schedule, durations);
   const Schedule steps = repeated(schedule, kSteps);
   const Durations wrapped = repeated(durations, schedule.micro_batches);
   Network network;
@@ -86,17 +118,7 @@ double step_period(const Schedule& schedule, const Durations& durations, Barrier
     };
     all.network = &network;
   }
-  // Ends of the steps: of each, the last end on any rank.
-  std::vector<double> ends;
-  for (const auto& list : simulate(steps, all, barrier).ranks) {
-    std::size_t step = 0;
-    for (const TimedAction& timed : list) {
-      if (timed.action.kind != ActionKind::step) continue;
-      ends.resize(std::max(ends.size(), step + 1), 0);
-      ends[step] = std::max(ends[step], timed.end);
-      ++step;
-    }
-  }
+  const auto ends = ends_of_steps(simulate(steps, all, barrier));
   return (ends.back() - ends[kLeftOut - 1]) / (kSteps - kLeftOut);
 }
 

@@ -37,7 +37,11 @@ CorpusReaders corpus_readers(const configs::Config& config, const partition::Pla
       partition::is_schedule_file(p.schedule)
           ? partition::read_schedule_file(p.schedule, p.stages).chunk_rank
           : partition::chunk_ranks(p.schedule, p.stages);
-  return {ranks.at(stages.back()), ranks.at(stages.front())};
+  CorpusReaders readers{ranks.at(stages.back()), ranks.at(stages.front())};
+  const bool may_turn = p.schedule == partition::kFound && p.stages > 1;
+  if (may_turn)
+    readers.texts.insert(readers.texts.end(), readers.audio.begin(), readers.audio.end());
+  return readers;
 }
 
 void check_training_manifest(const configs::Config& config) {

@@ -14,7 +14,8 @@ namespace penstock::runtime {
                                            const std::string& manifest, CorpusUse use);
 
 /// The ranks that read the corpora of a recipe: those of the last stage, where the layer sequence's
-/// only layer that needs targets is, and those of the first. ConfigError as read_plan.
+/// only layer that needs targets is, and those of the first. Chunks of lists that are yet to be
+/// found may come back to the first stage, which then reads texts too. ConfigError as read_plan.
 [[nodiscard]] CorpusReaders corpus_readers(const configs::Config& config,
                                            const partition::PlannedModel& model);
 

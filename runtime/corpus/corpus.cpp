@@ -27,6 +27,7 @@ Corpus assemble(const CorpusOptions& options, CorpusLines lines, CorpusLengths f
   for (const AudioLength& length : found.lengths)
     corpus.frames.push_back(shape_utterance(0, length, 1, options.features).frames);
   corpus.lengths = std::move(found.lengths);
+  corpus.first = std::move(found.first);
   corpus.too_short = found.too_short;
   corpus.too_long = found.too_long;
   return corpus;
@@ -52,6 +53,7 @@ std::uint64_t hash_of(const Corpus& corpus) {
     const std::int64_t length[] = {corpus.lengths[i].samples, corpus.lengths[i].rate};
     add(name.data(), name.size());
     add(length, sizeof length);
+    if (corpus.first[i]) add(&*corpus.first[i], sizeof *corpus.first[i]);
     add(corpus.labels[i].data(), corpus.labels[i].size() * sizeof(std::int32_t));
   }
   return XXH3_64bits_digest(state.get());

@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <functional>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -19,12 +20,14 @@ class Tokenizer;
 /// ranks with a loss have texts and labels.
 struct Corpus {
   std::vector<ManifestEntry> entries;
-  std::vector<AudioLength> lengths;               // of the audio, exact
-  std::vector<std::vector<std::int32_t>> labels;  // of the text
-  std::vector<std::int64_t> frames;               // of features, at speed 1
-  std::int64_t too_short = 0, too_long = 0;       // left out by data.min_seconds, max_seconds
-  std::int64_t skipped = 0;                       // left out by data.bad_utterances = "skip"
-  std::uint64_t hash = 0;  // XXH3 of file names, lengths and labels, in order: for checkpoints
+  std::vector<AudioLength> lengths;                // of the audio, exact
+  std::vector<std::optional<std::int64_t>> first;  // sample at which it begins, of a segment
+  std::vector<std::vector<std::int32_t>> labels;   // of the text
+  std::vector<std::int64_t> frames;                // of features, at speed 1
+  std::int64_t too_short = 0, too_long = 0;        // left out by data.min_seconds, max_seconds
+  std::int64_t skipped = 0;                        // left out by data.bad_utterances = "skip"
+  /// XXH3 of file names, segments, lengths and labels, in order: for checkpoints.
+  std::uint64_t hash = 0;
 
   double seconds() const;
 };

@@ -58,7 +58,8 @@ class LengthFilter {
 
 std::vector<ManifestEntry> audio_of(const CorpusLines& lines) {
   std::vector<ManifestEntry> entries;
-  for (const CorpusLine& line : lines.lines) entries.push_back({line.audio, "", {}, line.where});
+  for (const CorpusLine& line : lines.lines)
+    entries.push_back({line.audio, "", line.duration, line.where, line.offset});
   return entries;
 }
 
@@ -80,6 +81,7 @@ CorpusLengths find_lengths(const CorpusOptions& options, const CorpusLines& line
     }
     found.kept.push_back(i);
     found.lengths.push_back(index[i].length);
+    found.first.push_back(index[i].first);
   }
   return found;
 }
@@ -93,6 +95,7 @@ std::string pack_lengths(const CorpusLengths& lengths) {
     message.add(static_cast<std::int64_t>(lengths.kept[i]));
     message.add(lengths.lengths[i].samples);
     message.add(std::int64_t{lengths.lengths[i].rate});
+    pack(lengths.first[i], message);
   }
   return message.bytes();
 }
@@ -108,6 +111,7 @@ CorpusLengths unpack_lengths(std::string message) {
     AudioLength& length = lengths.lengths.emplace_back();
     length.samples = from.number();
     length.rate = static_cast<int>(from.number());
+    lengths.first.push_back(unpack_optional<std::int64_t>(from));
   }
   return lengths;
 }

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -10,8 +11,9 @@ namespace penstock::runtime {
 
 /// Which of a manifest's usable lines take part, by what the ranks that read audio find.
 struct CorpusLengths {
-  std::vector<std::size_t> kept;     // places among the lines
-  std::vector<AudioLength> lengths;  // of these
+  std::vector<std::size_t> kept;                   // places among the lines
+  std::vector<AudioLength> lengths;                // of these
+  std::vector<std::optional<std::int64_t>> first;  // sample of the recording, of a segment
   std::int64_t too_short = 0, too_long = 0;
   Faults faults;
 };

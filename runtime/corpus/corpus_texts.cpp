@@ -24,6 +24,8 @@ std::string pack_lines(const CorpusTexts& texts) {
   pack(texts.faults, message);
   for (std::size_t i = 0; i < texts.entries.size(); ++i) {
     message.add(texts.entries[i].audio.native());
+    pack(texts.entries[i].offset, message);
+    pack(texts.entries[i].duration, message);
     message.add(texts.entries[i].where);
     message.add(std::ssize(texts.labels[i]));
     message.add(ctc_frames(texts.labels[i]));
@@ -37,6 +39,8 @@ CorpusLines unpack_lines(std::string message) {
   while (!from.empty()) {
     CorpusLine& line = lines.lines.emplace_back();
     line.audio = from.text();
+    line.offset = unpack_optional<double>(from);
+    line.duration = unpack_optional<double>(from);
     line.where = from.text();
     line.labels = from.number();
     line.frames = from.number();

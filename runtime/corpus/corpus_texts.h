@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -23,9 +24,10 @@ struct CorpusTexts {
 /// What other ranks must know of a line: where its audio is, and what its labels ask of it.
 struct CorpusLine {
   std::filesystem::path audio;
-  std::string where;        // "train.jsonl:17": for errors
-  std::int64_t labels = 0;  // of the text
-  std::int64_t frames = 0;  // that CTC needs for them
+  std::optional<double> offset, duration;  // as ManifestEntry has them
+  std::string where;                       // "train.jsonl:17": for errors
+  std::int64_t labels = 0;                 // of the text
+  std::int64_t frames = 0;                 // that CTC needs for them
 };
 
 struct CorpusLines {

@@ -13,7 +13,7 @@ namespace {
 std::vector<AudioSource> sources_of(const Corpus& corpus) {
   std::vector<AudioSource> sources;
   for (std::size_t id = 0; id < corpus.entries.size(); ++id)
-    sources.push_back({corpus.entries[id].audio, corpus.lengths[id]});
+    sources.push_back({corpus.entries[id].audio, corpus.lengths[id], corpus.first[id]});
   return sources;
 }
 

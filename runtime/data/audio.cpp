@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <sndfile.h>
 
+#include <algorithm>
 #include <cmath>
 #include <memory>
 #include <string>
@@ -19,6 +20,10 @@ constexpr sf_count_t kBlock = 16384;  // frames decoded at a time
 // Sound lies between -1 and 1, or, badly scaled, among 32-bit integers. The power of any spectrum
 // of samples up to here is a finite FP32 number.
 constexpr float kLoudest = 1e10f;
+
+constexpr int kTellTheirLength[] = {SF_FORMAT_WAV, SF_FORMAT_WAVEX, SF_FORMAT_RF64,
+                                    SF_FORMAT_W64, SF_FORMAT_FLAC,  SF_FORMAT_AIFF,
+                                    SF_FORMAT_CAF, SF_FORMAT_AU,    SF_FORMAT_NIST};
 
 struct CloseFile {
   void operator()(SNDFILE* file) const { sf_close(file); }
@@ -46,42 +51,75 @@ float mean(const float* frame, int channels) {
   return sum / static_cast<float>(channels);
 }
 
-/// Decodes the file and gives every mixed sample to `sink`.
+/// An open sound file.
+struct Sound {
+  explicit Sound(const std::filesystem::path& path) : path(path) {
+    check_whole(path);
+    file.reset(sf_open(path.c_str(), SFM_READ, &info));
+    if (!file)
+      throw_unusable(path,
+                     fmt::format("not audio that libsndfile can read: {}", sf_strerror(nullptr)));
+    if (info.samplerate <= 0)
+      throw_unusable(path, fmt::format("its sample rate is {}", info.samplerate));
+  }
+
+  /// Decodes from sample `at` on, as far as `end`, and gives every mixed sample to `sink`. Returns
+  /// where it has ended.
+  template <class Sink>
+  std::int64_t decode(std::int64_t at, std::int64_t end, Sink&& sink) const {
+    std::vector<float> block(static_cast<std::size_t>(kBlock * info.channels));
+    while (at < end) {
+      const sf_count_t frames =
+          sf_readf_float(file.get(), block.data(), std::min<sf_count_t>(kBlock, end - at));
+      if (frames <= 0) break;
+      for (sf_count_t i = 0; i < frames; ++i) {
+        const float sample = mean(block.data() + i * info.channels, info.channels);
+        if (!std::isfinite(sample))
+          throw_unusable(path, fmt::format("sample {} is not a finite number", at + i));
+        if (std::abs(sample) > kLoudest)
+          throw_unusable(path, fmt::format("sample {} is {:g}, but sound lies between -1 and 1",
+                                           at + i, sample));
+        sink(sample);
+      }
+      at += frames;
+    }
+    if (sf_error(file.get()) != SF_ERR_NO_ERROR)
+      throw_unusable(
+          path, fmt::format("cannot be decoded after sample {}: {}", at, sf_strerror(file.get())));
+    return at;
+  }
+
+  /// Whether decoding that begins in the middle gives what decoding from the start does. In MP3 and
+  /// Ogg, samples depend on those before, and libsndfile may come out elsewhere.
+  bool can_be_entered() const {
+    const int container = info.format & SF_FORMAT_TYPEMASK;
+    return info.seekable != 0 && container != SF_FORMAT_MPEG && container != SF_FORMAT_OGG;
+  }
+
+  /// Whether the header has the number of samples: a FLAC stream may not know it.
+  bool tells_its_length() const {
+    const int container = info.format & SF_FORMAT_TYPEMASK;
+    return info.seekable != 0 && info.frames != SF_COUNT_MAX &&
+           std::ranges::find(kTellTheirLength, container) != std::end(kTellTheirLength);
+  }
+
+  std::filesystem::path path;
+  SF_INFO info = {};
+  File file;
+};
+
+/// Decodes the whole file and gives every mixed sample to `sink`.
 template <class Sink>
 AudioLength decode(const std::filesystem::path& file, Sink&& sink) {
-  check_whole(file);
-  SF_INFO info = {};
-  const File sound(sf_open(file.c_str(), SFM_READ, &info));
-  if (!sound)
-    throw_unusable(file,
-                   fmt::format("not audio that libsndfile can read: {}", sf_strerror(nullptr)));
-  if (info.samplerate <= 0)
-    throw_unusable(file, fmt::format("its sample rate is {}", info.samplerate));
-
-  std::vector<float> block(static_cast<std::size_t>(kBlock * info.channels));
-  AudioLength length{0, info.samplerate};
-  while (const sf_count_t frames = sf_readf_float(sound.get(), block.data(), kBlock)) {
-    for (sf_count_t i = 0; i < frames; ++i) {
-      const float sample = mean(block.data() + i * info.channels, info.channels);
-      if (!std::isfinite(sample))
-        throw_unusable(file, fmt::format("sample {} is not a finite number", length.samples + i));
-      if (std::abs(sample) > kLoudest)
-        throw_unusable(file, fmt::format("sample {} is {:g}, but sound lies between -1 and 1",
-                                         length.samples + i, sample));
-      sink(sample);
-    }
-    length.samples += frames;
-  }
-  if (sf_error(sound.get()) != SF_ERR_NO_ERROR)
-    throw_unusable(file, fmt::format("cannot be decoded after sample {}: {}", length.samples,
-                                     sf_strerror(sound.get())));
+  const Sound sound(file);
+  const std::int64_t samples = sound.decode(0, SF_COUNT_MAX, sink);
   // A stream of unknown length says SF_COUNT_MAX.
-  if (info.frames != SF_COUNT_MAX && length.samples < info.frames)
+  if (sound.info.frames != SF_COUNT_MAX && samples < sound.info.frames)
     throw_unusable(file,
                    fmt::format("truncated: its header promises {}, but only {} can be decoded",
-                               counted(info.frames, "sample"), length.samples));
-  if (length.samples == 0) throw_unusable(file, "has no samples");
-  return length;
+                               counted(sound.info.frames, "sample"), samples));
+  if (samples == 0) throw_unusable(file, "has no samples");
+  return {samples, sound.info.samplerate};
 }
 
 }  // namespace
@@ -92,8 +130,31 @@ Audio read_audio(const std::filesystem::path& file) {
   return audio;
 }
 
+Audio read_audio(const std::filesystem::path& file, const SampleRange& range) {
+  const Sound sound(file);
+  const std::int64_t end = range.first + range.samples;
+  std::int64_t at = sound.can_be_entered() ? sf_seek(sound.file.get(), range.first, SEEK_SET) : 0;
+  if (at < 0 || at > range.first)
+    throw_unusable(file, fmt::format("cannot be read from sample {} on", range.first));
+  Audio audio;
+  audio.rate = sound.info.samplerate;
+  at = sound.decode(at, range.first, [](float) {});
+  at = sound.decode(at, end, [&](float sample) { audio.samples.push_back(sample); });
+  if (at < end)
+    throw_unusable(
+        file, fmt::format("ends at sample {}, but a segment needs {}", at, counted(end, "sample")));
+  return audio;
+}
+
 AudioLength measure_audio(const std::filesystem::path& file) {
   return decode(file, [](float) {});
+}
+
+AudioLength audio_length(const std::filesystem::path& file) {
+  const Sound sound(file);
+  if (!sound.tells_its_length()) return measure_audio(file);
+  if (sound.info.frames == 0) throw_unusable(file, "has no samples");
+  return {sound.info.frames, sound.info.samplerate};
 }
 
 }  // namespace penstock::runtime

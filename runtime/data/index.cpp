@@ -4,12 +4,15 @@
 #include <spdlog/spdlog.h>
 #include <xxhash.h>
 
+#include <cmath>
 #include <optional>
+#include <unordered_map>
 
 #include "base/counted.h"
 #include "base/error.h"
 #include "base/parallel_for.h"
 #include "runtime/data/index_cache.h"
+#include "runtime/data/segment.h"
 
 namespace penstock::runtime {
 namespace {
@@ -49,46 +52,105 @@ void write_somewhere(const IndexCache& cache, const std::vector<std::filesystem:
                places.back().string());
 }
 
+/// A recording that utterances are taken from.
+struct Recording {
+  std::filesystem::path audio;
+  std::string key;  // as the cache has it: relative to the manifest, so that both can move together
+  std::optional<FileStamp> stamp;
+  AudioLength length = {};
+  std::string fault = {};
+};
+
+/// Each recording of a manifest's entries once.
+class Recordings {
+ public:
+  Recordings(const std::vector<ManifestEntry>& entries, const std::filesystem::path& folder) {
+    std::unordered_map<std::string, std::size_t> places;
+    for (const ManifestEntry& entry : entries) {
+      const auto [at, fresh] = places.try_emplace(entry.audio.native(), recordings_.size());
+      of_entries_.push_back(at->second);
+      if (!fresh) continue;
+      const auto path = std::filesystem::absolute(entry.audio).lexically_proximate(folder);
+      recordings_.push_back({entry.audio, path.string(), stamp_of(entry.audio)});
+    }
+  }
+
+  std::size_t size() const { return recordings_.size(); }
+  const Recording& of_entry(std::size_t entry) const { return recordings_[of_entries_[entry]]; }
+
+  /// Takes the lengths that the cache knows, and returns the places of the others.
+  std::vector<std::size_t> unknown(const IndexCache& known) {
+    std::vector<std::size_t> unknown;
+    for (std::size_t i = 0; i < recordings_.size(); ++i) {
+      Recording& recording = recordings_[i];
+      const auto found = known.find(recording.key);
+      if (recording.stamp && found != known.end() && found->second.stamp == *recording.stamp)
+        recording.length = found->second.length;
+      else
+        unknown.push_back(i);
+    }
+    return unknown;
+  }
+
+  void measure(std::size_t place, bool fresh) {
+    Recording& recording = recordings_[place];
+    try {
+      recording.length = fresh ? measure_audio(recording.audio) : audio_length(recording.audio);
+    } catch (const DataError& error) {
+      recording.fault = error.what();
+    }
+  }
+
+  IndexCache cache() const {
+    IndexCache cache;
+    for (const Recording& recording : recordings_)
+      if (recording.stamp && recording.fault.empty())
+        cache[recording.key] = {*recording.stamp, recording.length};
+    return cache;
+  }
+
+ private:
+  std::vector<Recording> recordings_;
+  std::vector<std::size_t> of_entries_;
+};
+
+/// What an entry makes of its recording.
+IndexedAudio utterance_of(const ManifestEntry& entry, const Recording& recording) {
+  const AudioLength& whole = recording.length;
+  if (!recording.fault.empty()) return {.fault = recording.fault};
+  if (!entry.offset) {
+    const double off = entry.duration ? std::abs(*entry.duration - whole.seconds()) : 0;
+    if (off <= kDurationTolerance) return {.length = whole};
+    return {.fault =
+                fmt::format("its duration is {:g} s, but {} lasts {:.6g} s: correct it, or, if "
+                            "a segment is meant, give its \"offset\" as well",
+                            *entry.duration, recording.audio.string(), whole.seconds())};
+  }
+  try {
+    const SampleRange range = samples_of({*entry.offset, entry.duration}, whole);
+    return {.length = {range.samples, whole.rate}, .first = range.first};
+  } catch (const DataError& error) {
+    return {.fault = fmt::format("{}: {}", recording.audio.string(), error.what())};
+  }
+}
+
 }  // namespace
 
 std::vector<IndexedAudio> index_audio(const std::vector<ManifestEntry>& entries,
                                       const IndexOptions& options) {
   const auto places = cache_places(options);
-  const auto folder = places.front().parent_path();
   const IndexCache known = options.fresh ? IndexCache() : known_lengths(places);
-  // A path as the cache has it: relative to the manifest, so that both can move together.
-  const auto key = [&](const ManifestEntry& entry) {
-    return std::filesystem::absolute(entry.audio).lexically_proximate(folder).string();
-  };
-
-  std::vector<IndexedAudio> index(entries.size());
-  std::vector<std::optional<FileStamp>> stamps(entries.size());
-  std::vector<std::size_t> unknown;
-  for (std::size_t i = 0; i < entries.size(); ++i) {
-    stamps[i] = stamp_of(entries[i].audio);
-    const auto found = known.find(key(entries[i]));
-    if (stamps[i] && found != known.end() && found->second.stamp == *stamps[i])
-      index[i].length = found->second.length;
-    else
-      unknown.push_back(i);
+  Recordings recordings(entries, places.front().parent_path());
+  if (const auto unknown = recordings.unknown(known); !unknown.empty()) {
+    spdlog::info("measuring the lengths of {} of {} of {}", unknown.size(),
+                 counted(recordings.size(), "recording"), options.manifest.string());
+    parallel_for(unknown.size(), options.threads,
+                 [&](std::size_t u) { recordings.measure(unknown[u], options.fresh); });
+    write_somewhere(recordings.cache(), places);
   }
-  if (unknown.empty()) return index;
-
-  spdlog::info("measuring the lengths of {} of {} of {}", unknown.size(),
-               counted(entries.size(), "recording"), options.manifest.string());
-  parallel_for(unknown.size(), options.threads, [&](std::size_t u) {
-    const std::size_t i = unknown[u];
-    try {
-      index[i].length = measure_audio(entries[i].audio);
-    } catch (const DataError& error) {
-      index[i].fault = error.what();
-    }
-  });
-
-  IndexCache cache;
+  std::vector<IndexedAudio> index;
   for (std::size_t i = 0; i < entries.size(); ++i)
-    if (stamps[i] && index[i].fault.empty()) cache[key(entries[i])] = {*stamps[i], index[i].length};
-  write_somewhere(cache, places);
+    index.push_back(utterance_of(entries[i], recordings.of_entry(i)));
   return index;
 }
 

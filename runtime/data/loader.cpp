@@ -42,7 +42,9 @@ class UtteranceMaker {
 
   /// Fills x_FC of one utterance. DataError if its audio isn't what the index says.
   void make(const AudioSource& source, const BatchUtterance& utterance, std::span<float> x_FC) {
-    const Audio audio = read_audio(source.audio);
+    const Audio audio = source.first
+                            ? read_audio(source.audio, {*source.first, source.length.samples})
+                            : read_audio(source.audio);
     const AudioLength found{std::ssize(audio.samples), audio.rate};
     if (found != source.length)
       throw DataError(fmt::format("{}: holds {} at {} Hz, but held {} at {} Hz when it was indexed",

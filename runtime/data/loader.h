@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -15,6 +16,7 @@ namespace penstock::runtime {
 struct AudioSource {
   std::filesystem::path audio;
   AudioLength length;
+  std::optional<std::int64_t> first = {};  // sample at which it begins, of a segment
 };
 
 struct LoaderOptions {

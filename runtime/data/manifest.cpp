@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <fstream>
 #include <iterator>
 #include <nlohmann/json.hpp>
@@ -10,6 +11,38 @@
 #include "runtime/data/manifest_formats.h"
 
 namespace penstock::runtime {
+namespace {
+
+ManifestFormat folder_format(const std::filesystem::path& folder) {
+  std::error_code error;
+  if (std::filesystem::exists(folder / "wav.scp", error)) return ManifestFormat::kaldi;
+  if (std::filesystem::exists(folder / "metadata.csv", error)) return ManifestFormat::ljspeech;
+  bool texts = false;
+  for (const auto& file : files_below(folder)) {
+    if (file.string().ends_with(".trans.txt")) return ManifestFormat::librispeech;
+    texts = texts || file.extension() == ".txt";
+  }
+  if (texts) return ManifestFormat::folder;
+  throw DataError(
+      fmt::format("{}: this folder has no transcripts that are known: *.trans.txt (LibriSpeech), "
+                  "wav.scp (Kaldi), metadata.csv (LJSpeech), or a NAME.txt beside each recording. "
+                  "List its recordings in a manifest",
+                  folder.string()));
+}
+
+/// deepspeech.pytorch's two columns are paths.
+ManifestFormat table_format(const std::filesystem::path& table) {
+  const std::vector<std::string> first = first_fields(table);
+  const auto has = [&](const char* name) { return std::ranges::find(first, name) != first.end(); };
+  if (table.extension() == ".tsv") {
+    return has("path") && has("sentence") ? ManifestFormat::common_voice : ManifestFormat::table;
+  }
+  const bool paths = first.size() == 2 && (trimmed(first[1]).ends_with(".txt") ||
+                                           (first[0] == "wav" && first[1] == "txt"));
+  return paths ? ManifestFormat::deepspeech_csv : ManifestFormat::table;
+}
+
+}  // namespace
 
 std::string_view name_of(ManifestFormat format) {
   switch (format) {
@@ -19,10 +52,18 @@ std::string_view name_of(ManifestFormat format) {
       return "deepspeech.pytorch JSON";
     case ManifestFormat::deepspeech_csv:
       return "deepspeech.pytorch CSV";
-    case ManifestFormat::librispeech:
-      return "LibriSpeech folder";
+    case ManifestFormat::table:
+      return "table of recordings and texts";
     case ManifestFormat::common_voice:
       return "Common Voice TSV";
+    case ManifestFormat::librispeech:
+      return "LibriSpeech folder";
+    case ManifestFormat::kaldi:
+      return "Kaldi folder";
+    case ManifestFormat::ljspeech:
+      return "LJSpeech folder";
+    case ManifestFormat::folder:
+      return "folder of recordings and texts";
   }
   return "";
 }
@@ -31,9 +72,9 @@ ManifestFormat manifest_format(const std::filesystem::path& manifest) {
   std::error_code error;
   if (!std::filesystem::exists(manifest, error))
     throw DataError(fmt::format("manifest {}: no such file or folder", manifest.string()));
-  if (std::filesystem::is_directory(manifest)) return ManifestFormat::librispeech;
-  if (manifest.extension() == ".csv") return ManifestFormat::deepspeech_csv;
-  if (manifest.extension() == ".tsv") return ManifestFormat::common_voice;
+  if (std::filesystem::is_directory(manifest)) return folder_format(manifest);
+  if (manifest.extension() == ".csv" || manifest.extension() == ".tsv")
+    return table_format(manifest);
   const auto json = nlohmann::json::parse(read_text(manifest), nullptr, false);
   return json.is_object() && json.contains("samples") ? ManifestFormat::deepspeech_json
                                                       : ManifestFormat::json_lines;
@@ -52,11 +93,23 @@ std::vector<ManifestEntry> read_manifest(const std::filesystem::path& manifest, 
     case ManifestFormat::deepspeech_csv:
       read_deepspeech_csv(reading);
       break;
-    case ManifestFormat::librispeech:
-      read_librispeech(reading);
+    case ManifestFormat::table:
+      read_table(reading);
       break;
     case ManifestFormat::common_voice:
       read_common_voice(reading);
+      break;
+    case ManifestFormat::librispeech:
+      read_librispeech(reading);
+      break;
+    case ManifestFormat::kaldi:
+      read_kaldi(reading);
+      break;
+    case ManifestFormat::ljspeech:
+      read_ljspeech(reading);
+      break;
+    case ManifestFormat::folder:
+      read_folder(reading);
       break;
   }
   return entries;

@@ -14,24 +14,30 @@ namespace penstock::runtime {
 struct ManifestEntry {
   std::filesystem::path audio;  // absolute, or relative to the working folder
   std::string text;
-  std::optional<double> duration;  // seconds, positive; a hint: lengths come from the audio
-  std::string where;               // "train.jsonl:17": for errors
+  std::optional<double> duration;     // seconds, positive; of a whole recording a hint
+  std::string where;                  // "train.jsonl:17": for errors
+  std::optional<double> offset = {};  // seconds at which a segment begins; nothing: all is meant
 };
 
 enum class ManifestFormat {
-  json_lines,       // a line {"audio_filepath", "duration", "text"}, NeMo's; its "offset" must be 0
+  json_lines,       // a line {"audio_filepath", "offset", "duration", "text"}, NeMo's
   deepspeech_json,  // deepspeech.pytorch: {"root_path", "samples": [{"wav_path",
                     // "transcript_path"}]}
   deepspeech_csv,   // its earlier form: lines "wav,txt", both paths
-  librispeech,      // a folder with *.trans.txt beside the audio
+  table,            // CSV or TSV: a recording and its text; a header may name other columns
   common_voice,     // TSV with the columns path and sentence; audio in clips/ beside it
+  librispeech,      // a folder with *.trans.txt beside the audio
+  kaldi,            // a folder with wav.scp, text and, for segments, segments
+  ljspeech,         // a folder with metadata.csv and wavs/
+  folder,           // any other: a NAME.txt beside each recording
 };
 
 /// "JSON lines", "deepspeech.pytorch JSON", …
 std::string_view name_of(ManifestFormat);
 
-/// A folder is LibriSpeech, .csv and .tsv say what they are, an object with "samples" is
-/// deepspeech.pytorch's; everything else is JSON lines. DataError if there is nothing there.
+/// Folders are told apart by the files in them, tables (.csv, .tsv) by their first line. An object
+/// with "samples" is deepspeech.pytorch's; everything else is JSON lines. DataError if there is
+/// nothing there, or a folder has none of these files.
 [[nodiscard]] ManifestFormat manifest_format(const std::filesystem::path& manifest);
 
 /// Utterances in the manifest's order. Relative audio paths are taken from the manifest's folder.

@@ -1,26 +1,11 @@
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <nlohmann/json.hpp>
 
-#include "base/error.h"
 #include "runtime/data/manifest_formats.h"
 
 namespace penstock::runtime {
 namespace {
-
-/// Appends an utterance whose text stands in a file of its own; lines are joined by spaces.
-void add(const ManifestReading& reading, const std::filesystem::path& audio,
-         const std::filesystem::path& transcript, const std::string& where) {
-  try {
-    std::string text = trimmed(read_text(transcript));
-    std::erase(text, '\r');
-    std::ranges::replace(text, '\n', ' ');
-    reading.entries.push_back({audio, std::move(text), {}, where});
-  } catch (const DataError& error) {
-    reading.faults.add(where, fmt::format("its transcript {}", error.what()));
-  }
-}
 
 bool has_string(const nlohmann::json& object, const char* key) {
   return object.is_object() && object.contains(key) && object[key].is_string();
@@ -41,8 +26,8 @@ void read_deepspeech_json(const ManifestReading& reading) {
     if (!has_string(sample, "wav_path") || !has_string(sample, "transcript_path"))
       reading.faults.add(where, "needs the strings \"wav_path\" and \"transcript_path\"");
     else
-      add(reading, root / sample["wav_path"].get<std::string>(),
-          root / sample["transcript_path"].get<std::string>(), where);
+      add_with_text_file(reading, root / sample["wav_path"].get<std::string>(),
+                         root / sample["transcript_path"].get<std::string>(), where);
   }
 }
 
@@ -54,8 +39,8 @@ void read_deepspeech_csv(const ManifestReading& reading) {
     if (comma == std::string::npos || line.find(',', comma + 1) != std::string::npos)
       return reading.faults.add(reading.at_line(number),
                                 "is not \"wav,txt\": two paths with one comma between");
-    add(reading, folder / trimmed(line.substr(0, comma)), folder / trimmed(line.substr(comma + 1)),
-        reading.at_line(number));
+    add_with_text_file(reading, folder / trimmed(line.substr(0, comma)),
+                       folder / trimmed(line.substr(comma + 1)), reading.at_line(number));
   });
 }
 

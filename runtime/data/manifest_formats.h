@@ -22,8 +22,22 @@ struct ManifestReading {
 void read_json_lines(const ManifestReading&);
 void read_deepspeech_json(const ManifestReading&);
 void read_deepspeech_csv(const ManifestReading&);
-void read_librispeech(const ManifestReading&);
+void read_table(const ManifestReading&);
 void read_common_voice(const ManifestReading&);
+void read_librispeech(const ManifestReading&);
+void read_kaldi(const ManifestReading&);
+void read_ljspeech(const ManifestReading&);
+void read_folder(const ManifestReading&);
+
+/// All below the folder, in the order of their paths. DataError if a folder can't be read.
+[[nodiscard]] std::vector<std::filesystem::path> files_below(const std::filesystem::path& folder);
+
+/// Appends an utterance whose text stands in a file of its own; lines are joined by spaces.
+void add_with_text_file(const ManifestReading&, const std::filesystem::path& audio,
+                        const std::filesystem::path& transcript, const std::string& where);
+
+/// The fields of a table's first line that isn't blank; none of an empty one.
+[[nodiscard]] std::vector<std::string> first_fields(const std::filesystem::path& table);
 
 /// The text of a whole file. DataError if it can't be read.
 [[nodiscard]] std::string read_text(const std::filesystem::path& file);

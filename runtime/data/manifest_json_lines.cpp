@@ -20,11 +20,9 @@ std::string duration_fault(const nlohmann::json& duration) {
 std::string offset_fault(const nlohmann::json& offset) {
   if (offset.is_null()) return {};
   if (!offset.is_number()) return fmt::format("its offset {} is not a number", offset.dump());
-  if (offset.get<double>() == 0) return {};
-  return fmt::format(
-      "its offset {} names a segment of a recording, but penstock reads whole recordings only: cut "
-      "the segment into a file of its own",
-      offset.dump());
+  if (!(offset.get<double>() >= 0) || !std::isfinite(offset.get<double>()))
+    return fmt::format("its offset {} is negative", offset.dump());
+  return {};
 }
 
 /// What is wrong with a line, "" if nothing is.
@@ -63,6 +61,7 @@ void read_json_lines(const ManifestReading& reading) {
     ManifestEntry entry{
         folder / line["audio_filepath"].get<std::string>(), line["text"], {}, where};
     if (line.contains("duration")) entry.duration = line["duration"];
+    if (line.contains("offset") && !line["offset"].is_null()) entry.offset = line["offset"];
     reading.entries.push_back(std::move(entry));
   });
 }

@@ -17,7 +17,7 @@ namespace {
 /// A manifest's usable utterances.
 struct Usable {
   std::vector<ManifestEntry> entries;
-  std::vector<AudioLength> lengths;
+  std::vector<IndexedAudio> audio;
 };
 
 void count_characters(const std::string& text, std::map<std::string, std::int64_t>& characters) {
@@ -61,19 +61,31 @@ void read(const IndexOptions& options, Usable& usable, ManifestSummary& summary)
     }
     count(entries[i], index[i].length, summary);
     usable.entries.push_back(std::move(entries[i]));
-    usable.lengths.push_back(index[i].length);
+    usable.audio.push_back(index[i]);
   }
 }
 
-std::string json_line(const ManifestEntry& entry, const AudioLength& length,
+/// Seconds as people write them, of whole recordings; of segments such that they give the same
+/// samples again.
+void add_times(const IndexedAudio& utterance, nlohmann::ordered_json& line) {
+  const double seconds = utterance.length.seconds();
+  if (!utterance.first) {
+    line["duration"] = std::max(std::round(seconds * 1000), 1.0) / 1000;
+    return;
+  }
+  line["offset"] = static_cast<double>(*utterance.first) / utterance.length.rate;
+  line["duration"] = seconds;
+}
+
+std::string json_line(const ManifestEntry& entry, const IndexedAudio& utterance,
                       const MakeOptions& options) {
   const auto audio = std::filesystem::absolute(entry.audio).lexically_normal();
   const auto folder = std::filesystem::absolute(options.output).lexically_normal().parent_path();
-  const nlohmann::ordered_json line = {
+  nlohmann::ordered_json line = {
       {"audio_filepath",
-       options.absolute_paths ? audio.string() : audio.lexically_proximate(folder).string()},
-      {"duration", std::max(std::round(length.seconds() * 1000), 1.0) / 1000},
-      {"text", entry.text}};
+       options.absolute_paths ? audio.string() : audio.lexically_proximate(folder).string()}};
+  add_times(utterance, line);
+  line["text"] = entry.text;
   try {
     return line.dump() + "\n";
   } catch (const nlohmann::json::exception&) {
@@ -103,7 +115,7 @@ ManifestSummary make_manifest(const MakeOptions& options) {
   if (usable.entries.empty()) throw DataError("there are no utterances to write");
   std::string text;
   for (std::size_t i = 0; i < usable.entries.size(); ++i)
-    text += json_line(usable.entries[i], usable.lengths[i], options);
+    text += json_line(usable.entries[i], usable.audio[i], options);
   std::error_code error;
   std::filesystem::create_directories(std::filesystem::absolute(options.output).parent_path(),
                                       error);

@@ -1,7 +1,9 @@
 #pragma once
 
+#include <bit>
 #include <cstdint>
 #include <cstring>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -49,6 +51,18 @@ class Unpacker {
   std::string bytes_;
   std::size_t at_ = 0;
 };
+
+/// A number of eight bytes that may not be there.
+template <class Number>
+void pack(const std::optional<Number>& number, Packer& message) {
+  message.add(std::int64_t{number.has_value()});
+  if (number) message.add(std::bit_cast<std::int64_t>(*number));
+}
+template <class Number>
+std::optional<Number> unpack_optional(Unpacker& from) {
+  if (from.number() == 0) return std::nullopt;
+  return std::bit_cast<Number>(from.number());
+}
 
 /// What every rank packed, in the order of the ranks, on all of them. Every rank calls it.
 inline std::string gather_to_all(comm::Communicator& ranks, const Packer& own) {

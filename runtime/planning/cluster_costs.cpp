@@ -74,34 +74,46 @@ partition::Assumption ComputedCosts::under(std::string what,
   return assumption;
 }
 
-void set_speeds(partition::Cluster& cluster, const std::vector<partition::RatedDevice>& rated,
-                const ComputedCosts& costs,
-                const std::vector<partition::MicroBatchLengths>& micro_batches) {
+std::vector<double> RatedKinds::speeds(const partition::Cluster& cluster,
+                                       const ComputedCosts& costs,
+                                       const AssumedRates& rates) const {
   std::map<std::string, double> seconds;
   for (const partition::RatedDevice& device : rated)
     seconds[device.name] = seconds_of(
-        partition::analytic_cost_model(*costs.sequence, costs.sizes, device.rates(costs.sizes)),
-        micro_batches);
-  for (partition::Device& device : cluster.devices)
-    if (!device.device.empty())
-      device.speed = seconds.at(rated.front().name) / seconds.at(device.device);
+        partition::analytic_cost_model(*costs.sequence, costs.sizes, rates(device)), micro_batches);
+  std::vector<double> speeds;
+  for (const partition::Device& device : cluster.devices)
+    speeds.push_back(device.device.empty()
+                         ? device.speed
+                         : seconds.at(rated.front().name) / seconds.at(device.device));
+  return speeds;
 }
 
 BelievedStep believed_step(const partition::PlanningProblem& problem,
                            const partition::Decision& decision, const ComputedCosts& costs,
-                           const partition::RatedDevice& device) {
-  const partition::DeviceRates rates = device.rates(costs.sizes);
+                           const RatedKinds& kinds) {
+  const auto assumed = [&](std::string what, const AssumedRates& rates) {
+    partition::Assumption assumption = costs.under(std::move(what), rates(kinds.rated.front()));
+    assumption.speeds = kinds.speeds(problem.cluster, costs, rates);
+    return assumption;
+  };
+  const auto with_errors = [&](double errors) {
+    const AssumedRates rates = [&](const partition::RatedDevice& device) {
+      return device.rates(costs.sizes, errors);
+    };
+    return step_under(problem, decision, assumed("", rates));
+  };
   BelievedStep believed{
-      .fastest_s = step_under(problem, decision, costs.under("", device.rates(costs.sizes, -1))),
-      .slowest_s = step_under(problem, decision, costs.under("", device.rates(costs.sizes, 1))),
-      .sensitivity = {}};
+      .fastest_s = with_errors(-1), .slowest_s = with_errors(1), .sensitivity = {}};
   std::vector<partition::Assumption> assumptions;
   for (int i = 0; i < partition::kCostClasses; ++i) {
     const auto of = static_cast<partition::CostClass>(i);
     for (const double factor : {kMore, 1 / kMore})
-      assumptions.push_back(costs.under(
+      assumptions.push_back(assumed(
           fmt::format("{} {} time", partition::name_of(of), factor > 1 ? "take more" : "take less"),
-          slower(rates, of, factor)));
+          [&](const partition::RatedDevice& device) {
+            return slower(device.rates(costs.sizes), of, factor);
+          }));
   }
   for (const double factor : {kMore, 1 / kMore})
     assumptions.push_back(

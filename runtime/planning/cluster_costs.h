@@ -1,5 +1,6 @@
 #pragma once
 
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -26,23 +27,30 @@ struct ComputedCosts {
   partition::Assumption under(std::string what, const partition::DeviceRates& rates) const;
 };
 
-/// Speeds of the cluster's devices beside the first of `rated`: what the layers take of
-/// `micro_batches` there, by what they take on each. A kind without rates keeps its speed.
-void set_speeds(partition::Cluster& cluster, const std::vector<partition::RatedDevice>& rated,
-                const ComputedCosts& costs,
-                const std::vector<partition::MicroBatchLengths>& micro_batches);
+/// The rates that a kind of device is assumed to have.
+using AssumedRates = std::function<partition::DeviceRates(const partition::RatedDevice&)>;
+
+/// Kinds of device by what they take for some micro-batches.
+struct RatedKinds {
+  std::vector<partition::RatedDevice> rated;
+  std::vector<partition::MicroBatchLengths> micro_batches;
+
+  /// Of each of the cluster's devices beside the first of `rated`: what the layers take there, by
+  /// what they take on each. A kind without rates keeps its speed.
+  std::vector<double> speeds(const partition::Cluster& cluster, const ComputedCosts& costs,
+                             const AssumedRates& rates) const;
+};
 
 /// A step, as far as computed costs may be believed.
 struct BelievedStep {
-  /// Where all errors of the device fall one way, and those of other kinds make them as much faster
-  /// or slower.
+  /// Where all errors of every kind of device fall one way, each kind's by as much as its file
+  /// says.
   double fastest_s = 0, slowest_s = 0;
   partition::Sensitivity sensitivity;  // to a fifth of each class of cost, more or less
 };
 
 [[nodiscard]] BelievedStep believed_step(const partition::PlanningProblem& problem,
                                          const partition::Decision& decision,
-                                         const ComputedCosts& costs,
-                                         const partition::RatedDevice& device);
+                                         const ComputedCosts& costs, const RatedKinds& kinds);
 
 }  // namespace penstock::runtime

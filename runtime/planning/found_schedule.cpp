@@ -4,84 +4,114 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <exception>
+#include <limits>
+#include <numeric>
+#include <optional>
 #include <sstream>
 #include <utility>
 
 #include "base/error.h"
-#include "base/gib.h"
 #include "comm/collectives.h"
-#include "partition/plan/plan_schedule.h"
-#include "partition/plan/planner.h"
 #include "partition/schedule/make_schedule.h"
-#include "partition/search/find_schedule.h"
+#include "partition/search/lower_bound.h"
+#include "partition/simulate/memory.h"
 #include "partition/simulate/size_order.h"
-#include "runtime/planning/mean_times.h"
+#include "runtime/planning/cut_runs.h"
 #include "runtime/planning/planning.h"
 
 namespace penstock::runtime {
 namespace {
 
-/// A named schedule whose memory a cut is made for, before there are lists: it parts the backward
-/// too.
-constexpr const char* kStandIn = "zb-h1";
+/// Named schedules whose memory a cut is made for, before there are lists of such chunks: one a
+/// stage, and two that go down and up. Both part the backward too.
+constexpr const char *kOneChunk = "zb-h1", *kTwoChunks = "zb-v";
 
-/// How many micro-batches the stage may hold between forward and weight gradient.
-int room_of(const partition::ChunkBytes& bytes, const partition::Plan& plan, int stage, int own,
-            double memory_gib) {
-  if (memory_gib == 0) return std::min(own, plan.stages());
-  const partition::ChunkPlan& chunk = plan.chunks[static_cast<std::size_t>(stage)];
-  int room = std::min(own, 2 * plan.stages());
-  for (; room > 1; --room) {
-    const partition::ChunkBytes held = bytes.holding(partition::in_flight_of(room));
-    const auto needed = static_cast<double>(held(chunk.first, chunk.last(), stage).total());
-    if (needed <= memory_gib * kGib) break;
-  }
-  return room;
+/// One stage gains nothing by two chunks; a chunk takes a layer.
+std::vector<const char*> layouts(const partition::LayerSequence& sequence, int stages) {
+  if (stages == 1 || 2 * stages > sequence.size()) return {kOneChunk};
+  return {kOneChunk, kTwoChunks};
 }
 
-/// A run whose layers have been cut, for which lists are sought.
-struct CutRun {
-  partition::PlanRequest request;
-  partition::ChunkBytes bytes;  // under any schedule that parts the backward
-  partition::Plan plan;
+/// Lists that the search finds for each of several layouts.
+struct Found {
+  CutRun run;
+  partition::FoundSchedule lists;
 };
 
-CutRun cut_run(const partition::LayerSequence& sequence, const configs::Config& config,
-               const RunShape& shape, const std::vector<partition::LayerCost>& costs) {
-  const partition::RunSchedule stand_in(kStandIn, config.pipeline.stages);
-  const partition::ChunkBytes bytes = bytes_of_run(sequence, config, shape, stand_in);
-  partition::PlanRequest request = plan_request(sequence, config, shape, costs);
-  request.bytes = bytes;
-  try {
-    return {request, bytes, partition::make_plan(sequence, request)};
-  } catch (const ConfigError&) {  // lists may hold as little as one micro-batch
-    request.bytes = bytes.holding(partition::in_flight_of(1));
-    return {request, bytes, partition::make_plan(sequence, request)};
-  }
+/// Those of every layout whose bound is below what others gave, and why a layout has none.
+struct Search {
+  std::vector<Found> found;
+  std::exception_ptr refused;
+};
+
+Search search(const partition::LayerSequence& sequence, const configs::Config& config,
+              CutRuns& cuts, partition::SearchOptions options) {
+  const auto ways = layouts(sequence, config.pipeline.stages);
+  options.effort /= std::ssize(ways);
+  Search search;
+  double least = std::numeric_limits<double>::infinity();
+  for (const char* layout : ways) try {
+      CutRun run = cuts.like(layout);
+      if (partition::lower_bound(run.problem) >= least) continue;
+      auto lists = partition::find_schedule(run.problem, options);
+      least = std::min(least, lists.makespan);
+      search.found.push_back({std::move(run), std::move(lists)});
+    } catch (const ConfigError&) {
+      if (!search.refused) search.refused = std::current_exception();
+    }
+  return search;
 }
 
-partition::FoundSchedule search(const partition::LayerSequence& sequence,
-                                const configs::Config& config, const RunShape& shape,
-                                const std::vector<partition::LayerCost>& costs, const CutRun& run,
-                                const std::vector<int>* sizes) {
-  const partition::Plan& plan = run.plan;
-  const int own = partition::micro_batches_per_replica(plan);
-  const std::vector<int> begin = plan.cut();
-  partition::ScheduleProblem problem{
-      .chunk_rank = partition::chunk_ranks(partition::kFound, plan.stages()),
-      .times = mean_times_by_size(sequence, config, shape, costs, begin, own),
-      .memory = 1};
-  if (sizes != nullptr)
-    for (auto& chunk : problem.times) chunk = partition::in_order(chunk, *sizes);
-  for (int stage = 0; stage < plan.stages(); ++stage) {
-    const int room = room_of(run.bytes, plan, stage, own, config.pipeline.memory_gib);
-    problem.held.emplace_back(static_cast<std::size_t>(own), 1.0 / room);
-    if (stage + 1 < plan.stages())  // there and back
-      problem.transfers.push_back(run.request.transfers[begin[stage + 1] - 1] / 2);
-  }
-  problem.transfers.push_back(0);
-  return partition::find_schedule(problem, {.keep_order = sizes != nullptr});
+/// Whether no rank holds more micro-batches than a run without a limit on memory may.
+bool holds_few(const partition::Schedule& lists, int stages, int own) {
+  const int most = std::ranges::max(partition::peak_activations(lists));
+  return most * stages <= std::min(own, stages) * lists.chunks();
 }
+
+/// The plan with the shortest step of those that fit.
+class Fastest {
+ public:
+  Fastest(const configs::Config& config, CutRuns& cuts, std::exception_ptr refused)
+      : config_(config), cuts_(cuts), refused_(std::move(refused)) {}
+
+  void consider(const CutRun& run, const partition::Schedule& lists) {
+    std::vector<int> order(static_cast<std::size_t>(cuts_.own()));
+    std::iota(order.begin(), order.end(), 0);
+    const double seconds = partition::simulate(lists, run.problem.durations(order)).makespan;
+    if (plan_ && seconds >= seconds_) return;
+    try {
+      plan_ = cuts_.with_lists(run, lists);
+      seconds_ = seconds;
+    } catch (const ConfigError&) {
+      if (!refused_) refused_ = std::current_exception();
+    }
+  }
+
+  /// Cut as a run of that schedule is.
+  void consider_named(std::string_view name) {
+    const int stages = config_.pipeline.stages;
+    partition::Schedule lists = partition::make_schedule(name, stages, cuts_.own());
+    if (config_.pipeline.memory_gib == 0 && !holds_few(lists, stages, cuts_.own())) return;
+    lists.name = partition::kFound;
+    try {
+      consider(cuts_.exactly(std::string(name)), lists);
+    } catch (const ConfigError&) {  // too few layers, or too little memory
+    }
+  }
+
+  partition::Plan plan() && {
+    if (!plan_) std::rethrow_exception(refused_);
+    return std::move(*plan_);
+  }
+
+ private:
+  const configs::Config& config_;
+  CutRuns& cuts_;
+  std::optional<partition::Plan> plan_;
+  double seconds_ = 0;
+  std::exception_ptr refused_;
+};
 
 }  // namespace
 
@@ -94,9 +124,13 @@ std::vector<int> find_order(const partition::LayerSequence& sequence, const conf
                             const RunShape& shape) {
   if (config.pipeline.stages == 1) return {};
   const auto costs = computed_costs(sequence, config, shape);
-  const CutRun run = cut_run(sequence, config, shape, costs);
-  const partition::FoundSchedule found = search(sequence, config, shape, costs, run, nullptr);
-  return partition::order_of_step(found.order, config.pipeline.replicas, config.data.micro_batches);
+  CutRuns cuts(sequence, config, shape, costs, false);
+  const auto [found, refused] = search(sequence, config, cuts, {});
+  if (found.empty()) std::rethrow_exception(refused);
+  const auto best =
+      std::ranges::min_element(found, {}, [](const Found& of) { return of.lists.makespan; });
+  return partition::order_of_step(best->lists.order, config.pipeline.replicas,
+                                  config.data.micro_batches);
 }
 
 std::vector<int> shared_order(comm::Communicator& world, const partition::LayerSequence& sequence,
@@ -112,15 +146,15 @@ std::vector<int> shared_order(comm::Communicator& world, const partition::LayerS
 }
 
 partition::Plan plan_found(const partition::LayerSequence& sequence, const configs::Config& config,
-                           const RunShape& shape, const std::vector<partition::LayerCost>& costs) {
-  CutRun run = cut_run(sequence, config, shape, costs);
-  partition::Plan plan = run.plan;
-  plan.order = config.trainer.order;
-  const auto sizes = partition::order_of_replica(plan.order, plan.replicas(),
-                                                 partition::micro_batches_per_replica(plan));
-  plan.actions = partition::rows_of(search(sequence, config, shape, costs, run, &sizes).schedule);
-  run.request.bytes = bytes_of_run(sequence, config, shape, partition::schedule_of(plan));
-  return partition::with_estimates(sequence, run.request, std::move(plan));
+                           const RunShape& shape, const std::vector<partition::LayerCost>& costs,
+                           std::int64_t effort) {
+  CutRuns cuts(sequence, config, shape, costs, true);
+  const auto [found, refused] =
+      search(sequence, config, cuts, {.effort = effort, .keep_order = true});
+  Fastest fastest(config, cuts, refused);
+  for (const Found& of : found) fastest.consider(of.run, of.lists.schedule);
+  for (const auto name : partition::schedule_names()) fastest.consider_named(name);
+  return std::move(fastest).plan();
 }
 
 }  // namespace penstock::runtime

@@ -1,10 +1,12 @@
 #pragma once
 
+#include <cstdint>
 #include <vector>
 
 #include "comm/communicator.h"
 #include "partition/cost/cost.h"
 #include "partition/plan/plan.h"
+#include "partition/search/find_schedule.h"
 #include "runtime/planning/run_shape.h"
 
 namespace penstock::runtime {
@@ -14,9 +16,9 @@ namespace penstock::runtime {
 [[nodiscard]] bool wants_order(const configs::Config& config);
 
 /// An order of a step's micro-batches (trainer.order) for pipeline.stages × pipeline.replicas: that
-/// of the shortest simulated step that find_schedule() finds, for the mean micro-batch of every
-/// size and within a rank's memory. It follows from recipe and lengths alone: costs are computed.
-/// Empty, as sampled, for one stage. ConfigError as make_plan.
+/// of the shortest simulated step that find_schedule() finds, of one chunk a stage or two, for the
+/// mean micro-batch of every size and within a rank's memory. It follows from recipe and lengths
+/// alone: costs are computed. Empty, as sampled, for one stage. ConfigError as make_plan.
 [[nodiscard]] std::vector<int> find_order(const partition::LayerSequence& sequence,
                                           const configs::Config& config, const RunShape& shape);
 
@@ -25,11 +27,14 @@ namespace penstock::runtime {
                                             const partition::LayerSequence& sequence,
                                             const configs::Config& config, const RunShape& shape);
 
-/// The fastest cut, as make_plan(), with lists that find_schedule() finds for it, for micro-batches
-/// in trainer.order. A rank holds as many micro-batches as pipeline.memory_gib has room for, twice
-/// the stages at most; without that limit as many as stages. ConfigError as make_plan.
+/// The shortest simulated step, for micro-batches in trainer.order, of lists that find_schedule()
+/// finds for one chunk a stage, of those for two that go down and up, and of every named schedule;
+/// each with the cut that make_plan() gives it. A rank holds as many micro-batches as
+/// pipeline.memory_gib has room for (lists that are sought: twice the stages at most); without
+/// that limit as many as stages. `effort` is that of the search. ConfigError as make_plan.
 [[nodiscard]] partition::Plan plan_found(const partition::LayerSequence& sequence,
                                          const configs::Config& config, const RunShape& shape,
-                                         const std::vector<partition::LayerCost>& costs);
+                                         const std::vector<partition::LayerCost>& costs,
+                                         std::int64_t effort = partition::SearchOptions().effort);
 
 }  // namespace penstock::runtime

@@ -1,7 +1,6 @@
 #include "runtime/planning/plan_on_cluster.h"
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <chrono>
@@ -13,7 +12,6 @@
 #include "base/counted.h"
 #include "base/error.h"
 #include "base/gib.h"
-#include "comm/nccl.h"
 #include "configs/flatten.h"
 #include "configs/schema.h"
 #include "configs/value.h"
@@ -49,6 +47,7 @@ configs::Config with_choice(configs::Config config, const partition::LayerSequen
   config.pipeline.replicas = choice.replicas;
   config.pipeline.schedule = choice.schedule;
   config.pipeline.resident = choice.resident;
+  config.pipeline.shard_optimizer = choice.shards_optimizer;
   partition::set_recomputation(config.pipeline, {choice.selective, choice.recomputed},
                                partition::names_of(sequence));
   return config;
@@ -176,7 +175,7 @@ std::vector<std::string> trained_schedules(const configs::Config& config,
   }
   std::vector<std::string> names(key->allowed.choices.begin(), key->allowed.choices.end());
   std::erase_if(names, [](const auto& name) {
-    return name == partition::kFound || name.starts_with('*');  // of files
+    return name == partition::kFound || name.find('*') != name.npos;  // of files, or of any chunks
   });
   std::ranges::stable_partition(names, [](const auto& name) { return name == "1f1b"; });
   return names;
@@ -205,6 +204,7 @@ configs::Config kept(configs::Config recipe, const TrainingState& saved) {
   const configs::Config before = saved_recipe(recipe, saved);
   recipe.data.micro_batch_seconds = before.data.micro_batch_seconds;
   recipe.data.micro_batches = before.data.micro_batches;
+  recipe.data.batch_seconds = before.data.batch_seconds;
   recipe.trainer.lanes = saved.lanes;
   recipe.trainer.order = choose_order(recipe, &saved);
   return recipe;
@@ -233,12 +233,18 @@ std::vector<partition::BatchChoice> choices_of(const configs::Config& recipe,
   return choices.empty() ? std::vector<partition::BatchChoice>{given} : choices;
 }
 
-/// Of the device, or by default rates.
+/// Of every kind of device, or by default rates.
 std::string computed_from(const std::vector<partition::RatedDevice>& rated,
                           const layers::BackendSizes& sizes) {
-  if (!rated.empty())
-    return fmt::format("computed from rates of {} ({}), not measured", rated.front().name,
-                       rated.front().source);
+  std::map<std::string, std::string> kinds;  // by their source
+  for (const partition::RatedDevice& device : rated) {
+    std::string& names = kinds[device.source];
+    names += (names.empty() ? "" : " and ") + device.name;
+  }
+  std::vector<std::string> known;
+  for (const auto& [source, names] : kinds) known.push_back(fmt::format("{} ({})", names, source));
+  if (!known.empty())
+    return fmt::format("computed from rates of {}, not measured", fmt::join(known, ", of "));
   return sizes.device == layers::DeviceKind::cpu
              ? "computed from default rates of a CPU core, not measured; for GPUs name their "
                "device in the cluster file"
@@ -286,16 +292,6 @@ const partition::LayerSequence& sequence_for(const ClusterPlan& planned,
   return choice.selective && planned.remaking ? *planned.remaking : *planned.sequence;
 }
 
-/// What a plan's bytes leave out, for people.
-std::string not_counted(const configs::Config& recipe, const RecipeData& data) {
-  std::vector<std::string> parts;
-  if (!data.validation().not_counted.empty()) parts.push_back(data.validation().not_counted);
-  const bool on_cpu = backend_sizes(recipe).device == layers::DeviceKind::cpu;
-  if (!on_cpu && !comm::nccl_is_built())
-    parts.emplace_back("NCCL's buffers: this penstock was built without NCCL");
-  return fmt::format("{}", fmt::join(parts, "; "));
-}
-
 /// What the recipe says, unless that is the default.
 std::optional<partition::ChosenLayers> fixed_recomputation(
     const configs::Config& recipe, const partition::LayerSequence& sequence) {
@@ -306,6 +302,11 @@ std::optional<partition::ChosenLayers> fixed_recomputation(
 /// The same of what stays on the devices.
 std::optional<int> fixed_offload(const configs::Config& recipe) {
   return recipe.pipeline.resident > 0 ? std::optional(recipe.pipeline.resident) : std::nullopt;
+}
+
+/// The same of the optimizer.
+std::optional<bool> fixed_sharding(const configs::Config& recipe) {
+  return recipe.pipeline.shard_optimizer ? std::optional(true) : std::nullopt;
 }
 
 /// [stage][replica]: ranks in the order of the cluster's devices.
@@ -332,8 +333,10 @@ partition::Plan plan_of(const ClusterPlan& planned, const partition::PlanChoice&
   const partition::CostModel& costs =
       choice.selective ? planned.problem.selective_costs : planned.problem.costs;
   request.costs = costs({.frames = shape.micro_batches.at(shape.micro_batches.size() / 2)});
-  request.bytes = bytes_of_run(sequence, config, shape, partition::schedule_of(choice));
+  request.bytes =
+      bytes_of_run(sequence, config, shape, partition::schedule_of(choice), DeviceMessages::nccl);
   request.pipeline = config.pipeline;
+  request.micro_batch_seconds = config.data.micro_batch_seconds;
   partition::Plan plan{.model = request.model,
                        .schedule = choice.schedule,
                        .micro_batches = choice.batch.micro_batches,
@@ -357,13 +360,15 @@ partition::PlanningProblem problem_of(const ClusterPlan& planned, const configs:
                                       const ClusterConstraints& constraints) {
   return {.sequence = planned.sequence.get(),
           .sizes = backend_sizes(recipe),
-          .not_counted = not_counted(recipe, data),
+          .not_counted = data.validation().not_counted,
           .cluster = limited(cluster, recipe.pipeline.memory_gib),
           .batches = choices_of(recipe, data, constraints, cluster.size()),
           .schedules = trained_schedules(recipe, constraints.schedule),
           .recomputed = fixed_recomputation(recipe, *planned.sequence),
           .selective = planned.remaking && recipe.pipeline.recompute == partition::kSelective,
           .resident = fixed_offload(recipe),
+          .shards_optimizer = fixed_sharding(recipe),
+          .adds_whole_gradients = recipe.pipeline.reduction == "nccl",
           .stages = constraints.stages,
           .replicas = constraints.replicas,
           .most_replicas = recipe.trainer.lanes,
@@ -375,16 +380,27 @@ partition::PlanningProblem problem_of(const ClusterPlan& planned, const configs:
           .time = constraints.time};
 }
 
+/// By what the kinds of device take for that step.
+RatedKinds set_speeds(ClusterPlan& planned, const partition::SampledStep& step) {
+  RatedKinds kinds{planned.rated, step.micro_batches};
+  partition::Cluster& cluster = planned.problem.cluster;
+  const std::vector<double> speeds = kinds.speeds(
+      cluster, computed_costs(planned),
+      [&](const partition::RatedDevice& device) { return device.rates(planned.problem.sizes); });
+  for (std::size_t device = 0; device < speeds.size(); ++device)
+    cluster.devices[device].speed = speeds[device];
+  return kinds;
+}
+
 /// The decision, how far it may be believed, and what one change would bring.
 void choose(ClusterPlan& planned, const partition::PlanningProblem& problem,
-            const ClusterConstraints& constraints) {
+            const ClusterConstraints& constraints, const RatedKinds& kinds) {
   const auto begin = std::chrono::steady_clock::now();
   planned.decision = partition::decide(problem);
   const std::chrono::duration<double> took = std::chrono::steady_clock::now() - begin;
   planned.search_ended = constraints.time != nullptr && constraints.time->ended_a_search();
   if (constraints.believes && !constraints.costs && !planned.rated.empty() && !planned.search_ended)
-    planned.believed =
-        believed_step(problem, planned.decision, computed_costs(planned), planned.rated.front());
+    planned.believed = believed_step(problem, planned.decision, computed_costs(planned), kinds);
   if (constraints.advice_s > 0)
     planned.advice =
         partition::advise(problem, planned.decision, {constraints.advice_s, took.count()});
@@ -428,14 +444,14 @@ ClusterPlan plan_on_cluster(const configs::Config& given, const partition::Clust
   planned.problem = problem_of(planned, recipe, data, cluster, constraints);
   planned.problem.keeps_order = saved || !recipe.trainer.order.empty();
   set_costs(planned, constraints, recipe, data.labels());
-  RunBytes keeping(sequence, recipe);
-  RunBytes remaking(planned.remaking ? *planned.remaking : sequence, recipe);
+  RunBytes keeping(sequence, recipe, DeviceMessages::nccl);
+  RunBytes remaking(planned.remaking ? *planned.remaking : sequence, recipe, DeviceMessages::nccl);
   const auto sample = [&](const partition::BatchChoice& batch, int replicas) {
     return data.sample(batch, replicas, constraints.first_steps);
   };
+  RatedKinds kinds;
   if (!planned.rated.empty() && !constraints.costs)
-    set_speeds(planned.problem.cluster, planned.rated, computed_costs(planned),
-               sample(planned.problem.batches.front(), 1).front().micro_batches);
+    kinds = set_speeds(planned, sample(planned.problem.batches.front(), 1).front());
   partition::PlanningProblem problem = planned.problem;
   problem.sample = sample;
   problem.bytes = [&](const partition::PlanChoice& choice) {
@@ -443,7 +459,7 @@ ClusterPlan plan_on_cluster(const configs::Config& given, const partition::Clust
     RunBytes& bytes = choice.selective ? remaking : keeping;
     return bytes.of(config, data.bounds(config), partition::schedule_of(choice));
   };
-  choose(planned, problem, constraints);
+  choose(planned, problem, constraints, kinds);
   planned.epoch_audio_s = data.epoch_seconds();
   planned.recipe = with_choice(recipe, sequence, planned.decision.choice);
   planned.recipe.pipeline.memory_gib = recipe.pipeline.memory_gib;

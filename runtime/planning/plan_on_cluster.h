@@ -63,7 +63,8 @@ struct ClusterPlan {
 /// that trainer.device does, and the runtime's own account of memory. A cluster that names devices
 /// is planned for their backend, whatever trainer.device says. Schedules are those of
 /// pipeline.schedule; pipeline.memory_gib limits every device besides its memory. Unless the recipe
-/// says what is recomputed, the plan may remake within residual units (PlanChoice::selective).
+/// says what is recomputed, the plan may remake within residual units (PlanChoice::selective), and
+/// unless it shards the optimizer, the plan may.
 /// Where trainer.resume goes on with a run, that run's batches, lanes and order stay. ConfigError
 /// and DataError as train(), as decide(), and for measured costs of another model.
 [[nodiscard]] ClusterPlan plan_on_cluster(const configs::Config& recipe,

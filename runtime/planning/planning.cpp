@@ -6,6 +6,7 @@
 
 #include "base/counted.h"
 #include "base/error.h"
+#include "configs/step_audio.h"
 #include "configs/value.h"
 #include "partition/model/build_model.h"
 #include "partition/model/recomputed_layers.h"
@@ -93,6 +94,7 @@ partition::PlanRequest plan_request(const partition::LayerSequence& sequence,
       partition::transfer_costs(sequence, middling(shape), sizes, partition::default_link(sizes));
   request.pipeline = config.pipeline;
   request.micro_batches = config.data.micro_batches;
+  request.micro_batch_seconds = config.data.micro_batch_seconds;
   request.lanes = config.trainer.lanes == 0 ? config.pipeline.replicas : config.trainer.lanes;
   return request;
 }
@@ -160,6 +162,55 @@ configs::PipelineConfig with_recomputation_of(const partition::Plan& plan,
   return pipeline;
 }
 
+namespace {
+
+/// Whether a plan may divide the step otherwise: one that data.batch_seconds holds, or one of which
+/// the recipe says nothing.
+bool may_divide(const configs::DataConfig& data) {
+  const configs::DataConfig usual;
+  return data.batch_seconds > 0 || (data.micro_batch_seconds == usual.micro_batch_seconds &&
+                                    data.micro_batches == usual.micro_batches);
+}
+
+/// Takes the plan's micro-batches. ConfigError where the recipe asks for others.
+void divide_as(const partition::Plan& plan, const std::string& file, configs::DataConfig& data) {
+  const double step = data.micro_batch_seconds * data.micro_batches;
+  const double seconds =
+      plan.micro_batch_seconds > 0 ? plan.micro_batch_seconds : data.micro_batch_seconds;
+  if (may_divide(data) && configs::holds_step(step, seconds, plan.micro_batches)) {
+    data.micro_batch_seconds = seconds;
+    data.micro_batches = plan.micro_batches;
+  }
+  if (data.batch_seconds > 0 && data.micro_batches != plan.micro_batches)
+    throw ConfigError(fmt::format(
+        "{} is for {:g} s of audio a step, but the recipe has data.batch_seconds = {:g}: make them "
+        "equal, or plan anew",
+        file, seconds * plan.micro_batches, data.batch_seconds));
+  if (data.micro_batches != plan.micro_batches)
+    throw ConfigError(fmt::format(
+        "{} is for {} a step, but the recipe has data.micro_batches = {}: make them equal, or plan "
+        "anew",
+        file, counted(plan.micro_batches, "micro-batch", "micro-batches"), data.micro_batches));
+  if (data.micro_batch_seconds != seconds)
+    throw ConfigError(fmt::format(
+        "{} is for micro-batches of {:g} s, but the recipe has data.micro_batch_seconds = {:g}: "
+        "make them equal, or plan anew",
+        file, seconds, data.micro_batch_seconds));
+}
+
+/// As the plan says, if it does. ConfigError where the recipe asks for what the plan leaves out.
+bool shards_optimizer(const partition::Plan& plan, const configs::PipelineConfig& asked) {
+  if (!plan.shards_optimizer) return asked.shard_optimizer;
+  if (asked.shard_optimizer && !*plan.shards_optimizer && plan.replicas() > 1)
+    throw ConfigError(fmt::format(
+        "{} has no sharded optimizer, but the recipe has pipeline.shard_optimizer = true: leave it "
+        "out, or plan anew",
+        asked.plan));
+  return *plan.shards_optimizer;
+}
+
+}  // namespace
+
 configs::Config with_plan_file(const configs::Config& config) {
   configs::Config planned = config;
   if (config.pipeline.plan.empty()) return planned;
@@ -167,17 +218,13 @@ configs::Config with_plan_file(const configs::Config& config) {
   const partition::LayerSequence sequence = partition::build_model(config.model, labels);
   const partition::PlannedModel model = planned_model(sequence, config.model, labels);
   const partition::Plan plan = partition::read_plan(config.pipeline.plan, model);
-  if (config.data.micro_batches != plan.micro_batches)
-    throw ConfigError(fmt::format(
-        "{} is for {} a step, but the recipe has data.micro_batches = {}: make them equal, or plan "
-        "anew",
-        config.pipeline.plan, counted(plan.micro_batches, "micro-batch", "micro-batches"),
-        config.data.micro_batches));
+  divide_as(plan, config.pipeline.plan, planned.data);
   planned.pipeline.stages = plan.stages();
   planned.pipeline.replicas = plan.replicas();
   planned.pipeline.schedule = plan.schedule;
   planned.pipeline = with_recomputation_of(plan, planned.pipeline, model.layers);
   if (plan.resident > 0) planned.pipeline.resident = plan.resident;
+  planned.pipeline.shard_optimizer = shards_optimizer(plan, config.pipeline);
   planned.trainer.lanes = plan.lanes;
   if (config.trainer.lanes != 0 && config.trainer.lanes != plan.lanes)
     throw ConfigError(fmt::format(

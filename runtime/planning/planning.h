@@ -55,9 +55,11 @@ namespace penstock::runtime {
                                                             configs::PipelineConfig pipeline,
                                                             std::span<const std::string> names);
 
-/// With the stages, replicas, schedule, lanes, order and, if it says so, recomputation of the plan
-/// file that the recipe names, if any. ConfigError as read_plan, and if trainer.lanes or
-/// data.micro_batches is another number, or trainer.order another one.
+/// With the stages, replicas, schedule, lanes, order and, if it says so, recomputation and sharding
+/// of the plan file that the recipe names, if any; also with its micro-batches, where
+/// data.batch_seconds holds a step of as much audio, or the recipe leaves them at their defaults.
+/// ConfigError as read_plan, and if trainer.lanes, data.micro_batches or data.micro_batch_seconds
+/// is another number, or trainer.order another one.
 [[nodiscard]] configs::Config with_plan_file(const configs::Config& config);
 
 /// For a process that runs a recipe alone: one stage and one replica, with the memory that all of

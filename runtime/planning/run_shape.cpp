@@ -108,9 +108,13 @@ std::vector<std::int64_t> even_lengths(const FullLengths& full, std::int64_t fra
   return lengths;
 }
 
+bool has_nccl(DeviceMessages messages) {
+  return messages == DeviceMessages::nccl || comm::nccl_is_built();
+}
+
 /// Whether NCCL may carry what devices hold, which is known for certain when the ranks meet.
-bool over_nccl(const configs::Config& config) {
-  return device_kind(config.trainer) == layers::DeviceKind::cuda && comm::nccl_is_built() &&
+bool over_nccl(const configs::Config& config, DeviceMessages messages) {
+  return device_kind(config.trainer) == layers::DeviceKind::cuda && has_nccl(messages) &&
          config.pipeline.stages * config.pipeline.replicas > 1;
 }
 
@@ -120,7 +124,8 @@ partition::ParameterKinds kinds_of(const configs::Config& config) {
           .slots = slot_format(config.optimizer)};
 }
 
-partition::ParameterBytes parameters_of(const configs::Config& config, int lanes) {
+partition::ParameterBytes parameters_of(const configs::Config& config, int lanes,
+                                        DeviceMessages messages) {
   const std::vector<int> lanes_of = partition::deal_lanes(lanes, config.pipeline.replicas);
   partition::ParameterBytes parameters;
   parameters.lanes_of = lanes_of;
@@ -129,8 +134,8 @@ partition::ParameterBytes parameters_of(const configs::Config& config, int lanes
   const auto others = static_cast<int>(lanes_of.size()) - 1;
   if (others == 0) return parameters;  // nobody's gradients to be added
   const bool on_device = backend_sizes(config).device != layers::DeviceKind::cpu;
-  if (on_device && !comm::nccl_is_built()) return parameters;  // replicas meet in the host's memory
-  const bool library = config.pipeline.reduction == "nccl" && over_nccl(config);
+  if (on_device && !has_nccl(messages)) return parameters;  // replicas meet in the host's memory
+  const bool library = config.pipeline.reduction == "nccl" && over_nccl(config, messages);
   const int ways = 2 * others + (library ? comm::kNcclSumWays : 0);
   const std::size_t of_nccl = comm::nccl_memory(ways);
   parameters.reduction = [=, bucket = config.pipeline.bucket_bytes](
@@ -182,8 +187,10 @@ std::vector<std::int64_t> covering_lengths(const MicroBatchExtent& extent,
   return lengths;
 }
 
-RunBytes::RunBytes(const partition::LayerSequence& sequence, const configs::Config& config)
+RunBytes::RunBytes(const partition::LayerSequence& sequence, const configs::Config& config,
+                   DeviceMessages messages)
     : sequence_(sequence),
+      messages_(messages),
       known_(std::make_shared<partition::SequenceBytes>(sequence, backend_sizes(config),
                                                         kinds_of(config))) {}
 
@@ -195,10 +202,11 @@ const std::vector<std::int64_t>& RunBytes::covering(const MicroBatchExtent& exte
 
 const partition::ParameterBytes& RunBytes::parameters(const configs::Config& config, int lanes) {
   const auto [at, fresh] =
-      parameters_.try_emplace({config.pipeline.replicas, lanes, over_nccl(config)});
+      parameters_.try_emplace({config.pipeline.replicas, sharing_of(config.pipeline).replicas,
+                               lanes, over_nccl(config, messages_)});
   partition::ParameterBytes& parameters = at->second;
   if (!fresh) return parameters;
-  parameters = parameters_of(config, lanes);
+  parameters = parameters_of(config, lanes, messages_);
   if (parameters.reduction && parameters.kinds.sharing.replicas == 1)
     parameters.reduction = remembered(std::move(parameters.reduction));
   return parameters;
@@ -228,8 +236,9 @@ partition::ChunkBytes RunBytes::of(const configs::Config& config, const RunShape
       trains && config.pipeline.post_validation && config.pipeline.stages * replicas > 1;
   return partition::ChunkBytes(
       known_, loads, parameters,
-      over_nccl(config) ? 2 * comm::nccl_memory(1) : 0,  // activations, gradients
-      over_nccl(config) && trains ? comm::nccl_memory(comm::kNcclSumWays, kNormChannels) : 0);
+      over_nccl(config, messages_) ? 2 * comm::nccl_memory(1) : 0,  // activations, gradients
+      over_nccl(config, messages_) && trains ? comm::nccl_memory(comm::kNcclSumWays, kNormChannels)
+                                             : 0);
 }
 
 partition::ChunkBytes bytes_of_run(const partition::LayerSequence& sequence,
@@ -240,8 +249,9 @@ partition::ChunkBytes bytes_of_run(const partition::LayerSequence& sequence,
 
 partition::ChunkBytes bytes_of_run(const partition::LayerSequence& sequence,
                                    const configs::Config& config, const RunShape& shape,
-                                   const partition::RunSchedule& schedule) {
-  return RunBytes(sequence, config).of(config, shape, schedule);
+                                   const partition::RunSchedule& schedule,
+                                   DeviceMessages messages) {
+  return RunBytes(sequence, config, messages).of(config, shape, schedule);
 }
 
 }  // namespace penstock::runtime

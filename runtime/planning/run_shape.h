@@ -41,13 +41,19 @@ struct RunShape {
 std::vector<std::int64_t> covering_lengths(const MicroBatchExtent& extent,
                                            const partition::LayerSequence& sequence);
 
+/// Who carries what devices hold: NCCL if this build has it, or NCCL in any case, as on a cluster
+/// that is planned from elsewhere. Its buffers are known without it.
+enum class DeviceMessages { as_built, nccl };
+
 /// bytes_of_run() of many runs of one layer sequence, which differ in batch, stages, replicas,
-/// schedule and recomputed layers: what they have in common is planned once.
+/// schedule, recomputed layers and whether replicas share the update: what they have in common is
+/// planned once.
 class RunBytes {
  public:
   /// `sequence` must outlive this and what it returns. Types and optimizer of all runs are those of
   /// `config`.
-  RunBytes(const partition::LayerSequence& sequence, const configs::Config& config);
+  RunBytes(const partition::LayerSequence& sequence, const configs::Config& config,
+           DeviceMessages messages = DeviceMessages::as_built);
 
   [[nodiscard]] partition::ChunkBytes of(const configs::Config& config, const RunShape& shape,
                                          const partition::RunSchedule& schedule);
@@ -57,18 +63,18 @@ class RunBytes {
   const partition::ParameterBytes& parameters(const configs::Config& config, int lanes);
 
   const partition::LayerSequence& sequence_;
+  DeviceMessages messages_;
   std::shared_ptr<partition::SequenceBytes> known_;
   std::map<MicroBatchExtent, std::vector<std::int64_t>> covering_;
-  /// Of so many replicas and lanes, with NCCL or without.
-  std::map<std::tuple<int, int, bool>, partition::ParameterBytes> parameters_;
+  /// Of so many replicas, of which so many share the update, and lanes; with NCCL or without.
+  std::map<std::tuple<int, int, int, bool>, partition::ParameterBytes> parameters_;
 };
 
 /// What chunks need so that every step of the run fits under `schedule` and, in turn with it, every
 /// validation: on the replica that needs most.
-[[nodiscard]] partition::ChunkBytes bytes_of_run(const partition::LayerSequence& sequence,
-                                                 const configs::Config& config,
-                                                 const RunShape& shape,
-                                                 const partition::RunSchedule& schedule);
+[[nodiscard]] partition::ChunkBytes bytes_of_run(
+    const partition::LayerSequence& sequence, const configs::Config& config, const RunShape& shape,
+    const partition::RunSchedule& schedule, DeviceMessages messages = DeviceMessages::as_built);
 /// The same under pipeline.schedule, which must be one that make_schedule makes.
 [[nodiscard]] partition::ChunkBytes bytes_of_run(const partition::LayerSequence& sequence,
                                                  const configs::Config& config,

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <functional>
 #include <numeric>
+#include <optional>
 #include <utility>
 
 #include "base/counted.h"
@@ -21,32 +22,47 @@
 #include "runtime/devices/device.h"
 #include "runtime/pipeline/measure_layers.h"
 #include "runtime/pipeline/session.h"
+#include "runtime/profiling/each_kind_once.h"
 #include "runtime/trainer/make_training_step.h"
 
 namespace penstock::runtime {
 namespace {
 
-/// Rank 0's measurement of each layer's passes, three numbers a layer, on every rank.
-std::vector<partition::LayerCost> measure(comm::Communicator& world, layers::Backend& backend,
-                                          const partition::LayerSequence& sequence,
+/// What rank 0 measures of a model: each kind of layer once, so that one rank needs no room for
+/// all.
+class MeasuredKinds {
+ public:
+  MeasuredKinds(const configs::Config& config, const partition::LayerSequence& sequence, int labels)
+      : all_(sequence), fewer_(each_kind_once(config, labels, sequence)) {}
+
+  const partition::LayerSequence& sequence() const { return fewer_ ? fewer_->sequence : all_; }
+
+  /// Of every layer of the model, on all ranks.
+  std::vector<partition::LayerCost> costs(comm::Communicator& world, layers::Backend& backend,
                                           const StepWork& work, const ReadFeatures& features,
-                                          const layers::BackendSizes& sizes) {
-  std::vector<double> numbers(3 * sequence.layers.size());
-  if (world.rank() == 0) {
-    const auto costs = measure_layers(backend, sequence, work, features, {.sizes = sizes});
-    for (std::size_t i = 0; i < costs.size(); ++i) {
-      numbers[3 * i] = costs[i].forward;
-      numbers[3 * i + 1] = costs[i].backward_input;
-      numbers[3 * i + 2] = costs[i].backward_weight;
+                                          const layers::BackendSizes& sizes) const {
+    std::vector<double> numbers(3 * sequence().layers.size());
+    if (world.rank() == 0) {
+      const auto costs = measure_layers(backend, sequence(), work, features, {.sizes = sizes});
+      for (std::size_t i = 0; i < costs.size(); ++i) {
+        numbers[3 * i] = costs[i].forward;
+        numbers[3 * i + 1] = costs[i].backward_input;
+        numbers[3 * i + 2] = costs[i].backward_weight;
+      }
     }
+    comm::broadcast(world, std::as_writable_bytes(std::span(numbers)));
+    std::vector<partition::LayerCost> costs;
+    for (std::size_t i = 0; i < all_.layers.size(); ++i) {
+      const double* of = numbers.data() + 3 * (fewer_ ? fewer_->like[i] : i);
+      costs.push_back({all_.layers[i]->name(), of[0], of[1], of[2]});
+    }
+    return costs;
   }
-  comm::broadcast(world, std::as_writable_bytes(std::span(numbers)));
-  std::vector<partition::LayerCost> costs;
-  for (std::size_t i = 0; i < sequence.layers.size(); ++i)
-    costs.push_back(
-        {sequence.layers[i]->name(), numbers[3 * i], numbers[3 * i + 1], numbers[3 * i + 2]});
-  return costs;
-}
+
+ private:
+  const partition::LayerSequence& all_;
+  std::optional<EachKindOnce> fewer_;
+};
 
 /// First layer of each chunk, then the number of layers. ConfigError unless they rise.
 std::vector<int> given_cut(const std::vector<int>& cut, int layers, int chunks) {
@@ -189,7 +205,8 @@ BenchReport bench(const BenchOptions& options, comm::Communicator& world) {
       static_cast<int>(partition::RunSchedule(options.schedule, stages).chunk_ranks().size());
   std::vector<int> cut;
   if (!options.cut.empty()) cut = given_cut(options.cut, sequence.size(), chunks);
-  const auto layers = measure(world, *device.backend, sequence, work, features, sizes);
+  const MeasuredKinds kinds(config, sequence, labels);
+  const auto layers = kinds.costs(world, *device.backend, work, features, sizes);
   if (cut.empty()) cut = fastest_cut(layers, chunks, stages);
 
   const partition::Plan plan = plan_of(config, sequence, cut);
@@ -199,6 +216,7 @@ BenchReport bench(const BenchOptions& options, comm::Communicator& world) {
       session, {.config = config, .sequence = sequence, .plan = plan, .shape = shape});
 
   BenchReport report;
+  report.measured_layers = kinds.sequence().size();
   TrainingClock clock;
   const auto run_step = [&] { return step->run(work, features, clock).front().loss; };
   comm::guarded(world.shutdown(), [&] { add_times(options, world, run_step, report); });

@@ -9,8 +9,9 @@
 
 namespace penstock::runtime {
 
-/// Whole training steps on noise, over as many stages as the job has ranks. Steps are timed as a
-/// user sees them: forward, loss, backward, clipping and AdamW.
+/// Whole training steps on noise, over as many stages as the job has ranks, each of which holds its
+/// stage alone. Steps are timed as a user sees them: forward, loss, backward, clipping and AdamW.
+/// The cut follows from each kind of layer, measured once by rank 0 beforehand.
 struct BenchOptions {
   configs::ModelConfig model;
   int utterances = 8;           // of each micro-batch
@@ -32,6 +33,7 @@ struct BenchReport {
   std::string device;  // description of rank 0's
   std::string how;     // devices and links were chosen; empty where nothing was
   int stages = 1, micro_batches = 1, utterances = 0, threads = 1;
+  int measured_layers = 0;            // each kind of layer once, of which the cut follows
   double bound = 1;                   // speed-up over one stage that the cut and the bubble allow
   std::vector<int> first_layers;      // of each chunk of the schedule
   std::vector<double> stage_seconds;  // measured, one micro-batch forward and backward

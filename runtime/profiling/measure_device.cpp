@@ -162,7 +162,9 @@ Estimates bandwidth_of(layers::Backend& backend, double least_s) {
   const auto stream = backend.make_stream();
   for (const std::size_t bytes : {kCopied, 2 * kCopied}) {
     const layers::Buffer from = backend.allocate(bytes), to = backend.allocate(bytes);
-    backend.zero(*stream, from.data(), bytes);
+    fill_with_noise(backend, *stream,
+                    {from.data(), DType::f32, {static_cast<std::int64_t>(bytes / sizeof(float))}},
+                    1);
     rates.add(2 * static_cast<double>(bytes) /
               usual_seconds(
                   [&] {

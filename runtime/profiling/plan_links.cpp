@@ -1,8 +1,12 @@
 #include "runtime/profiling/plan_links.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <set>
 
+#include "base/counted.h"
+#include "base/error.h"
 #include "base/median.h"
 #include "comm/link_overlap.h"
 #include "runtime/profiling/job_links.h"
@@ -34,6 +38,21 @@ PlanLinks measure_plan_links(const partition::Plan& plan, const configs::Trainer
   const std::vector<double> overlaps = comm::link_overlaps(world, pairs, open);
   if (!overlaps.empty()) measured.overlap = median(overlaps);
   return measured;
+}
+
+PlanLinks plan_links(const partition::Plan& plan, const partition::Cluster& cluster) {
+  if (cluster.size() < plan.world_size())
+    throw ConfigError(
+        fmt::format("the cluster file has {}, but the plan {}: measure the links of as many ranks "
+                    "with penstock "
+                    "profile --links",
+                    counted(cluster.size(), "device"), counted(plan.world_size(), "rank")));
+  PlanLinks links{.overlap = cluster.overlap};
+  for (const auto& [from, to] : pairs_of(plan)) {
+    links.rates[{from, to}] = cluster.link(from, to);
+    links.rates[{to, from}] = cluster.link(to, from);
+  }
+  return links;
 }
 
 }  // namespace penstock::runtime

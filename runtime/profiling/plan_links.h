@@ -23,4 +23,8 @@ struct PlanLinks {
                                            const configs::TrainerConfig& config,
                                            comm::Communicator& world);
 
+/// The same of a cluster whose i-th device rank i runs on, as `penstock profile --links` writes it.
+/// ConfigError where it has fewer devices than the plan has ranks.
+[[nodiscard]] PlanLinks plan_links(const partition::Plan& plan, const partition::Cluster& cluster);
+
 }  // namespace penstock::runtime

@@ -2,6 +2,9 @@
 
 #include <algorithm>
 #include <chrono>
+#include <random>
+
+#include "layers/ops/cast.h"
 
 namespace penstock::runtime {
 namespace {
@@ -9,6 +12,13 @@ namespace {
 using Clock = std::chrono::steady_clock;
 
 constexpr std::size_t kCalls = 64, kFewest = 3;
+constexpr std::size_t kDrawn = (1 << 18) - 5;  // numbers, which then repeat: no row is like another
+
+/// As far from 0 as training begins; 1 of what begins as a constant.
+float largest_weight(const layers::ParamDecl& param) {
+  const layers::Initialiser& start = param.initialiser;
+  return start.kind == layers::Initialiser::Kind::uniform ? static_cast<float>(start.value) : 1;
+}
 
 double seconds_since(Clock::time_point begin) {
   return std::chrono::duration<double>(Clock::now() - begin).count();
@@ -29,6 +39,21 @@ double usual_seconds(const std::function<void()>& call, double least_s) {
   return seconds[seconds.size() / 4];
 }
 
+void fill_with_noise(layers::Backend& backend, layers::Stream& stream, const layers::Tensor& tensor,
+                     float most) {
+  std::vector<float> noise(static_cast<std::size_t>(tensor.size()));
+  std::minstd_rand random(1);
+  std::uniform_real_distribution<float> any(-most, most);
+  for (std::size_t i = 0; i < noise.size(); ++i)
+    noise[i] = i < kDrawn ? any(random) : noise[i - kDrawn];
+  layers::Tensor full{nullptr, layers::DType::f32, tensor.shape};
+  const layers::Buffer own = backend.allocate(full.bytes());
+  full.data = own.data();
+  backend.copy_in(stream, full.data, noise.data(), full.bytes());
+  backend.run(stream, layers::Cast{full, tensor});
+  backend.synchronize(stream);  // before `own` goes
+}
+
 TimedLayer::TimedLayer(layers::Backend& backend, const layers::Layer& layer,
                        const layers::BackendSizes& sizes, const layers::FramesDecl& input)
     : backend_(backend),
@@ -37,15 +62,15 @@ TimedLayer::TimedLayer(layers::Backend& backend, const layers::Layer& layer,
       plan_(layer.plan(input_, sizes)),
       stream_(backend.make_stream()) {
   for (const layers::ParamDecl& param : plan_.params)
-    weights_.push_back(
-        take(param.full_precision ? layers::DType::f32 : sizes.compute, param.shape));
-  x_.frames = {{take(sizes.compute, input.shape()), input_.frames[0].lengths}};
+    weights_.push_back(take(param.full_precision ? layers::DType::f32 : sizes.compute, param.shape,
+                            largest_weight(param)));
+  x_.frames = {{take(sizes.compute, input.shape(), 1), input_.frames[0].lengths}};
   for (const layers::FramesDecl& out : plan_.output.frames)
-    y_.frames.push_back({take(plan_.output.dtype, out.shape()), out.lengths});
+    y_.frames.push_back({take(plan_.output.dtype, out.shape(), 0), out.lengths});
   for (const layers::SavedDecl& saved : plan_.saved) {
     using Kind = layers::SavedDecl::Kind;
     if (saved.kind == Kind::own)
-      saved_.push_back(take(saved.dtype, saved.shape));
+      saved_.push_back(take(saved.dtype, saved.shape, 0));
     else
       saved_.push_back(saved.kind == Kind::input || saved.kind == Kind::input_gradient
                            ? x_.only().x_FC
@@ -54,11 +79,12 @@ TimedLayer::TimedLayer(layers::Backend& backend, const layers::Layer& layer,
   buffers_.push_back(backend.allocate(std::max<std::size_t>(plan_.workspace.forward, 1)));
 }
 
-layers::Tensor TimedLayer::take(layers::DType dtype, const layers::Shape& shape) {
+layers::Tensor TimedLayer::take(layers::DType dtype, const layers::Shape& shape, float most) {
   layers::Tensor tensor{nullptr, dtype, shape};
   layers::Buffer& buffer = buffers_.emplace_back(backend_.allocate(tensor.bytes()));
   backend_.zero(*stream_, buffer.data(), tensor.bytes());
   tensor.data = buffer.data();
+  if (most > 0) fill_with_noise(backend_, *stream_, tensor, most);
   return tensor;
 }
 

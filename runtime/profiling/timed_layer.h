@@ -9,7 +9,8 @@
 
 namespace penstock::runtime {
 
-/// A layer by itself, with memory of its own full of zeros, to measure its forward in training.
+/// A layer by itself, to measure its forward in training. Its weights and input are noise: devices
+/// are faster at zeros, which take less power and let them clock higher.
 class TimedLayer {
  public:
   /// `layer` must outlive this, and take one matrix of `channels`.
@@ -17,13 +18,17 @@ class TimedLayer {
              const layers::BackendSizes& sizes, const layers::FramesDecl& input);
 
   const layers::LayerPlan& plan() const { return plan_; }
+  /// What its forward reads and writes.
+  const layers::Activation& input() const { return x_; }
+  const layers::Activation& output() const { return y_; }
   /// Operations of a forward, as the plan counts them.
   double operations() const { return plan_.flops.forward; }
   /// usual_seconds() of a forward.
   double seconds(double least_s);
 
  private:
-  layers::Tensor take(layers::DType dtype, const layers::Shape& shape);
+  /// Of noise within ± `most`; 0: of zeros.
+  layers::Tensor take(layers::DType dtype, const layers::Shape& shape, float most);
 
   layers::Backend& backend_;
   const layers::Layer& layer_;
@@ -34,6 +39,10 @@ class TimedLayer {
   std::vector<layers::Tensor> weights_, saved_;
   layers::Activation x_, y_;
 };
+
+/// With numbers within ± `most`, the same ones each time. Returns when they are there.
+void fill_with_noise(layers::Backend& backend, layers::Stream& stream, const layers::Tensor& tensor,
+                     float most);
 
 /// Seconds of `call`, which waits for what it does: the lower quartile of calls for at least
 /// `least_s` seconds, or of 64, since others use a machine too. The first is left out.

@@ -41,12 +41,13 @@ std::vector<partition::MicroBatchLengths> lengths_of_replica(const StepBatches& 
   return lengths;
 }
 
-/// Fills the predicted half of a step.
-void predict(const ProfilingData& data, const partition::DeviceProfile& profile,
-             const PlanLinks& links, const partition::Plan& plan, const StepBatches& batches,
-             TracedStep& step) {
+/// The step that has these batches.
+PredictedStep predict(const ProfilingData& data, const partition::DeviceProfile& profile,
+                      const PlanLinks& links, const partition::Plan& plan,
+                      const StepBatches& batches) {
   const std::vector<int> lanes = first_lanes(plan);
-  step.predicted.resize(plan.world_size());
+  PredictedStep step;
+  step.ranks.resize(plan.world_size());
   for (int replica = 0; replica < plan.replicas(); ++replica) {
     const auto lengths =
         lengths_of_replica(batches, data.corpus, lanes[replica], lanes[replica + 1]);
@@ -64,11 +65,18 @@ void predict(const ProfilingData& data, const partition::DeviceProfile& profile,
     const bool late = data.config.pipeline.post_validation && plan.world_size() > 1;
     const partition::Barrier barrier =
         late ? partition::Barrier::none : partition::Barrier::before_step;
-    step.predicted_s = std::max(step.predicted_s, prediction.period(barrier));
+    step.seconds = std::max(step.seconds, prediction.period(barrier));
     partition::Simulation run = prediction.simulation(barrier);
     for (int stage = 0; stage < plan.stages(); ++stage)
-      step.predicted[plan.ranks[stage][replica]] = std::move(run.ranks[stage]);
+      step.ranks[plan.ranks[stage][replica]] = std::move(run.ranks[stage]);
+    for (partition::TimedMessage message :
+         partition::simulated_messages(prediction.schedule(), prediction.durations(), barrier)) {
+      message.from = plan.ranks[message.from][replica];
+      message.to = plan.ranks[message.to][replica];
+      step.messages.push_back(message);
+    }
   }
+  return step;
 }
 
 /// Batches of so many steps of the recipe.
@@ -120,54 +128,31 @@ partition::Plan plan_by(const ProfilingData& data, const partition::DeviceProfil
                                planned_model(data.sequence, data.config.model, data.labels));
 }
 
-}  // namespace
-
-double Trace::measured_s() const {
-  std::vector<double> seconds;
-  for (const TracedStep& step : steps) seconds.push_back(step.measured_s);
-  return median(seconds);
-}
-
-double Trace::predicted_s() const {
-  std::vector<double> seconds;
-  for (const TracedStep& step : steps) seconds.push_back(step.predicted_s);
-  return median(seconds);
-}
-
-double Trace::error() const {
-  std::vector<double> errors;
-  for (const TracedStep& step : steps) errors.push_back(step.predicted_s / step.measured_s - 1);
-  return median(errors);
-}
-
-Trace trace_steps(const configs::Config& recipe, comm::Communicator& world,
-                  const TraceOptions& options) {
-  const ProfilingData data = load_profiling_data(recipe, world);
-  check_ranks(data.config, world.size());
-  ProfileMeasurement measurement(data, world, kBetween);
-  if (!options.profile) measurement.take();
-  partition::DeviceProfile profile = options.profile ? *options.profile : measurement.profile();
+/// What was measured beforehand, as layers are trained. ConfigError unless it is of the recipe's.
+partition::DeviceProfile checked(partition::DeviceProfile profile, const ProfilingData& data) {
   partition::check_profile(profile,
                            {.model = partition::model_summary(data.config.model, data.labels),
                             .compute = data.config.precision.compute,
                             .layers = partition::names_of(data.sequence)});
-  if (options.profile && data.config.pipeline.recompute == partition::kSelective)
+  if (data.config.pipeline.recompute == partition::kSelective)
     throw ConfigError(
         "--profile is of layers that keep everything, and pipeline.recompute = selective runs "
         "parts of them again: leave --profile out, so that the layers are measured as they run");
-  if (options.profile) profile.layers = partition::trained_costs(profile, data.sequence);
-  Trace trace;
-  trace.plan = plan_by(data, profile, world);
-  const PlanLinks links = measure_plan_links(trace.plan, data.config.trainer, world);
-  trace.links = links.links;
-  trace.overlap = links.overlap;
-  for (int rank = 0; rank < world.size(); ++rank)
-    trace.planned_bytes.push_back(
-        static_cast<double>(trace.plan.bytes_of(trace.plan.place_of(rank).stage).total()));
+  profile.layers = partition::trained_costs(profile, data.sequence);
+  return profile;
+}
 
-  const int turn = options.profile ? options.steps : ProfilingRun::kTurn;
-  for (int first = 0; first < options.steps; first += turn) {
-    const int count = kWarmUp + std::min(turn, options.steps - first);
+/// Those of `options`, or measured now.
+PlanLinks links_of(const TraceOptions& options, const partition::Plan& plan,
+                   const configs::TrainerConfig& config, comm::Communicator& world) {
+  return options.links ? plan_links(plan, *options.links) : measure_plan_links(plan, config, world);
+}
+
+/// Runs the steps in turns, with the costs measured anew behind each.
+void run_turns(const ProfilingData& data, const TraceOptions& options, comm::Communicator& world,
+               ProfileMeasurement& measurement, Trace& trace) {
+  for (int first = 0; first < options.steps; first += ProfilingRun::kTurn) {
+    const int count = kWarmUp + std::min(ProfilingRun::kTurn, options.steps - first);
     auto profiling = std::make_unique<ProfilingRun>(data, data.config, trace.plan, world);
     const auto ranks = gather_actions(
         world, profiling->run(batches_of(data, first, count),
@@ -177,12 +162,66 @@ Trace trace_steps(const configs::Config& recipe, comm::Communicator& world,
     comm::sum_disjoint(world, trace.allocated_bytes);
     profiling.reset();  // the whole model of a profile needs its room
     if (world.rank() == 0) take_turn(ranks, trace);
-    if (!options.profile) measurement.take();
+    measurement.take();
   }
-  if (!options.profile) profile = measurement.profile();
+}
+
+}  // namespace
+
+const char* name_of(Prediction prediction) {
+  return prediction == Prediction::beforehand ? "predicted beforehand" : "calibrated in place";
+}
+
+std::vector<Prediction> Trace::predictions() const {
+  std::vector<Prediction> all;
+  if (!steps.empty())
+    for (const auto& [prediction, step] : steps.front().predicted) all.push_back(prediction);
+  return all;
+}
+
+double Trace::measured_s() const {
+  std::vector<double> seconds;
+  for (const TracedStep& step : steps) seconds.push_back(step.measured_s);
+  return median(seconds);
+}
+
+double Trace::predicted_s(Prediction by) const {
+  std::vector<double> seconds;
+  for (const TracedStep& step : steps) seconds.push_back(step.predicted.at(by).seconds);
+  return median(seconds);
+}
+
+double Trace::error(Prediction by) const {
+  std::vector<double> errors;
+  for (const TracedStep& step : steps)
+    errors.push_back(step.predicted.at(by).seconds / step.measured_s - 1);
+  return median(errors);
+}
+
+Trace trace_steps(const configs::Config& recipe, comm::Communicator& world,
+                  const TraceOptions& options) {
+  const ProfilingData data = load_profiling_data(recipe, world);
+  check_ranks(data.config, world.size());
+  std::map<Prediction, partition::DeviceProfile> profiles;
+  if (options.profile) profiles[Prediction::beforehand] = checked(*options.profile, data);
+  ProfileMeasurement measurement(data, world, kBetween);
+  measurement.take();
+  Trace trace;
+  trace.plan = plan_by(
+      data, options.profile ? profiles[Prediction::beforehand] : measurement.profile(), world);
+  const PlanLinks links = links_of(options, trace.plan, data.config.trainer, world);
+  trace.links = links.links;
+  trace.links_beforehand = options.links.has_value();
+  trace.overlap = links.overlap;
+  for (int rank = 0; rank < world.size(); ++rank)
+    trace.planned_bytes.push_back(
+        static_cast<double>(trace.plan.bytes_of(trace.plan.place_of(rank).stage).total()));
+  run_turns(data, options, world, measurement, trace);
+  profiles[Prediction::calibrated] = measurement.profile();
   for (std::size_t s = 0; s < trace.steps.size(); ++s)
-    predict(data, profile, links, trace.plan, data.steps.at(static_cast<std::int64_t>(kWarmUp + s)),
-            trace.steps[s]);
+    for (const auto& [prediction, profile] : profiles)
+      trace.steps[s].predicted[prediction] = predict(
+          data, profile, links, trace.plan, data.steps.at(static_cast<std::int64_t>(kWarmUp + s)));
   return trace;
 }
 

@@ -125,6 +125,7 @@ Corpus corpus_of(const std::vector<std::filesystem::path>& recordings,
     const std::int64_t samples = lengths.number();
     corpus.entries.push_back({recording, "", {}, recording.string()});
     corpus.lengths.push_back({samples, static_cast<int>(lengths.number())});
+    corpus.first.emplace_back();
     corpus.frames.push_back(shape_utterance(0, corpus.lengths.back(), 1, features).frames);
   }
   return corpus;

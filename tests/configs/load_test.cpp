@@ -106,7 +106,7 @@ umbrella = true
   recipe.toml:5: model.hidden = 0, but it takes a whole number from 1 to 65536
   recipe.toml:7: unknown key pipeline.seed; did you mean trainer.seed?
   recipe.toml:9: unknown key weather.umbrella
-  command line: pipeline.schedule = zigzag, but it takes one of gpipe, 1f1b, interleaved, zb-h1, zb-h2, zb-v, v-half, v-min, found, *.csv
+  command line: pipeline.schedule = zigzag, but it takes one of gpipe, 1f1b, interleaved, interleaved-3, interleaved-4, zb-h1, zb-h2, zb-v, v-half, v-min, dualpipe-v, found, interleaved-*, *.csv
   command line: unknown key trainer.lanse; did you mean trainer.lanes?)");
 }
 

@@ -93,10 +93,11 @@ TEST(Value, RejectsWhatTheKeyDoesNotTake) {
   EXPECT_EQ(fault("model.dropout", "1"), "model.dropout = 1, but it takes a number from 0 to 0.95");
   EXPECT_EQ(
       fault("pipeline.schedule", "zb"),
-      "pipeline.schedule = zb, but it takes one of gpipe, 1f1b, interleaved, zb-h1, zb-h2, zb-v, "
-      "v-half, v-min, found, *.csv");
+      "pipeline.schedule = zb, but it takes one of gpipe, 1f1b, interleaved, interleaved-3, "
+      "interleaved-4, zb-h1, zb-h2, zb-v, v-half, v-min, dualpipe-v, found, interleaved-*, *.csv");
   EXPECT_NE(fault("pipeline.schedule", ".csv"), "accepted");
   EXPECT_NE(fault("pipeline.schedule", "lists.csv2"), "accepted");
+  EXPECT_NE(fault("pipeline.schedule", "interleaved-"), "accepted");
   EXPECT_TRUE(fault("pipeline.schedule", "zbh1").ends_with("*.csv; did you mean zb-h1?"));
   EXPECT_EQ(fault("model.kind", "conformer"),
             "model.kind = conformer, but it takes \"deepspeech2\"");
@@ -114,6 +115,12 @@ TEST(Value, RejectsWhatTheKeyDoesNotTake) {
   EXPECT_NE(fault("trainer.resume", "yes"), "accepted");
   EXPECT_NE(fault("trainer.seed", "-1"), "accepted");
   EXPECT_EQ(config, default_config(layers::model_families()));
+}
+
+TEST(Value, MayBeAnyTextOfABeginning) {
+  Config config = default_config(layers::model_families());
+  EXPECT_EQ(set_value(*find_key(config, "pipeline.schedule"), "interleaved-6"), std::nullopt);
+  EXPECT_EQ(config.pipeline.schedule, "interleaved-6");
 }
 
 TEST(Value, MayBeAnyTextOfAnEnding) {

@@ -43,7 +43,8 @@ TEST_F(Bench, HelpsWithItsDefaults) {
   const std::string help = bench({"--help"}).out;
   for (const char* option : {"--batch INT:[1 - 4096]=8 ", "--seconds FLOAT:[0.1 - 3600]=4\n",
                              "--micro-batches INT:[1 - 4096]=1\n",
-                             "{gpipe,1f1b,interleaved,zb-h1,zb-h2,zb-v,v-half,v-min}=1f1b\n",
+                             "{gpipe,1f1b,interleaved,interleaved-3,interleaved-4,zb-h1,zb-h2,"
+                             "zb-v,v-half,v-min,dualpipe-v}=1f1b\n",
                              "{fp32,tf32,fp16,bf16}=fp32\n"})
     EXPECT_NE(help.find(option), std::string::npos) << option << " is not in " << help;
 }

@@ -30,18 +30,22 @@ TEST_F(ProfileCommand, WritesWhatPlanAndTraceRead) {
   EXPECT_EQ(made.out.find("once a step"), made.out.rfind("once a step"));  // by one rank
   EXPECT_EQ(partition::read_device_profile(folder_.in("p.json")).ranks, 2);
 
+  const auto links = profile({"--links", "-o", folder_.in("c.toml")}, {.count = 2});
+  ASSERT_EQ(links.code, 0) << links.err;
   const auto planned =
       folder_.run({"plan", "--profile", folder_.in("p.json"), "--stages", "2", "--json"});
   ASSERT_EQ(planned.code, 0) << planned.err;
   EXPECT_GT(nlohmann::json::parse(planned.out)["bottleneck_ms"], 0);
 
-  const auto traced =
-      folder_.run({"trace", folder_.in("recipe.toml"), "pipeline.stages=2", "--profile",
-                   folder_.in("p.json"), "--steps", "2", "-o", folder_.in("trace.json"), "--json"},
-                  {.count = 2});
+  const auto traced = folder_.run(
+      {"trace", folder_.in("recipe.toml"), "pipeline.stages=2", "--profile", folder_.in("p.json"),
+       "--links", folder_.in("c.toml"), "--steps", "2", "-o", folder_.in("trace.json"), "--json"},
+      {.count = 2});
   ASSERT_EQ(traced.code, 0) << traced.err;
   const auto report = nlohmann::json::parse(traced.out);
-  EXPECT_EQ(report["step_measured_s"].size(), 2u);
+  EXPECT_EQ(report["links_beforehand"], true);
+  for (const char* seconds : {"step_measured_s", "step_beforehand_s", "step_calibrated_s"})
+    EXPECT_EQ(report[seconds].size(), 2u) << seconds;
   EXPECT_EQ(report["planned_bytes"], report["allocated_bytes"]);
 }
 

@@ -68,6 +68,9 @@ TEST(RejectedRecipeFile, MissingOrMalformed) {
   EXPECT_EQ(model.code, 2);
   EXPECT_NE(model.err.find("for the model ds2-tiny, write model.base=ds2-tiny"), std::string::npos)
       << model.err;
+  const auto recipe = folder.run({"train", "quickstrat.toml"});
+  EXPECT_EQ(recipe.code, 2);
+  EXPECT_NE(recipe.err.find("recipes/quickstart.toml?"), std::string::npos) << recipe.err;
   test::write_file(folder.in("bad.toml"), "[trainer]\nsteps = [\n");
   const auto malformed = folder.run({"train", folder.in("bad.toml")});
   EXPECT_EQ(malformed.code, 2);

@@ -51,8 +51,8 @@ TEST_F(ScheduleCommand, RendersTheTimeline) {
 }
 
 TEST_F(ScheduleCommand, ItsFilesAreSound) {
-  for (const char* name :
-       {"gpipe", "1f1b", "interleaved", "zb-h1", "zb-h2", "zb-v", "v-half", "v-min", "found"}) {
+  for (const char* name : {"gpipe", "1f1b", "interleaved", "interleaved-3", "interleaved-5",
+                           "zb-h1", "zb-h2", "zb-v", "v-half", "v-min", "dualpipe-v", "found"}) {
     auto words = of(name);
     words.insert(words.end(), {"--csv", in("lists.csv")});
     ASSERT_EQ(schedule(words).code, 0) << name;
@@ -63,7 +63,7 @@ TEST_F(ScheduleCommand, ItsFilesAreSound) {
 }
 
 TEST_F(ScheduleCommand, PricesAFileAsItsSchedule) {
-  for (const char* name : {"1f1b", "interleaved", "zb-h2", "v-half"}) {
+  for (const char* name : {"1f1b", "interleaved", "interleaved-3", "zb-h2", "dualpipe-v"}) {
     auto words = of(name);
     words.insert(words.end(), {"--csv", in("lists.csv"), "--durations", "1,1.5,0.7"});
     const auto named = json(words);
@@ -137,7 +137,10 @@ TEST_F(ScheduleCommand, ListsAllNames) {
        {std::vector<std::string>{"zb-h3"}, of("zb-h3"), of("Found")}) {
     const auto refused = schedule(words);
     EXPECT_EQ(refused.code, 2);
-    const std::string names = "gpipe, 1f1b, interleaved, zb-h1, zb-h2, zb-v, v-half, v-min, found";
+    const std::string names =
+        "gpipe, 1f1b, interleaved, interleaved-3, interleaved-4, zb-h1, zb-h2, zb-v, v-half, "
+        "v-min, "
+        "dualpipe-v, found";
     EXPECT_NE(refused.err.find("there is no schedule " + words[0] + ": known are " + names),
               std::string::npos)
         << refused.err;

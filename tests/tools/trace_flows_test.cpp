@@ -35,9 +35,12 @@ TEST(TraceFlows, JoinTheRanksOfAReplica) {
   EXPECT_EQ(flows[0].to_rank, 1);
   EXPECT_DOUBLE_EQ(flows[0].sent, 9.9);
   EXPECT_DOUBLE_EQ(flows[0].taken, 20.1);
+  EXPECT_EQ(flows[0].edge, (partition::Edge{0, 1, partition::Edge::Kind::activation}));
+  EXPECT_EQ(flows[0].micro_batch, 5);
   EXPECT_EQ(flows[1].from_rank, 1);
   EXPECT_DOUBLE_EQ(flows[1].sent, 39.9);
   EXPECT_DOUBLE_EQ(flows[2].taken, 70.1);  // by the input gradient
+  EXPECT_EQ(flows[2].edge, (partition::Edge{3, 2, partition::Edge::Kind::gradient}));
   EXPECT_EQ(flows[3].from_rank, 2);
   EXPECT_EQ(flows[3].to_rank, 3);
 }

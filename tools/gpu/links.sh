@@ -33,5 +33,5 @@ check_trace() {
     trainer.device="$kind" pipeline.stages="$1" pipeline.schedule="$2" >"$work/trace.json" || return
   cat "$work/trace.json"
   [ "$kind" != cuda ] || [ "$(field links <"$work/trace.json")" = nccl ] || { echo "links not measured over NCCL"; return 3; }
-  echo "$(field measured_s <"$work/trace.json") s a step, $(field predicted_s <"$work/trace.json") predicted"
+  echo "$(field measured_s <"$work/trace.json") s a step, $(field calibrated_s <"$work/trace.json") calibrated in place"
 }

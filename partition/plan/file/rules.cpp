@@ -37,6 +37,11 @@ void check_counts(PlanSource& source) {
                  fmt::format("micro_batches = {} leaves some of {} lanes without one",
                              plan.micro_batches, plan.lanes));
   }
+  if (source.micro_batch_seconds_line > 0 && !(plan.micro_batch_seconds > 0)) {
+    source.fault(source.micro_batch_seconds_line,
+                 fmt::format("micro_batch_seconds = {}: expected seconds of audio above 0",
+                             plan.micro_batch_seconds));
+  }
 }
 
 void check_ranks(PlanSource& source) {

@@ -130,6 +130,13 @@ void read_choices(const toml::table& file, Table& keys, PlanSource& source) {
   if (file.contains("recompute_within"))
     source.plan.recomputes_within = keys.take<bool>("recompute_within", "true or false");
   if (file.contains("resident")) source.plan.resident = keys.take_count("resident", 1);
+  if (file.contains("shard_optimizer"))
+    source.plan.shards_optimizer = keys.take<bool>("shard_optimizer", "true or false");
+  if (file.contains("micro_batch_seconds"))
+    source.plan.micro_batch_seconds =
+        keys.take<double>("micro_batch_seconds", "a number with a point",
+                          &source.micro_batch_seconds_line)
+            .value_or(0);
   if (!file.contains("actions")) return;
   if (const auto* rows = keys.take_array("actions", &source.actions_line))
     source.plan.actions =

@@ -14,7 +14,7 @@ struct PlanSource {
   std::vector<std::string> faults;  // each with file and line
 
   int model_line = 0, schedule_line = 0, micro_batches_line = 0, lanes_line = 0, ranks_line = 0;
-  int order_line = 0, actions_line = 0;
+  int order_line = 0, actions_line = 0, micro_batch_seconds_line = 0;
   struct ChunkLines {
     int stage = 0, layers = 0, recompute = 0;
   };

@@ -110,10 +110,12 @@ function drawPath(drawing, canvas) {
   drawing.lineWidth = 2;
   drawing.beginPath();
   critical.forEach(([stage, place], i) => {
-    const [, , , from, to] = actions[stage][place], y = rowMiddle(stage);
+    const [kind, , , from, to] = actions[stage][place], y = rowMiddle(stage);
     if (i === 0) drawing.moveTo(xOf(canvas, from), y);
     drawing.lineTo(xOf(canvas, from), y);
-    drawing.lineTo(xOf(canvas, to), y);
+    // Passes with a number are outlined, not struck through.
+    if (kind < 4 && xOf(canvas, to) - xOf(canvas, from) > summed) drawing.moveTo(xOf(canvas, to), y);
+    else drawing.lineTo(xOf(canvas, to), y);
   });
   drawing.stroke();
   drawing.lineWidth = 1.5;

@@ -73,6 +73,10 @@ function startBytes() {
   legend("bytes-legend", kindsOf.map((kind, i) => [`m${i % 8}`, kind]).filter(([, kind]) => held.includes(kind)));
 }
 
+/// Lines do not end within zb-v, 16 × 64 s or 5 %.
+const unbroken = (text) => text.replace(/(\w)-(\w)/g, "$1\u2011$2").replace(/ × /g, "\u00a0×\u00a0")
+  .replace(/(\d) (s\b|%|[KMG]iB)/g, "$1\u00a0$2");
+
 function startAlternatives() {
   const most = Math.max(...data.alternatives.map((other) => other.step));
   const audio = data.alternatives.some((other) => other.speed > 0);
@@ -80,11 +84,11 @@ function startAlternatives() {
     "predicted, could not be beaten (≥), or follows from the closed form alone, of what does not fit (≈)" +
     (data.leftOut > 0 ? `; ${data.leftOut} more are not shown, of which none does better.` : ".");
   table("alternatives", [["layout"], ["step", "n"], ...(audio ? [["audio s/s", "n"]] : []), [""], ["why not"]],
-    data.alternatives.map((other) => element("tr", { class: other.why === "" ? "chosen" : "" }, cell(other.what),
+    data.alternatives.map((other) => element("tr", { class: other.why === "" ? "chosen" : "" }, cell(unbroken(other.what)),
       cell(other.step > 0 ? other.about + seconds(other.step) : "", "n"),
       ...(audio ? [cell(other.speed > 0 ? digits(other.speed) : "", "n")] : []),
       cell(meter([[other.why === "" ? "forward" : "other", most > 0 ? other.step / most : 0]])),
-      cell(other.why === "" ? "the plan" : other.why, "small"))));
+      cell(other.why === "" ? "the plan" : unbroken(other.why), "small"))));
 }
 
 startHeadline();

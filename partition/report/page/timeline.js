@@ -9,7 +9,7 @@ const view = { replica: 0, from: 0, to: 0 };
 const isNarrow = () => by("timeline").clientWidth < 800;
 const leftEdge = () => (isNarrow() ? 74 : 150);  // where times begin
 const end = () => data.replicas[view.replica].end;
-const rowHeight = () => Math.max(12, Math.min(30, 720 / data.stages.length));
+const rowHeight = () => Math.max(14, Math.min(30, 720 / data.stages.length));
 const summed = 3;  // pixels of a pass, of which narrower ones are drawn as shares
 
 function rowName(stage) {
@@ -54,27 +54,10 @@ function drawTimeline() {
     (wide ? drawBars : drawShares)(drawing, canvas, actions, axis + stage * row, row));
   if (by("show-messages").checked && passWidth(canvas) >= 12) drawMessages(drawing, canvas);
   if (by("show-path").checked) drawPath(drawing, canvas);
+  drawChosen(drawing, canvas);
   drawing.restore();
   by("timeline-level").textContent = wide ? (passWidth(canvas) < 12 ? "Messages are drawn from a larger scale on: zoom in." : "")
     : "Passes are narrower than pixels here: a column shows the shares of what it stands for. Zoom in for bars and messages.";
-}
-
-function actionAt(event) {
-  const box = by("timeline").getBoundingClientRect(), x = event.clientX - box.left;
-  const stage = Math.floor((event.clientY - box.top - axis) / rowHeight());
-  if (x < leftEdge() || stage < 0 || stage >= data.stages.length) return null;
-  const time = view.from + (x - leftEdge()) / (box.width - leftEdge() - 8) * (view.to - view.from);
-  const near = (view.to - view.from) / (box.width - leftEdge());
-  const hit = data.replicas[view.replica].actions[stage].filter(
-    ([, , , from, to]) => time >= from - near && time <= to + near);
-  return hit.length === 0 ? null : { stage, action: hit.find((a) => time >= a[3] && time <= a[4]) || hit[0] };
-}
-
-function describe({ stage, action: [kind, chunk, microBatch, from, to] }) {
-  const what = kind < 4 ? `${kinds[kind][1]} of micro-batch ${microBatch}` : kinds[kind][1];
-  const where = data.chunkRank.length > data.stages.length && kind < 5 ? `, chunk ${chunk}` : "";
-  return `${kinds[kind][0]} · ${what}\n${rowName(stage)}${where}\n${seconds(to - from)}: ` +
-    `${seconds(from)} to ${seconds(to)}`;
 }
 
 function look(from, to) {
@@ -107,8 +90,7 @@ function followPointer(canvas) {
       const moved = (event.offsetX - held.x) / (canvas.clientWidth - leftEdge() - 8) * (held.to - held.from);
       look(held.from - moved, held.to - moved);
     }
-    const hit = actionAt(event);
-    showTip(event, hit === null ? null : describe(hit));
+    showTip(event, textAt(event));
   });
   canvas.addEventListener("pointerup", () => { held = null; });
   canvas.addEventListener("pointerleave", (event) => showTip(event, null));
@@ -120,10 +102,16 @@ function followPointer(canvas) {
       ArrowRight: () => look(view.from + tenth, view.to + tenth),
       "+": () => zoom(0.8), "-": () => zoom(1.25), "0": () => look(0, end()),
     };
-    if (!(event.key in moves)) return;
+    const choices = {
+      ArrowUp: () => choose(-1, 0), ArrowDown: () => choose(1, 0), ",": () => choose(0, -1), ".": () => choose(0, 1),
+      Escape: chooseNothing,
+    };
+    if (event.ctrlKey || event.metaKey || event.altKey || !(event.key in moves || event.key in choices)) return;
     event.preventDefault();
-    moves[event.key]();
+    if (event.key in moves) showTip(event, null);
+    (moves[event.key] || choices[event.key])();
   });
+  canvas.addEventListener("blur", chooseNothing);
 }
 
 function startTimeline() {
@@ -134,15 +122,17 @@ function startTimeline() {
   const bars = data.replicas[0].actions.reduce((sum, actions) => sum + actions.length, 0);
   by("timeline-note").textContent = `${data.schedule}, ${digits(bars, 9)} actions, as simulated` +
     (data.steps > 1 ? `: the first of ${data.steps} sampled steps, which take ${seconds(data.step)} on average` : "") +
-    ". A bar's number is its micro-batch" + (data.chunkRank.length > data.stages.length ? "; pale bars are of a stage's second chunk" : "") +
+    ". A bar's number is its micro-batch" + (data.chunkRank.length > data.stages.length ? "; pale bars are of a stage's later chunks" : "") +
     ". The line is the critical path, arrows are messages, from the pass that makes them to the one that takes them" +
-    ". Drag to move, + and − or Ctrl and wheel to zoom, double-click for the whole step.";
+    ". Drag to move, + and − or Ctrl and wheel to zoom, double-click for the whole step. Bars and blanks say what they are " +
+    "under the pointer, or by keys: arrows up and down, comma and full stop.";
   by("timeline").setAttribute("aria-label",
     `Timeline of one step of ${seconds(end())} on ${data.stages.length} stages; the table above has their idle shares`);
   data.replicas.forEach((_, replica) => by("replica").append(element("option", { value: replica }, String(replica))));
   by("replica-pick").hidden = data.replicas.length === 1;
   by("replica").addEventListener("change", (event) => {
     view.replica = Number(event.target.value);
+    chosen.place = -1;
     drawCauses();
     look(0, end());
   });

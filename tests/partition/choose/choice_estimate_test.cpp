@@ -52,6 +52,54 @@ TEST_F(ChoiceEstimateOf, SlowestReplicaAndReductionSetThePace) {
                    two.step_seconds + 3 + 0.25 * parameters / sizeof(float));
 }
 
+// The last gradients are whole long after all others, so that of their sums only one is seen.
+TEST_F(ChoiceEstimateOf, SharedUpdatesTakeTheirPartAndAGather) {
+  problem_.parameter_s = 0.25;
+  PlanChoice choice{.replicas = 2, .devices = {{0, 1}}, .begin = {0, 4}};
+  const double whole = estimate(choice).step_seconds;
+  choice.shards_optimizer = true;
+  const double update = 0.25 * (4 * 3 * 3 + 12 * 10 + 10 + 10 * 5 + 5);
+  const double half_a_sum = 1 + 4.0 * 36 / 2 / 500;
+  const double gather = 3 + 4.0 * (36 + 130 + 55) / 2 / 500;  // of the three layers that learn
+  EXPECT_NEAR(estimate(choice).step_seconds, whole - update / 2 - half_a_sum + gather, 1e-9);
+  problem_.adds_whole_gradients = true;
+  EXPECT_NEAR(estimate(choice).step_seconds, whole - update / 2 + gather, 1e-9);
+  problem_.adds_whole_gradients = false;
+  problem_.sizes.compute = layers::DType::bf16;  // of which layers read halves
+  EXPECT_LT(estimate(choice).step_seconds, whole - update / 2 - half_a_sum + gather - 0.3);
+}
+
+TEST_F(ChoiceEstimateOf, OneReplicaIsEnoughToRefuteAChoice) {
+  const PlanChoice choice{
+      .replicas = 2, .batch = problem_.batches.front(), .devices = {{0, 1}}, .begin = {0, 4}};
+  Workloads workloads(problem_);
+  ChoiceEstimator estimator(problem_, workloads.of(choice.batch, 2));
+  const ChoiceEstimate whole = estimator.estimate(choice);
+  EXPECT_EQ(whole.slowest, (std::vector{0, 0}));
+  const double seconds = whole.step_seconds;
+  EXPECT_TRUE(estimator.takes(choice, seconds * (1 - 1e-9), whole.slowest));
+  EXPECT_FALSE(estimator.takes(choice, seconds * (1 + 1e-9), whole.slowest));
+  EXPECT_FALSE(estimator.takes(choice, seconds * (1 - 1e-9), {1, 1}));  // they are faster
+  EXPECT_FALSE(estimator.takes(choice, seconds * (1 - 1e-9), {0}));     // half of the steps
+}
+
+TEST_F(ChoiceEstimateOf, OffloadHasListsAndCopiesOfItsOwn) {
+  PlanChoice choice{
+      .batch = problem_.batches.front(), .schedule = "gpipe", .devices = {{0}}, .begin = {0, 4}};
+  problem_.cluster.devices[0].host_bandwidth = 1;  // copies are longer than all passes
+  Workloads workloads(problem_);
+  ChoiceEstimator estimator(problem_, workloads.of(choice.batch, 1));
+  const ChoiceEstimate whole = estimator.estimate(choice);
+  choice.resident = 2;
+  const double seconds = estimator.estimate(choice).step_seconds;
+  EXPECT_GT(seconds, 1.5 * whole.step_seconds);
+  EXPECT_DOUBLE_EQ(seconds, estimate(choice).step_seconds);
+  choice.resident = 0;
+  EXPECT_DOUBLE_EQ(estimator.estimate(choice).step_seconds, whole.step_seconds);
+  choice.resident = 4;  // as many as there are
+  EXPECT_DOUBLE_EQ(estimator.estimate(choice).step_seconds, whole.step_seconds);
+}
+
 TEST_F(ChoiceEstimateOf, ReplicasThatShareAdaptersWaitForEachOther) {
   const PlanChoice choice{
       .stages = 2, .replicas = 2, .devices = {{0, 1}, {2, 3}}, .begin = {0, 2, 4}};

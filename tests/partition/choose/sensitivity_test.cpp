@@ -45,6 +45,18 @@ TEST_F(Sensitive, AStepIsThatOfTheAssumedCosts) {
   EXPECT_NEAR(step_under(problem_, decision_, slower(3)), 3 * as_planned, 0.01 * as_planned);
 }
 
+TEST_F(Sensitive, DevicesMayBeFasterThanPlanned) {
+  const double as_planned = step_under(problem_, decision_, {.what = "nothing changes"});
+  const auto with_speeds = [&](std::vector<double> speeds) {
+    return step_under(problem_, decision_, {.what = "speeds", .speeds = std::move(speeds)});
+  };
+  EXPECT_NEAR(with_speeds({2, 2, 2}), as_planned / 2, 0.01 * as_planned);
+  const int used = decision_.choice.devices.back().back();
+  std::vector<double> one_is_slow(3, 1.0);
+  one_is_slow[used] = 0.1;
+  EXPECT_GT(with_speeds(one_is_slow), 2 * as_planned);
+}
+
 TEST_F(Sensitive, NamesWhatBecomesBetter) {
   ASSERT_GT(decision_.choice.slots(), 1);
   const Assumption slow_messages{.what = "messages crawl", .message_factor = 1e15};

@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "base/error.h"
 #include "base/gib.h"
 #include "configs/config.h"
@@ -303,6 +305,15 @@ TEST(ClusterFile, NamesWrongValuesAndUnknownKeys) {
 
 std::string of_kind(const std::string& kind) {
   return kind + "[[node]]\nname = \"a\"\ndevices = { k = 1 }\n";
+}
+
+TEST(ClusterFile, NamesTheFirstOfManyFaults) {
+  std::string text = "[kinds.k]\nmemory_gib = 40\nspeed = 1\n";
+  for (int i = 0; i < 17; ++i) text += "[[node]]\nname = \"n\"\ndevices = { k = 1 }\nfoo = 1\n";
+  const std::string said = error_message(text);
+  EXPECT_NE(said.find("c.toml:7: unknown key node.foo"), std::string::npos) << said;
+  EXPECT_EQ(std::ranges::count(said, '\n'), 13) << said;  // 12 faults, and
+  EXPECT_TRUE(said.ends_with("\n  and 5 more")) << said;
 }
 
 TEST(ClusterFile, KindsTakeWhatTheirDeviceSays) {

@@ -4,7 +4,9 @@
 
 #include <algorithm>
 
+#include "base/error.h"
 #include "layers/models/conformer.h"
+#include "layers/models/deepspeech2.h"
 #include "partition/model/build_model.h"
 #include "partition/model/recomputed_layers.h"
 #include "tests/support/partition/small_sequence.h"
@@ -25,6 +27,27 @@ TEST(CostModel, OfRatesFollowsTheLengths) {
       EXPECT_EQ(found[i].total(), expected[i].total());
     }
   }
+}
+
+/// The loss walks a lattice of frames and labels; no other layer reads labels.
+TEST(CostModel, LabelsCountInTheLoss) {
+  const configs::ModelConfig model{
+      .features = 17,
+      .family = layers::DeepSpeech2Options{.channels = 2, .hidden = 7, .layers = 1}};
+  const LayerSequence sequence = build_model(model, 9);
+  const CostModel costs = analytic_cost_model(sequence, {}, default_rates({}));
+  const std::vector<std::int64_t> frames{1201, 803};
+  const auto few = costs({frames, {20, 31}}), more = costs({frames, {200, 131}}),
+             unknown = costs({frames});
+  for (std::size_t i = 0; i + 1 < few.size(); ++i)
+    EXPECT_EQ(few[i].total(), more[i].total()) << few[i].layer;
+  EXPECT_GT(few.back().backward_input, 0);
+  EXPECT_GT(more.back().forward, few.back().forward);
+  EXPECT_GT(more.back().backward_input, few.back().backward_input);
+  EXPECT_GT(unknown.back().forward, few.back().forward);  // by about a label each five frames
+  // Strides leave 601 frames, and no alignment has more labels.
+  EXPECT_EQ(costs({frames, {620, 131}}).back().forward, costs({frames, {700, 131}}).back().forward);
+  EXPECT_THROW((void)costs({frames, {20}}), ShapeError);
 }
 
 LayerSequence of_two_blocks(const char* recompute) {

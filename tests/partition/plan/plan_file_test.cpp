@@ -79,6 +79,29 @@ TEST(PlanFile, SaysWhatStaysOnTheDevice) {
             std::string::npos);
 }
 
+TEST(PlanFile, SaysWhetherReplicasShareTheUpdate) {
+  for (const auto shares : {std::optional<bool>(), std::optional(true), std::optional(false)}) {
+    Plan plan = sample();
+    plan.shards_optimizer = shares;
+    EXPECT_EQ(parse_plan(plan_toml(plan), "plan.toml", kModel), plan);
+  }
+  Plan plan = sample();
+  plan.shards_optimizer = true;
+  EXPECT_NE(error_message(edited("shard_optimizer = true", "shard_optimizer = 1", plan))
+                .find("plan.toml:7: shard_optimizer must be true or false"),
+            std::string::npos);
+}
+
+TEST(PlanFile, KeepsTheSizeOfMicroBatches) {
+  Plan plan = sample();
+  plan.micro_batch_seconds = 128.0 / 12;
+  EXPECT_EQ(parse_plan(plan_toml(plan), "plan.toml", kModel), plan);
+  plan.micro_batch_seconds = 16;
+  EXPECT_NE(error_message(edited("micro_batch_seconds = 16.0", "micro_batch_seconds = 0.0", plan))
+                .find("plan.toml:6: micro_batch_seconds = 0: expected seconds of audio above 0"),
+            std::string::npos);
+}
+
 TEST(PlanFile, ReadsWhatAPersonWrites) {
   const Plan plan = parse_plan(R"(model = "kind=deepspeech2 hidden=8"
 schedule = "gpipe"

@@ -49,6 +49,18 @@ TEST(PlanDiff, NamesWhatMovedAndWhatItChanges) {
           "memory, fullest stage: 5 MiB | 7 MiB"}));
 }
 
+TEST(PlanDiff, RecomputedLayersStandInRuns) {
+  Plan plain = of_two_stages();
+  plain.chunks = {{.stage = 0, .layers = {"a", "b", "c", "d", "e"}},
+                  {.stage = 1, .layers = {"f"}},
+                  {.stage = 0, .layers = {"g", "h"}}};
+  Plan again = plain;
+  again.chunks[0].recomputed = {"a", "b", "c", "e"};
+  again.chunks[2].recomputed = std::vector<std::string>{};
+  EXPECT_EQ(lines(plain, again),
+            (std::vector<std::string>{"stage 0, recomputed: – | a to c (3), e and –"}));
+}
+
 TEST(PlanDiff, OfOtherNumbersOfStages) {
   Plan one = of_two_stages();
   one.ranks = {{0, 1}};

@@ -43,6 +43,29 @@ TEST(Report, HoldsItsDataAndNeedsNothingElse) {
   EXPECT_EQ(data["devices"][1]["stage"], 1);
 }
 
+TEST(Report, HasBlanksWithTheirCauses) {
+  const std::string page = report(view_of_sequence("tiny"));
+  const auto data = data_of(page);
+  const auto& replica = data["replicas"][0];
+  ASSERT_EQ(replica["blanks"].size(), 2u);
+  const auto& first = replica["blanks"][1][0];  // until stage 0's first micro-batch is there
+  EXPECT_EQ(first[0], 0);
+  EXPECT_EQ(first[1], replica["actions"][1][0][3]);
+  EXPECT_EQ(first[2], 0);
+  EXPECT_EQ(first[3], 0);
+  for (int stage = 0; stage < 2; ++stage) {
+    double sum = 0;
+    for (const auto& blank : replica["blanks"][stage])
+      sum += blank[1].get<double>() - blank[0].get<double>();
+    for (const auto& action : replica["actions"][stage])
+      if (action[0] != 4) sum += action[4].get<double>() - action[3].get<double>();
+    EXPECT_NEAR(sum, replica["end"].get<double>(), 1e-8) << stage;
+  }
+  for (const char* said : {"idle until its first micro-batch is there", "computes what it needs",
+                           "until the other stages have ended"})
+    EXPECT_NE(page.find(said), std::string::npos) << said;
+}
+
 TEST(Report, TextCantEndTheScript) {
   const PlanView view = view_of_sequence("</script><b>");
   const auto data = data_of(report(view));

@@ -67,6 +67,27 @@ TEST(StepCauses, AddUpWithComputingToTheStep) {
   }
 }
 
+TEST(StepCauses, EachBlankHasItsOwn) {
+  const Schedule schedule = make_schedule("1f1b", 2, 2);
+  const Simulation step = run(schedule, {{2, 2, 2}, {1, 2, 2}}, 1, 3, 2);  // as above
+  const auto list = blanks(step, schedule.chunk_rank);
+  const auto text = [](const Blank& blank) {
+    constexpr std::string_view names[] = {"fill", "wait", "message", "reduction", "drain"};
+    return std::string(names[static_cast<int>(blank.cause)]) + " " +
+           std::to_string(std::lround(blank.start)) + "–" + std::to_string(std::lround(blank.end)) +
+           " for " + std::to_string(blank.rank);
+  };
+  std::vector<std::vector<std::string>> said;
+  for (const auto& rank : list) {
+    said.emplace_back();
+    for (const Blank& blank : rank) said.back().push_back(text(blank));
+  }
+  EXPECT_EQ(said[0], (std::vector<std::string>{"wait 4–8 for 1", "message 8–9 for 1",
+                                               "message 13–14 for 1", "reduction 18–21 for -1"}));
+  EXPECT_EQ(said[1], (std::vector<std::string>{"fill 0–3 for 0", "reduction 13–16 for -1",
+                                               "drain 16–21 for -1"}));
+}
+
 TEST(CriticalPath, GoesOverMessagesFromEndToBeginning) {
   const Schedule schedule = make_schedule("1f1b", 2, 2);
   const Simulation step = run(schedule, {{2, 2, 2}, {1, 2, 2}}, 1, 3, 2);

@@ -19,10 +19,13 @@ Simulation run(const Schedule& schedule, const ChunkTimes& of_rank) {
   return simulate(schedule, equal_micro_batches(std::vector<ChunkTimes>(schedule.chunks(), each)));
 }
 
+/// Chunks a rank.
+int chunks_of(const std::string& name) { return make_schedule(name, 1, 1).chunks(); }
+
 /// As the published formulas have it where every rank is as wide as the widest.
 double published(const std::string& name, int p, const ChunkTimes& t) {
   const double f = t.forward, b = t.backward_input, w = t.backward_weight;
-  if (name == "interleaved") return (p - 1) * (f + b + w) / 2;
+  if (name.starts_with("interleaved")) return (p - 1) * (f + b + w) / chunks_of(name);
   if (name == "zb-h1") return (p - 1) * (f + b - w);
   if (name == "zb-h2") return (p - 1) * (f + b - 2 * w);
   if (name == "zb-v") return 0;
@@ -30,7 +33,8 @@ double published(const std::string& name, int p, const ChunkTimes& t) {
 }
 
 TEST(Bubbles, AreThePublishedOnesForEqualPasses) {
-  for (const std::string name : {"gpipe", "1f1b", "interleaved", "zb-h1", "zb-h2", "zb-v"}) {
+  for (const std::string name : {"gpipe", "1f1b", "interleaved", "interleaved-3", "interleaved-4",
+                                 "zb-h1", "zb-h2", "zb-v"}) {
     for (int stages = 4; stages <= 16; ++stages) {
       for (const double bubble : run(make_schedule(name, stages, 4 * stages), {1, 1, 1}).bubbles())
         EXPECT_NEAR(bubble, published(name, stages, {1, 1, 1}), 1e-9) << name << " " << stages;
@@ -39,19 +43,34 @@ TEST(Bubbles, AreThePublishedOnesForEqualPasses) {
 }
 
 TEST(Bubbles, InterleavedHasNoMoreWhereGroupsAreUneven) {
-  for (int stages = 2; stages <= 9; ++stages) {
-    for (int batches = stages; batches <= 4 * stages + 1; ++batches) {
-      const Schedule schedule = make_schedule("interleaved", stages, batches);
-      for (const double bubble : run(schedule, {1, 1, 1}).bubbles())
-        EXPECT_NEAR(bubble, published("interleaved", stages, {1, 1, 1}), 1e-9)
-            << stages << " " << batches;
-      const int groups = batches / stages, largest = (batches + groups - 1) / groups;
-      const auto most = peak_activations(schedule);
-      for (int stage = 0; stage < stages; ++stage)
-        EXPECT_EQ(most[stage], std::min(2 * batches, 2 * (stages - stage - 1) + largest + 1))
-            << stages << " " << batches;
+  for (const std::string name : {"interleaved", "interleaved-3", "interleaved-4", "interleaved-7"})
+    for (int stages = 2; stages <= 9; ++stages) {
+      for (int batches = stages; batches <= 4 * stages + 1; ++batches) {
+        const Schedule schedule = make_schedule(name, stages, batches);
+        for (const double bubble : run(schedule, {1, 1, 1}).bubbles())
+          EXPECT_NEAR(bubble, published(name, stages, {1, 1, 1}), 1e-9)
+              << name << " " << stages << " " << batches;
+        const int groups = batches / stages, largest = (batches + groups - 1) / groups;
+        const int chunks = chunks_of(name);
+        const auto most = peak_activations(schedule);
+        for (int stage = 0; stage < stages; ++stage)
+          EXPECT_EQ(most[stage], std::min(chunks * batches,
+                                          2 * (stages - stage - 1) + (chunks - 1) * largest + 1))
+              << name << " " << stages << " " << batches;
+      }
     }
-  }
+}
+
+TEST(Bubbles, DualPipeVHasHalfOfZbH1s) {
+  for (const ChunkTimes& times : {ChunkTimes{1, 1, 1}, {2, 2.2, 2}})
+    for (int stages = 1; stages <= 9; ++stages)
+      for (const int batches : {2 * stages, 2 * stages + 1, 4 * stages + 3}) {
+        const Schedule schedule = make_schedule("dualpipe-v", stages, batches);
+        const double expected = published("zb-h1", stages, times) / 2;
+        EXPECT_NEAR(run(schedule, times).makespan, batches * times.total() + expected, 1e-9)
+            << stages << " " << batches;
+        for (const int pairs : peak_activations(schedule)) EXPECT_EQ(pairs, 2 * stages + 1);
+      }
 }
 
 TEST(Bubbles, MakespansAreThePublishedOnes) {

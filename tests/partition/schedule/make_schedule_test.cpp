@@ -27,7 +27,8 @@ TEST(MakeSchedule, EveryNameIsSoundForAnySizes) {
 
 TEST(MakeSchedule, InterleavedChunksLoopAndVChunksReturn) {
   EXPECT_EQ(make_schedule("interleaved", 3, 4).chunk_rank, (std::vector<int>{0, 1, 2, 0, 1, 2}));
-  for (const char* name : {"zb-v", "v-half", "v-min"})
+  EXPECT_EQ(make_schedule("interleaved-3", 2, 4).chunk_rank, (std::vector<int>{0, 1, 0, 1, 0, 1}));
+  for (const char* name : {"zb-v", "v-half", "v-min", "dualpipe-v"})
     EXPECT_EQ(make_schedule(name, 3, 4).chunk_rank, (std::vector<int>{0, 1, 2, 2, 1, 0}));
 }
 
@@ -36,10 +37,28 @@ TEST(MakeSchedule, OnlyZeroBubblesAndVsSplitTheBackward) {
     for (const auto& list : make_schedule(name, 3, 5).ranks) {
       const auto whole = std::ranges::count(list, ActionKind::backward, &Action::kind);
       const auto parts = std::ranges::count(list, ActionKind::backward_weight, &Action::kind);
-      const bool zero_bubble = name.starts_with("zb") || name.starts_with("v-");
+      const bool zero_bubble =
+          name.starts_with("zb") || name.starts_with("v-") || name.starts_with("dualpipe");
       EXPECT_EQ(whole == 0, zero_bubble) << name;
       EXPECT_EQ(parts == 0, !zero_bubble) << name;
     }
+  }
+}
+
+TEST(MakeSchedule, InterleavedNamesSayTheirChunks) {
+  for (const auto& [name, chunks] :
+       {std::pair{"interleaved-5", 5}, {"interleaved-11", 11}, {"interleaved-64", 64}}) {
+    EXPECT_TRUE(is_schedule(name));
+    const Schedule schedule = make_schedule(name, 2, 3);
+    EXPECT_EQ(schedule.name, name);
+    EXPECT_EQ(schedule.chunks(), 2 * chunks);
+    EXPECT_NO_THROW(validate(schedule));
+  }
+  for (const char* name :
+       {"interleaved-", "interleaved-0", "interleaved-1", "interleaved-2", "interleaved-03",
+        "interleaved-65", "interleaved-4x", "interleaved--3"}) {
+    EXPECT_FALSE(is_schedule(name)) << name;
+    EXPECT_THROW(make_schedule(name, 2, 2), ConfigError) << name;
   }
 }
 
@@ -47,7 +66,7 @@ TEST(AllScheduleNames, AreThoseOfRecipes) {
   configs::Config recipe;
   const auto choices = configs::find_key(recipe, "pipeline.schedule")->allowed.choices;
   auto names = all_schedule_names();
-  names.push_back("*.csv");
+  names.insert(names.end(), {"interleaved-*", "*.csv"});
   EXPECT_EQ(names, (std::vector(choices.begin(), choices.end())));
 }
 
@@ -57,8 +76,9 @@ TEST(MakeSchedule, RejectsUnknownNamesAndListsTheKnown) {
     FAIL();
   } catch (const ConfigError& error) {
     EXPECT_STREQ(error.what(),
-                 "pipeline.schedule = \"1b1f\": known are gpipe, 1f1b, interleaved, zb-h1, "
-                 "zb-h2, zb-v, v-half, v-min, found");
+                 "pipeline.schedule = \"1b1f\": known are gpipe, 1f1b, interleaved, "
+                 "interleaved-3, interleaved-4, zb-h1, zb-h2, zb-v, v-half, v-min, dualpipe-v, "
+                 "found");
   }
   EXPECT_THROW(make_schedule(kFound, 2, 2), ConfigError);
   EXPECT_THROW(make_schedule("1f1b", 0, 2), ConfigError);

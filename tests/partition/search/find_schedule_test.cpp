@@ -15,6 +15,7 @@
 #include "partition/schedule/validator/validator.h"
 #include "partition/search/equal_micro_batches.h"
 #include "partition/search/lower_bound.h"
+#include "partition/simulate/memory.h"
 #include "tests/support/partition/schedule_interpreter.h"
 #include "tests/support/system/temporary_folder.h"
 #include "tests/support/tree/sources.h"
@@ -98,13 +99,14 @@ TEST(FindSchedule, NeverLosesToAnyNamedScheduleThatFits) {
   const std::vector<double> seconds = quickstart_seconds();
   std::mt19937 random(17);
   for (int trial = 0; trial < 20; ++trial) {
-    const char* allowed = std::array{"zb-h1", "v-half", "v-min", "1f1b", "interleaved"}[trial % 5];
+    const char* allowed = std::array{"zb-h1", "v-half",      "v-min",        "1f1b",
+                                     "gpipe", "interleaved", "interleaved-4"}[trial % 7];
     const std::vector<double> audio = ragged_audio(seconds, random);
     const ScheduleProblem allows = cut_for(allowed, 4, audio);
     const auto given = as_given(allows.micro_batches());
     const double memory = allows.peak(make_schedule(allowed, 4, allows.micro_batches()), given);
     std::vector<ScheduleProblem> ways;
-    for (const char* layout : {"1f1b", "zb-v", "interleaved"})
+    for (const char* layout : {"1f1b", "zb-v", "interleaved", "interleaved-3", "interleaved-4"})
       ways.emplace_back(cut_for(layout, 4, audio)).memory = memory;
     const FoundSchedule found = find_schedule(ways, {.effort = 100'000});
     const ScheduleProblem& way = ways[found.way];
@@ -152,9 +154,10 @@ TEST(FindSchedule, NeverLosesToNamedSchedulesOnEqualWork) {
     for (const auto& [stages, batches] : {std::pair{1, 3}, {2, 5}, {3, 2}, {4, 8}}) {
       EqualWork work{stages, batches, times};
       const FoundSchedule found = find_schedule(work, quick);
-      for (const char* name :
-           {"1f1b", "zb-h1", "zb-v", "v-half", "v-min"}) {  // within 1F1B's memory
+      for (const std::string_view name : schedule_names()) {
         const Schedule schedule = make_schedule(name, stages, batches);
+        const int chunks = schedule.chunks() / stages;
+        if (std::ranges::max(peak_activations(schedule)) > stages * chunks) continue;  // of 1F1B
         const std::vector<ChunkTimes> each(schedule.chunks(), of_chunk(work, schedule));
         EXPECT_LE(found.makespan, simulate(schedule, equal_micro_batches(each)).makespan + 1e-9)
             << name << " " << stages << " " << batches;
@@ -197,7 +200,8 @@ TEST(LowerBound, HoldsForRandomSchedulesOfRandomWork) {
   std::uniform_real_distribution<double> seconds(0.1, 3);
   for (int round = 0; round < 300; ++round) {
     const int stages = 1 + static_cast<int>(random() % 4), batches = 1 + round % 7;
-    for (const char* name : {"1f1b", "zb-h1", "zb-h2", "zb-v", "interleaved", "gpipe"}) {
+    for (const char* name : {"1f1b", "zb-h1", "zb-h2", "zb-v", "interleaved", "interleaved-3",
+                             "dualpipe-v", "gpipe"}) {
       const Schedule schedule = make_schedule(name, stages, batches);
       ScheduleProblem problem{.chunk_rank = schedule.chunk_rank};
       for (int chunk = 0; chunk < problem.chunks(); ++chunk) {

@@ -6,7 +6,9 @@
 #include <cmath>
 #include <random>
 
+#include "partition/schedule/edge.h"
 #include "partition/schedule/make_schedule.h"
+#include "partition/schedule/transfers.h"
 
 namespace penstock::partition {
 namespace {
@@ -22,25 +24,41 @@ TEST(PatternEstimator, MessagesTakeTheirTimeBothWays) {
   EXPECT_EQ(estimator.turns(), 9);
 }
 
-TEST(PatternEstimator, EqualsTheSimulatorWhereReceivesAreInTime) {
+/// Whether receives are posted one pass ahead, because that can't hang.
+bool posts_late(const Schedule& whole) {
+  Schedule computation = whole;
+  for (auto& list : computation.ranks)
+    std::erase_if(
+        list, [](const Action& action) { return is_send(action.kind) || is_receive(action.kind); });
+  return with_transfers(computation).ranks == whole.ranks;
+}
+
+TEST(PatternEstimator, EqualsTheSimulator) {
   std::mt19937 random(9);
   std::uniform_real_distribution<double> seconds(0.1, 3);
-  for (const char* name : {"zb-h1", "zb-h2", "gpipe", "zb-v", "interleaved"})
-    for (const auto& [stages, batches] : {std::pair{1, 3}, {2, 5}, {3, 7}}) {
-      const Schedule schedule = make_schedule(name, stages, batches);
-      ScheduleProblem problem{.chunk_rank = schedule.chunk_rank};
-      for (int chunk = 0; chunk < problem.chunks(); ++chunk) {
-        auto& times = problem.times.emplace_back();
-        for (int batch = 0; batch < batches; ++batch)
-          times.push_back({seconds(random), seconds(random), seconds(random)});
+  int late = 0;
+  for (const std::string_view name : schedule_names())
+    for (const double message : {0.0, 0.3, 3.0})
+      for (const auto& [stages, batches] : {std::pair{1, 3}, {2, 5}, {3, 7}, {4, 8}}) {
+        const Schedule schedule = make_schedule(name, stages, batches);
+        ScheduleProblem problem{.chunk_rank = schedule.chunk_rank};
+        for (int chunk = 0; chunk < problem.chunks(); ++chunk) {
+          auto& times = problem.times.emplace_back();
+          for (int batch = 0; batch < batches; ++batch)
+            times.push_back({seconds(random), seconds(random), seconds(random)});
+          problem.transfers.push_back(message * seconds(random));
+        }
+        Pattern pattern = pattern_of(schedule);
+        std::ranges::shuffle(pattern.order, random);
+        const Schedule split = unfold(pattern, problem.chunk_rank, "split");
+        const double estimated = PatternEstimator(problem).makespan(pattern);
+        const double simulated = simulate(split, problem.durations(pattern.order)).makespan;
+        EXPECT_GE(estimated, simulated - 1e-9) << name << " " << stages << " " << message;
+        if (message > 0 && !posts_late(split)) continue;
+        ++late;
+        EXPECT_NEAR(estimated, simulated, 1e-9) << name << " " << stages << " " << message;
       }
-      Pattern pattern = pattern_of(schedule);
-      std::ranges::shuffle(pattern.order, random);
-      const Schedule split = unfold(pattern, problem.chunk_rank, "split");
-      EXPECT_NEAR(PatternEstimator(problem).makespan(pattern),
-                  simulate(split, problem.durations(pattern.order)).makespan, 1e-9)
-          << name << " " << stages << " " << batches;
-    }
+  EXPECT_GT(late, 80);
 }
 
 TEST(PatternEstimator, HoldsFromForwardToWeightGradient) {

@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "partition/schedule/make_schedule.h"
 
 namespace penstock::partition {
@@ -88,6 +90,43 @@ TEST(Simulate, AMessageWaitsForItsReceive) {
       .compute = [](const Action& a) { return a.kind == Kind::backward_weight ? 7.0 : 1.0; },
       .transfer = [](const Edge&, int) { return 3.0; }};
   EXPECT_DOUBLE_EQ(simulate(schedule, durations).ranks[1].back().start, 7 + 3);
+}
+
+// Ranks step for unequal times, so that the next step begins when each of them is ready.
+TEST(StepPeriod, IsThatOfManyStepsBehindABarrier) {
+  for (const char* name : {"1f1b", "zb-h2", "zb-v", "interleaved"}) {
+    const Schedule once = make_schedule(name, 3, 5);
+    Schedule many = once;
+    for (auto& list : many.ranks) {
+      const auto own = list;
+      for (int step = 1; step < 5; ++step)
+        for (Action action : own) {
+          action.micro_batch += 5 * step;
+          list.push_back(action);
+        }
+    }
+    const Durations durations{.compute =
+                                  [](const Action& a) {
+                                    if (a.kind == ActionKind::reduce) return 4.0 - a.chunk % 3;
+                                    return computes(a.kind) ? 1.0 + a.chunk + a.micro_batch % 5
+                                                            : 0.0;
+                                  },
+                              .step = [](int rank) { return 7.0 - 3 * rank; },
+                              .transfer = [](const Edge&, int m) { return 0.5 + m % 5; }};
+    const Simulation simulated = simulate(many, durations);
+    std::vector<double> ends(5, 0);
+    for (const auto& list : simulated.ranks) {
+      std::size_t step = 0;
+      for (const TimedAction& timed : list)
+        if (timed.action.kind == ActionKind::step) {
+          ends[step] = std::max(ends[step], timed.end);
+          ++step;
+        }
+    }
+    const double period = step_period(once, durations, Barrier::before_step);
+    for (int step = 1; step < 5; ++step)
+      EXPECT_DOUBLE_EQ(period, ends[step] - ends[step - 1]) << name << step;
+  }
 }
 
 TEST(SpeedupBound, IsWhatCutAndBubbleLeave) {

@@ -186,6 +186,23 @@ TEST_F(CorpusTest, RanksReadOnlyTextsOrAudioTheyNeed) {
   });
 }
 
+TEST_F(CorpusTest, RanksLearnOfSegments) {
+  add_line(R"({"audio_filepath": "80000.wav", "text": "up", "offset": 3.5, "duration": 1.25})");
+  const Corpus whole = load();
+  EXPECT_EQ(whole.first[3], 28000);
+  EXPECT_EQ(whole.lengths[3], (AudioLength{10000, 8000}));
+  EXPECT_EQ(whole.first[2], std::nullopt);
+  comm::run_as_threads({.ranks = 3}, [&](comm::Communicator& world) {
+    const Corpus corpus = load_corpus(options_, Alphabet(configs::TextConfig{}), world, {{2}, {0}});
+    EXPECT_EQ(corpus.first, whole.first);
+    EXPECT_EQ(corpus.lengths, whole.lengths);
+    EXPECT_EQ(corpus.hash, whole.hash);
+  });
+  lines_.replace(lines_.find("3.5"), 3, "3.6");
+  test::write_file(options_.manifest, lines_);
+  EXPECT_NE(load().hash, whole.hash);
+}
+
 TEST_F(CorpusTest, ReadersMustFindTheSameTexts) {
   const std::string message = test::message_of<DataError>([&] {
     comm::run_as_threads({.ranks = 2}, [&](comm::Communicator& world) {

@@ -37,10 +37,32 @@ TEST_P(AudioFormats, AreReadWithTheirExactLength) {
   if (!write_sound(file(), sound, format())) GTEST_SKIP() << "libsndfile was built without it";
   const Audio audio = read_audio(file());
   EXPECT_EQ(measure_audio(file()), (AudioLength{20011, 16000}));
+  EXPECT_EQ(audio_length(file()), (AudioLength{20011, 16000}));
   ASSERT_EQ(audio.samples.size(), 20011u);
   EXPECT_EQ(audio.rate, 16000);
   for (std::size_t i = 0; i < sound.size(); ++i)
     ASSERT_NEAR(audio.samples[i], sound[i], GetParam().tolerance) << i;
+}
+
+/// At the start, across blocks and packets, at the very end.
+TEST_P(AudioFormats, GiveAnySamplesAsTheWholeHasThem) {
+  if (!write_sound(file(), make_sound(2 * 50021), format(2)))
+    GTEST_SKIP() << "libsndfile was built without it";
+  const std::vector<float> whole = read_audio(file()).samples;
+  ASSERT_EQ(whole.size(), 50021u);
+  for (const auto& [first, samples] :
+       {SampleRange{0, 1}, SampleRange{0, 50021}, SampleRange{1, 777}, SampleRange{4097, 40000},
+        SampleRange{33333, 16385}, SampleRange{50020, 1}}) {
+    const Audio audio = read_audio(file(), {first, samples});
+    EXPECT_EQ(audio.rate, 16000);
+    EXPECT_EQ(audio.samples,
+              std::vector<float>(whole.begin() + first, whole.begin() + first + samples))
+        << first;
+  }
+  for (const auto& range : {SampleRange{50000, 22}, SampleRange{50021, 1}, SampleRange{99999, 3}}) {
+    const std::string message = message_of<DataError>([&] { (void)read_audio(file(), range); });
+    EXPECT_NE(message.find(file().string()), std::string::npos) << message;
+  }
 }
 
 TEST_P(AudioFormats, CutOffAreRejected) {
@@ -101,6 +123,16 @@ TEST(Audio, RejectsWhatIsNoAudioAndSaysWhy) {
   expect(folder.path() / "loud.wav", "sample 1 is -1e+30, but sound lies between -1 and 1");
 }
 
+/// Noise that nobody asks for is not decoded: it is no finite number.
+TEST(Audio, SegmentsDecodeNothingElse) {
+  const test::TemporaryFolder folder;
+  const auto file = folder.path() / "nan.wav";
+  write_sound(file, std::vector<float>{NAN, 0.5f, 0.25f, NAN}, {0x010006});
+  EXPECT_EQ(read_audio(file, {1, 2}).samples, (std::vector<float>{0.5f, 0.25f}));
+  const std::string message = message_of<DataError>([&] { (void)read_audio(file, {1, 3}); });
+  EXPECT_NE(message.find("sample 3 is not a finite number"), std::string::npos) << message;
+}
+
 TEST(Audio, PipedWaveHasTheSamplesThatAreThere) {
   const test::TemporaryFolder folder;
   const auto file = folder.path() / "pipe.wav";
@@ -109,6 +141,18 @@ TEST(Audio, PipedWaveHasTheSamplesThatAreThere) {
   bytes.replace(bytes.find("data") + 4, 4, "\xff\xff\xff\xff");
   write_file(file, bytes);
   EXPECT_EQ(measure_audio(file).samples, 777);
+  EXPECT_EQ(audio_length(file).samples, 777);
+}
+
+/// Only a whole decoding would see the sample.
+TEST(Audio, LengthsComeFromHeadersWhereTheyAreThere) {
+  const test::TemporaryFolder folder;
+  for (const int format : {SF_FORMAT_WAV, SF_FORMAT_AIFF, SF_FORMAT_CAF, SF_FORMAT_AU}) {
+    const auto file = folder.path() / "nan";
+    write_sound(file, std::vector<float>{0, 1, NAN}, {format | SF_FORMAT_FLOAT});
+    EXPECT_EQ(audio_length(file).samples, 3) << format;
+    EXPECT_THROW((void)measure_audio(file), DataError) << format;
+  }
 }
 
 }  // namespace

@@ -87,6 +87,37 @@ TEST_F(IndexTest, MovesWithItsFolder) {
   EXPECT_EQ(lengths[0].length.samples, 42);
 }
 
+TEST_F(IndexTest, SegmentsHaveTheirOwnLengths) {
+  for (const double offset : {0.0, 0.25, 0.9})
+    entries_.push_back({in("16001.wav"), "", 0.1, "", offset});
+  entries_.push_back({in("16001.wav"), "", {}, "", 0.5});
+  for (int time = 0; time < 2; ++time) {  // measured, then from the cache
+    const auto found = index();
+    EXPECT_EQ(found[2].first, std::nullopt);
+    EXPECT_EQ(found[2].length.samples, 16001);
+    EXPECT_EQ(found[5].first, 4000);
+    EXPECT_EQ(found[5].length, (AudioLength{1600, 16000}));
+    EXPECT_EQ(found[6].length.samples, 1600);
+    EXPECT_EQ(found[7].first, 8000);
+    EXPECT_EQ(found[7].length.samples, 8001);
+  }
+  EXPECT_EQ(read_index_cache(in("train.jsonl.index")).value().size(), 4u);
+}
+
+TEST_F(IndexTest, RefusesTimesThatDisagreeWithTheRecording) {
+  entries_[2].duration = 1.09;
+  entries_.push_back({in("16001.wav"), "", 0.89, ""});
+  entries_.push_back({in("16001.wav"), "", 0.2, "", 1.5});
+  const auto found = index();
+  EXPECT_EQ(found[2].fault, "");
+  EXPECT_EQ(found[4].fault,
+            fmt::format("its duration is 0.89 s, but {} lasts 1.00006 s: correct "
+                        "it, or, if a segment is meant, give its \"offset\" as well",
+                        in("16001.wav").string()));
+  EXPECT_EQ(found[5].fault,
+            in("16001.wav").string() + ": its offset is 1.5 s, but the recording lasts 1.00006 s");
+}
+
 TEST_F(IndexTest, FallsBackToTheOutputFolder) {
   // A folder of the cache's name can't be replaced by a file, even by root.
   std::filesystem::create_directories(in("train.jsonl.index/x"));

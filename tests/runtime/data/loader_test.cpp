@@ -103,6 +103,21 @@ TEST_F(LoaderTest, MayBeLeftWithWorkToDo) {
   loader.take();
 }
 
+/// A segment's features are those of a file that holds its samples alone.
+TEST_F(LoaderTest, SegmentsAreAsFilesOfTheirOwn) {
+  const auto cut = folder_.path() / "cut.wav";
+  std::vector<float> samples = test::make_sound(7777, 3);
+  samples = {samples.begin() + 1234, samples.begin() + 1234 + 3001};
+  test::write_sound(cut, samples, {0x010006, 8000});
+  sources_.push_back({cut, {3001, 8000}});
+  sources_.push_back({sources_[2].audio, {3001, 8000}, 1234});
+  FeatureLoader loader(sources_, features_, {2, 1 << 20});
+  loader.push(0, batch({{6, 1.1}}));
+  loader.push(0, batch({{7, 1.1}}));
+  EXPECT_EQ(loader.take().x_FC, loader.take().x_FC);
+  EXPECT_EQ(loader.failed(), 0);
+}
+
 TEST_F(LoaderTest, AnEmptyMicroBatchIsEmpty) {
   FeatureLoader loader(sources_, features_, {1, 1 << 20});
   loader.push(0, {});

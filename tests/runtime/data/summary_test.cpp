@@ -94,6 +94,25 @@ TEST_F(SummaryTest, MakesMergedManifestsThatReadTheSame) {
   }
 }
 
+TEST_F(SummaryTest, MakesSegmentsOfTheSameSamples) {
+  test::write_file(
+      in("cut.jsonl"),
+      R"({"audio_filepath": "audio/long.wav", "text": "a", "offset": 0.33333})"
+      "\n"
+      R"({"audio_filepath": "audio/long.wav", "text": "b", "offset": 1, "duration": 0.1})"
+      "\n");
+  make_manifest({{in("cut.jsonl")}, in("made.jsonl"), false, false, 1});
+  Faults none;
+  const auto before = index_audio(read_manifest(in("cut.jsonl"), none), {in("cut.jsonl"), {}, 1});
+  const auto made = index_audio(read_manifest(in("made.jsonl"), none), {in("made.jsonl"), {}, 1});
+  ASSERT_EQ(made.size(), 2u);
+  for (int i = 0; i < 2; ++i) {
+    EXPECT_EQ(made[i].first, before[i].first);
+    EXPECT_EQ(made[i].length, before[i].length);
+  }
+  EXPECT_EQ(made[0].first, 5333);
+}
+
 TEST_F(SummaryTest, RejectsBadUtterancesUnlessTheyMayBeSkipped) {
   MakeOptions options{{in("good.jsonl"), in("bad.jsonl")}, in("made.jsonl")};
   const std::string message = test::message_of<DataError>([&] { make_manifest(options); });

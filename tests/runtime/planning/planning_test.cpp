@@ -170,6 +170,57 @@ TEST_F(PlanFileOfARecipe, SaysWhetherUnitsRemake) {
   EXPECT_EQ(with_plan_file(config_).pipeline.recompute_layers, std::vector<std::string>{"norm1"});
 }
 
+TEST_F(PlanFileOfARecipe, SaysWhetherReplicasShareTheUpdate) {
+  EXPECT_EQ(plan_.shards_optimizer, std::optional(false));
+  EXPECT_FALSE(with_plan_file(config_).pipeline.shard_optimizer);
+  config_.pipeline.shard_optimizer = true;
+  EXPECT_FALSE(with_plan_file(config_).pipeline.shard_optimizer);  // there is nobody to share with
+  plan_.lanes = 2;
+  plan_.ranks = {{0, 1}, {2, 3}};
+  partition::write_plan(config_.pipeline.plan, plan_);
+  EXPECT_NE(test::message_of<ConfigError>([&] {
+              (void)with_plan_file(config_);
+            }).find("has no sharded optimizer, but the recipe has pipeline.shard_optimizer"),
+            std::string::npos);
+  plan_.shards_optimizer.reset();  // the recipe says
+  partition::write_plan(config_.pipeline.plan, plan_);
+  EXPECT_TRUE(with_plan_file(config_).pipeline.shard_optimizer);
+  plan_.shards_optimizer = true;
+  partition::write_plan(config_.pipeline.plan, plan_);
+  config_.pipeline.shard_optimizer = false;
+  EXPECT_TRUE(with_plan_file(config_).pipeline.shard_optimizer);
+  const partition::Plan shared = planned();
+  EXPECT_EQ(shared.shards_optimizer, std::optional(true));
+  EXPECT_GT(shared.bytes_of(0).spared, 0u);
+}
+
+TEST_F(PlanFileOfARecipe, DividesAStepThatTheRecipeHolds) {
+  const auto with_plan = [&](double seconds, int number) {
+    plan_.micro_batch_seconds = seconds;
+    plan_.micro_batches = number;
+    partition::write_plan(config_.pipeline.plan, plan_);
+    return with_plan_file(config_).data;
+  };
+  const auto refused = [&](double seconds, int number) {
+    return test::message_of<ConfigError>([&] { (void)with_plan(seconds, number); });
+  };
+  EXPECT_EQ(with_plan(16, 8).micro_batches, 8);  // a recipe that names neither: 128 s
+  EXPECT_EQ(with_plan(16, 8).micro_batch_seconds, 16);
+  EXPECT_NE(refused(16, 16).find("data.micro_batches = 4"), std::string::npos);
+  config_.data.batch_seconds = 90;
+  config_.data.micro_batch_seconds = 30;
+  config_.data.micro_batches = 3;
+  EXPECT_EQ(with_plan(90.0 / 7, 7).micro_batches, 7);
+  EXPECT_EQ(with_plan(90.0 / 7, 7).micro_batch_seconds, 90.0 / 7);
+  EXPECT_NE(refused(16, 8).find("is for 128 s of audio a step, but the recipe has "
+                                "data.batch_seconds = 90"),
+            std::string::npos);
+  config_.data.batch_seconds = 0;
+  EXPECT_NE(refused(45, 2).find("data.micro_batches = 3"), std::string::npos);
+  EXPECT_NE(refused(45, 3).find("data.micro_batch_seconds = 30"), std::string::npos);
+  EXPECT_EQ(with_plan(0, 3).micro_batch_seconds, 30);  // of an older file
+}
+
 TEST_F(PlanFileOfARecipe, MustFitItsMemory) {
   config_.pipeline.memory_gib = 1e-4;
   const std::string message = test::message_of<ConfigError>([&] { planned(); });

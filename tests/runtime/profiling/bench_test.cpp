@@ -2,11 +2,13 @@
 
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <mutex>
 
 #include "base/error.h"
 #include "comm/threads.h"
 #include "layers/models/deepspeech2.h"
+#include "partition/model/build_model.h"
 #include "tests/support/system/temporary_folder.h"
 
 namespace penstock::runtime {
@@ -58,6 +60,23 @@ TEST(Bench, CutsAsManyChunksAsTheScheduleHas) {
     EXPECT_EQ(report.loss, alone.loss);
     EXPECT_EQ(report.first_layers.size(), 4u);
     EXPECT_EQ(report.stage_seconds.size(), 2u);
+  }
+}
+
+/// No rank needs room for a model of many layers: two tell what all take.
+TEST(Bench, MeasuresEachKindOfLayerOnce) {
+  BenchOptions options = tiny();
+  options.model.family = layers::DeepSpeech2Options{.channels = 2, .hidden = 7, .layers = 2};
+  const BenchReport two = reports(options, 1).front();
+  options.model.family = layers::DeepSpeech2Options{.channels = 2, .hidden = 7, .layers = 9};
+  const int layers = partition::build_model(options.model, 29).size();
+  options.cut = {layers - 1};
+  for (const BenchReport& nine : reports(options, 2)) {
+    EXPECT_EQ(nine.measured_layers, two.measured_layers);
+    EXPECT_GT(nine.parameters, 2 * two.parameters);
+    ASSERT_EQ(nine.stage_seconds.size(), 2u);
+    const double others = nine.stage_seconds[0] / (layers - 1);  // on average
+    EXPECT_GT(std::abs(others / nine.stage_seconds[1] - 1), 1e-6) << "the loss is like any layer";
   }
 }
 

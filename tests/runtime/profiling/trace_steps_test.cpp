@@ -3,11 +3,17 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cmath>
+#include <optional>
+#include <string>
+#include <vector>
 
 #include "base/error.h"
 #include "comm/threads.h"
 #include "configs/load.h"
 #include "layers/models/families.h"
+#include "partition/model/build_model.h"
+#include "partition/model/recomputed_layers.h"
 #include "runtime/profiling/measure_profile.h"
 #include "tests/support/runtime/tone_corpus.h"
 #include "tests/support/system/temporary_folder.h"
@@ -24,17 +30,25 @@ class TraceSteps : public testing::Test {
         test::tone_recipe(folder_.path() / "train.jsonl", "", folder_.path() / "output"),
         "recipe.toml", layers::model_families(), overrides);
   }
-  /// Rank 0's trace.
-  Trace traced(const configs::Config& config, int ranks) const {
+  static partition::FittedCost constant(double seconds) {
+    return {{partition::CostTerm::constant}, {seconds}};
+  }
+  /// Rank 0's trace. Links are measured unless they are given.
+  Trace traced(const configs::Config& config, int ranks,
+               const std::optional<partition::Cluster>& links = {}) const {
     Trace trace;
     comm::run_as_threads({.ranks = ranks}, [&](comm::Communicator& world) {
       const ProfilingData data = load_profiling_data(config, world);
       const partition::DeviceProfile profile =
           measure_profile(data, world, {.micro_batches = 3, .repeats = 1});
-      Trace own = trace_steps(config, world, {.steps = 3, .profile = profile});
+      Trace own = trace_steps(config, world, {.steps = 3, .profile = profile, .links = links});
       if (world.rank() == 0) trace = std::move(own);
     });
     return trace;
+  }
+
+  static const PredictedStep& beforehand(const TracedStep& step) {
+    return step.predicted.at(Prediction::beforehand);
   }
 
   test::TemporaryFolder folder_;
@@ -47,10 +61,11 @@ TEST_F(TraceSteps, HasTheSameActionsMeasuredAndPredicted) {
         traced(recipe({"pipeline.stages=2", "trainer.lanes=1",
                        std::string("pipeline.post_validation=") + (late ? "true" : "false"),
                        std::string("pipeline.schedule=") + schedule}),
-               2);
+               2, partition::equal_devices(2));
     ASSERT_EQ(trace.steps.size(), 3u);
     EXPECT_GT(trace.measured_s(), 0);
-    EXPECT_GT(trace.predicted_s(), 0);
+    EXPECT_EQ(trace.predictions(), (std::vector{Prediction::beforehand, Prediction::calibrated}));
+    for (const Prediction by : trace.predictions()) EXPECT_GT(trace.predicted_s(by), 0);
     double end = 0;
     for (const TracedStep& step : trace.steps) {
       EXPECT_NEAR(step.begin, end, 1e-9);
@@ -60,11 +75,18 @@ TEST_F(TraceSteps, HasTheSameActionsMeasuredAndPredicted) {
         std::vector<partition::Action> measured, predicted;  // without messages and reductions
         for (const WatchedAction& action : step.measured[rank])
           if (partition::computes(action.action.kind)) measured.push_back(action.action);
-        for (const partition::TimedAction& timed : step.predicted[rank])
+        for (const partition::TimedAction& timed : beforehand(step).ranks[rank])
           if (partition::computes(timed.action.kind)) predicted.push_back(timed.action);
         EXPECT_EQ(measured, predicted) << schedule << ", rank " << rank;
         EXPECT_FALSE(measured.empty());
       }
+      const auto sends = [](const WatchedAction& action) {
+        return partition::is_send(action.action.kind);
+      };
+      std::ptrdiff_t sent = 0;
+      for (const auto& rank : step.measured) sent += std::ranges::count_if(rank, sends);
+      for (const auto& [by, predicted] : step.predicted)
+        EXPECT_EQ(predicted.messages.size(), sent) << schedule;
     }
   }
 }
@@ -75,7 +97,7 @@ TEST_F(TraceSteps, ReachesRanksWithoutALinkBetweenThem) {
                                        std::string("pipeline.schedule=") + schedule}),
                                3);
     ASSERT_EQ(trace.steps.size(), 3u);
-    for (const TracedStep& step : trace.steps) EXPECT_GT(step.predicted_s, 0);
+    for (const TracedStep& step : trace.steps) EXPECT_GT(beforehand(step).seconds, 0);
   }
 }
 
@@ -99,7 +121,8 @@ TEST_F(TraceSteps, GoesOnFromTurnToTurn) {
     const TracedStep& step = trace.steps[s];
     EXPECT_NEAR(step.begin, end, 1e-9);
     end = step.begin + step.measured_s;
-    EXPECT_GT(step.predicted_s, 0);
+    ASSERT_EQ(step.predicted.size(), 1u) << "nothing was measured beforehand";
+    EXPECT_GT(step.predicted.at(Prediction::calibrated).seconds, 0);
     const auto forwards = std::ranges::count_if(step.measured[0], [](const WatchedAction& action) {
       return action.action.kind == partition::ActionKind::forward;
     });
@@ -113,7 +136,7 @@ TEST_F(TraceSteps, AllocatesWhatIsPlanned) {
   for (const char* late : {"false", "true"}) {
     const Trace trace = traced(recipe({"pipeline.stages=2", "trainer.lanes=1",
                                        std::string("pipeline.post_validation=") + late}),
-                               2);
+                               2, partition::equal_devices(2));
     EXPECT_EQ(trace.allocated_bytes, trace.planned_bytes) << late;
     EXPECT_GT(trace.planned_bytes.at(1), 0) << late;
     EXPECT_FALSE(std::filesystem::exists(folder_.path() / "output"));
@@ -122,7 +145,7 @@ TEST_F(TraceSteps, AllocatesWhatIsPlanned) {
 
 TEST_F(TraceSteps, PredictsReplicas) {
   const configs::Config config = recipe({"pipeline.replicas=2", "trainer.lanes=2"});
-  const Trace trace = traced(config, 2);
+  const Trace trace = traced(config, 2, partition::equal_devices(2));
   for (const TracedStep& step : trace.steps) {
     int forwards = 0;
     double busiest = 0;
@@ -131,7 +154,7 @@ TEST_F(TraceSteps, PredictsReplicas) {
       for (const WatchedAction& action : step.measured[rank])
         if (partition::computes(action.action.kind)) measured.push_back(action.action);
       double busy = 0;
-      for (const partition::TimedAction& timed : step.predicted[rank]) {
+      for (const partition::TimedAction& timed : beforehand(step).ranks[rank]) {
         if (!partition::computes(timed.action.kind)) continue;
         predicted.push_back(timed.action);
         busy += timed.end - timed.start;
@@ -142,9 +165,48 @@ TEST_F(TraceSteps, PredictsReplicas) {
       busiest = std::max(busiest, busy);
     }
     EXPECT_EQ(forwards, 3);  // what the recordings fill of four, over both replicas
-    EXPECT_GE(step.predicted_s, busiest * (1 - 1e-9));  // of the slower replica
-    EXPECT_LT(step.predicted_s, 2 * busiest + 1);
+    EXPECT_GE(beforehand(step).seconds, busiest * (1 - 1e-9));  // of the slower replica
+    EXPECT_LT(beforehand(step).seconds, 2 * busiest + 1);
   }
+}
+
+/// Costs and links that no machine has, so that nothing of this one can be in the prediction.
+TEST_F(TraceSteps, PredictsBeforehandFromFilesAlone) {
+  const configs::Config config = recipe({"pipeline.stages=2", "trainer.lanes=1"});
+  partition::Cluster links = partition::equal_devices(2);
+  links.node_links = {{.latency = 7, .bandwidth = 1e12}};
+  const auto seconds_of = [&](double forward) {
+    Trace trace;
+    comm::run_as_threads({.ranks = 2}, [&](comm::Communicator& world) {
+      const ProfilingData data = load_profiling_data(config, world);
+      partition::DeviceProfile profile;
+      profile.model = partition::model_summary(config.model, data.labels);
+      profile.middling.frames = {70};
+      for (const std::string& layer : partition::names_of(data.sequence))
+        profile.layers.push_back({layer, constant(forward), {}, constant(0)});
+      Trace own = trace_steps(config, world, {.steps = 1, .profile = profile, .links = links});
+      if (world.rank() == 0) trace = std::move(own);
+    });
+    EXPECT_TRUE(trace.links_beforehand);
+    return trace.predicted_s(Prediction::beforehand);
+  };
+  const double once = seconds_of(100), twice = seconds_of(200);
+  EXPECT_GT(once, 14);  // a message there, a gradient back
+  EXPECT_GT(once, 100);
+  const double links_s = 2 * once - twice;
+  EXPECT_NEAR(links_s, std::round(links_s / 7) * 7, 1e-6) << "whole latencies";
+  EXPECT_GE(links_s, 14 - 1e-6);
+}
+
+TEST_F(TraceSteps, RejectsFewerLinksThanRanks) {
+  comm::run_as_threads({.ranks = 2}, [&](comm::Communicator& world) {
+    const configs::Config config = recipe({"pipeline.stages=2", "trainer.lanes=1"});
+    const std::string message = test::message_of<ConfigError>(
+        [&] { trace_steps(config, world, {.steps = 1, .links = partition::equal_devices(1)}); });
+    EXPECT_NE(message.find("the cluster file has 1 device, but the plan 2 ranks"),
+              std::string::npos)
+        << message;
+  });
 }
 
 TEST_F(TraceSteps, RejectsAProfileOfAnotherModel) {

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
 #include "layers/models/deepspeech2.h"
 #include "partition/schedule/make_schedule.h"
@@ -26,6 +27,12 @@ class ScheduledTrainingStep : public testing::TestWithParam<std::string_view> {
   }
 };
 
+/// Whether each chunk has a layer: sixteen are too many.
+bool has_layers_for(const TrainingJob& job) {
+  const std::size_t chunks = partition::chunk_ranks(job.schedule, job.stages).size();
+  return std::cmp_less_equal(chunks, partition::build_model(job.model, job.labels).size());
+}
+
 TEST_P(ScheduledTrainingStep, StagesChangeNoBit) {
   TrainingJob job = ordered(small_job());
   const TrainingOutcome alone = train_on_noise(job);
@@ -33,6 +40,7 @@ TEST_P(ScheduledTrainingStep, StagesChangeNoBit) {
   job.schedule = GetParam();
   for (int stages : {1, 2, 3, 4}) {
     job.stages = stages;
+    if (!has_layers_for(job)) continue;
     expect_equal(train_on_noise(job), alone, fmt::format("{} stages", stages));
   }
 }
@@ -49,6 +57,7 @@ TEST_P(ScheduledTrainingStep, ReplicasChangeNoBit) {
     job.schedule = GetParam();
     for (int stages : {2, 3, 4}) {
       job.stages = stages;
+      if (!has_layers_for(job)) continue;
       for (int replicas : {1, 2})
         for (bool shard : {false, true}) {
           if (replicas == 1 && shard) continue;

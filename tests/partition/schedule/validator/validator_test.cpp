@@ -73,6 +73,8 @@ std::vector<Schedule> sound_schedules() {
           make_schedule("zb-h1", 3, 4),
           make_schedule("zb-h2", 3, 5),
           make_schedule("zb-v", 2, 3),
+          make_schedule("interleaved-3", 2, 3),
+          make_schedule("dualpipe-v", 2, 4),
           forward_only({0, 1, 2}, 3),
           forward_only({0, 1, 1, 0}, 2),
           split_backward(make_schedule("1f1b", 3, 4)),

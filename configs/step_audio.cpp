@@ -1,0 +1,57 @@
+#include "configs/step_audio.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+namespace penstock::configs {
+namespace {
+
+constexpr double kRounding = 1e-9;  // as a share
+
+/// Micro-batches of at most so many seconds.
+int fewest(double batch_seconds, double seconds) {
+  return static_cast<int>(std::max(1.0, std::ceil(batch_seconds / seconds * (1 - kRounding))));
+}
+
+std::string no_multiple(const DataConfig& data) {
+  const double below = std::floor(data.batch_seconds / data.micro_batch_seconds);
+  const double fits = std::max(1.0, below) * data.micro_batch_seconds;
+  return fmt::format(
+      "data.batch_seconds = {:g} is no multiple of data.micro_batch_seconds = {:g}: set it to "
+      "{:g}, "
+      "or set data.micro_batches instead of data.micro_batch_seconds",
+      data.batch_seconds, data.micro_batch_seconds, fits);
+}
+
+}  // namespace
+
+bool holds_step(double batch_seconds, double micro_batch_seconds, int micro_batches) {
+  return std::abs(micro_batch_seconds * micro_batches - batch_seconds) <= kRounding * batch_seconds;
+}
+
+std::string divide_step(Config& config, const NamedMicroBatches& named) {
+  DataConfig& data = config.data;
+  if (!(data.batch_seconds > 0)) return "";
+  if (named.seconds && named.number) {
+    if (holds_step(data.batch_seconds, data.micro_batch_seconds, data.micro_batches)) return "";
+    return fmt::format(
+        "data.batch_seconds = {:g}, but data.micro_batches = {} of data.micro_batch_seconds = {:g} "
+        "hold {:g} s: leave one of the three out",
+        data.batch_seconds, data.micro_batches, data.micro_batch_seconds,
+        data.micro_batches * data.micro_batch_seconds);
+  }
+  const int lanes =
+      config.trainer.lanes > 0 ? config.trainer.lanes : std::max(1, config.pipeline.replicas);
+  if (named.seconds)
+    data.micro_batches = fewest(data.batch_seconds, data.micro_batch_seconds);
+  else if (!named.number)
+    data.micro_batches =
+        std::max(lanes, fewest(data.batch_seconds, DataConfig().micro_batch_seconds));
+  if (!named.seconds) data.micro_batch_seconds = data.batch_seconds / data.micro_batches;
+  if (holds_step(data.batch_seconds, data.micro_batch_seconds, data.micro_batches)) return "";
+  return no_multiple(data);
+}
+
+}  // namespace penstock::configs

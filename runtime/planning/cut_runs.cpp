@@ -1,0 +1,141 @@
+#include "runtime/planning/cut_runs.h"
+
+#include <algorithm>
+
+#include "base/error.h"
+#include "base/gib.h"
+#include "partition/plan/plan_schedule.h"
+#include "partition/schedule/make_schedule.h"
+#include "partition/simulate/size_order.h"
+#include "runtime/planning/mean_times.h"
+#include "runtime/planning/planning.h"
+
+namespace penstock::runtime {
+namespace {
+
+std::vector<partition::ChunkRange> held_by(const partition::Plan& plan, int stage) {
+  std::vector<partition::ChunkRange> held;
+  for (std::size_t i = 0; i < plan.chunks.size(); ++i) {
+    const partition::ChunkPlan& chunk = plan.chunks[i];
+    if (chunk.stage == stage) held.push_back({chunk.first, chunk.last(), static_cast<int>(i)});
+  }
+  return held;
+}
+
+}  // namespace
+
+CutRuns::CutRuns(const partition::LayerSequence& sequence, const configs::Config& config,
+                 const RunShape& shape, const std::vector<partition::LayerCost>& costs,
+                 bool in_order)
+    : sequence_(sequence),
+      config_(config),
+      shape_(shape),
+      costs_(costs),
+      in_order_(in_order),
+      bytes_(sequence, config),
+      request_(plan_request(sequence, config, shape, costs)) {
+  own_ = partition::micro_batches_per_replica(request_.micro_batches, request_.lanes,
+                                              config.pipeline.replicas);
+}
+
+partition::PlanRequest CutRuns::request_for(const std::string& schedule) const {
+  partition::PlanRequest request = request_;
+  request.chunk_stages = partition::chunk_ranks(schedule, config_.pipeline.stages);
+  return request;
+}
+
+CutRun CutRuns::like(const std::string& schedule) {
+  const partition::RunSchedule stand_in(schedule, config_.pipeline.stages);
+  const partition::ChunkBytes bytes = bytes_.of(config_, shape_, stand_in);
+  partition::PlanRequest request = request_for(schedule);
+  request.bytes = bytes;
+  CutRun run;
+  try {
+    run.plan = partition::make_plan(sequence_, request);
+  } catch (const ConfigError&) {  // lists may hold as little as one micro-batch
+    request.bytes = bytes.holding(partition::in_flight_of(1));
+    run.plan = partition::make_plan(sequence_, request);
+  }
+  run.problem = problem_of(run.plan);
+  limit(bytes, run);
+  return run;
+}
+
+CutRun CutRuns::exactly(const std::string& schedule) {
+  partition::PlanRequest request = request_for(schedule);
+  request.bytes =
+      bytes_.of(config_, shape_, partition::RunSchedule(schedule, config_.pipeline.stages));
+  CutRun run;
+  run.plan = partition::make_plan(sequence_, request);
+  run.problem = problem_of(run.plan);
+  return run;
+}
+
+partition::Plan CutRuns::with_lists(const CutRun& run, const partition::Schedule& lists) {
+  partition::Plan plan = run.plan;
+  plan.order = config_.trainer.order;
+  plan.actions = partition::rows_of(lists);
+  partition::PlanRequest request = request_;
+  request.bytes = bytes_.of(config_, shape_, partition::schedule_of(plan));
+  return partition::with_estimates(sequence_, request, std::move(plan));
+}
+
+partition::ScheduleProblem CutRuns::problem_of(const partition::Plan& plan) {
+  const std::vector<int> begin = plan.cut();
+  partition::ScheduleProblem problem;
+  for (const partition::ChunkPlan& chunk : plan.chunks) problem.chunk_rank.push_back(chunk.stage);
+  auto& times = times_[begin];
+  if (times.empty()) {
+    times = mean_times_by_size(sequence_, config_, shape_, costs_, begin, own_);
+    const auto sizes =
+        partition::order_of_replica(config_.trainer.order, config_.pipeline.replicas, own_);
+    if (in_order_)
+      for (auto& chunk : times) chunk = partition::in_order(chunk, sizes);
+  }
+  problem.times = times;
+  for (std::size_t chunk = 1; chunk < plan.chunks.size(); ++chunk)  // there and back
+    problem.transfers.push_back(request_.transfers[static_cast<std::size_t>(begin[chunk] - 1)] / 2);
+  problem.transfers.push_back(0);
+  return problem;
+}
+
+/// How many micro-batches the stage may hold on each of its chunks, between forward and weight
+/// gradient.
+int CutRuns::room_of(const partition::ChunkBytes& bytes, const partition::Plan& plan,
+                     int stage) const {
+  if (config_.pipeline.memory_gib == 0) return std::min(own_, plan.stages());
+  const auto held = held_by(plan, stage);
+  int room = std::min(own_, 2 * plan.stages());
+  for (; room > 1; --room) {
+    const partition::StageBytes needed = bytes.holding(partition::in_flight_of(room))(held);
+    if (static_cast<double>(needed.total()) <= config_.pipeline.memory_gib * kGib) break;
+  }
+  return room;
+}
+
+/// Each chunk's share of a micro-batch on all of its stage's is that of its bytes. Without a limit,
+/// chunks share alike, as papers count.
+void CutRuns::limit(const partition::ChunkBytes& bytes, CutRun& run) const {
+  const partition::ChunkBytes one = bytes.holding(partition::in_flight_of(1));
+  const partition::ChunkBytes two = bytes.holding(partition::in_flight_of(2));
+  const bool limited = config_.pipeline.memory_gib > 0;
+  std::vector<double> each, of_stage(static_cast<std::size_t>(run.plan.stages()), 0);
+  for (std::size_t i = 0; i < run.plan.chunks.size(); ++i) {
+    const partition::ChunkPlan& chunk = run.plan.chunks[i];
+    const int at = static_cast<int>(i);
+    each.push_back(limited ? static_cast<double>(two(chunk.first, chunk.last(), at).total()) -
+                                 static_cast<double>(one(chunk.first, chunk.last(), at).total())
+                           : 1);
+    of_stage[static_cast<std::size_t>(chunk.stage)] += each.back();
+  }
+  for (std::size_t i = 0; i < run.plan.chunks.size(); ++i) {
+    const int stage = run.plan.chunks[i].stage;
+    const double whole = of_stage[static_cast<std::size_t>(stage)];
+    const double share = whole > 0 ? each[i] / whole : 1;
+    run.problem.held.emplace_back(static_cast<std::size_t>(own_),
+                                  share / room_of(bytes, run.plan, stage));
+  }
+  run.problem.memory = 1;
+}
+
+}  // namespace penstock::runtime

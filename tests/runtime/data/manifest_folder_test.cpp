@@ -1,0 +1,41 @@
+#include "tests/support/runtime/manifest_folder.h"
+
+#include <gtest/gtest.h>
+
+#include <string>
+
+namespace penstock::runtime {
+namespace {
+
+using test::expect_parts, test::message_of, test::read;
+
+class FolderTest : public testing::Test, protected test::ManifestFolder {};
+
+TEST_F(FolderTest, HasTextsBesideRecordings) {
+  put("all/b/2.FLAC", "");
+  put("all/b/2.txt", "two\r\nlines\n");
+  put("all/a.b.wav", "");
+  put("all/a.b.txt", "one");
+  put("all/cover.jpg", "");
+  const auto entries = read(in("all"));
+  ASSERT_EQ(entries.size(), 2u);
+  EXPECT_EQ(entries[0].audio, in("all/a.b.wav"));
+  EXPECT_EQ(entries[0].text, "one");
+  EXPECT_EQ(entries[0].where, "a.b.wav");
+  EXPECT_EQ(entries[1].audio, in("all/b/2.FLAC"));
+  EXPECT_EQ(entries[1].text, "two lines");
+  EXPECT_EQ(entries[1].where, "b/2.FLAC");
+}
+
+TEST_F(FolderTest, NamesWhatIsAlone) {
+  put("all/1.wav", "");
+  put("all/1.txt", "one");
+  put("all/x/2.wav", "");
+  put("all/x/3.txt", "three");
+  expect_parts(message_of<DataError>([&] { read(in("all")); }),
+               {"2 faults", "x/2.wav: has no transcript beside it: 2.txt is missing",
+                "x/3.txt: has no recording beside it"});
+}
+
+}  // namespace
+}  // namespace penstock::runtime

@@ -1,0 +1,79 @@
+#include <gtest/gtest.h>
+
+#include <string>
+
+#include "tests/support/runtime/manifest_folder.h"
+
+namespace penstock::runtime {
+namespace {
+
+using test::expect_parts, test::message_of, test::read;
+
+class TableTest : public testing::Test, protected test::ManifestFolder {};
+
+TEST_F(TableTest, HasRecordingsAndTexts) {
+  const auto entries = read(put("two.csv",
+                                "a/1.wav, hello there \r\n"
+                                "\"b, c.wav\",\"say \"\"yes\"\", or no\"\n"
+                                "3.wav,\n"));
+  ASSERT_EQ(entries.size(), 3u);
+  EXPECT_EQ(entries[0].audio, in("a/1.wav"));
+  EXPECT_EQ(entries[0].text, "hello there");
+  EXPECT_EQ(entries[0].where, "two.csv:1");
+  EXPECT_EQ(entries[1].audio, in("b, c.wav"));
+  EXPECT_EQ(entries[1].text, "say \"yes\", or no");
+  EXPECT_EQ(entries[2].text, "");
+  const auto tabbed = read(put("two.tsv", "1.wav\tone, two\n"));
+  EXPECT_EQ(tabbed[0].text, "one, two");
+}
+
+TEST_F(TableTest, MayNameItsColumns) {
+  const auto entries = read(put("mozilla.csv",
+                                "\xef\xbb\xbfwav_filename,wav_filesize,transcript\n"
+                                "clips/1.wav,32044,hello\n"));
+  ASSERT_EQ(entries.size(), 1u);
+  EXPECT_EQ(entries[0].audio, in("clips/1.wav"));
+  EXPECT_EQ(entries[0].text, "hello");
+  const auto tabbed = read(put("named.tsv", "text\tspeaker\taudio\nhi\t7\t1.wav\n"));
+  ASSERT_EQ(tabbed.size(), 1u);
+  EXPECT_EQ(tabbed[0].audio, in("1.wav"));
+  EXPECT_EQ(tabbed[0].text, "hi");
+}
+
+TEST_F(TableTest, NamesLinesThatAreNoRows) {
+  expect_parts(
+      error_message("bad.csv",
+                    "1.wav,hello\n2.wav\n3.wav,hello, you\n4.wav,\"open\n,text\n5.wav,x\n"),
+      {"4 faults", "bad.csv:2: has 1 field, not 2: put a text with a comma in quotes",
+       "bad.csv:3: has 3 fields, not 2", "bad.csv:4: a quote is opened and not closed",
+       "bad.csv:5: names no recording"});
+  expect_parts(error_message("bad.tsv", "audio\tspeaker\ttext\n1.wav\thello\n"),
+               {"bad.tsv:2: has 2 fields, not 3: put a text with a tab in quotes"});
+}
+
+TEST_F(TableTest, OfPathsIsDeepspeechs) {
+  put("a.txt", "hello");
+  EXPECT_EQ(read(put("paths.csv", "a.wav,a.txt\n"))[0].text, "hello");
+  EXPECT_EQ(read(put("header.csv", "wav,txt\na.wav,a.txt\n"))[0].text, "hello");
+  EXPECT_EQ(name_of(manifest_format(put("texts.csv", "a.wav,a text\n"))),
+            "table of recordings and texts");
+}
+
+TEST_F(TableTest, OfLjspeechHasNormalisedTexts) {
+  put("lj/metadata.csv",
+      "LJ001-0001|Dr. Who, 7|Doctor Who, seven\nLJ001-0002|plain|\nLJ001-0003|two\n");
+  const auto entries = read(in("lj"));
+  ASSERT_EQ(entries.size(), 3u);
+  EXPECT_EQ(entries[0].audio, in("lj/wavs/LJ001-0001.wav"));
+  EXPECT_EQ(entries[0].text, "Doctor Who, seven");
+  EXPECT_EQ(entries[1].text, "plain");
+  EXPECT_EQ(entries[2].text, "two");
+  EXPECT_EQ(entries[2].where, "metadata.csv:3");
+  put("lj/metadata.csv", "LJ001-0001\n|text\na|b|c|d\n");
+  expect_parts(message_of<DataError>([&] { read(in("lj")); }),
+               {"3 faults", "metadata.csv:1: is not name|text or name|text|normalised text",
+                "metadata.csv:2: is not", "metadata.csv:3: is not"});
+}
+
+}  // namespace
+}  // namespace penstock::runtime
