@@ -31,7 +31,7 @@ constexpr std::size_t kMostPlaced = 48;  // proposals
 constexpr std::size_t kExplained = 4;    // of those that can't fit
 // Of the best, by which one sampled step is taken to differ from all of them.
 constexpr double kWideOfOneStep = 1.25;
-constexpr std::size_t kRefined = 12;
+constexpr std::size_t kRefined = 12, kRefinedOffloads = 4;
 // Of the best refined step, by which moving boundaries is taken to shorten none; exchanging devices
 // may shorten more.
 constexpr double kWideOfRefined = 1.03;
@@ -297,9 +297,10 @@ class Decider {
     shard();
     while (simulate_all_steps()) sort();
     double refined_pace = kNever;
-    for (std::size_t i = 0; i < std::min(kRefined, alternatives_.size()); ++i) {
-      Alternative& alternative = alternatives_[i];
+    Few few;
+    for (Alternative& alternative : alternatives_) {
       if (!alternative.estimate || has_to_end()) break;
+      if (!is_among(few, alternative.choice)) continue;
       const ChoiceRefiner refiner(problem_, workload_of(alternative.choice));
       if (!refiner.exchanges() && pace_of(alternative) > kWideOfRefined * refined_pace) break;
       RankedChoice refined{std::move(alternative.choice), *alternative.estimate};
@@ -311,13 +312,25 @@ class Decider {
     sort();
   }
 
+  /// Of the best, those that were counted so far.
+  struct Few {
+    std::size_t offloading = 0, others = 0;
+  };
+
+  /// Whether the next best is among the best few. What offloads besides takes no place of others.
+  bool is_among(Few& few, const PlanChoice& choice) const {
+    if (offloads_besides(choice)) return few.offloading++ < kRefinedOffloads;
+    return few.others++ < kRefined;
+  }
+
   /// Of the best few, and of those that come near the best one. Whether an estimate changed.
   bool simulate_all_steps() {
     const double wide = kWideOfOneStep * pace_of(alternatives_.front());
     bool changed = false;
-    for (std::size_t i = 0; i < alternatives_.size(); ++i) {
-      Alternative& alternative = alternatives_[i];
-      if (!alternative.estimate || (i >= kRefined && pace_of(alternative) > wide)) break;
+    Few few;
+    for (Alternative& alternative : alternatives_) {
+      if (!alternative.estimate) break;
+      if (!is_among(few, alternative.choice) && pace_of(alternative) > wide) continue;
       if (has_to_end()) return false;
       if (alternative.over_all_steps) continue;
       alternative.estimate = estimate(alternative.choice);
