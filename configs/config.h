@@ -102,6 +102,7 @@ struct PipelineConfig {
   std::string schedule = "1f1b";   // a name of docs/design/schedules.md, or a path *.csv of lists
   std::string recompute = "none";  // none | selective | stage | layers
   std::vector<std::string> recompute_layers;
+  int resident = 0;  // of a chunk: micro-batches whose activations stay on the device; 0: all
   std::int64_t bucket_bytes = 4 << 20;  // of the reduction over replicas
   bool shard_optimizer = false;         // over replicas, and halves' masters with it
   bool post_validation = false;         // updates before all ranks know the gradient's norm

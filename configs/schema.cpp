@@ -175,6 +175,10 @@ std::vector<Key> pipeline_keys(PipelineConfig& p) {
           "layers to recompute, with pipeline.recompute = layers or selective; adjacent ones in a "
           "stage keep "
           "only the first one's input"),
+      Key("pipeline.resident", &p.resident, between(0, 65536),
+          "of each chunk, the micro-batches whose activations stay on the device between forward "
+          "and backward; those of the others wait in the host's memory. This saves memory, costs "
+          "copying and changes no bit. 0: all stay."),
       Key("pipeline.bucket_bytes", &p.bucket_bytes, between(4096, 1 << 30),
           "bytes of gradient that replicas add at once"),
       Key("pipeline.shard_optimizer", &p.shard_optimizer, anything(),

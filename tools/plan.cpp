@@ -46,7 +46,8 @@ nlohmann::ordered_json json_of(const partition::Plan& plan,
                         {"scratch", bytes.scratch},
                         {"reduction", bytes.reduction},
                         {"total", bytes.total()},
-                        {"spared", bytes.spared}}}});
+                        {"spared", bytes.spared},
+                        {"host", bytes.host}}}});
   }
   return {{"model", plan.model},
           {"schedule", plan.schedule},
@@ -55,6 +56,7 @@ nlohmann::ordered_json json_of(const partition::Plan& plan,
           {"lanes", plan.lanes},
           {"micro_batches", plan.micro_batches},
           {"micro_batch_seconds", plan.micro_batch_seconds},
+          {"resident", plan.resident},
           {"shard_optimizer", plan.shards_optimizer.value_or(false)},
           {"step_s", estimate.step_seconds},
           {"bound", estimate.bound},

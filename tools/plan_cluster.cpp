@@ -72,6 +72,7 @@ nlohmann::ordered_json stages_of(const runtime::ClusterPlan& planned) {
                       {"last_layer", chunk.last() - 1},
                       {"devices", choice.devices[chunk.stage]},
                       {"bytes", chunk.predicted.bytes.total()},  // of all the stage's chunks
+                      {"host_bytes", chunk.predicted.bytes.host},
                       {"recompute", recomputed},
                       {"idle", planned.decision.estimate.idle(chunk.stage)}});
   }
@@ -88,6 +89,7 @@ nlohmann::ordered_json alternatives_of(const runtime::ClusterPlan& planned) {
          {"micro_batches", other.choice.batch.micro_batches},
          {"micro_batch_seconds", other.choice.batch.seconds},
          {"recomputed_layers", std::ranges::count(other.choice.recomputed, true)},
+         {"resident", other.choice.resident},
          {"shard_optimizer", other.choice.shards_optimizer},
          {"why", other.why}});
     if (other.estimate)
@@ -170,6 +172,7 @@ nlohmann::ordered_json json_of(const runtime::ClusterPlan& planned, bool time_li
       {"order", choice.batch.order},
       {"recompute", planned.recipe.pipeline.recompute},
       {"recompute_exact", choice.recompute_exact},
+      {"resident", choice.resident},
       {"shard_optimizer", choice.shards_optimizer},
       {"binds", decision.bottleneck},
       {"post_validation", planned.problem.barrier == partition::Barrier::none},

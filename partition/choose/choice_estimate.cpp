@@ -58,6 +58,33 @@ std::vector<double> busy_seconds(const StepEstimate& step, const std::vector<int
   return busy;
 }
 
+/// What its stages copy between device and host.
+struct ReplicaCopies {
+  int replica = 0;
+  const std::vector<int>& ranks;         // ranks_of_chunks()
+  const std::vector<double>& offloaded;  // offloaded_bytes()
+};
+
+/// [chunk][micro-batch]: what a micro-batch keeps goes as what leaves the chunk.
+std::vector<std::vector<double>> copy_seconds(const PlanningProblem& problem,
+                                              const PlanChoice& choice, const StepCosts& costs,
+                                              const ReplicaCopies& copies) {
+  std::vector<std::vector<double>> seconds;
+  for (std::size_t chunk = 0; chunk < copies.offloaded.size(); ++chunk) {
+    const auto last = static_cast<std::size_t>(choice.begin[chunk + 1] - 1);
+    const int stage = copies.ranks[chunk];
+    const Device& device = problem.cluster.devices[choice.devices[stage][copies.replica]];
+    std::vector<double>& of_chunk = seconds.emplace_back();
+    double most = 0;
+    for (const auto& of_layers : costs.bytes) most = std::max(most, of_layers[last]);
+    for (const auto& of_layers : costs.bytes) {
+      const double share = most > 0 ? of_layers[last] / most : 1;
+      of_chunk.push_back(share * copies.offloaded[chunk] / device.host_bandwidth);
+    }
+  }
+  return seconds;
+}
+
 struct Period {
   double seconds = 0;
   int slowest = 0;  // replica
@@ -86,6 +113,19 @@ Period joint_period_of(const PlanningProblem& problem, const PlanChoice& choice,
 }
 
 }  // namespace
+
+std::vector<double> offloaded_bytes(const PlanningProblem& problem, const PlanChoice& choice) {
+  std::vector<double> bytes(choice.begin.size() - 1, 0);
+  if (choice.resident == 0) return bytes;
+  const ChunkBytes memory = problem.bytes(choice);
+  for (std::size_t chunk = 0; chunk < bytes.size(); ++chunk) {
+    const auto at = static_cast<int>(chunk);
+    const ChunkBuffers one =
+        memory.holding({.host = 1}).buffers(choice.begin[chunk], choice.begin[chunk + 1], at);
+    bytes[chunk] = static_cast<double>(one.host);
+  }
+  return bytes;
+}
 
 std::vector<int> ranks_of_chunks(const PlanChoice& choice) {
   if (choice.actions.empty()) return chunk_ranks(choice.schedule, choice.stages);
@@ -141,11 +181,16 @@ double longest_update(const PlanningProblem& problem, const Workload& workload,
   return longest;
 }
 
-std::unique_ptr<StepEstimate> ChoiceEstimator::predict(const PlanChoice& choice, std::size_t step,
-                                                       int replica, ChoiceLists& lists) const {
-  const StepCosts& costs = workload_.steps[step].replicas[replica];
+std::unique_ptr<StepEstimate> ChoiceEstimator::predict(const PlanChoice& choice,
+                                                       const ReplicaStep& of, ChoiceLists& lists,
+                                                       const std::vector<double>& offloaded) const {
+  const int replica = of.replica;
+  const StepCosts& costs = workload_.steps[of.step].replicas[replica];
   StepLayout layout{.begin = choice.begin, .schedule = lists.of(costs.micro_batches())};
   layout.recomputed = choice.recomputed;
+  if (choice.resident > 0)
+    layout.copy_seconds =
+        copy_seconds(problem_, choice, costs, {replica, lists.ranks(), offloaded});
   if (choice.replicas > 1)
     layout.reduce_seconds =
         reduction_seconds(problem_, workload_, choice, lists,
@@ -170,25 +215,26 @@ std::unique_ptr<StepEstimate> ChoiceEstimator::predict(const PlanChoice& choice,
 
 /// Lists of their own are seldom estimated twice.
 ChoiceLists& ChoiceEstimator::lists_of(const PlanChoice& choice) {
-  std::unique_ptr<ChoiceLists>& known = lists_[{choice.schedule, choice.stages}];
+  std::unique_ptr<ChoiceLists>& known = lists_[{choice.schedule, choice.stages, choice.resident}];
   if (!known || !choice.actions.empty()) known = std::make_unique<ChoiceLists>(choice);
   return *known;
 }
 
 /// Of a step, where pipelines have nothing in common.
-double ChoiceEstimator::period_of(const PlanChoice& choice, std::size_t step, int replica,
-                                  ChoiceLists& lists) const {
-  if (workload_.steps[step].replicas[replica].micro_batches() == 0) return 0;
-  return predict(choice, step, replica, lists)->period(problem_.barrier);
+double ChoiceEstimator::period_of(const PlanChoice& choice, const ReplicaStep& of,
+                                  ChoiceLists& lists, const std::vector<double>& offloaded) const {
+  if (workload_.steps[of.step].replicas[of.replica].micro_batches() == 0) return 0;
+  return predict(choice, of, lists, offloaded)->period(problem_.barrier);
 }
 
 bool ChoiceEstimator::takes(const PlanChoice& choice, double seconds,
                             const std::vector<int>& slowest) {
   if (!problem_.cluster.adapters.empty() || choice.replicas == 1) return false;
   ChoiceLists& lists = lists_of(choice);
+  const auto offloaded = offloaded_bytes(problem_, choice);
   double sum = 0;
   for (std::size_t s = 0; s < slowest.size(); ++s) {
-    sum += period_of(choice, s, slowest[s], lists);
+    sum += period_of(choice, {s, slowest[s]}, lists, offloaded);
     if (sum >= seconds * static_cast<double>(workload_.steps.size())) return true;
   }
   return false;
@@ -200,6 +246,7 @@ ChoiceEstimate ChoiceEstimator::estimate(const PlanChoice& choice, std::size_t m
   ChoiceEstimate estimate;
   estimate.busy.assign(choice.stages, 0);
   ChoiceLists& lists = lists_of(choice);
+  const auto offloaded = offloaded_bytes(problem_, choice);
   for (std::size_t s = 0; s < steps; ++s) {
     estimate.audio_seconds += share * workload_.steps[s].audio_seconds;
     std::vector<std::unique_ptr<StepEstimate>> pipelines;
@@ -207,7 +254,7 @@ ChoiceEstimate ChoiceEstimator::estimate(const PlanChoice& choice, std::size_t m
     std::vector<double> most(choice.stages, 0);
     for (int replica = 0; replica < choice.replicas; ++replica) {
       if (workload_.steps[s].replicas[replica].micro_batches() == 0) continue;
-      pipelines.push_back(predict(choice, s, replica, lists));
+      pipelines.push_back(predict(choice, {s, replica}, lists, offloaded));
       replicas.push_back(replica);
       const auto busy = busy_seconds(*pipelines.back(), lists.ranks(), choice.stages);
       for (int k = 0; k < choice.stages; ++k) most[k] = std::max(most[k], busy[k]);
@@ -222,9 +269,10 @@ ChoiceEstimate ChoiceEstimator::estimate(const PlanChoice& choice, std::size_t m
 
 std::unique_ptr<StepEstimate> predict_replica(const PlanningProblem& problem,
                                               const Workload& workload, const PlanChoice& choice,
-                                              std::size_t step, int replica) {
+                                              const ReplicaStep& of,
+                                              const std::vector<double>& offloaded) {
   ChoiceLists lists(choice);
-  return ChoiceEstimator(problem, workload).predict(choice, step, replica, lists);
+  return ChoiceEstimator(problem, workload).predict(choice, of, lists, offloaded);
 }
 
 ChoiceEstimate estimate_choice(const PlanningProblem& problem, const Workload& workload,

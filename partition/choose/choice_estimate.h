@@ -3,7 +3,7 @@
 #include <map>
 #include <memory>
 #include <string>
-#include <utility>
+#include <tuple>
 #include <vector>
 
 #include "partition/choose/workload.h"
@@ -40,11 +40,23 @@ inline constexpr double kSameStep = 5e-4;
 [[nodiscard]] double longest_update(const PlanningProblem& problem, const Workload& workload,
                                     const PlanChoice& choice);
 
-/// The pipeline of one replica in a sampled step.
+/// Of each chunk that offloads, what the largest micro-batch keeps, in bytes.
+[[nodiscard]] std::vector<double> offloaded_bytes(const PlanningProblem& problem,
+                                                  const PlanChoice& choice);
+
+/// One of a workload's.
+struct ReplicaStep {
+  std::size_t step = 0;
+  int replica = 0;
+};
+
+/// The pipeline of one replica in a sampled step. `offloaded` is offloaded_bytes(); without it,
+/// copies between devices and host take no time.
 [[nodiscard]] std::unique_ptr<StepEstimate> predict_replica(const PlanningProblem& problem,
                                                             const Workload& workload,
                                                             const PlanChoice& choice,
-                                                            std::size_t step, int replica);
+                                                            const ReplicaStep& of,
+                                                            const std::vector<double>& offloaded);
 
 /// The rank, which is a stage, that holds each chunk.
 [[nodiscard]] std::vector<int> ranks_of_chunks(const PlanChoice& choice);
@@ -82,18 +94,20 @@ class ChoiceEstimator {
   /// Whether the choice's step is found to take so many seconds or more by the pipelines alone of
   /// one replica in each sampled step: of those that were the slowest of a choice like it.
   bool takes(const PlanChoice& choice, double seconds, const std::vector<int>& slowest);
-  /// The pipeline of one replica in a sampled step.
-  std::unique_ptr<StepEstimate> predict(const PlanChoice& choice, std::size_t step, int replica,
-                                        ChoiceLists& lists) const;
+  /// predict_replica() with the choice's lists.
+  std::unique_ptr<StepEstimate> predict(const PlanChoice& choice, const ReplicaStep& of,
+                                        ChoiceLists& lists,
+                                        const std::vector<double>& offloaded) const;
 
  private:
   ChoiceLists& lists_of(const PlanChoice& choice);
-  double period_of(const PlanChoice& choice, std::size_t step, int replica,
-                   ChoiceLists& lists) const;
+  double period_of(const PlanChoice& choice, const ReplicaStep& of, ChoiceLists& lists,
+                   const std::vector<double>& offloaded) const;
 
   const PlanningProblem& problem_;
   const Workload& workload_;
-  std::map<std::pair<std::string, int>, std::unique_ptr<ChoiceLists>> lists_;
+  /// By schedule, stages and resident micro-batches.
+  std::map<std::tuple<std::string, int, int>, std::unique_ptr<ChoiceLists>> lists_;
 };
 
 }  // namespace penstock::partition

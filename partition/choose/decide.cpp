@@ -19,6 +19,7 @@
 #include "partition/choose/refine_choice.h"
 #include "partition/choose/stage_memory.h"
 #include "partition/cut/limits.h"
+#include "partition/plan/planner.h"
 
 namespace penstock::partition {
 namespace {
@@ -30,7 +31,7 @@ constexpr std::size_t kMostPlaced = 48;  // proposals
 constexpr std::size_t kExplained = 4;    // of those that can't fit
 // Of the best, by which one sampled step is taken to differ from all of them.
 constexpr double kWideOfOneStep = 1.25;
-constexpr std::size_t kRefined = 12;
+constexpr std::size_t kRefined = 12, kRefinedOffloads = 4;
 // Of the best refined step, by which moving boundaries is taken to shorten none; exchanging devices
 // may shorten more.
 constexpr double kWideOfRefined = 1.03;
@@ -153,6 +154,7 @@ class Decider {
             .schedule = schedule,
             .recomputed = problem_.recomputed.value_or(ChosenLayers()),
             .selective = problem_.selective,
+            .resident = problem_.resident.value_or(0),
             .shards_optimizer = shards(proposal.grid),
             .devices = devices};
   }
@@ -163,7 +165,7 @@ class Decider {
   }
 
   /// Where memory binds, also with a sharded optimizer and, unless sharding alone makes room and
-  /// takes no time, with recomputation.
+  /// takes no time, with recomputation, or with offload instead.
   void consider(const PlanChoice& choice) {
     if (!consider(choice, Recomputing::as_chosen)) return;
     if (!problem_.shards_optimizer && choice.replicas > 1) {
@@ -174,6 +176,27 @@ class Decider {
       if (binds) recompute(sharded);
     }
     recompute(choice);
+    offload(choice);
+  }
+
+  /// The more stays on the device the better, until all that is wanted fits.
+  void offload(const PlanChoice& choice) {
+    if (problem_.resident) return;
+    for (const int resident : {4, 3, 2}) {
+      PlanChoice offloading = choice;
+      offloading.resident = resident;
+      if (offloads(offloading) && !consider(offloading, Recomputing::as_chosen)) return;
+    }
+  }
+
+  /// Whether anything leaves for the host.
+  bool offloads(const PlanChoice& choice) const {
+    const int lanes = problem_.most_replicas > 0 ? problem_.most_replicas : choice.replicas;
+    const Schedule lists = schedule_of(choice).of(
+        micro_batches_per_replica(choice.batch.micro_batches, lanes, choice.replicas));
+    const auto leaves = [](const Action& action) { return action.kind == ActionKind::offload; };
+    return std::ranges::any_of(lists.ranks,
+                               [&](const auto& list) { return std::ranges::any_of(list, leaves); });
   }
 
   /// Unless the problem says which: within layers, and of whole layers instead or, where memory
@@ -195,7 +218,7 @@ class Decider {
     // Without recomputation it was considered before, and nothing is to be said of its memory.
     const bool none = std::ranges::count(cut.recomputed, true) == 0;
     const bool more = recomputing == Recomputing::free || wanted.selective != problem_.selective ||
-                      is_sharded_besides(wanted);
+                      offloads_besides(wanted) || is_sharded_besides(wanted);
     if (more && !cut.fits) return true;
     if (recomputing == Recomputing::free && none) return true;
     Alternative& alternative = alternatives_.emplace_back(Alternative{wanted});
@@ -211,9 +234,16 @@ class Decider {
       return !is_hopeless(cut.least_closed_form / workload.audio_seconds);
     }
     alternative.memory_bound = cut.memory_bound;
-    best_closed_ = std::min(best_closed_, alternative.closed_form / workload.audio_seconds);
     alternative.estimate = cut.estimate ? std::move(cut.estimate) : estimate(choice, 1);
+    const double least = choice.resident > 0  // the closed form knows no copies
+                             ? std::max(alternative.closed_form, alternative.estimate->step_seconds)
+                             : alternative.closed_form;
+    best_closed_ = std::min(best_closed_, least / workload.audio_seconds);
     return cut.memory_bound && !is_hopeless(cut.least_closed_form / workload.audio_seconds);
+  }
+
+  bool offloads_besides(const PlanChoice& choice) const {
+    return choice.resident != problem_.resident.value_or(0);
   }
 
   bool is_sharded_besides(const PlanChoice& choice) const {
@@ -267,9 +297,10 @@ class Decider {
     shard();
     while (simulate_all_steps()) sort();
     double refined_pace = kNever;
-    for (std::size_t i = 0; i < std::min(kRefined, alternatives_.size()); ++i) {
-      Alternative& alternative = alternatives_[i];
+    Few few;
+    for (Alternative& alternative : alternatives_) {
       if (!alternative.estimate || has_to_end()) break;
+      if (!is_among(few, alternative.choice)) continue;
       const ChoiceRefiner refiner(problem_, workload_of(alternative.choice));
       if (!refiner.exchanges() && pace_of(alternative) > kWideOfRefined * refined_pace) break;
       RankedChoice refined{std::move(alternative.choice), *alternative.estimate};
@@ -281,13 +312,25 @@ class Decider {
     sort();
   }
 
+  /// Of the best, those that were counted so far.
+  struct Few {
+    std::size_t offloading = 0, others = 0;
+  };
+
+  /// Whether the next best is among the best few. What offloads besides takes no place of others.
+  bool is_among(Few& few, const PlanChoice& choice) const {
+    if (offloads_besides(choice)) return few.offloading++ < kRefinedOffloads;
+    return few.others++ < kRefined;
+  }
+
   /// Of the best few, and of those that come near the best one. Whether an estimate changed.
   bool simulate_all_steps() {
     const double wide = kWideOfOneStep * pace_of(alternatives_.front());
     bool changed = false;
-    for (std::size_t i = 0; i < alternatives_.size(); ++i) {
-      Alternative& alternative = alternatives_[i];
-      if (!alternative.estimate || (i >= kRefined && pace_of(alternative) > wide)) break;
+    Few few;
+    for (Alternative& alternative : alternatives_) {
+      if (!alternative.estimate) break;
+      if (!is_among(few, alternative.choice) && pace_of(alternative) > wide) continue;
       if (has_to_end()) return false;
       if (alternative.over_all_steps) continue;
       alternative.estimate = estimate(alternative.choice);
@@ -358,6 +401,7 @@ class Decider {
     Decision decision{.choice = best.choice, .estimate = *best.estimate};
     decision.workload = workload_of(best.choice);
     decision.slots = StageMemory(problem_, best.choice).slots(best.choice.begin);
+    decision.offloaded = offloaded_bytes(problem_, best.choice);
     decision.lower_bound = bound_of_pace() * best.estimate->audio_seconds;
     decision.bottleneck = bottleneck_of(best, alternatives_);
     for (Alternative& alternative : alternatives_) {

@@ -43,8 +43,9 @@ struct Decision {
   ChoiceEstimate estimate;
   Workload workload = {};          // of the choice
   std::vector<double> slots = {};  // bytes that micro-batches in flight hold on each chunk at most
-  double lower_bound = 0;          // seconds that no choice takes less, for as much audio
-  std::string bottleneck = {};     // what keeps it from being faster
+  std::vector<double> offloaded = {};  // offloaded_bytes()
+  double lower_bound = 0;              // seconds that no choice takes less, for as much audio
+  std::string bottleneck = {};         // what keeps it from being faster
   std::vector<Alternative> alternatives =
       {};  // the choice first, then by what they are predicted to take
 
@@ -55,13 +56,12 @@ struct Decision {
 
 /// The plan that trains most audio a second, as simulated:
 /// 1. every (batch, stages, replicas) whose parameters alone may fit (MemoryBound), in the order of
-/// a
-///    bound from work and devices, until that is half above the best closed form: a placement by
+///    a bound from work and devices, until that is half above the best closed form: a placement by
 ///    find_placement(). Of those, 48 or, where none of these fits, as many as it takes;
 /// 2. each of them with every schedule: the cut of cut_choice(), where memory binds also with a
 ///    sharded optimizer, with recomputation within layers, with the cheapest one of whole layers
-///    (RecomputeSearch) and with these together, and a step simulated; of those that may become the
-///    best by it, once more with a sharded optimizer;
+///    (RecomputeSearch) and with these together, or with offload alone, and a step simulated; of
+///    those that may become the best by it, once more with a sharded optimizer;
 /// 3. those near the best over all sampled steps, and the best few refined by ChoiceRefiner, as far
 ///    as that may make them the best;
 /// 4. where the problem asks for it, find_choice() for the best few of them.

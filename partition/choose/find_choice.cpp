@@ -112,10 +112,11 @@ std::optional<PlanChoice> fastest_that_fits(const PlanningProblem& problem,
 }  // namespace
 
 RunSchedule schedule_of(const PlanChoice& choice) {
-  if (choice.schedule != kFound) return RunSchedule(choice.schedule, choice.stages);
+  if (choice.schedule != kFound)
+    return RunSchedule(choice.schedule, choice.stages).resident(choice.resident);
   Schedule lists = lists_of(choice.actions);
   auto sizes = order_of_replica(choice.batch.order, choice.replicas, lists.micro_batches);
-  return {std::move(lists), std::move(sizes)};
+  return RunSchedule(std::move(lists), std::move(sizes)).resident(choice.resident);
 }
 
 std::vector<std::vector<ChunkTimes>> times_by_size(const PlanningProblem& problem,
@@ -127,7 +128,7 @@ std::vector<std::vector<ChunkTimes>> times_by_size(const PlanningProblem& proble
     for (int replica = 0; replica < choice.replicas; ++replica) {
       const int own = workload.steps[s].replicas[replica].micro_batches();
       if (own == 0) continue;
-      const auto step = predict_replica(problem, workload, choice, s, replica);
+      const auto step = predict_replica(problem, workload, choice, {s, replica}, {});
       std::vector<std::size_t> longest;
       for (int m = 0; m < own; ++m) longest.push_back(static_cast<std::size_t>(m));
       std::ranges::stable_sort(longest, std::greater{},

@@ -19,6 +19,7 @@ std::string describe(const PlanChoice& choice) {
                         counted(static_cast<std::size_t>(again), "layer"));
   else if (again == 0 && choice.selective)
     text += " within layers";
+  if (choice.resident > 0) text += fmt::format(", offloading all but {}", choice.resident);
   if (choice.shards_optimizer) text += ", optimizer sharded over replicas";
   return fmt::format("{}, {} × {:.4g} s", text, choice.batch.micro_batches, choice.batch.seconds);
 }

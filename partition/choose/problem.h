@@ -30,6 +30,7 @@ struct PlanChoice {
   std::string schedule = "1f1b";
   ChosenLayers recomputed = {};  // of the layer sequence's layers: whose activations are recomputed
   bool selective = false;        // residual units remake what their cheap parts wrote
+  int resident = 0;              // as pipeline.resident
   bool recompute_exact = true;   // no cheaper ones fit this cut, by the mean micro-batch
   bool shards_optimizer = false;          // replicas share the update: pipeline.shard_optimizer
   std::vector<std::string> actions = {};  // of the schedule "found": as Plan::actions
@@ -65,6 +66,8 @@ struct PlanningProblem {
   /// binds, as is PlanChoice::selective, which is else this one.
   std::optional<ChosenLayers> recomputed = {};
   bool selective = false;
+  /// PlanChoice::resident, whatever else is chosen; nothing: chosen where memory binds.
+  std::optional<int> resident = {};
   /// Whether replicas share the update; nothing: chosen where memory binds, or where it is faster.
   std::optional<bool> shards_optimizer = false;
   bool adds_whole_gradients = false;  // even then: pipeline.reduction = nccl
@@ -79,7 +82,8 @@ struct PlanningProblem {
   const TimeLimit* time = nullptr;  // where it is over, the best choice so far is taken
   /// Some real steps; ConfigError where no step can be made so.
   std::function<std::vector<SampledStep>(const BatchChoice&, int replicas)> sample = {};
-  /// What chunks take of memory; asked for stages, replicas, batch, schedule and recomputed layers.
+  /// What chunks take of memory; asked for stages, replicas, batch, schedule, recomputed
+  /// layers and what is resident.
   std::function<ChunkBytes(const PlanChoice&)> bytes = {};
 };
 

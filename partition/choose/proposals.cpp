@@ -46,6 +46,7 @@ PlacementProblem with_memory(const PlanningProblem& problem, PlacementProblem cl
       .batch = proposal.batch,
       .recomputed = problem.recomputed.value_or(ChosenLayers()),
       .selective = problem.selective,
+      .resident = problem.resident.value_or(0),
       .shards_optimizer = problem.shards_optimizer.value_or(false) && proposal.grid.replicas > 1,
       .devices = placed.devices};
   const StageMemory memory(problem, choice);

@@ -8,13 +8,18 @@
 
 namespace penstock::partition {
 
+/// Bytes a second that a device copies to the host's memory, or back, unless it is said: what
+/// PCIe 4.0 x16 reaches.
+inline constexpr double kHostBandwidth = 25e9;
+
 struct Device {
   std::string kind;
   double memory = std::numeric_limits<double>::infinity();  // bytes
   double speed = 1;  // how many times faster than the device that costs were taken on
   int node = 0;
-  std::string device = {};    // whose rates it has, as read_device() takes it; empty: unknown
-  double price_per_hour = 0;  // in the file's currency; 0: unknown
+  std::string device = {};  // whose rates it has, as read_device() takes it; empty: unknown
+  double host_bandwidth = kHostBandwidth;  // bytes a second that it copies to the host, or back
+  double price_per_hour = 0;               // in the file's currency; 0: unknown
 };
 
 /// Devices in nodes, and the links between them.

@@ -35,12 +35,14 @@ void add_devices(ClusterSource& source, const NodeGroup& group, int node, Cluste
   for (const auto& [name, count] : group.devices) {
     const DeviceModel* kind = kind_of(source, name, group.line);
     if (kind == nullptr) continue;
-    const Device device{.kind = name,
-                        .memory = kind->memory_gib * kGib,
-                        .speed = kind->speed,
-                        .node = node,
-                        .device = kind->device,
-                        .price_per_hour = kind->price_per_hour};
+    const Device device{
+        .kind = name,
+        .memory = kind->memory_gib * kGib,
+        .speed = kind->speed,
+        .node = node,
+        .device = kind->device,
+        .host_bandwidth = kind->host_bandwidth > 0 ? kind->host_bandwidth : kHostBandwidth,
+        .price_per_hour = kind->price_per_hour};
     cluster.devices.insert(cluster.devices.end(), count, device);
   }
 }
@@ -63,6 +65,7 @@ void look_up_devices(ClusterSource& source) {
       continue;
     }
     if (kind.memory_gib == 0) kind.memory_gib = rated.memory_gib;
+    if (kind.host_bandwidth == 0) kind.host_bandwidth = rated.host_bandwidth;
     if (!source.overlap && rated.kind == layers::DeviceKind::cuda) source.overlap = kOverlapOfNccl;
   }
 }

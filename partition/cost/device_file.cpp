@@ -44,6 +44,10 @@ class DeviceReader {
     required("recurrences.cache_gb_per_s", rates.cache_bandwidth, 1e9);
     required("recurrences.time_step_us", rates.time_step, 1e-6);
     required("memory.gb_per_s", rates.bandwidth, 1e9);
+    numbers_.push_back({.key = "memory.host_gb_per_s",
+                        .at = &device_.host_bandwidth,
+                        .unit = 1e9,
+                        .required = false});
     required("memory.elementwise_tflop_per_s", rates.elementwise, 1e12);
     error("memory", CostClass::memory);
     required("launches.us", rates.launch, 1e-6);

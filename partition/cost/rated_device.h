@@ -29,6 +29,7 @@ struct RatedDevice {
   std::string source = {};  // where its numbers come from, for people
   layers::DeviceKind kind = layers::DeviceKind::cuda;
   double memory_gib = 0;
+  double host_bandwidth = 0;  // bytes a second to the host's memory or back; 0: unknown
   ByFormat products = {}, convolutions = {}, attention = {},
            recurrences = {};        // operations a second
   DeviceRates common = {};          // what is the same in all formats

@@ -42,10 +42,13 @@ std::string device_toml(const RatedDevice& device) {
       "recurrences", device.recurrences, error(CostClass::recurrences),
       fmt::format("cache_mb = {:.4g}\ncache_gb_per_s = {:.4g}\ntime_step_us = {:.4g}\n",
                   1e-6 * rates.cache_bytes, 1e-9 * rates.cache_bandwidth, 1e6 * rates.time_step));
+  const std::string host = device.host_bandwidth > 0 ? fmt::format("host_gb_per_s = {:.4g}\n",
+                                                                   1e-9 * device.host_bandwidth)
+                                                     : "";
   text += fmt::format(
-      "\n[memory]\ngb_per_s = {:.4g}\nelementwise_tflop_per_s = {:.4g}\n"
+      "\n[memory]\ngb_per_s = {:.4g}\n{}elementwise_tflop_per_s = {:.4g}\n"
       "error = {:.4g}\n",
-      1e-9 * rates.bandwidth, 1e-12 * rates.elementwise, error(CostClass::memory));
+      1e-9 * rates.bandwidth, host, 1e-12 * rates.elementwise, error(CostClass::memory));
   return text + fmt::format("\n[launches]\nus = {:.4g}\nerror = {:.4g}\n", 1e6 * rates.launch,
                             error(CostClass::launches));
 }

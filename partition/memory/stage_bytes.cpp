@@ -32,6 +32,7 @@ void ChunkBuffers::cover(const BufferBytes& each, const InFlight& count) {
   output_gradients = std::max(output_gradients, each.output_gradient * count.output_gradients);
   input_gradients = std::max(input_gradients, each.input_gradient * count.input_gradients);
   features = std::max(features, 2 * each.features);
+  host = std::max(host, each.slot * count.host);
 }
 
 void ChunkBuffers::join(const ChunkBuffers& other) {
@@ -42,6 +43,7 @@ void ChunkBuffers::join(const ChunkBuffers& other) {
   output_gradients += other.output_gradients;
   input_gradients += other.input_gradients;
   features += other.features;
+  host += other.host;
 }
 
 std::vector<std::int64_t> norm_blocks_before(std::span<const layers::LayerPlan> layers) {
@@ -103,6 +105,7 @@ void add_buffers(const ChunkBuffers& buffers, StageBytes& bytes) {
   bytes.messages =
       buffers.inputs + buffers.features + buffers.output_gradients + buffers.input_gradients;
   bytes.scratch = buffers.scratch;
+  bytes.host = buffers.host;
 }
 
 /// Of replicas that share, the fullest has no less than their mean.

@@ -23,6 +23,7 @@ struct StageBytes {
   std::size_t reduction = 0;  // other replicas' gradients until they are added, and NCCL's for them
   /// Not among them: masters and optimizer state that other replicas hold instead.
   std::size_t spared = 0;
+  std::size_t host = 0;  // nor these, of the host: what is offloaded
 
   std::size_t total() const {
     return weights + gradients + optimizer + state + saved + messages + scratch + reduction;
@@ -44,6 +45,7 @@ struct ChunkBuffers {
   std::size_t slots = 0, recomputed = 0, scratch = 0;
   std::size_t inputs = 0, output_gradients = 0, input_gradients = 0;
   std::size_t features = 0;  // of two micro-batches: one arrives while the other is read
+  std::size_t host = 0;      // of the host's memory: slots that are offloaded
 
   /// Makes room for so many buffers of those sizes.
   void cover(const BufferBytes& each, const InFlight& count);

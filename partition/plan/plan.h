@@ -58,6 +58,8 @@ struct Plan {
   /// Whether residual units remake what their cheap parts wrote, as pipeline.recompute = selective;
   /// nothing: the recipe says.
   std::optional<bool> recomputes_within = {};
+  /// As pipeline.resident; 0: the recipe says.
+  int resident = 0;
   /// Whether a stage's replicas share its update, as pipeline.shard_optimizer; nothing: the recipe
   /// says.
   std::optional<bool> shards_optimizer = {};

@@ -71,6 +71,10 @@ std::string plan_toml(const Plan& plan) {
     text += fmt::format(
         "recompute_within = {}  # whether residual units remake what their cheap parts wrote\n",
         *plan.recomputes_within);
+  if (plan.resident > 0)
+    text += fmt::format(
+        "resident = {}  # of each chunk: micro-batches whose activations stay on the device\n",
+        plan.resident);
   if (plan.shards_optimizer)
     text += fmt::format("shard_optimizer = {}  # whether a stage's replicas share its update\n",
                         *plan.shards_optimizer);

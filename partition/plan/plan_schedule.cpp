@@ -9,9 +9,12 @@
 namespace penstock::partition {
 
 RunSchedule schedule_of(const Plan& plan) {
-  if (!has_lists(plan.schedule)) return RunSchedule(plan.schedule, plan.stages());
-  return {lists_of(plan.actions, plan.schedule),
-          order_of_replica(plan.order, plan.replicas(), micro_batches_per_replica(plan))};
+  if (!has_lists(plan.schedule))
+    return RunSchedule(plan.schedule, plan.stages()).resident(plan.resident);
+  const RunSchedule listed(
+      lists_of(plan.actions, plan.schedule),
+      order_of_replica(plan.order, plan.replicas(), micro_batches_per_replica(plan)));
+  return listed.resident(plan.resident);
 }
 
 int micro_batches_per_replica(const Plan& plan) {

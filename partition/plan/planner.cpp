@@ -143,6 +143,7 @@ Plan with_estimates(const LayerSequence& sequence, const PlanRequest& request, P
   const auto plans = plan_without_frames(sequence, {});
   const ChosenLayers recomputed = recomputed_layers(request.pipeline, sequence);
   plan.recomputes_within = request.pipeline.recompute == kSelective;
+  plan.resident = request.pipeline.resident;
   plan.shards_optimizer = request.pipeline.shard_optimizer && plan.replicas() > 1;
   plan.micro_batch_seconds = request.micro_batch_seconds;
   std::vector<int> stages;

@@ -50,6 +50,7 @@ std::string difference(const Cluster& cluster, const PlanChoice& a, const PlanCh
   }
   if (a.recomputed != b.recomputed)
     return fmt::format("{} recomputed", counted(std::ranges::count(b.recomputed, true), "layer"));
+  if (a.resident != b.resident) return fmt::format("{} resident", b.resident);
   return "other order";
 }
 
@@ -116,7 +117,8 @@ class DecisionView {
     view.memory.resize(choice_.stages);
     const int micro_batches = runs_of(replica);
     if (micro_batches > 0) {
-      const auto step = predict_replica(problem_, decision_.workload, choice_, 0, replica);
+      const auto step =
+          predict_replica(problem_, decision_.workload, choice_, {0, replica}, decision_.offloaded);
       view.step = step->simulation();
       view.memory = memory_of(view.step, micro_batches);
     }
@@ -206,6 +208,17 @@ class DecisionView {
         choice_.recompute_exact ? "" : "; not all choices were tried: a cheaper one may exist");
   }
 
+  /// How much waits on the host.
+  std::string offload() const {
+    double most = 0;
+    for (int k = 0; k < choice_.stages; ++k)
+      most = std::max(most, static_cast<double>(plan_.bytes_of(k).host));
+    return fmt::format(
+        "{} of each chunk stay on the device, up to {} of a rank go to the host",
+        counted(static_cast<std::size_t>(choice_.resident), "micro-batch", "micro-batches"),
+        bytes_text(most));
+  }
+
   /// What a step takes with the other barrier, and which of the few that were compared is best so.
   std::string other_barrier() const {
     const bool late = problem_.barrier == Barrier::none;
@@ -246,6 +259,7 @@ class DecisionView {
         {"margin",
          fmt::format("{:.3g} % of each device's memory left free", 100 * problem_.cluster.margin)},
         {"costs", problem_.costs_from}};
+    if (choice_.resident > 0) view_.facts.emplace_back("activations", offload());
     if (!problem_.not_counted.empty())
       view_.facts.emplace_back("not counted", problem_.not_counted);
   }

@@ -102,6 +102,9 @@ class Comparison {
     if (plans_[0].order != plans_[1].order) add_lists("order", &Plan::order);
     if (plans_[0].actions != plans_[1].actions) add_lists("action lists", &Plan::actions);
     add("recomputed within units", within);
+    add("micro-batches of a chunk that stay on the device", [](const Plan& plan) {
+      return plan.resident > 0 ? fmt::format("{}", plan.resident) : std::string("all");
+    });
     add("optimizer sharded over replicas", shares);
     for (int stage = 0; stage < std::max(plans_[0].stages(), plans_[1].stages()); ++stage)
       add_stage(stage);

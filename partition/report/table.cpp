@@ -59,6 +59,9 @@ std::string plan_table(const Plan& plan, const PlanEstimate& estimate) {
   const bool spares = std::ranges::any_of(
       plan.chunks, [](const ChunkPlan& chunk) { return chunk.predicted.bytes.spared > 0; });
   if (spares) memory.front().push_back("spared");
+  const bool offloads = std::ranges::any_of(
+      plan.chunks, [](const ChunkPlan& chunk) { return chunk.predicted.bytes.host > 0; });
+  if (offloads) memory.front().push_back("on the host");
   std::set<int> told;
   for (const ChunkPlan& chunk : plan.chunks) {
     const StageBytes& bytes = chunk.predicted.bytes;
@@ -71,6 +74,7 @@ std::string plan_table(const Plan& plan, const PlanEstimate& estimate) {
                       mib(bytes.state), mib(bytes.saved), mib(bytes.messages), mib(bytes.scratch),
                       mib(bytes.reduction), mib(bytes.total())});
     if (spares) memory.back().push_back(mib(bytes.spared));
+    if (offloads) memory.back().push_back(mib(bytes.host));
   }
   return fmt::format("{}\n{}\n{}: {} a step in {}, {} × {}; at most {:.2f} times one stage\n",
                      aligned_columns(work, 3), aligned_columns(memory, 1), plan.schedule,

@@ -1,6 +1,7 @@
 #include "partition/schedule/in_flight.h"
 
 #include <algorithm>
+#include <set>
 
 #include "partition/schedule/edge.h"
 
@@ -33,6 +34,8 @@ void take(const Action& a, int chunk, const Neighbours& with, InFlight& now) {
   if (a.kind == ActionKind::receive_activation) ++now.inputs;
   if (a.kind == ActionKind::receive_gradient) ++now.output_gradients;
   if (starts_backward(a) || a.kind == ActionKind::forward) ++now.recomputed;
+  if (a.kind == ActionKind::offload) ++now.host;
+  if (a.kind == ActionKind::reload) ++now.slots;
   if (a.kind != ActionKind::forward) return;
   ++now.slots;
   if (!with.receives_input) ++now.inputs;
@@ -49,6 +52,7 @@ void give_back_evaluated(const Action& a, int chunk, const Neighbours& with, InF
 
 void give_back(const Action& a, int chunk, const Neighbours& with, InFlight& now) {
   if (a == Action{ActionKind::forward, chunk, a.micro_batch}) --now.recomputed;
+  if (a == Action{ActionKind::offload, chunk, a.micro_batch}) --now.slots;
   if (a.chunk != chunk || !ends_backward(a)) return;
   --now.recomputed;
   --now.slots;
@@ -64,6 +68,7 @@ void InFlight::cover(const InFlight& other) {
   output_gradients = std::max(output_gradients, other.output_gradients);
   input_gradients = std::max(input_gradients, other.input_gradients);
   recomputed = std::max(recomputed, other.recomputed);
+  host = std::max(host, other.host);
 }
 
 InFlight in_flight_of(int micro_batches) {
@@ -77,6 +82,7 @@ InFlight in_flight_of(int micro_batches) {
 InFlight count_in_flight(const Schedule& schedule, int chunk) {
   const Neighbours with(schedule, chunk);
   InFlight now, most;
+  std::set<int> on_host;
   if (!schedule.forward_only && !with.first) now.input_gradients = with.receives_input ? 2 : 1;
   // Between take() and give_back(), `now` is what is held while the action runs.
   for (const Action& a : schedule.ranks.at(schedule.chunk_rank.at(chunk))) {
@@ -86,6 +92,9 @@ InFlight count_in_flight(const Schedule& schedule, int chunk) {
       give_back_evaluated(a, chunk, with, now);
     else
       give_back(a, chunk, with, now);
+    if (a.chunk != chunk) continue;
+    if (a.kind == ActionKind::offload) on_host.insert(a.micro_batch);
+    if (starts_backward(a) && on_host.erase(a.micro_batch) > 0) --now.host;
   }
   return most;
 }

@@ -7,7 +7,7 @@ namespace penstock::partition {
 /// How many micro-batches of one chunk hold a buffer at once, at most, when its list is run. "The
 /// end" is that of backward, or of backward_weight where backward is split.
 struct InFlight {
-  int slots = 0;   // from forward to the end
+  int slots = 0;   // from forward to the end, but for what is between offload and reload
   int inputs = 0;  // from the receive's post (forward, where nothing is received) to the end
   /// From the receive's post (backward on the next chunk, where this rank holds that too) to the
   /// end.
@@ -16,6 +16,7 @@ struct InFlight {
   /// two take turns; what stays on the rank is moved at once.
   int input_gradients = 0;
   int recomputed = 0;  // from the start of backward to the end, and while a forward runs
+  int host = 0;        // from offload to the start of backward
 
   void cover(const InFlight& other);
 };

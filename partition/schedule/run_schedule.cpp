@@ -10,6 +10,7 @@
 #include "configs/config.h"
 #include "configs/rules.h"
 #include "partition/schedule/make_schedule.h"
+#include "partition/schedule/offload.h"
 #include "partition/schedule/validator/validator.h"
 
 namespace penstock::partition {
@@ -59,7 +60,17 @@ RunSchedule::RunSchedule(Schedule lists, std::vector<int> sizes)
   std::iota(sizes_.begin(), sizes_.end(), 0);
 }
 
+RunSchedule RunSchedule::resident(int micro_batches) const {
+  RunSchedule other = *this;
+  other.resident_ = micro_batches;
+  return other;
+}
+
 Schedule RunSchedule::of(int micro_batches) const {
+  return with_offload(without_offload(micro_batches), resident_);
+}
+
+Schedule RunSchedule::without_offload(int micro_batches) const {
   if (lists_.ranks.empty()) return make_schedule(name_, stages_, micro_batches);
   if (micro_batches == lists_.micro_batches) return lists_;
   if (micro_batches < 1 || micro_batches > lists_.micro_batches)

@@ -25,18 +25,25 @@ class RunSchedule {
   /// buffer longer in use. ConfigError for another number.
   Schedule of(int micro_batches) const;
 
+  /// The same, of whose chunks at most so many micro-batches keep their activations on the device:
+  /// see with_offload(); 0: all do.
+  RunSchedule resident(int micro_batches) const;
+
   const std::string& name() const { return name_; }
   /// Which rank holds each chunk.
   const std::vector<int>& chunk_ranks() const { return chunk_ranks_; }
   bool splits_backward() const { return splits_backward_; }
 
  private:
+  Schedule without_offload(int micro_batches) const;
+
   std::string name_;
   int stages_ = 1;
   Schedule lists_ = {};  // found; else empty
   std::vector<int> sizes_ = {};
   std::vector<int> chunk_ranks_ = {};
   bool splits_backward_ = false;
+  int resident_ = 0;
 };
 
 }  // namespace penstock::partition

@@ -42,6 +42,10 @@ std::string_view name_of(ActionKind kind) {
       return "backward weight";
     case ActionKind::send_gradient:
       return "send gradient";
+    case ActionKind::offload:
+      return "offload";
+    case ActionKind::reload:
+      return "reload";
     case ActionKind::reduce:
       return "reduce";
     case ActionKind::step:

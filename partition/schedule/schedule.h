@@ -16,8 +16,10 @@ enum class ActionKind {
   backward_input,
   backward_weight,
   send_gradient,
-  reduce,  // gradients of the chunk are whole: add them over the replicas
-  step,    // agree on the norm with all ranks, step the optimizer
+  offload,  // what forward keeps for backward leaves for the host's memory
+  reload,   // and comes back
+  reduce,   // gradients of the chunk are whole: add them over the replicas
+  step,     // agree on the norm with all ranks, step the optimizer
 };
 
 /// One entry of a rank's list. A transfer names the chunk at which this rank takes part: the one

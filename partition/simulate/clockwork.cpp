@@ -1,6 +1,13 @@
 #include "partition/simulate/clockwork.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
+#include <utility>
+
+#include "base/error.h"
+#include "configs/config.h"
+#include "partition/schedule/in_flight.h"
 
 namespace penstock::partition {
 
@@ -12,6 +19,7 @@ Clockwork::Clockwork(const Schedule& schedule, const Durations& durations, Barri
     for (const Action& action : list)
       micro_batches_ = std::max(micro_batches_, action.micro_batch + 1);
   messages_.resize(2 * schedule.chunks() * static_cast<std::size_t>(micro_batches_));
+  take_slots();
 }
 
 Simulation Clockwork::run() {
@@ -29,12 +37,19 @@ Simulation Clockwork::run() {
       now_ = event.time;
       if (event.message >= 0)
         arrive(event.message);
+      else if (event.copy >= 0)
+        end_copy(event.copy);
       else
         go_on(event.rank);
     } else {
       break;
     }
   }
+  for (std::size_t rank = 0; rank < ranks_.size(); ++rank)
+    if (!slots_.empty() && ranks_[rank].next < schedule_.ranks[rank].size())
+      throw ConfigError(fmt::format(
+          "pipeline.resident: a step of schedule \"{}\" would hang: rank {} waits for a slot in {}",
+          schedule_.name, rank, describe(schedule_.ranks[rank][ranks_[rank].next])));
   result_.makespan = makespan();
   return std::move(result_);
 }
@@ -42,7 +57,9 @@ Simulation Clockwork::run() {
 void Clockwork::go_on(int rank) {
   Rank& state = ranks_[rank];
   const auto& list = schedule_.ranks[rank];
-  while (now_ >= state.busy_until && state.next < list.size() && act(rank, list[state.next])) {
+  while (now_ >= state.busy_until) {
+    if (state.ending >= 0) free_slot(std::exchange(state.ending, -1));
+    if (state.next == list.size() || !act(rank, list[state.next])) return;
     ++state.next;
   }
 }
@@ -62,6 +79,15 @@ bool Clockwork::act(int rank, const Action& action) {
     reduce(rank, action);
     return true;
   }
+  if (action.kind == ActionKind::offload) {
+    offload(rank, action);
+    return true;
+  }
+  if (action.kind == ActionKind::reload) {
+    slots_[action.chunk].reloads.push_back(action.micro_batch);
+    start_reloads(action.chunk);
+    return true;
+  }
   if (action.kind == ActionKind::step) {
     if (barrier_ == Barrier::none) {
       step(rank, std::max(now_, ranks_[rank].reduced_at));
@@ -71,7 +97,7 @@ bool Clockwork::act(int rank, const Action& action) {
     }
     return false;  // it has gone on, or waits
   }
-  if (!has_input(action)) return false;
+  if (!has_input(action) || !take_room(rank, action)) return false;
   const double end = now_ + durations_.compute(action);
   record(rank, action, now_, end);
   occupy(rank, end);
@@ -107,9 +133,94 @@ void Clockwork::start_if_ready(Message& message) {
 }
 
 void Clockwork::arrive(int number) {
-  messages_[number].arrived = true;
-  messages_[number].arrived_at = now_;
-  go_on(schedule_.chunk_rank[messages_[number].edge.consumer]);
+  Message& message = messages_[number];
+  message.arrived = true;
+  message.arrived_at = now_;
+  go_on(schedule_.chunk_rank[message.edge.consumer]);
+  if (copies_.empty() || message.edge.kind == Edge::Kind::gradient) return;
+  leave(message.edge.producer, message.micro_batch);
+}
+
+/// Of every chunk as many as its lists need, where any of them offloads.
+void Clockwork::take_slots() {
+  const auto offloads = [](const Action& action) { return action.kind == ActionKind::offload; };
+  if (std::ranges::none_of(schedule_.ranks,
+                           [&](const auto& list) { return std::ranges::any_of(list, offloads); }))
+    return;
+  result_.copies.resize(schedule_.ranks.size());
+  copies_.resize(static_cast<std::size_t>(schedule_.chunks()) * micro_batches_);
+  for (int chunk = 0; chunk < schedule_.chunks(); ++chunk)
+    slots_.push_back({.free = count_in_flight(schedule_, chunk).slots});
+}
+
+bool Clockwork::take_room(int rank, const Action& action) {
+  if (slots_.empty()) return true;
+  if (action.kind == ActionKind::forward) {
+    int& free = slots_[action.chunk].free;
+    if (free == 0) return false;
+    --free;
+    return true;
+  }
+  const Copy& copy = copies_[copy_of(action.chunk, action.micro_batch)];
+  const bool begins = action.kind != ActionKind::backward_weight;
+  if (begins && copy.offloads && !copy.is_back) return false;
+  if (action.kind != ActionKind::backward_input) ranks_[rank].ending = action.chunk;
+  return true;
+}
+
+void Clockwork::offload(int rank, const Action& action) {
+  double& out_at = ranks_[rank].out_at;
+  const double start = std::max(now_, out_at);
+  out_at = start + durations_.compute(action);
+  const int number = copy_of(action.chunk, action.micro_batch);
+  copies_[number].offloads = true;
+  result_.copies[rank].push_back({action, start, out_at});
+  add_event({.time = out_at, .copy = number});
+}
+
+/// An offload ends, or else the reload.
+void Clockwork::end_copy(int number) {
+  const int chunk = number / micro_batches_, micro_batch = number % micro_batches_;
+  Copy& copy = copies_[number];
+  if (copy.is_out) {
+    copy.is_back = true;
+    return go_on(schedule_.chunk_rank[chunk]);
+  }
+  copy.is_out = true;
+  leave(chunk, micro_batch);
+}
+
+void Clockwork::leave(int chunk, int micro_batch) {
+  const Edge sent{chunk, chunk + 1, Edge::Kind::activation};
+  Copy& copy = copies_[copy_of(chunk, micro_batch)];
+  if (!copy.is_out || copy.has_left) return;
+  if (is_message(schedule_, sent) && !messages_[number_of(sent, micro_batch)].arrived) return;
+  copy.has_left = true;
+  ++slots_[chunk].free;
+  go_on(schedule_.chunk_rank[chunk]);  // a forward that waits for the slot is first
+  start_reloads(chunk);
+}
+
+void Clockwork::free_slot(int chunk) {
+  ++slots_[chunk].free;
+  start_reloads(chunk);
+}
+
+void Clockwork::start_reloads(int chunk) {
+  Slots& slots = slots_[chunk];
+  const int rank = schedule_.chunk_rank[chunk];
+  while (slots.free > 0 && !slots.reloads.empty()) {
+    const int number = copy_of(chunk, slots.reloads.front());
+    if (!copies_[number].has_left) return;
+    double& back_at = ranks_[rank].back_at;
+    const Action action{ActionKind::reload, chunk, slots.reloads.front()};
+    const double start = std::max(now_, back_at);
+    back_at = start + durations_.compute(action);
+    result_.copies[rank].push_back({action, start, back_at});
+    add_event({.time = back_at, .copy = number});
+    --slots.free;
+    slots.reloads.pop_front();
+  }
 }
 
 void Clockwork::reduce(int rank, const Action& action) {

@@ -1,29 +1,63 @@
 #include "partition/simulate/memory.h"
 
 #include <algorithm>
+#include <utility>
 
 namespace penstock::partition {
 
-std::vector<std::vector<MemoryPoint>> memory_over_time(
-    const Simulation& simulation,
-    const std::function<HeldBytes(int chunk, int micro_batch)>& bytes_of) {
+namespace {
+
+using BytesOf = std::function<HeldBytes(int chunk, int micro_batch)>;
+
+/// What a rank's memory grows by.
+struct Growth {
+  double time = 0, bytes = 0;
+};
+
+double all_of(const HeldBytes& held) { return held.to_input_gradient + held.to_weight_gradient; }
+
+std::vector<Growth> growths_of(const std::vector<TimedAction>& list, const BytesOf& bytes_of) {
+  std::vector<Growth> growths;
+  for (const TimedAction& timed : list) {
+    if (!computes(timed.action.kind)) continue;
+    const HeldBytes held = bytes_of(timed.action.chunk, timed.action.micro_batch);
+    const ActionKind kind = timed.action.kind;
+    if (kind == ActionKind::forward) {
+      growths.push_back({timed.start, all_of(held)});
+      continue;
+    }
+    double bytes = 0;
+    if (kind != ActionKind::backward_weight) bytes -= held.to_input_gradient;
+    if (kind != ActionKind::backward_input) bytes -= held.to_weight_gradient;
+    growths.push_back({timed.end, bytes});
+  }
+  return growths;
+}
+
+/// What is offloaded is on the device until the copy's end, and from the start of the reload.
+void add_copies(const std::vector<TimedAction>& copies, const BytesOf& bytes_of,
+                std::vector<Growth>& growths) {
+  for (const TimedAction& timed : copies) {
+    const double held = all_of(bytes_of(timed.action.chunk, timed.action.micro_batch));
+    const bool leaves = timed.action.kind == ActionKind::offload;
+    growths.push_back(leaves ? Growth{timed.end, -held} : Growth{timed.start, held});
+  }
+  std::ranges::stable_sort(growths, {}, [](const Growth& growth) {
+    return std::pair(growth.time, growth.bytes > 0);  // one takes what another gives back
+  });
+}
+
+}  // namespace
+
+std::vector<std::vector<MemoryPoint>> memory_over_time(const Simulation& simulation,
+                                                       const BytesOf& bytes_of) {
   std::vector<std::vector<MemoryPoint>> memory;
-  for (const auto& list : simulation.ranks) {
+  for (std::size_t rank = 0; rank < simulation.ranks.size(); ++rank) {
+    std::vector<Growth> growths = growths_of(simulation.ranks[rank], bytes_of);
+    if (!simulation.copies.empty()) add_copies(simulation.copies[rank], bytes_of, growths);
     auto& points = memory.emplace_back();
     double bytes = 0;
-    for (const TimedAction& timed : list) {
-      if (!computes(timed.action.kind)) continue;
-      const HeldBytes held = bytes_of(timed.action.chunk, timed.action.micro_batch);
-      const ActionKind kind = timed.action.kind;
-      if (kind == ActionKind::forward) {
-        bytes += held.to_input_gradient + held.to_weight_gradient;
-        points.push_back({timed.start, bytes});
-        continue;
-      }
-      if (kind != ActionKind::backward_weight) bytes -= held.to_input_gradient;
-      if (kind != ActionKind::backward_input) bytes -= held.to_weight_gradient;
-      points.push_back({timed.end, bytes});
-    }
+    for (const Growth& growth : growths) points.push_back({growth.time, bytes += growth.bytes});
   }
   return memory;
 }

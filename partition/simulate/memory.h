@@ -18,7 +18,8 @@ struct MemoryPoint {
   double bytes = 0;  // from then on
 };
 
-/// What micro-batches hold on each rank over time, on top of what is always there.
+/// What micro-batches hold on each rank over time, on top of what is always there. What is
+/// offloaded is all that a micro-batch holds.
 [[nodiscard]] std::vector<std::vector<MemoryPoint>> memory_over_time(
     const Simulation& simulation,
     const std::function<HeldBytes(int chunk, int micro_batch)>& bytes_of);

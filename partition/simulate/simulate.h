@@ -11,7 +11,7 @@ namespace penstock::partition {
 
 /// Seconds that things take.
 struct Durations {
-  /// Of forward, backward, its parts, reduce and, unless `step` says it, step.
+  /// Of forward, backward, its parts, offload, reload, reduce and, unless `step` says it, step.
   std::function<double(const Action&)> compute;
   /// Of a rank's step.
   std::function<double(int rank)> step = {};
@@ -40,8 +40,11 @@ struct TimedAction {
 };
 
 struct Simulation {
-  double makespan = 0;                          // from the first start to the last end on any rank
-  std::vector<std::vector<TimedAction>> ranks;  // in the order of the lists, without transfers
+  double makespan = 0;  // from the first start to the last end on any rank
+  /// In the order of the lists, without transfers and what moves between device and host.
+  std::vector<std::vector<TimedAction>> ranks;
+  /// Between device and host, in the order in which they begin.
+  std::vector<std::vector<TimedAction>> copies = {};
 
   /// Of each rank, as papers on schedules count: the longest time that any rank computes from its
   /// first start to its last end, less what this rank computes.
@@ -54,7 +57,10 @@ enum class Barrier { before_step, none };
 
 /// Runs a sound schedule (see validate) with durations. Ranks go through their lists. A message
 /// starts when it is sent and its receive is posted; nobody waits for it but the computation that
-/// takes it, and its sender for the share that is not overlapped (see Network). Reductions of a
+/// takes it, and its sender for the share that is not overlapped (see Network). Offloads of a rank
+/// follow each other beside its computing, and so do reloads; each reload waits for one of the
+/// chunk's slots, of which there are as many as the lists need, a forward too, and a backward for
+/// its reload. Reductions of a
 /// rank follow each other beside its computing; its step waits for them. Event-driven: time
 /// O(a log a) for a actions, and O(f) more for each message that shares links with f others.
 Simulation simulate(const Schedule& schedule, const Durations& durations,

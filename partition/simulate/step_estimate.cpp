@@ -25,6 +25,9 @@ StepEstimate::StepEstimate(const StepCosts& costs, StepLayout layout) : layout_(
   durations_.compute = [this](const Action& action) {
     if (action.kind == ActionKind::reduce && !layout_.reduce_seconds.empty())
       return layout_.reduce_seconds[action.chunk];
+    const bool copies = action.kind == ActionKind::offload || action.kind == ActionKind::reload;
+    if (copies && !layout_.copy_seconds.empty())
+      return layout_.copy_seconds[action.chunk][action.micro_batch];
     if (!computes(action.kind)) return 0.0;
     return times_[action.chunk][action.micro_batch].of(action.kind);
   };
@@ -61,6 +64,10 @@ void StepEstimate::check(const StepCosts& costs) const {
   expect(layout_.recomputed.empty() || layout_.recomputed.size() == layers,
          fmt::format("recomputation needs a choice for each of {} layers", layers));
   expect(empty_or(layout_.reduce_seconds, chunks), "reductions need a number for each chunk");
+  const auto of_all = [&](const auto& row) { return row.size() == micro_batches; };
+  expect(
+      empty_or(layout_.copy_seconds, chunks) && std::ranges::all_of(layout_.copy_seconds, of_all),
+      "copies need a number for each chunk and micro-batch");
 }
 
 double StepEstimate::speed_of(int chunk) const {

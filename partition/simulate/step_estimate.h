@@ -20,7 +20,9 @@ struct StepLayout {
   std::vector<double> reduce_seconds = {};
   /// Between two ranks with neighbouring chunks. Empty: messages take no time.
   std::function<LinkRates(int from, int to)> link = {};
-  double overlap = 1;            // as Network::overlap
+  double overlap = 1;  // as Network::overlap
+  /// [chunk][micro-batch]: an offload or a reload of what it keeps; empty: 0.
+  std::vector<std::vector<double>> copy_seconds = {};
   ChosenLayers recomputed = {};  // whose activations are recomputed, before their backward
 };
 

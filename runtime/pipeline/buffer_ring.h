@@ -7,15 +7,18 @@
 
 namespace penstock::runtime {
 
-/// Memory of a device, divided into equal buffers that are taken and given back. What comes next
-/// may divide it in another way.
+/// Memory of a device, or such of the host as it copies from, divided into equal buffers that are
+/// taken and given back. What comes next may divide it in another way.
 class BufferRing {
  public:
+  enum class Memory { device, host };
+  explicit BufferRing(Memory memory = Memory::device) : kind_(memory) {}
+
   /// Allocates unless there is as much already; then, of what was divided nothing is left.
   void reserve(layers::Backend& backend, std::size_t bytes) {
     if (bytes <= memory_.bytes()) return;
     memory_ = layers::Buffer();  // given back before more is asked for
-    memory_ = backend.allocate(bytes);
+    memory_ = kind_ == Memory::host ? backend.allocate_host(bytes) : backend.allocate(bytes);
   }
 
   /// Makes `count` buffers of `bytes` each of it, all free; allocates where there is too little.
@@ -42,6 +45,7 @@ class BufferRing {
   std::byte* operator[](int buffer) const { return memory_.data() + bytes_ * buffer; }
 
  private:
+  Memory kind_;
   layers::Buffer memory_;
   std::size_t bytes_ = 0;
   std::vector<bool> taken_;

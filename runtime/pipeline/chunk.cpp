@@ -26,7 +26,8 @@ void timed(layers::Backend& backend, layers::Stream& stream, double* sum, Work w
 
 Chunk::Chunk(layers::Backend& backend, layers::Stream& stream, ParameterStore& parameters,
              BufferRing& scratch, const Options& options)
-    : backend_(backend),
+    : host_slots(backend),
+      backend_(backend),
       stream_(stream),
       parameters_(parameters),
       scratch_(scratch),
@@ -48,6 +49,7 @@ void Chunk::reserve(const partition::ChunkBuffers& buffers) {
   inputs.reserve(backend_, buffers.inputs);
   output_gradients.reserve(backend_, buffers.output_gradients);
   input_gradients.reserve(backend_, buffers.input_gradients);
+  host_slots.buffers.reserve(backend_, buffers.host);
   scratch_.reserve(backend_, buffers.scratch);
   staging_.reserve(buffers.features);
 }
@@ -58,7 +60,16 @@ void Chunk::divide(const partition::BufferBytes& each, const partition::InFlight
   inputs.divide(backend_, count.inputs, each.input);
   output_gradients.divide(backend_, count.output_gradients, each.output_gradient);
   input_gradients.divide(backend_, count.input_gradients, each.input_gradient);
+  host_slots.buffers.divide(backend_, count.host, each.slot);
   scratch_.divide(backend_, 1, each.scratch);
+}
+
+std::unique_ptr<layers::Event> Chunk::offload(const MicroBatchRun& run) {
+  return host_slots.copy_out(stream_, run.host, {slots[run.slot], run.layout.slot_bytes});
+}
+
+std::unique_ptr<layers::Event> Chunk::reload(const MicroBatchRun& run) {
+  return host_slots.copy_in(run.host, {slots[run.slot], run.layout.slot_bytes}, run.slot);
 }
 
 std::byte* Chunk::at(const MicroBatchRun& run, const partition::Place& place) const {

@@ -11,6 +11,7 @@
 #include "partition/model/micro_batch_layout.h"
 #include "runtime/pipeline/buffer_ring.h"
 #include "runtime/pipeline/feature_staging.h"
+#include "runtime/pipeline/host_slots.h"
 #include "runtime/pipeline/parameter_store.h"
 #include "runtime/pipeline/step_work.h"
 
@@ -21,6 +22,7 @@ struct MicroBatchRun {
   const MicroBatchWork* work = nullptr;
   partition::MicroBatchLayout layout;
   int slot = -1, recomputed = -1, input = -1, output_gradient = -1, input_gradient = -1;
+  int host = -1;                    // what leaves the slot for backward waits there
   std::vector<double> losses = {};  // of the utterances, of the last chunk
 };
 
@@ -98,11 +100,21 @@ class Chunk {
   /// What passes to this chunk or from it within the stage, in the order of the stream.
   void copy(std::span<std::byte> to, std::span<const std::byte> from);
 
+  /// What `run` keeps in its slot, to its buffer of the host and back. Behind the event it is
+  /// there.
+  std::unique_ptr<layers::Event> offload(const MicroBatchRun& run);
+  std::unique_ptr<layers::Event> reload(const MicroBatchRun& run);
+  /// Backward reads what was reloaded, after that event.
+  void await(const layers::Event& reloaded) { backend_.wait(stream_, reloaded); }
+  /// Backward has been the last to read the slot of `run`: another may be reloaded there.
+  void release_slot(const MicroBatchRun& run) { host_slots.release(stream_, run.slot); }
+
   /// Adds up each layer's time from now on, in `times` of all the stage's layers; nullptr ends
   /// that.
   void measure(LayerTimes* times) { times_ = times; }
 
   BufferRing slots, recomputed, inputs, output_gradients, input_gradients;
+  HostSlots host_slots;
 
  private:
   bool runs_backward(const MicroBatchRun& run, std::size_t layer) const {

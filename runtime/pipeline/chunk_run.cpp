@@ -5,6 +5,7 @@
 #include <thread>
 
 #include "base/error.h"
+#include "comm/backoff.h"
 #include "partition/schedule/in_flight.h"
 #include "runtime/pipeline/edge_tag.h"
 
@@ -60,10 +61,44 @@ void ChunkRun::perform(const partition::Action& action) {
           pipeline.send(message(place_, true, place_ - 1, m), chunk_.input_gradient(*flight));
       flight->gradient_sent = true;
       break;
+    case partition::ActionKind::offload:
+      offload(*flight);
+      break;
+    case partition::ActionKind::reload:
+      reloads_.push_back(m);
+      break;
     case partition::ActionKind::reduce:
     case partition::ActionKind::step:
       break;  // layer_whole has said so of each layer while backward went on
   }
+}
+
+/// The slot is given back once the copy is made and what is sent from it has left.
+void ChunkRun::offload(Flight& flight) {
+  flight.host = take(chunk_.host_slots.buffers);
+  flight.offloaded = chunk_.offload(flight);
+}
+
+void ChunkRun::start_reloads() {
+  if (reloads_.empty()) return;
+  reclaim();
+  while (!reloads_.empty()) {
+    Flight& flight = flights_[static_cast<std::size_t>(reloads_.front())];
+    if (flight.slot >= 0) return;  // it has not left yet
+    flight.slot = chunk_.slots.take();
+    if (flight.slot < 0) return;
+    flight.reloaded = chunk_.reload(flight);
+    reloads_.pop_front();
+  }
+}
+
+void ChunkRun::await_reload(Flight& flight) {
+  if (flight.host < 0) return;
+  for (start_reloads(); flight.reloaded == nullptr; context_.reload()) {
+    context_.pipeline.progress();
+    std::this_thread::yield();
+  }
+  chunk_.await(*flight.reloaded);
 }
 
 void ChunkRun::take_input(Flight& flight, int micro_batch) {
@@ -141,6 +176,7 @@ void ChunkRun::pass_back(Flight& flight, int micro_batch) {
 }
 
 void ChunkRun::start_backward(Flight& flight) {
+  await_reload(flight);
   take_recompute_buffer(flight);
   if (flight.layout.recomputes_output()) {  // the gradient may come meanwhile
     wait_for(flight.activation_out);        // the output is recomputed where it is sent from
@@ -156,6 +192,7 @@ void ChunkRun::end_backward(Flight& flight) {
   chunk_.inputs.give_back(flight.input);
   flight.input = flight.output_gradient = -1;
   flight.ended = true;
+  if (chunk_.host_slots.buffers.bytes() > 0) chunk_.release_slot(flight);
   reclaim(flight);
 }
 
@@ -168,12 +205,27 @@ void ChunkRun::reclaim(Flight& flight) {
     chunk_.input_gradients.give_back(flight.input_gradient);
     flight.input_gradient = -1;
   }
+  reclaim_offloaded(flight);
   const bool leaving =
       flight.activation_out != nullptr || (flight.layout.sends_what_it_keeps() && !gradient_left);
   if (flight.slot < 0 || !flight.ended || leaving) return;
   chunk_.slots.give_back(flight.slot);
   flight.slot = -1;
   give_back_recompute_buffer(flight);
+}
+
+/// The slot, once what it held is on the host; the host's buffer, once it is back.
+void ChunkRun::reclaim_offloaded(Flight& flight) {
+  if (flight.offloaded != nullptr && flight.activation_out == nullptr &&
+      flight.offloaded->query()) {
+    chunk_.slots.give_back(flight.slot);
+    flight.slot = -1;
+    flight.offloaded.reset();
+  }
+  if (flight.host >= 0 && flight.reloaded != nullptr && flight.reloaded->query()) {
+    chunk_.host_slots.buffers.give_back(flight.host);
+    flight.host = -1;
+  }
 }
 
 void ChunkRun::give_back_recompute_buffer(Flight& flight) {
@@ -193,13 +245,17 @@ int ChunkRun::take(BufferRing& ring) {
     std::this_thread::yield();
     reclaim();
     buffer = ring.take();
+    if (buffer < 0) context_.reload();
   }
   return buffer;
 }
 
 void ChunkRun::wait_for(std::unique_ptr<comm::Transfer>& transfer) {
   if (transfer == nullptr) return;
-  comm::wait(context_.pipeline, *transfer);
+  for (comm::Backoff backoff; !transfer->done(); backoff.pause()) {
+    context_.pipeline.progress();
+    context_.reload();
+  }
   transfer.reset();
 }
 

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <deque>
+#include <functional>
 #include <memory>
 #include <vector>
 
@@ -17,7 +19,8 @@ struct ActionContext {
   const StepWork& step;
   layers::Mode mode;
   const ExecutorCallbacks& callbacks;
-  StepSums& sums;  // of the stage
+  StepSums& sums;                // of the stage
+  std::function<void()> reload;  // starts what any chunk can reload by now
 };
 
 /// One chunk during one action list: its micro-batches' buffers and transfers.
@@ -28,6 +31,9 @@ class ChunkRun {
   ChunkRun(const ActionContext& context, Chunk& chunk, int place, ChunkRun* before);
 
   void perform(const partition::Action& action);
+  /// Starts the reloads that it was told of and that a slot is free for. A reload doesn't keep its
+  /// rank: it waits beside what the rank computes.
+  void start_reloads();
   /// Leaves losses and what is still being sent to the sums: Stage::complete() waits for it.
   void leave();
 
@@ -36,11 +42,14 @@ class ChunkRun {
   struct Flight : MicroBatchRun {
     std::unique_ptr<comm::Transfer> activation_in, activation_out, gradient_in, gradient_out;
     bool gradient_sent = false;  // it is on its way, or gone
-    bool ended = false;          // nothing of what is kept is needed but by what it sends
+    std::unique_ptr<layers::Event> offloaded, reloaded;
+    bool ended = false;  // nothing of what is kept is needed but by what it sends
   };
 
   void forward(Flight& flight, int micro_batch);
   void take_recompute_buffer(Flight& flight);
+  void offload(Flight& flight);
+  void await_reload(Flight& flight);
   void take_input(Flight& flight, int micro_batch);
   Chunk::Fill features_of(int micro_batch) const;
   void read_behind(int micro_batch);
@@ -49,6 +58,7 @@ class ChunkRun {
   void start_backward(Flight& flight);
   void end_backward(Flight& flight);
   void reclaim(Flight& flight);
+  void reclaim_offloaded(Flight& flight);
   void give_back_recompute_buffer(Flight& flight);
   int take(BufferRing& ring);
   void reclaim();
@@ -62,6 +72,7 @@ class ChunkRun {
   int place_;
   ChunkRun* before_;
   std::vector<Flight> flights_;
+  std::deque<int> reloads_;  // micro-batches that come back as soon as a slot is free, in turn
 };
 
 }  // namespace penstock::runtime

@@ -12,8 +12,11 @@ namespace penstock::runtime {
 
 void Executor::run(const partition::Schedule& schedule, const StepWork& step, layers::Mode mode,
                    const ExecutorCallbacks& callbacks, StepSums& sums) {
-  const ActionContext context{pipeline_, schedule, step, mode, callbacks, sums};
   std::deque<ChunkRun> runs;
+  const auto reload = [&runs] {
+    for (ChunkRun& run : runs) run.start_reloads();
+  };
+  const ActionContext context{pipeline_, schedule, step, mode, callbacks, sums, reload};
   for (std::size_t i = 0; i < chunks_.size(); ++i) {
     const bool follows = i > 0 && places_[i] == places_[i - 1] + 1;
     ChunkRun* before = follows ? &runs.back() : nullptr;
@@ -36,6 +39,7 @@ void Executor::run(const partition::Schedule& schedule, const StepWork& step, la
     runs[chunk - places_.begin()].perform(action);
     if (callbacks.action) callbacks.action(action, Moment::ends);
     pipeline_.progress();
+    reload();
   }
   for (ChunkRun& run : runs) run.leave();
 }

@@ -46,6 +46,7 @@ configs::Config with_choice(configs::Config config, const partition::LayerSequen
   config.pipeline.stages = choice.stages;
   config.pipeline.replicas = choice.replicas;
   config.pipeline.schedule = choice.schedule;
+  config.pipeline.resident = choice.resident;
   config.pipeline.shard_optimizer = choice.shards_optimizer;
   partition::set_recomputation(config.pipeline, {choice.selective, choice.recomputed},
                                partition::names_of(sequence));
@@ -298,6 +299,11 @@ std::optional<partition::ChosenLayers> fixed_recomputation(
   return partition::recomputed_layers(recipe.pipeline, sequence);
 }
 
+/// The same of what stays on the devices.
+std::optional<int> fixed_offload(const configs::Config& recipe) {
+  return recipe.pipeline.resident > 0 ? std::optional(recipe.pipeline.resident) : std::nullopt;
+}
+
 /// The same of the optimizer.
 std::optional<bool> fixed_sharding(const configs::Config& recipe) {
   return recipe.pipeline.shard_optimizer ? std::optional(true) : std::nullopt;
@@ -360,6 +366,7 @@ partition::PlanningProblem problem_of(const ClusterPlan& planned, const configs:
           .schedules = trained_schedules(recipe, constraints.schedule),
           .recomputed = fixed_recomputation(recipe, *planned.sequence),
           .selective = planned.remaking && recipe.pipeline.recompute == partition::kSelective,
+          .resident = fixed_offload(recipe),
           .shards_optimizer = fixed_sharding(recipe),
           .adds_whole_gradients = recipe.pipeline.reduction == "nccl",
           .stages = constraints.stages,

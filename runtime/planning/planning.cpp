@@ -223,6 +223,7 @@ configs::Config with_plan_file(const configs::Config& config) {
   planned.pipeline.replicas = plan.replicas();
   planned.pipeline.schedule = plan.schedule;
   planned.pipeline = with_recomputation_of(plan, planned.pipeline, model.layers);
+  if (plan.resident > 0) planned.pipeline.resident = plan.resident;
   planned.pipeline.shard_optimizer = shards_optimizer(plan, config.pipeline);
   planned.trainer.lanes = plan.lanes;
   if (config.trainer.lanes != 0 && config.trainer.lanes != plan.lanes)

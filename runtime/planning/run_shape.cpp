@@ -219,8 +219,9 @@ partition::ChunkBytes RunBytes::of(const configs::Config& config, const RunShape
   std::vector<partition::ChunkLoad> loads;
   if (shape.training.micro_batches > 0)
     loads.push_back({{covering(shape.training.micro_batch)},
-                     schedule.of(partition::micro_batches_per_replica(shape.training.micro_batches,
-                                                                      lanes, replicas)),
+                     schedule.resident(config.pipeline.resident)
+                         .of(partition::micro_batches_per_replica(shape.training.micro_batches,
+                                                                  lanes, replicas)),
                      partition::recomputed_layers(config.pipeline, sequence_)});
   if (shape.validation.micro_batches > 0) {
     loads.push_back(

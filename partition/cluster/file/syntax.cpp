@@ -178,6 +178,8 @@ DeviceModel kind_of(const std::string& name, const toml::table& table, ClusterSo
   if (alone || keys.find("memory_gib") != nullptr)
     kind.memory_gib = keys.number("memory_gib", kMemory);
   if (alone || keys.find("speed") != nullptr) kind.speed = keys.number("speed", kSpeed);
+  if (keys.find("host_gb_per_s") != nullptr)
+    kind.host_bandwidth = 1e9 * keys.number("host_gb_per_s", kBandwidth);
   if (keys.find("price_per_hour") != nullptr)
     kind.price_per_hour = keys.number("price_per_hour", {.value = 0, .above = true});
   keys.require_nothing_more();

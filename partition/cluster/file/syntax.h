@@ -13,6 +13,7 @@ struct DeviceModel {
   std::string name;
   double memory_gib = 0, speed = 1;  // no memory: the device's
   std::string device = {};           // as read_device() takes it; empty: `speed` says all
+  double host_bandwidth = 0;         // bytes a second; 0: the device's, or kHostBandwidth
   double price_per_hour = 0;         // 0: not said
   int line = 0;
 };

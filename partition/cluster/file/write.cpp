@@ -85,6 +85,8 @@ std::string kinds_text(const Cluster& cluster) {
   for (const auto& [name, device] : kinds) {
     text += fmt::format("\n[kinds.\"{}\"]\nmemory_gib = {:.4g}\nspeed = {:.4g}\n", name,
                         gib(device->memory), device->speed);
+    if (device->host_bandwidth != kHostBandwidth)
+      text += fmt::format("host_gb_per_s = {:.4g}\n", 1e-9 * device->host_bandwidth);
     if (device->price_per_hour > 0)
       text += fmt::format("price_per_hour = {:.4g}\n", device->price_per_hour);
   }

@@ -129,6 +129,7 @@ void read_choices(const toml::table& file, Table& keys, PlanSource& source) {
   }
   if (file.contains("recompute_within"))
     source.plan.recomputes_within = keys.take<bool>("recompute_within", "true or false");
+  if (file.contains("resident")) source.plan.resident = keys.take_count("resident", 1);
   if (file.contains("shard_optimizer"))
     source.plan.shards_optimizer = keys.take<bool>("shard_optimizer", "true or false");
   if (file.contains("micro_batch_seconds"))
@@ -160,6 +161,7 @@ ChunkEstimate prediction_of(const toml::table& table, PlanSource& source) {
   bytes.scratch = take("scratch_bytes");
   bytes.reduction = take("reduction_bytes");
   if (table.contains("spared_bytes")) bytes.spared = take("spared_bytes");
+  if (table.contains("host_bytes")) bytes.host = take("host_bytes");
   keys.require_nothing_more();
   return predicted;
 }
@@ -227,6 +229,7 @@ std::vector<std::pair<std::string, std::size_t>> kinds_of_bytes(const StageBytes
       {"state", bytes.state},     {"saved", bytes.saved},         {"messages", bytes.messages},
       {"scratch", bytes.scratch}, {"reduction", bytes.reduction}};
   if (bytes.spared > 0) kinds.emplace_back("spared", bytes.spared);
+  if (bytes.host > 0) kinds.emplace_back("host", bytes.host);
   return kinds;
 }
 

@@ -26,7 +26,8 @@ struct PlanSource {
 /// Reads what the syntax alone says: faults are bad TOML, unknown or missing keys, wrong types.
 [[nodiscard]] PlanSource plan_of_toml(const std::string& text, const std::string& name);
 
-/// Names of StageBytes' members with their values; of what is spared only where something is.
+/// Names of StageBytes' members with their values; of what is spared or on the host only where
+/// something is.
 [[nodiscard]] std::vector<std::pair<std::string, std::size_t>> kinds_of_bytes(
     const StageBytes& bytes);
 

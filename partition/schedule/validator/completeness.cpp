@@ -145,6 +145,21 @@ class Completeness {
     if (!whole(chunk, batch)) {
       check_order(backward, weight_gradient(chunk, batch));
     }
+    check_offload(chunk, batch, backward);
+  }
+
+  /// What is kept leaves once the output has been passed on, and is back before backward.
+  void check_offload(int chunk, int batch, const Position& backward) {
+    const int rank = schedule_.chunk_rank[chunk];
+    const Action leaves{Kind::offload, chunk, batch}, returns{Kind::reload, chunk, batch};
+    if (!find(leaves, rank) && !find(returns, rank)) return;
+    const Position offload = need(leaves, rank), reload = need(returns, rank);
+    const Action send{Kind::send_activation, chunk, batch};
+    const bool moved = chunk + 1 < schedule_.chunks() && !is_message(schedule_, edge_of(send));
+    check_order(require({Kind::forward, moved ? chunk + 1 : chunk, batch}, rank), offload);
+    if (is_message(schedule_, edge_of(send))) check_order(require(send, rank), offload);
+    check_order(offload, reload);
+    check_order(reload, backward);
   }
 
   /// Whether both gradients are computed at once.

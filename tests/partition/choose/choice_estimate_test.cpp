@@ -83,6 +83,23 @@ TEST_F(ChoiceEstimateOf, OneReplicaIsEnoughToRefuteAChoice) {
   EXPECT_FALSE(estimator.takes(choice, seconds * (1 - 1e-9), {0}));     // half of the steps
 }
 
+TEST_F(ChoiceEstimateOf, OffloadHasListsAndCopiesOfItsOwn) {
+  PlanChoice choice{
+      .batch = problem_.batches.front(), .schedule = "gpipe", .devices = {{0}}, .begin = {0, 4}};
+  problem_.cluster.devices[0].host_bandwidth = 1;  // copies are longer than all passes
+  Workloads workloads(problem_);
+  ChoiceEstimator estimator(problem_, workloads.of(choice.batch, 1));
+  const ChoiceEstimate whole = estimator.estimate(choice);
+  choice.resident = 2;
+  const double seconds = estimator.estimate(choice).step_seconds;
+  EXPECT_GT(seconds, 1.5 * whole.step_seconds);
+  EXPECT_DOUBLE_EQ(seconds, estimate(choice).step_seconds);
+  choice.resident = 0;
+  EXPECT_DOUBLE_EQ(estimator.estimate(choice).step_seconds, whole.step_seconds);
+  choice.resident = 4;  // as many as there are
+  EXPECT_DOUBLE_EQ(estimator.estimate(choice).step_seconds, whole.step_seconds);
+}
+
 TEST_F(ChoiceEstimateOf, ReplicasThatShareAdaptersWaitForEachOther) {
   const PlanChoice choice{
       .stages = 2, .replicas = 2, .devices = {{0, 1}, {2, 3}}, .begin = {0, 2, 4}};

@@ -313,6 +313,51 @@ TEST(Decide, RecomputesSomeLayersWhereMemoryIsShort) {
   }
 }
 
+TEST(Decide, OffloadsWhereThatIsFasterThanRecomputing) {
+  const LayerSequence sequence = test::sequence_to_choose_from();
+  const char* const schedule = "gpipe";
+  for (const int stages : {1, 2}) {
+    PlanningProblem problem = test::planned_sequence(sequence, stages, 1e12);
+    problem.costs = analytic_cost_model(sequence, {}, default_rates({}));
+    problem.cluster.node_links = {{.latency = 0, .bandwidth = 1e12}};
+    problem.stages = stages;
+    problem.schedules = {schedule};
+    problem.resident = std::nullopt;
+    EXPECT_EQ(decide(problem).choice.resident, 0) << stages;
+    PlanChoice held{.stages = stages, .batch = problem.batches.front(), .schedule = schedule};
+    for (int k = 0; k < stages; ++k) held.devices.push_back({k});
+    const auto least = [&] {
+      return least_full_cut(StageMemory(problem, held), sequence.size()).bytes;
+    };
+    const double kept = least();
+    held.resident = 2;
+    double memory = least();
+    held.resident = 0;
+    held.recomputed = ChosenLayers(sequence.size(), true);
+    memory = std::max(memory, least()) + 1;
+    ASSERT_LT(memory, kept) << stages;
+    for (Device& device : problem.cluster.devices) {
+      device.memory = memory;
+      device.host_bandwidth = 1e12;
+    }
+
+    const Decision offloaded = decide(problem);
+    EXPECT_GE(offloaded.choice.resident, 2) << stages;
+    EXPECT_TRUE(offloaded.choice.recomputed.empty()) << stages;
+    EXPECT_LE(most_bytes(problem, offloaded), memory);
+    EXPECT_NE(describe(offloaded.choice).find("offloading all but"), std::string::npos);
+    PlanningProblem none = problem;
+    none.resident = 0;
+    const Decision recomputed = decide(none);
+    EXPECT_LT(offloaded.estimate.step_seconds, recomputed.estimate.step_seconds) << stages;
+
+    for (Device& device : problem.cluster.devices) device.host_bandwidth = 10;
+    const Decision slow = decide(problem);
+    EXPECT_EQ(slow.choice.resident, 0) << stages;
+    EXPECT_EQ(slow.choice.recomputed, recomputed.choice.recomputed) << stages;
+  }
+}
+
 /// Two blocks of a Conformer, which keep everything or remake what is cheap.
 LayerSequence blocks(const char* recompute) {
   const configs::ModelConfig model{

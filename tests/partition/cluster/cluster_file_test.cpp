@@ -249,6 +249,18 @@ TEST(ClusterFile, AddsUpPricesOfDevices) {
             std::string::npos);
 }
 
+TEST(ClusterFile, KnowsHowFastDevicesCopyToTheHost) {
+  const auto of = [](const char* kind) {
+    const std::string text =
+        std::string("[kinds.k]\n") + kind + "[[node]]\nname = \"a\"\ndevices = { k = 1 }\n";
+    return parse_cluster(text, "c.toml").devices.front().host_bandwidth;
+  };
+  EXPECT_EQ(of("memory_gib = 2\nspeed = 1\n"), kHostBandwidth);
+  EXPECT_EQ(of("memory_gib = 2\nspeed = 1\nhost_gb_per_s = 12\n"), 12e9);
+  EXPECT_EQ(of("device = \"h100\"\n"), 55e9);
+  EXPECT_EQ(of("device = \"h100\"\nhost_gb_per_s = 12\n"), 12e9);
+}
+
 TEST(ClusterFile, SuggestsAKnownCluster) {
   const auto refused = [](const char* name) {
     return test::message_of<ConfigError>([&] { read_cluster(name); });

@@ -61,6 +61,10 @@ TEST(DeviceFile, IsReadInItsUnits) {
   EXPECT_EQ(rates.multiprocessors, 58);
   EXPECT_EQ(rates.tile, 64);
   EXPECT_EQ(rates.slice, 256);
+  EXPECT_EQ(device.host_bandwidth, 0) << "unknown";
+  std::string known = kText;
+  known.insert(known.find("elementwise"), "host_gb_per_s = 12.5\n");
+  EXPECT_EQ(parse_device(known, "some/l4.toml").host_bandwidth, 12.5e9);
   EXPECT_EQ(device.error[static_cast<int>(CostClass::products)], 0.3);
   EXPECT_EQ(device.error[static_cast<int>(CostClass::convolutions)], 0);
   EXPECT_EQ(device.error[static_cast<int>(CostClass::launches)], 0.5);

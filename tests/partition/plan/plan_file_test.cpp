@@ -68,6 +68,17 @@ TEST(PlanFile, SaysWhetherUnitsRemake) {
             std::string::npos);
 }
 
+TEST(PlanFile, SaysWhatStaysOnTheDevice) {
+  Plan plan = sample();
+  EXPECT_EQ(plan_toml(plan).find("resident"), std::string::npos);
+  plan.resident = 3;
+  plan.chunks[1].predicted.bytes.host = 7000000001;
+  EXPECT_EQ(parse_plan(plan_toml(plan), "plan.toml", kModel), plan);
+  EXPECT_NE(error_message(edited("resident = 3", "resident = 0", plan))
+                .find("resident = 0: expected at least 1"),
+            std::string::npos);
+}
+
 TEST(PlanFile, SaysWhetherReplicasShareTheUpdate) {
   for (const auto shares : {std::optional<bool>(), std::optional(true), std::optional(false)}) {
     Plan plan = sample();

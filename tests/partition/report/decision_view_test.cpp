@@ -63,6 +63,32 @@ TEST(DecisionView, ShowsTheDecisionsEstimates) {
             "a cheaper one may exist");
 }
 
+// A view is made without the planner's account of memory.
+TEST(DecisionView, TellsWhatWaitsOnTheHost) {
+  const LayerSequence sequence = test::small_sequence();
+  PlanningProblem problem = test::planned_sequence(sequence, 2, 1e5);
+  problem.stages = 2;
+  problem.schedules = {"gpipe"};
+  problem.resident = 2;
+  for (Device& device : problem.cluster.devices) device.host_bandwidth = 100;
+  const Decision decision = decide(problem);
+  const Plan plan = plan_of(problem, decision.choice);
+  ASSERT_GT(plan.bytes_of(0).host, 0u);
+  problem.bytes = {};
+  const PlanView view = view_of(problem, decision, plan);
+  const auto said = std::ranges::find(
+      view.facts, "activations", [](const auto& fact) -> const auto& { return fact.first; });
+  ASSERT_NE(said, view.facts.end());
+  EXPECT_TRUE(said->second.starts_with("2 micro-batches of each chunk stay on the device, up to "))
+      << said->second;
+  for (int k = 0; k < 2; ++k) {
+    EXPECT_FALSE(view.replicas[0].step.copies[k].empty());
+    for (const TimedAction& copy : view.replicas[0].step.copies[k]) EXPECT_GT(copy.end, copy.start);
+    for (const MemoryPoint& point : view.replicas[0].memory[k])
+      EXPECT_LE(point.bytes, view.stages[k].bytes() * (1 + 1e-12));
+  }
+}
+
 TEST(DecisionView, TellsAlternativesOfTheSameWordsApart) {
   const LayerSequence sequence = test::small_sequence();
   PlanningProblem problem = test::planned_sequence(sequence, 4, 1e5);

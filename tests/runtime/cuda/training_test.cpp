@@ -64,6 +64,16 @@ TEST_P(CudaTraining, StagesAndReplicasChangeNoBit) {
   expect_equal_bits(job, alone, {{2, 1}, {2, 1, "zb-h1"}});
 }
 
+TEST_P(CudaTraining, OffloadChangesNoBit) {
+  TrainingJob job = small_job(layers::DeviceKind::cuda, GetParam());
+  const TrainingOutcome alone = train_on_noise(job);
+  job.resident = 1;
+  expect_equal_bits(job, alone, {{1, 1, "gpipe"}, {3, 1}, {2, 1, "zb-v"}});
+  job.resident = 2;
+  job.recompute = true;
+  expect_equal_bits(job, alone, {{2, 2, "gpipe"}, {2, 1, "zb-h1"}});
+}
+
 /// They are read before the device has ended the step in front.
 TEST(CudaTrainingWithoutFeatures, LosesNoStepThatIsDone) {
   if (layers::cuda_device_count() == 0) GTEST_SKIP() << "no CUDA device here";

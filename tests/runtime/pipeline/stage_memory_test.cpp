@@ -10,6 +10,7 @@
 #include "partition/memory/chunk_bytes.h"
 #include "partition/model/build_model.h"
 #include "partition/schedule/make_schedule.h"
+#include "partition/schedule/offload.h"
 #include "runtime/corpus/synthetic_work.h"
 #include "runtime/pipeline/stage.h"
 #include "tests/support/layers/watched_backend.h"
@@ -30,9 +31,11 @@ struct Cut {
   std::string schedule;
   int stages = 1, stage = 0;
   partition::ChosenLayers recomputes = {};
+  int resident = 0;
 
   partition::Schedule lists(int micro_batches) const {
-    return partition::make_schedule(schedule, stages, micro_batches);
+    return partition::with_offload(partition::make_schedule(schedule, stages, micro_batches),
+                                   resident);
   }
 
   std::vector<partition::ChunkRange> held() const {
@@ -60,7 +63,7 @@ struct Cut {
   StageOptions options() const {
     StageOptions options;
     options.stage = stage;
-    options.schedule = partition::RunSchedule(schedule, stages);
+    options.schedule = partition::RunSchedule(schedule, stages).resident(resident);
     options.recompute = recomputes;
     const std::size_t chunks = partition::chunk_ranks(schedule, stages).size();
     for (std::size_t chunk = 0; chunk <= chunks; ++chunk)
@@ -142,23 +145,31 @@ Asked asked_to_keep(const Cut& cut, const partition::ChunkRange& chunk,
 struct MostInFlight {
   int passed = 0;  // micro-batches from the start of their forward to the end of their last pass
   int recomputed = 0;  // from the start of their first backward pass to there, or in their forward
+  int on_host = 0;     // from their offload to the end of their first backward pass
 };
 
 MostInFlight most_in_flight(const Cut& cut, const partition::ChunkRange& chunk, int micro_batches) {
   const partition::Schedule schedule = cut.lists(micro_batches);
   MostInFlight now, most;
+  std::set<int> away;
   for (const partition::Action& a : schedule.ranks[cut.stage]) {
     if (a.chunk != chunk.chunk) continue;
-    if (a.kind == partition::ActionKind::forward) ++now.passed;
+    if (a.kind == partition::ActionKind::forward || a.kind == partition::ActionKind::reload)
+      ++now.passed;
+    if (a.kind == partition::ActionKind::offload) away.insert(a.micro_batch);
+    most.on_host = std::max(most.on_host, static_cast<int>(away.size()));
     if (a.kind == partition::ActionKind::backward ||
-        a.kind == partition::ActionKind::backward_input)
+        a.kind == partition::ActionKind::backward_input) {
       ++now.recomputed;
+      away.erase(a.micro_batch);
+    }
     const int within = a.kind == partition::ActionKind::forward ? 1 : 0;
     most.passed = std::max(most.passed, now.passed);
     most.recomputed = std::max(most.recomputed, now.recomputed + within);
     if (a.kind == partition::ActionKind::backward ||
         a.kind == partition::ActionKind::backward_weight)
       --now.passed, --now.recomputed;
+    if (a.kind == partition::ActionKind::offload) --now.passed;
   }
   return most;
 }
@@ -170,16 +181,17 @@ class PlannedStage : public testing::TestWithParam<std::string_view> {
     const partition::StageBytes planned = cut.planned(work_);
 
     const auto plans = partition::plan_layers(sequence_, work_.micro_batches[0].lengths, {});
-    std::size_t weights = 0, saved = 0;
+    std::size_t weights = 0, saved = 0, on_host = 0;
     std::vector<layers::LayerPlan> own;
     for (const partition::ChunkRange& chunk : cut.held()) {
       for (int i = chunk.first; i < chunk.last; ++i) {
         for (const layers::ParamDecl& p : plans[i].params) weights += padded(p.shape);
         own.push_back(plans[i]);
       }
-      const auto [passed, recomputed] = most_in_flight(cut, chunk, kMicroBatches);
+      const auto [passed, recomputed, away] = most_in_flight(cut, chunk, kMicroBatches);
       const Asked asked = asked_to_keep(cut, chunk, work_.micro_batches[0]);
       saved += passed * asked.passed + recomputed * asked.recomputed;
+      on_host += away * asked.passed;
     }
     EXPECT_EQ(planned.weights, weights) << what;
     const std::size_t agreement = partition::gradient_norm_bytes(partition::norm_blocks(plans));
@@ -188,12 +200,15 @@ class PlannedStage : public testing::TestWithParam<std::string_view> {
         2 * weights + partition::table_bytes(partition::lay_out_parameters(own, {}, 0)) + agreement)
         << what;
     EXPECT_EQ(planned.saved, saved) << what;
+    EXPECT_EQ(planned.host, on_host) << what;
 
     test::WatchedBackend backend;
     const auto stream = backend.make_stream({});
     const auto ranks = comm::make_thread_communicators({.ranks = cut.stages});
     Stage stage(backend, *stream, *ranks[cut.stage], sequence_, cut.options());
+    const std::size_t before = backend.allocated_host;
     stage.reserve(cut.buffers(work_));
+    EXPECT_EQ(backend.allocated_host - before, planned.host) << what;
     EXPECT_EQ(backend.allocated + agreement, planned.total()) << what;  // a TrainingStep has that
   }
 
@@ -226,6 +241,16 @@ TEST_P(PlannedStage, HoldsUnderRecomputationOfSomeLayers) {
       for (int at = 0; at < stages; ++at)
         check({sequence_, std::string(GetParam()), stages, at, chosen});
   }
+}
+
+TEST_P(PlannedStage, HoldsUnderOffload) {
+  for (int resident : {1, 2, 4})
+    for (int stages : {1, 2, 3})
+      for (int at = 0; at < stages; ++at) {
+        check({sequence_, std::string(GetParam()), stages, at, {}, resident});
+        const partition::ChosenLayers all(sequence_.size(), true);
+        check({sequence_, std::string(GetParam()), stages, at, all, resident});
+      }
 }
 
 INSTANTIATE_TEST_SUITE_P(Of, PlannedStage, testing::ValuesIn(partition::schedule_names()),

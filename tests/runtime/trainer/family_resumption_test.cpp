@@ -75,6 +75,8 @@ TEST_P(FamilyResumption, ChangesNoBitOnOtherStagesAndReplicas) {
   train_on("parts", 1, {"pipeline.stages=3", "pipeline.schedule=zb-h1"}, parts);
   train_on("parts", 2,
            {"pipeline.stages=2", "pipeline.replicas=2", "pipeline.shard_optimizer=true"}, parts);
+  train_on("parts", 3, {"pipeline.stages=2", "pipeline.schedule=gpipe", "pipeline.resident=1"},
+           parts);
   train_on("parts", 4, {"pipeline.recompute=stage"}, parts);
   EXPECT_EQ(parts, whole);
   EXPECT_EQ(saved("parts"), saved("whole"));

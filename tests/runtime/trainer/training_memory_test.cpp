@@ -86,7 +86,7 @@ StageOptions part_of(const partition::LayerSequence& sequence, const configs::Co
                      const partition::StageReplica& here) {
   StageOptions part;
   part.stage = here.stage;
-  part.schedule = schedule_of(config);
+  part.schedule = schedule_of(config).resident(config.pipeline.resident);
   part.recompute = partition::recomputed_layers(config.pipeline, sequence);
   part.cut = part.schedule.chunk_ranks().size() == 2 ? std::vector{0, 7, sequence.size()}
                                                      : std::vector{0, 3, 6, 7, sequence.size()};
@@ -159,6 +159,7 @@ void train_counted(comm::Communicator& world, const partition::LayerSequence& se
     if (training != nullptr) training->progress();
   });
   Stage stage(backend, *stream, grid.pipeline(), sequence, part);
+  const std::size_t of_host_before = backend.allocated_host;
   stage.reserve(held.buffers);
   TrainingStep step(backend, *stream, grid, stage, step_options(sequence, config));
   training = &step;
@@ -166,6 +167,8 @@ void train_counted(comm::Communicator& world, const partition::LayerSequence& se
   EXPECT_EQ(step.reduction_bytes(), bytes.reduction);
   expect_shares(bytes, config.pipeline, replica);
   EXPECT_EQ(backend.allocated + bytes.reduction, bytes.total());
+  const std::size_t of_host = backend.allocated_host;
+  EXPECT_EQ(of_host - of_host_before, bytes.host);
 
   ExecutorCallbacks callbacks;
   callbacks.read_features = fill;
@@ -180,6 +183,7 @@ void train_counted(comm::Communicator& world, const partition::LayerSequence& se
   step.flush(clock);
   EXPECT_EQ(step.optimistic() > 0, config.pipeline.post_validation);
   EXPECT_EQ(backend.allocated + bytes.reduction, bytes.total()) << "while it was running";
+  EXPECT_EQ(backend.allocated_host, of_host) << "while it was running";
 }
 
 struct Kept {
@@ -192,6 +196,7 @@ struct Kept {
   bool post_validation = false;
   std::vector<std::string> frozen = {};
   const char* state = "fp32";
+  int resident = 0;
 };
 
 class PlannedTrainingMemory : public testing::TestWithParam<Kept> {};
@@ -203,6 +208,7 @@ TEST_P(PlannedTrainingMemory, IsAllocatedAndNoStepTakesMore) {
   config.optimizer.state = GetParam().state;
   config.pipeline.schedule = GetParam().schedule;
   if (config.pipeline.schedule == partition::kFound) config.trainer.order = {3, 0, 4, 1, 2};
+  config.pipeline.resident = GetParam().resident;
   config.pipeline.recompute = GetParam().recompute;
   config.pipeline.recompute_layers = GetParam().recomputed;
   config.pipeline.post_validation = GetParam().post_validation;
@@ -255,6 +261,29 @@ INSTANTIATE_TEST_SUITE_P(
     [](const auto& info) { return info.param.name; });
 
 const std::vector<std::string> kFront = {"conv*", "norm?.*", "rnn1*"};
+
+INSTANTIATE_TEST_SUITE_P(
+    Offloaded, PlannedTrainingMemory,
+    testing::Values(Kept{.name = "OneStays", .shard = false, .compute = "fp32", .resident = 1},
+                    Kept{
+                        .name = "TwoStayInShards", .shard = true, .compute = "fp16", .resident = 2},
+                    Kept{.name = "OneOfPartedPasses",
+                         .shard = false,
+                         .compute = "fp32",
+                         .schedule = "zb-h2",
+                         .resident = 1},
+                    Kept{.name = "TwoOfChunks",
+                         .shard = false,
+                         .compute = "fp32",
+                         .schedule = "zb-v",
+                         .recompute = "stage",
+                         .resident = 2},
+                    Kept{.name = "OneOfFoundLists",
+                         .shard = false,
+                         .compute = "fp16",
+                         .schedule = "found",
+                         .resident = 1}),
+    [](const auto& info) { return info.param.name; });
 
 INSTANTIATE_TEST_SUITE_P(
     Frozen, PlannedTrainingMemory,

@@ -113,6 +113,32 @@ TEST_P(ScheduledTrainingStep, RecomputationOfSomeLayersChangesNoBit) {
   }
 }
 
+// Of five micro-batches one, two or three of a chunk stay; some are recomputed besides.
+TEST_P(ScheduledTrainingStep, OffloadChangesNoBit) {
+  struct Layout {
+    int resident, stages, replicas;
+  };
+  for (const char* compute : {"fp32", "fp16"}) {
+    TrainingJob job = ordered(small_job());
+    job.precision.compute = compute;
+    job.lanes = 2;
+    const TrainingOutcome alone = train_on_noise(job);
+    job.schedule = GetParam();
+    for (const auto& [resident, stages, replicas] :
+         {Layout{1, 1, 1}, {1, 3, 1}, {2, 2, 2}, {3, 2, 1}}) {
+      job.resident = resident;
+      job.stages = stages;
+      job.replicas = replicas;
+      job.shard = replicas > 1;
+      job.recompute = resident == 2;
+      if (resident == 3) job.recomputed_layers = {1, 2, 5};
+      expect_equal(train_on_noise(job), alone,
+                   fmt::format("{}, {} stages × {} replicas, {} resident", compute, stages,
+                               replicas, resident));
+    }
+  }
+}
+
 TEST_P(ScheduledTrainingStep, ChangesNothingForAnyOptimizer) {
   for (const char* kind : {"novograd", "sgd"}) {
     TrainingJob job = ordered(small_job());

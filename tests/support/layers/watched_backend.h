@@ -18,6 +18,10 @@ class WatchedBackend final : public layers::HalfCpuBackend {
     allocated += bytes;
     return layers::HalfCpuBackend::allocate(bytes);
   }
+  layers::Buffer allocate_host(std::size_t bytes) override {
+    allocated_host += bytes;
+    return layers::HalfCpuBackend::allocate_host(bytes);
+  }
   void copy_in(layers::Stream& stream, void* device, const void* host, std::size_t bytes) override {
     largest_copy = std::max(largest_copy, bytes);
     layers::HalfCpuBackend::copy_in(stream, device, host, bytes);
@@ -28,8 +32,9 @@ class WatchedBackend final : public layers::HalfCpuBackend {
     layers::HalfCpuBackend::copy_out(stream, host, device, bytes);
   }
 
-  std::size_t allocated = 0;     // bytes, of all calls
-  std::size_t largest_copy = 0;  // bytes of one call
+  std::size_t allocated = 0;       // bytes, of all calls
+  std::size_t allocated_host = 0;  // the same of the host's memory
+  std::size_t largest_copy = 0;    // bytes of one call
 
  private:
   layers::DeviceKind kind_;

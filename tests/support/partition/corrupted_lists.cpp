@@ -32,7 +32,7 @@ partition::Schedule corrupt(partition::Schedule schedule, std::mt19937& random) 
       list[at].chunk = static_cast<int>(sample(schedule.chunks() + 2)) - 1;
       break;
     case 6:
-      list[at].kind = static_cast<partition::ActionKind>(sample(10));
+      list[at].kind = static_cast<partition::ActionKind>(sample(12));
       break;
     default:  // move it
       if (at < other) std::rotate(begin + at, begin + at + 1, begin + other + 1);

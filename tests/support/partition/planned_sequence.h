@@ -9,7 +9,7 @@ namespace penstock::test {
 
 /// small_sequence() to be planned on so many equal devices of one node, `memory` bytes each: two
 /// steps of four unequal micro-batches. `sequence` must outlive it. The hidden layer takes most
-/// time.
+/// time. Nothing is offloaded.
 inline partition::PlanningProblem planned_sequence(const partition::LayerSequence& sequence,
                                                    int devices, double memory) {
   partition::PlanningProblem problem;
@@ -27,6 +27,7 @@ inline partition::PlanningProblem planned_sequence(const partition::LayerSequenc
   problem.cluster.node_links = {{.latency = 1, .bandwidth = 500}};
   problem.batches = {{.seconds = 4, .micro_batches = 4}};
   problem.schedules = {"1f1b", "gpipe"};
+  problem.resident = 0;
   problem.sample = [](const partition::BatchChoice& batch, int replicas) {
     if (batch.seconds < 2) throw ConfigError("an utterance is longer");
     std::vector<partition::SampledStep> steps(2);

@@ -82,6 +82,10 @@ class Interpreter {
         return backward_input(slot);
       case partition::ActionKind::backward_weight:
         return backward_weight(slot);
+      case partition::ActionKind::offload:
+        return offload(slot);
+      case partition::ActionKind::reload:
+        return move_saved(host_, saved_, slot);
       default:
         return reduce(action.chunk);
     }
@@ -144,12 +148,29 @@ class Interpreter {
   }
 
   bool backward_weight(Slot slot) {
-    if (!carried_.contains(slot)) return false;
+    if (!carried_.contains(slot) || !saved_.contains(slot)) return false;
     Value& sum = sums_[slot.first];
     sum = add_gradient(sum, saved_.at(slot), carried_.at(slot));
     saved_.erase(slot);
     carried_.erase(slot);
     return true;
+  }
+
+  static bool move_saved(std::map<Slot, Value>& from, std::map<Slot, Value>& to, Slot slot) {
+    if (!from.contains(slot)) throw Fault{"nothing to move between device and host"};
+    put(to, slot, from.at(slot));
+    from.erase(slot);
+    return true;
+  }
+
+  /// What is kept holds the output that the next chunk takes.
+  bool offload(Slot slot) {
+    const Slot next{slot.first + 1, slot.second};
+    const partition::Edge edge{slot.first, next.first, partition::Edge::Kind::activation};
+    const bool waits = partition::is_message(schedule_, edge) ? outboxes_[edge].contains(slot)
+                                                              : inputs_.contains(next);
+    if (waits) throw Fault{"an output leaves before it is passed on"};
+    return move_saved(saved_, host_, slot);
   }
 
   /// The sum as one rank that runs micro-batch after micro-batch would have it.
@@ -192,6 +213,7 @@ class Interpreter {
       if (!schedule_.forward_only && stepped_[rank] != 1) throw Fault{"not stepped"};
     }
     bool left = !inputs_.empty() || !gradients_.empty() || !saved_.empty() || !carried_.empty();
+    left = left || !host_.empty();
     for (const auto& [edge, posts] : posts_) left = left || !posts.empty();
     for (const auto& [edge, outbox] : outboxes_) left = left || !outbox.empty();
     if (left) throw Fault{"something is left over"};
@@ -209,7 +231,7 @@ class Interpreter {
   std::vector<int> stepped_;
   std::vector<Value> sums_;
   std::vector<int> reduced_;
-  std::map<Slot, Value> inputs_, saved_, gradients_, carried_, outputs_;
+  std::map<Slot, Value> inputs_, saved_, host_, gradients_, carried_, outputs_;
   std::map<partition::Edge, std::map<Slot, Value>> outboxes_;
   std::map<partition::Edge, std::deque<int>> posts_;
 };

@@ -163,7 +163,7 @@ runtime::StageOptions stage_options(const TrainingJob& job,
   const std::size_t layers = sequence.layers.size();
   runtime::StageOptions options;
   options.stage = here.stage;
-  options.schedule = run_schedule(job);
+  options.schedule = run_schedule(job).resident(job.resident);
   options.recompute.assign(layers, job.recompute);
   for (const int layer : job.recomputed_layers) options.recompute.at(layer) = true;
   const std::size_t chunks = partition::chunk_ranks(job.schedule, job.stages).size();

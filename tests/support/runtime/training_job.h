@@ -44,6 +44,7 @@ struct TrainingJob {
   bool recompute = false;                   // all layers
   std::vector<int> recomputed_layers = {};  // or these
   bool selective = false;                   // within residual units
+  int resident = 0;                         // as pipeline.resident
 };
 
 /// A DeepSpeech2 of two small recurrent layers with dropout.

@@ -12,6 +12,7 @@
 #include "partition/schedule/edge.h"
 #include "partition/schedule/forward_only.h"
 #include "partition/schedule/make_schedule.h"
+#include "partition/schedule/offload.h"
 #include "partition/schedule/transfers.h"
 #include "tests/support/partition/corrupted_lists.h"
 #include "tests/support/partition/schedule_interpreter.h"
@@ -78,7 +79,9 @@ std::vector<Schedule> sound_schedules() {
           forward_only({0, 1, 1, 0}, 2),
           split_backward(make_schedule("1f1b", 3, 4)),
           split_backward(make_schedule("gpipe", 2, 2)),
-          v_shaped(2, 3)};
+          v_shaped(2, 3),
+          with_offload(make_schedule("1f1b", 3, 5), 1),
+          with_offload(make_schedule("zb-v", 2, 3), 2)};
 }
 
 TEST(Validator, AcceptsEveryNamedScheduleAsTheInterpreterDoes) {
