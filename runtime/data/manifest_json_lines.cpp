@@ -34,8 +34,7 @@ std::string fault_of(const nlohmann::json& line) {
   }
   if (line["audio_filepath"].get_ref<const std::string&>().empty())
     return "its \"audio_filepath\" is empty";
-  const std::string fault =
-      line.contains("duration") ? duration_fault(line["duration"]) : std::string();
+  std::string fault = line.contains("duration") ? duration_fault(line["duration"]) : std::string();
   if (!fault.empty() || !line.contains("offset")) return fault;
   return offset_fault(line["offset"]);
 }

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <optional>
 #include <string_view>
+#include <utility>
 
 #include "base/counted.h"
 #include "runtime/data/manifest_formats.h"

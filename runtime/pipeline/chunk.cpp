@@ -62,6 +62,14 @@ void Chunk::divide(const partition::BufferBytes& each, const partition::InFlight
   input_gradients.divide(backend_, count.input_gradients, each.input_gradient);
   host_slots.buffers.divide(backend_, count.host, each.slot);
   scratch_.divide(backend_, 1, each.scratch);
+  if (count.host > 0) write_gaps();
+}
+
+/// A slot is copied whole, with the gaps between its tensors, which nobody writes.
+void Chunk::write_gaps() {
+  if (slots.bytes() == written_) return;
+  written_ = slots.bytes();
+  backend_.zero(stream_, slots[0], written_);
 }
 
 std::unique_ptr<layers::Event> Chunk::offload(const MicroBatchRun& run) {

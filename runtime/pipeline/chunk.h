@@ -132,6 +132,7 @@ class Chunk {
   void read_from_device(const MicroBatchRun& run, const layers::Tensor& x_FC);
   layers::Tensor in_fp32(const MicroBatchRun& run, const layers::Tensor& x_FC) const;
   void fill_gaps(const layers::Activation& message);
+  void write_gaps();
   std::span<float> loss_weights(const MicroBatchRun& run) const;
   layers::Activation activation(const MicroBatchRun& run, std::size_t layer) const;
   std::byte* at(const MicroBatchRun& run, const partition::Place& place) const;
@@ -149,6 +150,7 @@ class Chunk {
   FeatureStaging staging_;
   layers::Buffer logits_;  // on the host, where the device's memory is another
   LayerTimes* times_ = nullptr;
+  std::size_t written_ = 0;  // bytes of all slots when their gaps were written last
 };
 
 }  // namespace penstock::runtime

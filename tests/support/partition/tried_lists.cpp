@@ -8,7 +8,6 @@
 namespace penstock::test {
 namespace {
 
-using partition::ActionKind;
 using partition::ScheduleProblem;
 
 /// When ranks are free; when they were before their last pass, and so post the next receive; and

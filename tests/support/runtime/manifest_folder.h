@@ -25,7 +25,7 @@ inline std::vector<runtime::ManifestEntry> read(const std::filesystem::path& man
 class ManifestFolder {
  public:
   std::filesystem::path put(const std::string& name, const std::string& text) const {
-    const auto file = folder_.path() / name;
+    auto file = folder_.path() / name;
     std::filesystem::create_directories(file.parent_path());
     write_file(file, text);
     return file;
