@@ -89,11 +89,19 @@ struct Sound {
     return at;
   }
 
-  /// Whether decoding that begins in the middle gives what decoding from the start does. In MP3 and
-  /// Ogg, samples depend on those before, and libsndfile may come out elsewhere.
+  /// Whether decoding that begins in the middle gives what decoding from the start does. In MP3,
+  /// Ogg and GSM, samples depend on those before, and libsndfile may come out elsewhere.
   bool can_be_entered() const {
     const int container = info.format & SF_FORMAT_TYPEMASK;
-    return info.seekable != 0 && container != SF_FORMAT_MPEG && container != SF_FORMAT_OGG;
+    return info.seekable != 0 && container != SF_FORMAT_MPEG && container != SF_FORMAT_OGG &&
+           (info.format & SF_FORMAT_SUBMASK) != SF_FORMAT_GSM610;
+  }
+
+  /// Whether that sample can be decoded: a header may promise more than there is.
+  bool has(std::int64_t sample) const {
+    std::vector<float> mixed(static_cast<std::size_t>(info.channels));
+    return sf_seek(file.get(), sample, SEEK_SET) == sample &&
+           sf_readf_float(file.get(), mixed.data(), 1) == 1;
   }
 
   /// Whether the header has the number of samples: a FLAC stream may not know it.
@@ -154,6 +162,7 @@ AudioLength audio_length(const std::filesystem::path& file) {
   const Sound sound(file);
   if (!sound.tells_its_length()) return measure_audio(file);
   if (sound.info.frames == 0) throw_unusable(file, "has no samples");
+  if (!sound.has(sound.info.frames - 1)) return measure_audio(file);  // which says where it ends
   return {sound.info.frames, sound.info.samplerate};
 }
 

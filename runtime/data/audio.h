@@ -32,7 +32,7 @@ struct Audio {
 [[nodiscard]] Audio read_audio(const std::filesystem::path& file);
 
 /// Those samples of read_audio(), to the bit. What lies before them is decoded only where a format
-/// cannot be entered exactly there (MP3, Ogg); what lies behind them never is. DataError as
+/// cannot be entered exactly there (MP3, Ogg, GSM); what lies behind them never is. DataError as
 /// read_audio, for what is decoded, and if the file ends before.
 [[nodiscard]] Audio read_audio(const std::filesystem::path& file, const SampleRange& range);
 

@@ -37,7 +37,10 @@ ManifestFormat table_format(const std::filesystem::path& table) {
   if (table.extension() == ".tsv") {
     return has("path") && has("sentence") ? ManifestFormat::common_voice : ManifestFormat::table;
   }
+  std::error_code error;
   const bool paths = first.size() == 2 && (trimmed(first[1]).ends_with(".txt") ||
+                                           std::filesystem::is_regular_file(
+                                               table.parent_path() / trimmed(first[1]), error) ||
                                            (first[0] == "wav" && first[1] == "txt"));
   return paths ? ManifestFormat::deepspeech_csv : ManifestFormat::table;
 }

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cctype>
 #include <map>
 #include <string_view>
 
@@ -61,7 +62,13 @@ void read_folder(const ManifestReading& reading) {
   std::map<std::filesystem::path, Pair> pairs;
   for (const auto& file : files_below(reading.manifest)) {
     const auto name = file.parent_path() / file.stem();
-    if (is_sound(file)) pairs[name].sound = file;
+    if (is_sound(file)) {
+      if (!pairs[name].sound.empty())
+        reading.faults.add(
+            file.lexically_proximate(reading.manifest).string(),
+            fmt::format("is the second recording beside {}.txt", name.filename().string()));
+      pairs[name].sound = file;
+    }
     if (file.extension() == ".txt") pairs[name].text = file;
   }
   for (const auto& [name, pair] : pairs) {

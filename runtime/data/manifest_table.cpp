@@ -11,8 +11,8 @@
 namespace penstock::runtime {
 namespace {
 
-constexpr std::string_view kPaths[] = {
-    "path", "audio", "audio_filepath", "file", "filename", "wav_filename", "wav"};
+constexpr std::string_view kPaths[] = {"path",     "audio",     "audio_filepath", "file",
+                                       "filename", "file_name", "wav_filename",   "wav"};
 constexpr std::string_view kTexts[] = {"sentence", "text", "transcript", "transcription", "txt"};
 
 /// The fields of a line, as RFC 4180 has them: in quotes, a separator is text, and two quotes are
@@ -85,6 +85,12 @@ void read_table(const ManifestReading& reading) {
     if (std::exchange(first, false))
       if (const auto named = columns_of(*fields)) {
         columns = *named;
+        for (const char* cut : {"offset", "start", "begin"})
+          if (std::ranges::find(*fields, cut) != fields->end())
+            reading.faults.add(where,
+                               fmt::format("has a column {}, but segments are read from JSON "
+                                           "lines and Kaldi folders only",
+                                           cut));
         return;
       }
     if (fields->size() != columns.number)

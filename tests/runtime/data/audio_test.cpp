@@ -73,6 +73,7 @@ TEST_P(AudioFormats, CutOffAreRejected) {
     write_file(file(), whole.substr(0, static_cast<std::size_t>(share * whole.size())));
     const std::string message = message_of<DataError>([&] { (void)measure_audio(file()); });
     EXPECT_NE(message.find(file().string()), std::string::npos) << share << message;
+    EXPECT_EQ(message_of<DataError>([&] { (void)audio_length(file()); }), message);
   }
 }
 

@@ -32,8 +32,10 @@ TEST_F(FolderTest, NamesWhatIsAlone) {
   put("all/1.txt", "one");
   put("all/x/2.wav", "");
   put("all/x/3.txt", "three");
+  put("all/1.flac", "");
   expect_parts(message_of<DataError>([&] { read(in("all")); }),
-               {"2 faults", "x/2.wav: has no transcript beside it: 2.txt is missing",
+               {"3 faults", "1.wav: is the second recording beside 1.txt",
+                "x/2.wav: has no transcript beside it: 2.txt is missing",
                 "x/3.txt: has no recording beside it"});
 }
 

@@ -47,6 +47,8 @@ TEST_F(TableTest, NamesLinesThatAreNoRows) {
       {"4 faults", "bad.csv:2: has 1 field, not 2: put a text with a comma in quotes",
        "bad.csv:3: has 3 fields, not 2", "bad.csv:4: a quote is opened and not closed",
        "bad.csv:5: names no recording"});
+  expect_parts(error_message("cut.csv", "path,text,offset\n1.wav,hello,2.5\n"),
+               {"cut.csv:1: has a column offset, but segments are read from JSON lines"});
   expect_parts(error_message("bad.tsv", "audio\tspeaker\ttext\n1.wav\thello\n"),
                {"bad.tsv:2: has 2 fields, not 3: put a text with a tab in quotes"});
 }
@@ -54,6 +56,8 @@ TEST_F(TableTest, NamesLinesThatAreNoRows) {
 TEST_F(TableTest, OfPathsIsDeepspeechs) {
   put("a.txt", "hello");
   EXPECT_EQ(read(put("paths.csv", "a.wav,a.txt\n"))[0].text, "hello");
+  put("a.lab", "good bye");
+  EXPECT_EQ(read(put("labels.csv", "a.wav,a.lab\n"))[0].text, "good bye");
   EXPECT_EQ(read(put("header.csv", "wav,txt\na.wav,a.txt\n"))[0].text, "hello");
   EXPECT_EQ(name_of(manifest_format(put("texts.csv", "a.wav,a text\n"))),
             "table of recordings and texts");
