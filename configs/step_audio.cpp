@@ -5,12 +5,17 @@
 #include <algorithm>
 #include <cmath>
 
+#include "base/counted.h"
+
 namespace penstock::configs {
 namespace {
 
 constexpr double kRounding = 1e-9;  // as a share
 
-/// Micro-batches of at most so many seconds.
+// What data.micro_batches and data.micro_batch_seconds may be.
+constexpr double kMostMicroBatches = 65536, kMostSeconds = 86400;
+
+/// Micro-batches of at most so many seconds; no more than an int holds.
 int fewest(double batch_seconds, double seconds) {
   return static_cast<int>(std::max(1.0, std::ceil(batch_seconds / seconds * (1 - kRounding))));
 }
@@ -42,6 +47,10 @@ std::string divide_step(Config& config, const NamedMicroBatches& named) {
         data.batch_seconds, data.micro_batches, data.micro_batch_seconds,
         data.micro_batches * data.micro_batch_seconds);
   }
+  if (named.seconds && data.batch_seconds / data.micro_batch_seconds > kMostMicroBatches)
+    return fmt::format(
+        "data.batch_seconds = {:g} holds more than {} micro-batches of {:g} s: make these longer",
+        data.batch_seconds, kMostMicroBatches, data.micro_batch_seconds);
   const int lanes =
       config.trainer.lanes > 0 ? config.trainer.lanes : std::max(1, config.pipeline.replicas);
   if (named.seconds)
@@ -50,6 +59,11 @@ std::string divide_step(Config& config, const NamedMicroBatches& named) {
     data.micro_batches =
         std::max(lanes, fewest(data.batch_seconds, DataConfig().micro_batch_seconds));
   if (!named.seconds) data.micro_batch_seconds = data.batch_seconds / data.micro_batches;
+  if (data.micro_batch_seconds > kMostSeconds)
+    return fmt::format(
+        "data.batch_seconds = {:g} in {} makes them longer than {} s: ask for more of them",
+        data.batch_seconds, counted(data.micro_batches, "micro-batch", "micro-batches"),
+        kMostSeconds);
   if (holds_step(data.batch_seconds, data.micro_batch_seconds, data.micro_batches)) return "";
   return no_multiple(data);
 }

@@ -129,16 +129,48 @@ std::string read_text(const std::filesystem::path& file) {
   return text;
 }
 
-void for_each_line(const std::filesystem::path& file,
-                   const std::function<void(const std::string&, std::size_t)>& use) {
+namespace {
+
+/// Gives lines that aren't blank to `use` until that returns false.
+template <class Use>
+void read_lines(const std::filesystem::path& file, Use use) {
   std::ifstream in(file, std::ios::binary);
   if (!in) throw DataError(file.string() + ": cannot be read");
   std::string line;
   for (std::size_t number = 1; std::getline(in, line); ++number) {
     if (number == 1 && line.starts_with("\xef\xbb\xbf")) line.erase(0, 3);
     if (line.ends_with('\r')) line.pop_back();
-    if (line.find_first_not_of(" \t") != std::string::npos) use(line, number);
+    if (line.find_first_not_of(" \t") != std::string::npos && !use(line, number)) return;
   }
+}
+
+}  // namespace
+
+void for_each_line(const std::filesystem::path& file,
+                   const std::function<void(const std::string&, std::size_t)>& use) {
+  read_lines(file, [&](const std::string& line, std::size_t number) {
+    use(line, number);
+    return true;
+  });
+}
+
+std::string first_line(const std::filesystem::path& file) {
+  std::string first;
+  read_lines(file, [&](const std::string& line, std::size_t) {
+    first = line;
+    return false;
+  });
+  return first;
+}
+
+std::vector<std::string> split(std::string_view line, char separator) {
+  std::vector<std::string> fields;
+  for (std::size_t start = 0; start <= line.size();) {
+    const std::size_t end = std::min(line.find(separator, start), line.size());
+    fields.emplace_back(line.substr(start, end - start));
+    start = end + 1;
+  }
+  return fields;
 }
 
 std::string trimmed(const std::string& text) {

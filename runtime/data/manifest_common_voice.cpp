@@ -1,29 +1,14 @@
 #include <algorithm>
-#include <string_view>
 
 #include "runtime/data/manifest_formats.h"
 
 namespace penstock::runtime {
-namespace {
-
-std::vector<std::string> split_at_tabs(std::string_view line) {
-  std::vector<std::string> fields;
-  for (std::size_t start = 0; start <= line.size();) {
-    const std::size_t end = std::min(line.find('\t', start), line.size());
-    fields.emplace_back(line.substr(start, end - start));
-    start = end + 1;
-  }
-  return fields;
-}
-
-}  // namespace
-
 void read_common_voice(const ManifestReading& reading) {
   const auto clips = reading.manifest.parent_path() / "clips";
   std::size_t path = 0, sentence = 0;
   bool usable = false;
   for_each_line(reading.manifest, [&](const std::string& line, std::size_t number) {
-    const std::vector<std::string> fields = split_at_tabs(line);
+    const std::vector<std::string> fields = split(line, '\t');
     if (number == 1) {
       const auto column = [&](const char* name) {
         return static_cast<std::size_t>(std::ranges::find(fields, name) - fields.begin());

@@ -3,6 +3,7 @@
 #include <filesystem>
 #include <functional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "runtime/data/manifest.h"
@@ -46,6 +47,12 @@ void add_with_text_file(const ManifestReading&, const std::filesystem::path& aud
 /// order mark.
 void for_each_line(const std::filesystem::path& file,
                    const std::function<void(const std::string&, std::size_t)>& use);
+
+/// The first line that isn't blank, as for_each_line() has it; "" of a file without one.
+[[nodiscard]] std::string first_line(const std::filesystem::path& file);
+
+/// What stands between the separators: one more than there are of these.
+[[nodiscard]] std::vector<std::string> split(std::string_view line, char separator);
 
 /// Without white space at both ends.
 std::string trimmed(const std::string& text);

@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 
-#include <algorithm>
+#include <charconv>
+#include <cmath>
 #include <optional>
 #include <string_view>
 #include <utility>
@@ -14,10 +15,11 @@ namespace {
 constexpr std::string_view kPaths[] = {"path",     "audio",     "audio_filepath", "file",
                                        "filename", "file_name", "wav_filename",   "wav"};
 constexpr std::string_view kTexts[] = {"sentence", "text", "transcript", "transcription", "txt"};
+constexpr std::string_view kOffsets[] = {"offset"}, kDurations[] = {"duration"};
 
-/// The fields of a line, as RFC 4180 has them: in quotes, a separator is text, and two quotes are
-/// one. Nothing if a quote is left open.
-std::optional<std::vector<std::string>> fields_of(std::string_view line, char separator) {
+/// The fields of a line of CSV, as RFC 4180 has them: in quotes, a comma is text, and two quotes
+/// are one. Nothing if a quote is left open.
+std::optional<std::vector<std::string>> fields_of_csv(std::string_view line) {
   std::vector<std::string> fields(1);
   bool quoted = false;
   for (std::size_t i = 0; i < line.size(); ++i) {
@@ -28,7 +30,7 @@ std::optional<std::vector<std::string>> fields_of(std::string_view line, char se
         fields.back() += line[i++];
       else
         quoted = opens;
-    } else if (c == separator && !quoted) {
+    } else if (c == ',' && !quoted) {
       fields.emplace_back();
     } else {
       fields.back() += c;
@@ -36,6 +38,14 @@ std::optional<std::vector<std::string>> fields_of(std::string_view line, char se
   }
   if (quoted) return std::nullopt;
   return fields;
+}
+
+bool is_tsv(const std::filesystem::path& table) { return table.extension() == ".tsv"; }
+
+/// In TSV, quotes are text.
+std::optional<std::vector<std::string>> fields_of(const std::filesystem::path& table,
+                                                  std::string_view line) {
+  return is_tsv(table) ? split(line, '\t') : fields_of_csv(line);
 }
 
 /// Of the columns that are called so, the first.
@@ -51,56 +61,71 @@ std::optional<std::size_t> column(const std::vector<std::string>& header,
 /// Where a table has what.
 struct TableColumns {
   std::size_t path = 0, text = 1, number = 2;
+  std::optional<std::size_t> offset = {}, duration = {};  // of a segment, as in JSON lines
 };
 
 std::optional<TableColumns> columns_of(const std::vector<std::string>& header) {
   const auto path = column(header, kPaths), text = column(header, kTexts);
   if (!path || !text) return std::nullopt;
-  return TableColumns{*path, *text, header.size()};
+  return TableColumns{.path = *path,
+                      .text = *text,
+                      .number = header.size(),
+                      .offset = column(header, kOffsets),
+                      .duration = column(header, kDurations)};
 }
 
-char separator_of(const std::filesystem::path& table) {
-  return table.extension() == ".tsv" ? '\t' : ',';
+/// Above or equal to `least`; nothing: it is no such number.
+std::optional<double> seconds_of(const std::string& field, double least) {
+  const std::string text = trimmed(field);
+  double seconds = 0;
+  const auto [end, fault] = std::from_chars(text.data(), text.data() + text.size(), seconds);
+  const bool whole = fault == std::errc() && end == text.data() + text.size();
+  return whole && std::isfinite(seconds) && seconds >= least ? std::optional(seconds)
+                                                             : std::nullopt;
+}
+
+/// The segment that a row names, if any. What is wrong with it, "" if nothing is.
+std::string take_segment(const std::vector<std::string>& fields, const TableColumns& columns,
+                         ManifestEntry& entry) {
+  constexpr double kShortest = 1e-9;
+  if (columns.offset && !(entry.offset = seconds_of(fields[*columns.offset], 0)))
+    return fmt::format("its offset {} is not a number from 0 on", fields[*columns.offset]);
+  if (columns.duration && !(entry.duration = seconds_of(fields[*columns.duration], kShortest)))
+    return fmt::format("its duration {} is not a number above 0", fields[*columns.duration]);
+  return {};
 }
 
 }  // namespace
 
 std::vector<std::string> first_fields(const std::filesystem::path& table) {
-  std::vector<std::string> first;
-  for_each_line(table, [&](const std::string& line, std::size_t) {
-    if (first.empty()) first = fields_of(line, separator_of(table)).value_or(std::vector{line});
-  });
-  return first;
+  const std::string line = first_line(table);
+  return fields_of(table, line).value_or(std::vector{line});
 }
 
 void read_table(const ManifestReading& reading) {
-  const char separator = separator_of(reading.manifest);
   const auto folder = reading.manifest.parent_path();
   TableColumns columns;
   bool first = true;
   for_each_line(reading.manifest, [&](const std::string& line, std::size_t number) {
     const std::string where = reading.at_line(number);
-    const auto fields = fields_of(line, separator);
+    const auto fields = fields_of(reading.manifest, line);
     if (!fields) return reading.faults.add(where, "a quote is opened and not closed");
     if (std::exchange(first, false))
       if (const auto named = columns_of(*fields)) {
         columns = *named;
-        for (const char* cut : {"offset", "start", "begin"})
-          if (std::ranges::find(*fields, cut) != fields->end())
-            reading.faults.add(where,
-                               fmt::format("has a column {}, but segments are read from JSON "
-                                           "lines and Kaldi folders only",
-                                           cut));
         return;
       }
     if (fields->size() != columns.number)
-      return reading.faults.add(where,
-                                fmt::format("has {}, not {}: put a text with a {} in quotes",
-                                            counted(std::ssize(*fields), "field"), columns.number,
-                                            separator == ',' ? "comma" : "tab"));
+      return reading.faults.add(
+          where,
+          fmt::format("has {}, not {}{}", counted(std::ssize(*fields), "field"), columns.number,
+                      is_tsv(reading.manifest) ? "" : ": put a text with a comma in quotes"));
     const std::string path = trimmed((*fields)[columns.path]);
     if (path.empty()) return reading.faults.add(where, "names no recording");
-    reading.entries.push_back({folder / path, trimmed((*fields)[columns.text]), {}, where});
+    ManifestEntry entry{folder / path, trimmed((*fields)[columns.text]), {}, where};
+    const std::string fault = take_segment(*fields, columns, entry);
+    if (!fault.empty()) return reading.faults.add(where, fault);
+    reading.entries.push_back(std::move(entry));
   });
 }
 
@@ -109,12 +134,7 @@ void read_ljspeech(const ManifestReading& reading) {
   const auto file = reading.manifest / "metadata.csv";
   for_each_line(file, [&](const std::string& line, std::size_t number) {
     const std::string where = fmt::format("metadata.csv:{}", number);
-    std::vector<std::string> fields(1);
-    for (const char c : line)
-      if (c == '|')
-        fields.emplace_back();
-      else
-        fields.back() += c;
+    const std::vector<std::string> fields = split(line, '|');
     if (fields.size() < 2 || fields.size() > 3 || trimmed(fields[0]).empty())
       return reading.faults.add(where, "is not name|text or name|text|normalised text");
     const std::string last = trimmed(fields.back());

@@ -223,7 +223,15 @@ configs::Config with_plan_file(const configs::Config& config) {
   planned.pipeline.replicas = plan.replicas();
   planned.pipeline.schedule = plan.schedule;
   planned.pipeline = with_recomputation_of(plan, planned.pipeline, model.layers);
-  if (plan.resident > 0) planned.pipeline.resident = plan.resident;
+  if (plan.resident > 0) {
+    if (config.pipeline.resident > 0 && config.pipeline.resident != plan.resident)
+      throw ConfigError(
+          fmt::format("{} has resident = {}, but the recipe has pipeline.resident = {}: make them "
+                      "equal, or plan "
+                      "anew",
+                      config.pipeline.plan, plan.resident, config.pipeline.resident));
+    planned.pipeline.resident = plan.resident;
+  }
   planned.pipeline.shard_optimizer = shards_optimizer(plan, config.pipeline);
   planned.trainer.lanes = plan.lanes;
   if (config.trainer.lanes != 0 && config.trainer.lanes != plan.lanes)

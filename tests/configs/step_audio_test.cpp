@@ -57,6 +57,20 @@ TEST(StepAudio, RefusesWhatContradictsIt) {
             std::string::npos);
 }
 
+/// A checkpoint holds what is divided, and its keys are read again.
+TEST(StepAudio, RefusesWhatItsKeysWould) {
+  EXPECT_NE(fault_of({"data.batch_seconds=700000", "data.micro_batch_seconds=10"})
+                .find("holds more than 65536 micro-batches of 10 s"),
+            std::string::npos);
+  EXPECT_NE(fault_of({"data.batch_seconds=128", "data.micro_batch_seconds=1e-9"})
+                .find("holds more than 65536 micro-batches of 1e-09 s"),
+            std::string::npos);
+  EXPECT_NE(fault_of({"data.batch_seconds=100000", "data.micro_batches=1"})
+                .find("in 1 micro-batch makes them longer than 86400 s"),
+            std::string::npos);
+  EXPECT_EQ(fault_of({"data.batch_seconds=655360", "data.micro_batch_seconds=10"}), "");
+}
+
 TEST(StepAudio, IsHeldButForRounding) {
   EXPECT_TRUE(holds_step(100, 100.0 / 3, 3));
   EXPECT_TRUE(holds_step(128, 128.0 / 12, 12));

@@ -47,10 +47,25 @@ TEST_F(TableTest, NamesLinesThatAreNoRows) {
       {"4 faults", "bad.csv:2: has 1 field, not 2: put a text with a comma in quotes",
        "bad.csv:3: has 3 fields, not 2", "bad.csv:4: a quote is opened and not closed",
        "bad.csv:5: names no recording"});
-  expect_parts(error_message("cut.csv", "path,text,offset\n1.wav,hello,2.5\n"),
-               {"cut.csv:1: has a column offset, but segments are read from JSON lines"});
   expect_parts(error_message("bad.tsv", "audio\tspeaker\ttext\n1.wav\thello\n"),
-               {"bad.tsv:2: has 2 fields, not 3: put a text with a tab in quotes"});
+               {"bad.tsv:2: has 2 fields, not 3"});
+}
+
+TEST_F(TableTest, MayNameSegments) {
+  const auto entries = read(put("cut.csv", "path,text,offset,duration\n1.wav,hello,2.5,0.75\n"));
+  ASSERT_EQ(entries.size(), 1u);
+  EXPECT_EQ(entries[0].offset, 2.5);
+  EXPECT_EQ(entries[0].duration, 0.75);
+  expect_parts(error_message("bad.csv",
+                             "path,text,offset,duration\n1.wav,a,-1,1\n2.wav,b,0,0\n"
+                             "3.wav,c,x,1\n4.wav,d,1,1 s\n"),
+               {"4 faults", "bad.csv:2: its offset -1 is not a number from 0 on",
+                "bad.csv:3: its duration 0 is not a number above 0", "bad.csv:4: its offset x",
+                "bad.csv:5: its duration 1 s"});
+}
+
+TEST_F(TableTest, QuotesOfTsvAreText) {
+  EXPECT_EQ(read(put("quoted.tsv", "1.wav\t\"Hello, she said\n"))[0].text, "\"Hello, she said");
 }
 
 TEST_F(TableTest, OfPathsIsDeepspeechs) {

@@ -194,6 +194,21 @@ TEST_F(PlanFileOfARecipe, SaysWhetherReplicasShareTheUpdate) {
   EXPECT_GT(shared.bytes_of(0).spared, 0u);
 }
 
+TEST_F(PlanFileOfARecipe, SaysWhatStaysOnTheDevice) {
+  config_.pipeline.resident = 3;
+  EXPECT_EQ(with_plan_file(config_).pipeline.resident, 3);  // the recipe says
+  plan_.resident = 3;
+  partition::write_plan(config_.pipeline.plan, plan_);
+  EXPECT_EQ(with_plan_file(config_).pipeline.resident, 3);
+  config_.pipeline.resident = 0;
+  EXPECT_EQ(with_plan_file(config_).pipeline.resident, 3);
+  config_.pipeline.resident = 2;
+  EXPECT_NE(test::message_of<ConfigError>([&] {
+              (void)with_plan_file(config_);
+            }).find("has resident = 3, but the recipe has pipeline.resident = 2"),
+            std::string::npos);
+}
+
 TEST_F(PlanFileOfARecipe, DividesAStepThatTheRecipeHolds) {
   const auto with_plan = [&](double seconds, int number) {
     plan_.micro_batch_seconds = seconds;
