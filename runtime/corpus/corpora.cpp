@@ -2,8 +2,11 @@
 
 #include <fmt/format.h>
 
+#include <memory>
+
 #include "base/counted.h"
 #include "base/error.h"
+#include "partition/model/output_frames.h"
 #include "partition/schedule/csv/check.h"
 #include "partition/schedule/make_schedule.h"
 #include "runtime/data/features.h"
@@ -20,9 +23,8 @@ CorpusOptions corpus_options(const configs::Config& config,
   options.data = config.data;
   options.features = config.features;
   options.threads = config.data.loaders;
-  options.output_frames = [&sequence](std::int64_t frames) {
-    return partition::output_frames(sequence, std::vector<std::int64_t>{frames}).front();
-  };
+  options.output_frames = [known = std::make_shared<partition::OutputFrames>(sequence)](
+                              std::int64_t frames) { return known->of(frames); };
   return options;
 }
 

@@ -457,7 +457,8 @@ ClusterPlan plan_on_cluster(const configs::Config& given, const partition::Clust
   problem.bytes = [&](const partition::PlanChoice& choice) {
     const configs::Config config = with_choice(recipe, sequence, choice);
     RunBytes& bytes = choice.selective ? remaking : keeping;
-    return bytes.of(config, data.bounds(config), partition::schedule_of(choice));
+    return bytes.of(config, data.bounds(config),
+                    partition::schedule_of(choice, problem.known_schedules));
   };
   choose(planned, problem, constraints, kinds);
   planned.epoch_audio_s = data.epoch_seconds();
