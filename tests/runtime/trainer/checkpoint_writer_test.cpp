@@ -62,7 +62,7 @@ class PoorBackend final : public layers::HalfCpuBackend {
 void on_two_stages(const std::function<void(const Place&)>& body, int poor_rank = -1) {
   comm::run_as_threads({.ranks = 2}, [&](comm::Communicator& world) {
     PoorBackend backend(world.rank() == poor_rank);
-    const auto stream = backend.make_stream();
+    const auto stream = backend.make_stream({});
     partition::Plan plan;
     plan.ranks = partition::neighbouring_stages(2, 1);
     const RankGrid grid(world, plan);
@@ -107,7 +107,9 @@ class Writer : public testing::Test {
     std::array<SaveOutcome, 2> outcomes;
     on_two_stages([&](const Place& here) {
       CheckpointWriter writer(here.saving, options);
-      if (beside) EXPECT_EQ(writer.write_beside(), "");
+      if (beside) {
+        EXPECT_EQ(writer.write_beside(), "");
+      }
       writer.begin(state_of(step), best);
       outcomes.at(static_cast<std::size_t>(here.world.rank())) = *writer.wait();
       EXPECT_FALSE(writer.busy());

@@ -20,7 +20,7 @@ TEST(StateCopy, HoldsTheNumbersOfItsMoment) {
     std::vector<test::ExampleTensor> tensors = test::example_tensors(1);
     const std::vector<CheckpointPiece> pieces = test::example_pieces(tensors, 1, 3);
     test::WatchedBackend backend(kind);
-    const auto stream = backend.make_stream();
+    const auto stream = backend.make_stream({});
     StateCopy copy(backend, *stream, pieces);
     EXPECT_EQ(backend.allocated_host, bytes_of(pieces));
 
