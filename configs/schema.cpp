@@ -225,7 +225,7 @@ std::vector<Key> trainer_keys(TrainerConfig& t) {
       Key("trainer.checkpoint_every", &t.checkpoint_every, at_least(0),
           "steps between checkpoints; 0: every epoch"),
       Key("trainer.checkpoint_seconds", &t.checkpoint_seconds, at_least(0),
-          "seconds between checkpoints; 0: only by steps"),
+          "seconds after which a checkpoint is saved besides; 0: only by steps"),
       Key("trainer.keep", &t.keep, between(1, kMostCheckpoints),
           "newest checkpoints to keep, besides the best"),
       Key("trainer.max_skipped", &t.max_skipped, between(0, 1000000),

@@ -21,6 +21,7 @@
 #include "tools/exit_code.h"
 #include "tools/json_line.h"
 #include "tools/plan_belief.h"
+#include "tools/plan_checkpoint.h"
 #include "tools/plan_text.h"
 #include "tools/terminal.h"
 
@@ -243,15 +244,22 @@ int run_plan_cluster(const ClusterArguments& arguments, bool json) {
   const bool ended = planned.search_ended;
   if (ended) view.facts.emplace_back("search", words_of(limit));
   add_epoch(planned, view);
+  const PlannedCheckpoint checkpoint =
+      checkpoint_of(planned.recipe, planned.plan, arguments.disk_gb_per_s);
+  view.facts.emplace_back("a checkpoint", text_of(checkpoint, arguments.disk_gb_per_s));
   for (const partition::Advice& advice : planned.advice)
     view.advice.push_back(sentence_of(advice, view.speed));
   if (!arguments.output.empty())
     view.facts.emplace_back("train it", how_to_train(arguments, planned, recipe.words));
   if (!layout.report.empty()) partition::write_report(layout.report, view);
-  if (json)
-    std::cout << json_line(json_of(planned, ended));
-  else
+  if (!json) {
     print_plan(view, std::cout, wants_colour());
+    return exit_done;
+  }
+  nlohmann::ordered_json object = json_of(planned, ended);
+  object["checkpoint_bytes"] = checkpoint.bytes;
+  object["checkpoint_s"] = checkpoint.seconds;
+  std::cout << json_line(object);
   return exit_done;
 }
 

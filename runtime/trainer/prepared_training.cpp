@@ -92,7 +92,7 @@ Corpus load(const PreparedTraining& training, const std::string& manifest, Corpu
 
 PreparedTraining prepare_training(const TrainingTask& task, comm::Communicator& world,
                                   const TrainingObserver& observer) {
-  PreparedTraining training = of_recipe(checked(task, world), {world, observer});
+  PreparedTraining training = of_recipe(checked(task, world), {world, observer, task.stop_asked});
   require_devices(training.config.trainer, world);  // before anything is read, planned or written
   note_tokenizer(training, task.recipe);
   training.slots = make_optimizer(training.config.optimizer)->slots();
