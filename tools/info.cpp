@@ -14,6 +14,7 @@
 #include "tools/options.h"
 #include "tools/saved_recipe.h"
 #include "tools/table.h"
+#include "tools/verified_option.h"
 
 namespace penstock::tools {
 namespace {
@@ -33,6 +34,10 @@ nlohmann::ordered_json to_json(const std::string& path, const runtime::Descripti
     report["step"] = description.state->step;
     report["epoch"] = description.state->epoch;
     report["config"] = description.state->config;
+    report["corrections"] = nlohmann::ordered_json::array();
+    for (const runtime::Correction& c : description.state->corrections)
+      report["corrections"].push_back(
+          {{"step", c.step}, {"key", c.key}, {"before", c.before}, {"after", c.after}});
   }
   report["tensors"] = nlohmann::ordered_json::array();
   for (const runtime::TensorPlace& tensor : description.tensors) {
@@ -48,8 +53,12 @@ nlohmann::ordered_json to_json(const std::string& path, const runtime::Descripti
 
 void print(const runtime::Description& description) {
   if (description.state) {
-    std::cout << fmt::format("checkpoint of step {}, epoch {}\n\n", description.state->step,
+    std::cout << fmt::format("checkpoint of step {}, epoch {}\n", description.state->step,
                              description.state->epoch);
+    for (const runtime::Correction& c : description.state->corrections)
+      std::cout << fmt::format("from step {} on, {} = {}, which was {}\n", c.step, c.key, c.after,
+                               c.before);
+    std::cout << '\n';
   }
   std::vector<std::vector<std::string>> rows = {
       {"tensor", "dtype", "shape", "elements", "bytes", "file", "from byte"}};

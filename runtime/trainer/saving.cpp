@@ -2,9 +2,11 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <functional>
 
 #include "base/error.h"
+#include "base/glob.h"
 #include "layers/initialise.h"
 #include "runtime/checkpoint/save.h"
 #include "runtime/checkpoint/shard.h"
@@ -77,10 +79,15 @@ void initialise(HostWindow& window, const layers::ParamDecl& decl, const layers:
   });
 }
 
-void restore_slots(Reader& reader, const ParameterStore& store, const OptimizerSlots& slots) {
+/// Whether a parameter has slots to be restored.
+using HasSlots = std::function<bool(const layers::ParamDecl&)>;
+
+void restore_slots(Reader& reader, const ParameterStore& store, const OptimizerSlots& slots,
+                   const HasSlots& stored) {
   for (const partition::ParameterPiece& piece : store.owned())
     for (std::size_t i = 0; i < slots.of_elements.size(); ++i) {
       const partition::ParameterEntry& p = store.parameters()[piece.parameter];
+      if (!stored(p.decl)) continue;
       const std::string& slot = slots.of_elements[i];
       reader.part(slot_name(slot, p.decl), store.slot(piece, i), p.decl.shape, piece.first);
       if (const layers::Tensor scales = store.scales(piece, i); scales.data != nullptr)
@@ -180,15 +187,21 @@ std::filesystem::path Saving::save(const TrainingState& state) {
       }));
 }
 
-void Saving::restore(const Checkpoint& checkpoint, bool training) {
+void Saving::restore(const Checkpoint& checkpoint, bool training,
+                     const std::vector<std::string>& frozen) {
   start_from({checkpoint, {}}, 0);
   if (!training) return;
   HostWindow window(backend_, stream_);
   Reader reader(window, checkpoint);
   const ParameterStore& store = stage_.parameters();
-  restore_slots(reader, store, options_.slots);
+  const auto stored = [&](const layers::ParamDecl& decl) {
+    return !decl.frozen() && std::ranges::none_of(frozen, [&](const std::string& pattern) {
+      return matches_glob(pattern, decl.name);
+    });
+  };
+  restore_slots(reader, store, options_.slots, stored);
   for (const partition::ParameterEntry& p : store.parameters())
-    for (std::size_t i = 0; !p.decl.frozen() && i < options_.slots.of_parameters.size(); ++i)
+    for (std::size_t i = 0; stored(p.decl) && i < options_.slots.of_parameters.size(); ++i)
       reader.whole(slot_name(options_.slots.of_parameters[i], p.decl), store.number(p, i));
 }
 

@@ -3,6 +3,7 @@
 #include <chrono>
 #include <deque>
 #include <memory>
+#include <vector>
 
 #include "runtime/corpus/failed_audio.h"
 #include "runtime/pipeline/session.h"
@@ -22,8 +23,7 @@ class TrainingRun {
  public:
   /// Takes this rank's place, goes on from the checkpoint if there is one, makes the output folder
   /// ready and tells the observer that the run begins. Errors as from Session, CheckpointError as
-  /// from check_shared_output and Saving::restore, ConfigError for other data than the
-  /// checkpoint's.
+  /// from check_shared_output and Saving::restore.
   explicit TrainingRun(PlannedTraining training);
   TrainingRun(const TrainingRun&) = delete;
   TrainingRun& operator=(const TrainingRun&) = delete;
@@ -76,6 +76,7 @@ class TrainingRun {
   SkippedSteps skipped_;
   FailedAudio failed_audio_;
   BestValidation best_;
+  std::vector<Correction> corrections_;  // of the whole run
   TrainingSummary summary_;
 };
 

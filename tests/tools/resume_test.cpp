@@ -142,6 +142,45 @@ TEST_F(Resume, RejectsOtherModelsDataSeedsAndOptimizers) {
   EXPECT_NE(outcome.err.find("data.train"), std::string::npos) << outcome.err;
 }
 
+TEST_F(Resume, AcceptsByTheLineThatARefusalNames) {
+  const std::vector<std::string> changes = {"optimizer.learning_rate=0.02", "trainer.steps=7",
+                                            "data.train=" + folder_.in("validation.jsonl")};
+  const auto line_of = [](const test::Outcome& refused) {
+    EXPECT_EQ(refused.code, 2);
+    const auto at = refused.err.find("\n  trainer.accept = ");
+    if (at == std::string::npos) throw std::runtime_error(refused.err);
+    const std::string line = refused.err.substr(at + 3, refused.err.find('\n', at + 1) - at - 3);
+    return line.substr(0, 14) + "=" + line.substr(17);  // as an override
+  };
+  auto accepting = changes;
+  accepting.push_back(line_of(resume(changes)));
+  EXPECT_EQ(accepting.back(), "trainer.accept=[\"optimizer.learning_rate\"]");
+  accepting.back() = line_of(resume(accepting));  // the utterances are looked at behind the keys
+  const auto outcome = resume(accepting);
+  EXPECT_EQ(outcome.code, 0) << outcome.err;
+  const auto told = folder_.run({"info", folder_.in("output")});
+  EXPECT_NE(told.out.find("\nfrom step 6 on, optimizer.learning_rate = 0.02, which was 0.01\n"),
+            std::string::npos)
+      << told.out;
+  const auto corrections = nlohmann::json::parse(
+      folder_.run({"info", folder_.in("output"), "--json"}).out)["corrections"];
+  ASSERT_EQ(corrections.size(), 2u);
+  EXPECT_EQ(
+      corrections[0],
+      (nlohmann::json{
+          {"step", 6}, {"key", "optimizer.learning_rate"}, {"before", "0.01"}, {"after", "0.02"}}));
+  EXPECT_EQ(corrections[1]["key"], "data.train");
+}
+
+TEST_F(Resume, RefusesToAcceptWhatNoKeyIs) {
+  for (const auto& [key, said] :
+       {std::pair{"optimizer.lr", "is no key"}, std::pair{"model.hidden", "no run can change"}}) {
+    const auto outcome = resume({std::string("trainer.accept=[") + key + "]"});
+    EXPECT_EQ(outcome.code, 2) << key;
+    EXPECT_NE(outcome.err.find(said), std::string::npos) << outcome.err;
+  }
+}
+
 TEST_F(Resume, LetsTrainerPipelineAndValidationChange) {
   const auto outcome =
       resume({"trainer.steps=7", "trainer.keep=1", "pipeline.schedule=gpipe", "pipeline.replicas=2",
