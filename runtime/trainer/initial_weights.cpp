@@ -20,8 +20,6 @@ namespace {
 
 using Flat = std::map<std::string, std::string>;
 
-constexpr std::string_view kSlots = "optimizer.";  // begins the names of its tensors
-
 /// Keys of a section that the checkpoint knows with another value: "text.alphabet".
 std::vector<std::string> changed(const Flat& now, const Flat& before, std::string_view section) {
   std::vector<std::string> keys;
@@ -100,9 +98,12 @@ class WeightAccounts {
     if (anew_.parameters.contains(name)) return;
     const auto found = checkpoint_.tensors().find(name);
     const std::string wanted = fmt::format("f32[{}]", fmt::join(shape, ", "));
+    const auto is_weight = [](layers::DType dtype) {
+      return dtype == layers::DType::f32 || layers::is_half(dtype);
+    };
     if (found == checkpoint_.tensors().end())
       faults_.push_back(fmt::format("'{}', {}, is missing", name, wanted));
-    else if (found->second.shape != shape || found->second.dtype != layers::DType::f32)
+    else if (found->second.shape != shape || !is_weight(found->second.dtype))
       faults_.push_back(fmt::format("'{}' is {}[{}], but the model expects {}", name,
                                     layers::name_of(found->second.dtype),
                                     fmt::join(found->second.shape, ", "), wanted));
@@ -113,7 +114,7 @@ class WeightAccounts {
   void close() {
     for (const auto& [name, tensor] : checkpoint_.tensors()) {
       const bool of_head = !anew_.layer.empty() && name.starts_with(anew_.layer + ".");
-      const bool of_no_model = name.starts_with(kSlots) || name.starts_with(kKeptTensors);
+      const bool of_no_model = name.starts_with(kSlotTensors) || name.starts_with(kKeptTensors);
       if (!known_.contains(name) && !of_no_model && !of_head)
         faults_.push_back(fmt::format("'{}' is no tensor of the model", name));
     }

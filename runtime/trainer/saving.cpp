@@ -8,6 +8,7 @@
 #include "base/error.h"
 #include "base/glob.h"
 #include "layers/initialise.h"
+#include "runtime/checkpoint/read_floats.h"
 #include "runtime/checkpoint/save.h"
 #include "runtime/checkpoint/shard.h"
 #include "runtime/devices/host_window.h"
@@ -48,6 +49,16 @@ class Reader {
       : window_(window), checkpoint_(checkpoint) {}
 
   void whole(const std::string& name, const layers::Tensor& to) { part(name, to, to.shape, 0); }
+
+  /// A weight or statistic, which exported weights may have in halves.
+  void weight(const std::string& name, const layers::Tensor& to) {
+    if (!layers::is_half(checkpoint_.tensor(name).dtype)) return whole(name, to);
+    expect_floats(checkpoint_, name, to.shape);
+    window_.write(to, [&](std::size_t begin, std::span<std::byte> part) {
+      read_floats(checkpoint_, name, static_cast<std::int64_t>(begin / sizeof(float)),
+                  {reinterpret_cast<float*>(part.data()), part.size() / sizeof(float)});
+    });
+  }
 
   /// What begins with element `first` of a tensor of that shape.
   void part(const std::string& name, const layers::Tensor& to, const layers::Shape& shape,
@@ -213,10 +224,10 @@ void Saving::start_from(const StartingWeights& weights, std::uint64_t seed) {
     if (weights.anew.contains(p.decl.name))
       initialise(window, p.decl, store.loading(p), seed);
     else
-      reader.whole(p.decl.name, store.loading(p));
+      reader.weight(p.decl.name, store.loading(p));
   store.loaded(stream_);
   for (std::size_t i = 0; i < store.states().size(); ++i)
-    reader.whole(store.states()[i].decl.name, store.state(i));
+    reader.weight(store.states()[i].decl.name, store.state(i));
 }
 
 std::uint64_t checkpoint_bytes(std::int64_t parameters, std::size_t slots,
