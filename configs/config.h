@@ -22,8 +22,10 @@ struct ModelConfig {
 struct TextConfig {
   std::string kind = "alphabet";  // alphabet | sentencepiece
   std::string alphabet = "'abcdefghijklmnopqrstuvwxyz ";
-  std::string model;           // of sentencepiece: a .model file
-  std::string fold = "lower";  // lower | upper | none, applied to transcripts
+  std::string model;               // of sentencepiece: a .model file
+  std::string normalise = "none";  // none | nfc | nfkc, applied to transcripts
+  std::string fold = "lower";      // lower | upper | unicode-lower | unicode-upper | none, after it
+  std::string remove = {};         // characters that transcripts lose, after both
   bool operator==(const TextConfig&) const = default;
 };
 

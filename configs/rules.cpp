@@ -17,6 +17,14 @@
 namespace penstock::configs {
 namespace {
 
+/// What is wrong with text.remove, or nothing.
+std::string fault_of_removal(const TextConfig& text) try {
+  (void)text_rules(text);
+  return {};
+} catch (const ConfigError& error) {
+  return error.what();
+}
+
 /// What is wrong with [text], or nothing.
 std::string fault_of(const TextConfig& text) try {
   alphabet_characters(text);
@@ -82,8 +90,11 @@ Found of_text(const Config& c) {
                      fmt::format("text.model needs text.kind = sentencepiece, not {}: set that, or "
                                  "leave the model out",
                                  c.text.kind)});
-  if (const std::string wrong = pieces ? "" : fault_of(c.text); !wrong.empty())
-    found.push_back({"text.alphabet", wrong});
+  if (const std::string wrong = fault_of_removal(c.text); !wrong.empty()) {
+    found.push_back({"text.remove", wrong});
+  } else if (const std::string in_all = pieces ? "" : fault_of(c.text); !in_all.empty()) {
+    found.push_back({"text.alphabet", in_all});
+  }
   return found;
 }
 

@@ -32,8 +32,15 @@ std::vector<Key> text_keys(TextConfig& t) {
       Key("text.model", &t.model, anything(),
           "SentencePiece model (.model file), with text.kind = sentencepiece; its piece i is label "
           "i + 1. Checkpoints keep a copy."),
-      Key("text.fold", &t.fold, one_of({"lower", "upper", "none"}),
-          "case to which ASCII and Latin-1 letters of transcripts are converted"),
+      Key("text.normalise", &t.normalise, one_of({"none", "nfc", "nfkc"}),
+          "Unicode normalisation form of transcripts; nfkc also makes ligatures and wide forms "
+          "plain characters"),
+      Key("text.fold", &t.fold,
+          one_of({"lower", "upper", "unicode-lower", "unicode-upper", "none"}),
+          "case to which letters of transcripts are converted: those of ASCII and Latin-1 (lower, "
+          "upper), or of every script"),
+      Key("text.remove", &t.remove, anything(),
+          "characters that transcripts lose, once they are normalised and folded"),
   };
 }
 

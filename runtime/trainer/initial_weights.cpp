@@ -39,12 +39,14 @@ Flat recipe_of(const configs::Config& config, const TrainingState& saved) {
   return configs::flatten(saved_recipe(config, saved));
 }
 
-/// Those that make other labels: case folding makes other transcripts, of the same labels. Of a
+/// Those that make other labels: folding, say, makes other transcripts, of the same labels. Of a
 /// file of pieces its bytes count, not where it lies; beside one, the alphabet has no say.
 std::vector<std::string> changed_labels(const configs::Config& config, const TrainingState& saved) {
   std::vector<std::string> keys =
       changed(configs::flatten(config), recipe_of(config, saved), "text.");
   std::erase(keys, "text.fold");
+  std::erase(keys, "text.normalise");
+  std::erase(keys, "text.remove");
   if (config.text.kind == "sentencepiece") std::erase(keys, "text.alphabet");
   if (tokenizer_change(config.text, saved).empty()) std::erase(keys, "text.model");
   return keys;
