@@ -12,34 +12,10 @@
 #include "runtime/checkpoint/best.h"
 #include "runtime/checkpoint/corrections.h"
 #include "runtime/checkpoint/newest.h"
+#include "runtime/checkpoint/open_together.h"
 #include "runtime/checkpoint/output_folder.h"
 
 namespace penstock::runtime {
-namespace {
-
-/// Folder of the newest whole checkpoint, or nothing.
-std::string newest_folder(const std::string& output,
-                          const std::function<void(const std::string&)>& note) {
-  const std::optional<Checkpoint> found = newest(output, note);
-  if (!found) return "";
-  best_checkpoint(output);  // refuses a damaged mark before the first step
-  return found->folder().string();
-}
-
-[[noreturn]] void throw_changes(const std::string& faults) {
-  throw ConfigError(
-      fmt::format("a resumed run must keep its model, data, seed and optimizer, but these keys "
-                  "differ from the checkpoint's:{}\n"
-                  "Set them back, or start anew in another trainer.output.",
-                  faults));
-}
-
-std::string fault_of(const std::string& key, const std::string& before, const std::string& now) {
-  return fmt::format("\n  {}: was {}, is now {}", key, before, now);
-}
-
-}  // namespace
-
 configs::Config saved_recipe(const configs::Config& config, const TrainingState& saved) {
   const layers::ModelFamily family = config.model.family.defaults();
   const auto kind = saved.config.find("model.kind");
@@ -54,16 +30,16 @@ configs::Config saved_recipe(const configs::Config& config, const TrainingState&
 std::optional<Checkpoint> find_start(const configs::Config& config, comm::Communicator& world,
                                      const std::function<void(const std::string&)>& note) {
   const std::string& output = config.trainer.output;
-  std::string folder;
-  if (world.rank() == 0) {
-    if (config.trainer.resume) {
-      folder = newest_folder(output, note);
-    } else if (!list_checkpoints(output).empty()) {
-      throw CheckpointError(
-          fmt::format("{} already holds checkpoints: set trainer.resume=true to go on from the "
-                      "newest, or choose another trainer.output",
-                      output));
-    }
+  const bool leads = world.rank() == 0;
+  std::optional<Checkpoint> found;
+  if (config.trainer.resume) {
+    found = newest_together(world, output, note);
+    if (found && leads) best_checkpoint(output);  // refuses a damaged mark before the first step
+  } else if (leads && !list_checkpoints(output).empty()) {
+    throw CheckpointError(
+        fmt::format("{} already holds checkpoints: set trainer.resume=true to go on from the "
+                    "newest, or choose another trainer.output",
+                    output));
   }
   comm::barrier(world);
   return found;

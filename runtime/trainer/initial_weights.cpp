@@ -11,7 +11,7 @@
 #include "base/error.h"
 #include "base/utf8.h"
 #include "configs/flatten.h"
-#include "runtime/checkpoint/open_in_turn.h"
+#include "runtime/checkpoint/open_together.h"
 #include "runtime/checkpoint/resume.h"
 #include "runtime/checkpoint/saved_tokenizer.h"
 
@@ -205,11 +205,12 @@ std::optional<InitialWeights> find_initial_weights(
   const auto anew = [&](const Checkpoint& checkpoint) {
     return starts_anew(config, checkpoint.state()) ? head : Head();
   };
-  Checkpoint checkpoint = open_in_turn(world, config.trainer.init, [&](const Checkpoint& opened) {
+  const auto check_all = [&](const Checkpoint& opened) {
     const Head fresh = anew(opened);
     check(opened, plans, fresh);
     check_trained(fresh);
-  });
+  };
+  Checkpoint checkpoint = open_together(world, config.trainer.init, Verified::read, check_all);
   std::set<std::string> fresh = anew(checkpoint).parameters;
   const bool same_labels = changed_labels(config, checkpoint.state()).empty();
   InitialWeights weights{std::move(checkpoint), std::move(fresh), same_labels};

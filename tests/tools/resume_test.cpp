@@ -244,6 +244,31 @@ TEST_F(Resume, PassesOverAFlippedBitInOptimizerState) {
   expect_passed_over();
 }
 
+// Of two ranks, each of which looks at its share.
+TEST_F(Resume, VerifiesWhatIsAskedFor) {
+  std::string bytes = test::read_file(shard());
+  const auto table =
+      nlohmann::json::parse(folder_.run({"info", folder_.in("output"), "--json"}).out)["tensors"];
+  for (const auto& tensor : table)
+    if (tensor["name"] == "optimizer.mean/output.weight")
+      bytes.at(tensor["bytes"][1].get<std::size_t>() - 1) ^= 4;
+  test::write_file(shard(), bytes);
+  const std::string output = folder_.in("output");
+  for (const std::vector<std::string>& words :
+       {std::vector<std::string>{"evaluate", output, folder_.in("validation.jsonl")},
+        {"transcribe", output, folder_.in("train-0.wav")},
+        {"info", output}}) {
+    for (const int ranks : {0, 2}) {
+      if (ranks > 0 && words.front() == "info") continue;
+      EXPECT_EQ(folder_.run(words, {ranks}).code, 4) << words.front() << ", " << ranks;
+      auto limited = words;
+      limited.insert(limited.end(), {"--verify", "read"});
+      const auto outcome = folder_.run(limited, {ranks});
+      EXPECT_EQ(outcome.code, 0) << words.front() << ", " << ranks << ": " << outcome.err;
+    }
+  }
+}
+
 TEST_F(Resume, SetsNothingAsideForARejectedRecipe) {
   fs::resize_file(shard(), fs::file_size(shard()) - 9);
   EXPECT_EQ(resume({"trainer.seed=2"}).code, 2);

@@ -135,7 +135,7 @@ TEST(Saving, SharesReadAlikeOnAnyNumberOfReplicas) {
       saving.save({});
     });
     const Checkpoint saved = open_checkpoint(folder.path());
-    EXPECT_EQ(saved.shards().size(), static_cast<std::size_t>(from));
+    EXPECT_EQ(saved.shard_count(), static_cast<std::size_t>(from));
     for (const int to : {1, 2, 3})
       on_shares(to, folder.path(), [&](ParameterStore& store, Saving& saving) {
         saving.restore(saved, true);
