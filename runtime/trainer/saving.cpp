@@ -2,9 +2,13 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <functional>
 #include <utility>
 
+#include "base/glob.h"
 #include "layers/initialise.h"
+#include "runtime/checkpoint/read_floats.h"
 #include "runtime/devices/host_window.h"
 
 namespace penstock::runtime {
@@ -30,6 +34,16 @@ class Reader {
       : window_(window), checkpoint_(checkpoint) {}
 
   void whole(const std::string& name, const layers::Tensor& to) { part(name, to, to.shape, 0); }
+
+  /// A weight or statistic, which exported weights may have in halves.
+  void weight(const std::string& name, const layers::Tensor& to) {
+    if (!layers::is_half(checkpoint_.tensor(name).dtype)) return whole(name, to);
+    expect_floats(checkpoint_, name, to.shape);
+    window_.write(to, [&](std::size_t begin, std::span<std::byte> part) {
+      read_floats(checkpoint_, name, static_cast<std::int64_t>(begin / sizeof(float)),
+                  {reinterpret_cast<float*>(part.data()), part.size() / sizeof(float)});
+    });
+  }
 
   /// What begins with element `first` of a tensor of that shape.
   void part(const std::string& name, const layers::Tensor& to, const layers::Shape& shape,
@@ -61,10 +75,15 @@ void initialise(HostWindow& window, const layers::ParamDecl& decl, const layers:
   });
 }
 
-void restore_slots(Reader& reader, const ParameterStore& store, const OptimizerSlots& slots) {
+/// Whether a parameter has slots to be restored.
+using HasSlots = std::function<bool(const layers::ParamDecl&)>;
+
+void restore_slots(Reader& reader, const ParameterStore& store, const OptimizerSlots& slots,
+                   const HasSlots& stored) {
   for (const partition::ParameterPiece& piece : store.owned())
     for (std::size_t i = 0; i < slots.of_elements.size(); ++i) {
       const partition::ParameterEntry& p = store.parameters()[piece.parameter];
+      if (!stored(p.decl)) continue;
       const std::string& slot = slots.of_elements[i];
       reader.part(slot_name(slot, p.decl), store.slot(piece, i), p.decl.shape, piece.first);
       if (const layers::Tensor scales = store.scales(piece, i); scales.data != nullptr)
@@ -127,15 +146,21 @@ std::vector<CheckpointPiece> Saving::owned_pieces() const {
   return pieces;
 }
 
-void Saving::restore(const Checkpoint& checkpoint, bool training) {
+void Saving::restore(const Checkpoint& checkpoint, bool training,
+                     const std::vector<std::string>& frozen) {
   start_from({checkpoint, {}}, 0);
   if (!training) return;
   HostWindow window(backend_, stream_);
   Reader reader(window, checkpoint);
   const ParameterStore& store = stage_.parameters();
-  restore_slots(reader, store, slots_);
+  const auto stored = [&](const layers::ParamDecl& decl) {
+    return !decl.frozen() && std::ranges::none_of(frozen, [&](const std::string& pattern) {
+      return matches_glob(pattern, decl.name);
+    });
+  };
+  restore_slots(reader, store, slots_, stored);
   for (const partition::ParameterEntry& p : store.parameters())
-    for (std::size_t i = 0; !p.decl.frozen() && i < slots_.of_parameters.size(); ++i)
+    for (std::size_t i = 0; stored(p.decl) && i < slots_.of_parameters.size(); ++i)
       reader.whole(slot_name(slots_.of_parameters[i], p.decl), store.number(p, i));
 }
 
@@ -147,10 +172,10 @@ void Saving::start_from(const StartingWeights& weights, std::uint64_t seed) {
     if (weights.anew.contains(p.decl.name))
       initialise(window, p.decl, store.loading(p), seed);
     else
-      reader.whole(p.decl.name, store.loading(p));
+      reader.weight(p.decl.name, store.loading(p));
   store.loaded(stream_);
   for (std::size_t i = 0; i < store.states().size(); ++i)
-    reader.whole(store.states()[i].decl.name, store.state(i));
+    reader.weight(store.states()[i].decl.name, store.state(i));
 }
 
 std::uint64_t checkpoint_bytes(std::int64_t parameters, std::size_t slots,

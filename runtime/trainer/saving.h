@@ -31,9 +31,11 @@ class Saving {
   /// The name of the shard that holds it, unique among the ranks.
   std::string shard_name() const;
 
-  /// Parameters and state of this stage's layers, and the optimizer's slots if `training`.
+  /// Parameters and state of this stage's layers, and the optimizer's slots if `training`; those of
+  /// parameters that match one of `frozen`, of which the checkpoint has none, stay as they are.
   /// CheckpointError if a tensor is missing or has another shape.
-  void restore(const Checkpoint& checkpoint, bool training);
+  void restore(const Checkpoint& checkpoint, bool training,
+               const std::vector<std::string>& frozen = {});
 
   /// Parameters and state of this stage's layers where another run starts: from its checkpoint, but
   /// for parameters that start anew from (seed, name). Nothing of the optimizer's. CheckpointError

@@ -50,6 +50,17 @@ KeptParts kept_of(const PreparedTraining& training) {
   return training.init->same_labels ? kept : without_labels(std::move(kept));
 }
 
+/// Patterns of parameters without optimizer state in the checkpoint, of which the run may train
+/// some now.
+std::vector<std::string> were_frozen(const PreparedTraining& training, const TrainingState& saved) {
+  return saved_recipe(training.config, saved).optimizer.freeze;
+}
+
+bool changes_section(const PreparedTraining& training, std::string_view section) {
+  return std::ranges::any_of(
+      training.changes, [&](const Correction& change) { return change.key.starts_with(section); });
+}
+
 }  // namespace
 
 TrainingRun::TrainingRun(PlannedTraining training)
@@ -126,10 +137,12 @@ std::unique_ptr<TrainingStep> TrainingRun::make_step() {
 
 void TrainingRun::restore(const Checkpoint& checkpoint) {
   const TrainingState& saved = checkpoint.state();
-  check_corpus(fmt::format("{}", training_.prepared.corpus.hash), saved);
-  saving_.restore(checkpoint, true);
+  saving_.restore(checkpoint, true, were_frozen(training_.prepared, saved));
   clock_ = {saved.step, saved.optimizer_steps};
-  training_step_->loss_scale().restore(saved.loss_scale);
+  corrections_ = saved.corrections;
+  for (const Correction& change : training_.prepared.changes) corrections_.push_back(change);
+  if (!changes_section(training_.prepared, "precision."))  // another rule begins anew
+    training_step_->loss_scale().restore(saved.loss_scale);
   saved_ = saved.step;
   announced_ = saved.step;
   summary_.last_step.step = saved.step;
@@ -165,13 +178,13 @@ void TrainingRun::begin() {
 
 void TrainingRun::announce_ahead() {
   const std::int64_t until = std::min(clock_.step + 1 + kStepsAhead, config_.trainer.steps);
-  for (; announced_ < until; ++announced_) loader_->announce(training_.steps.at(announced_));
+  for (; announced_ < until; ++announced_) loader_->announce(training_.batches(announced_));
 }
 
 void TrainingRun::step() {
   const auto start = Clock::now();
   heard_ = {};
-  const StepBatches batches = training_.steps.at(clock_.step);
+  const StepBatches batches = training_.batches(clock_.step);
   StepWork work = loader_->work(batches);
   if (loader_->reads()) announce_ahead();
   StepReport& report = under_way_.emplace_back();
@@ -192,7 +205,7 @@ std::optional<StepWork> TrainingRun::next_to_read() {
   if (!loader_->reads() || session_.backend().kind() == layers::DeviceKind::cpu ||
       next >= config_.trainer.steps || begins_epoch(next) || validation_due_before(next))
     return {};
-  return loader_->work(training_.steps.at(next));
+  return loader_->work(training_.batches(next));
 }
 
 void TrainingRun::flush() {
@@ -223,7 +236,7 @@ void TrainingRun::record(StepReport report) {
 }
 
 bool TrainingRun::begins_epoch(std::int64_t step) const {
-  return training_.steps.at(step).step_in_epoch == 0;
+  return training_.batches(step).step_in_epoch == 0;
 }
 
 bool TrainingRun::validation_due_before(std::int64_t step) const {
@@ -279,7 +292,7 @@ TrainingState TrainingRun::state() const {
   TrainingState state;
   state.step = clock_.step;
   state.optimizer_steps = clock_.optimizer_steps;
-  const StepBatches next = training_.steps.at(clock_.step);
+  const StepBatches next = training_.batches(clock_.step);
   state.epoch = next.epoch;
   state.step_in_epoch = next.step_in_epoch;
   state.seed = config_.trainer.seed;
@@ -288,6 +301,8 @@ TrainingState TrainingRun::state() const {
   state.corpus_hash = fmt::format("{}", training_.prepared.corpus.hash);
   state.config = configs::flatten(config_);
   state.plan_toml = partition::plan_toml(training_.plan);
+  state.corrections = corrections_;
+  state.data_origin = training_.prepared.data_origin;
   best_.write_to(state);
   return state;
 }

@@ -5,6 +5,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "runtime/corpus/failed_audio.h"
 #include "runtime/pipeline/session.h"
@@ -25,8 +26,7 @@ class TrainingRun {
  public:
   /// Takes this rank's place, goes on from the checkpoint if there is one, makes the output folder
   /// ready and tells the observer that the run begins. Errors as from Session, CheckpointError as
-  /// from check_shared_output and Saving::restore, ConfigError for other data than the
-  /// checkpoint's.
+  /// from check_shared_output and Saving::restore.
   explicit TrainingRun(PlannedTraining training);
   TrainingRun(const TrainingRun&) = delete;
   TrainingRun& operator=(const TrainingRun&) = delete;
@@ -93,6 +93,7 @@ class TrainingRun {
   FailedAudio failed_audio_;
   BestValidation best_;
   std::optional<BestValidation> best_before_;  // while a new best is being written
+  std::vector<Correction> corrections_;        // of the whole run
   TrainingSummary summary_;
 };
 

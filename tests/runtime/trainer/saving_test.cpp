@@ -147,7 +147,7 @@ TEST(Saving, SharesReadAlikeOnAnyNumberOfReplicas) {
       save(saving, folder.path());
     });
     const Checkpoint saved = open_checkpoint(folder.path());
-    EXPECT_EQ(saved.shards().size(), static_cast<std::size_t>(from));
+    EXPECT_EQ(saved.shard_count(), static_cast<std::size_t>(from));
     for (const int to : {1, 2, 3})
       on_shares(to, [&](ParameterStore& store, Saving& saving) {
         saving.restore(saved, true);

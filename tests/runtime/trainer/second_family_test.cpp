@@ -190,7 +190,7 @@ TEST_F(SecondFamilyRun, CannotGoOnAsAnotherFamily) {
   train_as(kPerceptron, {"trainer.steps=1"});
   const std::string refused = test::message_of<ConfigError>(
       [&] { train_as("channels = 2\nhidden = 5\n", {"trainer.resume=true"}); });
-  EXPECT_NE(refused.find("\n  model.kind: was perceptron, is now deepspeech2\nSet them back"),
+  EXPECT_NE(refused.find("\n  model.kind: was perceptron, is now deepspeech2\nSet it back"),
             std::string::npos)
       << refused;
 }
