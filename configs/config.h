@@ -130,7 +130,7 @@ struct TrainerConfig {
   std::string device = "auto";           // auto | cpu | cuda
   std::int64_t validate_every = 0;       // steps; 0: every epoch; -1: never
   std::int64_t checkpoint_every = 0;     // steps; 0: every epoch
-  double checkpoint_seconds = 0;         // 0: by steps alone
+  double checkpoint_seconds = 1800;      // 0: by steps alone
   int keep = 3;                          // newest checkpoints that stay, besides the best
   int max_skipped = 20;                  // steps in a row; more are divergence
   bool operator==(const TrainerConfig&) const = default;

@@ -152,7 +152,7 @@ TEST_F(Writer, SavesTheStateThatTrainingChangesMeanwhile) {
       const Checkpoint saved(outcome->folder);
       EXPECT_NO_THROW(saved.verify());
       EXPECT_TRUE(here.holds(saved, static_cast<float>(step)));
-      EXPECT_EQ(saved.shards().size(), 2u);
+      EXPECT_EQ(saved.shard_count(), 2u);
     }
   });
 }
