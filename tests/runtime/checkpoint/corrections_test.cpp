@@ -43,7 +43,7 @@ TEST_F(AcceptedChanges, NameTheLineThatAcceptsThem) {
   recipe.optimizer.clip_norm = 10;
   recipe.optimizer.learning_rate = 0.5;
   recipe.trainer.accept = {"trainer.seed", "optimizer.clip_norm"};
-  EXPECT_TRUE(refused("\n  optimizer.learning_rate: was 0.0003, is now 0.5\nSet")) << refusal();
+  EXPECT_TRUE(refused("\n  optimizer.learning_rate: was 3e-04, is now 0.5\nSet")) << refusal();
   EXPECT_FALSE(refused("clip_norm: was")) << refusal();
   EXPECT_TRUE(
       refusal().ends_with("\n  trainer.accept = [\"trainer.seed\", \"optimizer.clip_norm\", "
@@ -51,7 +51,7 @@ TEST_F(AcceptedChanges, NameTheLineThatAcceptsThem) {
       << refusal();
   recipe.trainer.accept.emplace_back("optimizer.learning_rate");
   EXPECT_EQ(accepted_changes(recipe, saved),
-            (Corrections{{600, "optimizer.learning_rate", "0.0003", "0.5"},
+            (Corrections{{600, "optimizer.learning_rate", "3e-04", "0.5"},
                          {600, "optimizer.clip_norm", "400", "10"}}));
 }
 

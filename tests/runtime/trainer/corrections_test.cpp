@@ -139,7 +139,7 @@ TEST_F(CorrectedRun, BeginsAnEpochWithOtherSteps) {
   run("output", 4);
   const TrainingState before = state("output");
   ASSERT_GT(before.step_in_epoch, 0);
-  run("output", 30,
+  run("output", 16,
       {"data.micro_batches=3", "data.train=" + in("more.jsonl"),
        "trainer.accept=[data.micro_batches, data.train]"});
   std::map<std::int64_t, std::int64_t> utterances;  // by epoch
