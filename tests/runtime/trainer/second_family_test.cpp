@@ -126,7 +126,7 @@ TEST(SecondFamily, ComesBackFromACheckpoint) {
   EXPECT_EQ(flat.count("model.hidden"), 0u);
   EXPECT_EQ(configs::unflatten(flat, "checkpoint", families()), config);
   EXPECT_EQ(configs::differences(config, parsed("")),
-            (std::vector<configs::Difference>{{"model.kind", "perceptron", "deepspeech2", true}}));
+            (std::vector<configs::Difference>{{"model.kind", "perceptron", "deepspeech2", configs::OnResume::fixed}}));
 }
 
 TEST(SecondFamily, IsPlannedFromItsDeclaration) {
