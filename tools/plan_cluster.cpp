@@ -201,6 +201,14 @@ std::string hosts(const runtime::ClusterPlan& planned) {
   return used.size() < 2 ? "" : fmt::format("--host {} ", fmt::join(used, ","));
 }
 
+void check_micro_batches(const runtime::ClusterConstraints& constraints) {
+  if (constraints.micro_batches == 0 || constraints.free_batch) return;
+  throw ConfigError(
+      "--micro-batches is for a recipe that sets neither data.micro_batch_seconds nor "
+      "data.micro_batches. This recipe sets one of them: change it, or leave --micro-batches "
+      "out");
+}
+
 /// How to train the plan, which holds what it chose of [data].
 std::string how_to_train(const ClusterArguments& arguments, const runtime::ClusterPlan& planned,
                          const std::vector<std::string>& words) {
@@ -231,11 +239,7 @@ int run_plan_cluster(const ClusterArguments& arguments, bool json) {
                                           .time = &limit,
                                           .advice_s = kAdviceSeconds};
   if (!arguments.costs.empty()) constraints.costs = partition::read_device_profile(arguments.costs);
-  if (constraints.micro_batches > 0 && !constraints.free_batch)
-    throw ConfigError(
-        "--micro-batches is for a recipe that sets neither data.micro_batch_seconds nor "
-        "data.micro_batches. This recipe sets one of them: change it, or leave --micro-batches "
-        "out");
+  check_micro_batches(constraints);
   const runtime::ClusterPlan planned =
       runtime::plan_on_cluster(config, partition::read_cluster(layout.cluster), constraints);
   if (!arguments.output.empty()) partition::write_plan(arguments.output, planned.plan);
@@ -257,7 +261,7 @@ int run_plan_cluster(const ClusterArguments& arguments, bool json) {
     return exit_done;
   }
   nlohmann::ordered_json object = json_of(planned, ended);
-  object["checkpoint_bytes"] = checkpoint.bytes;
+  object["checkpoint_bytes"] = static_cast<std::uint64_t>(checkpoint.bytes);
   object["checkpoint_s"] = checkpoint.seconds;
   std::cout << json_line(object);
   return exit_done;

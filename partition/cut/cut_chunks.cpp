@@ -89,7 +89,10 @@ class Cutter {
     int too_early = -1, end = problem_.layers;
     while (end - too_early > 1) {
       const int middle = (too_early + end) / 2;
-      (leaves_too_much(middle, chunk, limit) ? too_early : end) = middle;
+      if (leaves_too_much(middle, chunk, limit))
+        too_early = middle;
+      else
+        end = middle;
     }
     return end;
   }

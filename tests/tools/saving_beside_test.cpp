@@ -67,7 +67,8 @@ TEST_F(SavingBeside, ChangesNoBitOfAnyCheckpoint) {
 }
 
 TEST_F(SavingBeside, WaitsWhereTheCopyHasNoRoom) {
-  const auto plan = folder_.run({"plan", folder_.in("recipe.toml"), "--json", "--computed"});
+  const auto plan = folder_.run({"plan", folder_.in("recipe.toml"), "trainer.validate_every=-1",
+                                 "trainer.steps=3", "--json", "--computed"});
   ASSERT_EQ(plan.code, 0) << plan.err;
   const double planned = nlohmann::json::parse(plan.out)["plan"][0]["bytes"]["total"];
   const auto outcome = folder_.train(

@@ -56,7 +56,7 @@ void flip(const std::filesystem::path& file, std::uint64_t byte) {
 }
 
 // Whoever's share it is in.
-TEST(OpenTogether, AnyFlippedBitIsNoticedByAnyNumberOfRanks) {
+TEST(OpenTogether, AnyNumberOfRanksNoticesFlippedBits) {
   const test::TemporaryFolder folder;
   const std::filesystem::path saved = test::save_example(folder.path(), 3, 3);
   std::vector<std::pair<std::filesystem::path, std::uint64_t>> places;

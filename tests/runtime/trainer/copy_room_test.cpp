@@ -14,7 +14,7 @@ CopyRoom room(const std::string& machine, double planned, double limit, double c
   return {machine, 100 * kGib, planned * kGib, limit * kGib, copy * kGib};
 }
 
-TEST(CopyRoom, IsThereUpToTheLimitOfARank) {
+TEST(CopyRoom, IsThereUpToARanksLimit) {
   EXPECT_EQ(lack_of_room({room("lion", 7, 10, 3), room("lion", 8, 0, 80)}), "");
   const std::string lack = lack_of_room({room("lion", 7, 10, 3), room("lion", 7, 10, 3.5)});
   EXPECT_EQ(lack,
@@ -22,7 +22,7 @@ TEST(CopyRoom, IsThereUpToTheLimitOfARank) {
             "pipeline.memory_gib is 10");
 }
 
-TEST(CopyRoom, IsThatOfAMachineForAllItsRanks) {
+TEST(CopyRoom, IsAMachinesForAllItsRanks) {
   EXPECT_EQ(lack_of_room({room("lion", 30, 0, 20), room("lion", 30, 0, 20)}), "");
   EXPECT_EQ(lack_of_room({room("lion", 30, 0, 20), room("tiger", 30, 0, 20),
                           room("lion", 30, 0, 20.5), room("tiger", 1, 0, 20)}),

@@ -115,7 +115,7 @@ TEST(SecondFamily, HasATableInTheReference) {
             std::string::npos);
   EXPECT_NE(page.find("### model.kind = \"perceptron\"\n\n| key | takes | default | meaning |\n"
                       "|---|---|---|---|\n| `model.width` | a whole number from 1 to 512 | `16` | "
-                      "channels of every hidden layer † |\n"),
+                      "channels of every hidden layer ‡ |\n"),
             std::string::npos);
 }
 
@@ -126,7 +126,8 @@ TEST(SecondFamily, ComesBackFromACheckpoint) {
   EXPECT_EQ(flat.count("model.hidden"), 0u);
   EXPECT_EQ(configs::unflatten(flat, "checkpoint", families()), config);
   EXPECT_EQ(configs::differences(config, parsed("")),
-            (std::vector<configs::Difference>{{"model.kind", "perceptron", "deepspeech2", configs::OnResume::fixed}}));
+            (std::vector<configs::Difference>{
+                {"model.kind", "perceptron", "deepspeech2", configs::OnResume::fixed}}));
 }
 
 TEST(SecondFamily, IsPlannedFromItsDeclaration) {
