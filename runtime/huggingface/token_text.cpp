@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "base/utf8.h"
+#include "configs/alphabet.h"
 #include "configs/text_rules.h"
 
 namespace penstock::runtime {
