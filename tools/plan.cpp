@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
+#include <cstdint>
 #include <iostream>
 #include <memory>
 #include <nlohmann/json.hpp>
@@ -103,7 +104,7 @@ int run_plan(const CLI::App& command, const PlanArguments& arguments) {
   const PlannedCheckpoint checkpoint = checkpoint_of(recipe, planned.plan, disk);
   if (arguments.json) {
     nlohmann::ordered_json json = json_of(planned.plan, planned.estimate);
-    json["checkpoint_bytes"] = checkpoint.bytes;
+    json["checkpoint_bytes"] = static_cast<std::uint64_t>(checkpoint.bytes);
     json["checkpoint_s"] = checkpoint.seconds;
     if (!planned.not_counted.empty()) json["not_counted"] = planned.not_counted;
     std::cout << json.dump() << '\n';

@@ -4,8 +4,6 @@
 
 #include <algorithm>
 #include <limits>
-#include <numeric>
-#include <set>
 #include <utility>
 
 #include "base/error.h"
@@ -20,7 +18,7 @@ namespace {
 
 // Of a cluster on which placements are proven: on more a proof takes longer than all else does.
 constexpr int kProvenDevices = 16;
-// Stages of which all orders are tried where memories differ; of more, theirs and the reverse.
+// Stages of which all orders are tried where memories differ; of more, the reverse.
 constexpr std::size_t kReordered = 3;
 
 bool memories_differ(const Cluster& cluster) {
@@ -65,35 +63,30 @@ PlacementProblem with_memory(const PlanningProblem& problem, PlacementProblem cl
   return closed;
 }
 
-/// What tells the devices of a stage from those of others.
-std::vector<std::pair<double, double>> sorts_of(const Cluster& cluster,
-                                                const std::vector<int>& devices) {
-  std::vector<std::pair<double, double>> sorts;
-  for (const int device : devices)
-    sorts.emplace_back(cluster.devices[device].speed, cluster.devices[device].memory);
+/// Speeds and memories of a placement's devices.
+std::vector<std::vector<std::pair<double, double>>> sorts_of(const Cluster& cluster,
+                                                             const Placement& placement) {
+  std::vector<std::vector<std::pair<double, double>>> sorts;
+  for (const auto& stage : placement) {
+    auto& of_stage = sorts.emplace_back();
+    for (const int device : stage)
+      of_stage.emplace_back(cluster.devices[device].speed, cluster.devices[device].memory);
+  }
   return sorts;
 }
 
-/// The same stages in other orders, all of a few: the closed form's bytes do not tell which of the
-/// stages needs most.
-std::vector<Placement> other_orders(const Cluster& cluster, const Placement& given) {
+/// The same stages in other orders, all of a few, or the reverse of many: the closed form's bytes
+/// do not tell which of the stages needs most.
+std::vector<Placement> other_orders(const Placement& given) {
+  if (given.size() > kReordered) return {Placement(given.rbegin(), given.rend())};
   std::vector<Placement> orders;
-  std::set<std::vector<std::vector<std::pair<double, double>>>> known;
-  std::vector<std::size_t> order(given.size());
-  std::iota(order.begin(), order.end(), 0);
-  do {
-    Placement& placement = orders.emplace_back();
-    std::vector<std::vector<std::pair<double, double>>> sorts;
-    for (const std::size_t stage : order) {
-      placement.push_back(given[stage]);
-      sorts.push_back(sorts_of(cluster, given[stage]));
-    }
-    if (!known.insert(std::move(sorts)).second) orders.pop_back();
-    if (given.size() > kReordered) {
-      if (order.front() > 0) break;
-      std::ranges::reverse(order);
-    }
-  } while (given.size() > kReordered || std::ranges::next_permutation(order).found);
+  Placement order = given;
+  while (std::ranges::next_permutation(order).found) orders.push_back(order);
+  std::ranges::sort(order);
+  while (order != given) {
+    orders.push_back(order);
+    std::ranges::next_permutation(order);
+  }
   return orders;
 }
 
@@ -163,8 +156,13 @@ std::vector<Placement> placements(const PlanningProblem& problem, const Workload
   if (speeds_differ(problem.cluster)) add(without_links(without_memory(closed)));
   if (!memories_differ(problem.cluster)) return result;
   add(with_memory(problem, closed, proposal, *fastest));
-  for (Placement& other : other_orders(problem.cluster, fastest->devices))
-    if (std::ranges::count(result, other) == 0) result.push_back(std::move(other));
+  for (const Placement& other : other_orders(fastest->devices)) {
+    const auto sorts = sorts_of(problem.cluster, other);
+    const auto same = [&](const Placement& known) {
+      return sorts_of(problem.cluster, known) == sorts;
+    };
+    if (std::ranges::none_of(result, same)) result.push_back(other);
+  }
   return result;
 }
 
