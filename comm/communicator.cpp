@@ -1,5 +1,6 @@
 #include "comm/communicator.h"
 
+#include "base/error.h"
 #include "comm/backoff.h"
 
 namespace penstock::comm {
@@ -7,7 +8,12 @@ namespace penstock::comm {
 void wait(Communicator& communicator, Transfer& transfer) {
   Backoff backoff;
   while (!transfer.done()) {
-    communicator.progress();
+    try {
+      communicator.progress();
+    } catch (const Error&) {
+      transfer.done();  // fails, too, and its error names the message
+      throw;
+    }
     backoff.pause();
   }
 }

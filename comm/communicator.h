@@ -46,7 +46,7 @@ class Communicator {
   [[noreturn]] virtual void abort(int exit_code) = 0;
 };
 
-/// Waits, with progress, until `transfer` is done.
+/// Waits, with progress, until `transfer` is done. What fails meanwhile names the message.
 void wait(Communicator&, Transfer& transfer);
 
 }  // namespace penstock::comm
