@@ -59,7 +59,7 @@ TrainingRun::TrainingRun(PlannedTraining training)
                .tokenizer = std::string(training_.prepared.tokenizer->model()),
                .kept = kept_of(training_.prepared)}),
       skipped_(config_.trainer.max_skipped),
-      failed_audio_(config_.data.failing_utterances, training_.prepared.corpus.entries.size()),
+      failed_audio_(config_.data.failing_utterances, training_.prepared.corpus.size()),
       best_(validation_hash(training_.prepared)) {
   require_shared_output();
   loader_ =
@@ -100,6 +100,7 @@ void TrainingRun::restore(const Checkpoint& checkpoint) {
   check_corpus(fmt::format("{}", training_.prepared.corpus.hash), saved);
   saving_.restore(checkpoint, true);
   clock_ = {saved.step, saved.optimizer_steps};
+  training_.steps.know(saved.epoch, saved.step - saved.step_in_epoch);
   training_step_->loss_scale().restore(saved.loss_scale);
   saved_ = saved.step;
   announced_ = saved.step;
@@ -118,7 +119,7 @@ void TrainingRun::recall_best(const TrainingState& saved) {
 void TrainingRun::begin() {
   const partition::Plan& plan = training_.plan;
   summary_.parameters = parameter_count(training_.prepared.sequence);
-  summary_.utterances = static_cast<std::int64_t>(training_.prepared.corpus.entries.size());
+  summary_.utterances = static_cast<std::int64_t>(training_.prepared.corpus.size());
   if (context_.leads()) {
     metrics_ = std::make_unique<MetricsFile>(
         std::filesystem::path(config_.trainer.output) / "metrics.jsonl", clock_.step);
@@ -196,7 +197,7 @@ bool TrainingRun::begins_epoch(std::int64_t step) const {
 
 bool TrainingRun::validation_due_before(std::int64_t step) const {
   const std::int64_t every = config_.trainer.validate_every;
-  if (training_.prepared.validation.entries.empty() || every < 0) return false;
+  if (training_.prepared.validation.lengths.empty() || every < 0) return false;
   return step >= config_.trainer.steps || (every == 0 ? begins_epoch(step) : step % every == 0);
 }
 
