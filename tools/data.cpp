@@ -58,16 +58,18 @@ int index(const DataOptions& options) {
                                                          .threads = options.threads,
                                                          .use = runtime::IndexUse::checked});
   if (found.file.empty())
-    throw DataError(fmt::format("{}: no index can be written beside it: allow that, or run where it "
-                                "is allowed",
-                                options.manifest));
+    throw DataError(
+        fmt::format("{}: no index can be written beside it: allow that, or run where it "
+                    "is allowed",
+                    options.manifest));
   std::cout << (options.json ? index_json(options.manifest, found) : index_text(found));
   return exit_done;
 }
 
 CLI::App* add_common(CLI::App* command, DataOptions& options) {
-  takes_whole(command->add_option("--threads", options.threads,
-                                  "Recordings that are read at the same time; by default, as many as cores"),
+  takes_whole(command->add_option(
+                  "--threads", options.threads,
+                  "Recordings that are read at the same time; by default, as many as cores"),
               kThreads);
   command->add_flag("--json", options.json, "Print one JSON object");
   return command;

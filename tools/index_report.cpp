@@ -31,8 +31,8 @@ std::string index_text(const runtime::FoundIndex& found) {
                                  counted(std::ssize(index), "utterance"), hours(index),
                                  counted(std::ssize(index.recordings()), "recording"));
   if (const runtime::Faults faults = faults_of(index); !faults.empty())
-    text += fmt::format("\n{}:\n{}\n", counted(faults.size(), "rejected utterance"),
-                        faults.listed());
+    text +=
+        fmt::format("\n{}:\n{}\n", counted(faults.size(), "rejected utterance"), faults.listed());
   return text;
 }
 

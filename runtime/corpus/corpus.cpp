@@ -76,9 +76,9 @@ Corpus load_corpus(const CorpusOptions& options, const Tokenizer& tokenizer,
                                   options.data.bad_utterances));
   const std::string manifest = options.manifest.string();
   const auto [index, folder] = share_index(options, world, readers);
-  WeighedUtterances weighed = unpack_weighed(
-      read_alike(world, {{readers.texts.front()}, manifest + ": utterances"},
-                 [&, &index = index] { return pack(weigh_utterances(options, index, tokenizer)); }));
+  WeighedUtterances weighed = unpack_weighed(read_alike(
+      world, {{readers.texts.front()}, manifest + ": utterances"},
+      [&, &index = index] { return pack(weigh_utterances(options, index, tokenizer)); }));
   const std::int64_t skipped = throw_or_count(world, weighed.faults, options);
   if (weighed.left_out.size() == index.size())
     raise_by_rank_0<DataError>(

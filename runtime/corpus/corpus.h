@@ -64,8 +64,8 @@ struct CorpusReaders {
 /// frames than it has at the loss; one whose length is out of bounds is left out before its labels
 /// are weighed against it. DataError lists all bad ones; under data.bad_utterances = "skip" they
 /// are logged and counted instead. DataError if none is left, or if a reader of texts makes other
-/// labels of them than the first; ConfigError if data.bad_utterances is neither refuse nor skip. All
-/// ranks of `world` call it, and rank 0 raises what any has met. The tokenizer must outlive the
+/// labels of them than the first; ConfigError if data.bad_utterances is neither refuse nor skip.
+/// All ranks of `world` call it, and rank 0 raises what any has met. The tokenizer must outlive the
 /// result.
 [[nodiscard]] Corpus load_corpus(const CorpusOptions&, const Tokenizer&, comm::Communicator& world,
                                  const CorpusReaders&);

@@ -73,7 +73,8 @@ bool LabelNeeds::read() {
       NeedsTrailer trailer;
       if (file.bytes().size() != size + sizeof trailer) continue;
       std::memcpy(&trailer, file.bytes().data() + size, sizeof trailer);
-      const bool known = std::memcmp(trailer.magic, NeedsTrailer().magic, sizeof trailer.magic) == 0;
+      const bool known =
+          std::memcmp(trailer.magic, NeedsTrailer().magic, sizeof trailer.magic) == 0;
       if (!known || trailer.key != key_ ||
           trailer.content != hash_of_file(file.bytes().substr(0, size), trailer))
         continue;
@@ -146,7 +147,8 @@ std::uint64_t hash_of_corpus(const UtteranceIndex& index, const LeftOut& left_ou
       const std::int64_t numbers[] = {length.samples, length.rate};
       add(path.substr(path.rfind('/') + 1));
       add(bytes_of(std::span<const std::int64_t>(numbers)));
-      if (const auto first = index.first(u)) add(bytes_of(std::span<const std::int64_t>(&*first, 1)));
+      if (const auto first = index.first(u))
+        add(bytes_of(std::span<const std::int64_t>(&*first, 1)));
       add(bytes_of(std::span<const std::int32_t>(labels[i])));
     }
   }

@@ -46,9 +46,7 @@ class SharedMeasurement {
  public:
   SharedMeasurement(const std::filesystem::path& folder, int threads, comm::Communicator& world,
                     const CorpusReaders& readers)
-      : options_{folder, threads, false},
-        world_(world),
-        readers_(readers) {}
+      : options_{folder, threads, false}, world_(world), readers_(readers) {}
 
   /// Of the first reader of texts.
   RecordingAnswers ask(std::span<const RecordingQuery> queries) {
@@ -113,7 +111,7 @@ class SharedMeasurement {
     return message;
   }
 
-  MeasureOptions options_;
+  RecordingMeasure options_;
   comm::Communicator& world_;
   const CorpusReaders& readers_;
 };
@@ -146,8 +144,7 @@ std::filesystem::path shared_folder(const CorpusOptions& options, comm::Communic
 /// Sends an index to those that have none.
 void send(comm::Communicator& world, int from, std::optional<FoundIndex>& found) {
   constexpr std::size_t kPiece = 64 << 20;
-  const std::string_view whole =
-      world.rank() == from ? found->index.bytes() : std::string_view();
+  const std::string_view whole = world.rank() == from ? found->index.bytes() : std::string_view();
   std::optional<ScratchFile> received;
   if (!found) received.emplace();
   for (std::size_t at = 0;; at += kPiece) {

@@ -12,9 +12,9 @@ struct SharedIndex {
 };
 
 /// The index of options.manifest, on every rank. The first reader of texts finds it; readers of
-/// audio answer for recordings, each for a share, whatever rank has the manifest. Ranks that see the
-/// file map it; the others are sent it, and keep it out of memory. All ranks call it; DataError by
-/// rank 0 as find_index().
+/// audio answer for recordings, each for a share, whatever rank has the manifest. Ranks that see
+/// the file map it; the others are sent it, and keep it out of memory. All ranks call it; DataError
+/// by rank 0 as find_index().
 [[nodiscard]] SharedIndex share_index(const CorpusOptions& options, comm::Communicator& world,
                                       const CorpusReaders& readers);
 

@@ -24,8 +24,8 @@ BatchUtterance UtteranceShapes::operator()(std::uint64_t id, const AudioLength& 
   auto ratio = std::ranges::find_if(
       ratios_, [&](const Ratio& r) { return r.rate == length.rate && r.speed == speed; });
   if (ratio == ratios_.end())
-    ratio = ratios_.insert(ratios_.end(), {length.rate, speed,
-                                           resampling(length.rate, features_.sample_rate, speed)});
+    ratio = ratios_.insert(
+        ratios_.end(), {length.rate, speed, resampling(length.rate, features_.sample_rate, speed)});
   const std::int64_t samples = resampled_samples(length.samples, ratio->resampling);
   return {id, speed, samples, feature_frames(samples, features_)};
 }

@@ -32,7 +32,8 @@ struct MicroBatch {
 BatchUtterance shape_utterance(std::uint64_t id, const AudioLength& length, double speed,
                                const configs::FeatureConfig&);
 
-/// shape_utterance() of many: what samples do not change is found once. Not for two threads at once.
+/// shape_utterance() of many: what samples do not change is found once. Not for two threads at
+/// once.
 class UtteranceShapes {
  public:
   explicit UtteranceShapes(const configs::FeatureConfig& features) : features_(features) {}

@@ -33,8 +33,7 @@ Epoch::Epoch(const Lengths& lengths, const configs::DataConfig& data,
 
 double Epoch::speed(std::uint64_t id) const {
   const auto epoch = static_cast<std::uint64_t>(key_.epoch);
-  return data_.speeds[sample_hash(SampleKind::speed, key_.seed, {epoch, id}) %
-                      data_.speeds.size()];
+  return data_.speeds[sample_hash(SampleKind::speed, key_.seed, {epoch, id}) % data_.speeds.size()];
 }
 
 std::uint64_t Epoch::jitter(std::uint64_t id) const {
@@ -62,9 +61,9 @@ std::vector<std::uint64_t> Epoch::by_length() const {
   const std::uint64_t ids = (std::uint64_t{1} << id_bits) - 1;
   for (std::uint64_t& item : sorted) {
     const std::uint64_t id = item & ids;
-    const auto frames =
-        shift > 0 ? static_cast<std::uint64_t>(shapes(id, lengths_[id], speed(id)).frames)
-                  : (item >> id_bits) / (kUnits + jitter(id) % kJitter);
+    const auto frames = shift > 0
+                            ? static_cast<std::uint64_t>(shapes(id, lengths_[id], speed(id)).frames)
+                            : (item >> id_bits) / (kUnits + jitter(id) % kJitter);
     item = std::min(frames, std::uint64_t{0xffffffff}) << kIdBits | id;
   }
   return sorted;
@@ -114,9 +113,9 @@ void Epoch::cut(const std::vector<std::uint64_t>& frames_and_ids) {
 void Epoch::shuffle() {
   std::ranges::sort(batches_, {}, [&](const Batch& batch) {
     const std::uint64_t first = ids_[batch.first];
-    return std::pair(sample_hash(SampleKind::order, key_.seed,
-                                 {static_cast<std::uint64_t>(key_.epoch), first}),
-                     first);
+    return std::pair(
+        sample_hash(SampleKind::order, key_.seed, {static_cast<std::uint64_t>(key_.epoch), first}),
+        first);
   });
 }
 
@@ -124,7 +123,8 @@ MicroBatch Epoch::at(std::size_t batch) const {
   UtteranceShapes shapes(features_);
   MicroBatch result;
   result.utterances.reserve(batches_[batch].count);
-  for (const std::uint32_t id : std::span(ids_).subspan(batches_[batch].first, batches_[batch].count))
+  for (const std::uint32_t id :
+       std::span(ids_).subspan(batches_[batch].first, batches_[batch].count))
     result.utterances.push_back(shapes(id, lengths_[id], speed(id)));
   return result;
 }

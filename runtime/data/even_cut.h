@@ -14,8 +14,8 @@ struct MicroBatchBounds {
 };
 
 /// Cuts `count` utterances, in their order, into as few groups as the bounds allow, and among those
-/// cuts takes one whose largest group is smallest. An utterance beyond the bound of frames is alone.
-/// FramesOf gives the frames of one. Nothing is kept of a cut that is only tried.
+/// cuts takes one whose largest group is smallest. An utterance beyond the bound of frames is
+/// alone. FramesOf gives the frames of one. Nothing is kept of a cut that is only tried.
 template <class FramesOf>
 class EvenCut {
  public:
@@ -30,8 +30,9 @@ class EvenCut {
     });
     const std::int64_t most =
         bounds.utterances == 0 ? static_cast<std::int64_t>(count_) : bounds.utterances;
-    even.utterances =
-        smallest(most, [&](std::int64_t most) { return groups({even.frames, most}) <= fewest; });
+    even.utterances = smallest(most, [&](std::int64_t most) {
+      return groups({even.frames, most}) <= fewest;
+    });
     std::vector<std::size_t> starts;
     starts.reserve(fewest);
     fill(even, [&](std::size_t first) { starts.push_back(first); });

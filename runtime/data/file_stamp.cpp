@@ -18,9 +18,9 @@ constexpr std::int64_t kTick = 2'000'000'000;
 FileStamp stamp_of(const std::filesystem::path& file) {
   struct stat status = {};
   if (::stat(file.c_str(), &status) != 0) return {};
-  return {static_cast<std::int64_t>(status.st_size),
-          static_cast<std::int64_t>(status.st_mtim.tv_sec) * 1'000'000'000 +
-              status.st_mtim.tv_nsec};
+  return {
+      static_cast<std::int64_t>(status.st_size),
+      static_cast<std::int64_t>(status.st_mtim.tv_sec) * 1'000'000'000 + status.st_mtim.tv_nsec};
 }
 
 std::uint64_t digest_of(const std::filesystem::path& file) {

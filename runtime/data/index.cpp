@@ -195,9 +195,8 @@ FoundIndex make_index(const IndexOptions& options, const Measure& measure) {
   const DraftRecordings recordings =
       DraftMeasurement(draft, std::move(known), options.manifest.string())
           .take(measure, open_journal(journals));
-  const auto file = write_at_one_of(places, [&](const auto& write) {
-    write_index(draft, recordings, write);
-  });
+  const auto file =
+      write_at_one_of(places, [&](const auto& write) { write_index(draft, recordings, write); });
   if (auto index = file.empty() ? std::nullopt : UtteranceIndex::open(file)) {
     std::error_code gone;
     for (const auto& journal : journals) std::filesystem::remove(journal, gone);
@@ -213,16 +212,16 @@ FoundIndex make_index(const IndexOptions& options, const Measure& measure) {
 FoundIndex find_index(const IndexOptions& options, const Measure& measure) {
   if (options.use == IndexUse::ready)
     for (const auto& place : index_places(options, ".index"))
-      if (auto index = whole_index(place);
-          index && made_of_the_same(*index, folder_of(options.manifest)) &&
-          !recovered(*index, measure))
+      if (auto index = whole_index(place); index &&
+                                           made_of_the_same(*index, folder_of(options.manifest)) &&
+                                           !recovered(*index, measure))
         return {std::move(*index), place};
   return make_index(options, measure);
 }
 
 FoundIndex find_index(const IndexOptions& options) {
-  const MeasureOptions measuring{folder_of(options.manifest), options.threads,
-                                 options.use == IndexUse::fresh};
+  const RecordingMeasure measuring{folder_of(options.manifest), options.threads,
+                                   options.use == IndexUse::fresh};
   return find_index(options, [&](std::span<const RecordingQuery> queries) {
     return measure_recordings(queries, measuring);
   });
@@ -234,9 +233,9 @@ std::vector<std::filesystem::path> index_places(const IndexOptions& options,
   if (!manifest.has_filename()) manifest = manifest.parent_path();
   Places places{manifest.string() + suffix};
   if (!options.output.empty())
-    places.push_back(std::filesystem::absolute(options.output) /
-                     fmt::format("{}-{}{}", manifest.filename().string(),
-                                 hash_of(manifest.native()), suffix));
+    places.push_back(
+        std::filesystem::absolute(options.output) /
+        fmt::format("{}-{}{}", manifest.filename().string(), hash_of(manifest.native()), suffix));
   return places;
 }
 

@@ -11,13 +11,13 @@ namespace penstock::runtime {
 
 /// How far an index that is there is believed.
 enum class IndexUse {
-  ready,    // as long as its manifest has not changed; recordings that can't be used are tried again
+  ready,  // as long as its manifest has not changed; recordings that can't be used are tried again
   checked,  // recording by recording: those of other size or time of change are measured
   fresh,    // not at all: all audio is decoded, whatever headers say
 };
 
 struct IndexOptions {
-  std::filesystem::path manifest;
+  std::filesystem::path manifest = {};
   std::filesystem::path output = {};  // where it goes if not beside the manifest; may be empty
   int threads = 0;                    // 0: as many as the process has cores
   IndexUse use = IndexUse::ready;

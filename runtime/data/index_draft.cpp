@@ -45,8 +45,8 @@ class LineWriter {
     }
     last_.offset = entry.offset.value_or(kNone);
     last_.text_at = strings_.size();
-    strings_.write(bytes_of(
-        IndexLine{entry.text.size(), entry.where.size(), entry.duration.value_or(kNone)}));
+    strings_.write(
+        bytes_of(IndexLine{entry.text.size(), entry.where.size(), entry.duration.value_or(kNone)}));
     strings_.write(entry.text);
     strings_.write(entry.where);
     lines_.write(bytes_of(last_));
@@ -75,8 +75,8 @@ void IndexDraft::read(const std::filesystem::path& manifest) {
   ManifestSink sink{[&](const ManifestEntry& entry) { writer.add(entry); }};
   read_manifest(manifest, sink, faults_);
   for (const auto& source : sink.sources) {
-    sources_.push_back(source_of(source, key_of(source, folder_),
-                                 source == manifest ? before : stamp_of(source)));
+    sources_.push_back(
+        source_of(source, key_of(source, folder_), source == manifest ? before : stamp_of(source)));
     if (sources_.back().stamp.changed >= made_) sources_.back().digest = 0;
   }
   file_ = lines.map();

@@ -31,10 +31,9 @@ DraftUtterance whole_recording(const IndexDraft& draft, const IndexDraft::Line& 
   const double duration = draft.duration(line);
   const double off = std::isnan(duration) ? 0 : std::abs(duration - recording.seconds());
   if (off <= kDurationTolerance) return {recording};
-  return {.fault =
-              fmt::format("its duration is {:g} s, but {} lasts {:.6g} s: correct it, or, if "
-                          "a segment is meant, give its \"offset\" as well",
-                          duration, file_of(draft, line), recording.seconds())};
+  return {.fault = fmt::format("its duration is {:g} s, but {} lasts {:.6g} s: correct it, or, if "
+                               "a segment is meant, give its \"offset\" as well",
+                               duration, file_of(draft, line), recording.seconds())};
 }
 
 DraftUtterance segment_of(const IndexDraft& draft, const IndexDraft::Line& line,

@@ -13,9 +13,9 @@ PackedLength::PackedLength(const AudioLength& length)
     : bits_(static_cast<std::uint64_t>(length.rate) * kRate +
             static_cast<std::uint64_t>(length.samples)) {
   if (unpacked() != length)
-    throw DataError(fmt::format(
-        "its {} samples at {} Hz are more than an index can hold: cut it into parts",
-        length.samples, length.rate));
+    throw DataError(
+        fmt::format("its {} samples at {} Hz are more than an index can hold: cut it into parts",
+                    length.samples, length.rate));
 }
 
 std::uint64_t LeftOut::place_of(std::uint64_t id) const {

@@ -32,9 +32,7 @@ class PackedLength {
 class LeftOut {
  public:
   /// In ascending order, below 2^32.
-  void add(std::uint64_t place) {
-    ids_.push_back(static_cast<std::uint32_t>(place - ids_.size()));
-  }
+  void add(std::uint64_t place) { ids_.push_back(static_cast<std::uint32_t>(place - ids_.size())); }
   std::size_t size() const { return ids_.size(); }
   std::uint64_t place_of(std::uint64_t id) const;
   /// For each, the first id behind it, which is what a LeftOut can be made of again.

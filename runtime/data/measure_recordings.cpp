@@ -24,7 +24,7 @@ PackedLength packed(const std::filesystem::path& file, const AudioLength& length
   throw DataError(fmt::format("{}: {}", file.string(), error.what()));
 }
 
-RecordingAnswer answer(const RecordingQuery& query, const MeasureOptions& options) {
+RecordingAnswer answer(const RecordingQuery& query, const RecordingMeasure& options) {
   const auto file = options.folder / query.path;
   RecordingAnswer found{.stamp = stamp_of(file)};
   if (query.length.known() && found.stamp == query.stamp) {
@@ -42,7 +42,7 @@ RecordingAnswer answer(const RecordingQuery& query, const MeasureOptions& option
 }  // namespace
 
 RecordingAnswers measure_recordings(std::span<const RecordingQuery> queries,
-                                    const MeasureOptions& options) {
+                                    const RecordingMeasure& options) {
   const int cores = static_cast<int>(std::max(1u, std::thread::hardware_concurrency()));
   const auto end = Time::now() + kLongest;
   RecordingAnswers answers(queries.size());

@@ -25,7 +25,7 @@ struct RecordingAnswer {
   std::string fault = {};    // why
 };
 
-struct MeasureOptions {
+struct RecordingMeasure {
   std::filesystem::path folder;  // that paths start from
   int threads = 0;               // 0: as many as the process has cores
   bool decode = false;           // all audio, whatever headers tell
@@ -37,7 +37,7 @@ using RecordingAnswers = std::vector<std::optional<RecordingAnswer>>;
 /// Looks at recordings for some seconds, and at the first in any case. One that has not changed
 /// keeps its length.
 [[nodiscard]] RecordingAnswers measure_recordings(std::span<const RecordingQuery> queries,
-                                                  const MeasureOptions& options);
+                                                  const RecordingMeasure& options);
 
 /// Who answers: this process as above, or ranks of a job for it.
 using Measure = std::function<RecordingAnswers(std::span<const RecordingQuery>)>;

@@ -137,7 +137,8 @@ class StepSequence::Epochs {
   static constexpr std::size_t kKept = 2;
 
   void bring_forward(std::int64_t wanted, std::launch how) {
-    const auto found = std::ranges::find(kept_, wanted, [](const auto& kept) { return kept.first; });
+    const auto found =
+        std::ranges::find(kept_, wanted, [](const auto& kept) { return kept.first; });
     if (found != kept_.end()) {
       std::rotate(kept_.begin(), found, found + 1);
       return;
@@ -145,10 +146,11 @@ class StepSequence::Epochs {
     while (kept_.size() >= kKept) kept_.pop_back();  // before there is another
     kept_.emplace_front(wanted, std::async(how, [this, wanted, how] {
                                   if (how == std::launch::async) (void)!nice(10);  // as loaders
-                                  ++formed_;
-                                  return std::make_shared<const Epoch>(
+                                  auto epoch = std::make_shared<const Epoch>(
                                       options_.lengths, options_.data, options_.features,
                                       EpochKey{options_.seed, wanted});
+                                  ++formed_;
+                                  return epoch;
                                 }).share());
   }
 

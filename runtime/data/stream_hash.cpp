@@ -9,9 +9,7 @@ struct StreamHash::State {
   ~State() { XXH3_freeState(xxh); }
 };
 
-StreamHash::StreamHash() : state_(std::make_unique<State>()) {
-  XXH3_64bits_reset(state_->xxh);
-}
+StreamHash::StreamHash() : state_(std::make_unique<State>()) { XXH3_64bits_reset(state_->xxh); }
 StreamHash::StreamHash(StreamHash&&) noexcept = default;
 StreamHash::~StreamHash() = default;
 

@@ -46,8 +46,9 @@ struct UtteranceIndex::Parts {
     std::memcpy(&trailer, rest.data() + rest.size() - sizeof trailer, sizeof trailer);
     rest.remove_suffix(sizeof trailer);
     const std::uint64_t n = trailer.utterances, r = trailer.recordings;
-    const bool known = std::memcmp(trailer.magic, IndexTrailer().magic, sizeof trailer.magic) == 0 &&
-                       trailer.check == check_of(trailer);
+    const bool known =
+        std::memcmp(trailer.magic, IndexTrailer().magic, sizeof trailer.magic) == 0 &&
+        trailer.check == check_of(trailer);
     if (!known || rest.size() != padded(n * 32 + r * sizeof(IndexedRecording) + trailer.strings))
       return false;
     lengths = take<PackedLength>(rest, n);
@@ -64,7 +65,9 @@ struct UtteranceIndex::Parts {
     std::memcpy(&size, strings.data() + at, sizeof size);
     return strings.substr(at + sizeof size, size);
   }
-  Unpacker tail() const { return Unpacker(std::string(strings.substr(strings.size() - trailer.tail))); }
+  Unpacker tail() const {
+    return Unpacker(std::string(strings.substr(strings.size() - trailer.tail)));
+  }
 };
 
 std::optional<UtteranceIndex> UtteranceIndex::open(const std::filesystem::path& file) try {

@@ -162,8 +162,7 @@ RunShape shape_of_run(const configs::Config& config, const StepSequence& steps,
   return shape;
 }
 
-RunShape shape_of_recognition(const configs::Config& config,
-                              const Lengths& lengths, int labels) {
+RunShape shape_of_recognition(const configs::Config& config, const Lengths& lengths, int labels) {
   return {lengths_of(evaluation_batches(lengths, config.data, config.features)), labels};
 }
 

@@ -24,7 +24,7 @@
 #include "tests/support/system/resident_memory.h"
 #include "tests/support/system/temporary_folder.h"
 
-namespace penstock {
+namespace penstock::test {
 namespace {
 
 namespace fs = std::filesystem;
@@ -80,7 +80,7 @@ void report(int rank, const std::string& what, const Watch& watch) {
                    "rank {}: {:<44} {}; {:5.0f} MB of its own, {:5.0f} MB with its share of files; "
                    "peak {:5.0f} MB\n",
                    rank, what, watch.told(), memory("Anonymous"), memory("Pss"),
-                   static_cast<double>(test::peak_resident()) / 1e6)
+                   static_cast<double>(peak_resident()) / 1e6)
             << std::flush;
 }
 
@@ -157,7 +157,6 @@ void start(const fs::path& folder, comm::Communicator& world) {
   report(rank, fmt::format("an epoch of {} steps is formed", whole), forming);
   run(whole / 2 + 1, whole / 2 + 10);
   for (int wait = 0; wait < 600 && steps.epochs_formed() < 2; ++wait) ::sleep(1);
-  ::sleep(30);  // half an epoch takes longer
   run(whole - 3, whole);
   const Watch crossing;
   (void)steps.at(whole);
@@ -168,7 +167,7 @@ void start(const fs::path& folder, comm::Communicator& world) {
 
 /// Ranks as processes, which meet in a folder.
 int start_ranks(const fs::path& folder, int ranks) {
-  const test::TemporaryFolder meeting;
+  const TemporaryFolder meeting;
   for (int rank = 0; rank < ranks; ++rank) {
     if (::fork() != 0) continue;
     const auto world = comm::join_files({meeting.path(), rank, ranks});
@@ -186,12 +185,12 @@ int start_ranks(const fs::path& folder, int ranks) {
 }
 
 }  // namespace
-}  // namespace penstock
+}  // namespace penstock::test
 
 int main(int argc, char** argv) {
   const std::string what = argc == 4 ? argv[1] : "";
-  if (what == "make") return penstock::make(argv[2], std::stoull(argv[3]));
-  if (what == "start") return penstock::start_ranks(argv[2], std::stoi(argv[3]));
+  if (what == "make") return penstock::test::make(argv[2], std::stoull(argv[3]));
+  if (what == "start") return penstock::test::start_ranks(argv[2], std::stoi(argv[3]));
   std::cerr << "usage: large_corpus make FOLDER UTTERANCES\n"
                "       large_corpus start FOLDER RANKS\n";
   return 2;

@@ -101,14 +101,15 @@ TEST(ChangedRecording, IsFoundWhenItIsRead) {
   EXPECT_NE(silent.err.find("left out as silence: "), std::string::npos) << silent.err;
   for (const int ranks : {1, 2}) {
     const auto refused = folder.train(
-        "third", {"trainer.steps=20", "data.failing_utterances=0",
-                  fmt::format("pipeline.stages={}", ranks)},
+        "third",
+        {"trainer.steps=20", "data.failing_utterances=0", fmt::format("pipeline.stages={}", ranks)},
         {.count = ranks == 1 ? 0 : ranks});
     EXPECT_EQ(refused.code, 3);
     for (const char* said : {"train-0.wav: holds 3000 samples at 8000 Hz", "penstock data index"})
       EXPECT_NE(refused.err.find(said), std::string::npos) << refused.err;
   }
-  ASSERT_EQ(test::run_program({PENSTOCK_BINARY, "data", "index", folder.in("train.jsonl")}).code, 0);
+  ASSERT_EQ(test::run_program({PENSTOCK_BINARY, "data", "index", folder.in("train.jsonl")}).code,
+            0);
   EXPECT_EQ(folder.train("fourth", {"trainer.steps=20", "data.failing_utterances=0"}).code, 0);
 }
 

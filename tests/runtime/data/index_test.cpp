@@ -39,8 +39,8 @@ class IndexTest : public testing::Test {
     asked_.clear();
     measured_.clear();
     return find_index({manifest, in("out"), 3, use}, [&](std::span<const RecordingQuery> queries) {
-      const RecordingAnswers answers = measure_recordings(
-          queries, {folder_of(manifest), 3, use == IndexUse::fresh});
+      const RecordingAnswers answers =
+          measure_recordings(queries, {folder_of(manifest), 3, use == IndexUse::fresh});
       for (std::size_t i = 0; i < queries.size(); ++i) {
         asked_.push_back(queries[i].path);
         if (!queries[i].length.known() || queries[i].stamp != answers[i]->stamp)
@@ -49,7 +49,9 @@ class IndexTest : public testing::Test {
       return answers;
     });
   }
-  UtteranceIndex index(IndexUse use = IndexUse::ready) { return find(in("train.jsonl"), use).index; }
+  UtteranceIndex index(IndexUse use = IndexUse::ready) {
+    return find(in("train.jsonl"), use).index;
+  }
 
   /// Of an earlier time, so that nothing seems to have changed just now.
   void age(std::chrono::minutes by = std::chrono::minutes(60)) const {
@@ -149,8 +151,8 @@ TEST_F(IndexTest, MovesWithItsFolder) {
   (void)index();
   const auto moved = in("moved");
   fs::create_directory(moved);
-  for (const char* name : {"777.wav", "1.wav", "16001.wav", "5.wav", "train.jsonl",
-                           "train.jsonl.index"})
+  for (const char* name :
+       {"777.wav", "1.wav", "16001.wav", "5.wav", "train.jsonl", "train.jsonl.index"})
     fs::rename(in(name), moved / name);
   const UtteranceIndex found = find(moved / "train.jsonl").index;
   EXPECT_EQ(asked_, Names());

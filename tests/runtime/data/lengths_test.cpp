@@ -45,8 +45,7 @@ TEST(Lengths, ReadATableWithoutWhatIsLeftOut) {
   const auto left_out = std::make_shared<LeftOut>();
   left_out->add(0);
   left_out->add(3);
-  EXPECT_EQ(Lengths(table, *table, left_out),
-            Lengths({{101, 16000}, {102, 16000}, {104, 16000}}));
+  EXPECT_EQ(Lengths(table, *table, left_out), Lengths({{101, 16000}, {102, 16000}, {104, 16000}}));
   EXPECT_EQ(Lengths(table, *table, nullptr).size(), 5u);
   EXPECT_TRUE(Lengths().empty());
   EXPECT_FALSE(Lengths({{101, 16000}}) == Lengths({{101, 8000}}));
