@@ -11,35 +11,14 @@
 namespace penstock::configs {
 namespace {
 
-// Capitals of ASCII and Latin-1 lie 32 below their small letters.
-bool is_capital(char32_t c) {
-  return (c >= U'A' && c <= U'Z') || (c >= 0xc0 && c <= 0xde && c != 0xd7);
-}
-bool is_small(char32_t c) {
-  return (c >= U'a' && c <= U'z') || (c >= 0xe0 && c <= 0xfe && c != 0xf7);
-}
-
 bool is_control(char32_t c) { return c < U' ' || (c >= 0x7f && c < 0xa0); }
 
 std::string shown(char32_t character) { return fmt::format("'{}'", to_utf8({&character, 1})); }
 
 }  // namespace
 
-Fold fold_of(std::string_view name) {
-  if (name == "none") return Fold::none;
-  if (name == "lower") return Fold::lower;
-  if (name == "upper") return Fold::upper;
-  throw ConfigError(fmt::format("text.fold is \"{}\"; known are lower, upper, none", name));
-}
-
-char32_t folded(char32_t character, Fold fold) {
-  if (fold == Fold::lower && is_capital(character)) return character + 32;
-  if (fold == Fold::upper && is_small(character)) return character - 32;
-  return character;
-}
-
 std::u32string alphabet_characters(const TextConfig& config) {
-  const Fold fold = fold_of(config.fold);
+  const TextRules rules = text_rules(config);
   const DecodedText alphabet = decode_utf8(config.alphabet);
   if (alphabet.wrong_byte)
     throw ConfigError(fmt::format("text.alphabet is not UTF-8 at byte {}", *alphabet.wrong_byte));
@@ -53,10 +32,12 @@ std::u32string alphabet_characters(const TextConfig& config) {
           static_cast<std::uint32_t>(c)));
     if (!known.insert(c).second)
       throw ConfigError(fmt::format("text.alphabet holds {} twice", shown(c)));
-    if (folded(c, fold) != c)
+    if (const std::string change = change_of(c, rules); !change.empty())
+      throw ConfigError(
+          fmt::format("text.alphabet holds {}, which {} in every transcript", shown(c), change));
+    if (rules.removed.find(c) != std::u32string::npos)
       throw ConfigError(fmt::format(
-          "text.alphabet holds {}, which text.fold = {} turns into {} in every transcript",
-          shown(c), config.fold, shown(folded(c, fold))));
+          "text.alphabet holds {}, which text.remove takes out of every transcript", shown(c)));
   }
   return alphabet.characters;
 }

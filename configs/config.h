@@ -22,8 +22,10 @@ struct ModelConfig {
 struct TextConfig {
   std::string kind = "alphabet";  // alphabet | sentencepiece
   std::string alphabet = "'abcdefghijklmnopqrstuvwxyz ";
-  std::string model;           // of sentencepiece: a .model file
-  std::string fold = "lower";  // lower | upper | none, applied to transcripts
+  std::string model;               // of sentencepiece: a .model file
+  std::string normalise = "none";  // none | nfc | nfkc, applied to transcripts
+  std::string fold = "lower";      // lower | upper | unicode-lower | unicode-upper | none, after it
+  std::string remove = {};         // characters that transcripts lose, after both
   bool operator==(const TextConfig&) const = default;
 };
 
@@ -121,15 +123,16 @@ struct TrainerConfig {
   std::vector<int> order;
   std::string output = "outputs/run";
   bool resume = false;
-  std::string init = {};              // checkpoint from which a new run takes its weights
-  std::string init_head = "auto";     // auto | keep | new
-  int threads = 1;                    // of a rank
-  std::string device = "auto";        // auto | cpu | cuda
-  std::int64_t validate_every = 0;    // steps; 0: every epoch; -1: never
-  std::int64_t checkpoint_every = 0;  // steps; 0: every epoch
-  double checkpoint_seconds = 0;      // 0: by steps alone
-  int keep = 3;                       // newest checkpoints that stay, besides the best
-  int max_skipped = 20;               // steps in a row; more are divergence
+  std::vector<std::string> accept = {};  // keys that a run which resumes may change
+  std::string init = {};                 // checkpoint from which a new run takes its weights
+  std::string init_head = "auto";        // auto | keep | new
+  int threads = 1;                       // of a rank
+  std::string device = "auto";           // auto | cpu | cuda
+  std::int64_t validate_every = 0;       // steps; 0: every epoch; -1: never
+  std::int64_t checkpoint_every = 0;     // steps; 0: every epoch
+  double checkpoint_seconds = 1800;      // 0: by steps alone
+  int keep = 3;                          // newest checkpoints that stay, besides the best
+  int max_skipped = 20;                  // steps in a row; more are divergence
   bool operator==(const TrainerConfig&) const = default;
 };
 

@@ -46,7 +46,8 @@ std::vector<Difference> differences(const Config& before, const Config& after) {
     if (other == keys_b.end()) continue;
     std::string text_a = value_text(key.value), text_b = value_text(other->value);
     if (text_a != text_b)
-      found.push_back({std::string(key.name), std::move(text_a), std::move(text_b), kept(key)});
+      found.push_back(
+          {std::string(key.name), std::move(text_a), std::move(text_b), on_resume(key)});
   }
   return found;
 }

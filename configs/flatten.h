@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "configs/config.h"
+#include "configs/schema.h"
 
 namespace penstock::configs {
 
@@ -23,7 +23,7 @@ Config unflatten(const FlatConfig& flat, const std::string& name,
 /// A key that two configurations set differently.
 struct Difference {
   std::string key, before, after;
-  bool kept = false;  // a run that resumes must not change it
+  OnResume on_resume = OnResume::free;
   bool operator==(const Difference&) const = default;
 };
 

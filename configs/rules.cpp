@@ -2,17 +2,28 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 #include <utility>
 
 #include "base/counted.h"
 #include "base/error.h"
+#include "base/nearest_name.h"
 #include "configs/alphabet.h"
 #include "configs/rate_factors.h"
+#include "configs/schema.h"
 #include "configs/value.h"
 
 namespace penstock::configs {
 namespace {
+
+/// What is wrong with text.remove, or nothing.
+std::string fault_of_removal(const TextConfig& text) try {
+  (void)text_rules(text);
+  return {};
+} catch (const ConfigError& error) {
+  return error.what();
+}
 
 /// What is wrong with [text], or nothing.
 std::string fault_of(const TextConfig& text) try {
@@ -79,8 +90,11 @@ Found of_text(const Config& c) {
                      fmt::format("text.model needs text.kind = sentencepiece, not {}: set that, or "
                                  "leave the model out",
                                  c.text.kind)});
-  if (const std::string wrong = pieces ? "" : fault_of(c.text); !wrong.empty())
-    found.push_back({"text.alphabet", wrong});
+  if (const std::string wrong = fault_of_removal(c.text); !wrong.empty()) {
+    found.push_back({"text.remove", wrong});
+  } else if (const std::string in_all = pieces ? "" : fault_of(c.text); !in_all.empty()) {
+    found.push_back({"text.alphabet", in_all});
+  }
   return found;
 }
 
@@ -155,13 +169,35 @@ Found of_steps(const Config& c) {
   return found;
 }
 
+/// Keys of trainer.accept that no run could change.
+Found of_acceptance(const Config& c) {
+  Config copy = c;
+  std::vector<std::string_view> names;
+  Found found;
+  const std::vector<Key> all = keys(copy);
+  for (const Key& key : all) names.push_back(key.name);
+  for (const std::string& accepted : c.trainer.accept) {
+    const auto key = std::ranges::find(all, accepted, &Key::name);
+    if (key == all.end())
+      found.push_back({"trainer.accept", fmt::format("trainer.accept names {}, which is no key{}",
+                                                     accepted, did_you_mean(accepted, names))});
+    else if (on_resume(*key) == OnResume::fixed)
+      found.push_back(
+          {"trainer.accept",
+           fmt::format("trainer.accept names {}, which no run can change when it resumes: {}",
+                       accepted, why_fixed(accepted))});
+  }
+  return found;
+}
+
 }  // namespace
 
 std::vector<std::string> contradictions(const Config& c,
                                         const std::function<std::string(std::string_view)>& where) {
   std::vector<std::string> faults;
-  for (const Found& found : {c.model.family.contradictions(c.model.features), of_optimization(c),
-                             of_data(c), of_text(c), of_pipeline(c), of_features(c), of_steps(c)})
+  for (const Found& found :
+       {c.model.family.contradictions(c.model.features), of_optimization(c), of_data(c), of_text(c),
+        of_pipeline(c), of_features(c), of_steps(c), of_acceptance(c)})
     for (const auto& [key, what] : found) faults.push_back(fmt::format("{}: {}", where(key), what));
   return faults;
 }

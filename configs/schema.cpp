@@ -32,8 +32,15 @@ std::vector<Key> text_keys(TextConfig& t) {
       Key("text.model", &t.model, anything(),
           "SentencePiece model (.model file), with text.kind = sentencepiece; its piece i is label "
           "i + 1. Checkpoints keep a copy."),
-      Key("text.fold", &t.fold, one_of({"lower", "upper", "none"}),
-          "case to which ASCII and Latin-1 letters of transcripts are converted"),
+      Key("text.normalise", &t.normalise, one_of({"none", "nfc", "nfkc"}),
+          "Unicode normalisation form of transcripts; nfkc also makes ligatures and wide forms "
+          "plain characters"),
+      Key("text.fold", &t.fold,
+          one_of({"lower", "upper", "unicode-lower", "unicode-upper", "none"}),
+          "case to which letters of transcripts are converted: those of ASCII and Latin-1 (lower, "
+          "upper), or of every script"),
+      Key("text.remove", &t.remove, anything(),
+          "characters that transcripts lose, once they are normalised and folded"),
   };
 }
 
@@ -211,6 +218,9 @@ std::vector<Key> trainer_keys(TrainerConfig& t) {
       Key("trainer.output", &t.output, filled_text(), "folder for metrics.jsonl and checkpoints"),
       Key("trainer.resume", &t.resume, anything(),
           "continue from the newest checkpoint in the output folder"),
+      Key("trainer.accept", &t.accept, anything(),
+          "keys marked †, data.train or trainer.order, which a run that resumes may then change, "
+          "such as [\"optimizer.learning_rate\"]"),
       Key("trainer.init", &t.init, anything(),
           "checkpoint, or output folder, whose weights a new run starts from; a run that resumes "
           "ignores it"),
@@ -225,7 +235,7 @@ std::vector<Key> trainer_keys(TrainerConfig& t) {
       Key("trainer.checkpoint_every", &t.checkpoint_every, at_least(0),
           "steps between checkpoints; 0: every epoch"),
       Key("trainer.checkpoint_seconds", &t.checkpoint_seconds, at_least(0),
-          "seconds between checkpoints; 0: only by steps"),
+          "seconds after which a checkpoint is saved besides; 0: only by steps"),
       Key("trainer.keep", &t.keep, between(1, kMostCheckpoints),
           "newest checkpoints to keep, besides the best"),
       Key("trainer.max_skipped", &t.max_skipped, between(0, 1000000),
@@ -234,15 +244,35 @@ std::vector<Key> trainer_keys(TrainerConfig& t) {
   };
 }
 
+/// Keys of models that no tensor depends on: what is dropped, and what attention sees.
+bool acts_beside_weights(std::string_view key) {
+  return key.find("drop") != std::string_view::npos || key == "model.left_context" ||
+         key == "model.right_context";
+}
+
 }  // namespace
 
-bool kept(const Key& key) {
-  // Training data and pieces are known by their hashes, not by the names of their files.
-  constexpr std::string_view free[] = {
-      "model.base",  "text.model", "data.train", "data.validation", "data.failing_utterances",
-      "data.loaders"};
-  if (key.section() == "pipeline" || key.section() == "trainer") return key.name == "trainer.seed";
-  return std::ranges::find(free, key.name) == std::end(free);
+OnResume on_resume(const Key& key) {
+  // Training data and pieces are known by their hashes, not by the names of their files. The size
+  // of a step follows from its micro-batches.
+  constexpr std::string_view free[] = {"model.base",         "text.model",
+                                       "data.train",         "data.validation",
+                                       "data.batch_seconds", "data.failing_utterances",
+                                       "data.loaders"};
+  constexpr std::string_view fixed[] = {"text.kind", "text.alphabet", "optimizer.kind",
+                                        "optimizer.state"};
+  if (std::ranges::find(free, key.name) != std::end(free)) return OnResume::free;
+  if (std::ranges::find(fixed, key.name) != std::end(fixed)) return OnResume::fixed;
+  if (key.section() == "model" && !acts_beside_weights(key.name)) return OnResume::fixed;
+  if (key.section() == "pipeline" || key.section() == "trainer")
+    return key.name == "trainer.seed" ? OnResume::accepted : OnResume::free;
+  return OnResume::accepted;
+}
+
+std::string_view why_fixed(std::string_view key) {
+  if (key.starts_with("model.")) return "the checkpoint's weights are of that model";
+  if (key.starts_with("text.")) return "the checkpoint's head has a row for each of its labels";
+  return "the checkpoint's optimizer state is of that kind";
 }
 
 Config default_config(std::span<const layers::ModelFamily> families) {

@@ -20,8 +20,16 @@ namespace penstock::configs {
 /// The same where the family stays: model.kind takes its name alone.
 [[nodiscard]] std::vector<Key> keys(Config& config);
 
-/// Whether a run that resumes must have the value it began with.
-[[nodiscard]] bool kept(const Key& key);
+/// Whether a run that resumes may have another value than the one it began with.
+enum class OnResume {
+  free,      // it may
+  accepted,  // where trainer.accept names the key
+  fixed,     // never: the checkpoint's tensors are of that value
+};
+[[nodiscard]] OnResume on_resume(const Key& key);
+
+/// Why no run may change a fixed key.
+[[nodiscard]] std::string_view why_fixed(std::string_view key);
 
 /// The key of that name, or nothing.
 [[nodiscard]] std::optional<Key> find_key(Config& config, std::string_view name);

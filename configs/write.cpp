@@ -44,9 +44,21 @@ std::string heading(std::string_view level, std::string_view title) {
                      title);
 }
 
+/// What may become of the key when a run resumes.
+std::string_view mark_of(const Key& key) {
+  switch (on_resume(key)) {
+    case OnResume::accepted:
+      return " †";
+    case OnResume::fixed:
+      return " ‡";
+    default:
+      return "";
+  }
+}
+
 std::string row(const Key& key) {
   return fmt::format("| `{}` | {} | `{}` | {}{} |\n", key.name, expectation(key),
-                     toml_value(key.value), key.help, kept(key) ? " †" : "");
+                     toml_value(key.value), key.help, mark_of(key));
 }
 
 /// A table of each family's own keys.

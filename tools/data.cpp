@@ -5,6 +5,7 @@
 
 #include "base/counted.h"
 #include "base/error.h"
+#include "runtime/corpus/leaks.h"
 #include "runtime/data/index.h"
 #include "runtime/data/summary.h"
 #include "tools/commands.h"
@@ -21,13 +22,15 @@ namespace {
 struct DataOptions {
   runtime::MakeOptions make;
   std::string manifest;  // of index, summary and verify
+  std::string leaks;     // of verify: a test set, or empty
   int threads = 0;
   bool json = false;
 };
 
 void report(const DataOptions& options, const std::string& manifest,
-            const runtime::ManifestSummary& summary) {
-  std::cout << (options.json ? summary_json(manifest, summary) : summary_text(summary));
+            const runtime::ManifestSummary& summary, const runtime::Leaks* leaks = nullptr) {
+  std::cout << (options.json ? summary_json(manifest, summary, leaks)
+                             : summary_text(summary, leaks));
 }
 
 int make(DataOptions options) {
@@ -49,7 +52,18 @@ int verify(const DataOptions& options) {
   found.rejected.require_none(fmt::format("{}: {} cannot be used", options.manifest,
                                           counted(found.rejected.size(), "utterance")));
   if (found.utterances == 0) throw DataError(options.manifest + ": holds no utterances");
-  report(options, options.manifest, found);
+  if (options.leaks.empty()) {
+    report(options, options.manifest, found);
+    return exit_done;
+  }
+  const runtime::Leaks leaks =
+      runtime::find_leaks(options.manifest, options.leaks, options.threads);
+  report(options, options.manifest, found, &leaks);
+  leaks.recordings.require_none(
+      fmt::format("{} of {} are recordings of {} as well",
+                  counted(std::ssize(leaks.recordings.all()), "utterance"), options.leaks,
+                  options.manifest),
+      "Leave them out of one of the two.");
   return exit_done;
 }
 
@@ -78,6 +92,13 @@ CLI::App* add_common(CLI::App* command, DataOptions& options) {
 void add_manifest(CLI::App* command, DataOptions& options) {
   command->add_option("manifest", options.manifest, "A manifest or folder of any format")
       ->required();
+}
+
+void add_verify(CLI::App* command, DataOptions& options) {
+  add_manifest(command, options);
+  command->add_option("--leaks", options.leaks,
+                      "A test set's manifest: tell what it shares with this one. Exit code 3: a "
+                      "recording");
 }
 
 void add_make(CLI::App* command, DataOptions& options) {
@@ -109,7 +130,7 @@ void add_data(CLI::App& app, Run& run) {
       "  penstock data make LibriSpeech/train-clean-100 --output train.jsonl\n"
       "  penstock data merge a.jsonl b.csv --output both.jsonl\n"
       "  penstock data index train.jsonl\n"
-      "  penstock data verify train.jsonl\n"
+      "  penstock data verify train.jsonl --leaks test.jsonl\n"
       "  penstock data summary train.jsonl --json\n"
       "  penstock data tokens train.jsonl --pieces 128 --output pieces.model");
   const auto add = [&](const char* name, const char* what, auto add_options, auto work) {
@@ -122,7 +143,7 @@ void add_data(CLI::App& app, Run& run) {
   add("merge", "Merge several manifests into one", add_make, make);
   add("index", "Keep the lengths of recordings beside a manifest, so that runs start at once",
       add_manifest, index);
-  add("verify", "Read every recording to its end. Exit code 3: one can't be used", add_manifest,
+  add("verify", "Read every recording to its end. Exit code 3: one can't be used", add_verify,
       verify);
   add("summary", "Print hours, durations, characters and rejected utterances", add_manifest,
       summary);

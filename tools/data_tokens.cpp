@@ -8,7 +8,7 @@
 #include "base/counted.h"
 #include "base/error.h"
 #include "base/utf8.h"
-#include "configs/alphabet.h"
+#include "configs/text_rules.h"
 #include "runtime/data/manifest.h"
 #include "runtime/text/folded_text.h"
 #include "runtime/text/train_pieces.h"
@@ -22,17 +22,17 @@ namespace {
 
 struct TokenOptions {
   std::string manifest, output;
-  std::string fold = "lower";
+  configs::TextConfig text = {};
   runtime::PieceTraining training;
 };
 
 /// The transcripts of a manifest, all of which must be sound, as encoding takes them.
 std::vector<std::string> texts_of(const TokenOptions& options) {
   runtime::Faults faults;
-  const configs::Fold fold = configs::fold_of(options.fold);
+  const configs::TextRules rules = configs::text_rules(options.text);
   std::vector<std::string> texts;
   for (const runtime::ManifestEntry& entry : runtime::read_manifest(options.manifest, faults)) try {
-      texts.push_back(to_utf8(runtime::folded_text(entry.text, fold)));
+      texts.push_back(to_utf8(runtime::folded_text(entry.text, rules)));
     } catch (const DataError& error) {
       faults.add(entry.where, error.what());
     }
@@ -70,8 +70,14 @@ void add_data_tokens(CLI::App& data, Run& run) {
   command->option_defaults()->always_capture_default();
   command->add_option("--kind", options->training.kind, "How pieces are chosen")
       ->check(CLI::IsMember({"unigram", "bpe"}));
-  command->add_option("--fold", options->fold, "Case to convert transcripts to, as text.fold")
-      ->check(CLI::IsMember({"lower", "upper", "none"}));
+  command
+      ->add_option("--normalise", options->text.normalise,
+                   "Unicode normalisation form of transcripts, as text.normalise")
+      ->check(CLI::IsMember({"none", "nfc", "nfkc"}));
+  command->add_option("--fold", options->text.fold, "Case to convert transcripts to, as text.fold")
+      ->check(CLI::IsMember({"lower", "upper", "unicode-lower", "unicode-upper", "none"}));
+  command->add_option("--remove", options->text.remove,
+                      "Characters that transcripts lose, as text.remove");
   command->callback([options, &run] { run = on_rank_0([options] { return tokens(*options); }); });
 }
 

@@ -12,6 +12,7 @@
 #include "tools/exit_code.h"
 #include "tools/launch.h"
 #include "tools/options.h"
+#include "tools/verified_option.h"
 
 namespace penstock::tools {
 namespace {
@@ -73,6 +74,7 @@ void add_evaluate(CLI::App& app, Run& run) {
                     "Leave out and count utterances that can't be used, instead of refusing all");
   takes_whole(command->add_option("--threads", options->trained.threads, "Threads of each rank"),
               kThreads);
+  takes_verified(command, options->trained.verified);
   command->add_flag("--json", options->json, "Print one JSON object; its rates are fractions");
   command->footer(
       "Runs alone, or under mpirun with one rank for each stage. The training may have had other\n"

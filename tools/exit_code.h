@@ -5,7 +5,14 @@
 namespace penstock::tools {
 
 /// What the process tells its caller. docs/errors.md explains each.
-enum ExitCode { exit_done = 0, exit_other = 1, exit_usage = 2, exit_data = 3, exit_checkpoint = 4 };
+enum ExitCode {
+  exit_done = 0,
+  exit_other = 1,
+  exit_usage = 2,
+  exit_data = 3,
+  exit_checkpoint = 4,
+  exit_stopped = 85  // on request, with all saved
+};
 
 /// The exit code of an error that nothing caught: ConfigError 2, DataError 3, CheckpointError 4,
 /// anything else 1.

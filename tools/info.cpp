@@ -14,6 +14,7 @@
 #include "tools/options.h"
 #include "tools/saved_recipe.h"
 #include "tools/table.h"
+#include "tools/verified_option.h"
 
 namespace penstock::tools {
 namespace {
@@ -33,6 +34,10 @@ nlohmann::ordered_json to_json(const std::string& path, const runtime::Descripti
     report["step"] = description.state->step;
     report["epoch"] = description.state->epoch;
     report["config"] = description.state->config;
+    report["corrections"] = nlohmann::ordered_json::array();
+    for (const runtime::Correction& c : description.state->corrections)
+      report["corrections"].push_back(
+          {{"step", c.step}, {"key", c.key}, {"before", c.before}, {"after", c.after}});
   }
   report["tensors"] = nlohmann::ordered_json::array();
   for (const runtime::TensorPlace& tensor : description.tensors) {
@@ -48,8 +53,12 @@ nlohmann::ordered_json to_json(const std::string& path, const runtime::Descripti
 
 void print(const runtime::Description& description) {
   if (description.state) {
-    std::cout << fmt::format("checkpoint of step {}, epoch {}\n\n", description.state->step,
+    std::cout << fmt::format("checkpoint of step {}, epoch {}\n", description.state->step,
                              description.state->epoch);
+    for (const runtime::Correction& c : description.state->corrections)
+      std::cout << fmt::format("from step {} on, {} = {}, which was {}\n", c.step, c.key, c.after,
+                               c.before);
+    std::cout << '\n';
   }
   std::vector<std::vector<std::string>> rows = {
       {"tensor", "dtype", "shape", "elements", "bytes", "file", "from byte"}};
@@ -61,14 +70,18 @@ void print(const runtime::Description& description) {
   std::cout << table_text(rows);
 }
 
+struct InfoOptions : ModelInfoOptions {
+  runtime::Verified verified = runtime::Verified::all;  // of a checkpoint
+};
+
 /// Of a model or of weights: `options.model` is what the command line names.
-int info(const ModelInfoOptions& options) {
+int info(const InfoOptions& options) {
   if (names_model(options.model)) return print_model(options);
   if (options.recipe) {
     std::cout << saved_recipe_text(options.model);
     return exit_done;
   }
-  const runtime::Description description = runtime::describe(options.model);
+  const runtime::Description description = runtime::describe(options.model, options.verified);
   if (options.json) {
     std::cout << json_line(to_json(options.model, description));
   } else {
@@ -80,7 +93,7 @@ int info(const ModelInfoOptions& options) {
 }  // namespace
 
 void add_info(CLI::App& app, Run& run) {
-  const auto options = std::make_shared<ModelInfoOptions>();
+  const auto options = std::make_shared<InfoOptions>();
   CLI::App* command = app.add_subcommand(
       "info", "List the tensors of a checkpoint or a safetensors file, or a model's layers");
   command
@@ -105,9 +118,11 @@ void add_info(CLI::App& app, Run& run) {
   CLI::Option* recipe =
       command->add_flag("--recipe", options->recipe,
                         "Of a checkpoint: print a recipe that starts from its weights, as TOML");
+  takes_verified(command, options->verified);
   command->add_flag("--json", options->json, "Print one JSON object")->excludes(recipe);
   command->footer(
-      "Every byte of a checkpoint is verified first. Exit code 4: the checkpoint is damaged.\n\n"
+      "Every byte of a checkpoint is verified first; with --verify read, its manifest alone.\n"
+      "Exit code 4: the checkpoint is damaged.\n\n"
       "Examples:\n"
       "  penstock info outputs/quickstart\n"
       "  penstock info outputs/omni-300m --recipe > tuned.toml\n"
@@ -116,7 +131,7 @@ void add_info(CLI::App& app, Run& run) {
   command->callback([command, options, &run] {
     run = on_rank_0([command, options] {
       if (names_model(options->model)) {
-        require_absent(*command, {"--recipe"}, "a checkpoint");
+        require_absent(*command, {"--recipe", "--verify"}, "a checkpoint");
       } else {
         require_absent(*command, {"--labels", "--batch", "--seconds", "--precision"}, "a model");
       }

@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
+#include <cstdint>
 #include <iostream>
 #include <memory>
 #include <nlohmann/json.hpp>
@@ -15,6 +16,7 @@
 #include "tools/launch.h"
 #include "tools/options.h"
 #include "tools/output_file.h"
+#include "tools/plan_checkpoint.h"
 #include "tools/plan_cluster.h"
 #include "tools/plan_diff.h"
 
@@ -69,7 +71,7 @@ void check_mode(const CLI::App& command, const PlanArguments& arguments) {
   const bool profile = !layout.profile.empty(), cluster = !layout.cluster.empty();
   if (profile || !cluster)
     require_absent(command, {"--data", "--schedule", "--costs"}, "a recipe with --cluster");
-  if (profile) require_absent(command, {"--output"}, "a recipe");
+  if (profile) require_absent(command, {"--output", "--disk-gb-per-s"}, "a recipe");
   if (profile || cluster) require_absent(command, {"--computed"}, "a recipe without --cluster");
   if (!profile && !cluster)
     require_absent(
@@ -84,7 +86,7 @@ int run_plan(const CLI::App& command, const PlanArguments& arguments) {
     require_absent(command,
                    {"--profile", "--cluster", "--data", "--schedule", "--costs", "--output",
                     "--computed", "--report", "--stages", "--replicas", "--micro-batches",
-                    "--objective", "--seed", "--time-limit"},
+                    "--objective", "--seed", "--time-limit", "--disk-gb-per-s"},
                    "a plan that is made, not for --diff");
     return run_plan_diff(arguments.recipe.words, arguments.json);
   }
@@ -98,13 +100,18 @@ int run_plan(const CLI::App& command, const PlanArguments& arguments) {
   check_outputs({{"--output", arguments.output}}, arguments.recipe.files(recipe));
   const runtime::PlannedRun planned = runtime::plan_recipe(recipe, !arguments.computed);
   if (!arguments.output.empty()) partition::write_plan(arguments.output, planned.plan);
+  const double disk = arguments.disk_gb_per_s;
+  const PlannedCheckpoint checkpoint = checkpoint_of(recipe, planned.plan, disk);
   if (arguments.json) {
     nlohmann::ordered_json json = json_of(planned.plan, planned.estimate);
+    json["checkpoint_bytes"] = static_cast<std::uint64_t>(checkpoint.bytes);
+    json["checkpoint_s"] = checkpoint.seconds;
     if (!planned.not_counted.empty()) json["not_counted"] = planned.not_counted;
     std::cout << json.dump() << '\n';
     return exit_done;
   }
-  std::cout << partition::plan_table(planned.plan, planned.estimate);
+  std::cout << partition::plan_table(planned.plan, planned.estimate)
+            << fmt::format("a checkpoint: {}\n", text_of(checkpoint, disk));
   if (!planned.not_counted.empty())
     std::cout << fmt::format("not counted: {}\n", planned.not_counted);
   return exit_done;
@@ -133,6 +140,11 @@ void add_plan(CLI::App& app, Run& run) {
                       "measured on a device of speed 1. Default: computed");
   command->add_option("-o,--output", arguments->output,
                       "Write the plan to this file; train it with pipeline.plan=FILE");
+  takes_number(command->add_option(
+                   "--disk-gb-per-s", arguments->disk_gb_per_s,
+                   "With a recipe: GB that all ranks together write in a second to the disks "
+                   "of trainer.output. Default: 1"),
+               {1e-3, 1e6});
   command->add_flag("--computed", arguments->computed,
                     "Compute the times of layers from operation counts, instead of measuring them");
   command->add_flag("--diff", arguments->diff,

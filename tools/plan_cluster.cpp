@@ -21,6 +21,7 @@
 #include "tools/exit_code.h"
 #include "tools/json_line.h"
 #include "tools/plan_belief.h"
+#include "tools/plan_checkpoint.h"
 #include "tools/plan_text.h"
 #include "tools/terminal.h"
 
@@ -200,6 +201,14 @@ std::string hosts(const runtime::ClusterPlan& planned) {
   return used.size() < 2 ? "" : fmt::format("--host {} ", fmt::join(used, ","));
 }
 
+void check_micro_batches(const runtime::ClusterConstraints& constraints) {
+  if (constraints.micro_batches == 0 || constraints.free_batch) return;
+  throw ConfigError(
+      "--micro-batches is for a recipe that sets neither data.micro_batch_seconds nor "
+      "data.micro_batches. This recipe sets one of them: change it, or leave --micro-batches "
+      "out");
+}
+
 /// How to train the plan, which holds what it chose of [data].
 std::string how_to_train(const ClusterArguments& arguments, const runtime::ClusterPlan& planned,
                          const std::vector<std::string>& words) {
@@ -230,11 +239,7 @@ int run_plan_cluster(const ClusterArguments& arguments, bool json) {
                                           .time = &limit,
                                           .advice_s = kAdviceSeconds};
   if (!arguments.costs.empty()) constraints.costs = partition::read_device_profile(arguments.costs);
-  if (constraints.micro_batches > 0 && !constraints.free_batch)
-    throw ConfigError(
-        "--micro-batches is for a recipe that sets neither data.micro_batch_seconds nor "
-        "data.micro_batches. This recipe sets one of them: change it, or leave --micro-batches "
-        "out");
+  check_micro_batches(constraints);
   const runtime::ClusterPlan planned =
       runtime::plan_on_cluster(config, partition::read_cluster(layout.cluster), constraints);
   if (!arguments.output.empty()) partition::write_plan(arguments.output, planned.plan);
@@ -243,15 +248,22 @@ int run_plan_cluster(const ClusterArguments& arguments, bool json) {
   const bool ended = planned.search_ended;
   if (ended) view.facts.emplace_back("search", words_of(limit));
   add_epoch(planned, view);
+  const PlannedCheckpoint checkpoint =
+      checkpoint_of(planned.recipe, planned.plan, arguments.disk_gb_per_s);
+  view.facts.emplace_back("a checkpoint", text_of(checkpoint, arguments.disk_gb_per_s));
   for (const partition::Advice& advice : planned.advice)
     view.advice.push_back(sentence_of(advice, view.speed));
   if (!arguments.output.empty())
     view.facts.emplace_back("train it", how_to_train(arguments, planned, recipe.words));
   if (!layout.report.empty()) partition::write_report(layout.report, view);
-  if (json)
-    std::cout << json_line(json_of(planned, ended));
-  else
+  if (!json) {
     print_plan(view, std::cout, wants_colour());
+    return exit_done;
+  }
+  nlohmann::ordered_json object = json_of(planned, ended);
+  object["checkpoint_bytes"] = static_cast<std::uint64_t>(checkpoint.bytes);
+  object["checkpoint_s"] = checkpoint.seconds;
+  std::cout << json_line(object);
   return exit_done;
 }
 

@@ -12,6 +12,7 @@ struct ClusterArguments {
   RecipeArguments recipe;  // or the name of a model of configs/models/
   SequenceArguments layout;
   std::string data, schedule, costs, output;  // files and a schedule to keep to; or empty
+  double disk_gb_per_s = 1;                   // that checkpoints are written with
 };
 
 /// Plans, writes plan and report where they are asked for, and prints the plan, as one JSON object

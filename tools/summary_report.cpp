@@ -42,9 +42,17 @@ nlohmann::ordered_json faults_json(const runtime::Faults& faults) {
   return list;
 }
 
+std::string leaks_text(const runtime::Leaks& leaks) {
+  const auto shared = [&](const char* what, const runtime::Faults& found) {
+    return fmt::format("\n\nshared {}: {} of the test set's {}{}", what, found.size(),
+                       counted(leaks.utterances, "utterance"), found.listed());
+  };
+  return shared("recordings", leaks.recordings) + shared("texts", leaks.texts);
+}
+
 }  // namespace
 
-std::string summary_text(const runtime::ManifestSummary& s) {
+std::string summary_text(const runtime::ManifestSummary& s, const runtime::Leaks* leaks) {
   std::string text = fmt::format("{}: {}, {:.3f} hours", s.format,
                                  counted(s.utterances, "utterance"), s.seconds / 3600);
   if (s.utterances > 0) {
@@ -63,10 +71,12 @@ std::string summary_text(const runtime::ManifestSummary& s) {
   if (!s.rejected.empty())
     text += fmt::format("\n\n{}:\n{}", counted(s.rejected.size(), "rejected utterance"),
                         s.rejected.listed());
+  if (leaks != nullptr) text += leaks_text(*leaks);
   return text.ends_with('\n') ? text : text + '\n';
 }
 
-std::string summary_json(const std::string& manifest, const runtime::ManifestSummary& s) {
+std::string summary_json(const std::string& manifest, const runtime::ManifestSummary& s,
+                         const runtime::Leaks* leaks) {
   nlohmann::ordered_json report = {{"manifest", manifest},       {"format", s.format},
                                    {"utterances", s.utterances}, {"hours", s.seconds / 3600},
                                    {"seconds", s.seconds},       {"shortest", s.shortest},
@@ -77,6 +87,10 @@ std::string summary_json(const std::string& manifest, const runtime::ManifestSum
   report["characters"] = s.characters;
   report["inexact"] = faults_json(s.inexact);
   report["rejected"] = faults_json(s.rejected);
+  if (leaks != nullptr)
+    report["leaks"] = {{"utterances", leaks->utterances},
+                       {"recordings", faults_json(leaks->recordings)},
+                       {"texts", faults_json(leaks->texts)}};
   return json_line(report);
 }
 

@@ -2,14 +2,18 @@
 
 #include <string>
 
+#include "runtime/corpus/leaks.h"
 #include "runtime/data/summary.h"
 
 namespace penstock::tools {
 
-/// Hours, a histogram of durations, characters, rejected utterances with reasons: for people.
-std::string summary_text(const runtime::ManifestSummary& summary);
+/// Hours, a histogram of durations, characters, rejected utterances with reasons, and what a test
+/// set shares with them, if one was compared: for people.
+std::string summary_text(const runtime::ManifestSummary& summary,
+                         const runtime::Leaks* leaks = nullptr);
 
 /// The same as one JSON object; `manifest` is its first member.
-std::string summary_json(const std::string& manifest, const runtime::ManifestSummary& summary);
+std::string summary_json(const std::string& manifest, const runtime::ManifestSummary& summary,
+                         const runtime::Leaks* leaks = nullptr);
 
 }  // namespace penstock::tools

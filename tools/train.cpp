@@ -14,6 +14,7 @@
 #include "tools/launch.h"
 #include "tools/progress.h"
 #include "tools/recipe.h"
+#include "tools/stop_signals.h"
 
 namespace penstock::tools {
 namespace {
@@ -65,6 +66,7 @@ void report(const runtime::TrainingSummary& s, bool as_json) {
                 {"audio_s_per_s", rate},
                 {"seconds", s.seconds},
                 {"checkpoint", s.checkpoint.string()}};
+    if (s.stopped) object["stopped"] = true;
     if (s.last_validation.utterances > 0) {
       object["validation_loss"] = s.last_validation.loss;
       object["validation_wer"] = s.last_validation.wer;
@@ -79,21 +81,24 @@ void report(const runtime::TrainingSummary& s, bool as_json) {
         s.checkpoint.string(), s.last_step.step);
     return;
   }
-  std::cout << fmt::format("{} ({} skipped) in {} s, {} audio seconds a second; checkpoint {}\n",
-                           counted(s.steps, "step"), s.skipped, static_cast<long>(s.seconds),
-                           speed(rate), s.checkpoint.string());
+  std::cout << fmt::format("{}{} ({} skipped) in {} s, {} audio seconds a second; checkpoint {}\n",
+                           s.stopped ? "stopped on request: " : "", counted(s.steps, "step"),
+                           s.skipped, static_cast<long>(s.seconds), speed(rate),
+                           s.checkpoint.string());
   if (s.last_validation.utterances > 0) std::cout << facts(s.last_validation) << '\n';
 }
 
 int run_train(const TrainOptions& options) {
-  const runtime::TrainingTask task{options.recipe.load(), runtime::runs_alone()};
+  StopSignals signals;
+  const runtime::TrainingTask task{options.recipe.load(), runtime::runs_alone(),
+                                   [&signals] { return signals.asked(); }};
   std::unique_ptr<Progress> progress;
   return runtime::run_job(
       [&](comm::Communicator& world) {
         const runtime::TrainingSummary summary = runtime::train(task, world, show(progress));
         progress.reset();
         if (world.rank() == 0) report(summary, options.json);
-        return exit_done;
+        return summary.stopped ? exit_stopped : exit_done;
       },
       [&](const std::exception& error) {
         progress.reset();  // a bar is left behind before the complaint
@@ -111,7 +116,8 @@ void add_train(CLI::App& app, Run& run) {
   command->footer(
       "Under mpirun, -np is pipeline.stages × pipeline.replicas. Alone, one process runs the "
       "whole\n"
-      "recipe and gets the same bits.\n\nExamples:\n"
+      "recipe and gets the same bits. SIGUSR1 or SIGTERM ends a run behind its step, with a\n"
+      "checkpoint and exit code 85.\n\nExamples:\n"
       "  penstock train my.toml data.train=train.jsonl trainer.steps=2000 trainer.resume=true\n"
       "  mpirun -np 4 penstock train configs/recipes/quickstart.toml");
   command->callback([options, &run] { run = [options] { return run_train(*options); }; });

@@ -11,6 +11,7 @@
 #include "tools/launch.h"
 #include "tools/options.h"
 #include "tools/output_file.h"
+#include "tools/verified_option.h"
 
 namespace penstock::tools {
 namespace {
@@ -74,6 +75,7 @@ void add_transcribe(CLI::App& app, Run& run) {
       ->required();
   takes_whole(command->add_option("--threads", options->trained.threads, "Threads of each rank"),
               kThreads);
+  takes_verified(command, options->trained.verified);
   command->add_option("--logits", options->logits,
                       "File to write each recording's logits to (safetensors, FP32, frames × "
                       "classes, named 00000, 00001, …)");

@@ -136,8 +136,8 @@ std::vector<int> ranks_of_chunks(const PlanChoice& choice) {
   return ranks;
 }
 
-ChoiceLists::ChoiceLists(const PlanChoice& choice)
-    : schedule_(schedule_of(choice)),
+ChoiceLists::ChoiceLists(const PlanChoice& choice, const std::shared_ptr<KnownSchedules>& known)
+    : schedule_(schedule_of(choice, known)),
       ranks_(choice.actions.empty() ? schedule_.chunk_ranks() : ranks_of_chunks(choice)) {}
 
 const Schedule& ChoiceLists::of(int micro_batches) {
@@ -216,7 +216,8 @@ std::unique_ptr<StepEstimate> ChoiceEstimator::predict(const PlanChoice& choice,
 /// Lists of their own are seldom estimated twice.
 ChoiceLists& ChoiceEstimator::lists_of(const PlanChoice& choice) {
   std::unique_ptr<ChoiceLists>& known = lists_[{choice.schedule, choice.stages, choice.resident}];
-  if (!known || !choice.actions.empty()) known = std::make_unique<ChoiceLists>(choice);
+  if (!known || !choice.actions.empty())
+    known = std::make_unique<ChoiceLists>(choice, problem_.known_schedules);
   return *known;
 }
 
@@ -271,7 +272,7 @@ std::unique_ptr<StepEstimate> predict_replica(const PlanningProblem& problem,
                                               const Workload& workload, const PlanChoice& choice,
                                               const ReplicaStep& of,
                                               const std::vector<double>& offloaded) {
-  ChoiceLists lists(choice);
+  ChoiceLists lists(choice, problem.known_schedules);
   return ChoiceEstimator(problem, workload).predict(choice, of, lists, offloaded);
 }
 

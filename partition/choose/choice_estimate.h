@@ -64,7 +64,8 @@ struct ReplicaStep {
 /// A choice's lists, whatever its cut and devices: each is made when it is first asked for.
 class ChoiceLists {
  public:
-  explicit ChoiceLists(const PlanChoice& choice);
+  /// `known` may be none.
+  ChoiceLists(const PlanChoice& choice, const std::shared_ptr<KnownSchedules>& known);
 
   const Schedule& of(int micro_batches);
   const std::vector<int>& ranks() const { return ranks_; }  // ranks_of_chunks()

@@ -14,10 +14,11 @@ struct Costs {
   std::vector<StageCost> stages;
   std::vector<int> ranks;  // of each chunk
   double overlap = 1;
+  std::vector<double> speeds = {};  // of each chunk
 
   const StageCost& of(int chunk) const { return stages[ranks[chunk]]; }
   double computing(int first, int last, int chunk) const {
-    return sequence.work(first, last) / of(chunk).speed();
+    return sequence.work(first, last) / speeds[chunk];
   }
 };
 
@@ -41,8 +42,10 @@ std::vector<ChunkCutProblem> chunk_loads(const PlanningProblem& problem, const W
                                          const PlanChoice& choice) {
   const PlacementProblem closed = closed_form_problem(problem, workload, choice.batch);
   const auto costs =
-      std::make_shared<const Costs>(closed.sequence, stage_costs(closed, choice.devices),
-                                    ranks_of_chunks(choice), problem.cluster.overlap);
+      std::make_shared<Costs>(Costs{closed.sequence, stage_costs(closed, choice.devices),
+                                    ranks_of_chunks(choice), problem.cluster.overlap});
+  for (int chunk = 0; chunk < std::ssize(costs->ranks); ++chunk)
+    costs->speeds.push_back(costs->of(chunk).speed());
   ChunkCutProblem cut{
       .layers = problem.sequence->size(),
       .chunks = static_cast<int>(costs->ranks.size()),

@@ -173,7 +173,10 @@ class Decider {
       sharded.shards_optimizer = true;
       const bool binds = consider(sharded, Recomputing::as_chosen);
       if (!binds && sharding_takes(alternatives_.back()) <= 0) return;
-      if (binds) recompute(sharded);
+      if (binds) {
+        recompute(sharded);
+        offload(sharded);
+      }
     }
     recompute(choice);
     offload(choice);
@@ -192,8 +195,9 @@ class Decider {
   /// Whether anything leaves for the host.
   bool offloads(const PlanChoice& choice) const {
     const int lanes = problem_.most_replicas > 0 ? problem_.most_replicas : choice.replicas;
-    const Schedule lists = schedule_of(choice).of(
-        micro_batches_per_replica(choice.batch.micro_batches, lanes, choice.replicas));
+    const Schedule lists =
+        schedule_of(choice, problem_.known_schedules)
+            .of(micro_batches_per_replica(choice.batch.micro_batches, lanes, choice.replicas));
     const auto leaves = [](const Action& action) { return action.kind == ActionKind::offload; };
     return std::ranges::any_of(lists.ranks,
                                [&](const auto& list) { return std::ranges::any_of(list, leaves); });

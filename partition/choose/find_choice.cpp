@@ -111,9 +111,9 @@ std::optional<PlanChoice> fastest_that_fits(const PlanningProblem& problem,
 
 }  // namespace
 
-RunSchedule schedule_of(const PlanChoice& choice) {
+RunSchedule schedule_of(const PlanChoice& choice, const std::shared_ptr<KnownSchedules>& known) {
   if (choice.schedule != kFound)
-    return RunSchedule(choice.schedule, choice.stages).resident(choice.resident);
+    return RunSchedule(choice.schedule, choice.stages, known).resident(choice.resident);
   Schedule lists = lists_of(choice.actions);
   auto sizes = order_of_replica(choice.batch.order, choice.replicas, lists.micro_batches);
   return RunSchedule(std::move(lists), std::move(sizes)).resident(choice.resident);

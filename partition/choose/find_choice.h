@@ -1,5 +1,6 @@
 #pragma once
 
+#include <memory>
 #include <optional>
 
 #include "partition/choose/choice_estimate.h"
@@ -21,7 +22,8 @@ namespace penstock::partition {
                                                     const Workload& workload,
                                                     const PlanChoice& choice);
 
-/// The lists of a choice's steps: of its schedule's name, or its own.
-RunSchedule schedule_of(const PlanChoice& choice);
+/// The lists of a choice's steps: of its schedule's name, from `known` if it is given, or its own.
+RunSchedule schedule_of(const PlanChoice& choice,
+                        const std::shared_ptr<KnownSchedules>& known = nullptr);
 
 }  // namespace penstock::partition

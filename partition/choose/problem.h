@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -11,6 +12,7 @@
 #include "partition/cost/cost_model.h"
 #include "partition/cost/fitted_costs.h"
 #include "partition/memory/chunk_bytes.h"
+#include "partition/schedule/known_schedules.h"
 #include "partition/simulate/simulate.h"
 
 namespace penstock::partition {
@@ -80,6 +82,8 @@ struct PlanningProblem {
   bool is_quick = false;  // what fits is not refined, and where nothing does, no word on what would
   std::uint64_t seed = 1;
   const TimeLimit* time = nullptr;  // where it is over, the best choice so far is taken
+  /// Lists that were made, for all that asks for some; each of them changes it.
+  std::shared_ptr<KnownSchedules> known_schedules = std::make_shared<KnownSchedules>();
   /// Some real steps; ConfigError where no step can be made so.
   std::function<std::vector<SampledStep>(const BatchChoice&, int replicas)> sample = {};
   /// What chunks take of memory; asked for stages, replicas, batch, schedule, recomputed

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <utility>
 
 #include "base/error.h"
 #include "configs/config.h"
@@ -17,6 +18,8 @@ namespace {
 
 // Of a cluster on which placements are proven: on more a proof takes longer than all else does.
 constexpr int kProvenDevices = 16;
+// Stages of which all orders are tried where memories differ; of more, the reverse.
+constexpr std::size_t kReordered = 3;
 
 bool memories_differ(const Cluster& cluster) {
   return std::ranges::any_of(cluster.devices, [&](const Device& device) {
@@ -58,6 +61,33 @@ PlacementProblem with_memory(const PlanningProblem& problem, PlacementProblem cl
   }
   for (Device& device : closed.cluster.devices) device.memory *= simple / real;
   return closed;
+}
+
+/// Speeds and memories of a placement's devices.
+std::vector<std::vector<std::pair<double, double>>> sorts_of(const Cluster& cluster,
+                                                             const Placement& placement) {
+  std::vector<std::vector<std::pair<double, double>>> sorts;
+  for (const auto& stage : placement) {
+    auto& of_stage = sorts.emplace_back();
+    for (const int device : stage)
+      of_stage.emplace_back(cluster.devices[device].speed, cluster.devices[device].memory);
+  }
+  return sorts;
+}
+
+/// The same stages in other orders, all of a few, or the reverse of many: the closed form's bytes
+/// do not tell which of the stages needs most.
+std::vector<Placement> other_orders(const Placement& given) {
+  if (given.size() > kReordered) return {Placement(given.rbegin(), given.rend())};
+  std::vector<Placement> orders;
+  Placement order = given;
+  while (std::ranges::next_permutation(order).found) orders.push_back(order);
+  std::ranges::sort(order);
+  while (order != given) {
+    orders.push_back(order);
+    std::ranges::next_permutation(order);
+  }
+  return orders;
 }
 
 }  // namespace
@@ -124,7 +154,15 @@ std::vector<Placement> placements(const PlanningProblem& problem, const Workload
     if (found && std::ranges::count(result, found->devices) == 0) result.push_back(found->devices);
   };
   if (speeds_differ(problem.cluster)) add(without_links(without_memory(closed)));
-  if (memories_differ(problem.cluster)) add(with_memory(problem, closed, proposal, *fastest));
+  if (!memories_differ(problem.cluster)) return result;
+  add(with_memory(problem, closed, proposal, *fastest));
+  for (const Placement& other : other_orders(fastest->devices)) {
+    const auto sorts = sorts_of(problem.cluster, other);
+    const auto same = [&](const Placement& known) {
+      return sorts_of(problem.cluster, known) == sorts;
+    };
+    if (std::ranges::none_of(result, same)) result.push_back(other);
+  }
   return result;
 }
 

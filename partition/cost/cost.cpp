@@ -1,6 +1,7 @@
 #include "partition/cost/cost.h"
 
 #include <algorithm>
+#include <map>
 #include <utility>
 
 #include "layers/models/families.h"
@@ -173,10 +174,19 @@ LinkRates default_link(const layers::BackendSizes& sizes) {
 std::vector<LayerCost> analytic_costs(const LayerSequence& sequence,
                                       std::span<const std::int64_t> lengths,
                                       const layers::BackendSizes& sizes, const DeviceRates& rates,
-                                      std::span<const std::int64_t> labels) {
+                                      std::span<const std::int64_t> labels,
+                                      std::span<const int> kinds) {
   layers::ActivationDecl input = sequence_input(sequence, lengths, sizes);
   std::vector<LayerCost> costs;
+  std::map<int, std::pair<LayerCost, layers::ActivationDecl>> known;  // and what leaves the layer
   for (const auto& layer : sequence.layers) {
+    const auto same = kinds.empty() ? known.end() : known.find(kinds[costs.size()]);
+    if (same != known.end()) {
+      costs.push_back(same->second.first);
+      costs.back().layer = layer->name();
+      input = same->second.second;
+      continue;
+    }
     layers::LayerPlan plan = layer->plan(input, sizes);
     if (!labels.empty())
       plan.flops = layers::labelled_flops(*layer, input, labels).value_or(plan.flops);
@@ -186,6 +196,7 @@ std::vector<LayerCost> analytic_costs(const LayerSequence& sequence,
     if (costs.size() == 1) cost.backward_input = 0;
     if (plan.runs_backward()) cost.backward_input += remaking_of(parts, sizes, rates);
     input = std::move(plan.output);
+    if (!kinds.empty()) known.emplace(kinds[costs.size() - 1], std::pair(cost, input));
   }
   return costs;
 }

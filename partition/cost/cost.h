@@ -42,11 +42,13 @@ std::vector<double> remaking_seconds(const LayerSequence& sequence,
 /// the gradient of their weights as one product over all frames. A residual unit takes what its
 /// parts and the sum behind them do. Nobody asks for the gradient of the features. The gradient of
 /// a layer's input takes its remaking_seconds() besides. `labels` of each utterance count in the
-/// CTC loss; empty: as many as are usual.
+/// CTC loss; empty: as many as are usual. Layers of one of `kinds` (layer_kinds()) are priced once;
+/// empty: each is.
 std::vector<LayerCost> analytic_costs(const LayerSequence& sequence,
                                       std::span<const std::int64_t> lengths,
                                       const layers::BackendSizes& sizes, const DeviceRates& rates,
-                                      std::span<const std::int64_t> labels = {});
+                                      std::span<const std::int64_t> labels = {},
+                                      std::span<const int> kinds = {});
 
 /// Operations of such a micro-batch in training, forward and both backwards; nobody asks for the
 /// gradient of the features.

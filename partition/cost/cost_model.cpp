@@ -3,12 +3,15 @@
 #include <algorithm>
 #include <utility>
 
+#include "partition/model/layer_kinds.h"
+
 namespace penstock::partition {
 
 CostModel analytic_cost_model(const LayerSequence& sequence, const layers::BackendSizes& sizes,
                               const DeviceRates& rates) {
-  return [&sequence, sizes, rates](const MicroBatchLengths& lengths) {
-    return analytic_costs(sequence, lengths.frames, sizes, rates, lengths.labels);
+  return [&sequence, sizes, rates,
+          kinds = layer_kinds(sequence, sizes)](const MicroBatchLengths& lengths) {
+    return analytic_costs(sequence, lengths.frames, sizes, rates, lengths.labels, kinds);
   };
 }
 

@@ -36,7 +36,9 @@ class Cutter {
   /// The cut of the least sum whose loads are all at most `limit`.
   std::optional<std::vector<int>> least_sum(double limit) {
     const CutSolver<LeastSum> solver({.layers = problem_.layers, .segments = problem_.chunks});
-    return solver.begin([&](int chunk) { return Segment{{}, *this, limit, chunk}; });
+    return solver.begin([&](int chunk) {
+      return Segment{{}, *this, limit, chunk, earliest_end(chunk, limit)};
+    });
   }
 
   /// The largest load of a cut whose closed form is at most `value`.
@@ -59,7 +61,9 @@ class Cutter {
     Cutter& cutter;
     double limit;
     int chunk;
+    int earliest;
 
+    int earliest_end() const { return earliest; }
     bool ends(int first, int last) const {
       const auto& at_least = cutter.problem_.at_least;
       const auto& fullness = cutter.problem_.fullness;
@@ -67,8 +71,6 @@ class Cutter {
              (fullness && fullness(first, last, chunk) > 1);
     }
     double at_least(int first, int last) const {
-      if (cutter.rest_.largest(last, chunk + 1) > limit) return kNever;
-      if (cutter.memory_.largest(last, chunk + 1) > 1) return kNever;
       const double load = cutter.problem_.load(first, last, chunk);
       return load > limit ? kNever : load;
     }
@@ -77,6 +79,23 @@ class Cutter {
       return whole > limit ? kNever : whole;
     }
   };
+
+  /// Whether what is behind `last` is too much for the chunks behind this one.
+  bool leaves_too_much(int last, int chunk, double limit) const {
+    return rest_.largest(last, chunk + 1) > limit || memory_.largest(last, chunk + 1) > 1;
+  }
+  /// The later a chunk ends the less it leaves.
+  int earliest_end(int chunk, double limit) const {
+    int too_early = -1, end = problem_.layers;
+    while (end - too_early > 1) {
+      const int middle = (too_early + end) / 2;
+      if (leaves_too_much(middle, chunk, limit))
+        too_early = middle;
+      else
+        end = middle;
+    }
+    return end;
+  }
 
   double extra(int first, int last, int chunk) {
     const auto [at, fresh] = extra_.try_emplace({first, last, chunk});

@@ -32,9 +32,11 @@ struct LeastLargest : LeastSum {
   static Value add(Value value, double cost) { return std::max(value, cost); }
 };
 
-/// What a segment costs, in three questions, each dearer than the one before. Costs derive from
+/// What a segment costs, in questions, each dearer than the one before. Costs derive from
 /// this one and leave out what they do not need; all declare at_least().
 struct SegmentCost {
+  /// No segment that ends before it can be in the cut.
+  static int earliest_end() { return 0; }
   /// Whether no segment that begins at `first` and goes to `last` or further can be in the cut.
   static bool ends(int /*first*/, int /*last*/) { return false; }
   /// What [first, last) costs at least; kNever if it can't be in the cut.
@@ -96,10 +98,13 @@ class CutSolver {
   void extend(int k, const Segment& segment, const std::vector<Value>& best,
               std::vector<Value>& next, std::vector<int>* firsts) const {
     const int behind = shape_.segments - k - 1, end = shape_.layers - behind;
-    for (int i = k; i < end; ++i) {
-      const int first = shape_.ties == CutTies::earliest ? i : end - 1 - (i - k);
+    int begin = k, most = end - 1;  // between them all layers that k segments may reach
+    while (begin <= most && best[begin] == Objective::never()) ++begin;
+    while (begin <= most && best[most] == Objective::never()) --most;
+    for (int i = begin; i <= most; ++i) {
+      const int first = shape_.ties == CutTies::earliest ? i : most - (i - begin);
       if (best[first] == Objective::never()) continue;
-      int last = behind == 0 ? end : first + 1;
+      int last = behind == 0 ? end : std::max(first + 1, segment.earliest_end());
       for (; last <= end && !segment.ends(first, last); ++last) {
         if (best[first] >= next[last]) continue;
         const double least = segment.at_least(first, last);

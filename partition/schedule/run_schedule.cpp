@@ -39,8 +39,9 @@ std::vector<Action> without_others(const std::vector<Action>& list,
 
 }  // namespace
 
-RunSchedule::RunSchedule(std::string name, int stages) : name_(std::move(name)), stages_(stages) {
-  const Schedule one = make_schedule(name_, stages, 1);
+RunSchedule::RunSchedule(std::string name, int stages, std::shared_ptr<KnownSchedules> known)
+    : name_(std::move(name)), stages_(stages), known_(std::move(known)) {
+  const Schedule one = made(1);
   chunk_ranks_ = one.chunk_rank;
   splits_backward_ = partition::splits_backward(one);
 }
@@ -70,8 +71,13 @@ Schedule RunSchedule::of(int micro_batches) const {
   return with_offload(without_offload(micro_batches), resident_);
 }
 
+Schedule RunSchedule::made(int micro_batches) const {
+  return known_ ? known_->of(name_, stages_, micro_batches)
+                : make_schedule(name_, stages_, micro_batches);
+}
+
 Schedule RunSchedule::without_offload(int micro_batches) const {
-  if (lists_.ranks.empty()) return make_schedule(name_, stages_, micro_batches);
+  if (lists_.ranks.empty()) return made(micro_batches);
   if (micro_batches == lists_.micro_batches) return lists_;
   if (micro_batches < 1 || micro_batches > lists_.micro_batches)
     throw ConfigError(

@@ -1,8 +1,10 @@
 #pragma once
 
+#include <memory>
 #include <string>
 #include <vector>
 
+#include "partition/schedule/known_schedules.h"
 #include "partition/schedule/schedule.h"
 
 namespace penstock::partition {
@@ -11,8 +13,9 @@ namespace penstock::partition {
 class RunSchedule {
  public:
   /// One that make_schedule makes, for a pipeline of so many ranks. ConfigError for another name,
-  /// and as make_schedule.
-  explicit RunSchedule(std::string name = "1f1b", int stages = 1);
+  /// and as make_schedule. What was made before is taken from `known`, if it is given.
+  explicit RunSchedule(std::string name = "1f1b", int stages = 1,
+                       std::shared_ptr<KnownSchedules> known = nullptr);
 
   /// Lists that were found for a whole step. `sizes` says of each of its places which of the
   /// replica's micro-batches it has, 0 being the longest; empty: it is not known. ConfigError
@@ -35,6 +38,7 @@ class RunSchedule {
   bool splits_backward() const { return splits_backward_; }
 
  private:
+  Schedule made(int micro_batches) const;
   Schedule without_offload(int micro_batches) const;
 
   std::string name_;
@@ -44,6 +48,7 @@ class RunSchedule {
   std::vector<int> chunk_ranks_ = {};
   bool splits_backward_ = false;
   int resident_ = 0;
+  std::shared_ptr<KnownSchedules> known_ = nullptr;
 };
 
 }  // namespace penstock::partition

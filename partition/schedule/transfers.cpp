@@ -130,20 +130,20 @@ std::map<Edge, std::vector<Post>> place_receives(const Schedule& computation, Po
 }  // namespace
 
 Schedule with_transfers(Schedule computation, Posting posting) {
-  std::vector<std::map<std::size_t, std::vector<Action>>> receives(computation.ranks.size());
+  std::vector<std::vector<Post>> receives(computation.ranks.size());
   for (const auto& [edge, posts] : place_receives(computation, posting)) {
-    for (const Post& post : posts) {
-      receives[computation.chunk_rank[edge.consumer]][post.before].push_back(post.receive);
-    }
+    auto& of_rank = receives[computation.chunk_rank[edge.consumer]];
+    of_rank.insert(of_rank.end(), posts.begin(), posts.end());
   }
   Schedule whole = computation;
   for (std::size_t rank = 0; rank < computation.ranks.size(); ++rank) {
-    whole.ranks[rank].clear();
+    std::ranges::stable_sort(receives[rank], {}, &Post::before);
+    auto due = receives[rank].cbegin();
+    auto& list = whole.ranks[rank];
+    list.clear();
     for (std::size_t at = 0; at < computation.ranks[rank].size(); ++at) {
       const Action& action = computation.ranks[rank][at];
-      auto& list = whole.ranks[rank];
-      const auto& due = receives[rank][at];
-      list.insert(list.end(), due.begin(), due.end());
+      for (; due != receives[rank].cend() && due->before == at; ++due) list.push_back(due->receive);
       list.push_back(action);
       const auto send = send_after(action);
       if (send && is_message(computation, edge_of(*send))) list.push_back(*send);

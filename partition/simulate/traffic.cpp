@@ -37,36 +37,32 @@ void Traffic::start(double now, int number, const std::vector<int>& route, doubl
     ++users_[link];
     flow.latency += network_.links[link].latency;
   }
-  flows_.push_back(flow);
+  flows_.push_back(std::move(flow));
 }
 
 std::optional<double> Traffic::next() const {
   std::optional<double> first;
-  for (const Flow& flow : flows_) first = std::min(first.value_or(arrival(flow)), arrival(flow));
+  for (const Flow& flow : flows_) {
+    const double arrives = arrival(flow);
+    if (!first || arrives < *first) first = arrives;
+  }
   return first;
 }
 
 std::vector<int> Traffic::pass(double now) {
-  std::vector<bool> due;
-  for (const Flow& flow : flows_) due.push_back(arrival(flow) <= now);
+  for (Flow& flow : flows_) flow.due = arrival(flow) <= now;
   advance(now);
   std::vector<int> arrived;
-  std::vector<Flow> left;
-  for (std::size_t i = 0; i < flows_.size(); ++i) {
-    Flow& flow = flows_[i];
-    if (due[i] && flow.sending) {
+  for (Flow& flow : flows_) {
+    if (flow.due && flow.sending) {
       for (const int link : flow.route) --users_[link];
       flow.sending = false;
       flow.left = flow.latency;
-      due[i] = flow.left == 0;
+      flow.due = flow.left == 0;
     }
-    if (due[i]) {
-      arrived.push_back(flow.number);
-    } else {
-      left.push_back(flow);
-    }
+    if (flow.due) arrived.push_back(flow.number);
   }
-  flows_ = std::move(left);
+  std::erase_if(flows_, [](const Flow& flow) { return flow.due; });
   return arrived;
 }
 

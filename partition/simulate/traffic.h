@@ -30,6 +30,7 @@ class Traffic {
     double left = 0;      // bytes while it takes up its links, then seconds
     double latency = 0;   // seconds behind the last byte
     bool sending = true;  // takes up its links
+    bool due = false;
   };
   double rate(const Flow& flow) const;
   double arrival(const Flow& flow) const;

@@ -4,6 +4,8 @@
 
 #include <algorithm>
 #include <cstring>
+#include <mutex>
+#include <optional>
 #include <utility>
 
 #include "base/error.h"
@@ -33,51 +35,107 @@ std::string hash_of(const SafetensorsFile& file, std::uint64_t begin, std::uint6
   return hash.digest();
 }
 
+bool counts(const ShardPiece& piece, Verified what) {
+  return what == Verified::all ||
+         !(piece.name.starts_with(kSlotTensors) || piece.name.starts_with(kKeptTensors));
+}
+
+/// What verifying a piece costs: its bytes, and a little for each piece.
+std::uint64_t weight_of(const ShardPiece& piece) { return piece.file_end - piece.file_begin + 1; }
+
 std::string shape_text(const layers::Shape& shape) {
   return fmt::format("[{}]", fmt::join(shape, ", "));
 }
 
 }  // namespace
 
-Checkpoint::Checkpoint(std::filesystem::path folder)
-    : folder_(std::move(folder)), manifest_(read_manifest(folder_ / kManifestFile)) {
+struct Checkpoint::OpenFiles {
+  explicit OpenFiles(std::size_t shards) : files(shards) {}
+
+  std::mutex mutex;
+  std::vector<std::optional<SafetensorsFile>> files;  // by the shard's number
+};
+
+Checkpoint::Checkpoint(std::filesystem::path folder, OpenShards open)
+    : folder_(std::move(folder)),
+      manifest_(read_manifest(folder_ / kManifestFile)),
+      files_(std::make_unique<OpenFiles>(manifest_.shards.size())) {
   if (const std::filesystem::path tokenizer = tokenizer_file(); !tokenizer.empty())
     if (xxh3_128(MappedFile(tokenizer).bytes()) != state().tokenizer_hash)
       throw_fault(tokenizer, "damaged: not the model of pieces that the manifest describes");
-  for (const ShardIndex& shard : manifest_.shards) open_shard(shard);
+  for (std::size_t number = 0; number < shard_count(); ++number) {
+    if (open == OpenShards::all) (void)shard(number);
+    place_pieces(number);
+  }
   for (auto& [name, tensor] : tensors_)
     std::ranges::sort(tensor.blocks, {}, &CheckpointBlock::begin);
 }
+
+Checkpoint::~Checkpoint() = default;
+Checkpoint::Checkpoint(Checkpoint&&) noexcept = default;
+Checkpoint& Checkpoint::operator=(Checkpoint&&) noexcept = default;
 
 std::filesystem::path Checkpoint::tokenizer_file() const {
   return state().tokenizer_hash.empty() ? std::filesystem::path() : folder_ / kTokenizerFile;
 }
 
-void Checkpoint::open_shard(const ShardIndex& shard) {
-  const SafetensorsFile& file = files_.emplace_back(folder_ / shard.file);
-  if (file.file_bytes() != shard.bytes || xxh3_128(file.header_bytes()) != shard.header_hash)
-    throw_fault(file.path(), "not the shard that the manifest describes");
-  for (const ShardPiece& piece : shard.pieces) {
+std::filesystem::path Checkpoint::shard_path(std::size_t number) const {
+  return folder_ / manifest_.shards.at(number).file;
+}
+
+const SafetensorsFile& Checkpoint::shard(std::size_t number) const {
+  const std::lock_guard lock(files_->mutex);
+  std::optional<SafetensorsFile>& file = files_->files.at(number);
+  if (file) return *file;
+  SafetensorsFile opened(shard_path(number));
+  const ShardIndex& described = manifest_.shards[number];
+  if (opened.file_bytes() != described.bytes ||
+      xxh3_128(opened.header_bytes()) != described.header_hash)
+    throw_fault(opened.path(), "not the shard that the manifest describes");
+  return file.emplace(std::move(opened));
+}
+
+void Checkpoint::place_pieces(std::size_t shard) {
+  const ShardIndex& index = manifest_.shards[shard];
+  for (const ShardPiece& piece : index.pieces) {
     const auto bytes =
         static_cast<std::uint64_t>(piece.end - piece.begin) * layers::size_of(piece.dtype);
-    if (piece.file_begin > piece.file_end || piece.file_end > shard.bytes ||
+    if (piece.file_begin > piece.file_end || piece.file_end > index.bytes ||
         piece.file_end - piece.file_begin != bytes)
       throw_fault(folder_ / kManifestFile,
                   fmt::format("states an impossible place for '{}'", piece.name));
     CheckpointTensor& tensor = tensors_[piece.name];
     tensor.dtype = piece.dtype;
     tensor.shape = piece.full_shape;
-    tensor.blocks.push_back(
-        {piece.begin, piece.end, files_.size() - 1, piece.file_begin, piece.file_end});
+    tensor.blocks.push_back({piece.begin, piece.end, shard, piece.file_begin, piece.file_end});
   }
 }
 
-void Checkpoint::verify() const {
-  for (std::size_t i = 0; i < files_.size(); ++i)
-    for (const ShardPiece& piece : manifest_.shards[i].pieces)
-      if (hash_of(files_[i], piece.file_begin, piece.file_end) != piece.hash)
-        throw_fault(files_[i].path(),
-                    fmt::format("damaged: '{}' does not have its hash", piece.name));
+void Checkpoint::verify(Verified what, const Share& share) const {
+  std::uint64_t total = 0, reached = 0;
+  for (const ShardIndex& index : manifest_.shards)
+    for (const ShardPiece& piece : index.pieces)
+      if (counts(piece, what)) total += weight_of(piece);
+  // A piece is of the share in which its middle lies.
+  const auto shared = [&](const ShardPiece& piece) {
+    const double middle = static_cast<double>(reached) + static_cast<double>(weight_of(piece)) / 2;
+    reached += weight_of(piece);
+    return std::min(static_cast<std::size_t>(middle / static_cast<double>(total) *
+                                             static_cast<double>(share.of)),
+                    share.of - 1) == share.number;
+  };
+  for (std::size_t i = 0; i < shard_count(); ++i) {
+    const std::vector<ShardPiece>& pieces = manifest_.shards[i].pieces;
+    if (pieces.empty() && what == Verified::all && share.number == 0) (void)shard(i);
+    for (const ShardPiece& piece : pieces)
+      if (counts(piece, what) && shared(piece) &&
+          hash_of(shard(i), piece.file_begin, piece.file_end) != piece.hash)
+        throw_fault(shard_path(i), fmt::format("damaged: '{}' does not have its hash", piece.name));
+  }
+  if (what == Verified::all && share.number == 0) verify_files();
+}
+
+void Checkpoint::verify_files() const {
   for (const KeptFile& kept : files())
     if (xxh3_128(MappedFile(folder_ / kept.file).bytes()) != kept.hash)
       throw_fault(folder_ / kept.file, "damaged: not the file that the manifest describes");
@@ -104,11 +162,12 @@ void Checkpoint::read(std::string_view name, std::int64_t begin, std::int64_t en
     const std::uint64_t from =
         block.file_begin + static_cast<std::uint64_t>((first - block.begin) * width);
     std::byte* to = out.data() + (first - begin) * width;
-    files_[block.shard].read(from, from + static_cast<std::uint64_t>((last - first) * width),
-                             [&](std::span<const std::byte> part) {
-                               std::memcpy(to, part.data(), part.size());
-                               to += part.size();
-                             });
+    shard(block.shard)
+        .read(from, from + static_cast<std::uint64_t>((last - first) * width),
+              [&](std::span<const std::byte> part) {
+                std::memcpy(to, part.data(), part.size());
+                to += part.size();
+              });
   }
 }
 

@@ -5,6 +5,7 @@
 #include <filesystem>
 #include <functional>
 #include <map>
+#include <memory>
 #include <span>
 #include <string>
 #include <string_view>
@@ -18,7 +19,7 @@ namespace penstock::runtime {
 /// Elements of a tensor and the shard that holds them.
 struct CheckpointBlock {
   std::int64_t begin = 0, end = 0;             // elements of the tensor
-  std::size_t shard = 0;                       // place in Checkpoint::shards()
+  std::size_t shard = 0;                       // its number, see Checkpoint::shard_path()
   std::uint64_t file_begin = 0, file_end = 0;  // bytes of that file
 };
 
@@ -28,27 +29,49 @@ struct CheckpointTensor {
   std::vector<CheckpointBlock> blocks;  // by place; they cover the tensor exactly once
 };
 
-/// A committed checkpoint, open for reading, whatever partition wrote it. Opening checks manifest,
-/// tokenizer, headers and sizes of all shards; verify() reads every byte. Every error is a
-/// CheckpointError that names the file. Reading from several threads at once is safe.
+/// Which shards are opened with a checkpoint; an opened one has its header and size checked.
+enum class OpenShards {
+  all,
+  as_read,  // each when something of it is read or verified for the first time
+};
+
+/// What of a checkpoint is verified.
+enum class Verified {
+  all,   // every byte
+  read,  // what a model is read from: weights and statistics, not what optimizer and import keep
+};
+
+/// One of several equal shares, such as a rank's of a job.
+struct Share {
+  std::size_t number = 0, of = 1;
+};
+
+/// A committed checkpoint, open for reading, whatever partition wrote it. Opening checks manifest
+/// and tokenizer; verify() reads bytes. Every error is a CheckpointError that names the file.
+/// Reading from several threads at once is safe.
 class Checkpoint {
  public:
   using Tensors = std::map<std::string, CheckpointTensor, std::less<>>;
 
-  explicit Checkpoint(std::filesystem::path folder);
+  explicit Checkpoint(std::filesystem::path folder, OpenShards open = OpenShards::all);
+  ~Checkpoint();
+  Checkpoint(Checkpoint&&) noexcept;
+  Checkpoint& operator=(Checkpoint&&) noexcept;
 
   const std::filesystem::path& folder() const { return folder_; }
   const TrainingState& state() const { return manifest_.state; }
   const Tensors& tensors() const { return tensors_; }
-  std::span<const SafetensorsFile> shards() const { return files_; }
+  std::size_t shard_count() const { return manifest_.shards.size(); }
+  std::filesystem::path shard_path(std::size_t number) const;
   /// Its copy of text.model; empty where the text is of an alphabet.
   std::filesystem::path tokenizer_file() const;
 
   /// What came with an imported model.
   std::span<const KeptFile> files() const { return manifest_.files; }
 
-  /// Compares the hash of every tensor of every shard, optimizer state included, and of files.
-  void verify() const;
+  /// Compares hashes of tensors and files: all of them, or a share of about as many bytes as the
+  /// others, which together are all.
+  void verify(Verified what = Verified::all, const Share& share = {}) const;
 
   bool contains(std::string_view name) const { return tensors_.contains(name); }
   /// CheckpointError if there is no such tensor.
@@ -61,11 +84,15 @@ class Checkpoint {
   void expect(std::string_view name, layers::DType dtype, const layers::Shape& shape) const;
 
  private:
-  void open_shard(const ShardIndex& shard);
+  struct OpenFiles;
+
+  void place_pieces(std::size_t shard);
+  const SafetensorsFile& shard(std::size_t number) const;
+  void verify_files() const;
 
   std::filesystem::path folder_;
   Manifest manifest_;
-  std::vector<SafetensorsFile> files_;
+  std::unique_ptr<OpenFiles> files_;
   Tensors tensors_;
 };
 

@@ -9,8 +9,10 @@
 namespace penstock::runtime {
 namespace {
 
-Description describe_checkpoint(const std::filesystem::path& path) {
-  const Checkpoint checkpoint = open_checkpoint(path);
+Description describe_checkpoint(const std::filesystem::path& path, Verified verified) {
+  const Checkpoint checkpoint = verified == Verified::all
+                                    ? open_checkpoint(path)
+                                    : Checkpoint(checkpoint_folder(path), OpenShards::as_read);
   Description description{checkpoint.state(), {}};
   for (const auto& [name, tensor] : checkpoint.tensors())
     for (const CheckpointBlock& block : tensor.blocks) {
@@ -19,7 +21,7 @@ Description describe_checkpoint(const std::filesystem::path& path) {
       place.dtype = to_safetensors(tensor.dtype);
       place.shape.assign(tensor.shape.begin(), tensor.shape.end());
       if (tensor.blocks.size() > 1) place.first = block.begin, place.last = block.end;
-      place.file = checkpoint.shards()[block.shard].path();
+      place.file = checkpoint.shard_path(block.shard);
       place.begin = block.file_begin;
       place.end = block.file_end;
     }
@@ -37,9 +39,9 @@ Description describe_file(const std::filesystem::path& path) {
 
 }  // namespace
 
-Description describe(const std::filesystem::path& path) {
+Description describe(const std::filesystem::path& path, Verified verified) {
   std::error_code ignored;  // opening says what is wrong
-  return std::filesystem::is_directory(path, ignored) ? describe_checkpoint(path)
+  return std::filesystem::is_directory(path, ignored) ? describe_checkpoint(path, verified)
                                                       : describe_file(path);
 }
 

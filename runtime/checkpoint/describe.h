@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "runtime/checkpoint/training_state.h"
+#include "runtime/checkpoint/checkpoint.h"
 
 namespace penstock::runtime {
 
@@ -25,8 +25,10 @@ struct Description {
   std::vector<TensorPlace> tensors;    // a checkpoint's by name, a file's by place
 };
 
-/// Lists a checkpoint's folder (every byte verified), an output folder's newest checkpoint, or one
-/// safetensors file of any name. CheckpointError names file and reason.
-[[nodiscard]] Description describe(const std::filesystem::path& path);
+/// Lists a checkpoint's folder, an output folder's newest checkpoint, or one safetensors file of
+/// any name. Every byte of a checkpoint is verified first, or, with Verified::read, its manifest
+/// alone, which says all. CheckpointError names file and reason.
+[[nodiscard]] Description describe(const std::filesystem::path& path,
+                                   Verified verified = Verified::all);
 
 }  // namespace penstock::runtime

@@ -4,6 +4,7 @@
 #include "runtime/checkpoint/hash.h"
 #include "runtime/checkpoint/mapped_file.h"
 #include "runtime/checkpoint/output_folder.h"
+#include "runtime/checkpoint/read_back.h"
 
 namespace penstock::runtime {
 
@@ -35,7 +36,9 @@ void write_kept(const std::filesystem::path& folder, const KeptParts& kept, Mani
   for (const KeptParts::Numbers& tensor : kept.tensors)
     pieces.push_back({tensor.name, tensor.dtype, tensor.shape, 0,
                       layers::element_count(tensor.shape), tensor.bytes.data()});
-  if (!pieces.empty()) manifest.shards.push_back(write_shard(folder, "kept", pieces));
+  if (pieces.empty()) return;
+  manifest.shards.push_back(write_shard(folder, "kept", pieces));
+  read_back(folder, manifest.shards.back());
 }
 
 }  // namespace penstock::runtime

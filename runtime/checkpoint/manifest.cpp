@@ -34,7 +34,10 @@ constexpr int kVersion = 2;
 // What a manifest begins with, up to the digits of its hash.
 constexpr std::string_view kOpening = "{\n \"hash\": \"";
 constexpr std::size_t kDigits = 32;
-constexpr const char* kTokenizer = "tokenizer";  // only manifests of models with pieces have it
+// Only manifests of models with pieces, and of runs that changed keys, have these.
+constexpr const char* kTokenizer = "tokenizer";
+constexpr const char* kCorrections = "corrections";
+constexpr const char* kDataOrigin = "data_origin";
 
 /// CheckpointError unless it is a path that stays within a folder.
 void check_within(const std::string& file) {
@@ -54,6 +57,9 @@ NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(ShardPiece, name, dtype, full_shape, begin, e
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(ShardIndex, file, bytes, header_hash, pieces)
 
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(KeptFile, file, bytes, hash)
+
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Correction, step, key, before, after)
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(DataOrigin, step, epoch)
 
 /// Calls visit(key, field) for each field of a state, under the key that manifests have had for it
 /// since version 2.
@@ -77,10 +83,14 @@ void for_fields(State& state, Visit visit) {
 void to_json(Json& json, const TrainingState& state) {
   for_fields(state, [&](const char* key, const auto& field) { json[key] = field; });
   if (!state.tokenizer_hash.empty()) json[kTokenizer] = state.tokenizer_hash;
+  if (!state.corrections.empty()) json[kCorrections] = state.corrections;
+  if (state.data_origin != DataOrigin{}) json[kDataOrigin] = state.data_origin;
 }
 void from_json(const Json& json, TrainingState& state) {
   for_fields(state, [&](const char* key, auto& field) { json.at(key).get_to(field); });
   state.tokenizer_hash = json.value(kTokenizer, std::string());
+  state.corrections = json.value(kCorrections, std::vector<Correction>());
+  state.data_origin = json.value(kDataOrigin, DataOrigin());
 }
 
 std::string to_text(const ShardIndex& index) try {

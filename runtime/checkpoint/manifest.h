@@ -13,6 +13,9 @@ namespace penstock::runtime {
 inline constexpr const char* kManifestFile = "manifest.json";
 inline constexpr const char* kTokenizerFile = "tokenizer.model";  // the bytes of text.model
 
+/// Begins the names of tensors that an optimizer keeps.
+inline constexpr const char* kSlotTensors = "optimizer.";
+
 /// Begins the names of tensors that a checkpoint only keeps: they came with an imported model, and
 /// nothing computes with them.
 inline constexpr const char* kKeptTensors = "huggingface/";

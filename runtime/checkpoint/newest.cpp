@@ -15,14 +15,10 @@
 namespace penstock::runtime {
 namespace {
 
-/// Every command opens its checkpoint here, once and on one rank: so the renamed keys are said
-/// here.
 Checkpoint open_verified(const std::filesystem::path& folder) {
   Checkpoint checkpoint(folder);
   checkpoint.verify();
-  for (const std::string& line :
-       configs::renaming_notes(checkpoint.state().config, folder.string()))
-    spdlog::warn("{}", line);
+  warn_of_renamed_keys(checkpoint);
   return checkpoint;
 }
 
@@ -50,17 +46,27 @@ std::optional<Checkpoint> newest(const std::filesystem::path& output,
                                     output.string(), counted(stored.size(), "checkpoint")));
 }
 
-Checkpoint open_checkpoint(const std::filesystem::path& path) {
+void warn_of_renamed_keys(const Checkpoint& checkpoint) {
+  for (const std::string& line :
+       configs::renaming_notes(checkpoint.state().config, checkpoint.folder().string()))
+    spdlog::warn("{}", line);
+}
+
+std::filesystem::path checkpoint_folder(const std::filesystem::path& path) {
   std::error_code ignored;  // whatever can't be examined is no folder
   if (!std::filesystem::is_directory(path, ignored))
     throw CheckpointError(
         fmt::format("{}: neither a checkpoint's folder nor an output folder", path.string()));
-  if (std::filesystem::exists(path / kManifestFile, ignored)) return open_verified(path);
+  if (std::filesystem::exists(path / kManifestFile, ignored)) return path;
   const auto stored = list_checkpoints(path);
   if (stored.empty())
     throw CheckpointError(
         fmt::format("{}: holds neither {} nor checkpoints", path.string(), kManifestFile));
-  return open_verified(stored.back().folder);
+  return stored.back().folder;
+}
+
+Checkpoint open_checkpoint(const std::filesystem::path& path) {
+  return open_verified(checkpoint_folder(path));
 }
 
 }  // namespace penstock::runtime

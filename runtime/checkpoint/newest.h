@@ -17,6 +17,13 @@ namespace penstock::runtime {
 [[nodiscard]] std::optional<Checkpoint> newest(
     const std::filesystem::path& output, const std::function<void(const std::string&)>& report);
 
+/// The folder of a checkpoint: `path` itself, or that of an output folder's newest by number.
+/// CheckpointError if it is neither. What it holds is not looked at.
+[[nodiscard]] std::filesystem::path checkpoint_folder(const std::filesystem::path& path);
+
+/// Logs a warning for each key that the checkpoint's configuration has by an earlier name.
+void warn_of_renamed_keys(const Checkpoint& checkpoint);
+
 /// For evaluation: `path` is a checkpoint's folder or an output folder, of which the newest by
 /// number is taken, and every byte is verified. CheckpointError if it is broken or there is none.
 /// Logs as newest().

@@ -10,77 +10,45 @@
 #include "configs/flatten.h"
 #include "configs/value.h"
 #include "runtime/checkpoint/best.h"
+#include "runtime/checkpoint/corrections.h"
 #include "runtime/checkpoint/newest.h"
+#include "runtime/checkpoint/open_together.h"
 #include "runtime/checkpoint/output_folder.h"
-#include "runtime/checkpoint/saved_tokenizer.h"
 
 namespace penstock::runtime {
-namespace {
-
-/// Folder of the newest whole checkpoint, or nothing.
-std::string newest_folder(const std::string& output,
-                          const std::function<void(const std::string&)>& note) {
-  const std::optional<Checkpoint> found = newest(output, note);
-  if (!found) return "";
-  best_checkpoint(output);  // refuses a damaged mark before the first step
-  return found->folder().string();
-}
-
-[[noreturn]] void throw_changes(const std::string& faults) {
-  throw ConfigError(
-      fmt::format("a resumed run must keep its model, data, seed and optimizer, but these keys "
-                  "differ from the checkpoint's:{}\n"
-                  "Set them back, or start anew in another trainer.output.",
-                  faults));
-}
-
-std::string fault_of(const std::string& key, const std::string& before, const std::string& now) {
-  return fmt::format("\n  {}: was {}, is now {}", key, before, now);
-}
-
-}  // namespace
-
 configs::Config saved_recipe(const configs::Config& config, const TrainingState& saved) {
   const layers::ModelFamily family = config.model.family.defaults();
   const auto kind = saved.config.find("model.kind");
   if (kind != saved.config.end() && kind->second != family.name())
-    throw_changes(fault_of("model.kind", kind->second, std::string(family.name())));
+    throw ConfigError(fmt::format(
+        "no run can change its model when it resumes:\n  model.kind: was {}, is now {}\nSet it "
+        "back, or start anew in another trainer.output.",
+        kind->second, family.name()));
   return configs::unflatten(saved.config, "the checkpoint", {&family, 1});
 }
 
 std::optional<Checkpoint> find_start(const configs::Config& config, comm::Communicator& world,
                                      const std::function<void(const std::string&)>& note) {
   const std::string& output = config.trainer.output;
-  std::string folder;
-  if (world.rank() == 0) {
-    if (config.trainer.resume) {
-      folder = newest_folder(output, note);
-    } else if (!list_checkpoints(output).empty()) {
-      throw CheckpointError(
-          fmt::format("{} already holds checkpoints: set trainer.resume=true to go on from the "
-                      "newest, or choose another trainer.output",
-                      output));
-    }
+  const bool leads = world.rank() == 0;
+  std::optional<Checkpoint> found;
+  if (config.trainer.resume) {
+    found = newest_together(world, output, note);
+    if (found && leads) best_checkpoint(output);  // refuses a damaged mark before the first step
+  } else if (leads && !list_checkpoints(output).empty()) {
+    throw CheckpointError(
+        fmt::format("{} already holds checkpoints: set trainer.resume=true to go on from the "
+                    "newest, or choose another trainer.output",
+                    output));
   }
-  folder = comm::broadcast(world, folder);
-  if (folder.empty()) return std::nullopt;
-  return Checkpoint(folder);
+  comm::barrier(world);
+  return found;
 }
 
 std::optional<TrainingState> state_to_resume(const configs::Config& config) {
   if (!config.trainer.resume) return std::nullopt;
   const std::optional<Checkpoint> found = newest(config.trainer.output, [](const std::string&) {});
   return found ? std::optional(found->state()) : std::nullopt;
-}
-
-void check_unchanged(const configs::Config& config, const TrainingState& saved) {
-  const configs::Config before = saved_recipe(config, saved);
-  std::string faults;
-  for (const configs::Difference& d : configs::differences(before, config))
-    if (d.kept) faults += fault_of(d.key, d.before, d.after);
-  if (const std::string change = tokenizer_change(config.text, saved); !change.empty())
-    faults += "\n  text.model: " + change;
-  if (!faults.empty()) throw_changes(faults);
 }
 
 int choose_lanes(const configs::Config& config, const TrainingState* saved,
@@ -102,16 +70,19 @@ int choose_lanes(const configs::Config& config, const TrainingState* saved,
 std::vector<int> choose_order(const configs::Config& config, const TrainingState* saved) {
   std::vector<int> asked = config.trainer.order;
   if (saved == nullptr) return asked;
-  std::vector<int> kept = saved_recipe(config, *saved).trainer.order;
-  if (asked.empty() || asked == kept) return kept;
+  const configs::Config before = saved_recipe(config, *saved);
+  std::vector<int> kept = before.trainer.order;
+  if (asked.empty() && before.data.micro_batches == config.data.micro_batches) return kept;
+  if (asked.empty() || asked == kept || accepts(config, "trainer.order")) return asked;
   const std::string& plan = config.pipeline.plan;
   throw ConfigError(fmt::format(
       "trainer.order is {}{}, but up to the checkpoint the micro-batches of a step were {}. A run "
-      "keeps its order: leave trainer.order out{}, or start anew in another trainer.output.",
+      "keeps its order: leave trainer.order out{}, start anew in another trainer.output, or accept "
+      "the change with the line\n  {}",
       configs::value_text(&asked),
       plan.empty() ? "" : fmt::format(" (of the recipe or of {})", plan),
       kept.empty() ? "as sampled" : fmt::format("in the order {}", configs::value_text(&kept)),
-      plan.empty() ? "" : ", plan anew"));
+      plan.empty() ? "" : ", plan anew", accepting_line(config, {"trainer.order"})));
 }
 
 void note_reduction(const configs::Config& config, const TrainingState& saved,
@@ -132,14 +103,6 @@ void note_threads(const configs::Config& config, const TrainingState& saved,
       "the checkpoint was made by {} a rank, and now trainer.threads = {}: the last bits differ "
       "from those of a run that kept its threads",
       counted(before, "thread"), config.trainer.threads));
-}
-
-void check_corpus(const std::string& hash, const TrainingState& saved) {
-  if (hash != saved.corpus_hash)
-    throw ConfigError(fmt::format(
-        "data.train holds other utterances, texts or lengths than when the checkpoint was saved "
-        "(index {}, was {}): restore the manifest, or start anew in another trainer.output",
-        hash, saved.corpus_hash));
 }
 
 }  // namespace penstock::runtime

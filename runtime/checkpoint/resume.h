@@ -29,17 +29,14 @@ namespace penstock::runtime {
 [[nodiscard]] configs::Config saved_recipe(const configs::Config& config,
                                            const TrainingState& saved);
 
-/// ConfigError naming each key that a resumed run must not change: another model, data, seed or
-/// optimizer, or pieces of another text.model.
-void check_unchanged(const configs::Config& config, const TrainingState& saved);
-
 /// Lanes of a run: what the recipe asks for, else the checkpoint's, else one for each replica, and
 /// never less than that. Other lanes than the checkpoint's are other sums, so `note` is told.
 [[nodiscard]] int choose_lanes(const configs::Config& config, const TrainingState* saved,
                                const std::function<void(const std::string&)>& note);
 
-/// In which order a run's steps are: the recipe's, else the checkpoint's; see trainer.order.
-/// ConfigError if both say one and they differ: a run keeps its order.
+/// In which order a run's steps are: the recipe's, else the checkpoint's; see trainer.order. An
+/// order of another number of micro-batches is none. ConfigError if recipe and checkpoint say one
+/// each and they differ, unless trainer.accept names the key: a run keeps its order.
 [[nodiscard]] std::vector<int> choose_order(const configs::Config& config,
                                             const TrainingState* saved);
 
@@ -50,8 +47,5 @@ void note_reduction(const configs::Config& config, const TrainingState& saved,
 /// Tells `note` if a rank has other threads than at the checkpoint, which makes other sums too.
 void note_threads(const configs::Config& config, const TrainingState& saved,
                   const std::function<void(const std::string&)>& note);
-
-/// ConfigError if the training data are not those of the checkpoint.
-void check_corpus(const std::string& hash, const TrainingState& saved);
 
 }  // namespace penstock::runtime

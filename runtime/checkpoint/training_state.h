@@ -3,8 +3,23 @@
 #include <cstdint>
 #include <map>
 #include <string>
+#include <vector>
 
 namespace penstock::runtime {
+
+/// A key of the recipe that a run changed where it resumed.
+struct Correction {
+  std::int64_t step = 0;  // of the checkpoint that it resumed from
+  std::string key, before, after;
+  bool operator==(const Correction&) const = default;
+};
+
+/// The step, counted over the whole run, with which the data began in their present order, and its
+/// epoch, which was a new one.
+struct DataOrigin {
+  std::int64_t step = 0, epoch = 0;
+  bool operator==(const DataOrigin&) const = default;
+};
 
 /// All of a run's state that is not a tensor. Random numbers need no more than seed and epoch.
 struct TrainingState {
@@ -23,6 +38,8 @@ struct TrainingState {
   std::int64_t best_step = 0;
   std::string best_corpus_hash;  // of the utterances on which it is the best
   std::string tokenizer_hash;    // XXH3-128 of kTokenizerFile; empty: the text is of an alphabet
+  std::vector<Correction> corrections = {};  // of the run, in its order
+  DataOrigin data_origin = {};
   bool operator==(const TrainingState&) const = default;
 };
 

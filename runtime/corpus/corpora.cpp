@@ -2,9 +2,12 @@
 
 #include <fmt/format.h>
 
+#include <memory>
+
 #include "base/counted.h"
 #include "base/error.h"
 #include "configs/flatten.h"
+#include "partition/model/output_frames.h"
 #include "partition/schedule/csv/check.h"
 #include "partition/schedule/make_schedule.h"
 #include "runtime/data/features.h"
@@ -33,9 +36,8 @@ CorpusOptions corpus_options(const configs::Config& config,
   options.features = config.features;
   options.threads = config.data.loaders > 1 ? config.data.loaders : 0;
   options.labels_key = labels_key(config);
-  options.output_frames = [&sequence](std::int64_t frames) {
-    return partition::output_frames(sequence, std::vector<std::int64_t>{frames}).front();
-  };
+  options.output_frames = [known = std::make_shared<partition::OutputFrames>(sequence)](
+                              std::int64_t frames) { return known->of(frames); };
   return options;
 }
 

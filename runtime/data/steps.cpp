@@ -159,12 +159,19 @@ class StepSequence::Epochs {
   std::deque<std::pair<std::int64_t, std::shared_future<Formed>>> kept_;  // last: it ends threads
 };
 
+/// Where an epoch begins.
+struct Beginning {
+  std::int64_t epoch = 0;
+  std::int64_t first_step = 0;
+};
+
 struct StepSequence::State {
   explicit State(StepSequenceOptions of) : options(std::move(of)), epochs(options) {}
 
   const StepSequenceOptions options;
   std::mutex mutex;
   Epochs epochs;
+  Beginning told;                           // by know()
   std::int64_t known = 0;                   // the first epoch of first_step
   std::vector<std::int64_t> first_step{0};  // of the epochs known so far, and of the one behind
   std::int64_t asked = 0;                   // the step that at() gave last
@@ -173,25 +180,29 @@ struct StepSequence::State {
     return (batches + options.data.micro_batches - 1) / options.data.micro_batches;
   }
 
-  /// Makes first_step reach beyond `step` and beyond epoch `wanted`.
-  void count_steps(std::int64_t step, std::int64_t wanted) {
-    if (wanted < known || step < first_step.front()) {
-      known = 0;
-      first_step = {0};
+  std::int64_t steps_in(std::int64_t epoch) { return steps_of(std::ssize(*epochs.at(epoch))); }
+
+  /// Makes first_step reach from before `step` to beyond it.
+  void count_steps(std::int64_t step) {
+    const Beginning from = step < told.first_step ? Beginning() : told;
+    if (known != from.epoch || first_step.front() != from.first_step) {
+      known = from.epoch;
+      first_step = {from.first_step};
     }
-    while (first_step.back() <= step || known + std::ssize(first_step) <= wanted + 1) {
-      const auto epoch = epochs.at(known + std::ssize(first_step) - 1);
-      first_step.push_back(first_step.back() + steps_of(std::ssize(*epoch)));
-    }
+    while (first_step.back() <= step)
+      first_step.push_back(first_step.back() + steps_in(known + std::ssize(first_step) - 1));
+  }
+
+  /// The epoch that a step is in.
+  Beginning epoch_of(std::int64_t step) {
+    count_steps(step);
+    const auto behind = std::ranges::upper_bound(first_step, step);
+    return {known + (behind - first_step.begin()) - 1, *std::prev(behind)};
   }
 
   /// What a step holds, as sampled.
-  StepBatches sampled(std::int64_t step) {
-    count_steps(step, known);
-    StepBatches result;
-    const auto behind = std::ranges::upper_bound(first_step, step);
-    result.epoch = known + (behind - first_step.begin()) - 1;
-    result.step_in_epoch = step - *std::prev(behind);
+  StepBatches sampled(const Beginning& of, std::int64_t step) {
+    StepBatches result{.epoch = of.epoch, .step_in_epoch = step - of.first_step};
     const auto epoch = epochs.at(result.epoch);
     const std::int64_t size = options.data.micro_batches;
     const std::int64_t begin = result.step_in_epoch * size;
@@ -201,8 +212,8 @@ struct StepSequence::State {
     return result;
   }
 
-  StepBatches batches_of(std::int64_t step) {
-    StepBatches result = sampled(step);
+  StepBatches batches_of(const Beginning& epoch, std::int64_t step) {
+    StepBatches result = sampled(epoch, step);
     const auto costliest = longest_first(result.micro_batches);
     result.lanes = deal(result.micro_batches, costliest, options.lanes, options.seed, step);
     if (!options.order.empty()) put_in_order(result, costliest, options.order);
@@ -215,8 +226,7 @@ struct StepSequence::State {
   void look_ahead(const StepBatches& given, std::int64_t step) {
     constexpr std::int64_t kNear = 8;
     const bool runs = std::abs(step - std::exchange(asked, step)) <= kNear;
-    const std::int64_t steps = steps_of(std::ssize(*epochs.at(given.epoch)));
-    if (runs && 2 * given.step_in_epoch >= steps) epochs.prepare(given.epoch + 1);
+    if (runs && 2 * given.step_in_epoch >= steps_in(given.epoch)) epochs.prepare(given.epoch + 1);
   }
 };
 
@@ -235,27 +245,23 @@ const StepSequenceOptions& StepSequence::options() const { return state_->option
 
 StepBatches StepSequence::at(std::int64_t step) const {
   const std::lock_guard lock(state_->mutex);
-  StepBatches given = state_->batches_of(step);
+  StepBatches given = state_->batches_of(state_->epoch_of(step), step);
   state_->look_ahead(given, step);
   return given;
 }
 
 std::int64_t StepSequence::steps_in_epoch(std::int64_t epoch) const {
   const std::lock_guard lock(state_->mutex);
-  state_->count_steps(-1, epoch);
-  const auto at = static_cast<std::size_t>(epoch - state_->known);
-  return state_->first_step[at + 1] - state_->first_step[at];
+  return state_->steps_in(epoch);
 }
 
 void StepSequence::know(std::int64_t epoch, std::int64_t first_step) {
   const std::lock_guard lock(state_->mutex);
-  state_->known = epoch;
-  state_->first_step = {first_step};
+  state_->told = {epoch, first_step};
 }
 
 std::vector<MicroBatch> StepSequence::longest(std::size_t count) const {
   const std::lock_guard lock(state_->mutex);
-  state_->count_steps(-1, 0);
   const auto epoch = state_->epochs.at(0);
   std::vector<std::size_t> places(epoch->size());
   std::iota(places.begin(), places.end(), 0);
@@ -269,7 +275,7 @@ std::vector<MicroBatch> StepSequence::longest(std::size_t count) const {
     steps.insert(static_cast<std::int64_t>(b) / state_->options.data.micro_batches);
   std::vector<MicroBatch> longest;
   for (const std::int64_t step : steps)
-    std::ranges::move(state_->batches_of(step).micro_batches, std::back_inserter(longest));
+    std::ranges::move(state_->batches_of({}, step).micro_batches, std::back_inserter(longest));
   std::ranges::stable_sort(longest, std::greater{}, &MicroBatch::frames);
   longest.resize(count);
   return longest;

@@ -15,12 +15,6 @@
 namespace penstock::runtime {
 namespace {
 
-std::string machine_name() {
-  std::array<char, 256> name{};
-  gethostname(name.data(), name.size() - 1);
-  return name.data();
-}
-
 Packer own_info(const configs::TrainerConfig& config) {
   Packer info;
   info.add(machine_name());
@@ -33,6 +27,12 @@ Packer own_info(const configs::TrainerConfig& config) {
 }
 
 }  // namespace
+
+std::string machine_name() {
+  std::array<char, 256> name{};
+  gethostname(name.data(), name.size() - 1);
+  return name.data();
+}
 
 std::vector<RankInfo> info_of_ranks(const configs::TrainerConfig& config,
                                     comm::Communicator& world) {

@@ -19,6 +19,9 @@ struct RankInfo {
   std::string absence;          // why there are no devices
 };
 
+/// Of the one that this process runs on.
+[[nodiscard]] std::string machine_name();
+
 /// Every rank's, by rank; all ranks call this.
 [[nodiscard]] std::vector<RankInfo> info_of_ranks(const configs::TrainerConfig& config,
                                                   comm::Communicator& world);

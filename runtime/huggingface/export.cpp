@@ -7,8 +7,8 @@
 
 #include "base/atomic_file.h"
 #include "configs/flatten.h"
-#include "runtime/checkpoint/fault.h"
 #include "runtime/checkpoint/newest.h"
+#include "runtime/checkpoint/read_floats.h"
 #include "runtime/huggingface/config_map.h"
 #include "runtime/huggingface/file_names.h"
 #include "runtime/huggingface/kept_labels.h"
@@ -67,7 +67,7 @@ class Exporter {
       features_ = feature_settings(architecture_, config_);
       settings_ = model_settings(architecture_, config_, rows_, blank_);
     }
-    for (const auto& [name, shape] : ours_) checkpoint.expect(name, layers::DType::f32, shape);
+    for (const auto& [name, shape] : ours_) expect_floats(checkpoint, name, shape);
   }
 
   ExportReport write(const std::filesystem::path& folder) const {
@@ -86,8 +86,7 @@ class Exporter {
     report.files = write_weight_files(
         folder, streams(), options_.shard_bytes,
         [&](const std::string& source, std::int64_t begin, std::span<float> out) {
-          checkpoint_.read(source, begin, begin + static_cast<std::int64_t>(out.size()),
-                           std::as_writable_bytes(out));
+          read_floats(checkpoint_, source, begin, out);
         });
     return report;
   }
@@ -171,15 +170,6 @@ class Exporter {
   std::optional<std::filesystem::path> kept_config_;
   Settings settings_, features_;
 };
-
-/// A checkpoint's folder holds nothing else.
-void refuse_within(const std::filesystem::path& checkpoint, const std::filesystem::path& folder) {
-  const auto outer = std::filesystem::weakly_canonical(checkpoint);
-  const auto inner = std::filesystem::weakly_canonical(folder);
-  if (std::ranges::mismatch(outer, inner).in1 == outer.end())
-    throw_fault(folder, fmt::format("lies in the checkpoint {}: name a folder elsewhere",
-                                    checkpoint.string()));
-}
 
 }  // namespace
 

@@ -7,6 +7,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <system_error>
 #include <utility>
@@ -96,6 +97,14 @@ void NewFolder::commit() {
   mark_.reset();
   sync_folder(path_);
   sync_folder(path_.parent_path());
+}
+
+void refuse_within(const std::filesystem::path& checkpoint, const std::filesystem::path& folder) {
+  const auto outer = std::filesystem::weakly_canonical(checkpoint);
+  const auto inner = std::filesystem::weakly_canonical(folder);
+  if (std::ranges::mismatch(outer, inner).in1 == outer.end())
+    throw_fault(folder, fmt::format("lies in the checkpoint {}: name a folder elsewhere",
+                                    checkpoint.string()));
 }
 
 }  // namespace penstock::runtime

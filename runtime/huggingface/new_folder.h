@@ -30,4 +30,7 @@ class [[nodiscard]] NewFolder {
   std::optional<FileHandle> mark_;
 };
 
+/// CheckpointError if `folder` would lie within a checkpoint's, which holds nothing else.
+void refuse_within(const std::filesystem::path& checkpoint, const std::filesystem::path& folder);
+
 }  // namespace penstock::runtime

@@ -9,6 +9,7 @@
 
 #include "base/utf8.h"
 #include "configs/alphabet.h"
+#include "configs/text_rules.h"
 
 namespace penstock::runtime {
 namespace {

@@ -30,23 +30,17 @@ std::vector<Part> parts_of(const std::vector<StreamedTensor>& tensors, std::uint
 
 }  // namespace
 
-int write_weight_files(const std::filesystem::path& folder,
-                       const std::vector<StreamedTensor>& tensors, std::uint64_t most,
-                       const ReadElements& read) {
-  TensorStream stream(read);
-  const auto bytes = [&](const layers::Tensor& handle, std::size_t begin) {
-    return stream.bytes(handle, begin);
-  };
+int write_in_parts(const std::filesystem::path& folder, const std::vector<StreamedTensor>& tensors,
+                   std::uint64_t most, const WritePart& write) {
   const std::vector<Part> parts = parts_of(tensors, most);
   nlohmann::ordered_json map = nlohmann::ordered_json::object();
   std::uint64_t total = 0;
   for (std::size_t i = 0; i < parts.size(); ++i) {
-    const std::string file =
-        parts.size() == 1 ? kWeightsFile
-                          : fmt::format("model-{:05}-of-{:05}.safetensors", i + 1, parts.size());
-    write_safetensors(folder / file, parts[i], {{"format", "pt"}}, bytes);
+    const std::string name =
+        parts.size() == 1 ? "model" : fmt::format("model-{:05}-of-{:05}", i + 1, parts.size());
+    write(name, parts[i]);
     for (const NamedTensor& tensor : parts[i]) {
-      map[tensor.name] = file;
+      map[tensor.name] = name + ".safetensors";
       total += tensor.tensor.bytes();
     }
   }
@@ -56,6 +50,18 @@ int write_weight_files(const std::filesystem::path& folder,
     write_durably(folder / kWeightsIndex, index.dump(2) + "\n");
   }
   return static_cast<int>(parts.size());
+}
+
+int write_weight_files(const std::filesystem::path& folder,
+                       const std::vector<StreamedTensor>& tensors, std::uint64_t most,
+                       const ReadElements& read) {
+  TensorStream stream(read);
+  const auto bytes = [&](const layers::Tensor& handle, std::size_t begin) {
+    return stream.bytes(handle, begin);
+  };
+  return write_in_parts(folder, tensors, most, [&](const std::string& name, const Part& part) {
+    write_safetensors(folder / (name + ".safetensors"), part, {{"format", "pt"}}, bytes);
+  });
 }
 
 }  // namespace penstock::runtime

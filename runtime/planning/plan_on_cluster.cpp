@@ -22,6 +22,7 @@
 #include "partition/model/trained_model.h"
 #include "partition/plan/planner.h"
 #include "partition/schedule/make_schedule.h"
+#include "runtime/checkpoint/corrections.h"
 #include "runtime/checkpoint/resume.h"
 #include "runtime/checkpoint/saved_tokenizer.h"
 #include "runtime/corpus/corpora.h"
@@ -203,9 +204,13 @@ std::unique_ptr<partition::LayerSequence> sequence_of(configs::Config recipe,
 /// The recipe with what a run that goes on must keep.
 configs::Config kept(configs::Config recipe, const TrainingState& saved) {
   const configs::Config before = saved_recipe(recipe, saved);
-  recipe.data.micro_batch_seconds = before.data.micro_batch_seconds;
-  recipe.data.micro_batches = before.data.micro_batches;
-  recipe.data.batch_seconds = before.data.batch_seconds;
+  const bool divides_anew =
+      accepts(recipe, "data.micro_batches") || accepts(recipe, "data.micro_batch_seconds");
+  if (!divides_anew) {
+    recipe.data.micro_batch_seconds = before.data.micro_batch_seconds;
+    recipe.data.micro_batches = before.data.micro_batches;
+    recipe.data.batch_seconds = before.data.batch_seconds;
+  }
   recipe.trainer.lanes = saved.lanes;
   recipe.trainer.order = choose_order(recipe, &saved);
   return recipe;
@@ -458,7 +463,8 @@ ClusterPlan plan_on_cluster(const configs::Config& given, const partition::Clust
   problem.bytes = [&](const partition::PlanChoice& choice) {
     const configs::Config config = with_choice(recipe, sequence, choice);
     RunBytes& bytes = choice.selective ? remaking : keeping;
-    return bytes.of(config, data.bounds(config), partition::schedule_of(choice));
+    return bytes.of(config, data.bounds(config),
+                    partition::schedule_of(choice, problem.known_schedules));
   };
   choose(planned, problem, constraints, kinds);
   planned.epoch_audio_s = data.epoch_seconds();

@@ -1,6 +1,7 @@
 #include "runtime/planning/plan_recipe.h"
 
 #include "partition/model/trained_model.h"
+#include "runtime/checkpoint/corrections.h"
 #include "runtime/checkpoint/resume.h"
 #include "runtime/checkpoint/saved_tokenizer.h"
 #include "runtime/corpus/corpora.h"
@@ -16,7 +17,10 @@ PlannedRun plan_recipe(const configs::Config& recipe, bool measure) {
   configs::Config config = with_plan_file(with_saved_tokenizer(recipe));
   const auto saved = state_to_resume(config);
   const TrainingState* const run = saved ? &*saved : nullptr;
-  if (saved) check_unchanged(config, *saved);
+  if (saved) {
+    keep_division(config, *saved, [](const std::string&) {});
+    (void)accepted_changes(config, *saved);
+  }
   config.trainer.lanes = choose_lanes(config, run, [](const std::string&) {});
   config.trainer.order = choose_order(config, run);
   const auto tokenizer = make_tokenizer(config.text);

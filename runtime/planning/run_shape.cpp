@@ -6,6 +6,7 @@
 #include <memory>
 #include <utility>
 
+#include "partition/model/output_frames.h"
 #include "partition/model/recomputed_layers.h"
 #include "partition/plan/planner.h"
 #include "partition/schedule/forward_only.h"
@@ -52,7 +53,7 @@ std::vector<std::vector<std::vector<std::int64_t>>> micro_batches_by_size(
 class FullLengths {
  public:
   explicit FullLengths(const partition::LayerSequence& sequence)
-      : sequence_(sequence),
+      : out_(sequence),
         fewest_(partition::fewest_frames(sequence)),
         apart_(at_least(at_least(kAny + fewest_) + 1) - at_least(kAny + fewest_)) {}
 
@@ -77,11 +78,9 @@ class FullLengths {
  private:
   static constexpr std::int64_t kAny = 1000;  // more than the fewest
 
-  std::int64_t out(std::int64_t frames) const {
-    return partition::output_frames(sequence_, std::vector<std::int64_t>{frames}).front();
-  }
+  std::int64_t out(std::int64_t frames) const { return out_.of(frames); }
 
-  const partition::LayerSequence& sequence_;
+  mutable partition::OutputFrames out_;
   std::int64_t fewest_, apart_;
 };
 

@@ -9,19 +9,19 @@
 namespace penstock::runtime {
 
 Alphabet::Alphabet(const configs::TextConfig& config)
-    : fold_(configs::fold_of(config.fold)), characters_(configs::alphabet_characters(config)) {
+    : rules_(configs::text_rules(config)), characters_(configs::alphabet_characters(config)) {
   for (const char32_t character : characters_)
     labels_.emplace(character, static_cast<std::int32_t>(labels_.size()) + 1);
 }
 
 std::string Alphabet::normalised(std::string_view text) const {
-  return to_utf8(folded_text(text, fold_));
+  return to_utf8(folded_text(text, rules_));
 }
 
 std::vector<std::int32_t> Alphabet::encode(std::string_view text) const {
   std::vector<std::int32_t> labels;
   std::u32string missing;
-  for (const char32_t character : folded_text(text, fold_)) {
+  for (const char32_t character : folded_text(text, rules_)) {
     const auto found = labels_.find(character);
     if (found != labels_.end())
       labels.push_back(found->second);

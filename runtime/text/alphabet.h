@@ -26,7 +26,7 @@ class Alphabet : public Tokenizer {
   std::string_view model() const override { return {}; }
 
  private:
-  configs::Fold fold_;
+  configs::TextRules rules_;
   std::u32string characters_;
   std::unordered_map<char32_t, std::int32_t> labels_;
 };

@@ -9,16 +9,21 @@
 
 namespace penstock::runtime {
 
-std::u32string folded_text(std::string_view text, configs::Fold fold) {
+std::u32string folded_text(std::string_view text, const configs::TextRules& rules) {
+  const auto removed = [&](char32_t character) {
+    return rules.removed.find(character) != std::u32string::npos;
+  };
+  const bool spaced = !removed(U' ');
   std::u32string out;
   bool space = false;
-  for (const char32_t character : from_utf8(text)) {
+  for (const char32_t character : configs::normalised_and_folded(from_utf8(text), rules)) {
     if (is_space(character)) {
-      space = !out.empty();
+      space = spaced && !out.empty();
       continue;
     }
+    if (removed(character)) continue;
     if (std::exchange(space, false)) out += U' ';
-    out += configs::folded(character, fold);
+    out += character;
   }
   return out;
 }

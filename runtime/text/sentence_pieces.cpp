@@ -43,7 +43,7 @@ SentencePieces::SentencePieces(const configs::TextConfig& config)
     : SentencePieces(bytes_of(config.model), config) {}
 
 SentencePieces::SentencePieces(std::string model, const configs::TextConfig& config)
-    : fold_(configs::fold_of(config.fold)),
+    : rules_(configs::text_rules(config)),
       model_(std::move(model)),
       pieces_(std::make_unique<sentencepiece::SentencePieceProcessor>()) {
   const auto status = pieces_->LoadFromSerializedProto(model_);
@@ -67,7 +67,7 @@ std::string SentencePieces::normalised(std::string_view text) const { return dec
 std::vector<std::int32_t> SentencePieces::encode(std::string_view text) const {
   std::vector<std::int32_t> labels;
   std::u32string missing;
-  const auto encoded = pieces_->EncodeAsImmutableProto(to_utf8(folded_text(text, fold_)));
+  const auto encoded = pieces_->EncodeAsImmutableProto(to_utf8(folded_text(text, rules_)));
   for (const auto& piece : encoded.pieces()) {
     const int id = static_cast<int>(piece.id());
     if (!pieces_->IsUnknown(id))

@@ -37,7 +37,7 @@ class SentencePieces : public Tokenizer {
   std::vector<std::string> pieces() const;
 
  private:
-  configs::Fold fold_;
+  configs::TextRules rules_;
   std::string model_;
   std::unique_ptr<sentencepiece::SentencePieceProcessor> pieces_;
 };

@@ -11,7 +11,7 @@
 #include "base/error.h"
 #include "base/utf8.h"
 #include "configs/flatten.h"
-#include "runtime/checkpoint/open_in_turn.h"
+#include "runtime/checkpoint/open_together.h"
 #include "runtime/checkpoint/resume.h"
 #include "runtime/checkpoint/saved_tokenizer.h"
 
@@ -19,8 +19,6 @@ namespace penstock::runtime {
 namespace {
 
 using Flat = std::map<std::string, std::string>;
-
-constexpr std::string_view kSlots = "optimizer.";  // begins the names of its tensors
 
 /// Keys of a section that the checkpoint knows with another value: "text.alphabet".
 std::vector<std::string> changed(const Flat& now, const Flat& before, std::string_view section) {
@@ -41,12 +39,14 @@ Flat recipe_of(const configs::Config& config, const TrainingState& saved) {
   return configs::flatten(saved_recipe(config, saved));
 }
 
-/// Those that make other labels: case folding makes other transcripts, of the same labels. Of a
+/// Those that make other labels: folding, say, makes other transcripts, of the same labels. Of a
 /// file of pieces its bytes count, not where it lies; beside one, the alphabet has no say.
 std::vector<std::string> changed_labels(const configs::Config& config, const TrainingState& saved) {
   std::vector<std::string> keys =
       changed(configs::flatten(config), recipe_of(config, saved), "text.");
   std::erase(keys, "text.fold");
+  std::erase(keys, "text.normalise");
+  std::erase(keys, "text.remove");
   if (config.text.kind == "sentencepiece") std::erase(keys, "text.alphabet");
   if (tokenizer_change(config.text, saved).empty()) std::erase(keys, "text.model");
   return keys;
@@ -100,9 +100,12 @@ class WeightAccounts {
     if (anew_.parameters.contains(name)) return;
     const auto found = checkpoint_.tensors().find(name);
     const std::string wanted = fmt::format("f32[{}]", fmt::join(shape, ", "));
+    const auto is_weight = [](layers::DType dtype) {
+      return dtype == layers::DType::f32 || layers::is_half(dtype);
+    };
     if (found == checkpoint_.tensors().end())
       faults_.push_back(fmt::format("'{}', {}, is missing", name, wanted));
-    else if (found->second.shape != shape || found->second.dtype != layers::DType::f32)
+    else if (found->second.shape != shape || !is_weight(found->second.dtype))
       faults_.push_back(fmt::format("'{}' is {}[{}], but the model expects {}", name,
                                     layers::name_of(found->second.dtype),
                                     fmt::join(found->second.shape, ", "), wanted));
@@ -113,7 +116,7 @@ class WeightAccounts {
   void close() {
     for (const auto& [name, tensor] : checkpoint_.tensors()) {
       const bool of_head = !anew_.layer.empty() && name.starts_with(anew_.layer + ".");
-      const bool of_no_model = name.starts_with(kSlots) || name.starts_with(kKeptTensors);
+      const bool of_no_model = name.starts_with(kSlotTensors) || name.starts_with(kKeptTensors);
       if (!known_.contains(name) && !of_no_model && !of_head)
         faults_.push_back(fmt::format("'{}' is no tensor of the model", name));
     }
@@ -202,11 +205,12 @@ std::optional<InitialWeights> find_initial_weights(
   const auto anew = [&](const Checkpoint& checkpoint) {
     return starts_anew(config, checkpoint.state()) ? head : Head();
   };
-  Checkpoint checkpoint = open_in_turn(world, config.trainer.init, [&](const Checkpoint& opened) {
+  const auto check_all = [&](const Checkpoint& opened) {
     const Head fresh = anew(opened);
     check(opened, plans, fresh);
     check_trained(fresh);
-  });
+  };
+  Checkpoint checkpoint = open_together(world, config.trainer.init, Verified::read, check_all);
   std::set<std::string> fresh = anew(checkpoint).parameters;
   const bool same_labels = changed_labels(config, checkpoint.state()).empty();
   InitialWeights weights{std::move(checkpoint), std::move(fresh), same_labels};

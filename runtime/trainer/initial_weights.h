@@ -21,10 +21,10 @@ struct InitialWeights {
 
 /// Nothing if trainer.init is empty. The head is the last layer with parameters. By default it is
 /// taken where [text] gives the labels that the checkpoint has, and starts anew where it gives
-/// others. Rank 0 verifies every byte and tells `note` what is taken. All ranks call it.
-/// CheckpointError on rank 0 if the checkpoint is damaged, or its tensors are not the model's:
-/// it names each that is missing, of another shape or unknown. ConfigError there if a head that
-/// starts anew is frozen.
+/// others. All ranks call it; together they verify the weights, and
+/// rank 0 tells `note` what is taken. CheckpointError on rank 0 if the checkpoint is damaged, or
+/// its tensors are not the model's: it names each that is missing, of another shape or unknown.
+/// ConfigError there if a head that starts anew is frozen.
 [[nodiscard]] std::optional<InitialWeights> find_initial_weights(
     const configs::Config& config, const partition::LayerSequence& sequence,
     comm::Communicator& world, const std::function<void(const std::string&)>& note);

@@ -17,6 +17,7 @@ TrainingStep::Options step_options(const TrainingStepSpec& spec, DeviceLinks lin
   options.model_blocks = model_blocks(spec.sequence);
   options.lanes_of = spec.plan.lanes_of_replicas();
   options.failed = spec.failed;
+  options.notices = spec.notices;
   options.links = links;
   options.reduction = reduction_order(config, spec.plan, links);
   options.post_validation = config.pipeline.post_validation;

@@ -17,8 +17,9 @@ struct TrainingStepSpec {
   const partition::LayerSequence& sequence;
   const partition::Plan& plan;
   const RunShape& shape;  // buffers are reserved for
-  /// TrainingStep::Options::failed and trusted_after.
+  /// TrainingStep::Options::failed, notices and trusted_after.
   std::function<std::int64_t()> failed = {};
+  std::function<Notices()> notices = {};
   int trusted_after = TrainingStep::Options{}.trusted_after;
 };
 

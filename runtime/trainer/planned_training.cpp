@@ -119,6 +119,8 @@ PlannedTraining plan_training(PreparedTraining prepared) {
   PlannedTraining planned{std::move(prepared), std::move(steps), std::move(shape)};
   find_order(planned);
   planned.plan = shared_plan(planned);
+  const DataOrigin& origin = planned.prepared.data_origin;
+  planned.steps.know(origin.epoch, origin.step);
   return planned;
 }
 

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "partition/model/trained_model.h"
+#include "runtime/checkpoint/corrections.h"
 #include "runtime/checkpoint/output_folder.h"
 #include "runtime/checkpoint/resume.h"
 #include "runtime/checkpoint/saved_tokenizer.h"
@@ -58,7 +59,8 @@ void find_checkpoint(PreparedTraining& training) {
   training.start = find_start(config, training.context.world, note);
   const TrainingState* const saved = training.start ? &training.start->state() : nullptr;
   if (saved != nullptr) {
-    check_unchanged(config, *saved);
+    keep_division(config, *saved, note);
+    training.changes = accepted_changes(config, *saved);
     note_threads(config, *saved, note);
     note_reduction(config, *saved, note);
   }
@@ -66,6 +68,21 @@ void find_checkpoint(PreparedTraining& training) {
     training.init = find_initial_weights(config, training.sequence, training.context.world, note);
   config.trainer.lanes = choose_lanes(config, saved, note);
   config.trainer.order = choose_order(config, saved);
+}
+
+/// The changes of a run that goes on, once its utterances are known.
+void settle_changes(PreparedTraining& training) {
+  if (!training.start) return;
+  const TrainingState& saved = training.start->state();
+  std::vector<Correction>& changes = training.changes;
+  const std::string hash = fmt::format("{}", training.corpus.hash);
+  for (Correction& change : corpus_changes(training.config, saved, hash, changes))
+    changes.push_back(std::move(change));
+  training.data_origin = data_origin(saved, changes);
+  for (const Correction& change : changes) training.context.note(told(change));
+  if (training.data_origin != saved.data_origin)
+    training.context.note(
+        fmt::format("the data begin anew there, with epoch {}", training.data_origin.epoch));
 }
 
 void work_alone(PreparedTraining& training) {
@@ -92,7 +109,7 @@ Corpus load(const PreparedTraining& training, const std::string& manifest, Corpu
 
 PreparedTraining prepare_training(const TrainingTask& task, comm::Communicator& world,
                                   const TrainingObserver& observer) {
-  PreparedTraining training = of_recipe(checked(task, world), {world, observer});
+  PreparedTraining training = of_recipe(checked(task, world), {world, observer, task.stop_asked});
   require_devices(training.config.trainer, world);  // before anything is read, planned or written
   note_tokenizer(training, task.recipe);
   training.slots = make_optimizer(training.config.optimizer)->slots();
@@ -102,6 +119,7 @@ PreparedTraining prepare_training(const TrainingTask& task, comm::Communicator& 
   if (task.alone) work_alone(training);
   const configs::DataConfig& data = training.config.data;
   training.corpus = load(training, data.train, CorpusUse::training);
+  settle_changes(training);
   if (!data.validation.empty())
     training.validation = load(training, data.validation, CorpusUse::evaluation);
   return training;

@@ -2,6 +2,7 @@
 
 #include <memory>
 #include <optional>
+#include <vector>
 
 #include "partition/model/layer_sequence.h"
 #include "runtime/checkpoint/checkpoint.h"
@@ -24,8 +25,10 @@ struct PreparedTraining {
   std::unique_ptr<const Tokenizer> tokenizer;
   partition::LayerSequence sequence;
   OptimizerSlots slots = {};
-  std::unique_ptr<OutputLock> lock = {};    // rank 0 only
-  std::optional<Checkpoint> start = {};     // that the run goes on from; nothing: a new run
+  std::unique_ptr<OutputLock> lock = {};  // rank 0 only
+  std::optional<Checkpoint> start = {};   // that the run goes on from; nothing: a new run
+  std::vector<Correction> changes = {};   // of the run there, which trainer.accept allows
+  DataOrigin data_origin = {};
   std::optional<InitialWeights> init = {};  // of a new run; nothing: random weights
   Corpus corpus = {}, validation = {};      // validation is empty where the recipe names none
 };

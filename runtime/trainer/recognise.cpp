@@ -9,7 +9,7 @@
 #include "comm/collectives.h"
 #include "configs/flatten.h"
 #include "partition/model/trained_model.h"
-#include "runtime/checkpoint/open_in_turn.h"
+#include "runtime/checkpoint/open_together.h"
 #include "runtime/corpus/corpora.h"
 #include "runtime/data/batching.h"
 #include "runtime/data/faults.h"
@@ -56,7 +56,7 @@ struct Heard {
 };
 
 Evaluation recognise(const Trained& trained, comm::Communicator& world, const Heard& heard) {
-  const Checkpoint checkpoint = open_in_turn(world, trained.checkpoint);
+  const Checkpoint checkpoint = open_together(world, trained.checkpoint, trained.verified);
   const configs::Config config = config_for(checkpoint, trained, world.size());
   const auto tokenizer = make_tokenizer(config.text);
   const partition::LayerSequence sequence =

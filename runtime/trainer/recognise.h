@@ -7,6 +7,7 @@
 #include "comm/communicator.h"
 #include "configs/config.h"
 #include "layers/models/families.h"
+#include "runtime/checkpoint/checkpoint.h"
 #include "runtime/trainer/report.h"
 
 namespace penstock::runtime {
@@ -17,6 +18,7 @@ struct Trained {
   int threads = 1;                   // of a rank
   std::string compute = {};          // number format of the layers; empty: the checkpoint's
   std::vector<layers::ModelFamily> families = layers::model_families();  // that its model may be of
+  Verified verified = Verified::all;  // of the checkpoint, by all ranks together
 };
 
 /// What to judge it by.
@@ -26,8 +28,8 @@ struct TestSet {
 };
 
 /// Loss and error rates of a checkpoint on a manifest, over as many stages as `world` has ranks.
-/// All ranks call it; the report is whole on each. CheckpointError if any shard is damaged,
-/// ConfigError if no manifest is named, DataError as load_corpus.
+/// All ranks call it; the report is whole on each. CheckpointError if any shard is damaged
+/// (of what is verified), ConfigError if no manifest is named, DataError as load_corpus.
 [[nodiscard]] EvaluationReport evaluate_checkpoint(const Trained& trained, const TestSet& test,
                                                    comm::Communicator& world);
 

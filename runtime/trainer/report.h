@@ -3,6 +3,8 @@
 #include <cstdint>
 #include <string>
 
+#include "runtime/trainer/notices.h"
+
 namespace penstock::runtime {
 
 /// One training step, as metrics.jsonl records it.
@@ -18,6 +20,7 @@ struct StepReport {
   double audio_seconds = 0;
   double step_seconds = 0;
   std::int64_t failed_utterances = 0;  // audio replaced by silence, since the start, on all ranks
+  Notices notices = {};                // of all ranks at its end; not recorded
 
   double audio_seconds_per_second() const {
     return step_seconds > 0 ? audio_seconds / step_seconds : 0;

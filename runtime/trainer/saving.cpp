@@ -2,29 +2,17 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <functional>
+#include <utility>
 
-#include "base/error.h"
+#include "base/glob.h"
 #include "layers/initialise.h"
-#include "runtime/checkpoint/save.h"
-#include "runtime/checkpoint/shard.h"
+#include "runtime/checkpoint/read_floats.h"
 #include "runtime/devices/host_window.h"
-#include "runtime/job/consistency.h"
 
 namespace penstock::runtime {
 namespace {
-
-constexpr char kFault = '!';  // begins a text that says why a rank failed
-
-std::string or_fault(const std::function<std::string()>& work) {
-  try {
-    return work();
-  } catch (const std::exception& e) {
-    return kFault + std::string(e.what());
-  }
-}
-
-bool is_fault(const std::string& text) { return !text.empty() && text.front() == kFault; }
 
 std::string slot_name(const std::string& slot, const layers::ParamDecl& parameter) {
   return fmt::format("optimizer.{}/{}", slot, parameter.name);
@@ -46,6 +34,16 @@ class Reader {
       : window_(window), checkpoint_(checkpoint) {}
 
   void whole(const std::string& name, const layers::Tensor& to) { part(name, to, to.shape, 0); }
+
+  /// A weight or statistic, which exported weights may have in halves.
+  void weight(const std::string& name, const layers::Tensor& to) {
+    if (!layers::is_half(checkpoint_.tensor(name).dtype)) return whole(name, to);
+    expect_floats(checkpoint_, name, to.shape);
+    window_.write(to, [&](std::size_t begin, std::span<std::byte> part) {
+      read_floats(checkpoint_, name, static_cast<std::int64_t>(begin / sizeof(float)),
+                  {reinterpret_cast<float*>(part.data()), part.size() / sizeof(float)});
+    });
+  }
 
   /// What begins with element `first` of a tensor of that shape.
   void part(const std::string& name, const layers::Tensor& to, const layers::Shape& shape,
@@ -77,10 +75,15 @@ void initialise(HostWindow& window, const layers::ParamDecl& decl, const layers:
   });
 }
 
-void restore_slots(Reader& reader, const ParameterStore& store, const OptimizerSlots& slots) {
+/// Whether a parameter has slots to be restored.
+using HasSlots = std::function<bool(const layers::ParamDecl&)>;
+
+void restore_slots(Reader& reader, const ParameterStore& store, const OptimizerSlots& slots,
+                   const HasSlots& stored) {
   for (const partition::ParameterPiece& piece : store.owned())
     for (std::size_t i = 0; i < slots.of_elements.size(); ++i) {
       const partition::ParameterEntry& p = store.parameters()[piece.parameter];
+      if (!stored(p.decl)) continue;
       const std::string& slot = slots.of_elements[i];
       reader.part(slot_name(slot, p.decl), store.slot(piece, i), p.decl.shape, piece.first);
       if (const layers::Tensor scales = store.scales(piece, i); scales.data != nullptr)
@@ -89,45 +92,34 @@ void restore_slots(Reader& reader, const ParameterStore& store, const OptimizerS
     }
 }
 
-/// Rank 0's outcome on every rank. Rank 0 raises a fault.
-std::string agree(comm::Communicator& world, const std::string& of_rank_0) {
-  std::string outcome = comm::broadcast(world, of_rank_0);
-  if (is_fault(outcome)) raise_by_rank_0<CheckpointError>(world, outcome.substr(1));
-  return outcome;
-}
-
 }  // namespace
 
 Saving::Saving(layers::Backend& backend, layers::Stream& stream, const RankGrid& grid, Stage& stage,
-               Options options)
-    : backend_(backend),
-      stream_(stream),
-      grid_(grid),
-      stage_(stage),
-      options_(std::move(options)) {}
+               OptimizerSlots slots)
+    : backend_(backend), stream_(stream), grid_(grid), stage_(stage), slots_(std::move(slots)) {}
 
-std::string Saving::write_own_shard(const std::filesystem::path& folder) {
+std::vector<CheckpointPiece> Saving::pieces() const {
   const ParameterStore& store = stage_.parameters();
-  const auto [stage, replica] = grid_.here();
-  if (replica > 0 && !store.shared()) return "";
+  const bool leads = grid_.here().replica == 0;
+  if (!leads && !store.shared()) return {};
   std::vector<CheckpointPiece> pieces = owned_pieces();
   const auto add = [&](const std::string& name, const layers::Tensor& tensor) {
     pieces.push_back({name, tensor.dtype, tensor.shape, 0, tensor.size(), tensor.data});
   };
   for (const partition::ParameterEntry& p : store.parameters()) {
-    if (replica == 0 && p.decl.frozen()) add(p.decl.name, store.weight(p));
-    for (std::size_t i = 0; replica == 0 && i < options_.slots.of_parameters.size(); ++i)
-      if (!p.decl.frozen())
-        add(slot_name(options_.slots.of_parameters[i], p.decl), store.number(p, i));
+    if (leads && p.decl.frozen()) add(p.decl.name, store.weight(p));
+    for (std::size_t i = 0; leads && i < slots_.of_parameters.size(); ++i)
+      if (!p.decl.frozen()) add(slot_name(slots_.of_parameters[i], p.decl), store.number(p, i));
   }
-  for (std::size_t i = 0; replica == 0 && i < store.states().size(); ++i)
+  for (std::size_t i = 0; leads && i < store.states().size(); ++i)
     add(store.states()[i].decl.name, store.state(i));
-  if (pieces.empty() && replica > 0) return "";
-  const std::string of_replica = store.shared() ? fmt::format("-replica-{}", replica) : "";
-  HostWindow window(backend_, stream_);
-  return to_text(write_shard(
-      folder, fmt::format("stage-{}{}", stage, of_replica), pieces,
-      [&](const layers::Tensor& tensor, std::size_t begin) { return window.read(tensor, begin); }));
+  return pieces;
+}
+
+std::string Saving::shard_name() const {
+  const auto [stage, replica] = grid_.here();
+  const bool shared = stage_.parameters().shared();
+  return fmt::format("stage-{}{}", stage, shared ? fmt::format("-replica-{}", replica) : "");
 }
 
 std::vector<CheckpointPiece> Saving::owned_pieces() const {
@@ -141,8 +133,8 @@ std::vector<CheckpointPiece> Saving::owned_pieces() const {
           {name, tensor.dtype, decl.shape, piece.first, piece.first + piece.count, tensor.data});
     };
     add(decl.name, store.weight(piece));
-    for (std::size_t i = 0; i < options_.slots.of_elements.size(); ++i) {
-      const std::string& slot = options_.slots.of_elements[i];
+    for (std::size_t i = 0; i < slots_.of_elements.size(); ++i) {
+      const std::string& slot = slots_.of_elements[i];
       add(slot_name(slot, decl), store.slot(piece, i));
       const layers::Tensor scales = store.scales(piece, i);
       if (scales.data == nullptr) continue;
@@ -154,42 +146,22 @@ std::vector<CheckpointPiece> Saving::owned_pieces() const {
   return pieces;
 }
 
-std::filesystem::path Saving::save(const TrainingState& state) {
-  comm::Communicator& world = grid_.world();
-  const bool leads = world.rank() == 0;
-  const std::filesystem::path folder = agree(
-      world,
-      !leads ? "" : or_fault([&] { return start_save(options_.output, state.step).string(); }));
-
-  const std::string own = or_fault([&] { return write_own_shard(folder); });
-  const std::vector<std::string> shards = comm::gather(world, own);
-  return agree(
-      world, !leads ? "" : or_fault([&] {
-        std::vector<ShardIndex> indices;
-        try {
-          for (std::size_t rank = 0; rank < shards.size(); ++rank) {
-            if (is_fault(shards[rank]))
-              throw CheckpointError(fmt::format("rank {}: {}", rank, shards[rank].substr(1)));
-            if (!shards[rank].empty()) indices.push_back(parse_shard_index(shards[rank]));
-          }
-          return commit(folder, state, indices, options_.tokenizer, options_.kept).string();
-        } catch (...) {
-          abandon_save(folder);
-          throw;
-        }
-      }));
-}
-
-void Saving::restore(const Checkpoint& checkpoint, bool training) {
+void Saving::restore(const Checkpoint& checkpoint, bool training,
+                     const std::vector<std::string>& frozen) {
   start_from({checkpoint, {}}, 0);
   if (!training) return;
   HostWindow window(backend_, stream_);
   Reader reader(window, checkpoint);
   const ParameterStore& store = stage_.parameters();
-  restore_slots(reader, store, options_.slots);
+  const auto stored = [&](const layers::ParamDecl& decl) {
+    return !decl.frozen() && std::ranges::none_of(frozen, [&](const std::string& pattern) {
+      return matches_glob(pattern, decl.name);
+    });
+  };
+  restore_slots(reader, store, slots_, stored);
   for (const partition::ParameterEntry& p : store.parameters())
-    for (std::size_t i = 0; !p.decl.frozen() && i < options_.slots.of_parameters.size(); ++i)
-      reader.whole(slot_name(options_.slots.of_parameters[i], p.decl), store.number(p, i));
+    for (std::size_t i = 0; stored(p.decl) && i < slots_.of_parameters.size(); ++i)
+      reader.whole(slot_name(slots_.of_parameters[i], p.decl), store.number(p, i));
 }
 
 void Saving::start_from(const StartingWeights& weights, std::uint64_t seed) {
@@ -200,10 +172,10 @@ void Saving::start_from(const StartingWeights& weights, std::uint64_t seed) {
     if (weights.anew.contains(p.decl.name))
       initialise(window, p.decl, store.loading(p), seed);
     else
-      reader.whole(p.decl.name, store.loading(p));
+      reader.weight(p.decl.name, store.loading(p));
   store.loaded(stream_);
   for (std::size_t i = 0; i < store.states().size(); ++i)
-    reader.whole(store.states()[i].decl.name, store.state(i));
+    reader.weight(store.states()[i].decl.name, store.state(i));
 }
 
 std::uint64_t checkpoint_bytes(std::int64_t parameters, std::size_t slots,

@@ -1,13 +1,11 @@
 #pragma once
 
 #include <cstdint>
-#include <filesystem>
 #include <set>
 #include <string>
 #include <vector>
 
 #include "runtime/checkpoint/checkpoint.h"
-#include "runtime/checkpoint/kept_parts.h"
 #include "runtime/checkpoint/shard.h"
 #include "runtime/optim/optimizer.h"
 #include "runtime/pipeline/rank_grid.h"
@@ -21,42 +19,41 @@ struct StartingWeights {
   std::set<std::string> anew = {};  // parameters that it does not take from there
 };
 
-/// Moves a stage's numbers between its arenas and checkpoints, straight or through a HostWindow: a
-/// rank that has room for its plan has room to save. All ranks call save() together.
+/// Moves a stage's numbers between its arenas and checkpoints.
 class Saving {
  public:
-  struct Options {
-    std::filesystem::path output;
-    OptimizerSlots slots = {};
-    std::string tokenizer = {};  // bytes of text.model, of which every checkpoint keeps a copy
-    KeptParts kept = {};         // of an imported model; on rank 0
-  };
   Saving(layers::Backend& backend, layers::Stream& stream, const RankGrid& grid, Stage& stage,
-         Options options);
+         OptimizerSlots slots);
 
-  /// Every stage's first replica writes its layers or, where replicas share the update, each what
-  /// it owns of them; rank 0 commits. CheckpointError on rank 0 if any fails, and the others wait
-  /// for the end; earlier checkpoints are as they were. Returns the checkpoint's folder.
-  std::filesystem::path save(const TrainingState& state);
+  /// What this rank adds to a checkpoint, where it lies. Every stage's first replica adds its
+  /// layers or, where replicas share the update, each what it owns of them; others nothing.
+  std::vector<CheckpointPiece> pieces() const;
+  /// The name of the shard that holds it, unique among the ranks.
+  std::string shard_name() const;
 
-  /// Parameters and state of this stage's layers, and the optimizer's slots if `training`.
+  /// Parameters and state of this stage's layers, and the optimizer's slots if `training`; those of
+  /// parameters that match one of `frozen`, of which the checkpoint has none, stay as they are.
   /// CheckpointError if a tensor is missing or has another shape.
-  void restore(const Checkpoint& checkpoint, bool training);
+  void restore(const Checkpoint& checkpoint, bool training,
+               const std::vector<std::string>& frozen = {});
 
   /// Parameters and state of this stage's layers where another run starts: from its checkpoint, but
   /// for parameters that start anew from (seed, name). Nothing of the optimizer's. CheckpointError
   /// as restore().
   void start_from(const StartingWeights& weights, std::uint64_t seed);
 
+  layers::Backend& backend() const { return backend_; }
+  layers::Stream& stream() const { return stream_; }
+  const RankGrid& grid() const { return grid_; }
+
  private:
-  std::string write_own_shard(const std::filesystem::path& folder);
   std::vector<CheckpointPiece> owned_pieces() const;
 
   layers::Backend& backend_;
   layers::Stream& stream_;
   const RankGrid& grid_;
   Stage& stage_;
-  Options options_;
+  OptimizerSlots slots_;
 };
 
 /// Free space that a checkpoint of a model with so many parameters may need, in bytes.

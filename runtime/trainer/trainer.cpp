@@ -1,5 +1,6 @@
 #include "runtime/trainer/trainer.h"
 
+#include "base/error.h"
 #include "runtime/trainer/training_run.h"
 
 namespace penstock::runtime {
@@ -8,12 +9,18 @@ TrainingSummary train(const TrainingTask& task, comm::Communicator& world,
                       const TrainingObserver& observer) {
   TrainingRun run(plan_training(prepare_training(task, world, observer)));
   return comm::guarded(world.shutdown(), [&run] {
-    while (!run.finished()) {
-      run.step();
-      if (run.validation_due()) run.validate();
-      if (run.checkpoint_due()) run.save();
+    try {
+      while (!run.finished()) {
+        run.step();
+        run.go_on_saving();
+        if (run.validation_due()) run.validate();
+        if (run.checkpoint_due()) run.save();
+      }
+      return run.finish();
+    } catch (const DivergenceError&) {  // of all ranks; what is being saved is from before
+      run.await_save();
+      throw;
     }
-    return run.finish();
   });
 }
 

@@ -6,6 +6,9 @@
 #include <utility>
 
 #include "base/counted.h"
+#include "base/error.h"
+#include "base/gib.h"
+#include "base/host_memory.h"
 #include "comm/collectives.h"
 #include "configs/flatten.h"
 #include "partition/plan/plan_file.h"
@@ -13,8 +16,11 @@
 #include "runtime/checkpoint/output_folder.h"
 #include "runtime/checkpoint/resume.h"
 #include "runtime/checkpoint/retention.h"
+#include "runtime/devices/rank_info.h"
 #include "runtime/huggingface/kept_labels.h"
+#include "runtime/job/consistency.h"
 #include "runtime/job/shared_output.h"
+#include "runtime/trainer/copy_room.h"
 #include "runtime/trainer/evaluation.h"
 #include "runtime/trainer/make_training_step.h"
 
@@ -44,6 +50,17 @@ KeptParts kept_of(const PreparedTraining& training) {
   return training.init->same_labels ? kept : without_labels(std::move(kept));
 }
 
+/// Patterns of parameters without optimizer state in the checkpoint, of which the run may train
+/// some now.
+std::vector<std::string> were_frozen(const PreparedTraining& training, const TrainingState& saved) {
+  return saved_recipe(training.config, saved).optimizer.freeze;
+}
+
+bool changes_section(const PreparedTraining& training, std::string_view section) {
+  return std::ranges::any_of(
+      training.changes, [&](const Correction& change) { return change.key.starts_with(section); });
+}
+
 }  // namespace
 
 TrainingRun::TrainingRun(PlannedTraining training)
@@ -54,10 +71,7 @@ TrainingRun::TrainingRun(PlannedTraining training)
                                    config_, training_.prepared.sequence, training_.plan,
                                    [this](std::size_t bytes) { return training_.fitting(bytes); })),
       saving_(session_.backend(), session_.stream(), session_.grid(), session_.stage(),
-              {.output = config_.trainer.output,
-               .slots = training_.prepared.slots,
-               .tokenizer = std::string(training_.prepared.tokenizer->model()),
-               .kept = kept_of(training_.prepared)}),
+              training_.prepared.slots),
       skipped_(config_.trainer.max_skipped),
       failed_audio_(config_.data.failing_utterances, training_.prepared.corpus.size()),
       best_(validation_hash(training_.prepared)) {
@@ -65,6 +79,7 @@ TrainingRun::TrainingRun(PlannedTraining training)
   loader_ =
       std::make_unique<StepLoader>(training_.prepared.corpus, config_, training_.plan, session_);
   training_step_ = make_step();
+  writer_ = make_writer();
   std::optional<Checkpoint>& start = training_.prepared.start;
   if (start) restore(*start);
   if (auto& init = training_.prepared.init)
@@ -82,6 +97,30 @@ void TrainingRun::require_shared_output() {
   check_shared_output(context_.world, {config_.trainer.output, lock ? lock->token() : "", writes});
 }
 
+/// The copy is no part of a plan's limits: where it does not fit besides, training waits for the
+/// disk.
+std::unique_ptr<CheckpointWriter> TrainingRun::make_writer() {
+  auto writer = std::make_unique<CheckpointWriter>(
+      saving_,
+      CheckpointWriter::Options{.output = config_.trainer.output,
+                                .tokenizer = std::string(training_.prepared.tokenizer->model()),
+                                .kept = kept_of(training_.prepared),
+                                .keep = config_.trainer.keep});
+  const bool on_cpu = session_.backend().kind() == layers::DeviceKind::cpu;
+  const partition::StageBytes& planned = training_.plan.bytes_of(session_.grid().here().stage);
+  std::string lack =
+      lack_of_room(context_.world,
+                   {.machine = machine_name(),
+                    .machine_bytes = host_memory(),
+                    .planned = static_cast<double>(planned.host + (on_cpu ? planned.total() : 0)),
+                    .limit = on_cpu ? config_.pipeline.memory_gib * kGib : 0,
+                    .copy = static_cast<double>(bytes_of(saving_.pieces()))});
+  if (lack.empty()) lack = writer->write_beside();
+  if (!lack.empty())
+    context_.note(fmt::format("training waits while a checkpoint is written: {}", lack));
+  return writer;
+}
+
 std::unique_ptr<TrainingStep> TrainingRun::make_step() {
   const ReductionOrder order = reduction_order(config_, training_.plan, session_.device().links);
   if (config_.pipeline.reduction == "nccl" && order == ReductionOrder::lanes)
@@ -92,16 +131,20 @@ std::unique_ptr<TrainingStep> TrainingRun::make_step() {
                                        .sequence = training_.prepared.sequence,
                                        .plan = training_.plan,
                                        .shape = training_.shape,
-                                       .failed = loader_->failed()});
+                                       .failed = loader_->failed(),
+                                       .notices = [this] { return own_notices(); }});
 }
 
 void TrainingRun::restore(const Checkpoint& checkpoint) {
   const TrainingState& saved = checkpoint.state();
-  check_corpus(fmt::format("{}", training_.prepared.corpus.hash), saved);
-  saving_.restore(checkpoint, true);
+  saving_.restore(checkpoint, true, were_frozen(training_.prepared, saved));
   clock_ = {saved.step, saved.optimizer_steps};
-  training_.steps.know(saved.epoch, saved.step - saved.step_in_epoch);
-  training_step_->loss_scale().restore(saved.loss_scale);
+  if (training_.prepared.data_origin == saved.data_origin)
+    training_.steps.know(saved.epoch, saved.step - saved.step_in_epoch);
+  corrections_ = saved.corrections;
+  for (const Correction& change : training_.prepared.changes) corrections_.push_back(change);
+  if (!changes_section(training_.prepared, "precision."))  // another rule begins anew
+    training_step_->loss_scale().restore(saved.loss_scale);
   saved_ = saved.step;
   announced_ = saved.step;
   summary_.last_step.step = saved.step;
@@ -130,6 +173,7 @@ void TrainingRun::begin() {
                               summary_.parameters, counted(summary_.utterances, "utterance")));
     if (context_.observer.begin) context_.observer.begin(clock_.step, config_.trainer.steps);
   }
+  if (context_.stop_asked) context_.stop_asked();  // who asks from now on is heard
   comm::barrier(context_.world);
   saved_at_ = Clock::now();
 }
@@ -141,6 +185,7 @@ void TrainingRun::announce_ahead() {
 
 void TrainingRun::step() {
   const auto start = Clock::now();
+  heard_ = {};
   const StepBatches batches = training_.steps.at(clock_.step);
   StepWork work = loader_->work(batches);
   if (loader_->reads()) announce_ahead();
@@ -178,6 +223,7 @@ void TrainingRun::record(StepReport report) {
   under_way_.pop_front();
 
   summary_.last_step = report;
+  heard_ = report.notices;
   ++summary_.steps;
   summary_.audio_seconds += report.audio_seconds;
   summary_.seconds += report.step_seconds;
@@ -213,10 +259,12 @@ void TrainingRun::validate() {
     metrics_->write(report);
     if (context_.observer.validation) context_.observer.validation(report);
   }
+  if (best_before_) await_save();  // which may fail, so that the one before is the best again
   if (summary_.last_step.skipped || !best_.beaten_by(report)) return;  // as in checkpoint_due()
+  await_save();
+  best_before_ = best_;
   best_.set(report);
-  save();
-  if (context_.leads()) mark_best(config_.trainer.output, {report.step, "wer", report.wer});
+  save(BestCheckpoint{report.step, "wer", report.wer});
 }
 
 bool TrainingRun::checkpoint_due() {
@@ -225,14 +273,21 @@ bool TrainingRun::checkpoint_due() {
   return !summary_.last_step.skipped;  // divergence must not push good checkpoints out
 }
 
-bool TrainingRun::checkpoint_time() {
-  const configs::TrainerConfig& t = config_.trainer;
-  if (t.checkpoint_every == 0 ? begins_epoch(clock_.step) : clock_.step % t.checkpoint_every == 0)
-    return true;
-  if (t.checkpoint_seconds == 0) return false;  // clocks differ, so asking costs a message a step
-  double since = std::chrono::duration<double>(Clock::now() - saved_at_).count();
-  comm::broadcast(context_.world, std::as_writable_bytes(std::span(&since, 1)));
-  return since >= t.checkpoint_seconds;
+bool TrainingRun::checkpoint_time() const {
+  const std::int64_t every = config_.trainer.checkpoint_every;
+  return heard_.due > 0 || (every == 0 ? begins_epoch(clock_.step) : clock_.step % every == 0);
+}
+
+/// Where disks are slower than trainer.checkpoint_seconds asks for, the next checkpoint begins when
+/// the last one is whole.
+Notices TrainingRun::own_notices() const {
+  Notices own;
+  own.stop = context_.stop_asked && context_.stop_asked();
+  const double seconds = config_.trainer.checkpoint_seconds;
+  own.due = context_.leads() && seconds > 0 && !writer_->busy() &&
+            std::chrono::duration<double>(Clock::now() - saved_at_).count() >= seconds;
+  writer_->tell(own);
+  return own;
 }
 
 TrainingState TrainingRun::state() const {
@@ -248,21 +303,65 @@ TrainingState TrainingRun::state() const {
   state.corpus_hash = fmt::format("{}", training_.prepared.corpus.hash);
   state.config = configs::flatten(config_);
   state.plan_toml = partition::plan_toml(training_.plan);
+  state.corrections = corrections_;
+  state.data_origin = training_.prepared.data_origin;
   best_.write_to(state);
   return state;
 }
 
-void TrainingRun::save() {
+void TrainingRun::save(const std::optional<BestCheckpoint>& best) {
   flush();
-  summary_.checkpoint = saving_.save(state());
+  await_save();
+  heard_ = {};  // of the step that the new checkpoint is of
   saved_ = clock_.step;
   saved_at_ = Clock::now();
-  if (context_.leads()) keep_newest(config_.trainer.output, config_.trainer.keep);
+  writer_->begin(state(), best);
+  if (!writer_->beside()) await_save();
+}
+
+void TrainingRun::go_on_saving() {
+  if (const auto outcome = writer_->hear(heard_)) settle(*outcome);
+  stopping_ = stopping_ || heard_.stop > 0;
+}
+
+void TrainingRun::await_save() {
+  const auto start = Clock::now();
+  const auto outcome = writer_->wait();
+  if (!outcome) return;
+  const double seconds = std::chrono::duration<double>(Clock::now() - start).count();
+  if (seconds >= 1 && writer_->beside() && !finished())
+    context_.note(
+        fmt::format("training waited {:.0f} s until the checkpoint of step {} was written", seconds,
+                    outcome->step));
+  settle(*outcome);
+}
+
+/// A checkpoint that can't be written ends nothing but itself.
+void TrainingRun::settle(const SaveOutcome& outcome) {
+  if (outcome.fault.empty()) {
+    summary_.checkpoint = outcome.folder;
+    if (!outcome.aside.empty())
+      context_.note(fmt::format("the checkpoint of step {} is whole, but behind it: {}",
+                                outcome.step, outcome.aside));
+  } else {
+    if (best_before_) best_ = *best_before_;
+    if (saved_ == outcome.step) saved_ = -1;
+    failed_ = outcome;
+    context_.note(fmt::format("the checkpoint of step {} can't be written: {}\nEarlier ones stay.",
+                              outcome.step, outcome.fault));
+  }
+  best_before_.reset();
 }
 
 TrainingSummary TrainingRun::finish() {
   flush();
-  if (saved_ != clock_.step) save();
+  await_save();
+  if (saved_ != clock_.step && failed_.step != clock_.step) {
+    save();
+    await_save();
+  }
+  if (saved_ != clock_.step) raise_by_rank_0<CheckpointError>(context_.world, failed_.fault);
+  summary_.stopped = clock_.step < config_.trainer.steps;
   if (training_step_->optimistic() > 0)
     context_.note(fmt::format("post-validation rolled back {} of {}", training_step_->rolled_back(),
                               counted(training_step_->optimistic(), "update")));

@@ -3,10 +3,14 @@
 #include <chrono>
 #include <deque>
 #include <memory>
+#include <optional>
+#include <string>
+#include <vector>
 
 #include "runtime/corpus/failed_audio.h"
 #include "runtime/pipeline/session.h"
 #include "runtime/trainer/best_validation.h"
+#include "runtime/trainer/checkpoint_writer.h"
 #include "runtime/trainer/metrics.h"
 #include "runtime/trainer/planned_training.h"
 #include "runtime/trainer/saving.h"
@@ -22,29 +26,35 @@ class TrainingRun {
  public:
   /// Takes this rank's place, goes on from the checkpoint if there is one, makes the output folder
   /// ready and tells the observer that the run begins. Errors as from Session, CheckpointError as
-  /// from check_shared_output and Saving::restore, ConfigError for other data than the
-  /// checkpoint's.
+  /// from check_shared_output and Saving::restore.
   explicit TrainingRun(PlannedTraining training);
   TrainingRun(const TrainingRun&) = delete;
   TrainingRun& operator=(const TrainingRun&) = delete;
 
-  bool finished() const { return clock_.step >= config_.trainer.steps; }
+  bool finished() const { return stopping_ || clock_.step >= config_.trainer.steps; }
   /// DivergenceError as from SkippedSteps.
   void step();
 
-  bool validation_due() const { return validation_due_before(clock_.step); }
+  bool validation_due() const { return !stopping_ && validation_due_before(clock_.step); }
   void validate();
 
   bool checkpoint_due();
-  void save();
+  /// Begins to write a checkpoint, which `best` says is the best so far. One that is under way is
+  /// waited for.
+  void save(const std::optional<BestCheckpoint>& best = {});
+  /// What all ranks told at the end of the last step moves the checkpoint that is being written.
+  void go_on_saving();
+  void await_save();
 
-  /// Saves where the run stops. DivergenceError if it stops in that.
+  /// Saves where the run stops. DivergenceError if it stops in that, CheckpointError if that can't
+  /// be saved.
   TrainingSummary finish();
 
  private:
   using Clock = std::chrono::steady_clock;
 
   void require_shared_output();
+  std::unique_ptr<CheckpointWriter> make_writer();
   std::unique_ptr<TrainingStep> make_step();
   void restore(const Checkpoint& checkpoint);
   void recall_best(const TrainingState& saved);
@@ -56,7 +66,9 @@ class TrainingRun {
   bool begins_epoch(std::int64_t step) const;
   bool validation_due_before(std::int64_t step) const;
   std::optional<StepWork> next_to_read();
-  bool checkpoint_time();
+  bool checkpoint_time() const;
+  Notices own_notices() const;
+  void settle(const SaveOutcome& outcome);
   TrainingState state() const;
 
   PlannedTraining training_;
@@ -66,16 +78,22 @@ class TrainingRun {
   std::unique_ptr<StepLoader> loader_;
   std::unique_ptr<TrainingStep> training_step_;
   Saving saving_;
+  std::unique_ptr<CheckpointWriter> writer_;
   std::unique_ptr<MetricsFile> metrics_;  // rank 0 only
 
   TrainingClock clock_;
   std::deque<StepReport> under_way_;  // what is known of steps that are not yet agreed on
   std::int64_t announced_ = 0;        // steps whose micro-batches the loader knows
-  std::int64_t saved_ = -1;
+  Notices heard_;                     // at the end of the last step that is agreed on
+  bool stopping_ = false;             // on request
+  std::int64_t saved_ = -1;           // the last step whose checkpoint is whole or under way
   Clock::time_point saved_at_ = Clock::now();
+  SaveOutcome failed_{.step = -1};  // the last that did
   SkippedSteps skipped_;
   FailedAudio failed_audio_;
   BestValidation best_;
+  std::optional<BestValidation> best_before_;  // while a new best is being written
+  std::vector<Correction> corrections_;        // of the whole run
   TrainingSummary summary_;
 };
 

@@ -164,7 +164,9 @@ void TrainingStep::await_norm() {
 
 StepReport TrainingStep::close(Ended step, TrainingClock& clock) {
   const auto losses = std::span(step.told).first(step.sums.losses.size());
-  const auto failed = std::span(step.told).subspan(losses.size());
+  const auto notices = std::span(step.told).last(Notices::kCount);
+  const auto failed = std::span(step.told).subspan(
+      losses.size(), step.told.size() - losses.size() - notices.size());
   StepReport report;
   report.step = step.step;
   report.loss = std::accumulate(losses.begin(), losses.end(), 0.0) * step.scale;
@@ -174,6 +176,7 @@ StepReport TrainingStep::close(Ended step, TrainingClock& clock) {
   report.skipped = step.result->skip != 0;
   report.failed_utterances =
       static_cast<std::int64_t>(std::accumulate(failed.begin(), failed.end(), 0.0));
+  report.notices = Notices::of(notices);
   loss_scale_.update(report.skipped, step.result->largest);
   cautious_for_ = step.plain() ? std::max(cautious_for_ - 1, 0) : options_.trusted_after;
   if (report.skipped) {
@@ -186,13 +189,14 @@ StepReport TrainingStep::close(Ended step, TrainingClock& clock) {
 }
 
 /// Waits for the losses of the step's micro-batches; behind them, the utterances that have failed
-/// on each replica. Every number is told by one rank.
+/// on each replica. Every number is told by one rank, but for the counts of notices at the end.
 std::vector<double> TrainingStep::tell(Ended& step) {
   if (norm_sync_.on_device()) stage_.complete(step.sums);
   std::vector<double> told = step.sums.losses;
-  told.resize(told.size() + grid_.replicas().size());
+  told.resize(told.size() + static_cast<std::size_t>(grid_.replicas().size()) + Notices::kCount);
   if (options_.failed)
     told[step.sums.losses.size() + grid_.here().replica] = static_cast<double>(step.failed);
+  if (options_.notices) options_.notices().put(std::span(told).last(Notices::kCount));
   return told;
 }
 

@@ -48,6 +48,8 @@ class TrainingStep {
     std::vector<int> lanes_of = {1};  // each replica
     /// Utterances that have failed on this rank so far; empty: it reads none.
     std::function<std::int64_t()> failed = {};
+    /// What this rank tells the others at a step's end; empty: nothing.
+    std::function<Notices()> notices = {};
     DeviceLinks links = DeviceLinks::host;
     ReductionOrder reduction = ReductionOrder::lanes;
     /// Not with optimizers or loss scales that take more than a norm; see rules.cpp. No update is
@@ -62,8 +64,8 @@ class TrainingStep {
   /// features before: then its first features reach the device while this one computes. A gradient
   /// that is not finite changes nothing but `clock.step` and the loss scale. Returns a report of
   /// each step that has been agreed on since the last call: this one or, with post-validation, the
-  /// one before. It has step, loss, learning_rate, gradient_norm, loss_scale, skipped and
-  /// failed_utterances (of all ranks).
+  /// one before. It has step, loss, learning_rate, gradient_norm, loss_scale, skipped,
+  /// failed_utterances and notices (of all ranks).
   std::vector<StepReport> run(StepWork work, const ReadFeatures& read_features,
                               TrainingClock& clock, const StepWork* next = nullptr);
 
@@ -94,7 +96,7 @@ class TrainingStep {
   /// A step whose gradients are whole.
   struct Ended {
     StepSums sums;
-    std::vector<double> told;  // losses, and failed utterances behind them
+    std::vector<double> told;  // losses, failed utterances behind them, and notices
     std::int64_t failed = 0;   // utterances on this rank, up to this step
     int micro_batches = 0;     // of all replicas
     double scale = 1, loss_scale = 1, learning_rate = 0;

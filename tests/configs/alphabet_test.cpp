@@ -22,6 +22,25 @@ TEST(AlphabetCharacters, AreCodePointsInOrder) {
   EXPECT_EQ(alphabet_characters(TextConfig{}).size(), 28u);
 }
 
+TEST(AlphabetCharacters, AreWhatTranscriptsKeep) {
+  const auto error_message_of = [](const std::string& normalise, const std::string& fold,
+                                   const std::string& remove) {
+    TextConfig config;
+    config.alphabet = "ab\u00e9\u0142. ";
+    config.normalise = normalise;
+    config.fold = fold;
+    config.remove = remove;
+    return test::message_of<ConfigError>([&] { alphabet_characters(config); });
+  };
+  EXPECT_EQ(error_message_of("nfkc", "unicode-lower", ",-"), "");
+  EXPECT_EQ(error_message_of("none", "lower", ",."),
+            "text.alphabet holds '.', which text.remove takes out of every transcript");
+  EXPECT_NE(error_message_of("none", "lower", " ").find("holds ' ', which text.remove"),
+            std::string::npos);
+  EXPECT_NE(error_message_of("none", "unicode-upper", "").find("text.fold = unicode-upper turns"),
+            std::string::npos);
+}
+
 TEST(AlphabetCharacters, RejectWhatCannotWork) {
   EXPECT_EQ(error_message(""), "text.alphabet is empty");
   EXPECT_EQ(error_message("aäbä"), "text.alphabet holds 'ä' twice");

@@ -62,8 +62,8 @@ TEST(Flatten, DifferencesNameKeysInOrder) {
   after.model.family.as<layers::DeepSpeech2Options>().hidden = 9;
   EXPECT_TRUE(differences(before, before).empty());
   EXPECT_EQ(differences(before, after),
-            (std::vector<Difference>{{"model.hidden", "256", "9", true},
-                                     {"trainer.steps", "1000", "5", false}}));
+            (std::vector<Difference>{{"model.hidden", "256", "9", OnResume::fixed},
+                                     {"trainer.steps", "1000", "5", OnResume::free}}));
 }
 
 TEST(Write, DocumentsWhatTheSchemaHolds) {

@@ -210,6 +210,18 @@ TEST(Load, RejectsMissingFiles) {
   EXPECT_THROW(load_config(testing::TempDir(), layers::model_families()), ConfigError);
 }
 
+TEST(Load, RejectsAcceptedKeysThatCannotChange) {
+  EXPECT_NE(
+      fault("[trainer]\naccept = ['optimizer.learning_rat']")
+          .find("recipe.toml:2: trainer.accept names optimizer.learning_rat, which is no key; "
+                "did you mean optimizer.learning_rate?"),
+      std::string::npos);
+  EXPECT_NE(fault("[trainer]\naccept = ['optimizer.kind']")
+                .find("trainer.accept names optimizer.kind, which no run can change"),
+            std::string::npos);
+  EXPECT_EQ(fault("[trainer]\naccept = ['optimizer.clip_norm', 'data.train']"), "accepted");
+}
+
 TEST(Load, RejectsContradictions) {
   EXPECT_NE(
       fault("[lr_schedule]\nkind = 'cosine'").find("recipe.toml:2: lr_schedule.kind = cosine"),
@@ -220,6 +232,11 @@ TEST(Load, RejectsContradictions) {
             std::string::npos);
   EXPECT_NE(fault("[text]\nalphabet = 'aÖ'").find("text.fold = lower turns into 'ö'"),
             std::string::npos);
+  EXPECT_NE(fault("[text]\nremove = '.A'").find("recipe.toml:2: text.remove holds 'A', which"),
+            std::string::npos);
+  EXPECT_NE(
+      fault("[text]\nremove = '.'\nalphabet = 'a.'").find("recipe.toml:3: text.alphabet holds"),
+      std::string::npos);
   EXPECT_NE(
       fault("[text]\nkind = 'sentencepiece'").find("recipe.toml:2: text.kind = sentencepiece"),
       std::string::npos);

@@ -69,12 +69,28 @@ TEST(Schema, BoundsEverySize) {
 
 TEST(Schema, KnowsWhatAResumedRunKeeps) {
   Config config = default_config(layers::model_families());
-  for (const char* fixed : {"model.hidden", "data.speeds", "optimizer.kind", "trainer.seed"}) {
-    EXPECT_TRUE(kept(*find_key(config, fixed))) << fixed;
-  }
-  for (const char* free : {"trainer.steps", "pipeline.stages", "data.validation", "data.loaders"}) {
-    EXPECT_FALSE(kept(*find_key(config, free))) << free;
-  }
+  const auto expect = [&](OnResume wanted, std::initializer_list<const char*> names) {
+    for (const char* name : names) EXPECT_EQ(on_resume(*find_key(config, name)), wanted) << name;
+  };
+  expect(OnResume::fixed, {"model.kind", "model.hidden", "model.classes", "text.kind",
+                           "text.alphabet", "optimizer.kind", "optimizer.state"});
+  expect(OnResume::accepted, {"model.dropout", "text.fold", "features.window", "data.speeds",
+                              "data.micro_batches", "optimizer.learning_rate", "optimizer.freeze",
+                              "lr_schedule.kind", "precision.compute", "trainer.seed"});
+  expect(OnResume::free, {"trainer.steps", "trainer.accept", "pipeline.stages", "data.validation",
+                          "data.batch_seconds", "data.loaders", "text.model"});
+}
+
+// Every family's keys of dropping and of what attention sees act beside the weights.
+TEST(Schema, LetsNoFamilyChangeItsWeights) {
+  std::set<std::string_view> accepted;
+  for (layers::ModelFamily family : layers::model_families())
+    for (const Key& key : family.keys())
+      if (on_resume(key) == OnResume::accepted) accepted.insert(key.name);
+  EXPECT_EQ(accepted,
+            (std::set<std::string_view>{"model.dropout", "model.dropouts", "model.input_dropout",
+                                        "model.output_dropout", "model.layer_drop",
+                                        "model.left_context", "model.right_context"}));
 }
 
 TEST(Value, RejectsWhatTheKeyDoesNotTake) {

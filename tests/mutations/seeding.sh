@@ -58,6 +58,7 @@ copy_tree() {
   copy=$(mktemp -d)
   trap 'rm -rf "$copy"' EXIT
   git ls-files -z | xargs -0 cp --parents -t "$copy"
+  export CCACHE_BASEDIR=$copy  # so that a later copy, of another name, finds its objects
 }
 
 # build TARGET...: in the copy.
@@ -66,12 +67,15 @@ build() {
     { tail -30 "$copy/build.log" >&2; return 1; }
 }
 
-# seed I TARGET PROGRAM: builds the target, which is that program, with fault I, as $copy/with_I.
+# seed I TARGET PROGRAM: builds the target, which is that program, with fault I, as $copy/with_I. Fails where it
+# does not compile.
 seed() {
+  local status=0
   with_fault "$1" >"$copy/${files[$1]}"
-  build "$2" || { echo "mutation tests: \"${names[$1]}\" does not compile" >&2; return 1; }
-  cp "$copy/build/$3" "$copy/with_$1"
+  if build "$2"; then cp "$copy/build/$3" "$copy/with_$1"; else status=1; fi
   cp "${files[$1]}" "$copy/${files[$1]}"  # newer than what was built of it
+  [ $status -eq 0 ] || printf '| %s | DOES NOT COMPILE |\n' "${names[$1]}"
+  return $status
 }
 
 # choose TEXT...: the numbers of the wanted faults, in `pending`.

@@ -65,7 +65,8 @@ TEST_F(Checkpoints, GoBySecondsIfAsked) {
   const std::vector<std::string> recipe = {"trainer.validate_every=-1", "trainer.steps=3",
                                            "trainer.keep=9", "pipeline.stages=2"};
   train({recipe[0], recipe[1], recipe[2], recipe[3], "trainer.checkpoint_seconds=1e-9"}, {2});
-  EXPECT_EQ(stored(), (std::set<std::int64_t>{1, 2, 3}));
+  EXPECT_TRUE(stored().contains(1));  // step 2 comes while that is still being written, or not
+  EXPECT_TRUE(stored().contains(3));
   std::filesystem::remove_all(folder_.in("output"));
   train({recipe[0], recipe[1], recipe[2], recipe[3], "trainer.checkpoint_seconds=3600"}, {2});
   EXPECT_EQ(stored(), std::set<std::int64_t>{3});

@@ -91,6 +91,23 @@ TEST_F(DataCommand, VerifyEndsWith3) {
   EXPECT_EQ(data({"summary", in("missing.jsonl")}).code, 3);
 }
 
+TEST_F(DataCommand, VerifyTellsWhatATestSetShares) {
+  test::write_file(in("text.jsonl"), R"({"audio_filepath": "b.wav", "text": "One"})");
+  const auto text = data({"verify", in("a.jsonl"), "--leaks", in("text.jsonl"), "--json"});
+  EXPECT_EQ(text.code, 0) << text.err;
+  const auto leaks = nlohmann::json::parse(text.out)["leaks"];
+  EXPECT_EQ(leaks["utterances"], 1);
+  EXPECT_EQ(leaks["recordings"].size(), 0u);
+  EXPECT_EQ(leaks["texts"][0]["where"], "text.jsonl:1");
+  const auto recording = data({"verify", in("a.jsonl"), "--leaks", in("a.jsonl")});
+  EXPECT_EQ(recording.code, 3);
+  EXPECT_NE(recording.out.find("\nshared recordings: 1 of the test set's 1 utterance\n"),
+            std::string::npos)
+      << recording.out;
+  EXPECT_NE(recording.err.find("a.wav is a recording of a.jsonl:1 as well"), std::string::npos)
+      << recording.err;
+}
+
 TEST_F(DataCommand, VerifyRejectsAnEmptyManifest) {
   test::write_file(in("empty.jsonl"), "");
   const auto outcome = data({"verify", in("empty.jsonl")});

@@ -4,6 +4,7 @@
 
 #include <filesystem>
 
+#include "base/error.h"
 #include "runtime/text/sentence_pieces.h"
 #include "tests/support/system/process.h"
 #include "tests/support/system/temporary_folder.h"
@@ -46,6 +47,17 @@ TEST_F(DataTokens, TakesKindAndFold) {
                                "--kind", "bpe", "--fold", "upper"});
   ASSERT_EQ(trained.code, 0) << trained.err;
   EXPECT_EQ(normalised("a.model", "THE CAT"), "THE CAT");
+}
+
+TEST_F(DataTokens, TakesNormalisationAndRemoval) {
+  test::write_file(in("marks.jsonl"),
+                   "{\"audio_filepath\": \"a.wav\", \"text\": \"Cafe\\u0301, ЖУК\"}\n"
+                   "{\"audio_filepath\": \"b.wav\", \"text\": \"жук café\"}\n");
+  const auto trained = tokens({in("marks.jsonl"), "-o", in("a.model"), "--pieces", "9",
+                               "--normalise", "nfc", "--fold", "unicode-lower", "--remove", ","});
+  ASSERT_EQ(trained.code, 0) << trained.err;
+  EXPECT_EQ(normalised("a.model", "жук café"), "жук café");
+  EXPECT_THROW((void)normalised("a.model", "ЖУК"), DataError);
 }
 
 TEST_F(DataTokens, SaysTheMostThatIsPossible) {

@@ -44,6 +44,13 @@ TEST_F(Divergence, FailsARunThatStopsInIt) {
   expect_diverged(train({"trainer.steps=4", "--json"}), "last 3 steps (2 to 4)");
 }
 
+TEST_F(Divergence, LeavesTheCheckpointFromBefore) {
+  expect_diverged(
+      train({"trainer.max_skipped=1", "trainer.checkpoint_every=1", "model.hidden=300"}),
+      "last 2 steps (2 to 3)");
+  EXPECT_TRUE(std::filesystem::exists(folder_.in("output/checkpoint-000000001/manifest.json")));
+}
+
 TEST_F(Divergence, IsNeverTheBest) {
   const auto outcome = folder_.train(
       "output", {"optimizer.learning_rate=1e30", "trainer.steps=2", "trainer.validate_every=2"});

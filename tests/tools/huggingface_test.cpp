@@ -32,6 +32,22 @@ TEST(HuggingFace, ImportsExportsAndSaysSo) {
   EXPECT_NE(back.out.find("\"weight_files\":1"), std::string::npos) << back.out;
 }
 
+TEST(HuggingFace, ExportsTheWeightsOfAnyModel) {
+  const test::TemporaryFolder output;
+  const auto old = test::source("tests/golden/checkpoint_0.1").string();
+  const std::string weights = (output.path() / "weights").string();
+  const test::Outcome exported = run_penstock(
+      {"export", "--weights", old, "-o", weights, "--precision", "bf16", "--file-gb", "1e-5"});
+  EXPECT_EQ(exported.code, 0) << exported.err;
+  EXPECT_NE(exported.out.find(" in bf16 are now " + weights + ", in "), std::string::npos)
+      << exported.out;
+  const test::Outcome info = run_penstock({"info", weights});
+  EXPECT_EQ(info.code, 0) << info.err;
+  EXPECT_NE(info.out.find("BF16"), std::string::npos) << info.out;
+  EXPECT_EQ(info.out.find("F32"), std::string::npos) << info.out;
+  EXPECT_EQ(info.out.find("optimizer."), std::string::npos) << info.out;
+}
+
 TEST(HuggingFace, SaysWhichNumbersAreMissing) {
   const test::TemporaryFolder output;
   const auto folder = output.path() / "theirs";

@@ -142,6 +142,45 @@ TEST_F(Resume, RejectsOtherModelsDataSeedsAndOptimizers) {
   EXPECT_NE(outcome.err.find("data.train"), std::string::npos) << outcome.err;
 }
 
+TEST_F(Resume, AcceptsByTheLineThatARefusalNames) {
+  const std::vector<std::string> changes = {"optimizer.learning_rate=0.02", "trainer.steps=7",
+                                            "data.train=" + folder_.in("validation.jsonl")};
+  const auto line_of = [](const test::Outcome& refused) {
+    EXPECT_EQ(refused.code, 2);
+    const auto at = refused.err.find("\n  trainer.accept = ");
+    if (at == std::string::npos) throw std::runtime_error(refused.err);
+    const std::string line = refused.err.substr(at + 3, refused.err.find('\n', at + 1) - at - 3);
+    return line.substr(0, 14) + "=" + line.substr(17);  // as an override
+  };
+  auto accepting = changes;
+  accepting.push_back(line_of(resume(changes)));
+  EXPECT_EQ(accepting.back(), "trainer.accept=[\"optimizer.learning_rate\"]");
+  accepting.back() = line_of(resume(accepting));  // the utterances are looked at behind the keys
+  const auto outcome = resume(accepting);
+  EXPECT_EQ(outcome.code, 0) << outcome.err;
+  const auto told = folder_.run({"info", folder_.in("output")});
+  EXPECT_NE(told.out.find("\nfrom step 6 on, optimizer.learning_rate = 0.02, which was 0.01\n"),
+            std::string::npos)
+      << told.out;
+  const auto corrections = nlohmann::json::parse(
+      folder_.run({"info", folder_.in("output"), "--json"}).out)["corrections"];
+  ASSERT_EQ(corrections.size(), 2u);
+  EXPECT_EQ(
+      corrections[0],
+      (nlohmann::json{
+          {"step", 6}, {"key", "optimizer.learning_rate"}, {"before", "0.01"}, {"after", "0.02"}}));
+  EXPECT_EQ(corrections[1]["key"], "data.train");
+}
+
+TEST_F(Resume, RefusesToAcceptWhatNoKeyIs) {
+  for (const auto& [key, said] :
+       {std::pair{"optimizer.lr", "is no key"}, std::pair{"model.hidden", "no run can change"}}) {
+    const auto outcome = resume({std::string("trainer.accept=[") + key + "]"});
+    EXPECT_EQ(outcome.code, 2) << key;
+    EXPECT_NE(outcome.err.find(said), std::string::npos) << outcome.err;
+  }
+}
+
 TEST_F(Resume, LetsTrainerPipelineAndValidationChange) {
   const auto outcome =
       resume({"trainer.steps=7", "trainer.keep=1", "pipeline.schedule=gpipe", "pipeline.replicas=2",
@@ -203,6 +242,31 @@ TEST_F(Resume, PassesOverAFlippedBitInOptimizerState) {
       bytes.at(tensor["bytes"][0].get<std::size_t>() + 5) ^= 4;
   test::write_file(shard(), bytes);
   expect_passed_over();
+}
+
+// Of two ranks, each of which looks at its share.
+TEST_F(Resume, VerifiesWhatIsAskedFor) {
+  std::string bytes = test::read_file(shard());
+  const auto table =
+      nlohmann::json::parse(folder_.run({"info", folder_.in("output"), "--json"}).out)["tensors"];
+  for (const auto& tensor : table)
+    if (tensor["name"] == "optimizer.mean/output.weight")
+      bytes.at(tensor["bytes"][1].get<std::size_t>() - 1) ^= 4;
+  test::write_file(shard(), bytes);
+  const std::string output = folder_.in("output");
+  for (const std::vector<std::string>& words :
+       {std::vector<std::string>{"evaluate", output, folder_.in("validation.jsonl")},
+        {"transcribe", output, folder_.in("train-0.wav")},
+        {"info", output}}) {
+    for (const int ranks : {0, 2}) {
+      if (ranks > 0 && words.front() == "info") continue;
+      EXPECT_EQ(folder_.run(words, {ranks}).code, 4) << words.front() << ", " << ranks;
+      auto limited = words;
+      limited.insert(limited.end(), {"--verify", "read"});
+      const auto outcome = folder_.run(limited, {ranks});
+      EXPECT_EQ(outcome.code, 0) << words.front() << ", " << ranks << ": " << outcome.err;
+    }
+  }
 }
 
 TEST_F(Resume, SetsNothingAsideForARejectedRecipe) {

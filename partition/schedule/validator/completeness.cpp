@@ -2,11 +2,10 @@
 
 #include <fmt/format.h>
 
-#include <map>
 #include <optional>
-#include <tuple>
 
 #include "partition/schedule/edge.h"
+#include "partition/schedule/validator/positions.h"
 #include "partition/schedule/validator/unsound.h"
 
 namespace penstock::partition {
@@ -21,6 +20,7 @@ class Completeness {
 
   void check() {
     check_holders();
+    positions_.emplace(schedule_);
     // Computations first: where a transfer is wrong or missing because of one, that is the fault.
     find_positions(true);
     for (int chunk = 0; chunk < schedule_.chunks(); ++chunk)
@@ -31,19 +31,10 @@ class Completeness {
       if (!schedule_.forward_only) check_gradient_order(chunk);
     }
     if (!schedule_.forward_only) check_ends();
-    if (needed_ != positions_.size()) throw_surplus();
+    if (surplus_ || needed_ != positions_->size()) throw_surplus();
   }
 
  private:
-  using Key = std::tuple<Kind, int, int, int>;  // kind, chunk, micro-batch, rank of a step
-
-  static Key key(const Action& action, int rank) {
-    const bool step = action.kind == Kind::step;
-    const bool batchless = step || action.kind == Kind::reduce;
-    return {action.kind, step ? 0 : action.chunk, batchless ? 0 : action.micro_batch,
-            step ? rank : 0};
-  }
-
   void check_holders() const {
     const int ranks = static_cast<int>(schedule_.ranks.size());
     if (schedule_.micro_batches < 1 || schedule_.chunks() < 1 || ranks < 1) {
@@ -70,13 +61,17 @@ class Completeness {
                                       schedule_.chunk_rank[action.chunk] != position.rank)) {
       throw_unsound(schedule_, {position, ": this rank does not hold the chunk"});
     }
-    const auto [first, fresh] = positions_.try_emplace(key(action, position.rank), position);
-    if (!fresh) throw_unsound(schedule_, {position, " is already at ", SameRank{first->second}});
+    if (!positions_->may_hold(action, position.rank)) {
+      surplus_ = true;
+      return;
+    }
+    if (const auto first = find(action, position.rank))
+      throw_unsound(schedule_, {position, " is already at ", SameRank{*first}});
+    positions_->add(action, position);
   }
 
   std::optional<Position> find(const Action& action, int rank) const {
-    const auto found = positions_.find(key(action, rank));
-    return found == positions_.end() ? std::nullopt : std::optional(found->second);
+    return positions_->find(action, rank);
   }
 
   /// The position of an action that must be there.
@@ -164,7 +159,7 @@ class Completeness {
 
   /// Whether both gradients are computed at once.
   bool whole(int chunk, int batch) const {
-    return positions_.contains(key({Kind::backward, chunk, batch}, 0));
+    return find({Kind::backward, chunk, batch}, 0).has_value();
   }
   Action input_gradient(int chunk, int batch) const {
     return {whole(chunk, batch) ? Kind::backward : Kind::backward_input, chunk, batch};
@@ -192,10 +187,10 @@ class Completeness {
 
   /// Names an action that no micro-batch, chunk or rank needs.
   [[noreturn]] void throw_surplus() const {
-    for (const auto& [key, position] : positions_) {
-      const Action& action = schedule_.ranks[position.rank][position.index];
-      if (!needed(action)) throw_unsound(schedule_, {position, " has no purpose"});
-    }
+    for (int rank = 0; rank < static_cast<int>(schedule_.ranks.size()); ++rank)
+      for (std::size_t index = 0; index < schedule_.ranks[rank].size(); ++index)
+        if (!needed(schedule_.ranks[rank][index]))
+          throw_unsound(schedule_, {Position{rank, index}, " has no purpose"});
     throw_unsound(schedule_, {"it holds actions without purpose"});
   }
 
@@ -210,8 +205,9 @@ class Completeness {
   }
 
   const Schedule& schedule_;
-  std::map<Key, Position> positions_;
-  std::size_t needed_ = 0;  // actions that were needed, and found
+  std::optional<Positions> positions_;  // once chunks have their holders
+  std::size_t needed_ = 0;              // actions that were needed, and found
+  bool surplus_ = false;                // an action of a micro-batch that there is not
 };
 
 }  // namespace

@@ -45,6 +45,37 @@ TEST(Decide, ShardsTheOptimizerWhereMemoryBinds) {
   EXPECT_LT(StageMemory(problem, shared.choice).of_stages(shared.choice.begin)[0], needed - 1);
 }
 
+TEST(Decide, ShardsAndOffloadsWhereOnlyBothFit) {
+  const LayerSequence sequence = test::small_sequence();
+  PlanningProblem problem = test::planned_sequence(sequence, 2, 1e9);
+  count_sharing(problem);
+  problem.schedules = {"gpipe"};
+  problem.batches = {{.seconds = 4, .micro_batches = 10}};
+  problem.stages = 1;
+  problem.replicas = 2;
+  problem.recomputed = ChosenLayers();
+  const PlanChoice whole = decide(problem).choice;
+  const auto bytes = [&](int resident, bool shards) {
+    PlanChoice other = whole;
+    other.resident = resident;
+    other.shards_optimizer = shards;
+    return StageMemory(problem, other).of_stages(whole.begin).front();
+  };
+  const double both = bytes(2, true);
+  ASSERT_LT(both, bytes(0, true));
+  ASSERT_LT(both, bytes(2, false));
+  for (Device& device : problem.cluster.devices) {
+    device.memory = both;
+    device.host_bandwidth = 1e12;
+  }
+  problem.shards_optimizer.reset();
+  problem.resident.reset();
+  const Decision decision = decide(problem);
+  EXPECT_TRUE(decision.choice.shards_optimizer);
+  EXPECT_EQ(decision.choice.resident, 2);
+  EXPECT_LE(StageMemory(problem, decision.choice).of_stages(decision.choice.begin).front(), both);
+}
+
 TEST(Decide, ShardsTheOptimizerWhereThatIsFaster) {
   const LayerSequence sequence = test::small_sequence();
   PlanningProblem problem = test::planned_sequence(sequence, 3, 1e9);

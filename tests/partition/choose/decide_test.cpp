@@ -3,7 +3,10 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cmath>
+#include <cstdlib>
 #include <random>
+#include <string>
 
 #include "base/error.h"
 #include "configs/config.h"
@@ -11,60 +14,12 @@
 #include "partition/choose/stage_memory.h"
 #include "partition/model/recomputed_layers.h"
 #include "tests/support/partition/chosen_layers.h"
+#include "tests/support/partition/every_choice.h"
 #include "tests/support/partition/planned_sequence.h"
 #include "tests/support/system/temporary_folder.h"
 
 namespace penstock::partition {
 namespace {
-
-/// The shortest step of a problem with one batch, by simulating every choice that fits.
-class Trial {
- public:
-  explicit Trial(const PlanningProblem& problem) : problem_(problem), workloads_(problem) {}
-
-  double best() {
-    const int devices = problem_.cluster.size();
-    for (int stages = 1; stages <= std::min(devices, 4); ++stages)
-      for (int replicas = 1; replicas <= devices / stages; ++replicas)
-        for (const std::string& schedule : problem_.schedules)
-          place({.stages = stages,
-                 .replicas = replicas,
-                 .batch = problem_.batches.front(),
-                 .schedule = schedule});
-    return best_;
-  }
-
- private:
-  void place(PlanChoice choice) {
-    std::vector<int> order(problem_.cluster.size());
-    for (std::size_t i = 0; i < order.size(); ++i) order[i] = static_cast<int>(i);
-    do {
-      choice.devices.assign(choice.stages, std::vector<int>(choice.replicas));
-      for (int slot = 0; slot < choice.slots(); ++slot)
-        choice.devices[slot / choice.replicas][slot % choice.replicas] = order[slot];
-      choice.begin = {0};
-      cut(choice);
-    } while (std::ranges::next_permutation(order).found);
-  }
-
-  void cut(PlanChoice& choice) {
-    if (std::ssize(choice.begin) == choice.stages + 1) {
-      if (choice.begin.back() != 4 || StageMemory(problem_, choice).too_full(choice.begin)) return;
-      const Workload& work = workloads_.of(choice.batch, choice.replicas);
-      best_ = std::min(best_, estimate_choice(problem_, work, choice).step_seconds);
-      return;
-    }
-    for (int last = choice.begin.back() + 1; last <= 4; ++last) {
-      choice.begin.push_back(last);
-      cut(choice);
-      choice.begin.pop_back();
-    }
-  }
-
-  const PlanningProblem& problem_;
-  Workloads workloads_;
-  double best_ = 1e300;
-};
 
 PlanningProblem sampled(const LayerSequence& sequence, std::mt19937& random) {
   const auto number = [&](double low, double high) {
@@ -83,7 +38,7 @@ TEST(Decide, ComesCloseToTryingEverything) {
   double worst = 1;
   for (int round = 0; round < rounds; ++round) {
     const PlanningProblem problem = sampled(sequence, random);
-    const double best = Trial(problem).best();
+    const double best = test::EveryChoice(problem).best();
     if (best == 1e300) {
       EXPECT_THROW(decide(problem), ConfigError);
       ++refused;
@@ -100,6 +55,56 @@ TEST(Decide, ComesCloseToTryingEverything) {
   EXPECT_GT(refused, 0);
   RecordProperty("equal", equal);
   EXPECT_GE(equal, (rounds - refused) * 8 / 10) << refused;
+}
+
+/// How many, more by hand: PENSTOCK_EVERY_OFFLOAD.
+int offload_rounds() {
+  const char* const asked = std::getenv("PENSTOCK_EVERY_OFFLOAD");
+  return asked == nullptr ? 40 : std::stoi(asked);
+}
+
+TEST(Decide, ComesCloseToTryingEveryOffload) {
+  const LayerSequence sequence = test::small_sequence();
+  std::mt19937 random(11);
+  const auto number = [&](double low, double high) {
+    return std::uniform_real_distribution<double>(low, high)(random);
+  };
+  int equal = 0, fitting = 0, offloading = 0;
+  double worst = 1;
+  for (int round = 0; round < offload_rounds(); ++round) {
+    PlanningProblem problem = sampled(sequence, random);
+    problem.cluster.devices.resize(2);
+    problem.schedules = {round % 3 == 0 ? "1f1b" : "gpipe"};
+    problem.batches = {{.seconds = 4, .micro_batches = 5 + round % 5}};
+    problem.resident.reset();
+    problem.recomputed = ChosenLayers();
+    PlanChoice one{.batch = problem.batches.front(), .schedule = "gpipe", .devices = {{0}}};
+    const double kept = StageMemory(problem, one).of_stages({0, 4}).front();
+    one.resident = 2;
+    const double least = StageMemory(problem, one).of_stages({0, 4}).front();
+    for (Device& device : problem.cluster.devices) {
+      device.memory = number(0.8 * least, kept);
+      device.host_bandwidth = std::pow(10, number(1, 5));
+    }
+    const double best = test::EveryChoice(problem).best();
+    if (best == 1e300) {
+      EXPECT_THROW(decide(problem), ConfigError);
+      continue;
+    }
+    const Decision decision = decide(problem);
+    EXPECT_GE(decision.estimate.step_seconds, best * (1 - 1e-9));
+    worst = std::max(worst, decision.estimate.step_seconds / best);
+    equal += decision.estimate.step_seconds <= best * (1 + 1e-9);
+    offloading += decision.choice.resident > 0;
+    ++fitting;
+  }
+  RecordProperty("fitting", fitting);
+  RecordProperty("offloading", offloading);
+  RecordProperty("equal", equal);
+  RecordProperty("worst", std::to_string(worst));
+  EXPECT_GT(offloading, fitting / 5);
+  EXPECT_LE(worst, 1.03);
+  EXPECT_GE(equal, fitting * 95 / 100);
 }
 
 TEST(Decide, EndsInTimeWithTheBestSoFar) {

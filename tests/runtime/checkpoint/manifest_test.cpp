@@ -24,7 +24,9 @@ Manifest example() {
                     .best_value = 0.1,
                     .best_step = 1000,
                     .best_corpus_hash = "def",
-                    .tokenizer_hash = std::string(32, 'c')};
+                    .tokenizer_hash = std::string(32, 'c'),
+                    .corrections = {{600, "optimizer.clip_norm", "400", "10"}},
+                    .data_origin = {600, 2}};
   manifest.shards = {{"stage-0.safetensors",
                       1 << 20,
                       std::string(32, 'a'),
@@ -36,6 +38,18 @@ Manifest example() {
 TEST(Manifest, ReadsBackEqual) {
   EXPECT_EQ(parse_manifest(to_text(example())), example());
   EXPECT_EQ(parse_manifest(to_text(Manifest{})), Manifest{});
+}
+
+// Those of runs that changed nothing are as they were before runs could.
+TEST(Manifest, HasNoHistoryWithoutChanges) {
+  Manifest manifest = example();
+  for (const char* key : {"\"corrections\"", "\"data_origin\""})
+    EXPECT_NE(to_text(manifest).find(key), std::string::npos) << key;
+  manifest.state.corrections.clear();
+  manifest.state.data_origin = {};
+  for (const char* key : {"\"corrections\"", "\"data_origin\""})
+    EXPECT_EQ(to_text(manifest).find(key), std::string::npos) << key;
+  EXPECT_EQ(parse_manifest(to_text(manifest)), manifest);
 }
 
 // Those of alphabets are as they were before there were pieces.

@@ -47,10 +47,28 @@ TEST_F(Retention, KeepsTheBestBesides) {
 }
 
 TEST_F(Retention, RemovesNothingBehindABrokenOne) {
+  const fs::path newest = output_.path() / checkpoint_name(40);
+  const auto refuses = [this] {
+    EXPECT_THROW(keep_newest(output_.path(), 1), CheckpointError);
+    EXPECT_EQ(stored(), (Steps{10, 20, 30, 40}));
+  };
+  fs::resize_file(newest / "stage-0.safetensors",
+                  fs::file_size(newest / "stage-0.safetensors") - 1);
+  refuses();
+  fs::remove(newest / "stage-0.safetensors");
+  refuses();
+  fs::remove(newest / "manifest.json");
+  refuses();
+}
+
+TEST_F(Retention, ReadsNoByteOfAShard) {
   const fs::path shard = output_.path() / checkpoint_name(40) / "stage-0.safetensors";
-  fs::resize_file(shard, fs::file_size(shard) - 1);
-  EXPECT_THROW(keep_newest(output_.path(), 1), CheckpointError);
-  EXPECT_EQ(stored(), (Steps{10, 20, 30, 40}));
+  const auto bytes = fs::file_size(shard);
+  fs::remove(shard);
+  test::write_file(shard, "");
+  fs::resize_file(shard, bytes);  // zeros: its writer would have noticed
+  keep_newest(output_.path(), 1);
+  EXPECT_EQ(stored(), (Steps{40}));
 }
 
 TEST_F(Retention, SetsAsideWhatAResumedRunGivesUp) {

@@ -143,6 +143,24 @@ TEST(StepSequence, GoesOnFromAnEpochThatIsKnown) {
   EXPECT_EQ(known.steps_in_epoch(2), whole.steps_in_epoch(2));
 }
 
+/// Of a run whose data changed in the midst of an epoch: those before held other steps.
+TEST(StepSequence, BeginsAnEpochWhereItIsTold) {
+  const StepSequence whole(options(2));
+  StepSequence told(options(2));
+  told.know(3, 2);
+  const std::int64_t steps = whole.steps_in_epoch(3);
+  for (int again = 0; again < 2; ++again) {
+    EXPECT_EQ(told.longest(3), whole.longest(3));  // the first epoch's, as ever
+    EXPECT_EQ(told.steps_in_epoch(0), whole.steps_in_epoch(0));
+    for (const std::int64_t step : {std::int64_t{0}, steps - 1, steps}) {
+      const StepBatches batches = told.at(2 + step);
+      EXPECT_EQ(batches.micro_batches, whole.at(first_step_of(whole, 3) + step).micro_batches);
+      EXPECT_EQ(batches.epoch, step < steps ? 3 : 4);
+      EXPECT_EQ(batches.step_in_epoch, step < steps ? step : 0);
+    }
+  }
+}
+
 TEST(StepSequence, TellsTheLongestOfAnEpoch) {
   StepSequenceOptions many_equal = options(2);
   many_equal.lengths = std::vector<AudioLength>(60, {16000 * 5, 16000});

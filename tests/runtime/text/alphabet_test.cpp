@@ -39,6 +39,15 @@ TEST(Alphabet, FoldsCaseAndWhiteSpace) {
   EXPECT_EQ(Alphabet(text("a")).normalised(" \n "), "");
 }
 
+TEST(Alphabet, ReadsWhatItsRulesLeave) {
+  configs::TextConfig config = text("abé ", "unicode-lower");
+  config.normalise = "nfkc";
+  config.remove = ",-";
+  const Alphabet alphabet(config);
+  EXPECT_EQ(alphabet.normalised("\uff21-b, E\u0301"), "ab é");
+  EXPECT_EQ(alphabet.encode("\uff21-b, E\u0301"), (Labels{1, 2, 4, 3}));
+}
+
 TEST(Alphabet, ListsEveryCharacterThatItLacksOnce) {
   const std::string message =
       message_of<DataError>([] { (void)Alphabet(text("ab ")).encode("a 7 b é 7"); });

@@ -12,6 +12,7 @@
 #include "partition/model/build_model.h"
 #include "runtime/checkpoint/newest.h"
 #include "runtime/devices/host_window.h"
+#include "runtime/trainer/checkpoint_writer.h"
 #include "tests/support/layers/tensors.h"
 #include "tests/support/layers/watched_backend.h"
 #include "tests/support/system/temporary_folder.h"
@@ -39,12 +40,23 @@ StageOptions whole(const partition::LayerSequence& sequence, std::uint64_t seed)
   return options;
 }
 
+/// A checkpoint of what a rank has, while nothing goes on besides.
+std::filesystem::path save(const Saving& saving, const std::filesystem::path& output) {
+  CheckpointWriter writer(saving, {.output = output});
+  writer.begin({});
+  const std::optional<SaveOutcome> outcome = writer.wait();
+  EXPECT_EQ(outcome->fault, "");
+  return outcome->folder;
+}
+
 /// A whole model on one rank, with one parameter that is larger than a window.
 struct Rank {
   Rank(layers::DeviceKind kind, const std::filesystem::path& output, std::uint64_t seed)
       : backend(kind),
         stage(backend, *stream, grid.pipeline(), sequence, whole(sequence, seed)),
-        saving(backend, *stream, grid, stage, Saving::Options{output, {{"m", "v"}, {}}}) {}
+        saving(backend, *stream, grid, stage, {{"m", "v"}, {}}),
+        output(output) {}
+  std::filesystem::path save() const { return runtime::save(saving, output); }
 
   WatchedBackend backend;
   partition::LayerSequence sequence = partition::build_model(model(), 7);
@@ -54,6 +66,7 @@ struct Rank {
   RankGrid grid{*world.front(), one_rank()};
   Stage stage;
   Saving saving;
+  std::filesystem::path output;
 };
 
 bool equal(const layers::Tensor& a, const layers::Tensor& b) {
@@ -71,7 +84,7 @@ TEST(Saving, CopiesOnlyAWindowOfDeviceMemory) {
     ASSERT_GT(largest, HostWindow::kBytes);
 
     rank.backend.largest_copy = 0;
-    const auto saved = rank.saving.save({});
+    const auto saved = rank.save();
     const std::size_t window = kind == layers::DeviceKind::cpu ? 0 : HostWindow::kBytes;
     EXPECT_EQ(rank.backend.largest_copy, window);
     shards.push_back(test::read_file(saved / "stage-0.safetensors"));
@@ -106,8 +119,7 @@ void visit_owned(const ParameterStore& store, const std::function<void(float&, f
 }
 
 /// The same model on `replicas` ranks that share its update, in halves.
-void on_shares(int replicas, const std::filesystem::path& output,
-               const std::function<void(ParameterStore&, Saving&)>& body,
+void on_shares(int replicas, const std::function<void(ParameterStore&, Saving&)>& body,
                partition::SlotFormat format = partition::SlotFormat::full) {
   comm::run_as_threads({.ranks = replicas}, [&](comm::Communicator& world) {
     WatchedBackend backend;
@@ -122,7 +134,7 @@ void on_shares(int replicas, const std::filesystem::path& output,
     options.store.kinds.slots = format;
     options.store.replica = grid.here().replica;
     Stage stage(backend, *stream, grid.pipeline(), sequence, options);
-    Saving saving(backend, *stream, grid, stage, Saving::Options{output, {{"m", "v"}, {}}});
+    Saving saving(backend, *stream, grid, stage, {{"m", "v"}, {}});
     body(stage.parameters(), saving);
   });
 }
@@ -130,14 +142,14 @@ void on_shares(int replicas, const std::filesystem::path& output,
 TEST(Saving, SharesReadAlikeOnAnyNumberOfReplicas) {
   for (const int from : {1, 3}) {
     const test::TemporaryFolder folder;
-    on_shares(from, folder.path(), [](ParameterStore& store, Saving& saving) {
+    on_shares(from, [&](ParameterStore& store, Saving& saving) {
       visit_owned(store, [](float& value, float expected) { value = expected; });
-      saving.save({});
+      save(saving, folder.path());
     });
     const Checkpoint saved = open_checkpoint(folder.path());
-    EXPECT_EQ(saved.shards().size(), static_cast<std::size_t>(from));
+    EXPECT_EQ(saved.shard_count(), static_cast<std::size_t>(from));
     for (const int to : {1, 2, 3})
-      on_shares(to, folder.path(), [&](ParameterStore& store, Saving& saving) {
+      on_shares(to, [&](ParameterStore& store, Saving& saving) {
         saving.restore(saved, true);
         std::int64_t wrong = 0;
         visit_owned(store, [&](float& value, float expected) { wrong += value != expected; });
@@ -170,10 +182,10 @@ TEST(Saving, CodesReadAlikeOnAnyNumberOfReplicas) {
   for (const int from : {1, 3}) {
     const test::TemporaryFolder folder;
     on_shares(
-        from, folder.path(),
-        [](ParameterStore& store, Saving& saving) {
+        from,
+        [&](ParameterStore& store, Saving& saving) {
           visit_coded(store, [](double& value, double expected) { value = expected; });
-          saving.save({});
+          save(saving, folder.path());
         },
         partition::SlotFormat::codes);
     const Checkpoint saved = open_checkpoint(folder.path());
@@ -181,7 +193,7 @@ TEST(Saving, CodesReadAlikeOnAnyNumberOfReplicas) {
     EXPECT_EQ(saved.tensor("optimizer.m.scales/rnn1.weight").dtype, layers::DType::f32);
     for (const int to : {1, 2, 3})
       on_shares(
-          to, folder.path(),
+          to,
           [&](ParameterStore& store, Saving& saving) {
             saving.restore(saved, true);
             std::int64_t wrong = 0;
@@ -204,7 +216,7 @@ TEST(Saving, NeedsTheBytesThatSlotsHave) {
 TEST(Saving, RejectsAnotherModelsTensors) {
   const test::TemporaryFolder folder;
   Rank rank(layers::DeviceKind::cpu, folder.path(), 3);
-  const Checkpoint saved(rank.saving.save({}));
+  const Checkpoint saved(rank.save());
   EXPECT_THROW(saved.expect("conv1.weight", layers::DType::f64, saved.tensor("conv1.weight").shape),
                CheckpointError);
   EXPECT_THROW(saved.expect("conv1.weight", layers::DType::f32, {1}), CheckpointError);

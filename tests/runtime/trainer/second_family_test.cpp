@@ -115,7 +115,7 @@ TEST(SecondFamily, HasATableInTheReference) {
             std::string::npos);
   EXPECT_NE(page.find("### model.kind = \"perceptron\"\n\n| key | takes | default | meaning |\n"
                       "|---|---|---|---|\n| `model.width` | a whole number from 1 to 512 | `16` | "
-                      "channels of every hidden layer † |\n"),
+                      "channels of every hidden layer ‡ |\n"),
             std::string::npos);
 }
 
@@ -126,7 +126,8 @@ TEST(SecondFamily, ComesBackFromACheckpoint) {
   EXPECT_EQ(flat.count("model.hidden"), 0u);
   EXPECT_EQ(configs::unflatten(flat, "checkpoint", families()), config);
   EXPECT_EQ(configs::differences(config, parsed("")),
-            (std::vector<configs::Difference>{{"model.kind", "perceptron", "deepspeech2", true}}));
+            (std::vector<configs::Difference>{
+                {"model.kind", "perceptron", "deepspeech2", configs::OnResume::fixed}}));
 }
 
 TEST(SecondFamily, IsPlannedFromItsDeclaration) {
@@ -190,7 +191,7 @@ TEST_F(SecondFamilyRun, CannotGoOnAsAnotherFamily) {
   train_as(kPerceptron, {"trainer.steps=1"});
   const std::string refused = test::message_of<ConfigError>(
       [&] { train_as("channels = 2\nhidden = 5\n", {"trainer.resume=true"}); });
-  EXPECT_NE(refused.find("\n  model.kind: was perceptron, is now deepspeech2\nSet them back"),
+  EXPECT_NE(refused.find("\n  model.kind: was perceptron, is now deepspeech2\nSet it back"),
             std::string::npos)
       << refused;
 }

@@ -18,7 +18,7 @@
 #include "runtime/data/sample_hash.h"
 #include "runtime/pipeline/session.h"
 #include "runtime/planning/run_shape.h"
-#include "runtime/trainer/saving.h"
+#include "runtime/trainer/checkpoint_writer.h"
 #include "runtime/trainer/trainer.h"
 #include "runtime/trainer/training_step.h"
 #include "tests/support/layers/watched_backend.h"
@@ -180,7 +180,10 @@ void train_counted(comm::Communicator& world, const partition::LayerSequence& se
   const auto batches = evaluation_batches(validation.lengths, config.data, config.features);
   stage.evaluate(evaluation_work(batches, validation, replica, kReplicas, stage.needs_targets()),
                  callbacks);
-  Saving(backend, *stream, grid, stage, {output, {{"m", "v"}, {}}}).save({});
+  const Saving saving(backend, *stream, grid, stage, {{"m", "v"}, {}});
+  CheckpointWriter writer(saving, {.output = output});
+  writer.begin({});
+  EXPECT_EQ(writer.wait()->fault, "");
   step.flush(clock);
   EXPECT_EQ(step.optimistic() > 0, config.pipeline.post_validation);
   EXPECT_EQ(backend.allocated + bytes.reduction, bytes.total()) << "while it was running";
@@ -303,7 +306,7 @@ INSTANTIATE_TEST_SUITE_P(
     [](const auto& info) { return info.param.name; });
 
 /// 2 stages × 2 replicas of the whole command, all in this process: data, two steps, a validation
-/// and a save. Returns what their plan allows the ranks together.
+/// and a save. Returns what their plan allows the ranks together, and copies of what they save.
 std::size_t train_as_threads(const std::filesystem::path& folder, const std::string& compute,
                              int hidden) {
   configs::Config config =
@@ -326,6 +329,9 @@ std::size_t train_as_threads(const std::filesystem::path& folder, const std::str
   std::size_t bytes = 0;
   for (const partition::ChunkPlan& chunk : plan.chunks)
     bytes += kReplicas * chunk.predicted.bytes.total();
+  for (const auto& [name, tensor] : saved.tensors())
+    bytes += static_cast<std::size_t>(layers::element_count(tensor.shape)) *
+             layers::size_of(tensor.dtype);
   return bytes;
 }
 

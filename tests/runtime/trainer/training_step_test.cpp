@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <mutex>
 #include <utility>
 
 #include "layers/models/deepspeech2.h"
@@ -275,6 +276,31 @@ TEST(TrainingStep, ShardsOfBlocksOrNothingChangeNoBit) {
     job.stages = stages;
     job.bucket_bytes = 1 << 20;
     expect_equal(train_on_noise(job), alone, fmt::format("{} stages", stages));
+  }
+}
+
+TEST(TrainingStep, RanksHearHowManySaySo) {
+  for (const bool post_validation : {false, true}) {
+    TrainingJob job = small_job();
+    job.steps = 5;
+    job.lanes = job.stages = job.replicas = 2;
+    job.post_validation = post_validation;
+    const TrainingOutcome silent = train_on_noise(job);
+    job.notices = [](int rank) {
+      return Notices{.stop = rank == 3, .due = 0, .written = 1, .committed = rank < 2};
+    };
+    std::mutex mutex;
+    int heard = 0;
+    job.reported = [&](const StepReport& report) {
+      const std::lock_guard lock(mutex);
+      heard += 1;
+      EXPECT_EQ(report.notices.stop, 1);
+      EXPECT_EQ(report.notices.due, 0);
+      EXPECT_EQ(report.notices.written, 4);
+      EXPECT_EQ(report.notices.committed, 2);
+    };
+    expect_equal(train_on_noise(job), silent, fmt::format("{}", post_validation));
+    EXPECT_GE(heard, 4 * 4);  // the last may still be open
   }
 }
 

@@ -219,7 +219,9 @@ TrainingOutcome train(const TrainingJob& job, const partition::LayerSequence& se
   });
   const runtime::StageOptions options = stage_options(job, sequence, grid.here());
   runtime::Stage stage(*backend, *stream, grid.pipeline(), sequence, options);
-  runtime::TrainingStep step(*backend, *stream, grid, stage, step_options(job, sequence));
+  runtime::TrainingStep::Options with = step_options(job, sequence);
+  if (job.notices) with.notices = [&] { return job.notices(world.rank()); };
+  runtime::TrainingStep step(*backend, *stream, grid, stage, with);
   training = &step;
 
   TrainingOutcome outcome;

@@ -35,6 +35,7 @@ struct TrainingJob {
   int poisoned_step = -1;                                         // its features are NaN
   int unreadable_step = -1;                                       // its features raise Error
   std::function<void(const runtime::StepReport&)> reported = {};  // by any rank
+  std::function<runtime::Notices(int rank)> notices = {};         // what each rank tells
   int poisoned_layer = -1;  // whose gradients overflow in its call number `poisoned_call`
   int poisoned_call = 0;
   int failing_rank = -1;  // raises std::runtime_error in the second step

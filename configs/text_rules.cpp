@@ -1,0 +1,119 @@
+#include "configs/text_rules.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <utility>
+
+#include "base/error.h"
+#include "base/unicode.h"
+#include "base/utf8.h"
+
+namespace penstock::configs {
+namespace {
+
+template <class Value>
+struct Named {
+  std::string_view name;
+  Value value;
+};
+
+constexpr Named<Fold> kFolds[] = {{"none", Fold::none},
+                                  {"lower", Fold::lower},
+                                  {"upper", Fold::upper},
+                                  {"unicode-lower", Fold::unicode_lower},
+                                  {"unicode-upper", Fold::unicode_upper}};
+constexpr Named<Normalisation> kForms[] = {
+    {"none", Normalisation::none}, {"nfc", Normalisation::nfc}, {"nfkc", Normalisation::nfkc}};
+
+/// The value of that name. ConfigError that lists the known ones.
+template <class Value, std::size_t N>
+Value value_of(const char* key, std::string_view name, const Named<Value> (&known)[N]) {
+  std::string names;
+  for (const Named<Value>& other : known) {
+    if (other.name == name) return other.value;
+    names += fmt::format("{}{}", names.empty() ? "" : ", ", other.name);
+  }
+  throw ConfigError(fmt::format("{} is \"{}\"; known are {}", key, name, names));
+}
+
+template <class Value, std::size_t N>
+std::string_view name_in(const Named<Value> (&known)[N], Value value) {
+  return std::ranges::find(known, value, &Named<Value>::value)->name;
+}
+
+// Capitals of ASCII and Latin-1 lie 32 below their small letters.
+bool is_capital(char32_t c) {
+  return (c >= U'A' && c <= U'Z') || (c >= 0xc0 && c <= 0xde && c != 0xd7);
+}
+bool is_small(char32_t c) {
+  return (c >= U'a' && c <= U'z') || (c >= 0xe0 && c <= 0xfe && c != 0xf7);
+}
+
+std::u32string normalised(std::u32string text, Normalisation form) {
+  if (form == Normalisation::none) return text;
+  return composed(text, form == Normalisation::nfkc);
+}
+
+std::u32string removed_characters(const TextConfig& config, const TextRules& rules) {
+  DecodedText removed = decode_utf8(config.remove);
+  if (removed.wrong_byte)
+    throw ConfigError(fmt::format("text.remove is not UTF-8 at byte {}", *removed.wrong_byte));
+  for (const char32_t c : removed.characters) {
+    if (c != U' ' && is_space(c))
+      throw ConfigError(fmt::format(
+          "text.remove holds code point {}: of white space it takes ' ' alone, which any is",
+          static_cast<std::uint32_t>(c)));
+    if (const std::string change = change_of(c, rules); !change.empty())
+      throw ConfigError(fmt::format("text.remove holds '{}', which {} before: name what it becomes",
+                                    to_utf8({&c, 1}), change));
+  }
+  return std::move(removed.characters);
+}
+
+}  // namespace
+
+TextRules text_rules(const TextConfig& config) {
+  TextRules rules{value_of("text.normalise", config.normalise, kForms),
+                  value_of("text.fold", config.fold, kFolds),
+                  {}};
+  rules.removed = removed_characters(config, rules);
+  return rules;
+}
+
+char32_t folded(char32_t character, Fold fold) {
+  switch (fold) {
+    case Fold::lower:
+      return is_capital(character) ? character + 32 : character;
+    case Fold::upper:
+      return is_small(character) ? character - 32 : character;
+    case Fold::unicode_lower:
+      return lower_case(character);
+    case Fold::unicode_upper:
+      return upper_case(character);
+    default:
+      return character;
+  }
+}
+
+std::u32string normalised_and_folded(std::u32string text, const TextRules& rules) {
+  text = normalised(std::move(text), rules.form);
+  if (rules.fold == Fold::none) return text;
+  std::ranges::transform(text, text.begin(), [&](char32_t c) { return folded(c, rules.fold); });
+  return normalised(std::move(text), rules.form);
+}
+
+std::string change_of(char32_t character, const TextRules& rules) {
+  const std::u32string alone(1, character);
+  if (const std::u32string form = normalised(alone, rules.form); form != alone)
+    return fmt::format("text.normalise = {} turns into '{}'", name_in(kForms, rules.form),
+                       to_utf8(form));
+  if (const char32_t other = folded(character, rules.fold); other != character)
+    return fmt::format("text.fold = {} turns into '{}'", name_in(kFolds, rules.fold),
+                       to_utf8({&other, 1}));
+  return {};
+}
+
+}  // namespace penstock::configs

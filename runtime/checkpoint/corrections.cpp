@@ -1,0 +1,158 @@
+#include "runtime/checkpoint/corrections.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+
+#include "base/counted.h"
+#include "base/error.h"
+#include "configs/flatten.h"
+#include "configs/step_audio.h"
+#include "configs/value.h"
+#include "runtime/checkpoint/resume.h"
+#include "runtime/checkpoint/saved_tokenizer.h"
+
+namespace penstock::runtime {
+namespace {
+
+bool in_section(const Correction& change, std::string_view section) {
+  return change.key.starts_with(section);
+}
+
+/// What the recipe asks for that differs, and whether it may.
+struct Changes {
+  std::vector<Correction> accepted;
+  std::vector<std::string> refused;  // keys that trainer.accept would have to name
+  std::string listed, fixed;         // lines of a message: of these, and of what no run can change
+};
+
+Changes changes_of(const configs::Config& config, const TrainingState& saved) {
+  Changes changes;
+  for (const configs::Difference& d : configs::differences(saved_recipe(config, saved), config)) {
+    if (d.on_resume == configs::OnResume::free) continue;
+    const std::string line = fmt::format("\n  {}: was {}, is now {}", d.key, d.before, d.after);
+    if (d.on_resume == configs::OnResume::fixed) {
+      changes.fixed += fmt::format("{} ({})", line, configs::why_fixed(d.key));
+    } else if (accepts(config, d.key)) {
+      changes.accepted.push_back({saved.step, d.key, d.before, d.after});
+    } else {
+      changes.refused.push_back(d.key);
+      changes.listed += line;
+    }
+  }
+  if (const std::string change = tokenizer_change(config.text, saved); !change.empty())
+    changes.fixed +=
+        fmt::format("\n  text.model: {} ({})", change, configs::why_fixed("text.model"));
+  return changes;
+}
+
+/// The order of trainer.order, if the run leaves the checkpoint's.
+void add_order(const configs::Config& config, const TrainingState& saved,
+               std::vector<Correction>& changes) {
+  std::vector<int> now = choose_order(config, &saved);
+  std::vector<int> before = saved_recipe(config, saved).trainer.order;
+  if (now == before) return;
+  changes.push_back(
+      {saved.step, "trainer.order", configs::value_text(&before), configs::value_text(&now)});
+}
+
+bool divides_by_itself(const configs::Config& config) {
+  configs::Config divided = config;
+  return config.pipeline.plan.empty() && configs::divide_step(divided, {}).empty() &&
+         divided.data.micro_batches == config.data.micro_batches &&
+         divided.data.micro_batch_seconds == config.data.micro_batch_seconds;
+}
+
+}  // namespace
+
+bool accepts(const configs::Config& config, std::string_view key) {
+  const std::vector<std::string>& accepted = config.trainer.accept;
+  return std::ranges::find(accepted, key) != accepted.end();
+}
+
+std::string accepting_line(const configs::Config& config, const std::vector<std::string>& keys) {
+  std::vector<std::string> all = config.trainer.accept;
+  for (const std::string& key : keys)
+    if (!accepts(config, key)) all.push_back(key);
+  return fmt::format("trainer.accept = [\"{}\"]", fmt::join(all, "\", \""));
+}
+
+void keep_division(configs::Config& config, const TrainingState& saved,
+                   const std::function<void(const std::string&)>& note) {
+  configs::DataConfig& data = config.data;
+  const bool accepted =
+      accepts(config, "data.micro_batches") || accepts(config, "data.micro_batch_seconds");
+  if (!(data.batch_seconds > 0) || accepted || !divides_by_itself(config)) return;
+  const configs::DataConfig before = saved_recipe(config, saved).data;
+  const bool same = before.micro_batches == data.micro_batches &&
+                    before.micro_batch_seconds == data.micro_batch_seconds;
+  const int lanes = choose_lanes(config, &saved, [](const std::string&) {});
+  if (same || before.micro_batches < lanes ||
+      !configs::holds_step(data.batch_seconds, before.micro_batch_seconds, before.micro_batches))
+    return;
+  note(
+      fmt::format("the step of data.batch_seconds = {:g} stays divided as up to the checkpoint, "
+                  "into {} of {:g} "
+                  "s: a new run would have {} of {:g} s",
+                  data.batch_seconds, counted(before.micro_batches, "micro-batch", "micro-batches"),
+                  before.micro_batch_seconds, data.micro_batches, data.micro_batch_seconds));
+  data.micro_batches = before.micro_batches;
+  data.micro_batch_seconds = before.micro_batch_seconds;
+}
+
+std::vector<Correction> accepted_changes(const configs::Config& config,
+                                         const TrainingState& saved) {
+  Changes changes = changes_of(config, saved);
+  std::string message;
+  if (!changes.refused.empty())
+    message += fmt::format(
+        "a run that resumes keeps what it began with, but these keys differ from the "
+        "checkpoint's:{}\nSet them back, start anew in another trainer.output, or accept the "
+        "changes with the line\n  {}",
+        changes.listed, accepting_line(config, changes.refused));
+  if (!changes.fixed.empty())
+    message += fmt::format(
+        "{}no run can change these keys when it resumes:{}\nSet them back, or start anew in "
+        "another "
+        "trainer.output; trainer.init takes the weights from this one where they fit.",
+        message.empty() ? "" : "\n", changes.fixed);
+  if (!message.empty()) throw ConfigError(message);
+  add_order(config, saved, changes.accepted);
+  return std::move(changes.accepted);
+}
+
+std::vector<Correction> corpus_changes(const configs::Config& config, const TrainingState& saved,
+                                       const std::string& hash,
+                                       const std::vector<Correction>& changes) {
+  if (hash == saved.corpus_hash) return {};
+  const bool follows = std::ranges::any_of(changes, [](const Correction& change) {
+    return in_section(change, "data.") || in_section(change, "features.") ||
+           in_section(change, "text.");
+  });
+  if (!follows && !accepts(config, "data.train"))
+    throw ConfigError(fmt::format(
+        "data.train holds other utterances, texts or lengths than when the checkpoint was saved "
+        "(index {}, was {}): restore the manifest, start anew in another trainer.output, or accept "
+        "the change with the line\n  {}",
+        hash, saved.corpus_hash, accepting_line(config, {"data.train"})));
+  const std::string before = saved_recipe(config, saved).data.train;
+  return {{saved.step, "data.train", fmt::format("{} (index {})", before, saved.corpus_hash),
+           fmt::format("{} (index {})", config.data.train, hash)}};
+}
+
+DataOrigin data_origin(const TrainingState& saved, const std::vector<Correction>& changes) {
+  const bool other_steps = std::ranges::any_of(changes, [](const Correction& change) {
+    return in_section(change, "data.") || in_section(change, "features.") ||
+           change.key == "trainer.seed";
+  });
+  if (!other_steps) return saved.data_origin;
+  return {saved.step, saved.epoch + (saved.step_in_epoch > 0 ? 1 : 0)};
+}
+
+std::string told(const Correction& change) {
+  return fmt::format("from step {} on, {} = {}, which was {} (trainer.accept)", change.step,
+                     change.key, change.after, change.before);
+}
+
+}  // namespace penstock::runtime

@@ -1,0 +1,158 @@
+#include "runtime/corpus/leaks.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <set>
+#include <span>
+#include <string>
+#include <system_error>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+#include "base/counted.h"
+#include "base/error.h"
+#include "base/parallel_for.h"
+#include "base/utf8.h"
+#include "runtime/checkpoint/hash.h"
+#include "runtime/data/audio.h"
+#include "runtime/data/manifest.h"
+#include "runtime/data/segment.h"
+#include "runtime/text/folded_text.h"
+
+namespace penstock::runtime {
+namespace {
+
+/// Samples and rate, by which utterances that may be the same are found.
+using Extent = std::pair<std::int64_t, int>;
+
+/// A manifest's utterances.
+struct Utterances {
+  std::vector<ManifestEntry> entries;
+  std::vector<SampleRange> samples;  // of the recordings
+  std::vector<int> rates;
+  std::unordered_map<std::size_t, std::string> digests = {};  // of samples, as far as asked for
+
+  Extent extent(std::size_t i) const { return {samples[i].samples, rates[i]}; }
+};
+
+/// Finds the samples of utterance `i`.
+void measure(Utterances& of, std::size_t i) {
+  const ManifestEntry& entry = of.entries[i];
+  const AudioLength length = audio_length(entry.audio);
+  of.rates[i] = length.rate;
+  of.samples[i] = entry.offset ? samples_of({*entry.offset, entry.duration}, length)
+                               : SampleRange{0, length.samples};
+}
+
+Utterances read_utterances(const std::filesystem::path& manifest, int threads) {
+  Faults faults;
+  Utterances read{read_manifest(manifest, faults), {}, {}};
+  const std::size_t count = read.entries.size();
+  read.samples.resize(count);
+  read.rates.resize(count);
+  std::vector<std::string> wrong(count);
+  parallel_for(count, threads, [&](std::size_t i) {
+    try {
+      measure(read, i);
+    } catch (const DataError& error) {
+      wrong[i] = error.what();
+    }
+  });
+  for (std::size_t i = 0; i < count; ++i)
+    if (!wrong[i].empty()) faults.add(read.entries[i].where, wrong[i]);
+  faults.require_none(fmt::format("{}: {} cannot be used", manifest.string(),
+                                  counted(static_cast<std::int64_t>(faults.size()), "utterance")));
+  return read;
+}
+
+/// One name for a file, however a manifest spells it.
+std::string file_of(const ManifestEntry& entry) {
+  std::error_code ignored;  // it has been read
+  const auto file = std::filesystem::canonical(entry.audio, ignored);
+  return file.empty() ? entry.audio.string() : file.string();
+}
+
+std::string digest_of(const ManifestEntry& entry, const SampleRange& samples) {
+  const Audio sound = entry.offset ? read_audio(entry.audio, samples) : read_audio(entry.audio);
+  Xxh3 hash;
+  hash.add(std::as_bytes(std::span(sound.samples)));
+  return hash.digest();
+}
+
+void add_digests(Utterances& of, const std::vector<std::size_t>& places, int threads) {
+  std::vector<std::string> digests(places.size());
+  parallel_for(places.size(), threads, [&](std::size_t i) {
+    digests[i] = digest_of(of.entries[places[i]], of.samples[places[i]]);
+  });
+  for (std::size_t i = 0; i < places.size(); ++i) of.digests[places[i]] = std::move(digests[i]);
+}
+
+/// The utterances of `of` that are as long as one of `others`.
+std::vector<std::size_t> as_long_as(const Utterances& of, const Utterances& others) {
+  std::set<Extent> known;
+  for (std::size_t i = 0; i < others.entries.size(); ++i) known.insert(others.extent(i));
+  std::vector<std::size_t> found;
+  for (std::size_t i = 0; i < of.entries.size(); ++i)
+    if (known.contains(of.extent(i))) found.push_back(i);
+  return found;
+}
+
+void find_recordings(Utterances& training, Utterances& test, int threads, Faults& found) {
+  std::unordered_map<std::string, std::size_t> files, sounds;
+  add_digests(training, as_long_as(training, test), threads);
+  add_digests(test, as_long_as(test, training), threads);
+  for (std::size_t i = 0; i < training.entries.size(); ++i)
+    files.try_emplace(file_of(training.entries[i]), i);
+  for (const auto& [place, digest] : training.digests) {
+    const auto [known, fresh] = sounds.try_emplace(digest, place);
+    if (!fresh) known->second = std::min(known->second, place);
+  }
+  for (std::size_t i = 0; i < test.entries.size(); ++i) {
+    const ManifestEntry& entry = test.entries[i];
+    if (const auto file = files.find(file_of(entry)); file != files.end()) {
+      found.add(entry.where, fmt::format("{} is a recording of {} as well", entry.audio.string(),
+                                         training.entries[file->second].where));
+      continue;
+    }
+    const auto digest = test.digests.find(i);
+    const auto sound = digest == test.digests.end() ? sounds.end() : sounds.find(digest->second);
+    if (sound != sounds.end())
+      found.add(entry.where, fmt::format("{} has the samples of {} ({})", entry.audio.string(),
+                                         training.entries[sound->second].where,
+                                         training.entries[sound->second].audio.string()));
+  }
+}
+
+void find_texts(const Utterances& training, const Utterances& test, Faults& found) {
+  const configs::TextRules rules{configs::Normalisation::nfc, configs::Fold::unicode_lower, {}};
+  const auto compared = [&](const ManifestEntry& entry) {
+    return to_utf8(folded_text(entry.text, rules));
+  };
+  std::unordered_map<std::string, std::size_t> known;
+  for (std::size_t i = 0; i < training.entries.size(); ++i)
+    known.try_emplace(compared(training.entries[i]), i);
+  for (const ManifestEntry& entry : test.entries) {
+    const std::string text = compared(entry);
+    const auto same = known.find(text);
+    if (text.empty() || same == known.end()) continue;
+    found.add(entry.where, fmt::format("\"{}\" is a text of {} as well", text,
+                                       training.entries[same->second].where));
+  }
+}
+
+}  // namespace
+
+Leaks find_leaks(const std::filesystem::path& training, const std::filesystem::path& test,
+                 int threads) {
+  Utterances trained = read_utterances(training, threads);
+  Utterances tested = read_utterances(test, threads);
+  Leaks leaks;
+  leaks.utterances = std::ssize(tested.entries);
+  find_recordings(trained, tested, threads, leaks.recordings);
+  find_texts(trained, tested, leaks.texts);
+  return leaks;
+}
+
+}  // namespace penstock::runtime

@@ -1,0 +1,75 @@
+#include "runtime/huggingface/export_weights.h"
+
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "base/atomic_file.h"
+#include "runtime/checkpoint/coverage.h"
+#include "runtime/checkpoint/kept_parts.h"
+#include "runtime/checkpoint/newest.h"
+#include "runtime/checkpoint/read_floats.h"
+#include "runtime/huggingface/new_folder.h"
+#include "runtime/huggingface/text_file.h"
+#include "runtime/huggingface/weights_writer.h"
+
+namespace penstock::runtime {
+namespace {
+
+/// Parameters and running statistics; not what the optimizer or an import keeps.
+std::vector<StreamedTensor> weights_of(const Checkpoint& checkpoint, layers::DType dtype) {
+  std::vector<StreamedTensor> weights;
+  for (const auto& [name, tensor] : checkpoint.tensors()) {
+    if (name.starts_with(kSlotTensors) || name.starts_with(kKeptTensors)) continue;
+    expect_floats(checkpoint, name, tensor.shape);
+    weights.push_back({.name = name, .dtype = dtype, .shape = tensor.shape});
+    weights.back().runs = {{name, 0, layers::element_count(tensor.shape)}};
+  }
+  return weights;
+}
+
+std::vector<CheckpointPiece> pieces_of(const std::vector<NamedTensor>& tensors) {
+  std::vector<CheckpointPiece> pieces;
+  for (const auto& [name, tensor] : tensors)
+    pieces.push_back({name, tensor.dtype, tensor.shape, 0, tensor.size(), tensor.data});
+  return pieces;
+}
+
+void write_rest(const Checkpoint& checkpoint, Manifest manifest,
+                const std::filesystem::path& folder) {
+  write_kept(folder, read_kept(checkpoint), manifest);
+  check_coverage(manifest.shards);
+  if (const std::filesystem::path pieces = checkpoint.tokenizer_file(); !pieces.empty())
+    write_durably(folder / kTokenizerFile, text_of_file(pieces));
+  write_durably(folder / kManifestFile, to_text(manifest));
+}
+
+}  // namespace
+
+WeightsReport export_weights(const std::filesystem::path& checkpoint,
+                             const std::filesystem::path& folder, const ExportOptions& options) {
+  const Checkpoint opened = open_checkpoint(checkpoint);
+  refuse_within(opened.folder(), folder);
+  const std::vector<StreamedTensor> weights = weights_of(opened, options.dtype);
+  NewFolder made(folder);
+  Manifest manifest{opened.state(), {}};
+  TensorStream stream([&](const std::string& source, std::int64_t begin, std::span<float> out) {
+    read_floats(opened, source, begin, out);
+  });
+  WeightsReport report;
+  report.files = write_in_parts(
+      made.partial(), weights, options.shard_bytes,
+      [&](const std::string& name, const std::vector<NamedTensor>& part) {
+        manifest.shards.push_back(write_shard(made.partial(), name, pieces_of(part),
+                                              [&](const layers::Tensor& handle, std::size_t begin) {
+                                                return stream.bytes(handle, begin);
+                                              }));
+      });
+  for (const StreamedTensor& tensor : weights)
+    report.parameters += layers::element_count(tensor.shape);
+  write_rest(opened, std::move(manifest), made.partial());
+  made.commit();
+  return report;
+}
+
+}  // namespace penstock::runtime

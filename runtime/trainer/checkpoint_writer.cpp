@@ -1,0 +1,181 @@
+#include "runtime/trainer/checkpoint_writer.h"
+
+#include <fmt/format.h>
+
+#include <functional>
+#include <stop_token>
+#include <utility>
+
+#include "base/error.h"
+#include "comm/collectives.h"
+#include "runtime/checkpoint/retention.h"
+#include "runtime/checkpoint/save.h"
+#include "runtime/devices/host_window.h"
+#include "runtime/job/packing.h"
+#include "runtime/trainer/shard_work.h"
+
+namespace penstock::runtime {
+namespace {
+
+constexpr char kFault = '!';  // begins a text that says why a rank failed
+
+std::string or_fault(const std::function<std::string()>& work) {
+  try {
+    return work();
+  } catch (const std::exception& e) {
+    return kFault + std::string(e.what());
+  }
+}
+
+bool is_fault(const std::string& text) { return !text.empty() && text.front() == kFault; }
+
+std::vector<ShardIndex> indices_of(const std::vector<std::string>& shards) {
+  std::vector<ShardIndex> indices;
+  for (std::size_t rank = 0; rank < shards.size(); ++rank) {
+    if (is_fault(shards[rank]))
+      throw CheckpointError(fmt::format("rank {}: {}", rank, shards[rank].substr(1)));
+    if (!shards[rank].empty()) indices.push_back(parse_shard_index(shards[rank]));
+  }
+  return indices;
+}
+
+/// What rank 0 makes a checkpoint of.
+struct Publication {
+  const CheckpointWriter::Options& options;
+  std::filesystem::path folder;
+  TrainingState state;
+  std::optional<BestCheckpoint> best;
+  std::vector<std::string> shards;  // as the ranks told them
+};
+
+/// The new checkpoint is whole by now, whatever comes of this.
+std::string make_room(const Publication& publication) {
+  const CheckpointWriter::Options& options = publication.options;
+  try {
+    if (publication.best) mark_best(options.output, *publication.best);
+    keep_newest(options.output, options.keep);
+    return {};
+  } catch (const std::exception& error) {
+    return error.what();
+  }
+}
+
+SaveOutcome publish(const Publication& publication) {
+  SaveOutcome outcome{.step = publication.state.step};
+  const CheckpointWriter::Options& options = publication.options;
+  try {
+    outcome.folder = commit(publication.folder, publication.state, indices_of(publication.shards),
+                            options.tokenizer, options.kept);
+  } catch (const std::exception& error) {
+    if (!publication.folder.empty()) abandon_save(publication.folder);
+    outcome.fault = error.what();
+    return outcome;
+  }
+  outcome.aside = make_room(publication);
+  return outcome;
+}
+
+}  // namespace
+
+CheckpointWriter::CheckpointWriter(const Saving& saving, Options options)
+    : saving_(saving), options_(std::move(options)) {}
+
+std::string CheckpointWriter::write_beside() {
+  comm::Communicator& world = saving_.grid().world();
+  std::vector<CheckpointPiece> pieces = saving_.pieces();
+  const std::string own = or_fault([&] {
+    if (!pieces.empty()) copy_.emplace(saving_.backend(), saving_.stream(), std::move(pieces));
+    return std::string();
+  });
+  Packer message;
+  message.add(own);
+  std::string lack;
+  int rank = 0;
+  for (Unpacker all(gather_to_all(world, message)); !all.empty(); ++rank)
+    if (const std::string fault = all.text(); is_fault(fault) && lack.empty())
+      lack = fmt::format("rank {}: {}", rank, fault.substr(1));
+  beside_ = lack.empty();
+  if (!beside_) copy_.reset();
+  return lack;
+}
+
+void CheckpointWriter::begin(const TrainingState& state,
+                             const std::optional<BestCheckpoint>& best) {
+  comm::Communicator& world = saving_.grid().world();
+  state_ = state;
+  best_ = best;
+  phase_ = Phase::writing;
+  const auto start = [&] { return start_save(options_.output, state.step).string(); };
+  const std::string folder = comm::broadcast(world, world.rank() == 0 ? or_fault(start) : "");
+  folder_ = is_fault(folder) ? "" : folder;
+  if (is_fault(folder))
+    writing_.emplace(world.rank() == 0 ? folder : std::string());
+  else
+    write(folder);
+}
+
+void CheckpointWriter::write(const std::filesystem::path& folder) {
+  ShardWork work{.folder = folder, .shard = saving_.shard_name(), .pauses = options_.pauses};
+  const auto index_or_fault = [](const ShardWork& own, const std::stop_token& stop) {
+    return or_fault([&] { return to_text(write_and_read_back(own, stop)); });
+  };
+  if (copy_) {
+    work.pieces = copy_->take();
+    writing_.emplace([work = std::move(work), index_or_fault](const std::stop_token& stop) {
+      return index_or_fault(work, stop);
+    });
+    return;
+  }
+  work.pieces = saving_.pieces();
+  HostWindow window(saving_.backend(), saving_.stream());
+  work.bytes = [&](const layers::Tensor& tensor, std::size_t begin) {
+    return window.read(tensor, begin);
+  };
+  writing_.emplace(work.pieces.empty() ? std::string() : index_or_fault(work, {}));
+}
+
+void CheckpointWriter::tell(Notices& notices) const {
+  notices.written = phase_ == Phase::writing && writing_->done();
+  notices.committed = committing_ && committing_->done();
+}
+
+std::optional<SaveOutcome> CheckpointWriter::hear(const Notices& of_all) {
+  if (phase_ == Phase::writing && of_all.written == saving_.grid().world().size())
+    commit();
+  else if (phase_ == Phase::committing && of_all.committed > 0)
+    return conclude();
+  return std::nullopt;
+}
+
+std::optional<SaveOutcome> CheckpointWriter::wait() {
+  if (phase_ == Phase::writing) commit();
+  if (phase_ == Phase::committing) return conclude();
+  return std::nullopt;
+}
+
+/// Waits for this rank's shard, and on rank 0 for every rank's.
+void CheckpointWriter::commit() {
+  comm::Communicator& world = saving_.grid().world();
+  const std::string own = writing_->take();
+  writing_.reset();
+  std::vector<std::string> shards = comm::gather(world, own);
+  phase_ = Phase::committing;
+  if (world.rank() != 0) return;
+  committing_.emplace(
+      [publication = Publication{options_, folder_, state_, best_, std::move(shards)}](
+          const std::stop_token&) { return publish(publication); });
+}
+
+/// Waits for rank 0.
+SaveOutcome CheckpointWriter::conclude() {
+  comm::Communicator& world = saving_.grid().world();
+  SaveOutcome outcome{.step = state_.step};
+  if (committing_) outcome = committing_->take();
+  committing_.reset();
+  outcome.fault = comm::broadcast(world, outcome.fault);
+  outcome.folder = comm::broadcast(world, outcome.folder.string());
+  phase_ = Phase::idle;
+  return outcome;
+}
+
+}  // namespace penstock::runtime

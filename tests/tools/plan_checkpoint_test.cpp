@@ -1,0 +1,52 @@
+#include "tools/plan_checkpoint.h"
+
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <nlohmann/json.hpp>
+
+#include "runtime/checkpoint/newest.h"
+#include "tests/support/runtime/training_folder.h"
+
+namespace penstock::tools {
+namespace {
+
+TEST(PlanCheckpoint, CountsMastersAndSlots) {
+  configs::Config recipe;
+  partition::Plan plan;
+  plan.chunks.resize(2);
+  plan.chunks[0].predicted.parameters = 3'000'000'000;
+  plan.chunks[1].predicted.parameters = 7'000'000'000;
+  const PlannedCheckpoint adamw = checkpoint_of(recipe, plan, 10);
+  EXPECT_NEAR(adamw.bytes, 120e9, 2e6);
+  EXPECT_DOUBLE_EQ(adamw.seconds, adamw.bytes / 10e9);
+  EXPECT_EQ(text_of(adamw, 10), "112 GiB, which takes 12 s to write at 10 GB/s");
+  recipe.optimizer.kind = "sgd";
+  EXPECT_NEAR(checkpoint_of(recipe, plan, 10).bytes, 80e9, 2e6);
+  recipe.optimizer.state = "bf16";
+  EXPECT_NEAR(checkpoint_of(recipe, plan, 10).bytes, 60e9, 2e6);
+}
+
+TEST(PlanCheckpoint, IsWhatARunWrites) {
+  const test::TrainingFolder folder(PENSTOCK_BINARY, PENSTOCK_MPIRUN);
+  const std::vector<std::string> words = {"model.hidden=150", "trainer.steps=1",
+                                          "data.validation="};
+  ASSERT_EQ(folder.train("output", words).code, 0);
+  double written = 0;
+  const runtime::Checkpoint checkpoint = runtime::open_checkpoint(folder.in("output"));
+  for (std::size_t shard = 0; shard < checkpoint.shard_count(); ++shard)
+    written += static_cast<double>(std::filesystem::file_size(checkpoint.shard_path(shard)));
+  std::vector<std::string> plan = {"plan",       folder.in("recipe.toml"), "--json",
+                                   "--computed", "--disk-gb-per-s",        "0.25"};
+  plan.insert(plan.end(), words.begin(), words.end());
+  const auto outcome = folder.run(plan);
+  ASSERT_EQ(outcome.code, 0) << outcome.err;
+  const auto json = nlohmann::json::parse(outcome.out);
+  const double planned = json["checkpoint_bytes"];
+  EXPECT_GE(planned, written);
+  EXPECT_LE(planned, written + (1 << 20));
+  EXPECT_DOUBLE_EQ(json["checkpoint_s"], planned / 0.25e9);
+}
+
+}  // namespace
+}  // namespace penstock::tools

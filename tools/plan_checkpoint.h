@@ -1,0 +1,22 @@
+#pragma once
+
+#include <string>
+
+#include "configs/config.h"
+#include "partition/plan/plan.h"
+
+namespace penstock::tools {
+
+/// How large a checkpoint of a planned run is, and how long disks take to write it.
+struct PlannedCheckpoint {
+  double bytes = 0, seconds = 0;
+};
+
+/// `gb_per_s` is what the file system of trainer.output takes of all ranks together.
+[[nodiscard]] PlannedCheckpoint checkpoint_of(const configs::Config& recipe,
+                                              const partition::Plan& plan, double gb_per_s);
+
+/// "11.2 GiB, which takes 12 s to write at 1 GB/s".
+[[nodiscard]] std::string text_of(const PlannedCheckpoint& checkpoint, double gb_per_s);
+
+}  // namespace penstock::tools
