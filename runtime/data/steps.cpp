@@ -202,7 +202,9 @@ struct StepSequence::State {
 
   /// What a step holds, as sampled.
   StepBatches sampled(const Beginning& of, std::int64_t step) {
-    StepBatches result{.epoch = of.epoch, .step_in_epoch = step - of.first_step};
+    StepBatches result;
+    result.epoch = of.epoch;
+    result.step_in_epoch = step - of.first_step;
     const auto epoch = epochs.at(result.epoch);
     const std::int64_t size = options.data.micro_batches;
     const std::int64_t begin = result.step_in_epoch * size;

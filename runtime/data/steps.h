@@ -54,8 +54,8 @@ class StepSequence {
   /// Epochs may differ in steps where speeds are sampled.
   std::int64_t steps_in_epoch(std::int64_t epoch) const;
 
-  /// That an epoch begins at a step: the steps behind it count from there, and no epoch before it is
-  /// formed to find that out.
+  /// That an epoch begins at a step: the steps behind it count from there, and no epoch before it
+  /// is formed to find that out.
   void know(std::int64_t epoch, std::int64_t first_step);
 
   /// The longest micro-batches of the first epoch, longest first; those that are equal, by their

@@ -3,51 +3,21 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <array>
 #include <cstdint>
 #include <map>
-#include <set>
 #include <tuple>
 #include <utility>
 
 #include "runtime/data/sample_hash.h"
+#include "tests/runtime/data/ragged_audio.h"
 
 namespace penstock::runtime {
 namespace {
-
-/// Recordings of 0.3 to 12 s at three rates.
-std::vector<AudioLength> ragged_lengths(std::uint64_t count) {
-  std::vector<AudioLength> lengths;
-  for (std::uint64_t i = 0; i < count; ++i) {
-    const std::uint64_t bits = sample_hash(SampleKind::order, 99, {i});
-    const int rate = std::array{8000, 16000, 44100}[bits % 3];
-    lengths.push_back({rate * 3 / 10 + static_cast<std::int64_t>(bits % (12 * rate)), rate});
-  }
-  return lengths;
-}
-
-configs::DataConfig with_speeds() {
-  configs::DataConfig data;
-  data.speeds = {0.9, 1, 1.1};
-  return data;
-}
 
 std::int64_t largest(const std::vector<MicroBatch>& batches) {
   std::int64_t frames = 0;
   for (const MicroBatch& batch : batches) frames = std::max(frames, batch.frames());
   return frames;
-}
-
-void expect_each_once(const std::vector<MicroBatch>& batches, std::size_t utterances) {
-  std::set<std::uint64_t> seen;
-  std::size_t count = 0;
-  for (const MicroBatch& batch : batches)
-    for (const BatchUtterance& utterance : batch.utterances) {
-      seen.insert(utterance.id);
-      ++count;
-    }
-  EXPECT_EQ(count, utterances);
-  EXPECT_EQ(seen.size(), utterances);
 }
 
 /// An epoch formed plainly, as its definition says: every utterance with all that it is sorted by.
