@@ -6,10 +6,12 @@
 #include "base/counted.h"
 #include "base/error.h"
 #include "runtime/corpus/leaks.h"
+#include "runtime/data/index.h"
 #include "runtime/data/summary.h"
 #include "tools/commands.h"
 #include "tools/data_tokens.h"
 #include "tools/exit_code.h"
+#include "tools/index_report.h"
 #include "tools/launch.h"
 #include "tools/options.h"
 #include "tools/summary_report.h"
@@ -19,9 +21,9 @@ namespace {
 
 struct DataOptions {
   runtime::MakeOptions make;
-  std::string manifest;  // of summary and verify
+  std::string manifest;  // of index, summary and verify
   std::string leaks;     // of verify: a test set, or empty
-  int threads = 1;
+  int threads = 0;
   bool json = false;
 };
 
@@ -38,17 +40,15 @@ int make(DataOptions options) {
 }
 
 int summary(const DataOptions& options) {
-  runtime::IndexOptions index;
-  index.threads = options.threads;
-  report(options, options.manifest, runtime::summarise(options.manifest, index));
+  report(options, options.manifest,
+         runtime::summarise(options.manifest,
+                            {.threads = options.threads, .use = runtime::IndexUse::checked}));
   return exit_done;
 }
 
 int verify(const DataOptions& options) {
-  runtime::IndexOptions index;
-  index.threads = options.threads;
-  index.fresh = true;
-  const runtime::ManifestSummary found = runtime::summarise(options.manifest, index);
+  const runtime::ManifestSummary found = runtime::summarise(
+      options.manifest, {.threads = options.threads, .use = runtime::IndexUse::fresh});
   found.rejected.require_none(fmt::format("{}: {} cannot be used", options.manifest,
                                           counted(found.rejected.size(), "utterance")));
   if (found.utterances == 0) throw DataError(options.manifest + ": holds no utterances");
@@ -67,9 +67,23 @@ int verify(const DataOptions& options) {
   return exit_done;
 }
 
+int index(const DataOptions& options) {
+  const runtime::FoundIndex found = runtime::find_index({.manifest = options.manifest,
+                                                         .threads = options.threads,
+                                                         .use = runtime::IndexUse::checked});
+  if (found.file.empty())
+    throw DataError(
+        fmt::format("{}: no index can be written beside it: allow that, or run where it "
+                    "is allowed",
+                    options.manifest));
+  std::cout << (options.json ? index_json(options.manifest, found) : index_text(found));
+  return exit_done;
+}
+
 CLI::App* add_common(CLI::App* command, DataOptions& options) {
-  takes_whole(command->add_option("--threads", options.threads,
-                                  "Recordings that are read at the same time"),
+  takes_whole(command->add_option(
+                  "--threads", options.threads,
+                  "Recordings that are read at the same time; by default, as many as cores"),
               kThreads);
   command->add_flag("--json", options.json, "Print one JSON object");
   return command;
@@ -115,6 +129,7 @@ void add_data(CLI::App& app, Run& run) {
       "Examples:\n"
       "  penstock data make LibriSpeech/train-clean-100 --output train.jsonl\n"
       "  penstock data merge a.jsonl b.csv --output both.jsonl\n"
+      "  penstock data index train.jsonl\n"
       "  penstock data verify train.jsonl --leaks test.jsonl\n"
       "  penstock data summary train.jsonl --json\n"
       "  penstock data tokens train.jsonl --pieces 128 --output pieces.model");
@@ -126,6 +141,8 @@ void add_data(CLI::App& app, Run& run) {
   };
   add("make", "Write a JSON-lines manifest with exact durations", add_make, make);
   add("merge", "Merge several manifests into one", add_make, make);
+  add("index", "Keep the lengths of recordings beside a manifest, so that runs start at once",
+      add_manifest, index);
   add("verify", "Read every recording to its end. Exit code 3: one can't be used", add_verify,
       verify);
   add("summary", "Print hours, durations, characters and rejected utterances", add_manifest,

@@ -6,12 +6,24 @@
 
 #include "base/counted.h"
 #include "base/error.h"
+#include "configs/flatten.h"
 #include "partition/model/output_frames.h"
 #include "partition/schedule/csv/check.h"
 #include "partition/schedule/make_schedule.h"
 #include "runtime/data/features.h"
 
 namespace penstock::runtime {
+namespace {
+
+/// Every key of [text]. A recipe's pieces count by their bytes, see LabelNeeds.
+std::string labels_key(const configs::Config& config) {
+  std::string keys;
+  for (const auto& [key, value] : configs::flatten(config))
+    if (key.starts_with("text.") && key != "text.model") keys += fmt::format("{}={}\n", key, value);
+  return keys;
+}
+
+}  // namespace
 
 CorpusOptions corpus_options(const configs::Config& config,
                              const partition::LayerSequence& sequence, const std::string& manifest,
@@ -22,7 +34,8 @@ CorpusOptions corpus_options(const configs::Config& config,
   options.use = use;
   options.data = config.data;
   options.features = config.features;
-  options.threads = config.data.loaders;
+  options.threads = config.data.loaders > 1 ? config.data.loaders : 0;
+  options.labels_key = labels_key(config);
   options.output_frames = [known = std::make_shared<partition::OutputFrames>(sequence)](
                               std::int64_t frames) { return known->of(frames); };
   return options;

@@ -1,8 +1,8 @@
 #include "runtime/corpus/corpus.h"
 
 #include <fmt/format.h>
-#include <xxhash.h>
 
+#include <algorithm>
 #include <memory>
 #include <string>
 #include <utility>
@@ -10,67 +10,56 @@
 #include "base/error.h"
 #include "comm/threads.h"
 #include "runtime/corpus/corpus_faults.h"
-#include "runtime/corpus/corpus_lengths.h"
-#include "runtime/corpus/corpus_texts.h"
-#include "runtime/data/batching.h"
+#include "runtime/corpus/shared_index.h"
+#include "runtime/corpus/weigh_utterances.h"
+#include "runtime/data/stream_hash.h"
 #include "runtime/job/consistency.h"
+#include "runtime/text/tokenizer.h"
 
 namespace penstock::runtime {
 namespace {
 
-/// The lines that take part, without texts.
-Corpus assemble(const CorpusOptions& options, CorpusLines lines, CorpusLengths found) {
+constexpr std::size_t kCompared = 1000;  // utterances whose labels readers compare
+
+/// XXH3 of the labels of some utterances, evenly apart.
+std::string sampled_labels(const Corpus& corpus) {
+  StreamHash hash;
+  const std::size_t step = std::max<std::size_t>(1, corpus.size() / kCompared);
+  for (std::size_t id = 0; id < corpus.size(); id += step) {
+    const std::vector<std::int32_t> labels = corpus.labels(id);
+    hash.add({reinterpret_cast<const char*>(labels.data()), labels.size() * sizeof labels.front()});
+  }
+  return fmt::format("{}", hash.digest());
+}
+
+/// What takes part of an index; `tokenizer` where texts are read.
+Corpus assemble(const UtteranceIndex& index, WeighedUtterances weighed,
+                const std::filesystem::path& folder, const Tokenizer* tokenizer) {
   Corpus corpus;
-  for (const std::size_t i : found.kept)
-    corpus.entries.push_back(
-        {std::move(lines.lines[i].audio), "", {}, std::move(lines.lines[i].where)});
-  for (const AudioLength& length : found.lengths)
-    corpus.frames.push_back(shape_utterance(0, length, 1, options.features).frames);
-  corpus.lengths = std::move(found.lengths);
-  corpus.first = std::move(found.first);
-  corpus.too_short = found.too_short;
-  corpus.too_long = found.too_long;
-  return corpus;
-}
-
-void add_texts(CorpusTexts texts, const std::vector<std::size_t>& kept, Corpus& corpus) {
-  for (std::size_t id = 0; id < kept.size(); ++id) {
-    corpus.entries[id] = std::move(texts.entries[kept[id]]);
-    corpus.labels.push_back(std::move(texts.labels[kept[id]]));
-  }
-}
-
-std::uint64_t hash_of(const Corpus& corpus) {
-  const std::unique_ptr<XXH3_state_t, XXH_errorcode (*)(XXH3_state_t*)> state(XXH3_createState(),
-                                                                              XXH3_freeState);
-  XXH3_64bits_reset(state.get());
-  const auto add = [&](const void* data, std::size_t bytes) {
-    XXH3_64bits_update(state.get(), &bytes, sizeof bytes);
-    XXH3_64bits_update(state.get(), data, bytes);
+  corpus.too_short = weighed.too_short;
+  corpus.too_long = weighed.too_long;
+  corpus.hash = weighed.hash;
+  const auto left_out = std::make_shared<const LeftOut>(std::move(weighed.left_out));
+  corpus.lengths = index.lengths(left_out);
+  corpus.audio = [index, left_out, folder](std::uint64_t id) {
+    const std::uint64_t u = left_out->place_of(id);
+    return AudioSource{folder / index.path(u), index.length(u), index.first(u)};
   };
-  for (std::size_t i = 0; i < corpus.entries.size(); ++i) {
-    const std::string name = corpus.entries[i].audio.filename().string();
-    const std::int64_t length[] = {corpus.lengths[i].samples, corpus.lengths[i].rate};
-    add(name.data(), name.size());
-    add(length, sizeof length);
-    if (corpus.first[i]) add(&*corpus.first[i], sizeof *corpus.first[i]);
-    add(corpus.labels[i].data(), corpus.labels[i].size() * sizeof(std::int32_t));
-  }
-  return XXH3_64bits_digest(state.get());
-}
-
-/// The faults of texts and audio.
-Faults all_of(const CorpusLines& lines, const CorpusLengths& found) {
-  Faults all = lines.faults;
-  for (const Fault& fault : found.faults.all()) all.add(fault.where, fault.what);
-  return all;
+  if (tokenizer == nullptr) return corpus;
+  corpus.text = [index, left_out](std::uint64_t id) {
+    return std::string(index.text(left_out->place_of(id)));
+  };
+  corpus.labels = [index, left_out, tokenizer](std::uint64_t id) {
+    return tokenizer->encode(index.text(left_out->place_of(id)));
+  };
+  return corpus;
 }
 
 }  // namespace
 
 double Corpus::seconds() const {
   double sum = 0;
-  for (const AudioLength& length : lengths) sum += length.seconds();
+  for (std::size_t id = 0; id < lengths.size(); ++id) sum += lengths[id].seconds();
   return sum;
 }
 
@@ -86,28 +75,22 @@ Corpus load_corpus(const CorpusOptions& options, const Tokenizer& tokenizer,
     throw ConfigError(fmt::format("data.bad_utterances is \"{}\", not refuse or skip",
                                   options.data.bad_utterances));
   const std::string manifest = options.manifest.string();
-  CorpusTexts texts;
-  CorpusLines lines =
-      unpack_lines(read_alike(world, {readers.texts, manifest + ": utterances"}, [&] {
-        texts = read_texts(options.manifest, tokenizer);
-        return pack_lines(texts);
-      }));
-  CorpusLengths found =
-      unpack_lengths(read_alike(world, {readers.audio, manifest + ": lengths of audio"},
-                                [&] { return pack_lengths(find_lengths(options, lines)); }));
-  const std::int64_t skipped = throw_or_count(world, all_of(lines, found), options);
-  if (found.kept.empty())
+  const auto [index, folder] = share_index(options, world, readers);
+  WeighedUtterances weighed = unpack_weighed(read_alike(
+      world, {{readers.texts.front()}, manifest + ": utterances"},
+      [&, &index = index] { return pack(weigh_utterances(options, index, tokenizer)); }));
+  const std::int64_t skipped = throw_or_count(world, weighed.faults, options);
+  if (weighed.left_out.size() == index.size())
     raise_by_rank_0<DataError>(
         world,
         fmt::format("{} has no utterances that can be used: bad {}, too short {}, too long {}",
-                    manifest, skipped, found.too_short, found.too_long));
-  const std::vector<std::size_t> kept = found.kept;
-  Corpus corpus = assemble(options, std::move(lines), std::move(found));
+                    manifest, skipped, weighed.too_short, weighed.too_long));
+  const bool reads = std::ranges::count(readers.texts, world.rank()) > 0;
+  Corpus corpus = assemble(index, std::move(weighed), folder, reads ? &tokenizer : nullptr);
   corpus.skipped = skipped;
-  corpus.hash = std::stoull(read_alike(world, {readers.texts, manifest + ": texts"}, [&] {
-    add_texts(std::move(texts), kept, corpus);
-    return fmt::format("{}", hash_of(corpus));
-  }));
+  if (readers.texts.size() > 1)
+    (void)read_alike(world, {readers.texts, manifest + ": texts"},
+                     [&] { return sampled_labels(corpus); });
   return corpus;
 }
 

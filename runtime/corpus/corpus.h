@@ -3,32 +3,32 @@
 #include <cstdint>
 #include <filesystem>
 #include <functional>
-#include <optional>
 #include <string>
 #include <vector>
 
 #include "comm/communicator.h"
 #include "configs/config.h"
-#include "runtime/data/audio.h"
-#include "runtime/data/manifest.h"
+#include "runtime/data/loader.h"
 
 namespace penstock::runtime {
 
 class Tokenizer;
 
-/// The utterances of a manifest that take part. Utterance id is place `id` of every vector. Only
-/// ranks with a loss have texts and labels.
+/// The utterances of a manifest that take part, by id from 0 on. Paths and texts stay in the
+/// manifest's index, which is mapped, and are read as they are asked for, by threads at the same
+/// time.
 struct Corpus {
-  std::vector<ManifestEntry> entries;
-  std::vector<AudioLength> lengths;                // of the audio, exact
-  std::vector<std::optional<std::int64_t>> first;  // sample at which it begins, of a segment
-  std::vector<std::vector<std::int32_t>> labels;   // of the text
-  std::vector<std::int64_t> frames;                // of features, at speed 1
-  std::int64_t too_short = 0, too_long = 0;        // left out by data.min_seconds, max_seconds
-  std::int64_t skipped = 0;                        // left out by data.bad_utterances = "skip"
+  Lengths lengths;     // of the audio, exact
+  AudioSources audio;  // where it lies
+  /// Of ranks with a loss alone; empty elsewhere.
+  std::function<std::string(std::uint64_t)> text;
+  std::function<std::vector<std::int32_t>(std::uint64_t)> labels;  // of the text
+  std::int64_t too_short = 0, too_long = 0;  // left out by data.min_seconds, max_seconds
+  std::int64_t skipped = 0;                  // left out by data.bad_utterances = "skip"
   /// XXH3 of file names, segments, lengths and labels, in order: for checkpoints.
   std::uint64_t hash = 0;
 
+  std::size_t size() const { return lengths.size(); }
   double seconds() const;
 };
 
@@ -43,7 +43,9 @@ struct CorpusOptions {
   CorpusUse use = CorpusUse::training;
   configs::DataConfig data;
   configs::FeatureConfig features;
-  int threads = 1;
+  int threads = 1;  // 0: as many as the process has cores
+  /// What labels follow from besides texts, so that it is kept what they need; "": it is not.
+  std::string labels_key = {};
   /// How the user can go on in spite of bad utterances; ends their list.
   std::string advice = "Correct them, or leave them out by data.bad_utterances = \"skip\".";
   /// Frames that reach the loss from so many frames of features.
@@ -56,14 +58,15 @@ struct CorpusReaders {
   std::vector<int> audio = {0};  // ranks of the first stage
 };
 
-/// Reads the manifest, the texts, and (by index_audio) the lengths. An utterance is bad if its line
+/// The utterances of a manifest's index, see find_index(), which the first reader of texts finds
+/// and, where it must, makes: all readers of audio measure for it. An utterance is bad if its line
 /// or audio can't be used, its text has characters without a label, or its labels need more
 /// frames than it has at the loss; one whose length is out of bounds is left out before its labels
 /// are weighed against it. DataError lists all bad ones; under data.bad_utterances = "skip" they
-/// are logged and counted instead. DataError if none is left, or if a reader's files say something
-/// else than the first reader's; ConfigError if data.bad_utterances is neither refuse nor skip. All
-/// ranks of `world` call it; the first reader tells the others what it has found, and rank 0 raises
-/// what any has met.
+/// are logged and counted instead. DataError if none is left, or if a reader of texts makes other
+/// labels of them than the first; ConfigError if data.bad_utterances is neither refuse nor skip.
+/// All ranks of `world` call it, and rank 0 raises what any has met. The tokenizer must outlive the
+/// result.
 [[nodiscard]] Corpus load_corpus(const CorpusOptions&, const Tokenizer&, comm::Communicator& world,
                                  const CorpusReaders&);
 

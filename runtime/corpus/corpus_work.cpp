@@ -9,7 +9,7 @@ MicroBatchWork work_of(const MicroBatch& batch, const Corpus& corpus, bool with_
     work.lengths.push_back(u.frames);
     work.utterances.push_back(u.id);
     if (!with_labels) continue;
-    const std::vector<std::int32_t>& labels = corpus.labels.at(u.id);
+    const std::vector<std::int32_t> labels = corpus.labels(u.id);
     work.label_lengths.push_back(static_cast<std::int32_t>(labels.size()));
     work.labels.insert(work.labels.end(), labels.begin(), labels.end());
   }

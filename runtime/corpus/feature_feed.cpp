@@ -10,13 +10,6 @@
 namespace penstock::runtime {
 namespace {
 
-std::vector<AudioSource> sources_of(const Corpus& corpus) {
-  std::vector<AudioSource> sources;
-  for (std::size_t id = 0; id < corpus.entries.size(); ++id)
-    sources.push_back({corpus.entries[id].audio, corpus.lengths[id], corpus.first[id]});
-  return sources;
-}
-
 LoaderOptions options_of(const configs::DataConfig& data) {
   LoaderOptions options;
   options.threads = data.loaders;
@@ -27,7 +20,7 @@ LoaderOptions options_of(const configs::DataConfig& data) {
 
 FeatureFeed::FeatureFeed(const Corpus& corpus, const configs::FeatureConfig& features,
                          const configs::DataConfig& data)
-    : loader_(sources_of(corpus), features, options_of(data)) {}
+    : loader_(corpus.audio, features, options_of(data)) {}
 
 void FeatureFeed::announce(std::int64_t epoch, const std::vector<MicroBatch>& batches) {
   for (const MicroBatch& batch : batches) loader_.push(epoch, batch);

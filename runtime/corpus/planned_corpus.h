@@ -18,7 +18,7 @@ namespace penstock::runtime {
 
 /// What a plan knows of validation.
 struct PlannedValidation {
-  std::vector<AudioLength> lengths = {};  // empty: nothing is validated
+  Lengths lengths = {};          // empty: nothing is validated
   std::string not_counted = {};  // for people, where data.validation is not there; else empty
 };
 

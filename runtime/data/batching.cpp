@@ -2,51 +2,11 @@
 
 #include <algorithm>
 #include <cmath>
-#include <functional>
-#include <numeric>
-#include <tuple>
 #include <utility>
 
 #include "runtime/data/features.h"
-#include "runtime/data/resample.h"
-#include "runtime/data/sample_hash.h"
 
 namespace penstock::runtime {
-namespace {
-
-/// Fewest consecutive groups within the bounds, by filling each as far as it goes.
-std::vector<MicroBatch> fill(const std::vector<BatchUtterance>& utterances,
-                             const MicroBatchBounds& bounds) {
-  std::vector<MicroBatch> batches;
-  std::int64_t frames = 0;
-  for (const BatchUtterance& utterance : utterances) {
-    const bool fits =
-        !batches.empty() && frames + utterance.frames <= bounds.frames &&
-        (bounds.utterances == 0 || std::ssize(batches.back().utterances) < bounds.utterances);
-    if (!fits) {
-      batches.emplace_back();
-      frames = 0;
-    }
-    batches.back().utterances.push_back(utterance);
-    frames += utterance.frames;
-  }
-  return batches;
-}
-
-/// The smallest value in [low, high] that `suffices`; `high` does, and all above one that does.
-std::int64_t smallest(std::int64_t low, std::int64_t high,
-                      const std::function<bool(std::int64_t)>& suffices) {
-  while (low < high) {  // `high` suffices, nothing below `low` does
-    const std::int64_t middle = std::midpoint(low, high);
-    if (suffices(middle))
-      high = middle;
-    else
-      low = middle + 1;
-  }
-  return high;
-}
-
-}  // namespace
 
 std::int64_t MicroBatch::frames() const {
   std::int64_t sum = 0;
@@ -56,9 +16,18 @@ std::int64_t MicroBatch::frames() const {
 
 BatchUtterance shape_utterance(std::uint64_t id, const AudioLength& length, double speed,
                                const configs::FeatureConfig& features) {
-  const std::int64_t samples =
-      resampled_samples(length.samples, resampling(length.rate, features.sample_rate, speed));
-  return {id, speed, samples, feature_frames(samples, features)};
+  return UtteranceShapes(features)(id, length, speed);
+}
+
+BatchUtterance UtteranceShapes::operator()(std::uint64_t id, const AudioLength& length,
+                                           double speed) {
+  auto ratio = std::ranges::find_if(
+      ratios_, [&](const Ratio& r) { return r.rate == length.rate && r.speed == speed; });
+  if (ratio == ratios_.end())
+    ratio = ratios_.insert(
+        ratios_.end(), {length.rate, speed, resampling(length.rate, features_.sample_rate, speed)});
+  const std::int64_t samples = resampled_samples(length.samples, ratio->resampling);
+  return {id, speed, samples, feature_frames(samples, features_)};
 }
 
 MicroBatchBounds micro_batch_bounds(const configs::DataConfig& data,
@@ -69,60 +38,24 @@ MicroBatchBounds micro_batch_bounds(const configs::DataConfig& data,
 
 std::vector<MicroBatch> cut_evenly(const std::vector<BatchUtterance>& utterances,
                                    const MicroBatchBounds& bounds) {
-  std::vector<MicroBatch> batches = fill(utterances, bounds);
-  const std::size_t fewest = batches.size();
-  MicroBatchBounds even = bounds;
-  even.frames = smallest(1, bounds.frames, [&](std::int64_t frames) {
-    return fill(utterances, {frames, bounds.utterances}).size() <= fewest;
-  });
-  even.utterances = smallest(1, bounds.utterances == 0 ? std::ssize(utterances) : bounds.utterances,
-                             [&](std::int64_t count) {
-                               return fill(utterances, {even.frames, count}).size() <= fewest;
-                             });
-  return fill(utterances, even);
-}
-
-std::vector<MicroBatch> training_batches(const std::vector<AudioLength>& lengths,
-                                         const configs::DataConfig& data,
-                                         const configs::FeatureConfig& features,
-                                         const EpochKey& key) {
-  constexpr std::uint64_t kUnits = 1024, kJitter = kUnits / 8;
-  const auto epoch = static_cast<std::uint64_t>(key.epoch);
-  struct Sortable {
-    std::uint64_t length, tie;
-    BatchUtterance utterance;
-  };
-  std::vector<Sortable> sorted;
-  sorted.reserve(lengths.size());
-  for (std::uint64_t id = 0; id < lengths.size(); ++id) {
-    const double speed =
-        data.speeds[sample_hash(SampleKind::speed, key.seed, {epoch, id}) % data.speeds.size()];
-    const BatchUtterance utterance = shape_utterance(id, lengths[id], speed, features);
-    const std::uint64_t bits = sample_hash(SampleKind::length_jitter, key.seed, {epoch, id});
-    sorted.push_back({static_cast<std::uint64_t>(utterance.frames) * (kUnits + bits % kJitter),
-                      bits, utterance});
+  const EvenCut cut(utterances.size(), [&](std::size_t i) { return utterances[i].frames; });
+  const std::vector<std::size_t> starts = cut.starts(bounds);
+  std::vector<MicroBatch> batches(starts.size());
+  for (std::size_t b = 0; b < starts.size(); ++b) {
+    const std::size_t end = b + 1 < starts.size() ? starts[b + 1] : utterances.size();
+    batches[b].utterances.assign(utterances.begin() + static_cast<std::ptrdiff_t>(starts[b]),
+                                 utterances.begin() + static_cast<std::ptrdiff_t>(end));
   }
-  std::ranges::sort(sorted, {}, [](const Sortable& item) {
-    return std::tuple(item.length, item.tie, item.utterance.id);
-  });
-  std::vector<BatchUtterance> utterances;
-  utterances.reserve(sorted.size());
-  for (const Sortable& item : sorted) utterances.push_back(item.utterance);
-
-  std::vector<MicroBatch> batches = cut_evenly(utterances, micro_batch_bounds(data, features));
-  std::ranges::sort(batches, {}, [&](const MicroBatch& batch) {
-    const std::uint64_t first = batch.utterances.front().id;
-    return std::pair(sample_hash(SampleKind::order, key.seed, {epoch, first}), first);
-  });
   return batches;
 }
 
-std::vector<MicroBatch> evaluation_batches(const std::vector<AudioLength>& lengths,
-                                           const configs::DataConfig& data,
+std::vector<MicroBatch> evaluation_batches(const Lengths& lengths, const configs::DataConfig& data,
                                            const configs::FeatureConfig& features) {
+  UtteranceShapes shapes(features);
   std::vector<BatchUtterance> utterances;
+  utterances.reserve(lengths.size());
   for (std::uint64_t id = 0; id < lengths.size(); ++id)
-    utterances.push_back(shape_utterance(id, lengths[id], 1, features));
+    utterances.push_back(shapes(id, lengths[id], 1));
   std::ranges::sort(utterances, {}, [](const BatchUtterance& utterance) {
     return std::pair(utterance.frames, utterance.id);
   });

@@ -5,6 +5,9 @@
 
 #include "configs/config.h"
 #include "runtime/data/audio.h"
+#include "runtime/data/even_cut.h"
+#include "runtime/data/lengths.h"
+#include "runtime/data/resample.h"
 
 namespace penstock::runtime {
 
@@ -29,39 +32,33 @@ struct MicroBatch {
 BatchUtterance shape_utterance(std::uint64_t id, const AudioLength& length, double speed,
                                const configs::FeatureConfig&);
 
-/// Limits of one micro-batch.
-struct MicroBatchBounds {
-  std::int64_t frames = 0;
-  std::int64_t utterances = 0;  // 0: no limit
+/// shape_utterance() of many: what samples do not change is found once. Not for two threads at
+/// once.
+class UtteranceShapes {
+ public:
+  explicit UtteranceShapes(const configs::FeatureConfig& features) : features_(features) {}
+  BatchUtterance operator()(std::uint64_t id, const AudioLength& length, double speed);
+
+ private:
+  struct Ratio {
+    int rate = 0;
+    double speed = 0;
+    Resampling resampling;
+  };
+  const configs::FeatureConfig& features_;
+  std::vector<Ratio> ratios_;
 };
 
 /// From data.micro_batch_seconds and data.micro_batch_utterances.
 [[nodiscard]] MicroBatchBounds micro_batch_bounds(const configs::DataConfig&,
                                                   const configs::FeatureConfig&);
 
-/// Cuts the utterances, in their order, into as few micro-batches as the bounds allow, and among
-/// those cuts takes one whose largest micro-batch is smallest. An utterance beyond the bound of
-/// frames is alone.
+/// The utterances as micro-batches, see EvenCut.
 [[nodiscard]] std::vector<MicroBatch> cut_evenly(const std::vector<BatchUtterance>&,
                                                  const MicroBatchBounds&);
 
-/// What one epoch of training consists of.
-struct EpochKey {
-  std::uint64_t seed = 0;
-  std::int64_t epoch = 0;
-};
-
-/// Micro-batches of an epoch in training order, each utterance once. A speed is sampled for each;
-/// utterances of similar length (give or take an eighth) share a micro-batch; micro-batches are
-/// shuffled. Depends on its arguments alone.
-[[nodiscard]] std::vector<MicroBatch> training_batches(const std::vector<AudioLength>&,
-                                                       const configs::DataConfig&,
-                                                       const configs::FeatureConfig&,
-                                                       const EpochKey&);
-
 /// Micro-batches for validation, evaluation and transcription: speed 1, by length, shortest first.
-[[nodiscard]] std::vector<MicroBatch> evaluation_batches(const std::vector<AudioLength>&,
-                                                         const configs::DataConfig&,
+[[nodiscard]] std::vector<MicroBatch> evaluation_batches(const Lengths&, const configs::DataConfig&,
                                                          const configs::FeatureConfig&);
 
 }  // namespace penstock::runtime

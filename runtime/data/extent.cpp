@@ -1,8 +1,8 @@
 #include "runtime/data/extent.h"
 
 #include <algorithm>
-#include <functional>
-#include <numeric>
+#include <map>
+#include <unordered_map>
 
 namespace penstock::runtime {
 namespace {
@@ -10,11 +10,13 @@ namespace {
 constexpr std::int64_t kMostSteps = 20'000;  // that are looked at; some seconds
 constexpr std::int64_t kNear = 100;          // 1 / kNear below the bound is taken for the bound
 
-std::vector<std::int64_t> frames_at(const StepSequenceOptions& options, double speed) {
-  std::vector<std::int64_t> frames;
-  for (const AudioLength& length : options.lengths)
-    frames.push_back(shape_utterance(0, length, speed, options.features).frames);
-  return frames;
+/// How many utterances have so many frames at a speed.
+std::map<std::int64_t, std::int64_t> frames_at(const StepSequenceOptions& options, double speed) {
+  UtteranceShapes shapes(options.features);
+  std::unordered_map<std::int64_t, std::int64_t> counts;
+  for (std::uint64_t id = 0; id < options.lengths.size(); ++id)
+    ++counts[shapes(id, options.lengths[id], speed).frames];
+  return {counts.begin(), counts.end()};
 }
 
 void cover(WorkExtent& extent, const std::vector<MicroBatch>& batches) {
@@ -39,21 +41,28 @@ WorkExtent extent_of(const std::vector<MicroBatch>& batches) {
 
 WorkExtent greatest_extent(const StepSequenceOptions& options) {
   const MicroBatchBounds bounds = micro_batch_bounds(options.data, options.features);
-  auto slowest = frames_at(options, std::ranges::min(options.data.speeds));
-  auto fastest = frames_at(options, std::ranges::max(options.data.speeds));
-  std::ranges::sort(slowest, std::greater{});
-  std::ranges::sort(fastest);
-  const auto most = bounds.utterances == 0 ? std::ssize(slowest)
-                                           : std::min(bounds.utterances, std::ssize(slowest));
+  const auto slowest = frames_at(options, std::ranges::min(options.data.speeds));
+  const auto fastest = frames_at(options, std::ranges::max(options.data.speeds));
+  const auto count = static_cast<std::int64_t>(options.lengths.size());
+  const auto most = bounds.utterances == 0 ? count : std::min(bounds.utterances, count);
 
   WorkExtent extent{options.data.micro_batches, {}};
   MicroBatchExtent& batch = extent.micro_batch;
-  batch.longest = slowest.front();
-  batch.frames = std::min(
-      bounds.frames, std::accumulate(slowest.begin(), slowest.begin() + most, std::int64_t{0}));
-  for (std::int64_t frames = 0; batch.utterances < most; ++batch.utterances) {
-    frames += fastest[static_cast<std::size_t>(batch.utterances)];
-    if (frames > bounds.frames) break;
+  batch.longest = slowest.rbegin()->first;
+  std::int64_t left = most;
+  for (auto at = slowest.rbegin(); at != slowest.rend() && left > 0; ++at) {
+    const std::int64_t taken = std::min(left, at->second);
+    batch.frames += taken * at->first;
+    left -= taken;
+  }
+  batch.frames = std::min(bounds.frames, batch.frames);
+  std::int64_t room = bounds.frames;
+  for (const auto& [frames, utterances] : fastest) {
+    const std::int64_t taken =
+        std::min({utterances, most - batch.utterances, room / std::max<std::int64_t>(frames, 1)});
+    batch.utterances += taken;
+    room -= taken * frames;
+    if (taken < utterances) break;
   }
   return extent;
 }

@@ -2,156 +2,257 @@
 
 #include <fmt/format.h>
 #include <spdlog/spdlog.h>
-#include <xxhash.h>
+#include <unistd.h>
 
-#include <cmath>
+#include <algorithm>
+#include <chrono>
 #include <optional>
-#include <unordered_map>
+#include <set>
+#include <utility>
 
+#include "base/atomic_file.h"
 #include "base/counted.h"
-#include "base/error.h"
-#include "base/parallel_for.h"
-#include "runtime/data/index_cache.h"
-#include "runtime/data/segment.h"
+#include "base/scratch_file.h"
+#include "runtime/data/index_draft.h"
+#include "runtime/data/index_journal.h"
+#include "runtime/data/index_writer.h"
+#include "runtime/data/stream_hash.h"
 
 namespace penstock::runtime {
 namespace {
 
-/// Places where the cache may lie, the best first.
-std::vector<std::filesystem::path> cache_places(const IndexOptions& options) {
-  auto manifest = std::filesystem::absolute(options.manifest).lexically_normal();
-  if (!manifest.has_filename()) manifest = manifest.parent_path();
-  std::vector<std::filesystem::path> places{manifest.string() + ".index"};
-  if (!options.output.empty()) {
-    const std::string path = manifest.string();
-    places.push_back(options.output / fmt::format("{}-{}.index", manifest.filename().string(),
-                                                  XXH3_64bits(path.data(), path.size())));
-  }
-  return places;
+using Places = std::vector<std::filesystem::path>;
+
+constexpr std::size_t kRound = 1 << 16;  // recordings that are asked for at a time
+constexpr auto kBetweenReports = std::chrono::seconds(30);
+
+RecordingQuery query_of(const UtteranceIndex& index, const IndexedRecording& recording) {
+  return {std::string(index.path(recording)), recording.stamp, recording.length};
 }
 
-IndexCache known_lengths(const std::vector<std::filesystem::path>& places) {
-  IndexCache known;
-  for (const auto& place : places) {
-    if (!std::filesystem::exists(place)) continue;
-    if (auto cache = read_index_cache(place))
-      known.merge(*cache);
-    else
-      spdlog::warn("{} is damaged or of another version: the audio is read again", place.string());
+/// Whether a recording that could not be used has changed, or can be read by now.
+bool recovered(const UtteranceIndex& index, const Measure& measure) {
+  std::set<std::int64_t> waiting;
+  for (const IndexFault& fault : index.faults())
+    if (fault.recording >= 0) waiting.insert(fault.recording);
+  while (!waiting.empty()) {
+    std::vector<std::int64_t> asked;
+    std::vector<RecordingQuery> queries;
+    for (const std::int64_t r : waiting) {
+      asked.push_back(r);
+      queries.push_back(query_of(index, index.recordings()[static_cast<std::size_t>(r)]));
+    }
+    const RecordingAnswers answers = measure(queries);
+    for (std::size_t i = 0; i < asked.size(); ++i) {
+      if (!answers[i]) continue;
+      if (answers[i]->length.known() != queries[i].length.known()) return true;
+      if (queries[i].length.known() && answers[i]->stamp != queries[i].stamp) return true;
+      waiting.erase(asked[i]);
+    }
   }
+  return false;
+}
+
+bool made_of_the_same(const UtteranceIndex& index, const std::filesystem::path& folder) {
+  for (const IndexSource& source : index.sources())
+    if (!unchanged(source, source.path.empty() ? folder : folder / source.path, index.made()))
+      return false;
+  return true;
+}
+
+/// The index at a place, if it is whole.
+std::optional<UtteranceIndex> whole_index(const std::filesystem::path& place) {
+  auto index = UtteranceIndex::open(place);
+  return index && index->intact() ? std::move(index) : std::nullopt;
+}
+
+/// What is kept of recordings at the places.
+KnownLengths known_lengths(const Places& places, const Places& journals) {
+  KnownLengths known;
+  std::error_code error;
+  for (const auto& place : places) {
+    const auto index = whole_index(place);
+    if (!index && std::filesystem::is_regular_file(place, error))
+      spdlog::warn("{} is damaged or of another version: it is made anew", place.string());
+    if (!index) continue;
+    known.reserve(index->recordings().size());
+    for (const IndexedRecording& recording : index->recordings())
+      if (recording.length.known())
+        known.add({recording.path_hash, recording.stamp, recording.length});
+  }
+  for (const auto& journal : journals) read_journal(journal, known);
+  known.sort();
   return known;
 }
 
-void write_somewhere(const IndexCache& cache, const std::vector<std::filesystem::path>& places) {
-  for (const auto& place : places) {
-    std::error_code error;
-    std::filesystem::create_directories(place.parent_path(), error);
-    if (write_index_cache(cache, place)) return;
-  }
-  spdlog::warn("{} cannot be written: the next run will read the audio again",
-               places.back().string());
+std::optional<IndexJournal> open_journal(const Places& places) {
+  for (const auto& place : places) try {
+      std::error_code error;
+      std::filesystem::create_directories(place.parent_path(), error);
+      return std::optional<IndexJournal>(std::in_place, place);
+    } catch (const FileError&) {
+      continue;
+    }
+  return std::nullopt;
 }
 
-/// A recording that utterances are taken from.
-struct Recording {
-  std::filesystem::path audio;
-  std::string key;  // as the cache has it: relative to the manifest, so that both can move together
-  std::optional<FileStamp> stamp;
-  AudioLength length = {};
-  std::string fault = {};
-};
-
-/// Each recording of a manifest's entries once.
-class Recordings {
+/// Asks for the lengths of a draft's recordings, in rounds.
+class DraftMeasurement {
  public:
-  Recordings(const std::vector<ManifestEntry>& entries, const std::filesystem::path& folder) {
-    std::unordered_map<std::string, std::size_t> places;
-    for (const ManifestEntry& entry : entries) {
-      const auto [at, fresh] = places.try_emplace(entry.audio.native(), recordings_.size());
-      of_entries_.push_back(at->second);
-      if (!fresh) continue;
-      const auto path = std::filesystem::absolute(entry.audio).lexically_proximate(folder);
-      recordings_.push_back({entry.audio, path.string(), stamp_of(entry.audio)});
-    }
+  DraftMeasurement(const IndexDraft& draft, KnownLengths known, std::string manifest)
+      : draft_(draft), known_(std::move(known)), manifest_(std::move(manifest)) {
+    found_.all.resize(draft.recordings());
   }
 
-  std::size_t size() const { return recordings_.size(); }
-  const Recording& of_entry(std::size_t entry) const { return recordings_[of_entries_[entry]]; }
-
-  /// Takes the lengths that the cache knows, and returns the places of the others.
-  std::vector<std::size_t> unknown(const IndexCache& known) {
-    std::vector<std::size_t> unknown;
-    for (std::size_t i = 0; i < recordings_.size(); ++i) {
-      Recording& recording = recordings_[i];
-      const auto found = known.find(recording.key);
-      if (recording.stamp && found != known.end() && found->second.stamp == *recording.stamp)
-        recording.length = found->second.length;
-      else
-        unknown.push_back(i);
+  DraftRecordings take(const Measure& measure, std::optional<IndexJournal> journal) {
+    std::vector<std::size_t> waiting;
+    while (next_ < draft_.recordings() || !waiting.empty()) {
+      while (waiting.size() < kRound && next_ < draft_.recordings()) waiting.push_back(next_++);
+      ask(waiting, measure);
+      if (journal && !append(*journal)) journal.reset();
+      report(next_ - waiting.size());
     }
-    return unknown;
-  }
-
-  void measure(std::size_t place, bool fresh) {
-    Recording& recording = recordings_[place];
-    try {
-      recording.length = fresh ? measure_audio(recording.audio) : audio_length(recording.audio);
-    } catch (const DataError& error) {
-      recording.fault = error.what();
-    }
-  }
-
-  IndexCache cache() const {
-    IndexCache cache;
-    for (const Recording& recording : recordings_)
-      if (recording.stamp && recording.fault.empty())
-        cache[recording.key] = {*recording.stamp, recording.length};
-    return cache;
+    return std::move(found_);
   }
 
  private:
-  std::vector<Recording> recordings_;
-  std::vector<std::size_t> of_entries_;
+  /// Leaves those without an answer.
+  void ask(std::vector<std::size_t>& waiting, const Measure& measure) {
+    std::vector<RecordingQuery> queries;
+    for (const std::size_t r : waiting) {
+      const IndexDraft::Line& line = draft_.line_of(r);
+      RecordingQuery& query = queries.emplace_back();
+      query.path = draft_.path(line);
+      if (const KnownLength* const known = known_.find(line.path_hash)) {
+        query.stamp = known->stamp;
+        query.length = known->length;
+      }
+    }
+    const bool known = std::ranges::all_of(
+        queries, [](const RecordingQuery& query) { return query.length.known(); });
+    if (!known && !std::exchange(said_, true))
+      spdlog::info("indexing {} of {}", counted(draft_.recordings(), "recording"), manifest_);
+    const RecordingAnswers answers = measure(queries);
+    std::vector<std::size_t> left;
+    for (std::size_t i = 0; i < waiting.size(); ++i) {
+      if (answers[i])
+        take(waiting[i], *answers[i], queries[i]);
+      else
+        left.push_back(waiting[i]);
+    }
+    waiting = std::move(left);
+  }
+
+  void take(std::size_t recording, const RecordingAnswer& answer, const RecordingQuery& query) {
+    found_.all[recording] = {answer.stamp, answer.length};
+    if (!answer.length.known())
+      found_.faults[recording] = answer.fault;
+    else if (!query.length.known() || query.stamp != answer.stamp)
+      fresh_.push_back({draft_.line_of(recording).path_hash, answer.stamp, answer.length});
+  }
+
+  /// Without a journal, where the disk is full, indexing goes on.
+  bool append(IndexJournal& journal) try {
+    if (!fresh_.empty()) journal.append(fresh_);
+    fresh_.clear();
+    return true;
+  } catch (const FileError& error) {
+    spdlog::warn("{}: what is found is not kept until the end", error.what());
+    return false;
+  }
+
+  void report(std::size_t done) {
+    const auto now = std::chrono::steady_clock::now();
+    if (now < reported_ + kBetweenReports) return;
+    reported_ = now;
+    spdlog::info("indexed {} of {} of {}", done, counted(draft_.recordings(), "recording"),
+                 manifest_);
+  }
+
+  const IndexDraft& draft_;
+  KnownLengths known_;
+  std::string manifest_;
+  DraftRecordings found_;
+  std::size_t next_ = 0;
+  std::vector<KnownLength> fresh_;  // not yet in the journal
+  bool said_ = false;               // that there is something to measure
+  std::chrono::steady_clock::time_point reported_ = std::chrono::steady_clock::now();
 };
 
-/// What an entry makes of its recording.
-IndexedAudio utterance_of(const ManifestEntry& entry, const Recording& recording) {
-  const AudioLength& whole = recording.length;
-  if (!recording.fault.empty()) return {.fault = recording.fault};
-  if (!entry.offset) {
-    const double off = entry.duration ? std::abs(*entry.duration - whole.seconds()) : 0;
-    if (off <= kDurationTolerance) return {.length = whole};
-    return {.fault =
-                fmt::format("its duration is {:g} s, but {} lasts {:.6g} s: correct it, or, if "
-                            "a segment is meant, give its \"offset\" as well",
-                            *entry.duration, recording.audio.string(), whole.seconds())};
+/// Without any place to keep it, an index serves this run.
+FoundIndex unkept_index(const IndexDraft& draft, const DraftRecordings& recordings) {
+  ScratchFile scratch;
+  write_index(draft, recordings, [&](std::string_view bytes) { scratch.write(bytes); });
+  return {UtteranceIndex::of(scratch.map()).value(), {}};
+}
+
+FoundIndex make_index(const IndexOptions& options, const Measure& measure) {
+  const Places places = index_places(options, ".index");
+  const Places journals = index_places(options, ".index.journal");
+  const IndexDraft draft(options.manifest);
+  KnownLengths known;
+  if (options.use != IndexUse::fresh) known = known_lengths(places, journals);
+  const DraftRecordings recordings =
+      DraftMeasurement(draft, std::move(known), options.manifest.string())
+          .take(measure, open_journal(journals));
+  const auto file =
+      write_at_one_of(places, [&](const auto& write) { write_index(draft, recordings, write); });
+  if (auto index = file.empty() ? std::nullopt : UtteranceIndex::open(file)) {
+    std::error_code gone;
+    for (const auto& journal : journals) std::filesystem::remove(journal, gone);
+    return {std::move(*index), file};
   }
-  try {
-    const SampleRange range = samples_of({*entry.offset, entry.duration}, whole);
-    return {.length = {range.samples, whole.rate}, .first = range.first};
-  } catch (const DataError& error) {
-    return {.fault = fmt::format("{}: {}", recording.audio.string(), error.what())};
-  }
+  spdlog::warn("{} cannot be written: the next run will read the audio again",
+               places.back().string());
+  return unkept_index(draft, recordings);
 }
 
 }  // namespace
 
-std::vector<IndexedAudio> index_audio(const std::vector<ManifestEntry>& entries,
-                                      const IndexOptions& options) {
-  const auto places = cache_places(options);
-  const IndexCache known = options.fresh ? IndexCache() : known_lengths(places);
-  Recordings recordings(entries, places.front().parent_path());
-  if (const auto unknown = recordings.unknown(known); !unknown.empty()) {
-    spdlog::info("measuring the lengths of {} of {} of {}", unknown.size(),
-                 counted(recordings.size(), "recording"), options.manifest.string());
-    parallel_for(unknown.size(), options.threads,
-                 [&](std::size_t u) { recordings.measure(unknown[u], options.fresh); });
-    write_somewhere(recordings.cache(), places);
-  }
-  std::vector<IndexedAudio> index;
-  for (std::size_t i = 0; i < entries.size(); ++i)
-    index.push_back(utterance_of(entries[i], recordings.of_entry(i)));
-  return index;
+FoundIndex find_index(const IndexOptions& options, const Measure& measure) {
+  if (options.use == IndexUse::ready)
+    for (const auto& place : index_places(options, ".index"))
+      if (auto index = whole_index(place); index &&
+                                           made_of_the_same(*index, folder_of(options.manifest)) &&
+                                           !recovered(*index, measure))
+        return {std::move(*index), place};
+  return make_index(options, measure);
+}
+
+FoundIndex find_index(const IndexOptions& options) {
+  const RecordingMeasure measuring{folder_of(options.manifest), options.threads,
+                                   options.use == IndexUse::fresh};
+  return find_index(options, [&](std::span<const RecordingQuery> queries) {
+    return measure_recordings(queries, measuring);
+  });
+}
+
+std::vector<std::filesystem::path> index_places(const IndexOptions& options,
+                                                const std::string& suffix) {
+  auto manifest = std::filesystem::absolute(options.manifest).lexically_normal();
+  if (!manifest.has_filename()) manifest = manifest.parent_path();
+  Places places{manifest.string() + suffix};
+  if (!options.output.empty())
+    places.push_back(
+        std::filesystem::absolute(options.output) /
+        fmt::format("{}-{}{}", manifest.filename().string(), hash_of(manifest.native()), suffix));
+  return places;
+}
+
+std::filesystem::path write_at_one_of(
+    const std::vector<std::filesystem::path>& places,
+    const std::function<void(const std::function<void(std::string_view)>&)>& fill) {
+  for (const auto& place : places) try {
+      std::error_code error;
+      std::filesystem::create_directories(place.parent_path(), error);
+      AtomicFile file(place, fmt::format(".{}.partial", getpid()));
+      fill([&](std::string_view bytes) { file.write(bytes); });
+      file.commit(Flush::none);
+      return place;
+    } catch (const FileError&) {
+      continue;
+    }
+  return {};
 }
 
 }  // namespace penstock::runtime

@@ -47,9 +47,11 @@ class UtteranceMaker {
                             : read_audio(source.audio);
     const AudioLength found{std::ssize(audio.samples), audio.rate};
     if (found != source.length)
-      throw DataError(fmt::format("{}: holds {} at {} Hz, but held {} at {} Hz when it was indexed",
-                                  source.audio.string(), counted(found.samples, "sample"),
-                                  found.rate, source.length.samples, source.length.rate));
+      throw DataError(
+          fmt::format("{}: holds {} at {} Hz, but held {} at {} Hz when it was indexed: index its "
+                      "manifest anew, by penstock data index",
+                      source.audio.string(), counted(found.samples, "sample"), found.rate,
+                      source.length.samples, source.length.rate));
     samples_.resize(static_cast<std::size_t>(utterance.samples));
     resample(audio.samples, resampling(audio.rate, rate_, utterance.speed), samples_);
     extractor_.extract(samples_, x_FC);
@@ -64,7 +66,7 @@ class UtteranceMaker {
 }  // namespace
 
 struct FeatureLoader::State {
-  std::vector<AudioSource> sources;
+  AudioSources sources;
   configs::FeatureConfig features;
   LoaderOptions options;
   int bins = 0;
@@ -113,7 +115,7 @@ struct FeatureLoader::State {
     const std::span x_FC(job.loaded.x_FC.data() + first * bins,
                          static_cast<std::size_t>(utterance.frames * bins));
     try {
-      maker.make(sources.at(utterance.id), utterance, x_FC);
+      maker.make(sources(utterance.id), utterance, x_FC);
     } catch (const DataError& error) {
       std::ranges::fill(x_FC, 0.0f);
       job.loaded.weights[u] = 0;
@@ -161,8 +163,8 @@ struct FeatureLoader::State {
   }
 };
 
-FeatureLoader::FeatureLoader(std::vector<AudioSource> sources,
-                             const configs::FeatureConfig& features, const LoaderOptions& options)
+FeatureLoader::FeatureLoader(AudioSources sources, const configs::FeatureConfig& features,
+                             const LoaderOptions& options)
     : state_(std::make_unique<State>()) {
   state_->sources = std::move(sources);
   state_->features = features;

@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -18,6 +19,9 @@ struct AudioSource {
   AudioLength length;
   std::optional<std::int64_t> first = {};  // sample at which it begins, of a segment
 };
+
+/// The audio of utterances by id. Threads call it at the same time.
+using AudioSources = std::function<AudioSource(std::uint64_t)>;
 
 struct LoaderOptions {
   int threads = 1;
@@ -44,9 +48,8 @@ struct LoadedBatch {
 /// silence becomes) of the expected shape with weight 0, is logged and counted.
 class FeatureLoader {
  public:
-  /// `sources[id]` is the audio of utterance id. ConfigError as FeatureExtractor.
-  FeatureLoader(std::vector<AudioSource> sources, const configs::FeatureConfig&,
-                const LoaderOptions&);
+  /// ConfigError as FeatureExtractor.
+  FeatureLoader(AudioSources sources, const configs::FeatureConfig&, const LoaderOptions&);
   ~FeatureLoader();
   FeatureLoader(const FeatureLoader&) = delete;
   FeatureLoader& operator=(const FeatureLoader&) = delete;

@@ -6,6 +6,7 @@
 #include <fstream>
 #include <iterator>
 #include <nlohmann/json.hpp>
+#include <utility>
 
 #include "base/error.h"
 #include "runtime/data/manifest_formats.h"
@@ -45,6 +46,17 @@ ManifestFormat table_format(const std::filesystem::path& table) {
   return paths ? ManifestFormat::deepspeech_csv : ManifestFormat::table;
 }
 
+/// The first line of JSON lines tells them from an object over many lines: large manifests are not
+/// read for that.
+bool is_deepspeech(const std::filesystem::path& manifest) {
+  const auto is = [](const nlohmann::json& json) {
+    return json.is_object() && json.contains("samples");
+  };
+  const auto first = nlohmann::json::parse(first_line(manifest), nullptr, false);
+  if (first.is_object() && !is(first)) return false;
+  return is(nlohmann::json::parse(read_text(manifest), nullptr, false));
+}
+
 }  // namespace
 
 std::string_view name_of(ManifestFormat format) {
@@ -78,14 +90,11 @@ ManifestFormat manifest_format(const std::filesystem::path& manifest) {
   if (std::filesystem::is_directory(manifest)) return folder_format(manifest);
   if (manifest.extension() == ".csv" || manifest.extension() == ".tsv")
     return table_format(manifest);
-  const auto json = nlohmann::json::parse(read_text(manifest), nullptr, false);
-  return json.is_object() && json.contains("samples") ? ManifestFormat::deepspeech_json
-                                                      : ManifestFormat::json_lines;
+  return is_deepspeech(manifest) ? ManifestFormat::deepspeech_json : ManifestFormat::json_lines;
 }
 
-std::vector<ManifestEntry> read_manifest(const std::filesystem::path& manifest, Faults& faults) {
-  std::vector<ManifestEntry> entries;
-  const ManifestReading reading{manifest, entries, faults};
+void read_manifest(const std::filesystem::path& manifest, ManifestSink& sink, Faults& faults) {
+  const ManifestReading reading{manifest, sink.add, faults, sink.sources};
   switch (manifest_format(manifest)) {
     case ManifestFormat::json_lines:
       read_json_lines(reading);
@@ -115,6 +124,12 @@ std::vector<ManifestEntry> read_manifest(const std::filesystem::path& manifest, 
       read_folder(reading);
       break;
   }
+}
+
+std::vector<ManifestEntry> read_manifest(const std::filesystem::path& manifest, Faults& faults) {
+  std::vector<ManifestEntry> entries;
+  ManifestSink sink{[&](ManifestEntry entry) { entries.push_back(std::move(entry)); }};
+  read_manifest(manifest, sink, faults);
   return entries;
 }
 

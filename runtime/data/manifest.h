@@ -1,6 +1,7 @@
 #pragma once
 
 #include <filesystem>
+#include <functional>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -40,9 +41,18 @@ std::string_view name_of(ManifestFormat);
 /// nothing there, or a folder has none of these files.
 [[nodiscard]] ManifestFormat manifest_format(const std::filesystem::path& manifest);
 
-/// Utterances in the manifest's order. Relative audio paths are taken from the manifest's folder.
-/// What is wrong with single lines goes to `faults`; DataError if the manifest can't be read at
-/// all.
+/// Where a manifest's utterances go.
+struct ManifestSink {
+  std::function<void(ManifestEntry)> add;
+  std::vector<std::filesystem::path> sources = {};  // files and folders that were looked at
+};
+
+/// Gives the utterances in the manifest's order, none of which is kept. Relative audio paths are
+/// taken from the manifest's folder. What is wrong with single lines goes to `faults`; DataError if
+/// the manifest can't be read at all.
+void read_manifest(const std::filesystem::path& manifest, ManifestSink& sink, Faults& faults);
+
+/// All of them at once.
 [[nodiscard]] std::vector<ManifestEntry> read_manifest(const std::filesystem::path& manifest,
                                                        Faults& faults);
 

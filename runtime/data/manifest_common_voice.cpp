@@ -5,6 +5,7 @@
 namespace penstock::runtime {
 void read_common_voice(const ManifestReading& reading) {
   const auto clips = reading.manifest.parent_path() / "clips";
+  reading.sources.push_back(reading.manifest);
   std::size_t path = 0, sentence = 0;
   bool usable = false;
   for_each_line(reading.manifest, [&](const std::string& line, std::size_t number) {
@@ -23,8 +24,7 @@ void read_common_voice(const ManifestReading& reading) {
     if (!usable) return;
     if (fields.size() <= std::max(path, sentence) || fields[path].empty())
       return reading.faults.add(reading.at_line(number), "has no path or no sentence");
-    reading.entries.push_back(
-        {clips / fields[path], trimmed(fields[sentence]), {}, reading.at_line(number)});
+    reading.add({clips / fields[path], trimmed(fields[sentence]), {}, reading.at_line(number)});
   });
 }
 

@@ -14,6 +14,7 @@ bool has_string(const nlohmann::json& object, const char* key) {
 }  // namespace
 
 void read_deepspeech_json(const ManifestReading& reading) {
+  reading.sources.push_back(reading.manifest);
   const auto json = nlohmann::json::parse(read_text(reading.manifest));
   const std::string file = reading.manifest.filename().string();
   if (!json["samples"].is_array())
@@ -33,6 +34,7 @@ void read_deepspeech_json(const ManifestReading& reading) {
 
 void read_deepspeech_csv(const ManifestReading& reading) {
   const auto folder = reading.manifest.parent_path();
+  reading.sources.push_back(reading.manifest);
   for_each_line(reading.manifest, [&](const std::string& line, std::size_t number) {
     if (number == 1 && line == "wav,txt") return;
     const std::size_t comma = line.find(',');

@@ -31,8 +31,10 @@ struct Pair {
 
 }  // namespace
 
-std::vector<std::filesystem::path> files_below(const std::filesystem::path& folder) {
+std::vector<std::filesystem::path> files_below(const std::filesystem::path& folder,
+                                               std::vector<std::filesystem::path>* folders) {
   std::vector<std::filesystem::path> files;
+  if (folders != nullptr) folders->push_back(folder);
   std::filesystem::path last = folder;  // where it went wrong, if it did
   std::error_code error;
   std::filesystem::recursive_directory_iterator item(
@@ -40,19 +42,26 @@ std::vector<std::filesystem::path> files_below(const std::filesystem::path& fold
   for (; !error && item != std::filesystem::recursive_directory_iterator(); item.increment(error)) {
     last = item->path();
     files.push_back(last);
+    std::error_code gone;
+    if (folders != nullptr && item->is_directory(gone)) folders->push_back(last);
   }
   if (error) throw DataError(fmt::format("{}: can't be read: {}", last.string(), error.message()));
   std::ranges::sort(files);
   return files;
 }
 
+std::vector<std::filesystem::path> files_below(const ManifestReading& reading) {
+  return files_below(reading.manifest, &reading.sources);
+}
+
 void add_with_text_file(const ManifestReading& reading, const std::filesystem::path& audio,
                         const std::filesystem::path& transcript, const std::string& where) {
+  reading.sources.push_back(transcript);
   try {
     std::string text = trimmed(read_text(transcript));
     std::erase(text, '\r');
     std::ranges::replace(text, '\n', ' ');
-    reading.entries.push_back({audio, std::move(text), {}, where});
+    reading.add({audio, std::move(text), {}, where});
   } catch (const DataError& error) {
     reading.faults.add(where, fmt::format("its transcript {}", error.what()));
   }
@@ -60,7 +69,7 @@ void add_with_text_file(const ManifestReading& reading, const std::filesystem::p
 
 void read_folder(const ManifestReading& reading) {
   std::map<std::filesystem::path, Pair> pairs;
-  for (const auto& file : files_below(reading.manifest)) {
+  for (const auto& file : files_below(reading)) {
     const auto name = file.parent_path() / file.stem();
     if (is_sound(file)) {
       if (!pairs[name].sound.empty())

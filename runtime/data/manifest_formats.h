@@ -10,11 +10,12 @@
 
 namespace penstock::runtime {
 
-/// What the readers of the single formats share. Each appends its utterances and faults.
+/// What the readers of the single formats share. Each gives its utterances, faults and sources.
 struct ManifestReading {
   std::filesystem::path manifest;
-  std::vector<ManifestEntry>& entries;
+  std::function<void(ManifestEntry)> add;
   Faults& faults;
+  std::vector<std::filesystem::path>& sources;  // ManifestSink::sources
 
   /// "train.jsonl:17"
   std::string at_line(std::size_t line) const;
@@ -30,8 +31,12 @@ void read_kaldi(const ManifestReading&);
 void read_ljspeech(const ManifestReading&);
 void read_folder(const ManifestReading&);
 
-/// All below the folder, in the order of their paths. DataError if a folder can't be read.
-[[nodiscard]] std::vector<std::filesystem::path> files_below(const std::filesystem::path& folder);
+/// All below the folder, in the order of their paths; `folders` gets it and those in it. DataError
+/// if a folder can't be read.
+[[nodiscard]] std::vector<std::filesystem::path> files_below(
+    const std::filesystem::path& folder, std::vector<std::filesystem::path>* folders = nullptr);
+/// All below the manifest, a folder.
+[[nodiscard]] std::vector<std::filesystem::path> files_below(const ManifestReading& reading);
 
 /// Appends an utterance whose text stands in a file of its own; lines are joined by spaces.
 void add_with_text_file(const ManifestReading&, const std::filesystem::path& audio,

@@ -43,6 +43,7 @@ std::string fault_of(const nlohmann::json& line) {
 
 void read_json_lines(const ManifestReading& reading) {
   const auto folder = reading.manifest.parent_path();
+  reading.sources.push_back(reading.manifest);
   for_each_line(reading.manifest, [&](const std::string& text, std::size_t number) {
     const std::string where = reading.at_line(number);
     nlohmann::json line;
@@ -61,7 +62,7 @@ void read_json_lines(const ManifestReading& reading) {
         folder / line["audio_filepath"].get<std::string>(), line["text"], {}, where};
     if (line.contains("duration")) entry.duration = line["duration"];
     if (line.contains("offset") && !line["offset"].is_null()) entry.offset = line["offset"];
-    reading.entries.push_back(std::move(entry));
+    reading.add(std::move(entry));
   });
 }
 

@@ -16,7 +16,10 @@ struct KaldiLine {
 };
 
 /// Lines of a table of Kaldi's that have something behind their names, each name once.
-std::map<std::string, KaldiLine> read_table(const std::filesystem::path& file, Faults& faults) {
+std::map<std::string, KaldiLine> read_table(const ManifestReading& reading, const char* name) {
+  const auto file = reading.manifest / name;
+  Faults& faults = reading.faults;
+  reading.sources.push_back(file);
   std::map<std::string, KaldiLine> table;
   for_each_line(file, [&](const std::string& text, std::size_t number) {
     const std::string line = trimmed(text);
@@ -69,7 +72,7 @@ std::optional<KaldiSegment> segment_of(const KaldiLine& line) {
 class KaldiFolder {
  public:
   explicit KaldiFolder(const ManifestReading& reading)
-      : reading_(reading), recordings_(read_table(reading.manifest / "wav.scp", reading.faults)) {
+      : reading_(reading), recordings_(read_table(reading, "wav.scp")) {
     for (auto line = recordings_.begin(); line != recordings_.end();) {
       const std::string fault = fault_of(line->second.rest);
       if (!fault.empty()) reading.faults.add(line->second.where, fault);
@@ -103,7 +106,7 @@ class KaldiFolder {
       entry.offset = segment->begin;
       if (segment->end != -1) entry.duration = segment->end - segment->begin;  // -1: to the end
     }
-    reading_.entries.push_back(std::move(entry));
+    reading_.add(std::move(entry));
   }
 
   const ManifestReading& reading_;
@@ -114,13 +117,13 @@ class KaldiFolder {
 
 void read_kaldi(const ManifestReading& reading) {
   const KaldiFolder folder(reading);
-  const auto texts = read_table(reading.manifest / "text", reading.faults);
-  const auto file = reading.manifest / "segments";
-  if (!std::filesystem::exists(file)) {
+  const auto texts = read_table(reading, "text");
+  reading.sources.push_back(reading.manifest);  // changes where segments come or go
+  if (!std::filesystem::exists(reading.manifest / "segments")) {
     for (const auto& [name, text] : texts) folder.add(text);
     return;
   }
-  const auto segments = read_table(file, reading.faults);
+  const auto segments = read_table(reading, "segments");
   for (const auto& [name, text] : texts) {
     const auto segment = segments.find(name);
     if (segment != segments.end())

@@ -104,6 +104,7 @@ std::vector<std::string> first_fields(const std::filesystem::path& table) {
 
 void read_table(const ManifestReading& reading) {
   const auto folder = reading.manifest.parent_path();
+  reading.sources.push_back(reading.manifest);
   TableColumns columns;
   bool first = true;
   for_each_line(reading.manifest, [&](const std::string& line, std::size_t number) {
@@ -125,23 +126,24 @@ void read_table(const ManifestReading& reading) {
     ManifestEntry entry{folder / path, trimmed((*fields)[columns.text]), {}, where};
     const std::string fault = take_segment(*fields, columns, entry);
     if (!fault.empty()) return reading.faults.add(where, fault);
-    reading.entries.push_back(std::move(entry));
+    reading.add(std::move(entry));
   });
 }
 
 /// metadata.csv: name|text|text as it is read, where the last may be missing.
 void read_ljspeech(const ManifestReading& reading) {
   const auto file = reading.manifest / "metadata.csv";
+  reading.sources.insert(reading.sources.end(), {file, reading.manifest});
   for_each_line(file, [&](const std::string& line, std::size_t number) {
     const std::string where = fmt::format("metadata.csv:{}", number);
     const std::vector<std::string> fields = split(line, '|');
     if (fields.size() < 2 || fields.size() > 3 || trimmed(fields[0]).empty())
       return reading.faults.add(where, "is not name|text or name|text|normalised text");
     const std::string last = trimmed(fields.back());
-    reading.entries.push_back({reading.manifest / "wavs" / (trimmed(fields[0]) + ".wav"),
-                               last.empty() ? trimmed(fields[1]) : last,
-                               {},
-                               where});
+    reading.add({reading.manifest / "wavs" / (trimmed(fields[0]) + ".wav"),
+                 last.empty() ? trimmed(fields[1]) : last,
+                 {},
+                 where});
   });
 }
 

@@ -1,11 +1,18 @@
 #include "runtime/data/steps.h"
 
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include <algorithm>
+#include <atomic>
+#include <cstdlib>
+#include <deque>
 #include <functional>
+#include <future>
+#include <iterator>
 #include <mutex>
 #include <numeric>
+#include <set>
 #include <string>
 #include <tuple>
 #include <utility>
@@ -13,6 +20,7 @@
 #include "base/counted.h"
 #include "base/error.h"
 #include "configs/rules.h"
+#include "runtime/data/epoch.h"
 #include "runtime/data/sample_hash.h"
 
 namespace penstock::runtime {
@@ -40,11 +48,11 @@ void check_keys(const StepSequenceOptions& options) {
 void check_lengths(const StepSequenceOptions& options) {
   const double slowest = std::ranges::min(options.data.speeds);
   const std::int64_t bound = micro_batch_bounds(options.data, options.features).frames;
+  UtteranceShapes shapes(options.features);
   BatchUtterance longest;
   std::int64_t beyond = 0;
   for (std::uint64_t id = 0; id < options.lengths.size(); ++id) {
-    const BatchUtterance utterance =
-        shape_utterance(id, options.lengths[id], slowest, options.features);
+    const BatchUtterance utterance = shapes(id, options.lengths[id], slowest);
     beyond += utterance.frames > bound;
     if (utterance.frames > longest.frames) longest = utterance;
   }
@@ -104,37 +112,131 @@ void put_in_order(StepBatches& step, const std::vector<std::size_t>& longest_fir
 
 }  // namespace
 
-struct StepSequence::State {
-  StepSequenceOptions options;
-  std::mutex mutex;
-  std::vector<std::int64_t> first_step{0};  // of the epochs known so far, and of the one behind
-  std::int64_t epoch = -1;                  // whose micro-batches are kept
-  std::vector<MicroBatch> batches;
+/// Epochs that are formed or under way, the one asked for last in front.
+class StepSequence::Epochs {
+ public:
+  using Formed = std::shared_ptr<const Epoch>;
 
-  const std::vector<MicroBatch>& epoch_batches(std::int64_t wanted) {
-    if (wanted != epoch) {
-      batches =
-          training_batches(options.lengths, options.data, options.features, {options.seed, wanted});
-      epoch = wanted;
-    }
-    return batches;
+  explicit Epochs(const StepSequenceOptions& options) : options_(options) {}
+
+  Formed at(std::int64_t wanted) {
+    bring_forward(wanted, std::launch::deferred);
+    return kept_.front().second.get();
   }
 
-  /// Makes first_step reach beyond `step` or beyond `wanted`.
-  void count_steps(std::int64_t step, std::int64_t wanted) {
-    while (first_step.back() <= step || std::ssize(first_step) <= wanted + 1) {
-      const std::int64_t count = std::ssize(epoch_batches(std::ssize(first_step) - 1));
-      first_step.push_back(first_step.back() +
-                           (count + options.data.micro_batches - 1) / options.data.micro_batches);
+  /// Forms one beside what goes on.
+  void prepare(std::int64_t wanted) {
+    const auto asked = kept_.front().first;
+    bring_forward(wanted, std::launch::async);
+    bring_forward(asked, std::launch::deferred);
+  }
+
+  std::int64_t formed() const { return formed_; }
+
+ private:
+  static constexpr std::size_t kKept = 2;
+
+  void bring_forward(std::int64_t wanted, std::launch how) {
+    const auto found =
+        std::ranges::find(kept_, wanted, [](const auto& kept) { return kept.first; });
+    if (found != kept_.end()) {
+      std::rotate(kept_.begin(), found, found + 1);
+      return;
     }
+    while (kept_.size() >= kKept) kept_.pop_back();  // before there is another
+    kept_.emplace_front(wanted, std::async(how, [this, wanted, how] {
+                                  if (how == std::launch::async) (void)!nice(10);  // as loaders
+                                  auto epoch = std::make_shared<const Epoch>(
+                                      options_.lengths, options_.data, options_.features,
+                                      EpochKey{options_.seed, wanted});
+                                  ++formed_;
+                                  return epoch;
+                                }).share());
+  }
+
+  const StepSequenceOptions& options_;
+  std::atomic<std::int64_t> formed_ = 0;
+  std::deque<std::pair<std::int64_t, std::shared_future<Formed>>> kept_;  // last: it ends threads
+};
+
+/// Where an epoch begins.
+struct Beginning {
+  std::int64_t epoch = 0;
+  std::int64_t first_step = 0;
+};
+
+struct StepSequence::State {
+  explicit State(StepSequenceOptions of) : options(std::move(of)), epochs(options) {}
+
+  const StepSequenceOptions options;
+  std::mutex mutex;
+  Epochs epochs;
+  Beginning told;                           // by know()
+  std::int64_t known = 0;                   // the first epoch of first_step
+  std::vector<std::int64_t> first_step{0};  // of the epochs known so far, and of the one behind
+  std::int64_t asked = 0;                   // the step that at() gave last
+
+  std::int64_t steps_of(std::int64_t batches) const {
+    return (batches + options.data.micro_batches - 1) / options.data.micro_batches;
+  }
+
+  std::int64_t steps_in(std::int64_t epoch) { return steps_of(std::ssize(*epochs.at(epoch))); }
+
+  /// Makes first_step reach from before `step` to beyond it.
+  void count_steps(std::int64_t step) {
+    const Beginning from = step < told.first_step ? Beginning() : told;
+    if (known != from.epoch || first_step.front() != from.first_step) {
+      known = from.epoch;
+      first_step = {from.first_step};
+    }
+    while (first_step.back() <= step)
+      first_step.push_back(first_step.back() + steps_in(known + std::ssize(first_step) - 1));
+  }
+
+  /// The epoch that a step is in.
+  Beginning epoch_of(std::int64_t step) {
+    count_steps(step);
+    const auto behind = std::ranges::upper_bound(first_step, step);
+    return {known + (behind - first_step.begin()) - 1, *std::prev(behind)};
+  }
+
+  /// What a step holds, as sampled.
+  StepBatches sampled(const Beginning& of, std::int64_t step) {
+    StepBatches result;
+    result.epoch = of.epoch;
+    result.step_in_epoch = step - of.first_step;
+    const auto epoch = epochs.at(result.epoch);
+    const std::int64_t size = options.data.micro_batches;
+    const std::int64_t begin = result.step_in_epoch * size;
+    const std::int64_t end = std::min(begin + size, std::ssize(*epoch));
+    for (std::int64_t b = begin; b < end; ++b)
+      result.micro_batches.push_back(epoch->at(static_cast<std::size_t>(b)));
+    return result;
+  }
+
+  StepBatches batches_of(const Beginning& epoch, std::int64_t step) {
+    StepBatches result = sampled(epoch, step);
+    const auto costliest = longest_first(result.micro_batches);
+    result.lanes = deal(result.micro_batches, costliest, options.lanes, options.seed, step);
+    if (!options.order.empty()) put_in_order(result, costliest, options.order);
+    for (const MicroBatch& batch : result.micro_batches)
+      result.utterances += std::ssize(batch.utterances);
+    return result;
+  }
+
+  /// The next epoch, where a run comes near it: it asks for one step after another.
+  void look_ahead(const StepBatches& given, std::int64_t step) {
+    constexpr std::int64_t kNear = 8;
+    const bool runs = std::abs(step - std::exchange(asked, step)) <= kNear;
+    if (runs && 2 * given.step_in_epoch >= steps_in(given.epoch)) epochs.prepare(given.epoch + 1);
   }
 };
 
-StepSequence::StepSequence(StepSequenceOptions options) : state_(std::make_unique<State>()) {
+StepSequence::StepSequence(StepSequenceOptions options) {
   check_keys(options);
   check_lengths(options);
   if (options.lengths.empty()) throw ConfigError("there are no utterances to train on");
-  state_->options = std::move(options);
+  state_ = std::make_unique<State>(std::move(options));
 }
 
 StepSequence::~StepSequence() = default;
@@ -145,31 +247,42 @@ const StepSequenceOptions& StepSequence::options() const { return state_->option
 
 StepBatches StepSequence::at(std::int64_t step) const {
   const std::lock_guard lock(state_->mutex);
-  state_->count_steps(step, 0);
-  const auto& first = state_->first_step;
-  StepBatches result;
-  result.epoch = std::ranges::upper_bound(first, step) - first.begin() - 1;
-  result.step_in_epoch = step - first[static_cast<std::size_t>(result.epoch)];
-
-  const std::vector<MicroBatch>& batches = state_->epoch_batches(result.epoch);
-  const std::int64_t size = state_->options.data.micro_batches;
-  const std::int64_t begin = result.step_in_epoch * size;
-  const std::int64_t end = std::min(begin + size, std::ssize(batches));
-  result.micro_batches.assign(batches.begin() + begin, batches.begin() + end);
-  const StepSequenceOptions& options = state_->options;
-  const auto costliest = longest_first(result.micro_batches);
-  result.lanes = deal(result.micro_batches, costliest, options.lanes, options.seed, step);
-  if (!options.order.empty()) put_in_order(result, costliest, options.order);
-  for (const MicroBatch& batch : result.micro_batches)
-    result.utterances += std::ssize(batch.utterances);
-  return result;
+  StepBatches given = state_->batches_of(state_->epoch_of(step), step);
+  state_->look_ahead(given, step);
+  return given;
 }
 
 std::int64_t StepSequence::steps_in_epoch(std::int64_t epoch) const {
   const std::lock_guard lock(state_->mutex);
-  state_->count_steps(-1, epoch);
-  const auto at = static_cast<std::size_t>(epoch);
-  return state_->first_step[at + 1] - state_->first_step[at];
+  return state_->steps_in(epoch);
 }
+
+void StepSequence::know(std::int64_t epoch, std::int64_t first_step) {
+  const std::lock_guard lock(state_->mutex);
+  state_->told = {epoch, first_step};
+}
+
+std::vector<MicroBatch> StepSequence::longest(std::size_t count) const {
+  const std::lock_guard lock(state_->mutex);
+  const auto epoch = state_->epochs.at(0);
+  std::vector<std::size_t> places(epoch->size());
+  std::iota(places.begin(), places.end(), 0);
+  count = std::min(count, places.size());
+  // Among equals, the first as sampled: the steps that have them have the first in any order.
+  std::ranges::partial_sort(places, places.begin() + static_cast<std::ptrdiff_t>(count), {},
+                            [&](std::size_t b) { return std::pair(-epoch->frames(b), b); });
+  places.resize(count);
+  std::set<std::int64_t> steps;
+  for (const std::size_t b : places)
+    steps.insert(static_cast<std::int64_t>(b) / state_->options.data.micro_batches);
+  std::vector<MicroBatch> longest;
+  for (const std::int64_t step : steps)
+    std::ranges::move(state_->batches_of({}, step).micro_batches, std::back_inserter(longest));
+  std::ranges::stable_sort(longest, std::greater{}, &MicroBatch::frames);
+  longest.resize(count);
+  return longest;
+}
+
+std::int64_t StepSequence::epochs_formed() const { return state_->epochs.formed(); }
 
 }  // namespace penstock::runtime

@@ -18,7 +18,7 @@ struct StepBatches {
 };
 
 struct StepSequenceOptions {
-  std::vector<AudioLength> lengths;  // of the corpus
+  Lengths lengths;  // of the corpus
   configs::DataConfig data;
   configs::FeatureConfig features;
   std::uint64_t seed = 0;
@@ -29,7 +29,10 @@ struct StepSequenceOptions {
 /// Which utterances every step of a training holds: a pure function of the options, so every rank
 /// knows all shapes of all steps, and a run can go on from any of them. May be shared by threads.
 ///
-/// An epoch's micro-batches (training_batches) are taken data.micro_batches at a time; the last
+/// Two epochs are kept, see Epoch. The next one is formed in a thread of its own once a run is in
+/// the second half of one.
+///
+/// An epoch's micro-batches are taken data.micro_batches at a time; the last
 /// step of an epoch may have fewer. They are dealt to lanes in turns, the costliest first, in each
 /// turn to the lane with the least frames so far: counts differ by at most one. Whatever their
 /// lane, they are then put into `order`; of a step with n micro-batches, places of n and more are
@@ -51,7 +54,19 @@ class StepSequence {
   /// Epochs may differ in steps where speeds are sampled.
   std::int64_t steps_in_epoch(std::int64_t epoch) const;
 
+  /// That an epoch begins at a step: the steps behind it count from there, and no epoch before it
+  /// is formed to find that out.
+  void know(std::int64_t epoch, std::int64_t first_step);
+
+  /// The longest micro-batches of the first epoch, longest first; those that are equal, by their
+  /// places in its steps.
+  [[nodiscard]] std::vector<MicroBatch> longest(std::size_t count) const;
+
+  /// How many epochs were formed so far.
+  std::int64_t epochs_formed() const;
+
  private:
+  class Epochs;
   struct State;
   std::unique_ptr<State> state_;
 };

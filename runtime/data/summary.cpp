@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 #include <nlohmann/json.hpp>
+#include <string_view>
 #include <utility>
 
 #include "base/atomic_write.h"
@@ -14,23 +15,25 @@
 namespace penstock::runtime {
 namespace {
 
-/// A manifest's usable utterances.
-struct Usable {
-  std::vector<ManifestEntry> entries;
-  std::vector<IndexedAudio> audio;
-};
-
-void count_characters(const std::string& text, std::map<std::string, std::int64_t>& characters) {
+void count_characters(std::string_view text, std::map<std::string, std::int64_t>& characters) {
   for (std::size_t i = 0; i < text.size();) {
     std::size_t end = i + 1;
     while (end < text.size() && (static_cast<unsigned char>(text[end]) & 0xc0) == 0x80) ++end;
-    ++characters[text.substr(i, end - i)];
+    ++characters[std::string(text.substr(i, end - i))];
     i = end;
   }
 }
 
-void count(const ManifestEntry& entry, const AudioLength& length, ManifestSummary& summary) {
+/// The recording of an utterance.
+std::filesystem::path audio_of(const UtteranceIndex& index, std::size_t utterance,
+                               const std::filesystem::path& folder) {
+  return folder / index.path(utterance);
+}
+
+void count(const UtteranceIndex& index, std::size_t utterance, const std::filesystem::path& folder,
+           ManifestSummary& summary) {
   constexpr double kExact = 0.01;
+  const AudioLength length = index.length(utterance);
   const double seconds = length.seconds();
   summary.shortest = summary.utterances == 0 ? seconds : std::min(summary.shortest, seconds);
   summary.longest = std::max(summary.longest, seconds);
@@ -40,56 +43,53 @@ void count(const ManifestEntry& entry, const AudioLength& length, ManifestSummar
   if (summary.histogram.size() <= bin) summary.histogram.resize(bin + 1);
   ++summary.histogram[bin];
   ++summary.rates[length.rate];
-  count_characters(entry.text, summary.characters);
-  if (entry.text.find_first_not_of(' ') == std::string::npos)
-    summary.without_text.add(entry.where, entry.audio.string());
-  if (entry.duration && std::abs(*entry.duration - seconds) > kExact)
-    summary.inexact.add(entry.where,
-                        fmt::format("its duration is given as {:f} s, but {} lasts {:f} s",
-                                    *entry.duration, entry.audio.string(), seconds));
+  count_characters(index.text(utterance), summary.characters);
+  const std::string where(index.where(utterance));
+  if (index.text(utterance).find_first_not_of(' ') == std::string_view::npos)
+    summary.without_text.add(where, audio_of(index, utterance, folder).string());
+  const auto duration = index.duration(utterance);
+  if (duration && std::abs(*duration - seconds) > kExact)
+    summary.inexact.add(
+        where, fmt::format("its duration is given as {:f} s, but {} lasts {:f} s", *duration,
+                           audio_of(index, utterance, folder).string(), seconds));
 }
 
-/// Appends a manifest's usable utterances and counts what it holds.
-void read(const IndexOptions& options, Usable& usable, ManifestSummary& summary) {
+/// Counts what a manifest holds.
+UtteranceIndex read(const IndexOptions& options, ManifestSummary& summary) {
   summary.format = name_of(manifest_format(options.manifest));
-  std::vector<ManifestEntry> entries = read_manifest(options.manifest, summary.rejected);
-  const std::vector<IndexedAudio> index = index_audio(entries, options);
-  for (std::size_t i = 0; i < entries.size(); ++i) {
-    if (!index[i].fault.empty()) {
-      summary.rejected.add(entries[i].where, index[i].fault);
-      continue;
-    }
-    count(entries[i], index[i].length, summary);
-    usable.entries.push_back(std::move(entries[i]));
-    usable.audio.push_back(index[i]);
-  }
+  UtteranceIndex index = find_index(options).index;
+  for (const IndexFault& fault : index.faults()) summary.rejected.add(fault.where, fault.what);
+  const auto folder = folder_of(options.manifest);
+  for (std::size_t u = 0; u < index.size(); ++u) count(index, u, folder, summary);
+  return index;
 }
 
 /// Seconds as people write them, of whole recordings; of segments such that they give the same
 /// samples again.
-void add_times(const IndexedAudio& utterance, nlohmann::ordered_json& line) {
-  const double seconds = utterance.length.seconds();
-  if (!utterance.first) {
-    line["duration"] = std::max(std::round(seconds * 1000), 1.0) / 1000;
+void add_times(const UtteranceIndex& index, std::size_t utterance, nlohmann::ordered_json& line) {
+  const AudioLength length = index.length(utterance);
+  const auto first = index.first(utterance);
+  if (!first) {
+    line["duration"] = std::max(std::round(length.seconds() * 1000), 1.0) / 1000;
     return;
   }
-  line["offset"] = static_cast<double>(*utterance.first) / utterance.length.rate;
-  line["duration"] = seconds;
+  line["offset"] = static_cast<double>(*first) / length.rate;
+  line["duration"] = length.seconds();
 }
 
-std::string json_line(const ManifestEntry& entry, const IndexedAudio& utterance,
-                      const MakeOptions& options) {
-  const auto audio = std::filesystem::absolute(entry.audio).lexically_normal();
+std::string json_line(const UtteranceIndex& index, std::size_t utterance,
+                      const std::filesystem::path& recording, const MakeOptions& options) {
+  const auto audio = std::filesystem::absolute(recording).lexically_normal();
   const auto folder = std::filesystem::absolute(options.output).lexically_normal().parent_path();
   nlohmann::ordered_json line = {
       {"audio_filepath",
        options.absolute_paths ? audio.string() : audio.lexically_proximate(folder).string()}};
-  add_times(utterance, line);
-  line["text"] = entry.text;
+  add_times(index, utterance, line);
+  line["text"] = index.text(utterance);
   try {
     return line.dump() + "\n";
   } catch (const nlohmann::json::exception&) {
-    throw DataError(fmt::format("{}: its text or path is not UTF-8", entry.where));
+    throw DataError(fmt::format("{}: its text or path is not UTF-8", index.where(utterance)));
   }
 }
 
@@ -97,25 +97,28 @@ std::string json_line(const ManifestEntry& entry, const IndexedAudio& utterance,
 
 ManifestSummary summarise(const std::filesystem::path& manifest, IndexOptions options) {
   options.manifest = manifest;
-  Usable usable;
   ManifestSummary summary;
-  read(options, usable, summary);
+  (void)read(options, summary);
   return summary;
 }
 
 ManifestSummary make_manifest(const MakeOptions& options) {
-  Usable usable;
   ManifestSummary summary;
+  std::vector<UtteranceIndex> indexes;
   for (const auto& input : options.inputs)
-    read({input, options.output.parent_path(), options.threads, false}, usable, summary);
+    indexes.push_back(
+        read({input, options.output.parent_path(), options.threads, IndexUse::checked}, summary));
   if (!options.skip_bad)
     summary.rejected.require_none(
         fmt::format("{} cannot be used", counted(summary.rejected.size(), "utterance")),
         "Correct them, or leave them out by --skip-bad.");
-  if (usable.entries.empty()) throw DataError("there are no utterances to write");
+  if (summary.utterances == 0) throw DataError("there are no utterances to write");
   std::string text;
-  for (std::size_t i = 0; i < usable.entries.size(); ++i)
-    text += json_line(usable.entries[i], usable.audio[i], options);
+  for (std::size_t i = 0; i < indexes.size(); ++i) {
+    const auto folder = folder_of(options.inputs[i]);
+    for (std::size_t u = 0; u < indexes[i].size(); ++u)
+      text += json_line(indexes[i], u, audio_of(indexes[i], u, folder), options);
+  }
   std::error_code error;
   std::filesystem::create_directories(std::filesystem::absolute(options.output).parent_path(),
                                       error);

@@ -25,17 +25,18 @@ struct ManifestSummary {
   Faults inexact;       // durations that are more than 10 ms off; such an utterance is still used
 };
 
-/// Reads the manifest and the lengths of its audio (see index_audio; `options.manifest` is not
-/// used). With `options.fresh` every recording is read: this is what verifies a manifest.
-/// DataError if the manifest can't be read at all.
-ManifestSummary summarise(const std::filesystem::path& manifest, IndexOptions options = {});
+/// What the manifest's index says (see find_index(); `options.manifest` is not used). With
+/// IndexUse::fresh every recording is read: this is what verifies a manifest. DataError if the
+/// manifest can't be read at all.
+ManifestSummary summarise(const std::filesystem::path& manifest,
+                          IndexOptions options = {.use = IndexUse::checked});
 
 struct MakeOptions {
   std::vector<std::filesystem::path> inputs;  // of any format; several are merged in this order
   std::filesystem::path output;               // JSON lines
   bool absolute_paths = false;                // else relative to the output's folder
   bool skip_bad = false;                      // leaves bad utterances out instead of refusing
-  int threads = 1;
+  int threads = 0;  // that read recordings; 0: as many as the process has cores
 };
 
 /// Writes one JSON-lines manifest with exact durations (milliseconds), as a whole or not at all.

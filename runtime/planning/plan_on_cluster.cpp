@@ -59,10 +59,10 @@ class RecipeData {
  public:
   RecipeData(configs::Config config, const partition::LayerSequence& sequence)
       : config_(std::move(config)), sequence_(sequence) {
-    const auto tokenizer = make_tokenizer(config_.text);
-    labels_ = tokenizer->labels();
-    training_ = planned_corpus(config_, sequence, *tokenizer, CorpusUse::training);
-    validation_ = planned_validation(config_, sequence, *tokenizer);
+    tokenizer_ = make_tokenizer(config_.text);
+    labels_ = tokenizer_->labels();
+    training_ = planned_corpus(config_, sequence, *tokenizer_, CorpusUse::training);
+    validation_ = planned_validation(config_, sequence, *tokenizer_);
   }
 
   int labels() const { return labels_; }
@@ -70,8 +70,8 @@ class RecipeData {
   /// Of the slowest speed's longest utterance, in seconds.
   double longest() const {
     double longest = 0;
-    for (const AudioLength& length : training_.lengths)
-      longest = std::max(longest, length.seconds());
+    for (std::size_t id = 0; id < training_.size(); ++id)
+      longest = std::max(longest, training_.lengths[id].seconds());
     return longest / std::ranges::min(config_.data.speeds);
   }
 
@@ -104,7 +104,7 @@ class RecipeData {
     if (!fresh) return shape;
     shape.labels = labels_;
     shape.training = greatest_extent(steps(config).options());
-    const std::vector<AudioLength>& validated = validation_.lengths;
+    const Lengths& validated = validation_.lengths;
     if (!validated.empty())
       shape.validation = extent_of(evaluation_batches(validated, config.data, config.features));
     return shape;
@@ -139,7 +139,7 @@ class RecipeData {
       partition::MicroBatchLengths& lengths = step.micro_batches.emplace_back();
       for (const BatchUtterance& utterance : batches.micro_batches[i].utterances) {
         lengths.frames.push_back(utterance.frames);
-        lengths.labels.push_back(std::ssize(training_.labels.at(utterance.id)));
+        lengths.labels.push_back(std::ssize(training_.labels(utterance.id)));
         step.audio_seconds += static_cast<double>(utterance.samples) / config_.features.sample_rate;
       }
       step.replica.push_back(replica_of.at(batches.lanes[i]));
@@ -150,6 +150,7 @@ class RecipeData {
   configs::Config config_;
   const partition::LayerSequence& sequence_;
   int labels_ = 0;
+  std::unique_ptr<const Tokenizer> tokenizer_;
   Corpus training_;
   PlannedValidation validation_;
   std::map<partition::BatchChoice, RunShape> bounds_;

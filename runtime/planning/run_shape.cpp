@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <functional>
-#include <iterator>
 #include <map>
 #include <memory>
 #include <utility>
@@ -31,16 +30,6 @@ std::vector<std::vector<std::int64_t>> lengths_of(const std::vector<MicroBatch>&
     for (const BatchUtterance& u : batch.utterances) of_batch.push_back(u.frames);
   }
   return lengths;
-}
-
-/// The longest micro-batches of one epoch, longest first.
-std::vector<std::vector<std::int64_t>> longest_micro_batches(const StepSequence& steps) {
-  std::vector<MicroBatch> all;
-  for (std::int64_t s = 0; s < steps.steps_in_epoch(0); ++s)
-    std::ranges::copy(steps.at(s).micro_batches, std::back_inserter(all));
-  std::ranges::stable_sort(all, std::greater{}, &MicroBatch::frames);
-  all.resize(std::min(all.size(), kForCosts));
-  return lengths_of(all);
 }
 
 /// RunShape::by_size of steps evenly apart; the last, which may be short, only where it is alone.
@@ -163,8 +152,8 @@ Reduction remembered(Reduction reduction) {
 }  // namespace
 
 RunShape shape_of_run(const configs::Config& config, const StepSequence& steps,
-                      const std::vector<AudioLength>& validation, int labels) {
-  RunShape shape{longest_micro_batches(steps), labels};
+                      const Lengths& validation, int labels) {
+  RunShape shape{lengths_of(steps.longest(kForCosts)), labels};
   shape.training = extent_of(steps, config.trainer.steps);
   shape.by_size = micro_batches_by_size(steps);
   if (!validation.empty() && config.trainer.validate_every >= 0)
@@ -172,8 +161,7 @@ RunShape shape_of_run(const configs::Config& config, const StepSequence& steps,
   return shape;
 }
 
-RunShape shape_of_recognition(const configs::Config& config,
-                              const std::vector<AudioLength>& lengths, int labels) {
+RunShape shape_of_recognition(const configs::Config& config, const Lengths& lengths, int labels) {
   return {lengths_of(evaluation_batches(lengths, config.data, config.features)), labels};
 }
 

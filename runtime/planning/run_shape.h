@@ -28,11 +28,11 @@ struct RunShape {
 
 /// The shape of a training of `steps`, which validates on utterances of `validation` lengths.
 [[nodiscard]] RunShape shape_of_run(const configs::Config& config, const StepSequence& steps,
-                                    const std::vector<AudioLength>& validation, int labels);
+                                    const Lengths& validation, int labels);
 
 /// The shape of a pass over utterances of these lengths, for the costs alone.
-[[nodiscard]] RunShape shape_of_recognition(const configs::Config& config,
-                                            const std::vector<AudioLength>& lengths, int labels);
+[[nodiscard]] RunShape shape_of_recognition(const configs::Config& config, const Lengths& lengths,
+                                            int labels);
 
 /// Lengths of one micro-batch for which no stage needs fewer bytes than for any within `extent`: as
 /// many utterances, one as long as the longest, and as many frames in all, rounded up to lengths

@@ -143,7 +143,7 @@ partition::MicroBatchLengths lengths_of(const MicroBatch& batch, const Corpus& c
   partition::MicroBatchLengths lengths;
   for (const BatchUtterance& u : batch.utterances) {
     lengths.frames.push_back(u.frames);
-    lengths.labels.push_back(static_cast<std::int64_t>(corpus.labels.at(u.id).size()));
+    lengths.labels.push_back(static_cast<std::int64_t>(corpus.labels(u.id).size()));
   }
   return lengths;
 }

@@ -34,7 +34,7 @@ ProfilingData load_profiling_data(const configs::Config& recipe, comm::Communica
   configs::Config config = with_plan_file(with_saved_tokenizer(recipe));
   if (config.trainer.lanes == 0) config.trainer.lanes = config.pipeline.replicas;
   config.data.validation.clear();
-  const auto tokenizer = make_tokenizer(config.text);
+  auto tokenizer = make_tokenizer(config.text);
   partition::LayerSequence sequence = partition::build_trained_model(config, tokenizer->labels());
   Corpus corpus = load_in_turn(config, sequence, *tokenizer, world);
   const auto steps_of = [&] {
@@ -44,8 +44,9 @@ ProfilingData load_profiling_data(const configs::Config& recipe, comm::Communica
   RunShape shape = shape_of_run(config, steps_of(), {}, tokenizer->labels());
   config.trainer.order = shared_order(world, sequence, config, shape);
   StepSequence steps = steps_of();
-  return {std::move(config), tokenizer->labels(), std::move(sequence),
-          std::move(corpus), std::move(steps),    std::move(shape)};
+  const int labels = tokenizer->labels();
+  return {std::move(config), labels,           std::move(sequence), std::move(corpus),
+          std::move(steps),  std::move(shape), std::move(tokenizer)};
 }
 
 }  // namespace penstock::runtime

@@ -6,6 +6,7 @@
 #include "runtime/corpus/corpus.h"
 #include "runtime/data/steps.h"
 #include "runtime/planning/run_shape.h"
+#include "runtime/text/tokenizer.h"
 
 namespace penstock::runtime {
 
@@ -17,6 +18,7 @@ struct ProfilingData {
   Corpus corpus;
   StepSequence steps;
   RunShape shape;
+  std::unique_ptr<const Tokenizer> tokenizer = {};  // which the corpus refers to
 };
 
 /// All ranks of `world` call it; rank 0 reads first, so that what it indexes is there for the

@@ -61,7 +61,7 @@ class Scorer {
 
  private:
   void score(std::size_t id, const std::string& text) {
-    const ErrorCount errors = count_errors(tokenizer_.normalised(corpus_.entries[id].text), text);
+    const ErrorCount errors = count_errors(tokenizer_.normalised(corpus_.text(id)), text);
     const auto cells = table_.utterance(id);
     cells[kWordEdits] = static_cast<double>(errors.words.edits);
     cells[kWords] = static_cast<double>(errors.words.reference);
@@ -101,7 +101,7 @@ std::vector<std::string> transcripts_of(const std::vector<std::string>& ranks, s
 EvaluationReport report_of(Table& table, const Corpus& corpus) {
   EvaluationReport report;
   report.skipped = corpus.skipped;
-  for (std::size_t id = 0; id < corpus.entries.size(); ++id) {
+  for (std::size_t id = 0; id < corpus.size(); ++id) {
     const auto cells = table.utterance(id);
     const auto whole = [&](Column column) { return static_cast<std::int64_t>(cells[column]); };
     if (whole(kFailed) != 0) {
@@ -133,7 +133,7 @@ Evaluation evaluate(Session& session, const Corpus& corpus, const Tokenizer& tok
   const auto batches = evaluation_batches(corpus.lengths, options.data, options.features);
   const StepWork work =
       evaluation_work(batches, corpus, grid.here().replica, grid.replicas().size(),
-                      stage.needs_targets() && !corpus.labels.empty());
+                      stage.needs_targets() && corpus.labels != nullptr);
 
   std::unique_ptr<FeatureFeed> feed;
   ExecutorCallbacks callbacks;
@@ -142,7 +142,7 @@ Evaluation evaluate(Session& session, const Corpus& corpus, const Tokenizer& tok
     feed->announce(0, batches_of(work, batches));
     callbacks.read_features = feed->reader();
   }
-  Table table(batches.size(), corpus.entries.size());
+  Table table(batches.size(), corpus.size());
   Scorer scorer(corpus, tokenizer, table);
   callbacks.logits = [&](const MicroBatchWork& m, const layers::Frames& logits) {
     scorer(m, logits);
@@ -157,10 +157,10 @@ Evaluation evaluate(Session& session, const Corpus& corpus, const Tokenizer& tok
   comm::sum_disjoint(grid.world(), table.numbers());
 
   const EvaluationReport report = report_of(table, corpus);
-  FailedAudio(options.data.failing_utterances, corpus.entries.size())
+  FailedAudio(options.data.failing_utterances, corpus.size())
       .check(grid.world(), 0, report.skipped - corpus.skipped, [&] { return failures; });
   Evaluation evaluation{report, transcripts_of(comm::gather(grid.world(), scorer.lines()),
-                                               session.leads() ? corpus.entries.size() : 0)};
+                                               session.leads() ? corpus.size() : 0)};
   evaluation.report.seconds =
       std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   return evaluation;

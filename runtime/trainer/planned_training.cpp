@@ -104,13 +104,6 @@ partition::Plan shared_plan(const PlannedTraining& planned) {
       planned_model(training.sequence, training.config.model, training.tokenizer->labels()));
 }
 
-/// How much further than the run the sequence counts that begins its data's epoch at that step.
-std::int64_t steps_ahead(const StepSequence& steps, const DataOrigin& origin) {
-  std::int64_t first = 0;
-  for (std::int64_t epoch = 0; epoch < origin.epoch; ++epoch) first += steps.steps_in_epoch(epoch);
-  return first - origin.step;
-}
-
 }  // namespace
 
 std::string PlannedTraining::fitting(std::size_t bytes) const {
@@ -126,7 +119,8 @@ PlannedTraining plan_training(PreparedTraining prepared) {
   PlannedTraining planned{std::move(prepared), std::move(steps), std::move(shape)};
   find_order(planned);
   planned.plan = shared_plan(planned);
-  planned.ahead = steps_ahead(planned.steps, planned.prepared.data_origin);
+  const DataOrigin& origin = planned.prepared.data_origin;
+  planned.steps.know(origin.epoch, origin.step);
   return planned;
 }
 

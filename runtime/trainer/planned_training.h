@@ -1,6 +1,5 @@
 #pragma once
 
-#include <cstdint>
 #include <string>
 
 #include "partition/plan/plan.h"
@@ -16,10 +15,6 @@ struct PlannedTraining {
   StepSequence steps;
   RunShape shape;
   partition::Plan plan = {};
-  std::int64_t ahead = 0;  // steps of `steps` before the run's first, by which they count further
-
-  /// The batches of a step of the run.
-  StepBatches batches(std::int64_t step) const { return steps.at(step + ahead); }
 
   /// What would fit where each rank may take so many bytes; as fitting_plan().
   std::string fitting(std::size_t bytes) const;

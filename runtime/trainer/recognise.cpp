@@ -120,14 +120,17 @@ Corpus corpus_of(const std::vector<std::filesystem::path>& recordings,
                  comm::Communicator& world) {
   Unpacker lengths(read_alike(world, {{0}, "recordings"},
                               [&] { return measure(recordings, features, sequence); }));
-  Corpus corpus;
-  for (const std::filesystem::path& recording : recordings) {
-    const std::int64_t samples = lengths.number();
-    corpus.entries.push_back({recording, "", {}, recording.string()});
-    corpus.lengths.push_back({samples, static_cast<int>(lengths.number())});
-    corpus.first.emplace_back();
-    corpus.frames.push_back(shape_utterance(0, corpus.lengths.back(), 1, features).frames);
+  std::vector<AudioLength> of_recordings;
+  while (!lengths.empty()) {
+    AudioLength& length = of_recordings.emplace_back();
+    length.samples = lengths.number();
+    length.rate = static_cast<int>(lengths.number());
   }
+  Corpus corpus;
+  corpus.lengths = of_recordings;
+  corpus.audio = [recordings, of = corpus.lengths](std::uint64_t id) {
+    return AudioSource{recordings.at(id), of[id]};
+  };
   return corpus;
 }
 

@@ -73,7 +73,7 @@ TrainingRun::TrainingRun(PlannedTraining training)
       saving_(session_.backend(), session_.stream(), session_.grid(), session_.stage(),
               training_.prepared.slots),
       skipped_(config_.trainer.max_skipped),
-      failed_audio_(config_.data.failing_utterances, training_.prepared.corpus.entries.size()),
+      failed_audio_(config_.data.failing_utterances, training_.prepared.corpus.size()),
       best_(validation_hash(training_.prepared)) {
   require_shared_output();
   loader_ =
@@ -139,6 +139,8 @@ void TrainingRun::restore(const Checkpoint& checkpoint) {
   const TrainingState& saved = checkpoint.state();
   saving_.restore(checkpoint, true, were_frozen(training_.prepared, saved));
   clock_ = {saved.step, saved.optimizer_steps};
+  if (training_.prepared.data_origin == saved.data_origin)
+    training_.steps.know(saved.epoch, saved.step - saved.step_in_epoch);
   corrections_ = saved.corrections;
   for (const Correction& change : training_.prepared.changes) corrections_.push_back(change);
   if (!changes_section(training_.prepared, "precision."))  // another rule begins anew
@@ -160,7 +162,7 @@ void TrainingRun::recall_best(const TrainingState& saved) {
 void TrainingRun::begin() {
   const partition::Plan& plan = training_.plan;
   summary_.parameters = parameter_count(training_.prepared.sequence);
-  summary_.utterances = static_cast<std::int64_t>(training_.prepared.corpus.entries.size());
+  summary_.utterances = static_cast<std::int64_t>(training_.prepared.corpus.size());
   if (context_.leads()) {
     metrics_ = std::make_unique<MetricsFile>(
         std::filesystem::path(config_.trainer.output) / "metrics.jsonl", clock_.step);
@@ -178,13 +180,13 @@ void TrainingRun::begin() {
 
 void TrainingRun::announce_ahead() {
   const std::int64_t until = std::min(clock_.step + 1 + kStepsAhead, config_.trainer.steps);
-  for (; announced_ < until; ++announced_) loader_->announce(training_.batches(announced_));
+  for (; announced_ < until; ++announced_) loader_->announce(training_.steps.at(announced_));
 }
 
 void TrainingRun::step() {
   const auto start = Clock::now();
   heard_ = {};
-  const StepBatches batches = training_.batches(clock_.step);
+  const StepBatches batches = training_.steps.at(clock_.step);
   StepWork work = loader_->work(batches);
   if (loader_->reads()) announce_ahead();
   StepReport& report = under_way_.emplace_back();
@@ -205,7 +207,7 @@ std::optional<StepWork> TrainingRun::next_to_read() {
   if (!loader_->reads() || session_.backend().kind() == layers::DeviceKind::cpu ||
       next >= config_.trainer.steps || begins_epoch(next) || validation_due_before(next))
     return {};
-  return loader_->work(training_.batches(next));
+  return loader_->work(training_.steps.at(next));
 }
 
 void TrainingRun::flush() {
@@ -236,12 +238,12 @@ void TrainingRun::record(StepReport report) {
 }
 
 bool TrainingRun::begins_epoch(std::int64_t step) const {
-  return training_.batches(step).step_in_epoch == 0;
+  return training_.steps.at(step).step_in_epoch == 0;
 }
 
 bool TrainingRun::validation_due_before(std::int64_t step) const {
   const std::int64_t every = config_.trainer.validate_every;
-  if (training_.prepared.validation.entries.empty() || every < 0) return false;
+  if (training_.prepared.validation.lengths.empty() || every < 0) return false;
   return step >= config_.trainer.steps || (every == 0 ? begins_epoch(step) : step % every == 0);
 }
 
@@ -292,7 +294,7 @@ TrainingState TrainingRun::state() const {
   TrainingState state;
   state.step = clock_.step;
   state.optimizer_steps = clock_.optimizer_steps;
-  const StepBatches next = training_.batches(clock_.step);
+  const StepBatches next = training_.steps.at(clock_.step);
   state.epoch = next.epoch;
   state.step_in_epoch = next.step_in_epoch;
   state.seed = config_.trainer.seed;

@@ -56,6 +56,32 @@ TEST_F(DataCommand, SummaryNamesEmptyTexts) {
       << outcome.out;
 }
 
+TEST_F(DataCommand, IndexLooksAtEveryRecording) {
+  const auto made = data({"index", in("a.jsonl")});
+  EXPECT_EQ(made.code, 0) << made.err;
+  EXPECT_NE(made.out.find("a.jsonl.index: 1 utterance, 0.000 hours, of 1 recording\n"),
+            std::string::npos)
+      << made.out;
+  test::write_sound(in("a.wav"), test::make_sound(16000 * 36));
+  const auto again = data({"index", in("a.jsonl"), "--json"});
+  const auto report = nlohmann::json::parse(again.out);
+  EXPECT_DOUBLE_EQ(report["hours"], 0.01);
+  EXPECT_EQ(report["index"], in("a.jsonl.index"));
+}
+
+TEST_F(DataCommand, IndexNamesRejectedUtterances) {
+  const auto outcome = data({"index", in("bad.jsonl")});
+  EXPECT_EQ(outcome.code, 0);
+  EXPECT_NE(outcome.out.find("bad.jsonl:2: "), std::string::npos) << outcome.out;
+}
+
+TEST_F(DataCommand, IndexThatCannotBeWrittenEndsWith3) {
+  std::filesystem::create_directories(in("a.jsonl.index/taken"));
+  const auto outcome = data({"index", in("a.jsonl")});
+  EXPECT_EQ(outcome.code, 3);
+  EXPECT_NE(outcome.err.find("no index can be written"), std::string::npos) << outcome.err;
+}
+
 TEST_F(DataCommand, VerifyEndsWith3) {
   EXPECT_EQ(data({"verify", in("a.jsonl")}).code, 0);
   const auto outcome = data({"verify", in("bad.jsonl"), "--json"});

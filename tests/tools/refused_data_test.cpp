@@ -1,3 +1,4 @@
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include "tests/support/runtime/sounds.h"
@@ -89,6 +90,28 @@ TEST_P(RejectedUtterance, IsSkippedIfTheRecipeSaysSo) {
 
 INSTANTIATE_TEST_SUITE_P(Of, RejectedUtterance, testing::ValuesIn(bad_utterances()),
                          [](const auto& info) { return info.param.name; });
+
+/// Of an index that is ready, a start does not look at recordings.
+TEST(ChangedRecording, IsFoundWhenItIsRead) {
+  const TrainingFolder folder(PENSTOCK_BINARY, PENSTOCK_MPIRUN);
+  ASSERT_EQ(folder.train("first", {"trainer.steps=1"}).code, 0);
+  test::write_sound(folder.in("train-0.wav"), test::make_sound(3000), {0x010002, 8000});
+  const auto silent = folder.train("second", {"trainer.steps=20", "data.failing_utterances=1"});
+  EXPECT_EQ(silent.code, 0) << silent.err;
+  EXPECT_NE(silent.err.find("left out as silence: "), std::string::npos) << silent.err;
+  for (const int ranks : {1, 2}) {
+    const auto refused = folder.train(
+        "third",
+        {"trainer.steps=20", "data.failing_utterances=0", fmt::format("pipeline.stages={}", ranks)},
+        {.count = ranks == 1 ? 0 : ranks});
+    EXPECT_EQ(refused.code, 3);
+    for (const char* said : {"train-0.wav: holds 3000 samples at 8000 Hz", "penstock data index"})
+      EXPECT_NE(refused.err.find(said), std::string::npos) << refused.err;
+  }
+  ASSERT_EQ(test::run_program({PENSTOCK_BINARY, "data", "index", folder.in("train.jsonl")}).code,
+            0);
+  EXPECT_EQ(folder.train("fourth", {"trainer.steps=20", "data.failing_utterances=0"}).code, 0);
+}
 
 TEST(RejectedManifest, IsSaidOnceByAJob) {
   const TrainingFolder folder(PENSTOCK_BINARY, PENSTOCK_MPIRUN);

@@ -3,16 +3,40 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
+#include <atomic>
+#include <filesystem>
 #include <string>
 
 #include "base/error.h"
 #include "comm/threads.h"
+#include "runtime/data/index.h"
 #include "runtime/text/alphabet.h"
 #include "tests/support/runtime/sounds.h"
 #include "tests/support/system/temporary_folder.h"
 
 namespace penstock::runtime {
 namespace {
+
+/// Counts texts that are encoded.
+class CountingTokenizer : public Tokenizer {
+ public:
+  explicit CountingTokenizer(const Tokenizer& counted) : counted_(counted) {}
+  int labels() const override { return counted_.labels(); }
+  std::string normalised(std::string_view text) const override { return counted_.normalised(text); }
+  std::vector<std::int32_t> encode(std::string_view text) const override {
+    ++encoded;
+    return counted_.encode(text);
+  }
+  std::string decode(std::span<const std::int32_t> labels) const override {
+    return counted_.decode(labels);
+  }
+  std::string_view model() const override { return counted_.model(); }
+
+  mutable std::atomic<int> encoded = 0;
+
+ private:
+  const Tokenizer& counted_;
+};
 
 class CorpusTest : public testing::Test {
  protected:
@@ -37,7 +61,7 @@ class CorpusTest : public testing::Test {
     test::write_file(options_.manifest, lines_);
   }
 
-  Corpus load() const { return load_corpus(options_, Alphabet(configs::TextConfig{})); }
+  Corpus load() const { return load_corpus(options_, alphabet_); }
   void expect_refused(std::initializer_list<const char*> parts) const {
     const std::string message = test::message_of<DataError>([&] { load(); });
     for (const char* part : parts)
@@ -45,17 +69,19 @@ class CorpusTest : public testing::Test {
   }
 
   test::TemporaryFolder folder_;
+  Alphabet alphabet_{configs::TextConfig{}};
   CorpusOptions options_;
   std::string lines_;
 };
 
-TEST_F(CorpusTest, HasLengthsLabelsAndFrames) {
+TEST_F(CorpusTest, HasLengthsTextsAndLabels) {
   const Corpus corpus = load();
-  ASSERT_EQ(corpus.entries.size(), 3u);
-  EXPECT_EQ(corpus.entries[1].text, "hello");
-  EXPECT_EQ(corpus.lengths[1], (AudioLength{4001, 8000}));
-  EXPECT_EQ(corpus.labels[1], Alphabet(configs::TextConfig{}).encode("hello"));
-  EXPECT_EQ(corpus.frames, (std::vector<std::int64_t>{11, 51, 1001}));
+  ASSERT_EQ(corpus.size(), 3u);
+  EXPECT_EQ(corpus.text(1), "hello");
+  EXPECT_EQ(corpus.lengths, Lengths({{800, 8000}, {4001, 8000}, {80000, 8000}}));
+  EXPECT_EQ(corpus.audio(1).audio, in("4001.wav"));
+  EXPECT_EQ(corpus.audio(1).length, (AudioLength{4001, 8000}));
+  EXPECT_EQ(corpus.labels(1), alphabet_.encode("hello"));
   EXPECT_DOUBLE_EQ(corpus.seconds(), 84801 / 8000.0);
 }
 
@@ -63,13 +89,13 @@ TEST_F(CorpusTest, LeavesOutByLengthInTrainingAlone) {
   options_.data.min_seconds = 0.2;
   options_.data.max_seconds = 9.9;
   const Corpus corpus = load();
-  ASSERT_EQ(corpus.entries.size(), 1u);
-  EXPECT_EQ(corpus.entries[0].text, "hello");
-  EXPECT_EQ(corpus.labels[0].size(), 5u);
+  ASSERT_EQ(corpus.size(), 1u);
+  EXPECT_EQ(corpus.text(0), "hello");
+  EXPECT_EQ(corpus.labels(0).size(), 5u);
   EXPECT_EQ(corpus.too_short, 1);
   EXPECT_EQ(corpus.too_long, 1);
   options_.use = CorpusUse::evaluation;
-  EXPECT_EQ(load().entries.size(), 3u);
+  EXPECT_EQ(load().size(), 3u);
 }
 
 TEST_F(CorpusTest, RejectsLabelsTooLongAtTheFastestSpeed) {
@@ -77,7 +103,7 @@ TEST_F(CorpusTest, RejectsLabelsTooLongAtTheFastestSpeed) {
   expect_refused({"1 utterance of", "train.jsonl:1: its text of 6 labels needs 6 frames",
                   "make 5 at speed 1.2", "data.bad_utterances"});
   options_.use = CorpusUse::evaluation;
-  EXPECT_EQ(load().entries.size(), 3u);
+  EXPECT_EQ(load().size(), 3u);
 }
 
 TEST_F(CorpusTest, LeavesOutTheTooShortWhateverTheirLabels) {
@@ -85,7 +111,7 @@ TEST_F(CorpusTest, LeavesOutTheTooShortWhateverTheirLabels) {
   expect_refused({"train.jsonl:4: its text of 44 labels"});
   options_.data.min_seconds = 0.2;
   const Corpus corpus = load();
-  EXPECT_EQ(corpus.entries.size(), 2u);
+  EXPECT_EQ(corpus.size(), 2u);
   EXPECT_EQ(corpus.too_short, 2);
   EXPECT_EQ(corpus.skipped, 0);
 }
@@ -121,18 +147,16 @@ TEST_F(CorpusTest, HasRank0SayWhatOtherRanksFind) {
   add_line("nonsense");
   add_line(R"({"audio_filepath": "gone.wav", "text": "up"})");
   std::vector<std::string> raised(3);
-  EXPECT_THROW(
-      comm::run_as_threads(
-          {.ranks = 3},
-          [&](comm::Communicator& world) {
-            try {
-              (void)load_corpus(options_, Alphabet(configs::TextConfig{}), world, {{2}, {1}});
-            } catch (const DataError& error) {
-              raised[world.rank()] = error.what();
-              throw;
-            }
-          }),
-      DataError);
+  EXPECT_THROW(comm::run_as_threads({.ranks = 3},
+                                    [&](comm::Communicator& world) {
+                                      try {
+                                        (void)load_corpus(options_, alphabet_, world, {{2}, {1}});
+                                      } catch (const DataError& error) {
+                                        raised[world.rank()] = error.what();
+                                        throw;
+                                      }
+                                    }),
+               DataError);
   EXPECT_NE(raised[0].find("train.jsonl:4: bad JSON"), std::string::npos) << raised[0];
   EXPECT_NE(raised[0].find("gone.wav: no such file"), std::string::npos) << raised[0];
   EXPECT_EQ(raised[1] + raised[2], "");
@@ -151,8 +175,8 @@ TEST_F(CorpusTest, SkipsAndCountsIfAsked) {
   add_line("nonsense");
   options_.data.bad_utterances = "skip";
   const Corpus corpus = load();
-  EXPECT_EQ(corpus.entries.size(), 3u);
-  EXPECT_EQ(corpus.labels.size(), 3u);
+  EXPECT_EQ(corpus.size(), 3u);
+  EXPECT_EQ(corpus.labels(2), alphabet_.encode("long"));
   EXPECT_EQ(corpus.skipped, 3);
 }
 
@@ -173,28 +197,30 @@ TEST_F(CorpusTest, RanksReadOnlyTextsOrAudioTheyNeed) {
   comm::run_as_threads({.ranks = 3}, [&](comm::Communicator& world) {
     CorpusOptions options = options_;
     if (world.rank() != 2) options.manifest += ".gone";  // never opened
-    const Corpus corpus = load_corpus(options, Alphabet(configs::TextConfig{}), world, {{2}, {0}});
-    ASSERT_EQ(corpus.entries.size(), 2u);
-    EXPECT_EQ(corpus.entries[1].audio, whole.entries[1].audio);
+    const Corpus corpus = load_corpus(options, alphabet_, world, {{2}, {0}});
+    ASSERT_EQ(corpus.size(), 2u);
+    EXPECT_EQ(corpus.audio(1).audio, whole.audio(1).audio);
     EXPECT_EQ(corpus.lengths, whole.lengths);
-    EXPECT_EQ(corpus.frames, whole.frames);
     EXPECT_EQ(corpus.hash, whole.hash);
     EXPECT_EQ(corpus.skipped, 2);
     EXPECT_EQ(corpus.too_long, 1);
-    EXPECT_EQ(corpus.entries[1].text, world.rank() == 2 ? "hello" : "");
-    EXPECT_EQ(corpus.labels, world.rank() == 2 ? whole.labels : decltype(whole.labels){});
+    EXPECT_EQ(corpus.text != nullptr, world.rank() == 2);
+    EXPECT_EQ(corpus.labels != nullptr, world.rank() == 2);
+    if (world.rank() != 2) return;
+    EXPECT_EQ(corpus.text(1), "hello");
+    EXPECT_EQ(corpus.labels(1), whole.labels(1));
   });
 }
 
 TEST_F(CorpusTest, RanksLearnOfSegments) {
   add_line(R"({"audio_filepath": "80000.wav", "text": "up", "offset": 3.5, "duration": 1.25})");
   const Corpus whole = load();
-  EXPECT_EQ(whole.first[3], 28000);
+  EXPECT_EQ(whole.audio(3).first, 28000);
   EXPECT_EQ(whole.lengths[3], (AudioLength{10000, 8000}));
-  EXPECT_EQ(whole.first[2], std::nullopt);
+  EXPECT_EQ(whole.audio(2).first, std::nullopt);
   comm::run_as_threads({.ranks = 3}, [&](comm::Communicator& world) {
-    const Corpus corpus = load_corpus(options_, Alphabet(configs::TextConfig{}), world, {{2}, {0}});
-    EXPECT_EQ(corpus.first, whole.first);
+    const Corpus corpus = load_corpus(options_, alphabet_, world, {{2}, {0}});
+    EXPECT_EQ(corpus.audio(3).first, whole.audio(3).first);
     EXPECT_EQ(corpus.lengths, whole.lengths);
     EXPECT_EQ(corpus.hash, whole.hash);
   });
@@ -208,7 +234,8 @@ TEST_F(CorpusTest, ReadersMustFindTheSameTexts) {
     comm::run_as_threads({.ranks = 2}, [&](comm::Communicator& world) {
       configs::TextConfig text;
       if (world.rank() == 1) text.alphabet = "zyxwvutsrqponmlkjihgfedcba";
-      (void)load_corpus(options_, Alphabet(text), world, {{0, 1}, {0}});
+      const Alphabet alphabet(text);
+      (void)load_corpus(options_, alphabet, world, {{0, 1}, {0}});
     });
   });
   EXPECT_NE(message.find("train.jsonl: texts that rank 1 finds differ"), std::string::npos)
@@ -229,7 +256,75 @@ TEST_F(CorpusTest, HashFollowsContentNotPlace) {
   add_line("");
   EXPECT_EQ(load().hash, hash);
   test::write_sound(in("4001.wav"), test::make_sound(4002), {0x010002, 8000});
+  EXPECT_EQ(load().hash, hash);  // the index is believed
+  (void)find_index({.manifest = options_.manifest, .use = IndexUse::checked});
   EXPECT_NE(load().hash, hash);
+}
+
+/// What labels need is kept, and made anew where texts, alphabet or limits are others.
+TEST_F(CorpusTest, KeepsWhatLabelsNeed) {
+  const std::uint64_t hash = load().hash;
+  EXPECT_FALSE(std::filesystem::exists(in("train.jsonl.labels")));
+  options_.labels_key = "a";
+  EXPECT_EQ(load().hash, hash);
+  const CountingTokenizer counting(alphabet_);
+  EXPECT_EQ(load_corpus(options_, counting).hash, hash);
+  EXPECT_EQ(counting.encoded, 0);
+
+  options_.data.max_seconds = 5;
+  const std::uint64_t shorter = load_corpus(options_, counting).hash;
+  EXPECT_NE(shorter, hash);
+  EXPECT_EQ(counting.encoded, 2);  // for the hash alone
+  EXPECT_EQ(load_corpus(options_, counting).hash, shorter);
+  options_.labels_key = "b";
+  EXPECT_EQ(load_corpus(options_, counting).hash, shorter);
+  EXPECT_EQ(counting.encoded, 7);
+  options_.data.max_seconds = 0;
+  add(4003, "seven");
+  EXPECT_EQ(load_corpus(options_, counting).size(), 4u);
+  EXPECT_EQ(counting.encoded, 15);
+
+  std::string damaged = test::read_file(in("train.jsonl.labels"));
+  damaged[3] ^= 1;
+  test::write_file(in("train.jsonl.labels"), damaged);
+  EXPECT_EQ(load_corpus(options_, counting).size(), 4u);
+  EXPECT_EQ(counting.encoded, 23);
+}
+
+TEST_F(CorpusTest, RefusesBadTextsFromWhatIsKept) {
+  add(4003, "7 up");
+  options_.labels_key = "a";
+  options_.data.bad_utterances = "skip";
+  for (int time = 0; time < 2; ++time) EXPECT_EQ(load().skipped, 1);
+  options_.data.bad_utterances = "refuse";
+  expect_refused({"1 utterance", "train.jsonl:4: ", "'7'"});
+}
+
+/// Ranks of a job measure recordings together, and only where they are asked to.
+TEST_F(CorpusTest, ReadersOfAudioShareTheIndexing) {
+  for (std::int64_t samples = 900; samples < 930; ++samples) add(samples, "ab");
+  const Corpus whole = load();
+  std::filesystem::remove(in("train.jsonl.index"));
+  comm::run_as_threads({.ranks = 4}, [&](comm::Communicator& world) {
+    const Corpus corpus = load_corpus(options_, alphabet_, world, {{3}, {0, 1, 2}});
+    EXPECT_EQ(corpus.lengths, whole.lengths);
+    EXPECT_EQ(corpus.hash, whole.hash);
+    EXPECT_EQ(corpus.audio(32).audio, whole.audio(32).audio);
+  });
+  EXPECT_TRUE(std::filesystem::exists(in("train.jsonl.index")));
+}
+
+/// Where nothing can be written, ranks are sent the index.
+TEST_F(CorpusTest, RanksGetAnIndexThatTheyCannotSee) {
+  const Corpus whole = load();
+  std::filesystem::remove(in("train.jsonl.index"));
+  std::filesystem::create_directories(in("train.jsonl.index/taken"));
+  comm::run_as_threads({.ranks = 3}, [&](comm::Communicator& world) {
+    const Corpus corpus = load_corpus(options_, alphabet_, world, {{2}, {1}});
+    EXPECT_EQ(corpus.lengths, whole.lengths);
+    EXPECT_EQ(corpus.hash, whole.hash);
+    EXPECT_EQ(corpus.audio(2).audio, in("80000.wav"));
+  });
 }
 
 }  // namespace

@@ -7,8 +7,10 @@ namespace {
 
 Corpus five_utterances() {
   Corpus corpus;
-  corpus.entries.resize(5);
-  corpus.labels = {{1, 2}, {3}, {}, {4, 4, 5}, {6}};
+  corpus.labels = [](std::uint64_t id) {
+    const std::vector<std::vector<std::int32_t>> labels = {{1, 2}, {3}, {}, {4, 4, 5}, {6}};
+    return labels.at(id);
+  };
   return corpus;
 }
 

@@ -3,50 +3,12 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <array>
 #include <cstdint>
-#include <map>
-#include <set>
 
-#include "runtime/data/sample_hash.h"
+#include "tests/runtime/data/ragged_audio.h"
 
 namespace penstock::runtime {
 namespace {
-
-/// Recordings of 0.3 to 12 s at three rates.
-std::vector<AudioLength> ragged_lengths(std::uint64_t count) {
-  std::vector<AudioLength> lengths;
-  for (std::uint64_t i = 0; i < count; ++i) {
-    const std::uint64_t bits = sample_hash(SampleKind::order, 99, {i});
-    const int rate = std::array{8000, 16000, 44100}[bits % 3];
-    lengths.push_back({rate * 3 / 10 + static_cast<std::int64_t>(bits % (12 * rate)), rate});
-  }
-  return lengths;
-}
-
-configs::DataConfig with_speeds() {
-  configs::DataConfig data;
-  data.speeds = {0.9, 1, 1.1};
-  return data;
-}
-
-std::int64_t largest(const std::vector<MicroBatch>& batches) {
-  std::int64_t frames = 0;
-  for (const MicroBatch& batch : batches) frames = std::max(frames, batch.frames());
-  return frames;
-}
-
-void expect_each_once(const std::vector<MicroBatch>& batches, std::size_t utterances) {
-  std::set<std::uint64_t> seen;
-  std::size_t count = 0;
-  for (const MicroBatch& batch : batches)
-    for (const BatchUtterance& utterance : batch.utterances) {
-      seen.insert(utterance.id);
-      ++count;
-    }
-  EXPECT_EQ(count, utterances);
-  EXPECT_EQ(seen.size(), utterances);
-}
 
 TEST(ShapeUtterance, IsIntegerArithmetic) {
   configs::FeatureConfig features;
@@ -72,63 +34,6 @@ TEST(CutEvenly, TakesTheFewestAndTheSmallest) {
   EXPECT_EQ(frames_of({45, 3}), (std::vector<std::int64_t>{8, 18, 19}));
   EXPECT_EQ(frames_of({10, 0}), (std::vector<std::int64_t>{8, 13, 5, 9, 10}));
   EXPECT_TRUE(cut_evenly({}, {10, 3}).empty());
-}
-
-TEST(TrainingBatches, HoldEachUtteranceOnceWithinTheBounds) {
-  const auto lengths = ragged_lengths(1237);
-  configs::DataConfig data = with_speeds();
-  data.micro_batch_utterances = 9;
-  const MicroBatchBounds bounds = micro_batch_bounds(data, {});
-  for (const std::int64_t epoch : {0, 1, 17}) {
-    const auto batches = training_batches(lengths, data, {}, {5, epoch});
-    expect_each_once(batches, lengths.size());
-    EXPECT_LE(largest(batches), bounds.frames);
-    for (const MicroBatch& batch : batches)
-      EXPECT_LE(std::ssize(batch.utterances), bounds.utterances);
-  }
-}
-
-TEST(TrainingBatches, AreEven) {
-  const auto batches = training_batches(ragged_lengths(1237), with_speeds(), {}, {5, 0});
-  std::int64_t total = 0;
-  for (const MicroBatch& batch : batches) total += batch.frames();
-  const double mean = static_cast<double>(total) / static_cast<double>(batches.size());
-  // The longest utterance, 12.3 s at speed 0.9, is what a cut can be off by.
-  EXPECT_LE(static_cast<double>(largest(batches)), mean + 1370);
-}
-
-TEST(TrainingBatches, GroupUtterancesOfSimilarLength) {
-  for (const MicroBatch& batch : training_batches(ragged_lengths(1237), {}, {}, {5, 0})) {
-    std::int64_t shortest = INT64_MAX, longest = 0;
-    for (const BatchUtterance& utterance : batch.utterances) {
-      shortest = std::min(shortest, utterance.frames);
-      longest = std::max(longest, utterance.frames);
-    }
-    // An eighth of jitter, and as much again between neighbours where lengths are sparse.
-    EXPECT_LE(longest, shortest + shortest / 4 + 100);
-  }
-}
-
-TEST(TrainingBatches, DependOnSeedAndEpochAlone) {
-  const auto lengths = ragged_lengths(301);
-  const auto batches = training_batches(lengths, with_speeds(), {}, {5, 3});
-  EXPECT_EQ(batches, training_batches(lengths, with_speeds(), {}, {5, 3}));
-  EXPECT_NE(batches, training_batches(lengths, with_speeds(), {}, {5, 4}));
-  EXPECT_NE(batches, training_batches(lengths, with_speeds(), {}, {6, 3}));
-}
-
-TEST(TrainingBatches, AreTheSameOnEveryMachine) {
-  // Recorded once; another value means that runs cannot be continued across versions.
-  EXPECT_EQ(sample_hash(SampleKind::speed, 1, {2, 3}), 0x6b360221edd5a20au);
-}
-
-TEST(TrainingBatches, SampleEverySpeedAboutAsOften) {
-  std::map<double, int> count;
-  for (const MicroBatch& batch : training_batches(ragged_lengths(3000), with_speeds(), {}, {5, 0}))
-    for (const BatchUtterance& utterance : batch.utterances) ++count[utterance.speed];
-  ASSERT_EQ(count.size(), 3u);
-  // Binomial with deviation sqrt(3000 × 1/3 × 2/3) = 26: five of them.
-  for (const auto& [speed, times] : count) EXPECT_NEAR(times, 1000, 130) << speed;
 }
 
 TEST(EvaluationBatches, AreInOrderOfLengthAtSpeedOne) {

@@ -11,9 +11,11 @@ namespace {
 
 StepSequenceOptions options(std::uint64_t utterances, int most = 0) {
   StepSequenceOptions options;
+  std::vector<AudioLength> lengths;
   for (std::uint64_t i = 0; i < utterances; ++i)
-    options.lengths.push_back(
+    lengths.push_back(
         {8000 + static_cast<std::int64_t>(sample_hash(SampleKind::order, 3, {i}) % 120000), 16000});
+  options.lengths = lengths;
   options.data.speeds = {0.9, 1, 1.1};
   options.data.micro_batch_seconds = 20;
   options.data.micro_batch_utterances = most;
@@ -60,7 +62,7 @@ TEST(Extent, NothingExceedsTheGreatest) {
 TEST(Extent, GreatestCoversShortestLongestAndBounds) {
   StepSequenceOptions corpus = options(0);
   corpus.data.speeds = {0.5, 1};
-  for (const int seconds : {1, 2, 3, 9}) corpus.lengths.push_back({seconds * 16000, 16000});
+  corpus.lengths = {{16000, 16000}, {32000, 16000}, {48000, 16000}, {144000, 16000}};
   const auto frames = [](double seconds) {
     return shape_utterance(0, {static_cast<std::int64_t>(seconds * 16000), 16000}, 1, {}).frames;
   };

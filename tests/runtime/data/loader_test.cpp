@@ -53,6 +53,10 @@ class LoaderTest : public testing::Test {
     return x_FC;
   }
 
+  AudioSources sources() const {
+    return [of = sources_](std::uint64_t id) { return of.at(id); };
+  }
+
   test::TemporaryFolder folder_;
   configs::FeatureConfig features_;
   std::vector<AudioSource> sources_;
@@ -61,7 +65,7 @@ class LoaderTest : public testing::Test {
 TEST_F(LoaderTest, KeepsOrderForAnyThreadsAndBufferSize) {
   for (const int threads : {1, 2, 5})
     for (const std::int64_t bytes : {std::int64_t{1}, std::int64_t{40000}, std::int64_t{1} << 30}) {
-      FeatureLoader loader(sources_, features_, {threads, bytes});
+      FeatureLoader loader(sources(), features_, {threads, bytes});
       for (const MicroBatch& batch : batches()) loader.push(0, batch);
       for (const MicroBatch& batch : batches()) {
         const LoadedBatch loaded = loader.take();
@@ -88,7 +92,7 @@ int threads_at(int niceness) {
 }
 
 TEST_F(LoaderTest, ThreadsStepBackForThoseThatCompute) {
-  const FeatureLoader loader(sources_, features_, {2, 40000});
+  const FeatureLoader loader(sources(), features_, {2, 40000});
   const int stepped_back = std::min(getpriority(PRIO_PROCESS, 0) + 10, 19);
   using Clock = std::chrono::steady_clock;
   const auto end = Clock::now() + std::chrono::seconds(10);  // threads have yet to begin
@@ -97,7 +101,7 @@ TEST_F(LoaderTest, ThreadsStepBackForThoseThatCompute) {
 }
 
 TEST_F(LoaderTest, MayBeLeftWithWorkToDo) {
-  FeatureLoader loader(sources_, features_, {2, 1 << 20});
+  FeatureLoader loader(sources(), features_, {2, 1 << 20});
   for (int i = 0; i < 20; ++i)
     for (const MicroBatch& batch : batches()) loader.push(0, batch);
   loader.take();
@@ -111,7 +115,7 @@ TEST_F(LoaderTest, SegmentsAreAsFilesOfTheirOwn) {
   test::write_sound(cut, samples, {0x010006, 8000});
   sources_.push_back({cut, {3001, 8000}});
   sources_.push_back({sources_[2].audio, {3001, 8000}, 1234});
-  FeatureLoader loader(sources_, features_, {2, 1 << 20});
+  FeatureLoader loader(sources(), features_, {2, 1 << 20});
   loader.push(0, batch({{6, 1.1}}));
   loader.push(0, batch({{7, 1.1}}));
   EXPECT_EQ(loader.take().x_FC, loader.take().x_FC);
@@ -119,13 +123,13 @@ TEST_F(LoaderTest, SegmentsAreAsFilesOfTheirOwn) {
 }
 
 TEST_F(LoaderTest, AnEmptyMicroBatchIsEmpty) {
-  FeatureLoader loader(sources_, features_, {1, 1 << 20});
+  FeatureLoader loader(sources(), features_, {1, 1 << 20});
   loader.push(0, {});
   EXPECT_TRUE(loader.take().x_FC.empty());
 }
 
 TEST_F(LoaderTest, FailedAudioBecomesSilenceWithoutWeight) {
-  FeatureLoader loader(sources_, features_, {2, 1 << 20});
+  FeatureLoader loader(sources(), features_, {2, 1 << 20});
   std::filesystem::remove(sources_[1].audio);
   test::write_sound(sources_[2].audio, test::make_sound(7776), {0x010006, 8000});
   loader.push(0, batches()[0]);
@@ -138,7 +142,7 @@ TEST_F(LoaderTest, FailedAudioBecomesSilenceWithoutWeight) {
 }
 
 TEST_F(LoaderTest, TellsTheFailuresOfEachEpoch) {
-  FeatureLoader loader(sources_, features_, {2, 1 << 20});
+  FeatureLoader loader(sources(), features_, {2, 1 << 20});
   for (const std::size_t id : {1, 2, 5}) std::filesystem::remove(sources_[id].audio);
   loader.push(0, batches()[0]);
   loader.push(1, batches()[0]);
@@ -159,7 +163,7 @@ TEST_F(LoaderTest, TellsTheFailuresOfEachEpoch) {
 }
 
 TEST_F(LoaderTest, TakingWhatWasNotPushedThrows) {
-  FeatureLoader loader(sources_, features_, {1, 1 << 20});
+  FeatureLoader loader(sources(), features_, {1, 1 << 20});
   EXPECT_THROW(loader.take(), Error);
 }
 

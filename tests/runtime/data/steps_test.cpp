@@ -3,9 +3,14 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <chrono>
 #include <cstdlib>
+#include <functional>
+#include <iterator>
 #include <set>
+#include <span>
 #include <string>
+#include <thread>
 
 #include "base/error.h"
 #include "runtime/data/sample_hash.h"
@@ -17,9 +22,11 @@ namespace {
 /// 157 recordings of 0.5 to 8 s in micro-batches of at most 20 s, five a step.
 StepSequenceOptions options(int lanes) {
   StepSequenceOptions options;
+  std::vector<AudioLength> lengths;
   for (std::uint64_t i = 0; i < 157; ++i)
-    options.lengths.push_back(
+    lengths.push_back(
         {8000 + static_cast<std::int64_t>(sample_hash(SampleKind::order, 3, {i}) % 120000), 16000});
+  options.lengths = lengths;
   options.data.speeds = {0.9, 1, 1.1};
   options.data.micro_batch_seconds = 20;
   options.data.micro_batches = 5;
@@ -98,6 +105,81 @@ TEST(StepSequence, IsTheSameFromAnyStepOn) {
   }
 }
 
+/// A run asks for a step, and for those ahead whose features are made beforehand.
+TEST(StepSequence, FormsEveryEpochOnce) {
+  const StepSequence steps(options(2));
+  for (std::int64_t step = 0; step < first_step_of(StepSequence(options(2)), 6); ++step)
+    for (const std::int64_t ahead : {0, 2, 1}) {
+      const std::int64_t epoch = steps.at(step + ahead).epoch;
+      // Those so far, and the one that is formed beforehand.
+      EXPECT_LE(steps.epochs_formed(), epoch + 2) << step;
+    }
+}
+
+TEST(StepSequence, FormsTheNextEpochBeforehand) {
+  const StepSequence steps(options(2));
+  const std::int64_t count = steps.steps_in_epoch(0);
+  for (std::int64_t step = 0; step < count; ++step) (void)steps.at(step);
+  for (int tries = 0; tries < 1000 && steps.epochs_formed() < 2; ++tries)
+    std::this_thread::sleep_for(std::chrono::milliseconds(10));
+  EXPECT_EQ(steps.epochs_formed(), 2);
+  EXPECT_EQ(steps.at(count).micro_batches, StepSequence(options(2)).at(count).micro_batches);
+  EXPECT_EQ(steps.epochs_formed(), 2);
+}
+
+TEST(StepSequence, GoesOnFromAnEpochThatIsKnown) {
+  const StepSequence whole(options(2));
+  const std::int64_t first = first_step_of(whole, 5);
+  StepSequence known(options(2));
+  known.know(5, first);
+  for (const std::int64_t step : {first, first + 3}) {
+    EXPECT_EQ(known.at(step).micro_batches, whole.at(step).micro_batches);
+    EXPECT_EQ(known.at(step).epoch, 5);
+    EXPECT_EQ(known.at(step).step_in_epoch, step - first);
+  }
+  EXPECT_EQ(known.epochs_formed(), 1);
+  EXPECT_EQ(known.at(first + 90).micro_batches, whole.at(first + 90).micro_batches);
+  EXPECT_EQ(known.at(3).micro_batches, whole.at(3).micro_batches);  // before it, too
+  EXPECT_EQ(known.steps_in_epoch(2), whole.steps_in_epoch(2));
+}
+
+/// Of a run whose data changed in the midst of an epoch: those before held other steps.
+TEST(StepSequence, BeginsAnEpochWhereItIsTold) {
+  const StepSequence whole(options(2));
+  StepSequence told(options(2));
+  told.know(3, 2);
+  const std::int64_t steps = whole.steps_in_epoch(3);
+  for (int again = 0; again < 2; ++again) {
+    EXPECT_EQ(told.longest(3), whole.longest(3));  // the first epoch's, as ever
+    EXPECT_EQ(told.steps_in_epoch(0), whole.steps_in_epoch(0));
+    for (const std::int64_t step : {std::int64_t{0}, steps - 1, steps}) {
+      const StepBatches batches = told.at(2 + step);
+      EXPECT_EQ(batches.micro_batches, whole.at(first_step_of(whole, 3) + step).micro_batches);
+      EXPECT_EQ(batches.epoch, step < steps ? 3 : 4);
+      EXPECT_EQ(batches.step_in_epoch, step < steps ? step : 0);
+    }
+  }
+}
+
+TEST(StepSequence, TellsTheLongestOfAnEpoch) {
+  StepSequenceOptions many_equal = options(2);
+  many_equal.lengths = std::vector<AudioLength>(60, {16000 * 5, 16000});
+  StepSequenceOptions in_order = options(2);
+  in_order.order = {3, 0, 4, 1, 2};
+  for (const StepSequenceOptions& of : {options(2), in_order, many_equal}) {
+    const StepSequence steps(of);
+    std::vector<MicroBatch> all;
+    for (std::int64_t step = 0; step < steps.steps_in_epoch(0); ++step)
+      std::ranges::copy(steps.at(step).micro_batches, std::back_inserter(all));
+    std::ranges::stable_sort(all, std::greater{}, &MicroBatch::frames);
+    for (const std::size_t count : {1, 8, 1000}) {
+      const auto longest = steps.longest(count);
+      ASSERT_EQ(longest.size(), std::min(count, all.size()));
+      EXPECT_TRUE(std::ranges::equal(longest, std::span(all).first(longest.size())));
+    }
+  }
+}
+
 TEST(StepSequence, HasTheSameMicroBatchesForAnyLanes) {
   const StepSequence one(options(1)), four(options(4));
   for (std::int64_t step = 0; step < 20; ++step) {
@@ -153,8 +235,8 @@ TEST(StepSequence, RejectsWhatItCannotDo) {
          "data.micro_batch_seconds");
   expect(error_message([](auto& o) { o.data.micro_batch_utterances = -1; }),
          "micro_batch_utterances");
-  expect(error_message([](auto& o) { o.lengths.clear(); }), "no utterances");
-  expect(error_message([](auto& o) { o.lengths[3] = {16000 * 19, 16000}; }), "21.1");
+  expect(error_message([](auto& o) { o.lengths = {}; }), "no utterances");
+  expect(error_message([](auto& o) { o.lengths = {{16000, 16000}, {16000 * 19, 16000}}; }), "21.1");
 }
 
 }  // namespace

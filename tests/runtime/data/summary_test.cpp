@@ -5,6 +5,7 @@
 #include <string>
 
 #include "base/error.h"
+#include "runtime/data/index.h"
 #include "tests/support/runtime/sounds.h"
 #include "tests/support/system/temporary_folder.h"
 
@@ -36,7 +37,8 @@ class SummaryTest : public testing::Test {
 
 TEST_F(SummaryTest, TellsWhatAManifestHolds) {
   for (const bool fresh : {false, true}) {
-    const ManifestSummary summary = summarise(in("good.jsonl"), {{}, {}, 2, fresh});
+    const ManifestSummary summary = summarise(
+        in("good.jsonl"), {.threads = 2, .use = fresh ? IndexUse::fresh : IndexUse::checked});
     EXPECT_EQ(summary.format, "JSON lines");
     EXPECT_EQ(summary.utterances, 2);
     EXPECT_DOUBLE_EQ(summary.seconds, 0.5 + 40001 / 16000.0);
@@ -102,15 +104,14 @@ TEST_F(SummaryTest, MakesSegmentsOfTheSameSamples) {
       R"({"audio_filepath": "audio/long.wav", "text": "b", "offset": 1, "duration": 0.1})"
       "\n");
   make_manifest({{in("cut.jsonl")}, in("made.jsonl"), false, false, 1});
-  Faults none;
-  const auto before = index_audio(read_manifest(in("cut.jsonl"), none), {in("cut.jsonl"), {}, 1});
-  const auto made = index_audio(read_manifest(in("made.jsonl"), none), {in("made.jsonl"), {}, 1});
+  const UtteranceIndex before = find_index({in("cut.jsonl")}).index;
+  const UtteranceIndex made = find_index({in("made.jsonl")}).index;
   ASSERT_EQ(made.size(), 2u);
   for (int i = 0; i < 2; ++i) {
-    EXPECT_EQ(made[i].first, before[i].first);
-    EXPECT_EQ(made[i].length, before[i].length);
+    EXPECT_EQ(made.first(i), before.first(i));
+    EXPECT_EQ(made.length(i), before.length(i));
   }
-  EXPECT_EQ(made[0].first, 5333);
+  EXPECT_EQ(made.first(0), 5333);
 }
 
 TEST_F(SummaryTest, RejectsBadUtterancesUnlessTheyMayBeSkipped) {

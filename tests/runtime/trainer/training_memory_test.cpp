@@ -48,12 +48,13 @@ configs::Config small_recipe() {
 
 /// Utterances of 0.05 to 0.45 s with a label each.
 Corpus small_corpus(std::uint64_t utterances, std::uint64_t seed) {
-  Corpus corpus;
-  for (std::uint64_t u = 0; u < utterances; ++u) {
-    corpus.lengths.push_back(
+  std::vector<AudioLength> lengths;
+  for (std::uint64_t u = 0; u < utterances; ++u)
+    lengths.push_back(
         {800 + static_cast<std::int64_t>(sample_hash(SampleKind::order, seed, {u}) % 6400), 16000});
-    corpus.labels.push_back({1});
-  }
+  Corpus corpus;
+  corpus.lengths = lengths;
+  corpus.labels = [](std::uint64_t) { return std::vector<std::int32_t>{1}; };
   return corpus;
 }
 

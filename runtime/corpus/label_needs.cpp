@@ -1,0 +1,158 @@
+#include "runtime/corpus/label_needs.h"
+
+#include <algorithm>
+#include <cstddef>
+#include <cstring>
+#include <string>
+#include <thread>
+
+#include "base/error.h"
+#include "base/file_handle.h"
+#include "base/parallel_for.h"
+#include "runtime/data/stream_hash.h"
+
+namespace penstock::runtime {
+namespace {
+
+constexpr std::size_t kBlock = 4096;  // utterances that a thread encodes at a time
+
+/// Behind the frames, and padding to 8 bytes.
+struct NeedsTrailer {
+  char magic[24] = "penstock label needs 1\n";
+  std::uint64_t key = 0, left = 0, hash = 0;
+  std::uint64_t content = 0;  // XXH3 of all before this
+};
+
+template <class Item>
+std::string_view bytes_of(std::span<const Item> items) {
+  return {reinterpret_cast<const char*>(items.data()), items.size_bytes()};
+}
+
+std::uint64_t hash_of_file(std::string_view frames, const NeedsTrailer& trailer) {
+  StreamHash hash;
+  hash.add(frames);
+  hash.add({reinterpret_cast<const char*>(&trailer), offsetof(NeedsTrailer, content)});
+  return hash.digest();
+}
+
+int threads_of(int asked) {
+  return asked > 0 ? asked : static_cast<int>(std::max(1u, std::thread::hardware_concurrency()));
+}
+
+/// Calls use(first, end) for blocks of `count` items, by threads.
+template <class Use>
+void in_blocks(std::size_t count, int threads, Use use) {
+  parallel_for((count + kBlock - 1) / kBlock, threads_of(threads), [&](std::size_t block) {
+    use(block * kBlock, std::min(count, (block + 1) * kBlock));
+  });
+}
+
+std::uint64_t hash_of_ids(const LeftOut& left_out) {
+  return hash_of(bytes_of(std::span(left_out.ids())));
+}
+
+}  // namespace
+
+LabelNeeds::LabelNeeds(const CorpusOptions& options, const UtteranceIndex& index,
+                       const Tokenizer& tokenizer)
+    : options_(options), index_(index), tokenizer_(tokenizer) {
+  StreamHash key;
+  key.add(options.labels_key);
+  key.add(tokenizer.model());
+  const std::uint64_t id = index.id();
+  key.add({reinterpret_cast<const char*>(&id), sizeof id});
+  key_ = key.digest();
+  if (!options.labels_key.empty() && read()) return;
+  find();
+}
+
+bool LabelNeeds::read() {
+  const std::size_t size = (index_.size() + 1) / 2 * 8;
+  for (const auto& place : index_places({options_.manifest, options_.output}, ".labels")) try {
+      MappedFile file = map_file(place);
+      NeedsTrailer trailer;
+      if (file.bytes().size() != size + sizeof trailer) continue;
+      std::memcpy(&trailer, file.bytes().data() + size, sizeof trailer);
+      const bool known =
+          std::memcmp(trailer.magic, NeedsTrailer().magic, sizeof trailer.magic) == 0;
+      if (!known || trailer.key != key_ ||
+          trailer.content != hash_of_file(file.bytes().substr(0, size), trailer))
+        continue;
+      file_ = std::move(file);
+      frames_ = {reinterpret_cast<const std::uint32_t*>(file_.bytes().data()), index_.size()};
+      left_ = trailer.left;
+      hash_ = trailer.hash;
+      return true;
+    } catch (const FileError&) {
+      continue;
+    }
+  return false;
+}
+
+void LabelNeeds::find() {
+  found_.resize(index_.size());
+  in_blocks(found_.size(), options_.threads, [&](std::size_t first, std::size_t end) {
+    for (std::size_t u = first; u < end; ++u) try {
+        found_[u] = static_cast<std::uint32_t>(ctc_frames(tokenizer_.encode(index_.text(u))));
+      } catch (const DataError&) {
+        found_[u] = kBad;
+      }
+  });
+  frames_ = found_;
+}
+
+std::uint64_t LabelNeeds::corpus_hash(const LeftOut& left_out,
+                                      const std::function<std::uint64_t()>& make) {
+  const std::uint64_t left = hash_of_ids(left_out);
+  if (hash_ != 0 && left == left_) return hash_;
+  left_ = left;
+  hash_ = make();
+  if (!options_.labels_key.empty()) keep();
+  return hash_;
+}
+
+void LabelNeeds::keep() const {
+  std::string frames(bytes_of(frames_));
+  frames.resize((frames.size() + 7) / 8 * 8);
+  NeedsTrailer trailer{.key = key_, .left = left_, .hash = hash_};
+  trailer.content = hash_of_file(frames, trailer);
+  (void)write_at_one_of(index_places({options_.manifest, options_.output}, ".labels"),
+                        [&](const auto& write) {
+                          write(frames);
+                          write(bytes_of(std::span<const NeedsTrailer>(&trailer, 1)));
+                        });
+}
+
+std::uint64_t hash_of_corpus(const UtteranceIndex& index, const LeftOut& left_out,
+                             const Tokenizer& tokenizer, int threads) {
+  constexpr std::size_t kAtATime = 16 * kBlock;  // whose labels are in memory
+  StreamHash hash;
+  const auto add = [&](std::string_view bytes) {
+    const std::size_t size = bytes.size();
+    hash.add({reinterpret_cast<const char*>(&size), sizeof size});
+    hash.add(bytes);
+  };
+  const std::size_t count = index.size() - left_out.size();
+  std::vector<std::vector<std::int32_t>> labels(std::min(count, kAtATime));
+  for (std::size_t begin = 0; begin < count; begin += kAtATime) {
+    const std::size_t size = std::min(kAtATime, count - begin);
+    in_blocks(size, threads, [&](std::size_t first, std::size_t end) {
+      for (std::size_t i = first; i < end; ++i)
+        labels[i] = tokenizer.encode(index.text(left_out.place_of(begin + i)));
+    });
+    for (std::size_t i = 0; i < size; ++i) {
+      const std::size_t u = left_out.place_of(begin + i);
+      const std::string_view path = index.path(u);
+      const AudioLength length = index.length(u);
+      const std::int64_t numbers[] = {length.samples, length.rate};
+      add(path.substr(path.rfind('/') + 1));
+      add(bytes_of(std::span<const std::int64_t>(numbers)));
+      if (const auto first = index.first(u))
+        add(bytes_of(std::span<const std::int64_t>(&*first, 1)));
+      add(bytes_of(std::span<const std::int32_t>(labels[i])));
+    }
+  }
+  return hash.digest();
+}
+
+}  // namespace penstock::runtime

@@ -1,0 +1,192 @@
+#include "runtime/corpus/shared_index.h"
+
+#include <algorithm>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include "base/error.h"
+#include "base/file_handle.h"
+#include "base/scratch_file.h"
+#include "runtime/job/consistency.h"
+#include "runtime/job/packing.h"
+
+namespace penstock::runtime {
+namespace {
+
+void pack(const FileStamp& stamp, Packer& message) {
+  message.add(stamp.bytes);
+  message.add(stamp.changed);
+}
+
+FileStamp unpack_stamp(Unpacker& message) {
+  FileStamp stamp;
+  stamp.bytes = message.number();
+  stamp.changed = message.number();
+  return stamp;
+}
+
+void pack(const PackedLength& length, Packer& message) {
+  const AudioLength unpacked = length.unpacked();
+  message.add(unpacked.samples);
+  message.add(std::int64_t{unpacked.rate});
+}
+
+PackedLength unpack_length(Unpacker& message) {
+  AudioLength length;
+  length.samples = message.number();
+  length.rate = static_cast<int>(message.number());
+  return PackedLength(length);
+}
+
+/// Questions and answers about recordings between the rank that makes an index and the readers of
+/// audio, by collectives of all ranks.
+class SharedMeasurement {
+ public:
+  SharedMeasurement(const std::filesystem::path& folder, int threads, comm::Communicator& world,
+                    const CorpusReaders& readers)
+      : options_{folder, threads, false}, world_(world), readers_(readers) {}
+
+  /// Of the first reader of texts.
+  RecordingAnswers ask(std::span<const RecordingQuery> queries) {
+    Packer message;
+    for (const RecordingQuery& query : queries) {
+      message.add(query.path);
+      pack(query.stamp, message);
+      pack(query.length, message);
+    }
+    return exchange(comm::broadcast(world_, message.bytes(), asking()));
+  }
+
+  void end() { (void)comm::broadcast(world_, std::string(), asking()); }
+
+  /// Of the others, until the end.
+  void answer() {
+    for (;;) {
+      std::string queries = comm::broadcast(world_, std::string(), asking());
+      if (queries.empty()) return;
+      (void)exchange(std::move(queries));
+    }
+  }
+
+ private:
+  int asking() const { return readers_.texts.front(); }
+
+  /// Reader r of n answers for every n-th recording, from the r-th on.
+  RecordingAnswers exchange(std::string message) {
+    const auto self = std::ranges::find(readers_.audio, world_.rank());
+    const std::size_t n = readers_.audio.size();
+    const auto here = static_cast<std::size_t>(self - readers_.audio.begin());
+    std::vector<RecordingQuery> own;
+    std::size_t count = 0;
+    for (Unpacker from(std::move(message)); !from.empty(); ++count) {
+      RecordingQuery query;
+      query.path = from.text();
+      query.stamp = unpack_stamp(from);
+      query.length = unpack_length(from);
+      if (count % n == here) own.push_back(std::move(query));
+    }
+    Unpacker all(gather_to_all(world_, answered(own, here)));
+    RecordingAnswers answers(count);
+    while (!all.empty()) {
+      RecordingAnswer& answer = answers.at(static_cast<std::size_t>(all.number())).emplace();
+      answer.stamp = unpack_stamp(all);
+      answer.length = unpack_length(all);
+      answer.fault = all.text();
+    }
+    return answers;
+  }
+
+  Packer answered(const std::vector<RecordingQuery>& own, std::size_t here) const {
+    const RecordingAnswers answers = measure_recordings(own, options_);
+    Packer message;
+    for (std::size_t i = 0; i < answers.size(); ++i) {
+      if (!answers[i]) continue;
+      message.add(static_cast<std::int64_t>(here + i * readers_.audio.size()));
+      pack(answers[i]->stamp, message);
+      pack(answers[i]->length, message);
+      message.add(answers[i]->fault);
+    }
+    return message;
+  }
+
+  RecordingMeasure options_;
+  comm::Communicator& world_;
+  const CorpusReaders& readers_;
+};
+
+/// The index on the rank that finds it.
+std::optional<FoundIndex> find_or_fault(const CorpusOptions& options, SharedMeasurement& measuring,
+                                        std::string& fault) {
+  std::optional<FoundIndex> found;
+  try {
+    found = find_index(
+        {.manifest = options.manifest, .output = options.output, .threads = options.threads},
+        [&](std::span<const RecordingQuery> queries) { return measuring.ask(queries); });
+  } catch (const DataError& error) {
+    fault = error.what();
+  } catch (const FileError& error) {
+    fault = error.what();
+  }
+  measuring.end();
+  return found;
+}
+
+/// Where the manifest's paths start from on this rank, which may not have the manifest.
+std::filesystem::path shared_folder(const CorpusOptions& options, comm::Communicator& world,
+                                    int first) {
+  const bool whole = folder_of(options.manifest) == options.manifest;
+  const bool is_folder = !comm::broadcast(world, std::string(whole ? "folder" : ""), first).empty();
+  return is_folder ? options.manifest : options.manifest.parent_path();
+}
+
+/// Sends an index to those that have none.
+void send(comm::Communicator& world, int from, std::optional<FoundIndex>& found) {
+  constexpr std::size_t kPiece = 64 << 20;
+  const std::string_view whole = world.rank() == from ? found->index.bytes() : std::string_view();
+  std::optional<ScratchFile> received;
+  if (!found) received.emplace();
+  for (std::size_t at = 0;; at += kPiece) {
+    const std::string piece = comm::broadcast(
+        world, std::string(at < whole.size() ? whole.substr(at, kPiece) : std::string_view()),
+        from);
+    if (piece.empty()) break;
+    if (received) received->write(piece);
+  }
+  if (received) found = FoundIndex{UtteranceIndex::of(received->map()).value(), {}};
+}
+
+}  // namespace
+
+SharedIndex share_index(const CorpusOptions& options, comm::Communicator& world,
+                        const CorpusReaders& readers) {
+  const int first = readers.texts.front();
+  const auto folder = shared_folder(options, world, first);
+  SharedMeasurement measuring(folder, options.threads, world, readers);
+  std::optional<FoundIndex> found;
+  std::string fault;
+  if (world.rank() == first)
+    found = find_or_fault(options, measuring, fault);
+  else
+    measuring.answer();
+  throw_together(world, fault);
+
+  Packer where;
+  if (found) {
+    where.add(found->file.native());
+    where.add(static_cast<std::int64_t>(found->index.id()));
+  }
+  Unpacker told(comm::broadcast(world, where.bytes(), first));
+  const std::filesystem::path file = told.text();
+  const auto id = static_cast<std::uint64_t>(told.number());
+  if (!found && !file.empty())
+    if (auto index = UtteranceIndex::open(file); index && index->id() == id)
+      found = FoundIndex{std::move(*index), file};
+  Packer lacking;
+  if (!found) lacking.add(std::int64_t{world.rank()});
+  if (!gather_to_all(world, lacking).empty()) send(world, first, found);
+  return {std::move(found->index), folder};
+}
+
+}  // namespace penstock::runtime

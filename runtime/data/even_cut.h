@@ -1,0 +1,84 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <numeric>
+#include <vector>
+
+namespace penstock::runtime {
+
+/// Limits of one micro-batch.
+struct MicroBatchBounds {
+  std::int64_t frames = 0;
+  std::int64_t utterances = 0;  // 0: no limit
+};
+
+/// Cuts `count` utterances, in their order, into as few groups as the bounds allow, and among those
+/// cuts takes one whose largest group is smallest. An utterance beyond the bound of frames is
+/// alone. FramesOf gives the frames of one. Nothing is kept of a cut that is only tried.
+template <class FramesOf>
+class EvenCut {
+ public:
+  EvenCut(std::size_t count, FramesOf frames_of) : count_(count), frames_of_(frames_of) {}
+
+  /// The first utterance of every group.
+  std::vector<std::size_t> starts(const MicroBatchBounds& bounds) const {
+    const std::size_t fewest = groups(bounds);
+    MicroBatchBounds even = bounds;
+    even.frames = smallest(bounds.frames, [&](std::int64_t frames) {
+      return groups({frames, bounds.utterances}) <= fewest;
+    });
+    const std::int64_t most =
+        bounds.utterances == 0 ? static_cast<std::int64_t>(count_) : bounds.utterances;
+    even.utterances = smallest(most, [&](std::int64_t most) {
+      return groups({even.frames, most}) <= fewest;
+    });
+    std::vector<std::size_t> starts;
+    starts.reserve(fewest);
+    fill(even, [&](std::size_t first) { starts.push_back(first); });
+    return starts;
+  }
+
+ private:
+  /// The fewest consecutive groups within the bounds, by filling each as far as it goes.
+  template <class Begin>
+  void fill(const MicroBatchBounds& bounds, Begin begin) const {
+    std::int64_t frames = 0, utterances = 0;
+    for (std::size_t i = 0; i < count_; ++i) {
+      const std::int64_t more = frames_of_(i);
+      const bool fits = i > 0 && frames + more <= bounds.frames &&
+                        (bounds.utterances == 0 || utterances < bounds.utterances);
+      if (!fits) {
+        begin(i);
+        frames = utterances = 0;
+      }
+      frames += more;
+      ++utterances;
+    }
+  }
+
+  std::size_t groups(const MicroBatchBounds& bounds) const {
+    std::size_t groups = 0;
+    fill(bounds, [&](std::size_t) { ++groups; });
+    return groups;
+  }
+
+  /// The smallest value from 1 to `high` that `suffices`; `high` does, and all above one that does.
+  template <class Suffices>
+  static std::int64_t smallest(std::int64_t high, Suffices suffices) {
+    std::int64_t low = 1;
+    while (low < high) {  // `high` suffices, nothing below `low` does
+      const std::int64_t middle = std::midpoint(low, high);
+      if (suffices(middle))
+        high = middle;
+      else
+        low = middle + 1;
+    }
+    return high;
+  }
+
+  std::size_t count_;
+  FramesOf frames_of_;
+};
+
+}  // namespace penstock::runtime

@@ -1,0 +1,51 @@
+#include "runtime/data/file_stamp.h"
+
+#include <sys/stat.h>
+
+#include <fstream>
+#include <vector>
+
+#include "runtime/data/stream_hash.h"
+
+namespace penstock::runtime {
+namespace {
+
+/// File systems' clocks tick in milliseconds at worst, but on some, which tell seconds.
+constexpr std::int64_t kTick = 2'000'000'000;
+
+}  // namespace
+
+FileStamp stamp_of(const std::filesystem::path& file) {
+  struct stat status = {};
+  if (::stat(file.c_str(), &status) != 0) return {};
+  return {
+      static_cast<std::int64_t>(status.st_size),
+      static_cast<std::int64_t>(status.st_mtim.tv_sec) * 1'000'000'000 + status.st_mtim.tv_nsec};
+}
+
+std::uint64_t digest_of(const std::filesystem::path& file) {
+  std::ifstream in(file, std::ios::binary);
+  StreamHash hash;
+  std::vector<char> block(1 << 20);
+  while (in) {
+    in.read(block.data(), std::ssize(block));
+    hash.add({block.data(), static_cast<std::size_t>(in.gcount())});
+  }
+  return in.bad() || !in.eof() ? 0 : hash.digest();
+}
+
+IndexSource source_of(const std::filesystem::path& path, const std::string& key,
+                      const FileStamp& before) {
+  IndexSource source{key, before};
+  if (std::filesystem::is_regular_file(path)) source.digest = digest_of(path);
+  if (stamp_of(path) != before) source.digest = 0;
+  return source;
+}
+
+bool unchanged(const IndexSource& source, const std::filesystem::path& path, std::int64_t made) {
+  const FileStamp now = stamp_of(path);
+  if (now == source.stamp && (now.bytes < 0 || now.changed + kTick < made)) return true;
+  return now.bytes == source.stamp.bytes && source.digest != 0 && digest_of(path) == source.digest;
+}
+
+}  // namespace penstock::runtime

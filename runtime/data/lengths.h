@@ -1,0 +1,72 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <initializer_list>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "runtime/data/audio.h"
+
+namespace penstock::runtime {
+
+/// An AudioLength in eight bytes.
+class PackedLength {
+ public:
+  PackedLength() = default;  // of nothing
+  /// DataError from 2^40 samples or 2^24 samples a second on.
+  explicit PackedLength(const AudioLength& length);
+
+  bool known() const { return bits_ != 0; }
+  AudioLength unpacked() const {
+    return {static_cast<std::int64_t>(bits_ & (kRate - 1)), static_cast<int>(bits_ / kRate)};
+  }
+
+ private:
+  static constexpr std::uint64_t kRate = std::uint64_t{1} << 40;
+  std::uint64_t bits_ = 0;
+};
+
+/// What is left out of a table; the other places are counted anew from 0, as ids.
+class LeftOut {
+ public:
+  /// In ascending order, below 2^32.
+  void add(std::uint64_t place) { ids_.push_back(static_cast<std::uint32_t>(place - ids_.size())); }
+  std::size_t size() const { return ids_.size(); }
+  std::uint64_t place_of(std::uint64_t id) const;
+  /// For each, the first id behind it, which is what a LeftOut can be made of again.
+  const std::vector<std::uint32_t>& ids() const { return ids_; }
+
+  static LeftOut of_ids(std::vector<std::uint32_t> ids);
+
+ private:
+  std::vector<std::uint32_t> ids_;
+};
+
+/// Lengths of utterances by id. Copies share them.
+class Lengths {
+ public:
+  Lengths() = default;
+  Lengths(const std::vector<AudioLength>& lengths);
+  Lengths(std::initializer_list<AudioLength> lengths)
+      : Lengths(std::vector<AudioLength>(lengths)) {}
+  /// A table that lives as long as `owner`, without what is left out.
+  Lengths(std::shared_ptr<const void> owner, std::span<const PackedLength> table,
+          std::shared_ptr<const LeftOut> left_out);
+
+  std::size_t size() const { return size_; }
+  bool empty() const { return size_ == 0; }
+  AudioLength operator[](std::size_t id) const {
+    return table_[left_out_ ? left_out_->place_of(id) : id].unpacked();
+  }
+  bool operator==(const Lengths& other) const;
+
+ private:
+  std::shared_ptr<const void> owner_;
+  std::span<const PackedLength> table_;
+  std::shared_ptr<const LeftOut> left_out_;
+  std::size_t size_ = 0;
+};
+
+}  // namespace penstock::runtime
