@@ -129,6 +129,7 @@ struct TrainerConfig {
   int threads = 1;                       // of a rank
   std::string device = "auto";           // auto | cpu | cuda
   std::int64_t validate_every = 0;       // steps; 0: every epoch; -1: never
+  std::int64_t validate_utterances = 0;  // of data.validation, a sample; 0: all
   std::int64_t checkpoint_every = 0;     // steps; 0: every epoch
   double checkpoint_seconds = 1800;      // 0: by steps alone
   int keep = 3;                          // newest checkpoints that stay, besides the best

@@ -232,6 +232,8 @@ std::vector<Key> trainer_keys(TrainerConfig& t) {
           "where to compute; auto: on CUDA devices where the ranks have them"),
       Key("trainer.validate_every", &t.validate_every, at_least(-1),
           "steps between validations; 0: every epoch; -1: never"),
+      Key("trainer.validate_utterances", &t.validate_utterances, at_least(0),
+          "how many utterances of data.validation a validation hears, the same each time; 0: all"),
       Key("trainer.checkpoint_every", &t.checkpoint_every, at_least(0),
           "steps between checkpoints; 0: every epoch"),
       Key("trainer.checkpoint_seconds", &t.checkpoint_seconds, at_least(0),

@@ -10,6 +10,7 @@
 #include "runtime/checkpoint/resume.h"
 #include "runtime/checkpoint/saved_tokenizer.h"
 #include "runtime/corpus/corpora.h"
+#include "runtime/corpus/sample_corpus.h"
 #include "runtime/devices/device.h"
 #include "runtime/job/consistency.h"
 #include "runtime/pipeline/session.h"
@@ -121,7 +122,8 @@ PreparedTraining prepare_training(const TrainingTask& task, comm::Communicator& 
   training.corpus = load(training, data.train, CorpusUse::training);
   settle_changes(training);
   if (!data.validation.empty())
-    training.validation = load(training, data.validation, CorpusUse::evaluation);
+    training.validation = sample_corpus(load(training, data.validation, CorpusUse::evaluation),
+                                        training.config.trainer.validate_utterances);
   return training;
 }
 

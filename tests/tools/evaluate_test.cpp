@@ -24,6 +24,16 @@ class Evaluate : public testing::Test {
     return folder_.run(words);
   }
 
+  /// Their lines of a run's metrics.
+  std::vector<nlohmann::json> validations_of(const std::string& output) const {
+    std::vector<nlohmann::json> lines;
+    std::ifstream metrics(folder_.in(output + "/metrics.jsonl"));
+    for (std::string line; std::getline(metrics, line);)
+      if (const auto object = nlohmann::json::parse(line); !object.contains("loss_hex"))
+        lines.push_back(object);
+    return lines;
+  }
+
   test::TrainingFolder folder_{PENSTOCK_BINARY, PENSTOCK_MPIRUN};
   std::string manifest_ = folder_.in("validation.jsonl");
 };
@@ -55,16 +65,26 @@ TEST_F(Evaluate, NeedsAManifest) {
 }
 
 TEST_F(Evaluate, AValidationRecordsWhatItLeftOut) {
-  std::ifstream metrics(folder_.in("output/metrics.jsonl"));
-  int validations = 0;
-  for (std::string line; std::getline(metrics, line);) {
-    const auto object = nlohmann::json::parse(line);
-    if (object.contains("loss_hex")) continue;
-    ++validations;
-    EXPECT_EQ(object["validation_utterances"], 7);
-    EXPECT_EQ(object["validation_skipped_utterances"], 2);
+  const auto validations = validations_of("output");
+  ASSERT_EQ(validations.size(), 1u);
+  EXPECT_EQ(validations.front()["validation_utterances"], 7);
+  EXPECT_EQ(validations.front()["validation_skipped_utterances"], 2);
+}
+
+TEST_F(Evaluate, AValidationMayHearASample) {
+  const std::vector<std::string> overrides = {"trainer.steps=2", "trainer.validate_every=1",
+                                              "data.bad_utterances=skip",
+                                              "trainer.validate_utterances=3"};
+  ASSERT_EQ(folder_.train("one", overrides).code, 0);
+  ASSERT_EQ(folder_.train("two", overrides, {.count = 2}).code, 0);
+  const auto one = validations_of("one"), two = validations_of("two");
+  ASSERT_EQ(one.size(), 2u);
+  ASSERT_EQ(two.size(), 2u);
+  for (std::size_t i = 0; i < one.size(); ++i) {
+    EXPECT_EQ(one[i]["validation_utterances"], 3);
+    for (const char* rate : {"validation_wer", "validation_cer"})
+      EXPECT_EQ(one[i][rate], two[i][rate]) << rate;
   }
-  EXPECT_EQ(validations, 1);
 }
 
 TEST_F(Evaluate, TranscribeNamesEveryRecordingThatCannotBeUsed) {
