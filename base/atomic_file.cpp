@@ -4,8 +4,6 @@
 #include <stdio.h>
 #include <unistd.h>
 
-#include <algorithm>
-#include <cerrno>
 #include <utility>
 
 namespace penstock {
@@ -19,16 +17,7 @@ AtomicFile::~AtomicFile() {
   if (!partial_.empty()) ::unlink(partial_.c_str());
 }
 
-void AtomicFile::write(std::span<const std::byte> bytes) {
-  constexpr std::size_t kMost = std::size_t{1} << 30;  // Linux writes less than 2 GiB a call
-  while (!bytes.empty()) {
-    const ssize_t written =
-        ::write(file_.descriptor(), bytes.data(), std::min(bytes.size(), kMost));
-    if (written < 0 && errno == EINTR) continue;
-    if (written < 0) raise_errno(path_, "can't be written");
-    bytes = bytes.subspan(static_cast<std::size_t>(written));
-  }
-}
+void AtomicFile::write(std::span<const std::byte> bytes) { file_.write(bytes); }
 
 void AtomicFile::commit(Flush flush) {
   if (flush == Flush::to_disk && ::fsync(file_.descriptor()) != 0)

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 
 namespace penstock {
@@ -18,6 +19,16 @@ FileHandle::~FileHandle() {
   if (descriptor_ >= 0) ::close(descriptor_);
 }
 
+void FileHandle::write(std::span<const std::byte>& bytes) const {
+  constexpr std::size_t kMost = std::size_t{1} << 30;  // Linux writes less than 2 GiB a call
+  while (!bytes.empty()) {
+    const ssize_t written = ::write(descriptor_, bytes.data(), std::min(bytes.size(), kMost));
+    if (written < 0 && errno == EINTR) continue;
+    if (written < 0) raise_errno(path_, "can't be written");
+    bytes = bytes.subspan(static_cast<std::size_t>(written));
+  }
+}
+
 void FileHandle::close() {
   // After an error the descriptor's state is unspecified; Linux has always closed it.
   if (::close(std::exchange(descriptor_, -1)) != 0 && errno != EINTR)
@@ -27,7 +38,7 @@ void FileHandle::close() {
 void raise_errno(const std::filesystem::path& path, const std::string& what) {
   const int code = errno;
   const std::string why = std::generic_category().message(code);
-  throw FileError(fmt::format("{}: {}: {}", path.string(), what, why),
+  throw FileError(path, fmt::format("{}: {}: {}", path.string(), what, why),
                   static_cast<std::errc>(code));
 }
 

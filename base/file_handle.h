@@ -1,6 +1,8 @@
 #pragma once
 
+#include <cstddef>
 #include <filesystem>
+#include <span>
 #include <string>
 #include <system_error>
 #include <utility>
@@ -13,11 +15,14 @@ namespace penstock {
 /// A CheckpointError, since checkpoints let it pass; other writers catch it.
 class FileError : public CheckpointError {
  public:
-  FileError(const std::string& message, std::errc code) : CheckpointError(message), code_(code) {}
+  FileError(std::filesystem::path path, const std::string& message, std::errc code)
+      : CheckpointError(message), path_(std::move(path)), code_(code) {}
+  const std::filesystem::path& path() const { return path_; }
   std::error_code code() const { return std::make_error_code(code_); }
   bool missing() const { return code_ == std::errc::no_such_file_or_directory; }
 
  private:
+  std::filesystem::path path_;
   std::errc code_;
 };
 
@@ -33,6 +38,10 @@ class [[nodiscard]] FileHandle {
 
   int descriptor() const { return descriptor_; }
   const std::filesystem::path& path() const { return path_; }
+
+  /// Writes from the front of `bytes`, and takes away what the file has of them by now, also where
+  /// the rest is refused. FileError.
+  void write(std::span<const std::byte>& bytes) const;
 
   /// Closes now, so that an error of close(2) is heard. FileError.
   void close();

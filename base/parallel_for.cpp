@@ -8,6 +8,14 @@
 #include <vector>
 
 namespace penstock {
+namespace {
+
+std::size_t threads_of(int asked) {
+  return asked > 0 ? static_cast<std::size_t>(asked)
+                   : std::max(1u, std::thread::hardware_concurrency());
+}
+
+}  // namespace
 
 void parallel_for(std::size_t count, int threads, const std::function<void(std::size_t)>& body) {
   std::atomic<std::size_t> next = 0;
@@ -24,7 +32,7 @@ void parallel_for(std::size_t count, int threads, const std::function<void(std::
   };
   {
     std::vector<std::jthread> others;
-    const std::size_t wanted = std::min(count, static_cast<std::size_t>(std::max(threads, 1)));
+    const std::size_t wanted = std::min(count, threads_of(threads));
     for (std::size_t i = 1; i < wanted; ++i) others.emplace_back(work);
     work();
   }

@@ -33,16 +33,17 @@ void remove_or_raise(const std::filesystem::path& path) {
 }  // namespace
 
 void move_folder(const std::filesystem::path& from, const std::filesystem::path& to) {
+  std::error_code kept;  // what can't be removed is in nobody's way
   if (!std::filesystem::exists(to)) {
     rename_or_raise(from, to);
   } else if (::renameat2(AT_FDCWD, from.c_str(), AT_FDCWD, to.c_str(), RENAME_EXCHANGE) == 0) {
-    remove_or_raise(from);
+    std::filesystem::remove_all(from, kept);
   } else {
     const auto old = discarded_name(to);
     remove_or_raise(old);
     rename_or_raise(to, old);
     rename_or_raise(from, to);
-    remove_or_raise(old);
+    std::filesystem::remove_all(old, kept);
   }
   sync_folder(to.parent_path());
 }

@@ -56,8 +56,11 @@ std::filesystem::path commit(const std::filesystem::path& folder, const Training
   write_durably(folder / kManifestFile, to_text(manifest));
   auto committed = folder.parent_path() / checkpoint_name(state.step);
   move_folder(folder, committed);
-  write_durably(folder.parent_path() / "LATEST", committed.filename().string() + "\n");
   return committed;
+}
+
+void mark_latest(const std::filesystem::path& checkpoint) {
+  write_durably(checkpoint.parent_path() / "LATEST", checkpoint.filename().string() + "\n");
 }
 
 void abandon_save(const std::filesystem::path& folder) noexcept {

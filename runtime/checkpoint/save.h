@@ -20,11 +20,14 @@ namespace penstock::runtime {
 /// tensor cover it exactly once, writes the manifest, and gives the folder of start_save its name.
 /// The bytes of text.model, if there are any, become a file of it, and the state's hash is of them.
 /// What is kept of an imported model is written too.
-/// A checkpoint of the same step is replaced. Also writes LATEST, a hint for people. Returns the
-/// checkpoint's folder. CheckpointError; then earlier checkpoints are as they were.
+/// A checkpoint of the same step is replaced. Returns the checkpoint's folder. CheckpointError;
+/// then earlier checkpoints are as they were.
 std::filesystem::path commit(const std::filesystem::path& folder, const TrainingState& state,
                              std::vector<ShardIndex> shards, std::string_view tokenizer = {},
                              const KeptParts& kept = {});
+
+/// Writes LATEST, a hint for people, beside the checkpoint. CheckpointError.
+void mark_latest(const std::filesystem::path& checkpoint);
 
 /// Removes the folder of a save that some rank could not finish, as far as possible.
 void abandon_save(const std::filesystem::path& folder) noexcept;

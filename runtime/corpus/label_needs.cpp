@@ -35,14 +35,10 @@ std::uint64_t hash_of_file(std::string_view frames, const NeedsTrailer& trailer)
   return hash.digest();
 }
 
-int threads_of(int asked) {
-  return asked > 0 ? asked : static_cast<int>(std::max(1u, std::thread::hardware_concurrency()));
-}
-
 /// Calls use(first, end) for blocks of `count` items, by threads.
 template <class Use>
 void in_blocks(std::size_t count, int threads, Use use) {
-  parallel_for((count + kBlock - 1) / kBlock, threads_of(threads), [&](std::size_t block) {
+  parallel_for((count + kBlock - 1) / kBlock, threads, [&](std::size_t block) {
     use(block * kBlock, std::min(count, (block + 1) * kBlock));
   });
 }

@@ -17,7 +17,8 @@ struct Leaks {
 
 /// Compares two manifests. Recordings are decoded only where an utterance of the other set has as
 /// many samples. Texts are compared in Unicode's form C, in small letters, runs of white space as
-/// one space; empty ones are not. DataError if a line or recording of either can't be used.
+/// one space; empty ones are not. Takes so many threads, 0: as many as the process has cores.
+/// DataError if a line or recording of either can't be used.
 [[nodiscard]] Leaks find_leaks(const std::filesystem::path& training,
                                const std::filesystem::path& test, int threads);
 

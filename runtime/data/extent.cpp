@@ -70,8 +70,9 @@ WorkExtent greatest_extent(const StepSequenceOptions& options) {
 WorkExtent extent_of(const StepSequence& sequence, std::int64_t steps) {
   const WorkExtent bound = greatest_extent(sequence.options());
   WorkExtent extent;
-  for (std::int64_t step = 0; step < steps; ++step) {
-    if (step == kMostSteps) return bound;
+  const std::int64_t first = sequence.options().start.step;
+  for (std::int64_t step = first; step < steps; ++step) {
+    if (step - first == kMostSteps) return bound;
     cover(extent, sequence.at(step).micro_batches);
     const std::int64_t frames = bound.micro_batch.frames;
     if (extent.micro_batch.frames >= frames - frames / kNear) return bound;

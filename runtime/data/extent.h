@@ -30,9 +30,9 @@ struct WorkExtent {
 /// shortest at the fastest, and what data.micro_batch_seconds and micro_batch_utterances allow.
 [[nodiscard]] WorkExtent greatest_extent(const StepSequenceOptions& options);
 
-/// Of the first `steps` steps. Every epoch samples speeds and groups anew, so all of them are
-/// looked at, unless one comes within a hundredth of the bound or there are very many: then the
-/// bound stands for all.
+/// Of the steps before step `steps`, from the sequence's start on. Every epoch samples speeds and
+/// groups anew, so all of them are looked at, unless one comes within a hundredth of the bound or
+/// there are very many: then the bound stands for all.
 [[nodiscard]] WorkExtent extent_of(const StepSequence& sequence, std::int64_t steps);
 
 }  // namespace penstock::runtime

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <fstream>
 #include <iterator>
+#include <span>
 #include <utility>
 
 #include "runtime/data/stream_hash.h"
@@ -50,9 +51,8 @@ void IndexJournal::append(const std::vector<KnownLength>& found) {
     Entry& entry = entries.emplace_back(Entry{known});
     entry.check = entry.expected();
   }
-  const std::size_t bytes = entries.size() * sizeof(Entry);
-  if (::write(file_.descriptor(), entries.data(), bytes) != static_cast<ssize_t>(bytes))
-    raise_errno(file_.path(), "can't be written");
+  std::span<const std::byte> bytes = std::as_bytes(std::span(entries));
+  file_.write(bytes);
 }
 
 void read_journal(const std::filesystem::path& file, KnownLengths& known) {

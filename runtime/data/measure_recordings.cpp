@@ -43,10 +43,9 @@ RecordingAnswer answer(const RecordingQuery& query, const RecordingMeasure& opti
 
 RecordingAnswers measure_recordings(std::span<const RecordingQuery> queries,
                                     const RecordingMeasure& options) {
-  const int cores = static_cast<int>(std::max(1u, std::thread::hardware_concurrency()));
   const auto end = Time::now() + kLongest;
   RecordingAnswers answers(queries.size());
-  parallel_for(queries.size(), options.threads > 0 ? options.threads : cores, [&](std::size_t i) {
+  parallel_for(queries.size(), options.threads, [&](std::size_t i) {
     if (i == 0 || Time::now() < end) answers[i] = answer(queries[i], options);
   });
   return answers;

@@ -13,6 +13,7 @@
 #include <mutex>
 #include <numeric>
 #include <set>
+#include <stdexcept>
 #include <string>
 #include <tuple>
 #include <utility>
@@ -159,19 +160,13 @@ class StepSequence::Epochs {
   std::deque<std::pair<std::int64_t, std::shared_future<Formed>>> kept_;  // last: it ends threads
 };
 
-/// Where an epoch begins.
-struct Beginning {
-  std::int64_t epoch = 0;
-  std::int64_t first_step = 0;
-};
-
 struct StepSequence::State {
   explicit State(StepSequenceOptions of) : options(std::move(of)), epochs(options) {}
 
   const StepSequenceOptions options;
   std::mutex mutex;
   Epochs epochs;
-  Beginning told;                           // by know()
+  EpochStart told = options.start;          // by know()
   std::int64_t known = 0;                   // the first epoch of first_step
   std::vector<std::int64_t> first_step{0};  // of the epochs known so far, and of the one behind
   std::int64_t asked = 0;                   // the step that at() gave last
@@ -184,27 +179,28 @@ struct StepSequence::State {
 
   /// Makes first_step reach from before `step` to beyond it.
   void count_steps(std::int64_t step) {
-    const Beginning from = step < told.first_step ? Beginning() : told;
-    if (known != from.epoch || first_step.front() != from.first_step) {
+    const EpochStart& from = step < told.step ? options.start : told;
+    if (known != from.epoch || first_step.front() != from.step) {
       known = from.epoch;
-      first_step = {from.first_step};
+      first_step = {from.step};
     }
     while (first_step.back() <= step)
       first_step.push_back(first_step.back() + steps_in(known + std::ssize(first_step) - 1));
   }
 
   /// The epoch that a step is in.
-  Beginning epoch_of(std::int64_t step) {
+  EpochStart epoch_of(std::int64_t step) {
+    if (step < options.start.step) throw std::out_of_range("a step before the data's start");
     count_steps(step);
     const auto behind = std::ranges::upper_bound(first_step, step);
     return {known + (behind - first_step.begin()) - 1, *std::prev(behind)};
   }
 
   /// What a step holds, as sampled.
-  StepBatches sampled(const Beginning& of, std::int64_t step) {
+  StepBatches sampled(const EpochStart& of, std::int64_t step) {
     StepBatches result;
     result.epoch = of.epoch;
-    result.step_in_epoch = step - of.first_step;
+    result.step_in_epoch = step - of.step;
     const auto epoch = epochs.at(result.epoch);
     const std::int64_t size = options.data.micro_batches;
     const std::int64_t begin = result.step_in_epoch * size;
@@ -214,7 +210,7 @@ struct StepSequence::State {
     return result;
   }
 
-  StepBatches batches_of(const Beginning& epoch, std::int64_t step) {
+  StepBatches batches_of(const EpochStart& epoch, std::int64_t step) {
     StepBatches result = sampled(epoch, step);
     const auto costliest = longest_first(result.micro_batches);
     result.lanes = deal(result.micro_batches, costliest, options.lanes, options.seed, step);
@@ -264,7 +260,8 @@ void StepSequence::know(std::int64_t epoch, std::int64_t first_step) {
 
 std::vector<MicroBatch> StepSequence::longest(std::size_t count) const {
   const std::lock_guard lock(state_->mutex);
-  const auto epoch = state_->epochs.at(0);
+  const EpochStart& start = state_->options.start;
+  const auto epoch = state_->epochs.at(start.epoch);
   std::vector<std::size_t> places(epoch->size());
   std::iota(places.begin(), places.end(), 0);
   count = std::min(count, places.size());
@@ -277,7 +274,8 @@ std::vector<MicroBatch> StepSequence::longest(std::size_t count) const {
     steps.insert(static_cast<std::int64_t>(b) / state_->options.data.micro_batches);
   std::vector<MicroBatch> longest;
   for (const std::int64_t step : steps)
-    std::ranges::move(state_->batches_of({}, step).micro_batches, std::back_inserter(longest));
+    std::ranges::move(state_->batches_of(start, start.step + step).micro_batches,
+                      std::back_inserter(longest));
   std::ranges::stable_sort(longest, std::greater{}, &MicroBatch::frames);
   longest.resize(count);
   return longest;

@@ -17,6 +17,12 @@ struct StepBatches {
   std::int64_t utterances = 0;            // in all; what the loss is divided by
 };
 
+/// Where an epoch begins.
+struct EpochStart {
+  std::int64_t epoch = 0;
+  std::int64_t step = 0;
+};
+
 struct StepSequenceOptions {
   Lengths lengths;  // of the corpus
   configs::DataConfig data;
@@ -24,6 +30,7 @@ struct StepSequenceOptions {
   std::uint64_t seed = 0;
   int lanes = 1;
   std::vector<int> order = {};  // trainer.order
+  EpochStart start = {};        // of a run whose data changed on the way: they are these from there
 };
 
 /// Which utterances every step of a training holds: a pure function of the options, so every rank
@@ -46,7 +53,7 @@ class StepSequence {
   StepSequence(StepSequence&&) noexcept;
   StepSequence& operator=(StepSequence&&) noexcept;
 
-  /// The batches of a step, counted from 0 over all epochs.
+  /// The batches of a step, counted from 0 over all epochs, or from the start on.
   [[nodiscard]] StepBatches at(std::int64_t step) const;
 
   const StepSequenceOptions& options() const;
@@ -58,7 +65,7 @@ class StepSequence {
   /// is formed to find that out.
   void know(std::int64_t epoch, std::int64_t first_step);
 
-  /// The longest micro-batches of the first epoch, longest first; those that are equal, by their
+  /// The longest micro-batches of the start's epoch, longest first; those that are equal, by their
   /// places in its steps.
   [[nodiscard]] std::vector<MicroBatch> longest(std::size_t count) const;
 

@@ -1,5 +1,10 @@
 #include "runtime/planning/plan_recipe.h"
 
+#include <fmt/format.h>
+
+#include <string>
+#include <vector>
+
 #include "partition/model/trained_model.h"
 #include "runtime/checkpoint/corrections.h"
 #include "runtime/checkpoint/resume.h"
@@ -17,9 +22,10 @@ PlannedRun plan_recipe(const configs::Config& recipe, bool measure) {
   configs::Config config = with_plan_file(with_saved_tokenizer(recipe));
   const auto saved = state_to_resume(config);
   const TrainingState* const run = saved ? &*saved : nullptr;
+  std::vector<Correction> changes;
   if (saved) {
     keep_division(config, *saved, [](const std::string&) {});
-    (void)accepted_changes(config, *saved);
+    changes = accepted_changes(config, *saved);
   }
   config.trainer.lanes = choose_lanes(config, run, [](const std::string&) {});
   config.trainer.order = choose_order(config, run);
@@ -27,8 +33,16 @@ PlannedRun plan_recipe(const configs::Config& recipe, bool measure) {
   const partition::LayerSequence sequence =
       partition::build_trained_model(config, tokenizer->labels());
   const Corpus corpus = planned_corpus(config, sequence, *tokenizer, CorpusUse::training);
+  EpochStart start;
+  if (saved) {
+    for (const Correction& change :
+         corpus_changes(config, *saved, fmt::format("{}", corpus.hash), changes))
+      changes.push_back(change);
+    const DataOrigin origin = data_origin(*saved, changes);
+    start = {origin.epoch, origin.step};
+  }
   const StepSequence steps({corpus.lengths, config.data, config.features, config.trainer.seed,
-                            config.trainer.lanes, config.trainer.order});
+                            config.trainer.lanes, config.trainer.order, start});
   const PlannedValidation validation = planned_validation(config, sequence, *tokenizer);
   const RunShape shape = shape_of_run(config, steps, validation.lengths, tokenizer->labels());
   if (run == nullptr && wants_order(config))

@@ -35,11 +35,13 @@ std::vector<std::vector<std::int64_t>> lengths_of(const std::vector<MicroBatch>&
 /// RunShape::by_size of steps evenly apart; the last, which may be short, only where it is alone.
 std::vector<std::vector<std::vector<std::int64_t>>> micro_batches_by_size(
     const StepSequence& steps) {
-  const std::int64_t whole = std::max<std::int64_t>(1, steps.steps_in_epoch(0) - 1);
+  const EpochStart& start = steps.options().start;
+  const std::int64_t whole = std::max<std::int64_t>(1, steps.steps_in_epoch(start.epoch) - 1);
   const std::int64_t sampled = std::min(kForSizes, whole);
   std::vector<std::vector<std::vector<std::int64_t>>> sizes;
   for (std::int64_t i = 0; i < sampled; ++i) {
-    std::vector<MicroBatch> batches = steps.at((2 * i + 1) * whole / (2 * sampled)).micro_batches;
+    std::vector<MicroBatch> batches =
+        steps.at(start.step + (2 * i + 1) * whole / (2 * sampled)).micro_batches;
     std::ranges::stable_sort(batches, std::greater{}, &MicroBatch::frames);
     const auto lengths = lengths_of(batches);
     sizes.resize(std::max(sizes.size(), lengths.size()));

@@ -17,7 +17,8 @@
 namespace penstock::runtime {
 namespace {
 
-constexpr char kFault = '!';  // begins a text that says why a rank failed
+constexpr char kFault = '!';   // begins a text that says why a rank failed
+constexpr char kFolder = '/';  // begins a folder's name
 
 std::string or_fault(const std::function<std::string()>& work) {
   try {
@@ -48,15 +49,18 @@ struct Publication {
   std::vector<std::string> shards;  // as the ranks told them
 };
 
-/// The new checkpoint is whole by now, whatever comes of this.
-std::string make_room(const Publication& publication) {
+/// The new checkpoint is whole by now, whatever comes of this. The best one may go with the old
+/// ones only once it is known not to be the best.
+void tidy_up(const Publication& publication, SaveOutcome& outcome) {
   const CheckpointWriter::Options& options = publication.options;
+  outcome.unmarked = publication.best;
   try {
+    mark_latest(outcome.folder);
     if (publication.best) mark_best(options.output, *publication.best);
+    outcome.unmarked.reset();
     keep_newest(options.output, options.keep);
-    return {};
   } catch (const std::exception& error) {
-    return error.what();
+    outcome.aside = error.what();
   }
 }
 
@@ -71,7 +75,7 @@ SaveOutcome publish(const Publication& publication) {
     outcome.fault = error.what();
     return outcome;
   }
-  outcome.aside = make_room(publication);
+  tidy_up(publication, outcome);
   return outcome;
 }
 
@@ -103,15 +107,15 @@ void CheckpointWriter::begin(const TrainingState& state,
                              const std::optional<BestCheckpoint>& best) {
   comm::Communicator& world = saving_.grid().world();
   state_ = state;
-  best_ = best;
+  best_ = best ? best : unmarked_;
   phase_ = Phase::writing;
-  const auto start = [&] { return start_save(options_.output, state.step).string(); };
-  const std::string folder = comm::broadcast(world, world.rank() == 0 ? or_fault(start) : "");
-  folder_ = is_fault(folder) ? "" : folder;
-  if (is_fault(folder))
-    writing_.emplace(world.rank() == 0 ? folder : std::string());
+  const auto start = [&] { return kFolder + start_save(options_.output, state.step).string(); };
+  const std::string word = comm::broadcast(world, world.rank() == 0 ? or_fault(start) : "");
+  folder_ = is_fault(word) ? "" : word.substr(1);
+  if (is_fault(word))
+    writing_.emplace(world.rank() == 0 ? word : std::string());
   else
-    write(folder);
+    write(folder_);
 }
 
 void CheckpointWriter::write(const std::filesystem::path& folder) {
@@ -172,6 +176,7 @@ SaveOutcome CheckpointWriter::conclude() {
   SaveOutcome outcome{.step = state_.step};
   if (committing_) outcome = committing_->take();
   committing_.reset();
+  if (outcome.fault.empty()) unmarked_ = outcome.unmarked;
   outcome.fault = comm::broadcast(world, outcome.fault);
   outcome.folder = comm::broadcast(world, outcome.folder.string());
   phase_ = Phase::idle;

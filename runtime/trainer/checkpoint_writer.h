@@ -19,9 +19,10 @@ namespace penstock::runtime {
 /// What became of a save, the same on all ranks.
 struct SaveOutcome {
   std::int64_t step = 0;
-  std::filesystem::path folder = {};  // of the checkpoint; empty: there is none
-  std::string fault = {};             // why not
-  std::string aside = {};             // on rank 0: what failed behind a whole checkpoint
+  std::filesystem::path folder = {};            // of the checkpoint; empty: there is none
+  std::string fault = {};                       // why not
+  std::string aside = {};                       // on rank 0: what failed behind a whole checkpoint
+  std::optional<BestCheckpoint> unmarked = {};  // and the best, if its mark did
 };
 
 /// Writes a training's checkpoints, one after the other, while training goes on: a step pays for a
@@ -77,7 +78,8 @@ class CheckpointWriter {
   Phase phase_ = Phase::idle;
   TrainingState state_;
   std::optional<BestCheckpoint> best_;
-  std::filesystem::path folder_;                           // on rank 0
+  std::optional<BestCheckpoint> unmarked_;  // on rank 0: marked with the next one
+  std::filesystem::path folder_;
   std::optional<BackgroundWork<std::string>> writing_;     // a shard's index, or a fault
   std::optional<BackgroundWork<SaveOutcome>> committing_;  // on rank 0
 };

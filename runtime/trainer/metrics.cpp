@@ -1,14 +1,17 @@
 #include "runtime/trainer/metrics.h"
 
+#include <fcntl.h>
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 #include <cstdio>
+#include <fstream>
 #include <nlohmann/json.hpp>
-#include <string>
-#include <vector>
+#include <span>
+#include <utility>
 
-#include "base/error.h"
+#include "base/atomic_file.h"
 
 namespace penstock::runtime {
 namespace {
@@ -29,6 +32,11 @@ bool belongs_to(const std::string& line, std::int64_t last_step) {
          json["step"].get<std::int64_t>() <= last_step;
 }
 
+bool is_validation(const std::string& line, std::int64_t step) {
+  const Json json = Json::parse(line);
+  return json["step"].get<std::int64_t>() == step && json.contains("validation_wer");
+}
+
 std::vector<std::string> lines_to_keep(const std::filesystem::path& file, std::int64_t last_step) {
   std::vector<std::string> kept;
   std::ifstream in(file);
@@ -37,29 +45,40 @@ std::vector<std::string> lines_to_keep(const std::filesystem::path& file, std::i
   return kept;
 }
 
-}  // namespace
-
-MetricsFile::MetricsFile(const std::filesystem::path& file, std::int64_t last_step) : file_(file) {
-  const std::vector<std::string> kept = lines_to_keep(file, last_step);
-  const std::filesystem::path fresh = file.string() + ".new";
-  {
-    std::ofstream rewritten(fresh, std::ios::trunc);
-    for (const std::string& line : kept) rewritten << line << '\n';
-    rewritten.flush();
-    if (!rewritten) throw CheckpointError("can't write " + fresh.string());
-  }
-  std::error_code error;
-  std::filesystem::rename(fresh, file, error);
-  if (error)
-    throw CheckpointError(fmt::format("can't write {}: {}", file.string(), error.message()));
-  out_.open(file, std::ios::app);
-  if (!out_) throw CheckpointError("can't append to " + file.string());
+/// Opens it to append.
+FileHandle rewritten(const std::filesystem::path& file, const std::vector<std::string>& lines) {
+  AtomicFile fresh(file, ".new");
+  for (const std::string& line : lines) fresh.write(line + '\n');
+  fresh.commit(Flush::none);
+  return FileHandle(file, O_WRONLY | O_APPEND);
 }
 
+}  // namespace
+
+MetricsFile::MetricsFile(const std::filesystem::path& file, std::int64_t last_step, Note note)
+    : MetricsFile(file, last_step, lines_to_keep(file, last_step), std::move(note)) {}
+
+MetricsFile::MetricsFile(const std::filesystem::path& file, std::int64_t last_step,
+                         const std::vector<std::string>& kept, Note note)
+    : validated_(std::ranges::any_of(
+          kept, [&](const std::string& line) { return is_validation(line, last_step); })),
+      file_(rewritten(file, kept)),
+      note_(std::move(note)) {}
+
 void MetricsFile::append(const std::string& line) {
-  out_ << line << '\n' << std::flush;
-  if (!out_)
-    throw CheckpointError(fmt::format("can't append to {}: is its disk full?", file_.string()));
+  const bool lacked = !left_.empty();
+  left_ += line + '\n';
+  std::span<const std::byte> bytes = std::as_bytes(std::span(left_));
+  std::string fault;
+  try {
+    file_.write(bytes);
+  } catch (const FileError& error) {
+    fault = error.what();
+  }
+  left_.erase(0, left_.size() - bytes.size());
+  if (!note_ || lacked == !left_.empty()) return;
+  note_(lacked ? fmt::format("{} has all lines again", file_.path().string())
+               : fmt::format("{}. Its lines are kept until it can", fault));
 }
 
 void MetricsFile::write(const StepReport& r) {

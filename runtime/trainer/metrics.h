@@ -1,8 +1,12 @@
 #pragma once
 
+#include <cstddef>
 #include <filesystem>
-#include <fstream>
+#include <functional>
+#include <string>
+#include <vector>
 
+#include "base/file_handle.h"
 #include "runtime/trainer/report.h"
 
 namespace penstock::runtime {
@@ -13,18 +17,28 @@ namespace penstock::runtime {
 /// number that is not finite, which JSON lacks, is null, and its loss_hex "nan", "inf" or "-inf".
 class MetricsFile {
  public:
+  using Note = std::function<void(const std::string&)>;
+
   /// Keeps the lines up to `last_step` and appends behind them; whatever a broken run wrote later
-  /// goes. CheckpointError if the file can't be written.
-  MetricsFile(const std::filesystem::path& file, std::int64_t last_step);
+  /// goes. CheckpointError if the file can't be written. What the disk refuses later is kept, and
+  /// written with the next line; `note` is told when that begins and when it ends.
+  MetricsFile(const std::filesystem::path& file, std::int64_t last_step, Note note = {});
 
   void write(const StepReport&);
   void write(const EvaluationReport&);
 
+  /// Whether the lines that were kept have a validation of `last_step`.
+  bool validated() const { return validated_; }
+
  private:
+  MetricsFile(const std::filesystem::path& file, std::int64_t last_step,
+              const std::vector<std::string>& kept, Note note);
   void append(const std::string& line);
 
-  std::filesystem::path file_;
-  std::ofstream out_;
+  bool validated_ = false;
+  FileHandle file_;
+  Note note_;
+  std::string left_;  // what the file lacks
 };
 
 }  // namespace penstock::runtime

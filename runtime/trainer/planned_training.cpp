@@ -17,8 +17,14 @@ namespace penstock::runtime {
 namespace {
 
 StepSequence steps_of(const PreparedTraining& training, const configs::Config& config) {
-  return StepSequence({training.corpus.lengths, config.data, config.features, config.trainer.seed,
-                       config.trainer.lanes, config.trainer.order});
+  const DataOrigin& origin = training.data_origin;
+  return StepSequence({training.corpus.lengths,
+                       config.data,
+                       config.features,
+                       config.trainer.seed,
+                       config.trainer.lanes,
+                       config.trainer.order,
+                       {origin.epoch, origin.step}});
 }
 
 RunShape shape_of(const PreparedTraining& training, const configs::Config& config,
@@ -119,8 +125,6 @@ PlannedTraining plan_training(PreparedTraining prepared) {
   PlannedTraining planned{std::move(prepared), std::move(steps), std::move(shape)};
   find_order(planned);
   planned.plan = shared_plan(planned);
-  const DataOrigin& origin = planned.prepared.data_origin;
-  planned.steps.know(origin.epoch, origin.step);
   return planned;
 }
 

@@ -10,6 +10,7 @@ TrainingSummary train(const TrainingTask& task, comm::Communicator& world,
   TrainingRun run(plan_training(prepare_training(task, world, observer)));
   return comm::guarded(world.shutdown(), [&run] {
     try {
+      if (run.validation_missed()) run.validate();
       while (!run.finished()) {
         run.step();
         run.go_on_saving();

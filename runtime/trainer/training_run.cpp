@@ -165,7 +165,8 @@ void TrainingRun::begin() {
   summary_.utterances = static_cast<std::int64_t>(training_.prepared.corpus.size());
   if (context_.leads()) {
     metrics_ = std::make_unique<MetricsFile>(
-        std::filesystem::path(config_.trainer.output) / "metrics.jsonl", clock_.step);
+        std::filesystem::path(config_.trainer.output) / "metrics.jsonl", clock_.step,
+        [this](const std::string& note) { context_.note(note); });
     if (const std::string& how = session_.device().how; !how.empty()) context_.note(how);
     context_.note(fmt::format("{} a rank; {} × {}, {}; {} parameters; {}",
                               session_.backend().description(), counted(plan.stages(), "stage"),
@@ -174,7 +175,9 @@ void TrainingRun::begin() {
     if (context_.observer.begin) context_.observer.begin(clock_.step, config_.trainer.steps);
   }
   if (context_.stop_asked) context_.stop_asked();  // who asks from now on is heard
-  comm::barrier(context_.world);
+  const bool missed = context_.leads() && clock_.step > 0 && !finished() && !metrics_->validated();
+  missed_ = !comm::broadcast(context_.world, std::string(missed ? "missed" : "")).empty() &&
+            validation_due_before(clock_.step);
   saved_at_ = Clock::now();
 }
 

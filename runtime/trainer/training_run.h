@@ -35,7 +35,13 @@ class TrainingRun {
   /// DivergenceError as from SkippedSteps.
   void step();
 
-  bool validation_due() const { return !stopping_ && validation_due_before(clock_.step); }
+  /// Where a run stops, what is due waits until it goes on, or else is done.
+  bool validation_due() const {
+    return (!stopping_ || clock_.step >= config_.trainer.steps) &&
+           validation_due_before(clock_.step);
+  }
+  /// Of the step where a run that goes on was stopped.
+  bool validation_missed() const { return missed_; }
   void validate();
 
   bool checkpoint_due();
@@ -86,6 +92,7 @@ class TrainingRun {
   std::int64_t announced_ = 0;        // steps whose micro-batches the loader knows
   Notices heard_;                     // at the end of the last step that is agreed on
   bool stopping_ = false;             // on request
+  bool missed_ = false;               // a validation of the step that the run goes on from
   std::int64_t saved_ = -1;           // the last step whose checkpoint is whole or under way
   Clock::time_point saved_at_ = Clock::now();
   SaveOutcome failed_{.step = -1};  // the last that did

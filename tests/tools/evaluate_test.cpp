@@ -72,10 +72,11 @@ TEST_F(Evaluate, AValidationRecordsWhatItLeftOut) {
 }
 
 TEST_F(Evaluate, AValidationMayHearASample) {
-  const std::vector<std::string> overrides = {"trainer.steps=2", "trainer.validate_every=1",
-                                              "data.bad_utterances=skip",
-                                              "trainer.validate_utterances=3"};
+  std::vector<std::string> overrides = {"trainer.steps=2", "trainer.validate_every=1",
+                                        "data.bad_utterances=skip",
+                                        "trainer.validate_utterances=3"};
   ASSERT_EQ(folder_.train("one", overrides).code, 0);
+  overrides.push_back("pipeline.stages=2");
   ASSERT_EQ(folder_.train("two", overrides, {.count = 2}).code, 0);
   const auto one = validations_of("one"), two = validations_of("two");
   ASSERT_EQ(one.size(), 2u);

@@ -40,7 +40,8 @@ TEST(SampleCorpus, HoldsUtterancesWithAllThatIsTheirs) {
 }
 
 TEST(SampleCorpus, IsOfTheWholeCorpus) {
-  // Of 20 blocks of 50, 200 of 1,000 that are drawn leave none out but with a chance of 20 × 0.8^50.
+  // Of 20 blocks of 50, 200 of 1,000 that are drawn leave none out but with a chance of 20 ×
+  // 0.8^50.
   const Corpus sample = sample_corpus(corpus_of(1000), 200);
   std::set<std::int64_t> blocks;
   for (std::uint64_t id = 0; id < sample.size(); ++id)

@@ -45,6 +45,23 @@ TEST(Extent, IsOfTheStepsThatHaveMost) {
   expect_within(epoch.micro_batch, expected.micro_batch);
 }
 
+/// Of a run whose data changed: the epochs before its start held others.
+TEST(Extent, IsOfTheStepsFromTheStartOn) {
+  StepSequenceOptions changed = options(11);
+  const StepSequence whole(changed);
+  changed.start = {9, 4};
+  WorkExtent expected;
+  std::int64_t first = 0;
+  for (std::int64_t epoch = 0; epoch < 9; ++epoch) first += whole.steps_in_epoch(epoch);
+  for (std::int64_t step = first; step < first + 2; ++step) {
+    const auto batches = whole.at(step).micro_batches;
+    expected.micro_batches = std::max(expected.micro_batches, static_cast<int>(batches.size()));
+    for (const MicroBatch& batch : batches) expected.micro_batch.cover(batch);
+  }
+  EXPECT_EQ(extent_of(StepSequence(changed), 4 + 2), expected);
+  EXPECT_NE(extent_of(whole, 4 + 2), expected);
+}
+
 TEST(Extent, NothingExceedsTheGreatest) {
   for (const std::uint64_t utterances : {1, 5, 40, 157})
     for (const int most : {0, 3}) {

@@ -146,11 +146,15 @@ TEST(StepSequence, GoesOnFromAnEpochThatIsKnown) {
 /// Of a run whose data changed in the midst of an epoch: those before held other steps.
 TEST(StepSequence, BeginsAnEpochWhereItIsTold) {
   const StepSequence whole(options(2));
-  StepSequence told(options(2));
-  told.know(3, 2);
+  StepSequenceOptions changed = options(2);
+  changed.start = {3, 2};
+  StepSequenceOptions later = options(2);
+  later.start = {3, 50};
+  const StepSequence told(changed);
   const std::int64_t steps = whole.steps_in_epoch(3);
   for (int again = 0; again < 2; ++again) {
-    EXPECT_EQ(told.longest(3), whole.longest(3));  // the first epoch's, as ever
+    EXPECT_EQ(told.longest(3), StepSequence(later).longest(3));  // of its first epoch
+    EXPECT_NE(told.longest(3), whole.longest(3));
     EXPECT_EQ(told.steps_in_epoch(0), whole.steps_in_epoch(0));
     for (const std::int64_t step : {std::int64_t{0}, steps - 1, steps}) {
       const StepBatches batches = told.at(2 + step);
@@ -159,6 +163,7 @@ TEST(StepSequence, BeginsAnEpochWhereItIsTold) {
       EXPECT_EQ(batches.step_in_epoch, step < steps ? step : 0);
     }
   }
+  EXPECT_THROW((void)told.at(1), std::out_of_range);
 }
 
 TEST(StepSequence, TellsTheLongestOfAnEpoch) {

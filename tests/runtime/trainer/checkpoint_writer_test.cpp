@@ -216,6 +216,40 @@ TEST_F(Writer, MarksTheBestAndRemovesOldOnes) {
   EXPECT_EQ(best_checkpoint(output_.path())->value, 0.25);
 }
 
+/// The mark of the best is made up for, before old ones are removed.
+TEST_F(Writer, MarksTheBestOnceItCan) {
+  on_two_stages([&](const Place& here) {
+    CheckpointWriter writer(here.saving, options(1));
+    const auto save_best = [&](std::int64_t step, const std::optional<BestCheckpoint>& best) {
+      writer.begin(state_of(step), best);
+      return *writer.wait();
+    };
+    const fs::path in_the_way = output_.path() / "LATEST";  // a folder can't be replaced by a file
+    if (here.world.rank() == 0) fs::create_directories(in_the_way / "full");
+    const SaveOutcome first = save_best(1, BestCheckpoint{1, "wer", 0.5});
+    EXPECT_EQ(first.fault, "");
+    EXPECT_EQ(first.folder, output_.path() / checkpoint_name(1));
+    if (here.world.rank() == 0) {
+      EXPECT_NE(first.aside.find("LATEST"), std::string::npos) << first.aside;
+      EXPECT_FALSE(best_checkpoint(output_.path()));
+      fs::remove_all(in_the_way);
+    }
+    for (const std::int64_t step : {2, 3}) EXPECT_EQ(save_best(step, {}).aside, "");
+  });
+  EXPECT_EQ(best_checkpoint(output_.path())->step, 1);
+  EXPECT_EQ(stored(), (std::vector<std::int64_t>{1, 3}));
+}
+
+TEST_F(Writer, TakesAFolderOfAnyName) {
+  const fs::path here = fs::current_path();
+  fs::current_path(output_.path());
+  CheckpointWriter::Options odd = options();
+  odd.output = "!runs";
+  EXPECT_EQ(save(1, odd).fault, "");
+  fs::current_path(here);
+  EXPECT_TRUE(fs::exists(output_.path() / "!runs" / checkpoint_name(1)));
+}
+
 TEST_F(Writer, IsWholeWhateverFailsBehindIt) {
   const CheckpointWriter::Options one = options(1);
   EXPECT_EQ(save(1, one).aside, "");

@@ -3,10 +3,12 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <fstream>
 #include <nlohmann/json.hpp>
 #include <vector>
 
 #include "base/error.h"
+#include "tests/support/system/file_size_limit.h"
 
 namespace penstock::runtime {
 namespace {
@@ -71,6 +73,36 @@ TEST_F(Metrics, AResumedRunAppendsBehindItsStep) {
   ASSERT_EQ(lines().size(), 4u);
   EXPECT_EQ(lines()[2]["loss"], 3);
   EXPECT_EQ(lines()[3]["loss"], 40);
+}
+
+TEST_F(Metrics, KnowsAValidationOfItsStep) {
+  EvaluationReport validation;
+  validation.step = 2;
+  {
+    MetricsFile metrics(file(), 0);
+    for (int s = 1; s <= 3; ++s) metrics.write(step(s, s));
+    metrics.write(validation);
+  }
+  EXPECT_FALSE(MetricsFile(file(), 3).validated());
+  EXPECT_TRUE(MetricsFile(file(), 2).validated());
+  EXPECT_FALSE(MetricsFile(file(), 1).validated());
+}
+
+TEST_F(Metrics, KeepsWhatAFullDiskRefuses) {
+  std::vector<std::string> notes;
+  MetricsFile metrics(file(), 0, [&](const std::string& note) { notes.push_back(note); });
+  metrics.write(step(1, 1));
+  {
+    const test::FileSizeLimit full(std::filesystem::file_size(file()) + 17);  // a part of a line
+    for (const int s : {2, 3}) metrics.write(step(s, s));
+    ASSERT_EQ(notes.size(), 1u);
+    EXPECT_NE(notes[0].find("metrics.jsonl: can't be written"), std::string::npos) << notes[0];
+  }
+  for (const int s : {4, 5}) metrics.write(step(s, s));
+  ASSERT_EQ(notes.size(), 2u);
+  EXPECT_NE(notes[1].find("has all lines again"), std::string::npos) << notes[1];
+  ASSERT_EQ(lines().size(), 5u);
+  for (int s = 1; s <= 5; ++s) EXPECT_EQ(lines()[static_cast<std::size_t>(s - 1)]["step"], s);
 }
 
 TEST_F(Metrics, RejectsAFolderThatIsNotThere) {
