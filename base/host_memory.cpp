@@ -2,10 +2,59 @@
 
 #include <unistd.h>
 
+#include <algorithm>
+#include <fstream>
+#include <limits>
+#include <sstream>
+#include <string>
+
 namespace penstock {
+namespace {
+
+namespace fs = std::filesystem;
+
+/// The number that a file holds; infinite where there is none, or "max".
+double limit_in(const fs::path& file) {
+  std::ifstream in(file);
+  double bytes = 0;
+  return in >> bytes ? bytes : std::numeric_limits<double>::infinity();
+}
+
+/// A group is held to its own limit and to those of all groups that it is in.
+double least_limit(const fs::path& root, fs::path group, const char* file) {
+  double least = limit_in(root / file);
+  for (; group.has_relative_path(); group = group.parent_path())
+    least = std::min(least, limit_in(root / group.relative_path() / file));
+  return least;
+}
+
+bool has_memory(const std::string& controllers) {
+  std::istringstream all(controllers);
+  for (std::string one; std::getline(all, one, ',');)
+    if (one == "memory") return true;
+  return false;
+}
+
+}  // namespace
+
+double cgroup_memory(const fs::path& groups, const fs::path& root) {
+  double least = std::numeric_limits<double>::infinity();
+  std::ifstream in(groups);
+  for (std::string number, controllers, group; std::getline(in, number, ':') &&
+                                               std::getline(in, controllers, ':') &&
+                                               std::getline(in, group);) {
+    if (controllers.empty())
+      least = std::min(least, least_limit(root, group, "memory.max"));
+    else if (has_memory(controllers))
+      least = std::min(least, least_limit(root / "memory", group, "memory.limit_in_bytes"));
+  }
+  return least;
+}
 
 double host_memory() {
-  return static_cast<double>(sysconf(_SC_PHYS_PAGES)) * static_cast<double>(sysconf(_SC_PAGESIZE));
+  const double physical =
+      static_cast<double>(sysconf(_SC_PHYS_PAGES)) * static_cast<double>(sysconf(_SC_PAGESIZE));
+  return std::min(physical, cgroup_memory("/proc/self/cgroup", "/sys/fs/cgroup"));
 }
 
 }  // namespace penstock
