@@ -109,9 +109,8 @@ void Clockwork::send(int rank, Message& message) {
   message.sent_at = message.freed_at = now_;
   if (!traffic_ || durations_.network->overlap >= 1) return;
   const int to = schedule_.chunk_rank[message.edge.consumer];
-  const double alone =
-      traffic_->alone(durations_.network->route(rank, to),
-                      durations_.network->bytes(message.edge, message.micro_batch));
+  const double alone = seconds_alone(*durations_.network, durations_.network->route(rank, to),
+                                     durations_.network->bytes(message.edge, message.micro_batch));
   message.freed_at = now_ + (1 - durations_.network->overlap) * alone;
   occupy(rank, message.freed_at);
 }
@@ -268,13 +267,8 @@ int Clockwork::number_of(const Edge& edge, int micro_batch) {
 }
 
 bool Clockwork::has_input(const Action& action) {
-  Edge edge{action.chunk - 1, action.chunk, Edge::Kind::activation};
-  if (action.kind == ActionKind::backward_weight) return true;
-  if (action.kind != ActionKind::forward) {
-    edge = {action.chunk + 1, action.chunk, Edge::Kind::gradient};
-  }
-  if (!is_message(schedule_, edge)) return true;
-  return messages_[number_of(edge, action.micro_batch)].arrived;
+  const auto edge = input_edge(schedule_, action);
+  return !edge || messages_[number_of(*edge, action.micro_batch)].arrived;
 }
 
 std::vector<TimedMessage> Clockwork::messages() const {

@@ -6,6 +6,15 @@
 
 namespace penstock::partition {
 
+double seconds_alone(const Network& network, const std::vector<int>& route, double bytes) {
+  double latency = 0, slowest = 0;
+  for (const int link : route) {
+    latency += network.links[link].latency;
+    slowest = std::max(slowest, bytes / network.links[link].bandwidth);
+  }
+  return latency + slowest;
+}
+
 // A flow that has passed its bytes gives its share of the links back and travels on for its
 // latency, in which nothing changes any more.
 
@@ -64,15 +73,6 @@ std::vector<int> Traffic::pass(double now) {
   }
   std::erase_if(flows_, [](const Flow& flow) { return flow.due; });
   return arrived;
-}
-
-double Traffic::alone(const std::vector<int>& route, double bytes) const {
-  double latency = 0, slowest = 0;
-  for (const int link : route) {
-    latency += network_.links[link].latency;
-    slowest = std::max(slowest, bytes / network_.links[link].bandwidth);
-  }
-  return latency + slowest;
 }
 
 }  // namespace penstock::partition

@@ -7,6 +7,9 @@
 
 namespace penstock::partition {
 
+/// Seconds that a message takes where it is alone.
+double seconds_alone(const Network& network, const std::vector<int>& route, double bytes);
+
 /// The messages under way, and how fast each moves. Time only goes forward.
 class Traffic {
  public:
@@ -19,9 +22,6 @@ class Traffic {
   std::optional<double> next() const;
   /// Lets time go on to `now`, which is next(); numbers of those that are there.
   std::vector<int> pass(double now);
-
-  /// Seconds that a message takes where it is alone.
-  double alone(const std::vector<int>& route, double bytes) const;
 
  private:
   struct Flow {
