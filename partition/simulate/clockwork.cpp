@@ -109,8 +109,8 @@ void Clockwork::send(int rank, Message& message) {
   message.sent_at = message.freed_at = now_;
   if (!traffic_ || durations_.network->overlap >= 1) return;
   const int to = schedule_.chunk_rank[message.edge.consumer];
-  const double alone = seconds_alone(*durations_.network, durations_.network->route(rank, to),
-                                     durations_.network->bytes(message.edge, message.micro_batch));
+  const double alone = as_one(*durations_.network, durations_.network->route(rank, to))
+                           .seconds(durations_.network->bytes(message.edge, message.micro_batch));
   message.freed_at = now_ + (1 - durations_.network->overlap) * alone;
   occupy(rank, message.freed_at);
 }

@@ -8,14 +8,6 @@
 namespace penstock::partition {
 namespace {
 
-double seconds_alone(const Durations& durations, const Edge& edge, int micro_batch, int from,
-                     int to) {
-  if (durations.network != nullptr)
-    return seconds_alone(*durations.network, durations.network->route(from, to),
-                         durations.network->bytes(edge, micro_batch));
-  return durations.transfer ? durations.transfer(edge, micro_batch) : 0;
-}
-
 double seconds_of_step(const Durations& durations, int rank) {
   return durations.step ? durations.step(rank) : durations.compute({ActionKind::step});
 }
@@ -30,7 +22,8 @@ class LeastPeriod::Walk {
     for (const auto& list : schedule.ranks)
       for (const Action& action : list)
         micro_batches_ = std::max(micro_batches_, action.micro_batch + 1);
-    found.messages_ = 2 * schedule.chunks() * static_cast<std::size_t>(micro_batches_);
+    found.ways_.resize(2 * schedule.chunk_rank.size());
+    found.messages_ = found.ways_.size() * static_cast<std::size_t>(micro_batches_);
     ends_.resize(found.messages_, 0);
   }
 
@@ -62,10 +55,10 @@ class LeastPeriod::Walk {
   }
 
   void take(Place& place, const Edge& edge) const {
-    place.edge = edge;
+    place.edge = edge.tag();
     place.message = edge.tag() * micro_batches_ + place.action.micro_batch;
-    place.from = schedule_.chunk_rank[edge.producer];
-    place.to = schedule_.chunk_rank[edge.consumer];
+    found_.ways_[place.edge] = {edge, schedule_.chunk_rank[edge.producer],
+                                schedule_.chunk_rank[edge.consumer]};
   }
 
   const Schedule& schedule_;
@@ -83,8 +76,33 @@ LeastPeriod::LeastPeriod(const Schedule& schedule) : ranks_(schedule.ranks.size(
   }
 }
 
+/// What messages take that have their links for themselves.
+class LeastPeriod::Messages {
+ public:
+  Messages(const std::vector<Way>& ways, const Durations& durations)
+      : ways_(ways), durations_(durations) {
+    if (durations.network == nullptr) return;
+    for (const Way& way : ways)
+      links_.push_back(way.from == way.to ? Link{0, 1}
+                                          : as_one(*durations.network,
+                                                   durations.network->route(way.from, way.to)));
+  }
+
+  double seconds(int edge, int micro_batch) const {
+    if (durations_.network != nullptr)
+      return links_[edge].seconds(durations_.network->bytes(ways_[edge].edge, micro_batch));
+    return durations_.transfer ? durations_.transfer(ways_[edge].edge, micro_batch) : 0;
+  }
+
+ private:
+  const std::vector<Way>& ways_;
+  const Durations& durations_;
+  std::vector<Link> links_;
+};
+
 double LeastPeriod::seconds(const Durations& durations) const {
   const double waits = durations.network != nullptr ? 1 - durations.network->overlap : 0;
+  const Messages messages(ways_, durations);
   std::vector<double> at, reduced(ranks_, 0);  // of each rank
   // The step before ends on each rank as late as its own step takes.
   for (std::size_t rank = 0; rank < ranks_; ++rank)
@@ -92,20 +110,19 @@ double LeastPeriod::seconds(const Durations& durations) const {
   const double begin = *std::ranges::max_element(at);
   std::vector<double> starts(messages_, 0);
   for (const Place& place : order_) {
+    const Action& action = place.action;
     double& now = at[place.rank];
-    const auto alone = [&] {
-      return seconds_alone(durations, place.edge, place.action.micro_batch, place.from, place.to);
-    };
-    if (is_receive(place.action.kind)) {
+    if (is_send(action.kind) || is_receive(action.kind)) {
       starts[place.message] = std::max(starts[place.message], now);
-    } else if (is_send(place.action.kind)) {
-      starts[place.message] = std::max(starts[place.message], now);
-      if (waits > 0) now += waits * alone();
-    } else if (place.action.kind == ActionKind::reduce) {
-      reduced[place.rank] = std::max(now, reduced[place.rank]) + durations.compute(place.action);
+      if (is_send(action.kind) && waits > 0)
+        now += waits * messages.seconds(place.edge, action.micro_batch);
+    } else if (action.kind == ActionKind::reduce) {
+      reduced[place.rank] = std::max(now, reduced[place.rank]) + durations.compute(action);
     } else {
-      if (place.message >= 0) now = std::max(now, starts[place.message] + alone());
-      now += durations.compute(place.action);
+      if (place.message >= 0)
+        now =
+            std::max(now, starts[place.message] + messages.seconds(place.edge, action.micro_batch));
+      now += durations.compute(action);
     }
   }
   double together = 0, end = 0;

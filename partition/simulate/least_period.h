@@ -24,13 +24,17 @@ class LeastPeriod {
   struct Place {
     Action action;
     int rank = 0;
-    int message = -1;  // that it sends, awaits or takes
-    Edge edge = {};    // of the message
-    int from = 0, to = 0;
+    int edge = -1, message = -1;  // of what it sends, awaits or takes
+  };
+  struct Way {  // of the messages of an edge
+    Edge edge;
+    int from = 0, to = 0;  // ranks
   };
   class Walk;
+  class Messages;
 
   std::size_t ranks_ = 0, messages_ = 0;
+  std::vector<Way> ways_;
   std::vector<Place> order_;  // all but steps, and copies between device and host
 };
 

@@ -6,13 +6,13 @@
 
 namespace penstock::partition {
 
-double seconds_alone(const Network& network, const std::vector<int>& route, double bytes) {
-  double latency = 0, slowest = 0;
+Link as_one(const Network& network, const std::vector<int>& route) {
+  double latency = 0, narrowest = std::numeric_limits<double>::infinity();
   for (const int link : route) {
     latency += network.links[link].latency;
-    slowest = std::max(slowest, bytes / network.links[link].bandwidth);
+    narrowest = std::min(narrowest, network.links[link].bandwidth);
   }
-  return latency + slowest;
+  return {latency, narrowest};
 }
 
 // A flow that has passed its bytes gives its share of the links back and travels on for its

@@ -7,8 +7,8 @@
 
 namespace penstock::partition {
 
-/// Seconds that a message takes where it is alone.
-double seconds_alone(const Network& network, const std::vector<int>& route, double bytes);
+/// The link that a route is to a message which is alone on it.
+Link as_one(const Network& network, const std::vector<int>& route);
 
 /// The messages under way, and how fast each moves. Time only goes forward.
 class Traffic {
