@@ -15,6 +15,8 @@ Clockwork::Clockwork(const Schedule& schedule, const Durations& durations, Barri
     : schedule_(schedule), durations_(durations), barrier_(barrier), ranks_(schedule.ranks.size()) {
   if (durations.network != nullptr) traffic_.emplace(*durations.network);
   result_.ranks.resize(schedule.ranks.size());
+  for (std::size_t rank = 0; rank < ranks_.size(); ++rank)
+    result_.ranks[rank].reserve(schedule.ranks[rank].size());
   for (const auto& list : schedule.ranks)
     for (const Action& action : list)
       micro_batches_ = std::max(micro_batches_, action.micro_batch + 1);

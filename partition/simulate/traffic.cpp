@@ -37,12 +37,13 @@ void Traffic::advance(double now) {
     flow.left = std::max(0.0, flow.left - (now - now_) * (flow.sending ? rate(flow) : 1));
   }
   now_ = now;
+  next_.reset();
 }
 
-void Traffic::start(double now, int number, const std::vector<int>& route, double bytes) {
+void Traffic::start(double now, int number, std::vector<int> route, double bytes) {
   advance(now);
-  Flow flow{.number = number, .route = route, .left = bytes};
-  for (const int link : route) {
+  Flow flow{.number = number, .route = std::move(route), .left = bytes};
+  for (const int link : flow.route) {
     ++users_[link];
     flow.latency += network_.links[link].latency;
   }
@@ -50,12 +51,12 @@ void Traffic::start(double now, int number, const std::vector<int>& route, doubl
 }
 
 std::optional<double> Traffic::next() const {
-  std::optional<double> first;
+  if (next_) return next_;
   for (const Flow& flow : flows_) {
     const double arrives = arrival(flow);
-    if (!first || arrives < *first) first = arrives;
+    if (!next_ || arrives < *next_) next_ = arrives;
   }
-  return first;
+  return next_;
 }
 
 std::vector<int> Traffic::pass(double now) {

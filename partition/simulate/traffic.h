@@ -16,7 +16,7 @@ class Traffic {
   explicit Traffic(const Network& network) : network_(network), users_(network.links.size(), 0) {}
 
   /// A message on its way from `now`, known by its number.
-  void start(double now, int number, const std::vector<int>& route, double bytes);
+  void start(double now, int number, std::vector<int> route, double bytes);
 
   /// When the next message has passed its links or is there, if none starts before.
   std::optional<double> next() const;
@@ -40,6 +40,7 @@ class Traffic {
   std::vector<int> users_;  // of each link
   std::vector<Flow> flows_;
   double now_ = 0;
+  mutable std::optional<double> next_;  // once it is known, until something starts or passes
 };
 
 }  // namespace penstock::partition
