@@ -14,6 +14,8 @@
 namespace penstock::partition {
 namespace {
 
+constexpr double kRounded = 1 - 1e-11;  // a longest path, against the events that it bounds
+
 /// Of an update.
 int sharers(const PlanChoice& choice) { return choice.shards_optimizer ? choice.replicas : 1; }
 
@@ -146,6 +148,12 @@ const Schedule& ChoiceLists::of(int micro_batches) {
   return at->second;
 }
 
+const LeastPeriod& ChoiceLists::least_period_of(int micro_batches) {
+  const auto known = least_periods_.find(micro_batches);
+  if (known != least_periods_.end()) return known->second;
+  return least_periods_.try_emplace(micro_batches, of(micro_batches)).first->second;
+}
+
 std::vector<double> reduction_seconds(const PlanningProblem& problem, const Workload& workload,
                                       const PlanChoice& choice, const ChoiceLists& lists,
                                       const std::vector<LayerCost>& last, int replica) {
@@ -221,22 +229,27 @@ ChoiceLists& ChoiceEstimator::lists_of(const PlanChoice& choice) {
   return *known;
 }
 
-/// Of a step, where pipelines have nothing in common.
-double ChoiceEstimator::period_of(const PlanChoice& choice, const ReplicaStep& of,
-                                  ChoiceLists& lists, const std::vector<double>& offloaded) const {
-  if (workload_.steps[of.step].replicas[of.replica].micro_batches() == 0) return 0;
-  return predict(choice, of, lists, offloaded)->period(problem_.barrier);
-}
-
 bool ChoiceEstimator::takes(const PlanChoice& choice, double seconds,
                             const std::vector<int>& slowest) {
-  if (!problem_.cluster.adapters.empty() || choice.replicas == 1) return false;
+  if (!problem_.cluster.adapters.empty()) return false;
   ChoiceLists& lists = lists_of(choice);
   const auto offloaded = offloaded_bytes(problem_, choice);
-  double sum = 0;
+  const double enough = seconds * static_cast<double>(workload_.steps.size());
+  std::vector<std::unique_ptr<StepEstimate>> pipelines;
+  double least = 0;
   for (std::size_t s = 0; s < slowest.size(); ++s) {
-    sum += period_of(choice, {s, slowest[s]}, lists, offloaded);
-    if (sum >= seconds * static_cast<double>(workload_.steps.size())) return true;
+    const int micro_batches = workload_.steps[s].replicas[slowest[s]].micro_batches();
+    if (micro_batches == 0) continue;
+    pipelines.push_back(predict(choice, {s, slowest[s]}, lists, offloaded));
+    if (problem_.barrier == Barrier::none) continue;
+    least += lists.least_period_of(micro_batches).seconds(pipelines.back()->durations());
+    if (least * kRounded >= enough) return true;
+  }
+  if (choice.replicas == 1) return false;
+  double sum = 0;
+  for (const auto& pipeline : pipelines) {
+    sum += pipeline->period(problem_.barrier);
+    if (sum >= enough) return true;
   }
   return false;
 }

@@ -8,6 +8,7 @@
 
 #include "partition/choose/workload.h"
 #include "partition/schedule/run_schedule.h"
+#include "partition/simulate/least_period.h"
 #include "partition/simulate/step_estimate.h"
 
 namespace penstock::partition {
@@ -68,6 +69,7 @@ class ChoiceLists {
   ChoiceLists(const PlanChoice& choice, const std::shared_ptr<KnownSchedules>& known);
 
   const Schedule& of(int micro_batches);
+  const LeastPeriod& least_period_of(int micro_batches);
   const std::vector<int>& ranks() const { return ranks_; }  // ranks_of_chunks()
   bool splits_backward() const { return schedule_.splits_backward(); }
 
@@ -75,6 +77,7 @@ class ChoiceLists {
   RunSchedule schedule_;
   std::vector<int> ranks_;
   std::map<int, Schedule> known_;
+  std::map<int, LeastPeriod> least_periods_;
 };
 
 /// Seconds that adding each chunk's gradients over the replicas goes on behind its last backward.
@@ -93,7 +96,9 @@ class ChoiceEstimator {
 
   ChoiceEstimate estimate(const PlanChoice& choice, std::size_t most_steps = 1000);
   /// Whether the choice's step is found to take so many seconds or more by the pipelines alone of
-  /// one replica in each sampled step: of those that were the slowest of a choice like it.
+  /// one replica in each sampled step: of those that were the slowest of a choice like it. Their
+  /// longest paths are tried before they are simulated (LeastPeriod); where a pipeline is all that
+  /// there is, simulation is left to estimate().
   bool takes(const PlanChoice& choice, double seconds, const std::vector<int>& slowest);
   /// predict_replica() with the choice's lists.
   std::unique_ptr<StepEstimate> predict(const PlanChoice& choice, const ReplicaStep& of,
@@ -102,8 +107,6 @@ class ChoiceEstimator {
 
  private:
   ChoiceLists& lists_of(const PlanChoice& choice);
-  double period_of(const PlanChoice& choice, const ReplicaStep& of, ChoiceLists& lists,
-                   const std::vector<double>& offloaded) const;
 
   const PlanningProblem& problem_;
   const Workload& workload_;

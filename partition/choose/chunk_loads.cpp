@@ -54,7 +54,6 @@ std::vector<ChunkCutProblem> chunk_loads(const PlanningProblem& problem, const W
   cut.at_least = [costs](int first, int last, int chunk) {
     return costs->computing(first, last, chunk);
   };
-  cut.extra = [](int, int, int) { return 0.0; };
   ChunkCutProblem other = cut;
   if (cut.chunks == choice.stages) {
     cut.load = [costs](int first, int last, int chunk) {

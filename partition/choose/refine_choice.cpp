@@ -59,15 +59,21 @@ ChoiceRefiner::ChoiceRefiner(const PlanningProblem& problem, const Workload& wor
       estimator_(std::make_unique<ChoiceEstimator>(problem, workload)) {}
 
 bool ChoiceRefiner::move_boundaries(RankedChoice& ranked) const {
-  bool better = false;
-  for (std::size_t b = 1; b + 1 < ranked.choice.begin.size(); ++b)
+  return move_unsettled(ranked, ranked.choice.begin.size()) > 0;
+}
+
+std::size_t ChoiceRefiner::move_unsettled(RankedChoice& ranked, std::size_t settled) const {
+  std::size_t moved = 0;
+  for (std::size_t b = 1; b + 1 < ranked.choice.begin.size(); ++b) {
+    if (moved == 0 && b > settled) break;
     for (const int place : other_places(workload_.mean, ranked.choice.begin, b)) {
-      if (is_over(problem_.time)) return false;
+      if (is_over(problem_.time)) return 0;
       PlanChoice other = ranked.choice;
       other.begin[b] = place;
-      better |= take_if_shorter(ranked, std::move(other));
+      if (take_if_shorter(ranked, std::move(other))) moved = b;
     }
-  return better;
+  }
+  return moved;
 }
 
 bool ChoiceRefiner::exchanges() const { return problem_.cluster.size() <= kExchanged; }
@@ -94,8 +100,8 @@ bool ChoiceRefiner::exchange_devices(RankedChoice& ranked) const {
 
 void ChoiceRefiner::refine_cut(RankedChoice& ranked) const {
   const auto climb = [&](RankedChoice& from) {
-    while (move_boundaries(from)) {
-    }
+    std::size_t moved = from.choice.begin.size();
+    while (moved > 0) moved = move_unsettled(from, moved);
   };
   const std::vector<int> given = ranked.choice.begin;
   climb(ranked);

@@ -44,6 +44,9 @@ class ChoiceRefiner {
   void share_cuts(std::vector<RankedChoice>& ranked) const;
 
  private:
+  /// As move_boundaries(): the last boundary that moved, 0 where none did. Boundaries behind
+  /// `settled` have not helped since the last one moved, so that they are left out until one does.
+  std::size_t move_unsettled(RankedChoice& ranked, std::size_t settled) const;
   bool exchange_devices(RankedChoice& ranked) const;
   /// Where it fits, with the recomputation that it needs; nothing unless its step is shorter than
   /// that.

@@ -1,6 +1,7 @@
 #include "partition/choose/sensitivity.h"
 
 #include <algorithm>
+#include <memory>
 
 namespace penstock::partition {
 namespace {
@@ -56,9 +57,10 @@ Sensitivity sensitivity_of(const PlanningProblem& problem, const Decision& decis
                            const std::vector<Assumption>& assumptions) {
   const auto choices = best_of(decision);
   Sensitivity found{.compared = static_cast<int>(choices.size())};
+  const auto messages = std::make_shared<KnownMessages>();  // no assumption changes their bytes
   for (const Assumption& assumption : assumptions) {
     const PlanningProblem assumed = with(problem, assumption);
-    Workloads workloads(assumed);
+    Workloads workloads(assumed, messages);
     std::vector<double> speeds;
     for (const PlanChoice* choice : choices)
       speeds.push_back(estimate(assumed, workloads, *choice).speed());

@@ -1,7 +1,6 @@
 #include "partition/choose/workload.h"
 
 #include <algorithm>
-#include <span>
 
 #include "partition/model/parameter_layout.h"
 #include "partition/model/recomputed_layers.h"
@@ -82,10 +81,10 @@ std::vector<double> read_parameter_bytes(const LayerSequence& sequence, layers::
 
 const StepCosts& Workloads::costs_of(const MicroBatchLengths& lengths, bool selective) {
   const auto [at, fresh] = micro_batches_.try_emplace({lengths.frames, lengths.labels, selective});
-  if (fresh)
-    at->second =
-        step_costs(*problem_.sequence, problem_.sizes,
-                   selective ? problem_.selective_costs : problem_.costs, std::span(&lengths, 1));
+  if (!fresh) return at->second;
+  const CostModel& costs = selective ? problem_.selective_costs : problem_.costs;
+  at->second = {.layers = {costs(lengths)},
+                .bytes = {messages_->of(*problem_.sequence, problem_.sizes, lengths.frames)}};
   return at->second;
 }
 

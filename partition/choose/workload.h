@@ -2,7 +2,9 @@
 
 #include <cstdint>
 #include <map>
+#include <memory>
 #include <tuple>
+#include <utility>
 #include <vector>
 
 #include "partition/choose/problem.h"
@@ -30,8 +32,11 @@ struct Workload {
 /// Workloads, each made when it is first asked for.
 class Workloads {
  public:
-  /// `problem` must outlive this.
-  explicit Workloads(const PlanningProblem& problem) : problem_(problem) {}
+  /// `problem` must outlive this. `messages` may be those of other problems with the same layer
+  /// sequence and sizes.
+  explicit Workloads(const PlanningProblem& problem,
+                     std::shared_ptr<KnownMessages> messages = std::make_shared<KnownMessages>())
+      : problem_(problem), messages_(std::move(messages)) {}
 
   const Workload& of(const BatchChoice& batch, int replicas, bool selective);
   /// With the recomputation within units that the problem says.
@@ -47,6 +52,7 @@ class Workloads {
   using Lengths = std::vector<std::int64_t>;
 
   const PlanningProblem& problem_;
+  std::shared_ptr<KnownMessages> messages_;
   std::map<std::tuple<BatchChoice, int, bool>, Workload> known_;
   std::map<std::tuple<Lengths, Lengths, bool>, StepCosts> micro_batches_;
 };

@@ -4,22 +4,30 @@ namespace penstock::partition {
 namespace {
 
 std::vector<double> message_bytes(const LayerSequence& sequence, const layers::BackendSizes& sizes,
-                                  const MicroBatchLengths& lengths) {
-  const auto weights = static_cast<double>(layers::aligned(lengths.frames.size() * sizeof(float)));
+                                  const std::vector<std::int64_t>& frames) {
+  const auto weights = static_cast<double>(layers::aligned(frames.size() * sizeof(float)));
   std::vector<double> bytes;
-  for (const layers::LayerPlan& plan : plan_layers(sequence, lengths.frames, sizes))
+  for (const layers::LayerPlan& plan : plan_layers(sequence, frames, sizes))
     bytes.push_back(static_cast<double>(plan.output.bytes()) + weights);
   return bytes;
 }
 
 }  // namespace
 
+const std::vector<double>& KnownMessages::of(const LayerSequence& sequence,
+                                             const layers::BackendSizes& sizes,
+                                             const std::vector<std::int64_t>& frames) {
+  const auto [at, fresh] = known_.try_emplace(frames);
+  if (fresh) at->second = message_bytes(sequence, sizes, frames);
+  return at->second;
+}
+
 StepCosts step_costs(const LayerSequence& sequence, const layers::BackendSizes& sizes,
                      const CostModel& costs, std::span<const MicroBatchLengths> micro_batches) {
   StepCosts step;
   for (const MicroBatchLengths& lengths : micro_batches) {
     step.layers.push_back(costs(lengths));
-    step.bytes.push_back(message_bytes(sequence, sizes, lengths));
+    step.bytes.push_back(message_bytes(sequence, sizes, lengths.frames));
   }
   return step;
 }

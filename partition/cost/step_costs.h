@@ -1,5 +1,7 @@
 #pragma once
 
+#include <cstdint>
+#include <map>
 #include <span>
 #include <vector>
 
@@ -19,6 +21,17 @@ struct StepCosts {
   std::vector<double> reading = {};
 
   int micro_batches() const { return static_cast<int>(layers.size()); }
+};
+
+/// StepCosts::bytes of single micro-batches, each worked out when it is first asked for: of one
+/// layer sequence and its sizes.
+class KnownMessages {
+ public:
+  const std::vector<double>& of(const LayerSequence& sequence, const layers::BackendSizes& sizes,
+                                const std::vector<std::int64_t>& frames);
+
+ private:
+  std::map<std::vector<std::int64_t>, std::vector<double>> known_;
 };
 
 /// Of micro-batches of these lengths: costs by the model, bytes by the layers' plans (an

@@ -13,7 +13,8 @@ namespace {
 
 double whole_load(const ChunkCutProblem& problem, const std::vector<int>& begin, int chunk) {
   const int first = begin[chunk], last = begin[chunk + 1];
-  return problem.load(first, last, chunk) + problem.extra(first, last, chunk).value_or(kNever);
+  const double load = problem.load(first, last, chunk);
+  return problem.extra ? load + problem.extra(first, last, chunk).value_or(kNever) : load;
 }
 
 double largest_load(const ChunkCutProblem& problem, const std::vector<int>& begin) {
@@ -98,6 +99,7 @@ class Cutter {
   }
 
   double extra(int first, int last, int chunk) {
+    if (!problem_.extra) return 0;
     const auto [at, fresh] = extra_.try_emplace({first, last, chunk});
     if (fresh) at->second = problem_.extra(first, last, chunk).value_or(kNever);
     return at->second;

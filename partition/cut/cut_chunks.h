@@ -22,7 +22,7 @@ struct ChunkCutProblem {
   /// `at_least` does. Only saves time; empty: nothing is known.
   std::function<double(int first, int last, int chunk)> fullness = {};
   /// Seconds that they take besides so that they fit into memory; nothing where they can't. Asked
-  /// only for ranges that may be in the best cut.
+  /// only for ranges that may be in the best cut. Empty: all fit as they are.
   std::function<std::optional<double>(int first, int last, int chunk)> extra = {};
 };
 

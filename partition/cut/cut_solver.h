@@ -37,7 +37,8 @@ struct LeastLargest : LeastSum {
 struct SegmentCost {
   /// No segment that ends before it can be in the cut.
   static int earliest_end() { return 0; }
-  /// Whether no segment that begins at `first` and goes to `last` or further can be in the cut.
+  /// Whether no segment that begins at `first` and goes to `last` or further can be in the cut:
+  /// once it is true, it is for every further one.
   static bool ends(int /*first*/, int /*last*/) { return false; }
   /// What [first, last) costs at least; kNever if it can't be in the cut.
   double at_least(int first, int last) const = delete;
@@ -105,7 +106,7 @@ class CutSolver {
       const int first = shape_.ties == CutTies::earliest ? i : most - (i - begin);
       if (best[first] == Objective::never()) continue;
       int last = behind == 0 ? end : std::max(first + 1, segment.earliest_end());
-      for (; last <= end && !segment.ends(first, last); ++last) {
+      for (const int stop = stop_of(segment, first, last, end); last < stop; ++last) {
         if (best[first] >= next[last]) continue;
         const double least = segment.at_least(first, last);
         if (least == kNever) continue;
@@ -118,6 +119,20 @@ class CutSolver {
         if (firsts != nullptr) (*firsts)[last] = first;
       }
     }
+  }
+
+  /// The first of the layers from `last` to `end` at which the segment ends; `end` + 1 if none is.
+  template <class Segment>
+  static int stop_of(const Segment& segment, int first, int last, int end) {
+    int goes_on = last - 1, stop = end + 1;
+    while (stop - goes_on > 1) {
+      const int middle = (goes_on + stop) / 2;
+      if (segment.ends(first, middle))
+        stop = middle;
+      else
+        goes_on = middle;
+    }
+    return stop;
   }
 
   CutShape shape_;

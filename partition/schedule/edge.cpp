@@ -32,6 +32,15 @@ bool is_message(const Schedule& schedule, const Edge& edge) {
          schedule.chunk_rank[edge.producer] != schedule.chunk_rank[edge.consumer];
 }
 
+std::optional<Edge> input_edge(const Schedule& schedule, const Action& computation) {
+  const int chunk = computation.chunk;
+  if (computation.kind == ActionKind::backward_weight) return std::nullopt;
+  const Edge edge = computation.kind == ActionKind::forward
+                        ? Edge{chunk - 1, chunk, Edge::Kind::activation}
+                        : Edge{chunk + 1, chunk, Edge::Kind::gradient};
+  return is_message(schedule, edge) ? std::optional(edge) : std::nullopt;
+}
+
 std::string describe(const Edge& edge) {
   return fmt::format("{} from chunk {} to chunk {}",
                      edge.kind == Edge::Kind::activation ? "activation" : "gradient", edge.producer,

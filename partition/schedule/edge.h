@@ -1,6 +1,7 @@
 #pragma once
 
 #include <compare>
+#include <optional>
 #include <string>
 
 #include "partition/schedule/schedule.h"
@@ -29,6 +30,9 @@ Edge edge_of(const Action& transfer);
 /// Whether the edge joins two chunks of the layer sequence that different ranks hold. Within a rank
 /// what passes is moved, not sent.
 bool is_message(const Schedule& schedule, const Edge& edge);
+
+/// By which a computation gets what it takes from another rank, if it does.
+std::optional<Edge> input_edge(const Schedule& schedule, const Action& computation);
 
 /// "activation from chunk 0 to chunk 1"
 std::string describe(const Edge& edge);

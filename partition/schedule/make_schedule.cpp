@@ -22,6 +22,8 @@ namespace {
 struct Generator {
   std::string_view name;
   Schedule (*make)(int stages, int micro_batches);
+  int chunks = 1;        // a rank
+  bool returns = false;  // the second chunks go from the last rank to the first
 };
 
 template <int chunks>
@@ -31,15 +33,15 @@ Schedule in_loops(int stages, int micro_batches) {
 
 constexpr std::array kGenerators{Generator{"gpipe", gpipe},
                                  Generator{"1f1b", one_forward_one_backward},
-                                 Generator{"interleaved", in_loops<2>},
-                                 Generator{"interleaved-3", in_loops<3>},
-                                 Generator{"interleaved-4", in_loops<4>},
+                                 Generator{"interleaved", in_loops<2>, 2},
+                                 Generator{"interleaved-3", in_loops<3>, 3},
+                                 Generator{"interleaved-4", in_loops<4>, 4},
                                  Generator{"zb-h1", zb_h1},
                                  Generator{"zb-h2", zb_h2},
-                                 Generator{"zb-v", zb_v},
-                                 Generator{"v-half", v_half},
-                                 Generator{"v-min", v_min},
-                                 Generator{"dualpipe-v", dualpipe_v}};
+                                 Generator{"zb-v", zb_v, 2, true},
+                                 Generator{"v-half", v_half, 2, true},
+                                 Generator{"v-min", v_min, 2, true},
+                                 Generator{"dualpipe-v", dualpipe_v, 2, true}};
 
 /// Chunks a rank of "interleaved-5" and so on; 0: it is another name.
 int loops_of(std::string_view name) {
@@ -97,9 +99,12 @@ Schedule make_schedule(std::string_view name, int stages, int micro_batches) {
 
 std::vector<int> chunk_ranks(std::string_view name, int stages) {
   if (name == kFound) name = "1f1b";
-  // Their patterns are looked for, whatever the number of micro-batches; their chunks lie alike.
-  if (name == "v-half" || name == "v-min") name = "zb-v";
-  return make_schedule(name, stages, 1).chunk_rank;
+  const auto known = std::ranges::find(kGenerators, name, &Generator::name);
+  if (known == kGenerators.end() || stages < 1) return make_schedule(name, stages, 1).chunk_rank;
+  std::vector<int> ranks;
+  for (int chunk = 0; chunk < known->chunks * stages; ++chunk)
+    ranks.push_back(known->returns ? std::min(chunk, 2 * stages - 1 - chunk) : chunk % stages);
+  return ranks;
 }
 
 }  // namespace penstock::partition

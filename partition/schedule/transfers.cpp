@@ -48,8 +48,8 @@ Consumers find_consumers(const Schedule& computation) {
   return found;
 }
 
-/// For every computation, where the other ranks stand in their lists when it ends, if all take
-/// their computations in turn and messages take no time. Empty for what waits for ever.
+/// For every computation, where the rank that gets its message stands in its list when it ends, if
+/// all take their computations in turn and messages take no time. Empty for what waits for ever.
 class ListPositions {
  public:
   explicit ListPositions(const Schedule& computation) : computation_(computation) {
@@ -62,18 +62,24 @@ class ListPositions {
         const auto& list = computation.ranks[rank];
         if (next[rank] == list.size() || !ready(list[next[rank]])) continue;
         const Action& done = list[next[rank]++];
-        places_[{done.kind, done.chunk, done.micro_batch}] = next;
+        places_[{done.kind, done.chunk, done.micro_batch}] = next[receiver_of(done)];
         moved = true;
       }
     }
   }
 
-  std::optional<std::size_t> place_of(int rank, const Action& when) const {
+  std::optional<std::size_t> place_of(const Action& when) const {
     const auto found = places_.find({when.kind, when.chunk, when.micro_batch});
-    return found == places_.end() ? std::nullopt : std::optional(found->second[rank]);
+    return found == places_.end() ? std::nullopt : std::optional(found->second);
   }
 
  private:
+  /// Rank 0 where it sends nothing.
+  int receiver_of(const Action& done) const {
+    const auto send = send_after(done);
+    if (!send || !is_message(computation_, edge_of(*send))) return 0;
+    return computation_.chunk_rank[edge_of(*send).consumer];
+  }
   bool done(ActionKind kind, int chunk, int batch) const {
     return places_.contains({kind, chunk, batch});
   }
@@ -90,7 +96,7 @@ class ListPositions {
   }
 
   const Schedule& computation_;
-  std::map<std::tuple<ActionKind, int, int>, std::vector<std::size_t>> places_;
+  std::map<std::tuple<ActionKind, int, int>, std::size_t> places_;
 };
 
 /// A receive, and the place in the consumer's list before which it is posted.
@@ -114,8 +120,7 @@ std::map<Edge, std::vector<Post>> place_receives(const Schedule& computation, Po
       const auto found = consumers.find({edge.kind, edge.consumer, send->micro_batch});
       if (found == consumers.end()) continue;
       const std::size_t at = found->second, ahead = at == 0 ? 0 : at - 1;
-      const int rank = computation.chunk_rank[edge.consumer];
-      const auto then = turns ? turns->place_of(rank, action) : std::nullopt;
+      const auto then = turns ? turns->place_of(action) : std::nullopt;
       posts[edge].push_back({receive, std::min(ahead, then.value_or(ahead))});
     }
   }

@@ -15,6 +15,8 @@ Clockwork::Clockwork(const Schedule& schedule, const Durations& durations, Barri
     : schedule_(schedule), durations_(durations), barrier_(barrier), ranks_(schedule.ranks.size()) {
   if (durations.network != nullptr) traffic_.emplace(*durations.network);
   result_.ranks.resize(schedule.ranks.size());
+  for (std::size_t rank = 0; rank < ranks_.size(); ++rank)
+    result_.ranks[rank].reserve(schedule.ranks[rank].size());
   for (const auto& list : schedule.ranks)
     for (const Action& action : list)
       micro_batches_ = std::max(micro_batches_, action.micro_batch + 1);
@@ -109,9 +111,8 @@ void Clockwork::send(int rank, Message& message) {
   message.sent_at = message.freed_at = now_;
   if (!traffic_ || durations_.network->overlap >= 1) return;
   const int to = schedule_.chunk_rank[message.edge.consumer];
-  const double alone =
-      traffic_->alone(durations_.network->route(rank, to),
-                      durations_.network->bytes(message.edge, message.micro_batch));
+  const double alone = as_one(*durations_.network, durations_.network->route(rank, to))
+                           .seconds(durations_.network->bytes(message.edge, message.micro_batch));
   message.freed_at = now_ + (1 - durations_.network->overlap) * alone;
   occupy(rank, message.freed_at);
 }
@@ -268,13 +269,8 @@ int Clockwork::number_of(const Edge& edge, int micro_batch) {
 }
 
 bool Clockwork::has_input(const Action& action) {
-  Edge edge{action.chunk - 1, action.chunk, Edge::Kind::activation};
-  if (action.kind == ActionKind::backward_weight) return true;
-  if (action.kind != ActionKind::forward) {
-    edge = {action.chunk + 1, action.chunk, Edge::Kind::gradient};
-  }
-  if (!is_message(schedule_, edge)) return true;
-  return messages_[number_of(edge, action.micro_batch)].arrived;
+  const auto edge = input_edge(schedule_, action);
+  return !edge || messages_[number_of(*edge, action.micro_batch)].arrived;
 }
 
 std::vector<TimedMessage> Clockwork::messages() const {

@@ -11,6 +11,8 @@ namespace penstock::partition {
 struct Link {
   double latency = 0;    // seconds
   double bandwidth = 0;  // bytes a second; above 0
+  /// Of a message that is alone on it.
+  double seconds(double bytes) const { return latency + bytes / bandwidth; }
 };
 
 /// What lies between the ranks of a pipeline. A message of b bytes is there after the latencies of

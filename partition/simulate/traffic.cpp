@@ -6,6 +6,15 @@
 
 namespace penstock::partition {
 
+Link as_one(const Network& network, const std::vector<int>& route) {
+  double latency = 0, narrowest = std::numeric_limits<double>::infinity();
+  for (const int link : route) {
+    latency += network.links[link].latency;
+    narrowest = std::min(narrowest, network.links[link].bandwidth);
+  }
+  return {latency, narrowest};
+}
+
 // A flow that has passed its bytes gives its share of the links back and travels on for its
 // latency, in which nothing changes any more.
 
@@ -28,12 +37,13 @@ void Traffic::advance(double now) {
     flow.left = std::max(0.0, flow.left - (now - now_) * (flow.sending ? rate(flow) : 1));
   }
   now_ = now;
+  next_.reset();
 }
 
-void Traffic::start(double now, int number, const std::vector<int>& route, double bytes) {
+void Traffic::start(double now, int number, std::vector<int> route, double bytes) {
   advance(now);
-  Flow flow{.number = number, .route = route, .left = bytes};
-  for (const int link : route) {
+  Flow flow{.number = number, .route = std::move(route), .left = bytes};
+  for (const int link : flow.route) {
     ++users_[link];
     flow.latency += network_.links[link].latency;
   }
@@ -41,12 +51,12 @@ void Traffic::start(double now, int number, const std::vector<int>& route, doubl
 }
 
 std::optional<double> Traffic::next() const {
-  std::optional<double> first;
+  if (next_) return next_;
   for (const Flow& flow : flows_) {
     const double arrives = arrival(flow);
-    if (!first || arrives < *first) first = arrives;
+    if (!next_ || arrives < *next_) next_ = arrives;
   }
-  return first;
+  return next_;
 }
 
 std::vector<int> Traffic::pass(double now) {
@@ -64,15 +74,6 @@ std::vector<int> Traffic::pass(double now) {
   }
   std::erase_if(flows_, [](const Flow& flow) { return flow.due; });
   return arrived;
-}
-
-double Traffic::alone(const std::vector<int>& route, double bytes) const {
-  double latency = 0, slowest = 0;
-  for (const int link : route) {
-    latency += network_.links[link].latency;
-    slowest = std::max(slowest, bytes / network_.links[link].bandwidth);
-  }
-  return latency + slowest;
 }
 
 }  // namespace penstock::partition

@@ -83,6 +83,37 @@ TEST_F(ChoiceEstimateOf, OneReplicaIsEnoughToRefuteAChoice) {
   EXPECT_FALSE(estimator.takes(choice, seconds * (1 - 1e-9), {0}));     // half of the steps
 }
 
+TEST_F(ChoiceEstimateOf, RefutesOnlyWhatIsNoShorter) {
+  problem_.step_s = 3;
+  problem_.parameter_s = 0.25;
+  int pipelines = 0, refuted = 0;
+  for (const double bandwidth : {500.0, 3.0, 0.7})
+    for (const int replicas : {1, 2})
+      for (const char* schedule : {"1f1b", "zb-h1"}) {
+        problem_.cluster.node_links.front().bandwidth = bandwidth;
+        PlanChoice choice{.stages = 2,
+                          .replicas = replicas,
+                          .batch = problem_.batches.front(),
+                          .schedule = schedule,
+                          .devices = {{0, 1}, {2, 3}}};
+        for (auto& devices : choice.devices) devices.resize(static_cast<std::size_t>(replicas));
+        Workloads workloads(problem_);
+        ChoiceEstimator estimator(problem_, workloads.of(choice.batch, replicas));
+        choice.begin = {0, 2, 4};
+        const ChoiceEstimate middle = estimator.estimate(choice);
+        for (const int cut : {1, 2, 3}) {
+          choice.begin[1] = cut;
+          const double seconds = estimator.estimate(choice).step_seconds;
+          EXPECT_FALSE(estimator.takes(choice, seconds * (1 + 1e-9), middle.slowest));
+          ++pipelines;
+          refuted += estimator.takes(choice, seconds * (1 - 1e-9), middle.slowest);
+        }
+      }
+  // One that is alone is refuted but where messages of its meet on a link.
+  EXPECT_GT(refuted, pipelines / 2);
+  EXPECT_LT(refuted, pipelines);
+}
+
 TEST_F(ChoiceEstimateOf, OffloadHasListsAndCopiesOfItsOwn) {
   PlanChoice choice{
       .batch = problem_.batches.front(), .schedule = "gpipe", .devices = {{0}}, .begin = {0, 4}};

@@ -73,6 +73,20 @@ TEST_F(RefineChoice, BeginsFromTheClosedFormsCutsToo) {
     EXPECT_LE(refined.estimate.step_seconds, seconds(refined.choice.devices, *cut_chunks(way)));
 }
 
+TEST_F(RefineChoice, LeavesNoBoundaryThatHelps) {
+  const ChoiceRefiner refiner(problem_, workload());
+  int moved = 0;
+  for (int one = 1; one < sequence_.size(); ++one)
+    for (int two = one + 1; two < sequence_.size(); ++two) {
+      RankedChoice refined = ranked({{0}, {1}, {2}}, {0, one, two, sequence_.size()});
+      const std::vector<int> begin = refined.choice.begin;
+      refiner.refine_cut(refined);
+      moved += refined.choice.begin != begin;
+      EXPECT_FALSE(refiner.move_boundaries(refined)) << one << " " << two;
+    }
+  EXPECT_GT(moved, 50);
+}
+
 TEST_F(RefineChoice, ExchangesDevicesOfASmallCluster) {
   problem_.cluster.devices[2].speed = 3;
   RankedChoice one = ranked({{0}, {1}}, {0, 7, sequence_.size()});

@@ -24,5 +24,18 @@ TEST(StepCosts, HoldEveryMicroBatchsCostsAndMessageBytes) {
   EXPECT_TRUE(step.reading.empty());
 }
 
+TEST(KnownMessages, AreThoseOfTheStepWorkedOutOnce) {
+  const LayerSequence sequence = test::small_sequence();
+  const CostModel model = analytic_cost_model(sequence, {}, default_rates({}));
+  const std::vector<MicroBatchLengths> ragged{{{7, 1, 13, 5}}, {{9, 3, 3}}, {{9, 3}}};
+  const StepCosts step = step_costs(sequence, {}, model, ragged);
+  KnownMessages known;
+  for (std::size_t m = 0; m < ragged.size(); ++m) {
+    const auto& bytes = known.of(sequence, {}, ragged[m].frames);
+    EXPECT_EQ(bytes, step.bytes[m]);
+    EXPECT_EQ(&known.of(sequence, {}, ragged[m].frames), &bytes);
+  }
+}
+
 }  // namespace
 }  // namespace penstock::partition

@@ -19,6 +19,7 @@ TEST(MakeSchedule, EveryNameIsSoundForAnySizes) {
       for (int batches = 1; batches <= 9; ++batches) {
         const Schedule schedule = make_schedule(name, stages, batches);
         EXPECT_EQ(schedule.name, name);
+        EXPECT_EQ(schedule.chunk_rank, chunk_ranks(name, stages));
         EXPECT_NO_THROW(validate(schedule)) << name << " " << stages << " " << batches;
       }
     }
