@@ -39,7 +39,7 @@ class IndexTest : public testing::Test {
     asked_.clear();
     measured_.clear();
     return find_index({manifest, in("out"), 3, use}, [&](std::span<const RecordingQuery> queries) {
-      const RecordingAnswers answers =
+      RecordingAnswers answers =
           measure_recordings(queries, {folder_of(manifest), 3, use == IndexUse::fresh});
       for (std::size_t i = 0; i < queries.size(); ++i) {
         asked_.push_back(queries[i].path);
