@@ -24,7 +24,7 @@ class HostMemory : public testing::Test {
   const test::TemporaryFolder folder_;
 };
 
-TEST_F(HostMemory, IsWhatAGroupAndThoseAroundItAllow) {
+TEST_F(HostMemory, IsWhatGroupsAroundItAllow) {
   limit("system.slice/job_7/memory.max", "max");
   limit("system.slice/memory.max", "7000000000");
   limit("memory.max", "9000000000");
