@@ -30,7 +30,7 @@ class RefineChoice : public testing::Test {
 
   LayerSequence sequence_ = test::sequence_to_choose_from();
   PlanningProblem problem_ = [&] {
-    PlanningProblem problem = test::planned_sequence(sequence_, 3, 1e12);
+    PlanningProblem problem = test::planned_sequence(sequence_, 4, 1e12);
     problem.costs = [&](const MicroBatchLengths& lengths) {
       const auto seconds = static_cast<double>(lengths.frames[0]);
       return std::vector<LayerCost>(sequence_.size(), {"", seconds, seconds, seconds});
@@ -77,14 +77,15 @@ TEST_F(RefineChoice, LeavesNoBoundaryThatHelps) {
   const ChoiceRefiner refiner(problem_, workload());
   int moved = 0;
   for (int one = 1; one < sequence_.size(); ++one)
-    for (int two = one + 1; two < sequence_.size(); ++two) {
-      RankedChoice refined = ranked({{0}, {1}, {2}}, {0, one, two, sequence_.size()});
-      const std::vector<int> begin = refined.choice.begin;
-      refiner.refine_cut(refined);
-      moved += refined.choice.begin != begin;
-      EXPECT_FALSE(refiner.move_boundaries(refined)) << one << " " << two;
-    }
-  EXPECT_GT(moved, 50);
+    for (int two = one + 1; two < sequence_.size(); ++two)
+      for (int three = two + 1; three < sequence_.size(); ++three) {
+        RankedChoice refined = ranked({{0}, {1}, {2}, {3}}, {0, one, two, three, sequence_.size()});
+        const std::vector<int> begin = refined.choice.begin;
+        refiner.refine_cut(refined);
+        moved += refined.choice.begin != begin;
+        EXPECT_FALSE(refiner.move_boundaries(refined)) << one << " " << two << " " << three;
+      }
+  EXPECT_GT(moved, 200);
 }
 
 TEST_F(RefineChoice, ExchangesDevicesOfASmallCluster) {
