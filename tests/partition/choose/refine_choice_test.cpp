@@ -16,7 +16,8 @@ namespace {
 class RefineChoice : public testing::Test {
  protected:
   RankedChoice ranked(std::vector<std::vector<int>> devices, std::vector<int> begin) {
-    PlanChoice choice{.stages = static_cast<int>(devices.size()),
+    const int stages = static_cast<int>(devices.size());
+    PlanChoice choice{.stages = stages,
                       .batch = problem_.batches.front(),
                       .devices = std::move(devices),
                       .begin = std::move(begin)};
