@@ -4,6 +4,7 @@
 #include <deque>
 #include <utility>
 
+#include "partition/schedule/chunk_placement.h"
 #include "partition/schedule/complete.h"
 
 namespace penstock::partition {
@@ -88,9 +89,7 @@ class HalfOfDualPipe {
 
 Schedule dualpipe_v(int stages, int micro_batches) {
   Schedule schedule{.name = "dualpipe-v", .micro_batches = micro_batches};
-  for (int chunk = 0; chunk < 2 * stages; ++chunk) {
-    schedule.chunk_rank.push_back(std::min(chunk, 2 * stages - 1 - chunk));
-  }
+  schedule.chunk_rank = chunks_in_a_v(stages);
   for (int rank = 0; rank < stages; ++rank) {
     schedule.ranks.push_back(HalfOfDualPipe(rank, stages, micro_batches).list());
   }

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "partition/schedule/chunk_placement.h"
 #include "partition/schedule/complete.h"
 
 namespace penstock::partition {
@@ -63,9 +64,7 @@ Schedule interleaved(int stages, int micro_batches, int chunks) {
   const Loops loops{stages, micro_batches, chunks};
   Schedule schedule{.name = chunks == 2 ? "interleaved" : fmt::format("interleaved-{}", chunks),
                     .micro_batches = micro_batches};
-  for (int chunk = 0; chunk < chunks * stages; ++chunk) {
-    schedule.chunk_rank.push_back(chunk % stages);
-  }
+  schedule.chunk_rank = chunks_in_loops(stages, chunks);
   for (int rank = 0; rank < stages; ++rank) schedule.ranks.push_back(list_of(rank, loops));
   return complete(std::move(schedule));
 }

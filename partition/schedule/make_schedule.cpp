@@ -10,6 +10,7 @@
 
 #include "base/error.h"
 #include "configs/config.h"
+#include "partition/schedule/chunk_placement.h"
 #include "partition/schedule/dualpipe_v.h"
 #include "partition/schedule/interleaved.h"
 #include "partition/schedule/one_chunk.h"
@@ -101,10 +102,7 @@ std::vector<int> chunk_ranks(std::string_view name, int stages) {
   if (name == kFound) name = "1f1b";
   const auto known = std::ranges::find(kGenerators, name, &Generator::name);
   if (known == kGenerators.end() || stages < 1) return make_schedule(name, stages, 1).chunk_rank;
-  std::vector<int> ranks;
-  for (int chunk = 0; chunk < known->chunks * stages; ++chunk)
-    ranks.push_back(known->returns ? std::min(chunk, 2 * stages - 1 - chunk) : chunk % stages);
-  return ranks;
+  return known->returns ? chunks_in_a_v(stages) : chunks_in_loops(stages, known->chunks);
 }
 
 }  // namespace penstock::partition

@@ -7,6 +7,7 @@
 #include <string>
 #include <utility>
 
+#include "partition/schedule/chunk_placement.h"
 #include "partition/schedule/complete.h"
 
 namespace penstock::partition {
@@ -132,9 +133,7 @@ class Slots {
 
 Schedule repeating(std::string name, int stages, int micro_batches, const Repetition& repetition) {
   Schedule schedule{.name = std::move(name), .micro_batches = micro_batches};
-  for (int chunk = 0; chunk < 2 * stages; ++chunk) {
-    schedule.chunk_rank.push_back(std::min(chunk, 2 * stages - 1 - chunk));
-  }
+  schedule.chunk_rank = chunks_in_a_v(stages);
   schedule.ranks = Slots(repetition, stages, micro_batches).lists();
   return complete(std::move(schedule));
 }

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "partition/schedule/chunk_placement.h"
 #include "partition/schedule/complete.h"
 
 namespace penstock::partition {
@@ -61,9 +62,7 @@ class Rank {
 
 Schedule zb_v(int stages, int micro_batches) {
   Schedule schedule{.name = "zb-v", .micro_batches = micro_batches};
-  for (int chunk = 0; chunk < 2 * stages; ++chunk) {
-    schedule.chunk_rank.push_back(std::min(chunk, 2 * stages - 1 - chunk));
-  }
+  schedule.chunk_rank = chunks_in_a_v(stages);
   for (int rank = 0; rank < stages; ++rank) {
     schedule.ranks.push_back(Rank(rank, stages, micro_batches).list(rank, stages));
   }

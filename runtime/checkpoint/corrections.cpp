@@ -150,6 +150,13 @@ DataOrigin data_origin(const TrainingState& saved, const std::vector<Correction>
   return {saved.step, saved.epoch + (saved.step_in_epoch > 0 ? 1 : 0)};
 }
 
+DataOrigin settle_data(const configs::Config& config, const TrainingState& saved,
+                       std::uint64_t hash, std::vector<Correction>& changes) {
+  const auto more = corpus_changes(config, saved, fmt::format("{}", hash), changes);
+  changes.insert(changes.end(), more.begin(), more.end());
+  return data_origin(saved, changes);
+}
+
 std::string told(const Correction& change) {
   return fmt::format("from step {} on, {} = {}, which was {} (trainer.accept)", change.step,
                      change.key, change.after, change.before);

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstdint>
 #include <functional>
 #include <string>
 #include <string_view>
@@ -42,6 +43,11 @@ void keep_division(configs::Config& config, const TrainingState& saved,
 /// the next epoch. An epoch of which nothing is done counts as the next.
 [[nodiscard]] DataOrigin data_origin(const TrainingState& saved,
                                      const std::vector<Correction>& changes);
+
+/// Both of these, once the utterances are known: adds corpus_changes() to `changes` and returns the
+/// data_origin() of all.
+[[nodiscard]] DataOrigin settle_data(const configs::Config& config, const TrainingState& saved,
+                                     std::uint64_t hash, std::vector<Correction>& changes);
 
 /// "from step 600 on, optimizer.clip_norm = 10, which was 400 (trainer.accept)", for the log.
 [[nodiscard]] std::string told(const Correction& change);

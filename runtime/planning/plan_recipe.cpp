@@ -1,8 +1,5 @@
 #include "runtime/planning/plan_recipe.h"
 
-#include <fmt/format.h>
-
-#include <string>
 #include <vector>
 
 #include "partition/model/trained_model.h"
@@ -35,10 +32,7 @@ PlannedRun plan_recipe(const configs::Config& recipe, bool measure) {
   const Corpus corpus = planned_corpus(config, sequence, *tokenizer, CorpusUse::training);
   EpochStart start;
   if (saved) {
-    for (const Correction& change :
-         corpus_changes(config, *saved, fmt::format("{}", corpus.hash), changes))
-      changes.push_back(change);
-    const DataOrigin origin = data_origin(*saved, changes);
+    const DataOrigin origin = settle_data(config, *saved, corpus.hash, changes);
     start = {origin.epoch, origin.step};
   }
   const StepSequence steps({corpus.lengths, config.data, config.features, config.trainer.seed,

@@ -76,10 +76,7 @@ void settle_changes(PreparedTraining& training) {
   if (!training.start) return;
   const TrainingState& saved = training.start->state();
   std::vector<Correction>& changes = training.changes;
-  const std::string hash = fmt::format("{}", training.corpus.hash);
-  for (Correction& change : corpus_changes(training.config, saved, hash, changes))
-    changes.push_back(std::move(change));
-  training.data_origin = data_origin(saved, changes);
+  training.data_origin = settle_data(training.config, saved, training.corpus.hash, changes);
   for (const Correction& change : changes) training.context.note(told(change));
   if (training.data_origin != saved.data_origin)
     training.context.note(
