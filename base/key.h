@@ -8,11 +8,14 @@
 #include <variant>
 #include <vector>
 
+#include "base/weighted_manifest.h"
+
 namespace penstock {
 
 /// Where a key's value lies; the alternative is the key's type.
 using KeyValue = std::variant<bool*, int*, std::int64_t*, std::uint64_t*, double*, std::string*,
-                              std::vector<double>*, std::vector<int>*, std::vector<std::string>*>;
+                              std::vector<double>*, std::vector<int>*, std::vector<std::string>*,
+                              std::vector<WeightedManifest>*>;
 
 /// What a number may be; of a list, every number in it.
 struct KeyRange {

@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "base/weighted_manifest.h"
 #include "layers/models/model_family.h"
 
 namespace penstock::configs {
@@ -48,16 +49,18 @@ inline constexpr double kSlowestSpeed = 0.5, kFastestSpeed = 2;
 
 /// [data]: utterances and how they are grouped.
 struct DataConfig {
-  std::string train, validation;            // manifests
-  std::string bad_utterances = "refuse";    // refuse | skip
-  double min_seconds = 0, max_seconds = 0;  // 0: no bound; others are left out and counted
-  double micro_batch_seconds = 32;          // of audio, at most, in a micro-batch
-  int micro_batch_utterances = 0;           // at most; 0: no bound
-  int micro_batches = 4;                    // in a step, over all lanes
-  double batch_seconds = 0;                 // of both together; 0: they say it
-  std::vector<double> speeds = {1};         // one is sampled for each utterance and epoch
-  double failing_utterances = 0.01;         // of an epoch that may fail after the start
-  int loaders = 1;                          // threads that read audio and make features
+  std::vector<WeightedManifest> train = {};  // several are mixed
+  double temperature = 1;                    // of mixing: above 1, shares are more alike
+  std::string validation = {};               // manifest
+  std::string bad_utterances = "refuse";     // refuse | skip
+  double min_seconds = 0, max_seconds = 0;   // 0: no bound; others are left out and counted
+  double micro_batch_seconds = 32;           // of audio, at most, in a micro-batch
+  int micro_batch_utterances = 0;            // at most; 0: no bound
+  int micro_batches = 4;                     // in a step, over all lanes
+  double batch_seconds = 0;                  // of both together; 0: they say it
+  std::vector<double> speeds = {1};          // one is sampled for each utterance and epoch
+  double failing_utterances = 0.01;          // of an epoch that may fail after the start
+  int loaders = 1;                           // threads that read audio and make features
   bool operator==(const DataConfig&) const = default;
 };
 

@@ -38,22 +38,28 @@ bool holds_list(const KeyValue& value) {
          std::holds_alternative<std::vector<std::string>*>(value);
 }
 
+bool holds_manifests(const KeyValue& value) {
+  return std::holds_alternative<std::vector<WeightedManifest>*>(value);
+}
+
 bool kind_fits(Setting::Kind kind, const KeyValue& value) {
   using Kind = Setting::Kind;
   switch (kind) {
     case Kind::untyped:
       return true;
     case Kind::text:
-      return std::holds_alternative<std::string*>(value);
+      return std::holds_alternative<std::string*>(value) || holds_manifests(value);
     case Kind::boolean:
       return std::holds_alternative<bool*>(value);
     case Kind::whole:
       return !std::holds_alternative<std::string*>(value) &&
-             !std::holds_alternative<bool*>(value) && !holds_list(value);
+             !std::holds_alternative<bool*>(value) && !holds_list(value) && !holds_manifests(value);
     case Kind::number:
       return std::holds_alternative<double*>(value);
     case Kind::list:
-      return holds_list(value);
+      return holds_list(value) || holds_manifests(value);
+    case Kind::array:
+      return holds_manifests(value);
     case Kind::other:
       return false;
   }
@@ -156,7 +162,11 @@ class Loader {
       return fault(setting.where, fmt::format("{} = {}, but it takes {}", setting.key,
                                               setting.shown, expectation(*key)));
     }
-    if (const auto wrong = set_value(*key, setting.text)) return fault(setting.where, *wrong);
+    const bool of_tables =
+        setting.kind == Setting::Kind::list || setting.kind == Setting::Kind::array;
+    const std::string& text =
+        of_tables && holds_manifests(key->value) ? setting.shown : setting.text;
+    if (const auto wrong = set_value(*key, text)) return fault(setting.where, *wrong);
     where_[setting.key] = setting.where;
   }
 

@@ -69,7 +69,12 @@ std::vector<Key> feature_keys(FeatureConfig& f) {
 
 std::vector<Key> data_keys(DataConfig& d) {
   return {
-      Key("data.train", &d.train, anything(), "manifest to train on"),
+      Key("data.train", &d.train, anything(),
+          "manifest to train on, or several: an epoch has as many hours as they have together, and "
+          "a manifest's share of them is in proportion to weight × hours^(1 / data.temperature)"),
+      Key("data.temperature", &d.temperature, above(0, 1000),
+          "sampling temperature of several manifests: 1 leaves each its share of the hours, 1000 "
+          "makes shares equal, but for weights"),
       Key("data.validation", &d.validation, anything(),
           "manifest to validate on; empty: no validation"),
       Key("data.bad_utterances", &d.bad_utterances, one_of({"refuse", "skip"}),

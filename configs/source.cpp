@@ -20,6 +20,14 @@ std::string as_written(const Node& node) {
   return text.substr(text.find('=') + 2);
 }
 
+/// As a value behind "=" has it, whatever the file's form: tables of [[data.train]] stand in
+/// braces.
+std::string as_written(toml::array list) {
+  for (toml::node& item : list)
+    if (toml::table* const table = item.as_table()) table->is_inline(true);
+  return as_written<toml::array>(list);
+}
+
 /// Nothing if the list holds anything but numbers, or anything but names.
 std::optional<std::string> list_text(const toml::array& list) {
   std::vector<double> numbers;
@@ -58,6 +66,8 @@ Setting setting_of(std::string key, const toml::node& node, const std::string& n
   } else if (const auto* list = node.as_array(); list != nullptr && list_text(*list)) {
     setting.kind = Setting::Kind::list;
     setting.text = *list_text(*list);
+  } else if (list != nullptr) {
+    setting.kind = Setting::Kind::array;
   } else {
     setting.kind = Setting::Kind::other;
   }

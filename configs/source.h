@@ -17,7 +17,16 @@ struct Setting {
   std::string where;    // "recipe.toml:12", "command line"
   int line = 0;         // of a file
   /// What kind of value a file's syntax made it; a command line leaves that to the key.
-  enum class Kind { untyped, text, boolean, whole, number, list, other } kind = Kind::untyped;
+  enum class Kind {
+    untyped,
+    text,
+    boolean,
+    whole,
+    number,
+    list,   // of numbers, or of names
+    array,  // of anything else
+    other,
+  } kind = Kind::untyped;
 };
 
 /// Settings of a TOML file's sections. `faults` receives what has no place in any configuration:

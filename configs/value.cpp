@@ -10,6 +10,7 @@
 
 #include "base/nearest_name.h"
 #include "base/utf8.h"
+#include "configs/manifest_list.h"
 
 namespace penstock::configs {
 namespace {
@@ -149,6 +150,9 @@ std::string value_text(const KeyValue& value) {
     std::string operator()(const std::vector<double>* v) const { return list_text(*v); }
     std::string operator()(const std::vector<int>* v) const { return list_text(*v); }
     std::string operator()(const std::vector<std::string>* v) const { return list_text(*v); }
+    std::string operator()(const std::vector<WeightedManifest>* v) const {
+      return manifests_text(*v);
+    }
     std::string operator()(const int* v) const { return number_text(*v); }
     std::string operator()(const std::int64_t* v) const { return number_text(*v); }
     std::string operator()(const std::uint64_t* v) const { return number_text(*v); }
@@ -168,6 +172,9 @@ std::string expectation(const Key& key) {
                        range_text(key.allowed.range));
   if (std::holds_alternative<std::vector<std::string>*>(key.value))
     return "a list of names, such as [\"norm1\", \"relu1\"]";
+  if (std::holds_alternative<std::vector<WeightedManifest>*>(key.value))
+    return "a path, or a list of paths and weights, such as [{manifest = \"a.jsonl\", weight = 2}, "
+           "\"b.jsonl\"]";
   if (std::holds_alternative<std::uint64_t*>(key.value)) return "a whole number of at least 0";
   if (!std::holds_alternative<std::string*>(key.value))
     return "a whole number" + range_text(key.allowed.range);
@@ -183,7 +190,12 @@ std::optional<std::string> set_value(const Key& key, std::string_view text) {
   return std::visit(
       [&]<class T>(T* value) -> std::optional<std::string> {
         T read_value{};
-        if (read(text, read_value) && allowed(key, read_value)) {
+        if constexpr (std::is_same_v<T, std::vector<WeightedManifest>>) {
+          const std::string wrong = read_manifests(text, read_value);
+          if (!wrong.empty()) return fmt::format("{} = {}, but {}", key.name, text, wrong);
+          *value = std::move(read_value);
+          return std::nullopt;
+        } else if (read(text, read_value) && allowed(key, read_value)) {
           *value = std::move(read_value);
           return std::nullopt;
         }

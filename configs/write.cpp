@@ -6,35 +6,28 @@
 #include <algorithm>
 
 #include "configs/schema.h"
+#include "configs/toml_text.h"
 #include "configs/value.h"
 
 namespace penstock::configs {
 namespace {
 
-/// A basic TOML string.
-std::string quoted(const std::string& text) {
-  constexpr char digits[] = "0123456789ABCDEF";
-  std::string out = "\"";
-  for (const char c : text) {
-    if (c == '"' || c == '\\') {
-      out += {'\\', c};
-    } else if (static_cast<unsigned char>(c) < ' ' || c == '\x7f') {
-      out += {'\\', 'u', '0', '0', digits[c >> 4], digits[c & 15]};
-    } else {
-      out += c;
-    }
-  }
-  return out + '"';
+/// Text that is no list in TOML is a path.
+std::string toml_of(const std::vector<WeightedManifest>& manifests, const std::string& text) {
+  const bool path = manifests.empty() || text == manifests.front().manifest;
+  return path ? toml_string(text) : text;
 }
 
 std::string toml_value(const KeyValue& value) {
   const std::string text = value_text(value);
   if (const auto* names = std::get_if<std::vector<std::string>*>(&value)) {
     std::vector<std::string> items;
-    for (const std::string& name : **names) items.push_back(quoted(name));
+    for (const std::string& name : **names) items.push_back(toml_string(name));
     return fmt::format("[{}]", fmt::join(items, ", "));
   }
-  if (std::holds_alternative<std::string*>(value)) return quoted(text);
+  if (const auto* manifests = std::get_if<std::vector<WeightedManifest>*>(&value))
+    return toml_of(**manifests, text);
+  if (std::holds_alternative<std::string*>(value)) return toml_string(text);
   const bool real = std::holds_alternative<double*>(value);
   return real && text.find_first_of(".e") == std::string::npos ? text + ".0" : text;
 }
@@ -65,7 +58,7 @@ std::string row(const Key& key) {
 std::string family_tables(std::span<const layers::ModelFamily> families) {
   std::string out;
   for (layers::ModelFamily family : families) {
-    out += heading("###", "model.kind = " + quoted(std::string(family.name())));
+    out += heading("###", "model.kind = " + toml_string(std::string(family.name())));
     for (const Key& key : family.keys()) out += row(key);
   }
   return out;

@@ -41,8 +41,9 @@ std::vector<NamedFile> RecipeArguments::files(const configs::Config& config,
                                               std::vector<NamedFile> others) const {
   others.insert(others.end(), {{"model.base", config.model.base},
                                {"text.model", config.text.model},
-                               {"data.train", config.data.train},
                                {"data.validation", config.data.validation}});
+  for (const WeightedManifest& item : config.data.train)
+    others.push_back({"data.train", item.manifest});
   for (const std::string& word : words)
     if (!overrides_a_key(word)) others.push_back({"the recipe", word});
   return others;

@@ -57,6 +57,14 @@ void add_order(const configs::Config& config, const TrainingState& saved,
       {saved.step, "trainer.order", configs::value_text(&before), configs::value_text(&now)});
 }
 
+/// Those of several manifests: one manifest is all there is, whatever its weight.
+std::vector<double> weights_of(const std::vector<WeightedManifest>& manifests) {
+  std::vector<double> weights;
+  if (manifests.size() > 1)
+    for (const WeightedManifest& item : manifests) weights.push_back(item.weight);
+  return weights;
+}
+
 bool divides_by_itself(const configs::Config& config) {
   configs::Config divided = config;
   return config.pipeline.plan.empty() && configs::divide_step(divided, {}).empty() &&
@@ -125,20 +133,31 @@ std::vector<Correction> accepted_changes(const configs::Config& config,
 std::vector<Correction> corpus_changes(const configs::Config& config, const TrainingState& saved,
                                        const std::string& hash,
                                        const std::vector<Correction>& changes) {
-  if (hash == saved.corpus_hash) return {};
+  std::vector<WeightedManifest> before = saved_recipe(config, saved).data.train;
+  std::vector<WeightedManifest> now = config.data.train;
+  const bool other_weights = weights_of(now) != weights_of(before);
+  const bool other_utterances = hash != saved.corpus_hash;
+  if (!other_utterances && !other_weights) return {};
   const bool follows = std::ranges::any_of(changes, [](const Correction& change) {
     return in_section(change, "data.") || in_section(change, "features.") ||
            in_section(change, "text.");
   });
+  const std::string accepting = accepting_line(config, {"data.train"});
+  if (other_weights && !accepts(config, "data.train"))
+    throw ConfigError(fmt::format(
+        "data.train has other manifests or weights than when the checkpoint was saved:\n  was {}\n"
+        "  is now {}\nSet them back, start anew in another trainer.output, or accept the change "
+        "with the line\n  {}",
+        configs::value_text(&before), configs::value_text(&now), accepting));
   if (!follows && !accepts(config, "data.train"))
     throw ConfigError(fmt::format(
         "data.train holds other utterances, texts or lengths than when the checkpoint was saved "
         "(index {}, was {}): restore the manifest, start anew in another trainer.output, or accept "
         "the change with the line\n  {}",
-        hash, saved.corpus_hash, accepting_line(config, {"data.train"})));
-  const std::string before = saved_recipe(config, saved).data.train;
-  return {{saved.step, "data.train", fmt::format("{} (index {})", before, saved.corpus_hash),
-           fmt::format("{} (index {})", config.data.train, hash)}};
+        hash, saved.corpus_hash, accepting));
+  return {{saved.step, "data.train",
+           fmt::format("{} (index {})", configs::value_text(&before), saved.corpus_hash),
+           fmt::format("{} (index {})", configs::value_text(&now), hash)}};
 }
 
 DataOrigin data_origin(const TrainingState& saved, const std::vector<Correction>& changes) {

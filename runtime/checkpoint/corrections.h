@@ -32,8 +32,9 @@ void keep_division(configs::Config& config, const TrainingState& saved,
 [[nodiscard]] std::vector<Correction> accepted_changes(const configs::Config& config,
                                                        const TrainingState& saved);
 
-/// What else has changed, if anything: the utterances, by the hash of the index. ConfigError where
-/// neither trainer.accept names data.train nor `changes` are of what the utterances follow from.
+/// What else has changed, if anything: the utterances, by the hash of the index, or the weights of
+/// several manifests. ConfigError where trainer.accept does not name data.train, unless it is the
+/// utterances alone and `changes` are of what they follow from.
 [[nodiscard]] std::vector<Correction> corpus_changes(const configs::Config& config,
                                                      const TrainingState& saved,
                                                      const std::string& hash,

@@ -61,7 +61,8 @@ CorpusReaders corpus_readers(const configs::Config& config, const partition::Pla
 
 void check_training_manifest(const configs::Config& config) {
   if (config.data.train.empty())
-    throw ConfigError("data.train is not set: it takes a manifest of the training utterances");
+    throw ConfigError(
+        "data.train is not set: it takes a manifest of the training utterances, or a list of them");
 }
 
 void check_features(const configs::Config& config) {

@@ -63,6 +63,12 @@ double Corpus::seconds() const {
   return sum;
 }
 
+std::string Corpus::name(std::uint64_t id) const {
+  if (mixture.empty()) return fmt::format("utterance {}", id);
+  const Mixture::Part& part = mixture.part_of(id);
+  return fmt::format("{}: utterance {}", part.is.manifest, id - part.first);
+}
+
 std::int64_t ctc_frames(const std::vector<std::int32_t>& labels) {
   std::int64_t frames = std::ssize(labels);
   for (std::size_t i = 1; i < labels.size(); ++i) frames += labels[i] == labels[i - 1];

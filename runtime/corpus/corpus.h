@@ -9,14 +9,15 @@
 #include "comm/communicator.h"
 #include "configs/config.h"
 #include "runtime/data/loader.h"
+#include "runtime/data/mixture.h"
 
 namespace penstock::runtime {
 
 class Tokenizer;
 
-/// The utterances of a manifest that take part, by id from 0 on. Paths and texts stay in the
-/// manifest's index, which is mapped, and are read as they are asked for, by threads at the same
-/// time.
+/// The utterances of a manifest, or of several, that take part, by id from 0 on. Paths and texts
+/// stay in the manifest's index, which is mapped, and are read as they are asked for, by threads at
+/// the same time.
 struct Corpus {
   Lengths lengths;     // of the audio, exact
   AudioSources audio;  // where it lies
@@ -25,11 +26,16 @@ struct Corpus {
   std::function<std::vector<std::int32_t>(std::uint64_t)> labels;  // of the text
   std::int64_t too_short = 0, too_long = 0;  // left out by data.min_seconds, max_seconds
   std::int64_t skipped = 0;                  // left out by data.bad_utterances = "skip"
+  Mixture mixture = {};                      // of several manifests; see mixed_corpus()
   /// XXH3 of file names, segments, lengths and labels, in order: for checkpoints.
   std::uint64_t hash = 0;
 
   std::size_t size() const { return lengths.size(); }
   double seconds() const;
+  /// How many utterances an epoch of training draws, to the nearest whole number.
+  std::size_t draws() const { return mixture.draws(size()); }
+  /// For people: "utterance 17", and of which manifest where there are several.
+  std::string name(std::uint64_t id) const;
 };
 
 enum class CorpusUse {

@@ -1,5 +1,7 @@
 #include "runtime/corpus/corpus_work.h"
 
+#include "runtime/data/epoch_draws.h"
+
 namespace penstock::runtime {
 namespace {
 
@@ -7,7 +9,7 @@ MicroBatchWork work_of(const MicroBatch& batch, const Corpus& corpus, bool with_
   MicroBatchWork work;
   for (const BatchUtterance& u : batch.utterances) {
     work.lengths.push_back(u.frames);
-    work.utterances.push_back(u.id);
+    work.utterances.push_back(draw_key(u));
     if (!with_labels) continue;
     const std::vector<std::int32_t> labels = corpus.labels(u.id);
     work.label_lengths.push_back(static_cast<std::int32_t>(labels.size()));

@@ -15,7 +15,8 @@ namespace penstock::runtime {
 namespace {
 
 /// The failures of every rank, on rank 0.
-Faults gather_failures(comm::Communicator& world, const std::vector<FailedUtterance>& here) {
+Faults gather_failures(comm::Communicator& world, const std::vector<FailedUtterance>& here,
+                       const FailedAudio::Names& names) {
   Packer message;
   for (const FailedUtterance& utterance : here) {
     message.add(static_cast<std::int64_t>(utterance.id));
@@ -24,7 +25,8 @@ Faults gather_failures(comm::Communicator& world, const std::vector<FailedUttera
   Faults all;
   for (std::string& of_rank : comm::gather(world, message.bytes()))
     for (Unpacker from(std::move(of_rank)); !from.empty();) {
-      const std::string where = fmt::format("utterance {}", from.number());
+      const auto id = static_cast<std::uint64_t>(from.number());
+      const std::string where = names ? names(id) : fmt::format("utterance {}", id);
       all.add(where, from.text());
     }
   return all;
@@ -42,8 +44,8 @@ void FailedAudio::check(comm::Communicator& world, std::int64_t epoch, std::int6
       world,
       fmt::format("{} could not be read:{}\nThe limit, data.failing_utterances, is {:g} of {}. "
                   "Correct the recordings, or raise the limit.",
-                  counted(failed - before_, "utterance"), gather_failures(world, here()).listed(),
-                  share_, utterances_));
+                  counted(failed - before_, "utterance"),
+                  gather_failures(world, here(), names_).listed(), share_, utterances_));
 }
 
 }  // namespace penstock::runtime

@@ -5,16 +5,19 @@
 #include <filesystem>
 
 #include "runtime/corpus/corpora.h"
+#include "runtime/corpus/mixed_corpus.h"
 
 namespace penstock::runtime {
 
 Corpus planned_corpus(const configs::Config& config, const partition::LayerSequence& sequence,
                       const Tokenizer& tokenizer, CorpusUse use) {
-  const configs::DataConfig& data = config.data;
-  CorpusOptions options = corpus_options(
-      config, sequence, use == CorpusUse::training ? data.train : data.validation, use);
-  if (!std::filesystem::is_directory(options.output)) options.output.clear();
-  return load_corpus(options, tokenizer);
+  const auto load = [&](const std::string& manifest) {
+    CorpusOptions options = corpus_options(config, sequence, manifest, use);
+    if (!std::filesystem::is_directory(options.output)) options.output.clear();
+    return load_corpus(options, tokenizer);
+  };
+  return use == CorpusUse::training ? mixed_corpus(config.data, load)
+                                    : load(config.data.validation);
 }
 
 PlannedValidation planned_validation(const configs::Config& config,

@@ -17,6 +17,7 @@ struct BatchUtterance {
   double speed = 1;          // by which it is played faster
   std::int64_t samples = 0;  // at the features' rate and this speed
   std::int64_t frames = 0;   // of features
+  std::uint32_t repeat = 0;  // in its epoch, where that draws it more than once
   bool operator==(const BatchUtterance&) const = default;
 };
 

@@ -10,12 +10,13 @@ namespace {
 constexpr std::int64_t kMostSteps = 20'000;  // that are looked at; some seconds
 constexpr std::int64_t kNear = 100;          // 1 / kNear below the bound is taken for the bound
 
-/// How many utterances have so many frames at a speed.
+/// How many utterances of an epoch may have so many frames at a speed.
 std::map<std::int64_t, std::int64_t> frames_at(const StepSequenceOptions& options, double speed) {
   UtteranceShapes shapes(options.features);
   std::unordered_map<std::int64_t, std::int64_t> counts;
   for (std::uint64_t id = 0; id < options.lengths.size(); ++id)
-    ++counts[shapes(id, options.lengths[id], speed).frames];
+    counts[shapes(id, options.lengths[id], speed).frames] +=
+        static_cast<std::int64_t>(options.mixture.most_repeats(id));
   return {counts.begin(), counts.end()};
 }
 
@@ -43,7 +44,8 @@ WorkExtent greatest_extent(const StepSequenceOptions& options) {
   const MicroBatchBounds bounds = micro_batch_bounds(options.data, options.features);
   const auto slowest = frames_at(options, std::ranges::min(options.data.speeds));
   const auto fastest = frames_at(options, std::ranges::max(options.data.speeds));
-  const auto count = static_cast<std::int64_t>(options.lengths.size());
+  std::int64_t count = 0;
+  for (const auto& [frames, utterances] : fastest) count += utterances;
   const auto most = bounds.utterances == 0 ? count : std::min(bounds.utterances, count);
 
   WorkExtent extent{options.data.micro_batches, {}};

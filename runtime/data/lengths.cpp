@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <iterator>
 #include <utility>
 
 #include "base/error.h"
@@ -32,16 +33,27 @@ Lengths::Lengths(const std::vector<AudioLength>& lengths) : size_(lengths.size()
   const auto table = std::make_shared<std::vector<PackedLength>>();
   table->reserve(size_);
   for (const AudioLength& length : lengths) table->emplace_back(length);
-  table_ = *table;
-  owner_ = table;
+  tables_ = {{0, table, *table, {}}};
 }
 
 Lengths::Lengths(std::shared_ptr<const void> owner, std::span<const PackedLength> table,
                  std::shared_ptr<const LeftOut> left_out)
-    : owner_(std::move(owner)),
-      table_(table),
-      left_out_(left_out && left_out->size() > 0 ? std::move(left_out) : nullptr),
-      size_(table.size() - (left_out_ ? left_out_->size() : 0)) {}
+    : size_(table.size() - (left_out ? left_out->size() : 0)) {
+  if (left_out && left_out->size() == 0) left_out.reset();
+  tables_.push_back({0, std::move(owner), table, std::move(left_out)});
+}
+
+void Lengths::append(const Lengths& next) {
+  for (Table table : next.tables_) {
+    table.first += size_;
+    tables_.push_back(std::move(table));
+  }
+  size_ += next.size_;
+}
+
+const Lengths::Table& Lengths::table_of(std::size_t id) const {
+  return *std::prev(std::ranges::upper_bound(tables_, id, {}, &Table::first));
+}
 
 bool Lengths::operator==(const Lengths& other) const {
   if (size() != other.size()) return false;

@@ -58,14 +58,28 @@ class Lengths {
   std::size_t size() const { return size_; }
   bool empty() const { return size_ == 0; }
   AudioLength operator[](std::size_t id) const {
-    return table_[left_out_ ? left_out_->place_of(id) : id].unpacked();
+    return (tables_.size() == 1 ? tables_.front() : table_of(id)).at(id);
   }
   bool operator==(const Lengths& other) const;
 
+  /// Those of `next` behind these.
+  void append(const Lengths& next);
+
  private:
-  std::shared_ptr<const void> owner_;
-  std::span<const PackedLength> table_;
-  std::shared_ptr<const LeftOut> left_out_;
+  struct Table {
+    std::size_t first = 0;  // id
+    std::shared_ptr<const void> owner = {};
+    std::span<const PackedLength> lengths = {};
+    std::shared_ptr<const LeftOut> left_out = {};
+
+    AudioLength at(std::size_t id) const {
+      const std::size_t place = id - first;
+      return lengths[left_out ? left_out->place_of(place) : place].unpacked();
+    }
+  };
+  const Table& table_of(std::size_t id) const;
+
+  std::vector<Table> tables_;
   std::size_t size_ = 0;
 };
 

@@ -6,7 +6,14 @@
 namespace penstock::runtime {
 
 /// What a number is sampled for, so that those of different kinds with the same numbers differ.
-enum class SampleKind : std::uint64_t { speed = 1, length_jitter, order, lane, validation };
+enum class SampleKind : std::uint64_t {
+  speed = 1,
+  length_jitter,
+  order,
+  lane,
+  validation,
+  permutation
+};
 
 /// 64 random bits from (kind, seed, numbers) alone, the same on every machine: SplitMix64's
 /// finaliser (Steele, Lea and Flood, 2014) over the numbers one after the other.

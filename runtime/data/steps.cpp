@@ -149,7 +149,7 @@ class StepSequence::Epochs {
                                   if (how == std::launch::async) (void)!nice(10);  // as loaders
                                   auto epoch = std::make_shared<const Epoch>(
                                       options_.lengths, options_.data, options_.features,
-                                      EpochKey{options_.seed, wanted});
+                                      EpochKey{options_.seed, wanted}, options_.mixture);
                                   ++formed_;
                                   return epoch;
                                 }).share());

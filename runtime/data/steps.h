@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "runtime/data/batching.h"
+#include "runtime/data/mixture.h"
 
 namespace penstock::runtime {
 
@@ -31,6 +32,7 @@ struct StepSequenceOptions {
   int lanes = 1;
   std::vector<int> order = {};  // trainer.order
   EpochStart start = {};        // of a run whose data changed on the way: they are these from there
+  Mixture mixture = {};         // of the corpus
 };
 
 /// Which utterances every step of a training holds: a pure function of the options, so every rank

@@ -83,8 +83,14 @@ class RecipeData {
 
   StepSequence steps(const configs::Config& config) const {
     const int lanes = config.trainer.lanes == 0 ? config.pipeline.replicas : config.trainer.lanes;
-    return StepSequence({training_.lengths, config.data, config.features, config.trainer.seed,
-                         lanes, config.trainer.order});
+    return StepSequence({training_.lengths,
+                         config.data,
+                         config.features,
+                         config.trainer.seed,
+                         lanes,
+                         config.trainer.order,
+                         {},
+                         training_.mixture});
   }
 
   /// The first steps, or some of the first epoch's, evenly apart; of those that are whole, if any

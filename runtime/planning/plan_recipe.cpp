@@ -36,7 +36,7 @@ PlannedRun plan_recipe(const configs::Config& recipe, bool measure) {
     start = {origin.epoch, origin.step};
   }
   const StepSequence steps({corpus.lengths, config.data, config.features, config.trainer.seed,
-                            config.trainer.lanes, config.trainer.order, start});
+                            config.trainer.lanes, config.trainer.order, start, corpus.mixture});
   const PlannedValidation validation = planned_validation(config, sequence, *tokenizer);
   const RunShape shape = shape_of_run(config, steps, validation.lengths, tokenizer->labels());
   if (run == nullptr && wants_order(config))

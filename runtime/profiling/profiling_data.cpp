@@ -38,8 +38,14 @@ ProfilingData load_profiling_data(const configs::Config& recipe, comm::Communica
   partition::LayerSequence sequence = partition::build_trained_model(config, tokenizer->labels());
   Corpus corpus = load_in_turn(config, sequence, *tokenizer, world);
   const auto steps_of = [&] {
-    return StepSequence({corpus.lengths, config.data, config.features, config.trainer.seed,
-                         config.trainer.lanes, config.trainer.order});
+    return StepSequence({corpus.lengths,
+                         config.data,
+                         config.features,
+                         config.trainer.seed,
+                         config.trainer.lanes,
+                         config.trainer.order,
+                         {},
+                         corpus.mixture});
   };
   RunShape shape = shape_of_run(config, steps_of(), {}, tokenizer->labels());
   config.trainer.order = shared_order(world, sequence, config, shape);

@@ -24,7 +24,8 @@ StepSequence steps_of(const PreparedTraining& training, const configs::Config& c
                        config.trainer.seed,
                        config.trainer.lanes,
                        config.trainer.order,
-                       {origin.epoch, origin.step}});
+                       {origin.epoch, origin.step},
+                       training.corpus.mixture});
 }
 
 RunShape shape_of(const PreparedTraining& training, const configs::Config& config,

@@ -10,6 +10,7 @@
 #include "runtime/checkpoint/resume.h"
 #include "runtime/checkpoint/saved_tokenizer.h"
 #include "runtime/corpus/corpora.h"
+#include "runtime/corpus/mixed_corpus.h"
 #include "runtime/corpus/sample_corpus.h"
 #include "runtime/devices/device.h"
 #include "runtime/job/consistency.h"
@@ -116,7 +117,11 @@ PreparedTraining prepare_training(const TrainingTask& task, comm::Communicator& 
   training.recipe = training.config;
   if (task.alone) work_alone(training);
   const configs::DataConfig& data = training.config.data;
-  training.corpus = load(training, data.train, CorpusUse::training);
+  training.corpus = mixed_corpus(data, [&](const std::string& manifest) {
+    return load(training, manifest, CorpusUse::training);
+  });
+  if (const std::string mixture = told_mixture(training.corpus); !mixture.empty())
+    training.context.note("an epoch of data.train: " + mixture);
   settle_changes(training);
   if (!data.validation.empty())
     training.validation = sample_corpus(load(training, data.validation, CorpusUse::evaluation),

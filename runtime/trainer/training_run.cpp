@@ -73,7 +73,8 @@ TrainingRun::TrainingRun(PlannedTraining training)
       saving_(session_.backend(), session_.stream(), session_.grid(), session_.stage(),
               training_.prepared.slots),
       skipped_(config_.trainer.max_skipped),
-      failed_audio_(config_.data.failing_utterances, training_.prepared.corpus.size()),
+      failed_audio_(config_.data.failing_utterances, training_.prepared.corpus.draws(),
+                    [this](std::uint64_t id) { return training_.prepared.corpus.name(id); }),
       best_(validation_hash(training_.prepared)) {
   require_shared_output();
   loader_ =

@@ -19,7 +19,7 @@ namespace {
 Config unusual() {
   Config config = default_config(layers::model_families());
   config.text.alphabet = "'\"\\ab";
-  config.data.train = "a \"b\"\\c\n\td.jsonl";
+  config.data.train = {{"a \"b\"\\c\n\td.jsonl"}};
   config.data.speeds = {0.9, 4.0 / 3};
   config.optimizer.epsilon = 1e-17;
   config.model.family.as<layers::DeepSpeech2Options>().dropout = 0.1;
@@ -34,6 +34,16 @@ TEST(Flatten, ComesBackToTheBit) {
   EXPECT_EQ(flat.at("trainer.seed"), "9223372036854775809");
   EXPECT_EQ(flat.at("trainer.validate_every"), "-1");
   EXPECT_EQ(unflatten(flat, "checkpoint", layers::model_families()), unusual());
+}
+
+TEST(Flatten, ManifestsComeBack) {
+  Config config = default_config(layers::model_families());
+  config.data.train = {{"a, b.jsonl", 0.3}, {"[c].jsonl"}};
+  config.data.temperature = 3.3;
+  EXPECT_EQ(unflatten(flatten(config), "checkpoint", layers::model_families()), config);
+  const auto read = parse_config(recipe_text(config, std::vector<std::string_view>{"data"}), "text",
+                                 layers::model_families());
+  EXPECT_EQ(read.data, config.data);
 }
 
 TEST(Flatten, MissingKeysKeepTheirDefaults) {

@@ -14,6 +14,7 @@ namespace penstock::configs {
 namespace {
 
 using Overrides = std::vector<std::string>;
+using Manifests = std::vector<WeightedManifest>;
 
 Config parsed(const std::string& text, const Overrides& overrides = {}) {
   return parse_config(text, "recipe.toml", layers::model_families(), overrides);
@@ -50,7 +51,7 @@ steps = 1_000_000
 seed = 18
 )");
   EXPECT_FALSE(deepspeech2(config).bidirectional);
-  EXPECT_EQ(config.data.train, "a b.jsonl");
+  EXPECT_EQ(config.data.train, (Manifests{{"a b.jsonl"}}));
   EXPECT_EQ(config.data.speeds, (std::vector<double>{0.9, 1, 1.1}));
   EXPECT_EQ(config.optimizer.learning_rate, 1);
   EXPECT_EQ(config.trainer.steps, 1000000);
@@ -62,7 +63,7 @@ TEST(Load, TheLaterOverrideHolds) {
       "[trainer]\nsteps = 1",
       Overrides{"trainer.steps=2", "data.train=x=y.jsonl", "trainer.steps=3", "text.alphabet='ab"});
   EXPECT_EQ(config.trainer.steps, 3);
-  EXPECT_EQ(config.data.train, "x=y.jsonl");
+  EXPECT_EQ(config.data.train, (Manifests{{"x=y.jsonl"}}));
   EXPECT_EQ(config.text.alphabet, "'ab");
 }
 
@@ -113,14 +114,52 @@ umbrella = true
 TEST(Load, RejectsWrongTypes) {
   EXPECT_NE(fault("[trainer]\nsteps = 1.5").find("1.5, but it takes a whole"), std::string::npos);
   EXPECT_NE(fault("[trainer]\nresume = 1").find("takes true or false"), std::string::npos);
-  EXPECT_NE(fault("[data]\ntrain = 3").find("data.train = 3, but it takes text"),
-            std::string::npos);
+  EXPECT_NE(
+      fault("[data]\ntrain = 3").find("data.train = 3, but it takes a path, or a list of paths"),
+      std::string::npos);
   EXPECT_NE(fault("[data]\nspeeds = [1, 'x']")
                 .find("recipe.toml:2: data.speeds = [ 1, 'x' ], but it takes a list of numbers"),
             std::string::npos);
   EXPECT_NE(fault("[model.rnn]\nkind = 3").find("model.rnn = "), std::string::npos);
   EXPECT_NE(fault("steps = 3").find("unknown key steps; did you mean trainer.steps?"),
             std::string::npos);
+}
+
+TEST(Load, ReadsManifestsInAnyFormOfToml) {
+  const Manifests both = {{"a, b.jsonl", 2}, {"c.jsonl"}};
+  EXPECT_EQ(parsed(R"([data]
+train = [{manifest = "a, b.jsonl", weight = 2}, "c.jsonl"])")
+                .data.train,
+            both);
+  EXPECT_EQ(parsed(R"([[data.train]]
+manifest = "a, b.jsonl"
+weight = 2.0
+[[data.train]]
+manifest = 'c.jsonl'
+[data]
+speeds = [1])")
+                .data.train,
+            both);
+  EXPECT_EQ(parsed("[data]\ntrain = ['c.jsonl', 'd.jsonl']").data.train,
+            (Manifests{{"c.jsonl"}, {"d.jsonl"}}));
+  EXPECT_EQ(
+      parsed("[data]\ntrain = ['c.jsonl', 'd.jsonl']", Overrides{"data.train=e.jsonl"}).data.train,
+      (Manifests{{"e.jsonl"}}));
+  EXPECT_EQ(parsed("", Overrides{R"(data.train=[{manifest="a, b.jsonl",weight=2},"c.jsonl"])"})
+                .data.train,
+            both);
+}
+
+TEST(Load, RejectsManifestsThatAreNone) {
+  EXPECT_EQ(fault("[data]\n\ntrain = []"),
+            "the configuration can't be used:\n  recipe.toml:3: data.train = [], but the list is "
+            "empty: name a manifest to train on");
+  EXPECT_NE(fault("[data]\ntrain = [1, 2]").find("item 1 is neither a path nor"),
+            std::string::npos);
+  EXPECT_NE(fault("[[data.train]]\nmanifest = 'a'\nweight = 0").find("item 1 has the weight 0"),
+            std::string::npos);
+  EXPECT_NE(fault("[data]\ntemperature = 0").find("takes a number above 0"), std::string::npos);
+  EXPECT_NE(fault("[data]\nspeeds = [{a = 1}]").find("takes a list of numbers"), std::string::npos);
 }
 
 TEST(Load, ReadsListsOfLayerNames) {

@@ -74,9 +74,10 @@ TEST(Schema, KnowsWhatAResumedRunKeeps) {
   };
   expect(OnResume::fixed, {"model.kind", "model.hidden", "model.classes", "text.kind",
                            "text.alphabet", "optimizer.kind", "optimizer.state"});
-  expect(OnResume::accepted, {"model.dropout", "text.fold", "features.window", "data.speeds",
-                              "data.micro_batches", "optimizer.learning_rate", "optimizer.freeze",
-                              "lr_schedule.kind", "precision.compute", "trainer.seed"});
+  expect(OnResume::accepted,
+         {"model.dropout", "text.fold", "features.window", "data.speeds", "data.micro_batches",
+          "data.temperature", "optimizer.learning_rate", "optimizer.freeze", "lr_schedule.kind",
+          "precision.compute", "trainer.seed"});
   expect(OnResume::free, {"trainer.steps", "trainer.accept", "pipeline.stages", "data.validation",
                           "data.batch_seconds", "data.loaders", "text.model"});
 }

@@ -91,22 +91,44 @@ TEST_F(AcceptedChanges, HoldTheOrderThatIsLeft) {
 
 TEST(CorpusChanges, NeedTheirKeyOrOneThatMakesThem) {
   configs::Config recipe = configs::default_config(layers::model_families());
-  recipe.data.train = "old.jsonl";
+  recipe.data.train = {{"old.jsonl"}};
   TrainingState saved = state_of(recipe);
   saved.corpus_hash = "12";
-  recipe.data.train = "new.jsonl";
+  recipe.data.train = {{"new.jsonl", 3}};  // alone, whatever its weight
   EXPECT_EQ(corpus_changes(recipe, saved, "12", {}), Corrections{});
   const std::string refused =
       test::message_of<ConfigError>([&] { (void)corpus_changes(recipe, saved, "34", {}); });
   EXPECT_NE(refused.find("(index 34, was 12)"), std::string::npos) << refused;
   EXPECT_TRUE(refused.ends_with("\n  trainer.accept = [\"data.train\"]")) << refused;
-  const Corrections one_more = {
-      {600, "data.train", "old.jsonl (index 12)", "new.jsonl (index 34)"}};
+  const Corrections one_more = {{600, "data.train", "old.jsonl (index 12)",
+                                 "[{manifest = \"new.jsonl\", weight = 3}] (index 34)"}};
   EXPECT_EQ(corpus_changes(recipe, saved, "34", {{600, "data.max_seconds", "0", "9"}}), one_more);
   EXPECT_THROW((void)corpus_changes(recipe, saved, "34", {{600, "trainer.seed", "1", "2"}}),
                ConfigError);
   recipe.trainer.accept = {"data.train"};
   EXPECT_EQ(corpus_changes(recipe, saved, "34", {}), one_more);
+}
+
+TEST(CorpusChanges, MayBeOfWeightsAlone) {
+  configs::Config recipe = configs::default_config(layers::model_families());
+  recipe.data.train = {{"a.jsonl"}, {"b.jsonl", 2}};
+  TrainingState saved = state_of(recipe);
+  saved.corpus_hash = "12";
+  recipe.data.train = {{"moved/a.jsonl"}, {"b.jsonl", 2}};
+  EXPECT_EQ(corpus_changes(recipe, saved, "12", {}), Corrections{});
+  recipe.data.train = {{"a.jsonl"}, {"b.jsonl", 3}};
+  // What utterances follow from has nothing to do with weights.
+  const std::string refused = test::message_of<ConfigError>([&] {
+    (void)corpus_changes(recipe, saved, "12", {{600, "data.max_seconds", "0", "9"}});
+  });
+  EXPECT_NE(refused.find("\n  was [\"a.jsonl\", {manifest = \"b.jsonl\", weight = 2}]\n  is now ["),
+            std::string::npos)
+      << refused;
+  EXPECT_TRUE(refused.ends_with("\n  trainer.accept = [\"data.train\"]")) << refused;
+  recipe.trainer.accept = {"data.train"};
+  const Corrections changes = corpus_changes(recipe, saved, "12", {});
+  ASSERT_EQ(changes.size(), 1u);
+  EXPECT_EQ(data_origin(saved, changes), (DataOrigin{saved.step, saved.epoch}));
 }
 
 TEST(DataOrigin, MovesWithChangesThatMakeOtherSteps) {
@@ -119,7 +141,8 @@ TEST(DataOrigin, MovesWithChangesThatMakeOtherSteps) {
   EXPECT_EQ(data_origin(saved, {}), (DataOrigin{300, 2}));
   for (const char* key : {"optimizer.learning_rate", "model.dropout", "text.fold", "trainer.order"})
     EXPECT_EQ(origin(key), (DataOrigin{300, 2})) << key;
-  for (const char* key : {"data.micro_batches", "data.train", "features.hop_ms", "trainer.seed"})
+  for (const char* key :
+       {"data.micro_batches", "data.train", "data.temperature", "features.hop_ms", "trainer.seed"})
     EXPECT_EQ(origin(key), (DataOrigin{600, 5})) << key;
   saved.step_in_epoch = 0;
   EXPECT_EQ(origin("data.speeds"), (DataOrigin{600, 4}));

@@ -45,6 +45,16 @@ TEST(FailedAudio, OfAllRanksIsNamed) {
       "limit.");
 }
 
+TEST(FailedAudio, IsCalledByItsName) {
+  const std::string message = test::message_of<DataError>([] {
+    comm::run_as_threads({.ranks = 1}, [](comm::Communicator& world) {
+      FailedAudio audio(0, 10, [](std::uint64_t id) { return "b.jsonl: " + std::to_string(id); });
+      audio.check(world, 0, 1, [] { return std::vector<FailedUtterance>{{7, "a.wav: gone"}}; });
+    });
+  });
+  EXPECT_NE(message.find("\n  b.jsonl: 7: a.wav: gone\n"), std::string::npos) << message;
+}
+
 /// Nine utterances to train on, seven to validate on, of which some go once all were indexed.
 class FailingRun : public testing::Test {
  protected:

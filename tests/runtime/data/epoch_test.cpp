@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <map>
+#include <set>
 #include <tuple>
 #include <utility>
 
@@ -22,17 +23,21 @@ std::int64_t largest(const std::vector<MicroBatch>& batches) {
 
 /// An epoch formed plainly, as its definition says: every utterance with all that it is sorted by.
 std::vector<MicroBatch> formed_plainly(const Lengths& lengths, const configs::DataConfig& data,
-                                       const configs::FeatureConfig& features,
-                                       const EpochKey& key) {
+                                       const configs::FeatureConfig& features, const EpochKey& key,
+                                       const Mixture& mixture = {}) {
   const auto epoch = static_cast<std::uint64_t>(key.epoch);
   std::vector<std::tuple<std::uint64_t, std::uint64_t, std::uint64_t, BatchUtterance>> sorted;
-  for (std::uint64_t id = 0; id < lengths.size(); ++id) {
-    const std::uint64_t random = sample_hash(SampleKind::speed, key.seed, {epoch, id});
-    const auto utterance =
+  const EpochDraws draws(mixture, lengths.size(), key);
+  for (std::uint64_t number = 0; number < draws.size(); ++number) {
+    const auto [id, repeat] = draws.at(number);
+    const std::uint64_t drawn = id + (std::uint64_t{repeat} << 32);
+    const std::uint64_t random = sample_hash(SampleKind::speed, key.seed, {epoch, drawn});
+    auto utterance =
         shape_utterance(id, lengths[id], data.speeds[random % data.speeds.size()], features);
-    const std::uint64_t bits = sample_hash(SampleKind::length_jitter, key.seed, {epoch, id});
+    utterance.repeat = repeat;
+    const std::uint64_t bits = sample_hash(SampleKind::length_jitter, key.seed, {epoch, drawn});
     sorted.emplace_back(static_cast<std::uint64_t>(utterance.frames) * (1024 + bits % 128), bits,
-                        id, utterance);
+                        number, utterance);
   }
   std::ranges::sort(sorted, {}, [](const auto& item) {
     return std::tuple(std::get<0>(item), std::get<1>(item), std::get<2>(item));
@@ -41,7 +46,8 @@ std::vector<MicroBatch> formed_plainly(const Lengths& lengths, const configs::Da
   for (const auto& item : sorted) utterances.push_back(std::get<3>(item));
   std::vector<MicroBatch> batches = cut_evenly(utterances, micro_batch_bounds(data, features));
   std::ranges::sort(batches, {}, [&](const MicroBatch& batch) {
-    const std::uint64_t first = batch.utterances.front().id;
+    const BatchUtterance& front = batch.utterances.front();
+    const std::uint64_t first = front.id + (std::uint64_t{front.repeat} << 32);
     return std::pair(sample_hash(SampleKind::order, key.seed, {epoch, first}), first);
   });
   return batches;
@@ -59,6 +65,42 @@ TEST(Epoch, IsAsItsDefinitionSays) {
       for (std::size_t b = 0; b < batches.size(); ++b)
         EXPECT_EQ(epoch.frames(b), batches[b].frames());
     }
+}
+
+TEST(Epoch, OfAMixtureIsAsItsDefinitionSays) {
+  const Lengths lengths = ragged_lengths(700);
+  const Mixture mixture({{"a", 500, 3000, 0.3}, {"b", 150, 900, 2}, {"c", 50, 300, 4}}, 2);
+  for (const std::int64_t number : {0, 1, 12}) {
+    const EpochKey key{5, number};
+    const auto batches = training_batches(lengths, with_speeds(), {}, key, mixture);
+    EXPECT_EQ(batches, formed_plainly(lengths, with_speeds(), {}, key, mixture));
+    std::uint64_t utterances = 0;
+    for (const MicroBatch& batch : batches) utterances += batch.utterances.size();
+    EXPECT_EQ(utterances, EpochDraws(mixture, 700, key).size());
+  }
+}
+
+/// Recorded when epochs had one manifest: runs go on with the same bits.
+TEST(Epoch, OfOneManifestIsAsItAlwaysWas) {
+  std::uint64_t digest = 0;
+  for (const MicroBatch& batch : training_batches(ragged_lengths(1237), with_speeds(), {}, {5, 3}))
+    for (const BatchUtterance& utterance : batch.utterances)
+      digest = sample_hash(SampleKind::order, digest,
+                           {utterance.id, static_cast<std::uint64_t>(utterance.frames)});
+  EXPECT_EQ(digest, 0xf916cea907409299u);
+}
+
+TEST(Epoch, RepeatsHaveSpeedsOfTheirOwn) {
+  const Mixture mixture({{"a", 1000, 3000, 0.1}, {"b", 100, 300, 2}}, 1000);
+  std::map<std::uint64_t, std::set<double>> speeds;
+  for (const MicroBatch& batch :
+       training_batches(ragged_lengths(1100), with_speeds(), {}, {5, 0}, mixture))
+    for (const BatchUtterance& utterance : batch.utterances)
+      speeds[utterance.id].insert(utterance.speed);
+  // Each of b comes ten times: it lacks one of three speeds with a chance of 3 × (2/3)^10 = 5 %.
+  int all_speeds = 0;
+  for (std::uint64_t id = 1000; id < 1100; ++id) all_speeds += speeds[id].size() == 3;
+  EXPECT_GT(all_speeds, 80);
 }
 
 /// Lengths of 41 bits leave no room for an id beside all that they are sorted by.

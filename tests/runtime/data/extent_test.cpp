@@ -76,6 +76,18 @@ TEST(Extent, NothingExceedsTheGreatest) {
     }
 }
 
+TEST(Extent, NothingOfAMixtureExceedsTheGreatest) {
+  for (const double weight : {0.2, 4.0, 60.0}) {
+    StepSequenceOptions corpus = options(40);
+    corpus.data.micro_batch_seconds = 300;  // more than all of them once
+    corpus.mixture = Mixture({{"a", 33, 150, 1}, {"b", 7, 30, weight}}, 1.5);
+    const WorkExtent greatest = greatest_extent(corpus);
+    const StepSequence sequence(corpus);
+    for (int step = 0; step < 20; ++step)
+      expect_within(extent_of(sequence.at(step).micro_batches).micro_batch, greatest.micro_batch);
+  }
+}
+
 TEST(Extent, GreatestCoversShortestLongestAndBounds) {
   StepSequenceOptions corpus = options(0);
   corpus.data.speeds = {0.5, 1};

@@ -51,5 +51,26 @@ TEST(Lengths, ReadATableWithoutWhatIsLeftOut) {
   EXPECT_FALSE(Lengths({{101, 16000}}) == Lengths({{101, 8000}}));
 }
 
+TEST(Lengths, MayFollowEachOther) {
+  const auto table = std::make_shared<std::vector<PackedLength>>();
+  for (int i = 0; i < 5; ++i) table->emplace_back(AudioLength{100 + i, 16000});
+  const auto left_out = std::make_shared<LeftOut>();
+  left_out->add(1);
+  Lengths all;
+  all.append(Lengths(table, *table, left_out));
+  all.append(Lengths({{7, 8000}}));
+  all.append(Lengths(table, *table, nullptr));
+  EXPECT_EQ(all, Lengths({{100, 16000},
+                          {102, 16000},
+                          {103, 16000},
+                          {104, 16000},
+                          {7, 8000},
+                          {100, 16000},
+                          {101, 16000},
+                          {102, 16000},
+                          {103, 16000},
+                          {104, 16000}}));
+}
+
 }  // namespace
 }  // namespace penstock::runtime

@@ -166,6 +166,35 @@ TEST(StepSequence, BeginsAnEpochWhereItIsTold) {
   EXPECT_THROW((void)told.at(1), std::out_of_range);
 }
 
+/// 157 utterances of two manifests, of which the second are drawn about 4.3 times an epoch.
+StepSequenceOptions mixed(int lanes) {
+  StepSequenceOptions of = options(lanes);
+  of.mixture = Mixture({{"a", 130, 552, 0.4}, {"b", 27, 115, 2.5}}, 2);
+  return of;
+}
+
+TEST(StepSequence, OfAMixtureIsTheSameFromAnyStep) {
+  const StepSequence steps(mixed(2));
+  const std::int64_t first = first_step_of(steps, 3);
+  for (const std::int64_t step : {std::int64_t{0}, std::int64_t{7}, first, first + 2}) {
+    StepSequence fresh(mixed(2));
+    if (step >= first) fresh.know(3, first);
+    EXPECT_EQ(fresh.at(step).micro_batches, steps.at(step).micro_batches);
+    EXPECT_EQ(fresh.at(step).lanes, steps.at(step).lanes);
+    if (step >= first) EXPECT_EQ(fresh.epochs_formed(), 1);
+  }
+  EXPECT_EQ(StepSequence(mixed(4)).at(first).micro_batches, steps.at(first).micro_batches);
+}
+
+TEST(StepSequence, OfAMixtureFormsEveryEpochOnce) {
+  const StepSequence steps(mixed(2));
+  for (std::int64_t step = 0; step < first_step_of(StepSequence(mixed(2)), 6); ++step)
+    for (const std::int64_t ahead : {0, 2, 1}) {
+      const std::int64_t epoch = steps.at(step + ahead).epoch;
+      EXPECT_LE(steps.epochs_formed(), epoch + 2) << step;
+    }
+}
+
 TEST(StepSequence, TellsTheLongestOfAnEpoch) {
   StepSequenceOptions many_equal = options(2);
   many_equal.lengths = std::vector<AudioLength>(60, {16000 * 5, 16000});

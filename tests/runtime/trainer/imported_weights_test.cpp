@@ -37,7 +37,7 @@ class ImportedWeights : public testing::Test {
       import_model(test::source("tests/golden/" + golden), imported);
     configs::Config config = configs::unflatten(open_checkpoint(imported).state().config,
                                                 "the checkpoint", layers::model_families());
-    config.data.train = in("train.jsonl");
+    config.data.train = {{in("train.jsonl")}};
     config.data.micro_batches = 1;
     config.trainer.steps = 1;
     config.trainer.output = in(output);

@@ -1,0 +1,142 @@
+#include "configs/manifest_list.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <toml++/toml.h>
+
+#include <cmath>
+#include <filesystem>
+#include <optional>
+
+#include "base/nearest_name.h"
+#include "configs/toml_text.h"
+
+namespace penstock::configs {
+namespace {
+
+constexpr std::string_view kKeys[] = {"manifest", "weight"};
+
+std::string_view without_blanks(std::string_view text) {
+  const auto first = text.find_first_not_of(" \t\r\n");
+  if (first == std::string_view::npos) return {};
+  return text.substr(first, text.find_last_not_of(" \t\r\n") - first + 1);
+}
+
+bool is_list_of_manifests(std::string_view text) {
+  return text.size() >= 2 && text.front() == '[' && text.back() == ']';
+}
+
+std::string item_text(const WeightedManifest& item) {
+  if (item.weight == 1) return toml_string(item.manifest);
+  return fmt::format("{{manifest = {}, weight = {}}}", toml_string(item.manifest), item.weight);
+}
+
+/// Paths between commas; nothing if they hold what only quotes allow.
+std::optional<std::vector<WeightedManifest>> bare_paths(std::string_view list) {
+  std::vector<WeightedManifest> paths;
+  for (std::string_view rest = list; !without_blanks(rest).empty();) {
+    const auto comma = rest.find(',');
+    const std::string_view path = without_blanks(rest.substr(0, comma));
+    if (path.empty() || path.find_first_of("\"'[]{}") != std::string_view::npos) return {};
+    paths.push_back({std::string(path)});
+    rest = comma == std::string_view::npos ? std::string_view() : rest.substr(comma + 1);
+  }
+  return paths;
+}
+
+/// An item of a list as it is read; `fault` is what is wrong with it.
+struct ReadItem {
+  WeightedManifest item;
+  std::string fault;
+};
+
+std::string fault_of_keys(const toml::table& table) {
+  for (const auto& [key, value] : table)
+    if (key.str() != kKeys[0] && key.str() != kKeys[1])
+      return fmt::format("has the unknown key {}, and takes manifest and weight{}", key.str(),
+                         did_you_mean(key.str(), kKeys));
+  if (!table["manifest"].is_string())
+    return "names no manifest: write {manifest = \"a.jsonl\", weight = 2}";
+  if (table.contains("weight") && !table["weight"].is_number())
+    return "has a weight that is no number: a weight is a number above 0";
+  return {};
+}
+
+ReadItem read_item_of(const toml::node& node) {
+  ReadItem read;
+  if (const auto* path = node.as_string()) {
+    read.item.manifest = path->get();
+  } else if (const auto* table = node.as_table()) {
+    read.fault = fault_of_keys(*table);
+    if (!read.fault.empty()) return read;
+    read.item = {*(*table)["manifest"].value<std::string>(),
+                 (*table)["weight"].value<double>().value_or(1)};
+  } else {
+    read.fault = "is neither a path nor a table of manifest and weight";
+    return read;
+  }
+  const double weight = read.item.weight;
+  if (read.item.manifest.empty())
+    read.fault = "has an empty path: name a manifest, or leave the item out";
+  else if (!(weight > 0 && std::isfinite(weight)))
+    read.fault = fmt::format(
+        "has the weight {}: a weight is a number above 0; leave out a manifest that is not to be "
+        "trained on",
+        weight);
+  return read;
+}
+
+/// A manifest that two items name, however their paths are written.
+std::string fault_of_repetition(const std::vector<WeightedManifest>& manifests) {
+  const auto path = [&](std::size_t i) {
+    return std::filesystem::absolute(manifests[i].manifest).lexically_normal();
+  };
+  for (std::size_t i = 0; i < manifests.size(); ++i)
+    for (std::size_t j = 0; j < i; ++j)
+      if (path(i) == path(j))
+        return fmt::format("items {} and {} name one manifest, {}: name it once, with a weight",
+                           j + 1, i + 1, manifests[i].manifest);
+  return {};
+}
+
+std::string read_list(const toml::array& list, std::vector<WeightedManifest>& manifests) {
+  for (std::size_t i = 0; i < list.size(); ++i) {
+    ReadItem read = read_item_of(list[i]);
+    if (!read.fault.empty()) return fmt::format("item {} {}", i + 1, read.fault);
+    manifests.push_back(std::move(read.item));
+  }
+  return {};
+}
+
+}  // namespace
+
+std::string manifests_text(const std::vector<WeightedManifest>& manifests) {
+  if (manifests.empty()) return {};
+  const WeightedManifest& first = manifests.front();
+  const bool plain = manifests.size() == 1 && first.weight == 1;
+  if (plain && !is_list_of_manifests(without_blanks(first.manifest))) return first.manifest;
+  std::vector<std::string> items;
+  for (const WeightedManifest& item : manifests) items.push_back(item_text(item));
+  return fmt::format("[{}]", fmt::join(items, ", "));
+}
+
+std::string read_manifests(std::string_view text, std::vector<WeightedManifest>& manifests) {
+  const std::string_view list = without_blanks(text);
+  if (!is_list_of_manifests(list)) {
+    if (!text.empty()) manifests.push_back({std::string(text)});
+    return {};
+  }
+  try {
+    const toml::table parsed = toml::parse(fmt::format("list = {}", list));
+    if (std::string fault = read_list(*parsed["list"].as_array(), manifests); !fault.empty())
+      return fault;
+  } catch (const toml::parse_error& error) {
+    auto bare = bare_paths(list.substr(1, list.size() - 2));
+    if (!bare) return fmt::format("it is no list in TOML: {}", error.description());
+    manifests = std::move(*bare);
+  }
+  if (manifests.empty()) return "the list is empty: name a manifest to train on";
+  return fault_of_repetition(manifests);
+}
+
+}  // namespace penstock::configs

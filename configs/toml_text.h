@@ -1,0 +1,11 @@
+#pragma once
+
+#include <string>
+#include <string_view>
+
+namespace penstock::configs {
+
+/// Text as a basic string of TOML, in quotes.
+[[nodiscard]] std::string toml_string(std::string_view text);
+
+}  // namespace penstock::configs

@@ -1,0 +1,90 @@
+#include "runtime/corpus/mixed_corpus.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <iterator>
+#include <memory>
+#include <utility>
+
+#include "runtime/data/stream_hash.h"
+
+namespace penstock::runtime {
+namespace {
+
+/// A function of an utterance of several corpora, from that of each.
+template <class Result>
+using OfUtterance = std::function<Result(std::uint64_t)>;
+
+template <class Result>
+struct OfCorpora {
+  std::vector<std::uint64_t> firsts;  // ids
+  std::vector<OfUtterance<Result>> functions;
+
+  Result operator()(std::uint64_t id) const {
+    const auto next = std::ranges::upper_bound(firsts, id);
+    const auto corpus = static_cast<std::size_t>(next - firsts.begin()) - 1;
+    return functions[corpus](id - firsts[corpus]);
+  }
+};
+
+/// Empty where the rank does not read what they read.
+template <class Result>
+OfUtterance<Result> joined(const std::vector<Corpus>& corpora,
+                           OfUtterance<Result> Corpus::*function) {
+  OfCorpora<Result> all;
+  std::uint64_t first = 0;
+  for (const Corpus& corpus : corpora) {
+    if (!(corpus.*function)) return {};
+    all.firsts.push_back(std::exchange(first, first + corpus.size()));
+    all.functions.push_back(corpus.*function);
+  }
+  return all;
+}
+
+Corpus join(const std::vector<Corpus>& corpora) {
+  Corpus all;
+  StreamHash hash;
+  for (const Corpus& corpus : corpora) {
+    all.lengths.append(corpus.lengths);
+    all.too_short += corpus.too_short;
+    all.too_long += corpus.too_long;
+    all.skipped += corpus.skipped;
+    hash.add({reinterpret_cast<const char*>(&corpus.hash), sizeof corpus.hash});
+  }
+  all.audio = joined(corpora, &Corpus::audio);
+  all.text = joined(corpora, &Corpus::text);
+  all.labels = joined(corpora, &Corpus::labels);
+  all.hash = hash.digest();
+  return all;
+}
+
+std::string told(const Mixture::Part& part) {
+  return fmt::format("{} {:.4g} h × {:.3g} ({:.3g} %)", part.is.manifest, part.is.seconds / 3600,
+                     part.repeats(), 100 * part.share);
+}
+
+}  // namespace
+
+Corpus mixed_corpus(const configs::DataConfig& data,
+                    const std::function<Corpus(const std::string& manifest)>& load) {
+  if (data.train.size() == 1) return load(data.train.front().manifest);
+  std::vector<Corpus> corpora;
+  std::vector<MixturePart> parts;
+  for (const WeightedManifest& item : data.train) {
+    const Corpus& corpus = corpora.emplace_back(load(item.manifest));
+    parts.push_back({item.manifest, corpus.size(), corpus.seconds(), item.weight});
+  }
+  Corpus all = join(corpora);
+  all.mixture = Mixture(std::move(parts), data.temperature);
+  return all;
+}
+
+std::string told_mixture(const Corpus& corpus) {
+  std::vector<std::string> parts;
+  for (const Mixture::Part& part : corpus.mixture.parts()) parts.push_back(told(part));
+  return fmt::format("{}", fmt::join(parts, ", "));
+}
+
+}  // namespace penstock::runtime
