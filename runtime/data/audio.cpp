@@ -47,6 +47,8 @@ FileRange bytes_of(const std::filesystem::path& recording) {
   if (!std::filesystem::exists(status)) throw_unusable(recording, "no such file");
   if (std::filesystem::is_directory(status))
     throw_unusable(recording, "a folder, not an audio file");
+  if (!std::filesystem::is_regular_file(status))
+    throw_unusable(recording, "a pipe or device, not an audio file");
   FileRange bytes(file);
   if (member && !holds(bytes, *member))
     throw_unusable(recording,

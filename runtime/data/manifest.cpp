@@ -19,7 +19,6 @@ ManifestFormat folder_format(const std::filesystem::path& folder) {
   std::error_code error;
   if (std::filesystem::exists(folder / "wav.scp", error)) return ManifestFormat::kaldi;
   if (std::filesystem::exists(folder / "metadata.csv", error)) return ManifestFormat::ljspeech;
-  if (!nemo_manifests(folder).empty()) return ManifestFormat::nemo;
   bool texts = false, sounds = false, tars = false;
   for (const auto& file : files_below(folder)) {
     if (file.string().ends_with(".trans.txt")) return ManifestFormat::librispeech;
@@ -27,6 +26,7 @@ ManifestFormat folder_format(const std::filesystem::path& folder) {
     sounds = sounds || is_sound(file);
     tars = tars || is_tar_name(file);
   }
+  if ((tars || !sounds) && !nemo_manifests(folder).empty()) return ManifestFormat::nemo;
   if (tars && !sounds) return ManifestFormat::webdataset;
   if (texts) return ManifestFormat::folder;
   throw DataError(

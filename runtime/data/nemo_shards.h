@@ -34,8 +34,8 @@ class NemoShards {
   std::vector<std::filesystem::path>& sources_;
 };
 
-/// N of NAME_N.json, NAME_N_more.tar and the like, whose last number behind a line it is; -1: of
-/// none.
+/// The last number behind an underscore: 3 of audio_3.tar and of manifest_3_clean.json; -1: there
+/// is none.
 [[nodiscard]] std::int64_t shard_number(const std::string& file_name);
 
 }  // namespace penstock::runtime

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 #include <sndfile.h>
+#include <sys/stat.h>
 
 #include <cmath>
 #include <string>
@@ -142,6 +143,8 @@ TEST(Audio, RejectsWhatIsNoAudioAndSaysWhy) {
   };
   expect(folder.path() / "missing.wav", "no such file");
   expect(folder.path(), "a folder");
+  ASSERT_EQ(mkfifo((folder.path() / "pipe.wav").c_str(), 0600), 0);
+  expect(folder.path() / "pipe.wav", "a pipe or device");
   write_file(folder.path() / "empty.wav", "");
   expect(folder.path() / "empty.wav", "empty");
   write_file(folder.path() / "text.wav", "This is a text and not a sound, however long it is.");

@@ -63,6 +63,13 @@ TEST_F(NemoTest, ReadsTheManifestsOfSingleShards) {
   EXPECT_EQ(read(in("n/sharded_manifests/manifest_1.json"))[0].audio, c());
 }
 
+TEST_F(NemoTest, IsNoFolderOfRecordings) {
+  put("f/1.wav", "");
+  put("f/1.txt", "one");
+  put("f/manifest_1.json", line("1.wav", "1"));
+  EXPECT_EQ(manifest_format(in("f")), ManifestFormat::folder);
+}
+
 TEST_F(NemoTest, PrefersAMemberOfThatVeryName) {
   put("n/audio_7.tar", TarWriter().add("x.wav", "1").add("x-sub1.wav", "22").bytes());
   const auto entries = read(put("n/m.json", line("x-sub1.wav", "7") + line("x-sub2.wav", "7")));
