@@ -17,6 +17,12 @@ namespace {
 /// What of a tar's members has one key.
 struct WebSample {
   std::optional<TarEntry> sound, text, json;
+
+  std::optional<TarEntry>& part(bool is_sound, const std::string& extension) {
+    if (is_sound) return sound;
+    if (extension == "txt") return text;
+    return json;
+  }
 };
 
 /// A name's key and extensions: WebDataset divides it at the first dot of its last part. Nothing of
@@ -64,8 +70,7 @@ class WebShard {
                    "is a link: pack the files themselves, by tar --dereference --hard-dereference");
     const auto [known, fresh] = places_.try_emplace(key, samples_.size());
     if (fresh) samples_.emplace_back(key, WebSample());
-    WebSample& sample = samples_[known->second].second;
-    auto& part = sound ? sample.sound : extension == "txt" ? sample.text : sample.json;
+    auto& part = samples_[known->second].second.part(sound, extension);
     if (part)
       return fault(entry.name,
                    fmt::format("has the key \"{}\" of {}: a key ends at a name's first dot, as "

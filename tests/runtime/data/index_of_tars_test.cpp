@@ -180,7 +180,7 @@ TEST_F(IndexOfTars, FollowsItsTars) {
 }
 
 /// While a run goes on, or where nobody looks: as recordings that were replaced.
-TEST_F(IndexOfTars, ATarThatChangedFailsWhenItIsRead) {
+TEST_F(IndexOfTars, ChangedTarFailsWhenItIsRead) {
   const UtteranceIndex made = index();
   configs::FeatureConfig features;
   features.sample_rate = 8000;
