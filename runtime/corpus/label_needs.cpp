@@ -10,6 +10,7 @@
 #include "base/file_handle.h"
 #include "base/parallel_for.h"
 #include "runtime/data/stream_hash.h"
+#include "runtime/data/tar_member.h"
 
 namespace penstock::runtime {
 namespace {
@@ -141,7 +142,9 @@ std::uint64_t hash_of_corpus(const UtteranceIndex& index, const LeftOut& left_ou
       const std::string_view path = index.path(u);
       const AudioLength length = index.length(u);
       const std::int64_t numbers[] = {length.samples, length.rate};
-      add(path.substr(path.rfind('/') + 1));
+      const std::string_view name = path.substr(path.rfind('/') + 1);
+      const auto member = tar_member(name);
+      add(member ? std::string_view(member->name) : name);
       add(bytes_of(std::span<const std::int64_t>(numbers)));
       if (const auto first = index.first(u))
         add(bytes_of(std::span<const std::int64_t>(&*first, 1)));

@@ -19,6 +19,7 @@
 #include "runtime/data/audio.h"
 #include "runtime/data/manifest.h"
 #include "runtime/data/segment.h"
+#include "runtime/data/tar_member.h"
 #include "runtime/text/folded_text.h"
 
 namespace penstock::runtime {
@@ -70,8 +71,10 @@ Utterances read_utterances(const std::filesystem::path& manifest, int threads) {
 /// One name for a file, however a manifest spells it.
 std::string file_of(const ManifestEntry& entry) {
   std::error_code ignored;  // it has been read
-  const auto file = std::filesystem::canonical(entry.audio, ignored);
-  return file.empty() ? entry.audio.string() : file.string();
+  const auto file = std::filesystem::canonical(file_holding(entry.audio), ignored);
+  if (file.empty()) return entry.audio.string();
+  const auto member = tar_member(entry.audio.native());
+  return member ? file.string() + ":" + member->name : file.string();
 }
 
 std::string digest_of(const ManifestEntry& entry, const SampleRange& samples) {
@@ -112,16 +115,18 @@ void find_recordings(Utterances& training, Utterances& test, int threads, Faults
   for (std::size_t i = 0; i < test.entries.size(); ++i) {
     const ManifestEntry& entry = test.entries[i];
     if (const auto file = files.find(file_of(entry)); file != files.end()) {
-      found.add(entry.where, fmt::format("{} is a recording of {} as well", entry.audio.string(),
-                                         training.entries[file->second].where));
+      found.add(entry.where,
+                fmt::format("{} is a recording of {} as well", manifest_name(entry.audio),
+                            training.entries[file->second].where));
       continue;
     }
     const auto digest = test.digests.find(i);
     const auto sound = digest == test.digests.end() ? sounds.end() : sounds.find(digest->second);
     if (sound != sounds.end())
-      found.add(entry.where, fmt::format("{} has the samples of {} ({})", entry.audio.string(),
-                                         training.entries[sound->second].where,
-                                         training.entries[sound->second].audio.string()));
+      found.add(entry.where,
+                fmt::format("{} has the samples of {} ({})", manifest_name(entry.audio),
+                            training.entries[sound->second].where,
+                            manifest_name(training.entries[sound->second].audio)));
   }
 }
 

@@ -7,10 +7,13 @@
 #include <cmath>
 #include <memory>
 #include <string>
+#include <utility>
 
 #include "base/counted.h"
 #include "base/error.h"
 #include "runtime/data/container.h"
+#include "runtime/data/tar.h"
+#include "runtime/data/tar_member.h"
 
 namespace penstock::runtime {
 namespace {
@@ -31,19 +34,65 @@ struct CloseFile {
 using File = std::unique_ptr<SNDFILE, CloseFile>;
 
 [[noreturn]] void throw_unusable(const std::filesystem::path& file, const std::string& reason) {
-  throw DataError(fmt::format("{}: {}", file.string(), reason));
+  throw DataError(fmt::format("{}: {}", manifest_name(file), reason));
 }
 
-void check_whole(const std::filesystem::path& file) {
+/// The bytes of a file or, by its range alone, of a member of a tar. A tar that was replaced must
+/// not pass for the one that was indexed.
+FileRange bytes_of(const std::filesystem::path& recording) {
+  const auto member = tar_member(recording.native());
+  const std::filesystem::path& file = member ? member->tar : recording;
   std::error_code error;
   const auto status = std::filesystem::status(file, error);
-  if (!std::filesystem::exists(status)) throw_unusable(file, "no such file");
-  if (std::filesystem::is_directory(status)) throw_unusable(file, "a folder, not an audio file");
-  if (std::filesystem::file_size(file, error) == 0) throw_unusable(file, "empty file");
-  if (error) throw_unusable(file, error.message());
-  const std::string missing = missing_end(file);
-  if (!missing.empty()) throw_unusable(file, fmt::format("truncated: {}", missing));
+  if (!std::filesystem::exists(status)) throw_unusable(recording, "no such file");
+  if (std::filesystem::is_directory(status))
+    throw_unusable(recording, "a folder, not an audio file");
+  if (!std::filesystem::is_regular_file(status))
+    throw_unusable(recording, "a pipe or device, not an audio file");
+  FileRange bytes(file);
+  if (member && !holds(bytes, *member))
+    throw_unusable(recording,
+                   "no longer lies where it was indexed: the tar has changed. Index its manifest "
+                   "anew, by penstock data index");
+  if (member) bytes.narrow(member->first, member->bytes);
+  if (bytes.size() == 0) throw_unusable(recording, "empty file");
+  if (const std::string missing = missing_end(bytes); !missing.empty())
+    throw_unusable(recording, fmt::format("truncated: {}", missing));
+  return bytes;
 }
+
+/// A member of a tar as libsndfile reads it.
+struct MemberStream {
+  explicit MemberStream(FileRange range) : bytes(std::move(range)) {}
+
+  static MemberStream& of(void* user) { return *static_cast<MemberStream*>(user); }
+  sf_count_t seek(sf_count_t offset, int whence) {
+    const std::int64_t base = whence == SEEK_SET ? 0 : whence == SEEK_CUR ? at : bytes.size();
+    if (base + offset < 0) return -1;
+    at = base + offset;
+    return at;
+  }
+  sf_count_t read(void* out, sf_count_t count) {
+    const sf_count_t done =
+        bytes.read(at, {static_cast<char*>(out), static_cast<std::size_t>(count)});
+    at += done;
+    return done;
+  }
+  static SF_VIRTUAL_IO calls() {
+    SF_VIRTUAL_IO calls = {};
+    calls.get_filelen = [](void* user) -> sf_count_t { return of(user).bytes.size(); };
+    calls.seek = [](sf_count_t offset, int whence, void* user) {
+      return of(user).seek(offset, whence);
+    };
+    calls.read = [](void* out, sf_count_t count, void* user) { return of(user).read(out, count); };
+    calls.write = [](const void*, sf_count_t, void*) -> sf_count_t { return 0; };
+    calls.tell = [](void* user) -> sf_count_t { return of(user).at; };
+    return calls;
+  }
+
+  FileRange bytes;
+  std::int64_t at = 0;
+};
 
 float mean(const float* frame, int channels) {
   float sum = 0;
@@ -54,8 +103,14 @@ float mean(const float* frame, int channels) {
 /// An open sound file.
 struct Sound {
   explicit Sound(const std::filesystem::path& path) : path(path) {
-    check_whole(path);
-    file.reset(sf_open(path.c_str(), SFM_READ, &info));
+    FileRange bytes = bytes_of(path);
+    if (tar_member(path.native())) {
+      SF_VIRTUAL_IO calls = MemberStream::calls();
+      member = std::make_unique<MemberStream>(std::move(bytes));
+      file.reset(sf_open_virtual(&calls, SFM_READ, &info, member.get()));
+    } else {
+      file.reset(sf_open(path.c_str(), SFM_READ, &info));
+    }
     if (!file)
       throw_unusable(path,
                      fmt::format("not audio that libsndfile can read: {}", sf_strerror(nullptr)));
@@ -113,6 +168,7 @@ struct Sound {
 
   std::filesystem::path path;
   SF_INFO info = {};
+  std::unique_ptr<MemberStream> member;  // before the file, which reads it
   File file;
 };
 

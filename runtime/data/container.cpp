@@ -5,22 +5,12 @@
 #include <algorithm>
 #include <cstdint>
 #include <cstdlib>
-#include <fstream>
 #include <string_view>
 
 #include "base/counted.h"
 
 namespace penstock::runtime {
 namespace {
-
-std::string read_at(std::ifstream& in, std::int64_t offset, std::int64_t bytes) {
-  std::string text(static_cast<std::size_t>(bytes), '\0');
-  in.clear();
-  in.seekg(offset);
-  in.read(text.data(), bytes);
-  text.resize(static_cast<std::size_t>(in.gcount()));
-  return text;
-}
 
 std::uint32_t little_endian_32(std::string_view bytes) {
   std::uint32_t value = 0;
@@ -35,15 +25,15 @@ std::string short_by(std::int64_t promised, std::int64_t held) {
                      counted(promised, "byte"), std::max<std::int64_t>(held, 0));
 }
 
-std::string riff_end(std::ifstream& in, std::int64_t size) {
+std::string riff_end(const FileRange& file) {
   constexpr std::int64_t kChunkHeader = 8;
-  for (std::int64_t at = 12; at + kChunkHeader <= size;) {
-    const std::string chunk = read_at(in, at, kChunkHeader);
+  for (std::int64_t at = 12; at + kChunkHeader <= file.size();) {
+    const std::string chunk = file.read(at, kChunkHeader);
     if (chunk.size() < kChunkHeader) break;
     const std::uint32_t bytes = little_endian_32(std::string_view(chunk).substr(4));
     if (chunk.starts_with("data")) {
       if (bytes == 0 || bytes == UINT32_MAX) return {};
-      return short_by(bytes, size - at - kChunkHeader);
+      return short_by(bytes, file.size() - at - kChunkHeader);
     }
     at += kChunkHeader + bytes + bytes % 2;
   }
@@ -59,21 +49,21 @@ std::int64_t sphere_field(const std::string& header, const std::string& name,
                                  : std::strtoll(header.c_str() + at + key.size(), nullptr, 10);
 }
 
-std::string sphere_end(std::ifstream& in, std::int64_t size) {
+std::string sphere_end(const FileRange& file) {
   constexpr std::int64_t kHeader = 1024;
-  const std::string header = read_at(in, 0, std::min(size, kHeader));
+  const std::string header = file.read(0, kHeader);
   if (header.find("shorten") != std::string::npos) return {};
   return short_by(sphere_field(header, "sample_count", 0) *
                       sphere_field(header, "channel_count", 1) *
                       sphere_field(header, "sample_n_bytes", 2),
-                  size - kHeader);
+                  file.size() - kHeader);
 }
 
-std::string ogg_end(std::ifstream& in, std::int64_t size) {
+std::string ogg_end(const FileRange& file) {
   constexpr std::int64_t kLargestPage = 27 + 255 + 255 * 255;
   constexpr std::size_t kPageHeader = 27;
   const std::string tail =
-      read_at(in, std::max<std::int64_t>(0, size - kLargestPage), std::min(size, kLargestPage));
+      file.read(std::max<std::int64_t>(0, file.size() - kLargestPage), kLargestPage);
   const std::size_t page = tail.rfind("OggS");
   if (page == std::string::npos || page + kPageHeader > tail.size())
     return "its last Ogg page is cut";
@@ -89,13 +79,11 @@ std::string ogg_end(std::ifstream& in, std::int64_t size) {
 
 }  // namespace
 
-std::string missing_end(const std::filesystem::path& file) {
-  std::ifstream in(file, std::ios::binary);
-  const auto size = static_cast<std::int64_t>(std::filesystem::file_size(file));
-  const std::string magic = read_at(in, 0, std::min<std::int64_t>(size, 12));
-  if (magic.starts_with("RIFF") && magic.ends_with("WAVE")) return riff_end(in, size);
-  if (magic.starts_with("NIST_1A")) return sphere_end(in, size);
-  if (magic.starts_with("OggS")) return ogg_end(in, size);
+std::string missing_end(const FileRange& file) {
+  const std::string magic = file.read(0, 12);
+  if (magic.starts_with("RIFF") && magic.ends_with("WAVE")) return riff_end(file);
+  if (magic.starts_with("NIST_1A")) return sphere_end(file);
+  if (magic.starts_with("OggS")) return ogg_end(file);
   return {};
 }
 

@@ -1,7 +1,8 @@
 #pragma once
 
-#include <filesystem>
 #include <string>
+
+#include "runtime/data/file_range.h"
 
 namespace penstock::runtime {
 
@@ -12,6 +13,6 @@ namespace penstock::runtime {
 /// - NIST SPHERE: sample_count × channel_count × sample_n_bytes beyond the end, if not compressed;
 /// - Ogg: a last page that is cut or not marked as the end of its stream.
 /// FLAC and MP3 (if it has a Xing or Info header) promise samples, which a full decoding counts.
-[[nodiscard]] std::string missing_end(const std::filesystem::path& file);
+[[nodiscard]] std::string missing_end(const FileRange& file);
 
 }  // namespace penstock::runtime

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "runtime/data/stream_hash.h"
+#include "runtime/data/tar_member.h"
 
 namespace penstock::runtime {
 namespace {
@@ -37,7 +38,8 @@ std::uint64_t digest_of(const std::filesystem::path& file) {
 IndexSource source_of(const std::filesystem::path& path, const std::string& key,
                       const FileStamp& before) {
   IndexSource source{key, before};
-  if (std::filesystem::is_regular_file(path)) source.digest = digest_of(path);
+  const bool large = is_tar_name(path);  // is not read for that
+  if (!large && std::filesystem::is_regular_file(path)) source.digest = digest_of(path);
   if (stamp_of(path) != before) source.digest = 0;
   return source;
 }

@@ -22,10 +22,10 @@ struct FileStamp {
 struct IndexSource {
   std::string path;  // from the manifest's folder, as key_of() has it
   FileStamp stamp = {};
-  std::uint64_t digest = 0;  // 0: not known, or a folder
+  std::uint64_t digest = 0;  // 0: not known, or a folder or tar
 };
 
-/// What `path` is now. A file that changes while it is looked at has no digest.
+/// What `path` is now. A file that changes while it is looked at has no digest, and a tar has none.
 [[nodiscard]] IndexSource source_of(const std::filesystem::path& path, const std::string& key,
                                     const FileStamp& before);
 

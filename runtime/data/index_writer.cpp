@@ -10,6 +10,7 @@
 #include "base/packing.h"
 #include "runtime/data/index_layout.h"
 #include "runtime/data/segment.h"
+#include "runtime/data/tar_member.h"
 #include "runtime/data/utterance_index.h"
 
 namespace penstock::runtime {
@@ -23,7 +24,7 @@ struct DraftUtterance {
 };
 
 std::string file_of(const IndexDraft& draft, const IndexDraft::Line& line) {
-  return (draft.folder() / draft.path(line)).string();
+  return manifest_name(draft.folder() / draft.path(line));
 }
 
 DraftUtterance whole_recording(const IndexDraft& draft, const IndexDraft::Line& line,

@@ -18,6 +18,7 @@
 #include "base/error.h"
 #include "runtime/data/features.h"
 #include "runtime/data/resample.h"
+#include "runtime/data/tar_member.h"
 
 namespace penstock::runtime {
 namespace {
@@ -50,7 +51,7 @@ class UtteranceMaker {
       throw DataError(
           fmt::format("{}: holds {} at {} Hz, but held {} at {} Hz when it was indexed: index its "
                       "manifest anew, by penstock data index",
-                      source.audio.string(), counted(found.samples, "sample"), found.rate,
+                      manifest_name(source.audio), counted(found.samples, "sample"), found.rate,
                       source.length.samples, source.length.rate));
     samples_.resize(static_cast<std::size_t>(utterance.samples));
     resample(audio.samples, resampling(audio.rate, rate_, utterance.speed), samples_);

@@ -10,6 +10,7 @@
 
 #include "base/error.h"
 #include "runtime/data/manifest_formats.h"
+#include "runtime/data/tar_member.h"
 
 namespace penstock::runtime {
 namespace {
@@ -18,15 +19,20 @@ ManifestFormat folder_format(const std::filesystem::path& folder) {
   std::error_code error;
   if (std::filesystem::exists(folder / "wav.scp", error)) return ManifestFormat::kaldi;
   if (std::filesystem::exists(folder / "metadata.csv", error)) return ManifestFormat::ljspeech;
-  bool texts = false;
+  bool texts = false, sounds = false, tars = false;
   for (const auto& file : files_below(folder)) {
     if (file.string().ends_with(".trans.txt")) return ManifestFormat::librispeech;
     texts = texts || file.extension() == ".txt";
+    sounds = sounds || is_sound(file);
+    tars = tars || is_tar_name(file);
   }
+  if ((tars || !sounds) && !nemo_manifests(folder).empty()) return ManifestFormat::nemo;
+  if (tars && !sounds) return ManifestFormat::webdataset;
   if (texts) return ManifestFormat::folder;
   throw DataError(
       fmt::format("{}: this folder has no transcripts that are known: *.trans.txt (LibriSpeech), "
-                  "wav.scp (Kaldi), metadata.csv (LJSpeech), or a NAME.txt beside each recording. "
+                  "wav.scp (Kaldi), metadata.csv (LJSpeech), tarred_audio_manifest.json (NeMo), "
+                  "tars (WebDataset), or a NAME.txt beside each recording. "
                   "List its recordings in a manifest",
                   folder.string()));
 }
@@ -57,6 +63,19 @@ bool is_deepspeech(const std::filesystem::path& manifest) {
   return is(nlohmann::json::parse(read_text(manifest), nullptr, false));
 }
 
+/// Whether a path stands for several, as NeMo writes it: "manifest__OP_0..511_CL_.json".
+bool is_pattern(const std::filesystem::path& manifest) {
+  const std::string& path = manifest.native();
+  return path.find("_OP_") != std::string::npos || path.find('{') != std::string::npos;
+}
+
+/// Looks up the member that "TAR:NAME" names.
+void find_member(ManifestEntry& entry, TarListings& tars) {
+  if (tar_member(entry.audio.native())) return;
+  if (const auto member = split_member(entry.audio.native()))
+    entry.audio = tars.get(member->first, member->second);
+}
+
 }  // namespace
 
 std::string_view name_of(ManifestFormat format) {
@@ -77,6 +96,10 @@ std::string_view name_of(ManifestFormat format) {
       return "Kaldi folder";
     case ManifestFormat::ljspeech:
       return "LJSpeech folder";
+    case ManifestFormat::nemo:
+      return "NeMo folder of tars";
+    case ManifestFormat::webdataset:
+      return "WebDataset tars";
     case ManifestFormat::folder:
       return "folder of recordings and texts";
   }
@@ -86,15 +109,28 @@ std::string_view name_of(ManifestFormat format) {
 ManifestFormat manifest_format(const std::filesystem::path& manifest) {
   std::error_code error;
   if (!std::filesystem::exists(manifest, error))
-    throw DataError(fmt::format("manifest {}: no such file or folder", manifest.string()));
+    throw DataError(fmt::format("manifest {}: no such file or folder{}", manifest.string(),
+                                is_pattern(manifest) ? ". It looks like a pattern of several: name "
+                                                       "the folder that holds them"
+                                                     : ""));
   if (std::filesystem::is_directory(manifest)) return folder_format(manifest);
+  if (is_tar_name(manifest)) return ManifestFormat::webdataset;
   if (manifest.extension() == ".csv" || manifest.extension() == ".tsv")
     return table_format(manifest);
   return is_deepspeech(manifest) ? ManifestFormat::deepspeech_json : ManifestFormat::json_lines;
 }
 
 void read_manifest(const std::filesystem::path& manifest, ManifestSink& sink, Faults& faults) {
-  const ManifestReading reading{manifest, sink.add, faults, sink.sources};
+  TarListings tars(sink.sources);
+  const auto add = [&](ManifestEntry entry) {
+    try {
+      find_member(entry, tars);
+    } catch (const DataError& error) {
+      return faults.add(entry.where, error.what());
+    }
+    sink.add(std::move(entry));
+  };
+  const ManifestReading reading{manifest, add, faults, sink.sources, tars};
   switch (manifest_format(manifest)) {
     case ManifestFormat::json_lines:
       read_json_lines(reading);
@@ -119,6 +155,12 @@ void read_manifest(const std::filesystem::path& manifest, ManifestSink& sink, Fa
       break;
     case ManifestFormat::ljspeech:
       read_ljspeech(reading);
+      break;
+    case ManifestFormat::nemo:
+      read_nemo(reading);
+      break;
+    case ManifestFormat::webdataset:
+      read_webdataset(reading);
       break;
     case ManifestFormat::folder:
       read_folder(reading);

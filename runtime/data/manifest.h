@@ -13,7 +13,7 @@ namespace penstock::runtime {
 
 /// One utterance of a manifest.
 struct ManifestEntry {
-  std::filesystem::path audio;  // absolute, or relative to the working folder
+  std::filesystem::path audio;  // absolute, or relative to the working folder; or a TarMember
   std::string text;
   std::optional<double> duration;     // seconds, positive; of a whole recording a hint
   std::string where;                  // "train.jsonl:17": for errors
@@ -30,7 +30,9 @@ enum class ManifestFormat {
   librispeech,      // a folder with *.trans.txt beside the audio
   kaldi,            // a folder with wav.scp, text and, for segments, segments
   ljspeech,         // a folder with metadata.csv and wavs/
-  folder,           // any other: a NAME.txt beside each recording
+  nemo,        // a folder of NeMo's tars, with tarred_audio_manifest.json or manifest_0.json, …
+  webdataset,  // a tar, or a folder of tars, with a KEY.txt or KEY.json for each recording
+  folder,      // any other: a NAME.txt beside each recording
 };
 
 /// "JSON lines", "deepspeech.pytorch JSON", …
@@ -48,7 +50,8 @@ struct ManifestSink {
 };
 
 /// Gives the utterances in the manifest's order, none of which is kept. Relative audio paths are
-/// taken from the manifest's folder. What is wrong with single lines goes to `faults`; DataError if
+/// taken from the manifest's folder. "TAR:NAME" is a member of a tar, whose place is looked up: see
+/// TarMember. What is wrong with single lines goes to `faults`; DataError if
 /// the manifest can't be read at all.
 void read_manifest(const std::filesystem::path& manifest, ManifestSink& sink, Faults& faults);
 

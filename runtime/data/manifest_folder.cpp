@@ -20,16 +20,23 @@ std::string in_small_letters(std::string text) {
   return text;
 }
 
-bool is_sound(const std::filesystem::path& file) {
-  return std::ranges::find(kSounds, in_small_letters(file.extension().string())) != kSounds.end();
-}
-
 /// What has the same path but for the extension.
 struct Pair {
   std::filesystem::path sound, text;
 };
 
 }  // namespace
+
+bool is_sound(const std::filesystem::path& file) {
+  return std::ranges::find(kSounds, in_small_letters(file.extension().string())) != kSounds.end();
+}
+
+std::string one_line(const std::string& transcript) {
+  std::string text = trimmed(transcript);
+  std::erase(text, '\r');
+  std::ranges::replace(text, '\n', ' ');
+  return text;
+}
 
 std::vector<std::filesystem::path> files_below(const std::filesystem::path& folder,
                                                std::vector<std::filesystem::path>* folders) {
@@ -58,10 +65,7 @@ void add_with_text_file(const ManifestReading& reading, const std::filesystem::p
                         const std::filesystem::path& transcript, const std::string& where) {
   reading.sources.push_back(transcript);
   try {
-    std::string text = trimmed(read_text(transcript));
-    std::erase(text, '\r');
-    std::ranges::replace(text, '\n', ' ');
-    reading.add({audio, std::move(text), {}, where});
+    reading.add({audio, one_line(read_text(transcript)), {}, where});
   } catch (const DataError& error) {
     reading.faults.add(where, fmt::format("its transcript {}", error.what()));
   }

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "runtime/data/manifest.h"
+#include "runtime/data/tar_listings.h"
 
 namespace penstock::runtime {
 
@@ -16,6 +17,7 @@ struct ManifestReading {
   std::function<void(ManifestEntry)> add;
   Faults& faults;
   std::vector<std::filesystem::path>& sources;  // ManifestSink::sources
+  TarListings& tars;
 
   /// "train.jsonl:17"
   std::string at_line(std::size_t line) const;
@@ -30,6 +32,16 @@ void read_librispeech(const ManifestReading&);
 void read_kaldi(const ManifestReading&);
 void read_ljspeech(const ManifestReading&);
 void read_folder(const ManifestReading&);
+void read_nemo(const ManifestReading&);
+void read_webdataset(const ManifestReading&);
+
+/// The manifests of NeMo's that a folder of tarred data holds: that of all shards, or those of
+/// single shards in their order. None of another folder.
+[[nodiscard]] std::vector<std::filesystem::path> nemo_manifests(
+    const std::filesystem::path& folder);
+
+/// Whether a file is called as recordings are.
+[[nodiscard]] bool is_sound(const std::filesystem::path& file);
 
 /// All below the folder, in the order of their paths; `folders` gets it and those in it. DataError
 /// if a folder can't be read.
@@ -41,6 +53,9 @@ void read_folder(const ManifestReading&);
 /// Appends an utterance whose text stands in a file of its own; lines are joined by spaces.
 void add_with_text_file(const ManifestReading&, const std::filesystem::path& audio,
                         const std::filesystem::path& transcript, const std::string& where);
+
+/// A transcript without white space at its ends, its lines joined by spaces.
+[[nodiscard]] std::string one_line(const std::string& transcript);
 
 /// The fields of a table's first line that isn't blank; none of an empty one.
 [[nodiscard]] std::vector<std::string> first_fields(const std::filesystem::path& table);

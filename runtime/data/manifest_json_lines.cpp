@@ -2,8 +2,11 @@
 
 #include <cmath>
 #include <nlohmann/json.hpp>
+#include <optional>
 
+#include "base/error.h"
 #include "runtime/data/manifest_formats.h"
+#include "runtime/data/nemo_shards.h"
 
 namespace penstock::runtime {
 namespace {
@@ -39,10 +42,34 @@ std::string fault_of(const nlohmann::json& line) {
   return offset_fault(line["offset"]);
 }
 
+/// The recording that a line names: a file or, of NeMo's tarred manifests, a member of its shard.
+class LineRecordings {
+ public:
+  explicit LineRecordings(const ManifestReading& reading) : reading_(reading) {}
+
+  std::filesystem::path of(const nlohmann::json& line) {
+    const auto name = line["audio_filepath"].get<std::string>();
+    const auto file = reading_.manifest.parent_path() / name;
+    if (!line.contains("shard_id")) return file;
+    const nlohmann::json& shard = line["shard_id"];
+    const bool is_number = shard.is_number_integer() && shard.get<std::int64_t>() >= 0;
+    std::error_code error;
+    if (!is_number && std::filesystem::exists(file, error)) return file;  // no shard of NeMo's
+    if (!is_number)
+      throw DataError(fmt::format("its shard_id {} is not a whole number from 0 on", shard.dump()));
+    if (!shards_) shards_.emplace(reading_.manifest, reading_.tars, reading_.sources);
+    return shards_->recording(shard.get<std::int64_t>(), name);
+  }
+
+ private:
+  const ManifestReading& reading_;
+  std::optional<NemoShards> shards_;
+};
+
 }  // namespace
 
 void read_json_lines(const ManifestReading& reading) {
-  const auto folder = reading.manifest.parent_path();
+  LineRecordings recordings(reading);
   reading.sources.push_back(reading.manifest);
   for_each_line(reading.manifest, [&](const std::string& text, std::size_t number) {
     const std::string where = reading.at_line(number);
@@ -58,8 +85,12 @@ void read_json_lines(const ManifestReading& reading) {
     }
     const std::string fault = fault_of(line);
     if (!fault.empty()) return reading.faults.add(where, fault);
-    ManifestEntry entry{
-        folder / line["audio_filepath"].get<std::string>(), line["text"], {}, where};
+    ManifestEntry entry{{}, line["text"], {}, where};
+    try {
+      entry.audio = recordings.of(line);
+    } catch (const DataError& error) {
+      return reading.faults.add(where, error.what());
+    }
     if (line.contains("duration")) entry.duration = line["duration"];
     if (line.contains("offset") && !line["offset"].is_null()) entry.offset = line["offset"];
     reading.add(std::move(entry));

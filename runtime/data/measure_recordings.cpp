@@ -9,6 +9,7 @@
 #include "base/error.h"
 #include "base/parallel_for.h"
 #include "runtime/data/audio.h"
+#include "runtime/data/tar_member.h"
 
 namespace penstock::runtime {
 namespace {
@@ -21,12 +22,12 @@ constexpr auto kLongest = std::chrono::seconds(2);  // that a killed run may los
 PackedLength packed(const std::filesystem::path& file, const AudioLength& length) try {
   return PackedLength(length);
 } catch (const DataError& error) {
-  throw DataError(fmt::format("{}: {}", file.string(), error.what()));
+  throw DataError(fmt::format("{}: {}", manifest_name(file), error.what()));
 }
 
 RecordingAnswer answer(const RecordingQuery& query, const RecordingMeasure& options) {
   const auto file = options.folder / query.path;
-  RecordingAnswer found{.stamp = stamp_of(file)};
+  RecordingAnswer found{.stamp = stamp_of(file_holding(file))};
   if (query.length.known() && found.stamp == query.stamp) {
     found.length = query.length;
     return found;

@@ -11,6 +11,7 @@
 #include "base/atomic_write.h"
 #include "base/counted.h"
 #include "base/error.h"
+#include "runtime/data/tar_member.h"
 
 namespace penstock::runtime {
 namespace {
@@ -24,10 +25,10 @@ void count_characters(std::string_view text, std::map<std::string, std::int64_t>
   }
 }
 
-/// The recording of an utterance.
-std::filesystem::path audio_of(const UtteranceIndex& index, std::size_t utterance,
-                               const std::filesystem::path& folder) {
-  return folder / index.path(utterance);
+/// The recording of an utterance, as messages name it.
+std::string audio_of(const UtteranceIndex& index, std::size_t utterance,
+                     const std::filesystem::path& folder) {
+  return manifest_name(folder / index.path(utterance));
 }
 
 void count(const UtteranceIndex& index, std::size_t utterance, const std::filesystem::path& folder,
@@ -46,12 +47,11 @@ void count(const UtteranceIndex& index, std::size_t utterance, const std::filesy
   count_characters(index.text(utterance), summary.characters);
   const std::string where(index.where(utterance));
   if (index.text(utterance).find_first_not_of(' ') == std::string_view::npos)
-    summary.without_text.add(where, audio_of(index, utterance, folder).string());
+    summary.without_text.add(where, audio_of(index, utterance, folder));
   const auto duration = index.duration(utterance);
   if (duration && std::abs(*duration - seconds) > kExact)
-    summary.inexact.add(
-        where, fmt::format("its duration is given as {:f} s, but {} lasts {:f} s", *duration,
-                           audio_of(index, utterance, folder).string(), seconds));
+    summary.inexact.add(where, fmt::format("its duration is given as {:f} s, but {} lasts {:f} s",
+                                           *duration, audio_of(index, utterance, folder), seconds));
 }
 
 /// Counts what a manifest holds.
@@ -77,13 +77,18 @@ void add_times(const UtteranceIndex& index, std::size_t utterance, nlohmann::ord
   line["duration"] = length.seconds();
 }
 
+/// What the written manifest calls a recording.
+std::string written_path(const std::filesystem::path& recording, const MakeOptions& options) {
+  const auto file = std::filesystem::absolute(file_holding(recording)).lexically_normal();
+  const auto folder = std::filesystem::absolute(options.output).lexically_normal().parent_path();
+  const auto member = tar_member(recording.native());
+  return (options.absolute_paths ? file : file.lexically_proximate(folder)).string() +
+         (member ? ":" + member->name : "");
+}
+
 std::string json_line(const UtteranceIndex& index, std::size_t utterance,
                       const std::filesystem::path& recording, const MakeOptions& options) {
-  const auto audio = std::filesystem::absolute(recording).lexically_normal();
-  const auto folder = std::filesystem::absolute(options.output).lexically_normal().parent_path();
-  nlohmann::ordered_json line = {
-      {"audio_filepath",
-       options.absolute_paths ? audio.string() : audio.lexically_proximate(folder).string()}};
+  nlohmann::ordered_json line = {{"audio_filepath", written_path(recording, options)}};
   add_times(index, utterance, line);
   line["text"] = index.text(utterance);
   try {
@@ -117,7 +122,7 @@ ManifestSummary make_manifest(const MakeOptions& options) {
   for (std::size_t i = 0; i < indexes.size(); ++i) {
     const auto folder = folder_of(options.inputs[i]);
     for (std::size_t u = 0; u < indexes[i].size(); ++u)
-      text += json_line(indexes[i], u, audio_of(indexes[i], u, folder), options);
+      text += json_line(indexes[i], u, folder / indexes[i].path(u), options);
   }
   std::error_code error;
   std::filesystem::create_directories(std::filesystem::absolute(options.output).parent_path(),

@@ -18,7 +18,7 @@ namespace penstock::runtime {
 
 /// A recording as an index has it.
 struct IndexedRecording {
-  std::uint64_t path_hash = 0;  // XXH3 of its path, as key_of() has it
+  std::uint64_t path_hash = 0;  // XXH3 of its path, or TarMember, as key_of() has it
   std::uint64_t path_at = 0;    // among the index's strings
   FileStamp stamp;
   PackedLength length;  // not known: it can't be used

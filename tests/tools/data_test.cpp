@@ -3,6 +3,7 @@
 #include <nlohmann/json.hpp>
 
 #include "tests/support/runtime/sounds.h"
+#include "tests/support/runtime/tar_writer.h"
 #include "tests/support/system/process.h"
 #include "tests/support/system/temporary_folder.h"
 
@@ -120,6 +121,31 @@ TEST_F(DataCommand, MakeWritesNothingWhereUtterancesAreBad) {
   EXPECT_FALSE(std::filesystem::exists(in("out.jsonl")));
   EXPECT_EQ(data({"make", in("bad.jsonl"), "-o", in("out.jsonl"), "--skip-bad"}).code, 0);
   EXPECT_TRUE(std::filesystem::exists(in("out.jsonl")));
+}
+
+/// What it writes names members, and can be read again.
+TEST_F(DataCommand, MakesAManifestOfTars) {
+  std::filesystem::create_directories(in("shards"));
+  test::write_file(in("shards/s-0.tar"), test::TarWriter()
+                                             .add("x/a.wav", test::read_file(in("a.wav")))
+                                             .add("x/a.txt", "one\n")
+                                             .add("b.wav", test::read_file(in("b.wav")))
+                                             .add("b.json", R"({"text": "two"})")
+                                             .bytes());
+  const auto made = data({"make", in("shards"), "-o", in("made/all.jsonl")});
+  ASSERT_EQ(made.code, 0) << made.err;
+  EXPECT_EQ(test::read_file(in("made/all.jsonl")),
+            "{\"audio_filepath\":\"../shards/s-0.tar:x/a.wav\",\"duration\":0.5,\"text\":\"one\"}\n"
+            "{\"audio_filepath\":\"../shards/s-0.tar:b.wav\",\"duration\":1.5,\"text\":\"two\"}\n");
+  EXPECT_EQ(data({"verify", in("made/all.jsonl")}).code, 0);
+  const auto summary = nlohmann::json::parse(data({"summary", in("shards"), "--json"}).out);
+  EXPECT_EQ(summary["format"], "WebDataset tars");
+  EXPECT_DOUBLE_EQ(summary["seconds"], 32001 / 16000.0);
+  const auto leaks = data({"verify", in("made/all.jsonl"), "--leaks", in("shards")});
+  EXPECT_EQ(leaks.code, 3);
+  EXPECT_NE(leaks.err.find("s-0.tar:x/a.wav is a recording of all.jsonl:1 as well"),
+            std::string::npos)
+      << leaks.err;
 }
 
 TEST_F(DataCommand, EndsWith2OnWrongUsage) {

@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include "tests/support/runtime/sounds.h"
+#include "tests/support/runtime/tar_writer.h"
 #include "tests/support/runtime/training_folder.h"
 
 namespace penstock::tools {
@@ -111,6 +112,32 @@ TEST(ChangedRecording, IsFoundWhenItIsRead) {
   ASSERT_EQ(test::run_program({PENSTOCK_BINARY, "data", "index", folder.in("train.jsonl")}).code,
             0);
   EXPECT_EQ(folder.train("fourth", {"trainer.steps=20", "data.failing_utterances=0"}).code, 0);
+}
+
+/// Losses and weights are those of plain files, to the bit, also where a run goes on with tars.
+TEST(TarredData, TrainAsPlainFilesDo) {
+  const TrainingFolder folder(PENSTOCK_BINARY, PENSTOCK_MPIRUN);
+  const std::vector<std::string> words = {"trainer.steps=9", "trainer.checkpoint_every=4"};
+  ASSERT_EQ(folder.train("plain", words).code, 0);
+  ASSERT_EQ(folder.train("resumed", {"trainer.steps=4", "trainer.checkpoint_every=4"}).code, 0);
+  test::TarWriter tar;
+  for (int i = 29; i >= 0; --i) {
+    const std::string name = fmt::format("train-{}.wav", i);
+    tar.add(name, test::read_file(folder.in(name)));
+    fs::remove(folder.in(name));
+  }
+  test::write_file(folder.in("audio_0.tar"), tar.bytes());
+  std::string lines = test::read_file(folder.in("train.jsonl"));
+  for (std::size_t at = lines.find("}"); at != std::string::npos; at = lines.find("}", at + 20))
+    lines.insert(at, ", \"shard_id\": 0");
+  test::write_file(folder.in("train.jsonl"), lines);
+  const auto tarred = folder.train("tarred", words);
+  ASSERT_EQ(tarred.code, 0) << tarred.err;
+  EXPECT_EQ(folder.record("tarred"), folder.record("plain"));
+  const auto resumed = folder.train(
+      "resumed", {"trainer.resume=true", "trainer.steps=9", "trainer.checkpoint_every=4"});
+  ASSERT_EQ(resumed.code, 0) << resumed.err;
+  EXPECT_EQ(folder.record("resumed"), folder.record("plain"));
 }
 
 TEST(RejectedManifest, IsSaidOnceByAJob) {

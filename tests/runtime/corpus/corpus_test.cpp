@@ -10,8 +10,10 @@
 #include "base/error.h"
 #include "comm/threads.h"
 #include "runtime/data/index.h"
+#include "runtime/data/tar_member.h"
 #include "runtime/text/alphabet.h"
 #include "tests/support/runtime/sounds.h"
+#include "tests/support/runtime/tar_writer.h"
 #include "tests/support/system/temporary_folder.h"
 
 namespace penstock::runtime {
@@ -227,6 +229,24 @@ TEST_F(CorpusTest, RanksLearnOfSegments) {
   lines_.replace(lines_.find("3.5"), 3, "3.6");
   test::write_file(options_.manifest, lines_);
   EXPECT_NE(load().hash, whole.hash);
+}
+
+/// So a run may go on once its recordings have been packed, or packed otherwise.
+TEST_F(CorpusTest, HashIsThatOfRecordingsInATar) {
+  const std::uint64_t plain = load().hash;
+  for (const char* first : {"4001.wav", "800.wav"}) {
+    test::TarWriter tar;
+    for (const std::string name : {first, "80000.wav", "800.wav", "4001.wav"})
+      tar.add(name, test::read_file(in(name)));
+    test::write_file(in("audio_0.tar"), tar.bytes());
+    std::string lines = lines_;
+    for (std::size_t at = lines.find("}"); at != std::string::npos; at = lines.find("}", at + 20))
+      lines.insert(at, ", \"shard_id\": 0");
+    test::write_file(options_.manifest, lines);
+    const Corpus corpus = load();
+    EXPECT_EQ(corpus.hash, plain);
+    EXPECT_TRUE(tar_member(corpus.audio(0).audio.native()));
+  }
 }
 
 TEST_F(CorpusTest, ReadersMustFindTheSameTexts) {

@@ -2,12 +2,15 @@
 
 #include <gtest/gtest.h>
 #include <sndfile.h>
+#include <sys/stat.h>
 
 #include <cmath>
 #include <string>
 
 #include "base/error.h"
+#include "runtime/data/tar_member.h"
 #include "tests/support/runtime/sounds.h"
+#include "tests/support/runtime/tar_writer.h"
 #include "tests/support/system/temporary_folder.h"
 
 namespace penstock::runtime {
@@ -26,6 +29,7 @@ class AudioFormats : public testing::TestWithParam<FormatCase> {
   std::filesystem::path file() const {
     return folder_.path() / (std::string("sound.") + GetParam().name);
   }
+  std::filesystem::path folder() const { return folder_.path(); }
   SoundFormat format(int channels = 1) const { return {GetParam().format, 16000, channels}; }
 
  private:
@@ -63,6 +67,36 @@ TEST_P(AudioFormats, GiveAnySamplesAsTheWholeHasThem) {
     const std::string message = message_of<DataError>([&] { (void)read_audio(file(), range); });
     EXPECT_NE(message.find(file().string()), std::string::npos) << message;
   }
+}
+
+/// To the bit, between other members, of which nothing is looked at.
+TEST_P(AudioFormats, AreTheSameInsideATar) {
+  if (!write_sound(file(), make_sound(2 * 30011), format(2)))
+    GTEST_SKIP() << "libsndfile was built without it";
+  const std::string bytes = test::read_file(file());
+  const std::string before(777, '\xff');
+  const auto tar = folder() / "t.tar";
+  write_file(tar, test::in_blocks(before) +
+                      test::tar_header({.name = "s", .bytes = std::ssize(bytes)}) +
+                      test::in_blocks(bytes) + before);
+  const auto member = path_of({tar, 1536, std::ssize(bytes), "s"});
+  EXPECT_EQ(read_audio(member).samples, read_audio(file()).samples);
+  EXPECT_EQ(measure_audio(member), measure_audio(file()));
+  EXPECT_EQ(audio_length(member), audio_length(file()));
+  for (const auto& range : {SampleRange{0, 1}, SampleRange{4097, 20003}, SampleRange{30010, 1}})
+    EXPECT_EQ(read_audio(member, range).samples, read_audio(file(), range).samples) << range.first;
+}
+
+TEST_P(AudioFormats, CutOffAreRejectedInsideATar) {
+  if (!write_sound(file(), make_sound(20011), format()))
+    GTEST_SKIP() << "libsndfile was built without it";
+  const std::string whole = test::read_file(file());
+  const std::string cut = whole.substr(0, static_cast<std::size_t>(0.6 * whole.size()));
+  const auto tar = folder() / "t.tar";
+  write_file(tar, test::TarWriter().add("s.x", cut).add("t.x", whole).bytes());
+  const auto member = path_of({tar, 512, std::ssize(cut), "s.x"});
+  const std::string message = message_of<DataError>([&] { (void)measure_audio(member); });
+  EXPECT_NE(message.find("t.tar:s.x: "), std::string::npos) << message;
 }
 
 TEST_P(AudioFormats, CutOffAreRejected) {
@@ -109,6 +143,8 @@ TEST(Audio, RejectsWhatIsNoAudioAndSaysWhy) {
   };
   expect(folder.path() / "missing.wav", "no such file");
   expect(folder.path(), "a folder");
+  ASSERT_EQ(mkfifo((folder.path() / "pipe.wav").c_str(), 0600), 0);
+  expect(folder.path() / "pipe.wav", "a pipe or device");
   write_file(folder.path() / "empty.wav", "");
   expect(folder.path() / "empty.wav", "empty");
   write_file(folder.path() / "text.wav", "This is a text and not a sound, however long it is.");
