@@ -173,7 +173,7 @@ StepSequenceOptions mixed(int lanes) {
   return of;
 }
 
-TEST(StepSequence, OfAMixtureIsTheSameFromAnyStep) {
+TEST(StepSequence, MixtureIsTheSameFromAnyStep) {
   const StepSequence steps(mixed(2));
   const std::int64_t first = first_step_of(steps, 3);
   for (const std::int64_t step : {std::int64_t{0}, std::int64_t{7}, first, first + 2}) {
