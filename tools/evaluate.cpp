@@ -1,18 +1,19 @@
-#include <fmt/format.h>
-
 #include <CLI/CLI.hpp>
+#include <chrono>
 #include <iostream>
 #include <memory>
-#include <nlohmann/json.hpp>
+#include <optional>
 
-#include "base/counted.h"
 #include "runtime/job/job.h"
-#include "runtime/trainer/recognise.h"
+#include "runtime/trainer/evaluate_manifests.h"
 #include "tools/commands.h"
+#include "tools/evaluation_report.h"
 #include "tools/exit_code.h"
 #include "tools/launch.h"
-#include "tools/options.h"
-#include "tools/verified_option.h"
+#include "tools/output_file.h"
+#include "tools/recognition_options.h"
+#include "tools/result_file.h"
+#include "tools/transcript_lines.h"
 
 namespace penstock::tools {
 namespace {
@@ -20,42 +21,77 @@ namespace {
 struct EvaluateOptions {
   runtime::Trained trained;
   runtime::TestSet test;
+  ResultFileOptions results{"--results"};
   bool json = false;
 };
 
-void print(const runtime::EvaluationReport& r, bool json) {
-  if (json) {
-    std::cout << nlohmann::ordered_json{{"wer", r.wer},
-                                        {"cer", r.cer},
-                                        {"utterances", r.utterances},
-                                        {"skipped_utterances", r.skipped},
-                                        {"loss", r.loss},
-                                        {"word_edits", r.word_edits},
-                                        {"words", r.words},
-                                        {"character_edits", r.character_edits},
-                                        {"characters", r.characters},
-                                        {"step", r.step},
-                                        {"audio_seconds", r.audio_seconds},
-                                        {"seconds", r.seconds}}
-                     .dump()
-              << '\n';
-    return;
-  }
-  std::cout << fmt::format("{} after step {}: WER {:.2f} % ({} of {}), CER {:.2f} %, loss {:.3f}\n",
-                           counted(r.utterances, "utterance"), r.step, 100 * r.wer, r.word_edits,
-                           counted(r.words, "word"), 100 * r.cer, r.loss);
-  if (r.skipped > 0) std::cout << counted(r.skipped, "utterance") << " left out\n";
+void check(const EvaluateOptions& options) {
+  if (options.results.path.empty() || launched_rank() != 0) return;
+  check_result_file(options.results);
+  std::vector<NamedFile> read;
+  for (const std::string& manifest : options.test.manifests) read.push_back({"manifest", manifest});
+  check_outputs(
+      {{"--results", options.results.path}, {"--results", progress_file(options.results.path)}},
+      read);
+}
+
+/// Writes utterances to the file of results as they come, and goes on where an earlier run ended.
+runtime::EvaluationObserver writing_to(std::unique_ptr<ResultFile>& file,
+                                       const EvaluateOptions& options) {
+  runtime::EvaluationObserver observer;
+  if (options.results.path.empty()) return observer;
+  observer.begin = [&](const std::string& identity) -> std::optional<runtime::EvaluationTotals> {
+    file = std::make_unique<ResultFile>(options.results, identity);
+    if (file->state().empty()) return std::nullopt;
+    return runtime::parse_totals(file->state());
+  };
+  observer.take = [&](std::span<const runtime::JudgedUtterance> utterances,
+                      const runtime::EvaluationTotals& totals) {
+    std::string lines;
+    for (const runtime::JudgedUtterance& utterance : utterances)
+      lines += judged_line(utterance, options.test);
+    file->append(lines, to_text(totals));
+  };
+  return observer;
 }
 
 int run_evaluate(const EvaluateOptions& options) {
   return runtime::run_job(
       [&](comm::Communicator& world) {
-        const runtime::EvaluationReport report =
-            runtime::evaluate_checkpoint(options.trained, options.test, world);
-        if (world.rank() == 0) print(report, options.json);
+        const auto start = std::chrono::steady_clock::now();
+        check(options);
+        std::unique_ptr<ResultFile> file;
+        const runtime::EvaluationTotals totals = runtime::evaluate_checkpoint(
+            options.trained, options.test, world, writing_to(file, options));
+        const std::chrono::duration<double> took = std::chrono::steady_clock::now() - start;
+        const EvaluationOutcome outcome{options.test, totals, took.count()};
+        if (world.rank() == 0)
+          std::cout << (options.json ? evaluation_json(outcome) : evaluation_text(outcome));
         return exit_done;
       },
       complain_of);
+}
+
+void takes_manifests(CLI::App* command, runtime::TestSet& test) {
+  command->add_option("manifests", test.manifests, "Manifests: utterances with transcripts")
+      ->required();
+  command
+      ->add_option("--by", test.by,
+                   "Field of the manifests' lines, speaker say: count for each of its values as "
+                   "well. May be given several times")
+      ->allow_extra_args(false);
+  command->add_flag("--skip-bad", test.skip_bad,
+                    "Leave out and count utterances that can't be used, instead of refusing all");
+}
+
+void takes_results(CLI::App* command, ResultFileOptions& results) {
+  CLI::Option* file = command->add_option("--results", results.path,
+                                          "File to write a JSON line to for each utterance, as "
+                                          "they come: reference, hypothesis, edits");
+  command
+      ->add_flag("--resume", results.resume,
+                 "Go on behind what FILE has of the same manifests, if it is there")
+      ->needs(file);
 }
 
 }  // namespace
@@ -68,20 +104,18 @@ void add_evaluate(CLI::App& app, Run& run) {
       ->add_option("checkpoint", options->trained.checkpoint,
                    "A checkpoint's folder, or an output folder (its newest checkpoint)")
       ->required();
-  command->add_option("manifest", options->test.manifest, "Utterances with transcripts")
-      ->required();
-  command->add_flag("--skip-bad", options->test.skip_bad,
-                    "Leave out and count utterances that can't be used, instead of refusing all");
-  takes_whole(command->add_option("--threads", options->trained.threads, "Threads of each rank"),
-              kThreads);
-  takes_verified(command, options->trained.verified);
+  takes_manifests(command, options->test);
+  takes_recognition(command, options->trained, options->test.window);
+  takes_results(command, options->results);
   command->add_flag("--json", options->json, "Print one JSON object; its rates are fractions");
   command->footer(
-      "Runs alone, or under mpirun with one rank for each stage. The training may have had other\n"
-      "stages.\n\n"
+      "Runs alone, or under mpirun with stages × replicas ranks. The training may have had "
+      "others.\n"
+      "\n"
       "Examples:\n"
       "  penstock evaluate outputs/quickstart outputs/quickstart/data/held-out.jsonl\n"
-      "  mpirun -np 2 penstock evaluate outputs/digits test.jsonl --json");
+      "  mpirun -np 4 penstock evaluate outputs/digits --replicas 2 clean.jsonl noisy.jsonl \\\n"
+      "    --by speaker --json");
   command->callback([options, &run] { run = [options] { return run_evaluate(*options); }; });
 }
 

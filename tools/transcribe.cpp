@@ -1,16 +1,26 @@
+#include "runtime/trainer/transcribe.h"
+
+#include <fmt/format.h>
+
 #include <CLI/CLI.hpp>
 #include <iostream>
 #include <memory>
 #include <nlohmann/json.hpp>
 
+#include "base/counted.h"
+#include "base/error.h"
+#include "comm/collectives.h"
+#include "runtime/data/faults.h"
 #include "runtime/job/job.h"
-#include "runtime/trainer/recognise.h"
 #include "tools/commands.h"
 #include "tools/exit_code.h"
-#include "tools/json_line.h"
 #include "tools/launch.h"
 #include "tools/options.h"
 #include "tools/output_file.h"
+#include "tools/recognition_options.h"
+#include "tools/recording_list.h"
+#include "tools/result_file.h"
+#include "tools/transcript_lines.h"
 #include "tools/verified_option.h"
 
 namespace penstock::tools {
@@ -18,47 +28,193 @@ namespace {
 
 struct TranscribeOptions {
   runtime::Trained trained;
-  std::vector<std::filesystem::path> recordings;
+  RecordingSources sources;
+  bool from_input = false, null_separated = false;
+  ResultFileOptions output{"--output"};
+  runtime::WindowBounds window;
   std::string logits = {};
   bool json = false;
 };
 
-void print(const TranscribeOptions& options, const std::vector<std::string>& texts) {
-  if (options.json) {
-    nlohmann::ordered_json transcripts = nlohmann::ordered_json::array();
-    for (std::size_t i = 0; i < texts.size(); ++i)
-      transcripts.push_back(
-          {{"audio_filepath", options.recordings[i].string()}, {"text", texts[i]}});
-    std::cout << json_line(nlohmann::ordered_json{{"transcripts", transcripts}});
-    return;
-  }
-  for (std::size_t i = 0; i < texts.size(); ++i) {
-    if (texts.size() > 1) std::cout << options.recordings[i].string() << '\t';
-    std::cout << texts[i] << '\n';
-  }
-}
-
-/// What the file of logits must not replace.
+/// What is written must not replace.
 std::vector<NamedFile> inputs(const TranscribeOptions& options) {
   std::vector<NamedFile> files;
-  for (const std::filesystem::path& recording : options.recordings)
-    files.push_back({"recordings", recording.string()});
+  for (const std::string& recording : options.sources.recordings)
+    files.push_back({"recordings", recording});
+  for (const std::string& manifest : options.sources.manifests)
+    files.push_back({"--manifest", manifest});
   std::error_code error;
   const std::filesystem::recursive_directory_iterator inside(options.trained.checkpoint, error);
   for (const auto& entry : inside) files.push_back({"checkpoint", entry.path().string()});
   return files;
 }
 
+/// Rank 0's part: names recordings, and writes what becomes of them.
+class TranscriptWriter {
+ public:
+  explicit TranscriptWriter(const TranscribeOptions& options)
+      : options_(options), list_(sources_of(options)) {}
+
+  /// Opens the file, and passes over what it has.
+  void begin(const std::string& identity) {
+    if (options_.output.path.empty()) return;
+    file_ = std::make_unique<ResultFile>(options_.output, "checkpoint " + identity);
+    if (!file_->state().empty()) pass_over(nlohmann::json::parse(file_->state()));
+  }
+
+  std::optional<runtime::Recording> next() { return list_.next(); }
+
+  void take(std::span<const runtime::Transcript> transcripts) {
+    std::string lines;
+    for (const runtime::Transcript& transcript : transcripts) {
+      count(transcript);
+      lines += line_of(transcript);
+    }
+    if (file_)
+      file_->append(
+          lines,
+          nlohmann::json{{"recordings", recordings_}, {"failed", failed_}, {"list", hash_}}.dump());
+    else
+      std::cout << lines << std::flush;
+  }
+
+  /// DataError if there were no recordings, or one has no text.
+  void finish() const {
+    if (recordings_ == 0)
+      throw DataError(fmt::format("there are no recordings to transcribe: {} names none",
+                                  options_.from_input ? "standard input" : "the manifest"));
+    if (file_)
+      std::cout << fmt::format("{}: {}{}\n", options_.output.path, counted(recordings_, "line"),
+                               before_ > 0 ? fmt::format(", of which {} were there", before_) : "");
+    if (failed_ == 0) return;
+    std::string listed = faults_.listed();
+    if (const auto more = failed_ - std::ssize(faults_.all()); more > 0)
+      listed += fmt::format("\n  and {} more", more);
+    throw DataError(
+        fmt::format("{} of {} could not be transcribed:{}\nCorrect them, or leave them "
+                    "out.",
+                    failed_, counted(recordings_, "recording"), listed));
+  }
+
+ private:
+  static RecordingSources sources_of(const TranscribeOptions& options) {
+    RecordingSources sources = options.sources;
+    if (options.from_input) sources.paths = &std::cin;
+    if (options.null_separated) sources.separator = '\0';
+    return sources;
+  }
+
+  void pass_over(const nlohmann::json& state) {
+    before_ = state.at("recordings");
+    failed_ = state.at("failed");
+    for (; recordings_ < before_; ++recordings_) {
+      const auto recording = list_.next();
+      if (!recording) break;
+      hash_ = chained_hash(hash_, *recording);
+    }
+    if (hash_ != state.at("list"))
+      throw ConfigError(fmt::format(
+          "--output: {} holds results of another list: its {} are not those that this one begins "
+          "with. Name the same recordings in the same order, or another file",
+          options_.output.path, counted(before_, "recording")));
+  }
+
+  void count(const runtime::Transcript& transcript) {
+    ++recordings_;
+    hash_ = chained_hash(hash_, transcript.recording);
+    if (transcript.fault.empty()) return;
+    ++failed_;
+    if (faults_.size() < runtime::Faults::kListed)
+      faults_.add(fmt::format("recording {}", recordings_), transcript.fault);
+  }
+
+  /// Of a recording that has no text, standard error tells.
+  std::string line_of(const runtime::Transcript& transcript) const {
+    if (file_ || options_.json) return transcript_line(transcript);
+    if (!transcript.fault.empty()) return {};
+    const bool alone = options_.sources.recordings.size() == 1 &&
+                       options_.sources.manifests.empty() && !options_.from_input;
+    return alone ? transcript.text + '\n'
+                 : fmt::format("{}\t{}\n", transcript.recording.audio.string(), transcript.text);
+  }
+
+  const TranscribeOptions& options_;
+  RecordingList list_;
+  std::unique_ptr<ResultFile> file_;
+  std::int64_t recordings_ = 0, failed_ = 0, before_ = 0;  // before_: of an earlier run
+  std::string hash_;                                       // of the list so far
+  runtime::Faults faults_;                                 // the first of this run
+};
+
+void check(const TranscribeOptions& options) {
+  if (options.sources.recordings.empty() && options.sources.manifests.empty() &&
+      !options.from_input)
+    throw ConfigError(
+        "transcribe: no recordings are named: name files, or give --manifest FILE or --stdin");
+  for (const std::string& recording : options.sources.recordings)
+    if (recording.ends_with(".jsonl"))
+      throw ConfigError(fmt::format("{} is no recording: a manifest is named by --manifest {}",
+                                    recording, recording));
+  if (launched_rank() != 0) return;
+  check_result_file(options.output);
+  const std::string progress =
+      options.output.path.empty() ? std::string() : progress_file(options.output.path);
+  check_outputs(
+      {{"--logits", options.logits}, {"--output", options.output.path}, {"--output", progress}},
+      inputs(options));
+}
+
 int run_transcribe(const TranscribeOptions& options) {
   return runtime::run_job(
       [&](comm::Communicator& world) {
-        if (world.rank() == 0) check_outputs({{"--logits", options.logits}}, inputs(options));
-        const auto texts =
-            runtime::transcribe(options.trained, options.recordings, world, options.logits);
-        if (world.rank() == 0) print(options, texts);
+        check(options);
+        TranscriptWriter writer(options);
+        runtime::Transcription transcription;
+        transcription.next = [&] { return writer.next(); };
+        transcription.take = [&](auto transcripts) { writer.take(transcripts); };
+        transcription.begin = [&](const std::string& identity) { writer.begin(identity); };
+        transcription.window = options.window;
+        transcription.logits = options.logits;
+        runtime::transcribe(options.trained, transcription, world);
+        if (world.rank() == 0) writer.finish();
+        comm::barrier(world);  // which rank 0 does not reach where it complains
         return exit_done;
       },
       complain_of);
+}
+
+void takes_recordings(CLI::App* command, TranscribeOptions& options) {
+  command->add_option("recordings", options.sources.recordings,
+                      "WAV, FLAC, Ogg, SPHERE or MP3 files");
+  command
+      ->add_option("--manifest", options.sources.manifests,
+                   "JSON lines with the recordings or segments, as in manifests; texts are not "
+                   "needed. May be given several times")
+      ->allow_extra_args(false);
+  CLI::Option* input = command->add_flag(
+      "--stdin", options.from_input, "Read paths of recordings from standard input, one a line");
+  command
+      ->add_flag("-0,--null", options.null_separated,
+                 "Paths on standard input end with a zero byte, as of find -print0")
+      ->needs(input);
+}
+
+void takes_outputs(CLI::App* command, TranscribeOptions& options) {
+  CLI::Option* output = command->add_option(
+      "--output,-o", options.output.path,
+      "File to write a JSON line to for each recording, in the order of the list, as they come");
+  CLI::Option* resume =
+      command
+          ->add_flag("--resume", options.output.resume,
+                     "Go on behind what FILE has of the same list, if it is there")
+          ->needs(output);
+  command
+      ->add_option("--logits", options.logits,
+                   "File to write each recording's logits to (safetensors, FP32, frames × "
+                   "classes, named 00000, 00001, …)")
+      ->excludes(resume);
+  command->add_flag("--json", options.json, "Print a JSON line for each recording")
+      ->excludes(output);
 }
 
 }  // namespace
@@ -71,23 +227,22 @@ void add_transcribe(CLI::App& app, Run& run) {
       ->add_option("checkpoint", options->trained.checkpoint,
                    "A checkpoint's folder, or an output folder (its newest checkpoint)")
       ->required();
-  command->add_option("recordings", options->recordings, "WAV, FLAC, Ogg, SPHERE or MP3 files")
-      ->required();
-  takes_whole(command->add_option("--threads", options->trained.threads, "Threads of each rank"),
-              kThreads);
-  takes_verified(command, options->trained.verified);
-  command->add_option("--logits", options->logits,
-                      "File to write each recording's logits to (safetensors, FP32, frames × "
-                      "classes, named 00000, 00001, …)");
+  takes_recordings(command, *options);
+  takes_recognition(command, options->trained, options->window);
+  takes_outputs(command, *options);
   command
       ->add_option("--precision", options->trained.compute,
                    "Number format that layers compute in. Default: that of the training")
       ->check(CLI::IsMember({"fp32", "tf32", "fp16", "bf16"}));
-  command->add_flag("--json", options->json, "Print one JSON object");
   command->footer(
-      "Prints the text of one recording, or a line for each of several.\n\nExamples:\n"
+      "Prints the text of one recording, or a line for each of several. Recordings that can't be "
+      "used\n"
+      "are named at the end, with exit code 3; in JSON they have an error in place of a text.\n\n"
+      "Examples:\n"
       "  penstock transcribe outputs/quickstart prompt.wav\n"
-      "  mpirun -np 2 penstock transcribe outputs/digits *.flac --json");
+      "  find calls -name '*.flac' | penstock transcribe outputs/digits --stdin -o texts.jsonl\n"
+      "  mpirun -np 4 penstock transcribe outputs/digits --replicas 2 --manifest calls.jsonl \\\n"
+      "    -o texts.jsonl --resume");
   command->callback([options, &run] { run = [options] { return run_transcribe(*options); }; });
 }
 

@@ -52,6 +52,9 @@ Corpus assemble(const UtteranceIndex& index, WeighedUtterances weighed,
   corpus.labels = [index, left_out, tokenizer](std::uint64_t id) {
     return tokenizer->encode(index.text(left_out->place_of(id)));
   };
+  corpus.where = [index, left_out](std::uint64_t id) {
+    return std::string(index.where(left_out->place_of(id)));
+  };
   return corpus;
 }
 

@@ -24,6 +24,7 @@ struct Corpus {
   /// Of ranks with a loss alone; empty elsewhere.
   std::function<std::string(std::uint64_t)> text;
   std::function<std::vector<std::int32_t>(std::uint64_t)> labels;  // of the text
+  std::function<std::string(std::uint64_t)> where;                 // "train.jsonl:17"
   std::int64_t too_short = 0, too_long = 0;  // left out by data.min_seconds, max_seconds
   std::int64_t skipped = 0;                  // left out by data.bad_utterances = "skip"
   Mixture mixture = {};                      // of several manifests; see mixed_corpus()

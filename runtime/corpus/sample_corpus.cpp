@@ -40,6 +40,7 @@ Corpus sample_corpus(Corpus corpus, std::int64_t utterances) {
   if (corpus.audio) corpus.audio = of_sample(corpus.audio);
   if (corpus.text) corpus.text = of_sample(corpus.text);
   if (corpus.labels) corpus.labels = of_sample(corpus.labels);
+  if (corpus.where) corpus.where = of_sample(corpus.where);
   corpus.lengths = lengths;
   corpus.hash = sample_hash(SampleKind::validation, corpus.hash, {count});
   return corpus;

@@ -1,125 +1,134 @@
 #include "runtime/trainer/evaluation.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <chrono>
 #include <memory>
 #include <numeric>
-#include <sstream>
+#include <utility>
 
 #include "comm/collectives.h"
 #include "runtime/corpus/corpus_work.h"
-#include "runtime/corpus/failed_audio.h"
 #include "runtime/corpus/feature_feed.h"
-#include "runtime/text/error_rate.h"
+#include "runtime/job/packing.h"
 #include "runtime/text/greedy.h"
 
 namespace penstock::runtime {
 namespace {
 
-/// What is told of each utterance, in this order: first by the last stage, then by the first.
-enum Column { kWordEdits, kWords, kCharacterEdits, kCharacters, kFailed, kColumns };
+/// What a rank tells of utterances, one after the other. Of one that fails, the first stage's rank
+/// tells the fault, and the last one's what it makes of the silence.
+enum class Told : std::int64_t { fault, heard };
 
-/// What ranks tell each other of an evaluation, each number by one of them; whole numbers are exact
-/// in FP64.
-class Table {
- public:
-  Table(std::size_t micro_batches, std::size_t utterances)
-      : losses_(micro_batches), numbers_(micro_batches + utterances * kColumns) {}
-
-  std::span<double> numbers() { return numbers_; }
-  std::span<double> losses() { return numbers().first(losses_); }
-  std::span<double> utterance(std::size_t id) {
-    return numbers().subspan(losses_ + id * kColumns, kColumns);
+void add(Packer& message, const ErrorCount& errors) {
+  for (const EditCount& count : {errors.words, errors.characters}) {
+    message.add(count.edits);
+    message.add(count.reference);
   }
+}
 
- private:
-  std::size_t losses_;
-  std::vector<double> numbers_;
-};
+ErrorCount take_errors(Unpacker& from) {
+  ErrorCount errors;
+  for (EditCount* count : {&errors.words, &errors.characters}) {
+    count->edits = from.number();
+    count->reference = from.number();
+  }
+  return errors;
+}
 
 /// Decodes and scores what leaves the last stage of this replica.
 class Scorer {
  public:
-  Scorer(const Corpus& corpus, const Tokenizer& tokenizer, Table& table)
-      : corpus_(corpus), tokenizer_(tokenizer), table_(table) {}
+  Scorer(const Corpus& corpus, const Tokenizer& tokenizer, const EvaluationOptions& options)
+      : corpus_(corpus), tokenizer_(tokenizer), options_(options) {}
 
   void operator()(const MicroBatchWork& work, const layers::Frames& logits) {
     const float* row = logits.x_FC.as<float>();
     for (std::size_t u = 0; u < work.utterances.size(); ++u) {
-      const std::size_t size = logits.lengths[u] * logits.channels();
-      const std::string text =
-          tokenizer_.decode(greedy_labels({row, size}, logits.channels(), tokenizer_.labels()));
+      const auto size = static_cast<std::size_t>(logits.lengths[u] * logits.channels());
+      const std::span<const float> of_utterance(row, size);
       row += size;
-      lines_ += fmt::format("{}\t{}\n", work.utterances[u], text);
-      if (!work.label_lengths.empty()) score(work.utterances[u], text);
+      if (options_.logits) options_.logits(work.utterances[u], of_utterance, logits.channels());
+      tell(work.utterances[u],
+           tokenizer_.decode(greedy_labels(of_utterance, logits.channels(), tokenizer_.labels())),
+           !work.label_lengths.empty());
     }
   }
 
-  const std::string& lines() const { return lines_; }
+  void tell_failures(const std::vector<FailedUtterance>& failures) {
+    for (const FailedUtterance& utterance : failures) {
+      begin(Told::fault, utterance.id);
+      told_.add(utterance.why);
+    }
+  }
+
+  const std::string& told() const { return told_.bytes(); }
 
  private:
-  void score(std::size_t id, const std::string& text) {
-    const ErrorCount errors = count_errors(tokenizer_.normalised(corpus_.text(id)), text);
-    const auto cells = table_.utterance(id);
-    cells[kWordEdits] = static_cast<double>(errors.words.edits);
-    cells[kWords] = static_cast<double>(errors.words.reference);
-    cells[kCharacterEdits] = static_cast<double>(errors.characters.edits);
-    cells[kCharacters] = static_cast<double>(errors.characters.reference);
+  void begin(Told what, std::uint64_t id) {
+    told_.add(static_cast<std::int64_t>(what));
+    told_.add(static_cast<std::int64_t>(id));
+  }
+
+  void tell(std::uint64_t id, const std::string& text, bool scored) {
+    const std::string reference = scored ? tokenizer_.normalised(corpus_.text(id)) : std::string();
+    begin(Told::heard, id);
+    told_.add(text);
+    told_.add(options_.references ? reference : std::string());
+    add(told_, scored ? count_errors(reference, text) : ErrorCount());
   }
 
   const Corpus& corpus_;
   const Tokenizer& tokenizer_;
-  Table& table_;
-  std::string lines_;
+  const EvaluationOptions& options_;
+  Packer told_;
 };
 
-void keep(const MicroBatchWork& work, const layers::Frames& logits, LogitsFile& file) {
-  const float* row = logits.x_FC.as<float>();
-  for (std::size_t u = 0; u < work.utterances.size(); ++u) {
-    const auto size = static_cast<std::size_t>(logits.lengths[u] * logits.channels());
-    file.keep(work.utterances[u], {row, size}, logits.channels());
-    row += size;
-  }
-}
-
-std::vector<std::string> transcripts_of(const std::vector<std::string>& ranks, std::size_t count) {
-  std::vector<std::string> transcripts(count);
-  for (const std::string& lines : ranks) {
-    std::istringstream in(lines);
-    std::size_t id = 0;
-    while (in >> id) {
-      in.get();  // the tabulator
-      std::getline(in, transcripts.at(id));
+/// On rank 0; elsewhere nothing.
+std::vector<Recognised> gather_recognised(comm::Communicator& world, const std::string& own,
+                                          std::size_t count) {
+  std::vector<std::string> told = comm::gather(world, own);
+  std::vector<Recognised> utterances(told.empty() ? 0 : count);
+  for (std::string& of_rank : told)
+    for (Unpacker from(std::move(of_rank)); !from.empty();) {
+      const auto what = static_cast<Told>(from.number());
+      Recognised& utterance = utterances.at(static_cast<std::size_t>(from.number()));
+      if (what == Told::fault) {
+        utterance.fault = from.text();
+        continue;
+      }
+      utterance.text = from.text();
+      utterance.reference = from.text();
+      utterance.errors = take_errors(from);
     }
-  }
-  return transcripts;
+  return utterances;
 }
 
-/// Utterances that have failed are left out of everything but their number.
-EvaluationReport report_of(Table& table, const Corpus& corpus) {
+/// What rank 0 counts, on every rank. Utterances that have failed count in nothing but their
+/// number.
+EvaluationReport count_together(comm::Communicator& world,
+                                const std::vector<Recognised>& utterances) {
+  Packer counts;
+  if (world.rank() == 0) {
+    std::int64_t heard = 0;
+    ErrorCount errors;
+    for (const Recognised& utterance : utterances) {
+      if (!utterance.fault.empty()) continue;
+      ++heard;
+      errors += utterance.errors;
+    }
+    counts.add(heard);
+    add(counts, errors);
+  }
+  Unpacker from(comm::broadcast(world, counts.bytes()));
   EvaluationReport report;
-  report.skipped = corpus.skipped;
-  for (std::size_t id = 0; id < corpus.size(); ++id) {
-    const auto cells = table.utterance(id);
-    const auto whole = [&](Column column) { return static_cast<std::int64_t>(cells[column]); };
-    if (whole(kFailed) != 0) {
-      ++report.skipped;
-      continue;
-    }
-    ++report.utterances;
-    report.word_edits += whole(kWordEdits);
-    report.words += whole(kWords);
-    report.character_edits += whole(kCharacterEdits);
-    report.characters += whole(kCharacters);
-  }
-  const auto losses = table.losses();
-  report.loss = std::accumulate(losses.begin(), losses.end(), 0.0) /
-                static_cast<double>(std::max<std::int64_t>(report.utterances, 1));
-  report.wer = EditCount{report.word_edits, report.words}.rate();
-  report.cer = EditCount{report.character_edits, report.characters}.rate();
-  report.audio_seconds = corpus.seconds();
+  report.utterances = from.number();
+  const ErrorCount errors = take_errors(from);
+  report.word_edits = errors.words.edits;
+  report.words = errors.words.reference;
+  report.character_edits = errors.characters.edits;
+  report.characters = errors.characters.reference;
+  report.wer = errors.words.rate();
+  report.cer = errors.characters.rate();
   return report;
 }
 
@@ -142,27 +151,29 @@ Evaluation evaluate(Session& session, const Corpus& corpus, const Tokenizer& tok
     feed->announce(0, batches_of(work, batches));
     callbacks.read_features = feed->reader();
   }
-  Table table(batches.size(), corpus.size());
-  Scorer scorer(corpus, tokenizer, table);
+  Scorer scorer(corpus, tokenizer, options);
   callbacks.logits = [&](const MicroBatchWork& m, const layers::Frames& logits) {
     scorer(m, logits);
-    if (options.logits != nullptr) keep(m, logits, *options.logits);
   };
+  std::vector<double> losses(batches.size());  // each of one rank
   if (!work.micro_batches.empty()) {
     const StepSums sums = stage.evaluate(work, callbacks);
-    if (stage.last()) std::ranges::copy(sums.losses, table.losses().begin());
+    if (stage.last()) std::ranges::copy(sums.losses, losses.begin());
   }
-  auto failures = feed ? feed->failures() : std::vector<FailedUtterance>();
-  for (const FailedUtterance& utterance : failures) table.utterance(utterance.id)[kFailed] = 1;
-  comm::sum_disjoint(grid.world(), table.numbers());
+  Evaluation evaluation;
+  if (feed) evaluation.failures = feed->failures();
+  scorer.tell_failures(evaluation.failures);
+  comm::sum_disjoint(grid.world(), losses);
 
-  const EvaluationReport report = report_of(table, corpus);
-  FailedAudio(options.data.failing_utterances, corpus.size())
-      .check(grid.world(), 0, report.skipped - corpus.skipped, [&] { return failures; });
-  Evaluation evaluation{report, transcripts_of(comm::gather(grid.world(), scorer.lines()),
-                                               session.leads() ? corpus.size() : 0)};
-  evaluation.report.seconds =
-      std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  evaluation.utterances = gather_recognised(grid.world(), scorer.told(), corpus.size());
+  evaluation.loss_sum = std::accumulate(losses.begin(), losses.end(), 0.0);
+  EvaluationReport& report = evaluation.report;
+  report = count_together(grid.world(), evaluation.utterances);
+  report.skipped = corpus.skipped + static_cast<std::int64_t>(corpus.size()) - report.utterances;
+  report.loss =
+      evaluation.loss_sum / static_cast<double>(std::max<std::int64_t>(report.utterances, 1));
+  report.audio_seconds = corpus.seconds();
+  report.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   return evaluation;
 }
 

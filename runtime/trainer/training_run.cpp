@@ -254,9 +254,12 @@ bool TrainingRun::validation_due_before(std::int64_t step) const {
 void TrainingRun::validate() {
   flush();
   const PreparedTraining& prepared = training_.prepared;
-  EvaluationReport report =
-      evaluate(session_, prepared.validation, *prepared.tokenizer, {config_.features, config_.data})
-          .report;
+  const Evaluation evaluation = evaluate(session_, prepared.validation, *prepared.tokenizer,
+                                         {config_.features, config_.data});
+  EvaluationReport report = evaluation.report;
+  FailedAudio(config_.data.failing_utterances, prepared.validation.size())
+      .check(context_.world, 0, report.skipped - prepared.validation.skipped,
+             [&] { return evaluation.failures; });
   report.step = clock_.step;
   summary_.last_validation = report;
   if (context_.leads()) {

@@ -1,7 +1,10 @@
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <filesystem>
 #include <fstream>
 #include <nlohmann/json.hpp>
+#include <sstream>
 
 #include "tests/support/runtime/training_folder.h"
 
@@ -93,9 +96,117 @@ TEST_F(Evaluate, TranscribeNamesEveryRecordingThatCannotBeUsed) {
   const auto outcome = folder_.run({"transcribe", folder_.in("output"), folder_.in("gone.wav"),
                                     folder_.in("train-0.wav"), folder_.in("empty.wav")});
   EXPECT_EQ(outcome.code, 3);
-  EXPECT_EQ(outcome.out, "");
+  EXPECT_TRUE(outcome.out.starts_with(folder_.in("train-0.wav") + "\t")) << outcome.out;
+  EXPECT_EQ(outcome.out.find('\n'), outcome.out.size() - 1);
   for (const char* name : {"gone.wav: no such file", "empty.wav: empty"})
     EXPECT_NE(outcome.err.find(name), std::string::npos) << outcome.err;
+}
+
+/// Two manifests: the seven usable utterances, with speakers, and four of the training.
+class EvaluateMany : public Evaluate {
+ protected:
+  EvaluateMany() {
+    std::istringstream lines(test::read_file(folder_.in("validation.jsonl")));
+    std::string clean;
+    int u = 0;
+    for (std::string line; std::getline(lines, line) && u < 7; ++u)
+      clean += line.substr(0, line.size() - 1) + (u == 6       ? "}\n"
+                                                  : u % 2 == 0 ? ", \"speaker\": \"anna\"}\n"
+                                                               : ", \"speaker\": 7}\n");
+    test::write_file(clean_, clean);
+    std::istringstream training(test::read_file(folder_.in("train.jsonl")));
+    std::string other;
+    for (int i = 0; i < 4; ++i) {
+      std::string line;
+      std::getline(training, line);
+      other += line + "\n";
+    }
+    test::write_file(other_, other);
+  }
+  std::string clean_ = folder_.in("clean.jsonl"), other_ = folder_.in("other.jsonl");
+};
+
+TEST_F(EvaluateMany, CountsByManifestAndSpeaker) {
+  const std::vector<std::string> words = {clean_, other_, "--by", "speaker", "--json"};
+  const auto outcome = evaluate(words);
+  ASSERT_EQ(outcome.code, 0) << outcome.err;
+  const auto report = nlohmann::json::parse(outcome.out);
+  EXPECT_EQ(report["utterances"], 11);
+  ASSERT_EQ(report["manifests"].size(), 2u);
+  EXPECT_EQ(report["manifests"][0]["manifest"], clean_);
+  EXPECT_EQ(report["manifests"][0]["utterances"], 7);
+  EXPECT_EQ(report["manifests"][1]["utterances"], 4);
+  const auto& by = report["by"]["speaker"];
+  EXPECT_EQ(by["anna"]["utterances"], 3);
+  EXPECT_EQ(by["7"]["utterances"], 3);
+  EXPECT_EQ(by["(none)"]["utterances"], 5);
+  std::int64_t edits = 0, words_counted = 0;
+  for (const auto& value : by) {
+    edits += value["character_edits"].get<std::int64_t>();
+    words_counted += value["words"].get<std::int64_t>();
+  }
+  EXPECT_EQ(edits, report["character_edits"]);
+  EXPECT_EQ(words_counted, report["words"]);
+  const auto alone = nlohmann::json::parse(evaluate({other_, "--json"}).out);
+  EXPECT_EQ(alone["character_edits"], report["manifests"][1]["character_edits"]);
+  EXPECT_EQ(alone["loss"], report["manifests"][1]["loss"]);
+  EXPECT_FALSE(alone.contains("manifests") || alone.contains("by"));
+
+  const auto text = evaluate({clean_, other_, "--by", "speaker"});
+  for (const char* part :
+       {"11 utterances after step 2: WER ", "\nmanifest ", "\nspeaker ", "\n(none) ", "\nanna "})
+    EXPECT_NE(text.out.find(part), std::string::npos) << text.out;
+}
+
+TEST_F(EvaluateMany, ResultsGoOnToTheSameBytes) {
+  const std::string file = folder_.in("results.jsonl");
+  const std::vector<std::string> words = {clean_,      other_, "--by",     "speaker",
+                                          "--results", file,   "--window", "3"};
+  const auto whole = evaluate(words);
+  ASSERT_EQ(whole.code, 0) << whole.err;
+  const std::string lines = test::read_file(file);
+  EXPECT_EQ(std::count(lines.begin(), lines.end(), '\n'), 11);
+  EXPECT_EQ(evaluate(words).code, 2);  // it is there
+
+  std::vector<std::string> resume = words;
+  resume.push_back("--resume");
+  EXPECT_EQ(evaluate(resume).out, whole.out);  // all is done
+  EXPECT_EQ(test::read_file(file), lines);
+  std::filesystem::remove(file);
+  // Its ranks are killed once the first window is written.
+  const std::string command = PENSTOCK_BINARY " evaluate " + folder_.in("output") + " " + clean_ +
+                              " " + other_ + " --by speaker --window 3 --results " + file;
+  const auto killed = test::run_program(
+      {"timeout", "-k", "2", "30", "bash", "-c",
+       command + " & job=$!; until [ -s " + file + " ]; do :; done; kill -9 $job; wait $job"});
+  EXPECT_TRUE(killed.code == 128 + 9 || killed.code == 0) << killed.err;
+  resume.insert(resume.end(), {"--replicas", "2"});
+  std::vector<std::string> command_words = {"evaluate", folder_.in("output")};
+  command_words.insert(command_words.end(), resume.begin(), resume.end());
+  const auto resumed = folder_.run(command_words, {4});
+  EXPECT_EQ(resumed.code, 0) << resumed.err;
+  EXPECT_EQ(resumed.out, whole.out);
+  EXPECT_EQ(test::read_file(file), lines);
+}
+
+TEST_F(EvaluateMany, RefusesWhatCannotBeMeant) {
+  const auto refused = [&](const std::vector<std::string>& words, int code, const char* said) {
+    const auto outcome = evaluate(words);
+    EXPECT_EQ(outcome.code, code) << said;
+    EXPECT_EQ(outcome.out, "");
+    EXPECT_NE(outcome.err.find(said), std::string::npos) << outcome.err;
+  };
+  refused({clean_, "--by", "dialect"}, 3, "--by dialect: no line of ");
+  refused({clean_, clean_}, 2, "is named twice");
+  refused({clean_, "--replicas", "2"}, 2, "the job has 1 rank, which 2 replicas");
+  refused({clean_, "--resume"}, 2, "--resume requires --results");
+  refused({clean_, "--results", folder_.in("gone/a")}, 2, "--results: can't write ");
+  refused({clean_, "--results", clean_}, 2, "is there already");
+  const std::string file = folder_.in("results.jsonl");
+  ASSERT_EQ(evaluate({clean_, "--results", file}).code, 0);
+  refused({other_, "--results", file, "--resume"}, 2, "holds results of something else");
+  refused({clean_, "--results", file, "--resume", "--by", "speaker"}, 2,
+          "holds results of something else");
 }
 
 TEST_F(Evaluate, LogitsReplaceNothingThatIsRead) {

@@ -1,10 +1,11 @@
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <sstream>
 
 #include "comm/threads.h"
 #include "runtime/huggingface/import.h"
-#include "runtime/trainer/recognise.h"
+#include "runtime/trainer/transcribe.h"
 #include "tests/support/system/temporary_folder.h"
 #include "tests/support/tree/sources.h"
 
@@ -19,12 +20,18 @@ TEST(ImportedTranscripts, AreThoseOfTransformers) {
   for (const std::string kind : {"parakeet", "wav2vec2"}) {
     const auto imported = output.path() / kind;
     import_model(test::source(kGolden + kind), imported);
-    std::vector<std::filesystem::path> recordings;
-    for (const char* name : {"1.wav", "2.wav", "3.wav"})
-      recordings.push_back(test::source(kGolden + name));
     std::vector<std::string> texts;
+    int asked = 0;
+    Transcription list;
+    list.next = [&]() -> std::optional<Recording> {
+      if (asked == 3) return std::nullopt;
+      return Recording{test::source(fmt::format("{}{}.wav", kGolden, ++asked))};
+    };
+    list.take = [&](std::span<const Transcript> window) {
+      for (const Transcript& transcript : window) texts.push_back(transcript.text);
+    };
     comm::run_as_threads({.ranks = 1}, [&](comm::Communicator& world) {
-      texts = transcribe({imported}, recordings, world);
+      (void)transcribe({imported}, list, world);
     });
     std::istringstream expected(test::read_file(test::source(kGolden + kind + "/transcripts.txt")));
     ASSERT_EQ(texts.size(), 3u);

@@ -13,7 +13,7 @@
 #include "layers/nn/ctc.h"
 #include "layers/nn/linear.h"
 #include "partition/model/build_model.h"
-#include "runtime/trainer/recognise.h"
+#include "runtime/trainer/evaluate_manifests.h"
 #include "runtime/trainer/trainer.h"
 #include "tests/support/runtime/tone_corpus.h"
 #include "tests/support/system/temporary_folder.h"
@@ -179,9 +179,10 @@ TEST_F(SecondFamilyRun, TrainsGoesOnAndRecognises) {
   const TrainingSummary went_on = train_as(kPerceptron, {"trainer.resume=true"});
   EXPECT_EQ(went_on.steps, 5);
   comm::run_as_threads({.ranks = 2}, [&](comm::Communicator& world) {
-    const EvaluationReport report = evaluate_checkpoint(
-        {.checkpoint = in("output"), .families = families()}, {in("train.jsonl")}, world);
-    EXPECT_EQ(report.step, 6);
+    const EvaluationTotals totals = evaluate_checkpoint(
+        {.checkpoint = in("output"), .families = families()}, {{in("train.jsonl")}}, world);
+    EXPECT_EQ(totals.step, 6);
+    const EvaluationReport report = report_of(sum_of(totals));
     EXPECT_EQ(report.utterances, 9);
     EXPECT_GT(report.loss, 0);
   });
