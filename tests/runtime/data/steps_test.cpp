@@ -181,7 +181,9 @@ TEST(StepSequence, MixtureIsTheSameFromAnyStep) {
     if (step >= first) fresh.know(3, first);
     EXPECT_EQ(fresh.at(step).micro_batches, steps.at(step).micro_batches);
     EXPECT_EQ(fresh.at(step).lanes, steps.at(step).lanes);
-    if (step >= first) EXPECT_EQ(fresh.epochs_formed(), 1);
+    if (step >= first) {
+      EXPECT_EQ(fresh.epochs_formed(), 1);
+    }
   }
   EXPECT_EQ(StepSequence(mixed(4)).at(first).micro_batches, steps.at(first).micro_batches);
 }

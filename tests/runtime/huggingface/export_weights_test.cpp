@@ -7,7 +7,7 @@
 #include "configs/load.h"
 #include "runtime/checkpoint/newest.h"
 #include "runtime/checkpoint/read_floats.h"
-#include "runtime/trainer/recognise.h"
+#include "runtime/trainer/evaluate_manifests.h"
 #include "runtime/trainer/trainer.h"
 #include "tests/support/runtime/tone_corpus.h"
 #include "tests/support/system/temporary_folder.h"
@@ -41,10 +41,10 @@ class ExportWeights : public testing::Test {
   double loss_of(const std::string& checkpoint) const {
     double loss = 0;
     comm::run_as_threads({.ranks = 1}, [&](comm::Communicator& world) {
-      loss =
+      const EvaluationTotals totals =
           evaluate_checkpoint({.checkpoint = in(checkpoint), .families = layers::model_families()},
-                              {in("train.jsonl")}, world)
-              .loss;
+                              {{in("train.jsonl")}}, world);
+      loss = report_of(sum_of(totals)).loss;
     });
     return loss;
   }
