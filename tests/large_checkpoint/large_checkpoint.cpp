@@ -1,4 +1,4 @@
-// A checkpoint of ten billion parameters, saved and read in stages of any number: README.md.
+// A checkpoint of a large model, saved and read in stages of any number: README.md.
 
 #include <fmt/format.h>
 
