@@ -54,6 +54,14 @@ TEST_F(ReadBack, RejectsAnotherHeaderOrSize) {
   EXPECT_THROW(read_back(folder_.path(), shard_), FileError);
 }
 
+// As where a disk gives no more: a fault of the save, and no end of the run.
+TEST_F(ReadBack, SaysWhereAFileEndsMeanwhile) {
+  const std::string told = test::message_of<CheckpointError>(
+      [this] { read_back(folder_.path(), shard_, [this] { fs::resize_file(file(), 100); }); });
+  EXPECT_NE(told.find(file().string() + ": read back, it ends at byte "), std::string::npos)
+      << told;
+}
+
 TEST_F(ReadBack, EndsWhereItIsToldTo) {
   EXPECT_THROW(read_back(folder_.path(), shard_, [] { throw std::runtime_error("the run ends"); }),
                std::runtime_error);
