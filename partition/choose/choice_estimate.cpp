@@ -94,19 +94,19 @@ struct Period {
 
 /// Pipelines of some replicas, which take as long as the slowest, or share adapters.
 Period joint_period_of(const PlanningProblem& problem, const PlanChoice& choice,
-                       const std::vector<std::unique_ptr<StepEstimate>>& steps,
+                       const std::vector<PredictedPipeline*>& pipelines,
                        const std::vector<int>& replicas) {
   Period period;
-  if (steps.empty()) return period;
+  if (pipelines.empty()) return period;
   if (problem.cluster.adapters.empty()) {
-    for (std::size_t i = 0; i < steps.size(); ++i) {
-      const double seconds = steps[i]->period(problem.barrier);
+    for (std::size_t i = 0; i < pipelines.size(); ++i) {
+      const double seconds = pipelines[i]->period(problem.barrier);
       if (seconds > period.seconds) period = {seconds, replicas[i]};
     }
     return period;
   }
   std::vector<const StepEstimate*> all;
-  for (const auto& step : steps) all.push_back(step.get());
+  for (const PredictedPipeline* pipeline : pipelines) all.push_back(&pipeline->step());
   Placement placement(choice.devices.size());
   for (std::size_t k = 0; k < placement.size(); ++k)
     for (const int replica : replicas) placement[k].push_back(choice.devices[k][replica]);
@@ -230,31 +230,32 @@ ChoiceLists& ChoiceEstimator::lists_of(const PlanChoice& choice) {
 }
 
 bool ChoiceEstimator::takes(const PlanChoice& choice, double seconds,
-                            const std::vector<int>& slowest) {
+                            const std::vector<int>& slowest, PredictedPipelines& known) {
   if (!problem_.cluster.adapters.empty()) return false;
   ChoiceLists& lists = lists_of(choice);
   const auto offloaded = offloaded_bytes(problem_, choice);
   const double enough = seconds * static_cast<double>(workload_.steps.size());
-  std::vector<std::unique_ptr<StepEstimate>> pipelines;
   double least = 0;
   for (std::size_t s = 0; s < slowest.size(); ++s) {
     const int micro_batches = workload_.steps[s].replicas[slowest[s]].micro_batches();
     if (micro_batches == 0) continue;
-    pipelines.push_back(predict(choice, {s, slowest[s]}, lists, offloaded));
+    const auto& pipeline = known[{s, slowest[s]}] =
+        PredictedPipeline(predict(choice, {s, slowest[s]}, lists, offloaded));
     if (problem_.barrier == Barrier::none) continue;
-    least += lists.least_period_of(micro_batches).seconds(pipelines.back()->durations());
+    least += lists.least_period_of(micro_batches).seconds(pipeline.step().durations());
     if (least * kRounded >= enough) return true;
   }
   if (choice.replicas == 1) return false;
   double sum = 0;
-  for (const auto& pipeline : pipelines) {
-    sum += pipeline->period(problem_.barrier);
+  for (auto& [of, pipeline] : known) {
+    sum += pipeline.period(problem_.barrier);
     if (sum >= enough) return true;
   }
   return false;
 }
 
-ChoiceEstimate ChoiceEstimator::estimate(const PlanChoice& choice, std::size_t most_steps) {
+ChoiceEstimate ChoiceEstimator::estimate(const PlanChoice& choice, std::size_t most_steps,
+                                         PredictedPipelines known) {
   const std::size_t steps = std::min(most_steps, workload_.steps.size());
   const double share = 1.0 / static_cast<double>(steps);
   ChoiceEstimate estimate;
@@ -263,20 +264,24 @@ ChoiceEstimate ChoiceEstimator::estimate(const PlanChoice& choice, std::size_t m
   const auto offloaded = offloaded_bytes(problem_, choice);
   for (std::size_t s = 0; s < steps; ++s) {
     estimate.audio_seconds += share * workload_.steps[s].audio_seconds;
-    std::vector<std::unique_ptr<StepEstimate>> pipelines;
+    std::vector<PredictedPipeline*> pipelines;
     std::vector<int> replicas;
     std::vector<double> most(choice.stages, 0);
     for (int replica = 0; replica < choice.replicas; ++replica) {
       if (workload_.steps[s].replicas[replica].micro_batches() == 0) continue;
-      pipelines.push_back(predict(choice, {s, replica}, lists, offloaded));
+      PredictedPipeline& pipeline = known[{s, replica}];
+      if (!pipeline.is_predicted())
+        pipeline = PredictedPipeline(predict(choice, {s, replica}, lists, offloaded));
+      pipelines.push_back(&pipeline);
       replicas.push_back(replica);
-      const auto busy = busy_seconds(*pipelines.back(), lists.ranks(), choice.stages);
+      const auto busy = busy_seconds(pipeline.step(), lists.ranks(), choice.stages);
       for (int k = 0; k < choice.stages; ++k) most[k] = std::max(most[k], busy[k]);
     }
     const Period period = joint_period_of(problem_, choice, pipelines, replicas);
     estimate.step_seconds += share * period.seconds;
     estimate.slowest.push_back(period.slowest);
     for (int k = 0; k < choice.stages; ++k) estimate.busy[k] += share * most[k];
+    known.erase(known.begin(), known.lower_bound({s + 1, 0}));
   }
   return estimate;
 }

@@ -2,8 +2,10 @@
 
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <tuple>
+#include <utility>
 #include <vector>
 
 #include "partition/choose/workload.h"
@@ -87,6 +89,28 @@ class ChoiceLists {
     const PlanningProblem& problem, const Workload& workload, const PlanChoice& choice,
     const ChoiceLists& lists, const std::vector<LayerCost>& last, int replica);
 
+/// The pipeline of one replica in a sampled step, which is run at most once.
+class PredictedPipeline {
+ public:
+  PredictedPipeline() = default;
+  explicit PredictedPipeline(std::unique_ptr<StepEstimate> step) : step_(std::move(step)) {}
+
+  bool is_predicted() const { return step_ != nullptr; }
+  const StepEstimate& step() const { return *step_; }
+  /// StepEstimate::period() with the one barrier that is asked for.
+  double period(Barrier barrier) {
+    if (!period_) period_ = step_->period(barrier);
+    return *period_;
+  }
+
+ private:
+  std::unique_ptr<StepEstimate> step_;
+  std::optional<double> period_;
+};
+
+/// By sampled step and replica.
+using PredictedPipelines = std::map<std::pair<std::size_t, int>, PredictedPipeline>;
+
 /// estimate_choice() of many choices, which makes each schedule's lists once.
 class ChoiceEstimator {
  public:
@@ -94,12 +118,15 @@ class ChoiceEstimator {
   ChoiceEstimator(const PlanningProblem& problem, const Workload& workload)
       : problem_(problem), workload_(workload) {}
 
-  ChoiceEstimate estimate(const PlanChoice& choice, std::size_t most_steps = 1000);
+  /// `known` are pipelines of the choice that were predicted before.
+  ChoiceEstimate estimate(const PlanChoice& choice, std::size_t most_steps = 1000,
+                          PredictedPipelines known = {});
   /// Whether the choice's step is found to take so many seconds or more by the pipelines alone of
   /// one replica in each sampled step: of those that were the slowest of a choice like it. Their
   /// longest paths are tried before they are simulated (LeastPeriod); where a pipeline is all that
-  /// there is, simulation is left to estimate().
-  bool takes(const PlanChoice& choice, double seconds, const std::vector<int>& slowest);
+  /// there is, simulation is left to estimate(). What it predicts goes to `known`.
+  bool takes(const PlanChoice& choice, double seconds, const std::vector<int>& slowest,
+             PredictedPipelines& known);
   /// predict_replica() with the choice's lists.
   std::unique_ptr<StepEstimate> predict(const PlanChoice& choice, const ReplicaStep& of,
                                         ChoiceLists& lists,

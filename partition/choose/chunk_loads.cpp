@@ -14,13 +14,18 @@ struct Costs {
   std::vector<StageCost> stages;
   std::vector<int> ranks;  // of each chunk
   double overlap = 1;
-  std::vector<double> speeds = {};  // of each chunk
 
   const StageCost& of(int chunk) const { return stages[ranks[chunk]]; }
-  double computing(int first, int last, int chunk) const {
-    return sequence.work(first, last) / speeds[chunk];
-  }
 };
+
+ChunkWork work_of(const Costs& costs) {
+  ChunkWork work;
+  for (int layer = 0; layer <= costs.sequence.size(); ++layer)
+    work.before.push_back(costs.sequence.work(0, layer));
+  for (int chunk = 0; chunk < std::ssize(costs.ranks); ++chunk)
+    work.speeds.push_back(costs.of(chunk).speed());
+  return work;
+}
 
 /// As if a stage computed while its messages are under way.
 double hidden_load(const Costs& costs, int first, int last, int chunk) {
@@ -44,16 +49,12 @@ std::vector<ChunkCutProblem> chunk_loads(const PlanningProblem& problem, const W
   const auto costs =
       std::make_shared<Costs>(Costs{closed.sequence, stage_costs(closed, choice.devices),
                                     ranks_of_chunks(choice), problem.cluster.overlap});
-  for (int chunk = 0; chunk < std::ssize(costs->ranks); ++chunk)
-    costs->speeds.push_back(costs->of(chunk).speed());
   ChunkCutProblem cut{
       .layers = problem.sequence->size(),
       .chunks = static_cast<int>(costs->ranks.size()),
       .runs = static_cast<double>(micro_batches_of(closed, {choice.stages, choice.replicas})),
-      .rank = costs->ranks};
-  cut.at_least = [costs](int first, int last, int chunk) {
-    return costs->computing(first, last, chunk);
-  };
+      .rank = costs->ranks,
+      .work = work_of(*costs)};
   ChunkCutProblem other = cut;
   if (cut.chunks == choice.stages) {
     cut.load = [costs](int first, int last, int chunk) {
@@ -63,7 +64,6 @@ std::vector<ChunkCutProblem> chunk_loads(const PlanningProblem& problem, const W
       return hidden_load(*costs, first, last, chunk);
     };
   } else {
-    cut.load = other.load = cut.at_least;
     other.rank.clear();
   }
   return {cut, other};

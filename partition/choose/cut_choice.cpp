@@ -28,10 +28,8 @@ class Fitting {
 
   /// Seconds on a device of speed 1; nothing where it can't fit.
   std::optional<double> seconds(int first, int last, int chunk) {
-    const double limit = memory.limit_of_chunk(chunk);
-    if (!free_)
-      return memory.of_chunk(first, last, chunk) <= limit ? std::optional(0.0) : std::nullopt;
-    const auto& found = search_.within(first, last, chunk, limit);
+    if (!free_) return memory.fits(first, last, chunk) ? std::optional(0.0) : std::nullopt;
+    const auto& found = search_.within(first, last, chunk, memory.limit_of_chunk(chunk));
     return found ? std::optional(found->seconds) : std::nullopt;
   }
 

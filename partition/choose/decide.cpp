@@ -4,13 +4,11 @@
 
 #include <algorithm>
 #include <iterator>
-#include <map>
 #include <numeric>
 #include <utility>
 
 #include "base/error.h"
 #include "configs/config.h"
-#include "partition/choose/cut_choice.h"
 #include "partition/choose/find_choice.h"
 #include "partition/choose/infeasible_plan.h"
 #include "partition/choose/memory_bound.h"
@@ -19,14 +17,10 @@
 #include "partition/choose/refine_choice.h"
 #include "partition/choose/stage_memory.h"
 #include "partition/cut/limits.h"
-#include "partition/plan/planner.h"
 
 namespace penstock::partition {
 namespace {
 
-// Of the best closed form, by which simulation differs by no more; without a barrier, steps overlap
-// by up to a pipeline's filling, which the closed form counts.
-constexpr double kWide = 1.5, kWideWithoutBarrier = 3;
 constexpr std::size_t kMostPlaced = 48;  // proposals
 constexpr std::size_t kExplained = 4;    // of those that can't fit
 // Of the best, by which one sampled step is taken to differ from all of them.
@@ -39,11 +33,11 @@ constexpr std::size_t kMostFound = 4;  // choices for which lists are sought
 
 class Decider {
  public:
-  explicit Decider(const PlanningProblem& problem) : problem_(problem), workloads_(problem) {}
+  explicit Decider(const PlanningProblem& problem) : problem_(problem), tried_(problem) {}
 
   Decision decide() {
-    const std::size_t untried = try_all(proposals(problem_, workloads_));
-    if (!found()) throw_infeasible_plan(problem_, alternatives_, untried);
+    const std::size_t untried = try_all(proposals(problem_, tried_.workloads()));
+    if (!tried_.found()) throw_infeasible_plan(problem_, alternatives_, untried);
     if (problem_.is_quick) {
       sort();
       shard();
@@ -58,10 +52,8 @@ class Decider {
  private:
   using Proposals = std::vector<Proposal>;  // in the order in which they are tried
 
-  bool found() const { return best_closed_ < kNever; }
-
   /// Whether there is a choice, and no time for another.
-  bool has_to_end() const { return found() && is_over(problem_.time); }
+  bool has_to_end() const { return tried_.found() && is_over(problem_.time); }
 
   /// The lowest bounds first and, where none of these fits, those that leave most room until one
   /// does. Returns how many may fit, but were not tried; 0 unless something fits, or time is over.
@@ -72,7 +64,7 @@ class Decider {
                                 [&](const Proposal& one) { return memory.can_fit(one); });
     const auto fullness = [&](const Proposal& one) { return memory.fullness(one.batch, one.grid); };
     left = try_some(left, kMostPlaced);
-    if (!found()) {
+    if (!tried_.found()) {
       std::ranges::stable_sort(left, {}, fullness);
       left = try_some(left, left.size(), true);
       std::ranges::stable_sort(left, {}, &Proposal::bound);
@@ -89,13 +81,15 @@ class Decider {
     Proposals left;
     std::size_t placed = 0;
     for (const Proposal& proposal : some) {
-      const bool enough = placed == most || (until_found && (found() || is_over(problem_.time)));
-      if (enough || is_hopeless(proposal.bound) || has_to_end()) {
+      const bool enough =
+          placed == most || (until_found && (tried_.found() || is_over(problem_.time)));
+      if (enough || tried_.is_hopeless(proposal.bound) || has_to_end()) {
         left.push_back(proposal);
         continue;
       }
       ++placed;
-      try_schedules(proposal, [&](const PlanChoice& choice) { consider(choice); });
+      try_schedules(proposal,
+                    [&](const PlanChoice& choice) { tried_.try_with_what_memory_asks(choice); });
     }
     return left;
   }
@@ -105,20 +99,19 @@ class Decider {
   void explain(const Proposals& refuted) {
     std::size_t explained = 0;
     for (const Proposal& proposal : refuted) {
-      if (explained == kExplained || is_hopeless(proposal.bound) || has_to_end()) {
+      if (explained == kExplained || tried_.is_hopeless(proposal.bound) || has_to_end()) {
         leave_out(proposal, "its parameters alone need more memory");
         continue;
       }
       ++explained;
-      try_schedules(proposal,
-                    [&](const PlanChoice& choice) { consider(choice, Recomputing::as_chosen); });
+      try_schedules(proposal, [&](const PlanChoice& choice) { tried_.try_as_it_is(choice); });
     }
   }
 
   /// Calls visit(choice) for each placement and schedule of which the model has enough layers.
   template <class Visit>
   void try_schedules(const Proposal& proposal, Visit visit) {
-    const Workload& workload = workloads_.of(proposal.batch, proposal.grid.replicas);
+    const Workload& workload = tried_.workloads().of(proposal.batch, proposal.grid.replicas);
     for (const Placement& devices : placements(problem_, workload, proposal))
       for (const std::string& schedule : problem_.schedules) {
         if (has_to_end()) break;
@@ -131,14 +124,8 @@ class Decider {
       }
   }
 
-  /// Whether a choice of that closed form, for a second of audio, is too slow to be the best.
-  bool is_hopeless(double closed_form) const {
-    const double wide = problem_.barrier == Barrier::none ? kWideWithoutBarrier : kWide;
-    return closed_form > wide * best_closed_;
-  }
-
   void leave_out(const Proposal& proposal, const char* why) {
-    const double audio = workloads_.of(proposal.batch, 1).audio_seconds;
+    const double audio = tried_.workloads().of(proposal.batch, 1).audio_seconds;
     alternatives_.push_back({.choice = choice_of(proposal, {}, ""),
                              .closed_form = proposal.bound * audio,
                              .is_bound = true,
@@ -164,105 +151,6 @@ class Decider {
     return problem_.shards_optimizer.value_or(false) && grid.replicas > 1;
   }
 
-  /// Where memory binds, also with a sharded optimizer and, unless sharding alone makes room and
-  /// takes no time, with recomputation, or with offload instead.
-  void consider(const PlanChoice& choice) {
-    if (!consider(choice, Recomputing::as_chosen)) return;
-    if (!problem_.shards_optimizer && choice.replicas > 1) {
-      PlanChoice sharded = choice;
-      sharded.shards_optimizer = true;
-      const bool binds = consider(sharded, Recomputing::as_chosen);
-      if (!binds && sharding_takes(alternatives_.back()) <= 0) return;
-      if (binds) {
-        recompute(sharded);
-        offload(sharded);
-      }
-    }
-    recompute(choice);
-    offload(choice);
-  }
-
-  /// The more stays on the device the better, until all that is wanted fits.
-  void offload(const PlanChoice& choice) {
-    if (problem_.resident) return;
-    for (const int resident : {4, 3, 2}) {
-      PlanChoice offloading = choice;
-      offloading.resident = resident;
-      if (offloads(offloading) && !consider(offloading, Recomputing::as_chosen)) return;
-    }
-  }
-
-  /// Whether anything leaves for the host.
-  bool offloads(const PlanChoice& choice) const {
-    const int lanes = problem_.most_replicas > 0 ? problem_.most_replicas : choice.replicas;
-    const Schedule lists =
-        schedule_of(choice, problem_.known_schedules)
-            .of(micro_batches_per_replica(choice.batch.micro_batches, lanes, choice.replicas));
-    const auto leaves = [](const Action& action) { return action.kind == ActionKind::offload; };
-    return std::ranges::any_of(lists.ranks,
-                               [&](const auto& list) { return std::ranges::any_of(list, leaves); });
-  }
-
-  /// Unless the problem says which: within layers, and of whole layers instead or, where memory
-  /// still binds, besides.
-  void recompute(const PlanChoice& choice) {
-    if (problem_.recomputed) return;
-    PlanChoice within = choice;
-    within.selective = problem_.selective_costs != nullptr;
-    if (within.selective && consider(within, Recomputing::as_chosen))
-      consider(within, Recomputing::free);
-    consider(choice, Recomputing::free);
-  }
-
-  /// Whether memory keeps it from a faster cut, with which it may be the best.
-  bool consider(const PlanChoice& wanted, Recomputing recomputing) {
-    const Workload& workload = workload_of(wanted);
-    ChosenCut cut =
-        cut_choice(problem_, workload, wanted, recomputing, {estimator_of(workload), known_cuts_});
-    // Without recomputation it was considered before, and nothing is to be said of its memory.
-    const bool none = std::ranges::count(cut.recomputed, true) == 0;
-    const bool more = recomputing == Recomputing::free || wanted.selective != problem_.selective ||
-                      offloads_besides(wanted) || is_sharded_besides(wanted);
-    if (more && !cut.fits) return true;
-    if (recomputing == Recomputing::free && none) return true;
-    Alternative& alternative = alternatives_.emplace_back(Alternative{wanted});
-    PlanChoice& choice = alternative.choice;
-    alternative.audio_seconds = workload.audio_seconds;
-    alternative.closed_form = cut.closed_form;
-    choice.begin = std::move(cut.begin);
-    choice.recomputed = std::move(cut.recomputed);
-    choice.recompute_exact = cut.recompute_exact;
-    if (!cut.fits) {
-      alternative.lacks = LackingMemory{cut.lacking_stage, cut.lacking_bytes};
-      alternative.why = "memory: " + describe(*alternative.lacks);
-      return !is_hopeless(cut.least_closed_form / workload.audio_seconds);
-    }
-    alternative.memory_bound = cut.memory_bound;
-    alternative.estimate = cut.estimate ? std::move(cut.estimate) : estimate(choice, 1);
-    const double least = choice.resident > 0  // the closed form knows no copies
-                             ? std::max(alternative.closed_form, alternative.estimate->step_seconds)
-                             : alternative.closed_form;
-    best_closed_ = std::min(best_closed_, least / workload.audio_seconds);
-    return cut.memory_bound && !is_hopeless(cut.least_closed_form / workload.audio_seconds);
-  }
-
-  bool offloads_besides(const PlanChoice& choice) const {
-    return choice.resident != problem_.resident.value_or(0);
-  }
-
-  bool is_sharded_besides(const PlanChoice& choice) const {
-    return choice.shards_optimizer && !problem_.shards_optimizer;
-  }
-
-  /// Seconds of a step more, or below 0 less, than if each replica updated everything; 0 where it
-  /// was not simulated.
-  double sharding_takes(const Alternative& sharded) {
-    if (!sharded.estimate || !sharded.choice.shards_optimizer) return 0;
-    PlanChoice whole = sharded.choice;
-    whole.shards_optimizer = false;
-    return sharded.estimate->step_seconds - estimate(whole, 1).step_seconds;
-  }
-
   /// Those that may become the best by it once more with a sharded optimizer, where that is faster.
   void shard() {
     if (problem_.shards_optimizer) return;
@@ -271,28 +159,17 @@ class Decider {
       const Alternative& whole = alternatives_[i];
       if (!whole.estimate || has_to_end()) break;
       if (whole.choice.replicas == 1 || whole.choice.shards_optimizer) continue;
-      const double update = longest_update(problem_, workload_of(whole.choice), whole.choice);
+      const double update =
+          longest_update(problem_, tried_.workload_of(whole.choice), whole.choice);
       if (pace_of(whole) - update / whole.audio_seconds > pace_of(alternatives_.front())) continue;
       Alternative sharded = whole;
       sharded.choice.shards_optimizer = true;
       if (StageMemory(problem_, sharded.choice).too_full(sharded.choice.begin)) continue;
-      sharded.estimate = estimate(sharded.choice, 1);
+      sharded.estimate = tried_.estimate(sharded.choice, 1);
       if (pace_of(sharded) < pace_of(whole)) faster.push_back(std::move(sharded));
     }
     alternatives_.insert(alternatives_.end(), faster.begin(), faster.end());
     sort();
-  }
-
-  const Workload& workload_of(const PlanChoice& choice) {
-    return workloads_.of(choice.batch, choice.replicas, choice.selective);
-  }
-
-  ChoiceEstimate estimate(const PlanChoice& choice, std::size_t most_steps = 1000) {
-    return estimator_of(workload_of(choice)).estimate(choice, most_steps);
-  }
-
-  ChoiceEstimator& estimator_of(const Workload& workload) {
-    return estimators_.try_emplace(&workload, problem_, workload).first->second;
   }
 
   /// All that may be the best over all sampled steps, and the best few of them refined.
@@ -305,7 +182,7 @@ class Decider {
     for (Alternative& alternative : alternatives_) {
       if (!alternative.estimate || has_to_end()) break;
       if (!is_among(few, alternative.choice)) continue;
-      const ChoiceRefiner refiner(problem_, workload_of(alternative.choice));
+      const ChoiceRefiner refiner(problem_, tried_.workload_of(alternative.choice));
       if (!refiner.exchanges() && pace_of(alternative) > kWideOfRefined * refined_pace) break;
       RankedChoice refined{std::move(alternative.choice), *alternative.estimate};
       refiner.refine(refined);
@@ -323,7 +200,7 @@ class Decider {
 
   /// Whether the next best is among the best few. What offloads besides takes no place of others.
   bool is_among(Few& few, const PlanChoice& choice) const {
-    if (offloads_besides(choice)) return few.offloading++ < kRefinedOffloads;
+    if (tried_.offloads_besides(choice)) return few.offloading++ < kRefinedOffloads;
     return few.others++ < kRefined;
   }
 
@@ -337,7 +214,7 @@ class Decider {
       if (!is_among(few, alternative.choice) && pace_of(alternative) > wide) continue;
       if (has_to_end()) return false;
       if (alternative.over_all_steps) continue;
-      alternative.estimate = estimate(alternative.choice);
+      alternative.estimate = tried_.estimate(alternative.choice);
       changed = alternative.over_all_steps = true;
     }
     return changed;
@@ -357,11 +234,11 @@ class Decider {
       };
       if (std::ranges::any_of(found, same)) continue;
       const auto choice =
-          find_choice(problem_, workload_of(alternative.choice), alternative.choice);
+          find_choice(problem_, tried_.workload_of(alternative.choice), alternative.choice);
       if (!choice) continue;
       found.push_back(alternative);
       found.back().choice = *choice;
-      found.back().estimate = estimate(*choice);
+      found.back().estimate = tried_.estimate(*choice);
     }
     if (found.empty() && problem_.finds_only) throw_no_schedule_found();
     alternatives_.insert(alternatives_.end(), found.begin(), found.end());  // they win no tie
@@ -395,7 +272,7 @@ class Decider {
       Alternative& alternative = alternatives_[i];
       if (alternative.estimate && alternative.choice.slots() > 1 && !has_to_end())
         alternative.other_barrier_s =
-            estimate_choice(other, workload_of(alternative.choice), alternative.choice)
+            estimate_choice(other, tried_.workload_of(alternative.choice), alternative.choice)
                 .step_seconds;
     }
   }
@@ -403,7 +280,7 @@ class Decider {
   Decision finish() {
     const Alternative& best = alternatives_.front();
     Decision decision{.choice = best.choice, .estimate = *best.estimate};
-    decision.workload = workload_of(best.choice);
+    decision.workload = tried_.workload_of(best.choice);
     decision.slots = StageMemory(problem_, best.choice).slots(best.choice.begin);
     decision.offloaded = offloaded_bytes(problem_, best.choice);
     decision.lower_bound = bound_of_pace() * best.estimate->audio_seconds;
@@ -428,7 +305,7 @@ class Decider {
     const double sum = std::accumulate(speeds.begin(), speeds.begin() + used, 0.0);
     double least = kNever;
     for (const BatchChoice& batch : problem_.batches) {
-      const Workload& workload = workloads_.of(batch, 1);
+      const Workload& workload = tried_.workloads().of(batch, 1);
       const double seconds = std::max(workload.work / sum, workload.longest / speeds.front());
       least = std::min(least, seconds / workload.audio_seconds);
     }
@@ -436,11 +313,8 @@ class Decider {
   }
 
   const PlanningProblem& problem_;
-  Workloads workloads_;
-  std::map<const Workload*, ChoiceEstimator> estimators_;
-  KnownCuts known_cuts_;
-  std::vector<Alternative> alternatives_;
-  double best_closed_ = kNever;  // of those that fit, for a second of audio
+  TriedChoices tried_;
+  std::vector<Alternative>& alternatives_ = tried_.alternatives();
 };
 
 }  // namespace

@@ -1,42 +1,12 @@
 #pragma once
 
 #include <algorithm>
-#include <optional>
 #include <string>
 #include <vector>
 
-#include "partition/choose/choice_estimate.h"
-#include "partition/choose/problem.h"
+#include "partition/choose/tried_choices.h"
 
 namespace penstock::partition {
-
-/// Memory that a stage of the fastest cut does not have.
-struct LackingMemory {
-  int stage = 0;
-  double bytes = 0;
-};
-
-/// A choice that was considered.
-struct Alternative {
-  PlanChoice choice;                            // without a cut where none was made
-  std::optional<ChoiceEstimate> estimate = {};  // where it was simulated
-  bool over_all_steps = false;              // it is, not over the first of the sampled steps alone
-  double closed_form = 0;                   // seconds of a step, or their bound where none was made
-  bool is_bound = false;                    // it is that: the choice was not tried
-  bool memory_bound = false;                // a faster cut did not fit
-  double audio_seconds = 0;                 // of a step
-  std::optional<LackingMemory> lacks = {};  // where no cut fits
-  std::string why = {};                     // it lost; empty: it did not
-  /// What a step would take with the other Barrier than the problem's, of the best few of several
-  /// ranks.
-  std::optional<double> other_barrier_s = {};
-
-  /// Of a step of so much audio, predicted or bounded: so choices of other batches compare.
-  double step_seconds(double audio) const {
-    if (estimate) return audio / estimate->speed();
-    return audio_seconds > 0 ? closed_form * audio / audio_seconds : 0;
-  }
-};
 
 struct Decision {
   PlanChoice choice;

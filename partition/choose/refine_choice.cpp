@@ -167,10 +167,11 @@ std::optional<RankedChoice> ChoiceRefiner::within(PlanChoice other, double secon
                                                   const std::vector<int>& slowest) const {
   const bool free = !problem_.recomputed && !other.recomputed.empty();
   if (free) other.recomputed.clear();  // at best
+  PredictedPipelines known;
   if (seconds < std::numeric_limits<double>::infinity() &&
-      estimator_->takes(other, seconds, slowest))
+      estimator_->takes(other, seconds, slowest, known))
     return std::nullopt;
-  ChoiceEstimate estimate = estimator_->estimate(other);
+  ChoiceEstimate estimate = estimator_->estimate(other, 1000, std::move(known));
   if (estimate.step_seconds >= seconds) return std::nullopt;
   if (free) {
     if (!recompute_to_fit(problem_, workload_, other)) return std::nullopt;

@@ -2,7 +2,7 @@
 
 #include <array>
 #include <cstddef>
-#include <vector>
+#include <memory>
 
 #include "partition/memory/chunk_bytes.h"
 
@@ -28,7 +28,7 @@ class ChunkSizes {
  public:
   explicit ChunkSizes(const ChunkBytes::Training& training);
 
-  int layers() const { return static_cast<int>(own_.size()); }
+  int layers() const { return static_cast<int>(range_->own.size()); }
   RunSizes of(const LayerRun& run) const;
   /// Of layers [first, last) that are not chosen, as the layer before them is not.
   RunSizes without(const LayerRun& layers) const;
@@ -43,10 +43,12 @@ class ChunkSizes {
   double most_freed(int layer) const;
 
  private:
-  bool is_kept(int entering) const { return as_output_[entering - 1] || as_input_[entering]; }
+  bool is_kept(int entering) const {
+    return range_->as_output[entering - 1] || range_->as_input[entering];
+  }
   /// Bytes of what a layer's forward saves, and of what leaves it within the chunk.
   std::ptrdiff_t made_by(int layer) const {
-    return own_[layer] + (layer + 1 < layers() ? enters_[layer + 1] : 0);
+    return range_->own[layer] + (layer + 1 < layers() ? range_->enters[layer + 1] : 0);
   }
   double bytes(const RunSizes& all, bool any) const;
 
@@ -54,12 +56,7 @@ class ChunkSizes {
   bool slots_may_be_few_ = false;  // so that evaluations need more
   InFlight count_;
   ChunkBuffers evaluation_;
-  std::ptrdiff_t slot_ = 0, carried_ = 0, workspace_ = 0;
-  std::ptrdiff_t gradients_ = 0,
-                 behind_gradients_ = 0;     // in scratch: gradients, and what is carried
-  std::vector<std::ptrdiff_t> own_;         // of each layer: what its forward saves
-  std::vector<std::ptrdiff_t> enters_;      // of each layer: bytes of its input
-  std::vector<bool> as_input_, as_output_;  // of each layer: kept as it says of its input, output
+  std::shared_ptr<const RangeSizes> range_;
 };
 
 }  // namespace penstock::partition

@@ -18,6 +18,10 @@ class StageMemory {
   double limit(int stage) const { return limits_[stage]; }
   /// Of layers [first, last) as that chunk, alone on its rank, on the replica that needs most.
   double of_chunk(int first, int last, int chunk) const;
+  /// Whether that is within limit_of_chunk().
+  bool fits(int first, int last, int chunk) const {
+    return bytes_.fits(first, last, chunk, limit_of_chunk(chunk));
+  }
   /// Of what that chunk may take, the share that parameters of layers [first, last) take at least:
   /// shares of neighbouring ranges add up.
   double fullness_at_least(int first, int last, int chunk) const;

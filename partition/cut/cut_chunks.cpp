@@ -13,25 +13,45 @@ namespace {
 
 double whole_load(const ChunkCutProblem& problem, const std::vector<int>& begin, int chunk) {
   const int first = begin[chunk], last = begin[chunk + 1];
-  const double load = problem.load(first, last, chunk);
+  const double load = problem.seconds(first, last, chunk);
   return problem.extra ? load + problem.extra(first, last, chunk).value_or(kNever) : load;
 }
 
-double largest_load(const ChunkCutProblem& problem, const std::vector<int>& begin) {
-  double largest = 0;
-  for (int chunk = 0; chunk < problem.chunks; ++chunk)
-    largest = std::max(largest, whole_load(problem, begin, chunk));
-  return largest;
+/// Of the chunks of a cut.
+struct LoadSums {
+  double sum = 0, largest = 0;
+  double largest_of_rank = 0;
+
+  double closed_form(double runs) const { return sum + (runs - 1) * largest_of_rank; }
+};
+
+LoadSums loads_of(const ChunkCutProblem& problem, const std::vector<int>& begin) {
+  LoadSums loads;
+  std::vector<double> of_rank(problem.chunks, 0);
+  for (int chunk = 0; chunk < problem.chunks; ++chunk) {
+    const double load = whole_load(problem, begin, chunk);
+    loads.sum += load;
+    loads.largest = std::max(loads.largest, load);
+    of_rank[problem.rank.empty() ? chunk : problem.rank[chunk]] += load;
+  }
+  loads.largest_of_rank = std::ranges::max(of_rank);
+  return loads;
 }
 
 // Limits that are tried for a first cut: of the least that any cut's largest load can be.
 constexpr double kFirstLimit = 1.02, kNextLimit = 1.25, kLastLimit = 100;
 
+/// Nothing where it is not known.
+std::function<double(int, int, int)> least_seconds(const ChunkWork& work) {
+  if (!work.is_known()) return {};
+  return [&work](int first, int last, int chunk) { return work.seconds(first, last, chunk); };
+}
+
 class Cutter {
  public:
   explicit Cutter(const ChunkCutProblem& problem)
       : problem_(problem),
-        rest_({problem.layers, problem.chunks}, problem.at_least),
+        rest_({problem.layers, problem.chunks}, least_seconds(problem.work)),
         memory_({problem.layers, problem.chunks}, problem.fullness) {}
 
   /// The cut of the least sum whose loads are all at most `limit`.
@@ -42,9 +62,9 @@ class Cutter {
     });
   }
 
-  /// The largest load of a cut whose closed form is at most `value`.
-  double highest(double value) const {
-    return problem_.runs > 1 ? (value - rest_.sum()) / (problem_.runs - 1) : kNever;
+  /// The largest load of a cut whose closed form is at most `value`, if its loads come to so much.
+  double highest(double value, double sum) const {
+    return problem_.runs > 1 ? (value - sum) / (problem_.runs - 1) * kRounding : kNever;
   }
   /// The same of the closed form of a cut with low loads, a little more for what rounding does.
   double highest() {
@@ -53,7 +73,7 @@ class Cutter {
     for (double limit = kFirstLimit * least; limit < kLastLimit * least;
          limit *= step, step *= step)
       if (const auto begin = least_sum(limit))
-        return highest(closed_form(problem_, *begin)) * kRounding;
+        return highest(closed_form(problem_, *begin), rest_.sum());
     return kNever;
   }
 
@@ -66,13 +86,13 @@ class Cutter {
 
     int earliest_end() const { return earliest; }
     bool ends(int first, int last) const {
-      const auto& at_least = cutter.problem_.at_least;
+      const ChunkWork& work = cutter.problem_.work;
       const auto& fullness = cutter.problem_.fullness;
-      return (at_least && at_least(first, last, chunk) > limit) ||
+      return (work.is_known() && work.seconds(first, last, chunk) > limit) ||
              (fullness && fullness(first, last, chunk) > 1);
     }
     double at_least(int first, int last) const {
-      const double load = cutter.problem_.load(first, last, chunk);
+      const double load = cutter.problem_.seconds(first, last, chunk);
       return load > limit ? kNever : load;
     }
     double cost(int first, int last, double load) const {
@@ -113,14 +133,7 @@ class Cutter {
 }  // namespace
 
 double closed_form(const ChunkCutProblem& problem, const std::vector<int>& begin) {
-  double sum = 0;
-  std::vector<double> of_rank(problem.chunks, 0);
-  for (int chunk = 0; chunk < problem.chunks; ++chunk) {
-    const double load = whole_load(problem, begin, chunk);
-    sum += load;
-    of_rank[problem.rank.empty() ? chunk : problem.rank[chunk]] += load;
-  }
-  return sum + (problem.runs - 1) * std::ranges::max(of_rank);
+  return loads_of(problem, begin).closed_form(problem.runs);
 }
 
 std::optional<std::vector<int>> cut_chunks(const ChunkCutProblem& problem) {
@@ -130,13 +143,13 @@ std::optional<std::vector<int>> cut_chunks(const ChunkCutProblem& problem) {
   // With a rank for each chunk, every cut better than `least` has loads of at most `limit`: another
   // is as slow as a cut that was found before, and its sum is no less.
   while (auto begin = cutter.least_sum(limit)) {
-    const double value = closed_form(problem, *begin), largest = largest_load(problem, *begin);
-    if (value < least) {
-      least = value;
+    const LoadSums loads = loads_of(problem, *begin);
+    if (loads.closed_form(problem.runs) < least) {
+      least = loads.closed_form(problem.runs);
       best = std::move(begin);
     }
-    if (largest <= 0) break;
-    limit = std::min(largest * kWorthwhile, cutter.highest(least));
+    if (loads.largest <= 0 || problem.runs <= 1) break;
+    limit = std::min(loads.largest * kWorthwhile, cutter.highest(least, loads.sum));
   }
   return best;
 }

@@ -6,24 +6,40 @@
 
 namespace penstock::partition {
 
+/// Work that chunks take time for: layers' seconds at speed 1, over the chunk's speed.
+struct ChunkWork {
+  std::vector<double> before = {};  // [i]: of the first i layers, rising; empty: nothing is known
+  std::vector<double> speeds = {};  // of each chunk
+
+  bool is_known() const { return !before.empty(); }
+  double seconds(int first, int last, int chunk) const {
+    return (before[last] - before[first]) / speeds[chunk];
+  }
+};
+
 /// A layer sequence to be cut into chunks of known loads.
 struct ChunkCutProblem {
   int layers = 0, chunks = 1;
   double runs = 1;  // micro-batches of the busiest replica
   /// That holds each chunk. Empty: every chunk has one of its own.
   std::vector<int> rank = {};
+  /// What the layers of a chunk take at least. Saves time.
+  ChunkWork work = {};
   /// Seconds of a micro-batch's layers [first, last) as that chunk. Not always more for more
-  /// layers: what leaves it may be less.
+  /// layers: what leaves it may be less. Empty: their work alone, which must then be known.
   std::function<double(int first, int last, int chunk)> load = {};
-  /// What the layers of that chunk take at least. Those of neighbouring ranges add up, and two
-  /// chunks' are in one ratio for all ranges. Only saves time; empty: nothing is known.
-  std::function<double(int first, int last, int chunk)> at_least = {};
-  /// Of what that chunk may take of memory, the share that the layers take at least; it adds up as
-  /// `at_least` does. Only saves time; empty: nothing is known.
+  /// Of what that chunk may take of memory, the share that the layers take at least: those of
+  /// neighbouring ranges add up, and two chunks' are in one ratio for all ranges. Only saves time;
+  /// empty: nothing is known.
   std::function<double(int first, int last, int chunk)> fullness = {};
   /// Seconds that they take besides so that they fit into memory; nothing where they can't. Asked
   /// only for ranges that may be in the best cut. Empty: all fit as they are.
   std::function<std::optional<double>(int first, int last, int chunk)> extra = {};
+
+  /// As `load` says.
+  double seconds(int first, int last, int chunk) const {
+    return load ? load(first, last, chunk) : work.seconds(first, last, chunk);
+  }
 };
 
 /// The cut whose closed form is least, exactly where every chunk has a rank of its own; else the

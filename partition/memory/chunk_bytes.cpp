@@ -4,6 +4,8 @@
 #include <array>
 #include <utility>
 
+#include "partition/cut/limits.h"
+
 namespace penstock::partition {
 
 ChunkBytes::ChunkBytes(const LayerSequence& sequence, const std::vector<ChunkLoad>& loads,
@@ -59,8 +61,8 @@ ChunkBytes::Training ChunkBytes::training(int first, int last, int chunk) const 
       training.evaluation.cover(largest(load, {first, last}), load.in_flight[chunk]);
       continue;
     }
-    for (MicroBatchLayout& layout : load.buffers->layouts({first, last}, load.splits_backward))
-      training.layouts.push_back(std::move(layout));
+    auto sizes = load.buffers->sizes({first, last}, load.splits_backward);
+    if (!training.sizes || sizes->slot > training.sizes->slot) training.sizes = std::move(sizes);
     training.count = load.in_flight[chunk];
     training.splits_backward = load.splits_backward;
   }
@@ -121,6 +123,18 @@ StageBytes ChunkBytes::of_replica(int first, int last, int chunk, int replica) c
 StageBytes ChunkBytes::operator()(int first, int last, int chunk) const {
   const std::array one{ChunkRange{first, last, chunk}};
   return (*this)(one);
+}
+
+/// Replicas that share the update are laid out one by one only where buffers and a mean share of
+/// parameters leave it open.
+bool ChunkBytes::fits(int first, int last, int chunk, double limit) const {
+  if (parameters_.kinds.sharing.replicas > 1) {
+    StageBytes at_least;
+    add_buffers(buffers(first, last, chunk), at_least);
+    if (this->at_least(first, last) + static_cast<double>(at_least.total()) > limit * kRounding)
+      return false;
+  }
+  return static_cast<double>((*this)(first, last, chunk).total()) <= limit;
 }
 
 }  // namespace penstock::partition

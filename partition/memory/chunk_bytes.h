@@ -50,6 +50,8 @@ class ChunkBytes {
   /// Of layers [first, last) as that chunk, alone on its rank.
   StageBytes operator()(int first, int last, int chunk) const;
   StageBytes of_replica(int first, int last, int chunk, int replica) const;
+  /// Whether the same is within so many bytes. Quick where it is far from that.
+  bool fits(int first, int last, int chunk, double limit) const;
   ChunkBuffers buffers(int first, int last, int chunk) const;
   /// What layers [first, last) take in any chunk at least, of parameters alone: those of
   /// neighbouring ranges add up.
@@ -58,10 +60,10 @@ class ChunkBytes {
   /// schedule's lists say.
   ChunkBytes holding(const InFlight& in_flight) const;
 
-  /// Where the training's micro-batches have everything in that chunk, if nothing runs forward
-  /// again; how many buffers hold them at once; and what evaluations ask for in the same memory.
+  /// What the training's micro-batch that keeps most takes in that chunk, if nothing runs forward
+  /// again; how many buffers hold it at once; and what evaluations ask for in the same memory.
   struct Training {
-    std::vector<MicroBatchLayout> layouts;
+    std::shared_ptr<const RangeSizes> sizes;
     InFlight count;
     ChunkBuffers evaluation;
     bool splits_backward = false;

@@ -48,12 +48,15 @@ BufferBytes RangeBuffers::with_recomputation(const LayerRun& range, const ChunkR
   return most;
 }
 
-std::vector<MicroBatchLayout> RangeBuffers::layouts(const LayerRun& range,
-                                                    bool splits_backward) const {
-  std::vector<MicroBatchLayout> layouts;
-  for (const auto& planned : planned_)
-    layouts.push_back(lay_out_training(planned, range, role(range, splits_backward)));
-  return layouts;
+std::shared_ptr<const RangeSizes> RangeBuffers::sizes(const LayerRun& range, bool splits_backward) {
+  auto& most = known_sizes_[{range.first, range.last, splits_backward}];
+  if (most) return most;
+  for (const auto& planned : planned_) {
+    const MicroBatchLayout layout = lay_out_training(planned, range, role(range, splits_backward));
+    if (!most || static_cast<std::ptrdiff_t>(layout.slot_bytes) > most->slot)
+      most = std::make_shared<const RangeSizes>(layout, splits_backward);
+  }
+  return most;
 }
 
 SequenceBytes::SequenceBytes(const LayerSequence& sequence, const layers::BackendSizes& sizes,
@@ -85,17 +88,19 @@ const SequenceBytes::Shared& SequenceBytes::shared(const std::vector<LayerRun>& 
 
 SequenceBytes::Shared SequenceBytes::share(const Ranges& held,
                                            const ParameterBytes& parameters) const {
-  std::vector<layers::LayerPlan> plans;
+  const std::span all(plans_);
+  std::vector<layers::LayerPlan> joined;  // where neighbours are not
   for (const auto& [first, last] : held)
-    plans.insert(plans.end(), plans_.begin() + first, plans_.begin() + last);
-  const ParameterKinds& kinds = parameters.kinds;
-  const Shards shards = share_out(plans, kinds.dtype, kinds.sharing);
-  Shared shared;
-  for (int replica = 0; replica < kinds.sharing.replicas; ++replica) {
-    shared.of_replicas.push_back(stage_bytes(plans, {}, parameters, replica, &shards));
-    if (shared.of_replicas.back().total() > shared.of_replicas[shared.fullest].total())
+    if (held.size() > 1) joined.insert(joined.end(), plans_.begin() + first, plans_.begin() + last);
+  const auto [first, last] = held.front();
+  const std::span<const layers::LayerPlan> plans =
+      held.size() > 1
+          ? std::span<const layers::LayerPlan>(joined)
+          : all.subspan(static_cast<std::size_t>(first), static_cast<std::size_t>(last - first));
+  Shared shared{.of_replicas = bytes_of_sharers(plans, parameters)};
+  for (int replica = 0; replica < std::ssize(shared.of_replicas); ++replica)
+    if (shared.of_replicas[replica].total() > shared.of_replicas[shared.fullest].total())
       shared.fullest = replica;
-  }
   return shared;
 }
 

@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "partition/memory/range_sizes.h"
 #include "partition/memory/stage_bytes.h"
 #include "partition/model/layer_sequence.h"
 
@@ -25,8 +26,8 @@ class RangeBuffers {
   const BufferBytes& of(const LayerRun& range, bool training, bool splits_backward);
   /// The same where layers of the range are recomputed in training.
   BufferBytes with_recomputation(const LayerRun& range, const ChunkRole& role) const;
-  /// Of every micro-batch.
-  std::vector<MicroBatchLayout> layouts(const LayerRun& range, bool splits_backward) const;
+  /// In training, of the micro-batch that keeps most.
+  std::shared_ptr<const RangeSizes> sizes(const LayerRun& range, bool splits_backward);
 
  private:
   ChunkRole role(const LayerRun& range, bool splits_backward) const;
@@ -36,6 +37,7 @@ class RangeBuffers {
   bool on_device_;
   std::vector<std::shared_ptr<const PlannedLayers>> planned_;
   std::map<std::tuple<int, int, bool, bool>, BufferBytes> known_;
+  std::map<std::tuple<int, int, bool>, std::shared_ptr<const RangeSizes>> known_sizes_;
 };
 
 /// What the chunks of one layer sequence have in common, whatever its cut and schedule: plans that

@@ -133,7 +133,7 @@ ParameterSums ParameterSums::behind(const ParameterSums& first) const {
   return rest;
 }
 
-ParameterSums sums_of(const std::vector<layers::LayerPlan>& layers, const ParameterLayout& layout) {
+ParameterSums sums_of(std::span<const layers::LayerPlan> layers, const ParameterLayout& layout) {
   ParameterSums sums{.arena = layout.arena,
                      .masters = layout.masters,
                      .copies = layout.copies,
@@ -169,20 +169,32 @@ StageBytes stage_bytes(const ParameterSums& sums, const ChunkBuffers& buffers,
   return bytes;
 }
 
-StageBytes stage_bytes(const std::vector<layers::LayerPlan>& layers, const ChunkBuffers& buffers,
-                       const ParameterBytes& parameters, int replica, const Shards* known) {
-  const ParameterLayout layout = lay_out_parameters(layers, parameters.kinds, replica, {}, known);
-  const ParameterSums sums = sums_of(layers, layout);
-  if (parameters.kinds.sharing.replicas == 1)
-    return stage_bytes(sums, buffers, parameters, replica);
-  StageBytes bytes = kept_bytes(sums, parameters, replica);
-  add_buffers(buffers, bytes);
-  if (parameters.reduction) bytes.reduction = parameters.reduction(layout, replica);
+StageBytes stage_bytes(std::span<const layers::LayerPlan> layers, const ChunkBuffers& buffers,
+                       const ParameterBytes& parameters, int replica) {
+  if (parameters.kinds.sharing.replicas > 1) {
+    StageBytes bytes = bytes_of_sharers(layers, parameters).at(static_cast<std::size_t>(replica));
+    add_buffers(buffers, bytes);
+    return bytes;
+  }
+  const ParameterLayout layout = lay_out_parameters(layers, parameters.kinds, replica);
+  return stage_bytes(sums_of(layers, layout), buffers, parameters, replica);
+}
+
+std::vector<StageBytes> bytes_of_sharers(std::span<const layers::LayerPlan> layers,
+                                         const ParameterBytes& parameters) {
   ParameterBytes unshared{{1}, parameters.slots, parameters.kinds, parameters.rollback, {}};
   unshared.kinds.sharing = {};
   const StageBytes all = stage_bytes(layers, {}, unshared);
-  bytes.spared = all.weights + all.optimizer - bytes.weights - bytes.optimizer;
-  return bytes;
+  ParameterLayout layout = lay_out_parameters(layers, parameters.kinds, 0);
+  std::vector<StageBytes> of_replicas;
+  for (int replica = 0; replica < parameters.kinds.sharing.replicas; ++replica) {
+    if (replica > 0) lay_out_for(replica, layout);
+    StageBytes& bytes =
+        of_replicas.emplace_back(kept_bytes(sums_of(layers, layout), parameters, replica));
+    if (parameters.reduction) bytes.reduction = parameters.reduction(layout, replica);
+    bytes.spared = all.weights + all.optimizer - bytes.weights - bytes.optimizer;
+  }
+  return of_replicas;
 }
 
 }  // namespace penstock::partition

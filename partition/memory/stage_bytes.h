@@ -86,12 +86,14 @@ struct ParameterSums {
   /// Of the last layers, where these are those of all of them, and `first` those of the first.
   ParameterSums behind(const ParameterSums& first) const;
 };
-ParameterSums sums_of(const std::vector<layers::LayerPlan>& layers, const ParameterLayout& layout);
+ParameterSums sums_of(std::span<const layers::LayerPlan> layers, const ParameterLayout& layout);
 
-/// Of one of the replicas. `known` as in lay_out_parameters().
-StageBytes stage_bytes(const std::vector<layers::LayerPlan>& layers, const ChunkBuffers& buffers,
-                       const ParameterBytes& parameters, int replica = 0,
-                       const Shards* known = nullptr);
+/// Of one of the replicas.
+StageBytes stage_bytes(std::span<const layers::LayerPlan> layers, const ChunkBuffers& buffers,
+                       const ParameterBytes& parameters, int replica = 0);
+/// Of each of the replicas, which share the update, without buffers.
+std::vector<StageBytes> bytes_of_sharers(std::span<const layers::LayerPlan> layers,
+                                         const ParameterBytes& parameters);
 /// The same of layers with those sums. The replicas must share nothing.
 StageBytes stage_bytes(const ParameterSums& sums, const ChunkBuffers& buffers,
                        const ParameterBytes& parameters, int replica = 0);

@@ -10,7 +10,7 @@ std::size_t bytes_of(std::int64_t elements, layers::DType dtype) {
   return static_cast<std::size_t>(elements) * layers::size_of(dtype);
 }
 
-void list_parameters(const std::vector<layers::LayerPlan>& layers,
+void list_parameters(std::span<const layers::LayerPlan> layers,
                      std::span<const std::int64_t> first_blocks, ParameterLayout& layout) {
   std::int64_t first_block = 0;
   for (std::size_t layer = 0; layer < layers.size(); ++layer) {
@@ -44,10 +44,10 @@ void place_parameters(bool summed, std::size_t& end, ParameterLayout& layout) {
   }
 }
 
-/// What the replica owns of a parameter.
-std::vector<ParameterPiece> pieces_of(const ParameterEntry& p, const Shards& shards, int replica,
-                                      layers::DType dtype) {
-  std::vector<ParameterPiece> pieces;
+/// Adds what the replica owns of a parameter to `pieces`.
+void add_pieces(const ParameterEntry& p, const Shards& shards, int replica, layers::DType dtype,
+                std::vector<ParameterPiece>& pieces) {
+  const std::size_t others = pieces.size();
   const auto begin = static_cast<std::int64_t>(p.offset / layers::size_of(dtype));
   const auto at = std::ranges::upper_bound(shards.bucket_ends, begin) - shards.bucket_ends.begin();
   for (auto bucket = static_cast<std::size_t>(at); bucket < shards.bucket_ends.size(); ++bucket) {
@@ -56,7 +56,7 @@ std::vector<ParameterPiece> pieces_of(const ParameterEntry& p, const Shards& sha
     const std::int64_t last = std::min(p.elements, to - begin);
     if (first >= p.elements) break;
     if (first >= last) continue;
-    if (!pieces.empty() && pieces.back().first + pieces.back().count == first)
+    if (pieces.size() > others && pieces.back().first + pieces.back().count == first)
       pieces.back().count += last - first;
     else
       pieces.push_back({.parameter = static_cast<std::size_t>(p.index),
@@ -64,7 +64,6 @@ std::vector<ParameterPiece> pieces_of(const ParameterEntry& p, const Shards& sha
                         .count = last - first,
                         .first_block = p.first_block + first / layers::kNormBlock});
   }
-  return pieces;
 }
 
 /// Of a piece. Codes end with a whole block, so that the places of scales follow from theirs.
@@ -77,7 +76,9 @@ std::size_t slot_bytes(std::int64_t elements, const ParameterKinds& kinds) {
 void place_owned(const ParameterKinds& kinds, int replica, ParameterLayout& layout) {
   for (const ParameterEntry& p : layout.parameters) {
     if (p.decl.frozen()) continue;
-    for (ParameterPiece& piece : pieces_of(p, layout.shards, replica, kinds.dtype)) {
+    const auto others = std::ssize(layout.owned);
+    add_pieces(p, layout.shards, replica, kinds.dtype, layout.owned);
+    for (ParameterPiece& piece : std::span(layout.owned.begin() + others, layout.owned.end())) {
       const std::size_t bytes = layers::aligned(bytes_of(piece.count, kinds.dtype));
       const std::size_t within = bytes_of(piece.first, kinds.dtype);
       piece.slot_offset = layout.slot;
@@ -90,7 +91,6 @@ void place_owned(const ParameterKinds& kinds, int replica, ParameterLayout& layo
         piece.master_offset = layout.masters;
         layout.masters += bytes;
       }
-      layout.owned.push_back(piece);
     }
   }
   layout.scales = scale_bytes(layout.slot, kinds);
@@ -151,10 +151,9 @@ std::vector<std::pair<std::size_t, std::size_t>> ParameterLayout::read_ranges(in
   return ranges;
 }
 
-ParameterLayout lay_out_parameters(const std::vector<layers::LayerPlan>& layers,
+ParameterLayout lay_out_parameters(std::span<const layers::LayerPlan> layers,
                                    const ParameterKinds& kinds, int replica,
-                                   std::span<const std::int64_t> first_blocks,
-                                   const Shards* known) {
+                                   std::span<const std::int64_t> first_blocks) {
   ParameterLayout layout;
   layout.kinds = kinds;
   const bool shared = kinds.sharing.replicas > 1;
@@ -164,17 +163,20 @@ ParameterLayout lay_out_parameters(const std::vector<layers::LayerPlan>& layers,
   layout.changing_copies = layout.copies;
   std::size_t whole = layout.arena;
   place_parameters(false, whole, layout);
-  if (shared)
-    layout.shards = known != nullptr ? *known : share_out(layers, kinds.dtype, kinds.sharing);
-  else
-    layout.shards = unshared(layout.arena, kinds.dtype);
-  place_owned(kinds, shared ? replica : 0, layout);
-  layout.changing_masters = layout.parts ? layout.masters : layout.arena;
-  if (layout.parts)
-    place_frozen(layout);
-  else
-    layout.masters = whole;
+  if (!layout.parts) layout.masters = whole;
+  layout.shards =
+      shared ? share_out(layers, kinds.dtype, kinds.sharing) : unshared(layout.arena, kinds.dtype);
+  lay_out_for(shared ? replica : 0, layout);
   return layout;
+}
+
+void lay_out_for(int replica, ParameterLayout& layout) {
+  layout.owned.clear();
+  layout.slot = 0;
+  if (layout.parts) layout.masters = 0;
+  place_owned(layout.kinds, replica, layout);
+  layout.changing_masters = layout.parts ? layout.masters : layout.arena;
+  if (layout.parts) place_frozen(layout);
 }
 
 }  // namespace penstock::partition

@@ -85,11 +85,11 @@ struct ParameterLayout {
 /// are the model's first. In FP32 layers read the masters, which are therefore whole on every
 /// replica even where the optimizer's state is shared. So are those of frozen parameters: they lie
 /// behind all others, without gradient sums where their whole layer is frozen.
-/// `known`, if any, are share_out()'s of these layers.
-ParameterLayout lay_out_parameters(const std::vector<layers::LayerPlan>& layers,
+ParameterLayout lay_out_parameters(std::span<const layers::LayerPlan> layers,
                                    const ParameterKinds& kinds, int replica,
-                                   std::span<const std::int64_t> first_blocks = {},
-                                   const Shards* known = nullptr);
+                                   std::span<const std::int64_t> first_blocks = {});
+/// Makes the layout that of another of the replicas that share.
+void lay_out_for(int replica, ParameterLayout& layout);
 
 /// Bytes of the scales of a slot of so many bytes, of which those in codes alone have some.
 std::size_t scale_bytes(std::size_t slot, const ParameterKinds& kinds);

@@ -10,7 +10,7 @@ namespace penstock::partition {
 namespace {
 
 /// Where norm blocks begin in the arena; then its end.
-std::vector<std::int64_t> block_starts(const std::vector<layers::LayerPlan>& layers,
+std::vector<std::int64_t> block_starts(std::span<const layers::LayerPlan> layers,
                                        layers::DType dtype) {
   std::vector<std::int64_t> starts;
   std::int64_t end = 0;
@@ -73,7 +73,7 @@ std::pair<std::int64_t, std::int64_t> Shards::range(std::size_t bucket, int repl
   return {bucket == 0 ? 0 : bucket_ends[bucket - 1], ends[0]};
 }
 
-Shards share_out(const std::vector<layers::LayerPlan>& layers, layers::DType dtype,
+Shards share_out(std::span<const layers::LayerPlan> layers, layers::DType dtype,
                  const Sharing& sharing) {
   const std::vector<std::int64_t> starts = block_starts(layers, dtype);
   const std::int64_t step =

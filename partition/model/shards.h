@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <utility>
 #include <vector>
 
@@ -31,7 +32,7 @@ struct Shards {
 /// Layers that are frozen whole have no part in it. Buckets as full as whole blocks allow, one
 /// block at least; ranges such that all replicas own nearly as much, to a few blocks. Where there
 /// are fewer blocks than replicas, some own nothing. `dtype` is the arena's.
-Shards share_out(const std::vector<layers::LayerPlan>& layers, layers::DType dtype,
+Shards share_out(std::span<const layers::LayerPlan> layers, layers::DType dtype,
                  const Sharing& sharing);
 
 }  // namespace penstock::partition

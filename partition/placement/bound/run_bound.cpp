@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "partition/cut/limits.h"
+#include "partition/placement/bound/priced_bound.h"
 #include "partition/placement/bound/run_count.h"
 
 namespace penstock::partition {
@@ -37,8 +38,18 @@ double RunBound::slowest_of_any(const RunTableRequest& request, int replicas, st
   return least;
 }
 
+/// Of any number of stages.
+double RunBound::priced(int replicas) {
+  const auto [at, fresh] = priced_.try_emplace(replicas, 0);
+  if (!fresh) return at->second;
+  PricedBound prices(problem_, replicas, priced_effort_left_, time_);
+  at->second = prices.below(value_);
+  priced_effort_left_ = prices.effort_left();
+  return at->second;
+}
+
 double RunBound::of(const Grid& grid) {
-  double bound = 0;
+  double bound = priced(grid.replicas);
   for (std::size_t parting = 0; parting < classes_.size() && bound < value_; ++parting)
     bound = std::max(bound, of(grid, parting));
   return bound;

@@ -26,6 +26,7 @@ class RunBound {
 
  private:
   double of(const Grid& grid, std::size_t parting);
+  double priced(int replicas);
   bool can_count(const RunTableRequest& request, int replicas) const;
   double slowest_of_any(const RunTableRequest& request, int replicas, std::size_t parting);
 
@@ -34,6 +35,8 @@ class RunBound {
   const TimeLimit* time_;
   std::vector<DeviceClasses> classes_;                            // each way to part them
   std::map<std::pair<std::size_t, int>, double> slowest_of_any_;  // by classes_ and replicas
+  std::map<int, double> priced_;                                  // by replicas
+  double priced_effort_left_ = 1e9;                               // steps, a few seconds
 };
 
 }  // namespace penstock::partition

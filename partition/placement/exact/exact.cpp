@@ -30,10 +30,30 @@ struct Floor {
   double sum = 0, slowest = 0;
 };
 
+bool are_alike(const std::vector<LinkRates>& links) {
+  return std::ranges::all_of(links, [&](const LinkRates& link) {
+    return link.latency == links.front().latency && link.bandwidth == links.front().bandwidth;
+  });
+}
+
+/// Where all links are alike, equal devices stand for each other wherever they are, as they do
+/// within a node: far fewer states.
+PlacementProblem in_one_node(PlacementProblem problem) {
+  Cluster& cluster = problem.cluster;
+  const auto& links = cluster.exact_links.empty() ? cluster.node_links : cluster.exact_links;
+  if (links.empty() || !are_alike(links)) return problem;
+  cluster.node_links = {links.front()};
+  cluster.exact_links.clear();
+  cluster.nodes.resize(1);
+  for (Device& device : cluster.devices) device.node = 0;
+  return problem;
+}
+
 }  // namespace
 
-ExactResult place_exactly(const PlacementProblem& problem, const Grid& grid,
+ExactResult place_exactly(const PlacementProblem& given, const Grid& grid,
                           const ExactEffort& effort) {
+  const PlacementProblem problem = in_one_node(given);
   const Goal goal = goal_of(problem, grid);
   const Floor floor(problem);
   double known = effort.known, limit = most(known, goal.slowest, goal.sum * floor.sum);

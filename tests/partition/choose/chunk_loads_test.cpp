@@ -34,19 +34,19 @@ TEST_F(ChunkLoads, MessagesDelayAStageOrOverlapItsComputing) {
   problem_.cluster.devices[2].speed = 2;
   const auto ways = loads({.stages = 3, .devices = {{0}, {2}, {1}}});
   ASSERT_EQ(ways.size(), 2u);
-  EXPECT_DOUBLE_EQ(ways[0].load(0, 2, 0), 126 + 2 * message(1));
-  EXPECT_DOUBLE_EQ(ways[0].load(2, 3, 1), 84 + 2 * message(1) + 2 * message(2));
-  EXPECT_DOUBLE_EQ(ways[1].load(0, 2, 0), 126 + 0.25 * message(1));
-  EXPECT_DOUBLE_EQ(ways[1].load(2, 3, 1), 84 + 0.25 * (message(1) + message(2)));
-  EXPECT_DOUBLE_EQ(ways[1].load(3, 4, 2), 126 + 0.25 * message(2));
+  EXPECT_DOUBLE_EQ(ways[0].seconds(0, 2, 0), 126 + 2 * message(1));
+  EXPECT_DOUBLE_EQ(ways[0].seconds(2, 3, 1), 84 + 2 * message(1) + 2 * message(2));
+  EXPECT_DOUBLE_EQ(ways[1].seconds(0, 2, 0), 126 + 0.25 * message(1));
+  EXPECT_DOUBLE_EQ(ways[1].seconds(2, 3, 1), 84 + 0.25 * (message(1) + message(2)));
+  EXPECT_DOUBLE_EQ(ways[1].seconds(3, 4, 2), 126 + 0.25 * message(2));
 }
 
 TEST_F(ChunkLoads, AStageIsNoFasterThanItsLinks) {
   problem_.cluster.node_links.front().bandwidth = 0.5;
   const auto ways = loads({.stages = 2, .devices = {{0}, {2}}});
   ASSERT_GT(message(1), 420);
-  EXPECT_DOUBLE_EQ(ways[1].load(0, 2, 0), message(1));
-  EXPECT_DOUBLE_EQ(ways[1].load(2, 4, 1), message(1));
+  EXPECT_DOUBLE_EQ(ways[1].seconds(0, 2, 0), message(1));
+  EXPECT_DOUBLE_EQ(ways[1].seconds(2, 4, 1), message(1));
 }
 
 TEST_F(ChunkLoads, LowerBoundsAreNeverAboveLoads) {
@@ -60,8 +60,9 @@ TEST_F(ChunkLoads, LowerBoundsAreNeverAboveLoads) {
       for (int chunk = 0; chunk < way.chunks; ++chunk)
         for (int first = 0; first < 4; ++first)
           for (int last = first + 1; last <= 4; ++last) {
-            EXPECT_LE(way.at_least(first, last, chunk), way.load(first, last, chunk));
-            EXPECT_GT(way.at_least(first, last, chunk), way.at_least(first, last - 1, chunk));
+            EXPECT_LE(way.work.seconds(first, last, chunk), way.seconds(first, last, chunk));
+            EXPECT_GT(way.work.seconds(first, last, chunk),
+                      way.work.seconds(first, last - 1, chunk));
           }
     }
 }
@@ -71,8 +72,8 @@ TEST_F(ChunkLoads, TwoChunksShareAStageOrCountAlone) {
   const auto ways = loads({.stages = 2, .schedule = "zb-v", .devices = {{0}, {2}}});
   EXPECT_EQ(ways[0].rank, (std::vector{0, 1, 1, 0}));
   EXPECT_TRUE(ways[1].rank.empty());
-  EXPECT_DOUBLE_EQ(ways[0].load(1, 3, 2), 105);
-  EXPECT_DOUBLE_EQ(ways[1].load(1, 3, 3), 210);
+  EXPECT_DOUBLE_EQ(ways[0].seconds(1, 3, 2), 105);
+  EXPECT_DOUBLE_EQ(ways[1].seconds(1, 3, 3), 210);
 }
 
 }  // namespace

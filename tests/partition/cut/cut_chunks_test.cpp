@@ -41,10 +41,10 @@ class SampledProblem {
     problem.load = [this](int first, int last, int chunk) {
       return sum(work_, first, last) / speed_[chunk] + crossing_[first] + crossing_[last];
     };
-    if (bounded)
-      problem.at_least = [this](int first, int last, int chunk) {
-        return sum(work_, first, last) / speed_[chunk];
-      };
+    if (bounded) {
+      problem.work.speeds = speed_;
+      for (int i = 0; i <= problem.layers; ++i) problem.work.before.push_back(sum(work_, 0, i));
+    }
     problem.extra = [](int, int, int) { return 0.0; };
   }
   SampledProblem(const SampledProblem&) = delete;
@@ -58,7 +58,7 @@ class SampledProblem {
       if (over <= 0) return 0;
       return price > 0 && over <= memory_ ? std::optional(price * over) : std::nullopt;
     };
-    if (problem.at_least)
+    if (problem.work.is_known())
       problem.fullness = [this, price](int first, int last, int) {
         return sum(bytes_, first, last) / (price > 0 ? 2 * memory_ : memory_);
       };
@@ -111,7 +111,7 @@ TEST(CutChunks, AsksForFewRangesOfManyLayers) {
     until.push_back(until.back() + std::uniform_real_distribution(1.0, 1.05)(random));
   int asked = 0;
   ChunkCutProblem problem{.layers = 280, .chunks = 8, .runs = 32};
-  problem.at_least = [&](int first, int last, int) { return until[last] - until[first]; };
+  problem.work = {.before = until, .speeds = std::vector<double>(8, 1)};
   problem.load = [&](int first, int last, int chunk) {
     return until[last] - until[first] + (chunk > 0 ? 0.1 : 0.0);
   };
@@ -123,10 +123,23 @@ TEST(CutChunks, AsksForFewRangesOfManyLayers) {
   ASSERT_TRUE(cut);
   EXPECT_LT(asked, 280);
   const auto pruned = closed_form(problem, *cut);
-  problem.at_least = {};
+  problem.work = {};
   asked = 0;
   EXPECT_DOUBLE_EQ(pruned, closed_form(problem, *cut_chunks(problem)));
   EXPECT_GT(asked, 280 * 280);
+}
+
+TEST(CutChunks, LoadsAreWorkUnlessSaidOtherwise) {
+  std::mt19937 random(8);
+  for (int round = 0; round < 200; ++round) {
+    SampledProblem sampled(random, true);
+    ChunkCutProblem& problem = sampled.problem;
+    problem.load = {};
+    if (problem.chunks > problem.layers) continue;
+    const double work = problem.work.before[1] / problem.work.speeds[0];
+    EXPECT_EQ(problem.seconds(0, 1, 0), work);
+    EXPECT_DOUBLE_EQ(closed_form(problem, *cut_chunks(problem)), tried(problem)) << round;
+  }
 }
 
 TEST(CutChunks, EndsWhereNothingTakesTime) {

@@ -9,21 +9,34 @@
 namespace penstock::partition {
 namespace {
 
+enum class Kinds { half_the_nodes, in_each_node, three };
+
 struct Case {
   std::string cluster;
   int layers = 0;
   Objective objective = Objective::step;
   double gap = 0;         // at most, to the bound that the search gives
   double plain_gap = 0;   // to the plain one
-  double speed = 1;       // of half the nodes
+  double speed = 1;       // of half the devices
   double between = 50e9;  // bytes a second
+  Kinds kinds = Kinds::half_the_nodes;
 };
 
 /// Checks a search by an evaluation and a bound that share nothing with it.
 void check(const Case& at) {
   std::mt19937 random(17);
   test::Instance instance = test::large_instance(random, at.layers, at.cluster);
-  test::slow_down(instance, at.speed, at.between);
+  switch (at.kinds) {
+    case Kinds::half_the_nodes:
+      test::slow_down(instance, at.speed, at.between);
+      break;
+    case Kinds::in_each_node:
+      test::share_nodes(instance, at.speed, at.between);
+      break;
+    case Kinds::three:
+      test::make_three_kinds(instance, at.between);
+      break;
+  }
   instance.objective = at.objective;
   const auto found = find_placement(instance.problem(), {});
   ASSERT_TRUE(found);
@@ -57,6 +70,22 @@ TEST(LargePlacementSearch, KeepsWithinFivePercentOn64MixedDevices) {
   check({"h100-8x8", 100, Objective::step, 0.05, 1, 0.4, 10e9});
   check({"h100-8x8", 100, Objective::bottleneck, 0.01, 1, 0.4, 10e9});
   check({"h100-8x8", 100, Objective::bottleneck, 0.05, 3, 0.4, 1.25e9});
+}
+
+TEST(LargePlacementSearch, KeepsWithinTenPercentWhereNodesHaveBothKinds) {
+  constexpr auto kinds = Kinds::in_each_node;
+  check({"h100-8x8", 100, Objective::step, 0.02, 3, 0.4, 10e9, kinds});
+  check({"h100-8x8", 100, Objective::bottleneck, 0.1, 3, 0.4, 10e9, kinds});
+  check({"h100-8x8", 100, Objective::step, 0.1, 3, 0.4, 1.25e9, kinds});
+  check({"h100-8x8", 100, Objective::bottleneck, 0.1, 3, 0.4, 1.25e9, kinds});
+}
+
+TEST(LargePlacementSearch, KeepsWithinTenPercentOnThreeKinds) {
+  constexpr auto kinds = Kinds::three;
+  check({"h100-8x8", 100, Objective::step, 0.03, 3, 1, 10e9, kinds});
+  check({"h100-8x8", 100, Objective::bottleneck, 0.1, 3, 1, 10e9, kinds});
+  check({"h100-8x8", 100, Objective::step, 0.03, 3, 1, 1.25e9, kinds});
+  check({"h100-8x8", 100, Objective::bottleneck, 0.1, 3, 1, 1.25e9, kinds});
 }
 
 TEST(LargePlacementSearch, KeepsWithinTenPercentOn1024MixedDevices) {

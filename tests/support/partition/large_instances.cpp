@@ -28,13 +28,34 @@ Instance large_instance(std::mt19937& random, int layers, const std::string& clu
   return instance;
 }
 
-void slow_down(Instance& instance, double speed, double between) {
-  partition::Cluster& cluster = instance.cluster;
+namespace {
+
+void narrow(partition::Cluster& cluster, double between) {
   const std::size_t nodes = cluster.nodes.size();
-  for (partition::Device& device : cluster.devices)
-    if (device.node >= static_cast<int>(nodes / 2)) device.speed *= speed;
   for (std::size_t link = 0; link < nodes * nodes; ++link)
     if (link / nodes != link % nodes) cluster.node_links[link].bandwidth = between;
+}
+
+}  // namespace
+
+void slow_down(Instance& instance, double speed, double between) {
+  partition::Cluster& cluster = instance.cluster;
+  for (partition::Device& device : cluster.devices)
+    if (device.node >= std::ssize(cluster.nodes) / 2) device.speed *= speed;
+  narrow(cluster, between);
+}
+
+void share_nodes(Instance& instance, double speed, double between) {
+  partition::Cluster& cluster = instance.cluster;
+  for (std::size_t i = 0; i < cluster.devices.size(); i += 2) cluster.devices[i].speed *= speed;
+  narrow(cluster, between);
+}
+
+void make_three_kinds(Instance& instance, double between) {
+  partition::Cluster& cluster = instance.cluster;
+  for (partition::Device& device : cluster.devices)
+    device.speed *= device.node % 8 < 3 ? 1 : device.node % 8 < 5 ? 0.6 : 0.3;
+  narrow(cluster, between);
 }
 
 namespace {

@@ -16,6 +16,13 @@ Instance large_instance(std::mt19937& random, int layers, const std::string& clu
 /// of so many bytes a second.
 void slow_down(Instance& instance, double speed, double between);
 
+/// The same of every second device of each node.
+void share_nodes(Instance& instance, double speed, double between);
+
+/// Three eighths of the nodes at full speed, two at 0.6 and three at 0.3 times that; links between
+/// nodes of so many bytes a second.
+void make_three_kinds(Instance& instance, double between);
+
 /// What no cut and placement can beat on devices and links that are all as good as the best: for
 /// each grid the least bottleneck of the work alone, by filling stage after stage, and sums of what
 /// all stages must do, where rings larger than a node use a link between nodes. Shares no code with

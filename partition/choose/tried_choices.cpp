@@ -1,0 +1,138 @@
+#include "partition/choose/tried_choices.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "partition/choose/find_choice.h"
+#include "partition/choose/reasons.h"
+#include "partition/cut/limits.h"
+#include "partition/plan/planner.h"
+
+namespace penstock::partition {
+namespace {
+
+// Of the best closed form, by which simulation differs by no more; without a barrier, steps overlap
+// by up to a pipeline's filling, which the closed form counts.
+constexpr double kWide = 1.5, kWideWithoutBarrier = 3;
+
+}  // namespace
+
+TriedChoices::TriedChoices(const PlanningProblem& problem)
+    : problem_(problem), workloads_(problem), best_closed_(kNever) {}
+
+bool TriedChoices::found() const { return best_closed_ < kNever; }
+
+bool TriedChoices::is_hopeless(double closed_form) const {
+  const double wide = problem_.barrier == Barrier::none ? kWideWithoutBarrier : kWide;
+  return closed_form > wide * best_closed_;
+}
+
+void TriedChoices::try_with_what_memory_asks(const PlanChoice& choice) {
+  if (!consider(choice, Recomputing::as_chosen)) return;
+  if (!problem_.shards_optimizer && choice.replicas > 1) {
+    PlanChoice sharded = choice;
+    sharded.shards_optimizer = true;
+    const bool binds = consider(sharded, Recomputing::as_chosen);
+    if (!binds && sharding_takes(alternatives_.back()) <= 0) return;
+    if (binds) {
+      recompute(sharded);
+      offload(sharded);
+    }
+  }
+  recompute(choice);
+  offload(choice);
+}
+
+/// The more stays on the device the better, until all that is wanted fits.
+void TriedChoices::offload(const PlanChoice& choice) {
+  if (problem_.resident) return;
+  for (const int resident : {4, 3, 2}) {
+    PlanChoice offloading = choice;
+    offloading.resident = resident;
+    if (offloads(offloading) && !consider(offloading, Recomputing::as_chosen)) return;
+  }
+}
+
+/// Whether anything leaves for the host.
+bool TriedChoices::offloads(const PlanChoice& choice) const {
+  const int lanes = problem_.most_replicas > 0 ? problem_.most_replicas : choice.replicas;
+  const Schedule lists =
+      schedule_of(choice, problem_.known_schedules)
+          .of(micro_batches_per_replica(choice.batch.micro_batches, lanes, choice.replicas));
+  const auto leaves = [](const Action& action) { return action.kind == ActionKind::offload; };
+  return std::ranges::any_of(lists.ranks,
+                             [&](const auto& list) { return std::ranges::any_of(list, leaves); });
+}
+
+/// Unless the problem says which: within layers, and of whole layers instead or, where memory
+/// still binds, besides.
+void TriedChoices::recompute(const PlanChoice& choice) {
+  if (problem_.recomputed) return;
+  PlanChoice within = choice;
+  within.selective = problem_.selective_costs != nullptr;
+  if (within.selective && consider(within, Recomputing::as_chosen))
+    consider(within, Recomputing::free);
+  consider(choice, Recomputing::free);
+}
+
+bool TriedChoices::consider(const PlanChoice& wanted, Recomputing recomputing) {
+  const Workload& workload = workload_of(wanted);
+  ChosenCut cut =
+      cut_choice(problem_, workload, wanted, recomputing, {estimator_of(workload), known_cuts_});
+  // Without recomputation it was considered before, and nothing is to be said of its memory.
+  const bool none = std::ranges::count(cut.recomputed, true) == 0;
+  const bool more = recomputing == Recomputing::free || wanted.selective != problem_.selective ||
+                    offloads_besides(wanted) || is_sharded_besides(wanted);
+  if (more && !cut.fits) return true;
+  if (recomputing == Recomputing::free && none) return true;
+  Alternative& alternative = alternatives_.emplace_back(Alternative{wanted});
+  PlanChoice& choice = alternative.choice;
+  alternative.audio_seconds = workload.audio_seconds;
+  alternative.closed_form = cut.closed_form;
+  choice.begin = std::move(cut.begin);
+  choice.recomputed = std::move(cut.recomputed);
+  choice.recompute_exact = cut.recompute_exact;
+  if (!cut.fits) {
+    alternative.lacks = LackingMemory{cut.lacking_stage, cut.lacking_bytes};
+    alternative.why = "memory: " + describe(*alternative.lacks);
+    return !is_hopeless(cut.least_closed_form / workload.audio_seconds);
+  }
+  alternative.memory_bound = cut.memory_bound;
+  alternative.estimate = cut.estimate ? std::move(cut.estimate) : estimate(choice, 1);
+  const double least = choice.resident > 0  // the closed form knows no copies
+                           ? std::max(alternative.closed_form, alternative.estimate->step_seconds)
+                           : alternative.closed_form;
+  best_closed_ = std::min(best_closed_, least / workload.audio_seconds);
+  return cut.memory_bound && !is_hopeless(cut.least_closed_form / workload.audio_seconds);
+}
+
+bool TriedChoices::offloads_besides(const PlanChoice& choice) const {
+  return choice.resident != problem_.resident.value_or(0);
+}
+
+bool TriedChoices::is_sharded_besides(const PlanChoice& choice) const {
+  return choice.shards_optimizer && !problem_.shards_optimizer;
+}
+
+/// Seconds of a step more, or below 0 less, than if each replica updated everything; 0 where it
+/// was not simulated.
+double TriedChoices::sharding_takes(const Alternative& sharded) {
+  if (!sharded.estimate || !sharded.choice.shards_optimizer) return 0;
+  PlanChoice whole = sharded.choice;
+  whole.shards_optimizer = false;
+  return sharded.estimate->step_seconds - estimate(whole, 1).step_seconds;
+}
+
+const Workload& TriedChoices::workload_of(const PlanChoice& choice) {
+  return workloads_.of(choice.batch, choice.replicas, choice.selective);
+}
+
+ChoiceEstimate TriedChoices::estimate(const PlanChoice& choice, std::size_t most_steps) {
+  return estimator_of(workload_of(choice)).estimate(choice, most_steps);
+}
+
+ChoiceEstimator& TriedChoices::estimator_of(const Workload& workload) {
+  return estimators_.try_emplace(&workload, problem_, workload).first->second;
+}
+
+}  // namespace penstock::partition

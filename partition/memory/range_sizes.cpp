@@ -1,0 +1,49 @@
+#include "partition/memory/range_sizes.h"
+
+#include <algorithm>
+#include <array>
+
+#include "partition/model/saved_tensors.h"
+
+namespace penstock::partition {
+namespace {
+
+using Kind = layers::SavedDecl::Kind;
+
+std::ptrdiff_t saved_by_forward(const layers::LayerPlan& plan) {
+  std::size_t bytes = 0;
+  for (const layers::SavedDecl& saved : plan.saved)
+    if (saved.kind == Kind::own && saved.life != layers::Life::carried) bytes += bytes_of(saved);
+  return static_cast<std::ptrdiff_t>(bytes);
+}
+
+/// Of even and odd places.
+std::ptrdiff_t gradients_in_scratch(const MicroBatchLayout& layout) {
+  std::array<std::size_t, 2> most{};
+  for (std::size_t i = 1; i < layout.gradient_places.size(); ++i)
+    if (layout.gradient_places[i].region == Place::Region::scratch)
+      most[i % 2] = std::max(most[i % 2], layers::aligned(layout.activations[i].bytes()));
+  return static_cast<std::ptrdiff_t>(most[0] + most[1]);
+}
+
+}  // namespace
+
+RangeSizes::RangeSizes(const MicroBatchLayout& layout, bool splits_backward)
+    : slot(static_cast<std::ptrdiff_t>(layout.slot_bytes)),
+      workspace(static_cast<std::ptrdiff_t>(layout.scratch_bytes - layout.workspace.offset)),
+      gradients(gradients_in_scratch(layout)) {
+  if (layout.recomputed_runs.empty())  // else it is not in slots, whatever is chosen
+    carried = static_cast<std::ptrdiff_t>(layout.carried_bytes);
+  behind_gradients =
+      splits_backward ? gradients : static_cast<std::ptrdiff_t>(layout.workspace.offset);
+  for (std::size_t i = 0; i < layout.layers.size(); ++i) {
+    const layers::LayerPlan& plan = layout.layers[i];
+    const bool kept = plan.runs_backward();
+    own.push_back(kept ? saved_by_forward(plan) : 0);
+    enters.push_back(static_cast<std::ptrdiff_t>(layers::aligned(layout.activations[i].bytes())));
+    as_input.push_back(kept && keeps(plan, Kind::input));
+    as_output.push_back(kept && keeps(plan, Kind::output));
+  }
+}
+
+}  // namespace penstock::partition

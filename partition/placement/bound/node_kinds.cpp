@@ -1,0 +1,224 @@
+#include "partition/placement/bound/node_kinds.h"
+
+#include <algorithm>
+#include <functional>
+#include <map>
+#include <numeric>
+#include <utility>
+
+#include "partition/cut/limits.h"
+
+namespace penstock::partition {
+namespace {
+
+constexpr std::size_t kMostKinds = 4;
+constexpr int kMostStates = 300;  // of a node: each costs time
+
+struct Links {
+  LinkRates one_way{.latency = kNever, .bandwidth = 0};
+  LinkCost crossing{kNever, kNever};
+
+  bool any() const { return one_way.bandwidth > 0; }
+  void take(const LinkRates& rates, const LinkCost& cost) {
+    one_way.latency = std::min(one_way.latency, rates.latency);
+    one_way.bandwidth = std::max(one_way.bandwidth, rates.bandwidth);
+    crossing = best_of(crossing, cost);
+  }
+};
+
+/// Nodes with as many devices of each kind.
+struct Alike {
+  std::vector<int> devices;            // of each kind, in a node
+  Links within, between;               // the best of any node
+  std::vector<double> largest;         // memory of a device of each kind
+  std::vector<double> least_of_first;  // [n]: of n + 1 devices of a node the smallest, at most
+
+  int size() const { return std::accumulate(devices.begin(), devices.end(), 0); }
+};
+
+std::vector<int> devices_of_kinds(const std::vector<int>& node, const DeviceKinds& kinds) {
+  std::vector<int> count(kinds.speeds.size(), 0);
+  for (const int device : node) ++count[kinds.of[device]];
+  return count;
+}
+
+void take_memory(const Cluster& cluster, const std::vector<int>& node, const DeviceKinds& kinds,
+                 Alike& alike) {
+  alike.largest.resize(kinds.speeds.size(), 0);
+  alike.least_of_first.resize(node.size(), 0);
+  std::vector<double> memories;
+  for (const int device : node) {
+    double& largest = alike.largest[kinds.of[device]];
+    largest = std::max(largest, cluster.usable(device));
+    memories.push_back(cluster.usable(device));
+  }
+  std::ranges::sort(memories, std::greater<>());
+  for (std::size_t i = 0; i < memories.size(); ++i)
+    alike.least_of_first[i] = std::max(alike.least_of_first[i], memories[i]);
+}
+
+void take_links(const PlacementProblem& problem, const std::vector<int>& node, Alike& alike) {
+  const Cluster& cluster = problem.cluster;
+  for (const int device : node)
+    for (int other = 0; other < cluster.size(); ++other) {
+      if (other == device) continue;
+      const bool same = cluster.devices[other].node == cluster.devices[device].node;
+      Links& links = same ? alike.within : alike.between;
+      links.take(cluster.link(device, other), crossing(problem, device, other));
+      links.take(cluster.link(other, device), crossing(problem, other, device));
+    }
+}
+
+std::vector<Alike> nodes_alike(const PlacementProblem& problem, const DeviceKinds& kinds) {
+  const Cluster& cluster = problem.cluster;
+  std::vector<std::vector<int>> nodes(cluster.nodes.size());
+  for (int device = 0; device < cluster.size(); ++device)
+    nodes[cluster.devices[device].node].push_back(device);
+  std::map<std::vector<int>, Alike> found;
+  for (const std::vector<int>& node : nodes) {
+    if (node.empty()) continue;
+    const std::vector<int> count = devices_of_kinds(node, kinds);
+    Alike& alike = found[count];
+    alike.devices = count;
+    take_memory(cluster, node, kinds, alike);
+    take_links(problem, node, alike);
+  }
+  std::vector<Alike> all;
+  for (auto& [count, alike] : found) all.push_back(std::move(alike));
+  return all;
+}
+
+/// The n-th fastest device's kind.
+int slowest_of(const Alike& alike, int n) {
+  int kind = 0;
+  while (n > alike.devices[kind]) n -= alike.devices[kind++];
+  return kind;
+}
+
+/// Devices used: of each kind by this replica, and by all. Those of one kind are told by the last.
+using Used = std::vector<int>;
+
+class States {
+ public:
+  explicit States(const Alike& alike) : alike_(alike), size_(alike.size()) {
+    const auto kinds = std::ranges::count_if(alike.devices, [](int count) { return count > 0; });
+    several_ = kinds > 1;
+    known_[Used(alike.devices.size() + 1, 0)] = 0;
+    order_.push_back(known_.begin()->first);
+  }
+
+  /// Behind a stage of that kind which takes so many places; 0 where they are not left.
+  int behind(int state, int kind, int places) {
+    Used used = order_[static_cast<std::size_t>(state)];
+    if (several_ && ++used[kind] > alike_.devices[kind]) return 0;
+    if ((used.back() += places) > size_) return 0;
+    if (count() > kMostStates) return 0;
+    const auto [at, fresh] = known_.try_emplace(used, count());
+    if (fresh) order_.push_back(used);
+    return at->second;
+  }
+  /// Those that are known so far; of too many no others are.
+  int count() const { return static_cast<int>(order_.size()); }
+
+ private:
+  const Alike& alike_;
+  int size_;
+  bool several_ = false;
+  std::map<Used, int> known_;
+  std::vector<Used> order_;
+};
+
+/// Stages without moves, and the places in the node that each takes.
+struct Offers {
+  std::vector<NodeStage> stages;
+  std::vector<int> places;
+};
+
+/// One replica is on a device of the kind, and all R are on some R devices of the cluster: no stage
+/// has more memory than the largest device of its kind, nor than the R-th of all. Where all are in
+/// one node, its R-th fastest and R-th largest device count.
+Offers offers(const PlacementProblem& problem, const DeviceKinds& kinds, const Alike& alike,
+              int replicas) {
+  const int runs = micro_batches_of(problem, {1, replicas});
+  std::vector<double> memories;
+  for (int device = 0; device < problem.cluster.size(); ++device)
+    memories.push_back(problem.cluster.usable(device));
+  std::ranges::sort(memories, std::greater<>());
+  Offers offers;
+  for (std::size_t kind = 0; kind < kinds.speeds.size(); ++kind) {
+    if (alike.devices[kind] == 0) continue;
+    NodeStage stage{.kind = static_cast<int>(kind),
+                    .per_work = 1 / kinds.speeds[kind],
+                    .memory = std::min(alike.largest[kind], memories[replicas - 1])};
+    if (replicas == 1 || alike.between.any()) {
+      if (replicas > 1) stage.reduction = ring(alike.between.one_way, replicas, runs);
+      offers.stages.push_back(stage);
+      offers.places.push_back(1);
+    }
+    if (replicas == 1 || replicas > alike.size()) continue;
+    stage.per_work = std::max(stage.per_work, 1 / kinds.speeds[slowest_of(alike, replicas)]);
+    stage.memory = std::min(stage.memory, alike.least_of_first[replicas - 1]);
+    stage.reduction = ring(alike.within.one_way, replicas, runs);
+    offers.stages.push_back(stage);
+    offers.places.push_back(replicas);
+  }
+  return offers;
+}
+
+NodeType type_of(const Alike& alike, Offers offers) {
+  NodeType type{.within = alike.within.crossing,
+                .between = alike.between.crossing,
+                .stages = std::move(offers.stages)};
+  States states(alike);
+  for (int state = 0; state < states.count(); ++state)
+    for (std::size_t i = 0; i < type.stages.size(); ++i) {
+      NodeStage& stage = type.stages[i];
+      const int to = states.behind(state, stage.kind, offers.places[i]);
+      if (state == 0)
+        stage.begun = to;
+      else if (to > 0)
+        stage.moves.push_back({state, to});
+    }
+  type.states = states.count();
+  if (type.states <= kMostStates) return type;
+  type.states = 1;
+  for (NodeStage& stage : type.stages) {
+    stage.begun = 0;
+    stage.moves.clear();
+  }
+  type.within = type.between = best_of(type.within, type.between);
+  return type;
+}
+
+}  // namespace
+
+DeviceKinds::DeviceKinds(const Cluster& cluster) {
+  std::vector<double> known;
+  for (const Device& device : cluster.devices) known.push_back(device.speed);
+  std::ranges::sort(known, std::greater<>());
+  known.erase(std::ranges::unique(known).begin(), known.end());
+  std::vector<std::size_t> steps(known.size());  // [i]: from the speed before to known[i]
+  std::iota(steps.begin(), steps.end(), 0);
+  std::ranges::stable_sort(steps.begin() + 1, steps.end(), std::greater<>(),
+                           [&](std::size_t i) { return known[i - 1] / known[i]; });
+  steps.resize(std::min(steps.size(), kMostKinds));
+  std::ranges::sort(steps);
+  for (const std::size_t i : steps) speeds.push_back(known[i]);
+  devices.assign(speeds.size(), 0);
+  for (const Device& device : cluster.devices) {
+    std::size_t kind = speeds.size() - 1;
+    while (kind > 0 && device.speed > speeds[kind]) --kind;
+    of.push_back(static_cast<int>(kind));
+    ++devices[kind];
+  }
+}
+
+std::vector<NodeType> node_types(const PlacementProblem& problem, const DeviceKinds& kinds,
+                                 int replicas) {
+  std::vector<NodeType> types;
+  for (const Alike& alike : nodes_alike(problem, kinds))
+    types.push_back(type_of(alike, offers(problem, kinds, alike, replicas)));
+  return types;
+}
+
+}  // namespace penstock::partition

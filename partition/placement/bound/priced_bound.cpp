@@ -1,0 +1,180 @@
+#include "partition/placement/bound/priced_bound.h"
+
+#include <algorithm>
+#include <numeric>
+#include <utility>
+
+#include "partition/cut/limits.h"
+
+namespace penstock::partition {
+namespace {
+
+constexpr int kPriceRounds = 60;  // in which prices are changed, for one limit
+constexpr double kFarAhead = 0.05, kAhead = 1e-3, kSlower = 0.7;  // of what prices aim at
+constexpr double kLeastPrice = 1e-6;        // of a kind's share, so that it may rise again
+constexpr double kExceeds = 1 + 1e-9;       // so that rounding excludes nothing
+constexpr double kPrecise = 1e-9;           // of a sum and its prices: lost by rounding at most
+constexpr double kPreciseLimit = 1 + 1e-3;  // limits are halved so far
+constexpr int kIntervals = 10;              // of limits that sums are asked for within
+
+/// Whether replicas that use so much of their shares on either path, some the one and some the
+/// other, use no more than there is: then no prices tell that there are too few devices.
+bool share_out(const std::vector<double>& one, const std::vector<double>& other) {
+  double least = 0, most = 1;  // part of those that take the other path
+  for (std::size_t kind = 0; kind < one.size(); ++kind) {
+    const double more = other[kind] - one[kind];  // one + part · more <= 1
+    if (more == 0 && one[kind] > 1) return false;
+    if (more > 0) most = std::min(most, (1 - one[kind]) / more);
+    if (more < 0) least = std::max(least, (1 - one[kind]) / more);
+  }
+  return least <= most;
+}
+
+}  // namespace
+
+PricedBound::PricedBound(const PlacementProblem& problem, int replicas, double effort,
+                         const TimeLimit* time)
+    : problem_(problem),
+      replicas_(replicas),
+      runs_(micro_batches_of(problem, {1, replicas})),
+      time_(time),
+      kinds_(problem.cluster),
+      types_(node_types(problem, kinds_, replicas)),
+      effort_left_(effort) {
+  for (std::size_t kind = 0; kind < kinds_.speeds.size(); ++kind) {
+    shares_.push_back(static_cast<double>(kinds_.devices[kind]) / replicas);
+    share_prices_.push_back(shares_.back() * kinds_.speeds[kind]);
+  }
+  const double all = std::accumulate(share_prices_.begin(), share_prices_.end(), 0.0);
+  for (double& price : share_prices_) price /= all;
+  sum_prices_.assign(shares_.size(), 0);
+}
+
+PricedPaths PricedBound::paths(double limit) const {
+  return {problem_.sequence, types_, runs_, limit};
+}
+
+/// Devices of each kind, as parts of a replica's share.
+std::vector<double> PricedBound::parts(const PricedPath& path) const {
+  std::vector<double> parts;
+  for (std::size_t kind = 0; kind < shares_.size(); ++kind)
+    parts.push_back(path.used[kind] / shares_[kind]);
+  return parts;
+}
+
+/// Prices of whole shares add up to 1. They follow what the cheapest path uses, as far as would
+/// make its cost exceed 1 if it stayed the cheapest (Polyak 1969).
+bool PricedBound::excludes(double limit) {
+  PricedPaths paths = this->paths(limit);
+  std::vector<std::vector<double>> known;
+  for (int round = 0; round < kPriceRounds; ++round) {
+    if (effort_left_ < 0 || is_over(time_)) return false;
+    effort_left_ -= paths.effort();
+    std::vector<double> prices;
+    for (std::size_t kind = 0; kind < shares_.size(); ++kind)
+      prices.push_back(share_prices_[kind] / shares_[kind]);
+    const PricedPath path = paths.cheapest(prices, false);
+    if (path.cost > kExceeds) return true;
+    std::vector<double> used = parts(path);
+    if (share_out(used, used) ||
+        std::ranges::any_of(known, [&](const auto& other) { return share_out(used, other); }))
+      return false;
+    follow(used, 1 + kAhead - path.cost);
+    known.push_back(std::move(used));
+  }
+  return false;
+}
+
+/// Moves prices of whole shares along what is used of each, less the mean, so that their sum stays.
+void PricedBound::follow(const std::vector<double>& used, double more) {
+  const auto kinds = static_cast<double>(used.size());
+  const double mean = std::accumulate(used.begin(), used.end(), 0.0) / kinds;
+  double square = 0;
+  for (const double part : used) square += (part - mean) * (part - mean);
+  if (square == 0) return;
+  double all = 0;
+  for (std::size_t kind = 0; kind < used.size(); ++kind) {
+    double& price = share_prices_[kind];
+    price = std::max(price + more * (used[kind] - mean) / square, kLeastPrice);
+    all += price;
+  }
+  for (double& price : share_prices_) price /= all;
+}
+
+/// By steps along what the cheapest path uses beyond its share, to a sum that lies a little ahead
+/// of the best so far.
+double PricedBound::least_sum(double limit) {
+  PricedPaths paths = this->paths(limit);
+  std::vector<double> prices = sum_prices_;
+  double best = 0, ahead = kFarAhead;
+  for (int round = 0; round < kPriceRounds && ahead > kAhead; ++round) {
+    if (effort_left_ < 0 || is_over(time_)) break;
+    effort_left_ -= paths.effort();
+    const PricedPath path = paths.cheapest(prices, true);
+    if (path.cost == kNever) return kNever;
+    double sum = path.cost * (1 - kPrecise), square = 0;
+    for (std::size_t kind = 0; kind < prices.size(); ++kind) {
+      sum -= prices[kind] * shares_[kind];
+      const double more = path.used[kind] - shares_[kind];
+      if (more > 0 || prices[kind] > 0) square += more * more;
+    }
+    if (sum > best)
+      sum_prices_ = prices;
+    else
+      ahead *= kSlower;
+    best = std::max(best, sum);
+    if (square == 0) break;
+    const double step = (best * (1 + ahead) - sum) / square;
+    for (std::size_t kind = 0; kind < prices.size(); ++kind)
+      prices[kind] = std::max(0.0, prices[kind] + step * (path.used[kind] - shares_[kind]));
+  }
+  return best;
+}
+
+/// To a thousandth, from below: at least `low`, and `high` where all limits up to it are excluded.
+double PricedBound::least_slowest(double low, double high) {
+  if (low >= high || excludes(high)) return high;
+  while (high > low * kPreciseLimit && !is_over(time_)) {
+    const double middle = (low + high) / 2;
+    if (excludes(middle))
+      low = middle;
+    else
+      high = middle;
+  }
+  return low;
+}
+
+/// A solution whose slowest load is in an interval has a sum of at least what the interval's end
+/// allows. The interval in which the goal may be least is halved, until that tells no more.
+double PricedBound::below(double value) {
+  const Goal goal = goal_of(problem_, {1, replicas_});
+  if (kinds_.speeds.size() < 2 || goal.slowest <= 0) return 0;
+  const double least_work =
+      problem_.sequence.work(0, problem_.sequence.size()) / kinds_.speeds.front();
+  double highest = (value - goal.sum * least_work) / goal.slowest;
+  const double slowest =
+      least_slowest(least_bottleneck(problem_, replicas_), std::max(highest, 0.0));
+  if (slowest >= highest) return value;
+  if (goal.sum == 0) return std::min(value, goal.slowest * slowest);
+  struct Interval {
+    double begin, end, sum;
+    double value(const Goal& goal) const { return goal.value(sum, begin); }
+  };
+  const double sum = least_sum(highest);
+  std::vector<Interval> intervals{{slowest, highest, sum}};
+  const auto least = [&] {
+    return std::ranges::min_element(intervals, {},
+                                    [&](const Interval& interval) { return interval.value(goal); });
+  };
+  while (std::ssize(intervals) < kIntervals) {
+    Interval& interval = *least();
+    if (interval.value(goal) >= value || interval.end < interval.begin * kPreciseLimit) break;
+    const double middle = (interval.begin + interval.end) / 2;
+    const Interval first{interval.begin, middle, std::max(interval.sum, least_sum(middle))};
+    interval.begin = middle;
+    intervals.push_back(first);
+  }
+  return std::min(value, least()->value(goal) * (1 - kPrecise));
+}
+
+}  // namespace penstock::partition
