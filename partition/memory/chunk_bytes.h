@@ -51,6 +51,9 @@ class ChunkBytes {
   StageBytes operator()(int first, int last, int chunk) const;
   StageBytes of_replica(int first, int last, int chunk, int replica) const;
   ChunkBuffers buffers(int first, int last, int chunk) const;
+  /// What the largest micro-batch of a training keeps in that chunk between forward and backward,
+  /// which an offload moves.
+  double kept(int first, int last, int chunk) const;
   /// What layers [first, last) take in any chunk at least, of parameters alone: those of
   /// neighbouring ranges add up.
   double at_least(int first, int last) const;
