@@ -10,6 +10,7 @@
 #include "partition/placement/problem.h"
 #include "partition/schedule/csv/rows.h"
 #include "partition/schedule/make_schedule.h"
+#include "partition/simulate/copy_seconds.h"
 
 namespace penstock::partition {
 namespace {
@@ -60,31 +61,13 @@ std::vector<double> busy_seconds(const StepEstimate& step, const std::vector<int
   return busy;
 }
 
-/// What its stages copy between device and host.
-struct ReplicaCopies {
-  int replica = 0;
-  const std::vector<int>& ranks;         // ranks_of_chunks()
-  const std::vector<double>& offloaded;  // offloaded_bytes()
-};
-
-/// [chunk][micro-batch]: what a micro-batch keeps goes as what leaves the chunk.
-std::vector<std::vector<double>> copy_seconds(const PlanningProblem& problem,
-                                              const PlanChoice& choice, const StepCosts& costs,
-                                              const ReplicaCopies& copies) {
-  std::vector<std::vector<double>> seconds;
-  for (std::size_t chunk = 0; chunk < copies.offloaded.size(); ++chunk) {
-    const auto last = static_cast<std::size_t>(choice.begin[chunk + 1] - 1);
-    const int stage = copies.ranks[chunk];
-    const Device& device = problem.cluster.devices[choice.devices[stage][copies.replica]];
-    std::vector<double>& of_chunk = seconds.emplace_back();
-    double most = 0;
-    for (const auto& of_layers : costs.bytes) most = std::max(most, of_layers[last]);
-    for (const auto& of_layers : costs.bytes) {
-      const double share = most > 0 ? of_layers[last] / most : 1;
-      of_chunk.push_back(share * copies.offloaded[chunk] / device.host_bandwidth);
-    }
-  }
-  return seconds;
+/// Of each chunk's device on that replica, to the host or back.
+std::vector<double> host_bandwidths(const PlanningProblem& problem, const PlanChoice& choice,
+                                    const std::vector<int>& ranks, int replica) {
+  std::vector<double> bandwidths;
+  for (const int stage : ranks)
+    bandwidths.push_back(problem.cluster.devices[choice.devices[stage][replica]].host_bandwidth);
+  return bandwidths;
 }
 
 struct Period {
@@ -120,12 +103,9 @@ std::vector<double> offloaded_bytes(const PlanningProblem& problem, const PlanCh
   std::vector<double> bytes(choice.begin.size() - 1, 0);
   if (choice.resident == 0) return bytes;
   const ChunkBytes memory = problem.bytes(choice);
-  for (std::size_t chunk = 0; chunk < bytes.size(); ++chunk) {
-    const auto at = static_cast<int>(chunk);
-    const ChunkBuffers one =
-        memory.holding({.host = 1}).buffers(choice.begin[chunk], choice.begin[chunk + 1], at);
-    bytes[chunk] = static_cast<double>(one.host);
-  }
+  for (std::size_t chunk = 0; chunk < bytes.size(); ++chunk)
+    bytes[chunk] =
+        memory.kept(choice.begin[chunk], choice.begin[chunk + 1], static_cast<int>(chunk));
   return bytes;
 }
 
@@ -198,7 +178,8 @@ std::unique_ptr<StepEstimate> ChoiceEstimator::predict(const PlanChoice& choice,
   layout.recomputed = choice.recomputed;
   if (choice.resident > 0)
     layout.copy_seconds =
-        copy_seconds(problem_, choice, costs, {replica, lists.ranks(), offloaded});
+        copy_seconds(costs, choice.begin,
+                     {offloaded, host_bandwidths(problem_, choice, lists.ranks(), replica)});
   if (choice.replicas > 1)
     layout.reduce_seconds =
         reduction_seconds(problem_, workload_, choice, lists,

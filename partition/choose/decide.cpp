@@ -230,37 +230,21 @@ class Decider {
       const auto same = [&](const Alternative& other) {
         return other.choice.devices == alternative.choice.devices &&
                other.choice.begin == alternative.choice.begin &&
+               ranks_of_chunks(other.choice) == ranks_of_chunks(alternative.choice) &&
                other.choice.batch.micro_batches == alternative.choice.batch.micro_batches;
       };
       if (std::ranges::any_of(found, same)) continue;
-      const auto choice =
-          find_choice(problem_, tried_.workload_of(alternative.choice), alternative.choice);
+      const auto choice = find_choice(problem_, tried_.workloads(), alternative.choice);
       if (!choice) continue;
       found.push_back(alternative);
       found.back().choice = *choice;
       found.back().estimate = tried_.estimate(*choice);
     }
-    if (found.empty() && problem_.finds_only) throw_no_schedule_found();
     alternatives_.insert(alternatives_.end(), found.begin(), found.end());  // they win no tie
     std::ranges::stable_sort(alternatives_, {}, [&](const Alternative& alternative) {
       const bool requested = !problem_.finds_only || !alternative.choice.actions.empty();
       return std::pair(!requested, pace_of(alternative));
     });
-  }
-
-  [[noreturn]] void throw_no_schedule_found() {
-    PlanChoice split = alternatives_.front().choice;
-    split.schedule = "zb-h1";
-    const StageMemory memory(problem_, split);
-    std::string what = "its lists need one chunk in each stage, or two that go down and up";
-    if (const auto full = memory.stages() + 1 == std::ssize(split.begin)
-                              ? memory.too_full(split.begin)
-                              : std::nullopt)
-      what = describe(
-          LackingMemory{*full, memory.of_stages(split.begin)[*full] - memory.limit(*full)});
-    throw ConfigError(fmt::format(
-        "no schedule is found: for {} with backward in two parts, {}. Choose another schedule",
-        describe(split), what));
   }
 
   void sort() { std::ranges::stable_sort(alternatives_, {}, pace_of); }

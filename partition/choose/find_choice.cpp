@@ -10,12 +10,11 @@
 #include "partition/plan/planner.h"
 #include "partition/schedule/make_schedule.h"
 #include "partition/search/find_schedule.h"
+#include "partition/search/pattern.h"
 #include "partition/simulate/size_order.h"
 
 namespace penstock::partition {
 namespace {
-
-constexpr std::int64_t kEffort = 4'000'000;  // turns estimated
 
 double total(const std::vector<std::vector<ChunkTimes>>& times, std::size_t micro_batch) {
   double seconds = 0;
@@ -48,12 +47,25 @@ double transfer_behind(const PlanningProblem& problem, const Workload& workload,
   return slowest;
 }
 
-/// A named schedule of the same chunks on the same stages with backward in two parts, if any.
-const char* stand_in(const PlanChoice& choice) {
-  const std::vector<int> ranks = ranks_of_chunks(choice);
+/// `choice` with these lists.
+PlanChoice with_lists(const PlanChoice& choice, const Schedule& lists) {
+  PlanChoice listed = choice;
+  listed.schedule = kFound;
+  listed.actions = rows_of(lists);
+  return listed;
+}
+
+/// `choice` with lists of the same chunks on the same stages whose messages and slots are those of
+/// lists that are sought: backward is in two parts.
+PlanChoice split_of(const PlanChoice& choice, int own) {
+  PlanChoice split = choice;
   for (const char* name : {"zb-h1", "zb-v"})
-    if (ranks == chunk_ranks(name, choice.stages)) return name;
-  return nullptr;
+    if (ranks_of_chunks(choice) == chunk_ranks(name, choice.stages)) {
+      split.schedule = name;
+      split.actions.clear();
+      return split;
+    }
+  return with_lists(split, with_backward_in_parts(schedule_of(choice).of(own)));
 }
 
 /// Of what a stage may hold: a micro-batch on each of its chunks, by their bytes. As many as it has
@@ -79,28 +91,15 @@ void share_memory(const StageMemory& memory, const PlanChoice& choice, int own,
   search.memory = 1;
 }
 
-/// `split` with lists of its own.
-PlanChoice with_lists(const PlanChoice& split, const Schedule& lists) {
-  PlanChoice listed = split;
-  listed.schedule = kFound;
-  listed.actions = rows_of(lists);
-  return listed;
-}
-
-/// The faster of what is found and the named schedules of the same chunks, of those that fit: what
-/// is in flight is counted exactly here, and all sampled steps are simulated.
-std::optional<PlanChoice> fastest_that_fits(const PlanningProblem& problem,
-                                            const Workload& workload, const PlanChoice& split,
-                                            const PlanChoice& found, int own) {
-  std::vector<PlanChoice> choices{found};
-  for (const auto name : schedule_names()) {
-    const Schedule lists = make_schedule(name, split.stages, own);
-    if (lists.chunk_rank == ranks_of_chunks(split)) choices.push_back(with_lists(split, lists));
-  }
+/// The fastest of those that fit: what is in flight is counted exactly here, and all sampled steps
+/// are simulated, each in the choice's own order. Of equals the first; nothing if none fits.
+std::optional<PlanChoice> fastest_that_fits(const PlanningProblem& problem, Workloads& workloads,
+                                            std::vector<PlanChoice> choices) {
   std::optional<PlanChoice> fastest;
   double least = 0;
   for (PlanChoice& choice : choices) {
     if (StageMemory(problem, choice).too_full(choice.begin)) continue;
+    const Workload& workload = workloads.of(choice.batch, choice.replicas, choice.selective);
     const double seconds = estimate_choice(problem, workload, choice).step_seconds;
     if (fastest && seconds >= least) continue;
     fastest = std::move(choice);
@@ -148,15 +147,12 @@ std::vector<std::vector<ChunkTimes>> times_by_size(const PlanningProblem& proble
   return means;
 }
 
-std::optional<PlanChoice> find_choice(const PlanningProblem& problem, const Workload& workload,
+std::optional<PlanChoice> find_choice(const PlanningProblem& problem, Workloads& workloads,
                                       const PlanChoice& choice) {
-  const char* const layout = stand_in(choice);
-  if (layout == nullptr) return std::nullopt;
-  PlanChoice split = choice;  // whose messages, slots and recomputation are those of its passes
-  split.schedule = layout;
-  split.actions.clear();
-  if (!problem.recomputed) recompute_to_fit(problem, workload, split);
+  const Workload& workload = workloads.of(choice.batch, choice.replicas, choice.selective);
   const int own = busiest(problem, choice);
+  PlanChoice split = split_of(choice, own);
+  if (!problem.recomputed) recompute_to_fit(problem, workload, split);
   ScheduleProblem search{.chunk_rank = ranks_of_chunks(choice),
                          .times = times_by_size(problem, workload, split)};
   for (auto& chunk : search.times) {
@@ -171,12 +167,19 @@ std::optional<PlanChoice> find_choice(const PlanningProblem& problem, const Work
     search.transfers.push_back(
         transfer_behind(problem, workload, choice, search.chunk_rank, chunk));
   share_memory(StageMemory(problem, split), choice, own, search);
-  const FoundSchedule found =
-      find_schedule(search, {.seed = problem.seed, .effort = kEffort, .keep_order = keeps});
-  PlanChoice chosen = with_lists(split, found.schedule);
+  const FoundSchedule found = find_schedule(
+      search, {.seed = problem.seed, .effort = problem.find_effort, .keep_order = keeps});
+  std::vector<PlanChoice> choices{with_lists(split, found.schedule)};
   if (!keeps)
-    chosen.batch.order = order_of_step(found.order, choice.replicas, choice.batch.micro_batches);
-  auto fastest = fastest_that_fits(problem, workload, split, chosen, own);
+    choices.front().batch.order =
+        order_of_step(found.order, choice.replicas, choice.batch.micro_batches);
+  choices.push_back(choice.actions.empty()
+                        ? with_lists(choice, make_schedule(choice.schedule, choice.stages, own))
+                        : choice);
+  for (const auto name : schedule_names())
+    if (chunk_ranks(name, choice.stages) == search.chunk_rank)
+      choices.push_back(with_lists(split, make_schedule(name, choice.stages, own)));
+  auto fastest = fastest_that_fits(problem, workloads, std::move(choices));
   if (fastest && !problem.recomputed && !fastest->recomputed.empty())
     fastest->recompute_exact = false;  // fewer may do for lists that hold less
   return fastest;

@@ -15,12 +15,12 @@ namespace penstock::partition {
                                                                  const PlanChoice& choice);
 
 /// The choice with lists and, unless problem.keeps_order, an order of micro-batches that
-/// find_schedule() finds for it, or those of a named schedule of the same chunks that is shorter
-/// and fits: one chunk a stage, or two that go down and up; devices hold as many micro-batches as
-/// they have room for, twice the stages at most. Nothing for other chunks, or if it does not fit.
+/// find_schedule() finds for it, wherever its chunks lie, or those of a named schedule of the same
+/// chunks that is shorter and fits. Sought lists hold as many micro-batches as devices have room
+/// for, twice the stages at most. No slower than the choice itself where each replica has as many
+/// micro-batches as the busiest one. `workloads` are the problem's. Nothing if neither fits.
 [[nodiscard]] std::optional<PlanChoice> find_choice(const PlanningProblem& problem,
-                                                    const Workload& workload,
-                                                    const PlanChoice& choice);
+                                                    Workloads& workloads, const PlanChoice& choice);
 
 /// The lists of a choice's steps: of its schedule's name, from `known` if it is given, or its own.
 RunSchedule schedule_of(const PlanChoice& choice,

@@ -78,6 +78,7 @@ struct PlanningProblem {
   /// Whether lists of their own are sought for the best choices, whether they must win, and whether
   /// micro-batches stay in the order of the batches' choices meanwhile.
   bool finds = false, finds_only = false, keeps_order = false;
+  std::int64_t find_effort = 4'000'000;    // of each search for lists, as SearchOptions::effort
   Barrier barrier = Barrier::before_step;  // none: pipeline.post_validation
   bool is_quick = false;  // what fits is not refined, and where nothing does, no word on what would
   std::uint64_t seed = 1;

@@ -47,6 +47,10 @@ ChunkBuffers ChunkBytes::buffers(int first, int last, int chunk) const {
   return buffers;
 }
 
+double ChunkBytes::kept(int first, int last, int chunk) const {
+  return static_cast<double>(holding({.host = 1}).buffers(first, last, chunk).host);
+}
+
 ChunkBytes ChunkBytes::holding(const InFlight& in_flight) const {
   ChunkBytes other = *this;
   for (Load& load : other.loads_)

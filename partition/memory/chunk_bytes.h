@@ -53,6 +53,9 @@ class ChunkBytes {
   /// Whether the same is within so many bytes. Quick where it is far from that.
   bool fits(int first, int last, int chunk, double limit) const;
   ChunkBuffers buffers(int first, int last, int chunk) const;
+  /// What the largest micro-batch of a training keeps in that chunk between forward and backward,
+  /// which an offload moves.
+  double kept(int first, int last, int chunk) const;
   /// What layers [first, last) take in any chunk at least, of parameters alone: those of
   /// neighbouring ranges add up.
   double at_least(int first, int last) const;

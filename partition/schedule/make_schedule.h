@@ -8,7 +8,7 @@
 namespace penstock::partition {
 
 /// The name of schedules that a search finds (partition/search/): they have lists of their own, of
-/// one chunk a rank or two.
+/// one chunk a rank or several.
 inline constexpr std::string_view kFound = "found";
 
 /// Whether `name` is that of a file of lists, *.csv.

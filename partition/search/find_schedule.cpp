@@ -92,7 +92,7 @@ void keep_named(const ScheduleProblem& problem, FoundSchedule& found) {
   const std::vector<int> given = as_given(problem);
   for (const Schedule& schedule : named(problem)) {
     if (!problem.fits(problem.peak(schedule, given))) continue;
-    Schedule split = unfold(pattern_of(schedule), problem.chunk_rank, "found");
+    Schedule split = with_backward_in_parts(schedule);
     const double makespan = simulate(split, problem.durations(given)).makespan;
     if (makespan >= found.makespan) continue;
     found.schedule = std::move(split);

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "partition/schedule/complete.h"
+#include "partition/schedule/make_schedule.h"
 
 namespace penstock::partition {
 namespace {
@@ -61,6 +62,10 @@ Schedule unfold(const Pattern& pattern, const std::vector<int>& chunk_rank, std:
     }
   }
   return complete(std::move(schedule));
+}
+
+Schedule with_backward_in_parts(const Schedule& schedule) {
+  return unfold(pattern_of(schedule), schedule.chunk_rank, std::string(kFound));
 }
 
 }  // namespace penstock::partition

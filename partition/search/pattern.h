@@ -32,4 +32,8 @@ Pattern one_by_one(const ScheduleProblem& problem);
 /// The action lists, with micro-batches numbered by place.
 Schedule unfold(const Pattern& pattern, const std::vector<int>& chunk_rank, std::string name);
 
+/// The schedule's passes as lists that are "found": with backward in two parts, each weight
+/// gradient right behind its input gradient where they were one.
+Schedule with_backward_in_parts(const Schedule& schedule);
+
 }  // namespace penstock::partition

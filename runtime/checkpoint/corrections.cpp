@@ -79,6 +79,10 @@ bool accepts(const configs::Config& config, std::string_view key) {
   return std::ranges::find(accepted, key) != accepted.end();
 }
 
+bool accepts_division(const configs::Config& config) {
+  return accepts(config, "data.micro_batches") || accepts(config, "data.micro_batch_seconds");
+}
+
 std::string accepting_line(const configs::Config& config, const std::vector<std::string>& keys) {
   std::vector<std::string> all = config.trainer.accept;
   for (const std::string& key : keys)
@@ -89,9 +93,7 @@ std::string accepting_line(const configs::Config& config, const std::vector<std:
 void keep_division(configs::Config& config, const TrainingState& saved,
                    const std::function<void(const std::string&)>& note) {
   configs::DataConfig& data = config.data;
-  const bool accepted =
-      accepts(config, "data.micro_batches") || accepts(config, "data.micro_batch_seconds");
-  if (!(data.batch_seconds > 0) || accepted || !divides_by_itself(config)) return;
+  if (!(data.batch_seconds > 0) || accepts_division(config) || !divides_by_itself(config)) return;
   const configs::DataConfig before = saved_recipe(config, saved).data;
   const bool same = before.micro_batches == data.micro_batches &&
                     before.micro_batch_seconds == data.micro_batch_seconds;

@@ -14,6 +14,9 @@ namespace penstock::runtime {
 /// Whether trainer.accept names the key.
 [[nodiscard]] bool accepts(const configs::Config& config, std::string_view key);
 
+/// Whether it names any of the keys that divide a step into micro-batches.
+[[nodiscard]] bool accepts_division(const configs::Config& config);
+
 /// The line of a recipe that accepts these keys besides those that it accepts already:
 /// `trainer.accept = ["optimizer.clip_norm"]`.
 [[nodiscard]] std::string accepting_line(const configs::Config& config,

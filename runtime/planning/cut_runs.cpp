@@ -1,11 +1,15 @@
 #include "runtime/planning/cut_runs.h"
 
 #include <algorithm>
+#include <numeric>
 
 #include "base/error.h"
 #include "base/gib.h"
+#include "partition/cluster/cluster.h"
 #include "partition/plan/plan_schedule.h"
 #include "partition/schedule/make_schedule.h"
+#include "partition/schedule/offload.h"
+#include "partition/search/pattern.h"
 #include "partition/simulate/size_order.h"
 #include "runtime/planning/mean_times.h"
 #include "runtime/planning/planning.h"
@@ -20,6 +24,16 @@ std::vector<partition::ChunkRange> held_by(const partition::Plan& plan, int stag
     if (chunk.stage == stage) held.push_back({chunk.first, chunk.last(), static_cast<int>(i)});
   }
   return held;
+}
+
+/// Of a replica's places; where the order is not known, the mean at each.
+std::vector<double> in_places(const std::vector<double>& by_size, const std::vector<int>& sizes) {
+  const double mean =
+      std::accumulate(by_size.begin(), by_size.end(), 0.0) / static_cast<double>(by_size.size());
+  std::vector<double> placed(by_size.size(), mean);
+  for (std::size_t place = 0; place < sizes.size(); ++place)
+    placed[place] = by_size[static_cast<std::size_t>(sizes[place])];
+  return placed;
 }
 
 }  // namespace
@@ -44,31 +58,56 @@ partition::PlanRequest CutRuns::request_for(const std::string& schedule) const {
   return request;
 }
 
+partition::RunSchedule CutRuns::in_parts(const std::string& schedule) const {
+  const partition::RunSchedule named(schedule, config_.pipeline.stages);
+  if (named.splits_backward()) return named;
+  return {partition::with_backward_in_parts(named.of(own_)), {}};
+}
+
+CutRun CutRuns::cut_run(const partition::PlanRequest& request, const partition::ChunkBytes& bytes) {
+  CutRun run;
+  run.plan = partition::make_plan(sequence_, request);
+  run.problem = problem_of(run.plan);
+  run.copies = copies_of(run.plan, bytes);
+  return run;
+}
+
 CutRun CutRuns::like(const std::string& schedule) {
-  const partition::RunSchedule stand_in(schedule, config_.pipeline.stages);
-  const partition::ChunkBytes bytes = bytes_.of(config_, shape_, stand_in);
+  const partition::ChunkBytes bytes = bytes_.of(config_, shape_, in_parts(schedule));
   partition::PlanRequest request = request_for(schedule);
   request.bytes = bytes;
   CutRun run;
   try {
-    run.plan = partition::make_plan(sequence_, request);
+    run = cut_run(request, bytes);
   } catch (const ConfigError&) {  // lists may hold as little as one micro-batch
     request.bytes = bytes.holding(partition::in_flight_of(1));
-    run.plan = partition::make_plan(sequence_, request);
+    run = cut_run(request, bytes);
   }
-  run.problem = problem_of(run.plan);
   limit(bytes, run);
   return run;
 }
 
 CutRun CutRuns::exactly(const std::string& schedule) {
-  partition::PlanRequest request = request_for(schedule);
-  request.bytes =
+  const partition::ChunkBytes bytes =
       bytes_.of(config_, shape_, partition::RunSchedule(schedule, config_.pipeline.stages));
-  CutRun run;
-  run.plan = partition::make_plan(sequence_, request);
-  run.problem = problem_of(run.plan);
-  return run;
+  partition::PlanRequest request = request_for(schedule);
+  request.bytes = bytes;
+  return cut_run(request, bytes);
+}
+
+double CutRuns::step_seconds(const CutRun& run, const partition::Schedule& lists,
+                             const std::vector<int>& order) const {
+  partition::Durations durations = run.problem.durations(order);
+  if (run.copies.empty()) return partition::simulate(lists, durations).makespan;
+  durations.compute = [&run, &order, passes = durations.compute](const partition::Action& action) {
+    const bool copies = action.kind == partition::ActionKind::offload ||
+                        action.kind == partition::ActionKind::reload;
+    if (!copies) return passes(action);
+    return run.copies[static_cast<std::size_t>(action.chunk)][static_cast<std::size_t>(
+        order[static_cast<std::size_t>(action.micro_batch)])];
+  };
+  return partition::simulate(partition::with_offload(lists, config_.pipeline.resident), durations)
+      .makespan;
 }
 
 partition::Plan CutRuns::with_lists(const CutRun& run, const partition::Schedule& lists) {
@@ -97,6 +136,26 @@ partition::ScheduleProblem CutRuns::problem_of(const partition::Plan& plan) {
     problem.transfers.push_back(request_.transfers[static_cast<std::size_t>(begin[chunk] - 1)] / 2);
   problem.transfers.push_back(0);
   return problem;
+}
+
+/// A shorter micro-batch than the largest moves the share that its frames are. The host is reached
+/// at what is usual.
+std::vector<std::vector<double>> CutRuns::copies_of(const partition::Plan& plan,
+                                                    const partition::ChunkBytes& bytes) const {
+  if (config_.pipeline.resident == 0) return {};
+  const int replicas = config_.pipeline.replicas;
+  std::vector<double> frames = mean_frames_by_size(shape_, replicas, own_);
+  if (in_order_)
+    frames = in_places(frames, partition::order_of_replica(config_.trainer.order, replicas, own_));
+  const auto most = static_cast<double>(shape_.training.micro_batch.frames);
+  std::vector<std::vector<double>> copies;
+  for (const partition::ChunkPlan& chunk : plan.chunks) {
+    const auto at = static_cast<int>(copies.size());
+    const double whole = bytes.kept(chunk.first, chunk.last(), at) / partition::kHostBandwidth;
+    std::vector<double>& of_chunk = copies.emplace_back();
+    for (const double each : frames) of_chunk.push_back(whole * std::min(1.0, each / most));
+  }
+  return copies;
 }
 
 /// How many micro-batches the stage may hold on each of its chunks, between forward and weight

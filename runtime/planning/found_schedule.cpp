@@ -23,17 +23,23 @@
 namespace penstock::runtime {
 namespace {
 
-/// Named schedules whose memory a cut is made for, before there are lists of such chunks: one a
-/// stage, and two that go down and up. Both part the backward too.
-constexpr const char *kOneChunk = "zb-h1", *kTwoChunks = "zb-v";
-
-/// One stage gains nothing by two chunks; a chunk takes a layer.
+/// A named schedule of every layout of chunks for which the model has enough layers, before there
+/// are lists of such chunks. One stage gains nothing by several.
 std::vector<const char*> layouts(const partition::LayerSequence& sequence, int stages) {
-  if (stages == 1 || 2 * stages > sequence.size()) return {kOneChunk};
-  return {kOneChunk, kTwoChunks};
+  if (stages == 1) return {"zb-h1"};
+  std::vector<const char*> names;
+  for (const char* name : {"zb-h1", "zb-v", "interleaved", "interleaved-3", "interleaved-4"})
+    if (std::ssize(partition::chunk_ranks(name, stages)) <= sequence.size()) names.push_back(name);
+  return names;
 }
 
-/// Lists that the search finds for each of several layouts.
+std::vector<int> as_given(int micro_batches) {
+  std::vector<int> order(static_cast<std::size_t>(micro_batches));
+  std::iota(order.begin(), order.end(), 0);
+  return order;
+}
+
+/// Lists that the search finds for one of several layouts.
 struct Found {
   CutRun run;
   partition::FoundSchedule lists;
@@ -47,19 +53,21 @@ struct Search {
 
 Search search(const partition::LayerSequence& sequence, const configs::Config& config,
               CutRuns& cuts, partition::SearchOptions options) {
-  const auto ways = layouts(sequence, config.pipeline.stages);
-  options.effort /= std::ssize(ways);
   Search search;
-  double least = std::numeric_limits<double>::infinity();
-  for (const char* layout : ways) try {
-      CutRun run = cuts.like(layout);
-      if (partition::lower_bound(run.problem) >= least) continue;
-      auto lists = partition::find_schedule(run.problem, options);
-      least = std::min(least, lists.makespan);
-      search.found.push_back({std::move(run), std::move(lists)});
+  std::vector<CutRun> runs;
+  for (const char* layout : layouts(sequence, config.pipeline.stages)) try {
+      runs.push_back(cuts.like(layout));
     } catch (const ConfigError&) {
       if (!search.refused) search.refused = std::current_exception();
     }
+  options.effort /= std::max<std::int64_t>(1, std::ssize(runs));
+  double least = std::numeric_limits<double>::infinity();
+  for (CutRun& run : runs) {
+    if (partition::lower_bound(run.problem) >= least) continue;
+    auto lists = partition::find_schedule(run.problem, options);
+    least = std::min(least, cuts.step_seconds(run, lists.schedule, lists.order));
+    search.found.push_back({std::move(run), std::move(lists)});
+  }
   return search;
 }
 
@@ -76,9 +84,7 @@ class Fastest {
       : config_(config), cuts_(cuts), refused_(std::move(refused)) {}
 
   void consider(const CutRun& run, const partition::Schedule& lists) {
-    std::vector<int> order(static_cast<std::size_t>(cuts_.own()));
-    std::iota(order.begin(), order.end(), 0);
-    const double seconds = partition::simulate(lists, run.problem.durations(order)).makespan;
+    const double seconds = cuts_.step_seconds(run, lists, as_given(cuts_.own()));
     if (plan_ && seconds >= seconds_) return;
     try {
       plan_ = cuts_.with_lists(run, lists);
@@ -127,8 +133,9 @@ std::vector<int> find_order(const partition::LayerSequence& sequence, const conf
   CutRuns cuts(sequence, config, shape, costs, false);
   const auto [found, refused] = search(sequence, config, cuts, {});
   if (found.empty()) std::rethrow_exception(refused);
-  const auto best =
-      std::ranges::min_element(found, {}, [](const Found& of) { return of.lists.makespan; });
+  const auto best = std::ranges::min_element(found, {}, [&](const Found& of) {
+    return cuts.step_seconds(of.run, of.lists.schedule, of.lists.order);
+  });
   return partition::order_of_step(best->lists.order, config.pipeline.replicas,
                                   config.data.micro_batches);
 }

@@ -1,6 +1,8 @@
 #include "runtime/planning/mean_times.h"
 
 #include <algorithm>
+#include <cstdint>
+#include <numeric>
 
 #include "partition/cost/cost_model.h"
 #include "partition/model/recomputed_layers.h"
@@ -38,6 +40,17 @@ void add(const partition::ChunkTimes& one, partition::ChunkTimes& sum) {
   sum.backward_weight += one.backward_weight;
 }
 
+/// Calls visit(frames of the utterances) for each micro-batch of the steps that has that size of a
+/// replica's.
+template <class Visit>
+void visit_size(const RunShape& shape, int replicas, int size, Visit visit) {
+  const auto known = static_cast<int>(shape.by_size.size());
+  const int first = std::min(size * replicas, known - 1);
+  const int end = std::max(first + 1, std::min((size + 1) * replicas, known));
+  for (int of_step = first; of_step < end; ++of_step)
+    for (const auto& frames : shape.by_size[static_cast<std::size_t>(of_step)]) visit(frames);
+}
+
 }  // namespace
 
 std::vector<std::vector<partition::ChunkTimes>> mean_times_by_size(
@@ -46,25 +59,33 @@ std::vector<std::vector<partition::ChunkTimes>> mean_times_by_size(
   const partition::CostModel model = scaled_costs(sequence, config, shape, costs);
   const partition::ChosenLayers recomputed =
       partition::recomputed_layers(config.pipeline, sequence);
-  const auto known = static_cast<int>(shape.by_size.size());
-  const int replicas = config.pipeline.replicas;
   std::vector<std::vector<partition::ChunkTimes>> times(begin.size() - 1);
   for (int size = 0; size < own; ++size) {
-    const int first = std::min(size * replicas, known - 1);
-    const int end = std::max(first + 1, std::min((size + 1) * replicas, known));
     std::vector<partition::ChunkTimes> sums(times.size());
     double count = 0;
-    for (int of_step = first; of_step < end; ++of_step)
-      for (const auto& frames : shape.by_size[static_cast<std::size_t>(of_step)]) {
-        const auto one = partition::chunk_times(begin, model({.frames = frames}), recomputed);
-        for (std::size_t chunk = 0; chunk < sums.size(); ++chunk) add(one[chunk], sums[chunk]);
-        ++count;
-      }
+    visit_size(shape, config.pipeline.replicas, size, [&](const auto& frames) {
+      const auto one = partition::chunk_times(begin, model({.frames = frames}), recomputed);
+      for (std::size_t chunk = 0; chunk < sums.size(); ++chunk) add(one[chunk], sums[chunk]);
+      ++count;
+    });
     for (std::size_t chunk = 0; chunk < sums.size(); ++chunk)
       times[chunk].push_back({sums[chunk].forward / count, sums[chunk].backward_input / count,
                               sums[chunk].backward_weight / count});
   }
   return times;
+}
+
+std::vector<double> mean_frames_by_size(const RunShape& shape, int replicas, int own) {
+  std::vector<double> means;
+  for (int size = 0; size < own; ++size) {
+    double sum = 0, count = 0;
+    visit_size(shape, replicas, size, [&](const auto& frames) {
+      sum += static_cast<double>(std::accumulate(frames.begin(), frames.end(), std::int64_t{0}));
+      ++count;
+    });
+    means.push_back(sum / count);
+  }
+  return means;
 }
 
 }  // namespace penstock::runtime

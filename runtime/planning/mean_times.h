@@ -17,4 +17,7 @@ namespace penstock::runtime {
     const partition::LayerSequence& sequence, const configs::Config& config, const RunShape& shape,
     const std::vector<partition::LayerCost>& costs, const std::vector<int>& begin, int own);
 
+/// [size]: feature frames of the same micro-batches.
+[[nodiscard]] std::vector<double> mean_frames_by_size(const RunShape& shape, int replicas, int own);
+
 }  // namespace penstock::runtime

@@ -37,6 +37,8 @@ PlanLinks measure_plan_links(const partition::Plan& plan, const configs::Trainer
     measured.rates[{speed.from, speed.to}] = {speed.latency_s, speed.bytes_per_s};
   const std::vector<double> overlaps = comm::link_overlaps(world, pairs, open);
   if (!overlaps.empty()) measured.overlap = median(overlaps);
+  measured.host_bandwidth.assign(static_cast<std::size_t>(plan.world_size()),
+                                 partition::kHostBandwidth);
   return measured;
 }
 
@@ -52,6 +54,8 @@ PlanLinks plan_links(const partition::Plan& plan, const partition::Cluster& clus
     links.rates[{from, to}] = cluster.link(from, to);
     links.rates[{to, from}] = cluster.link(to, from);
   }
+  for (int rank = 0; rank < plan.world_size(); ++rank)
+    links.host_bandwidth.push_back(cluster.devices[static_cast<std::size_t>(rank)].host_bandwidth);
   return links;
 }
 

@@ -11,7 +11,9 @@
 #include "partition/model/build_model.h"
 #include "partition/model/recomputed_layers.h"
 #include "partition/plan/plan_file.h"
+#include "partition/plan/plan_schedule.h"
 #include "partition/plan/profiled_step.h"
+#include "partition/simulate/copy_seconds.h"
 #include "runtime/planning/planning.h"
 #include "runtime/profiling/gather_actions.h"
 #include "runtime/profiling/measure_profile.h"
@@ -41,10 +43,37 @@ std::vector<partition::MicroBatchLengths> lengths_of_replica(const StepBatches& 
   return lengths;
 }
 
+/// What predictions of all steps follow from, besides costs.
+struct Pipelines {
+  const partition::Plan& plan;
+  const PlanLinks& links;
+  std::vector<double> kept;  // of each chunk: bytes that an offload moves; empty: none does
+};
+
+std::vector<double> kept_bytes(const ProfilingData& data, const partition::Plan& plan) {
+  if (plan.resident == 0) return {};
+  const partition::ChunkBytes bytes =
+      bytes_of_run(data.sequence, data.config, data.shape, partition::schedule_of(plan));
+  std::vector<double> kept;
+  for (const partition::ChunkPlan& chunk : plan.chunks)
+    kept.push_back(bytes.kept(chunk.first, chunk.last(), static_cast<int>(kept.size())));
+  return kept;
+}
+
+/// Of each chunk's device on that replica.
+std::vector<double> host_bandwidths(const Pipelines& pipelines, int replica) {
+  std::vector<double> bandwidths;
+  for (const partition::ChunkPlan& chunk : pipelines.plan.chunks)
+    bandwidths.push_back(
+        pipelines.links.host_bandwidth.at(pipelines.plan.ranks[chunk.stage][replica]));
+  return bandwidths;
+}
+
 /// The step that has these batches.
 PredictedStep predict(const ProfilingData& data, const partition::DeviceProfile& profile,
-                      const PlanLinks& links, const partition::Plan& plan,
-                      const StepBatches& batches) {
+                      const Pipelines& pipelines, const StepBatches& batches) {
+  const partition::Plan& plan = pipelines.plan;
+  const PlanLinks& links = pipelines.links;
   const std::vector<int> lanes = first_lanes(plan);
   PredictedStep step;
   step.ranks.resize(plan.world_size());
@@ -61,6 +90,9 @@ PredictedStep predict(const ProfilingData& data, const partition::DeviceProfile&
     if (plan.stages() == 1) layout.link = {};
     const partition::StepCosts costs =
         partition::profiled_costs(profile, data.sequence, backend_sizes(data.config), lengths);
+    if (!pipelines.kept.empty())
+      layout.copy_seconds = partition::copy_seconds(
+          costs, layout.begin, {pipelines.kept, host_bandwidths(pipelines, replica)});
     const partition::StepEstimate prediction(costs, layout);
     const bool late = data.config.pipeline.post_validation && plan.world_size() > 1;
     const partition::Barrier barrier =
@@ -218,10 +250,11 @@ Trace trace_steps(const configs::Config& recipe, comm::Communicator& world,
         static_cast<double>(trace.plan.bytes_of(trace.plan.place_of(rank).stage).total()));
   run_turns(data, options, world, measurement, trace);
   profiles[Prediction::calibrated] = measurement.profile();
+  const Pipelines pipelines{trace.plan, links, kept_bytes(data, trace.plan)};
   for (std::size_t s = 0; s < trace.steps.size(); ++s)
     for (const auto& [prediction, profile] : profiles)
-      trace.steps[s].predicted[prediction] = predict(
-          data, profile, links, trace.plan, data.steps.at(static_cast<std::int64_t>(kWarmUp + s)));
+      trace.steps[s].predicted[prediction] =
+          predict(data, profile, pipelines, data.steps.at(static_cast<std::int64_t>(kWarmUp + s)));
   return trace;
 }
 

@@ -66,7 +66,8 @@ struct Trace {
 
 /// Runs steps of the recipe from its beginning, over the ranks of `world`, of which there must be
 /// as many as stages × replicas, each time behind two others that warm up, and predicts the same
-/// steps: messages by latency, bandwidth and overlap between the ranks. Adding gradients over
+/// steps: messages by latency, bandwidth and overlap between the ranks, and offloads by what the
+/// host is reached at (PlanLinks). Adding gradients over
 /// replicas is taken to cost nothing. Writes nothing. All ranks call it; the trace is whole on rank
 /// 0. Errors as train(); ConfigError where there are fewer devices in `links` than ranks.
 Trace trace_steps(const configs::Config& recipe, comm::Communicator& world,

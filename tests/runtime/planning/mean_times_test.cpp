@@ -77,6 +77,12 @@ TEST_F(MeanTimes, AverageAsManySizesAsReplicas) {
   EXPECT_DOUBLE_EQ(found[1][2].forward, mean(forward, 1, {{41}}));  // of a size that no step has
 }
 
+TEST_F(MeanTimes, HaveTheFramesOfTheSameMicroBatches) {
+  EXPECT_EQ(mean_frames_by_size(shape_, 1, 6),
+            (std::vector<double>{352, 240.5, 195.5, 95.5, 60.5, 41}));
+  EXPECT_EQ(mean_frames_by_size(shape_, 4, 3), (std::vector<double>{220.875, 54, 41}));
+}
+
 TEST_F(MeanTimes, FollowWhatWasMeasured) {
   factor_ = 3;
   const auto found = times(1);

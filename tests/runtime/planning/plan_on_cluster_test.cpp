@@ -15,6 +15,7 @@
 #include "layers/models/families.h"
 #include "partition/cluster/cluster_file.h"
 #include "partition/plan/plan_file.h"
+#include "runtime/planning/cluster_problem.h"
 #include "runtime/planning/planning.h"
 #include "tests/support/runtime/tone_corpus.h"
 #include "tests/support/system/temporary_folder.h"

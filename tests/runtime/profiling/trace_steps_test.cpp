@@ -198,6 +198,33 @@ TEST_F(TraceSteps, PredictsBeforehandFromFilesAlone) {
   EXPECT_GE(links_s, 14 - 1e-6);
 }
 
+// Layers and messages take no time, so that only copies do.
+TEST_F(TraceSteps, PredictsWhatOffloadsTake) {
+  const auto seconds_of = [&](int resident, double host_bandwidth) {
+    const configs::Config config =
+        recipe({"pipeline.stages=2", "trainer.lanes=1", "pipeline.schedule=gpipe",
+                "data.micro_batches=3", "pipeline.resident=" + std::to_string(resident)});
+    partition::Cluster links = partition::equal_devices(2);
+    for (partition::Device& device : links.devices) device.host_bandwidth = host_bandwidth;
+    Trace trace;
+    comm::run_as_threads({.ranks = 2}, [&](comm::Communicator& world) {
+      const ProfilingData data = load_profiling_data(config, world);
+      partition::DeviceProfile profile;
+      profile.model = partition::model_summary(config.model, data.labels);
+      profile.middling.frames = {70};
+      for (const std::string& layer : partition::names_of(data.sequence))
+        profile.layers.push_back({layer, constant(0), {}, constant(0)});
+      Trace own = trace_steps(config, world, {.steps = 1, .profile = profile, .links = links});
+      if (world.rank() == 0) trace = std::move(own);
+    });
+    return trace.predicted_s(Prediction::beforehand);
+  };
+  const double slow = seconds_of(1, 10), fast = seconds_of(1, 70);
+  EXPECT_GT(slow, 60);
+  EXPECT_NEAR(slow, 7 * fast, 1e-6 * slow);
+  EXPECT_LT(seconds_of(0, 10), 1);
+}
+
 TEST_F(TraceSteps, RejectsFewerLinksThanRanks) {
   comm::run_as_threads({.ranks = 2}, [&](comm::Communicator& world) {
     const configs::Config config = recipe({"pipeline.stages=2", "trainer.lanes=1"});

@@ -1,0 +1,61 @@
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/time_limit.h"
+#include "configs/config.h"
+#include "partition/choose/advice.h"
+#include "partition/choose/decide.h"
+#include "partition/cost/device_profile.h"
+#include "partition/model/layer_sequence.h"
+#include "partition/plan/plan.h"
+#include "runtime/planning/cluster_costs.h"
+
+namespace penstock::runtime {
+
+/// What is asked of a plan on a described cluster; 0 and empty: chosen.
+struct ClusterConstraints {
+  int stages = 0, replicas = 0, micro_batches = 0;
+  std::string schedule = {};
+  /// Whether size and number of micro-batches may be others of the same product, as of a recipe
+  /// that names neither.
+  bool free_batch = false;
+  std::uint64_t seed = 1;
+  std::size_t placements = 0;  // of the plan's stages and replicas to be ranked besides
+  int first_steps = 0;         // that costs are taken from; 0: from some of the first epoch's
+  /// What layers take, as measured on a device of speed 1. Nothing: computed.
+  std::optional<partition::DeviceProfile> costs = {};
+  bool believes = false;            // whether ClusterPlan::believed is asked for
+  const TimeLimit* time = nullptr;  // of the search
+  double advice_s = 0;              // that questions on single changes may take; 0: none is asked
+};
+
+/// One of the placements of a plan's stages and replicas.
+struct RankedPlan {
+  partition::PlanChoice choice;
+  partition::ChoiceEstimate estimate;
+  partition::Plan plan;
+};
+
+struct ClusterPlan {
+  configs::Config recipe;  // with what was chosen of [data]: what the plan is trained with
+  std::unique_ptr<partition::LayerSequence> sequence;
+  /// The same layers where residual units remake what their cheap parts wrote; null: none does.
+  std::unique_ptr<partition::LayerSequence> remaking;
+  partition::PlanningProblem problem;  // of that layer sequence
+  partition::Decision decision;
+  bool search_ended = false;  // by the time limit, with the best plan so far
+  partition::Plan
+      plan;  // rank i runs on the i-th of the devices that it uses, in the cluster's order
+  std::vector<partition::RatedDevice> rated = {};  // kinds of device that the cluster names
+  std::optional<BelievedStep> believed = {};       // of costs computed for such a device
+  std::vector<RankedPlan> ranked = {};             // the fastest first, as rank_choices()
+  std::vector<partition::Advice> advice = {};
+  double epoch_audio_s = 0;  // of data.train, each utterance at its mean speed
+};
+
+}  // namespace penstock::runtime

@@ -1,0 +1,130 @@
+#include "runtime/planning/cluster_problem.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <optional>
+
+#include "base/counted.h"
+#include "base/error.h"
+#include "base/gib.h"
+#include "configs/schema.h"
+#include "configs/value.h"
+#include "partition/model/recomputed_layers.h"
+#include "partition/schedule/make_schedule.h"
+#include "runtime/pipeline/session.h"
+
+namespace penstock::runtime {
+namespace {
+
+constexpr int kMostPerDevice = 8;  // micro-batches, where their number is free
+
+partition::Cluster limited(partition::Cluster cluster, double memory_gib) {
+  if (memory_gib > 0)
+    for (partition::Device& device : cluster.devices)
+      device.memory = std::min(device.memory, memory_gib * kGib / (1 - cluster.margin));
+  return cluster;
+}
+
+std::vector<partition::BatchChoice> choices_of(const configs::Config& recipe,
+                                               const RecipeData& data,
+                                               const ClusterConstraints& constraints, int devices) {
+  const partition::BatchChoice given{recipe.data.micro_batch_seconds, recipe.data.micro_batches,
+                                     recipe.trainer.order};
+  const bool kept = !constraints.free_batch || !recipe.trainer.order.empty();
+  if (kept && constraints.micro_batches > 0)
+    throw ConfigError(fmt::format(
+        "--micro-batches {} can't change a step: it keeps its {}, set by trainer.order or by the "
+        "checkpoint that trainer.resume goes on from. Leave --micro-batches out, or start anew "
+        "without them.",
+        constraints.micro_batches, counted(given.micro_batches, "micro-batch", "micro-batches")));
+  if (kept) return {given};
+  if (constraints.micro_batches > 0)
+    return {{given.seconds * given.micro_batches / constraints.micro_batches,
+             constraints.micro_batches}};
+  auto choices = batch_choices(recipe.data, data.longest(), kMostPerDevice * devices);
+  std::erase_if(choices, [&](const partition::BatchChoice& choice) {
+    return choice.micro_batches < std::max(recipe.trainer.lanes, constraints.replicas);
+  });
+  return choices.empty() ? std::vector<partition::BatchChoice>{given} : choices;
+}
+
+/// What the recipe says, unless that is the default.
+std::optional<partition::ChosenLayers> fixed_recomputation(
+    const configs::Config& recipe, const partition::LayerSequence& sequence) {
+  if (recipe.pipeline.recompute == configs::PipelineConfig().recompute) return std::nullopt;
+  return partition::recomputed_layers(recipe.pipeline, sequence);
+}
+
+/// The same of what stays on the devices.
+std::optional<int> fixed_offload(const configs::Config& recipe) {
+  return recipe.pipeline.resident > 0 ? std::optional(recipe.pipeline.resident) : std::nullopt;
+}
+
+/// The same of the optimizer.
+std::optional<bool> fixed_sharding(const configs::Config& recipe) {
+  return recipe.pipeline.shard_optimizer ? std::optional(true) : std::nullopt;
+}
+
+}  // namespace
+
+std::vector<std::string> trained_schedules(const configs::Config& config,
+                                           const std::string& requested) {
+  configs::Config any = config;
+  const auto key = configs::find_key(any, "pipeline.schedule");
+  if (!requested.empty()) {
+    if (const auto wrong = configs::set_value(*key, requested)) throw ConfigError(*wrong);
+    if (partition::is_schedule_file(requested))
+      throw ConfigError(fmt::format(
+          "{}: lists of a file are for the stages and micro-batches that they name, and "
+          "can't be chosen for: plan the recipe without --cluster",
+          requested));
+    if (requested != partition::kFound) return {requested};
+  }
+  std::vector<std::string> names(key->allowed.choices.begin(), key->allowed.choices.end());
+  std::erase_if(names, [](const auto& name) {
+    return name == partition::kFound || name.find('*') != name.npos;  // of files, or of any chunks
+  });
+  std::ranges::stable_partition(names, [](const auto& name) { return name == "1f1b"; });
+  return names;
+}
+
+std::vector<partition::BatchChoice> batch_choices(const configs::DataConfig& data, double longest,
+                                                  int most) {
+  const double seconds = data.micro_batch_seconds * data.micro_batches;
+  std::vector<partition::BatchChoice> choices;
+  for (int power = 1; power <= most; power *= 2)
+    for (const int number : {power, power + power / 2}) {
+      if (number > most || seconds / number < longest) continue;
+      const bool known = !choices.empty() && choices.back().micro_batches == number;
+      if (!known) choices.push_back({seconds / number, number});
+    }
+  return choices;
+}
+
+partition::PlanningProblem problem_of(const ClusterPlan& planned, const configs::Config& recipe,
+                                      const RecipeData& data, const partition::Cluster& cluster,
+                                      const ClusterConstraints& constraints) {
+  return {.sequence = planned.sequence.get(),
+          .sizes = backend_sizes(recipe),
+          .not_counted = data.validation().not_counted,
+          .cluster = limited(cluster, recipe.pipeline.memory_gib),
+          .batches = choices_of(recipe, data, constraints, cluster.size()),
+          .schedules = trained_schedules(recipe, constraints.schedule),
+          .recomputed = fixed_recomputation(recipe, *planned.sequence),
+          .selective = planned.remaking && recipe.pipeline.recompute == partition::kSelective,
+          .resident = fixed_offload(recipe),
+          .shards_optimizer = fixed_sharding(recipe),
+          .adds_whole_gradients = recipe.pipeline.reduction == "nccl",
+          .stages = constraints.stages,
+          .replicas = constraints.replicas,
+          .most_replicas = recipe.trainer.lanes,
+          .finds = constraints.schedule.empty() || constraints.schedule == partition::kFound,
+          .finds_only = constraints.schedule == partition::kFound,
+          .barrier = recipe.pipeline.post_validation ? partition::Barrier::none
+                                                     : partition::Barrier::before_step,
+          .seed = constraints.seed,
+          .time = constraints.time};
+}
+
+}  // namespace penstock::runtime

@@ -1,0 +1,55 @@
+#pragma once
+
+#include <map>
+#include <memory>
+#include <utility>
+#include <vector>
+
+#include "configs/config.h"
+#include "partition/choose/problem.h"
+#include "runtime/corpus/corpus.h"
+#include "runtime/corpus/planned_corpus.h"
+#include "runtime/data/steps.h"
+#include "runtime/planning/run_shape.h"
+#include "runtime/text/tokenizer.h"
+
+namespace penstock::runtime {
+
+/// The recipe's utterances as steps of any batch choice.
+class RecipeData {
+ public:
+  /// `sequence`, of the recipe's layers, must outlive it. DataError and ConfigError as training.
+  RecipeData(configs::Config config, const partition::LayerSequence& sequence);
+
+  int labels() const { return labels_; }
+  const PlannedValidation& validation() const { return validation_; }
+  /// Of the slowest speed's longest utterance, in seconds.
+  double longest() const;
+  /// Of audio in data.train, each utterance at its mean speed.
+  double epoch_seconds() const;
+  StepSequence steps(const configs::Config& config) const;
+
+  /// The first steps, or some of the first epoch's, evenly apart; of those that are whole, if any
+  /// is.
+  const std::vector<partition::SampledStep>& sample(const partition::BatchChoice& batch,
+                                                    int replicas, int first_steps);
+  /// For the search: bounds of any step in any epoch, which take no look at them.
+  const RunShape& bounds(const configs::Config& config);
+
+ private:
+  std::vector<partition::SampledStep> make_sample(const partition::BatchChoice& batch, int replicas,
+                                                  int first_steps) const;
+  partition::SampledStep sampled_step(const StepBatches& batches,
+                                      const std::vector<int>& replica_of) const;
+
+  configs::Config config_;
+  const partition::LayerSequence& sequence_;
+  int labels_ = 0;
+  std::unique_ptr<const Tokenizer> tokenizer_;
+  Corpus training_;
+  PlannedValidation validation_;
+  std::map<partition::BatchChoice, RunShape> bounds_;
+  std::map<std::pair<partition::BatchChoice, int>, std::vector<partition::SampledStep>> samples_;
+};
+
+}  // namespace penstock::runtime

@@ -1,0 +1,24 @@
+#include "runtime/planning/with_choice.h"
+
+#include "partition/model/build_model.h"
+#include "partition/model/recomputed_layers.h"
+
+namespace penstock::runtime {
+
+configs::Config with_choice(configs::Config config, const partition::LayerSequence& sequence,
+                            const partition::PlanChoice& choice) {
+  config.data.micro_batch_seconds = choice.batch.seconds;
+  config.data.micro_batches = choice.batch.micro_batches;
+  config.trainer.order = choice.batch.order;
+  config.pipeline.plan.clear();
+  config.pipeline.stages = choice.stages;
+  config.pipeline.replicas = choice.replicas;
+  config.pipeline.schedule = choice.schedule;
+  config.pipeline.resident = choice.resident;
+  config.pipeline.shard_optimizer = choice.shards_optimizer;
+  partition::set_recomputation(config.pipeline, {choice.selective, choice.recomputed},
+                               partition::names_of(sequence));
+  return config;
+}
+
+}  // namespace penstock::runtime
