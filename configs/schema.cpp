@@ -70,8 +70,8 @@ std::vector<Key> feature_keys(FeatureConfig& f) {
 std::vector<Key> data_keys(DataConfig& d) {
   return {
       Key("data.train", &d.train, anything(),
-          "manifest to train on, or several: an epoch has as many hours as they have together, and "
-          "a manifest's share of them is in proportion to weight × hours^(1 / data.temperature)"),
+          "manifest to train on, or several. An epoch has as many hours as they have together. A "
+          "manifest's share follows weight × hours^(1 / data.temperature)"),
       Key("data.temperature", &d.temperature, above(0, 1000),
           "sampling temperature of several manifests: 1 leaves each its share of the hours, 1000 "
           "makes shares equal, but for weights"),

@@ -9,7 +9,6 @@
 
 #include "base/counted.h"
 #include "base/error.h"
-#include "comm/collectives.h"
 #include "runtime/data/faults.h"
 #include "runtime/job/job.h"
 #include "tools/commands.h"
@@ -173,11 +172,10 @@ int run_transcribe(const TranscribeOptions& options) {
         transcription.next = [&] { return writer.next(); };
         transcription.take = [&](auto transcripts) { writer.take(transcripts); };
         transcription.begin = [&](const std::string& identity) { writer.begin(identity); };
+        transcription.end = [&] { writer.finish(); };
         transcription.window = options.window;
         transcription.logits = options.logits;
         runtime::transcribe(options.trained, transcription, world);
-        if (world.rank() == 0) writer.finish();
-        comm::barrier(world);  // which rank 0 does not reach where it complains
         return exit_done;
       },
       complain_of);

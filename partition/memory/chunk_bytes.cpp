@@ -4,8 +4,6 @@
 #include <array>
 #include <utility>
 
-#include "partition/cut/limits.h"
-
 namespace penstock::partition {
 
 ChunkBytes::ChunkBytes(const LayerSequence& sequence, const std::vector<ChunkLoad>& loads,
@@ -133,6 +131,7 @@ StageBytes ChunkBytes::operator()(int first, int last, int chunk) const {
 /// parameters leave it open.
 bool ChunkBytes::fits(int first, int last, int chunk, double limit) const {
   if (parameters_.kinds.sharing.replicas > 1) {
+    constexpr double kRounding = 1 + 1e-12;  // of a mean of whole bytes
     StageBytes at_least;
     add_buffers(buffers(first, last, chunk), at_least);
     if (this->at_least(first, last) + static_cast<double>(at_least.total()) > limit * kRounding)

@@ -228,7 +228,10 @@ TranscriptionCounts transcribe(const Trained& trained, const Transcription& tran
     Transcriber transcriber(recogniser, transcription);
     for (auto window = queue.next(); !window.empty(); window = queue.next())
       transcriber.pass(window);
-    return transcriber.finish();
+    const TranscriptionCounts counts = transcriber.finish();
+    if (world.rank() == 0) transcription.end();
+    comm::barrier(world);  // which rank 0 does not reach where it complains
+    return counts;
   });
 }
 

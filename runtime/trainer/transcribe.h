@@ -36,6 +36,7 @@ struct Transcription {
       {};  // a window's, in the order of the list
   /// Before the first recording is asked for; `identity` is the Recogniser's.
   std::function<void(const std::string& identity)> begin = [](const std::string&) {};
+  std::function<void()> end = [] {};  // behind the last window; no rank ends before it has
   WindowBounds window = {};
   std::filesystem::path logits = {};  // file for them, as LogitsFile has it; empty: none
 };

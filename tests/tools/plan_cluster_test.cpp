@@ -59,13 +59,15 @@ TEST_F(PlanCluster, SaysHowManyRanksStartOnEachNode) {
 
 TEST_F(PlanCluster, AFoundScheduleIsTrainedInItsOrder) {
   const std::string file = folder_.in("plan.toml");
-  const auto chosen = json({"--stages", "3", "--replicas", "1", "--schedule", "found", "-o", file});
+  const auto chosen = json({"--stages", "3", "--replicas", "1", "--schedule", "found",
+                            "data.micro_batches=5", "-o", file});
   EXPECT_EQ(chosen["schedule"], "found");
   ASSERT_FALSE(chosen["order"].empty());
-  const auto trained = folder_.train("planned", {"pipeline.plan=" + file, "trainer.steps=3"}, {3});
+  const auto trained = folder_.train(
+      "planned", {"pipeline.plan=" + file, "trainer.steps=3", "data.micro_batches=5"}, {3});
   ASSERT_EQ(trained.code, 0) << trained.err;
   const std::string order = "trainer.order=" + chosen["order"].dump();
-  ASSERT_EQ(folder_.train("alone", {"trainer.steps=3", order}).code, 0);
+  ASSERT_EQ(folder_.train("alone", {"trainer.steps=3", "data.micro_batches=5", order}).code, 0);
   EXPECT_EQ(folder_.record("planned"), folder_.record("alone"));
 }
 

@@ -33,7 +33,7 @@ TEST_F(ResultFileTest, GoesOnBehindTheLastAppend) {
     file.append("three\n", "3 \"lines\"");
   }
   const std::string whole = test::read_file(path_);
-  for (const std::string& torn : {"", "fo", "four\nfi"}) {
+  for (const std::string torn : {"", "fo", "four\nfi"}) {
     test::write_file(path_, whole + torn);
     ResultFile file = open(true);
     EXPECT_EQ(file.state(), "3 \"lines\"");

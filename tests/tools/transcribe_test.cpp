@@ -62,7 +62,7 @@ TEST_F(TranscribeCommand, RanksWriteTheSameFile) {
 }
 
 // The list's sixth line never comes: what is written by then stands in the file while it waits.
-TEST_F(TranscribeCommand, AKilledRunGoesOnToTheSameBytes) {
+TEST_F(TranscribeCommand, AKilledRunEndsInTheSameBytes) {
   const auto outcome = shell(
       "set -e; $T --stdin --window 2 -o whole.jsonl < list > /dev/null\n"
       "mkfifo pipe; $T --stdin --window 2 -o killed.jsonl < pipe & job=$!\n"

@@ -6,7 +6,7 @@
 // million samples, the front end is frozen (feature_grad_mult 0), and a tenth of blocks is dropped.
 #include <gtest/gtest.h>
 
-#include <cmath>
+#include <iterator>
 #include <vector>
 
 #include "configs/config.h"
@@ -44,8 +44,7 @@ LayerSequence wav2vec2_base() {
 double speed_of(const LayerSequence& sequence, const BackendSizes& sizes) {
   const std::vector<std::int64_t> lengths(kMicroBatch / kUtterance, kUtterance);
   const auto plans = plan_layers(sequence, lengths, sizes);
-  const auto costs =
-      analytic_costs(sequence, lengths, sizes, read_device("a100-80").rates(sizes));
+  const auto costs = analytic_costs(sequence, lengths, sizes, read_device("a100-80").rates(sizes));
   double seconds = 0, tokens = 0;
   for (std::size_t i = 0; i < costs.size(); ++i) {
     seconds += costs[i].total() * (costs[i].layer.starts_with("block") ? 1 - kLayerDrop : 1);
@@ -62,10 +61,12 @@ TEST(PublishedSpeech, IsOfTheSameModel) {
   EXPECT_NEAR(parameters / 94.4e6, 1, 0.01);  // published: 95 million
 }
 
-TEST(PublishedSpeech, PRINT) {
+/// docs/design/cost-model.md has these ratios, and why that of BF16 says little.
+TEST(PublishedSpeech, IsAsFarOffAsThePageSays) {
   const LayerSequence sequence = wav2vec2_base();
-  for (const PublishedSpeed& published : kSpeeds)
-    printf("%g of %g\n", speed_of(sequence, published.sizes), published.tokens_per_s);
+  const double page[] = {4.54, 1.45};
+  for (std::size_t i = 0; i < std::size(kSpeeds); ++i)
+    EXPECT_NEAR(speed_of(sequence, kSpeeds[i].sizes) / kSpeeds[i].tokens_per_s, page[i], 0.01);
 }
 
 }  // namespace

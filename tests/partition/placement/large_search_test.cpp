@@ -72,7 +72,7 @@ TEST(LargePlacementSearch, KeepsWithinFivePercentOn64MixedDevices) {
   check({"h100-8x8", 100, Objective::bottleneck, 0.05, 3, 0.4, 1.25e9});
 }
 
-TEST(LargePlacementSearch, KeepsWithinTenPercentWhereNodesHaveBothKinds) {
+TEST(LargePlacementSearch, KeepsWithinTenPercentOfBothKinds) {
   constexpr auto kinds = Kinds::in_each_node;
   check({"h100-8x8", 100, Objective::step, 0.02, 3, 0.4, 10e9, kinds});
   check({"h100-8x8", 100, Objective::bottleneck, 0.1, 3, 0.4, 10e9, kinds});

@@ -205,6 +205,7 @@ TEST_F(TraceSteps, PredictsWhatOffloadsTake) {
         recipe({"pipeline.stages=2", "trainer.lanes=1", "pipeline.schedule=gpipe",
                 "data.micro_batches=3", "pipeline.resident=" + std::to_string(resident)});
     partition::Cluster links = partition::equal_devices(2);
+    links.node_links = {{.latency = 0, .bandwidth = 1e18}};
     for (partition::Device& device : links.devices) device.host_bandwidth = host_bandwidth;
     Trace trace;
     comm::run_as_threads({.ranks = 2}, [&](comm::Communicator& world) {

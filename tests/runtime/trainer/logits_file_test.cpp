@@ -54,7 +54,9 @@ TEST(LogitsFile, HoldsRecordingsInTheirOrder) {
       const std::vector<float> expected = logits_of(i);
       const auto bytes = file.bytes(entry);
       ASSERT_EQ(bytes.size(), sizeof(float) * expected.size());
-      if (!expected.empty()) EXPECT_EQ(std::memcmp(bytes.data(), expected.data(), bytes.size()), 0);
+      if (!expected.empty()) {
+        EXPECT_EQ(std::memcmp(bytes.data(), expected.data(), bytes.size()), 0);
+      }
     }
   }
 }

@@ -27,7 +27,7 @@ class Recognise : public testing::Test {
 
 TEST_F(Recognise, OneStagePerLayerFindsTheSameTexts) {
   const configs::Config config =
-      configs::parse_config(test::tone_recipe("", "", ""), "", layers::model_families());
+      configs::parse_config(test::tone_recipe("none", "", "none"), "", layers::model_families());
   const auto layers = static_cast<int>(partition::build_model(config.model, 29).layers.size());
   EXPECT_EQ(checkpoint_.transcribe(list(), {layers, 1}).texts(),
             checkpoint_.transcribe(list()).texts());

@@ -37,7 +37,7 @@ TEST(DeviceKinds, PartAtTheLargestStepsOfSpeed) {
   EXPECT_EQ(four.of, (std::vector{0, 0, 1, 2, 2, 3}));
 }
 
-TEST(NodeTypes, StatesSayWhichDevicesOfANodeAreLeft) {
+TEST(NodeTypes, StatesSayWhichOfItsDevicesAreLeft) {
   const PlacementProblem problem = problem_of({{1, 1, 0.5}, {0.5, 1, 1}, {0.5, 0.5}});
   const DeviceKinds kinds(problem.cluster);
   const auto types = node_types(problem, kinds, 1);
@@ -57,7 +57,7 @@ TEST(NodeTypes, StatesSayWhichDevicesOfANodeAreLeft) {
   EXPECT_EQ(both.between.per_unit, 1);
 }
 
-TEST(NodeTypes, ReplicasAreAllInANodeOrCrossBetweenNodes) {
+TEST(NodeTypes, ReplicasStayInANodeOrCross) {
   const PlacementProblem problem = problem_of({{1, 0.5, 0.5}, {1, 0.5, 0.5}});
   const DeviceKinds kinds(problem.cluster);
   const auto types = node_types(problem, kinds, 2);
