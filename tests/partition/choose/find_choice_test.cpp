@@ -104,7 +104,7 @@ TEST_F(FindChoice, IsForChunksInARound) {
 }
 
 // Lists with backward in two parts would have to compute a layer again to fit.
-TEST_F(FindChoice, IsNoSlowerThanItsChoiceInLittleMemory) {
+TEST_F(FindChoice, IsNoSlowerWhereMemoryIsShort) {
   for (const char* name : {"1f1b", "interleaved"}) {
     const bool round = std::string(name) == "interleaved";
     choice_ = {.stages = 2,
