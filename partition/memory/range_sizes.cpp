@@ -10,13 +10,6 @@ namespace {
 
 using Kind = layers::SavedDecl::Kind;
 
-std::ptrdiff_t saved_by_forward(const layers::LayerPlan& plan) {
-  std::size_t bytes = 0;
-  for (const layers::SavedDecl& saved : plan.saved)
-    if (saved.kind == Kind::own && saved.life != layers::Life::carried) bytes += bytes_of(saved);
-  return static_cast<std::ptrdiff_t>(bytes);
-}
-
 /// Of even and odd places.
 std::ptrdiff_t gradients_in_scratch(const MicroBatchLayout& layout) {
   std::array<std::size_t, 2> most{};
@@ -39,7 +32,7 @@ RangeSizes::RangeSizes(const MicroBatchLayout& layout, bool splits_backward)
   for (std::size_t i = 0; i < layout.layers.size(); ++i) {
     const layers::LayerPlan& plan = layout.layers[i];
     const bool kept = plan.runs_backward();
-    own.push_back(kept ? saved_by_forward(plan) : 0);
+    own.push_back(kept ? static_cast<std::ptrdiff_t>(bytes_saved_by_forward(plan)) : 0);
     enters.push_back(static_cast<std::ptrdiff_t>(layers::aligned(layout.activations[i].bytes())));
     as_input.push_back(kept && keeps(plan, Kind::input));
     as_output.push_back(kept && keeps(plan, Kind::output));

@@ -9,13 +9,6 @@ namespace {
 
 using Kind = layers::SavedDecl::Kind;
 
-std::size_t own_bytes(const layers::LayerPlan& plan) {
-  std::size_t bytes = 0;
-  for (const layers::SavedDecl& saved : plan.saved)
-    if (saved.kind == Kind::own && saved.life != layers::Life::carried) bytes += bytes_of(saved);
-  return bytes;
-}
-
 }  // namespace
 
 std::vector<LayerFigures> layer_figures(const LayerSequence& sequence,
@@ -34,7 +27,7 @@ std::vector<LayerFigures> layer_figures(const LayerSequence& sequence,
     if (i == 0) layer.flops.backward_input = 0;  // nobody needs the gradient of features
     // An activation is kept once, whichever of its neighbours asks for it.
     const bool kept = keeps(plan, Kind::input) || (i > 0 && keeps(plans[i - 1], Kind::output));
-    layer.kept = own_bytes(plan) + (kept ? input : 0);
+    layer.kept = bytes_saved_by_forward(plan) + (kept ? input : 0);
     layer.scratch = std::max(
         {plan.workspace.forward, plan.workspace.backward_input, plan.workspace.backward_weight});
     input = layers::aligned(plan.output.bytes());

@@ -18,4 +18,13 @@ inline std::size_t bytes_of(const layers::SavedDecl& saved) {
                          layers::size_of(saved.dtype));
 }
 
+/// Of all that its forward saves for its own backward.
+inline std::size_t bytes_saved_by_forward(const layers::LayerPlan& plan) {
+  std::size_t bytes = 0;
+  for (const layers::SavedDecl& saved : plan.saved)
+    if (saved.kind == layers::SavedDecl::Kind::own && saved.life != layers::Life::carried)
+      bytes += bytes_of(saved);
+  return bytes;
+}
+
 }  // namespace penstock::partition

@@ -33,6 +33,24 @@ class TraceSteps : public testing::Test {
   static partition::FittedCost constant(double seconds) {
     return {{partition::CostTerm::constant}, {seconds}};
   }
+
+  /// One step on two ranks, predicted from links and a profile in which each layer's forward takes
+  /// so many seconds and its backward none.
+  static Trace predicted_trace(const configs::Config& config, const partition::Cluster& links,
+                               double forward) {
+    Trace trace;
+    comm::run_as_threads({.ranks = 2}, [&](comm::Communicator& world) {
+      const ProfilingData data = load_profiling_data(config, world);
+      partition::DeviceProfile profile;
+      profile.model = partition::model_summary(config.model, data.labels);
+      profile.middling.frames = {70};
+      for (const std::string& layer : partition::names_of(data.sequence))
+        profile.layers.push_back({layer, constant(forward), {}, constant(0)});
+      Trace own = trace_steps(config, world, {.steps = 1, .profile = profile, .links = links});
+      if (world.rank() == 0) trace = std::move(own);
+    });
+    return trace;
+  }
   /// Rank 0's trace. Links are measured unless they are given.
   Trace traced(const configs::Config& config, int ranks,
                const std::optional<partition::Cluster>& links = {}) const {
@@ -176,17 +194,7 @@ TEST_F(TraceSteps, PredictsBeforehandFromFilesAlone) {
   partition::Cluster links = partition::equal_devices(2);
   links.node_links = {{.latency = 7, .bandwidth = 1e12}};
   const auto seconds_of = [&](double forward) {
-    Trace trace;
-    comm::run_as_threads({.ranks = 2}, [&](comm::Communicator& world) {
-      const ProfilingData data = load_profiling_data(config, world);
-      partition::DeviceProfile profile;
-      profile.model = partition::model_summary(config.model, data.labels);
-      profile.middling.frames = {70};
-      for (const std::string& layer : partition::names_of(data.sequence))
-        profile.layers.push_back({layer, constant(forward), {}, constant(0)});
-      Trace own = trace_steps(config, world, {.steps = 1, .profile = profile, .links = links});
-      if (world.rank() == 0) trace = std::move(own);
-    });
+    const Trace trace = predicted_trace(config, links, forward);
     EXPECT_TRUE(trace.links_beforehand);
     return trace.predicted_s(Prediction::beforehand);
   };
@@ -207,18 +215,7 @@ TEST_F(TraceSteps, PredictsWhatOffloadsTake) {
     partition::Cluster links = partition::equal_devices(2);
     links.node_links = {{.latency = 0, .bandwidth = 1e18}};
     for (partition::Device& device : links.devices) device.host_bandwidth = host_bandwidth;
-    Trace trace;
-    comm::run_as_threads({.ranks = 2}, [&](comm::Communicator& world) {
-      const ProfilingData data = load_profiling_data(config, world);
-      partition::DeviceProfile profile;
-      profile.model = partition::model_summary(config.model, data.labels);
-      profile.middling.frames = {70};
-      for (const std::string& layer : partition::names_of(data.sequence))
-        profile.layers.push_back({layer, constant(0), {}, constant(0)});
-      Trace own = trace_steps(config, world, {.steps = 1, .profile = profile, .links = links});
-      if (world.rank() == 0) trace = std::move(own);
-    });
-    return trace.predicted_s(Prediction::beforehand);
+    return predicted_trace(config, links, 0).predicted_s(Prediction::beforehand);
   };
   const double slow = seconds_of(1, 10), fast = seconds_of(1, 70);
   EXPECT_GT(slow, 60);
