@@ -85,7 +85,8 @@ check_Nccl() {
     >"$work/nccl.txt" 2>&1 || { cat "$work/nccl.txt"; return 1; }
   cat "$work/nccl.txt"
   [ "$(grep -c "^\[       OK \] Nccl.$1 " "$work/nccl.txt")" = "${2%_rank*}" ] || {
-    echo "not run by every rank: $(grep -B 1 -m 1 '^\[  SKIPPED' "$work/nccl.txt" | head -n 1)"
+    # Ranks write between each other's lines: the reason is the last line of no [TAG] before the first that says so.
+    echo "not run by every rank: $(awk '/^\[  SKIPPED/ { print said; exit } !/^\[/ { said = $0 }' "$work/nccl.txt")"
     return 77
   }
   echo "${2//_/ }"
