@@ -2,7 +2,7 @@
 
 #include <algorithm>
 #include <bit>
-#include <cstring>
+#include <string_view>
 
 #include "tests/emulated_cuda/emulation/failure.h"
 
@@ -20,8 +20,9 @@ const WarpValues& Warp::meet(const WarpCall& call, const WarpValue& value) {
     fail(call.name, " (line ", call.line, "): lane ", self.lane(), " is not in its own mask 0x",
          std::hex, call.mask);
   Meeting& meeting = this->meeting(call.mask);
-  if (meeting.arrived != 0 &&
-      (std::strcmp(meeting.call.name, call.name) != 0 || meeting.call.line != call.line))
+  const bool same_name =
+      meeting.call.name == call.name || std::string_view(meeting.call.name) == call.name;
+  if (meeting.arrived != 0 && !(same_name && meeting.call.line == call.line))
     fail("lanes of a warp meet in different calls: ", meeting.call.name, " (line ",
          meeting.call.line, ") and ", call.name, " (line ", call.line, ")");
   meeting.call = call;
