@@ -6,6 +6,7 @@
 #include <chrono>
 #include <cmath>
 #include <map>
+#include <numeric>
 #include <optional>
 #include <utility>
 
@@ -20,6 +21,7 @@
 #include "partition/model/build_model.h"
 #include "partition/model/recomputed_layers.h"
 #include "partition/model/trained_model.h"
+#include "partition/placement/problem.h"
 #include "partition/plan/planner.h"
 #include "partition/schedule/make_schedule.h"
 #include "runtime/checkpoint/corrections.h"
@@ -29,6 +31,7 @@
 #include "runtime/corpus/planned_corpus.h"
 #include "runtime/data/batching.h"
 #include "runtime/data/steps.h"
+#include "runtime/pipeline/bucket_bytes.h"
 #include "runtime/pipeline/session.h"
 #include "runtime/planning/planning.h"
 
@@ -52,6 +55,19 @@ configs::Config with_choice(configs::Config config, const partition::LayerSequen
   partition::set_recomputation(config.pipeline, {choice.selective, choice.recomputed},
                                partition::names_of(sequence));
   return config;
+}
+
+/// With buckets for the cluster's slowest link, unless the recipe says how large they are.
+configs::Config with_buckets(configs::Config config, const partition::LinkRates& slowest) {
+  config.pipeline.bucket_bytes = bucket_bytes(config.pipeline, slowest);
+  return config;
+}
+
+/// Of a ring of all devices.
+partition::LinkRates slowest_link(const partition::Cluster& cluster) {
+  std::vector<int> devices(static_cast<std::size_t>(cluster.size()));
+  std::iota(devices.begin(), devices.end(), 0);
+  return partition::slowest_of_ring(cluster, devices);
 }
 
 /// The recipe's utterances as steps of any batch choice.
@@ -349,6 +365,7 @@ partition::Plan plan_of(const ClusterPlan& planned, const partition::PlanChoice&
                        .lanes = steps.options().lanes,
                        .order = choice.batch.order,
                        .actions = choice.actions,
+                       .bucket_bytes = choice.replicas > 1 ? config.pipeline.bucket_bytes : 0,
                        .ranks = ranks_of(choice.devices)};
   const auto stages = partition::ranks_of_chunks(choice);
   for (std::size_t chunk = 0; chunk < stages.size(); ++chunk) {
@@ -458,17 +475,18 @@ ClusterPlan plan_on_cluster(const configs::Config& given, const partition::Clust
   RatedKinds kinds;
   if (!planned.rated.empty() && !constraints.costs)
     kinds = set_speeds(planned, sample(planned.problem.batches.front(), 1).front());
+  const partition::LinkRates slowest = slowest_link(cluster);
   partition::PlanningProblem problem = planned.problem;
   problem.sample = sample;
   problem.bytes = [&](const partition::PlanChoice& choice) {
-    const configs::Config config = with_choice(recipe, sequence, choice);
+    const configs::Config config = with_buckets(with_choice(recipe, sequence, choice), slowest);
     RunBytes& bytes = choice.selective ? remaking : keeping;
     return bytes.of(config, data.bounds(config),
                     partition::schedule_of(choice, problem.known_schedules));
   };
   choose(planned, problem, constraints, kinds);
   planned.epoch_audio_s = data.epoch_seconds();
-  planned.recipe = with_choice(recipe, sequence, planned.decision.choice);
+  planned.recipe = with_buckets(with_choice(recipe, sequence, planned.decision.choice), slowest);
   planned.recipe.pipeline.memory_gib = recipe.pipeline.memory_gib;
   planned.plan = plan_of(planned, planned.decision.choice, data);
   if (constraints.placements > 0)
