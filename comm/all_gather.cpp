@@ -2,29 +2,60 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <cstddef>
 #include <memory>
 #include <string>
 
+#include "base/bit_reversal.h"
 #include "base/counted.h"
 #include "base/error.h"
 #include "comm/tags.h"
+#include "comm/tree_rounds.h"
 
 namespace penstock::comm {
+
+namespace {
+
+using Spans = std::vector<std::span<std::byte>>;
+
+/// All parts of these places' ranks, neighbours in memory as one.
+Spans spans_of(const RankParts& parts, const std::vector<int>& ranks,
+               const std::vector<int>& places) {
+  std::size_t most = 0;
+  for (const auto& of_rank : parts) most = std::max(most, of_rank.size());
+  Spans spans;
+  for (std::size_t i = 0; i < most; ++i)
+    for (const int place : places) {
+      const auto rank = static_cast<std::size_t>(ranks[static_cast<std::size_t>(place)]);
+      if (i >= parts[rank].size() || parts[rank][i].empty()) continue;
+      const std::span<std::byte> part = parts[rank][i];
+      if (!spans.empty() && spans.back().data() + spans.back().size() == part.data())
+        spans.back() = {spans.back().data(), spans.back().size() + part.size()};
+      else
+        spans.push_back(part);
+    }
+  return spans;
+}
+
+}  // namespace
 
 void all_gather(Communicator& group, const RankParts& parts) {
   if (std::ssize(parts) != group.size())
     throw ShapeError(fmt::format("all-gather: parts of {} in a group of {}",
                                  counted(parts.size(), "rank"), group.size()));
-  std::vector<std::unique_ptr<Transfer>> transfers;
-  for (int peer = 0; peer < group.size(); ++peer) {
-    if (peer == group.rank()) continue;
-    const Message message{peer, tags::all_gather, "an owner's part of what all ranks hold"};
-    for (const auto& part : parts[static_cast<std::size_t>(peer)])
-      if (!part.empty()) transfers.push_back(group.receive(message, part));
-    for (const auto& part : parts[static_cast<std::size_t>(group.rank())])
-      if (!part.empty()) transfers.push_back(group.send(message, part));
+  const std::vector<int> ranks = bit_reversed(group.size());
+  for (const auto& round : gather_rounds(group.size(), group.rank())) {
+    std::vector<std::unique_ptr<Transfer>> transfers;
+    for (const auto& [from, to, places] : round) {
+      const bool sends = from.replica == group.rank();
+      const Message message{sends ? to.replica : from.replica, tags::all_gather,
+                            "owners' parts of what all ranks hold"};
+      for (const std::span<std::byte> span : spans_of(parts, ranks, places))
+        transfers.push_back(sends ? group.send(message, span) : group.receive(message, span));
+    }
+    for (const auto& transfer : transfers) wait(group, *transfer);
   }
-  for (const auto& transfer : transfers) wait(group, *transfer);
 }
 
 }  // namespace penstock::comm

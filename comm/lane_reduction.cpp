@@ -3,11 +3,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cstring>
-#include <numeric>
+#include <iterator>
+#include <span>
 #include <string>
 #include <utility>
 
+#include "base/bit_reversal.h"
 #include "base/counted.h"
 #include "base/error.h"
 #include "comm/backoff.h"
@@ -24,21 +25,30 @@ std::int64_t piece_elements(std::int64_t bucket_elements, int replicas) {
   return (even + kPieceStep - 1) / kPieceStep * kPieceStep;
 }
 
-/// sum = ((lanes[0] + lanes[1]) + …), which may lie over one of the lanes.
-template <class T>
-void add_lanes(const std::vector<const std::byte*>& lanes, std::byte* sum, std::int64_t elements) {
-  constexpr std::int64_t kBlock = 1024;
-  T block[kBlock];
-  for (std::int64_t begin = 0; begin < elements; begin += kBlock) {
-    const std::int64_t count = std::min(kBlock, elements - begin);
-    const auto bytes = static_cast<std::size_t>(count) * sizeof(T);
-    std::memcpy(block, lanes[0] + begin * sizeof(T), bytes);
-    for (std::size_t lane = 1; lane < lanes.size(); ++lane) {
-      const T* values = reinterpret_cast<const T*>(lanes[lane]) + begin;
-      for (std::int64_t i = 0; i < count; ++i) block[i] += values[i];
-    }
-    std::memcpy(sum + begin * sizeof(T), block, bytes);
+/// The elements of the piece at a place of a bucket.
+ElementRange piece_at(const LaneReductionPlan& plan, int bucket, int place) {
+  const auto b = static_cast<std::size_t>(bucket), p = static_cast<std::size_t>(place);
+  const std::int64_t begin = bucket_begin(plan, bucket), end = plan.bucket_ends[b];
+  if (!plan.owned_ends.empty()) {
+    const std::vector<std::int64_t>& ends = plan.owned_ends[b];
+    return {p == 0 ? begin : ends[p - 1], ends[p]};
   }
+  const std::int64_t step = piece_elements(end - begin, static_cast<int>(plan.lanes_of.size()));
+  return {std::min(end, begin + place * step), std::min(end, begin + (place + 1) * step)};
+}
+
+std::span<std::byte> bytes_of(const LaneReductionPlan& plan, std::byte* arena,
+                              const ElementRange& run) {
+  const std::size_t size = layers::size_of(plan.dtype);
+  return {arena + static_cast<std::size_t>(run.first) * size,
+          static_cast<std::size_t>(run.second - run.first) * size};
+}
+
+template <class T>
+void add_to(std::span<std::byte> sum, const std::byte* other) {
+  T* const values = reinterpret_cast<T*>(sum.data());
+  const T* const others = reinterpret_cast<const T*>(other);
+  for (std::size_t i = 0; i < sum.size() / sizeof(T); ++i) values[i] += others[i];
 }
 
 /// True where every bucket ends with its last owner's elements.
@@ -78,149 +88,157 @@ void check(const LaneReductionPlan& plan, const Communicator& group, std::size_t
 
 }  // namespace
 
-std::pair<std::int64_t, std::int64_t> lane_piece(const LaneReductionPlan& plan, int bucket,
-                                                 int replica) {
-  const auto b = static_cast<std::size_t>(bucket);
-  const std::int64_t begin = bucket_begin(plan, bucket), end = plan.bucket_ends[b];
-  if (!plan.owned_ends.empty()) {
-    const std::vector<std::int64_t>& ends = plan.owned_ends[b];
-    const auto r = static_cast<std::size_t>(replica);
-    return {r == 0 ? begin : ends[r - 1], ends[r]};
-  }
-  const std::int64_t step = piece_elements(end - begin, static_cast<int>(plan.lanes_of.size()));
-  return {std::min(end, begin + replica * step), std::min(end, begin + (replica + 1) * step)};
+ElementRange lane_piece(const LaneReductionPlan& plan, int bucket, int replica) {
+  const std::vector<int> places = bit_reversed_places(static_cast<int>(plan.lanes_of.size()));
+  return piece_at(plan, bucket, places[static_cast<std::size_t>(replica)]);
 }
 
-struct LaneReduction::Piece {
-  std::size_t offset, bytes;  // in an arena
-};
+std::vector<ElementRange> lane_runs(const LaneReductionPlan& plan, int bucket,
+                                    const std::vector<int>& places) {
+  std::vector<ElementRange> runs;
+  for (const int place : places) {
+    const auto [begin, end] = piece_at(plan, bucket, place);
+    if (begin == end) continue;
+    if (!runs.empty() && runs.back().second == begin)
+      runs.back().second = end;
+    else
+      runs.emplace_back(begin, end);
+  }
+  return runs;
+}
 
-struct LaneReduction::Bucket {
-  enum class Phase { idle, scattering, gathering, whole } phase = Phase::idle;
-  std::size_t staging = 0;  // where the other lanes' pieces are kept
-  std::vector<std::unique_ptr<Transfer>> transfers;
-};
+std::size_t bucket_staging_bytes(const LaneReductionPlan& plan, const TreeRounds& sums, int bucket,
+                                 int replica) {
+  std::int64_t most = 0;
+  for (const auto& round : sums) {
+    std::int64_t received = 0;
+    for (const TreeTransfer& transfer : round)
+      if (transfer.from.replica != replica)
+        for (const auto& [begin, end] : lane_runs(plan, bucket, transfer.places))
+          received += end - begin;
+    most = std::max(most, received);
+  }
+  return static_cast<std::size_t>(most) * layers::size_of(plan.dtype);
+}
 
 std::size_t staging_bytes(const LaneReductionPlan& plan, int replica) {
-  const auto lanes = std::accumulate(plan.lanes_of.begin(), plan.lanes_of.end(), 0);
-  const int others = lanes - plan.lanes_of[static_cast<std::size_t>(replica)];
+  const TreeRounds sums = sum_rounds(plan.lanes_of, replica);
   std::size_t bytes = 0;
-  for (int bucket = 0; bucket < static_cast<int>(plan.bucket_ends.size()); ++bucket) {
-    const auto [begin, end] = lane_piece(plan, bucket, replica);
-    bytes += static_cast<std::size_t>(others) * static_cast<std::size_t>(end - begin) *
-             layers::size_of(plan.dtype);
-  }
+  for (int bucket = 0; bucket < static_cast<int>(plan.bucket_ends.size()); ++bucket)
+    bytes += bucket_staging_bytes(plan, sums, bucket, replica);
   return bytes;
 }
+
+struct LaneReduction::Bucket {
+  bool started = false;
+  std::size_t round = 0;    // that is under way
+  std::size_t staging = 0;  // where what a round receives is kept
+  std::vector<std::unique_ptr<Transfer>> transfers = {};
+};
 
 LaneReduction::LaneReduction(Communicator& group, LaneReductionPlan plan,
                              std::vector<std::byte*> arenas)
     : group_(group), plan_(std::move(plan)), arenas_(std::move(arenas)) {
   check(plan_, group_, arenas_.size());
-  first_lane_.push_back(0);
-  for (int lanes : plan_.lanes_of) first_lane_.push_back(first_lane_.back() + lanes);
-  staging_ = layers::host_buffer(staging_bytes(plan_, group_.rank()));
+  rounds_ = sum_rounds(plan_.lanes_of, group_.rank());
+  sum_rounds_ = rounds_.size();
   std::size_t staging = 0;
-  for (std::size_t i = 0; i < plan_.bucket_ends.size(); ++i) {
+  for (int bucket = 0; bucket < static_cast<int>(plan_.bucket_ends.size()); ++bucket) {
     buckets_.emplace_back().staging = staging;
-    staging += piece_of(static_cast<int>(i), group_.rank()).bytes *
-               (static_cast<std::size_t>(first_lane_.back()) - arenas_.size());
+    staging += bucket_staging_bytes(plan_, rounds_, bucket, group_.rank());
   }
+  staging_ = layers::host_buffer(staging);
+  if (plan_.owned_ends.empty())
+    std::ranges::move(gather_rounds(group_.size(), group_.rank()), std::back_inserter(rounds_));
 }
 
 LaneReduction::~LaneReduction() = default;
 
-LaneReduction::Piece LaneReduction::piece_of(int bucket, int replica) const {
-  const auto [begin, end] = lane_piece(plan_, bucket, replica);
-  const std::size_t size = layers::size_of(plan_.dtype);
-  return {static_cast<std::size_t>(begin) * size, static_cast<std::size_t>(end - begin) * size};
-}
-
 void LaneReduction::start(int bucket) {
-  if (buckets_.at(static_cast<std::size_t>(bucket)).phase != Bucket::Phase::idle)
+  Bucket& state = buckets_.at(static_cast<std::size_t>(bucket));
+  if (state.started)
     throw ShapeError(
         fmt::format("lane reduction: bucket {} was started twice in one step", bucket));
-  scatter(bucket);
+  state.started = true;
+  state.round = 0;
+  if (!rounds_.empty()) post_sums(bucket);
   advance(bucket);
 }
 
-/// Every lane's piece goes to the replica that adds it up.
-void LaneReduction::scatter(int bucket) {
+/// What other replicas add leaves, and what this one adds comes, of the bucket's round.
+void LaneReduction::post_sums(int bucket) {
   Bucket& state = buckets_[static_cast<std::size_t>(bucket)];
   const int tag = tags::reduction + 2 * bucket;
-  const std::string of = fmt::format("gradients of bucket {}", bucket);
   std::byte* staged = staging_.data() + state.staging;
-  const Piece own = piece_of(bucket, group_.rank());
-  for (int replica = 0; replica < group_.size(); ++replica) {
-    if (replica == group_.rank()) continue;
-    const auto r = static_cast<std::size_t>(replica);
-    for (int lane = first_lane_[r]; own.bytes > 0 && lane < first_lane_[r + 1]; ++lane) {
-      const Message message{replica, tag, fmt::format("{} from lane {}", of, lane)};
-      state.transfers.push_back(group_.receive(message, {staged, own.bytes}));
-      staged += own.bytes;
-    }
-    const Piece piece = piece_of(bucket, replica);
-    for (std::size_t i = 0; piece.bytes > 0 && i < arenas_.size(); ++i)
-      state.transfers.push_back(group_.send({replica, tag, of + " to where they are added"},
-                                            {arenas_[i] + piece.offset, piece.bytes}));
-  }
-  state.phase = Bucket::Phase::scattering;
-}
-
-void LaneReduction::add_own_piece(int bucket) const {
-  const Piece piece = piece_of(bucket, group_.rank());
-  const auto rank = static_cast<std::size_t>(group_.rank());
-  const std::byte* staged = staging_.data() + buckets_[static_cast<std::size_t>(bucket)].staging;
-  std::vector<const std::byte*> lanes;
-  for (int lane = 0; lane < first_lane_.back(); ++lane) {
-    const int own = lane - first_lane_[rank];
-    if (own >= 0 && lane < first_lane_[rank + 1]) {
-      lanes.push_back(arenas_[static_cast<std::size_t>(own)] + piece.offset);
-    } else {
-      lanes.push_back(staged);
-      staged += piece.bytes;
+  for (const auto& [from, to, places] : rounds_[state.round]) {
+    if (from.replica == to.replica) continue;
+    for (const ElementRange& run : lane_runs(plan_, bucket, places)) {
+      if (from.replica == group_.rank()) {
+        const Message message{
+            to.replica, tag, fmt::format("gradients of bucket {} to where they are added", bucket)};
+        std::byte* const lane = arenas_[static_cast<std::size_t>(from.lane)];
+        state.transfers.push_back(group_.send(message, bytes_of(plan_, lane, run)));
+      } else {
+        const Message message{
+            from.replica, tag,
+            fmt::format("gradients of bucket {} from lane {}", bucket, from.lane)};
+        const std::span<std::byte> memory(staged, bytes_of(plan_, arenas_[0], run).size());
+        state.transfers.push_back(group_.receive(message, memory));
+        staged += memory.size();
+      }
     }
   }
-  const auto elements = static_cast<std::int64_t>(piece.bytes / layers::size_of(plan_.dtype));
-  std::byte* sum = arenas_[0] + piece.offset;
-  if (plan_.dtype == layers::DType::f32)
-    add_lanes<float>(lanes, sum, elements);
-  else
-    add_lanes<double>(lanes, sum, elements);
 }
 
-/// Sums go to every replica. A receive overwrites what scatter() sent, so it is posted behind it.
-void LaneReduction::gather(int bucket) {
+/// Addition commutes, so it does not matter which of a node's two sums comes from elsewhere.
+void LaneReduction::add_received(int bucket) const {
+  const Bucket& state = buckets_[static_cast<std::size_t>(bucket)];
+  const std::byte* staged = staging_.data() + state.staging;
+  for (const auto& [from, to, places] : rounds_[state.round]) {
+    if (to.replica != group_.rank()) continue;
+    for (const ElementRange& run : lane_runs(plan_, bucket, places)) {
+      const auto sum = bytes_of(plan_, arenas_[static_cast<std::size_t>(to.lane)], run);
+      const std::byte* other = staged;
+      if (from.replica == group_.rank())
+        other = bytes_of(plan_, arenas_[static_cast<std::size_t>(from.lane)], run).data();
+      else
+        staged += sum.size();
+      if (plan_.dtype == layers::DType::f32)
+        add_to<float>(sum, other);
+      else
+        add_to<double>(sum, other);
+    }
+  }
+}
+
+/// Sums go on to other replicas, over what was sent when they were made.
+void LaneReduction::post_gather(int bucket) {
   Bucket& state = buckets_[static_cast<std::size_t>(bucket)];
   const int tag = tags::reduction + 2 * bucket + 1;
   const std::string what = fmt::format("summed gradients of bucket {}", bucket);
-  const Piece own = piece_of(bucket, group_.rank());
-  for (int replica = 0; replica < group_.size(); ++replica) {
-    if (replica == group_.rank()) continue;
-    const Message message{replica, tag, what};
-    const Piece piece = piece_of(bucket, replica);
-    if (piece.bytes > 0)
-      state.transfers.push_back(group_.receive(message, {arenas_[0] + piece.offset, piece.bytes}));
-    if (own.bytes > 0)
-      state.transfers.push_back(group_.send(message, {arenas_[0] + own.offset, own.bytes}));
+  for (const auto& [from, to, places] : rounds_[state.round]) {
+    const bool sends = from.replica == group_.rank();
+    for (const ElementRange& run : lane_runs(plan_, bucket, places)) {
+      const auto memory = bytes_of(plan_, arenas_[0], run);
+      state.transfers.push_back(sends ? group_.send({to.replica, tag, what}, memory)
+                                      : group_.receive({from.replica, tag, what}, memory));
+    }
   }
-  state.phase = Bucket::Phase::gathering;
 }
 
 bool LaneReduction::advance(int bucket) {
   Bucket& state = buckets_[static_cast<std::size_t>(bucket)];
-  using Phase = Bucket::Phase;
-  while (state.phase == Phase::scattering || state.phase == Phase::gathering) {
+  while (state.started && state.round < rounds_.size()) {
     std::erase_if(state.transfers, [](const auto& transfer) { return transfer->done(); });
     if (!state.transfers.empty()) return false;
-    const bool scattered = state.phase == Phase::scattering;
-    if (scattered) add_own_piece(bucket);
-    if (scattered && plan_.owned_ends.empty())
-      gather(bucket);
+    if (adds(state.round)) add_received(bucket);
+    if (++state.round == rounds_.size()) break;
+    if (adds(state.round))
+      post_sums(bucket);
     else
-      state.phase = Phase::whole;
+      post_gather(bucket);
   }
-  return state.phase == Phase::whole;
+  return state.started;
 }
 
 void LaneReduction::progress() {
@@ -230,15 +248,15 @@ void LaneReduction::progress() {
 
 void LaneReduction::finish() {
   for (std::size_t bucket = 0; bucket < buckets_.size(); ++bucket)
-    if (buckets_[bucket].phase == Bucket::Phase::idle)
+    if (!buckets_[bucket].started)
       throw ShapeError(fmt::format("lane reduction: bucket {} was not started", bucket));
   Backoff backoff;
-  const auto whole = [](const Bucket& bucket) { return bucket.phase == Bucket::Phase::whole; };
+  const auto whole = [&](const Bucket& bucket) { return bucket.round == rounds_.size(); };
   while (progress(), !std::ranges::all_of(buckets_, whole)) {
     group_.progress();
     backoff.pause();
   }
-  for (Bucket& bucket : buckets_) bucket.phase = Bucket::Phase::idle;
+  for (Bucket& bucket : buckets_) bucket.started = false;
 }
 
 }  // namespace penstock::comm

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "comm/communicator.h"
+#include "comm/tree_rounds.h"
 #include "layers/tensor/buffer.h"
 #include "layers/tensor/dtype.h"
 
@@ -19,28 +20,39 @@ struct LaneReductionPlan {
   layers::DType dtype = layers::DType::f32;  // or f64
   std::vector<std::int64_t> bucket_ends;  // bucket b is elements [bucket_ends[b-1], bucket_ends[b])
   std::vector<int> lanes_of;              // each replica, by rank in the group
-  /// Where the elements of a bucket end that each replica owns, [bucket][replica]: the sums of
-  /// these go to it alone. Empty: replicas add even pieces, and sums go to all of them.
+  /// Where the elements of a bucket end that one replica owns each, [bucket][place], places being
+  /// those of bit_reversed_places(): the sums of these go to their owner alone. Empty: replicas add
+  /// even pieces, and sums go to all of them.
   std::vector<std::vector<std::int64_t>> owned_ends = {};
 };
+
+/// Elements [first, second) of an arena.
+using ElementRange = std::pair<std::int64_t, std::int64_t>;
 
 /// Where a bucket's elements begin.
 inline std::int64_t bucket_begin(const LaneReductionPlan& plan, int bucket) {
   return bucket == 0 ? 0 : plan.bucket_ends[static_cast<std::size_t>(bucket - 1)];
 }
 
-/// The elements [first, second) of the arena that `replica` adds up of a bucket.
-std::pair<std::int64_t, std::int64_t> lane_piece(const LaneReductionPlan& plan, int bucket,
-                                                 int replica);
+/// The elements of a bucket of which `replica` gets the sums first.
+ElementRange lane_piece(const LaneReductionPlan& plan, int bucket, int replica);
+
+/// The elements of these pieces of a bucket: one range where the pieces are neighbours.
+std::vector<ElementRange> lane_runs(const LaneReductionPlan& plan, int bucket,
+                                    const std::vector<int>& places);
+
+/// Bytes that a replica receives of one bucket before it adds them, at most.
+std::size_t bucket_staging_bytes(const LaneReductionPlan& plan, const TreeRounds& sums, int bucket,
+                                 int replica);
 
 /// Host memory that a replica's reduction keeps for what other lanes send, in bytes.
 std::size_t staging_bytes(const LaneReductionPlan& plan, int replica);
 
-/// Adds lanes over replicas: reduce-scatter and, unless sums stay with their owners, all-gather,
-/// every element as ((l0 + l1) + l2) + … in lane order. The bits are the same on every replica, and
-/// for any buckets, any owners and any distribution of the lanes. The sum lands in the first arena
-/// of each replica; its other arenas, and what it does not own of the first, keep what they held.
-/// Sends never wait for each other, so replicas may start buckets in different orders. One step:
+/// Adds lanes over replicas: reduce-scatter and, unless sums stay with their owners, all-gather, in
+/// the tree of sum_rounds(). The bits are the same on every replica, and for any buckets, any
+/// owners and any distribution of the lanes. The sum lands in the first arena of each replica. What
+/// lies then in its other arenas, and in the first where it is not the owner, is of no use.
+/// Buckets never wait for each other, so replicas may start them in different orders. One step:
 /// start() each bucket once, as soon as its gradients are whole on this replica; progress()
 /// meanwhile; finish(). Then the next step may start. CommError as from the communicator.
 class LaneReduction {
@@ -63,18 +75,18 @@ class LaneReduction {
 
  private:
   struct Bucket;
-  struct Piece;
 
-  Piece piece_of(int bucket, int replica) const;
-  void scatter(int bucket);
-  void add_own_piece(int bucket) const;
-  void gather(int bucket);
+  bool adds(std::size_t round) const { return round < sum_rounds_; }
+  void post_sums(int bucket);
+  void add_received(int bucket) const;
+  void post_gather(int bucket);
   bool advance(int bucket);  // true once the bucket is whole
 
   Communicator& group_;
   LaneReductionPlan plan_;
   std::vector<std::byte*> arenas_;
-  std::vector<int> first_lane_;  // of each replica, and the number of lanes
+  TreeRounds rounds_;           // of the sums, then of the gather
+  std::size_t sum_rounds_ = 0;  // as many are of the sums
   layers::Buffer staging_;
   std::vector<Bucket> buckets_;
 };

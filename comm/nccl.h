@@ -23,8 +23,8 @@ struct NcclOptions {
   int channels = kNcclChannels;    // over which NCCL sends at once, at most
 };
 
-/// Ways in which a rank sends or receives: a one-way edge is one, a message from each to each of n
-/// ranks 2 (n - 1), and NCCL's own sum at most kNcclSumWays, of its ring and its trees.
+/// Ways in which a rank sends or receives: a one-way edge is one, messages to and from n
+/// peers 2 n, and NCCL's own sum at most kNcclSumWays, of its ring and its trees.
 inline constexpr int kNcclSumWays = 10;
 
 /// Device memory that NCCL takes on a rank for a communicator of so many ways, in bytes, at most:

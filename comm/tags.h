@@ -30,7 +30,7 @@ inline constexpr int told_of_link = 1008;
 /// Of disjoint_sum.h.
 inline constexpr int late_sum = 1009;
 
-/// Of lane_reduction.h: two tags for each bucket.
+/// Of lane_reduction.h: two tags for each bucket, of its sums and of their gather.
 inline constexpr int reduction = 1 << 16;
 inline constexpr int reduction_buckets = 1 << 18;
 

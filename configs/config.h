@@ -108,11 +108,11 @@ struct PipelineConfig {
   std::string recompute = "none";  // none | selective | stage | layers
   std::vector<std::string> recompute_layers;
   int resident = 0;  // of a chunk: micro-batches whose activations stay on the device; 0: all
-  std::int64_t bucket_bytes = 4 << 20;  // of the reduction over replicas
-  bool shard_optimizer = false;         // over replicas, and halves' masters with it
-  bool post_validation = false;         // updates before all ranks know the gradient's norm
-  std::string reduction = "lanes";      // lanes | nccl
-  double memory_gib = 0;                // limit for a rank; 0: none
+  std::int64_t bucket_bytes = 0;    // of the reduction over replicas; 0: by these and their links
+  bool shard_optimizer = false;     // over replicas, and halves' masters with it
+  bool post_validation = false;     // updates before all ranks know the gradient's norm
+  std::string reduction = "lanes";  // lanes | nccl
+  double memory_gib = 0;            // limit for a rank; 0: none
   bool operator==(const PipelineConfig&) const = default;
 };
 

@@ -112,6 +112,11 @@ Found of_pipeline(const Config& c) {
              "pipeline.recompute_layers needs pipeline.recompute = layers or selective, not "
              "{}: set that, or leave the list out",
              p.recompute)});
+  if (p.bucket_bytes > 0 && p.bucket_bytes < 4096)
+    found.push_back({"pipeline.bucket_bytes",
+                     fmt::format("pipeline.bucket_bytes = {} makes too many messages: set at least "
+                                 "4096, or 0 for what suits the replicas",
+                                 p.bucket_bytes)});
   if (p.post_validation &&
       (c.optimizer.kind == "lamb" || c.optimizer.kind == "novograd" || c.optimizer.larc > 0))
     found.push_back({"pipeline.post_validation",

@@ -191,8 +191,9 @@ std::vector<Key> pipeline_keys(PipelineConfig& p) {
           "of each chunk, the micro-batches whose activations stay on the device between forward "
           "and backward; those of the others wait in the host's memory. This saves memory, costs "
           "copying and changes no bit. 0: all stay."),
-      Key("pipeline.bucket_bytes", &p.bucket_bytes, between(4096, 1 << 30),
-          "bytes of gradient that replicas add at once"),
+      Key("pipeline.bucket_bytes", &p.bucket_bytes, between(0, 1 << 30),
+          "bytes of gradient that replicas add at once, at least 4096. 0: as many as suit the "
+          "replicas and their links. This changes no bit."),
       Key("pipeline.shard_optimizer", &p.shard_optimizer, anything(),
           "each replica keeps and updates a part of the optimizer state (ZeRO-1), and in fp16 and "
           "bf16 of the FP32 masters. With pipeline.reduction = lanes this changes no bit."),
@@ -201,8 +202,8 @@ std::vector<Key> pipeline_keys(PipelineConfig& p) {
           "be clipped or skipped. This saves the pause between steps and costs a copy of weights "
           "and optimizer state. It changes no bit."),
       Key("pipeline.reduction", &p.reduction, one_of({"lanes", "nccl"}),
-          "who adds the replicas' gradients: penstock in lane order, with equal bits in every "
-          "layout, or NCCL in its own order"),
+          "who adds the replicas' gradients: penstock in one tree of lanes, with equal bits in "
+          "every layout, or NCCL in its own order"),
       Key("pipeline.memory_gib", &p.memory_gib, at_least(0),
           "GiB of memory that a rank may use; 0: no limit"),
   };

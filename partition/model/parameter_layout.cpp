@@ -108,7 +108,7 @@ void place_frozen(ParameterLayout& layout) {
 /// Everything in one range.
 Shards unshared(std::size_t arena, layers::DType dtype) {
   const auto end = static_cast<std::int64_t>(arena / layers::size_of(dtype));
-  return {{end}, {{end}}};
+  return {{end}, {{end}}, {0}};
 }
 
 }  // namespace

@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdlib>
 
+#include "base/bit_reversal.h"
 #include "layers/tensor/norm_blocks.h"
 
 namespace penstock::partition {
@@ -37,9 +38,9 @@ std::size_t bucket_end(const std::vector<std::int64_t>& starts, std::size_t firs
   return last;
 }
 
-/// Ends of the replicas' ranges of the bucket between two of `starts`. Each replica wants what it
-/// lacks of an equal share of all that lies before the bucket's end; what is left of the bucket
-/// goes to those that are left in proportion to that, in whole blocks.
+/// Ends of the ranges of the bucket between two of `starts`, by place, as is `owned`. Each replica
+/// wants what it lacks of an equal share of all that lies before the bucket's end; what is left of
+/// the bucket goes to those that are left in proportion to that, in whole blocks.
 std::vector<std::int64_t> cut(const std::vector<std::int64_t>& starts, std::size_t first,
                               std::size_t last, std::vector<std::int64_t>& owned) {
   const auto replicas = static_cast<std::int64_t>(owned.size());
@@ -68,8 +69,8 @@ std::vector<std::int64_t> cut(const std::vector<std::int64_t>& starts, std::size
 
 std::pair<std::int64_t, std::int64_t> Shards::range(std::size_t bucket, int replica) const {
   const std::vector<std::int64_t>& ends = range_ends[bucket];
-  const auto r = static_cast<std::size_t>(replica);
-  if (r > 0) return {ends[r - 1], ends[r]};
+  const auto place = static_cast<std::size_t>(places[static_cast<std::size_t>(replica)]);
+  if (place > 0) return {ends[place - 1], ends[place]};
   return {bucket == 0 ? 0 : bucket_ends[bucket - 1], ends[0]};
 }
 
@@ -79,7 +80,7 @@ Shards share_out(std::span<const layers::LayerPlan> layers, layers::DType dtype,
   const std::int64_t step =
       sharing.bucket_bytes / static_cast<std::int64_t>(layers::size_of(dtype));
   std::vector<std::int64_t> owned(static_cast<std::size_t>(sharing.replicas));
-  Shards shards;
+  Shards shards{{}, {}, bit_reversed_places(sharing.replicas)};
   for (std::size_t first = 0, last = 0; first + 1 < starts.size(); first = last) {
     last = bucket_end(starts, first, step);
     shards.bucket_ends.push_back(starts[last]);

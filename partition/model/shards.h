@@ -22,8 +22,11 @@ struct Sharing {
 /// bucket among all replicas, so that all of them add gradients while backward goes on. Buckets and
 /// ranges begin at norm blocks of parameters, so that no sum over a block is split.
 struct Shards {
-  std::vector<std::int64_t> bucket_ends;              // elements
-  std::vector<std::vector<std::int64_t>> range_ends;  // [bucket][replica], elements of the arena
+  std::vector<std::int64_t> bucket_ends;  // elements
+  /// [bucket][place], elements of the arena: replicas stand in the order of bit_reversed(), in
+  /// which comm's sum_rounds() sends neighbours together.
+  std::vector<std::vector<std::int64_t>> range_ends;
+  std::vector<int> places;  // of each replica
 
   /// The elements [first, second) of a bucket that a replica owns.
   std::pair<std::int64_t, std::int64_t> range(std::size_t bucket, int replica) const;

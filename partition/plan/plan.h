@@ -63,6 +63,8 @@ struct Plan {
   /// Whether a stage's replicas share its update, as pipeline.shard_optimizer; nothing: the recipe
   /// says.
   std::optional<bool> shards_optimizer = {};
+  /// As pipeline.bucket_bytes; 0: the recipe says.
+  std::int64_t bucket_bytes = 0;
   std::vector<std::vector<int>> ranks = {};  // [stage][replica]: every rank once
   std::vector<ChunkPlan> chunks = {};        // in the order of the layer sequence
 

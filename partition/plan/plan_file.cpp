@@ -78,6 +78,9 @@ std::string plan_toml(const Plan& plan) {
   if (plan.shards_optimizer)
     text += fmt::format("shard_optimizer = {}  # whether a stage's replicas share its update\n",
                         *plan.shards_optimizer);
+  if (plan.bucket_bytes > 0)
+    text += fmt::format("bucket_bytes = {}  # of gradient that replicas add at once\n",
+                        plan.bucket_bytes);
   text += "ranks = [  # a row for each stage, a column for each replica\n";
   for (const auto& row : plan.ranks) text += fmt::format("  [{}],\n", fmt::join(row, ", "));
   text += "]\n";

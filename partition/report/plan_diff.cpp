@@ -84,6 +84,10 @@ std::string seconds_of(const Plan& plan) {
                                       : "as the recipe says";
 }
 
+std::string bucket_of(const Plan& plan) {
+  return plan.bucket_bytes > 0 ? fmt::format("{} bytes", plan.bucket_bytes) : "as the recipe says";
+}
+
 class Comparison {
  public:
   Comparison(const Plan& first, const Plan& second) : plans_{first, second} {}
@@ -106,6 +110,7 @@ class Comparison {
       return plan.resident > 0 ? fmt::format("{}", plan.resident) : std::string("all");
     });
     add("optimizer sharded over replicas", shares);
+    add("gradients that replicas add at once", bucket_of);
     for (int stage = 0; stage < std::max(plans_[0].stages(), plans_[1].stages()); ++stage)
       add_stage(stage);
     add("computing time, slowest stage",

@@ -4,15 +4,6 @@
 #include <utility>
 
 namespace penstock::runtime {
-namespace {
-
-layers::Tensor elements_of(std::byte* arena, layers::DType dtype, std::int64_t begin,
-                           std::int64_t end) {
-  return {arena + static_cast<std::size_t>(begin) * layers::size_of(dtype), dtype, {end - begin}};
-}
-
-}  // namespace
-
 comm::LaneReductionPlan gradient_buckets(const partition::ParameterLayout& layout,
                                          std::vector<int> lanes_of, std::int64_t bucket_bytes) {
   const layers::DType dtype = layout.kinds.dtype;
@@ -27,16 +18,21 @@ comm::LaneReductionPlan gradient_buckets(const partition::ParameterLayout& layou
   return plan;
 }
 
+layers::Tensor elements_of(std::byte* arena, layers::DType dtype, const comm::ElementRange& range) {
+  const auto [begin, end] = range;
+  return {arena + static_cast<std::size_t>(begin) * layers::size_of(dtype), dtype, {end - begin}};
+}
+
 layers::Tensor bucket_of(std::byte* arena, const comm::LaneReductionPlan& plan, int bucket) {
-  return elements_of(arena, plan.dtype, comm::bucket_begin(plan, bucket),
-                     plan.bucket_ends[static_cast<std::size_t>(bucket)]);
+  return elements_of(
+      arena, plan.dtype,
+      {comm::bucket_begin(plan, bucket), plan.bucket_ends[static_cast<std::size_t>(bucket)]});
 }
 
 layers::Tensor summed_of(std::byte* arena, const comm::LaneReductionPlan& plan, int bucket,
                          int replica) {
   if (plan.owned_ends.empty()) return bucket_of(arena, plan, bucket);
-  const auto [begin, end] = comm::lane_piece(plan, bucket, replica);
-  return elements_of(arena, plan.dtype, begin, end);
+  return elements_of(arena, plan.dtype, comm::lane_piece(plan, bucket, replica));
 }
 
 }  // namespace penstock::runtime

@@ -16,7 +16,8 @@ namespace penstock::runtime {
 comm::LaneReductionPlan gradient_buckets(const partition::ParameterLayout& layout,
                                          std::vector<int> lanes_of, std::int64_t bucket_bytes);
 
-/// A bucket's elements in an arena, and those whose sums a replica gets.
+/// Elements of an arena; those of a bucket, and those whose sums a replica gets.
+layers::Tensor elements_of(std::byte* arena, layers::DType dtype, const comm::ElementRange& range);
 layers::Tensor bucket_of(std::byte* arena, const comm::LaneReductionPlan& plan, int bucket);
 layers::Tensor summed_of(std::byte* arena, const comm::LaneReductionPlan& plan, int bucket,
                          int replica);

@@ -34,9 +34,12 @@ class OnDevice final : public GradientReduction {
       : backend_(backend), stream_(stream), plan_(plan), arenas_(arenas) {}
 
   void start(int bucket) override {
-    const auto of = [&](std::byte* arena) { return bucket_of(arena, plan_, bucket); };
-    for (std::size_t lane = 1; lane < arenas_.size(); ++lane)
-      backend_.run(stream_, layers::AddInto{of(arenas_[lane]), of(arenas_[0])});
+    const auto of = [&](const comm::ReplicaLane& lane) {
+      return bucket_of(arenas_[static_cast<std::size_t>(lane.lane)], plan_, bucket);
+    };
+    for (const auto& round : comm::sum_rounds(plan_.lanes_of, 0))
+      for (const comm::TreeTransfer& transfer : round)
+        backend_.run(stream_, layers::AddInto{of(transfer.from), of(transfer.to)});
   }
   void progress() override {}
   void finish() override {}

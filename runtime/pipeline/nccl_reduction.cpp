@@ -3,10 +3,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <numeric>
 #include <span>
 #include <string>
 
+#include "base/bit_reversal.h"
 #include "layers/ops/optimizer.h"
 #include "runtime/pipeline/gradient_buckets.h"
 
@@ -20,15 +20,10 @@ std::span<std::byte> bytes_of(const layers::Tensor& tensor) {
 }  // namespace
 
 std::size_t nccl_staging_bytes(const comm::LaneReductionPlan& plan, int replica) {
-  const int lanes = std::accumulate(plan.lanes_of.begin(), plan.lanes_of.end(), 0);
-  const auto others =
-      static_cast<std::size_t>(lanes - plan.lanes_of[static_cast<std::size_t>(replica)]);
+  const comm::TreeRounds sums = comm::sum_rounds(plan.lanes_of, replica);
   std::size_t most = 0;
-  for (int bucket = 0; bucket < static_cast<int>(plan.bucket_ends.size()); ++bucket) {
-    const auto [begin, end] = comm::lane_piece(plan, bucket, replica);
-    most = std::max(most,
-                    others * static_cast<std::size_t>(end - begin) * layers::size_of(plan.dtype));
-  }
+  for (int bucket = 0; bucket < static_cast<int>(plan.bucket_ends.size()); ++bucket)
+    most = std::max(most, comm::bucket_staging_bytes(plan, sums, bucket, replica));
   return most;
 }
 
@@ -41,6 +36,8 @@ NcclReduction::NcclReduction(layers::Backend& backend, layers::Stream& computing
       plan_(plan),
       arenas_(arenas),
       order_(order),
+      sums_(comm::sum_rounds(plan.lanes_of, replicas.rank())),
+      gathers_(comm::gather_rounds(replicas.size(), replicas.rank())),
       staging_(backend.allocate(
           order == ReductionOrder::lanes ? nccl_staging_bytes(plan, replicas.rank()) : 0)),
       stream_(backend.make_stream()),
@@ -49,18 +46,15 @@ NcclReduction::NcclReduction(layers::Backend& backend, layers::Stream& computing
   connect();
 }
 
-/// A byte from each to each, since NCCL connects two ranks at their first message, and for sums at
-/// the first of each kind, which a bucket's size decides.
+/// A byte between those that exchange messages, since NCCL connects two ranks at their first one,
+/// and for sums at the first of each kind, which a bucket's size decides.
 void NcclReduction::connect() {
-  const auto size = static_cast<std::size_t>(replicas_.size());
-  const layers::Buffer bytes = backend_.allocate(2 * size);
+  const std::vector<int> peers = comm::tree_peers(plan_.lanes_of, replicas_.rank());
+  const layers::Buffer bytes = backend_.allocate(2 * peers.size());
   backend_.zero(*stream_, bytes.data(), bytes.bytes());
   std::vector<comm::NcclExchange> parts;
-  for (std::size_t replica = 0; replica < size; ++replica)
-    if (static_cast<int>(replica) != replicas_.rank())
-      parts.push_back({static_cast<int>(replica),
-                       {bytes.data() + replica, 1},
-                       {bytes.data() + size + replica, 1}});
+  for (std::size_t i = 0; i < peers.size(); ++i)
+    parts.push_back({peers[i], {bytes.data() + i, 1}, {bytes.data() + peers.size() + i, 1}});
   comm::guarded(replicas_.shutdown(), [&] {  // bytes can't be freed while messages wait
     comm::wait(*nccl_, *nccl_->exchange(parts, "the first bytes"));
     if (order_ == ReductionOrder::lanes) return;
@@ -70,18 +64,10 @@ void NcclReduction::connect() {
   });
 }
 
-layers::Tensor NcclReduction::piece(std::byte* arena, int bucket, int replica) const {
-  const auto [begin, end] = comm::lane_piece(plan_, bucket, replica);
-  return {arena + static_cast<std::size_t>(begin) * layers::size_of(plan_.dtype),
-          plan_.dtype,
-          {end - begin}};
-}
-
 void NcclReduction::start(int bucket) {
   backend_.wait(*stream_, *backend_.record(computing_));
   if (order_ == ReductionOrder::library) return add_by_library(bucket);
-  const std::vector<layers::Tensor> lanes = scatter(bucket);
-  add(bucket, lanes);
+  for (const auto& round : sums_) add_round(bucket, round);
   if (plan_.owned_ends.empty()) gather(bucket);
 }
 
@@ -96,62 +82,66 @@ void NcclReduction::finish() { backend_.wait(computing_, *backend_.record(*strea
 
 void NcclReduction::gather(const SharedArena& arena) {
   backend_.wait(*stream_, *backend_.record(computing_));
-  for (std::size_t i = 0; i < arena.of_replicas.front().size(); ++i) {
-    const auto range = [&](int replica) {
-      const auto [begin, end] = arena.of_replicas[static_cast<std::size_t>(replica)][i];
-      return std::span(arena.data + begin, end - begin);
-    };
+  const std::vector<int> replicas = bit_reversed(replicas_.size());
+  for (const auto& round : gathers_) {
     std::vector<comm::NcclExchange> parts;
-    for (int replica = 0; replica < replicas_.size(); ++replica)
-      if (replica != replicas_.rank())
-        parts.push_back({replica, range(replicas_.rank()), range(replica)});
+    for (const auto& [from, to, places] : round)
+      for (const int place : places)
+        for (const auto& [begin, end] : arena.of_replicas[static_cast<std::size_t>(
+                 replicas[static_cast<std::size_t>(place)])]) {
+          const std::span<std::byte> part(arena.data + begin, end - begin);
+          parts.push_back(from.replica == replicas_.rank()
+                              ? comm::NcclExchange{to.replica, part, {}}
+                              : comm::NcclExchange{from.replica, {}, part});
+        }
     nccl_->exchange(parts, "what layers read, of replicas that own it");
   }
   finish();
 }
 
-/// Every lane's piece goes to the replica that adds it up. Returns this replica's, of all lanes.
-std::vector<layers::Tensor> NcclReduction::scatter(int bucket) {
-  std::vector<layers::Tensor> lanes;
+/// Lanes of other replicas come into the staging memory, which the stream has left before.
+void NcclReduction::add_round(int bucket, const std::vector<comm::TreeTransfer>& round) {
   std::vector<comm::NcclExchange> parts;
+  std::vector<layers::AddInto> additions;
   std::byte* staged = staging_.data();
-  for (int replica = 0; replica < replicas_.size(); ++replica) {
-    if (replica == replicas_.rank()) {
-      for (std::byte* arena : arenas_) lanes.push_back(piece(arena, bucket, replica));
-      continue;
+  for (const auto& [from, to, places] : round)
+    for (const comm::ElementRange& run : comm::lane_runs(plan_, bucket, places)) {
+      const auto of_lane = [&](int lane) {
+        return elements_of(arenas_[static_cast<std::size_t>(lane)], plan_.dtype, run);
+      };
+      if (to.replica != replicas_.rank()) {
+        parts.push_back({to.replica, bytes_of(of_lane(from.lane)), {}});
+        continue;
+      }
+      const layers::Tensor sum = of_lane(to.lane);
+      layers::Tensor other = sum;
+      if (from.replica == replicas_.rank()) {
+        other = of_lane(from.lane);
+      } else {
+        other.data = staged;
+        staged += other.bytes();
+        parts.push_back({from.replica, {}, bytes_of(other)});
+      }
+      additions.push_back({other, sum});
     }
-    for (int lane = 0; lane < plan_.lanes_of[static_cast<std::size_t>(replica)]; ++lane) {
-      layers::Tensor other = piece(arenas_[0], bucket, replicas_.rank());
-      other.data = staged;
-      staged += other.bytes();
-      lanes.push_back(other);
-      parts.push_back({replica, {}, bytes_of(other)});
-    }
-    for (std::byte* arena : arenas_)
-      parts.push_back({replica, bytes_of(piece(arena, bucket, replica)), {}});
-  }
-  nccl_->exchange(parts, fmt::format("gradients of bucket {}", bucket));
-  return lanes;
+  if (!parts.empty()) nccl_->exchange(parts, fmt::format("gradients of bucket {}", bucket));
+  for (const layers::AddInto& addition : additions) backend_.run(*stream_, addition);
 }
 
-/// The sum grows in the memory of lane 0: whatever lies there is not needed any more.
-void NcclReduction::add(int bucket, const std::vector<layers::Tensor>& lanes) {
-  const layers::Tensor& sum = lanes.front();
-  if (sum.size() == 0) return;
-  for (const layers::Tensor& lane : std::span(lanes).subspan(1))
-    backend_.run(*stream_, layers::AddInto{lane, sum});
-  const layers::Tensor own = piece(arenas_[0], bucket, replicas_.rank());
-  if (sum.data != own.data) backend_.copy(*stream_, own.data, sum.data, sum.bytes());
-}
-
-/// Sums go to every replica, over what scatter() has sent.
+/// Sums go to every replica, over what was sent when they were made.
 void NcclReduction::gather(int bucket) {
-  std::vector<comm::NcclExchange> parts;
-  for (int replica = 0; replica < replicas_.size(); ++replica)
-    if (replica != replicas_.rank())
-      parts.push_back({replica, bytes_of(piece(arenas_[0], bucket, replicas_.rank())),
-                       bytes_of(piece(arenas_[0], bucket, replica))});
-  nccl_->exchange(parts, fmt::format("summed gradients of bucket {}", bucket));
+  for (const auto& round : gathers_) {
+    std::vector<comm::NcclExchange> parts;
+    for (const auto& [from, to, places] : round)
+      for (const comm::ElementRange& run : comm::lane_runs(plan_, bucket, places)) {
+        const auto sums = bytes_of(elements_of(arenas_[0], plan_.dtype, run));
+        parts.push_back(from.replica == replicas_.rank()
+                            ? comm::NcclExchange{to.replica, sums, {}}
+                            : comm::NcclExchange{from.replica, {}, sums});
+      }
+    if (!parts.empty())
+      nccl_->exchange(parts, fmt::format("summed gradients of bucket {}", bucket));
+  }
 }
 
 }  // namespace penstock::runtime

@@ -8,12 +8,12 @@
 
 namespace penstock::runtime {
 
-/// Device memory that the reduction of a replica keeps for what other lanes send: of one bucket,
-/// the largest, since buckets follow each other.
+/// Device memory that the reduction of a replica keeps for what other lanes send: of one round of a
+/// bucket, the largest, since buckets follow each other.
 std::size_t nccl_staging_bytes(const comm::LaneReductionPlan& plan, int replica);
 
 /// Adds the lanes of several replicas on their devices, over NCCL, in a stream of its own beside
-/// the computing: reduce-scatter and all-gather in lane order, bit for bit as LaneReduction; or a
+/// the computing: reduce-scatter and all-gather in a tree, bit for bit as LaneReduction; or a
 /// replica's own lanes first and then all replicas by NCCL's all-reduce, whose sums are equal on
 /// all replicas, and from run to run on the same machines, but differ in their last bits for other
 /// numbers of replicas. All replicas start the buckets in the same order. Nothing of it waits on
@@ -34,10 +34,8 @@ class NcclReduction final : public GradientReduction {
 
  private:
   void connect();
-  layers::Tensor piece(std::byte* arena, int bucket, int replica) const;
   void add_by_library(int bucket);
-  std::vector<layers::Tensor> scatter(int bucket);
-  void add(int bucket, const std::vector<layers::Tensor>& lanes);
+  void add_round(int bucket, const std::vector<comm::TreeTransfer>& round);
   void gather(int bucket);
 
   layers::Backend& backend_;
@@ -46,6 +44,7 @@ class NcclReduction final : public GradientReduction {
   comm::LaneReductionPlan plan_;
   std::vector<std::byte*> arenas_;
   ReductionOrder order_;
+  comm::TreeRounds sums_, gathers_;
   layers::Buffer staging_;
   std::unique_ptr<layers::Stream> stream_;
   std::unique_ptr<comm::NcclCommunicator> nccl_;

@@ -8,6 +8,7 @@
 #include "base/error.h"
 #include "partition/model/recomputed_layers.h"
 #include "partition/plan/plan_schedule.h"
+#include "runtime/pipeline/bucket_bytes.h"
 
 namespace penstock::runtime {
 namespace {
@@ -60,7 +61,7 @@ layers::DType compute_type(const configs::PrecisionConfig& precision) {
 }
 
 partition::Sharing sharing_of(const configs::PipelineConfig& pipeline) {
-  return {pipeline.shard_optimizer ? pipeline.replicas : 1, pipeline.bucket_bytes};
+  return {pipeline.shard_optimizer ? pipeline.replicas : 1, bucket_bytes(pipeline)};
 }
 
 partition::SlotFormat slot_format(const configs::OptimizerConfig& optimizer) {

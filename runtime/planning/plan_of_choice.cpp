@@ -53,6 +53,7 @@ partition::Plan plan_of(const ClusterPlan& planned, const partition::PlanChoice&
                        .lanes = steps.options().lanes,
                        .order = choice.batch.order,
                        .actions = choice.actions,
+                       .bucket_bytes = choice.replicas > 1 ? config.pipeline.bucket_bytes : 0,
                        .ranks = ranks_of(choice.devices)};
   const auto stages = partition::ranks_of_chunks(choice);
   for (std::size_t chunk = 0; chunk < stages.size(); ++chunk) {

@@ -92,17 +92,18 @@ ClusterPlan plan_on_cluster(const configs::Config& given, const partition::Clust
   RatedKinds kinds;
   if (!planned.rated.empty() && !constraints.costs)
     kinds = set_speeds(planned, sample(planned.problem.batches.front(), 1).front());
+  const partition::LinkRates slowest = slowest_link(cluster);
   partition::PlanningProblem problem = planned.problem;
   problem.sample = sample;
   problem.bytes = [&](const partition::PlanChoice& choice) {
-    const configs::Config config = with_choice(recipe, sequence, choice);
+    const configs::Config config = with_buckets(with_choice(recipe, sequence, choice), slowest);
     RunBytes& bytes = choice.selective ? remaking : keeping;
     return bytes.of(config, data.bounds(config),
                     partition::schedule_of(choice, problem.known_schedules));
   };
   choose(planned, problem, constraints, kinds);
   planned.epoch_audio_s = data.epoch_seconds();
-  planned.recipe = with_choice(recipe, sequence, planned.decision.choice);
+  planned.recipe = with_buckets(with_choice(recipe, sequence, planned.decision.choice), slowest);
   planned.recipe.pipeline.memory_gib = recipe.pipeline.memory_gib;
   planned.plan = plan_of(planned, planned.decision.choice, data);
   if (constraints.placements > 0)

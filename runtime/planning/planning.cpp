@@ -233,6 +233,7 @@ configs::Config with_plan_file(const configs::Config& config) {
     planned.pipeline.resident = plan.resident;
   }
   planned.pipeline.shard_optimizer = shards_optimizer(plan, config.pipeline);
+  if (config.pipeline.bucket_bytes == 0) planned.pipeline.bucket_bytes = plan.bucket_bytes;
   planned.trainer.lanes = plan.lanes;
   if (config.trainer.lanes != 0 && config.trainer.lanes != plan.lanes)
     throw ConfigError(fmt::format(

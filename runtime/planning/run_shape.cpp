@@ -12,6 +12,7 @@
 #include "partition/schedule/forward_only.h"
 #include "runtime/data/batching.h"
 #include "runtime/optim/optimizer.h"
+#include "runtime/pipeline/bucket_bytes.h"
 #include "runtime/pipeline/gradient_buckets.h"
 #include "runtime/pipeline/gradient_norm_sync.h"
 #include "runtime/pipeline/nccl_reduction.h"
@@ -121,18 +122,17 @@ partition::ParameterBytes parameters_of(const configs::Config& config, int lanes
   parameters.lanes_of = lanes_of;
   parameters.slots = make_optimizer(config.optimizer)->slots().counts();
   parameters.kinds = kinds_of(config);
-  const auto others = static_cast<int>(lanes_of.size()) - 1;
-  if (others == 0) return parameters;  // nobody's gradients to be added
+  if (lanes_of.size() == 1) return parameters;  // nobody's gradients to be added
   const bool on_device = backend_sizes(config).device != layers::DeviceKind::cpu;
   if (on_device && !has_nccl(messages)) return parameters;  // replicas meet in the host's memory
   const bool library = config.pipeline.reduction == "nccl" && over_nccl(config, messages);
-  const int ways = 2 * others + (library ? comm::kNcclSumWays : 0);
-  const std::size_t of_nccl = comm::nccl_memory(ways);
-  parameters.reduction = [=, bucket = config.pipeline.bucket_bytes](
+  parameters.reduction = [=, bucket = bucket_bytes(config.pipeline)](
                              const partition::ParameterLayout& layout, int replica) {
     const comm::LaneReductionPlan plan = gradient_buckets(layout, lanes_of, bucket);
     if (!on_device) return comm::staging_bytes(plan, replica);
-    return (library ? 0 : nccl_staging_bytes(plan, replica)) + of_nccl;
+    const auto peers = static_cast<int>(comm::tree_peers(lanes_of, replica).size());
+    return (library ? 0 : nccl_staging_bytes(plan, replica)) +
+           comm::nccl_memory(2 * peers + (library ? comm::kNcclSumWays : 0));
   };
   return parameters;
 }

@@ -1,7 +1,12 @@
 #include "runtime/planning/with_choice.h"
 
+#include <numeric>
+#include <vector>
+
 #include "partition/model/build_model.h"
 #include "partition/model/recomputed_layers.h"
+#include "partition/placement/problem.h"
+#include "runtime/pipeline/bucket_bytes.h"
 
 namespace penstock::runtime {
 
@@ -18,6 +23,17 @@ configs::Config with_choice(configs::Config config, const partition::LayerSequen
   config.pipeline.shard_optimizer = choice.shards_optimizer;
   partition::set_recomputation(config.pipeline, {choice.selective, choice.recomputed},
                                partition::names_of(sequence));
+  return config;
+}
+
+partition::LinkRates slowest_link(const partition::Cluster& cluster) {
+  std::vector<int> ring(static_cast<std::size_t>(cluster.size()));
+  std::iota(ring.begin(), ring.end(), 0);
+  return partition::slowest_of_ring(cluster, ring);
+}
+
+configs::Config with_buckets(configs::Config config, const partition::LinkRates& slowest) {
+  config.pipeline.bucket_bytes = bucket_bytes(config.pipeline, slowest);
   return config;
 }
 

@@ -11,4 +11,11 @@ namespace penstock::runtime {
                                           const partition::LayerSequence& sequence,
                                           const partition::PlanChoice& choice);
 
+/// Of a ring of all devices.
+[[nodiscard]] partition::LinkRates slowest_link(const partition::Cluster& cluster);
+
+/// With buckets for such links, unless the recipe says how large they are.
+[[nodiscard]] configs::Config with_buckets(configs::Config config,
+                                           const partition::LinkRates& slowest);
+
 }  // namespace penstock::runtime

@@ -2,6 +2,7 @@
 
 #include "partition/plan/plan_schedule.h"
 #include "runtime/optim/optimizer.h"
+#include "runtime/pipeline/bucket_bytes.h"
 
 namespace penstock::runtime {
 namespace {
@@ -13,7 +14,7 @@ TrainingStep::Options step_options(const TrainingStepSpec& spec, DeviceLinks lin
   options.schedule = config.lr_schedule;
   options.precision = config.precision;
   options.seed = config.trainer.seed;
-  options.bucket_bytes = config.pipeline.bucket_bytes;
+  options.bucket_bytes = bucket_bytes(config.pipeline);
   options.model_blocks = model_blocks(spec.sequence);
   options.lanes_of = spec.plan.lanes_of_replicas();
   options.failed = spec.failed;

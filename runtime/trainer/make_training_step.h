@@ -24,7 +24,7 @@ struct TrainingStepSpec {
 };
 
 /// How gradients are added on devices with such links: in the library's order if the recipe asks
-/// for it and replicas meet over NCCL, or there is only one; else in lane order.
+/// for it and replicas meet over NCCL, or there is only one; else in the tree of lanes.
 [[nodiscard]] ReductionOrder reduction_order(const configs::Config& config,
                                              const partition::Plan& plan, DeviceLinks links);
 

@@ -127,7 +127,7 @@ std::unique_ptr<TrainingStep> TrainingRun::make_step() {
   if (config_.pipeline.reduction == "nccl" && order == ReductionOrder::lanes)
     context_.note(
         "pipeline.reduction is nccl, but the replicas of this job have no links over NCCL: they "
-        "add gradients in lane order");
+        "add gradients in the tree of lanes");
   return make_training_step(session_, {.config = config_,
                                        .sequence = training_.prepared.sequence,
                                        .plan = training_.plan,

@@ -186,6 +186,10 @@ TEST(Load, ReadsListsOfLayerNames) {
                 .find("recipe.toml:3: pipeline.recompute_layers needs pipeline.recompute = "
                       "layers or selective, not stage"),
             std::string::npos);
+  EXPECT_NE(fault("[pipeline]\nbucket_bytes = 4095")
+                .find("recipe.toml:2: pipeline.bucket_bytes = 4095 makes too many messages"),
+            std::string::npos);
+  EXPECT_EQ(parsed("[pipeline]\nbucket_bytes = 4096").pipeline.bucket_bytes, 4096);
 }
 
 TEST(Load, RejectsPostValidationWithUnsupportedOptimizersAndScaling) {

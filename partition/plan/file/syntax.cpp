@@ -130,6 +130,8 @@ void read_choices(const toml::table& file, Table& keys, PlanSource& source) {
   if (file.contains("recompute_within"))
     source.plan.recomputes_within = keys.take<bool>("recompute_within", "true or false");
   if (file.contains("resident")) source.plan.resident = keys.take_count("resident", 1);
+  if (file.contains("bucket_bytes"))
+    source.plan.bucket_bytes = keys.take_count("bucket_bytes", 4096);
   if (file.contains("shard_optimizer"))
     source.plan.shards_optimizer = keys.take<bool>("shard_optimizer", "true or false");
   if (file.contains("micro_batch_seconds"))

@@ -92,6 +92,16 @@ TEST(PlanFile, SaysWhetherReplicasShareTheUpdate) {
             std::string::npos);
 }
 
+TEST(PlanFile, KeepsTheSizeOfBuckets) {
+  Plan plan = sample();
+  EXPECT_EQ(plan_toml(plan).find("bucket_bytes"), std::string::npos);
+  plan.bucket_bytes = 7 << 20;
+  EXPECT_EQ(parse_plan(plan_toml(plan), "plan.toml", kModel), plan);
+  EXPECT_NE(error_message(edited("bucket_bytes = 7340032", "bucket_bytes = 4095", plan))
+                .find("bucket_bytes = 4095: expected at least 4096"),
+            std::string::npos);
+}
+
 TEST(PlanFile, KeepsTheSizeOfMicroBatches) {
   Plan plan = sample();
   plan.micro_batch_seconds = 128.0 / 12;

@@ -49,6 +49,14 @@ TEST(PlanDiff, NamesWhatMovedAndWhatItChanges) {
           "memory, fullest stage: 5 MiB | 7 MiB"}));
 }
 
+TEST(PlanDiff, NamesBuckets) {
+  Plan plan = of_two_stages();
+  plan.bucket_bytes = 7 << 20;
+  EXPECT_EQ(lines(of_two_stages(), plan),
+            (std::vector<std::string>{
+                "gradients that replicas add at once: as the recipe says | 7340032 bytes"}));
+}
+
 TEST(PlanDiff, RecomputedLayersStandInRuns) {
   Plan plain = of_two_stages();
   plain.chunks = {{.stage = 0, .layers = {"a", "b", "c", "d", "e"}},

@@ -29,12 +29,13 @@ Numbers numbers(int seed) {
   return numbers;
 }
 
+/// (l0 + l1) + (l2 + l3)
 Numbers sums(int first_seed) {
   Numbers sums = numbers(first_seed);
-  for (int lane = 1; lane < 4; ++lane) {
-    const Numbers other = numbers(first_seed + lane);
-    for (std::size_t i = 0; i < sums.size(); ++i) sums[i] += other[i];
-  }
+  const Numbers right = numbers(first_seed + 2);
+  const Numbers second = numbers(first_seed + 1), fourth = numbers(first_seed + 3);
+  for (std::size_t i = 0; i < sums.size(); ++i)
+    sums[i] = (sums[i] + second[i]) + (right[i] + fourth[i]);
   return sums;
 }
 

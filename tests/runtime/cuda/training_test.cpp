@@ -224,11 +224,11 @@ TEST(CudaTrainingOverNccl, AddsTwoReplicasByNcclAsByLanes) {
   expect_equal_bits(job, alone, {{1, 2}, {2, 2}});
 }
 
-// Four lanes in two replicas are added two and two instead of one after the other.
+// Six lanes in two replicas are added three and three instead of four and two.
 TEST(CudaTrainingOverNccl, AddsLanesBeforeNcclAddsReplicas) {
   if (const auto lack = test::lack_for_nccl(2); !lack.empty()) GTEST_SKIP() << lack;
   TrainingJob job = small_job(layers::DeviceKind::cuda, "fp32");
-  job.lanes = 4;
+  job.lanes = 6;
   const TrainingOutcome alone = train_on_noise(job);
   job.links = DeviceLinks::nccl;
   job.reduction = ReductionOrder::library;

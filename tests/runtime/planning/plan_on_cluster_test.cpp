@@ -232,6 +232,39 @@ TEST_F(PlanOnCluster, ShardsTheOptimizerWhereMemoryIsShort) {
   EXPECT_TRUE(with_plan_file(run).pipeline.shard_optimizer);
 }
 
+/// Two nodes of two equal devices.
+partition::Cluster two_nodes() {
+  return partition::parse_cluster(
+      "[kinds.a]\nmemory_gib = 4\nspeed = 1\n[[node]]\nname = \"n\"\ncount = 2\n"
+      "devices = { a = 2 }\nwithin = { latency_us = 1, gb_per_s = 100 }\n"
+      "[between]\nlatency_us = 50\ngb_per_s = 10\n",
+      "two.toml");
+}
+
+TEST_F(PlanOnCluster, SizesBucketsByTheSlowestLink) {
+  const ClusterConstraints two{.stages = 1, .replicas = 2};
+  const ClusterPlan planned = plan_on_cluster(recipe(), two_nodes(), two);
+  EXPECT_EQ(planned.plan.bucket_bytes, 10 << 20);  // 10 · 50 µs · 10 GB/s · 2, in whole MiB
+  EXPECT_EQ(plan_on_cluster(recipe(), two_nodes(), {.stages = 1, .replicas = 1}).plan.bucket_bytes,
+            0);
+  const configs::Config fixed = recipe({"pipeline.bucket_bytes=8192"});
+  EXPECT_EQ(plan_on_cluster(fixed, two_nodes(), two).plan.bucket_bytes, 8192);
+  configs::Config run = recipe();
+  run.pipeline.plan = in("plan.toml").string();
+  partition::write_plan(run.pipeline.plan, planned.plan);
+  EXPECT_EQ(with_plan_file(run).pipeline.bucket_bytes, 10 << 20);
+  run.pipeline.bucket_bytes = 8192;
+  EXPECT_EQ(with_plan_file(run).pipeline.bucket_bytes, 8192);
+}
+
+TEST_F(PlanOnCluster, ReplicasOfANodeAreNeighbours) {
+  for (const int stages : {1, 2}) {
+    const ClusterPlan planned =
+        plan_on_cluster(recipe(), two_nodes(), {.stages = stages, .replicas = 4 / stages});
+    for (const auto& replicas : planned.plan.ranks) EXPECT_TRUE(std::ranges::is_sorted(replicas));
+  }
+}
+
 TEST_F(PlanOnCluster, CountsBuffersOfNcclWithoutIt) {
   const partition::Cluster cluster = of_devices("[kinds.a]\ndevice = \"h100\"\n", "a = 2");
   const ClusterPlan planned = plan_on_cluster(recipe(), cluster, {.stages = 2, .replicas = 1});

@@ -1,0 +1,14 @@
+#pragma once
+
+#include <vector>
+
+namespace penstock {
+
+/// 0 … count − 1 by their bits read from the lowest to the highest: 0, 4, 2, 6, 1, 5, 3, 7 for 8.
+/// Numbers that agree in their lowest bits follow each other, for every count.
+[[nodiscard]] std::vector<int> bit_reversed(int count);
+
+/// Where each number stands in bit_reversed().
+[[nodiscard]] std::vector<int> bit_reversed_places(int count);
+
+}  // namespace penstock
