@@ -1,11 +1,9 @@
 #include "comm/link_overlap.h"
 
 #include <algorithm>
-#include <array>
 #include <span>
 
 #include "base/median.h"
-#include "comm/collectives.h"
 #include "comm/measure_links.h"
 #include "comm/stopwatch.h"
 
@@ -65,19 +63,15 @@ void play_along(Communicator& ranks, const Way& way, LinkEnd& end) {
 
 }  // namespace
 
-std::vector<double> link_overlaps(Communicator& ranks, const RankPairs& links,
-                                  const OpenLink& open) {
-  std::vector<double> shares;
-  measure_both_ways(ranks, links, open, [&](const Way& way, LinkEnd* end) {
-    std::array<double, 1> share{};
-    if (way.sends)
-      share = {overlap_of(ranks, way, *end)};
-    else if (end != nullptr)
-      play_along(ranks, way, *end);
-    sum_disjoint(ranks, share);
-    shares.push_back(share[0]);
-  });
-  return shares;
+std::vector<double> link_overlaps(Communicator& ranks, const RankPairs& links, const OpenLink& open,
+                                  const std::vector<int>& nodes) {
+  return measure_both_ways(ranks, {links, open, nodes}, 1,
+                           [&](const Way& way, LinkEnd& end, std::span<double> share) {
+                             if (way.sends)
+                               share[0] = overlap_of(ranks, way, end);
+                             else
+                               play_along(ranks, way, end);
+                           });
 }
 
 }  // namespace penstock::comm

@@ -12,6 +12,7 @@ namespace penstock::comm {
 /// both at once) / message alone, medians of several rounds, messages as large as link_speeds().
 /// Every rank of `ranks` calls it, and gets the same.
 [[nodiscard]] std::vector<double> link_overlaps(Communicator& ranks, const RankPairs& links,
-                                                const OpenLink& open);
+                                                const OpenLink& open,
+                                                const std::vector<int>& nodes = {});
 
 }  // namespace penstock::comm

@@ -7,7 +7,6 @@
 #include <utility>
 
 #include "base/median.h"
-#include "comm/collectives.h"
 #include "comm/measure_links.h"
 #include "comm/stopwatch.h"
 #include "comm/tags.h"
@@ -78,15 +77,20 @@ std::array<double, 2> measure(Communicator& ranks, const Way& way, LinkEnd& end)
 }  // namespace
 
 std::vector<LinkSpeed> link_speeds(Communicator& ranks, const RankPairs& links,
-                                   const OpenLink& open) {
+                                   const OpenLink& open, const std::vector<int>& nodes) {
+  const std::vector<double> figures = measure_both_ways(
+      ranks, {links, open, nodes}, 2, [&](const Way& way, LinkEnd& end, std::span<double> found) {
+        std::ranges::copy(measure(ranks, way, end), found.begin());
+      });
   std::vector<LinkSpeed> speeds;
-  measure_both_ways(ranks, links, open, [&](const Way& way, LinkEnd* end) {
-    std::array<double, 2> figures{};
-    if (end != nullptr) figures = measure(ranks, way, *end);
-    if (!way.sends) figures = {};
-    sum_disjoint(ranks, figures);
-    speeds.push_back({way.from, way.to, figures[0], figures[1]});
-  });
+  const auto add = [&](int from, int to) {
+    const double* of_way = figures.data() + 2 * speeds.size();
+    speeds.push_back({from, to, of_way[0], of_way[1]});
+  };
+  for (const auto& [one, other] : links) {
+    add(one, other);
+    add(other, one);
+  }
   return speeds;
 }
 

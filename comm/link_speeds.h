@@ -14,10 +14,12 @@ struct LinkSpeed {
   double bytes_per_s = 0;  // of messages of kLinkMessage bytes, several under way
 };
 
-/// Both ways of each link (a, b): a to b, then b to a. One way is busy at a time. Medians of
-/// several rounds, fewer and of fewer messages where these are slow, so that a way takes a few
-/// seconds unless one message does. Every rank of `ranks` calls it, and gets all.
+/// Both ways of each link (a, b): a to b, then b to a. One way of a link is busy at a time, and one
+/// link of a node, where rank r is on nodes[r] (link_rounds.h). Medians of several rounds, fewer
+/// and of fewer messages where these are slow, so that a way takes a few seconds unless one message
+/// does. Every rank of `ranks` calls it, and gets all.
 [[nodiscard]] std::vector<LinkSpeed> link_speeds(Communicator& ranks, const RankPairs& links,
-                                                 const OpenLink& open);
+                                                 const OpenLink& open,
+                                                 const std::vector<int>& nodes = {});
 
 }  // namespace penstock::comm

@@ -1,23 +1,51 @@
 #include "comm/measure_links.h"
 
+#include <map>
+#include <memory>
+#include <utility>
+
 #include "comm/collectives.h"
+#include "comm/link_rounds.h"
 #include "comm/shutdown.h"
 #include "comm/tags.h"
 
 namespace penstock::comm {
+namespace {
 
-void measure_both_ways(Communicator& ranks, const RankPairs& links, const OpenLink& open,
-                       const std::function<void(const Way& way, LinkEnd* end)>& measure) {
+/// Of this rank's pair in a round, if it has one.
+const std::pair<int, int>* pair_of(const RankPairs& round, int rank) {
+  for (const auto& pair : round)
+    if (pair.first == rank || pair.second == rank) return &pair;
+  return nullptr;
+}
+
+}  // namespace
+
+std::vector<double> measure_both_ways(Communicator& ranks, const MeasuredLinks& links,
+                                      std::size_t figures, const MeasureWay& measure) {
+  std::vector<double> all(2 * figures * links.pairs.size());
+  std::map<std::pair<int, int>, std::span<double>> of_pair;
+  for (std::size_t i = 0; i < links.pairs.size(); ++i)
+    of_pair[links.pairs[i]] = std::span(all).subspan(2 * figures * i, 2 * figures);
+
   const int own = ranks.rank();
-  for (const auto& [one, other] : links) {
+  for (const RankPairs& round : link_rounds(links.pairs, links.nodes)) {
     barrier(ranks);
-    std::unique_ptr<LinkEnd> end;
-    if (own == one || own == other) end = open(own == one ? other : one);
+    const auto* const pair = pair_of(round, own);
+    if (pair == nullptr) continue;
+    const auto [one, other] = *pair;
+    const std::unique_ptr<LinkEnd> end = links.open(own == one ? other : one);
     guarded(ranks.shutdown(), [&] {  // the end can't give memory back while messages wait
-      measure({one, other, own == one}, end.get());
-      measure({other, one, own == other}, end.get());
+      std::vector<double> unused(figures);
+      const auto of_way = [&](bool sends, std::size_t way) {
+        return sends ? of_pair[*pair].subspan(way * figures, figures) : std::span(unused);
+      };
+      measure({one, other, own == one}, *end, of_way(own == one, 0));
+      measure({other, one, own == other}, *end, of_way(own == other, 1));
     });
   }
+  sum_disjoint(ranks, all);
+  return all;
 }
 
 void tell(Communicator& ranks, const Way& way, std::span<std::byte> what) {

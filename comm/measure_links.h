@@ -1,7 +1,9 @@
 #pragma once
 
+#include <cstddef>
 #include <functional>
 #include <span>
+#include <vector>
 
 #include "comm/communicator.h"
 #include "comm/link_end.h"
@@ -14,10 +16,23 @@ struct Way {
   bool sends = false;  // this rank
 };
 
-/// Calls measure(way, this rank's end, or null) for both ways of each link in turn, on every rank
-/// of `ranks`, all of which call this. Ends are opened and closed by both ranks at the same time.
-void measure_both_ways(Communicator& ranks, const RankPairs& links, const OpenLink& open,
-                       const std::function<void(const Way& way, LinkEnd* end)>& measure);
+/// Links to measure, how to open them, and where the ranks are (link_rounds.h).
+struct MeasuredLinks {
+  const RankPairs& pairs;
+  const OpenLink& open;
+  const std::vector<int>& nodes;
+};
+
+/// What both ranks of a link do for one of its ways. The sender's figures count, which are zeros
+/// before.
+using MeasureWay = std::function<void(const Way& way, LinkEnd& end, std::span<double> figures)>;
+
+/// Measures one way of each link and then the other, the links of a round at the same time. Ends
+/// are opened and closed by both ranks at the same time. Every rank of `ranks` calls this. Returns
+/// on all of them so many figures of each way: of the first link there, of the first link back, of
+/// the second link there, and so on.
+[[nodiscard]] std::vector<double> measure_both_ways(Communicator& ranks, const MeasuredLinks& links,
+                                                    std::size_t figures, const MeasureWay& measure);
 
 /// What the sender knows, to the receiver, beside the link.
 void tell(Communicator& ranks, const Way& way, std::span<std::byte> what);

@@ -1,5 +1,6 @@
 #include "runtime/profiling/job_links.h"
 
+#include "runtime/devices/rank_nodes.h"
 #include "runtime/profiling/nccl_link.h"
 
 namespace penstock::runtime {
@@ -22,8 +23,8 @@ NeighbourSpeeds neighbour_speeds(const std::string& device, comm::Communicator& 
   configs::TrainerConfig config;
   config.device = device;
   const RankDevice own = choose_device(config, world);
-  return {own.links,
-          comm::link_speeds(world, comm::neighbours(world.size()), job_links(world, own))};
+  return {own.links, comm::link_speeds(world, comm::neighbours(world.size()), job_links(world, own),
+                                       nodes_of(world).of_rank)};
 }
 
 }  // namespace penstock::runtime

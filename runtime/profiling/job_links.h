@@ -18,7 +18,7 @@ namespace penstock::runtime {
 [[nodiscard]] std::string_view name_of(DeviceLinks links);
 [[nodiscard]] std::string_view text_of(DeviceLinks links);
 
-/// Of every rank and the next, and what was measured.
+/// Of every rank and the next, one pair of a machine at a time, and what was measured.
 struct NeighbourSpeeds {
   DeviceLinks links = DeviceLinks::host;
   std::vector<comm::LinkSpeed> speeds = {};

@@ -9,6 +9,7 @@
 #include "base/error.h"
 #include "base/median.h"
 #include "comm/link_overlap.h"
+#include "runtime/devices/rank_nodes.h"
 #include "runtime/profiling/job_links.h"
 
 namespace penstock::runtime {
@@ -33,9 +34,10 @@ PlanLinks measure_plan_links(const partition::Plan& plan, const configs::Trainer
   const comm::OpenLink open = job_links(world, device);
   const comm::RankPairs pairs = pairs_of(plan);
   PlanLinks measured{.links = device.links};
-  for (const comm::LinkSpeed& speed : comm::link_speeds(world, pairs, open))
+  const std::vector<int> nodes = nodes_of(world).of_rank;
+  for (const comm::LinkSpeed& speed : comm::link_speeds(world, pairs, open, nodes))
     measured.rates[{speed.from, speed.to}] = {speed.latency_s, speed.bytes_per_s};
-  const std::vector<double> overlaps = comm::link_overlaps(world, pairs, open);
+  const std::vector<double> overlaps = comm::link_overlaps(world, pairs, open, nodes);
   if (!overlaps.empty()) measured.overlap = median(overlaps);
   measured.host_bandwidth.assign(static_cast<std::size_t>(plan.world_size()),
                                  partition::kHostBandwidth);

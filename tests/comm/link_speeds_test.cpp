@@ -2,7 +2,12 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <functional>
+#include <map>
 #include <mutex>
+#include <set>
+#include <utility>
 
 #include "comm/threads.h"
 
@@ -66,6 +71,46 @@ TEST(LinkSpeeds, RoundTripsFollowWithoutAWaitBetween) {
     EXPECT_NE(notes.find("f" + trips + "f"), std::string::npos) << notes;
     EXPECT_EQ(notes.back(), 'f');
   });
+}
+
+TEST(LinkSpeeds, NoNodeHasTwoLinksAtOnce) {
+  const std::vector<int> nodes{0, 0, 1, 1, 2};
+  std::mutex mutex;
+  std::map<std::pair<int, int>, int> open;  // ends of a pair
+  const auto overlapping = [&](const std::pair<int, int>& pair) {
+    return std::ranges::any_of(open, [&](const auto& other) {
+      if (other.second == 0 || other.first == pair) return false;
+      const std::set<int> busy{nodes[other.first.first], nodes[other.first.second]};
+      return busy.contains(nodes[pair.first]) || busy.contains(nodes[pair.second]);
+    });
+  };
+  struct Counted final : LinkEnd {
+    explicit Counted(std::function<void()> closed) : closed_(std::move(closed)) {}
+    ~Counted() override { closed_(); }
+    void send(std::size_t, int) override {}
+    void receive(std::size_t, int) override {}
+    void compute(double) override {}
+    void finish() override {}
+    std::function<void()> closed_;
+  };
+  run_as_threads({.ranks = 5}, [&](Communicator& ranks) {
+    const auto speeds = link_speeds(
+        ranks, every_pair(5),
+        [&](int peer) {
+          const std::pair<int, int> pair = std::minmax({ranks.rank(), peer});
+          const std::scoped_lock lock(mutex);
+          EXPECT_FALSE(overlapping(pair));
+          ++open[pair];
+          return std::make_unique<Counted>([&, pair] {
+            const std::scoped_lock lock(mutex);
+            --open[pair];
+          });
+        },
+        nodes);
+    EXPECT_EQ(speeds.size(), 20u);
+    for (const LinkSpeed& speed : speeds) EXPECT_GT(speed.latency_s, 0);
+  });
+  EXPECT_EQ(open.size(), 10u);
 }
 
 TEST(LinkSpeeds, OneRankHasNoLink) {
