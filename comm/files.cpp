@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <chrono>
 #include <cstdint>
 #include <fstream>
 #include <map>
@@ -31,6 +33,25 @@ void write_message(const fs::path& file, std::span<const std::byte> data) {
                     file.string(), error.code().message()));
   }
 }
+
+/// When a waiting rank looks at the folder: less and less often, since every look is an operation
+/// of a file system that all ranks share.
+class Looks {
+ public:
+  bool due() {
+    const auto now = Clock::now();
+    if (now < next_) return false;
+    next_ = now + pause_;
+    pause_ = std::min(2 * pause_, kLongest);
+    return true;
+  }
+
+ private:
+  using Clock = std::chrono::steady_clock;
+  static constexpr Clock::duration kLongest = std::chrono::milliseconds(5);
+  Clock::duration pause_ = std::chrono::microseconds(50);
+  Clock::time_point next_;
+};
 
 class Sent final : public Transfer {
  public:
@@ -62,7 +83,7 @@ class FilesCommunicator final : public Communicator {
 
   void progress() override {
     std::error_code none;
-    if (fs::exists(options_.folder / "ended", none))
+    if (looks_.due() && fs::exists(options_.folder / "ended", none))
       throw CommError("another rank has ended the job: see its error");
   }
 
@@ -89,6 +110,7 @@ class FilesCommunicator final : public Communicator {
 
   FilesOptions options_;
   Counts sent_, received_;
+  Looks looks_;
   Shutdown shutdown_;
 };
 
@@ -105,6 +127,7 @@ class Received final : public Transfer {
  private:
   void take() {
     std::error_code error;
+    if (!looks_.due()) return;
     if (!fs::exists(file_, error)) return world_.progress();
     if (const auto bytes = fs::file_size(file_); bytes != data_.size())
       throw CommError(fmt::format(
@@ -121,6 +144,7 @@ class Received final : public Transfer {
   Message message_;
   fs::path file_;
   std::span<std::byte> data_;
+  Looks looks_;
   bool done_ = false;
 };
 

@@ -27,8 +27,9 @@ inline constexpr int all_gather = 1006;
 inline constexpr int clock = 1007;
 inline constexpr int told_of_link = 1008;
 
-/// Of disjoint_sum.h.
+/// Of disjoint_sum.h: one for each round.
 inline constexpr int late_sum = 1009;
+inline constexpr int late_sum_rounds = 8;  // of as many ranks as an int counts
 
 /// Of lane_reduction.h: two tags for each bucket, of its sums and of their gather.
 inline constexpr int reduction = 1 << 16;

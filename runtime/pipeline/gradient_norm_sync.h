@@ -67,6 +67,7 @@ class GradientNormSync {
 
   void progress() {
     if (nccl_) nccl_->progress();
+    if (asked_) asked_->progress();
   }
 
  private:

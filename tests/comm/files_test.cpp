@@ -67,7 +67,7 @@ TEST(FilesFailure, AbortWakesTheOthers) {
   const auto receive = waiting->receive({0, 0, "never sent"}, in);
   EXPECT_FALSE(receive->done());
   EXPECT_THROW(failing->abort(3), CommError);
-  EXPECT_THROW(receive->done(), CommError);
+  EXPECT_THROW(wait(*waiting, *receive), CommError);
 }
 
 }  // namespace
