@@ -49,8 +49,11 @@ class Layer {
   /// not given the weights: what takes them, backward_input computes and carries.
   virtual void backward_weight(Context&, Saved, Grads) const;
 
-  /// New state (FP32 or FP64 as declared) from the sums that forward left, one row of
-  /// LayerPlan::sums numbers for each micro-batch of the step in canonical order.
+  /// Rows of LayerPlan::sums numbers that forward left for a micro-batch each, joined in their
+  /// order to the row of all their frames together. Of no rows, a row that changes no other.
+  virtual std::vector<double> pool(std::span<const double> sums) const;
+
+  /// New state (FP32 or FP64 as declared) from such rows, one after the other, in canonical order.
   virtual void commit_state(Context&, std::span<const double> sums,
                             std::span<const Tensor> state) const;
 };

@@ -14,12 +14,16 @@
 namespace penstock::layers {
 namespace {
 
-// Count, and mean and Σ (x - mean)² of each channel, over the micro-batches so far.
+// Count, and mean and Σ (x - mean)² of each channel, over the rows so far.
 struct Pooled {
-  explicit Pooled(std::size_t channels)
+  Pooled(std::size_t channels, std::span<const double> sums)
       : statistics(2 * channels),
         mean(std::span(statistics).first(channels)),
-        squares(std::span(statistics).last(channels)) {}
+        squares(std::span(statistics).last(channels)) {
+    const std::size_t row = 1 + 2 * channels;
+    for (std::size_t begin = 0; begin + row <= sums.size(); begin += row)
+      add(sums.subspan(begin, row));
+  }
 
   // Chan, Golub & LeVeque 1979: joins the statistics of two sets.
   void add(std::span<const double> sums) {
@@ -95,13 +99,16 @@ void BatchNorm::backward_weight(Context& context, Saved saved, Grads grads) cons
   context.backend.run(context.stream, BatchNormBackwardWeight{saved[2], grads[0], grads[1]});
 }
 
+std::vector<double> BatchNorm::pool(std::span<const double> sums) const {
+  const Pooled pooled(static_cast<std::size_t>(options_.channels), sums);
+  std::vector<double> row = {pooled.count};
+  row.insert(row.end(), pooled.statistics.begin(), pooled.statistics.end());
+  return row;
+}
+
 void BatchNorm::commit_state(Context& context, std::span<const double> sums,
                              std::span<const Tensor> state) const {
-  const auto channels = static_cast<std::size_t>(options_.channels);
-  const std::size_t row = 1 + 2 * channels;
-  Pooled pooled(channels);
-  for (std::size_t begin = 0; begin + row <= sums.size(); begin += row)
-    pooled.add(sums.subspan(begin, row));
+  const Pooled pooled(static_cast<std::size_t>(options_.channels), sums);
   if (pooled.count < 2) return;  // a variance needs two numbers
   context.backend.run(context.stream, BatchNormCommit{pooled.count, pooled.statistics, state[0],
                                                       state[1], options_.momentum});

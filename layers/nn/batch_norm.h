@@ -30,6 +30,7 @@ class BatchNorm final : public Layer {
   void backward_input(Context&, const Params&, const Activation& dy, Saved,
                       Activation& dx) const override;
   void backward_weight(Context&, Saved, Grads) const override;
+  std::vector<double> pool(std::span<const double> sums) const override;
   void commit_state(Context&, std::span<const double> sums,
                     std::span<const Tensor> state) const override;
 

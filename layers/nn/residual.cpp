@@ -58,6 +58,22 @@ PassingBuffers backward_buffers(Scratch& scratch, const ResidualLayout& layout) 
   return {scratch, layout.activations, 1, layout.plans.size()};
 }
 
+/// The columns of part `i` in all rows.
+std::vector<double> sums_of_part(const std::vector<LayerPlan>& plans, std::size_t i,
+                                 std::span<const double> sums) {
+  std::size_t first = 0, row = 0;
+  for (std::size_t part = 0; part < plans.size(); ++part) {
+    if (part == i) first = row;
+    row += plans[part].sums;
+  }
+  std::vector<double> own;
+  for (std::size_t begin = first; begin < sums.size(); begin += row) {
+    const std::span<const double> columns = sums.subspan(begin, plans[i].sums);
+    own.insert(own.end(), columns.begin(), columns.end());
+  }
+  return own;
+}
+
 }  // namespace
 
 Residual::Residual(ResidualOptions options)
@@ -225,23 +241,26 @@ void Residual::backward_weight(Context& context, Saved saved, Grads grads) const
   }
 }
 
+std::vector<double> Residual::pool(std::span<const double> sums) const {
+  const ResidualLayout inner = layout({DType::f32, {{{1}, options_.channels}}}, {});
+  std::vector<double> row;
+  for (std::size_t i = 0; i < inner.plans.size(); ++i) {
+    if (inner.plans[i].sums == 0) continue;
+    const std::vector<double> own = options_.parts[i]->pool(sums_of_part(inner.plans, i, sums));
+    row.insert(row.end(), own.begin(), own.end());
+  }
+  return row;
+}
+
 void Residual::commit_state(Context& context, std::span<const double> sums,
                             std::span<const Tensor> state) const {
   const ResidualLayout inner = layout({DType::f32, {{{1}, options_.channels}}}, {});
-  std::size_t row = 0;
-  for (const LayerPlan& plan : inner.plans) row += plan.sums;
   Shares<const Tensor> states(state);
-  std::size_t first = 0;  // of a part's sums in each row
   for (std::size_t i = 0; i < inner.plans.size(); ++i) {
-    const std::size_t count = inner.plans[i].sums;
-    if (count == 0) continue;  // neither sums nor state
-    std::vector<double> own;
-    for (std::size_t begin = first; begin + count <= sums.size(); begin += row)
-      own.insert(own.end(), sums.begin() + static_cast<std::ptrdiff_t>(begin),
-                 sums.begin() + static_cast<std::ptrdiff_t>(begin + count));
+    if (inner.plans[i].sums == 0) continue;  // neither sums nor state
     const std::span<const Tensor> share = states.next(inner.plans[i].state.size());
-    if (!share.empty()) options_.parts[i]->commit_state(context, own, share);
-    first += count;
+    if (!share.empty())
+      options_.parts[i]->commit_state(context, sums_of_part(inner.plans, i, sums), share);
   }
 }
 

@@ -168,18 +168,38 @@ StepSums Stage::evaluate(const StepWork& step, const ExecutorCallbacks& callback
   return sums;
 }
 
-void Stage::commit_state(std::span<const double> sums, int micro_batches) {
+std::vector<double> Stage::pool_state(const StepSums& sums, const std::vector<int>& places) const {
+  std::vector<double> row;
+  std::size_t column = 0;
+  for (std::size_t i = 0; i < local_.layers.size(); ++i) {
+    const std::size_t count = local_.plans[i].sums;
+    std::vector<double> own;
+    for (const int place : places) {
+      const auto begin =
+          sums.state.begin() +
+          static_cast<std::ptrdiff_t>(static_cast<std::size_t>(place) * local_.sums + column);
+      own.insert(own.end(), begin, begin + static_cast<std::ptrdiff_t>(count));
+    }
+    column += count;
+    if (count == 0) continue;
+    const std::vector<double> pooled = local_.layers[i]->pool(own);
+    row.insert(row.end(), pooled.begin(), pooled.end());
+  }
+  return row;
+}
+
+void Stage::commit_state(std::span<const double> rows) {
   layers::Context context{backend_, stream_};
   std::size_t column = 0;
   for (std::size_t i = 0; i < local_.layers.size(); ++i) {
-    std::vector<double> rows;
-    for (int m = 0; m < micro_batches; ++m) {
-      const auto row = sums.subspan(m * local_.sums + column, local_.plans[i].sums);
-      rows.insert(rows.end(), row.begin(), row.end());
+    std::vector<double> own;
+    for (std::size_t begin = column; begin < rows.size(); begin += local_.sums) {
+      const auto row = rows.subspan(begin, local_.plans[i].sums);
+      own.insert(own.end(), row.begin(), row.end());
     }
     column += local_.plans[i].sums;
     const auto state = parameters_.params(i).state;
-    if (!state.empty()) local_.layers[i]->commit_state(context, rows, state);
+    if (!state.empty()) local_.layers[i]->commit_state(context, own, state);
   }
 }
 

@@ -58,8 +58,11 @@ class Stage {
   /// time.
   StepSums evaluate(const StepWork& step, const ExecutorCallbacks& callbacks);
 
-  /// New running statistics from the sums of all micro-batches, in canonical order.
-  void commit_state(std::span<const double> sums, int micro_batches);
+  /// One row of what forward has left of the micro-batches at these places (MicroBatchWork::place),
+  /// joined in that order. complete() comes before.
+  std::vector<double> pool_state(const StepSums& sums, const std::vector<int>& places) const;
+  /// New running statistics from such rows, one after the other, in canonical order.
+  void commit_state(std::span<const double> rows);
 
   /// Moves messages that are under way.
   void progress() { pipeline_.progress(); }

@@ -1,5 +1,6 @@
 #include "runtime/trainer/training_step.h"
 
+#include <algorithm>
 #include <numeric>
 
 #include "comm/collectives.h"
@@ -110,7 +111,10 @@ StepSums TrainingStep::forward_and_backward(const StepWork& work, KeptFeatures& 
 TrainingStep::Ended TrainingStep::end(StepSums sums, const StepWork& work, TrainingClock& clock) {
   Ended step;
   step.sums = std::move(sums);
-  step.micro_batches = work.global_micro_batches;
+  step.places.resize(static_cast<std::size_t>(options_.lanes_of[grid_.here().replica]));
+  for (const MicroBatchWork& micro_batch : work.micro_batches)
+    step.places[static_cast<std::size_t>(micro_batch.lane)].push_back(micro_batch.place);
+  for (std::vector<int>& places : step.places) std::ranges::sort(places);
   step.scale = work.scale;
   step.loss_scale = work.loss_scale;
   step.learning_rate =
@@ -183,9 +187,27 @@ StepReport TrainingStep::close(Ended step, TrainingClock& clock) {
     --clock.optimizer_steps;
     return report;
   }
-  comm::sum_disjoint(grid_.replicas(), step.sums.state);
-  stage_.commit_state(step.sums.state, step.micro_batches);
+  commit_state(step);
   return report;
+}
+
+/// Each replica joins the rows of its own lanes, so that what travels does not grow with the number
+/// of micro-batches. That order is the lanes' own: no layout has another.
+void TrainingStep::commit_state(const Ended& step) {
+  const std::vector<int>& lanes_of = options_.lanes_of;
+  const auto here = lanes_of.begin() + grid_.here().replica;
+  const auto lanes_before = static_cast<std::size_t>(std::accumulate(lanes_of.begin(), here, 0));
+  std::vector<double> rows;
+  for (const std::vector<int>& places : step.places) {
+    const std::vector<double> row = stage_.pool_state(step.sums, places);
+    rows.insert(rows.end(), row.begin(), row.end());
+  }
+  const std::size_t width = rows.size() / step.places.size();
+  rows.insert(rows.begin(), lanes_before * width, 0.0);
+  rows.resize(static_cast<std::size_t>(std::accumulate(lanes_of.begin(), lanes_of.end(), 0)) *
+              width);
+  comm::sum_disjoint(grid_.replicas(), rows);
+  stage_.commit_state(rows);
 }
 
 /// Waits for the losses of the step's micro-batches; behind them, the utterances that have failed

@@ -98,7 +98,7 @@ class TrainingStep {
     StepSums sums;
     std::vector<double> told;  // losses, failed utterances behind them, and notices
     std::int64_t failed = 0;   // utterances on this rank, up to this step
-    int micro_batches = 0;     // of all replicas
+    std::vector<std::vector<int>> places = {};  // of each lane's micro-batches here, ascending
     double scale = 1, loss_scale = 1, learning_rate = 0;
     std::int64_t step = 0, optimizer_steps = 0;  // this one included
     std::optional<layers::GradientNormResult> result = {};
@@ -114,6 +114,7 @@ class TrainingStep {
   void update_optimistically(Ended& step);
   void await_norm();
   StepReport close(Ended step, TrainingClock& clock);
+  void commit_state(const Ended& step);
   std::vector<double> tell(Ended& step);
   void update(const layers::GradientNormResult* result, const Ended& step);
 

@@ -126,6 +126,32 @@ TEST(BatchNormWithSilu, IsTheNormAndSilu) {
             std::vector(first.sums().begin(), first.sums().end()));
 }
 
+TEST(BatchNorm, PoolsRowsToThatOfAllTheirFrames) {
+  const BatchNorm layer({.name = "norm1", .channels = 3});
+  const auto input = [](std::vector<std::int64_t> lengths) {
+    return ActivationDecl{DType::f64, {{std::move(lengths), 3}}};
+  };
+  LayerRunner whole(layer, input({7, 1, 13}));
+  whole.randomise(5);
+  whole.forward();
+  const std::vector<double> x_FC = numbers(whole.input().only().x_FC);
+  std::vector<double> rows;
+  auto frame = x_FC.begin();
+  for (const std::vector<std::int64_t>& lengths : {std::vector<std::int64_t>{7}, {}, {1, 13}}) {
+    LayerRunner part(layer, input(lengths));
+    part.randomise(5);
+    const std::int64_t count = part.input().only().x_FC.size();
+    test::assign(part.input().only().x_FC, {frame, frame + count});
+    frame += count;
+    part.forward();
+    rows.insert(rows.end(), part.sums().begin(), part.sums().end());
+  }
+  const std::vector<double> expected(whole.sums().begin(), whole.sums().end());
+  EXPECT_LE(test::relative_error(layer.pool(rows), expected), 1e-13);
+  EXPECT_EQ(layer.pool(expected), expected);
+  EXPECT_EQ(layer.pool({}), std::vector<double>(expected.size()));
+}
+
 TEST(BatchNorm, LeavesTheStateAloneWithoutFrames) {
   const BatchNorm layer({.name = "norm1", .channels = 2});
   LayerRunner runner(layer, {DType::f32, {{{}, 2}}});

@@ -202,15 +202,19 @@ TEST(Residual, CommitsTheStateOfEachPart) {
   std::vector<double> sums(whole.sums().begin(), whole.sums().end());  // two micro-batches
   sums.insert(sums.end(), whole.sums().begin(), whole.sums().end());
   whole.commit_state(sums);
+  std::vector<double> pooled;
   for (auto [part, runner] :
        {std::pair<const BatchNorm*, LayerRunner*>{&a, &first}, {&b, &second}}) {
     std::vector<double> twice(runner->sums().begin(), runner->sums().end());
     twice.insert(twice.end(), runner->sums().begin(), runner->sums().end());
     runner->commit_state(twice);
+    const std::vector<double> row = part->pool(twice);
+    pooled.insert(pooled.end(), row.begin(), row.end());
     for (const char* state : {".running_mean", ".running_var"})
       EXPECT_EQ(numbers(whole.state(part->name() + state)),
                 numbers(runner->state(part->name() + state)));
   }
+  EXPECT_EQ(layer.pool(sums), pooled);
 }
 
 TEST(Residual, EvaluatesAsItTrainsWithoutDropout) {

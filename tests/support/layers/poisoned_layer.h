@@ -26,6 +26,9 @@ class PoisonedLayer final : public layers::Layer {
   void backward_input(layers::Context&, const layers::Params&, const layers::Activation& dy,
                       layers::Saved, layers::Activation& dx) const override;
   void backward_weight(layers::Context&, layers::Saved, layers::Grads) const override;
+  std::vector<double> pool(std::span<const double> sums) const override {
+    return inner_->pool(sums);
+  }
   void commit_state(layers::Context& c, std::span<const double> sums,
                     std::span<const layers::Tensor> state) const override {
     inner_->commit_state(c, sums, state);
