@@ -12,6 +12,7 @@
 #include "comm/carried.h"
 #include "comm/lane_reduction.h"
 #include "comm/threads.h"
+#include "tests/support/tree/sources.h"
 
 namespace penstock::comm {
 namespace {
@@ -40,17 +41,18 @@ class CountingCommunicator final : public CarriedCommunicator {
   Sent sent_;
 };
 
-constexpr std::int64_t kElements = 33 * 64 * 16;  // even pieces for every number of replicas here
+constexpr std::int64_t kBucketElements =
+    33 * 64 * 16;  // even pieces for every number of replicas here
 
-/// What each rank sends to add a bucket of kElements.
+/// What each rank sends to add a bucket of kBucketElements.
 std::vector<Sent> counted_of(int replicas) {
   std::vector<Sent> sent(static_cast<std::size_t>(replicas));
   run_as_threads({replicas}, [&](Communicator& group) {
     CountingCommunicator counting(group);
-    std::vector<float> arena(kElements, 1);
+    std::vector<float> arena(kBucketElements, 1);
     LaneReduction reduction(
         counting,
-        {layers::DType::f32, {kElements}, std::vector(static_cast<std::size_t>(replicas), 1)},
+        {layers::DType::f32, {kBucketElements}, std::vector(static_cast<std::size_t>(replicas), 1)},
         {reinterpret_cast<std::byte*>(arena.data())});
     reduction.start(0);
     reduction.finish();
@@ -154,12 +156,12 @@ std::string row(int replicas) {
   };
   return fmt::format("| {} | {} | {} | {} | {:.3f} | {:.3f} | {:.2f} | {:.2f} | {:.2f} |", replicas,
                      messages, 2 * (replicas - 1), 2 * (replicas - 1),
-                     bytes / (kElements * sizeof(float)), 2.0 * (replicas - 1) / replicas,
+                     bytes / (kBucketElements * sizeof(float)), 2.0 * (replicas - 1) / replicas,
                      ms(in_tree(replicas)), ms(in_ring(replicas)), ms(to_all(replicas)));
 }
 
 TEST(GradientSumCost, IsThatOfThePage) {
-  std::ifstream file(PENSTOCK_SOURCE_FOLDER "/docs/design/gradient-sums.md");
+  std::ifstream file(test::source("docs/design/gradient-sums.md"));
   std::stringstream page;
   page << file.rdbuf();
   for (const int replicas : {2, 3, 4, 8, 12, 16, 32, 33, 64})
@@ -169,7 +171,7 @@ TEST(GradientSumCost, IsThatOfThePage) {
 TEST(GradientSumCost, SendsBytesOfARingForPowersOfTwo) {
   for (const int replicas : {2, 3, 4, 6, 8, 12, 16, 24, 32})
     for (const Sent& sent : counted_of(replicas)) {
-      const std::int64_t of_ring = 2 * kElements * 4 * (replicas - 1) / replicas;
+      const std::int64_t of_ring = 2 * kBucketElements * 4 * (replicas - 1) / replicas;
       EXPECT_TRUE(sent.bytes == of_ring || !std::has_single_bit(static_cast<unsigned>(replicas)));
       EXPECT_LE(sent.messages, 2 * (replicas - 1));
     }
