@@ -63,6 +63,16 @@ PlacementProblem with_memory(const PlanningProblem& problem, PlacementProblem cl
   return closed;
 }
 
+/// Whether a search with the devices' memory could find nothing better: a placement that is the
+/// best without it has room.
+bool has_room(const PlacementProblem& problem, const PlacedSequence& placed) {
+  const std::vector<StageCost> stages = stage_costs(problem, placed.devices);
+  for (std::size_t k = 0; k < stages.size(); ++k)
+    if (!stages[k].fits(problem.sequence, placed.cut.begin[k], placed.cut.begin[k + 1]))
+      return false;
+  return true;
+}
+
 /// Speeds and memories of a placement's devices.
 std::vector<std::vector<std::pair<double, double>>> sorts_of(const Cluster& cluster,
                                                              const Placement& placement) {
@@ -155,7 +165,8 @@ std::vector<Placement> placements(const PlanningProblem& problem, const Workload
   };
   if (speeds_differ(problem.cluster)) add(without_links(without_memory(closed)));
   if (!memories_differ(problem.cluster)) return result;
-  add(with_memory(problem, closed, proposal, *fastest));
+  const PlacementProblem limited = with_memory(problem, closed, proposal, *fastest);
+  if (!has_room(limited, *fastest)) add(limited);
   for (const Placement& other : other_orders(fastest->devices)) {
     const auto sorts = sorts_of(problem.cluster, other);
     const auto same = [&](const Placement& known) {

@@ -52,10 +52,17 @@ class Cutter {
   explicit Cutter(const ChunkCutProblem& problem)
       : problem_(problem),
         rest_({problem.layers, problem.chunks}, least_seconds(problem.work)),
-        memory_({problem.layers, problem.chunks}, problem.fullness) {}
+        memory_({problem.layers, problem.chunks}, problem.fullness),
+        work_(problem.work) {}
 
   /// The cut of the least sum whose loads are all at most `limit`.
   std::optional<std::vector<int>> least_sum(double limit) {
+    if (costs_work_alone()) {
+      std::vector<int> earliest;
+      for (int chunk = 0; chunk < problem_.chunks; ++chunk)
+        earliest.push_back(earliest_end(chunk, limit));
+      return work_.least_sum(limit, earliest);
+    }
     const CutSolver<LeastSum> solver({.layers = problem_.layers, .segments = problem_.chunks});
     return solver.begin([&](int chunk) {
       return Segment{{}, *this, limit, chunk, earliest_end(chunk, limit)};
@@ -101,6 +108,8 @@ class Cutter {
     }
   };
 
+  bool costs_work_alone() const { return !problem_.load && !problem_.extra && !problem_.fullness; }
+
   /// Whether what is behind `last` is too much for the chunks behind this one.
   bool leaves_too_much(int last, int chunk, double limit) const {
     return rest_.largest(last, chunk + 1) > limit || memory_.largest(last, chunk + 1) > 1;
@@ -127,6 +136,7 @@ class Cutter {
 
   const ChunkCutProblem& problem_;
   const RestBound rest_, memory_;
+  WorkCutSolver work_;
   std::map<std::tuple<int, int, int>, double> extra_;
 };
 

@@ -4,18 +4,9 @@
 #include <optional>
 #include <vector>
 
+#include "partition/cut/work_cut.h"
+
 namespace penstock::partition {
-
-/// Work that chunks take time for: layers' seconds at speed 1, over the chunk's speed.
-struct ChunkWork {
-  std::vector<double> before = {};  // [i]: of the first i layers, rising; empty: nothing is known
-  std::vector<double> speeds = {};  // of each chunk
-
-  bool is_known() const { return !before.empty(); }
-  double seconds(int first, int last, int chunk) const {
-    return (before[last] - before[first]) / speeds[chunk];
-  }
-};
 
 /// A layer sequence to be cut into chunks of known loads.
 struct ChunkCutProblem {

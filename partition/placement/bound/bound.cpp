@@ -110,18 +110,28 @@ bool Bounds::may_fit(const Grid& grid) const {
   return sequence.bytes_at_least(0, sequence.size(), 1) <= room * kRounding;
 }
 
-double Bounds::quick(const Grid& grid) const {
+/// All work on the fastest stage, all gradients added at the best ring's pace, the least message at
+/// every boundary: no cut has a smaller sum, and no slowest stage is below the mean.
+Bounds::Floor Bounds::floor(const Grid& grid) const {
   const SequenceLoad& sequence = problem_.sequence;
   const auto best = best_stages(grid);
-  // All work on the fastest stage, all gradients added at the best ring's pace, the least message
-  // at every boundary: no cut has a smaller sum, and no slowest stage is below the mean.
   double sum = sequence.work(0, sequence.size()) / speed(grid, 0) +
                best.front().reduction.seconds(sequence.parameters(0, sequence.size()));
   if (grid.stages > 1)  // what crosses counts for both stages
     sum +=
         2 * (grid.stages - 1) * best.front().paces.front().leave.seconds(sequence.least_crossing());
-  const double slowest = std::max(sum / grid.stages, sequence.longest_layer() / speed(grid, 0));
-  return std::max(goal_of(problem_, grid).value(sum, slowest), spread(grid));
+  return {sum, std::max(sum / grid.stages, sequence.longest_layer() / speed(grid, 0))};
+}
+
+double Bounds::together(const Grid& grid) const {
+  double sum = 0;
+  for (int k = 0; k < grid.stages; ++k) sum += speed(grid, k);
+  return sum;
+}
+
+double Bounds::quick(const Grid& grid) const {
+  const Floor least = floor(grid);
+  return std::max(goal_of(problem_, grid).value(least.sum, least.slowest), spread(grid));
 }
 
 /// The least bottleneck of best_stages; where it is above `highest`, that or infinite. A table that

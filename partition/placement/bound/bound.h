@@ -17,6 +17,14 @@ class Bounds {
   /// False where the stages' devices can't hold what one micro-batch in flight takes.
   bool may_fit(const Grid& grid) const;
 
+  /// What no cut on any placement is below: its sum of loads, and its slowest stage.
+  struct Floor {
+    double sum = 0, slowest = 0;
+  };
+  Floor floor(const Grid& grid) const;
+  /// The most work that all stages can do in a second.
+  double together(const Grid& grid) const;
+
   /// From the layer sequence's work and the fastest devices alone.
   double quick(const Grid& grid) const;
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "partition/cut/limits.h"
+#include "partition/placement/bound/bound.h"
 #include "partition/placement/exact/graph_sweep.h"
 
 namespace penstock::partition {
@@ -14,21 +15,13 @@ double most(double known, double weight, double other) {
   return weight == 0 || known == kNever ? kNever : (known * kWorthwhile - other) / weight;
 }
 
-/// No cut is faster: its sum where the fastest device does everything, its slowest stage where all
-/// devices share the work.
-struct Floor {
-  explicit Floor(const PlacementProblem& problem) {
-    double together = 0, fastest = 0;
-    for (const Device& device : problem.cluster.devices) {
-      together += device.speed;
-      fastest = std::max(fastest, device.speed);
-    }
-    const double work = problem.sequence.work(0, problem.sequence.size()) * kWorthwhile;
-    sum = work / fastest;
-    slowest = work / together;
-  }
-  double sum = 0, slowest = 0;
-};
+/// No cut is faster: as Bounds say, and its slowest stage where the fastest share the work.
+Bounds::Floor floor_of(const PlacementProblem& problem, const Grid& grid) {
+  const Bounds bounds(problem);
+  const Bounds::Floor floor = bounds.floor(grid);
+  const double shared = problem.sequence.work(0, problem.sequence.size()) / bounds.together(grid);
+  return {floor.sum * kWorthwhile, std::max(floor.slowest, shared) * kWorthwhile};
+}
 
 bool are_alike(const std::vector<LinkRates>& links) {
   return std::ranges::all_of(links, [&](const LinkRates& link) {
@@ -55,7 +48,7 @@ ExactResult place_exactly(const PlacementProblem& given, const Grid& grid,
                           const ExactEffort& effort) {
   const PlacementProblem problem = in_one_node(given);
   const Goal goal = goal_of(problem, grid);
-  const Floor floor(problem);
+  const Bounds::Floor floor = floor_of(problem, grid);
   double known = effort.known, limit = most(known, goal.slowest, goal.sum * floor.sum);
   const auto graph =
       stage_graph(problem, grid, {.slowest = limit, .edges = effort.edges, .time = effort.time});

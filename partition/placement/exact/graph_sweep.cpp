@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <ranges>
 
 #include "partition/cut/limits.h"
 
@@ -13,7 +14,7 @@ GraphSweep::GraphSweep(const PlacementProblem& problem, const StageGraph& graph)
       fits_(graph.memories.size() * graph.grid.stages, problem.sequence.size()),
       ends_(graph.rates.size(), problem.sequence.size()),
       words_(fits_.words()),
-      live_(graph.memory.size() * words_),
+      live_(graph.memory.size() * words_, ~Word{0}),
       windows_(graph.memory.size()) {
   const SequenceLoad& sequence = problem.sequence;
   for (std::size_t row = 0; row < graph.memories.size() * graph.grid.stages; ++row) {
@@ -29,14 +30,19 @@ GraphSweep::GraphSweep(const PlacementProblem& problem, const StageGraph& graph)
 
 std::optional<GraphCut> GraphSweep::least_sum(const GraphCutLimits& limits) {
   find_ends(limits.slowest);
+  take_candidates(limits);
   if (!find_finishing(limits)) return std::nullopt;
   keep_reached();
   add_up(limits.sum);
   return walk();
 }
 
-bool GraphSweep::is_live(int state, int boundary) {
-  return (live(state)[boundary / EndMasks::kBits] >> (boundary % EndMasks::kBits) & 1) != 0;
+bool GraphSweep::is_live(int state, int boundary) const { return has(live_, state, boundary); }
+
+bool GraphSweep::has(const std::vector<Word>& boundaries, int state, int boundary) const {
+  const Word word =
+      boundaries[static_cast<std::size_t>(state) * words_ + boundary / EndMasks::kBits];
+  return (word >> (boundary % EndMasks::kBits) & 1) != 0;
 }
 
 double GraphSweep::load(int edge, int first, int last) const {
@@ -55,12 +61,16 @@ double& GraphSweep::rest(int state, int boundary) {
 void GraphSweep::find_ends(double limit) {
   const SequenceLoad& sequence = problem_.sequence;
   ends_.clear();
+  furthest_.assign(graph_.rates.size() * layers(), 0);
   for (std::size_t row = 0; row < graph_.rates.size(); ++row) {
     const Rate& rate = graph_.rates[row];
     const double reach = limit / rate.pace.per_work * kRounding;
     for (int first = 0; first < layers(); ++first)
       for (int last = first + 1; last <= layers() && sequence.work(first, last) <= reach; ++last)
-        if (rate.load(sequence, first, last) <= limit) ends_.add(row, first, last);
+        if (rate.load(sequence, first, last) <= limit) {
+          ends_.add(row, first, last);
+          furthest_[row * layers() + first] = last;
+        }
   }
 }
 
@@ -69,48 +79,82 @@ void GraphSweep::find_ends(double limit) {
 template <class Visit>
 void GraphSweep::for_ends(int placed, int state, int edge, int first, Visit visit) {
   const int* rates = graph_.rates_of(edge);
+  const Window& window = windows_[graph_.target[edge]];
+  int last = window.end - 1;
+  for (int r = 0; r < graph_.grid.replicas; ++r)
+    last = std::min(last, furthest_[static_cast<std::size_t>(rates[r]) * layers() + first]);
+  if (last < window.begin) return;
   const Word* behind = live(graph_.target[edge]);
   const Word* fits = fits_.of(graph_.memory[state] * graph_.grid.stages + placed, first);
-  for (std::size_t word = first / EndMasks::kBits; word < words_; ++word) {
+  const int end = last / EndMasks::kBits;
+  for (int word = std::max(first, window.begin) / EndMasks::kBits; word <= end; ++word) {
     Word ends = behind[word] & fits[word];
     for (int r = 0; r < graph_.grid.replicas && ends != 0; ++r)
       ends &= ends_.of(rates[r], first)[word];
-    if (ends != 0 && !visit(static_cast<int>(word), ends)) return;
+    if (ends != 0 && !visit(word, ends)) return;
   }
 }
 
-/// Whether neither side of the boundary has more work than it can do within the limits.
-bool GraphSweep::promising(int state, int boundary, const GraphCutLimits& limits) const {
-  const auto &before = graph_.before[state], &from = graph_.from[state];
-  const double done = problem_.sequence.work(0, boundary),
-               left = problem_.sequence.work(boundary, layers());
-  return left <= limits.slowest * from.together * kRounding &&
-         (boundary == 0 || done <= limits.slowest * before.together * kRounding) &&
-         left / from.fastest + (boundary == 0 ? 0 : done / before.fastest) <=
-             limits.sum * kRounding;
+/// Boundaries of which neither side has more work than it can do within the limit: work rises.
+GraphSweep::Window GraphSweep::promising(int placed, int state, double slowest) const {
+  const SequenceLoad& sequence = problem_.sequence;
+  const double before = slowest * graph_.before[state].together * kRounding;
+  const double from = slowest * graph_.from[state].together * kRounding;
+  const int last = placed == 0 ? 0 : layers() - (graph_.grid.stages - placed);
+  Window window{.begin = placed, .end = last + 1};
+  const auto boundaries = std::views::iota(window.begin, window.end);
+  window.begin = *std::ranges::partition_point(
+      boundaries, [&](int boundary) { return sequence.work(boundary, layers()) > from; });
+  if (placed == 0) return window;
+  window.end = *std::ranges::partition_point(
+      boundaries, [&](int boundary) { return sequence.work(0, boundary) <= before; });
+  return window;
+}
+
+/// Whether the fastest could do what is on either side of the boundary within that.
+bool GraphSweep::promising_sum(int state, int boundary, double most) const {
+  const SequenceLoad& sequence = problem_.sequence;
+  const double left = sequence.work(boundary, layers()) / graph_.from[state].fastest;
+  const double done = boundary == 0 ? 0 : sequence.work(0, boundary) / graph_.before[state].fastest;
+  return left + done <= most * kRounding;
+}
+
+/// What keeps within limits keeps within looser ones: only what was live under these may be live.
+void GraphSweep::take_candidates(const GraphCutLimits& limits) {
+  if (limits.slowest > limits_.slowest || limits.sum > limits_.sum)
+    std::ranges::fill(live_, ~Word{0});
+  limits_ = limits;
+  std::swap(candidates_, live_);
+  live_.assign(candidates_.size(), 0);
 }
 
 /// Makes those boundaries live from which the rest can be done; whether any path can.
 ///   live(state behind the last stage, layers)
-///   live(state, first) = promising, and for some edge and end: the stage [first, end) fits,
+///   live(state, first) = a promising candidate, and for some edge and end: the stage [first, end)
+///   fits,
 ///                        no replica takes more than the limit, and live(edge's target, end)
 bool GraphSweep::find_finishing(const GraphCutLimits& limits) {
-  std::ranges::fill(live_, 0);
   const int stages = graph_.grid.stages;
-  for (int state = graph_.states_begin(stages); state < graph_.states_end(stages); ++state)
+  for (int state = graph_.states_begin(stages); state < graph_.states_end(stages); ++state) {
     live(state)[layers() / EndMasks::kBits] |= Word{1} << (layers() % EndMasks::kBits);
+    windows_[state] = {.begin = layers(), .end = layers() + 1};
+  }
   for (int placed = stages - 1; placed >= 0; --placed)
     for (int state = graph_.states_begin(placed); state < graph_.states_end(placed); ++state) {
-      const int last = placed == 0 ? 0 : layers() - (stages - placed);
-      for (int first = placed; first <= last; ++first) {
-        if (!promising(state, first, limits)) continue;
+      const Window window = promising(placed, state, limits.slowest);
+      Window& own = windows_[state] = {.begin = window.end, .end = window.begin};
+      for (int first = window.begin; first < window.end; ++first) {
+        if (!has(candidates_, state, first) || !promising_sum(state, first, limits.sum)) continue;
         bool found = false;
         for (int edge = graph_.edges_begin(state); !found && edge < graph_.edges_end(state); ++edge)
           for_ends(placed, state, edge, first, [&](int, Word) {
             found = true;
             return false;
           });
-        if (found) live(state)[first / EndMasks::kBits] |= Word{1} << (first % EndMasks::kBits);
+        if (!found) continue;
+        live(state)[first / EndMasks::kBits] |= Word{1} << (first % EndMasks::kBits);
+        own.begin = std::min(own.begin, first);
+        own.end = first + 1;
       }
     }
   for (int state = graph_.states_begin(0); state < graph_.states_end(0); ++state)

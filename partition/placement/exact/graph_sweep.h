@@ -4,6 +4,7 @@
 #include <utility>
 #include <vector>
 
+#include "partition/cut/limits.h"
 #include "partition/placement/exact/end_masks.h"
 #include "partition/placement/exact/stage_graph.h"
 
@@ -27,7 +28,7 @@ class GraphSweep {
   GraphSweep(const PlacementProblem& problem, const StageGraph& graph);
 
   /// Loads of the least sum over all placements and cuts; nothing where none keeps within
-  /// `limits`.
+  /// `limits`. Faster where these are no looser than those of the call before.
   std::optional<GraphCut> least_sum(const GraphCutLimits& limits);
 
  private:
@@ -43,12 +44,15 @@ class GraphSweep {
 
   int layers() const { return problem_.sequence.size(); }
   Word* live(int state) { return &live_[static_cast<std::size_t>(state) * words_]; }
-  bool is_live(int state, int boundary);
+  bool is_live(int state, int boundary) const;
+  bool has(const std::vector<Word>& boundaries, int state, int boundary) const;
   double load(int edge, int first, int last) const;
   double& rest(int state, int boundary);
 
   void find_ends(double limit);
-  bool promising(int state, int boundary, const GraphCutLimits& limits) const;
+  Window promising(int placed, int state, double slowest) const;
+  bool promising_sum(int state, int boundary, double most) const;
+  void take_candidates(const GraphCutLimits& limits);
   bool find_finishing(const GraphCutLimits& limits);
   void keep_reached();
   void add_up(double most);
@@ -59,12 +63,15 @@ class GraphSweep {
 
   const PlacementProblem& problem_;
   const StageGraph& graph_;
-  EndMasks fits_;  // [memory · stages + placed]
-  EndMasks ends_;  // [rate]: within the limit
+  EndMasks fits_;              // [memory · stages + placed]
+  EndMasks ends_;              // [rate]: within the limit
+  std::vector<int> furthest_;  // [rate · layers + first]: of these the last; 0 where there is none
   std::size_t words_;
   std::vector<Word> live_;  // [state]: boundaries in front of its next stage that a solution has
-  std::vector<Window> windows_;  // [state]: of its live boundaries
-  std::vector<double> rest_;     // least sum of the loads behind them
+  GraphCutLimits limits_ = {kNever, kNever};  // that live_ is of
+  std::vector<Word> candidates_;              // [state]: boundaries that may be live
+  std::vector<Window> windows_;               // [state]: no boundary outside of it is live
+  std::vector<double> rest_;                  // least sum of the loads behind them
 };
 
 }  // namespace penstock::partition

@@ -77,5 +77,32 @@ TEST(GraphSweep, FindsTheLeastSumWithinALoadLimit) {
   EXPECT_GT(limited, 5);
 }
 
+TEST(GraphSweep, FindsTheSameInWhateverOrderOfLimits) {
+  std::mt19937 random(20);
+  int found = 0;
+  for (int round = 0; round < 200; ++round) {
+    const test::Instance instance =
+        test::random_instance(random, {.most_layers = 8, .most_devices = 5});
+    const PlacementProblem problem = instance.problem();
+    const Grid grid{std::min(problem.cluster.size(), problem.sequence.size()), 1};
+    const auto graph = stage_graph(problem, grid, {.slowest = kNever, .edges = 1'000'000});
+    ASSERT_TRUE(graph);
+    GraphSweep sweep(problem, *graph);
+    const auto free = sweep.least_sum({.slowest = kNever, .sum = kNever});
+    if (!free) continue;
+    for (const double share : {1.0, 0.9, 0.7, 0.6, 0.8, 0.5}) {
+      const GraphCutLimits limits{.slowest = share * free->slowest, .sum = 1.2 * free->sum};
+      const auto cut = sweep.least_sum(limits);
+      const auto wanted = GraphSweep(problem, *graph).least_sum(limits);
+      ASSERT_EQ(cut.has_value(), wanted.has_value()) << round << ": " << share;
+      if (!cut) continue;
+      ++found;
+      EXPECT_EQ(cut->path, wanted->path);
+      EXPECT_EQ(cut->sum, wanted->sum);
+    }
+  }
+  EXPECT_GT(found, 200);
+}
+
 }  // namespace
 }  // namespace penstock::partition
