@@ -73,8 +73,7 @@ ClusterPlan plan_on_cluster(const configs::Config& given, const partition::Clust
   const configs::Config recipe = saved ? kept(asked, *saved) : asked;
   ClusterConstraints constraints = any;
   if (saved) constraints.free_batch = false;
-  (void)trained_schedules(recipe,
-                          constraints.schedule);  // a wrong name is told before data is read
+  (void)trained_schedules(recipe, constraints.schedule);  // a wrong name ends before data is read
   const bool free = recipe.pipeline.recompute == configs::PipelineConfig().recompute;
   const bool selective = recipe.pipeline.recompute == partition::kSelective;
   planned.sequence = sequence_of(recipe, configs::PipelineConfig().recompute.c_str());

@@ -168,7 +168,7 @@ TEST(GradientSumCost, IsThatOfThePage) {
     EXPECT_NE(page.str().find(row(replicas) + "\n"), std::string::npos) << row(replicas);
 }
 
-TEST(GradientSumCost, SendsBytesOfARingForPowersOfTwo) {
+TEST(GradientSumCost, SendsARingsBytesForPowersOfTwo) {
   for (const int replicas : {2, 3, 4, 6, 8, 12, 16, 24, 32})
     for (const Sent& sent : counted_of(replicas)) {
       const std::int64_t of_ring = 2 * kBucketElements * 4 * (replicas - 1) / replicas;

@@ -78,7 +78,7 @@ std::vector<std::vector<int>> between(const std::vector<TreeTransfer>& round, in
   return places;
 }
 
-TEST(SumRounds, AreTheSameForBothReplicasOfATransfer) {
+TEST(SumRounds, AreTheSameOnBothEnds) {
   for (const Lanes& lanes_of : cases()) {
     const Rounds rounds = rounds_of(lanes_of);
     for (int a = 0; a < std::ssize(lanes_of); ++a)
