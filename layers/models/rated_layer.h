@@ -25,6 +25,9 @@ class RatedLayer final : public Layer {
   void backward_input(Context&, const Params&, const Activation& dy, Saved,
                       Activation& dx) const override;
   void backward_weight(Context&, Saved, Grads) const override;
+  std::vector<double> pool(std::span<const double> sums) const override {
+    return layer_->pool(sums);
+  }
   void commit_state(Context&, std::span<const double> sums,
                     std::span<const Tensor> state) const override;
 

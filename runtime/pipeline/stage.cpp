@@ -1,8 +1,12 @@
 #include "runtime/pipeline/stage.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <numeric>
 
+#include "base/counted.h"
+#include "base/error.h"
 #include "partition/schedule/forward_only.h"
 #include "partition/schedule/validator/validator.h"
 #include "runtime/pipeline/nccl_messages.h"
@@ -183,6 +187,10 @@ std::vector<double> Stage::pool_state(const StepSums& sums, const std::vector<in
     column += count;
     if (count == 0) continue;
     const std::vector<double> pooled = local_.layers[i]->pool(own);
+    if (pooled.size() != count)
+      throw ShapeError(fmt::format("{} leaves {} for its state, and pools {} of them",
+                                   local_.layers[i]->name(), counted(count, "number"),
+                                   pooled.size()));
     row.insert(row.end(), pooled.begin(), pooled.end());
   }
   return row;

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <random>
 
+#include "base/bit_reversal.h"
 #include "layers/tensor/norm_blocks.h"
 #include "partition/model/parameter_layout.h"
 
@@ -148,7 +149,7 @@ TEST(ParameterLayout, RangesOfWhatLayersReadFollowEachOther) {
           layers_of(kRagged), {.compute = compute, .sharing = {3, 1 << 20}}, replica));
     const ParameterLayout& any = of_replicas[0];
     for (std::size_t bucket = 0; bucket < any.shards.bucket_ends.size(); ++bucket)
-      for (int replica = 0; replica < 3; ++replica) {
+      for (const int replica : bit_reversed(3)) {
         const auto [begin, end] = any.read_ranges(replica)[bucket];
         EXPECT_EQ(begin, reached);
         reached = end;

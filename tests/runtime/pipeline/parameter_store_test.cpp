@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <cstring>
 
+#include "base/bit_reversal.h"
 #include "base/error.h"
 
 namespace penstock::runtime {
@@ -82,7 +83,7 @@ TEST_F(Store, ShardedReplicasHoldTheirPartsAndReadAll) {
   const ParameterStore alone = make(large_layer(), {.kinds = {.compute = layers::DType::f16}});
   const std::vector<float> expected = values_of(alone.weight(alone.parameters()[0]));
   std::vector<float> found;
-  for (int replica = 0; replica < 3; ++replica) {
+  for (const int replica : bit_reversed(3)) {  // as their parts lie
     const ParameterStore store =
         make(large_layer(), {.slots = {.of_elements = 1},
                              .kinds = {.compute = layers::DType::f16, .sharing = {.replicas = 3}},
