@@ -7,6 +7,7 @@
 
 #include "base/error.h"
 #include "layers/backend.h"
+#include "layers/columns.h"
 #include "layers/nn/residual_layout.h"
 #include "layers/ops/add_scaled.h"
 #include "layers/ops/cast.h"
@@ -66,12 +67,7 @@ std::vector<double> sums_of_part(const std::vector<LayerPlan>& plans, std::size_
     if (part == i) first = row;
     row += plans[part].sums;
   }
-  std::vector<double> own;
-  for (std::size_t begin = first; begin < sums.size(); begin += row) {
-    const std::span<const double> columns = sums.subspan(begin, plans[i].sums);
-    own.insert(own.end(), columns.begin(), columns.end());
-  }
-  return own;
+  return columns(sums, row, first, plans[i].sums);
 }
 
 }  // namespace

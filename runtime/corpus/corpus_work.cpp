@@ -1,5 +1,7 @@
 #include "runtime/corpus/corpus_work.h"
 
+#include <numeric>
+
 #include "runtime/data/epoch_draws.h"
 
 namespace penstock::runtime {
@@ -19,6 +21,11 @@ MicroBatchWork work_of(const MicroBatch& batch, const Corpus& corpus, bool with_
 }
 
 }  // namespace
+
+LaneShare lane_share(const std::vector<int>& lanes_of, int replica) {
+  const auto own = lanes_of.begin() + replica;
+  return {std::accumulate(lanes_of.begin(), own, 0), *own};
+}
 
 StepWork training_work(const StepBatches& step, const Corpus& corpus, std::uint64_t seed,
                        const LaneShare& share, bool with_labels) {

@@ -14,6 +14,9 @@ struct LaneShare {
   int first = 0, count = 1;
 };
 
+/// That of a replica, where each has so many lanes.
+[[nodiscard]] LaneShare lane_share(const std::vector<int>& lanes_of, int replica);
+
 /// What a replica has to do of a training step. Labels are copied only where a layer reads them.
 StepWork training_work(const StepBatches& step, const Corpus& corpus, std::uint64_t seed,
                        const LaneShare& share, bool with_labels);

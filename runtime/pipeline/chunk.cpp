@@ -226,7 +226,8 @@ void Chunk::run_forward(MicroBatchRun& run, const StepWork& step, layers::Mode m
   const bool training = mode == layers::Mode::train;
   layers::Targets targets{work.labels, work.label_lengths, loss_weights(run),
                           step.scale * step.loss_scale, run.losses};
-  std::size_t row = work.place * options_.row_of_sums + options_.first_sum;
+  const auto number = static_cast<std::size_t>(&work - step.micro_batches.data());
+  std::size_t row = number * options_.row_of_sums + options_.first_sum;
   for (int i = 0; i < layers.first; ++i) row += run.layout.layers[i].sums;
   for (int i = layers.first; i < layers.last; ++i) {
     const layers::LayerPlan& plan = run.layout.layers[i];

@@ -26,10 +26,11 @@ struct MicroBatchRun {
   std::vector<double> losses = {};  // of the utterances, of the last chunk
 };
 
-/// What a stage leaves behind for the step: rows in the step's canonical order of micro-batches.
+/// What a stage leaves behind for the step. Losses stand in the step's canonical order of
+/// micro-batches, over all replicas.
 struct StepSums {
   std::vector<double> losses;  // of each micro-batch, summed over its utterances; last stage only
-  std::vector<double> state;   // micro-batches × numbers that its layers leave: Layer::pool
+  std::vector<double> state;   // StepWork::micro_batches × numbers that layers leave: Layer::pool
   /// Of the utterances of each micro-batch, where losses are not added up yet.
   std::vector<std::vector<double>> utterance_losses = {};
   std::vector<std::unique_ptr<comm::Transfer>> leaving = {};  // messages that are still being sent

@@ -31,13 +31,17 @@ class OnDevice final : public GradientReduction {
  public:
   OnDevice(layers::Backend& backend, layers::Stream& stream, const comm::LaneReductionPlan& plan,
            const std::vector<std::byte*>& arenas)
-      : backend_(backend), stream_(stream), plan_(plan), arenas_(arenas) {}
+      : backend_(backend),
+        stream_(stream),
+        plan_(plan),
+        arenas_(arenas),
+        sums_(comm::sum_rounds(plan.lanes_of, 0)) {}
 
   void start(int bucket) override {
     const auto of = [&](const comm::ReplicaLane& lane) {
       return bucket_of(arenas_[static_cast<std::size_t>(lane.lane)], plan_, bucket);
     };
-    for (const auto& round : comm::sum_rounds(plan_.lanes_of, 0))
+    for (const auto& round : sums_)
       for (const comm::TreeTransfer& transfer : round)
         backend_.run(stream_, layers::AddInto{of(transfer.from), of(transfer.to)});
   }
@@ -51,6 +55,7 @@ class OnDevice final : public GradientReduction {
   layers::Stream& stream_;
   comm::LaneReductionPlan plan_;
   std::vector<std::byte*> arenas_;
+  comm::TreeRounds sums_;
 };
 
 }  // namespace

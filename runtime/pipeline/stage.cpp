@@ -7,6 +7,7 @@
 
 #include "base/counted.h"
 #include "base/error.h"
+#include "layers/columns.h"
 #include "partition/schedule/forward_only.h"
 #include "partition/schedule/validator/validator.h"
 #include "runtime/pipeline/nccl_messages.h"
@@ -109,12 +110,12 @@ const partition::Schedule& Stage::schedule(layers::Mode mode, int micro_batches)
   return schedule;
 }
 
-/// Rows for all micro-batches, of which this replica fills some.
+/// Losses of all micro-batches, of which this replica fills some; rows of its own for the state.
 StepSums Stage::no_sums(const StepWork& step, layers::Mode mode) const {
   const auto rows = static_cast<std::size_t>(step.global_micro_batches);
   StepSums sums{std::vector<double>(rows), {}};
   sums.utterance_losses.resize(rows);
-  if (mode == layers::Mode::train) sums.state.assign(rows * local_.sums, 0.0);
+  if (mode == layers::Mode::train) sums.state.assign(step.micro_batches.size() * local_.sums, 0.0);
   return sums;
 }
 
@@ -172,42 +173,38 @@ StepSums Stage::evaluate(const StepWork& step, const ExecutorCallbacks& callback
   return sums;
 }
 
-std::vector<double> Stage::pool_state(const StepSums& sums, const std::vector<int>& places) const {
-  std::vector<double> row;
+std::vector<double> Stage::pool_state(const StepSums& sums,
+                                      const std::vector<int>& micro_batches) const {
+  std::vector<double> rows, pooled;
+  for (const int m : micro_batches) {
+    const auto begin = sums.state.begin() + m * static_cast<std::ptrdiff_t>(local_.sums);
+    rows.insert(rows.end(), begin, begin + static_cast<std::ptrdiff_t>(local_.sums));
+  }
   std::size_t column = 0;
   for (std::size_t i = 0; i < local_.layers.size(); ++i) {
     const std::size_t count = local_.plans[i].sums;
-    std::vector<double> own;
-    for (const int place : places) {
-      const auto begin =
-          sums.state.begin() +
-          static_cast<std::ptrdiff_t>(static_cast<std::size_t>(place) * local_.sums + column);
-      own.insert(own.end(), begin, begin + static_cast<std::ptrdiff_t>(count));
-    }
-    column += count;
     if (count == 0) continue;
-    const std::vector<double> pooled = local_.layers[i]->pool(own);
-    if (pooled.size() != count)
+    const std::vector<double> row =
+        local_.layers[i]->pool(layers::columns(rows, local_.sums, column, count));
+    if (row.size() != count)
       throw ShapeError(fmt::format("{} leaves {} for its state, and pools {} of them",
-                                   local_.layers[i]->name(), counted(count, "number"),
-                                   pooled.size()));
-    row.insert(row.end(), pooled.begin(), pooled.end());
+                                   local_.layers[i]->name(), counted(count, "number"), row.size()));
+    pooled.insert(pooled.end(), row.begin(), row.end());
+    column += count;
   }
-  return row;
+  return pooled;
 }
 
 void Stage::commit_state(std::span<const double> rows) {
   layers::Context context{backend_, stream_};
   std::size_t column = 0;
   for (std::size_t i = 0; i < local_.layers.size(); ++i) {
-    std::vector<double> own;
-    for (std::size_t begin = column; begin < rows.size(); begin += local_.sums) {
-      const auto row = rows.subspan(begin, local_.plans[i].sums);
-      own.insert(own.end(), row.begin(), row.end());
-    }
-    column += local_.plans[i].sums;
+    const std::size_t count = local_.plans[i].sums;
     const auto state = parameters_.params(i).state;
-    if (!state.empty()) local_.layers[i]->commit_state(context, own, state);
+    if (!state.empty())
+      local_.layers[i]->commit_state(context, layers::columns(rows, local_.sums, column, count),
+                                     state);
+    column += count;
   }
 }
 

@@ -58,9 +58,9 @@ class Stage {
   /// time.
   StepSums evaluate(const StepWork& step, const ExecutorCallbacks& callbacks);
 
-  /// One row of what forward has left of the micro-batches at these places (MicroBatchWork::place),
-  /// joined in that order. complete() comes before.
-  std::vector<double> pool_state(const StepSums& sums, const std::vector<int>& places) const;
+  /// One row of what forward has left of these micro-batches, by their numbers in
+  /// StepWork::micro_batches, joined in this order. complete() comes before.
+  std::vector<double> pool_state(const StepSums& sums, const std::vector<int>& micro_batches) const;
   /// New running statistics from such rows, one after the other, in canonical order.
   void commit_state(std::span<const double> rows);
 

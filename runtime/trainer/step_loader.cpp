@@ -1,23 +1,13 @@
 #include "runtime/trainer/step_loader.h"
 
-#include <numeric>
-
 namespace penstock::runtime {
-namespace {
-
-LaneShare lanes_of_replica(const partition::Plan& plan, int replica) {
-  const std::vector<int> lanes_of = plan.lanes_of_replicas();
-  return {std::accumulate(lanes_of.begin(), lanes_of.begin() + replica, 0), lanes_of[replica]};
-}
-
-}  // namespace
 
 StepLoader::StepLoader(const Corpus& corpus, const configs::Config& config,
                        const partition::Plan& plan, Session& session)
     : corpus_(corpus),
       session_(session),
       seed_(config.trainer.seed),
-      lanes_(lanes_of_replica(plan, session.grid().here().replica)) {
+      lanes_(lane_share(plan.lanes_of_replicas(), session.grid().here().replica)) {
   if (session.stage().first())
     feed_ = std::make_unique<FeatureFeed>(corpus, config.features, config.data);
 }

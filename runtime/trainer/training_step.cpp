@@ -4,6 +4,7 @@
 #include <numeric>
 
 #include "comm/collectives.h"
+#include "runtime/corpus/corpus_work.h"
 #include "runtime/optim/learning_rate.h"
 
 namespace penstock::runtime {
@@ -111,10 +112,12 @@ StepSums TrainingStep::forward_and_backward(const StepWork& work, KeptFeatures& 
 TrainingStep::Ended TrainingStep::end(StepSums sums, const StepWork& work, TrainingClock& clock) {
   Ended step;
   step.sums = std::move(sums);
-  step.places.resize(static_cast<std::size_t>(options_.lanes_of[grid_.here().replica]));
-  for (const MicroBatchWork& micro_batch : work.micro_batches)
-    step.places[static_cast<std::size_t>(micro_batch.lane)].push_back(micro_batch.place);
-  for (std::vector<int>& places : step.places) std::ranges::sort(places);
+  step.micro_batches.resize(static_cast<std::size_t>(options_.lanes_of[grid_.here().replica]));
+  for (std::size_t m = 0; m < work.micro_batches.size(); ++m)
+    step.micro_batches[static_cast<std::size_t>(work.micro_batches[m].lane)].push_back(
+        static_cast<int>(m));
+  for (std::vector<int>& of_lane : step.micro_batches)
+    std::ranges::sort(of_lane, {}, [&](int m) { return work.micro_batches[m].place; });
   step.scale = work.scale;
   step.loss_scale = work.loss_scale;
   step.learning_rate =
@@ -194,18 +197,17 @@ StepReport TrainingStep::close(Ended step, TrainingClock& clock) {
 /// Each replica joins the rows of its own lanes, so that what travels does not grow with the number
 /// of micro-batches. That order is the lanes' own: no layout has another.
 void TrainingStep::commit_state(const Ended& step) {
-  const std::vector<int>& lanes_of = options_.lanes_of;
-  const auto here = lanes_of.begin() + grid_.here().replica;
-  const auto lanes_before = static_cast<std::size_t>(std::accumulate(lanes_of.begin(), here, 0));
   std::vector<double> rows;
-  for (const std::vector<int>& places : step.places) {
-    const std::vector<double> row = stage_.pool_state(step.sums, places);
+  for (const std::vector<int>& of_lane : step.micro_batches) {
+    const std::vector<double> row = stage_.pool_state(step.sums, of_lane);
     rows.insert(rows.end(), row.begin(), row.end());
   }
-  const std::size_t width = rows.size() / step.places.size();
-  rows.insert(rows.begin(), lanes_before * width, 0.0);
-  rows.resize(static_cast<std::size_t>(std::accumulate(lanes_of.begin(), lanes_of.end(), 0)) *
-              width);
+  const std::vector<int>& lanes_of = options_.lanes_of;
+  const auto lanes = static_cast<std::size_t>(std::accumulate(lanes_of.begin(), lanes_of.end(), 0));
+  const auto first = static_cast<std::size_t>(lane_share(lanes_of, grid_.here().replica).first);
+  const std::size_t width = rows.size() / step.micro_batches.size();
+  rows.insert(rows.begin(), first * width, 0.0);
+  rows.resize(lanes * width);
   comm::sum_disjoint(grid_.replicas(), rows);
   stage_.commit_state(rows);
 }

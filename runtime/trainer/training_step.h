@@ -98,7 +98,8 @@ class TrainingStep {
     StepSums sums;
     std::vector<double> told;  // losses, failed utterances behind them, and notices
     std::int64_t failed = 0;   // utterances on this rank, up to this step
-    std::vector<std::vector<int>> places = {};  // of each lane's micro-batches here, ascending
+    /// Of each lane here, numbers in StepWork::micro_batches, in canonical order.
+    std::vector<std::vector<int>> micro_batches = {};
     double scale = 1, loss_scale = 1, learning_rate = 0;
     std::int64_t step = 0, optimizer_steps = 0;  // this one included
     std::optional<layers::GradientNormResult> result = {};
