@@ -10,9 +10,9 @@ namespace penstock::partition {
 /// A good placement with its cut for the bottleneck, of a pipeline with so many replicas and as
 /// many stages as suit it, whose load is below `below` seconds; nothing where none is found.
 ///
-/// Stages take their devices from two rows, the fastest and the others, node by node: each stage
-/// the next ones of either row, which may leave out the rest of a node first. Nodes stand in the
-/// cluster's order and, where their links differ, in chains of the nearest. For a limit on loads
+/// Stages take their devices from two rows, the fastest and the others: each stage the next ones of
+/// either row, which may leave out the rest of a node first. Rows stand in several orders
+/// (row_orders). For a limit on loads
 /// a dynamic programme goes from the layer sequence's end over (first layer, devices used of the
 /// shorter row, the place of the stage in front) and keeps the way that has used least of the
 /// longer row, O(layers · devices of the shorter row · layers in a stage); the least limit with
