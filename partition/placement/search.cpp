@@ -22,7 +22,7 @@ constexpr double kFirstAim = 0.9, kAimStep = 0.02;  // of the best: what bounds 
 constexpr int kExactSlots = 12;            // that are always placed exactly, if at all possible
 constexpr int kMostSlots = 16;             // that are where devices are alike
 constexpr int kPatience = 12;              // searches of larger grids that find nothing better
-constexpr double kMergingEffort = 2e6;     // of all merges, a few seconds
+constexpr double kMergingEffort = 4e6;     // of all merges, a few seconds
 constexpr std::size_t kEdges = 4'000'000;  // of a grid's graph, a few seconds
 constexpr std::size_t kSharedEdges = 1'000'000;  // of all graphs with more slots
 
@@ -128,15 +128,17 @@ class Search {
   double bound() {
     RunBound runs(problem_, effort_.time);
     double most = value();  // of what it may be
-    // Bounds only rise. One that can rise no further is the most that the others need to reach.
-    // They rise by steps, so that none takes the time in which many could.
+    // Bounds only rise. One that falls short of its aim can rise no further: the others need to
+    // reach no more. They rise by steps, so that none takes the time in which many could.
     for (;;) {
       const auto least = std::ranges::min_element(considered_, {}, &Candidate::bound);
-      if (least == considered_.end() || least->bound >= most * kWorthwhile) return most;
+      if (least == considered_.end()) return most;
+      if (least->bound >= most * kWorthwhile) return most < value() ? least->bound : most;
       if (is_over(effort_.time)) return least->bound;
-      if (raise(*least, std::min(most, next_aim(least->bound)), runs)) continue;
-      raise(*least, value(), runs);
-      most = std::min(most, least->bound);
+      const double aim = std::min(most, next_aim(least->bound));
+      raise(*least, aim, runs);
+      if (least->bound < aim * (aim < most ? kCloseEnough : kWorthwhile))
+        most = std::min(most, least->bound);
     }
   }
 
@@ -194,17 +196,17 @@ class Search {
     return std::min(aim, 1.0) * value();
   }
 
-  /// The quickest bounds first; whether one of them reaches the aim.
-  bool raise(Candidate& candidate, double aim, RunBound& runs) const {
+  /// By the quickest bounds first, until one reaches the aim.
+  void raise(Candidate& candidate, double aim, RunBound& runs) const {
     const auto reaches = [&](double bound) {
       candidate.bound = std::max(candidate.bound, bound);
       return candidate.bound >= aim * kWorthwhile;
     };
-    if (reaches(runs.priced(candidate.grid.replicas, aim))) return true;
+    if (reaches(runs.priced(candidate.grid.replicas, aim))) return;
     if (std::exchange(candidate.quick, false) &&
         reaches(bounds_.of(candidate.grid, value()).value_or(kNever)))
-      return true;
-    return reaches(runs.of(candidate.grid, aim));
+      return;
+    reaches(runs.of(candidate.grid, aim));
   }
 
   void keep(const Grid& grid, PlacedCut found) {

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <string>
+#include <string_view>
 #include <utility>
 
 #include "comm/collectives.h"
@@ -11,7 +12,6 @@
 #include "runtime/checkpoint/safetensors_writer.h"
 
 namespace penstock::runtime {
-namespace {}  // namespace
 
 void LogitsFile::keep(std::size_t recording, std::span<const float> logits_FC,
                       std::int64_t classes) {

@@ -9,8 +9,9 @@ namespace penstock::partition {
 namespace {
 
 constexpr double kRoundedDown = 1 - 1e-12;
-constexpr int kSums = 4;       // limits that least sums are asked for within
-constexpr double kMost = 2e8;  // ways to put a stage in front of others, about
+constexpr double kNearlyAsked = 1 - 2e-3;  // of prices' limits, which are found to a thousandth
+constexpr int kSums = 4;                   // limits that least sums are asked for within
+constexpr double kMost = 2e8;              // ways to put a stage in front of others, about
 
 }  // namespace
 
@@ -32,9 +33,10 @@ double RunBound::slowest_of_any(const RunTableRequest& request, int replicas, st
   if (known.asked >= request.limit || known.bound < known.asked)
     return std::min(known.bound, request.limit);
   RunCount count(problem_.sequence, request, problem_.cluster.size() / replicas);
-  known = {.asked = request.limit};
+  known.asked = request.limit;
   if (count.effort(request.limit) <= kMost)
-    known.bound = count.least(least_bottleneck(problem_, replicas), request.limit);
+    known.bound =
+        count.least(std::max(known.bound, least_bottleneck(problem_, replicas)), request.limit);
   return known.bound;
 }
 
@@ -44,7 +46,8 @@ double RunBound::priced(int replicas, double value) {
   if (at == priced_.end())
     at = priced_.emplace(replicas, Priced{{problem_, replicas, effort_left_, time_}}).first;
   auto& [prices, known] = at->second;
-  if (known.asked < value) {
+  const bool stalled = known.bound < known.asked * kNearlyAsked;
+  if (known.asked < value && !stalled && effort_left_ > 0) {
     prices.may_take(effort_left_);
     known = {.asked = value, .bound = std::max(known.bound, prices.below(value))};
     effort_left_ = prices.effort_left();

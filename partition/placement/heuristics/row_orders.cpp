@@ -72,9 +72,10 @@ std::vector<std::vector<int>> devices_of_nodes(const std::vector<int>& order,
 
 std::vector<RowOrder> row_orders(const Cluster& cluster, int replicas) {
   std::vector<RowOrder> orders;
+  const bool shared = cluster.devices.size() > cluster.nodes.size();  // nodes of several devices
   for (const std::vector<int>& nodes : orders_of_nodes(cluster)) {
     orders.push_back({nodes});
-    if (replicas > 1 && replicas <= std::ssize(nodes)) orders.push_back({nodes, true});
+    if (shared && replicas > 1 && replicas <= std::ssize(nodes)) orders.push_back({nodes, true});
   }
   return orders;
 }
@@ -86,7 +87,8 @@ std::vector<int> devices_in(const RowOrder& order, const Cluster& cluster,
   std::vector<int> devices;
   for (std::size_t begin = 0; begin + together <= nodes.size(); begin += together) {
     const auto group = std::span(nodes).subspan(begin, together);
-    const std::size_t least = std::ranges::min(group, {}, &std::vector<int>::size).size();
+    std::size_t least = group.front().size();
+    for (const std::vector<int>& node : group) least = std::min(least, node.size());
     for (std::size_t i = 0; i < least; ++i)
       for (const std::vector<int>& node : group) devices.push_back(node[i]);
   }

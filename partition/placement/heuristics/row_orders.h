@@ -18,8 +18,8 @@ struct RowOrder {
 /// together, and apart where there are enough nodes.
 std::vector<RowOrder> row_orders(const Cluster& cluster, int replicas);
 
-/// The devices of which `members` is true. Those that are left over by replicas apart are not
-/// among them.
+/// The devices of which `members` is true. Apart, nodes that fill no group are left out, and in
+/// larger nodes of a group what the smallest does not have.
 std::vector<int> devices_in(const RowOrder& order, const Cluster& cluster,
                             const std::vector<bool>& members, int replicas);
 
