@@ -136,7 +136,7 @@ class Search {
       if (least->bound >= most * kWorthwhile) return most < value() ? least->bound : most;
       if (is_over(effort_.time)) return least->bound;
       const double aim = std::min(most, next_aim(least->bound));
-      raise(*least, aim, runs);
+      raise(*least, aim, most, runs);
       if (least->bound < aim * (aim < most ? kCloseEnough : kWorthwhile))
         most = std::min(most, least->bound);
     }
@@ -196,8 +196,9 @@ class Search {
     return std::min(aim, 1.0) * value();
   }
 
-  /// By the quickest bounds first, until one reaches the aim.
-  void raise(Candidate& candidate, double aim, RunBound& runs) const {
+  /// By the quickest bounds first, until one reaches the aim. That on runs takes as long for all
+  /// that the bound may become.
+  void raise(Candidate& candidate, double aim, double most, RunBound& runs) const {
     const auto reaches = [&](double bound) {
       candidate.bound = std::max(candidate.bound, bound);
       return candidate.bound >= aim * kWorthwhile;
@@ -206,7 +207,7 @@ class Search {
     if (std::exchange(candidate.quick, false) &&
         reaches(bounds_.of(candidate.grid, value()).value_or(kNever)))
       return;
-    reaches(runs.of(candidate.grid, aim));
+    reaches(runs.of(candidate.grid, most));
   }
 
   void keep(const Grid& grid, PlacedCut found) {

@@ -56,7 +56,7 @@ double RunBound::priced(int replicas, double value) {
 }
 
 double RunBound::of(const Grid& grid, double value) {
-  double bound = priced(grid.replicas, value);
+  double bound = 0;
   for (std::size_t parting = 0; parting < classes_.size() && bound < value; ++parting)
     bound = std::max(bound, of(grid, value, parting));
   return bound;

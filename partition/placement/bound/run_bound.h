@@ -20,7 +20,7 @@ class RunBound {
   /// At most `value`, which says that no solution of the grid is below that: a value that is no
   /// higher than needed takes less time. Less than there may be where the time is over.
   double of(const Grid& grid, double value);
-  /// What devices' prices alone tell of it (PricedBound): the same for any number of stages.
+  /// The same by the prices of devices (PricedBound), for any number of stages.
   double priced(int replicas, double value);
 
  private:
