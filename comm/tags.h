@@ -31,6 +31,9 @@ inline constexpr int told_of_link = 1008;
 inline constexpr int late_sum = 1009;
 inline constexpr int late_sum_rounds = 8;  // of as many ranks as an int counts
 
+/// Of the logits of one recording.
+inline constexpr int logits = 1017;
+
 /// Of lane_reduction.h: two tags for each bucket, of its sums and of their gather.
 inline constexpr int reduction = 1 << 16;
 inline constexpr int reduction_buckets = 1 << 18;

@@ -45,13 +45,14 @@ class LaneTree {
   ReplicaLane lane(int lane) const { return {replica_of(lane), lane - first(replica_of(lane))}; }
 
   /// The owner, where it has a lane in the node. Otherwise the lane that agrees with the owner's
-  /// first in its lowest bits, so that owners share the work evenly. It is always that of the left
+  /// first in its lowest bits, so that owners share the work evenly; where there is none, the right
+  /// part's holder, since that part is shorter and has added less. It is always that of the left
   /// part or of the right one, so that one of two sums stays where it is.
   int holder(const Subtree& node, int owner) const {
     if (has_lane_in(owner, node)) return owner;
     const int period = static_cast<int>(std::bit_ceil(static_cast<unsigned>(node.lanes())));
     const int place = first(owner) % period;
-    return replica_of(node.begin + (place < node.lanes() ? place : place - period / 2));
+    return place < node.lanes() ? replica_of(node.begin + place) : holder(node.right(), owner);
   }
 
   /// In which lane's memory the holder has the node's sum.

@@ -4,6 +4,7 @@
 #include <functional>
 #include <queue>
 #include <set>
+#include <utility>
 
 #include "partition/cut/limits.h"
 #include "partition/placement/bound/bound.h"
@@ -16,11 +17,12 @@
 namespace penstock::partition {
 namespace {
 
-constexpr double kCloseEnough = 1 - 1e-3;  // of a bound: no search for the rest
+constexpr double kCloseEnough = 1 - 1e-3;           // of a bound: no search for the rest
+constexpr double kFirstAim = 0.9, kAimStep = 0.02;  // of the best: what bounds rise to
 constexpr int kExactSlots = 12;            // that are always placed exactly, if at all possible
 constexpr int kMostSlots = 16;             // that are where devices are alike
 constexpr int kPatience = 12;              // searches of larger grids that find nothing better
-constexpr double kMergingEffort = 2e6;     // of all merges, a few seconds
+constexpr double kMergingEffort = 4e6;     // of all merges, a few seconds
 constexpr std::size_t kEdges = 4'000'000;  // of a grid's graph, a few seconds
 constexpr std::size_t kSharedEdges = 1'000'000;  // of all graphs with more slots
 
@@ -63,8 +65,9 @@ class Search {
         effort_(effort),
         merges_(constraints.stages == 0 && effort.moves > 0) {}
 
-  /// Looks for good placements of the grids whose bounds are lowest, first. A grid's bound is made
-  /// exact when its turn comes, and it is searched when it is lowest even so.
+  /// Looks for good placements of the grids whose bounds are lowest, first. The bound of a grid
+  /// that may be searched is made exact when its turn comes, and it is searched when it is lowest
+  /// even so.
   void look(std::vector<Candidate> candidates) {
     std::priority_queue waiting(Higher(), std::move(candidates));
     // A grid is waiting, or in considered_, or has no solution below the value when its turn came.
@@ -76,7 +79,7 @@ class Search {
       }
       const Candidate candidate = waiting.top();
       waiting.pop();
-      if (candidate.quick) {
+      if (candidate.quick && looks_at(candidate.grid)) {
         const auto bound = bounds_.of(candidate.grid, value());
         if (!bound) continue;
         waiting.push({candidate.grid, *bound, false});
@@ -123,15 +126,19 @@ class Search {
 
   /// The least bound of the grids that are not proven, raised as far as it can be.
   double bound() {
-    RunBound runs(problem_, value(), effort_.time);
-    std::vector<bool> raised(considered_.size(), false);
-    // Bounds only rise. Once the least has been raised as far as it can be, none is below it.
+    RunBound runs(problem_, effort_.time);
+    double most = value();  // of what it may be
+    // Bounds only rise. One that falls short of its aim can rise no further: the others need to
+    // reach no more. They rise by steps, so that none takes the time in which many could.
     for (;;) {
       const auto least = std::ranges::min_element(considered_, {}, &Candidate::bound);
-      if (least == considered_.end() || least->bound >= value() * kWorthwhile) return value();
-      if (raised[least - considered_.begin()] || is_over(effort_.time)) return least->bound;
-      raised[least - considered_.begin()] = true;
-      least->bound = std::max(least->bound, runs.of(least->grid));
+      if (least == considered_.end()) return most;
+      if (least->bound >= most * kWorthwhile) return most < value() ? least->bound : most;
+      if (is_over(effort_.time)) return least->bound;
+      const double aim = std::min(most, next_aim(least->bound));
+      raise(*least, aim, most, runs);
+      if (least->bound < aim * (aim < most ? kCloseEnough : kWorthwhile))
+        most = std::min(most, least->bound);
     }
   }
 
@@ -166,9 +173,11 @@ class Search {
       keep(grid, std::move(*improved));
   }
 
+  bool looks_at(const Grid& grid) const { return is_small(grid) || fruitless_ < kPatience; }
+
   void search(const Candidate& candidate) {
     const bool large = !is_small(candidate.grid);
-    if (large && (candidate.bound >= value() * kCloseEnough || fruitless_ >= kPatience)) return;
+    if (!looks_at(candidate.grid) || (large && candidate.bound >= value() * kCloseEnough)) return;
     const double before = value();
     if (merges_ && large && merged_.insert(candidate.grid.replicas).second)
       merge(candidate.grid.replicas);
@@ -178,6 +187,27 @@ class Search {
       fruitless_ = 0;
     else if (large)
       ++fruitless_;
+  }
+
+  /// The next of some values up to the best, to which a bound is to rise.
+  double next_aim(double bound) const {
+    double aim = kFirstAim;
+    while (aim < 1 && bound >= aim * value() * kCloseEnough) aim += kAimStep;
+    return std::min(aim, 1.0) * value();
+  }
+
+  /// By the quickest bounds first, until one reaches the aim. That on runs takes as long for all
+  /// that the bound may become.
+  void raise(Candidate& candidate, double aim, double most, RunBound& runs) const {
+    const auto reaches = [&](double bound) {
+      candidate.bound = std::max(candidate.bound, bound);
+      return candidate.bound >= aim * kWorthwhile;
+    };
+    if (reaches(runs.priced(candidate.grid.replicas, aim))) return;
+    if (std::exchange(candidate.quick, false) &&
+        reaches(bounds_.of(candidate.grid, value()).value_or(kNever)))
+      return;
+    reaches(runs.of(candidate.grid, most));
   }
 
   void keep(const Grid& grid, PlacedCut found) {

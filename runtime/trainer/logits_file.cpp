@@ -5,18 +5,13 @@
 #include <algorithm>
 #include <string>
 #include <string_view>
+#include <utility>
 
 #include "comm/collectives.h"
+#include "comm/tags.h"
 #include "runtime/checkpoint/safetensors_writer.h"
 
 namespace penstock::runtime {
-namespace {
-
-std::string_view text_of(std::span<const float> values) {
-  return {reinterpret_cast<const char*>(values.data()), values.size_bytes()};
-}
-
-}  // namespace
 
 void LogitsFile::keep(std::size_t recording, std::span<const float> logits_FC,
                       std::int64_t classes) {
@@ -25,23 +20,39 @@ void LogitsFile::keep(std::size_t recording, std::span<const float> logits_FC,
 }
 
 void LogitsFile::collect(comm::Communicator& world, std::size_t recordings) {
-  std::vector<double> numbers(recordings);  // of each recording; whole numbers are exact in FP64
-  for (const auto& [recording, logits] : kept_)
-    numbers.at(recording) = static_cast<double>(logits.size());
-  comm::sum_disjoint(world, numbers);
+  std::vector<double> told(2 * recordings);  // size, keeper; whole numbers are exact in FP64
+  for (const auto& [recording, logits] : kept_) {
+    told.at(2 * recording) = static_cast<double>(logits.size());
+    told.at(2 * recording + 1) = world.rank();
+  }
+  comm::sum_disjoint(world, told);
   for (const std::string& classes : comm::gather(world, fmt::format("{}", classes_)))
     classes_ = std::max(classes_, static_cast<std::int64_t>(std::stoll(classes)));
   classes_ = std::stoll(comm::broadcast(world, fmt::format("{}", classes_)));
 
-  const bool leads = world.rank() == 0;
-  if (leads && collected_ == nullptr) collected_ = std::make_unique<ScratchFile>();
-  for (std::size_t i = 0; i < recordings; ++i) {
-    if (leads) counts_.push_back(static_cast<std::int64_t>(numbers[i]));
-    if (numbers[i] == 0) continue;
-    for (const std::string& of_rank : comm::gather(world, text_of(kept_[i])))
-      if (!of_rank.empty()) collected_->write(of_rank);
-  }
+  if (world.rank() == 0 && collected_ == nullptr) collected_ = std::make_unique<ScratchFile>();
+  for (std::size_t i = 0; i < recordings; ++i)
+    take(world, i, static_cast<std::size_t>(told[2 * i]), static_cast<int>(told[2 * i + 1]));
   kept_.clear();
+}
+
+/// From the rank that keeps them to rank 0, and on into its file.
+void LogitsFile::take(comm::Communicator& world, std::size_t recording, std::size_t size,
+                      int keeper) {
+  const bool leads = world.rank() == 0, keeps = world.rank() == keeper;
+  if (leads) counts_.push_back(static_cast<std::int64_t>(size));
+  if (size == 0 || (!leads && !keeps)) return;
+  std::vector<float> logits = std::move(kept_[recording]);
+  if (leads && !keeps) {
+    logits.resize(size);
+    comm::wait(world, *world.receive({keeper, comm::tags::logits, "logits of a recording"},
+                                     std::as_writable_bytes(std::span(logits))));
+  }
+  if (keeps && !leads)
+    comm::wait(world, *world.send({0, comm::tags::logits, "logits of a recording"},
+                                  std::as_bytes(std::span(logits))));
+  if (leads)
+    collected_->write({reinterpret_cast<const char*>(logits.data()), size * sizeof(float)});
 }
 
 void LogitsFile::write(const std::filesystem::path& path) const {

@@ -35,6 +35,8 @@ class LogitsFile {
   void write(const std::filesystem::path& path) const;
 
  private:
+  void take(comm::Communicator& world, std::size_t recording, std::size_t size, int keeper);
+
   std::map<std::size_t, std::vector<float>> kept_;  // by recording, since collect()
   std::int64_t classes_ = 0;
   std::vector<std::int64_t> counts_;  // numbers of each recording; on rank 0

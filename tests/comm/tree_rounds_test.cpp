@@ -2,8 +2,10 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <bit>
 #include <numeric>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -18,7 +20,8 @@ using Rounds = std::vector<TreeRounds>;  // [replica]
 /// Replicas of one lane each, and ragged ones whose lanes share subtrees.
 std::vector<Lanes> cases() {
   std::vector<Lanes> cases = {{3},       {7},    {2, 1, 3},    {3, 3, 2},       {2, 2, 2, 1},
-                              {5, 4, 4}, {1, 7}, {1, 1, 5, 2}, {4, 4, 3, 3, 3}, {2, 2, 2, 2}};
+                              {5, 4, 4}, {1, 7}, {1, 1, 5, 2}, {4, 4, 3, 3, 3}, {2, 2, 2, 2},
+                              {1, 2, 1}};
   for (int replicas = 1; replicas <= 33; ++replicas)
     cases.emplace_back(static_cast<std::size_t>(replicas), 1);
   cases.emplace_back(64, 1);
@@ -106,6 +109,36 @@ TEST(SumRounds, SendEveryPieceButTheOwnOnce) {
         EXPECT_EQ(sent(sum_rounds(Lanes(replicas, lanes), replica), replica), replicas - 1);
 }
 
+TEST(SumRounds, NeverTakeAPieceFromItsOwner) {
+  for (const Lanes& lanes_of : cases()) {
+    const std::vector<int> owner_at = bit_reversed(static_cast<int>(lanes_of.size()));
+    for (const TreeRounds& rounds : rounds_of(lanes_of))
+      for (const auto& round : rounds)
+        for (const TreeTransfer& transfer : round)
+          for (const int place : transfer.places) {
+            if (transfer.from.replica != owner_at[place]) continue;
+            EXPECT_EQ(transfer.to.replica, owner_at[place]);
+          }
+  }
+}
+
+int added(const TreeRounds& rounds, int replica) {
+  int pieces = 0;
+  for (const auto& round : rounds)
+    for (const TreeTransfer& transfer : round)
+      if (transfer.to.replica == replica) pieces += static_cast<int>(transfer.places.size());
+  return pieces;
+}
+
+/// On average there is one addition for each piece that is sent.
+TEST(SumRounds, ShareAdditionsEvenly) {
+  for (int replicas = 2; replicas <= 64; ++replicas)
+    for (int replica = 0; replica < replicas; ++replica) {
+      const TreeRounds rounds = sum_rounds(Lanes(replicas, 1), replica);
+      EXPECT_LT(added(rounds, replica), replicas - 1 + std::ssize(rounds)) << replicas;
+    }
+}
+
 TEST(SumRounds, SendNeighboursTogether) {
   for (int replicas = 1; replicas <= 64; ++replicas)
     for (int replica = 0; replica < replicas; ++replica)
@@ -155,6 +188,23 @@ TEST(TreePeers, AreFewForPowersOfTwo) {
   EXPECT_EQ(tree_peers(Lanes(16, 1), 5), (std::vector<int>{1, 4, 7, 13}));
   EXPECT_EQ(tree_peers({3}, 0), std::vector<int>{});
   EXPECT_EQ(tree_peers({1, 1, 1}, 2), (std::vector<int>{0, 1}));
+}
+
+TEST(TreePeers, AreAllOfWhomAMessageSpeaks) {
+  for (const Lanes& lanes_of : cases()) {
+    const int replicas = static_cast<int>(lanes_of.size());
+    for (int replica = 0; replica < replicas; ++replica) {
+      std::set<int> spoken_of;
+      for (const TreeRounds& rounds :
+           {sum_rounds(lanes_of, replica), gather_rounds(replicas, replica)})
+        for (const auto& round : rounds)
+          for (const TreeTransfer& transfer : round)
+            spoken_of.insert({transfer.from.replica, transfer.to.replica});
+      spoken_of.erase(replica);
+      EXPECT_EQ(tree_peers(lanes_of, replica),
+                std::vector<int>(spoken_of.begin(), spoken_of.end()));
+    }
+  }
 }
 
 }  // namespace

@@ -4,6 +4,7 @@
 #include <functional>
 #include <map>
 #include <numeric>
+#include <span>
 #include <utility>
 
 #include "partition/cut/limits.h"
@@ -59,7 +60,9 @@ void take_memory(const Cluster& cluster, const std::vector<int>& node, const Dev
 
 void take_links(const PlacementProblem& problem, const std::vector<int>& node, Alike& alike) {
   const Cluster& cluster = problem.cluster;
-  for (const int device : node)
+  // Devices of a node have the same links, but for those that are named one by one.
+  const std::size_t differ = cluster.exact_links.empty() ? 1 : node.size();
+  for (const int device : std::span(node).first(differ))
     for (int other = 0; other < cluster.size(); ++other) {
       if (other == device) continue;
       const bool same = cluster.devices[other].node == cluster.devices[device].node;

@@ -31,6 +31,7 @@ class PricedBound {
   double least_sum(double limit);
 
   double effort_left() const { return effort_left_; }
+  void may_take(double effort) { effort_left_ = effort; }
 
  private:
   PricedPaths paths(double limit) const;

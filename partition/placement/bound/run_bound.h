@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "partition/placement/bound/device_classes.h"
+#include "partition/placement/bound/priced_bound.h"
 
 namespace penstock::partition {
 
@@ -13,30 +14,35 @@ namespace penstock::partition {
 /// devices. `problem` must outlive it.
 class RunBound {
  public:
-  /// Only solutions below `value` are of interest.
-  RunBound(const PlacementProblem& problem, double value, const TimeLimit* time = nullptr)
-      : problem_(problem),
-        value_(value),
-        time_(time),
-        classes_(DeviceClasses::of_all_steps(problem)) {}
+  explicit RunBound(const PlacementProblem& problem, const TimeLimit* time = nullptr)
+      : problem_(problem), time_(time), classes_(DeviceClasses::of_all_steps(problem)) {}
 
-  /// At most `value`, which says that no solution of the grid is below that. Less than there may be
-  /// where the time is over.
-  double of(const Grid& grid);
+  /// At most `value`, which says that no solution of the grid is below that: a value that is no
+  /// higher than needed takes less time. Less than there may be where the time is over.
+  double of(const Grid& grid, double value);
+  /// The same by the prices of devices (PricedBound), for any number of stages.
+  double priced(int replicas, double value);
 
  private:
-  double of(const Grid& grid, std::size_t parting);
-  double priced(int replicas);
+  /// A bound, and the value that it was asked for, which it may be at most.
+  struct Known {
+    double asked = 0, bound = 0;
+  };
+  struct Priced {
+    PricedBound prices;
+    Known known = {};
+  };
+
+  double of(const Grid& grid, double value, std::size_t parting);
   bool can_count(const RunTableRequest& request, int replicas) const;
   double slowest_of_any(const RunTableRequest& request, int replicas, std::size_t parting);
 
   const PlacementProblem& problem_;
-  double value_;
   const TimeLimit* time_;
-  std::vector<DeviceClasses> classes_;                            // each way to part them
-  std::map<std::pair<std::size_t, int>, double> slowest_of_any_;  // by classes_ and replicas
-  std::map<int, double> priced_;                                  // by replicas
-  double priced_effort_left_ = 1e9;                               // steps, a few seconds
+  std::vector<DeviceClasses> classes_;                           // each way to part them
+  std::map<std::pair<std::size_t, int>, Known> slowest_of_any_;  // by classes_ and replicas
+  std::map<int, Priced> priced_;                                 // by replicas
+  double effort_left_ = 2e9;                                     // of prices: a few seconds
 };
 
 }  // namespace penstock::partition

@@ -2,11 +2,11 @@
 
 #include <algorithm>
 #include <array>
-#include <numeric>
 #include <utility>
 
 #include "partition/placement/fastest.h"
 #include "partition/placement/heuristics/least_limit.h"
+#include "partition/placement/heuristics/row_orders.h"
 
 namespace penstock::partition {
 namespace {
@@ -33,67 +33,19 @@ struct TeamPlace {
 /// Where the stage in front stands, seen from one.
 enum Step { same_row, other_row, next_node_of_same, next_node_of_other, kSteps };
 
-/// Nodes one behind the other, from `first` on each time the one that is nearest, by what crosses
-/// from the one before.
-std::vector<int> chain_of_nodes(const Cluster& cluster, int first) {
-  const int nodes = static_cast<int>(cluster.nodes.size());
-  const auto far = [&](int from, int to) {
-    const auto per_byte = [&](int a, int b) {
-      return 1 / cluster.node_links[static_cast<std::size_t>(a) * nodes + b].bandwidth;
-    };
-    return per_byte(from, to) + per_byte(to, from);
-  };
-  std::vector<int> chain{first}, left;
-  for (int node = 0; node < nodes; ++node)
-    if (node != first) left.push_back(node);
-  while (!left.empty()) {
-    const auto next =
-        std::ranges::min_element(left, {}, [&](int node) { return far(chain.back(), node); });
-    chain.push_back(*next);
-    left.erase(next);
-  }
-  return chain;
-}
-
-bool links_differ(const Cluster& cluster) {
-  const std::size_t nodes = cluster.nodes.size();
-  for (std::size_t link = 0; link < nodes * nodes; ++link)
-    if (link / nodes != link % nodes &&
-        cluster.node_links[link].bandwidth != cluster.node_links[1].bandwidth)
-      return true;
-  return false;
-}
-
-/// Orders of nodes to try: the cluster's; where their links differ, chains from some of them.
-std::vector<std::vector<int>> orders_of_nodes(const Cluster& cluster) {
-  constexpr int kMostChains = 8;
-  const int nodes = static_cast<int>(cluster.nodes.size());
-  std::vector<int> order(nodes);
-  std::iota(order.begin(), order.end(), 0);
-  std::vector<std::vector<int>> orders{order};
-  if (!cluster.exact_links.empty() || !links_differ(cluster)) return orders;
-  for (int first = 0; first < std::min(nodes, kMostChains); ++first) {
-    std::vector<int> chain = chain_of_nodes(cluster, first);
-    if (std::ranges::count(orders, chain) == 0) orders.push_back(std::move(chain));
-  }
-  return orders;
-}
-
 class Merge {
  public:
-  Merge(const PlacementProblem& problem, int replicas, const std::vector<int>& nodes)
+  Merge(const PlacementProblem& problem, int replicas, const RowOrder& order)
       : problem_(problem),
         sequence_(problem.sequence),
         replicas_(replicas),
         runs_(micro_batches_of(problem, {1, replicas})) {
-    std::array<std::vector<int>, 2> devices;
-    const std::vector<bool> fast = fastest(problem.cluster);
-    for (const int node : nodes)
-      for (int device = 0; device < problem.cluster.size(); ++device)
-        if (problem.cluster.devices[device].node == node)
-          devices[fast[device] ? 0 : 1].push_back(device);
-    if (devices[0].size() > devices[1].size()) std::swap(devices[0], devices[1]);
-    for (std::size_t row = 0; row < 2; ++row) rows_[row] = row_of(devices[row]);
+    std::vector<bool> members = fastest(problem.cluster);
+    for (Row& row : rows_) {
+      row = row_of(devices_in(order, problem.cluster, members, replicas));
+      members.flip();
+    }
+    if (rows_[0].teams.size() > rows_[1].teams.size()) std::swap(rows_[0], rows_[1]);
   }
 
   /// Whether it finds a pipeline with no load above the limit.
@@ -242,14 +194,14 @@ double merging_effort(const PlacementProblem& problem, int replicas) {
   for (const Device& device : problem.cluster.devices) most = std::max(most, device.speed);
   const double work = 2 * least_bottleneck(problem, replicas) * most;
   return problem.sequence.ranges_within(work) * (1 + std::min(fast, devices - fast) / replicas) *
-         static_cast<double>(orders_of_nodes(problem.cluster).size());
+         static_cast<double>(row_orders(problem.cluster, replicas).size());
 }
 
 std::optional<PlacedCut> merge_rows(const PlacementProblem& problem, int replicas, double below,
                                     const TimeLimit* time) {
   std::optional<PlacedCut> best;
-  for (const std::vector<int>& nodes : orders_of_nodes(problem.cluster)) {
-    Merge merge(problem, replicas, nodes);
+  for (const RowOrder& order : row_orders(problem.cluster, replicas)) {
+    Merge merge(problem, replicas, order);
     const auto finds = [&](double limit) -> std::optional<double> {
       if (is_over(time) || !merge.finds(limit)) return std::nullopt;
       auto placed = cut_within(problem, merge.placement(), limit);

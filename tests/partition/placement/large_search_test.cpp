@@ -90,6 +90,24 @@ TEST(LargePlacementSearch, KeepsWithinTenPercentOnThreeKinds) {
 
 TEST(LargePlacementSearch, KeepsWithinTenPercentOn1024MixedDevices) {
   check({"h100-128x8", 1000, Objective::bottleneck, 0.01, 1, 0.4, 10e9});
+  check({"h100-128x8", 1000, Objective::step, 0.1, 3, 0.4, 1.25e9});
+}
+
+/// What a poor search calls a bound holds for what a better one finds.
+TEST(LargePlacementSearch, BoundsHoldForBetterSearches) {
+  std::mt19937 random(29);
+  int improved = 0;
+  for (int round = 0; round < 6; ++round) {
+    test::Instance instance = test::large_instance(random, 41 + round, "h100-8x4");
+    test::share_nodes(instance, 0.4, round % 2 ? 10e9 : 1.25e9);
+    instance.objective = Objective::bottleneck;
+    const auto poor = find_placement(instance.problem(), {}, {.random_starts = 0, .moves = 0});
+    const auto better = find_placement(instance.problem(), {});
+    ASSERT_TRUE(poor && better);
+    EXPECT_LE(poor->bound, better->value * (1 + test::rounding)) << round;
+    improved += better->value < poor->value;
+  }
+  EXPECT_GT(improved, 3);
 }
 
 }  // namespace

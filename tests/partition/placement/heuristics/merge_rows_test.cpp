@@ -85,6 +85,32 @@ TEST(MergeRows, FollowsWideLinksBetweenNodes) {
   EXPECT_LE(merged->cut.slowest, 1.005);
 }
 
+TEST(MergeRows, GivesReplicasNodesOfTheirOwn) {
+  test::Instance instance{.sequence = {.name = "six", .layers = {}},
+                          .cluster = equal_devices(12),
+                          .objective = Objective::bottleneck,
+                          .micro_batches = 8,
+                          .constraints = {}};
+  for (int i = 0; i < 6; ++i)
+    instance.sequence.layers.push_back({.name = "layer",
+                                        .forward_ms = 300,
+                                        .backward_ms = 700,
+                                        .activation_bytes = 25e3,
+                                        .parameter_bytes = 0});
+  Cluster& cluster = instance.cluster;
+  cluster.nodes = {"a", "b", "c", "d"};
+  for (int device = 0; device < 12; ++device) cluster.devices[device].node = device / 3;
+  cluster.node_links.assign(16, {.latency = 0, .bandwidth = 1e6});
+  for (int node = 0; node < 4; ++node) cluster.node_links[5 * node] = {0, 1e12};
+  const auto merged = merge_rows(instance.problem(), 2, kNever);
+  ASSERT_TRUE(merged);
+  ASSERT_EQ(merged->devices.size(), 6u);
+  for (int replica = 0; replica < 2; ++replica)
+    for (int stage = 0; stage < 6; ++stage)
+      EXPECT_EQ(cluster.devices[merged->devices[stage][replica]].node,
+                cluster.devices[merged->devices[stage / 3 * 3][replica]].node);
+}
+
 TEST(MergingEffort, GrowsWithTheShorterRow) {
   std::mt19937 random(34);
   test::Instance instance = test::large_instance(random, 53, "h100-8x4");
