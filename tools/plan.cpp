@@ -106,6 +106,7 @@ int run_plan(const CLI::App& command, const PlanArguments& arguments) {
     nlohmann::ordered_json json = json_of(planned.plan, planned.estimate);
     json["checkpoint_bytes"] = static_cast<std::uint64_t>(checkpoint.bytes);
     json["checkpoint_s"] = checkpoint.seconds;
+    json["copy_bytes"] = static_cast<std::uint64_t>(checkpoint.copy);
     if (!planned.not_counted.empty()) json["not_counted"] = planned.not_counted;
     std::cout << json.dump() << '\n';
     return exit_done;

@@ -2,7 +2,10 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cstdint>
+#include <numeric>
+#include <vector>
 
 #include "base/quantities.h"
 #include "runtime/optim/optimizer.h"
@@ -13,17 +16,25 @@ namespace penstock::tools {
 
 PlannedCheckpoint checkpoint_of(const configs::Config& recipe, const partition::Plan& plan,
                                 double gb_per_s) {
-  std::int64_t parameters = 0;
-  for (const partition::ChunkPlan& chunk : plan.chunks) parameters += chunk.predicted.parameters;
+  std::vector<std::int64_t> of_stages(static_cast<std::size_t>(plan.stages()));
+  for (const partition::ChunkPlan& chunk : plan.chunks)
+    of_stages.at(static_cast<std::size_t>(chunk.stage)) += chunk.predicted.parameters;
+  const std::int64_t all = std::reduce(of_stages.begin(), of_stages.end());
+  const std::int64_t most = of_stages.empty() ? 0 : std::ranges::max(of_stages);
+  const bool shares = plan.shards_optimizer.value_or(recipe.pipeline.shard_optimizer);
+  const int sharing = shares ? plan.replicas() : 1;
   const auto slots = runtime::make_optimizer(recipe.optimizer)->slots().of_elements.size();
-  const auto bytes = static_cast<double>(
-      runtime::checkpoint_bytes(parameters, slots, runtime::slot_format(recipe.optimizer)));
-  return {bytes, bytes / (1e9 * gb_per_s)};
+  const auto format = runtime::slot_format(recipe.optimizer);
+  const auto bytes = static_cast<double>(runtime::checkpoint_bytes(all, slots, format));
+  const auto of_rank = static_cast<double>(runtime::state_bytes(most, slots, format));
+  return {.bytes = bytes, .seconds = bytes / (1e9 * gb_per_s), .copy = of_rank / sharing};
 }
 
 std::string text_of(const PlannedCheckpoint& checkpoint, double gb_per_s) {
-  return fmt::format("{}, which takes {} to write at {:g} GB/s", bytes_text(checkpoint.bytes),
-                     seconds_text(checkpoint.seconds), gb_per_s);
+  return fmt::format(
+      "{}, which takes {} to write at {:g} GB/s; the rank that has most copies {} of it first",
+      bytes_text(checkpoint.bytes), seconds_text(checkpoint.seconds), gb_per_s,
+      bytes_text(checkpoint.copy));
 }
 
 }  // namespace penstock::tools

@@ -263,6 +263,7 @@ int run_plan_cluster(const ClusterArguments& arguments, bool json) {
   nlohmann::ordered_json object = json_of(planned, ended);
   object["checkpoint_bytes"] = static_cast<std::uint64_t>(checkpoint.bytes);
   object["checkpoint_s"] = checkpoint.seconds;
+  object["copy_bytes"] = static_cast<std::uint64_t>(checkpoint.copy);
   std::cout << json_line(object);
   return exit_done;
 }

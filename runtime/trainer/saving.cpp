@@ -178,13 +178,19 @@ void Saving::start_from(const StartingWeights& weights, std::uint64_t seed) {
     reader.weight(store.states()[i].decl.name, store.state(i));
 }
 
-std::uint64_t checkpoint_bytes(std::int64_t parameters, std::size_t slots,
-                               partition::SlotFormat format) {
+std::uint64_t state_bytes(std::int64_t parameters, std::size_t slots,
+                          partition::SlotFormat format) {
   const bool coded = format == partition::SlotFormat::codes;
   const std::uint64_t of_slot =
       parameters * layers::size_of(partition::ParameterKinds{.slots = format}.slot_type()) +
       (coded ? layers::code_blocks(parameters) * sizeof(float) : 0);
-  return static_cast<std::uint64_t>(parameters) * sizeof(float) + slots * of_slot + (1 << 20);
+  return static_cast<std::uint64_t>(parameters) * sizeof(float) + slots * of_slot;
+}
+
+std::uint64_t checkpoint_bytes(std::int64_t parameters, std::size_t slots,
+                               partition::SlotFormat format) {
+  constexpr std::uint64_t kOfManifestAndHeaders = 1 << 20;
+  return state_bytes(parameters, slots, format) + kOfManifestAndHeaders;
 }
 
 }  // namespace penstock::runtime

@@ -56,6 +56,10 @@ class Saving {
   OptimizerSlots slots_;
 };
 
+/// Bytes of so many parameters and the optimizer's numbers of them.
+[[nodiscard]] std::uint64_t state_bytes(std::int64_t parameters, std::size_t slots,
+                                        partition::SlotFormat format);
+
 /// Free space that a checkpoint of a model with so many parameters may need, in bytes.
 [[nodiscard]] std::uint64_t checkpoint_bytes(std::int64_t parameters, std::size_t slots,
                                              partition::SlotFormat format);
