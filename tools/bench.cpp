@@ -38,6 +38,7 @@ void print(const BenchArguments& arguments, const runtime::BenchReport& r) {
                                                   {"spread", {r.fastest_step_s, r.slowest_step_s}},
                                                   {"parameters", r.parameters},
                                                   {"stages", r.stages},
+                                                  {"replicas", r.replicas},
                                                   {"micro_batches", r.micro_batches},
                                                   {"batch", r.utterances},
                                                   {"device", r.device},
@@ -52,8 +53,8 @@ void print(const BenchArguments& arguments, const runtime::BenchReport& r) {
       "{}: {:.1f} audio seconds a second, {:.4f} s a step ({:.4f} to {:.4f}), {} parameters\n",
       arguments.model, r.audio_s_per_s, r.step_s, r.fastest_step_s, r.slowest_step_s, r.parameters);
   std::cout << fmt::format("on {}{}{}\n", r.device, r.how.empty() ? "" : "; ", r.how);
-  std::cout << fmt::format("{}, {} of {}; cut and bubble allow {:.2f} times one stage\n",
-                           counted(r.stages, "stage"),
+  std::cout << fmt::format("{} × {}, {} of {}; cut and bubble allow {:.2f} times one rank\n",
+                           counted(r.stages, "stage"), counted(r.replicas, "replica"),
                            counted(r.micro_batches, "micro-batch", "micro-batches"),
                            counted(r.utterances, "utterance"), r.bound);
 }
@@ -69,6 +70,13 @@ int run_bench(BenchArguments arguments) {
       },
       complain_of);
 }
+
+constexpr const char* kExamples =
+    "Under mpirun each rank is a stage of a replica.\n\nExamples:\n"
+    "  penstock bench ds2-tiny --batch 8 --seconds 4\n"
+    "  mpirun -np 2 penstock bench ds2-small --batch 8 --seconds 4 --micro-batches 8 --json\n"
+    "  mpirun -np 4 penstock bench ds2-small --micro-batches 8 --replicas 2\n"
+    "  mpirun -np 4 penstock bench --links";
 
 std::vector<std::string> schedules() {
   const auto names = partition::schedule_names();
@@ -97,6 +105,7 @@ void add_bench(CLI::App& app, Run& run) {
       {0.1, 3600});  // less leaves no frames behind the convolutions
   takes_whole(command->add_option("--micro-batches", o.micro_batches, "Micro-batches of a step"),
               {1, 4096});
+  takes_whole(command->add_option("--replicas", o.replicas, "Replicas of each stage"), {1, 4096});
   command->add_option("--device", o.device, "Where to compute, or between what to measure links")
       ->check(CLI::IsMember({"auto", "cpu", "cuda"}));
   takes_whole(command->add_option("--threads", o.threads, "Threads of a rank on the CPU"),
@@ -114,11 +123,7 @@ void add_bench(CLI::App& app, Run& run) {
       ->delimiter(',')
       ->default_str("");
   command->add_flag("--json", arguments->json, "Print one JSON object");
-  command->footer(
-      "Under mpirun each rank is a stage.\n\nExamples:\n"
-      "  penstock bench ds2-tiny --batch 8 --seconds 4\n"
-      "  mpirun -np 2 penstock bench ds2-small --batch 8 --seconds 4 --micro-batches 8 --json\n"
-      "  mpirun -np 4 penstock bench --links");
+  command->footer(kExamples);
   command->callback([arguments, &run] {
     if (!arguments->links && arguments->model.empty()) throw CLI::RequiredError("model");
     run = [arguments] {

@@ -88,22 +88,35 @@ std::vector<int> fastest_cut(const std::vector<partition::LayerCost>& layers, in
 }
 
 /// The recipe of a training with such steps.
-configs::Config recipe_of(const BenchOptions& options, int stages) {
+configs::Config recipe_of(const BenchOptions& options, int ranks) {
   configs::Config config;
   config.model = options.model;
   config.data.micro_batches = options.micro_batches;
   config.optimizer.learning_rate = 1e-4;
   config.precision = options.precision;
-  config.pipeline.stages = stages;
+  config.pipeline.stages = ranks / options.replicas;
+  config.pipeline.replicas = options.replicas;
   config.pipeline.schedule = options.schedule;
   config.trainer.seed = 0;
-  config.trainer.lanes = 1;
+  config.trainer.lanes = options.replicas;
   config.trainer.device = options.device;
   config.trainer.threads = options.threads;
   return config;
 }
 
-/// Rank i is stage i. No bytes are predicted, so that no device is found to lack them beforehand.
+/// ConfigError unless each replica has stages and micro-batches.
+void check_replicas(const BenchOptions& options, int ranks) {
+  if (ranks % options.replicas != 0)
+    throw ConfigError(fmt::format("{} can't be divided into --replicas {} of as many stages each",
+                                  counted(ranks, "rank"), options.replicas));
+  if (options.micro_batches < options.replicas)
+    throw ConfigError(
+        fmt::format("--replicas {} need a micro-batch each: --micro-batches {} is less",
+                    options.replicas, options.micro_batches));
+}
+
+/// Neighbouring ranks are the stages of a replica. No bytes are predicted, so that no device is
+/// found to lack them beforehand.
 partition::Plan plan_of(const configs::Config& config, const partition::LayerSequence& sequence,
                         const std::vector<int>& cut) {
   const partition::RunSchedule schedule(config.pipeline.schedule, config.pipeline.stages);
@@ -111,7 +124,8 @@ partition::Plan plan_of(const configs::Config& config, const partition::LayerSeq
   partition::Plan plan;
   plan.schedule = config.pipeline.schedule;
   plan.micro_batches = config.data.micro_batches;
-  plan.ranks = partition::neighbouring_stages(config.pipeline.stages, 1);
+  plan.lanes = config.trainer.lanes;
+  plan.ranks = partition::neighbouring_stages(config.pipeline.stages, config.pipeline.replicas);
   for (std::size_t chunk = 0; chunk + 1 < cut.size(); ++chunk)
     plan.chunks.push_back({.stage = schedule.chunk_ranks()[chunk],
                            .first = cut[chunk],
@@ -133,6 +147,15 @@ RunShape shape_of(const StepWork& work, int labels) {
     shape.micro_batches.push_back(lengths);
   }
   return shape;
+}
+
+/// The micro-batches of a replica, dealt in turns.
+StepWork share_of(const StepWork& work, int replica, int replicas) {
+  StepWork share = work;
+  std::erase_if(share.micro_batches, [&](const MicroBatchWork& micro_batch) {
+    return micro_batch.place % replicas != replica;
+  });
+  return share;
 }
 
 /// Of the steps behind those that warm up; and the loss of the very first.
@@ -161,24 +184,27 @@ void add_speeds(const partition::LayerSequence& sequence, const StepWork& work,
 }
 
 /// What each stage holds and, by its layers' times, computes.
-void add_stages(const partition::Plan& plan, const std::vector<partition::LayerCost>& layers,
+void add_layout(const partition::Plan& plan, const std::vector<partition::LayerCost>& layers,
                 BenchReport& report) {
   report.stages = plan.stages();
+  report.replicas = plan.replicas();
   report.stage_seconds.assign(static_cast<std::size_t>(plan.stages()), 0.0);
   const auto of_chunks = partition::chunk_times(plan.cut(), layers);
   for (std::size_t chunk = 0; chunk < plan.chunks.size(); ++chunk) {
     report.first_layers.push_back(plan.chunks[chunk].first);
     report.stage_seconds[plan.chunks[chunk].stage] += of_chunks[chunk].total();
   }
+  const int most = (plan.micro_batches + plan.replicas() - 1) / plan.replicas();  // of a replica
   report.bound = partition::speedup_bound(
-      partition::make_schedule(plan.schedule, plan.stages(), plan.micro_batches), of_chunks);
+                     partition::make_schedule(plan.schedule, plan.stages(), most), of_chunks) *
+                 plan.micro_batches / most;
 }
 
 /// Of all stages, added up by all ranks.
 std::int64_t parameters_of_all(comm::Communicator& world, Session& session) {
   std::vector<double> parameters(world.size());
-  parameters[session.grid().here().stage] =
-      static_cast<double>(session.stage().parameters().element_count());
+  if (const auto [stage, replica] = session.grid().here(); replica == 0)
+    parameters[stage] = static_cast<double>(session.stage().parameters().element_count());
   comm::sum_disjoint(world, parameters);
   return static_cast<std::int64_t>(std::accumulate(parameters.begin(), parameters.end(), 0.0));
 }
@@ -186,8 +212,9 @@ std::int64_t parameters_of_all(comm::Communicator& world, Session& session) {
 }  // namespace
 
 BenchReport bench(const BenchOptions& options, comm::Communicator& world) {
-  const int stages = world.size();
-  const configs::Config config = recipe_of(options, stages);
+  check_replicas(options, world.size());
+  const configs::Config config = recipe_of(options, world.size());
+  const int stages = config.pipeline.stages;
   RankDevice device = choose_device(config.trainer, world, config.precision);
   const int labels = partition::labels_without_text(options.model);
   const partition::LayerSequence sequence = partition::build_model(options.model, labels);
@@ -218,10 +245,14 @@ BenchReport bench(const BenchOptions& options, comm::Communicator& world) {
   BenchReport report;
   report.measured_layers = kinds.sequence().size();
   TrainingClock clock;
-  const auto run_step = [&] { return step->run(work, features, clock).front().loss; };
+  const StepWork share = share_of(work, session.grid().here().replica, options.replicas);
+  const ReadFeatures own = [&](int m, std::span<float> x_FC, std::span<float> weights) {
+    features(share.micro_batches[static_cast<std::size_t>(m)].place, x_FC, weights);
+  };
+  const auto run_step = [&] { return step->run(share, own, clock).front().loss; };
   comm::guarded(world.shutdown(), [&] { add_times(options, world, run_step, report); });
   add_speeds(sequence, work, frames_per_second, report);
-  add_stages(plan, layers, report);
+  add_layout(plan, layers, report);
   report.parameters = parameters_of_all(world, session);
   report.device = session.backend().description();
   report.how = session.device().how;

@@ -77,7 +77,8 @@ TEST_F(Bench, SaysTheSameInWords) {
   const auto outcome = bench({"--batch", "1", "--seconds", "0.1", "--steps", "1"});
   EXPECT_EQ(outcome.code, 0) << outcome.err;
   EXPECT_NE(outcome.out.find("audio seconds a second"), std::string::npos) << outcome.out;
-  EXPECT_NE(outcome.out.find("1 stage, 1 micro-batch of 1 utterance"), std::string::npos);
+  EXPECT_NE(outcome.out.find("1 stage × 1 replica, 1 micro-batch of 1 utterance"),
+            std::string::npos);
 }
 
 TEST_F(Bench, TakesACut) { EXPECT_EQ(report(2, {"--cut", "3"})["first_layers"][1], 3); }

@@ -51,6 +51,30 @@ TEST(Bench, GivesEveryRankTheSameModelAndLoss) {
   }
 }
 
+TEST(Bench, DealsMicroBatchesToReplicas) {
+  const BenchReport alone = reports(tiny(), 1).front();
+  BenchOptions options = tiny();
+  options.replicas = 2;
+  for (const BenchReport& report : reports(options, 4)) {
+    EXPECT_EQ(report.stages, 2);
+    EXPECT_EQ(report.replicas, 2);
+    EXPECT_EQ(report.parameters, alone.parameters);
+    EXPECT_EQ(report.loss, alone.loss);
+    EXPECT_LE(report.bound, 3);  // one replica computes two of three micro-batches
+    EXPECT_GT(report.bound, 1);
+  }
+  options.replicas = 3;
+  EXPECT_EQ(reports(options, 3).front().bound, 3);
+}
+
+TEST(Bench, RefusesReplicasWithoutRanksOrMicroBatches) {
+  BenchOptions options = tiny();
+  options.replicas = 2;
+  EXPECT_THROW(reports(options, 3), ConfigError);
+  options.replicas = 4;
+  EXPECT_THROW(reports(options, 4), ConfigError);
+}
+
 TEST(Bench, CutsAsManyChunksAsTheScheduleHas) {
   const BenchReport alone = reports(tiny(), 1).front();
   BenchOptions options = tiny();
