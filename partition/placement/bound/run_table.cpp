@@ -7,6 +7,16 @@
 
 namespace penstock::partition {
 
+namespace {
+
+/// least[i] = min(least[i], of(rest[i])): the innermost loop, without a branch.
+template <class Of>
+void lower(double* least, const double* rest, int count, Of of) {
+  for (int i = 0; i < count; ++i) least[i] = std::min(least[i], of(rest[i]));
+}
+
+}  // namespace
+
 RunTable::RunTable(const SequenceLoad& sequence, RunTableRequest request)
     : sequence_(sequence), request_(std::move(request)), least_{kNever}, fastest_(0) {
   request_.limit *= kRounding;
@@ -15,20 +25,28 @@ RunTable::RunTable(const SequenceLoad& sequence, RunTableRequest request)
     if (!stage_class.limited)
       fastest_unlimited_ = std::max(fastest_unlimited_, 1 / stage_class.per_work);
   }
+  const std::size_t size = at(request_.limited, layers()) + 1;
+  for (Row* row : {&row_, &next_}) {
+    row->fresh.resize(size);
+    for (const RunKind& run : request_.runs) row->within.emplace_back(size * (run.capacity - 1));
+  }
   // No stages do nothing, whatever stands in front of them.
-  row_ = no_row();
+  clear(row_, layers(), layers() + 1);
   for (int left = 0; left <= request_.limited; ++left) row_.fresh[at(left, layers())] = 0;
-  row_.begin = layers();
-  row_.end = layers() + 1;
 }
 
-RunTable::Row RunTable::no_row() const {
-  Row row;
-  const std::size_t size = at(request_.limited, layers()) + 1;
-  row.fresh.assign(size, kNever);
-  for (const RunKind& run : request_.runs)
-    row.within.emplace_back(size * (run.capacity - 1), kNever);
-  return row;
+/// Nothing is possible there, and other layers are of no interest.
+void RunTable::clear(Row& row, int begin, int end) const {
+  row.begin = begin;
+  row.end = end;
+  for (int left = 0; left <= request_.limited; ++left) {
+    const auto first = static_cast<std::ptrdiff_t>(at(left, begin));
+    std::fill_n(row.fresh.begin() + first, end - begin, kNever);
+    for (std::size_t run = 0; run < row.within.size(); ++run) {
+      const int inner = request_.runs[run].capacity - 1;
+      std::fill_n(row.within[run].begin() + first * inner, (end - begin) * inner, kNever);
+    }
+  }
 }
 
 double RunTable::least(int stages) {
@@ -36,8 +54,7 @@ double RunTable::least(int stages) {
   while (static_cast<int>(least_.size()) <= stages) {
     if (is_over(request_.time)) return 0;
     if (stages_behind_ + 1 < static_cast<int>(least_.size())) {
-      row_ = extended();
-      ++stages_behind_;
+      extend();
     }
     least_.push_back(pipeline());
   }
@@ -75,16 +92,15 @@ void RunTable::for_ends(const StageClass& stage_class, int first, Visit visit) c
 ///       join(within + stage + between, fresh_s(last)),      for d <= n
 ///       join(within + stage + within, within_s(last, n - d)), for d < n
 /// A limited stage goes on from `left` - 1. What n - 1 devices can do, n can.
-void RunTable::put_first(const StageClass& stage_class, int limited_left, int first,
-                         Row& next) const {
+void RunTable::put_first(const StageClass& stage_class, int limited_left, int first) {
   const RunKind& run = request_.runs[stage_class.run];
   const int left = limited_left - (stage_class.limited ? 1 : 0), inner = run.capacity - 1;
   if (left < 0) return;
   const bool final = stages_behind_ == 0;
   const double enter = run.within.seconds(sequence_.crossing(first));
   const double enter_run = run.between.seconds(sequence_.crossing(first));
-  double& fresh = next.fresh[at(limited_left, first)];
-  double* within = next.within[stage_class.run].data() + at(limited_left, first) * inner;
+  double& fresh = next_.fresh[at(limited_left, first)];
+  double* within = next_.within[stage_class.run].data() + at(limited_left, first) * inner;
   for_ends(stage_class, first, [&](int last, double seconds) {
     const double ends_run = seconds + (final ? 0 : run.between.seconds(sequence_.crossing(last)));
     const double behind = row_.fresh[at(left, last)];
@@ -98,10 +114,15 @@ void RunTable::put_first(const StageClass& stage_class, int limited_left, int fi
     const double goes_on = seconds + run.within.seconds(sequence_.crossing(last));
     const double* rest = row_.within[stage_class.run].data() + at(left, last) * inner;
     fresh = std::min(fresh, join(goes_on + enter_run, rest[inner - stage_class.devices_needed]));
-    if (goes_on + enter > request_.limit || rest[inner - 1] == kNever) return;
-    for (int more = stage_class.devices_needed; more < inner; ++more)
-      within[more] =
-          std::min(within[more], join(goes_on + enter, rest[more - stage_class.devices_needed]));
+    const double load = goes_on + enter;
+    if (load > request_.limit || rest[inner - 1] == kNever) return;
+    const int more = inner - stage_class.devices_needed;
+    if (request_.sums)
+      lower(within + stage_class.devices_needed, rest, more,
+            [load](double behind) { return load + behind; });
+    else
+      lower(within + stage_class.devices_needed, rest, more,
+            [load](double behind) { return std::max(load, behind); });
   });
   for (int more = 1; more < inner; ++more) within[more] = std::min(within[more], within[more - 1]);
 }
@@ -116,22 +137,21 @@ double RunTable::most_work(int stages) const {
 
 /// Boundaries in front of which, or behind which, there is more work than the stages there can do
 /// are of no interest.
-RunTable::Row RunTable::extended() const {
-  Row next = no_row();
+void RunTable::extend() {
   const int behind = stages_behind_ + 1;
-  next.begin = 0;
-  next.end = layers() - stages_behind_;
+  int begin = 0, end = layers() - stages_behind_;
   const double rest = most_work(behind);
-  while (next.begin < next.end && sequence_.work(next.begin, layers()) > rest) ++next.begin;
+  while (begin < end && sequence_.work(begin, layers()) > rest) ++begin;
   if (request_.stages > 0) {
     const double front = most_work(request_.stages - behind);
-    while (next.end > next.begin && sequence_.work(0, next.end - 1) > front) --next.end;
+    while (end > begin && sequence_.work(0, end - 1) > front) --end;
   }
+  clear(next_, begin, end);
   for (int left = 0; left <= request_.limited; ++left)
-    for (int first = next.begin; first < next.end; ++first)
-      for (const StageClass& stage_class : request_.classes)
-        put_first(stage_class, left, first, next);
-  return next;
+    for (int first = begin; first < end; ++first)
+      for (const StageClass& stage_class : request_.classes) put_first(stage_class, left, first);
+  std::swap(row_, next_);
+  stages_behind_ = behind;
 }
 
 /// The least with one more stage that nothing enters, in front of row_.

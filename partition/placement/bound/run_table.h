@@ -63,10 +63,10 @@ class RunTable {
   std::size_t at(int limited_left, int layer) const {
     return static_cast<std::size_t>(limited_left) * (layers() + 1) + layer;
   }
-  Row no_row() const;
-  Row extended() const;
+  void clear(Row& row, int begin, int end) const;
+  void extend();
   double pipeline() const;
-  void put_first(const StageClass& stage_class, int limited_left, int first, Row& next) const;
+  void put_first(const StageClass& stage_class, int limited_left, int first);
   template <class Visit>
   void for_ends(const StageClass& stage_class, int first, Visit visit) const;
   double join(double load, double rest) const;
@@ -74,8 +74,8 @@ class RunTable {
 
   const SequenceLoad& sequence_;
   RunTableRequest request_;
-  Row row_;
-  int stages_behind_ = 0;                   // those of row_
+  Row row_, next_;  // of stages_behind_, and of one more while it is made
+  int stages_behind_ = 0;
   std::vector<double> least_;               // [stages]
   double fastest_, fastest_unlimited_ = 0;  // work that a stage does in a second
 };
