@@ -114,8 +114,10 @@ std::size_t bucket_staging_bytes(const LaneReductionPlan& plan, const TreeRounds
     std::int64_t received = 0;
     for (const TreeTransfer& transfer : round)
       if (transfer.from.replica != replica)
-        for (const auto& [begin, end] : lane_runs(plan, bucket, transfer.places))
+        for (const int place : transfer.places) {
+          const auto [begin, end] = piece_at(plan, bucket, place);
           received += end - begin;
+        }
     most = std::max(most, received);
   }
   return static_cast<std::size_t>(most) * layers::size_of(plan.dtype);

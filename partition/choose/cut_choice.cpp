@@ -155,12 +155,13 @@ ChosenCut cut_choice(const PlanningProblem& problem, const Workload& workload,
       return memory.fullness_at_least(first, last, chunk);
     };
     way.extra = [&](int first, int last, int chunk) -> std::optional<double> {
-      const auto seconds = fitting.seconds(first, last, chunk);
+      chosen.ended = chosen.ended || is_over(aid.time);
+      const auto seconds = chosen.ended ? std::nullopt : fitting.seconds(first, last, chunk);
       if (!seconds) return std::nullopt;
       return *seconds / speeds[memory.stage_of(chunk)];
     };
     const auto within = cut_chunks(way);
-    if (!within) break;  // in no way, then
+    if (!within || chosen.ended) break;  // in no way, then
     if (std::exchange(first_way, false)) chosen.closed_form = closed_form(way, *within);
     wanted.begin = *within;
     if (recomputing == Recomputing::free) wanted.recomputed = *fitting.recomputed(*within);

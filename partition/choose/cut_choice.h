@@ -5,6 +5,7 @@
 #include <tuple>
 #include <vector>
 
+#include "base/time_limit.h"
 #include "partition/choose/choice_estimate.h"
 #include "partition/choose/workload.h"
 #include "partition/cut/cut_chunks.h"
@@ -21,6 +22,7 @@ struct ChosenCut {
   double closed_form = 0;        // seconds of a step, for the cut that makes it least
   double least_closed_form = 0;  // the same, whether it fits or not
   bool memory_bound = false;     // a faster cut did not fit
+  bool ended = false;            // by time: others may fit
   int lacking_stage = 0;         // of the fastest cut, where that does not fit: what it lacks
   double lacking_bytes = 0;
   std::optional<ChoiceEstimate> estimate = {};  // over one step, where cuts had to be compared
@@ -50,6 +52,8 @@ enum class Recomputing { as_chosen, free };
 struct CutAid {
   ChoiceEstimator& estimator;
   KnownCuts& known;
+  /// Once it is over, no cut within memory is sought any more.
+  const TimeLimit* time = nullptr;
 };
 
 /// cut_chunks() within memory, for the mean micro-batch's chunk_loads() counted in either way; of

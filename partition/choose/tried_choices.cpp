@@ -78,7 +78,9 @@ void TriedChoices::recompute(const PlanChoice& choice) {
 bool TriedChoices::consider(const PlanChoice& wanted, Recomputing recomputing) {
   const Workload& workload = workload_of(wanted);
   ChosenCut cut =
-      cut_choice(problem_, workload, wanted, recomputing, {estimator_of(workload), known_cuts_});
+      cut_choice(problem_, workload, wanted, recomputing,
+                 {estimator_of(workload), known_cuts_, found() ? problem_.time : nullptr});
+  if (cut.ended && !cut.fits) return false;  // it may fit, but there is another choice
   // Without recomputation it was considered before, and nothing is to be said of its memory.
   const bool none = std::ranges::count(cut.recomputed, true) == 0;
   const bool more = recomputing == Recomputing::free || wanted.selective != problem_.selective ||

@@ -165,7 +165,8 @@ StageBytes stage_bytes(const ParameterSums& sums, const ChunkBuffers& buffers,
   ParameterLayout whole;  // all that adding gradients asks of one that is not shared
   whole.kinds = parameters.kinds;
   whole.arena = sums.arena;
-  if (parameters.reduction) bytes.reduction = parameters.reduction(whole, replica);
+  if (parameters.reduction)
+    bytes.reduction = parameters.reduction(whole).at(static_cast<std::size_t>(replica));
   return bytes;
 }
 
@@ -186,12 +187,14 @@ std::vector<StageBytes> bytes_of_sharers(std::span<const layers::LayerPlan> laye
   unshared.kinds.sharing = {};
   const StageBytes all = stage_bytes(layers, {}, unshared);
   ParameterLayout layout = lay_out_parameters(layers, parameters.kinds, 0);
+  std::vector<std::size_t> reductions(parameters.kinds.sharing.replicas);
+  if (parameters.reduction) reductions = parameters.reduction(layout);
   std::vector<StageBytes> of_replicas;
   for (int replica = 0; replica < parameters.kinds.sharing.replicas; ++replica) {
     if (replica > 0) lay_out_for(replica, layout);
     StageBytes& bytes =
         of_replicas.emplace_back(kept_bytes(sums_of(layers, layout), parameters, replica));
-    if (parameters.reduction) bytes.reduction = parameters.reduction(layout, replica);
+    bytes.reduction = reductions.at(static_cast<std::size_t>(replica));
     bytes.spared = all.weights + all.optimizer - bytes.weights - bytes.optimizer;
   }
   return of_replicas;

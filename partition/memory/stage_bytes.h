@@ -66,8 +66,9 @@ struct ParameterBytes {
   SlotCounts slots = {};            // of the optimizer
   ParameterKinds kinds = {};
   bool rollback = false;  // of what an update changes, until all ranks know the norm
-  /// Memory that adding the gradients over replicas takes on one of them. Empty: there is only one.
-  std::function<std::size_t(const ParameterLayout& layout, int replica)> reduction = {};
+  /// Memory that adding the gradients over replicas takes on each of them. `layout` is that of any
+  /// of the replicas. Empty: there is only one.
+  std::function<std::vector<std::size_t>(const ParameterLayout& layout)> reduction = {};
 
   /// Of the replica that needs most: without what does not add up over layers. `sums` are those of
   /// replicas that share nothing.

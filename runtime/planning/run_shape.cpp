@@ -126,27 +126,34 @@ partition::ParameterBytes parameters_of(const configs::Config& config, int lanes
   const bool on_device = backend_sizes(config).device != layers::DeviceKind::cpu;
   if (on_device && !has_nccl(messages)) return parameters;  // replicas meet in the host's memory
   const bool library = config.pipeline.reduction == "nccl" && over_nccl(config, messages);
-  parameters.reduction = [=, bucket = bucket_bytes(config.pipeline)](
-                             const partition::ParameterLayout& layout, int replica) {
-    const comm::LaneReductionPlan plan = gradient_buckets(layout, lanes_of, bucket);
-    if (!on_device) return comm::staging_bytes(plan, replica);
-    const auto peers = static_cast<int>(comm::tree_peers(lanes_of, replica).size());
-    return (library ? 0 : nccl_staging_bytes(plan, replica)) +
-           comm::nccl_memory(2 * peers + (library ? comm::kNcclSumWays : 0));
-  };
+  parameters.reduction =
+      [=, bucket = bucket_bytes(config.pipeline)](const partition::ParameterLayout& layout) {
+        const comm::LaneReductionPlan plan = gradient_buckets(layout, lanes_of, bucket);
+        std::vector<std::size_t> of_replicas;
+        for (int replica = 0; replica < std::ssize(lanes_of); ++replica) {
+          if (!on_device) {
+            of_replicas.push_back(comm::staging_bytes(plan, replica));
+            continue;
+          }
+          const auto peers = static_cast<int>(comm::tree_peers(lanes_of, replica).size());
+          of_replicas.push_back((library ? 0 : nccl_staging_bytes(plan, replica)) +
+                                comm::nccl_memory(2 * peers + (library ? comm::kNcclSumWays : 0)));
+        }
+        return of_replicas;
+      };
   return parameters;
 }
 
-using Reduction = std::function<std::size_t(const partition::ParameterLayout&, int)>;
+using Reduction = std::function<std::vector<std::size_t>(const partition::ParameterLayout&)>;
 
 /// Of replicas that share nothing, for which it follows from the arena alone: worked out once for
 /// each.
 Reduction remembered(Reduction reduction) {
-  using Known = std::map<std::pair<std::size_t, int>, std::size_t>;
-  return [reduction = std::move(reduction), known = std::make_shared<Known>()](
-             const partition::ParameterLayout& layout, int replica) {
-    const auto [at, fresh] = known->try_emplace({layout.arena, replica});
-    if (fresh) at->second = reduction(layout, replica);
+  using Known = std::map<std::size_t, std::vector<std::size_t>>;
+  return [reduction = std::move(reduction),
+          known = std::make_shared<Known>()](const partition::ParameterLayout& layout) {
+    const auto [at, fresh] = known->try_emplace(layout.arena);
+    if (fresh) at->second = reduction(layout);
     return at->second;
   };
 }

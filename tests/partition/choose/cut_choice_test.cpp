@@ -142,5 +142,25 @@ TEST_F(CutChoice, RecomputesOnlyWhereTheChoiceIsFree) {
   EXPECT_EQ(again.recomputed, cut.recomputed);
 }
 
+TEST_F(CutChoice, SeeksNoMemoryOnceTheTimeIsOver) {
+  const PlanChoice choice = stages(2);
+  ChoiceEstimator estimator(problem_, workload());
+  KnownCuts known;
+  const auto at = [&](double seconds, Recomputing recomputing) {
+    const TimeLimit time(seconds, [now = 0.0]() mutable { return now++; });  // a second a question
+    return cut_choice(problem_, workload(), choice, recomputing, {estimator, known, &time});
+  };
+  EXPECT_FALSE(at(0, Recomputing::as_chosen).ended);  // it fits as it is
+  const double fastest = std::ranges::max(
+      StageMemory(problem_, choice).of_stages(at(0, Recomputing::as_chosen).begin));
+  limit(fastest - 1);
+  for (const auto recomputing : {Recomputing::as_chosen, Recomputing::free}) {
+    EXPECT_TRUE(at(1e9, recomputing).fits);
+    EXPECT_FALSE(at(1e9, recomputing).ended);
+    EXPECT_FALSE(at(0, recomputing).fits);
+    EXPECT_TRUE(at(0, recomputing).ended);
+  }
+}
+
 }  // namespace
 }  // namespace penstock::partition

@@ -85,8 +85,9 @@ TEST(ChunkBytes, CombineTheChunksOfARank) {
 
 TEST(ChunkBytes, AsksWhatTheReductionTakes) {
   const LayerSequence sequence = test::small_sequence();
-  const ParameterBytes replicated{
-      .reduction = [](const ParameterLayout& layout, int) { return layout.arena / 2 + 1; }};
+  const ParameterBytes replicated{.reduction = [](const ParameterLayout& layout) {
+    return std::vector<std::size_t>{layout.arena / 2 + 1};
+  }};
   const ChunkBytes bytes(sequence, {}, {}, replicated);
   const StageBytes whole = bytes(0, 4, 0);
   EXPECT_EQ(whole.reduction, whole.weights / 2 + 1);

@@ -60,11 +60,12 @@ TEST(SequenceBytes, SumsAreThoseOfLayersLaidOutTogether) {
         ParameterKinds{.compute = layers::DType::f16, .slots = SlotFormat::codes},
         ParameterKinds{.slots = SlotFormat::bf16}}) {
     SequenceBytes bytes(sequence, {.compute = kinds.compute}, kinds);
-    const ParameterBytes parameters{
-        .lanes_of = {3, 2},
-        .kinds = kinds,
-        .rollback = true,
-        .reduction = [](const ParameterLayout& layout, int) { return layout.arena / 7; }};
+    const ParameterBytes parameters{.lanes_of = {3, 2},
+                                    .kinds = kinds,
+                                    .rollback = true,
+                                    .reduction = [](const ParameterLayout& layout) {
+                                      return std::vector<std::size_t>(3, layout.arena / 7);
+                                    }};
     for (int first = 0; first < sequence.size(); ++first)
       for (int last = first + 1; last <= sequence.size(); ++last) {
         const std::vector<layers::LayerPlan> plans(bytes.plans().begin() + first,
