@@ -1,6 +1,7 @@
 #include "partition/choose/cut_choice.h"
 
 #include <algorithm>
+#include <functional>
 #include <utility>
 
 #include "partition/choose/chunk_loads.h"
@@ -151,16 +152,15 @@ ChosenCut cut_choice(const PlanningProblem& problem, const Workload& workload,
   FastestCut fitted(aid.estimator);
   const std::vector<double> speeds = stage_speeds(problem, choice);
   for (bool first_way = true; ChunkCutProblem & way : ways) {
-    way.fullness = [&](int first, int last, int chunk) {
-      return memory.fullness_at_least(first, last, chunk);
-    };
+    way.fullness = std::bind_front(&StageMemory::fullness_at_least, &memory);
     way.extra = [&](int first, int last, int chunk) -> std::optional<double> {
-      chosen.ended = chosen.ended || is_over(aid.time);
-      const auto seconds = chosen.ended ? std::nullopt : fitting.seconds(first, last, chunk);
+      if (is_over(aid.time)) return std::nullopt;
+      const auto seconds = fitting.seconds(first, last, chunk);
       if (!seconds) return std::nullopt;
       return *seconds / speeds[memory.stage_of(chunk)];
     };
     const auto within = cut_chunks(way);
+    chosen.ended = is_over(aid.time);
     if (!within || chosen.ended) break;  // in no way, then
     if (std::exchange(first_way, false)) chosen.closed_form = closed_form(way, *within);
     wanted.begin = *within;
