@@ -106,6 +106,23 @@ class FastestCut {
   std::optional<ChoiceEstimate> estimate_;
 };
 
+struct TimeIsOver {};
+
+/// cut_chunks(), which is left where the time is over: its questions have one answer each.
+std::optional<std::vector<int>> cut_in_time(ChunkCutProblem way, const TimeLimit* time,
+                                            bool& ended) {
+  way.extra = [extra = std::move(way.extra), time](int first, int last, int chunk) {
+    if (is_over(time)) throw TimeIsOver();
+    return extra(first, last, chunk);
+  };
+  try {
+    return cut_chunks(way);
+  } catch (const TimeIsOver&) {
+    ended = true;
+    return std::nullopt;
+  }
+}
+
 }  // namespace
 
 const KnownCuts::Cuts& KnownCuts::of(const Workload& workload, const PlanChoice& choice,
@@ -154,14 +171,12 @@ ChosenCut cut_choice(const PlanningProblem& problem, const Workload& workload,
   for (bool first_way = true; ChunkCutProblem & way : ways) {
     way.fullness = std::bind_front(&StageMemory::fullness_at_least, &memory);
     way.extra = [&](int first, int last, int chunk) -> std::optional<double> {
-      if (is_over(aid.time)) return std::nullopt;
       const auto seconds = fitting.seconds(first, last, chunk);
       if (!seconds) return std::nullopt;
       return *seconds / speeds[memory.stage_of(chunk)];
     };
-    const auto within = cut_chunks(way);
-    chosen.ended = is_over(aid.time);
-    if (!within || chosen.ended) break;  // in no way, then
+    const auto within = cut_in_time(way, aid.time, chosen.ended);
+    if (!within) break;  // in no way, then
     if (std::exchange(first_way, false)) chosen.closed_form = closed_form(way, *within);
     wanted.begin = *within;
     if (recomputing == Recomputing::free) wanted.recomputed = *fitting.recomputed(*within);

@@ -56,7 +56,7 @@ class RunTable {
     std::vector<double> fresh;  // [limited left][layer]: where a run begins there
     // [run][limited left][layer][devices left in its node, less one]: where it goes on there
     std::vector<std::vector<double>> within;
-    int begin = 0, end = 0;  // layers of interest: others are infinite
+    int begin = 0, end = 0;  // layers of interest: others are stale, and not read
   };
 
   int layers() const { return sequence_.size(); }

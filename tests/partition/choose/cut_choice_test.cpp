@@ -159,6 +159,13 @@ TEST_F(CutChoice, SeeksNoMemoryOnceTheTimeIsOver) {
     EXPECT_FALSE(at(1e9, recomputing).ended);
     EXPECT_FALSE(at(0, recomputing).fits);
     EXPECT_TRUE(at(0, recomputing).ended);
+    ChosenCut cut{.ended = true};
+    for (double questions = 1; cut.ended; ++questions) {
+      cut = at(questions, recomputing);
+      EXPECT_TRUE(!cut.fits || cut.closed_form < kNever);
+      EXPECT_TRUE(cut.fits || cut.ended);
+    }
+    EXPECT_TRUE(cut.fits);
   }
 }
 
