@@ -31,9 +31,10 @@ PlannedCheckpoint checkpoint_of(const configs::Config& recipe, const partition::
 }
 
 std::string text_of(const PlannedCheckpoint& checkpoint, double gb_per_s) {
-  return fmt::format("{}, which takes {} to write at {:g} GB/s, from copies of at most {} a rank",
-                     bytes_text(checkpoint.bytes), seconds_text(checkpoint.seconds), gb_per_s,
-                     bytes_text(checkpoint.copy));
+  return fmt::format(
+      "{}, which takes {} to write at {:g} GB/s, from copies of up to about {} a rank",
+      bytes_text(checkpoint.bytes), seconds_text(checkpoint.seconds), gb_per_s,
+      bytes_text(checkpoint.copy));
 }
 
 }  // namespace penstock::tools

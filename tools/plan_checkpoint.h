@@ -18,7 +18,7 @@ struct PlannedCheckpoint {
 [[nodiscard]] PlannedCheckpoint checkpoint_of(const configs::Config& recipe,
                                               const partition::Plan& plan, double gb_per_s);
 
-/// "112 GiB, which takes 12 s to write at 10 GB/s, from copies of at most 67.1 GiB a rank".
+/// "112 GiB, which takes 12 s to write at 10 GB/s, from copies of up to about 67.1 GiB a rank".
 [[nodiscard]] std::string text_of(const PlannedCheckpoint& checkpoint, double gb_per_s);
 
 }  // namespace penstock::tools

@@ -34,7 +34,7 @@ TEST(PlanCheckpoint, CountsMastersAndSlots) {
   EXPECT_DOUBLE_EQ(adamw.seconds, adamw.bytes / 10e9);
   EXPECT_EQ(
       text_of(adamw, 10),
-      "112 GiB, which takes 12 s to write at 10 GB/s, from copies of at most 67.1 GiB a rank");
+      "112 GiB, which takes 12 s to write at 10 GB/s, from copies of up to about 67.1 GiB a rank");
   recipe.optimizer.kind = "sgd";
   EXPECT_NEAR(checkpoint_of(recipe, plan, 10).bytes, 80e9, 2e6);
   recipe.optimizer.state = "bf16";

@@ -60,7 +60,7 @@ TEST(Bench, DealsMicroBatchesToReplicas) {
     EXPECT_EQ(report.replicas, 2);
     EXPECT_EQ(report.parameters, alone.parameters);
     EXPECT_EQ(report.loss, alone.loss);
-    EXPECT_LE(report.bound, 3);  // one replica computes two of three micro-batches
+    EXPECT_LE(report.bound, 2 + 1e-9);  // the busiest replica has two of three micro-batches
     EXPECT_GT(report.bound, 1);
   }
   options.replicas = 3;
