@@ -20,6 +20,7 @@ void add_import(CLI::App& app, Run& run);
 void add_export(CLI::App& app, Run& run);
 void add_data(CLI::App& app, Run& run);
 void add_info(CLI::App& app, Run& run);
+void add_verify(CLI::App& app, Run& run);
 void add_bench(CLI::App& app, Run& run);
 void add_schedule(CLI::App& app, Run& run);
 void add_profile(CLI::App& app, Run& run);

@@ -94,7 +94,7 @@ void add_manifest(CLI::App* command, DataOptions& options) {
       ->required();
 }
 
-void add_verify(CLI::App* command, DataOptions& options) {
+void add_data_verify(CLI::App* command, DataOptions& options) {
   add_manifest(command, options);
   command->add_option("--leaks", options.leaks,
                       "A test set's manifest: tell what it shares with this one. Exit code 3: a "
@@ -145,7 +145,7 @@ void add_data(CLI::App& app, Run& run) {
   add("merge", "Merge several manifests into one", add_make, make);
   add("index", "Keep the lengths of recordings beside a manifest, so that runs start at once",
       add_manifest, index);
-  add("verify", "Read every recording to its end. Exit code 3: one can't be used", add_verify,
+  add("verify", "Read every recording to its end. Exit code 3: one can't be used", add_data_verify,
       verify);
   add("summary", "Print hours, durations, characters and rejected utterances", add_manifest,
       summary);

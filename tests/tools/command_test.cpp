@@ -51,9 +51,10 @@ std::vector<std::string> subcommands() {
 }
 
 TEST(Command, HasSubcommandsWithExamples) {
-  EXPECT_EQ(subcommands(), (std::vector<std::string>{"plan", "train", "evaluate", "transcribe",
-                                                     "import", "export", "data", "info", "bench",
-                                                     "schedule", "profile", "search", "trace"}));
+  EXPECT_EQ(subcommands(),
+            (std::vector<std::string>{"plan", "train", "evaluate", "transcribe", "import", "export",
+                                      "data", "info", "verify", "bench", "schedule", "profile",
+                                      "search", "trace"}));
   for (const std::string& name : subcommands()) {
     const auto page = penstock({name, "--help"});
     EXPECT_EQ(page.code, 0) << name;
