@@ -2,10 +2,17 @@
 #include <fmt/ranges.h>
 
 #include <CLI/CLI.hpp>
+#include <filesystem>
 #include <iostream>
 #include <nlohmann/json.hpp>
+#include <optional>
+#include <system_error>
 
+#include "comm/collectives.h"
 #include "runtime/checkpoint/describe.h"
+#include "runtime/checkpoint/newest.h"
+#include "runtime/checkpoint/open_together.h"
+#include "runtime/job/job.h"
 #include "tools/commands.h"
 #include "tools/exit_code.h"
 #include "tools/json_line.h"
@@ -74,20 +81,44 @@ struct InfoOptions : ModelInfoOptions {
   runtime::Verified verified = runtime::Verified::all;  // of a checkpoint
 };
 
-/// Of a model or of weights: `options.model` is what the command line names.
-int info(const InfoOptions& options) {
-  if (names_model(options.model)) return print_model(options);
+/// What is verified first: with Verified::all, by all ranks, each a share. Nothing where `path` is
+/// a file, and on other ranks than 0 where they have no share.
+std::optional<runtime::Checkpoint> open_first(comm::Communicator& world,
+                                              const InfoOptions& options) {
+  const bool leads = world.rank() == 0;
+  std::error_code ignored;  // opening says what is wrong
+  const bool folder = leads && std::filesystem::is_directory(options.model, ignored);
+  const std::string kind = comm::broadcast(world, folder ? "checkpoint" : "file");
+  if (kind == "file" && !options.recipe) return std::nullopt;
+  if (options.verified == runtime::Verified::all)
+    return runtime::open_together(world, options.model);
+  if (!leads) return std::nullopt;
+  return runtime::Checkpoint(runtime::checkpoint_folder(options.model),
+                             runtime::OpenShards::as_read);
+}
+
+int list_weights(comm::Communicator& world, const InfoOptions& options) {
+  const std::optional<runtime::Checkpoint> checkpoint = open_first(world, options);
+  if (world.rank() != 0) return exit_done;
   if (options.recipe) {
-    std::cout << saved_recipe_text(options.model);
+    std::cout << saved_recipe_text(*checkpoint, options.model);
     return exit_done;
   }
-  const runtime::Description description = runtime::describe(options.model, options.verified);
+  const runtime::Description description =
+      checkpoint ? runtime::describe(*checkpoint) : runtime::describe_file(options.model);
   if (options.json) {
     std::cout << json_line(to_json(options.model, description));
   } else {
     print(description);
   }
   return exit_done;
+}
+
+/// Of a model or of weights: `options.model` is what the command line names.
+int info(const InfoOptions& options) {
+  if (names_model(options.model)) return launched_rank() == 0 ? print_model(options) : exit_done;
+  return runtime::run_job([&](comm::Communicator& world) { return list_weights(world, options); },
+                          complain_of);
 }
 
 }  // namespace
@@ -122,21 +153,22 @@ void add_info(CLI::App& app, Run& run) {
   command->add_flag("--json", options->json, "Print one JSON object")->excludes(recipe);
   command->footer(
       "Every byte of a checkpoint is verified first; with --verify read, its manifest alone.\n"
-      "Exit code 4: the checkpoint is damaged.\n\n"
+      "Under mpirun any number of ranks share the bytes. Exit code 4: the checkpoint is "
+      "damaged.\n\n"
       "Examples:\n"
       "  penstock info outputs/quickstart\n"
       "  penstock info outputs/omni-300m --recipe > tuned.toml\n"
       "  penstock info model.safetensors --json\n"
       "  penstock info conformer-l --seconds 15");
   command->callback([command, options, &run] {
-    run = on_rank_0([command, options] {
+    run = [command, options] {
       if (names_model(options->model)) {
         require_absent(*command, {"--recipe", "--verify"}, "a checkpoint");
       } else {
         require_absent(*command, {"--labels", "--batch", "--seconds", "--precision"}, "a model");
       }
       return info(*options);
-    });
+    };
   });
 }
 

@@ -6,14 +6,13 @@
 #include "configs/flatten.h"
 #include "configs/write.h"
 #include "layers/models/families.h"
-#include "runtime/checkpoint/newest.h"
 
 namespace penstock::tools {
 
-std::string saved_recipe_text(const std::filesystem::path& path) {
+std::string saved_recipe_text(const runtime::Checkpoint& checkpoint,
+                              const std::filesystem::path& path) {
   static constexpr std::array<std::string_view, 4> kShown = {"model", "text", "features",
                                                              "trainer.init"};
-  const runtime::Checkpoint checkpoint = runtime::open_checkpoint(path);
   configs::Config config =
       configs::unflatten(checkpoint.state().config, path.string(), layers::model_families());
   const std::filesystem::path pieces = checkpoint.tokenizer_file();

@@ -3,10 +3,13 @@
 #include <filesystem>
 #include <string>
 
+#include "runtime/checkpoint/checkpoint.h"
+
 namespace penstock::tools {
 
 /// A recipe that starts from the weights of a checkpoint, as TOML: its model, labels and features,
-/// and trainer.init = `path`. CheckpointError if `path` is no checkpoint, or a broken one.
-[[nodiscard]] std::string saved_recipe_text(const std::filesystem::path& path);
+/// and trainer.init = `path`, by which the checkpoint was opened.
+[[nodiscard]] std::string saved_recipe_text(const runtime::Checkpoint& checkpoint,
+                                            const std::filesystem::path& path);
 
 }  // namespace penstock::tools

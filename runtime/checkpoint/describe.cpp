@@ -1,18 +1,11 @@
 #include "runtime/checkpoint/describe.h"
 
-#include <system_error>
-
-#include "runtime/checkpoint/newest.h"
 #include "runtime/checkpoint/safetensors.h"
 #include "runtime/checkpoint/safetensors_dtype.h"
 
 namespace penstock::runtime {
-namespace {
 
-Description describe_checkpoint(const std::filesystem::path& path, Verified verified) {
-  const Checkpoint checkpoint = verified == Verified::all
-                                    ? open_checkpoint(path)
-                                    : Checkpoint(checkpoint_folder(path), OpenShards::as_read);
+Description describe(const Checkpoint& checkpoint) {
   Description description{checkpoint.state(), {}};
   for (const auto& [name, tensor] : checkpoint.tensors())
     for (const CheckpointBlock& block : tensor.blocks) {
@@ -35,14 +28,6 @@ Description describe_file(const std::filesystem::path& path) {
     description.tensors.push_back(
         {entry.name, entry.dtype, entry.shape, {}, {}, path, entry.begin, entry.end});
   return description;
-}
-
-}  // namespace
-
-Description describe(const std::filesystem::path& path, Verified verified) {
-  std::error_code ignored;  // opening says what is wrong
-  return std::filesystem::is_directory(path, ignored) ? describe_checkpoint(path, verified)
-                                                      : describe_file(path);
 }
 
 }  // namespace penstock::runtime

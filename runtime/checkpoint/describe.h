@@ -25,10 +25,10 @@ struct Description {
   std::vector<TensorPlace> tensors;    // a checkpoint's by name, a file's by place
 };
 
-/// Lists a checkpoint's folder, an output folder's newest checkpoint, or one safetensors file of
-/// any name. Every byte of a checkpoint is verified first, or, with Verified::read, its manifest
-/// alone, which says all. CheckpointError names file and reason.
-[[nodiscard]] Description describe(const std::filesystem::path& path,
-                                   Verified verified = Verified::all);
+/// By its manifest, which says all: no shard is opened.
+[[nodiscard]] Description describe(const Checkpoint& checkpoint);
+
+/// Lists one safetensors file of any name. CheckpointError names file and reason.
+[[nodiscard]] Description describe_file(const std::filesystem::path& path);
 
 }  // namespace penstock::runtime

@@ -21,7 +21,7 @@ TEST(SavedRecipe, SaysWhatTheCheckpointIs) {
     const std::string checkpoint = (folder.path() / "imported").string();
     runtime::import_model(test::source("tests/golden/" + std::string(golden)), checkpoint);
     const auto recipe = folder.path() / "tuned.toml";
-    test::write_file(recipe, saved_recipe_text(checkpoint));
+    test::write_file(recipe, saved_recipe_text(runtime::Checkpoint(checkpoint), checkpoint));
     const configs::Config config = configs::load_config(recipe, layers::model_families());
     EXPECT_EQ(config.trainer.init, checkpoint);
     configs::FlatConfig saved = runtime::Checkpoint(checkpoint).state().config;

@@ -1,11 +1,14 @@
 #include <gtest/gtest.h>
 
+#include <filesystem>
 #include <nlohmann/json.hpp>
 
 #include "tests/support/runtime/training_folder.h"
 
 namespace penstock::tools {
 namespace {
+
+namespace fs = std::filesystem;
 
 class Verify : public testing::Test {
  protected:
@@ -40,13 +43,40 @@ TEST_F(Verify, FindsOneBitInAnyShard) {
     std::string damaged = whole;
     damaged.back() = static_cast<char>(damaged.back() ^ 1);
     test::write_file(file, damaged);
-    for (const int ranks : {0, 2, 3}) {
-      const auto said = folder_.run({"verify", folder_.in("output")}, {.count = ranks});
-      EXPECT_EQ(said.code, 4) << said.out;
-      EXPECT_NE(said.err.find(shard), std::string::npos) << said.err;
-      EXPECT_EQ(said.out, "");
+    for (const char* command : {"verify", "info"}) {
+      for (const int ranks : {0, 2, 3}) {
+        const auto said = folder_.run({command, folder_.in("output")}, {.count = ranks});
+        EXPECT_EQ(said.code, 4) << said.out;
+        EXPECT_NE(said.err.find(shard), std::string::npos) << said.err;
+        EXPECT_EQ(said.out, "");
+      }
     }
     test::write_file(file, whole);
+  }
+}
+
+// Each rank sees a copy of its own, and rank 0's is whole: what rank 1 verifies is not.
+TEST_F(Verify, LooksAtAShareOnEachRank) {
+  for (const char* rank : {"0", "1"}) {
+    fs::create_directory(folder_.in(rank));
+    fs::copy(folder_.in("output"), folder_.in(rank) + std::string("/output"),
+             fs::copy_options::recursive);
+  }
+  for (const char* shard : {"stage-0.safetensors", "stage-1.safetensors"}) {
+    const std::string file = folder_.in(std::string("1/output/checkpoint-000000002/") + shard);
+    std::string damaged = test::read_file(file);
+    damaged.back() = static_cast<char>(damaged.back() ^ 1);
+    test::write_file(file, damaged);
+  }
+  for (const char* command : {"verify", "info", "info --recipe"}) {
+    const auto said = test::run_program(
+        {"timeout", "-k", "2", "30", PENSTOCK_MPIRUN, "--allow-run-as-root", "--oversubscribe",
+         "-np", "2", "sh", "-c",
+         "cd " + folder_.in("") + "/$OMPI_COMM_WORLD_RANK && exec " PENSTOCK_BINARY " " + command +
+             " output"});
+    EXPECT_EQ(said.code, 4) << command << said.out;
+    EXPECT_NE(said.err.find("safetensors"), std::string::npos) << said.err;
+    EXPECT_EQ(said.out, "") << command;
   }
 }
 
