@@ -1,4 +1,5 @@
 #include "layers/cuda/block.h"
+#include "layers/cuda/convolution_by_products.h"
 #include "layers/cuda/cuda_backend.h"
 #include "layers/cuda/depthwise_conv2d.h"
 #include "layers/cuda/launch.h"
@@ -79,9 +80,9 @@ __global__ void reorder(const T* weight, T* filter, Filter order) {
 }
 
 template <class T>
-__global__ void add_reordered(const T* filter, float* weight, Filter order) {
+__global__ void add_reordered(const T* filter, float* weight, Filter order, float scale) {
   const std::int64_t i = grid_thread();
-  if (i < order.count) weight[i] += to_float(filter[order.of_weight(i)]);
+  if (i < order.count) weight[i] += to_float(filter[order.of_weight(i)]) / scale;
 }
 
 /// One convolution: its images in the workspace, and the ways there and back.
@@ -138,7 +139,8 @@ class Pass {
   }
   void add_filter(const Tensor& dweight) const {
     launch(stream_.handle(), grid_over(dweight.size()), add_reordered<T>,
-           reinterpret_cast<const T*>(room_.filter), data_of<float>(dweight), Filter(geometry_));
+           reinterpret_cast<const T*>(room_.filter), data_of<float>(dweight), Filter(geometry_),
+           filter_gradient_scale(dtype_));
   }
 
  private:
@@ -187,7 +189,10 @@ void CudaBackend::compute(Stream& stream, const Conv2dBackwardInput& op) {
     cuda::Pass<T> pass(own, op.geometry, op.dy_FC.dtype, op.workspace);
     pass.take_out(op.dy_FC);
     pass.take_filter(op.weight);
-    convolutions_.backward_input(own, pass.convolution());
+    if (op.dy_FC.dtype == DType::f32 && fp32_products_ == Fp32Products::full)
+      cuda::convolve_to_input_by_products(own, products_, pass.convolution());
+    else
+      convolutions_.backward_input(own, pass.convolution());
     pass.leave_in(op.dx_FC);
   });
 }

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <limits>
 
 #include "layers/cuda/convolution_list.h"
@@ -61,6 +62,12 @@ std::vector<Convolutions::Candidate> Convolutions::ask(const Convolution& c) con
     if (Pass::bytes(library_.get(), of, entry.algo, &bytes) != CUDNN_STATUS_SUCCESS) continue;
     candidates.push_back({static_cast<int>(entry.algo), math, bytes});
   }
+  // Of one channel, an H100 takes 5 to 13 times as long where tensor cores get it laid out anew.
+  if (Pass::kNumber == ForwardPass::kNumber && c.geometry.in_channels == 1)
+    std::ranges::stable_partition(candidates, [&](const Candidate& candidate) {
+      return candidate.bytes <
+             static_cast<std::size_t>(c.in_rows * c.geometry.in_columns()) * size_of(c.dtype);
+    });
   return candidates;
 }
 
@@ -71,6 +78,16 @@ std::vector<Convolutions::Candidate>& Convolutions::candidates_for(const Convolu
   auto place = candidates_.find(key);
   if (place == candidates_.end()) place = candidates_.emplace(key, ask<Pass>(typical)).first;
   return place->second;
+}
+
+/// A convolution may want more than the larger one of its bucket's end: then nothing was started.
+template <class Pass>
+bool Convolutions::lacks_workspace(const ConvolutionDescription& of, const Convolution& c,
+                                   int algorithm) const {
+  std::size_t bytes = 0;
+  return Pass::bytes(library_.get(), of, static_cast<typename Pass::Algorithm>(algorithm),
+                     &bytes) == CUDNN_STATUS_SUCCESS &&
+         bytes > c.workspace.size();
 }
 
 /// Some algorithms refuse when they are to run; then nothing was started. Such a one is none for
@@ -90,6 +107,10 @@ void Convolutions::run(CudaStream& stream, const Convolution& c) {
         library_.get(), of, c, static_cast<typename Pass::Algorithm>(candidate->algorithm));
     if (is_refusal(status)) {
       candidate = candidates.erase(candidate);
+      continue;
+    }
+    if (status == CUDNN_STATUS_BAD_PARAM && lacks_workspace<Pass>(of, c, candidate->algorithm)) {
+      ++candidate;
       continue;
     }
     if (status != CUDNN_STATUS_SUCCESS)

@@ -15,6 +15,8 @@
 
 namespace penstock::layers::cuda {
 
+class ConvolutionDescription;
+
 /// A convolution of one image, [time][frequency][channel], with a filter [out][time][frequency]
 /// [in]; all of one dtype (f32, f16 or bf16), sums in FP32.
 struct Convolution {
@@ -24,6 +26,12 @@ struct Convolution {
   void *in, *out, *filter;         // or their gradients
   std::span<std::byte> workspace;  // device memory
 };
+
+/// What the filter's gradient is multiplied by before it is rounded: a sum over all frames, under a
+/// loss scale, may lie beyond 65,504, where FP16 ends.
+inline constexpr float filter_gradient_scale(DType dtype) {
+  return dtype == DType::f16 ? 0x1p-8f : 1.0f;
+}
 
 /// cuDNN, with the first algorithm of its heuristic that repeats its bits and fits the workspace:
 /// no timing. The heuristic and the workspaces are asked once for a geometry, dtype, pass and
@@ -38,7 +46,8 @@ class Convolutions {
   void forward(CudaStream& stream, const Convolution& convolution);
   /// The gradient of in from that of out; overwritten.
   void backward_input(CudaStream& stream, const Convolution& convolution);
-  /// The gradient of the filter from in and the gradient of out; overwritten.
+  /// The gradient of the filter, times filter_gradient_scale(), from in and the gradient of out;
+  /// overwritten.
   void backward_filter(CudaStream& stream, const Convolution& convolution);
 
  private:
@@ -57,6 +66,9 @@ class Convolutions {
   std::vector<Candidate> ask(const Convolution& convolution) const;
   template <class Pass>
   std::vector<Candidate>& candidates_for(const Convolution& convolution);
+  template <class Pass>
+  bool lacks_workspace(const ConvolutionDescription& of, const Convolution& convolution,
+                       int algorithm) const;
   template <class Pass>
   void run(CudaStream& stream, const Convolution& convolution);
 

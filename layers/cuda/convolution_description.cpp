@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <array>
 #include <limits>
 
 #include "base/error.h"
@@ -28,8 +29,10 @@ int as_int(std::int64_t size) { return static_cast<int>(size); }
 }  // namespace
 
 void check(cudnnStatus_t status, std::string_view doing) {
-  if (status != CUDNN_STATUS_SUCCESS)
-    throw DeviceError(fmt::format("{}: {}", doing, cudnnGetErrorString(status)));
+  if (status == CUDNN_STATUS_SUCCESS) return;
+  std::array<char, 512> reason{};
+  cudnnGetLastErrorString(reason.data(), reason.size());
+  throw DeviceError(fmt::format("{}: {} ({})", doing, cudnnGetErrorString(status), reason.data()));
 }
 
 std::string text_of(const Convolution& convolution) {

@@ -11,7 +11,7 @@
 
 namespace penstock::layers::cuda {
 
-/// DeviceError "<doing>: <cuDNN's text>" unless `status` is success.
+/// DeviceError "<doing>: <cuDNN's text> (<its reason>)" unless `status` is success.
 void check(cudnnStatus_t status, std::string_view doing);
 
 /// cuDNN's descriptors of a convolution's operands, given back with the object.

@@ -85,7 +85,8 @@ struct BackwardFilterPass {
   }
   static cudnnStatus_t run(cudnnHandle_t library, const ConvolutionDescription& of,
                            const Convolution& c, Algorithm algorithm) {
-    return cudnnConvolutionBackwardFilter(library, &kOne, of.in(), c.in, of.out(), c.out,
+    const float scale = filter_gradient_scale(c.dtype);
+    return cudnnConvolutionBackwardFilter(library, &scale, of.in(), c.in, of.out(), c.out,
                                           of.convolution(), algorithm, c.workspace.data(),
                                           c.workspace.size(), &kZero, of.filter(), c.filter);
   }

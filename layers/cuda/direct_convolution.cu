@@ -89,7 +89,7 @@ __global__ void convolve_dense_back(const T* out, const T* filter, T* in, DenseI
 /// A block for each number of the filter; its threads share out the places of the result.
 template <class T>
 __global__ void __launch_bounds__(kFilterThreads)
-    convolve_dense_to_filter(const T* in, const T* out, T* filter, DenseImage image) {
+    convolve_dense_to_filter(const T* in, const T* out, T* filter, DenseImage image, float scale) {
   BLOCK_SHARED(double, of_warp, [kFilterThreads / kWarp]);
   const std::int64_t number = block_x(), channel = number % image.in_channels;
   const std::int64_t tap = number / image.in_channels, step = tap % image.frequency.kernel;
@@ -105,7 +105,7 @@ __global__ void __launch_bounds__(kFilterThreads)
            static_cast<double>(to_float(out[place * image.out_channels + o]));
   }
   sum = combine_block(sum, of_warp, Sum{});
-  if (thread_x() == 0) filter[number] = from_float<T>(static_cast<float>(sum));
+  if (thread_x() == 0) filter[number] = from_float<T>(scale * static_cast<float>(sum));
 }
 
 /// Calls body(in, out, filter) with pointers to the convolution's type of number.
@@ -139,7 +139,7 @@ void convolve_directly_to_filter(CudaStream& stream, const Convolution& c) {
   with_numbers_of(c, [&]<class T>(T* in, T* out, T* filter) {
     launch(stream.handle(),
            {dim3(static_cast<unsigned>(image.filter_count())), dim3(kFilterThreads)},
-           convolve_dense_to_filter<T>, in, out, filter, image);
+           convolve_dense_to_filter<T>, in, out, filter, image, filter_gradient_scale(c.dtype));
   });
 }
 

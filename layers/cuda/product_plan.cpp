@@ -105,6 +105,10 @@ ProductPlan::Preference ProductPlan::limits_for(const Product& product) {
   check(cublasLtMatmulPreferenceCreate(&limits), [] { return "choosing an algorithm"; });
   Preference owned(limits);
   set(limits, CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES, CudaStream::kWorkspaceBytes);
+  // Parts of a sum are added up in FP32, not as halves.
+  if (product.d.dtype != DType::f32)
+    set(limits, CUBLASLT_MATMUL_PREF_REDUCTION_SCHEME_MASK,
+        static_cast<std::uint32_t>(CUBLASLT_REDUCTION_SCHEME_COMPUTE_TYPE));
   const auto alignment = [](const Matrix& matrix) {
     return static_cast<std::uint32_t>(matrix.alignment);
   };

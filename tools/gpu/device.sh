@@ -3,8 +3,10 @@
 
 # ask_driver FIELD...: nvidia-smi's words for the chosen device (all devices before one is chosen), a line each.
 ask_driver() {
-  local IFS=,
-  timeout -k 1 5 nvidia-smi ${device_id:+-i "$device_id"} --query-gpu="$*" --format=csv,noheader,nounits 2>&1
+  local fields device=()
+  fields=$(IFS=, && echo "$*")
+  [ -z "${device_id:-}" ] || device=(-i "$device_id")
+  timeout -k 1 5 nvidia-smi "${device[@]}" --query-gpu="$fields" --format=csv,noheader,nounits 2>&1
 }
 
 # Ids of the devices in sight, the idlest first: the least memory in use, then the least work.

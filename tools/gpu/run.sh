@@ -15,7 +15,7 @@ within() {
   fi
   timeout -k 2 $limit "$@"
   status=$?
-  case $status in 124 | 137) echo "timed out: ended after $limit s: ${*:1:3}" >&2 ;; esac
+  case $status in 124 | 137) echo "timed out: ended after $limit s: $(basename -a "${@:1:3}" | paste -sd' ')" >&2 ;; esac
   return $status
 }
 

@@ -7,7 +7,8 @@ check_sanitizer() {
   sanitizer=$(PATH=$PATH:/usr/local/cuda/bin command -v compute-sanitizer) ||
     { echo "no compute-sanitizer here"; return 77; }
   # f*16 is f16 and fp16
-  within 60 "$sanitizer" --tool "$1" --kernel-name kns=penstock --error-exitcode 9 "$bin/cuda_tests" \
+  # cuDNN asks the driver for kernels that it lacks, and goes on.
+  within 60 "$sanitizer" --tool "$1" --report-api-errors no --kernel-name kns=penstock --error-exitcode 9 "$bin/cuda_tests" \
     --gtest_filter='Cuda/*/f*16' >"$work/sanitizer.log"
   status=$?
   cat "$work/sanitizer.log"

@@ -44,8 +44,8 @@ void Conv2dParity::compare_backward_input(const Conv2dGeometry& g) {
   expect_close(dx, tolerance(), "dx");
 }
 
-void Conv2dParity::compare_backward_weight(const Conv2dGeometry& g) {
-  const Twin x = random(dtype(), in(g)), dy = random(dtype(), out(g));
+void Conv2dParity::compare_backward_weight(const Conv2dGeometry& g, double largest) {
+  const Twin x = random(dtype(), in(g)), dy = random(dtype(), out(g), -largest, largest);
   const Twin dweight = random(DType::f32, g.weight_shape());
   const auto method = &Workspace::backward_weight;
   for (int micro_batch = 0; micro_batch < 2; ++micro_batch)

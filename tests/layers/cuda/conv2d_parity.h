@@ -10,8 +10,8 @@ class Conv2dParity : public Parity {
  protected:
   void compare_forward(const Conv2dGeometry& geometry);
   void compare_backward_input(const Conv2dGeometry& geometry);
-  /// Of two micro-batches, whose gradients are added.
-  void compare_backward_weight(const Conv2dGeometry& geometry);
+  /// Of two micro-batches, whose gradients are added; of the result up to `largest`.
+  void compare_backward_weight(const Conv2dGeometry& geometry, double largest = 1);
 
  private:
   std::span<std::byte> on_host(const Conv2dGeometry& geometry, std::size_t Workspace::*method);

@@ -29,6 +29,7 @@ struct Description : cublasLtMatmulDescOpaque_t {
 struct Preference : cublasLtMatmulPreferenceOpaque_t {
   std::uint64_t workspace_bytes = 0;
   std::array<std::uint32_t, 4> alignment = {256, 256, 256, 256};  // of A, B, C, D
+  std::uint32_t reductions = CUBLASLT_REDUCTION_SCHEME_MASK;
 };
 
 inline const Layout& of(cublasLtMatrixLayout_t handle) { return *static_cast<Layout*>(handle); }

@@ -31,6 +31,7 @@ struct Choice {
   std::uint32_t rows, columns, inner;
   std::uint32_t kind, workspace_bytes;
   std::uint32_t alignment[4];
+  std::uint32_t parts_as_stored;
 };
 static_assert(sizeof(Choice) <= sizeof(cublasLtMatmulAlgo_t));
 
@@ -81,8 +82,7 @@ bool in_pairs(const Layout& layout, std::uint32_t alignment) {
 
 /// Whether the library can add the bias as it stores the product. It must know that there is one.
 bool has_epilogue(const Product& product, const Preference& limits) {
-  return product.description.bias != nullptr && in_pairs(product.d, limits.alignment[3]) &&
-         limits.alignment[3] >= kEpilogueAlignment;
+  return product.description.bias != nullptr && limits.alignment[3] >= kEpilogueAlignment;
 }
 
 /// The choice that stands in the algorithm. It must be for this product, and for where it lies.
@@ -157,6 +157,7 @@ cublasStatus_t cublasLtMatmulAlgoGetHeuristic(cublasLtHandle_t, cublasLtMatmulDe
   if (limits.workspace_bytes < kWorkspace) return CUBLAS_STATUS_NOT_SUPPORTED;
   Choice choice = choice_for(product);
   choice.workspace_bytes = kWorkspace;
+  choice.parts_as_stored = limits.reductions & CUBLASLT_REDUCTION_SCHEME_OUTPUT_TYPE;
   const std::size_t sizes[] = {size_of(of(a).type), size_of(of(b).type), size_of(of(c).type),
                                size_of(of(d).type)};
   for (int i = 0; i < 4; ++i) {
@@ -203,23 +204,24 @@ cublasStatus_t cublasLtMatmul(cublasLtHandle_t handle, cublasLtMatmulDesc_t desc
                               cudaStream_t stream_handle) {
   const Call call("cublasLtMatmul");
   CUstream_st& stream = call.stream(stream_handle);
-  const Product product{of(a),
-                        of(b),
-                        of(c),
-                        of(d),
-                        of(description),
-                        *static_cast<const float*>(alpha),
-                        *static_cast<const float*>(beta),
-                        a_data,
-                        b_data,
-                        c_data,
-                        d_data};
+  Product product{of(a),
+                  of(b),
+                  of(c),
+                  of(d),
+                  of(description),
+                  *static_cast<const float*>(alpha),
+                  *static_cast<const float*>(beta),
+                  a_data,
+                  b_data,
+                  c_data,
+                  d_data};
   if (const cublasStatus_t status = check_shapes(product); status != CUBLAS_STATUS_SUCCESS)
     return status;
   if (handle->device != stream.device)
     fail("the library's handle is of device ", handle->device, ", the stream of device ",
          stream.device);
   const Choice choice = expect_choice(*algorithm, product);
+  product.parts_as_stored = choice.parts_as_stored != 0;
   if (workspace_bytes < choice.workspace_bytes) return CUBLAS_STATUS_INVALID_VALUE;
   if (!aligned(workspace, 16)) return CUBLAS_STATUS_INVALID_VALUE;
   expect_on_device(stream.device, product);

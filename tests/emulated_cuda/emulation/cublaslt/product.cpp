@@ -37,6 +37,12 @@ void assign(void* data, cudaDataType_t type, std::int64_t place, float value) {
   }
 }
 
+float rounded(float value, cudaDataType_t type) {
+  float stored = 0;
+  assign(&stored, type, 0, value);
+  return number(&stored, type, 0);
+}
+
 /// How a matrix enters the product.
 struct Entry {
   bool transpose, in_tf32;
@@ -82,6 +88,8 @@ void multiply(const Product& product, int of_batch) {
   for (std::int64_t column = 0; column < static_cast<std::int64_t>(d.columns); ++column) {
     sums.assign(sums.size(), 0.0f);
     for (std::int64_t k = 0; k < b.rows; ++k) {
+      if (product.parts_as_stored && k == b.rows / 2)
+        for (float& sum : sums) sum = rounded(sum, d.type);
       const float factor = b.column(column)[k];
       const float* column_of_a = a.column(k);
       for (std::int64_t row = 0; row < rows; ++row)
@@ -99,8 +107,10 @@ void multiply(const Product& product, int of_batch) {
     for (std::int64_t row = 0; row < rows; ++row) {
       float value = product.alpha * sums[static_cast<std::size_t>(row)];
       if (product.beta != 0) value += product.beta * number(product.c_data, c.type, from + row);
-      if (description.epilogue == CUBLASLT_EPILOGUE_BIAS)
+      if (description.epilogue == CUBLASLT_EPILOGUE_BIAS) {
+        if (d.lead % 2 != 0) value = rounded(value, d.type);
         value += number(description.bias, d.type, row);
+      }
       assign(product.d_data, d.type, to + row, value);
     }
   }

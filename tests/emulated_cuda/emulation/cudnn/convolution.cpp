@@ -71,7 +71,7 @@ cudnnStatus_t check(const Convolution& c) {
   return CUDNN_STATUS_SUCCESS;
 }
 
-void compute(const Convolution& c, Wanted wanted) {
+void compute(const Convolution& c, Wanted wanted, float alpha) {
   const bool in_tf32 = c.in.type == CUDNN_DATA_FLOAT && c.how.math == CUDNN_TENSOR_OP_MATH;
   const auto operand = [&](Wanted own, Wanted wanted, const void* data, cudnnDataType_t type,
                            std::size_t count) {
@@ -97,6 +97,11 @@ void compute(const Convolution& c, Wanted wanted) {
       }
     }
   });
+  const auto of_wanted = [&]() -> std::vector<float>& {
+    if (wanted == Wanted::out) return out;
+    return wanted == Wanted::in_gradient ? in : filter;
+  };
+  for (float& number : of_wanted()) number *= alpha;
   if (wanted == Wanted::out) write(out, c.out_data, c.out.type);
   if (wanted == Wanted::in_gradient) write(in, c.in_data, c.in.type);
   if (wanted == Wanted::filter_gradient) write(filter, c.filter_data, c.filter.type);

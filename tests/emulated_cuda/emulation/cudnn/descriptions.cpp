@@ -1,6 +1,8 @@
 // cuDNN: handles and what is set in them.
 #include "tests/emulated_cuda/emulation/cudnn/descriptions.h"
 
+#include <cstdio>
+
 #include "tests/emulated_cuda/emulation/machine.h"
 
 using namespace emulated_cuda;
@@ -34,6 +36,10 @@ const char* cudnnGetErrorString(cudnnStatus_t status) {
     default:
       return "an error that emulated cuDNN does not return";
   }
+}
+
+void cudnnGetLastErrorString(char* message, std::size_t size) {
+  std::snprintf(message, size, "emulated cuDNN gives no reason");
 }
 
 cudnnStatus_t cudnnCreateTensorDescriptor(cudnnTensorDescriptor_t* tensor) {
