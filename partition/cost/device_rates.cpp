@@ -10,6 +10,10 @@ double by_format(const layers::BackendSizes& sizes, double f32, double tf32, dou
   return sizes.products == layers::Fp32Products::tf32 ? tf32 : f32;
 }
 
+double halves(const layers::BackendSizes& sizes, double f16, double bf16) {
+  return sizes.compute == layers::DType::f16 ? f16 : bf16;
+}
+
 }  // namespace
 
 DeviceRates default_rates(const layers::BackendSizes& sizes) {
@@ -26,18 +30,18 @@ DeviceRates default_rates(const layers::BackendSizes& sizes) {
             .time_step = 1e-6};
   }
   return {.product = by_format(sizes, 45e12, 350e12, 700e12),
-          .convolution = by_format(sizes, 30e12, 150e12, 300e12),
-          .recurrence = by_format(sizes, 10e12, 50e12, 100e12),
-          .elementwise = 10e12,
-          .bandwidth = 3e12,
-          .launch = 5e-6,
-          .attention = by_format(sizes, 10e12, 10e12, 100e12),
+          .convolution = by_format(sizes, 59e12, 113e12, halves(sizes, 221e12, 193e12)),
+          .recurrence = by_format(sizes, 22e12, 58e12, 110e12),
+          .elementwise = 4.8e12,
+          .bandwidth = 2.6e12,
+          .launch = 10.5e-6,
+          .attention = by_format(sizes, 2.3e12, 2.4e12, 34e12),
           .multiprocessors = 132,
           .tile = 128,
           .slice = 256,
           .cache_bytes = 50e6,
-          .cache_bandwidth = 5.5e12,
-          .time_step = 3.5e-6};
+          .cache_bandwidth = 5.4e12,
+          .time_step = 3.7e-6};
 }
 
 }  // namespace penstock::partition

@@ -138,6 +138,8 @@ class FormatRates {
     const double all = seconds(layer, input);
     return std::max(all - known_.launch, all / 2);
   }
+  /// Whether the device wants large layers to be busy.
+  bool large() const { return large_; }
   double operations(const layers::Layer& layer, const layers::FramesDecl& input) const {
     return layer.plan({sizes_.compute, {input}}, sizes_).flops.forward;
   }
@@ -192,7 +194,8 @@ class Measurement {
     device_.common.bandwidth = bandwidth.mean();
     note(CostClass::memory, bandwidth.error());
     const layers::Nonlinearity gelu("elementwise", layers::NonlinearityKind::gelu);
-    const auto cached = frames(1, 64, 1024);
+    const bool large = backend.kind() != layers::DeviceKind::cpu;
+    const auto cached = frames(1, large ? 4096 : 64, 1024);
     const FormatRates format(backend, {backend.kind()}, device_.common, least_s);
     device_.common.elementwise = format.operations(gelu, cached) / format.of_work(gelu, cached);
   }
@@ -230,15 +233,19 @@ class Measurement {
   /// too short to tell stays as in `like`.
   void add_recurrences(const FormatRates& format, const layers::BackendSizes& sizes) {
     partition::DeviceRates& rates = device_.common;
-    if (sizes.compute == DType::f32 && sizes.products == Fp32Products::full) {
+    // A GPU's kernels for FP32 compute longer than they read.
+    const bool reads = sizes.compute == (format.large() ? DType::f16 : DType::f32) &&
+                       sizes.products == Fp32Products::full;
+    const std::int64_t hidden = format.large() ? 1024 : 512;
+    if (reads) {
       if (const double step = format.time_step(8, 1); step > 0) rates.time_step = step;
-      const double reading = format.time_step(512, 1) - rates.time_step;
-      if (reading > 0) rates.cache_bandwidth = format.step_bytes(512) / reading;
+      const double reading = format.time_step(hidden, 1) - rates.time_step;
+      if (reading > 0) rates.cache_bandwidth = format.step_bytes(hidden) / reading;
     }
     Estimates arithmetic;
-    for (const int utterances : {16, 32}) {
-      const double seconds = format.time_step(512, utterances) - rates.time_step;
-      arithmetic.add(seconds > 0 ? utterances * format.step_operations(512) / seconds
+    for (const int utterances : format.large() ? std::array{64, 128} : std::array{16, 32}) {
+      const double seconds = format.time_step(hidden, utterances) - rates.time_step;
+      arithmetic.add(seconds > 0 ? utterances * format.step_operations(hidden) / seconds
                                  : like_.recurrences.of(sizes));
     }
     set(device_.recurrences, sizes, CostClass::recurrences, arithmetic);
@@ -256,8 +263,11 @@ partition::RatedDevice measure_device(const configs::TrainerConfig& device,
   const auto backend = make_backend(device);
   const layers::DeviceKind kind = backend->kind();
   Measurement measurement(like, *backend, least_s);
-  for (const DType compute : {DType::f32, DType::f16, DType::bf16})
-    measurement.add_format(*backend, {kind, compute});
+  // What is common to all formats is measured in the first, on CPUs f32.
+  const std::array<DType, 3> formats = kind == layers::DeviceKind::cpu
+                                           ? std::array{DType::f32, DType::f16, DType::bf16}
+                                           : std::array{DType::f16, DType::bf16, DType::f32};
+  for (const DType compute : formats) measurement.add_format(*backend, {kind, compute});
   if (kind == layers::DeviceKind::cuda)
     measurement.add_format(*make_backend(device, {.compute = "tf32"}),
                            {kind, DType::f32, Fp32Products::tf32});
