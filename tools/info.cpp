@@ -77,32 +77,37 @@ void print(const runtime::Description& description) {
   std::cout << table_text(rows);
 }
 
+constexpr const char *kModel = "model", *kCheckpoint = "checkpoint", *kFile = "file";
+
 struct InfoOptions : ModelInfoOptions {
   runtime::Verified verified = runtime::Verified::all;  // of a checkpoint
 };
 
-/// What is verified first: with Verified::all, by all ranks, each a share. Nothing where `path` is
-/// a file, and on other ranks than 0 where they have no share.
-std::optional<runtime::Checkpoint> open_first(comm::Communicator& world,
-                                              const InfoOptions& options) {
-  const bool leads = world.rank() == 0;
+/// What rank 0 sees at `path`: other ranks may not have it.
+std::string kind_of(comm::Communicator& world, const InfoOptions& options) {
+  if (world.rank() != 0) return comm::broadcast(world, "");
   std::error_code ignored;  // opening says what is wrong
-  const bool folder = leads && std::filesystem::is_directory(options.model, ignored);
-  const std::string kind = comm::broadcast(world, folder ? "checkpoint" : "file");
-  if (kind == "file" && !options.recipe) return std::nullopt;
+  const bool folder = std::filesystem::is_directory(options.model, ignored);
+  return comm::broadcast(world, names_model(options.model) ? kModel
+                                : folder || options.recipe ? kCheckpoint
+                                                           : kFile);
+}
+
+/// With Verified::all, all ranks verify it first, each a share.
+std::optional<runtime::Checkpoint> open(comm::Communicator& world, const InfoOptions& options) {
   if (options.verified == runtime::Verified::all)
     return runtime::open_together(world, options.model);
-  if (!leads) return std::nullopt;
+  if (world.rank() != 0) return std::nullopt;
   return runtime::Checkpoint(runtime::checkpoint_folder(options.model),
                              runtime::OpenShards::as_read);
 }
 
-int list_weights(comm::Communicator& world, const InfoOptions& options) {
-  const std::optional<runtime::Checkpoint> checkpoint = open_first(world, options);
-  if (world.rank() != 0) return exit_done;
+/// `checkpoint` is none where the path is a file's.
+void list_weights(const std::optional<runtime::Checkpoint>& checkpoint,
+                  const InfoOptions& options) {
   if (options.recipe) {
     std::cout << saved_recipe_text(*checkpoint, options.model);
-    return exit_done;
+    return;
   }
   const runtime::Description description =
       checkpoint ? runtime::describe(*checkpoint) : runtime::describe_file(options.model);
@@ -111,14 +116,23 @@ int list_weights(comm::Communicator& world, const InfoOptions& options) {
   } else {
     print(description);
   }
-  return exit_done;
 }
 
 /// Of a model or of weights: `options.model` is what the command line names.
-int info(const InfoOptions& options) {
-  if (names_model(options.model)) return launched_rank() == 0 ? print_model(options) : exit_done;
-  return runtime::run_job([&](comm::Communicator& world) { return list_weights(world, options); },
-                          complain_of);
+int info(comm::Communicator& world, const CLI::App& command, const InfoOptions& options) {
+  const std::string kind = kind_of(world, options);
+  const bool leads = world.rank() == 0;
+  if (kind == kModel) {
+    if (!leads) return exit_done;
+    require_absent(command, {"--recipe", "--verify"}, "a checkpoint");
+    return print_model(options);
+  }
+  if (leads)
+    require_absent(command, {"--labels", "--batch", "--seconds", "--precision"}, "a model");
+  std::optional<runtime::Checkpoint> checkpoint;
+  if (kind == kCheckpoint) checkpoint = open(world, options);
+  if (leads) list_weights(checkpoint, options);
+  return exit_done;
 }
 
 }  // namespace
@@ -162,12 +176,8 @@ void add_info(CLI::App& app, Run& run) {
       "  penstock info conformer-l --seconds 15");
   command->callback([command, options, &run] {
     run = [command, options] {
-      if (names_model(options->model)) {
-        require_absent(*command, {"--recipe", "--verify"}, "a checkpoint");
-      } else {
-        require_absent(*command, {"--labels", "--batch", "--seconds", "--precision"}, "a model");
-      }
-      return info(*options);
+      return runtime::run_job(
+          [&](comm::Communicator& world) { return info(world, *command, *options); }, complain_of);
     };
   });
 }

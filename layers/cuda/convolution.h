@@ -28,7 +28,7 @@ struct Convolution {
 };
 
 /// What the filter's gradient is multiplied by before it is rounded: a sum over all frames, under a
-/// loss scale, may lie beyond 65,504, where FP16 ends.
+/// loss scale, may lie beyond 65,504, where FP16 ends. Below 2⁻¹⁶ it is lost instead.
 inline constexpr float filter_gradient_scale(DType dtype) {
   return dtype == DType::f16 ? 0x1p-8f : 1.0f;
 }

@@ -80,5 +80,18 @@ TEST_F(Verify, LooksAtAShareOnEachRank) {
   }
 }
 
+// What rank 1 sees at that path may be nothing, and would be a model's name.
+TEST_F(Verify, AsksRank0WhatAPathIs) {
+  for (const char* rank : {"0", "1"}) fs::create_directory(folder_.in(rank));
+  fs::copy(folder_.in("output"), folder_.in("0/output"), fs::copy_options::recursive);
+  const auto said = test::run_program(
+      {"timeout", "-k", "2", "30", PENSTOCK_MPIRUN, "--allow-run-as-root", "--oversubscribe", "-np",
+       "2", "sh", "-c",
+       "cd " + folder_.in("") +
+           "/$OMPI_COMM_WORLD_RANK && exec " PENSTOCK_BINARY " info output --verify read"});
+  EXPECT_EQ(said.code, 0) << said.err;
+  EXPECT_TRUE(said.out.starts_with("checkpoint of step 2")) << said.out;
+}
+
 }  // namespace
 }  // namespace penstock::tools

@@ -157,7 +157,8 @@ cublasStatus_t cublasLtMatmulAlgoGetHeuristic(cublasLtHandle_t, cublasLtMatmulDe
   if (limits.workspace_bytes < kWorkspace) return CUBLAS_STATUS_NOT_SUPPORTED;
   Choice choice = choice_for(product);
   choice.workspace_bytes = kWorkspace;
-  choice.parts_as_stored = limits.reductions & CUBLASLT_REDUCTION_SCHEME_OUTPUT_TYPE;
+  choice.parts_as_stored = limits.reductions & (CUBLASLT_REDUCTION_SCHEME_INPLACE |
+                                                CUBLASLT_REDUCTION_SCHEME_OUTPUT_TYPE);
   const std::size_t sizes[] = {size_of(of(a).type), size_of(of(b).type), size_of(of(c).type),
                                size_of(of(d).type)};
   for (int i = 0; i < 4; ++i) {
