@@ -8,10 +8,10 @@
 #include <optional>
 #include <system_error>
 
-#include "comm/collectives.h"
 #include "runtime/checkpoint/describe.h"
 #include "runtime/checkpoint/newest.h"
 #include "runtime/checkpoint/open_together.h"
+#include "runtime/job/consistency.h"
 #include "runtime/job/job.h"
 #include "tools/commands.h"
 #include "tools/exit_code.h"
@@ -85,12 +85,12 @@ struct InfoOptions : ModelInfoOptions {
 
 /// What rank 0 sees at `path`: other ranks may not have it.
 std::string kind_of(comm::Communicator& world, const InfoOptions& options) {
-  if (world.rank() != 0) return comm::broadcast(world, "");
+  if (world.rank() != 0) return runtime::word_of_rank_0(world, "");
   std::error_code ignored;  // opening says what is wrong
   const bool folder = std::filesystem::is_directory(options.model, ignored);
-  return comm::broadcast(world, names_model(options.model) ? kModel
-                                : folder || options.recipe ? kCheckpoint
-                                                           : kFile);
+  return runtime::word_of_rank_0(world, names_model(options.model) ? kModel
+                                        : folder || options.recipe ? kCheckpoint
+                                                                   : kFile);
 }
 
 /// With Verified::all, all ranks verify it first, each a share.

@@ -13,8 +13,8 @@ constexpr int kThreads = 256;
 
 /// Sizes of a tile's windows [row][frequency][tap of time][tap of frequency][in channel], and of
 /// the input's image.
-struct Windows {
-  explicit Windows(const Conv2dGeometry& g)
+struct ImageWindows {
+  explicit ImageWindows(const Conv2dGeometry& g)
       : channels(static_cast<int>(g.in_channels)),
         in_frequencies(static_cast<int>(g.in_frequencies)),
         out_frequencies(static_cast<int>(g.out_frequencies())),
@@ -33,14 +33,15 @@ struct Windows {
 };
 
 /// Some rows of an image.
-struct Rows {
+struct ImageRows {
   std::int64_t first, count;
 };
 
 /// A block for each row of the input that a tile sees: adds what the tile says, in the order of
 /// taps.
 __global__ void __launch_bounds__(kThreads)
-    add_windows(const float* windows, float* in, Windows size, Rows inputs, Rows outputs) {
+    add_windows(const float* windows, float* in, ImageWindows size, ImageRows inputs,
+                ImageRows outputs) {
   const std::int64_t row = inputs.first + block_x();
   const int columns = size.in_frequencies * size.channels;
   for (int column = static_cast<int>(thread_x()); column < columns; column += kThreads) {
@@ -69,7 +70,7 @@ __global__ void __launch_bounds__(kThreads)
 
 void convolve_to_input_by_products(CudaStream& stream, Products& products, const Convolution& c) {
   const Conv2dGeometry& g = c.geometry;
-  const Windows size(g);
+  const ImageWindows size(g);
   const std::int64_t taps = g.time.kernel * g.frequency.kernel * g.in_channels;
   const auto row_bytes = static_cast<std::size_t>(size.row()) * sizeof(float);
   const auto most = static_cast<std::int64_t>(c.workspace.size() / row_bytes);
@@ -81,7 +82,7 @@ void convolve_to_input_by_products(CudaStream& stream, Products& products, const
   const Tensor out{c.out, DType::f32, {c.out_rows * size.out_frequencies, g.out_channels}};
   const Tensor filter{c.filter, DType::f32, {g.out_channels, taps}};
   for (std::int64_t first = 0; first < c.out_rows; first += most) {
-    const Rows outputs{first, std::min(most, c.out_rows - first)};
+    const ImageRows outputs{first, std::min(most, c.out_rows - first)};
     const std::int64_t places = outputs.count * size.out_frequencies;
     const Tensor windows{c.workspace.data(), DType::f32, {places, taps}};
     products.run(stream, {.a = Matrix(out, first * size.out_frequencies * g.out_channels, places,
@@ -94,7 +95,7 @@ void convolve_to_input_by_products(CudaStream& stream, Products& products, const
     if (begin >= end) continue;
     launch(stream.handle(), {dim3(static_cast<unsigned>(end - begin)), dim3(kThreads)}, add_windows,
            static_cast<const float*>(windows.data), static_cast<float*>(c.in), size,
-           Rows{begin, end - begin}, outputs);
+           ImageRows{begin, end - begin}, outputs);
   }
 }
 

@@ -27,7 +27,8 @@ BatchUtterance UtteranceShapes::operator()(std::uint64_t id, const AudioLength& 
     ratio = ratios_.insert(
         ratios_.end(), {length.rate, speed, resampling(length.rate, features_.sample_rate, speed)});
   const std::int64_t samples = resampled_samples(length.samples, ratio->resampling);
-  return {id, speed, samples, feature_frames(samples, features_), 0};
+  if (!frames_) frames_.emplace(features_);
+  return {id, speed, samples, (*frames_)(samples), 0};
 }
 
 MicroBatchBounds micro_batch_bounds(const configs::DataConfig& data,

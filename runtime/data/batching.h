@@ -1,11 +1,13 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 #include "configs/config.h"
 #include "runtime/data/audio.h"
 #include "runtime/data/even_cut.h"
+#include "runtime/data/features.h"
 #include "runtime/data/lengths.h"
 #include "runtime/data/resample.h"
 
@@ -47,6 +49,7 @@ class UtteranceShapes {
     Resampling resampling;
   };
   const configs::FeatureConfig& features_;
+  std::optional<FeatureFrames> frames_;  // from the first utterance on
   std::vector<Ratio> ratios_;
 };
 

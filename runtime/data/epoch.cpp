@@ -1,11 +1,15 @@
 #include "runtime/data/epoch.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <bit>
 #include <limits>
 #include <tuple>
 #include <utility>
 
+#include "base/counted.h"
+#include "base/error.h"
 #include "runtime/data/sample_hash.h"
 
 namespace penstock::runtime {
@@ -35,6 +39,34 @@ Epoch::Epoch(const Lengths& lengths, const configs::DataConfig& data,
   shuffle();
 }
 
+Epoch::Epoch(const Lengths& lengths, const configs::DataConfig& data,
+             const configs::FeatureConfig& features, const EpochKey& key, const Mixture& mixture,
+             std::string_view bytes)
+    : lengths_(lengths),
+      data_(data),
+      features_(features),
+      key_(key),
+      draws_(mixture, lengths.size(), key),
+      numbers_(draws_.size()) {
+  const std::size_t of_numbers = numbers_.size() * sizeof numbers_[0];
+  if (bytes.size() < of_numbers || (bytes.size() - of_numbers) % sizeof(Batch) != 0)
+    throw DataError(fmt::format("{} bytes are not an epoch of {}", bytes.size(),
+                                counted(std::ssize(numbers_), "utterance")));
+  batches_.resize((bytes.size() - of_numbers) / sizeof(Batch));
+  bytes.copy(reinterpret_cast<char*>(numbers_.data()), of_numbers);
+  bytes.substr(of_numbers)
+      .copy(reinterpret_cast<char*>(batches_.data()), batches_.size() * sizeof(Batch));
+}
+
+std::string Epoch::bytes() const {
+  std::string bytes;
+  bytes.reserve(numbers_.size() * sizeof numbers_[0] + batches_.size() * sizeof(Batch));
+  bytes.append(reinterpret_cast<const char*>(numbers_.data()),
+               numbers_.size() * sizeof numbers_[0]);
+  bytes.append(reinterpret_cast<const char*>(batches_.data()), batches_.size() * sizeof(Batch));
+  return bytes;
+}
+
 double Epoch::speed(const Draw& draw) const {
   const auto epoch = static_cast<std::uint64_t>(key_.epoch);
   return data_.speeds[sample_hash(SampleKind::speed, key_.seed, {epoch, draw_key(draw)}) %
@@ -60,11 +92,16 @@ std::vector<std::uint64_t> Epoch::by_length() const {
   const std::size_t count = draws_.size();
   std::vector<std::uint64_t> sorted(count);
   std::uint64_t largest = 0;
-  for (std::uint64_t number = 0; number < count; ++number) {
-    const BatchUtterance utterance = shaped(shapes, number);
+  const auto take = [&](std::uint64_t number, const BatchUtterance& utterance) {
     sorted[number] = jittered(utterance.frames, jitter(draw_key(utterance)));
     largest = std::max(largest, sorted[number]);
-  }
+  };
+  if (draws_.are_ids())
+    lengths_.for_each([&](std::uint64_t id, const AudioLength& length) {
+      take(id, shapes(id, length, speed({.id = id})));
+    });
+  else
+    for (std::uint64_t number = 0; number < count; ++number) take(number, shaped(shapes, number));
   // Numbers of 64 bits are sorted: as much of the length as there is room for, above the draw's.
   const int number_bits = static_cast<int>(std::bit_width(count));
   const int shift = std::max(0, static_cast<int>(std::bit_width(largest)) + number_bits - 64);
@@ -126,12 +163,20 @@ void Epoch::cut(const std::vector<std::uint64_t>& frames_and_numbers) {
 }
 
 void Epoch::shuffle() {
-  std::ranges::sort(batches_, {}, [&](const Batch& batch) {
+  struct Place {
+    std::uint64_t random, first;
+    Batch batch;
+  };
+  std::vector<Place> places;
+  places.reserve(batches_.size());
+  for (const Batch& batch : batches_) {
     const std::uint64_t first = draw_key(draws_.at(numbers_[batch.first]));
-    return std::pair(
-        sample_hash(SampleKind::order, key_.seed, {static_cast<std::uint64_t>(key_.epoch), first}),
-        first);
-  });
+    places.push_back(
+        {sample_hash(SampleKind::order, key_.seed, {static_cast<std::uint64_t>(key_.epoch), first}),
+         first, batch});
+  }
+  std::ranges::sort(places, {}, [](const Place& at) { return std::pair(at.random, at.first); });
+  std::ranges::transform(places, batches_.begin(), &Place::batch);
 }
 
 MicroBatch Epoch::at(std::size_t batch) const {

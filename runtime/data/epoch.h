@@ -3,6 +3,8 @@
 #include <cstddef>
 #include <cstdint>
 #include <span>
+#include <string>
+#include <string_view>
 #include <vector>
 
 #include "configs/config.h"
@@ -19,6 +21,14 @@ class Epoch {
  public:
   Epoch(const Lengths& lengths, const configs::DataConfig& data,
         const configs::FeatureConfig& features, const EpochKey& key, const Mixture& mixture = {});
+  /// The same, of the same arguments, as bytes() of another process says. DataError if they can't
+  /// be of that.
+  Epoch(const Lengths& lengths, const configs::DataConfig& data,
+        const configs::FeatureConfig& features, const EpochKey& key, const Mixture& mixture,
+        std::string_view bytes);
+
+  /// What forming it found, for a process on the same kind of machine.
+  std::string bytes() const;
 
   std::size_t size() const { return batches_.size(); }
   std::int64_t frames(std::size_t batch) const { return batches_[batch].frames; }

@@ -36,6 +36,8 @@ class EpochDraws {
   EpochDraws(const Mixture& mixture, std::uint64_t utterances, const EpochKey& key);
 
   std::uint64_t size() const { return size_; }
+  /// Whether a draw's number is its utterance's id.
+  bool are_ids() const { return parts_.empty(); }
   Draw at(std::uint64_t number) const;
 
  private:

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <map>
-#include <unordered_map>
 
 namespace penstock::runtime {
 namespace {
@@ -12,12 +11,22 @@ constexpr std::int64_t kNear = 100;          // 1 / kNear below the bound is tak
 
 /// How many utterances of an epoch may have so many frames at a speed.
 std::map<std::int64_t, std::int64_t> frames_at(const StepSequenceOptions& options, double speed) {
+  constexpr std::int64_t kShort = 1 << 16;  // frames: nearly all utterances have fewer
   UtteranceShapes shapes(options.features);
-  std::unordered_map<std::int64_t, std::int64_t> counts;
-  for (std::uint64_t id = 0; id < options.lengths.size(); ++id)
-    counts[shapes(id, options.lengths[id], speed).frames] +=
-        static_cast<std::int64_t>(options.mixture.most_repeats(id));
-  return {counts.begin(), counts.end()};
+  std::vector<std::int64_t> shorter(kShort);
+  std::map<std::int64_t, std::int64_t> counts;
+  options.lengths.for_each([&](std::uint64_t id, const AudioLength& length) {
+    const std::int64_t frames = shapes(id, length, speed).frames;
+    const auto repeats = static_cast<std::int64_t>(options.mixture.most_repeats(id));
+    if (frames < kShort)
+      shorter[static_cast<std::size_t>(frames)] += repeats;
+    else
+      counts[frames] += repeats;
+  });
+  for (std::int64_t frames = 0; frames < kShort; ++frames)
+    if (const std::int64_t count = shorter[static_cast<std::size_t>(frames)]; count > 0)
+      counts.emplace(frames, count);
+  return counts;
 }
 
 void cover(WorkExtent& extent, const std::vector<MicroBatch>& batches) {

@@ -116,10 +116,18 @@ int feature_bins(const configs::FeatureConfig& config) {
 }
 
 std::int64_t feature_frames(std::int64_t samples, const configs::FeatureConfig& config) {
-  if (is_waveform(config)) return samples;
-  const FrameGeometry geometry = frame_geometry(config);
-  const std::int64_t hops = (samples - geometry.fft % 2) / geometry.hop;
-  return config.last_frame ? hops + 1 : std::max<std::int64_t>(hops, 1);
+  return FeatureFrames(config)(samples);
+}
+
+FeatureFrames::FeatureFrames(const configs::FeatureConfig& config)
+    : waveform_(is_waveform(config)), last_frame_(config.last_frame) {
+  if (!waveform_) geometry_ = frame_geometry(config);
+}
+
+std::int64_t FeatureFrames::operator()(std::int64_t samples) const {
+  if (waveform_) return samples;
+  const std::int64_t hops = (samples - geometry_.fft % 2) / geometry_.hop;
+  return last_frame_ ? hops + 1 : std::max<std::int64_t>(hops, 1);
 }
 
 struct FeatureExtractor::State {

@@ -26,6 +26,18 @@ FrameGeometry frame_geometry(const configs::FeatureConfig&);
 /// (but 1 at least) without features.last_frame. Of a waveform each sample is a frame.
 [[nodiscard]] std::int64_t feature_frames(std::int64_t samples, const configs::FeatureConfig&);
 
+/// feature_frames() of many: what samples do not change is found once. ConfigError as
+/// frame_geometry.
+class FeatureFrames {
+ public:
+  explicit FeatureFrames(const configs::FeatureConfig&);
+  [[nodiscard]] std::int64_t operator()(std::int64_t samples) const;
+
+ private:
+  bool waveform_, last_frame_ = false;
+  FrameGeometry geometry_ = {};
+};
+
 /// Makes frames from audio, as librosa does:
 /// - the short-time Fourier transform of librosa.stft: centred, zeros beyond both ends, a periodic
 ///   window (scipy.signal.get_window);

@@ -52,11 +52,11 @@ void check_lengths(const StepSequenceOptions& options) {
   UtteranceShapes shapes(options.features);
   BatchUtterance longest;
   std::int64_t beyond = 0;
-  for (std::uint64_t id = 0; id < options.lengths.size(); ++id) {
-    const BatchUtterance utterance = shapes(id, options.lengths[id], slowest);
+  options.lengths.for_each([&](std::uint64_t id, const AudioLength& length) {
+    const BatchUtterance utterance = shapes(id, length, slowest);
     beyond += utterance.frames > bound;
     if (utterance.frames > longest.frames) longest = utterance;
-  }
+  });
   if (beyond > 0)
     throw ConfigError(fmt::format(
         "data.micro_batch_seconds = {:f} is too short for {} at the slowest of data.speeds, and "
@@ -125,6 +125,15 @@ class StepSequence::Epochs {
     return kept_.front().second.get();
   }
 
+  void take(std::int64_t epoch, std::string_view bytes) {
+    std::promise<Formed> taken;
+    taken.set_value(std::make_shared<const Epoch>(options_.lengths, options_.data,
+                                                  options_.features, EpochKey{options_.seed, epoch},
+                                                  options_.mixture, bytes));
+    make_room();
+    kept_.emplace_front(epoch, taken.get_future().share());
+  }
+
   /// Forms one beside what goes on.
   void prepare(std::int64_t wanted) {
     const auto asked = kept_.front().first;
@@ -137,6 +146,11 @@ class StepSequence::Epochs {
  private:
   static constexpr std::size_t kKept = 2;
 
+  /// Before there is another.
+  void make_room() {
+    while (kept_.size() >= kKept) kept_.pop_back();
+  }
+
   void bring_forward(std::int64_t wanted, std::launch how) {
     const auto found =
         std::ranges::find(kept_, wanted, [](const auto& kept) { return kept.first; });
@@ -144,7 +158,7 @@ class StepSequence::Epochs {
       std::rotate(kept_.begin(), found, found + 1);
       return;
     }
-    while (kept_.size() >= kKept) kept_.pop_back();  // before there is another
+    make_room();
     kept_.emplace_front(wanted, std::async(how, [this, wanted, how] {
                                   if (how == std::launch::async) (void)!nice(10);  // as loaders
                                   auto epoch = std::make_shared<const Epoch>(
@@ -256,6 +270,16 @@ std::int64_t StepSequence::steps_in_epoch(std::int64_t epoch) const {
 void StepSequence::know(std::int64_t epoch, std::int64_t first_step) {
   const std::lock_guard lock(state_->mutex);
   state_->told = {epoch, first_step};
+}
+
+std::string StepSequence::bytes_of(std::int64_t epoch) const {
+  const std::lock_guard lock(state_->mutex);
+  return state_->epochs.at(epoch)->bytes();
+}
+
+void StepSequence::take(std::int64_t epoch, std::string_view bytes) {
+  const std::lock_guard lock(state_->mutex);
+  state_->epochs.take(epoch, bytes);
 }
 
 std::vector<MicroBatch> StepSequence::longest(std::size_t count) const {

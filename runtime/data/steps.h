@@ -2,6 +2,8 @@
 
 #include <cstdint>
 #include <memory>
+#include <string>
+#include <string_view>
 #include <vector>
 
 #include "runtime/data/batching.h"
@@ -66,6 +68,11 @@ class StepSequence {
   /// That an epoch begins at a step: the steps behind it count from there, and no epoch before it
   /// is formed to find that out.
   void know(std::int64_t epoch, std::int64_t first_step);
+
+  /// An epoch as it is formed, for take() of another process with the same options.
+  [[nodiscard]] std::string bytes_of(std::int64_t epoch) const;
+  /// An epoch that need not be formed here. DataError as Epoch's.
+  void take(std::int64_t epoch, std::string_view bytes);
 
   /// The longest micro-batches of the start's epoch, longest first; those that are equal, by their
   /// places in its steps.

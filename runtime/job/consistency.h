@@ -25,6 +25,11 @@ template <class Fault>
   throw Fault(fault);
 }
 
+/// Of what ranks may see differently, what rank 0 sees.
+[[nodiscard]] inline std::string word_of_rank_0(comm::Communicator& world, const std::string& own) {
+  return comm::broadcast(world, own);
+}
+
 /// DataError by rank 0 if any rank has a fault ("": it has none): the lowest such rank's.
 void throw_together(comm::Communicator& world, const std::string& fault);
 

@@ -9,6 +9,7 @@
 #include "comm/collectives.h"
 #include "configs/value.h"
 #include "partition/plan/plan_file.h"
+#include "runtime/job/share_epoch.h"
 #include "runtime/planning/fitting_plan.h"
 #include "runtime/planning/found_schedule.h"
 #include "runtime/planning/planning.h"
@@ -41,7 +42,10 @@ void find_order(PlannedTraining& planned) {
       shared_order(training.context.world, training.sequence, training.recipe, planned.shape);
   if (order.empty()) return;
   training.config.trainer.order = order;
-  planned.steps = steps_of(training, training.config);
+  StepSequence ordered = steps_of(training, training.config);
+  const std::int64_t first = ordered.options().start.epoch;  // which has no order
+  ordered.take(first, planned.steps.bytes_of(first));
+  planned.steps = std::move(ordered);
   training.context.note(
       fmt::format("the search for a schedule found trainer.order = {}; the run keeps this order",
                   configs::value_text(&training.config.trainer.order)));
@@ -122,6 +126,7 @@ std::string PlannedTraining::fitting(std::size_t bytes) const {
 
 PlannedTraining plan_training(PreparedTraining prepared) {
   StepSequence steps = steps_of(prepared, prepared.config);
+  share_first_epoch(prepared.context.world, steps);
   RunShape shape = shape_of(prepared, prepared.config, steps);
   PlannedTraining planned{std::move(prepared), std::move(steps), std::move(shape)};
   find_order(planned);

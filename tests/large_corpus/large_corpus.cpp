@@ -20,6 +20,7 @@
 #include "runtime/data/index.h"
 #include "runtime/data/sample_hash.h"
 #include "runtime/data/steps.h"
+#include "runtime/job/share_epoch.h"
 #include "runtime/text/alphabet.h"
 #include "tests/support/system/resident_memory.h"
 #include "tests/support/system/temporary_folder.h"
@@ -135,7 +136,8 @@ void start(const fs::path& folder, comm::Communicator& world) {
   const runtime::Corpus corpus =
       runtime::load_corpus(options, alphabet, world, {{world.size() - 1}, {0}});
   report(rank, fmt::format("{} utterances are known", corpus.size()), since);
-  const runtime::StepSequence steps({corpus.lengths, options.data, options.features, 7, 2});
+  runtime::StepSequence steps({corpus.lengths, options.data, options.features, 7, 2});
+  runtime::share_first_epoch(world, steps);
   const runtime::WorkExtent extent = runtime::greatest_extent(steps.options());
   const auto longest = steps.longest(8);
   report(rank, fmt::format("the largest of {} micro-batches is known", extent.micro_batches),
@@ -155,8 +157,9 @@ void start(const fs::path& folder, comm::Communicator& world) {
   const Watch forming;
   (void)runtime::Epoch(corpus.lengths, options.data, options.features, {7, 1});
   report(rank, fmt::format("an epoch of {} steps is formed", whole), forming);
+  const std::int64_t before = steps.epochs_formed();
   run(whole / 2 + 1, whole / 2 + 10);
-  for (int wait = 0; wait < 600 && steps.epochs_formed() < 2; ++wait) ::sleep(1);
+  for (int wait = 0; wait < 60 && steps.epochs_formed() == before; ++wait) ::sleep(1);
   run(whole - 3, whole);
   const Watch crossing;
   (void)steps.at(whole);

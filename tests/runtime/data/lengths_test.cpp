@@ -51,6 +51,26 @@ TEST(Lengths, ReadATableWithoutWhatIsLeftOut) {
   EXPECT_FALSE(Lengths({{101, 16000}}) == Lengths({{101, 8000}}));
 }
 
+TEST(Lengths, AreVisitedAsTheyAreLookedUp) {
+  std::vector<PackedLength> table;
+  for (std::int64_t place = 0; place < 13; ++place) table.emplace_back(AudioLength{100 + place, 8});
+  for (const std::vector<std::uint64_t>& places :
+       {std::vector<std::uint64_t>{}, {0, 1, 5, 12}, {3, 4}, {11, 12}}) {
+    auto left_out = std::make_shared<LeftOut>();
+    for (const std::uint64_t place : places) left_out->add(place);
+    Lengths lengths(nullptr, table, left_out);
+    lengths.append(Lengths({{7, 16}, {9, 16}}));
+    lengths.append(Lengths(nullptr, table, left_out));
+    std::vector<AudioLength> visited;
+    lengths.for_each([&](std::uint64_t id, const AudioLength& length) {
+      EXPECT_EQ(id, visited.size());
+      visited.push_back(length);
+    });
+    ASSERT_EQ(visited.size(), lengths.size());
+    for (std::size_t id = 0; id < visited.size(); ++id) EXPECT_EQ(visited[id], lengths[id]) << id;
+  }
+}
+
 TEST(Lengths, MayFollowEachOther) {
   const auto table = std::make_shared<std::vector<PackedLength>>();
   for (int i = 0; i < 5; ++i) table->emplace_back(AudioLength{100 + i, 16000});
