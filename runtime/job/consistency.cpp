@@ -90,7 +90,7 @@ std::string read_alike(comm::Communicator& world, const Reading& reading,
   std::string found, fault;
   if (here == first) found = read_or_fault(world, read, fault);
   throw_together(world, fault);
-  const std::string told = comm::broadcast(world, found, first);
+  std::string told = comm::broadcast(world, found, first);
   if (reading.readers.size() == 1) return told;
 
   if (here != first && std::ranges::count(reading.readers, here) > 0 &&
