@@ -85,12 +85,13 @@ struct InfoOptions : ModelInfoOptions {
 
 /// What rank 0 sees at `path`: other ranks may not have it.
 std::string kind_of(comm::Communicator& world, const InfoOptions& options) {
-  if (world.rank() != 0) return runtime::word_of_rank_0(world, "");
   std::error_code ignored;  // opening says what is wrong
-  const bool folder = std::filesystem::is_directory(options.model, ignored);
-  return runtime::word_of_rank_0(world, names_model(options.model) ? kModel
-                                        : folder || options.recipe ? kCheckpoint
-                                                                   : kFile);
+  std::string kind = kFile;
+  if (names_model(options.model))
+    kind = kModel;
+  else if (options.recipe || std::filesystem::is_directory(options.model, ignored))
+    kind = kCheckpoint;
+  return runtime::word_of_rank_0(world, kind);
 }
 
 /// With Verified::all, all ranks verify it first, each a share.

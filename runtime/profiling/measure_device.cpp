@@ -194,9 +194,8 @@ class Measurement {
     device_.common.bandwidth = bandwidth.mean();
     note(CostClass::memory, bandwidth.error());
     const layers::Nonlinearity gelu("elementwise", layers::NonlinearityKind::gelu);
-    const bool large = backend.kind() != layers::DeviceKind::cpu;
-    const auto cached = frames(1, large ? 4096 : 64, 1024);
     const FormatRates format(backend, {backend.kind()}, device_.common, least_s);
+    const auto cached = frames(1, format.large() ? 4096 : 64, 1024);
     device_.common.elementwise = format.operations(gelu, cached) / format.of_work(gelu, cached);
   }
 

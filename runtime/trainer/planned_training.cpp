@@ -126,7 +126,7 @@ std::string PlannedTraining::fitting(std::size_t bytes) const {
 
 PlannedTraining plan_training(PreparedTraining prepared) {
   StepSequence steps = steps_of(prepared, prepared.config);
-  share_first_epoch(prepared.context.world, steps);
+  share_epoch(prepared.context.world, steps, steps.options().start.epoch);
   RunShape shape = shape_of(prepared, prepared.config, steps);
   PlannedTraining planned{std::move(prepared), std::move(steps), std::move(shape)};
   find_order(planned);

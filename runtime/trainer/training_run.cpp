@@ -19,6 +19,7 @@
 #include "runtime/devices/rank_info.h"
 #include "runtime/huggingface/kept_labels.h"
 #include "runtime/job/consistency.h"
+#include "runtime/job/share_epoch.h"
 #include "runtime/job/shared_output.h"
 #include "runtime/trainer/copy_room.h"
 #include "runtime/trainer/evaluation.h"
@@ -140,8 +141,11 @@ void TrainingRun::restore(const Checkpoint& checkpoint) {
   const TrainingState& saved = checkpoint.state();
   saving_.restore(checkpoint, true, were_frozen(training_.prepared, saved));
   clock_ = {saved.step, saved.optimizer_steps};
-  if (training_.prepared.data_origin == saved.data_origin)
+  if (training_.prepared.data_origin == saved.data_origin) {
     training_.steps.know(saved.epoch, saved.step - saved.step_in_epoch);
+    if (saved.epoch != training_.steps.options().start.epoch)  // which all have
+      share_epoch(training_.prepared.context.world, training_.steps, saved.epoch);
+  }
   corrections_ = saved.corrections;
   for (const Correction& change : training_.prepared.changes) corrections_.push_back(change);
   if (!changes_section(training_.prepared, "precision."))  // another rule begins anew

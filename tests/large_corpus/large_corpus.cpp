@@ -137,7 +137,7 @@ void start(const fs::path& folder, comm::Communicator& world) {
       runtime::load_corpus(options, alphabet, world, {{world.size() - 1}, {0}});
   report(rank, fmt::format("{} utterances are known", corpus.size()), since);
   runtime::StepSequence steps({corpus.lengths, options.data, options.features, 7, 2});
-  runtime::share_first_epoch(world, steps);
+  runtime::share_epoch(world, steps, 0);
   const runtime::WorkExtent extent = runtime::greatest_extent(steps.options());
   const auto longest = steps.longest(8);
   report(rank, fmt::format("the largest of {} micro-batches is known", extent.micro_batches),

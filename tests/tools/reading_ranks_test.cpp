@@ -21,23 +21,18 @@ TEST(ReadingRanks, AStageReadsOnlyWhatItsLayersNeed) {
     if (name.ends_with(".wav")) fs::copy_file(file, folder.in("0/" + name));
     if (name.ends_with(".jsonl")) fs::copy_file(file, folder.in("1/" + name));
   }
-  const auto run = [&](const std::string& words) {
-    return test::run_program(
-        {"timeout", "-k", "2", "30", PENSTOCK_MPIRUN, "--allow-run-as-root", "--oversubscribe",
-         "-np", "2", "sh", "-c",
-         "cd " + folder.in("") + "/$OMPI_COMM_WORLD_RANK && exec " + PENSTOCK_BINARY " " + words});
-  };
-  const auto trained = run("train " + folder.in("recipe.toml") +
-                           " data.train=train.jsonl data.validation=validation.jsonl"
-                           " pipeline.stages=2 trainer.steps=3 trainer.output=" +
-                           folder.in("output"));
+  const auto trained = folder.run_apart("train " + folder.in("recipe.toml") +
+                                        " data.train=train.jsonl data.validation=validation.jsonl"
+                                        " pipeline.stages=2 trainer.steps=3 trainer.output=" +
+                                        folder.in("output"));
   ASSERT_EQ(trained.code, 0) << trained.err;
   ASSERT_EQ(folder.train("alone", {"trainer.steps=3"}).code, 0);
   EXPECT_EQ(folder.record("output").losses, folder.record("alone").losses);
 
-  const auto evaluated = run("evaluate " + folder.in("output") + " validation.jsonl --json");
+  const auto evaluated =
+      folder.run_apart("evaluate " + folder.in("output") + " validation.jsonl --json");
   EXPECT_EQ(evaluated.code, 0) << evaluated.err;
-  const auto heard = run("transcribe " + folder.in("output") + " train-0.wav");
+  const auto heard = folder.run_apart("transcribe " + folder.in("output") + " train-0.wav");
   EXPECT_EQ(heard.code, 0) << heard.err;
 }
 
@@ -62,12 +57,10 @@ TEST(ReadingRanks, AStageStartsFromItsOwnLayersAlone) {
   const std::string shard = folder.in("1/first/checkpoint-000000001/stage-0.safetensors");
   ASSERT_TRUE(fs::exists(shard));
   clear_numbers(shard);
-  const auto trained = test::run_program(
-      {"timeout", "-k", "2", "30", PENSTOCK_MPIRUN, "--allow-run-as-root", "--oversubscribe", "-np",
-       "2", "sh", "-c",
-       "cd " + folder.in("") + "/$OMPI_COMM_WORLD_RANK && exec " + PENSTOCK_BINARY + " train " +
-           folder.in("recipe.toml") + " trainer.init=first pipeline.stages=2 trainer.steps=2" +
-           " trainer.output=" + folder.in("second")});
+  const auto trained = folder.run_apart("train " + folder.in("recipe.toml") +
+                                        " trainer.init=first pipeline.stages=2 trainer.steps=2"
+                                        " trainer.output=" +
+                                        folder.in("second"));
   ASSERT_EQ(trained.code, 0) << trained.err;
   ASSERT_EQ(folder.train("alone", {"trainer.steps=2", "trainer.init=" + folder.in("first")}).code,
             0);

@@ -69,11 +69,7 @@ TEST_F(Verify, LooksAtAShareOnEachRank) {
     test::write_file(file, damaged);
   }
   for (const char* command : {"verify", "info", "info --recipe"}) {
-    const auto said = test::run_program(
-        {"timeout", "-k", "2", "30", PENSTOCK_MPIRUN, "--allow-run-as-root", "--oversubscribe",
-         "-np", "2", "sh", "-c",
-         "cd " + folder_.in("") + "/$OMPI_COMM_WORLD_RANK && exec " PENSTOCK_BINARY " " + command +
-             " output"});
+    const auto said = folder_.run_apart(std::string(command) + " output");
     EXPECT_EQ(said.code, 4) << command << said.out;
     EXPECT_NE(said.err.find("safetensors"), std::string::npos) << said.err;
     EXPECT_EQ(said.out, "") << command;
@@ -84,11 +80,7 @@ TEST_F(Verify, LooksAtAShareOnEachRank) {
 TEST_F(Verify, AsksRank0WhatAPathIs) {
   for (const char* rank : {"0", "1"}) fs::create_directory(folder_.in(rank));
   fs::copy(folder_.in("output"), folder_.in("0/output"), fs::copy_options::recursive);
-  const auto said = test::run_program(
-      {"timeout", "-k", "2", "30", PENSTOCK_MPIRUN, "--allow-run-as-root", "--oversubscribe", "-np",
-       "2", "sh", "-c",
-       "cd " + folder_.in("") +
-           "/$OMPI_COMM_WORLD_RANK && exec " PENSTOCK_BINARY " info output --verify read"});
+  const auto said = folder_.run_apart("info output --verify read");
   EXPECT_EQ(said.code, 0) << said.err;
   EXPECT_TRUE(said.out.starts_with("checkpoint of step 2")) << said.out;
 }

@@ -25,13 +25,13 @@ StepSequenceOptions options() {
   return options;
 }
 
-TEST(ShareFirstEpoch, FormsItOnOneRankForAll) {
+TEST(ShareEpoch, FormsItOnOneRankForAll) {
   const StepSequence alone(options());
   for (const int ranks : {1, 2, 3}) {
     std::array<std::int64_t, 3> formed = {};
     comm::run_as_threads({.ranks = ranks}, [&](comm::Communicator& world) {
       StepSequence steps(options());
-      share_first_epoch(world, steps);
+      share_epoch(world, steps, 2);
       const std::int64_t first = steps.options().start.step;
       for (std::int64_t step = first; step < first + steps.steps_in_epoch(2); ++step) {
         EXPECT_EQ(steps.at(step).micro_batches, alone.at(step).micro_batches) << step;
@@ -46,7 +46,7 @@ TEST(ShareFirstEpoch, FormsItOnOneRankForAll) {
   }
 }
 
-TEST(ShareFirstEpoch, TakesNoBytesOfAnother) {
+TEST(ShareEpoch, TakesNoBytesOfAnother) {
   StepSequence steps(options());
   const std::string bytes = steps.bytes_of(2);
   EXPECT_EQ(test::message_of<DataError>([&] { steps.take(2, bytes.substr(1)); }),

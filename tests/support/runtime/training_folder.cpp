@@ -18,7 +18,7 @@ TrainingFolder::TrainingFolder(std::string binary, std::string mpirun)
              tone_recipe(in("train.jsonl"), in("validation.jsonl"), in("output")));
 }
 
-Outcome TrainingFolder::run(std::vector<std::string> words, Ranks ranks) const {
+std::vector<std::string> TrainingFolder::launch(Ranks ranks) const {
   std::vector<std::string> command = {"timeout", "-k", "2", "30"};
   if (ranks.folder) {
     command.insert(command.end(), {source("tools/ranks"), std::to_string(ranks.count)});
@@ -29,8 +29,20 @@ Outcome TrainingFolder::run(std::vector<std::string> words, Ranks ranks) const {
     command.insert(command.end(), {"--mca", "orte_tmpdir_base", in("sessions")});
     if (ranks.tcp) command.insert(command.end(), {"--mca", "btl", "tcp,self"});
   }
+  return command;
+}
+
+Outcome TrainingFolder::run(std::vector<std::string> words, Ranks ranks) const {
+  std::vector<std::string> command = launch(ranks);
   command.push_back(binary_);
   command.insert(command.end(), words.begin(), words.end());
+  return run_program(command);
+}
+
+Outcome TrainingFolder::run_apart(const std::string& words, int ranks) const {
+  std::vector<std::string> command = launch({.count = ranks});
+  const std::string folder = in("") + "/$OMPI_COMM_WORLD_RANK";
+  command.insert(command.end(), {"sh", "-c", "cd " + folder + " && exec " + binary_ + " " + words});
   return run_program(command);
 }
 

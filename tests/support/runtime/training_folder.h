@@ -34,6 +34,10 @@ class TrainingFolder {
   /// Runs `penstock WORDS…`. Ends by force after 30 seconds, with code 124.
   Outcome run(std::vector<std::string> words, Ranks ranks = {}) const;
 
+  /// The same under mpirun, where rank i runs in the folder i of this one, which may lack what
+  /// others have. `words` are the shell's.
+  Outcome run_apart(const std::string& words, int ranks = 2) const;
+
   /// `train recipe.toml trainer.output=OUTPUT OVERRIDES…`; OUTPUT lies in the folder.
   Outcome train(const std::string& output, std::vector<std::string> overrides,
                 Ranks ranks = {}) const;
@@ -41,6 +45,8 @@ class TrainingFolder {
   TrainingRecord record(const std::string& output) const;
 
  private:
+  std::vector<std::string> launch(Ranks ranks) const;
+
   std::string binary_, mpirun_;
   TemporaryFolder folder_;
 };

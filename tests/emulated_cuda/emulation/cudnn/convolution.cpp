@@ -97,14 +97,13 @@ void compute(const Convolution& c, Wanted wanted, float alpha) {
       }
     }
   });
-  const auto of_wanted = [&]() -> std::vector<float>& {
-    if (wanted == Wanted::out) return out;
-    return wanted == Wanted::in_gradient ? in : filter;
+  const auto finish = [&](std::vector<float>& numbers, void* data, cudnnDataType_t type) {
+    for (float& number : numbers) number *= alpha;
+    write(numbers, data, type);
   };
-  for (float& number : of_wanted()) number *= alpha;
-  if (wanted == Wanted::out) write(out, c.out_data, c.out.type);
-  if (wanted == Wanted::in_gradient) write(in, c.in_data, c.in.type);
-  if (wanted == Wanted::filter_gradient) write(filter, c.filter_data, c.filter.type);
+  if (wanted == Wanted::out) finish(out, c.out_data, c.out.type);
+  if (wanted == Wanted::in_gradient) finish(in, c.in_data, c.in.type);
+  if (wanted == Wanted::filter_gradient) finish(filter, c.filter_data, c.filter.type);
 }
 
 }  // namespace emulated_cuda::cudnn
