@@ -8,8 +8,11 @@ namespace penstock {
 TimeLimit::TimeLimit(double seconds, Clock clock)
     : seconds_(seconds), clock_(std::move(clock)), end_(clock_() + seconds) {}
 
+TimeLimit::TimeLimit(const TimeLimit& other)
+    : seconds_(other.seconds_), clock_(other.clock_), end_(other.end_), over_(other.over_.load()) {}
+
 bool TimeLimit::is_over() const {
-  over_ = over_ || clock_() >= end_;
+  if (!over_ && clock_() >= end_) over_ = true;
   return over_;
 }
 

@@ -1,17 +1,19 @@
 #pragma once
 
+#include <atomic>
 #include <functional>
 
 namespace penstock {
 
 /// Seconds within which a search has to end with the best that it has. Whoever searches asks now
-/// and then; once the time is over it stays so.
+/// and then, on any thread; once the time is over it stays so.
 class TimeLimit {
  public:
   using Clock = std::function<double()>;  // seconds since any moment
 
   /// From now on, by a clock that never goes back; tests may bring their own.
   explicit TimeLimit(double seconds, Clock clock = steady_seconds);
+  TimeLimit(const TimeLimit& other);
 
   bool is_over() const;
   /// Whether a search was told that it is over.
@@ -24,7 +26,7 @@ class TimeLimit {
   double seconds_;
   Clock clock_;
   double end_;
-  mutable bool over_ = false;
+  mutable std::atomic<bool> over_ = false;
 };
 
 /// Of a search that may have no limit.

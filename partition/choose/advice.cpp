@@ -68,7 +68,7 @@ class Adviser {
         lacking_(fastest_lacking(decision)),
         is_quick_(decision.choice.slots() > kQuickSlots ||
                   (lacking_ != nullptr && lacking_->choice.slots() > kQuickSlots)) {
-    if (problem.time != nullptr) limit_ = *problem.time;
+    if (problem.time != nullptr) limit_.emplace(*problem.time);
   }
 
   std::vector<Advice> advise() {

@@ -210,23 +210,31 @@ ChoiceLists& ChoiceEstimator::lists_of(const PlanChoice& choice) {
   return *known;
 }
 
-bool ChoiceEstimator::takes(const PlanChoice& choice, double seconds,
-                            const std::vector<int>& slowest, PredictedPipelines& known) {
-  if (!problem_.cluster.adapters.empty()) return false;
+double ChoiceEstimator::longest_paths(const PlanChoice& choice, double enough,
+                                      const std::vector<int>& slowest, PredictedPipelines& known) {
   ChoiceLists& lists = lists_of(choice);
   const auto offloaded = offloaded_bytes(problem_, choice);
-  const double enough = seconds * static_cast<double>(workload_.steps.size());
-  double least = 0;
+  const auto steps = static_cast<double>(workload_.steps.size());
+  double sum = 0;
   for (std::size_t s = 0; s < slowest.size(); ++s) {
     const int micro_batches = workload_.steps[s].replicas[slowest[s]].micro_batches();
     if (micro_batches == 0) continue;
-    const auto& pipeline = known[{s, slowest[s]}] =
-        PredictedPipeline(predict(choice, {s, slowest[s]}, lists, offloaded));
+    PredictedPipeline& pipeline = known[{s, slowest[s]}];
+    if (!pipeline.is_predicted())
+      pipeline = PredictedPipeline(predict(choice, {s, slowest[s]}, lists, offloaded));
     if (problem_.barrier == Barrier::none) continue;
-    least += lists.least_period_of(micro_batches).seconds(pipeline.step().durations());
-    if (least * kRounded >= enough) return true;
+    sum += lists.least_period_of(micro_batches).seconds(pipeline.step().durations());
+    if (sum * kRounded >= enough * steps) break;
   }
+  return sum * kRounded / steps;
+}
+
+bool ChoiceEstimator::takes(const PlanChoice& choice, double seconds,
+                            const std::vector<int>& slowest, PredictedPipelines& known) {
+  if (!problem_.cluster.adapters.empty()) return false;
+  if (longest_paths(choice, seconds, slowest, known) >= seconds) return true;
   if (choice.replicas == 1) return false;
+  const double enough = seconds * static_cast<double>(workload_.steps.size());
   double sum = 0;
   for (auto& [of, pipeline] : known) {
     sum += pipeline.period(problem_.barrier);

@@ -128,12 +128,12 @@ std::optional<std::vector<int>> cut_in_time(ChunkCutProblem way, const TimeLimit
 const KnownCuts::Cuts& KnownCuts::of(const Workload& workload, const PlanChoice& choice,
                                      const std::vector<int>& ranks,
                                      const std::vector<ChunkCutProblem>& loads) {
-  const auto [at, fresh] = known_.try_emplace({&workload, choice.devices, ranks});
-  Cuts& cuts = at->second;
-  if (!fresh) return cuts;
-  for (const ChunkCutProblem& way : loads) cuts.begins.push_back(*cut_chunks(way));
-  cuts.closed_form = closed_form(loads.front(), cuts.begins.front());
-  return cuts;
+  return known_.of({&workload, choice.devices, ranks}, [&] {
+    Cuts cuts;
+    for (const ChunkCutProblem& way : loads) cuts.begins.push_back(*cut_chunks(way));
+    cuts.closed_form = closed_form(loads.front(), cuts.begins.front());
+    return cuts;
+  });
 }
 
 ChosenCut cut_choice(const PlanningProblem& problem, const Workload& workload,

@@ -1,10 +1,10 @@
 #pragma once
 
-#include <map>
 #include <optional>
 #include <tuple>
 #include <vector>
 
+#include "base/known.h"
 #include "base/time_limit.h"
 #include "partition/choose/choice_estimate.h"
 #include "partition/choose/workload.h"
@@ -29,7 +29,8 @@ struct ChosenCut {
 };
 
 /// The best cuts whether they fit or not, of placements whose chunks lie on the same stages: they
-/// are those of every schedule. Of one PlanningProblem, whose workloads must outlive this.
+/// are those of every schedule. Of one PlanningProblem, whose workloads must outlive this. For any
+/// thread.
 class KnownCuts {
  public:
   /// For each of chunk_loads(): its cut, and the closed form of the first.
@@ -41,8 +42,7 @@ class KnownCuts {
                  const std::vector<ChunkCutProblem>& loads);
 
  private:
-  std::map<std::tuple<const Workload*, std::vector<std::vector<int>>, std::vector<int>>, Cuts>
-      known_;
+  Known<std::tuple<const Workload*, std::vector<std::vector<int>>, std::vector<int>>, Cuts> known_;
 };
 
 /// Whether layers may be chosen to be recomputed so that more cuts fit.

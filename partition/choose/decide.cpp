@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "base/error.h"
+#include "base/parallel_for.h"
 #include "configs/config.h"
 #include "partition/choose/find_choice.h"
 #include "partition/choose/infeasible_plan.h"
@@ -30,13 +31,17 @@ constexpr std::size_t kRefined = 12, kRefinedOffloads = 4;
 // may shorten more.
 constexpr double kWideOfRefined = 1.03;
 constexpr std::size_t kMostFound = 4;  // choices for which lists are sought
+// Proposals, and choices to be refined, that threads work on at once. Each is judged by what was
+// found before all of them, so that threads change no choice.
+constexpr std::size_t kTriedAtOnce = 8, kRefinedAtOnce = 4;
 
 class Decider {
  public:
-  explicit Decider(const PlanningProblem& problem) : problem_(problem), tried_(problem) {}
+  explicit Decider(const PlanningProblem& problem)
+      : problem_(problem), common_(problem), tried_(common_) {}
 
   Decision decide() {
-    const std::size_t untried = try_all(proposals(problem_, tried_.workloads()));
+    const std::size_t untried = try_all(proposals(problem_, common_.workloads));
     if (!tried_.found()) throw_infeasible_plan(problem_, alternatives_, untried);
     if (problem_.is_quick) {
       sort();
@@ -53,7 +58,10 @@ class Decider {
   using Proposals = std::vector<Proposal>;  // in the order in which they are tried
 
   /// Whether there is a choice, and no time for another.
-  bool has_to_end() const { return tried_.found() && is_over(problem_.time); }
+  bool has_to_end() const { return has_to_end(tried_); }
+  bool has_to_end(const TriedChoices& tried) const {
+    return tried.found() && is_over(problem_.time);
+  }
 
   /// The lowest bounds first and, where none of these fits, those that leave most room until one
   /// does. Returns how many may fit, but were not tried; 0 unless something fits, or time is over.
@@ -80,18 +88,32 @@ class Decider {
   Proposals try_some(const Proposals& some, std::size_t most, bool until_found = false) {
     Proposals left;
     std::size_t placed = 0;
-    for (const Proposal& proposal : some) {
-      const bool enough =
-          placed == most || (until_found && (tried_.found() || is_over(problem_.time)));
-      if (enough || tried_.is_hopeless(proposal.bound) || has_to_end()) {
-        left.push_back(proposal);
-        continue;
+    for (auto next = some.begin(); next != some.end();) {
+      const std::size_t room = until_found || placed == 0 ? 1 : kTriedAtOnce;
+      Proposals round;
+      for (; next != some.end() && round.size() < room; ++next) {
+        const bool enough =
+            placed == most || (until_found && (tried_.found() || is_over(problem_.time)));
+        if (enough || tried_.is_hopeless(next->bound) || has_to_end()) {
+          left.push_back(*next);
+        } else {
+          round.push_back(*next);
+          ++placed;
+        }
       }
-      ++placed;
-      try_schedules(proposal,
-                    [&](const PlanChoice& choice) { tried_.try_with_what_memory_asks(choice); });
+      try_at_once(round);
     }
     return left;
+  }
+
+  void try_at_once(const Proposals& round) {
+    std::vector<TriedChoices> tried;
+    for (std::size_t i = 0; i < round.size(); ++i) tried.push_back(TriedChoices::beside(tried_));
+    parallel_for(round.size(), problem_.threads, [&](std::size_t i) {
+      try_schedules(round[i], tried[i],
+                    [&](const PlanChoice& choice) { tried[i].try_with_what_memory_asks(choice); });
+    });
+    for (TriedChoices& of_proposal : tried) tried_.add(std::move(of_proposal));
   }
 
   /// What the first that can't fit would take and lack, as far as they may be faster than what
@@ -104,28 +126,29 @@ class Decider {
         continue;
       }
       ++explained;
-      try_schedules(proposal, [&](const PlanChoice& choice) { tried_.try_as_it_is(choice); });
+      try_schedules(proposal, tried_,
+                    [&](const PlanChoice& choice) { tried_.try_as_it_is(choice); });
     }
   }
 
   /// Calls visit(choice) for each placement and schedule of which the model has enough layers.
   template <class Visit>
-  void try_schedules(const Proposal& proposal, Visit visit) {
-    const Workload& workload = tried_.workloads().of(proposal.batch, proposal.grid.replicas);
+  void try_schedules(const Proposal& proposal, TriedChoices& tried, Visit visit) {
+    const Workload& workload = common_.workloads.of(proposal.batch, proposal.grid.replicas);
     for (const Placement& devices : placements(problem_, workload, proposal))
       for (const std::string& schedule : problem_.schedules) {
-        if (has_to_end()) break;
+        if (has_to_end(tried)) break;
         const PlanChoice choice = choice_of(proposal, devices, schedule);
         if (std::ssize(ranks_of_chunks(choice)) <= problem_.sequence->size())
           visit(choice);
         else
-          alternatives_.push_back({.choice = choice, .why = "more chunks than layers"});
+          tried.alternatives().push_back({.choice = choice, .why = "more chunks than layers"});
         if (proposal.grid.stages == 1) break;  // they are all alike
       }
   }
 
   void leave_out(const Proposal& proposal, const char* why) {
-    const double audio = tried_.workloads().of(proposal.batch, 1).audio_seconds;
+    const double audio = common_.workloads.of(proposal.batch, 1).audio_seconds;
     alternatives_.push_back({.choice = choice_of(proposal, {}, ""),
                              .closed_form = proposal.bound * audio,
                              .is_bound = true,
@@ -177,20 +200,39 @@ class Decider {
     sort();
     shard();
     while (simulate_all_steps()) sort();
+    refine_best();
+    sort();
+  }
+
+  void refine_best() {
     double refined_pace = kNever;
     Few few;
-    for (Alternative& alternative : alternatives_) {
-      if (!alternative.estimate || has_to_end()) break;
-      if (!is_among(few, alternative.choice)) continue;
-      const ChoiceRefiner refiner(problem_, tried_.workload_of(alternative.choice));
-      if (!refiner.exchanges() && pace_of(alternative) > kWideOfRefined * refined_pace) break;
-      RankedChoice refined{std::move(alternative.choice), *alternative.estimate};
-      refiner.refine(refined);
-      alternative.choice = std::move(refined.choice);
-      alternative.estimate = std::move(refined.estimate);
-      refined_pace = std::min(refined_pace, pace_of(alternative));
+    for (auto next = alternatives_.begin(); next != alternatives_.end();) {
+      std::vector<Alternative*> round;
+      for (; next != alternatives_.end() && round.size() < kRefinedAtOnce; ++next) {
+        if (!may_become_best(*next, refined_pace) || has_to_end()) {
+          next = alternatives_.end();
+          break;
+        }
+        if (is_among(few, next->choice)) round.push_back(&*next);
+      }
+      parallel_for(round.size(), problem_.threads, [&](std::size_t i) { refine(*round[i]); });
+      for (const Alternative* one : round) refined_pace = std::min(refined_pace, pace_of(*one));
     }
-    sort();
+  }
+
+  /// By refinement, where the best that was refined has that pace.
+  bool may_become_best(const Alternative& alternative, double refined_pace) {
+    if (!alternative.estimate) return false;
+    return ChoiceRefiner(problem_, tried_.workload_of(alternative.choice)).exchanges() ||
+           pace_of(alternative) <= kWideOfRefined * refined_pace;
+  }
+
+  void refine(Alternative& alternative) {
+    RankedChoice refined{std::move(alternative.choice), *alternative.estimate};
+    ChoiceRefiner(problem_, tried_.workload_of(refined.choice)).refine(refined);
+    alternative.choice = std::move(refined.choice);
+    alternative.estimate = std::move(refined.estimate);
   }
 
   /// Of the best, those that were counted so far.
@@ -207,38 +249,44 @@ class Decider {
   /// Of the best few, and of those that come near the best one. Whether an estimate changed.
   bool simulate_all_steps() {
     const double wide = kWideOfOneStep * pace_of(alternatives_.front());
-    bool changed = false;
+    std::vector<Alternative*> wanted;
     Few few;
     for (Alternative& alternative : alternatives_) {
       if (!alternative.estimate) break;
       if (!is_among(few, alternative.choice) && pace_of(alternative) > wide) continue;
-      if (has_to_end()) return false;
-      if (alternative.over_all_steps) continue;
-      alternative.estimate = tried_.estimate(alternative.choice);
-      changed = alternative.over_all_steps = true;
+      if (!alternative.over_all_steps) wanted.push_back(&alternative);
     }
-    return changed;
+    parallel_for(wanted.size(), problem_.threads, [&](std::size_t i) {
+      if (has_to_end()) return;
+      wanted[i]->estimate = estimate(problem_, wanted[i]->choice);
+      wanted[i]->over_all_steps = true;
+    });
+    return !wanted.empty() && !has_to_end();
+  }
+
+  ChoiceEstimate estimate(const PlanningProblem& problem, const PlanChoice& choice) {
+    return estimate_choice(problem, tried_.workload_of(choice), choice);
   }
 
   /// Lists and an order of their own for the best choices.
   void find() {
     std::vector<Alternative> found;
-    for (const Alternative& alternative : alternatives_) {
-      if (!alternative.estimate || found.size() == kMostFound) break;
-      if (has_to_end() && (!problem_.finds_only || !found.empty())) break;
-      if (alternative.choice.stages == 1 && !problem_.finds_only) continue;
-      const auto same = [&](const Alternative& other) {
-        return other.choice.devices == alternative.choice.devices &&
-               other.choice.begin == alternative.choice.begin &&
-               ranks_of_chunks(other.choice) == ranks_of_chunks(alternative.choice) &&
-               other.choice.batch.micro_batches == alternative.choice.batch.micro_batches;
-      };
-      if (std::ranges::any_of(found, same)) continue;
-      const auto choice = find_choice(problem_, tried_.workloads(), alternative.choice);
-      if (!choice) continue;
-      found.push_back(alternative);
-      found.back().choice = *choice;
-      found.back().estimate = tried_.estimate(*choice);
+    const auto none = std::ranges::find_if(
+        alternatives_, [](const Alternative& other) { return !other.estimate; });
+    for (auto next = alternatives_.begin(); next != none && found.size() < kMostFound;) {
+      std::vector<Alternative> round;
+      for (; next != none && found.size() + round.size() < kMostFound; ++next) {
+        if (next->choice.stages == 1 && !problem_.finds_only) continue;
+        const auto alike = [&](const Alternative& other) { return has_same_chunks(other, *next); };
+        if (std::ranges::none_of(found, alike) && std::ranges::none_of(round, alike))
+          round.push_back(*next);
+      }
+      const bool needs_one = problem_.finds_only && found.empty();
+      parallel_for(round.size(), problem_.threads,
+                   [&](std::size_t i) { find_for(round[i], needs_one && i == 0); });
+      std::ranges::copy_if(std::make_move_iterator(round.begin()),
+                           std::make_move_iterator(round.end()), std::back_inserter(found),
+                           [](const Alternative& one) { return one.estimate.has_value(); });
     }
     alternatives_.insert(alternatives_.end(), found.begin(), found.end());  // they win no tie
     std::ranges::stable_sort(alternatives_, {}, [&](const Alternative& alternative) {
@@ -247,18 +295,32 @@ class Decider {
     });
   }
 
+  static bool has_same_chunks(const Alternative& one, const Alternative& other) {
+    return one.choice.devices == other.choice.devices && one.choice.begin == other.choice.begin &&
+           ranks_of_chunks(one.choice) == ranks_of_chunks(other.choice) &&
+           one.choice.batch.micro_batches == other.choice.batch.micro_batches;
+  }
+
+  /// Leaves it without an estimate where no lists fit, or time is over and it is not needed.
+  void find_for(Alternative& alternative, bool needed) {
+    alternative.estimate.reset();
+    if (has_to_end() && !needed) return;
+    const auto choice = find_choice(problem_, common_.workloads, alternative.choice);
+    if (!choice) return;
+    alternative.choice = *choice;
+    alternative.estimate = estimate(problem_, *choice);
+  }
+
   void sort() { std::ranges::stable_sort(alternatives_, {}, pace_of); }
 
   void compare_barriers() {
     PlanningProblem other = problem_;
     other.barrier = problem_.barrier == Barrier::none ? Barrier::before_step : Barrier::none;
-    for (std::size_t i = 0; i < std::min(kRefined, alternatives_.size()); ++i) {
+    parallel_for(std::min(kRefined, alternatives_.size()), problem_.threads, [&](std::size_t i) {
       Alternative& alternative = alternatives_[i];
       if (alternative.estimate && alternative.choice.slots() > 1 && !has_to_end())
-        alternative.other_barrier_s =
-            estimate_choice(other, tried_.workload_of(alternative.choice), alternative.choice)
-                .step_seconds;
-    }
+        alternative.other_barrier_s = estimate(other, alternative.choice).step_seconds;
+    });
   }
 
   Decision finish() {
@@ -289,7 +351,7 @@ class Decider {
     const double sum = std::accumulate(speeds.begin(), speeds.begin() + used, 0.0);
     double least = kNever;
     for (const BatchChoice& batch : problem_.batches) {
-      const Workload& workload = tried_.workloads().of(batch, 1);
+      const Workload& workload = common_.workloads.of(batch, 1);
       const double seconds = std::max(workload.work / sum, workload.longest / speeds.front());
       least = std::min(least, seconds / workload.audio_seconds);
     }
@@ -297,6 +359,7 @@ class Decider {
   }
 
   const PlanningProblem& problem_;
+  TriedChoices::Common common_;
   TriedChoices tried_;
   std::vector<Alternative>& alternatives_ = tried_.alternatives();
 };

@@ -83,12 +83,13 @@ struct PlanningProblem {
   bool is_quick = false;  // what fits is not refined, and where nothing does, no word on what would
   std::uint64_t seed = 1;
   const TimeLimit* time = nullptr;  // where it is over, the best choice so far is taken
+  int threads = 1;                  // that choices are tried on; 0: one a core; all choose the same
   /// Lists that were made, for all that asks for some; each of them changes it.
   std::shared_ptr<KnownSchedules> known_schedules = std::make_shared<KnownSchedules>();
-  /// Some real steps; ConfigError where no step can be made so.
+  /// Some real steps, asked for by any thread; ConfigError where no step can be made so.
   std::function<std::vector<SampledStep>(const BatchChoice&, int replicas)> sample = {};
-  /// What chunks take of memory; asked for stages, replicas, batch, schedule, recomputed
-  /// layers and what is resident.
+  /// What chunks take of memory, asked for by any thread: for stages, replicas, batch, schedule,
+  /// recomputed layers and what is resident.
   std::function<ChunkBytes(const PlanChoice&)> bytes = {};
 };
 

@@ -64,13 +64,17 @@ bool ChoiceRefiner::move_boundaries(RankedChoice& ranked) const {
 
 std::size_t ChoiceRefiner::move_unsettled(RankedChoice& ranked, std::size_t settled) const {
   std::size_t moved = 0;
+  std::optional<double> path;
   for (std::size_t b = 1; b + 1 < ranked.choice.begin.size(); ++b) {
     if (moved == 0 && b > settled) break;
     for (const int place : other_places(workload_.mean, ranked.choice.begin, b)) {
       if (is_over(problem_.time)) return 0;
       PlanChoice other = ranked.choice;
       other.begin[b] = place;
-      if (take_if_shorter(ranked, std::move(other))) moved = b;
+      if (!exchanges() && keeps_path(ranked, other, path)) continue;
+      if (!take_if_shorter(ranked, std::move(other))) continue;
+      moved = b;
+      path.reset();
     }
   }
   return moved;
@@ -153,6 +157,18 @@ void ChoiceRefiner::share_cuts(std::vector<RankedChoice>& ranked) const {
   }
   std::ranges::stable_sort(ranked, {},
                            [](const RankedChoice& one) { return one.estimate.step_seconds; });
+}
+
+bool ChoiceRefiner::keeps_path(const RankedChoice& ranked, const PlanChoice& other,
+                               std::optional<double>& path) const {
+  if (problem_.barrier == Barrier::none || !problem_.cluster.adapters.empty()) return false;
+  const std::vector<int> first(1, ranked.estimate.slowest.front());  // of the sampled steps
+  const auto seconds = [&](const PlanChoice& choice, double enough) {
+    PredictedPipelines known;
+    return estimator_->longest_paths(choice, enough, first, known);
+  };
+  if (!path) path = seconds(ranked.choice, std::numeric_limits<double>::infinity());
+  return seconds(other, *path * kShorter) >= *path * kShorter;
 }
 
 bool ChoiceRefiner::take_if_shorter(RankedChoice& ranked, PlanChoice other) const {

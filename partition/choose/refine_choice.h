@@ -51,6 +51,10 @@ class ChoiceRefiner {
   /// Where it fits, with the recomputation that it needs; nothing unless its step is shorter than
   /// that.
   bool take_if_shorter(RankedChoice& ranked, PlanChoice other) const;
+  /// Whether the first sampled step's longest path, which of `ranked` is `path` once that is known,
+  /// gets no shorter. In a large cluster no such move is simulated: it seldom helps.
+  bool keeps_path(const RankedChoice& ranked, const PlanChoice& other,
+                  std::optional<double>& path) const;
   std::optional<RankedChoice> within(PlanChoice other, double seconds,
                                      const std::vector<int>& slowest) const;
 

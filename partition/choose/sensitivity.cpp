@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <memory>
 
+#include "base/parallel_for.h"
+
 namespace penstock::partition {
 namespace {
 
@@ -57,18 +59,20 @@ Sensitivity sensitivity_of(const PlanningProblem& problem, const Decision& decis
                            const std::vector<Assumption>& assumptions) {
   const auto choices = best_of(decision);
   Sensitivity found{.compared = static_cast<int>(choices.size())};
-  const auto messages = std::make_shared<KnownMessages>();  // no assumption changes their bytes
-  for (const Assumption& assumption : assumptions) {
-    const PlanningProblem assumed = with(problem, assumption);
+  const auto messages = std::make_shared<KnownMessages>();      // no assumption changes their bytes
+  std::vector<std::vector<double>> speeds(assumptions.size());  // of each choice
+  parallel_for(assumptions.size(), problem.threads, [&](std::size_t i) {
+    const PlanningProblem assumed = with(problem, assumptions[i]);
     Workloads workloads(assumed, messages);
-    std::vector<double> speeds;
     for (const PlanChoice* choice : choices)
-      speeds.push_back(estimate(assumed, workloads, *choice).speed());
-    found.assumptions.push_back(assumption.what);
-    const auto best = std::ranges::max_element(speeds);
-    const double gain = *best / speeds.front() - 1;
+      speeds[i].push_back(estimate(assumed, workloads, *choice).speed());
+  });
+  for (std::size_t i = 0; i < assumptions.size(); ++i) {
+    found.assumptions.push_back(assumptions[i].what);
+    const auto best = std::ranges::max_element(speeds[i]);
+    const double gain = *best / speeds[i].front() - 1;
     if (gain > kSameStep)
-      found.others.push_back({assumption.what, *choices[best - speeds.begin()], gain});
+      found.others.push_back({assumptions[i].what, *choices[best - speeds[i].begin()], gain});
   }
   return found;
 }

@@ -1,11 +1,11 @@
 #include "partition/choose/tried_choices.h"
 
 #include <algorithm>
+#include <iterator>
 #include <utility>
 
 #include "partition/choose/find_choice.h"
 #include "partition/choose/reasons.h"
-#include "partition/cut/limits.h"
 #include "partition/plan/planner.h"
 
 namespace penstock::partition {
@@ -17,19 +17,27 @@ constexpr double kWide = 1.5, kWideWithoutBarrier = 3;
 
 }  // namespace
 
-TriedChoices::TriedChoices(const PlanningProblem& problem)
-    : problem_(problem), workloads_(problem), best_closed_(kNever) {}
+TriedChoices TriedChoices::beside(const TriedChoices& others) {
+  TriedChoices none(others.common_);
+  none.best_closed_ = others.best_closed_;
+  return none;
+}
+
+void TriedChoices::add(TriedChoices other) {
+  std::ranges::move(other.alternatives_, std::back_inserter(alternatives_));
+  best_closed_ = std::min(best_closed_, other.best_closed_);
+}
 
 bool TriedChoices::found() const { return best_closed_ < kNever; }
 
 bool TriedChoices::is_hopeless(double closed_form) const {
-  const double wide = problem_.barrier == Barrier::none ? kWideWithoutBarrier : kWide;
+  const double wide = problem().barrier == Barrier::none ? kWideWithoutBarrier : kWide;
   return closed_form > wide * best_closed_;
 }
 
 void TriedChoices::try_with_what_memory_asks(const PlanChoice& choice) {
   if (!consider(choice, Recomputing::as_chosen)) return;
-  if (!problem_.shards_optimizer && choice.replicas > 1) {
+  if (!problem().shards_optimizer && choice.replicas > 1) {
     PlanChoice sharded = choice;
     sharded.shards_optimizer = true;
     const bool binds = consider(sharded, Recomputing::as_chosen);
@@ -45,7 +53,7 @@ void TriedChoices::try_with_what_memory_asks(const PlanChoice& choice) {
 
 /// The more stays on the device the better, until all that is wanted fits.
 void TriedChoices::offload(const PlanChoice& choice) {
-  if (problem_.resident) return;
+  if (problem().resident) return;
   for (const int resident : {4, 3, 2}) {
     PlanChoice offloading = choice;
     offloading.resident = resident;
@@ -55,9 +63,9 @@ void TriedChoices::offload(const PlanChoice& choice) {
 
 /// Whether anything leaves for the host.
 bool TriedChoices::offloads(const PlanChoice& choice) const {
-  const int lanes = problem_.most_replicas > 0 ? problem_.most_replicas : choice.replicas;
+  const int lanes = problem().most_replicas > 0 ? problem().most_replicas : choice.replicas;
   const Schedule lists =
-      schedule_of(choice, problem_.known_schedules)
+      schedule_of(choice, problem().known_schedules)
           .of(micro_batches_per_replica(choice.batch.micro_batches, lanes, choice.replicas));
   const auto leaves = [](const Action& action) { return action.kind == ActionKind::offload; };
   return std::ranges::any_of(lists.ranks,
@@ -67,9 +75,9 @@ bool TriedChoices::offloads(const PlanChoice& choice) const {
 /// Unless the problem says which: within layers, and of whole layers instead or, where memory
 /// still binds, besides.
 void TriedChoices::recompute(const PlanChoice& choice) {
-  if (problem_.recomputed) return;
+  if (problem().recomputed) return;
   PlanChoice within = choice;
-  within.selective = problem_.selective_costs != nullptr;
+  within.selective = problem().selective_costs != nullptr;
   if (within.selective && consider(within, Recomputing::as_chosen))
     consider(within, Recomputing::free);
   consider(choice, Recomputing::free);
@@ -78,12 +86,12 @@ void TriedChoices::recompute(const PlanChoice& choice) {
 bool TriedChoices::consider(const PlanChoice& wanted, Recomputing recomputing) {
   const Workload& workload = workload_of(wanted);
   ChosenCut cut =
-      cut_choice(problem_, workload, wanted, recomputing,
-                 {estimator_of(workload), known_cuts_, found() ? problem_.time : nullptr});
+      cut_choice(problem(), workload, wanted, recomputing,
+                 {estimator_of(workload), common_.cuts, found() ? problem().time : nullptr});
   if (cut.ended && !cut.fits) return false;  // it may fit, but there is another choice
   // Without recomputation it was considered before, and nothing is to be said of its memory.
   const bool none = std::ranges::count(cut.recomputed, true) == 0;
-  const bool more = recomputing == Recomputing::free || wanted.selective != problem_.selective ||
+  const bool more = recomputing == Recomputing::free || wanted.selective != problem().selective ||
                     offloads_besides(wanted) || is_sharded_besides(wanted);
   if (more && !cut.fits) return true;
   if (recomputing == Recomputing::free && none) return true;
@@ -109,11 +117,11 @@ bool TriedChoices::consider(const PlanChoice& wanted, Recomputing recomputing) {
 }
 
 bool TriedChoices::offloads_besides(const PlanChoice& choice) const {
-  return choice.resident != problem_.resident.value_or(0);
+  return choice.resident != problem().resident.value_or(0);
 }
 
 bool TriedChoices::is_sharded_besides(const PlanChoice& choice) const {
-  return choice.shards_optimizer && !problem_.shards_optimizer;
+  return choice.shards_optimizer && !problem().shards_optimizer;
 }
 
 /// Seconds of a step more, or below 0 less, than if each replica updated everything; 0 where it
@@ -126,7 +134,7 @@ double TriedChoices::sharding_takes(const Alternative& sharded) {
 }
 
 const Workload& TriedChoices::workload_of(const PlanChoice& choice) {
-  return workloads_.of(choice.batch, choice.replicas, choice.selective);
+  return common_.workloads.of(choice.batch, choice.replicas, choice.selective);
 }
 
 ChoiceEstimate TriedChoices::estimate(const PlanChoice& choice, std::size_t most_steps) {
@@ -134,7 +142,7 @@ ChoiceEstimate TriedChoices::estimate(const PlanChoice& choice, std::size_t most
 }
 
 ChoiceEstimator& TriedChoices::estimator_of(const Workload& workload) {
-  return estimators_.try_emplace(&workload, problem_, workload).first->second;
+  return estimators_.try_emplace(&workload, problem(), workload).first->second;
 }
 
 }  // namespace penstock::partition

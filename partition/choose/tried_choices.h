@@ -8,6 +8,7 @@
 #include "partition/choose/choice_estimate.h"
 #include "partition/choose/cut_choice.h"
 #include "partition/choose/problem.h"
+#include "partition/cut/limits.h"
 
 namespace penstock::partition {
 
@@ -40,11 +41,22 @@ struct Alternative {
 };
 
 /// Choices that were cut, and simulated over one step: of those whose devices are known, also those
-/// that memory asks for.
+/// that memory asks for. Several threads may each try some of their own.
 class TriedChoices {
  public:
-  /// `problem` must outlive this.
-  explicit TriedChoices(const PlanningProblem& problem);
+  /// What all that try choices of one problem have in common; the problem must outlive it.
+  struct Common {
+    explicit Common(const PlanningProblem& of) : problem(of), workloads(of) {}
+    const PlanningProblem& problem;
+    Workloads workloads;
+    KnownCuts cuts = {};
+  };
+  /// `common` must outlive this.
+  explicit TriedChoices(Common& common) : common_(common) {}
+  /// None yet, and as hopeless is what is too slow beside those of `others`.
+  static TriedChoices beside(const TriedChoices& others);
+  /// Those of `other` behind these.
+  void add(TriedChoices other);
 
   /// Where memory binds, also with a sharded optimizer and, unless sharding alone makes room and
   /// takes no time, with recomputation, or with offload instead.
@@ -59,7 +71,6 @@ class TriedChoices {
   /// Whether it offloads, and the problem does not ask for that.
   bool offloads_besides(const PlanChoice& choice) const;
 
-  Workloads& workloads() { return workloads_; }
   const Workload& workload_of(const PlanChoice& choice);
   ChoiceEstimate estimate(const PlanChoice& choice, std::size_t most_steps = 1000);
   std::vector<Alternative>& alternatives() { return alternatives_; }
@@ -72,13 +83,12 @@ class TriedChoices {
   bool is_sharded_besides(const PlanChoice& choice) const;
   double sharding_takes(const Alternative& sharded);
   ChoiceEstimator& estimator_of(const Workload& workload);
+  const PlanningProblem& problem() const { return common_.problem; }
 
-  const PlanningProblem& problem_;
-  Workloads workloads_;
+  Common& common_;
   std::map<const Workload*, ChoiceEstimator> estimators_;
-  KnownCuts known_cuts_;
   std::vector<Alternative> alternatives_;
-  double best_closed_;  // of those that fit, for a second of audio
+  double best_closed_ = kNever;  // of those that fit, for a second of audio
 };
 
 }  // namespace penstock::partition

@@ -80,12 +80,11 @@ std::vector<double> read_parameter_bytes(const LayerSequence& sequence, layers::
 }
 
 const StepCosts& Workloads::costs_of(const MicroBatchLengths& lengths, bool selective) {
-  const auto [at, fresh] = micro_batches_.try_emplace({lengths.frames, lengths.labels, selective});
-  if (!fresh) return at->second;
-  const CostModel& costs = selective ? problem_.selective_costs : problem_.costs;
-  at->second = {.layers = {costs(lengths)},
-                .bytes = {messages_->of(*problem_.sequence, problem_.sizes, lengths.frames)}};
-  return at->second;
+  return micro_batches_.of({lengths.frames, lengths.labels, selective}, [&] {
+    const CostModel& costs = selective ? problem_.selective_costs : problem_.costs;
+    return StepCosts{.layers = {costs(lengths)},
+                     .bytes = {messages_->of(*problem_.sequence, problem_.sizes, lengths.frames)}};
+  });
 }
 
 Workload::Step Workloads::with_costs(const SampledStep& sampled, int replicas, bool selective) {
@@ -103,9 +102,11 @@ Workload::Step Workloads::with_costs(const SampledStep& sampled, int replicas, b
 }
 
 const Workload& Workloads::of(const BatchChoice& batch, int replicas, bool selective) {
-  const auto [at, fresh] = known_.try_emplace({batch, replicas, selective});
-  Workload& workload = at->second;
-  if (!fresh) return workload;
+  return known_.of({batch, replicas, selective}, [&] { return make(batch, replicas, selective); });
+}
+
+Workload Workloads::make(const BatchChoice& batch, int replicas, bool selective) {
+  Workload workload;
   for (const SampledStep& sampled : problem_.sample(batch, replicas))
     workload.steps.push_back(with_costs(sampled, replicas, selective));
   const std::vector<double> parameters = parameter_bytes(*problem_.sequence);

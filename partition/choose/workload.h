@@ -1,12 +1,12 @@
 #pragma once
 
 #include <cstdint>
-#include <map>
 #include <memory>
 #include <tuple>
 #include <utility>
 #include <vector>
 
+#include "base/known.h"
 #include "partition/choose/problem.h"
 #include "partition/cost/profile.h"
 #include "partition/cost/step_costs.h"
@@ -29,7 +29,7 @@ struct Workload {
   double longest = 0;                   // of a step's longest way to the loss and back, on average
 };
 
-/// Workloads, each made when it is first asked for.
+/// Workloads, each made when it is first asked for, by any thread.
 class Workloads {
  public:
   /// `problem` must outlive this. `messages` may be those of other problems with the same layer
@@ -45,6 +45,7 @@ class Workloads {
   }
 
  private:
+  Workload make(const BatchChoice& batch, int replicas, bool selective);
   Workload::Step with_costs(const SampledStep& sampled, int replicas, bool selective);
   /// Of a step that has that micro-batch alone: other replicas' steps have the same ones.
   const StepCosts& costs_of(const MicroBatchLengths& lengths, bool selective);
@@ -53,8 +54,8 @@ class Workloads {
 
   const PlanningProblem& problem_;
   std::shared_ptr<KnownMessages> messages_;
-  std::map<std::tuple<BatchChoice, int, bool>, Workload> known_;
-  std::map<std::tuple<Lengths, Lengths, bool>, StepCosts> micro_batches_;
+  Known<std::tuple<BatchChoice, int, bool>, Workload> known_;
+  Known<std::tuple<Lengths, Lengths, bool>, StepCosts> micro_batches_;
 };
 
 /// FP32 bytes of each layer's gradients, which a layer that is frozen whole has none of.

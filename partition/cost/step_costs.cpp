@@ -17,9 +17,7 @@ std::vector<double> message_bytes(const LayerSequence& sequence, const layers::B
 const std::vector<double>& KnownMessages::of(const LayerSequence& sequence,
                                              const layers::BackendSizes& sizes,
                                              const std::vector<std::int64_t>& frames) {
-  const auto [at, fresh] = known_.try_emplace(frames);
-  if (fresh) at->second = message_bytes(sequence, sizes, frames);
-  return at->second;
+  return known_.of(frames, [&] { return message_bytes(sequence, sizes, frames); });
 }
 
 StepCosts step_costs(const LayerSequence& sequence, const layers::BackendSizes& sizes,

@@ -1,10 +1,10 @@
 #pragma once
 
 #include <cstdint>
-#include <map>
 #include <span>
 #include <vector>
 
+#include "base/known.h"
 #include "partition/cost/cost_model.h"
 #include "partition/model/layer_sequence.h"
 
@@ -24,14 +24,14 @@ struct StepCosts {
 };
 
 /// StepCosts::bytes of single micro-batches, each worked out when it is first asked for: of one
-/// layer sequence and its sizes.
+/// layer sequence and its sizes. For any thread.
 class KnownMessages {
  public:
   const std::vector<double>& of(const LayerSequence& sequence, const layers::BackendSizes& sizes,
                                 const std::vector<std::int64_t>& frames);
 
  private:
-  std::map<std::vector<std::int64_t>, std::vector<double>> known_;
+  Known<std::vector<std::int64_t>, std::vector<double>> known_;
 };
 
 /// Of micro-batches of these lengths: costs by the model, bytes by the layers' plans (an

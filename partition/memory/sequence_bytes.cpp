@@ -21,15 +21,17 @@ ChunkRole RangeBuffers::role(const LayerRun& range, bool splits_backward) const 
 }
 
 const BufferBytes& RangeBuffers::of(const LayerRun& range, bool training, bool splits_backward) {
-  const auto [at, fresh] = known_.try_emplace({range.first, range.last, training, splits_backward});
-  if (!fresh) return at->second;
-  if (training)
-    at->second = with_recomputation(range, role(range, splits_backward));
-  else
-    for (const auto& planned : planned_)
-      at->second.cover(lay_out_evaluation(planned, range, true), {});
-  at->second.features = features_of(range);
-  return at->second;
+  return known_.of({range.first, range.last, training, splits_backward},
+                   [&] { return lay_out(range, training, splits_backward); });
+}
+
+BufferBytes RangeBuffers::lay_out(const LayerRun& range, bool training,
+                                  bool splits_backward) const {
+  if (training) return with_recomputation(range, role(range, splits_backward));
+  BufferBytes most;
+  for (const auto& planned : planned_) most.cover(lay_out_evaluation(planned, range, true), {});
+  most.features = features_of(range);
+  return most;
 }
 
 /// Of the largest micro-batch.
@@ -49,8 +51,13 @@ BufferBytes RangeBuffers::with_recomputation(const LayerRun& range, const ChunkR
 }
 
 std::shared_ptr<const RangeSizes> RangeBuffers::sizes(const LayerRun& range, bool splits_backward) {
-  auto& most = known_sizes_[{range.first, range.last, splits_backward}];
-  if (most) return most;
+  return known_sizes_.of({range.first, range.last, splits_backward},
+                         [&] { return most_kept(range, splits_backward); });
+}
+
+std::shared_ptr<const RangeSizes> RangeBuffers::most_kept(const LayerRun& range,
+                                                          bool splits_backward) const {
+  std::shared_ptr<const RangeSizes> most;
   for (const auto& planned : planned_) {
     const MicroBatchLayout layout = lay_out_training(planned, range, role(range, splits_backward));
     if (!most || static_cast<std::ptrdiff_t>(layout.slot_bytes) > most->slot)
@@ -81,9 +88,7 @@ const SequenceBytes::Shared& SequenceBytes::shared(const std::vector<LayerRun>& 
                   parameters.rollback};
   Ranges ranges;
   for (const LayerRun& run : held) ranges.emplace_back(run.first, run.last);
-  const auto [at, fresh] = shared_.try_emplace({kept, ranges});
-  if (fresh) at->second = share(ranges, parameters);
-  return at->second;
+  return shared_.of({kept, ranges}, [&] { return share(ranges, parameters); });
 }
 
 SequenceBytes::Shared SequenceBytes::share(const Ranges& held,
@@ -106,9 +111,9 @@ SequenceBytes::Shared SequenceBytes::share(const Ranges& held,
 
 std::shared_ptr<RangeBuffers> SequenceBytes::buffers(
     const std::vector<std::vector<std::int64_t>>& micro_batches) {
-  std::shared_ptr<RangeBuffers>& known = known_[micro_batches];
-  if (!known) known = std::make_shared<RangeBuffers>(sequence_, micro_batches, sizes_);
-  return known;
+  return known_.of(micro_batches, [&] {
+    return std::make_shared<RangeBuffers>(sequence_, micro_batches, sizes_);
+  });
 }
 
 }  // namespace penstock::partition

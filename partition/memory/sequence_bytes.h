@@ -1,12 +1,12 @@
 #pragma once
 
 #include <cstdint>
-#include <map>
 #include <memory>
 #include <tuple>
 #include <utility>
 #include <vector>
 
+#include "base/known.h"
 #include "partition/memory/range_sizes.h"
 #include "partition/memory/stage_bytes.h"
 #include "partition/model/layer_sequence.h"
@@ -14,7 +14,8 @@
 namespace penstock::partition {
 
 /// What the ranges of a layer sequence's layers take of memory for some micro-batches, whichever
-/// stage and schedule they are of. Each range is laid out once, when it is first asked for.
+/// stage and schedule they are of. Each range is laid out once, when it is first asked for, by any
+/// thread.
 class RangeBuffers {
  public:
   /// Of utterances of so many feature frames each.
@@ -31,17 +32,19 @@ class RangeBuffers {
 
  private:
   ChunkRole role(const LayerRun& range, bool splits_backward) const;
+  BufferBytes lay_out(const LayerRun& range, bool training, bool splits_backward) const;
+  std::shared_ptr<const RangeSizes> most_kept(const LayerRun& range, bool splits_backward) const;
   std::size_t features_of(const LayerRun& range) const;
 
   int layers_;
   bool on_device_;
   std::vector<std::shared_ptr<const PlannedLayers>> planned_;
-  std::map<std::tuple<int, int, bool, bool>, BufferBytes> known_;
-  std::map<std::tuple<int, int, bool>, std::shared_ptr<const RangeSizes>> known_sizes_;
+  Known<std::tuple<int, int, bool, bool>, BufferBytes> known_;
+  Known<std::tuple<int, int, bool>, std::shared_ptr<const RangeSizes>> known_sizes_;
 };
 
 /// What the chunks of one layer sequence have in common, whatever its cut and schedule: plans that
-/// are made once, and sums over layers.
+/// are made once, and sums over layers. For any thread.
 class SequenceBytes {
  public:
   /// `sequence` must outlive this. Sums are those of replicas that share nothing.
@@ -79,8 +82,8 @@ class SequenceBytes {
   std::vector<layers::LayerPlan> plans_;
   std::size_t norm_bytes_;
   std::vector<ParameterSums> sums_;  // of the first i layers
-  std::map<std::vector<std::vector<std::int64_t>>, std::shared_ptr<RangeBuffers>> known_;
-  std::map<std::pair<Kept, Ranges>, Shared> shared_;
+  Known<std::vector<std::vector<std::int64_t>>, std::shared_ptr<RangeBuffers>> known_;
+  Known<std::pair<Kept, Ranges>, Shared> shared_;
 };
 
 }  // namespace penstock::partition

@@ -5,10 +5,8 @@
 namespace penstock::partition {
 
 const Schedule& KnownSchedules::of(const std::string& name, int stages, int micro_batches) {
-  const std::tuple key{name, stages, micro_batches};
-  const auto known = made_.find(key);
-  if (known != made_.end()) return known->second;
-  return made_.emplace(key, make_schedule(name, stages, micro_batches)).first->second;
+  return made_.of({name, stages, micro_batches},
+                  [&] { return make_schedule(name, stages, micro_batches); });
 }
 
 }  // namespace penstock::partition

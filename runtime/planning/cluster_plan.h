@@ -31,6 +31,7 @@ struct ClusterConstraints {
   std::optional<partition::DeviceProfile> costs = {};
   bool believes = false;            // whether ClusterPlan::believed is asked for
   const TimeLimit* time = nullptr;  // of the search
+  int threads = 0;                  // of the search; 0: one a core
   double advice_s = 0;              // that questions on single changes may take; 0: none is asked
 };
 

@@ -124,7 +124,8 @@ partition::PlanningProblem problem_of(const ClusterPlan& planned, const configs:
           .barrier = recipe.pipeline.post_validation ? partition::Barrier::none
                                                      : partition::Barrier::before_step,
           .seed = constraints.seed,
-          .time = constraints.time};
+          .time = constraints.time,
+          .threads = constraints.threads};
 }
 
 }  // namespace penstock::runtime

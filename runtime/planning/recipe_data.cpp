@@ -51,12 +51,14 @@ StepSequence RecipeData::steps(const configs::Config& config) const {
 
 const std::vector<partition::SampledStep>& RecipeData::sample(const partition::BatchChoice& batch,
                                                               int replicas, int first_steps) {
+  const std::lock_guard lock(mutex_);
   auto& sampled = samples_[{batch, replicas}];
   if (sampled.empty()) sampled = make_sample(batch, replicas, first_steps);
   return sampled;
 }
 
 const RunShape& RecipeData::bounds(const configs::Config& config) {
+  const std::lock_guard lock(mutex_);
   const auto [at, fresh] = bounds_.try_emplace(
       {.seconds = config.data.micro_batch_seconds, .micro_batches = config.data.micro_batches});
   RunShape& shape = at->second;

@@ -2,6 +2,7 @@
 
 #include <map>
 #include <memory>
+#include <mutex>
 #include <utility>
 #include <vector>
 
@@ -15,7 +16,7 @@
 
 namespace penstock::runtime {
 
-/// The recipe's utterances as steps of any batch choice.
+/// The recipe's utterances as steps of any batch choice, for any thread.
 class RecipeData {
  public:
   /// `sequence`, of the recipe's layers, must outlive it. DataError and ConfigError as training.
@@ -48,6 +49,7 @@ class RecipeData {
   std::unique_ptr<const Tokenizer> tokenizer_;
   Corpus training_;
   PlannedValidation validation_;
+  std::mutex mutex_;  // of what follows
   std::map<partition::BatchChoice, RunShape> bounds_;
   std::map<std::pair<partition::BatchChoice, int>, std::vector<partition::SampledStep>> samples_;
 };

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <functional>
-#include <map>
 #include <memory>
 #include <utility>
 
@@ -149,12 +148,10 @@ using Reduction = std::function<std::vector<std::size_t>(const partition::Parame
 /// Of replicas that share nothing, for which it follows from the arena alone: worked out once for
 /// each.
 Reduction remembered(Reduction reduction) {
-  using Known = std::map<std::size_t, std::vector<std::size_t>>;
+  using OfArena = Known<std::size_t, std::vector<std::size_t>>;
   return [reduction = std::move(reduction),
-          known = std::make_shared<Known>()](const partition::ParameterLayout& layout) {
-    const auto [at, fresh] = known->try_emplace(layout.arena);
-    if (fresh) at->second = reduction(layout);
-    return at->second;
+          known = std::make_shared<OfArena>()](const partition::ParameterLayout& layout) {
+    return known->of(layout.arena, [&] { return reduction(layout); });
   };
 }
 
@@ -191,21 +188,18 @@ RunBytes::RunBytes(const partition::LayerSequence& sequence, const configs::Conf
                                                         kinds_of(config))) {}
 
 const std::vector<std::int64_t>& RunBytes::covering(const MicroBatchExtent& extent) {
-  const auto [at, fresh] = covering_.try_emplace(extent);
-  if (fresh) at->second = covering_lengths(extent, sequence_);
-  return at->second;
+  return covering_.of(extent, [&] { return covering_lengths(extent, sequence_); });
 }
 
 const partition::ParameterBytes& RunBytes::parameters(const configs::Config& config, int lanes) {
-  const auto [at, fresh] =
-      parameters_.try_emplace({config.pipeline.replicas, sharing_of(config.pipeline).replicas,
-                               lanes, over_nccl(config, messages_)});
-  partition::ParameterBytes& parameters = at->second;
-  if (!fresh) return parameters;
-  parameters = parameters_of(config, lanes, messages_);
-  if (parameters.reduction && parameters.kinds.sharing.replicas == 1)
-    parameters.reduction = remembered(std::move(parameters.reduction));
-  return parameters;
+  return parameters_.of({config.pipeline.replicas, sharing_of(config.pipeline).replicas, lanes,
+                         over_nccl(config, messages_)},
+                        [&] {
+                          auto parameters = parameters_of(config, lanes, messages_);
+                          if (parameters.reduction && parameters.kinds.sharing.replicas == 1)
+                            parameters.reduction = remembered(std::move(parameters.reduction));
+                          return parameters;
+                        });
 }
 
 partition::ChunkBytes RunBytes::of(const configs::Config& config, const RunShape& shape,

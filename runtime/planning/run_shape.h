@@ -1,11 +1,11 @@
 #pragma once
 
 #include <cstdint>
-#include <map>
 #include <memory>
 #include <tuple>
 #include <vector>
 
+#include "base/known.h"
 #include "configs/config.h"
 #include "partition/memory/chunk_bytes.h"
 #include "partition/model/layer_sequence.h"
@@ -47,7 +47,7 @@ enum class DeviceMessages { as_built, nccl };
 
 /// bytes_of_run() of many runs of one layer sequence, which differ in batch, stages, replicas,
 /// schedule, recomputed layers and whether replicas share the update: what they have in common is
-/// planned once.
+/// planned once, on any thread.
 class RunBytes {
  public:
   /// `sequence` must outlive this and what it returns. Types and optimizer of all runs are those of
@@ -65,9 +65,9 @@ class RunBytes {
   const partition::LayerSequence& sequence_;
   DeviceMessages messages_;
   std::shared_ptr<partition::SequenceBytes> known_;
-  std::map<MicroBatchExtent, std::vector<std::int64_t>> covering_;
+  Known<MicroBatchExtent, std::vector<std::int64_t>> covering_;
   /// Of so many replicas, of which so many share the update, and lanes; with NCCL or without.
-  std::map<std::tuple<int, int, int, bool>, partition::ParameterBytes> parameters_;
+  Known<std::tuple<int, int, int, bool>, partition::ParameterBytes> parameters_;
 };
 
 /// What chunks need so that every step of the run fits under `schedule` and, in turn with it, every
