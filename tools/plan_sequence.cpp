@@ -152,7 +152,9 @@ int run_plan_sequence(const SequenceArguments& arguments, bool json) {
   const bool ended = limit.ended_a_search();
   if (!json || !arguments.report.empty()) {
     partition::PlanView view = partition::view_of(
-        plan, steps, partition::other_grids(problem, placed, constraints, kMostAlternatives));
+        plan, steps, partition::other_grids(problem, placed, constraints, kMostAlternatives),
+        arguments.report.empty() ? partition::LongStep::closed_form
+                                 : partition::LongStep::simulated);
     if (ended) view.facts.emplace_back("search", words_of(limit));
     if (!arguments.report.empty()) partition::write_report(arguments.report, view);
     if (!json) print_plan(view, std::cout, wants_colour());

@@ -103,7 +103,9 @@ std::string facts_table(const partition::PlanView& view) {
   return text;
 }
 
+/// Empty where the step was not simulated.
 std::string picture(const partition::PlanView& view, bool colour) {
+  if (view.replicas.empty()) return "";
   const partition::Simulation& step = view.replicas.front().step;
   const std::string sampled =
       view.steps > 1 ? fmt::format(" in the first of {} sampled steps", view.steps) : "";
@@ -112,7 +114,8 @@ std::string picture(const partition::PlanView& view, bool colour) {
              "gradient, G both{}\n",
              sampled, partition::is_summary(step, kWidth) ? partition::kSummaryLegend : "") +
          partition::render(view.schedule, step,
-                           {.width = kWidth, .time = seconds_text, .colour = colour});
+                           {.width = kWidth, .time = seconds_text, .colour = colour}) +
+         '\n';
 }
 
 std::string advice_lines(const partition::PlanView& view) {
@@ -128,7 +131,7 @@ void print_plan(const partition::PlanView& view, std::ostream& out, bool colour)
       << partition::headline_of(view) << "\n\n"
       << work_table(view) << '\n'
       << memory_table(view) << '\n'
-      << picture(view, colour) << '\n';
+      << picture(view, colour);
   if (!view.alternatives.empty()) out << alternatives_table(view) << '\n';
   out << facts_table(view) << advice_lines(view);
 }

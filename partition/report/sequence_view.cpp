@@ -4,7 +4,9 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <cstdint>
 #include <limits>
+#include <numeric>
 
 #include "base/counted.h"
 #include "partition/choose/choice_estimate.h"
@@ -16,7 +18,8 @@
 namespace penstock::partition {
 namespace {
 
-constexpr int kSearchedSlots = 64;  // larger grids are only bounded
+constexpr int kSearchedSlots = 64;       // larger grids are only bounded
+constexpr std::int64_t kLong = 500'000;  // passes
 
 std::string words(const Grid& grid) {
   return fmt::format("{} × {}", counted(grid.stages, "stage"), counted(grid.replicas, "replica"));
@@ -40,8 +43,9 @@ std::string words(const std::vector<SequenceStep>& steps) {
 
 class SequenceView {
  public:
-  SequenceView(const SequencePlan& plan, const std::vector<SequenceStep>& steps)
+  SequenceView(const SequencePlan& plan, const std::vector<SequenceStep>& steps, LongStep of_long)
       : plan_(plan),
+        simulates_(of_long == LongStep::simulated || passes(plan) <= kLong),
         steps_(steps),
         problem_(plan.problem),
         placed_(plan.placed),
@@ -53,13 +57,11 @@ class SequenceView {
     view_.title = fmt::format("{}: {} in {}", plan_.profile.name, counted(layers.size(), "layer"),
                               words(grid));
     view_.cluster = problem_.cluster;
-    for (int r = 0; r < grid.replicas; ++r) {
-      if (r > 0 && !has_room_for(r + 1, 2 * plan_.runs_of(r) * grid.stages)) break;
-      add_replica(r);
+    if (simulates_) {
+      simulate();
+    } else {
+      view_.step_seconds = closed_form_step(problem_, placed_);
     }
-    view_.schedule = make_schedule(steps_.front().schedule, grid.stages, plan_.runs_of(0));
-    view_.step_seconds =  // of the slowest replica
-        std::max(view_.replicas.front().step.makespan, steps_.front().seconds);
     view_.binds = bottleneck_of(plan_);
     for (int k = 0; k < grid.stages; ++k) add_stage(k);
     add_traffic();
@@ -68,6 +70,22 @@ class SequenceView {
   }
 
  private:
+  /// Of the first replica's step.
+  static std::int64_t passes(const SequencePlan& plan) {
+    return std::int64_t{2} * plan.placed.grid.stages * plan.runs_of(0);
+  }
+
+  void simulate() {
+    const Grid& grid = placed_.grid;
+    for (int r = 0; r < grid.replicas; ++r) {
+      if (r > 0 && !has_room_for(r + 1, 2 * plan_.runs_of(r) * grid.stages)) break;
+      add_replica(r);
+    }
+    view_.schedule = make_schedule(steps_.front().schedule, grid.stages, plan_.runs_of(0));
+    view_.step_seconds =  // of the slowest replica
+        std::max(view_.replicas.front().step.makespan, steps_.front().seconds);
+  }
+
   void add_replica(int replica) {
     ReplicaView& view = view_.replicas.emplace_back();
     view.step = predict_sequence_step(plan_, steps_.front().schedule, replica)->simulation();
@@ -103,7 +121,8 @@ class SequenceView {
 
   void add_traffic() {
     if (problem_.sequence.passes() == 1) return;  // seconds, not bytes
-    TrafficOf what{.devices = placed_.devices, .chunk_rank = view_.schedule.chunk_rank};
+    TrafficOf what{.devices = placed_.devices, .chunk_rank = std::vector<int>(begin_.size() - 1)};
+    std::iota(what.chunk_rank.begin(), what.chunk_rank.end(), 0);
     for (int r = 0; r < placed_.grid.replicas; ++r) {
       auto& bytes = what.bytes.emplace_back();
       for (int k = 0; k < placed_.grid.stages; ++k)
@@ -128,7 +147,9 @@ class SequenceView {
         {"closed form's bound", ms(placed_.bound)},
         {"closed form's gap",
          fmt::format("{:.2f} %{}", 100 * placed_.gap(), placed_.exact() ? ", exact" : "")},
-        {"step, simulated", ms(view_.step_seconds)},
+        {"step, simulated",
+         simulates_ ? ms(view_.step_seconds)
+                    : fmt::format("not: it has {} passes; --report simulates it", passes(plan_))},
         {"lower bound", plan_.least_step == 0
                             ? std::string("unknown")
                             : fmt::format("{}, gap {:.1f} %", ms(plan_.least_step),
@@ -140,6 +161,7 @@ class SequenceView {
   }
 
   const SequencePlan& plan_;
+  bool simulates_;
   const std::vector<SequenceStep>& steps_;
   const PlacementProblem& problem_;
   const PlacedSequence& placed_;
@@ -203,8 +225,8 @@ std::vector<AlternativeView> other_grids(const PlacementProblem& problem,
 }
 
 PlanView view_of(const SequencePlan& plan, const std::vector<SequenceStep>& steps,
-                 const std::vector<AlternativeView>& others) {
-  PlanView view = SequenceView(plan, steps).make();
+                 const std::vector<AlternativeView>& others, LongStep of_long) {
+  PlanView view = SequenceView(plan, steps, of_long).make();
   view.alternatives = {{.what = words(plan.placed.grid), .step_seconds = plan.placed.value}};
   view.alternatives.insert(view.alternatives.end(), others.begin(), others.end());
   return view;

@@ -55,6 +55,24 @@ TEST_F(SequenceViewOf, ShowsTheStepAsSimulated) {
   for (std::size_t i = 1; i < 4; ++i) EXPECT_NE(view.alternatives[i].why, "");
 }
 
+TEST_F(SequenceViewOf, TakesTheClosedFormOfALongStep) {
+  problem_.sequence = SequenceLoad(profile_, SequenceLoad::Crossing::bytes);
+  for (const int micro_batches : {125'000, 125'001}) {  // two passes each on two stages
+    problem_.micro_batches = micro_batches;
+    const PlacedSequence placed = place_sequence(problem_, {.stages = 2, .replicas = 1});
+    const SequencePlan plan{problem_, placed, profile_};
+    const std::vector<SequenceStep> steps{{.schedule = "1f1b", .in_flight = {2, 1}}};
+    const PlanView quick = view_of(plan, steps, {}, LongStep::closed_form);
+    const PlanView whole = view_of(plan, steps);
+    EXPECT_EQ(quick.replicas.size(), micro_batches == 125'000 ? 1u : 0u);
+    ASSERT_EQ(whole.replicas.size(), 1u);
+    EXPECT_NEAR(quick.step_seconds, whole.step_seconds, 1e-6 * whole.step_seconds);
+    EXPECT_NEAR(quick.stages[0].idle, whole.stages[0].idle, 1e-6);
+    ASSERT_EQ(quick.traffic.size(), whole.traffic.size());
+    EXPECT_GT(whole.traffic.size(), 0u);
+  }
+}
+
 TEST_F(SequenceViewOf, ShowsWhatIsRecomputed) {
   problem_.sequence =
       SequenceLoad(profile_, SequenceLoad::Crossing::bytes, SequenceLoad::Recompute::stage);
