@@ -202,6 +202,8 @@ class Decider {
     while (simulate_all_steps()) sort();
     refine_best();
     sort();
+    settle_best();
+    sort();
   }
 
   void refine_best() {
@@ -228,11 +230,32 @@ class Decider {
            pace_of(alternative) <= kWideOfRefined * refined_pace;
   }
 
+  /// In a small cluster by all moves.
   void refine(Alternative& alternative) {
     RankedChoice refined{std::move(alternative.choice), *alternative.estimate};
-    ChoiceRefiner(problem_, tried_.workload_of(refined.choice)).refine(refined);
+    const Workload& workload = tried_.workload_of(refined.choice);
+    const ChoiceRefiner all(problem_, workload);
+    if (all.exchanges())
+      all.refine(refined);
+    else
+      ChoiceRefiner(problem_, workload, Moves::shortening_path).refine(refined);
     alternative.choice = std::move(refined.choice);
     alternative.estimate = std::move(refined.estimate);
+  }
+
+  /// All moves of the best few, where refine() left some out.
+  void settle_best() {
+    parallel_for(std::min(kMostFound, alternatives_.size()), problem_.threads, [&](std::size_t i) {
+      Alternative& alternative = alternatives_[i];
+      if (!alternative.estimate || has_to_end()) return;
+      const ChoiceRefiner refiner(problem_, tried_.workload_of(alternative.choice));
+      if (refiner.exchanges()) return;
+      RankedChoice settled{std::move(alternative.choice), *alternative.estimate};
+      while (refiner.move_boundaries(settled)) {
+      }
+      alternative.choice = std::move(settled.choice);
+      alternative.estimate = std::move(settled.estimate);
+    });
   }
 
   /// Of the best, those that were counted so far.

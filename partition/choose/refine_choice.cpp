@@ -53,9 +53,10 @@ bool alike(const Cluster& cluster, int one, int two) {
 
 }  // namespace
 
-ChoiceRefiner::ChoiceRefiner(const PlanningProblem& problem, const Workload& workload)
+ChoiceRefiner::ChoiceRefiner(const PlanningProblem& problem, const Workload& workload, Moves moves)
     : problem_(problem),
       workload_(workload),
+      moves_(moves),
       estimator_(std::make_unique<ChoiceEstimator>(problem, workload)) {}
 
 bool ChoiceRefiner::move_boundaries(RankedChoice& ranked) const {
@@ -71,7 +72,7 @@ std::size_t ChoiceRefiner::move_unsettled(RankedChoice& ranked, std::size_t sett
       if (is_over(problem_.time)) return 0;
       PlanChoice other = ranked.choice;
       other.begin[b] = place;
-      if (!exchanges() && keeps_path(ranked, other, path)) continue;
+      if (moves_ == Moves::shortening_path && keeps_path(ranked, other, path)) continue;
       if (!take_if_shorter(ranked, std::move(other))) continue;
       moved = b;
       path.reset();

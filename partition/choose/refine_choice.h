@@ -14,13 +14,17 @@ struct RankedChoice {
   ChoiceEstimate estimate;
 };
 
+/// Which moves of a boundary are simulated: all, or those that shorten the longest path of the
+/// first sampled step, which are few.
+enum class Moves { all, shortening_path };
+
 /// Makes simulated steps shorter by small changes of a choice, which stays within memory: unless
 /// the problem says which layers are recomputed, they are chosen anew for a changed choice that
 /// has some.
 class ChoiceRefiner {
  public:
   /// Both must outlive this; `workload` is that of the choices' batch and replicas.
-  ChoiceRefiner(const PlanningProblem& problem, const Workload& workload);
+  ChoiceRefiner(const PlanningProblem& problem, const Workload& workload, Moves moves = Moves::all);
 
   /// Moves each boundary between chunks once, where a step gets shorter: by a layer, or to the next
   /// place on either side where no more crosses, since cuts behind layers with large outputs lie
@@ -52,7 +56,7 @@ class ChoiceRefiner {
   /// that.
   bool take_if_shorter(RankedChoice& ranked, PlanChoice other) const;
   /// Whether the first sampled step's longest path, which of `ranked` is `path` once that is known,
-  /// gets no shorter. In a large cluster no such move is simulated: it seldom helps.
+  /// gets no shorter.
   bool keeps_path(const RankedChoice& ranked, const PlanChoice& other,
                   std::optional<double>& path) const;
   std::optional<RankedChoice> within(PlanChoice other, double seconds,
@@ -60,6 +64,7 @@ class ChoiceRefiner {
 
   const PlanningProblem& problem_;
   const Workload& workload_;
+  Moves moves_;
   std::unique_ptr<ChoiceEstimator> estimator_;
 };
 

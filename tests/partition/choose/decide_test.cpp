@@ -10,7 +10,9 @@
 
 #include "base/error.h"
 #include "configs/config.h"
+#include "partition/choose/refine_choice.h"
 #include "partition/choose/stage_memory.h"
+#include "tests/support/partition/chosen_layers.h"
 #include "tests/support/partition/every_choice.h"
 #include "tests/support/partition/planned_sequence.h"
 #include "tests/support/system/temporary_folder.h"
@@ -189,6 +191,32 @@ TEST(Decide, SimulatesTheOtherBarrierForTheBestFew) {
 
 // Schedules lie further apart than those that are said to come near the best one. In the second
 // case all take far longer over all steps than in the first, by which they are chosen at first.
+// Refinement leaves moves out there, but not of the best.
+TEST(Decide, LeavesNoBoundaryThatHelpsInALargeCluster) {
+  const LayerSequence sequence = test::sequence_to_choose_from();
+  std::mt19937 random(5);
+  for (int round = 0; round < 8; ++round) {
+    PlanningProblem problem = test::planned_sequence(sequence, 14, 1e12);
+    problem.costs = [&](const MicroBatchLengths& lengths) {
+      std::vector<LayerCost> costs;
+      for (int i = 0; i < sequence.size(); ++i) {
+        const double seconds = static_cast<double>(lengths.frames[0]) * (1 + (7 * i + round) % 5);
+        costs.push_back({"", seconds, seconds, seconds});
+      }
+      return costs;
+    };
+    problem.cluster.node_links.front().bandwidth =
+        std::uniform_real_distribution<double>(1, 20)(random);
+    problem.replicas = 1;
+    const Decision decision = decide(problem);
+    Workloads workloads(problem);
+    RankedChoice best{decision.choice, decision.estimate};
+    const ChoiceRefiner refiner(problem, workloads.of(best.choice.batch, 1));
+    ASSERT_FALSE(refiner.exchanges());
+    EXPECT_FALSE(refiner.move_boundaries(best)) << describe(best.choice);
+  }
+}
+
 TEST(Decide, EstimatesTheBestFewOverAllSteps) {
   const LayerSequence sequence = test::small_sequence();
   PlanningProblem problem = test::planned_sequence(sequence, 4, 1e9);

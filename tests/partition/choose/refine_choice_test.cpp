@@ -89,6 +89,37 @@ TEST_F(RefineChoice, LeavesNoBoundaryThatHelps) {
   EXPECT_GT(moved, 200);
 }
 
+// Far from good cuts, and where messages take as long as passes, the moves left out count most.
+TEST_F(RefineChoice, LosesLittleByMovesThatShortenPaths) {
+  const ChoiceRefiner all(problem_, workload());
+  const ChoiceRefiner some(problem_, workload(), Moves::shortening_path);
+  int starts = 0, refined = 0;
+  double worst = 1, sum = 0;
+  for (int one = 1; one < sequence_.size(); ++one)
+    for (int two = one + 1; two < sequence_.size(); ++two)
+      for (int three = two + 1; three < sequence_.size(); ++three) {
+        const RankedChoice start =
+            ranked({{0}, {1}, {2}, {3}}, {0, one, two, three, sequence_.size()});
+        RankedChoice best = start, quick = start;
+        all.refine_cut(best);
+        some.refine_cut(quick);
+        EXPECT_LE(quick.estimate.step_seconds, start.estimate.step_seconds);
+        refined += quick.choice.begin != start.choice.begin;
+        while (all.move_boundaries(quick)) {
+        }
+        const double ratio = quick.estimate.step_seconds / best.estimate.step_seconds;
+        ++starts;
+        sum += ratio;
+        worst = std::max(worst, ratio);
+      }
+  EXPECT_GT(refined, 200);
+  RecordProperty("starts", starts);
+  RecordProperty("mean", std::to_string(sum / starts));
+  RecordProperty("worst", std::to_string(worst));
+  EXPECT_LE(sum / starts, 1.02);
+  EXPECT_LE(worst, 1.05);
+}
+
 TEST_F(RefineChoice, ExchangesDevicesOfASmallCluster) {
   problem_.cluster.devices[2].speed = 3;
   RankedChoice one = ranked({{0}, {1}}, {0, 7, sequence_.size()});
