@@ -192,7 +192,7 @@ TEST(Decide, SimulatesTheOtherBarrierForTheBestFew) {
 // Schedules lie further apart than those that are said to come near the best one. In the second
 // case all take far longer over all steps than in the first, by which they are chosen at first.
 // Refinement leaves moves out there, but not of the best.
-TEST(Decide, LeavesNoBoundaryThatHelpsInALargeCluster) {
+TEST(Decide, LeavesNoHelpfulBoundaryInALargeCluster) {
   const LayerSequence sequence = test::sequence_to_choose_from();
   std::mt19937 random(5);
   for (int round = 0; round < 8; ++round) {
