@@ -109,6 +109,9 @@ TEST(Decide, ComesCloseToTryingEveryOffload) {
 TEST(Decide, EndsInTimeWithTheBestSoFar) {
   const LayerSequence sequence = test::small_sequence();
   PlanningProblem problem = test::planned_sequence(sequence, 4, 1e9);
+  problem.cluster.node_links = {{.latency = 0, .bandwidth = 1e9}};
+  problem.batches = {{4, 4}, {3, 6}, {2, 8}};
+  problem.schedules = {"1f1b", "gpipe", "zb-h1"};
   const Decision whole = decide(problem);
   std::size_t before = 0;
   for (const int most : {0, 3, 10, 1'000'000}) {
