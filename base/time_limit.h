@@ -11,7 +11,8 @@ class TimeLimit {
  public:
   using Clock = std::function<double()>;  // seconds since any moment
 
-  /// From now on, by a clock that never goes back; tests may bring their own.
+  /// From now on, by a clock that never goes back and that any thread that searches may ask; tests
+  /// may bring their own.
   explicit TimeLimit(double seconds, Clock clock = steady_seconds);
   TimeLimit(const TimeLimit& other);
 

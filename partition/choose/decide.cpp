@@ -30,7 +30,7 @@ constexpr std::size_t kRefined = 12, kRefinedOffloads = 4;
 // Of the best refined step, by which moving boundaries is taken to shorten none; exchanging devices
 // may shorten more.
 constexpr double kWideOfRefined = 1.03;
-constexpr std::size_t kMostFound = 4;  // choices for which lists are sought
+constexpr std::size_t kMostFound = 4;  // choices that are settled, and for which lists are sought
 // Proposals, and choices to be refined, that threads work on at once. Each is judged by what was
 // found before all of them, so that threads change no choice.
 constexpr std::size_t kTriedAtOnce = 8, kRefinedAtOnce = 4;
@@ -89,7 +89,8 @@ class Decider {
     Proposals left;
     std::size_t placed = 0;
     for (auto next = some.begin(); next != some.end();) {
-      const std::size_t room = until_found || placed == 0 ? 1 : kTriedAtOnce;
+      // One by one until something fits: time ends the search with the first that does.
+      const std::size_t room = until_found || !tried_.found() ? 1 : kTriedAtOnce;
       Proposals round;
       for (; next != some.end() && round.size() < room; ++next) {
         const bool enough =
@@ -269,7 +270,8 @@ class Decider {
     return few.others++ < kRefined;
   }
 
-  /// Of the best few, and of those that come near the best one. Whether an estimate changed.
+  /// Of the best few, and of those that come near the best one. Whether an estimate changed,
+  /// and there is time for more.
   bool simulate_all_steps() {
     const double wide = kWideOfOneStep * pace_of(alternatives_.front());
     std::vector<Alternative*> wanted;
@@ -297,16 +299,18 @@ class Decider {
     const auto none = std::ranges::find_if(
         alternatives_, [](const Alternative& other) { return !other.estimate; });
     for (auto next = alternatives_.begin(); next != none && found.size() < kMostFound;) {
+      // One by one until there is the one that has to be.
+      const bool needs_one = problem_.finds_only && found.empty();
+      const std::size_t room = needs_one ? 1 : kMostFound - found.size();
       std::vector<Alternative> round;
-      for (; next != none && found.size() + round.size() < kMostFound; ++next) {
+      for (; next != none && round.size() < room; ++next) {
         if (next->choice.stages == 1 && !problem_.finds_only) continue;
         const auto alike = [&](const Alternative& other) { return has_same_chunks(other, *next); };
         if (std::ranges::none_of(found, alike) && std::ranges::none_of(round, alike))
           round.push_back(*next);
       }
-      const bool needs_one = problem_.finds_only && found.empty();
       parallel_for(round.size(), problem_.threads,
-                   [&](std::size_t i) { find_for(round[i], needs_one && i == 0); });
+                   [&](std::size_t i) { find_for(round[i], needs_one); });
       std::ranges::copy_if(std::make_move_iterator(round.begin()),
                            std::make_move_iterator(round.end()), std::back_inserter(found),
                            [](const Alternative& one) { return one.estimate.has_value(); });

@@ -33,7 +33,7 @@ struct Decision {
 ///    (RecomputeSearch) and with these together, or with offload alone, and a step simulated; of
 ///    those that may become the best by it, once more with a sharded optimizer;
 /// 3. those near the best over all sampled steps, and the best few refined by ChoiceRefiner, as far
-///    as that may make them the best;
+///    as that may make them the best; then the best four by all of its moves;
 /// 4. where the problem asks for it, find_choice() for the best few of them.
 /// Where the problem's time is over, the best so far is chosen; if there is none yet, the first
 /// that fits. The same for the same problem unless time ends it. ConfigError where nothing fits:

@@ -150,5 +150,30 @@ TEST(Decide, SaysThatTimeEndedTheSearch) {
   EXPECT_NE(proven.find("no plan fits"), std::string::npos) << proven;
 }
 
+// Time that is over leaves the first choice that fits, though choices are tried in rounds.
+TEST(Decide, TakesTheFirstThatFitsWithoutTime) {
+  const LayerSequence sequence = test::small_sequence();
+  const TimeLimit over(0);
+  int ended = 0, behind_others = 0;
+  for (double memory = 6000; memory < 16000; memory += 250) {
+    PlanningProblem problem = test::planned_sequence(sequence, 4, memory);
+    problem.cluster.node_links = {{.latency = 0, .bandwidth = 1e9}};
+    problem.batches = {{4, 4}, {3, 6}, {2, 8}};
+    problem.time = &over;
+    try {
+      const Decision decision = decide(problem);
+      const auto fitting = std::ranges::count_if(
+          decision.alternatives, [](const Alternative& one) { return one.estimate.has_value(); });
+      EXPECT_EQ(fitting, 1) << memory;
+      ++ended;
+      behind_others += std::ranges::any_of(
+          decision.alternatives, [](const Alternative& one) { return one.lacks.has_value(); });
+    } catch (const ConfigError&) {
+    }
+  }
+  EXPECT_GT(ended, 10);
+  EXPECT_GT(behind_others, 3);
+}
+
 }  // namespace
 }  // namespace penstock::partition
