@@ -121,10 +121,9 @@ class ChoiceEstimator {
   /// `known` are pipelines of the choice that were predicted before.
   ChoiceEstimate estimate(const PlanChoice& choice, std::size_t most_steps = 1000,
                           PredictedPipelines known = {});
-  /// Seconds by the longest path of one replica's pipeline in each of the first sampled steps
-  /// (LeastPeriod), as many as `slowest` names, added up and divided by all of them: no simulation
-  /// of those steps is shorter. It ends where it says `enough`; without a barrier it is 0. What is
-  /// predicted goes to `known`.
+  /// Adds up the longest paths (LeastPeriod) of the first sampled steps, as many as `slowest` has
+  /// replicas of, and divides by all sampled steps: seconds of which no simulation takes less. It
+  /// ends at `enough`. Without a barrier it is 0. What is predicted goes to `known`.
   double longest_paths(const PlanChoice& choice, double enough, const std::vector<int>& slowest,
                        PredictedPipelines& known);
   /// Whether the choice's step is found to take so many seconds or more by the pipelines alone of

@@ -10,7 +10,7 @@
 #include "base/error.h"
 #include "base/parallel_for.h"
 #include "configs/config.h"
-#include "partition/choose/find_choice.h"
+#include "partition/choose/found_alternatives.h"
 #include "partition/choose/infeasible_plan.h"
 #include "partition/choose/memory_bound.h"
 #include "partition/choose/proposals.h"
@@ -30,7 +30,7 @@ constexpr std::size_t kRefined = 12, kRefinedOffloads = 4;
 // Of the best refined step, by which moving boundaries is taken to shorten none; exchanging devices
 // may shorten more.
 constexpr double kWideOfRefined = 1.03;
-constexpr std::size_t kMostFound = 4;  // choices that are settled, and for which lists are sought
+constexpr std::size_t kSettled = 4;
 // Proposals, and choices to be refined, that threads work on at once. Each is judged by what was
 // found before all of them, so that threads change no choice.
 constexpr std::size_t kTriedAtOnce = 8, kRefinedAtOnce = 4;
@@ -102,19 +102,28 @@ class Decider {
           ++placed;
         }
       }
-      try_at_once(round);
+      std::ranges::move(try_at_once(round), std::back_inserter(left));
     }
     return left;
   }
 
-  void try_at_once(const Proposals& round) {
+  /// Returns those for which no time was left.
+  Proposals try_at_once(const Proposals& round) {
     std::vector<TriedChoices> tried;
+    std::vector<char> is_late(round.size(), false);
     for (std::size_t i = 0; i < round.size(); ++i) tried.push_back(TriedChoices::beside(tried_));
     parallel_for(round.size(), problem_.threads, [&](std::size_t i) {
+      is_late[i] = has_to_end();
+      if (is_late[i]) return;
       try_schedules(round[i], tried[i],
                     [&](const PlanChoice& choice) { tried[i].try_with_what_memory_asks(choice); });
     });
-    for (TriedChoices& of_proposal : tried) tried_.add(std::move(of_proposal));
+    Proposals late;
+    for (std::size_t i = 0; i < round.size(); ++i) {
+      if (is_late[i]) late.push_back(round[i]);
+      tried_.add(std::move(tried[i]));
+    }
+    return late;
   }
 
   /// What the first that can't fit would take and lack, as far as they may be faster than what
@@ -219,44 +228,39 @@ class Decider {
         }
         if (is_among(few, next->choice)) round.push_back(&*next);
       }
-      parallel_for(round.size(), problem_.threads, [&](std::size_t i) { refine(*round[i]); });
+      parallel_for(round.size(), problem_.threads, [&](std::size_t i) {
+        change(*round[i], moves_,
+               [](const ChoiceRefiner& refiner, RankedChoice& one) { refiner.refine(one); });
+      });
       for (const Alternative* one : round) refined_pace = std::min(refined_pace, pace_of(*one));
     }
   }
 
-  /// By refinement, where the best that was refined has that pace.
-  bool may_become_best(const Alternative& alternative, double refined_pace) {
-    if (!alternative.estimate) return false;
-    return ChoiceRefiner(problem_, tried_.workload_of(alternative.choice)).exchanges() ||
-           pace_of(alternative) <= kWideOfRefined * refined_pace;
+  /// Whether refinement may make it the best, if the best that was refined so far has that pace.
+  bool may_become_best(const Alternative& alternative, double refined_pace) const {
+    return alternative.estimate && (exchanges_devices(problem_.cluster) ||
+                                    pace_of(alternative) <= kWideOfRefined * refined_pace);
   }
 
-  /// In a small cluster by all moves.
-  void refine(Alternative& alternative) {
-    RankedChoice refined{std::move(alternative.choice), *alternative.estimate};
-    const Workload& workload = tried_.workload_of(refined.choice);
-    const ChoiceRefiner all(problem_, workload);
-    if (all.exchanges())
-      all.refine(refined);
-    else
-      ChoiceRefiner(problem_, workload, Moves::shortening_path).refine(refined);
-    alternative.choice = std::move(refined.choice);
-    alternative.estimate = std::move(refined.estimate);
-  }
-
-  /// All moves of the best few, where refine() left some out.
+  /// All moves of the best few, where refinement left some out.
   void settle_best() {
-    parallel_for(std::min(kMostFound, alternatives_.size()), problem_.threads, [&](std::size_t i) {
-      Alternative& alternative = alternatives_[i];
-      if (!alternative.estimate || has_to_end()) return;
-      const ChoiceRefiner refiner(problem_, tried_.workload_of(alternative.choice));
-      if (refiner.exchanges()) return;
-      RankedChoice settled{std::move(alternative.choice), *alternative.estimate};
-      while (refiner.move_boundaries(settled)) {
-      }
-      alternative.choice = std::move(settled.choice);
-      alternative.estimate = std::move(settled.estimate);
+    if (moves_ == Moves::all) return;
+    parallel_for(std::min(kSettled, alternatives_.size()), problem_.threads, [&](std::size_t i) {
+      if (alternatives_[i].estimate && !has_to_end())
+        change(alternatives_[i], Moves::all, [](const ChoiceRefiner& refiner, RankedChoice& one) {
+          while (refiner.move_boundaries(one)) {
+          }
+        });
     });
+  }
+
+  /// Calls how(refiner, choice), which changes the choice.
+  template <class How>
+  void change(Alternative& alternative, Moves moves, How how) {
+    RankedChoice changed{std::move(alternative.choice), *alternative.estimate};
+    how(ChoiceRefiner(problem_, tried_.workload_of(changed.choice), moves), changed);
+    alternative.choice = std::move(changed.choice);
+    alternative.estimate = std::move(changed.estimate);
   }
 
   /// Of the best, those that were counted so far.
@@ -295,47 +299,12 @@ class Decider {
 
   /// Lists and an order of their own for the best choices.
   void find() {
-    std::vector<Alternative> found;
-    const auto none = std::ranges::find_if(
-        alternatives_, [](const Alternative& other) { return !other.estimate; });
-    for (auto next = alternatives_.begin(); next != none && found.size() < kMostFound;) {
-      // One by one until there is the one that has to be.
-      const bool needs_one = problem_.finds_only && found.empty();
-      const std::size_t room = needs_one ? 1 : kMostFound - found.size();
-      std::vector<Alternative> round;
-      for (; next != none && round.size() < room; ++next) {
-        if (next->choice.stages == 1 && !problem_.finds_only) continue;
-        const auto alike = [&](const Alternative& other) { return has_same_chunks(other, *next); };
-        if (std::ranges::none_of(found, alike) && std::ranges::none_of(round, alike))
-          round.push_back(*next);
-      }
-      parallel_for(round.size(), problem_.threads,
-                   [&](std::size_t i) { find_for(round[i], needs_one); });
-      std::ranges::copy_if(std::make_move_iterator(round.begin()),
-                           std::make_move_iterator(round.end()), std::back_inserter(found),
-                           [](const Alternative& one) { return one.estimate.has_value(); });
-    }
+    std::vector<Alternative> found = found_alternatives(problem_, common_.workloads, alternatives_);
     alternatives_.insert(alternatives_.end(), found.begin(), found.end());  // they win no tie
     std::ranges::stable_sort(alternatives_, {}, [&](const Alternative& alternative) {
       const bool requested = !problem_.finds_only || !alternative.choice.actions.empty();
       return std::pair(!requested, pace_of(alternative));
     });
-  }
-
-  static bool has_same_chunks(const Alternative& one, const Alternative& other) {
-    return one.choice.devices == other.choice.devices && one.choice.begin == other.choice.begin &&
-           ranks_of_chunks(one.choice) == ranks_of_chunks(other.choice) &&
-           one.choice.batch.micro_batches == other.choice.batch.micro_batches;
-  }
-
-  /// Leaves it without an estimate where no lists fit, or time is over and it is not needed.
-  void find_for(Alternative& alternative, bool needed) {
-    alternative.estimate.reset();
-    if (has_to_end() && !needed) return;
-    const auto choice = find_choice(problem_, common_.workloads, alternative.choice);
-    if (!choice) return;
-    alternative.choice = *choice;
-    alternative.estimate = estimate(problem_, *choice);
   }
 
   void sort() { std::ranges::stable_sort(alternatives_, {}, pace_of); }
@@ -386,6 +355,7 @@ class Decider {
   }
 
   const PlanningProblem& problem_;
+  const Moves moves_ = quick_moves(problem_);
   TriedChoices::Common common_;
   TriedChoices tried_;
   std::vector<Alternative>& alternatives_ = tried_.alternatives();

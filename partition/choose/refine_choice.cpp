@@ -53,6 +53,13 @@ bool alike(const Cluster& cluster, int one, int two) {
 
 }  // namespace
 
+bool exchanges_devices(const Cluster& cluster) { return cluster.size() <= kExchanged; }
+
+Moves quick_moves(const PlanningProblem& problem) {
+  const bool bounded = problem.barrier != Barrier::none && problem.cluster.adapters.empty();
+  return bounded && !exchanges_devices(problem.cluster) ? Moves::shortening_path : Moves::all;
+}
+
 ChoiceRefiner::ChoiceRefiner(const PlanningProblem& problem, const Workload& workload, Moves moves)
     : problem_(problem),
       workload_(workload),
@@ -81,10 +88,8 @@ std::size_t ChoiceRefiner::move_unsettled(RankedChoice& ranked, std::size_t sett
   return moved;
 }
 
-bool ChoiceRefiner::exchanges() const { return problem_.cluster.size() <= kExchanged; }
-
 bool ChoiceRefiner::exchange_devices(RankedChoice& ranked) const {
-  if (!exchanges()) return false;
+  if (!exchanges_devices(problem_.cluster)) return false;
   const int devices = problem_.cluster.size();
   bool better = false;
   for (int one = 0; one < devices; ++one)
@@ -160,9 +165,9 @@ void ChoiceRefiner::share_cuts(std::vector<RankedChoice>& ranked) const {
                            [](const RankedChoice& one) { return one.estimate.step_seconds; });
 }
 
-bool ChoiceRefiner::keeps_path(const RankedChoice& ranked, const PlanChoice& other,
+bool ChoiceRefiner::keeps_path(const RankedChoice& ranked, PlanChoice other,
                                std::optional<double>& path) const {
-  if (problem_.barrier == Barrier::none || !problem_.cluster.adapters.empty()) return false;
+  if (chooses_recomputation(other)) other.recomputed.clear();
   const std::vector<int> first(1, ranked.estimate.slowest.front());  // of the sampled steps
   const auto seconds = [&](const PlanChoice& choice, double enough) {
     PredictedPipelines known;
@@ -170,6 +175,10 @@ bool ChoiceRefiner::keeps_path(const RankedChoice& ranked, const PlanChoice& oth
   };
   if (!path) path = seconds(ranked.choice, std::numeric_limits<double>::infinity());
   return seconds(other, *path * kShorter) >= *path * kShorter;
+}
+
+bool ChoiceRefiner::chooses_recomputation(const PlanChoice& choice) const {
+  return !problem_.recomputed && !choice.recomputed.empty();
 }
 
 bool ChoiceRefiner::take_if_shorter(RankedChoice& ranked, PlanChoice other) const {
@@ -182,7 +191,7 @@ bool ChoiceRefiner::take_if_shorter(RankedChoice& ranked, PlanChoice other) cons
 
 std::optional<RankedChoice> ChoiceRefiner::within(PlanChoice other, double seconds,
                                                   const std::vector<int>& slowest) const {
-  const bool free = !problem_.recomputed && !other.recomputed.empty();
+  const bool free = chooses_recomputation(other);
   if (free) other.recomputed.clear();  // at best
   PredictedPipelines known;
   if (seconds < std::numeric_limits<double>::infinity() &&

@@ -18,6 +18,13 @@ struct RankedChoice {
 /// first sampled step, which are few.
 enum class Moves { all, shortening_path };
 
+/// Whether refine() exchanges devices: in a small cluster.
+bool exchanges_devices(const Cluster& cluster);
+
+/// Those with which many choices can be refined: all where devices are exchanged, and where no path
+/// bounds a step, without a barrier or with shared adapters.
+Moves quick_moves(const PlanningProblem& problem);
+
 /// Makes simulated steps shorter by small changes of a choice, which stays within memory: unless
 /// the problem says which layers are recomputed, they are chosen anew for a changed choice that
 /// has some.
@@ -38,9 +45,6 @@ class ChoiceRefiner {
   /// helps.
   void refine(RankedChoice& ranked) const;
 
-  /// Whether refine() exchanges devices.
-  bool exchanges() const;
-
   /// Gives each of some placements of the same stages the cut of another one where that makes its
   /// step shorter, and also where it makes no difference: so those that are alike, but for what
   /// measuring their links is off by, have the same. `ranked` is in order of simulated steps, and
@@ -56,9 +60,9 @@ class ChoiceRefiner {
   /// that.
   bool take_if_shorter(RankedChoice& ranked, PlanChoice other) const;
   /// Whether the first sampled step's longest path, which of `ranked` is `path` once that is known,
-  /// gets no shorter.
-  bool keeps_path(const RankedChoice& ranked, const PlanChoice& other,
-                  std::optional<double>& path) const;
+  /// gets no shorter, with as little recomputation as `other` may need.
+  bool keeps_path(const RankedChoice& ranked, PlanChoice other, std::optional<double>& path) const;
+  bool chooses_recomputation(const PlanChoice& choice) const;
   std::optional<RankedChoice> within(PlanChoice other, double seconds,
                                      const std::vector<int>& slowest) const;
 

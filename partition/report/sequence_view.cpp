@@ -148,8 +148,9 @@ class SequenceView {
         {"closed form's gap",
          fmt::format("{:.2f} %{}", 100 * placed_.gap(), placed_.exact() ? ", exact" : "")},
         {"step, simulated",
-         simulates_ ? ms(view_.step_seconds)
-                    : fmt::format("not: it has {} passes; --report simulates it", passes(plan_))},
+         simulates_
+             ? ms(view_.step_seconds)
+             : fmt::format("not: it has {} passes; the closed form stands for it", passes(plan_))},
         {"lower bound", plan_.least_step == 0
                             ? std::string("unknown")
                             : fmt::format("{}, gap {:.1f} %", ms(plan_.least_step),

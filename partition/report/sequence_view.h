@@ -10,8 +10,8 @@ enum class LongStep { simulated, closed_form };
 
 /// A measured layer sequence on a cluster as people see it, with the first of `steps`, as
 /// sequence_steps() orders them, simulated. Of a step that is too long to render, the first
-/// replicas are kept, one at least unless it is a LongStep. `others` are grids that were not
-/// chosen.
+/// replicas are kept, one at least; none where a long step takes the closed form. `others` are
+/// grids that were not chosen.
 PlanView view_of(const SequencePlan& plan, const std::vector<SequenceStep>& steps,
                  const std::vector<AlternativeView>& others = {},
                  LongStep of_long = LongStep::simulated);

@@ -52,23 +52,23 @@ StepSequence RecipeData::steps(const configs::Config& config) const {
 const std::vector<partition::SampledStep>& RecipeData::sample(const partition::BatchChoice& batch,
                                                               int replicas, int first_steps) {
   const std::lock_guard lock(mutex_);
-  auto& sampled = samples_[{batch, replicas}];
-  if (sampled.empty()) sampled = make_sample(batch, replicas, first_steps);
-  return sampled;
+  const std::pair key{batch, replicas};
+  if (const auto known = samples_.find(key); known != samples_.end()) return known->second;
+  return samples_.emplace(key, make_sample(batch, replicas, first_steps)).first->second;
 }
 
 const RunShape& RecipeData::bounds(const configs::Config& config) {
   const std::lock_guard lock(mutex_);
-  const auto [at, fresh] = bounds_.try_emplace(
-      {.seconds = config.data.micro_batch_seconds, .micro_batches = config.data.micro_batches});
-  RunShape& shape = at->second;
-  if (!fresh) return shape;
+  const partition::BatchChoice key{.seconds = config.data.micro_batch_seconds,
+                                   .micro_batches = config.data.micro_batches};
+  if (const auto known = bounds_.find(key); known != bounds_.end()) return known->second;
+  RunShape shape;
   shape.labels = labels_;
   shape.training = greatest_extent(steps(config).options());
   const Lengths& validated = validation_.lengths;
   if (!validated.empty())
     shape.validation = extent_of(evaluation_batches(validated, config.data, config.features));
-  return shape;
+  return bounds_.emplace(key, std::move(shape)).first->second;
 }
 
 std::vector<partition::SampledStep> RecipeData::make_sample(const partition::BatchChoice& batch,

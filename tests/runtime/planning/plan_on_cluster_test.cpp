@@ -180,6 +180,26 @@ TEST_F(PlanOnCluster, IsTheSameForTheSameSeed) {
   EXPECT_FALSE(std::filesystem::exists(in("output")));
 }
 
+// Where memory binds, so that they ask for many bytes of chunks at once.
+TEST_F(PlanOnCluster, IsTheSameOnManyThreads) {
+  const configs::Config config = recipe({"pipeline.memory_gib=0.001"});
+  const auto plan = [&](int threads) {
+    return plan_on_cluster(config, mixed("4"),
+                           {.free_batch = true, .believes = true, .threads = threads});
+  };
+  const ClusterPlan alone = plan(1), many = plan(4);
+  EXPECT_EQ(many.plan, alone.plan);
+  ASSERT_EQ(many.decision.alternatives.size(), alone.decision.alternatives.size());
+  EXPECT_GT(alone.decision.alternatives.size(), 20u);
+  EXPECT_TRUE(std::ranges::any_of(alone.decision.alternatives, [](const auto& one) {
+    return !one.choice.recomputed.empty() || one.choice.shards_optimizer;
+  }));
+  for (std::size_t i = 0; i < alone.decision.alternatives.size(); ++i)
+    EXPECT_EQ(many.decision.alternatives[i].step_seconds(1),
+              alone.decision.alternatives[i].step_seconds(1))
+        << i;
+}
+
 TEST_F(PlanOnCluster, KeepsTheGlobalBatchWhereItIsFree) {
   const configs::Config config = recipe();
   const ClusterPlan planned = plan_on_cluster(config, mixed("4"), {.free_batch = true});
