@@ -96,17 +96,16 @@ template <class T>
 void forward(const BatchNormForward& op) {
   const Columns size(op.x, op.weight_C);
   const std::int64_t C = size.channels;
-  double* mean = op.sums.data() + 1;
-  double* squares = mean + C;
-  measure(size, op.x.as<T>(), mean, squares);
-  op.sums[0] = static_cast<double>(size.rows);
-
-  double* statistics = op.statistics.as<double>();
-  for (std::int64_t c = 0; c < C; ++c) {
-    const double variance = size.rows == 0 ? 0 : squares[c] / op.sums[0];
-    statistics[c] = mean[c];
-    statistics[C + c] = 1 / std::sqrt(variance + op.epsilon);
+  double* mean = op.statistics.as<double>();
+  double* inverse = mean + C;  // squares at first
+  measure(size, op.x.as<T>(), mean, inverse);
+  const auto n = static_cast<double>(size.rows);
+  if (!op.sums.empty()) {
+    op.sums[0] = n;
+    std::copy_n(mean, 2 * C, op.sums.data() + 1);
   }
+  for (std::int64_t c = 0; c < C; ++c)
+    inverse[c] = 1 / std::sqrt((size.rows == 0 ? 0 : inverse[c] / n) + op.epsilon);
   apply(affine_of<T>(op.statistics, op.weight_C, op.bias_C), size, op.silu, op.x.as<T>(),
         op.y.as<T>());
 }

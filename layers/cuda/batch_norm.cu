@@ -176,8 +176,7 @@ template <>
 void CudaBackend::compute(Stream& stream, const BatchNormForward& op) {
   const cuda::BatchNormSize size(op.x, op.weight_C);
   auto& own = static_cast<CudaStream&>(stream);
-  op.sums[0] = static_cast<double>(size.rows);
-  const double n = std::max<double>(1, op.sums[0]);
+  const double n = std::max<double>(1, static_cast<double>(size.rows));
   const auto channels = static_cast<std::size_t>(size.channels);
   auto* mean = cuda::data_of<double>(op.statistics);
   auto* inverse_deviation = mean + channels;
@@ -202,6 +201,8 @@ void CudaBackend::compute(Stream& stream, const BatchNormForward& op) {
     cuda::map(own.handle(), size.matrix(),
               cuda::Normalise<S::value>{{mean, inverse_deviation, affine}},
               cuda::rows_to<T>(op.y, size.channels), cuda::rows_of<T>(op.x, size.channels));
+    if (op.sums.empty()) return;
+    op.sums[0] = static_cast<double>(size.rows);
     own.copy_out(op.sums.data() + 1, mean, channels * sizeof(double));
     own.copy_out(op.sums.data() + 1 + channels, squares, channels * sizeof(double));
   });

@@ -22,24 +22,22 @@ struct UnitOptions {
   double layer_drop = 0;
   double scale = 1;
   bool centred = true;  // of its norm
+  bool norm_first = true;
 };
 
 class Unit {
  public:
+  /// One that begins with its norm, if it has one.
   explicit Unit(const UnitOptions& options) : bias_(options.bias) {
     options_.name = options.name;
     options_.channels = options.width;
     options_.scale = options.scale;
     options_.layer_drop = options.layer_drop;
-  }
-  /// One that begins with a norm.
-  static Unit pre_norm(const UnitOptions& options) {
-    Unit unit(options);
-    unit.add<LayerNorm>(LayerNormOptions{.name = unit.part("norm"),
-                                         .channels = options.width,
-                                         .centred = options.centred,
-                                         .bias = options.centred});
-    return unit;
+    if (options.norm_first)
+      add<LayerNorm>(LayerNormOptions{.name = part("norm"),
+                                      .channels = options.width,
+                                      .centred = options.centred,
+                                      .bias = options.centred});
   }
 
   std::string part(const std::string& name) const { return options_.name + "." + name; }
@@ -63,8 +61,8 @@ class Unit {
 }  // namespace
 
 std::unique_ptr<Layer> feed_forward_unit(const FeedForwardOptions& options) {
-  Unit unit = Unit::pre_norm({options.name, options.width, options.bias, options.layer_drop,
-                              options.scale, options.centred});
+  Unit unit({options.name, options.width, options.bias, options.layer_drop, options.scale,
+             options.centred, options.norm_first});
   if (const auto* gate = std::get_if<GateKind>(&options.activation)) {
     unit.linear("linear1", options.width, 2 * options.inner);
     unit.add<Gate>(unit.part("gate"), *gate);
@@ -79,11 +77,12 @@ std::unique_ptr<Layer> feed_forward_unit(const FeedForwardOptions& options) {
 }
 
 std::unique_ptr<Layer> attention_unit(const AttentionUnitOptions& options) {
-  Unit unit = Unit::pre_norm({.name = options.name,
-                              .width = options.width,
-                              .bias = options.bias,
-                              .layer_drop = options.layer_drop,
-                              .centred = options.centred});
+  Unit unit({.name = options.name,
+             .width = options.width,
+             .bias = options.bias,
+             .layer_drop = options.layer_drop,
+             .centred = options.centred,
+             .norm_first = options.norm_first});
   unit.linear("qkv", options.width, 3 * options.width);
   unit.add<Attention>(AttentionOptions{.name = unit.part("core"),
                                        .channels = options.width,
@@ -99,7 +98,7 @@ std::unique_ptr<Layer> attention_unit(const AttentionUnitOptions& options) {
 
 std::unique_ptr<Layer> convolution_unit(const ConvolutionUnitOptions& options) {
   const std::int64_t width = options.width;
-  Unit unit = Unit::pre_norm({options.name, width, options.bias, options.layer_drop});
+  Unit unit({options.name, width, options.bias, options.layer_drop});
   unit.linear("pointwise1", width, 2 * width);
   unit.add<DepthwiseConv1d>(DepthwiseConv1dOptions{.name = unit.part("depthwise"),
                                                    .channels = width,
@@ -115,7 +114,7 @@ std::unique_ptr<Layer> convolution_unit(const ConvolutionUnitOptions& options) {
 }
 
 std::unique_ptr<Layer> convolutional_positions(const ConvolutionalPositionsOptions& options) {
-  Unit unit({options.name, options.width});
+  Unit unit({.name = options.name, .width = options.width, .norm_first = false});
   unit.add<Conv1d>(Conv1dOptions{.name = unit.part("conv"),
                                  .in_channels = options.width,
                                  .out_channels = options.width,

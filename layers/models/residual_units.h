@@ -14,7 +14,9 @@ namespace penstock::layers {
 
 // The residual units of Transformers and Conformers, each with its layer norm first (pre-norm) and
 // dropout last: y = x + scale · dropout(f(norm(x))). Parts are named "<name>.<part>". With a
-// layer_drop, that share of the utterances passes by the parts (layers/nn/layer_drop.h).
+// layer_drop, that share of the utterances passes by the parts (layers/nn/layer_drop.h). A unit of
+// a post-norm block has no norm in it: a layer of its own, "<name>.norm", follows in the model's
+// sequence, also of what passed by.
 
 /// Between both products. Gates want a first one that is twice as wide.
 using FeedForwardActivation = std::variant<NonlinearityKind, GateKind>;
@@ -23,15 +25,16 @@ struct FeedForwardOptions {
   std::string name;
   std::int64_t width = 0, inner = 0;  // channels
   FeedForwardActivation activation = NonlinearityKind::silu;
-  bool centred = true;  // false: RMSNorm
-  double scale = 1;     // 1/2 in a Conformer
-  bool bias = true;     // of both products
+  bool norm_first = true;  // false: no norm
+  bool centred = true;     // false: RMSNorm
+  double scale = 1;        // 1/2 in a Conformer
+  bool bias = true;        // of both products
   double dropout = 0;
   bool output_dropout = true;  // what comes out is dropped as well
   double layer_drop = 0;
 };
 
-/// norm linear1 act|gate [act_dropout] linear2 [dropout]
+/// [norm] linear1 act|gate [act_dropout] linear2 [dropout]
 std::unique_ptr<Layer> feed_forward_unit(const FeedForwardOptions& options);
 
 struct AttentionUnitOptions {
@@ -39,6 +42,7 @@ struct AttentionUnitOptions {
   std::int64_t width = 0, heads = 1;
   AttentionPositions positions = AttentionPositions::none;
   std::int64_t left = kWholeUtterance, right = kWholeUtterance;  // frames of context
+  bool norm_first = true;                                        // false: no norm
   bool centred = true;                                           // false: RMSNorm
   bool bias = true;            // of both products; that of positions has none
   double dropout = 0;          // of the weights
@@ -46,7 +50,7 @@ struct AttentionUnitOptions {
   double layer_drop = 0;
 };
 
-/// norm qkv core output [dropout]
+/// [norm] qkv core output [dropout]
 std::unique_ptr<Layer> attention_unit(const AttentionUnitOptions& options);
 
 struct ConvolutionUnitOptions {

@@ -9,6 +9,7 @@
 #include "layers/models/residual_units.h"
 #include "layers/nn/conv1d.h"
 #include "layers/nn/ctc.h"
+#include "layers/nn/instance_norm.h"
 #include "layers/nn/layer_norm.h"
 #include "layers/nn/linear.h"
 #include "layers/nn/nonlinearity.h"
@@ -27,6 +28,15 @@ void add_linear(Sequence& sequence, const std::string& name, int in, int out) {
   sequence.push_back(std::make_unique<Linear>(LinearOptions{.name = name, .in = in, .out = out}));
 }
 
+void add_frontend_norm(Sequence& sequence, const Wav2Vec2Options& options, std::size_t number) {
+  const std::string name = fmt::format("frontend.norm{}", number);
+  if (options.frontend_norm == "layer")
+    add_norm(sequence, name, options.channels);
+  else if (number == 1)
+    sequence.push_back(std::make_unique<InstanceNorm>(
+        InstanceNormOptions{.name = name, .channels = options.channels}));
+}
+
 void add_frontend(Sequence& sequence, const Wav2Vec2Options& options) {
   int in = 1;
   for (std::size_t i = 0; i < options.kernels.size(); ++i) {
@@ -37,27 +47,38 @@ void add_frontend(Sequence& sequence, const Wav2Vec2Options& options) {
                                                .out_channels = options.channels,
                                                .kernel = options.kernels[i],
                                                .stride = options.strides[i],
+                                               .bias = options.frontend_bias,
                                                .deviation = std::sqrt(2.0 / taps)}));
-    add_norm(sequence, fmt::format("frontend.norm{}", i + 1), options.channels);
+    add_frontend_norm(sequence, options, i + 1);
     sequence.push_back(std::make_unique<Nonlinearity>(fmt::format("frontend.act{}", i + 1),
                                                       NonlinearityKind::gelu));
     in = options.channels;
   }
 }
 
+void add_unit(Sequence& sequence, const Wav2Vec2Options& options, std::unique_ptr<Layer> unit) {
+  const std::string name = unit->name();
+  sequence.push_back(std::move(unit));
+  if (!options.norm_first) add_norm(sequence, name + ".norm", options.width);
+}
+
 void add_block(Sequence& sequence, const Wav2Vec2Options& options, int number) {
-  sequence.push_back(attention_unit({.name = fmt::format("block{}.attention", number),
-                                     .width = options.width,
-                                     .heads = options.heads,
-                                     .positions = AttentionPositions::none,
-                                     .dropout = options.dropout,
-                                     .layer_drop = options.layer_drop}));
-  sequence.push_back(feed_forward_unit({.name = fmt::format("block{}.feed_forward", number),
-                                        .width = options.width,
-                                        .inner = options.inner,
-                                        .activation = NonlinearityKind::gelu,
-                                        .dropout = options.dropout,
-                                        .layer_drop = options.layer_drop}));
+  add_unit(sequence, options,
+           attention_unit({.name = fmt::format("block{}.attention", number),
+                           .width = options.width,
+                           .heads = options.heads,
+                           .positions = AttentionPositions::none,
+                           .norm_first = options.norm_first,
+                           .dropout = options.dropout,
+                           .layer_drop = options.layer_drop}));
+  add_unit(sequence, options,
+           feed_forward_unit({.name = fmt::format("block{}.feed_forward", number),
+                              .width = options.width,
+                              .inner = options.inner,
+                              .activation = NonlinearityKind::gelu,
+                              .norm_first = options.norm_first,
+                              .dropout = options.dropout,
+                              .layer_drop = options.layer_drop}));
 }
 
 }  // namespace
@@ -68,11 +89,21 @@ std::vector<Key> Wav2Vec2Options::keys() {
           "channels of the convolutions that turn samples into frames"),
       Key("model.kernels", &kernels, between(1, 1001), "kernel of each of these convolutions"),
       Key("model.strides", &strides, between(1, 1001), "stride of each of these convolutions"),
+      Key("model.frontend_norm", &frontend_norm, one_of({"layer", "group"}),
+          "norm of what these convolutions make: of each frame, after every one (layer), or of "
+          "each "
+          "channel over an utterance, after the first one alone (group)"),
+      Key("model.frontend_bias", &frontend_bias, anything(), "biases in these convolutions"),
+      Key("model.projection_norm", &projection_norm, anything(),
+          "normalise what these convolutions made before its projection to the blocks' width"),
       Key("model.width", &width, between(1, kMostChannels), "channels of every block"),
       Key("model.heads", &heads, between(1, 1024), "heads of attention; they divide the width"),
       Key("model.layers", &layers, between(1, 1000), "blocks"),
       Key("model.inner", &inner, between(1, kMostChannels),
           "channels within each feed-forward unit"),
+      Key("model.norm_first", &norm_first, anything(),
+          "norm before each residual unit, and behind the last block (pre-norm); false: after each "
+          "unit's sum, and before the first block (post-norm)"),
       Key("model.position_kernel", &position_kernel, between(1, 1001),
           "frames that the convolution of positions sees"),
       Key("model.position_groups", &position_groups, between(1, 1024),
@@ -111,12 +142,13 @@ Sequence Wav2Vec2Options::build(const ModelEnds& ends) const {
     throw ShapeError("a wav2vec 2.0 model needs at least 1 block, and 1 label besides blank");
   Sequence sequence;
   add_frontend(sequence, *this);
-  add_norm(sequence, "projection.norm", channels);
+  if (projection_norm) add_norm(sequence, "projection.norm", channels);
   add_linear(sequence, "projection.linear", channels, width);
   sequence.push_back(convolutional_positions(
       {.name = "positions", .width = width, .kernel = position_kernel, .groups = position_groups}));
+  if (!norm_first) add_norm(sequence, "norm", width);
   for (int i = 1; i <= layers; ++i) add_block(sequence, *this, i);
-  add_norm(sequence, "norm", width);
+  if (norm_first) add_norm(sequence, "norm", width);
   add_linear(sequence, "output", width, ends.labels);
   sequence.push_back(std::make_unique<Ctc>("ctc"));
   return sequence;

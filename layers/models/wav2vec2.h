@@ -9,8 +9,9 @@
 
 namespace penstock::layers {
 
-/// Transformer encoders on raw audio with CTC, as wav2vec 2.0 has them where its features are
-/// normalised by layer and its blocks pre-norm (Baevski et al. 2020): a family of models.
+/// Transformer encoders on raw audio with CTC: wav2vec 2.0 (Baevski et al. 2020) and HuBERT (Hsu et
+/// al. 2021), with the norms of their base models (frontend_norm "group", norm_first false) or
+/// those of their large ones (the defaults): a family of models.
 struct Wav2Vec2Options {
   static constexpr std::string_view kind = "wav2vec2";
   static constexpr int frames_per_second = 16000;  // samples: nothing is made of the audio before
@@ -18,10 +19,14 @@ struct Wav2Vec2Options {
   int channels = 512;                                 // of the front end's convolutions
   std::vector<int> kernels = {10, 3, 3, 3, 3, 2, 2};  // of each
   std::vector<int> strides = {5, 2, 2, 2, 2, 2, 2};
+  std::string frontend_norm = "layer";  // of each frame, after each convolution; or "group"
+  bool frontend_bias = true;            // of these convolutions
+  bool projection_norm = true;          // of the front end's frames, before their projection
   int width = 768;
   int heads = 12;
   int layers = 12;  // blocks
   int inner = 3072;
+  bool norm_first = true;     // false: post-norm blocks
   int position_kernel = 128;  // frames that the convolution of positions sees
   int position_groups = 16;
   double dropout = 0;
@@ -31,10 +36,16 @@ struct Wav2Vec2Options {
   std::vector<Contradiction> contradictions(int features) const;
   /// The layers from samples to the CTC loss:
   ///   frontend.convI frontend.normI frontend.actI …
-  ///   projection.norm projection.linear positions
+  ///   [projection.norm] projection.linear positions
   ///   blockN.attention blockN.feed_forward …
   ///   norm output ctc
   /// where positions and what blocks hold are residual units (layers/models/residual_units.h).
+  /// With frontend_norm "group", the first convolution alone has a norm, of each channel over an
+  /// utterance's frames. Post-norm, each unit of a block is followed by its norm, and `norm` by the
+  /// first block:
+  ///   positions norm
+  ///   blockN.attention blockN.attention.norm blockN.feed_forward blockN.feed_forward.norm …
+  ///   output ctc
   /// Weights of the front end's convolutions start with a deviation of √(2 / (in · kernel)) (He et
   /// al. 2015), as in transformers: with PyTorch's, 2.4 times less, small models stay at the blank
   /// for long. All else starts as PyTorch's layers do.

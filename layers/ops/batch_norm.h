@@ -18,7 +18,7 @@ struct BatchNormForward {
   Tensor weight_C;  // as x, or f32 where that is a half
   Tensor bias_C;
   Tensor statistics;       // out, f64 [2, C]: mean; 1 / √(variance + epsilon)
-  std::span<double> sums;  // out, host, 1 + 2·C: n; mean of each channel; Σ (x - mean)²
+  std::span<double> sums;  // out, host, 1 + 2·C: n; mean of each channel; Σ (x - mean)²; or empty
   double epsilon = 1e-5;
   bool silu = false;
 };

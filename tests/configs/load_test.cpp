@@ -238,8 +238,9 @@ TEST(Load, NamesKnownModels) {
             "the configuration can't be used:\n  recipe.toml:3: model.base = conformer-x is not a "
             "known model; known are conformer-l, conformer-m, conformer-s, ds2-large, ds2-small, "
             "ds2-tiny, ds2-wide, fastconformer-l, fastconformer-m, fastconformer-xl, "
-            "fastconformer-xxl, omni-ctc-1b, omni-ctc-300m, omni-ctc-3b, omni-ctc-7b, "
-            "transformer-base, w2v-small, wav2letter-plus, or give a TOML file; did you mean "
+            "fastconformer-xxl, hubert-xl, omni-ctc-1b, omni-ctc-300m, omni-ctc-3b, omni-ctc-7b, "
+            "transformer-base, w2v-small, wav2letter-plus, wav2vec2-base, or give a TOML file; did "
+            "you mean "
             "conformer-l?");
 }
 

@@ -1,5 +1,6 @@
-"""A whole Wav2Vec2ForCTC of transformers, small, with random weights, on a ragged batch of samples, in FP64 and with penstock's
-names. Utterances are computed one by one, without padding."""
+"""Whole models of transformers, small, with random weights, on a ragged batch of samples, in FP64 and with penstock's names:
+Wav2Vec2ForCTC with the norms of large models and of base ones, and HubertForCTC with a mixture and no norm before its projection.
+Utterances are computed one by one, without padding."""
 import torch
 import torch.nn as nn
 import torch.nn.functional as F
@@ -10,38 +11,41 @@ LABELS = ([3, 1, 1, 4], [5], [2, 6, 6, 1, 3, 5, 4, 2], [])
 
 def names(blocks, convolutions):
     """penstock's name of each of transformers' modules."""
-    of = {"wav2vec2.feature_projection.layer_norm": "projection.norm", "wav2vec2.feature_projection.projection": "projection.linear",
-          "wav2vec2.encoder.layer_norm": "norm", "lm_head": "output"}
+    of = {"feature_projection.layer_norm": "projection.norm", "feature_projection.projection": "projection.linear",
+          "encoder.layer_norm": "norm"}
     for i in range(convolutions):
-        of |= {f"wav2vec2.feature_extractor.conv_layers.{i}.{a}": f"frontend.{b}{i + 1}" for a, b in (("conv", "conv"), ("layer_norm", "norm"))}
+        of |= {f"feature_extractor.conv_layers.{i}.{a}": f"frontend.{b}{i + 1}" for a, b in (("conv", "conv"), ("layer_norm", "norm"))}
     for i in range(blocks):
         block = {"layer_norm": "attention.norm", "attention.out_proj": "attention.output", "final_layer_norm": "feed_forward.norm",
                  "feed_forward.intermediate_dense": "feed_forward.linear1", "feed_forward.output_dense": "feed_forward.linear2"}
-        of |= {f"wav2vec2.encoder.layers.{i}.{a}": f"block{i + 1}.{b}" for a, b in block.items()}
+        of |= {f"encoder.layers.{i}.{a}": f"block{i + 1}.{b}" for a, b in block.items()}
     return of
 
 
 def named(model, values, blocks, convolutions):
     """Parameters, or their gradients, by penstock's names."""
-    out = {f"{b}.{p}": values(model.get_submodule(a).get_parameter(p)) for a, b in names(blocks, convolutions).items() for p in ("weight", "bias")}
-    conv = model.wav2vec2.encoder.pos_conv_embed.conv
+    base = model.base_model
+    modules = dict(base.named_modules())
+    out = {f"{b}.{p}": values(number) for a, b in names(blocks, convolutions).items() if a in modules
+           for p, number in modules[a].named_parameters()}
+    out |= {f"output.{p}": values(number) for p, number in model.lm_head.named_parameters()}
+    conv = base.encoder.pos_conv_embed.conv
     out |= {"positions.conv.weight_g": values(conv.parametrizations.weight.original0),
             "positions.conv.weight_v": values(conv.parametrizations.weight.original1), "positions.conv.bias": values(conv.bias)}
     for i in range(blocks):
-        attention = model.wav2vec2.encoder.layers[i].attention
+        attention = base.encoder.layers[i].attention
         for p in ("weight", "bias"):
             out[f"block{i + 1}.attention.qkv.{p}"] = torch.cat([values(getattr(attention, f"{q}_proj").get_parameter(p)) for q in "qkv"])
     return out
 
 
-def make(save):
-    from transformers import Wav2Vec2Config, Wav2Vec2ForCTC  # only here: the other cases do without
+def case(save, name, kind, settings, **norms):
     off = dict.fromkeys(("hidden_dropout", "activation_dropout", "attention_dropout", "feat_proj_dropout", "final_dropout", "layerdrop",
                          "mask_time_prob"), 0.0)
-    config = Wav2Vec2Config(vocab_size=7, hidden_size=12, num_hidden_layers=2, num_attention_heads=3, intermediate_size=20,
-                            conv_dim=(6, 6, 6), conv_kernel=(10, 3, 2), conv_stride=(5, 2, 2), num_conv_pos_embeddings=8,
-                            num_conv_pos_embedding_groups=3, feat_extract_norm="layer", conv_bias=True, do_stable_layer_norm=True, **off)
-    model = Wav2Vec2ForCTC(config).train()
+    config = settings(vocab_size=7, hidden_size=12, num_hidden_layers=2, num_attention_heads=3, intermediate_size=20,
+                      conv_dim=(6, 6, 6), conv_kernel=(10, 3, 2), conv_stride=(5, 2, 2), num_conv_pos_embeddings=8,
+                      num_conv_pos_embedding_groups=3, **norms, **off)
+    model = kind(config).train()
     for parameter in model.parameters():  # norms and biases too
         parameter.data = (torch.randn(parameter.shape) * 0.3 + (parameter.dim() == 1) * 0.5).float()
     model = model.double()
@@ -53,5 +57,13 @@ def make(save):
     (losses.sum() / len(LABELS)).backward()
     out = dict(x=x, lengths=torch.tensor(LENGTHS), output_lengths=lengths, labels=labels, label_counts=counts, losses=losses,
                logits=torch.cat(logits).float())
-    save("wav2vec2", out | {k: v.float() for k, v in named(model, lambda p: p.detach(), 2, 3).items()}
+    save(name, out | {k: v.float() for k, v in named(model, lambda p: p.detach(), 2, 3).items()}
          | {f"d {k}": v for k, v in named(model, lambda p: p.grad, 2, 3).items()})
+
+
+def make(save):
+    from transformers import HubertConfig, HubertForCTC, Wav2Vec2Config, Wav2Vec2ForCTC  # only here: the other cases do without
+    large = dict(feat_extract_norm="layer", conv_bias=True, do_stable_layer_norm=True)
+    case(save, "wav2vec2", Wav2Vec2ForCTC, Wav2Vec2Config, **large)
+    case(save, "wav2vec2_base", Wav2Vec2ForCTC, Wav2Vec2Config)
+    case(save, "hubert", HubertForCTC, HubertConfig, feat_extract_norm="layer", feat_proj_layer_norm=False)

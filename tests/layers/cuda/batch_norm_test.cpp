@@ -41,6 +41,17 @@ TEST_P(CudaBatchNorm, Forward) {
   });
 }
 
+// As InstanceNorm does it.
+TEST_P(CudaBatchNorm, ForwardWithoutSums) {
+  const Twin x = random(dtype(), {26, 35}, 3, 5), y = unwritten(dtype(), {26, 35});
+  const Twin weight = random(DType::f32, {35}), bias = random(DType::f32, {35});
+  const Twin statistics = unwritten(DType::f64, {2, 35});
+  run(BatchNormForward{x.cpu, y.cpu, weight.cpu, bias.cpu, statistics.cpu, {}},
+      BatchNormForward{x.cuda, y.cuda, weight.cuda, bias.cuda, statistics.cuda, {}});
+  expect_close(y, tolerance_for(26), "y");
+  expect_close(statistics, 1e-9, "statistics");
+}
+
 TEST_P(CudaBatchNorm, Inference) {
   for_each_geometry([&](const Shape& shape, std::int64_t channels, std::int64_t, bool silu) {
     for (DType state : {DType::f32, DType::f64}) {

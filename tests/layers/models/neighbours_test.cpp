@@ -186,6 +186,20 @@ const auto kWithoutBatchStatistics = testing::Values(
                           .position_groups = 3,
                           .dropout = 0.1,
                           .layer_drop = 0.3},
+          1},
+    Model{"wav2vec2_base",
+          Wav2Vec2Options{.channels = 6,
+                          .frontend_norm = "group",
+                          .frontend_bias = false,
+                          .width = 12,
+                          .heads = 3,
+                          .layers = 2,
+                          .inner = 20,
+                          .norm_first = false,
+                          .position_kernel = 8,
+                          .position_groups = 3,
+                          .dropout = 0.1,
+                          .layer_drop = 0.3},
           1});
 INSTANTIATE_TEST_SUITE_P(Of, PackedUtterances, kWithoutBatchStatistics, name_of);
 INSTANTIATE_TEST_SUITE_P(Of, TrainedUtterances, kWithoutBatchStatistics, name_of);

@@ -22,7 +22,24 @@ const Wav2Vec2Options kSmallWav2Vec2{.channels = 6,
                                      .position_kernel = 8,
                                      .position_groups = 3};
 
-test::LayerSequence small_wav2vec2() { return kSmallWav2Vec2.build({.features = 1, .labels = 7}); }
+test::LayerSequence build_small(const Wav2Vec2Options& options) {
+  return options.build({.features = 1, .labels = 7});
+}
+
+/// As Wav2Vec2Config() of transformers has it.
+Wav2Vec2Options with_norms_of_base(Wav2Vec2Options options) {
+  options.frontend_norm = "group";
+  options.frontend_bias = false;
+  options.norm_first = false;
+  return options;
+}
+
+Wav2Vec2Options with_mixed_norms(Wav2Vec2Options options) {
+  options.frontend_bias = false;
+  options.projection_norm = false;
+  options.norm_first = false;
+  return options;
+}
 
 /// Root mean square of each parameter's numbers at the start.
 std::map<std::string, double> initial_deviations(const test::LayerSequence& sequence) {
@@ -42,13 +59,29 @@ std::map<std::string, double> initial_deviations(const test::LayerSequence& sequ
   return found;
 }
 
-TEST(Wav2Vec2, AgreesWithTransformersInFP32) {
-  test::expect_golden_model(small_wav2vec2(), "wav2vec2", DType::f32, {1e-5, 1e-4});
+struct GoldenCase {
+  const char* name;
+  Wav2Vec2Options options;
+};
+
+struct Wav2Vec2Golden : testing::TestWithParam<GoldenCase> {};
+
+TEST_P(Wav2Vec2Golden, AgreesWithTransformersInFP32) {
+  test::expect_golden_model(build_small(GetParam().options), GetParam().name, DType::f32,
+                            {1e-5, 1e-4});
 }
 
-TEST(Wav2Vec2, AgreesWithTransformersInFP64) {
-  test::expect_golden_model(small_wav2vec2(), "wav2vec2", DType::f64, {1e-12, 1e-9});
+TEST_P(Wav2Vec2Golden, AgreesWithTransformersInFP64) {
+  test::expect_golden_model(build_small(GetParam().options), GetParam().name, DType::f64,
+                            {1e-12, 1e-9});
 }
+
+INSTANTIATE_TEST_SUITE_P(Norms, Wav2Vec2Golden,
+                         testing::Values(GoldenCase{"wav2vec2", kSmallWav2Vec2},
+                                         GoldenCase{"wav2vec2_base",
+                                                    with_norms_of_base(kSmallWav2Vec2)},
+                                         GoldenCase{"hubert", with_mixed_norms(kSmallWav2Vec2)}),
+                         [](const auto& tested) { return std::string(tested.param.name); });
 
 TEST(Wav2Vec2, IsTheSequenceOfLayersThatItSays) {
   const Wav2Vec2Options options{.kernels = {10, 3}, .strides = {5, 2}, .layers = 1};
@@ -57,6 +90,23 @@ TEST(Wav2Vec2, IsTheSequenceOfLayersThatItSays) {
                 "frontend.conv1", "frontend.norm1", "frontend.act1", "frontend.conv2",
                 "frontend.norm2", "frontend.act2", "projection.norm", "projection.linear",
                 "positions", "block1.attention", "block1.feed_forward", "norm", "output", "ctc"}));
+}
+
+TEST(Wav2Vec2, HasNormsBehindUnitsIfTold) {
+  const Wav2Vec2Options options = with_norms_of_base(
+      {.kernels = {10, 3}, .strides = {5, 2}, .projection_norm = false, .layers = 1});
+  EXPECT_EQ(
+      test::names(options.build({.features = 1})),
+      (std::vector<std::string>{
+          "frontend.conv1", "frontend.norm1", "frontend.act1", "frontend.conv2", "frontend.act2",
+          "projection.linear", "positions", "norm", "block1.attention", "block1.attention.norm",
+          "block1.feed_forward", "block1.feed_forward.norm", "output", "ctc"}));
+}
+
+// As transformers 5.24 counts Wav2Vec2ForCTC(Wav2Vec2Config()) without time masks.
+TEST(Wav2Vec2, HasAsManyParametersAsBaseModels) {
+  const Wav2Vec2Options base = with_norms_of_base({});
+  EXPECT_EQ(test::parameter_count(base.build({.features = 1, .labels = 32}), 1), 94395552);
 }
 
 // As transformers 5.23 counts Wav2Vec2ForCTC without time masks; the last four as published.

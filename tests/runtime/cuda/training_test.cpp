@@ -286,10 +286,13 @@ TEST_P(CudaTraining, OtherFamiliesAgreeWithTheCpu) {
         .family = layers::Wav2Vec2Options{.channels = 6,
                                           .kernels = {3, 2},
                                           .strides = {2, 1},
+                                          .frontend_norm = "group",
+                                          .frontend_bias = false,
                                           .width = 12,
                                           .heads = 3,
                                           .layers = 1,
                                           .inner = 20,
+                                          .norm_first = false,
                                           .position_kernel = 6,
                                           .position_groups = 3}}}};
   for (const auto& [model, shrink] : families) {

@@ -38,6 +38,27 @@ std::vector<SmallFamily> conformers() {
                                                       .input_dropout = 0.1}}};
 }
 
+/// With the norms of large models, and with those of base ones.
+std::vector<SmallFamily> wav2vec2s() {
+  layers::Wav2Vec2Options options{.channels = 6,
+                                  .kernels = {3, 2},
+                                  .strides = {2, 1},
+                                  .width = 12,
+                                  .heads = 3,
+                                  .layers = 2,
+                                  .inner = 20,
+                                  .position_kernel = 6,
+                                  .position_groups = 3,
+                                  .dropout = 0.1,
+                                  .layer_drop = 0.3};
+  std::vector<SmallFamily> families = {{"wav2vec2", options, 1}};
+  options.frontend_norm = "group";
+  options.frontend_bias = false;
+  options.norm_first = false;
+  families.push_back({"wav2vec2_base", options, 1});
+  return families;
+}
+
 }  // namespace
 
 std::vector<SmallFamily> small_families() {
@@ -66,26 +87,14 @@ std::vector<SmallFamily> small_families() {
                                                        .left_context = 3,
                                                        .right_context = 1,
                                                        .dropout = 0.1}},
-      {"wav2vec2",
-       layers::Wav2Vec2Options{.channels = 6,
-                               .kernels = {3, 2},
-                               .strides = {2, 1},
-                               .width = 12,
-                               .heads = 3,
-                               .layers = 2,
-                               .inner = 20,
-                               .position_kernel = 6,
-                               .position_groups = 3,
-                               .dropout = 0.1,
-                               .layer_drop = 0.3},
-       1},
       {"wav2letter", layers::Wav2LetterOptions{.channels = {5, 7},
                                                .kernels = {3, 4},
                                                .repeats = {1, 2},
                                                .strides = {2, 1},
                                                .dilations = {1, 2},
                                                .dropouts = {0.1, 0}}}};
-  std::ranges::move(conformers(), std::back_inserter(families));
+  for (std::vector<SmallFamily> more : {wav2vec2s(), conformers()})
+    std::ranges::move(more, std::back_inserter(families));
   return families;
 }
 

@@ -12,6 +12,7 @@
 #include "layers/nn/depthwise_conv1d.h"
 #include "layers/nn/dropout.h"
 #include "layers/nn/gate.h"
+#include "layers/nn/instance_norm.h"
 #include "layers/nn/layer_norm.h"
 #include "layers/nn/linear.h"
 #include "layers/nn/nonlinearity.h"
@@ -109,6 +110,8 @@ std::vector<Case> all_layers() {
       {"norm", std::make_shared<BatchNorm>(BatchNormOptions{.name = "n", .channels = 7}), 7},
       {"norm with silu",
        std::make_shared<BatchNorm>(BatchNormOptions{.name = "n", .channels = 7, .silu = true}), 7},
+      {"instance norm",
+       std::make_shared<InstanceNorm>(InstanceNormOptions{.name = "n", .channels = 7}), 7},
       {"layer norm", std::make_shared<LayerNorm>(LayerNormOptions{.name = "n", .channels = 7}), 7},
       {"rms norm",
        std::make_shared<LayerNorm>(
