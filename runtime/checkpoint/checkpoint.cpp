@@ -13,19 +13,18 @@
 #include "runtime/checkpoint/fault.h"
 #include "runtime/checkpoint/hash.h"
 #include "runtime/checkpoint/mapped_file.h"
+#include "runtime/checkpoint/read_manifest.h"
 
 namespace penstock::runtime {
 namespace {
 
-Manifest read_manifest(const std::filesystem::path& path) {
-  const MappedFile file(path);
+Manifest checked_manifest(const std::filesystem::path& folder) {
+  Manifest manifest = read_manifest(folder);
   try {
-    const std::span<const std::byte> bytes = file.bytes();
-    Manifest manifest = parse_manifest({reinterpret_cast<const char*>(bytes.data()), bytes.size()});
     check_coverage(manifest.shards);
     return manifest;
   } catch (const Error& error) {
-    throw_fault(path, error.what());
+    throw_fault(folder / kManifestFile, error.what());
   }
 }
 
@@ -58,7 +57,7 @@ struct Checkpoint::OpenFiles {
 
 Checkpoint::Checkpoint(std::filesystem::path folder, OpenShards open)
     : folder_(std::move(folder)),
-      manifest_(read_manifest(folder_ / kManifestFile)),
+      manifest_(checked_manifest(folder_)),
       files_(std::make_unique<OpenFiles>(manifest_.shards.size())) {
   if (const std::filesystem::path tokenizer = tokenizer_file(); !tokenizer.empty())
     if (xxh3_128(MappedFile(tokenizer).bytes()) != state().tokenizer_hash)

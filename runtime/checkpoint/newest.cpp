@@ -10,7 +10,7 @@
 #include "base/counted.h"
 #include "base/file_handle.h"
 #include "configs/renamed_keys.h"
-#include "runtime/checkpoint/output_folder.h"
+#include "runtime/checkpoint/step_label.h"
 
 namespace penstock::runtime {
 namespace {
@@ -26,7 +26,7 @@ Checkpoint open_verified(const std::filesystem::path& folder) {
 
 std::optional<Checkpoint> newest(const std::filesystem::path& output,
                                  const std::function<void(const std::string&)>& report) {
-  const auto stored = list_checkpoints(output);
+  const auto stored = list_labelled(output, report);
   for (const auto& candidate : std::views::reverse(stored)) {
     const auto pass_over = [&](const CheckpointError& error) {
       report(
@@ -41,9 +41,15 @@ std::optional<Checkpoint> newest(const std::filesystem::path& output,
       pass_over(error);
     }
   }
-  if (stored.empty()) return std::nullopt;
-  throw CheckpointError(fmt::format("{}: holds {}, but none is whole: remove them to start afresh",
-                                    output.string(), counted(stored.size(), "checkpoint")));
+  const std::size_t all = list_checkpoints(output).size();
+  if (all == 0) return std::nullopt;
+  throw_none_whole(output, all);
+}
+
+void throw_none_whole(const std::filesystem::path& output, std::size_t stored) {
+  throw CheckpointError(fmt::format(
+      "{}: holds {}, but none is whole and of the step in its name: remove them to start afresh",
+      output.string(), counted(static_cast<std::int64_t>(stored), "checkpoint")));
 }
 
 void warn_of_renamed_keys(const Checkpoint& checkpoint) {
@@ -58,7 +64,8 @@ std::filesystem::path checkpoint_folder(const std::filesystem::path& path) {
     throw CheckpointError(
         fmt::format("{}: neither a checkpoint's folder nor an output folder", path.string()));
   if (std::filesystem::exists(path / kManifestFile, ignored)) return path;
-  const auto stored = list_checkpoints(path);
+  const auto stored =
+      list_labelled(path, [](const std::string& text) { spdlog::warn("{}", text); });
   if (stored.empty())
     throw CheckpointError(
         fmt::format("{}: holds neither {} nor checkpoints", path.string(), kManifestFile));

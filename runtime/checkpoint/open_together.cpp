@@ -4,12 +4,11 @@
 
 #include <vector>
 
-#include "base/counted.h"
 #include "base/error.h"
 #include "comm/collectives.h"
 #include "runtime/checkpoint/newest.h"
-#include "runtime/checkpoint/output_folder.h"
 #include "runtime/checkpoint/rank_words.h"
+#include "runtime/checkpoint/step_label.h"
 
 namespace penstock::runtime {
 namespace {
@@ -56,14 +55,10 @@ std::optional<Checkpoint> newest_together(comm::Communicator& world,
                                           const std::function<void(const std::string&)>& report) {
   const bool leads = world.rank() == 0;
   std::vector<StoredCheckpoint> left;
-  if (leads) left = list_checkpoints(output);
-  const std::size_t stored = left.size();
+  if (leads) left = list_labelled(output, report);
+  const std::size_t stored = leads ? list_checkpoints(output).size() : 0;
   while (true) {
-    if (leads && stored > 0 && left.empty())
-      throw CheckpointError(
-          fmt::format("{}: holds {}, but none is whole: remove them to start "
-                      "afresh",
-                      output.string(), counted(stored, "checkpoint")));
+    if (stored > 0 && left.empty()) throw_none_whole(output, stored);
     const std::string folder =
         comm::broadcast(world, left.empty() ? std::string() : left.back().folder.string());
     if (folder.empty()) return std::nullopt;

@@ -7,8 +7,8 @@
 #include <system_error>
 
 #include "base/atomic_file.h"
-#include "base/counted.h"
 #include "base/error.h"
+#include "base/file_handle.h"
 #include "runtime/checkpoint/fault.h"
 
 namespace penstock::runtime {
@@ -29,14 +29,21 @@ std::optional<std::int64_t> step_of_checkpoint(std::string_view name) {
   return std::stoll(digits);
 }
 
-std::vector<StoredCheckpoint> list_checkpoints(const std::filesystem::path& output) {
+std::vector<StoredCheckpoint> list_checkpoints(
+    const std::filesystem::path& output, const std::function<void(const std::string&)>& report) {
   std::vector<StoredCheckpoint> found;
-  std::error_code error;
+  std::error_code error, ignored;
   if (!std::filesystem::is_directory(output, error)) return found;
   for (std::filesystem::directory_iterator entry(output, error), end; !error && entry != end;
-       entry.increment(error))
-    if (const auto step = step_of_checkpoint(entry->path().filename().string()))
+       entry.increment(error)) {
+    const auto step = step_of_checkpoint(entry->path().filename().string());
+    if (!step) continue;
+    if (entry->is_directory(ignored))
       found.push_back({*step, entry->path()});
+    else
+      report(fmt::format("{} is ignored: it has a checkpoint's name, but is no folder",
+                         entry->path().string()));
+  }
   if (error) throw_fault(output, fmt::format("can't be listed: {}", error.message()));
   std::ranges::sort(found, {}, &StoredCheckpoint::step);
   return found;
@@ -57,17 +64,9 @@ void remove_empty_folders(const std::filesystem::path& output, const std::filesy
     std::filesystem::remove(folder, error);
 }
 
-void probe_output(const std::filesystem::path& output, std::uint64_t bytes) {
+void probe_output(const std::filesystem::path& output) {
   std::error_code error;
   const std::filesystem::path existing = nearest_existing(output);
-  if (!std::filesystem::is_directory(existing, error))
-    throw_fault(output,
-                fmt::format("can't be an output folder: {} is not a folder", existing.string()));
-  const auto space = std::filesystem::space(existing, error);
-  if (error) throw_fault(output, fmt::format("free space is unknown: {}", error.message()));
-  if (space.available < bytes)
-    throw_fault(output, fmt::format("the file system has {} free, but checkpoints need {}",
-                                    counted(space.available, "byte"), bytes));
   make_output(output);
   const auto probe = output / ".probe";
   write_durably(probe, "written to see whether this folder can be written\n");
@@ -77,8 +76,14 @@ void probe_output(const std::filesystem::path& output, std::uint64_t bytes) {
 
 void make_output(const std::filesystem::path& output) {
   std::error_code error;
+  const std::filesystem::path existing = nearest_existing(output);
+  if (!std::filesystem::is_directory(existing, error))
+    throw_fault(output,
+                fmt::format("can't be an output folder: {} is not a folder", existing.string()));
   std::filesystem::create_directories(output, error);
-  if (error) throw_fault(output, fmt::format("can't be made: {}", error.message()));
+  if (error)
+    throw FileError(output, fmt::format("{}: can't be made: {}", output.string(), error.message()),
+                    static_cast<std::errc>(error.value()));
 }
 
 }  // namespace penstock::runtime

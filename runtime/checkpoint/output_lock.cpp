@@ -11,12 +11,17 @@
 #include <chrono>
 #include <climits>
 #include <fstream>
+#include <optional>
 #include <system_error>
+#include <utility>
 
+#include "runtime/checkpoint/fault.h"
 #include "runtime/checkpoint/output_folder.h"
 
 namespace penstock::runtime {
 namespace {
+
+constexpr int kMostTries = 1000;
 
 /// "process 4711 on host node-3", and the time on a second line.
 std::string token_of_this_process() {
@@ -41,23 +46,47 @@ bool is_named(const FileHandle& file) {
          held.st_dev == named.st_dev && held.st_ino == named.st_ino;
 }
 
-FileHandle locked(const std::filesystem::path& output) {
-  make_output(output);
+/// The file to lock. It is never another name of somebody's file, which would lose its text.
+FileHandle open_lock(const std::filesystem::path& path) try {
+  FileHandle file(path, O_RDWR | O_CREAT | O_NOFOLLOW);
+  struct stat found {};
+  if (::fstat(file.descriptor(), &found) != 0) raise_errno(path, "can't be examined");
+  if (!S_ISREG(found.st_mode) || found.st_nlink > 1)
+    throw_fault(path, "is no plain file of its own, so it can't be the folder's lock: remove it");
+  return file;
+} catch (const FileError& error) {
+  if (error.code() == std::errc::too_many_symbolic_link_levels)
+    throw_fault(path, "is a symbolic link, so it can't be the folder's lock: remove it");
+  throw;
+}
+
+/// Nothing if another run removed the file on its way out.
+std::optional<FileHandle> try_lock(const std::filesystem::path& output) {
   const auto path = OutputLock::file_of(output);
-  for (;;) {
-    FileHandle file(path, O_RDWR | O_CREAT);
-    if (::flock(file.descriptor(), LOCK_EX | LOCK_NB) == 0) {
-      if (is_named(file)) return file;
-      continue;  // its holder removed it on the way out
+  make_output(output);
+  FileHandle file = open_lock(path);
+  if (::flock(file.descriptor(), LOCK_EX | LOCK_NB) == 0) {
+    if (is_named(file)) return file;
+    return std::nullopt;
+  }
+  if (errno == EWOULDBLOCK)
+    throw CheckpointError(
+        fmt::format("{}: another run writes there, {}: wait for its end, or choose another "
+                    "trainer.output",
+                    output.string(), holder_of(path)));
+  spdlog::warn("{} can't be locked ({}): make sure that no other run writes there", output.string(),
+               std::generic_category().message(errno));
+  return file;
+}
+
+FileHandle locked(const std::filesystem::path& output) {
+  for (int tries = 1;; ++tries) {
+    try {
+      if (auto file = try_lock(output)) return std::move(*file);
+    } catch (const FileError& error) {
+      // Another run may have removed the folder between two calls.
+      if (!error.missing() || tries == kMostTries) throw;
     }
-    if (errno == EWOULDBLOCK)
-      throw CheckpointError(
-          fmt::format("{}: another run writes there, {}: wait for its end, or choose another "
-                      "trainer.output",
-                      output.string(), holder_of(path)));
-    spdlog::warn("{} can't be locked ({}): make sure that no other run writes there",
-                 output.string(), std::generic_category().message(errno));
-    return file;
   }
 }
 

@@ -12,8 +12,8 @@ namespace penstock::runtime {
 /// takes it away again if nothing else was put there.
 class [[nodiscard]] OutputLock {
  public:
-  /// CheckpointError naming the holder if another run has the folder. Where the file system has no
-  /// locks, a warning is logged and nothing is held.
+  /// CheckpointError naming the holder if another run has the folder, or the lock's file if that is
+  /// a link. Where the file system has no locks, a warning is logged and nothing is held.
   explicit OutputLock(const std::filesystem::path& output);
   OutputLock(const OutputLock&) = delete;
   OutputLock& operator=(const OutputLock&) = delete;

@@ -6,12 +6,12 @@
 #include <utility>
 
 #include "base/atomic_file.h"
-#include "base/error.h"
+#include "base/file_handle.h"
 #include "runtime/checkpoint/coverage.h"
 #include "runtime/checkpoint/folders.h"
 #include "runtime/checkpoint/hash.h"
 #include "runtime/checkpoint/manifest.h"
-#include "runtime/checkpoint/output_folder.h"
+#include "runtime/checkpoint/step_label.h"
 
 namespace penstock::runtime {
 namespace {
@@ -32,6 +32,12 @@ void remove_leftovers(const std::filesystem::path& output) {
 
 }  // namespace
 
+void remove_dead_saves(const std::filesystem::path& output) try {
+  remove_leftovers(output);
+} catch (const std::filesystem::filesystem_error& error) {
+  throw CheckpointError(fmt::format("what a dead save left can't be removed: {}", error.what()));
+}
+
 std::filesystem::path start_save(const std::filesystem::path& output, std::int64_t step) try {
   std::filesystem::create_directories(output);
   remove_leftovers(output);
@@ -39,7 +45,8 @@ std::filesystem::path start_save(const std::filesystem::path& output, std::int64
   std::filesystem::create_directory(folder);
   return folder;
 } catch (const std::filesystem::filesystem_error& error) {
-  throw CheckpointError(fmt::format("a save can't begin: {}", error.what()));
+  throw FileError(output, fmt::format("a save can't begin: {}", error.what()),
+                  static_cast<std::errc>(error.code().value()));
 }
 
 std::filesystem::path commit(const std::filesystem::path& folder, const TrainingState& state,
@@ -55,6 +62,7 @@ std::filesystem::path commit(const std::filesystem::path& folder, const Training
   }
   write_durably(folder / kManifestFile, to_text(manifest));
   auto committed = folder.parent_path() / checkpoint_name(state.step);
+  make_way({state.step, committed});
   move_folder(folder, committed);
   return committed;
 }

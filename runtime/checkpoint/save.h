@@ -11,6 +11,9 @@
 
 namespace penstock::runtime {
 
+/// Removes what dead saves and dead removals left in the output folder. CheckpointError.
+void remove_dead_saves(const std::filesystem::path& output);
+
 /// Begins a save, on rank 0: removes what dead saves and dead removals left in the output folder,
 /// and makes the folder to which every rank then calls write_shard. CheckpointError.
 [[nodiscard]] std::filesystem::path start_save(const std::filesystem::path& output,
@@ -20,8 +23,8 @@ namespace penstock::runtime {
 /// tensor cover it exactly once, writes the manifest, and gives the folder of start_save its name.
 /// The bytes of text.model, if there are any, become a file of it, and the state's hash is of them.
 /// What is kept of an imported model is written too.
-/// A checkpoint of the same step is replaced. Returns the checkpoint's folder. CheckpointError;
-/// then earlier checkpoints are as they were.
+/// A checkpoint of the same step is replaced; what else has its name is renamed, see make_way().
+/// Returns the checkpoint's folder. CheckpointError; then earlier checkpoints are as they were.
 std::filesystem::path commit(const std::filesystem::path& folder, const TrainingState& state,
                              std::vector<ShardIndex> shards, std::string_view tokenizer = {},
                              const KeptParts& kept = {});

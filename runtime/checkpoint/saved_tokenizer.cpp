@@ -9,7 +9,7 @@
 #include "runtime/checkpoint/checkpoint.h"
 #include "runtime/checkpoint/hash.h"
 #include "runtime/checkpoint/mapped_file.h"
-#include "runtime/checkpoint/output_folder.h"
+#include "runtime/checkpoint/step_label.h"
 
 namespace penstock::runtime {
 namespace {
@@ -28,7 +28,7 @@ configs::Config with_saved_tokenizer(configs::Config config) {
   if (!config.trainer.resume || config.text.kind != "sentencepiece" ||
       std::filesystem::exists(config.text.model, ignored))
     return config;
-  const auto stored = list_checkpoints(config.trainer.output);
+  const auto stored = list_labelled(config.trainer.output);
   for (const StoredCheckpoint& candidate : std::views::reverse(stored)) {
     const std::filesystem::path file = tokenizer_of(candidate.folder);
     if (file.empty()) continue;

@@ -1,14 +1,18 @@
 #include "runtime/trainer/checkpoint_writer.h"
 
 #include <fmt/format.h>
+#include <spdlog/spdlog.h>
 
+#include <cerrno>
 #include <functional>
 #include <stop_token>
 #include <utility>
 
-#include "base/error.h"
+#include "base/file_handle.h"
 #include "comm/collectives.h"
+#include "runtime/checkpoint/output_folder.h"
 #include "runtime/checkpoint/retention.h"
+#include "runtime/checkpoint/room.h"
 #include "runtime/checkpoint/save.h"
 #include "runtime/devices/host_window.h"
 #include "runtime/job/packing.h"
@@ -18,23 +22,44 @@ namespace penstock::runtime {
 namespace {
 
 constexpr char kFault = '!';   // begins a text that says why a rank failed
+constexpr char kNoRoom = '#';  // the same where its disk, or its user's part of it, is full
 constexpr char kFolder = '/';  // begins a folder's name
+
+/// A fault of a save that may do once there is more room.
+class NoRoom : public CheckpointError {
+ public:
+  using CheckpointError::CheckpointError;
+};
+
+bool is_full(const FileError& error) {
+  const auto code = static_cast<std::errc>(error.code().value());
+  return code == std::errc::no_space_on_device || error.code().value() == EDQUOT;
+}
 
 std::string or_fault(const std::function<std::string()>& work) {
   try {
     return work();
-  } catch (const std::exception& e) {
-    return kFault + std::string(e.what());
+  } catch (const FileError& error) {
+    return (is_full(error) ? kNoRoom : kFault) + std::string(error.what());
+  } catch (const std::exception& error) {
+    return kFault + std::string(error.what());
   }
 }
 
-bool is_fault(const std::string& text) { return !text.empty() && text.front() == kFault; }
+bool is_fault(const std::string& text) {
+  return !text.empty() && (text.front() == kFault || text.front() == kNoRoom);
+}
+
+[[noreturn]] void raise_fault(std::size_t rank, const std::string& text) {
+  const std::string message = fmt::format("rank {}: {}", rank, text.substr(1));
+  if (text.front() == kNoRoom) throw NoRoom(message);
+  throw CheckpointError(message);
+}
 
 std::vector<ShardIndex> indices_of(const std::vector<std::string>& shards) {
   std::vector<ShardIndex> indices;
   for (std::size_t rank = 0; rank < shards.size(); ++rank) {
-    if (is_fault(shards[rank]))
-      throw CheckpointError(fmt::format("rank {}: {}", rank, shards[rank].substr(1)));
+    if (is_fault(shards[rank])) raise_fault(rank, shards[rank]);
     if (!shards[rank].empty()) indices.push_back(parse_shard_index(shards[rank]));
   }
   return indices;
@@ -64,18 +89,44 @@ void tidy_up(const Publication& publication, SaveOutcome& outcome) {
   }
 }
 
+/// A save that found no room is not given up while an old checkpoint may go for it.
+bool has_room_now(const Publication& publication) {
+  const CheckpointWriter::Options& options = publication.options;
+  try {
+    const auto removed = make_room(options.output);
+    if (removed)
+      spdlog::warn(
+          "the disk of {} is full: {} is removed to write that of step {}, since a newer one is "
+          "whole. Free the disk, or resume with trainer.keep={}",
+          options.output.string(), removed->filename().string(), publication.state.step,
+          list_checkpoints(options.output).size());
+    return removed.has_value();
+  } catch (const std::exception& error) {
+    spdlog::warn("no room can be made for the checkpoint of step {}: {}", publication.state.step,
+                 error.what());
+    return false;
+  }
+}
+
 SaveOutcome publish(const Publication& publication) {
   SaveOutcome outcome{.step = publication.state.step};
   const CheckpointWriter::Options& options = publication.options;
+  const auto give_up = [&](const std::exception& error, bool full) {
+    if (!publication.folder.empty()) abandon_save(publication.folder);
+    outcome.again = full && has_room_now(publication);
+    outcome.fault = error.what();
+  };
   try {
     outcome.folder = commit(publication.folder, publication.state, indices_of(publication.shards),
                             options.tokenizer, options.kept);
+    tidy_up(publication, outcome);
+  } catch (const NoRoom& error) {
+    give_up(error, true);
+  } catch (const FileError& error) {
+    give_up(error, is_full(error));
   } catch (const std::exception& error) {
-    if (!publication.folder.empty()) abandon_save(publication.folder);
-    outcome.fault = error.what();
-    return outcome;
+    give_up(error, false);
   }
-  tidy_up(publication, outcome);
   return outcome;
 }
 
@@ -105,11 +156,16 @@ std::string CheckpointWriter::write_beside() {
 
 void CheckpointWriter::begin(const TrainingState& state,
                              const std::optional<BestCheckpoint>& best) {
-  comm::Communicator& world = saving_.grid().world();
   state_ = state;
   best_ = best ? best : unmarked_;
+  pieces_ = copy_ ? copy_->take() : saving_.pieces();
+  start();
+}
+
+void CheckpointWriter::start() {
+  comm::Communicator& world = saving_.grid().world();
   phase_ = Phase::writing;
-  const auto start = [&] { return kFolder + start_save(options_.output, state.step).string(); };
+  const auto start = [&] { return kFolder + start_save(options_.output, state_.step).string(); };
   const std::string word = comm::broadcast(world, world.rank() == 0 ? or_fault(start) : "");
   folder_ = is_fault(word) ? "" : word.substr(1);
   if (is_fault(word))
@@ -119,18 +175,19 @@ void CheckpointWriter::begin(const TrainingState& state,
 }
 
 void CheckpointWriter::write(const std::filesystem::path& folder) {
-  ShardWork work{.folder = folder, .shard = saving_.shard_name(), .pauses = options_.pauses};
+  ShardWork work{.folder = folder,
+                 .shard = saving_.shard_name(),
+                 .pieces = pieces_,
+                 .pauses = options_.pauses};
   const auto index_or_fault = [](const ShardWork& own, const std::stop_token& stop) {
     return or_fault([&] { return to_text(write_and_read_back(own, stop)); });
   };
   if (copy_) {
-    work.pieces = copy_->take();
     writing_.emplace([work = std::move(work), index_or_fault](const std::stop_token& stop) {
       return index_or_fault(work, stop);
     });
     return;
   }
-  work.pieces = saving_.pieces();
   HostWindow window(saving_.backend(), saving_.stream());
   work.bytes = [&](const layers::Tensor& tensor, std::size_t begin) {
     return window.read(tensor, begin);
@@ -152,8 +209,10 @@ std::optional<SaveOutcome> CheckpointWriter::hear(const Notices& of_all) {
 }
 
 std::optional<SaveOutcome> CheckpointWriter::wait() {
-  if (phase_ == Phase::writing) commit();
-  if (phase_ == Phase::committing) return conclude();
+  while (busy()) {
+    if (phase_ == Phase::writing) commit();
+    if (auto outcome = conclude()) return outcome;
+  }
   return std::nullopt;
 }
 
@@ -170,12 +229,16 @@ void CheckpointWriter::commit() {
           const std::stop_token&) { return publish(publication); });
 }
 
-/// Waits for rank 0.
-SaveOutcome CheckpointWriter::conclude() {
+/// Waits for rank 0. Nothing if all ranks begin to write once more.
+std::optional<SaveOutcome> CheckpointWriter::conclude() {
   comm::Communicator& world = saving_.grid().world();
   SaveOutcome outcome{.step = state_.step};
   if (committing_) outcome = committing_->take();
   committing_.reset();
+  if (!comm::broadcast(world, std::string(outcome.again ? "again" : "")).empty()) {
+    start();
+    return std::nullopt;
+  }
   if (outcome.fault.empty()) unmarked_ = outcome.unmarked;
   outcome.fault = comm::broadcast(world, outcome.fault);
   outcome.folder = comm::broadcast(world, outcome.folder.string());

@@ -23,6 +23,7 @@ struct SaveOutcome {
   std::string fault = {};                       // why not
   std::string aside = {};                       // on rank 0: what failed behind a whole checkpoint
   std::optional<BestCheckpoint> unmarked = {};  // and the best, if its mark did
+  bool again = false;  // on rank 0: room was made for it, so that it is written once more
 };
 
 /// Writes a training's checkpoints, one after the other, while training goes on: a step pays for a
@@ -31,7 +32,8 @@ struct SaveOutcome {
 ///
 /// Every rank's shard is written and read back by the rank. When all have told that in their
 /// notices, rank 0 gathers what they wrote, commits the checkpoint, marks the best and removes old
-/// ones, in a thread as well. Whatever fails, earlier checkpoints are as they were.
+/// ones, in a thread as well. Whatever fails, earlier checkpoints are as they were. Where a disk is
+/// full, the oldest goes once a newer one is verified, and all ranks write again; see make_room().
 class CheckpointWriter {
  public:
   struct Options {
@@ -66,9 +68,10 @@ class CheckpointWriter {
  private:
   enum class Phase { idle, writing, committing };
 
+  void start();
   void write(const std::filesystem::path& folder);
   void commit();
-  SaveOutcome conclude();
+  std::optional<SaveOutcome> conclude();
 
   const Saving& saving_;
   Options options_;
@@ -77,6 +80,7 @@ class CheckpointWriter {
 
   Phase phase_ = Phase::idle;
   TrainingState state_;
+  std::vector<CheckpointPiece> pieces_;  // of this rank, in the copy or where training has them
   std::optional<BestCheckpoint> best_;
   std::optional<BestCheckpoint> unmarked_;  // on rank 0: marked with the next one
   std::filesystem::path folder_;

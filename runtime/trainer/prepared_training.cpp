@@ -8,6 +8,8 @@
 #include "runtime/checkpoint/corrections.h"
 #include "runtime/checkpoint/output_folder.h"
 #include "runtime/checkpoint/resume.h"
+#include "runtime/checkpoint/room.h"
+#include "runtime/checkpoint/save.h"
 #include "runtime/checkpoint/saved_tokenizer.h"
 #include "runtime/corpus/corpora.h"
 #include "runtime/corpus/mixed_corpus.h"
@@ -43,14 +45,18 @@ void note_tokenizer(const PreparedTraining& training, const configs::Config& ask
                                       asked.text.model, model));
 }
 
+/// Takes the output folder for this run, and sees whether its checkpoints will have room there.
 void lock_output(PreparedTraining& training) {
   if (!training.context.leads()) return;
   const std::string& output = training.config.trainer.output;
-  probe_output(output, checkpoint_bytes(parameter_count(training.sequence),
-                                        training.slots.of_elements.size(),
-                                        slot_format(training.config.optimizer)) +
-                           training.tokenizer->model().size());
   training.lock = std::make_unique<OutputLock>(output);
+  probe_output(output);
+  remove_dead_saves(output);
+  const std::uint64_t bytes =
+      checkpoint_bytes(parameter_count(training.sequence), training.slots.of_elements.size(),
+                       slot_format(training.config.optimizer));
+  require_room(output, {.bytes = bytes + training.tokenizer->model().size(),
+                        .keep = training.config.trainer.keep});
 }
 
 /// The checkpoint to go on from, if there is one, and what the run keeps of it; else what a new run

@@ -15,7 +15,7 @@
 #include "runtime/checkpoint/best.h"
 #include "runtime/checkpoint/output_folder.h"
 #include "runtime/checkpoint/resume.h"
-#include "runtime/checkpoint/retention.h"
+#include "runtime/checkpoint/step_label.h"
 #include "runtime/devices/rank_info.h"
 #include "runtime/huggingface/kept_labels.h"
 #include "runtime/job/consistency.h"
@@ -87,7 +87,9 @@ TrainingRun::TrainingRun(PlannedTraining training)
   if (auto& init = training_.prepared.init)
     saving_.start_from({init->checkpoint, init->anew}, config_.trainer.seed);
   training_.prepared.init.reset();
-  if (context_.leads()) set_aside_after(config_.trainer.output, clock_.step);
+  if (context_.leads())
+    set_aside(config_.trainer.output, clock_.step,
+              [this](const std::string& text) { context_.note(text); });
   if (start) recall_best(start->state());
   start.reset();
   begin();
@@ -341,9 +343,9 @@ void TrainingRun::await_save() {
   if (!outcome) return;
   const double seconds = std::chrono::duration<double>(Clock::now() - start).count();
   if (seconds >= 1 && writer_->beside() && !finished())
-    context_.note(
-        fmt::format("training waited {:.0f} s until the checkpoint of step {} was written", seconds,
-                    outcome->step));
+    context_.note(fmt::format("training waited {:.0f} s until the checkpoint of step {} was {}",
+                              seconds, outcome->step,
+                              outcome->fault.empty() ? "written" : "given up"));
   settle(*outcome);
 }
 

@@ -277,7 +277,31 @@ TEST_F(Resume, SetsNothingAsideForARejectedRecipe) {
             std::string::npos);
 }
 
+// A copy, a checkpoint of another run, and a file.
+TEST_F(Resume, PassesOverWhatHasAnotherStep) {
+  ASSERT_EQ(folder_.train("other", {"trainer.steps=2", "trainer.seed=5"}).code, 0);
+  const auto copy = [&](const std::string& from, const std::string& to) {
+    fs::copy(folder_.in(from), folder_.in("output/" + to), fs::copy_options::recursive);
+  };
+  copy("output/checkpoint-000000003", "checkpoint-000000014");
+  copy("other/checkpoint-000000002", "checkpoint-000000020");
+  test::write_file(folder_.in("output/checkpoint-000000099"), "text");
+  const auto outcome = resume({"trainer.steps=8"});
+  EXPECT_EQ(outcome.code, 0) << outcome.err;
+  for (const char* said : {"checkpoint-000000014 is passed over: its manifest says step 3, not 14",
+                           "checkpoint-000000020 is passed over: its manifest says step 2, not 20",
+                           "checkpoint-000000099 is ignored",
+                           "checkpoint-000000014 is renamed to checkpoint-000000014.mislabelled"})
+    EXPECT_NE(outcome.err.find(said), std::string::npos) << said << "\n" << outcome.err;
+  for (const char* name : {"checkpoint-000000003", "checkpoint-000000006", "checkpoint-000000008",
+                           "checkpoint-000000014.mislabelled", "checkpoint-000000020.mislabelled"})
+    EXPECT_TRUE(fs::exists(folder_.in("output/") + name + "/manifest.json")) << name;
+  EXPECT_EQ(folder_.record("output").losses.size(), 8u);
+}
+
 TEST_F(Resume, RejectsAFolderThatAnotherRunHolds) {
+  // Neither run may stumble over what the other one tries the folder with.
+  fs::create_directory(folder_.in("output/.probe"));
   {
     const runtime::OutputLock lock(folder_.in("output"));
     const auto outcome = resume({"trainer.steps=7"});
@@ -285,6 +309,7 @@ TEST_F(Resume, RejectsAFolderThatAnotherRunHolds) {
     EXPECT_NE(outcome.err.find("another run writes there, process "), std::string::npos)
         << outcome.err;
   }
+  fs::remove(folder_.in("output/.probe"));
   EXPECT_EQ(resume({"trainer.steps=7"}).code, 0);
 }
 

@@ -96,6 +96,7 @@ TEST_F(SavingBeside, AFailedSaveEndsNothingButItself) {
   EXPECT_NE(text.find("it is tried again in 1 s"), std::string::npos) << text;
   EXPECT_NE(text.find("the checkpoint of step 2 can't be written: rank 0: "), std::string::npos)
       << text;
+  EXPECT_EQ(text.find("until the checkpoint of step 2 was written"), std::string::npos) << text;
   EXPECT_GT(newest("full"), 2);
 }
 

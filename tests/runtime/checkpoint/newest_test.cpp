@@ -50,6 +50,25 @@ TEST_F(Newest, FallsBackOverBrokenOnesAndReportsEach) {
   EXPECT_NE(reports_[1].find("checkpoint-000000030/manifest.json"), std::string::npos);
 }
 
+TEST_F(Newest, IsNoCopyByAnotherName) {
+  for (const std::int64_t step : {8, 10, 12}) save_example(output_.path(), step, 1);
+  fs::copy(output_.path() / "checkpoint-000000008", output_.path() / "checkpoint-000000014",
+           fs::copy_options::recursive);
+  test::write_file(output_.path() / "checkpoint-000000099", "text");
+  EXPECT_EQ(find()->state().step, 12);
+  EXPECT_EQ(reports_.size(), 2u);
+  EXPECT_EQ(open_checkpoint(output_.path()).state().step, 12);
+  EXPECT_EQ(open_checkpoint(output_.path() / "checkpoint-000000014").state().step, 8);
+}
+
+TEST_F(Newest, IsAnErrorWhereAllHaveOtherNames) {
+  fs::rename(save_example(output_.path(), 8, 1), output_.path() / "checkpoint-000000014");
+  const std::string message = message_of<CheckpointError>([&] { find(); });
+  EXPECT_NE(message.find("of the step in its name"), std::string::npos) << message;
+  ASSERT_EQ(reports_.size(), 1u);
+  EXPECT_NE(reports_[0].find("As checkpoint-000000008 it would count"), std::string::npos);
+}
+
 TEST_F(Newest, DoesNotCallAnUnopenableFileBroken) {
   save_example(output_.path(), 10, 1);
   const fs::path shard = save_example(output_.path(), 20, 1) / "stage-0.safetensors";

@@ -126,6 +126,22 @@ TEST(NewestTogether, PassesOverWhatAnyRankFindsBroken) {
   EXPECT_TRUE(reports[1].starts_with("checkpoint-000000020 is passed over: "));
 }
 
+TEST(NewestTogether, IsNoCopyByAnotherName) {
+  const test::TemporaryFolder folder;
+  for (const std::int64_t step : {8, 12}) test::save_example(folder.path(), step, 3);
+  std::filesystem::copy(folder.path() / checkpoint_name(8), folder.path() / checkpoint_name(14),
+                        std::filesystem::copy_options::recursive);
+  std::vector<std::string> reports;
+  comm::run_as_threads({.ranks = 2}, [&](comm::Communicator& world) {
+    const auto found = newest_together(
+        world, folder.path(), [&](const std::string& report) { reports.push_back(report); });
+    ASSERT_TRUE(found);
+    EXPECT_EQ(found->state().step, 12);
+    EXPECT_EQ(open_together(world, folder.path()).state().step, 12);
+  });
+  EXPECT_EQ(reports.size(), 1u);
+}
+
 TEST(NewestTogether, IsNothingOrRefusedWhereNoneIsWhole) {
   const test::TemporaryFolder folder;
   const auto find = [&] {

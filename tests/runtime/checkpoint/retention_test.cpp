@@ -71,12 +71,13 @@ TEST_F(Retention, ReadsNoByteOfAShard) {
   EXPECT_EQ(stored(), (Steps{40}));
 }
 
-TEST_F(Retention, SetsAsideWhatAResumedRunGivesUp) {
-  fs::create_directory(output_.path() / (checkpoint_name(40) + ".broken"));
-  set_aside_after(output_.path(), 20);
-  EXPECT_EQ(stored(), (Steps{10, 20}));
-  EXPECT_TRUE(fs::exists(output_.path() / (checkpoint_name(30) + ".broken") / "manifest.json"));
-  EXPECT_TRUE(fs::exists(output_.path() / (checkpoint_name(40) + ".broken") / "manifest.json"));
+TEST_F(Retention, NeitherCountsNorRemovesMislabelledOnes) {
+  fs::copy(output_.path() / checkpoint_name(20), output_.path() / checkpoint_name(50),
+           fs::copy_options::recursive);
+  fs::copy(output_.path() / checkpoint_name(20), output_.path() / checkpoint_name(5),
+           fs::copy_options::recursive);
+  keep_newest(output_.path(), 1);
+  EXPECT_EQ(stored(), (Steps{5, 40, 50}));
 }
 
 }  // namespace

@@ -15,6 +15,7 @@
 #include "runtime/checkpoint/checkpoint.h"
 #include "runtime/checkpoint/output_folder.h"
 #include "tests/support/system/file_size_limit.h"
+#include "tests/support/system/small_disk.h"
 #include "tests/support/system/temporary_folder.h"
 
 namespace penstock::runtime {
@@ -119,10 +120,10 @@ class Writer : public testing::Test {
     EXPECT_EQ(outcomes[1].step, step);
     return outcomes[0];
   }
-  std::vector<std::int64_t> stored() const {
+  std::vector<std::int64_t> stored() const { return stored(output_.path()); }
+  static std::vector<std::int64_t> stored(const fs::path& output) {
     std::vector<std::int64_t> steps;
-    for (const StoredCheckpoint& each : list_checkpoints(output_.path()))
-      steps.push_back(each.step);
+    for (const StoredCheckpoint& each : list_checkpoints(output)) steps.push_back(each.step);
     return steps;
   }
 
@@ -193,6 +194,43 @@ TEST_F(Writer, TellsAllOfOneRanksFault) {
   }
   EXPECT_EQ(save(3, options()).fault, "");
   EXPECT_EQ(stored(), (std::vector<std::int64_t>{1, 3}));
+}
+
+/// Of all files in a folder.
+std::size_t bytes_in(const fs::path& folder) {
+  std::size_t bytes = 0;
+  for (const auto& entry : fs::recursive_directory_iterator(folder))
+    if (entry.is_regular_file()) bytes += entry.file_size();
+  return bytes;
+}
+
+TEST_F(Writer, MakesRoomByTheOldest) {
+  ASSERT_EQ(save(1, options()).fault, "");
+  const std::size_t bytes = bytes_in(output_.path());
+  for (const bool beside : {true, false}) {
+    const test::SmallDisk disk(bytes * 5 / 2);
+    if (!disk.mounted()) GTEST_SKIP() << "no file system can be mounted here";
+    CheckpointWriter::Options small = options();
+    small.output = disk.path() / "run";
+    const auto expect_stored = [&](const std::vector<std::int64_t>& steps) {
+      EXPECT_EQ(stored(small.output), steps);
+      for (const std::int64_t step : steps)
+        EXPECT_NO_THROW(Checkpoint(small.output / checkpoint_name(step)).verify());
+    };
+    for (const std::int64_t step : {1, 2, 3, 4}) EXPECT_EQ(save(step, small, {}, beside).fault, "");
+    expect_stored({3, 4});
+    const auto fill = [&](const char* name) {
+      test::write_file(disk.path() / name, std::string(bytes * 2 / 5, 'x'));
+    };
+    fill("others");
+    EXPECT_EQ(save(5, small, {}, beside).fault, "");
+    expect_stored({4, 5});
+    fs::remove_all(small.output / checkpoint_name(4));
+    fill("more");
+    const SaveOutcome outcome = save(6, small, {}, beside);  // nothing may go for it
+    EXPECT_NE(outcome.fault.find("No space left on device"), std::string::npos) << outcome.fault;
+    expect_stored({5});
+  }
 }
 
 TEST_F(Writer, TellsWhereTheFolderCannotBeMade) {
