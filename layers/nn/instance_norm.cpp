@@ -64,8 +64,8 @@ LayerPlan InstanceNorm::plan(const ActivationDecl& input, const BackendSizes& si
   statistics.take<double>(2 * C);
   const std::int64_t longest = x.lengths.empty() ? 0 : *std::ranges::max_element(x.lengths) * C;
   plan.workspace.forward = statistics.used();
-  add_copies(plan.workspace, {widened(sizes, {longest, longest}),
-                              widened(sizes, {longest, longest, longest}), 0});
+  add_copies(plan.workspace,
+             {widened(sizes, {longest, longest}), widened(sizes, {longest, longest, longest}), 0});
   const auto count = static_cast<double>(x.rows() * C);
   plan.flops = {5 * count, 9 * count, 2.0 * static_cast<double>(utterances * C)};
   return plan;
@@ -79,14 +79,14 @@ void InstanceNorm::forward(Context& context, const Params& params, const Activat
   for_each_utterance(context, [&](std::int64_t u, std::int64_t first, std::int64_t rows) {
     context.backend.run(
         context.stream,
-        BatchNormForward{.x = rows_from(x.only().x_FC, first, rows),
-                         .y = rows_from(y.only().x_FC, first, rows),
-                         .weight_C = params.weights[0],
-                         .bias_C = params.weights[1],
-                         .statistics =
-                             context.mode == Mode::train ? item(saved[kStatistics], u) : passing,
-                         .sums = {},
-                         .epsilon = options_.epsilon});
+        BatchNormForward{
+            .x = rows_from(x.only().x_FC, first, rows),
+            .y = rows_from(y.only().x_FC, first, rows),
+            .weight_C = params.weights[0],
+            .bias_C = params.weights[1],
+            .statistics = context.mode == Mode::train ? item(saved[kStatistics], u) : passing,
+            .sums = {},
+            .epsilon = options_.epsilon});
     context.stream.progress();
   });
 }
@@ -96,13 +96,12 @@ void InstanceNorm::backward_input(Context& context, const Params& params, const 
   for_each_utterance(context, [&](std::int64_t u, std::int64_t first, std::int64_t rows) {
     context.backend.run(
         context.stream,
-        BatchNormBackwardInput{
-            .x = rows_from(saved[kInput], first, rows),
-            .dy = rows_from(dy.only().x_FC, first, rows),
-            .dx = dx.empty() ? Tensor{} : rows_from(dx.only().x_FC, first, rows),
-            .weight_C = params.weights[0],
-            .statistics = item(saved[kStatistics], u),
-            .reductions = item(saved[kReductions], u)});
+        BatchNormBackwardInput{.x = rows_from(saved[kInput], first, rows),
+                               .dy = rows_from(dy.only().x_FC, first, rows),
+                               .dx = dx.empty() ? Tensor{} : rows_from(dx.only().x_FC, first, rows),
+                               .weight_C = params.weights[0],
+                               .statistics = item(saved[kStatistics], u),
+                               .reductions = item(saved[kReductions], u)});
     context.stream.progress();
   });
 }

@@ -28,7 +28,9 @@ std::string_view family_of(const Architecture& architecture) {
 
 }  // namespace
 
-std::vector<Architecture> architectures() { return {wav2vec2_for_ctc(), parakeet_for_ctc()}; }
+std::vector<Architecture> architectures() {
+  return {wav2vec2_for_ctc(), hubert_for_ctc(), parakeet_for_ctc()};
+}
 
 Architecture architecture_of(const Settings& config, const std::string& where) {
   const std::string type = setting_text(config, "model_type");
@@ -44,9 +46,10 @@ Architecture architecture_of(const Settings& config, const std::string& where) {
       fmt::format("{}: model_type is \"{}\", but penstock reads {}", where, type, known_types()));
 }
 
-Architecture architecture_of_family(std::string_view kind) {
-  for (Architecture& known : architectures())
-    if (family_of(known) == kind) return known;
+std::vector<Architecture> architectures_of_family(std::string_view kind) {
+  std::vector<Architecture> found = architectures();
+  std::erase_if(found, [&](const Architecture& known) { return family_of(known) != kind; });
+  if (!found.empty()) return found;
   throw ConfigError(fmt::format(
       "a model of model.kind = {} has no counterpart in transformers; penstock exports {}", kind,
       known_types()));

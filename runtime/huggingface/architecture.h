@@ -11,7 +11,8 @@ namespace penstock::runtime {
 
 /// How a setting of transformers is written as a key of penstock.
 enum class Form {
-  plain,
+  plain,         // numbers, lists of them, true and false
+  text,          // a string
   equal_list,    // one number for each of model.kernels, all of them equal
   milliseconds,  // samples, of the sample rate that was taken before
 };
@@ -45,6 +46,7 @@ struct RuleGroup {
   std::string_view repeats;
   std::vector<TensorRule> rules = {};
   std::vector<KeptRule> kept = {};
+  std::string_view prefix = {};  // before each of theirs
 };
 
 enum class TokenizerKind { characters, pieces };
@@ -67,6 +69,7 @@ struct Architecture {
 };
 
 [[nodiscard]] Architecture wav2vec2_for_ctc();
+[[nodiscard]] Architecture hubert_for_ctc();
 [[nodiscard]] Architecture parakeet_for_ctc();
 
 /// Those that penstock reads and writes.
@@ -76,7 +79,8 @@ struct Architecture {
 /// that are known.
 [[nodiscard]] Architecture architecture_of(const Settings& config, const std::string& where);
 
-/// The architecture of a family of penstock's. ConfigError if there is none.
-[[nodiscard]] Architecture architecture_of_family(std::string_view kind);
+/// The architectures that are of a family of penstock's, the usual one first. ConfigError if there
+/// are none.
+[[nodiscard]] std::vector<Architecture> architectures_of_family(std::string_view kind);
 
 }  // namespace penstock::runtime

@@ -80,7 +80,7 @@ class Taker {
   std::string as_key(const MappedSetting& taken, std::string_view value, const std::string& file) {
     if (taken.form == Form::milliseconds)
       return fmt::format("{}", number_of(value) * 1000 / number_of(keys_["features.sample_rate"]));
-    if (taken.form == Form::plain) return plain_text(value);
+    if (taken.form == Form::plain || taken.form == Form::text) return plain_text(value);
     const std::vector<std::string> numbers = items_of_json_list(value);
     if (numbers.empty() || std::ranges::count(numbers, numbers.front()) !=
                                static_cast<std::ptrdiff_t>(numbers.size())) {
@@ -123,6 +123,7 @@ std::string as_setting(const MappedSetting& taken, const configs::FlatConfig& ke
     return fmt::format(
         "{}", std::llround(number_of(value) / 1000 * number_of(keys.at("features.sample_rate"))));
   if (taken.form == Form::plain) return value;
+  if (taken.form == Form::text) return quoted_json(value);
   const std::size_t count = items_of_json_list(keys.at("model.kernels")).size();
   return fmt::format("[{}]", fmt::join(std::vector<std::string>(count, value), ","));
 }
@@ -143,6 +144,20 @@ Settings changes_of(const std::vector<MappedSetting>& taken, const configs::Flat
         !same_json(value_of(theirs, one.theirs, one.absent), ours))
       changes.emplace(one.theirs, ours);
   return changes;
+}
+
+/// Keys with another value than the one that the architecture fixes.
+std::vector<std::string> fixed_faults(const Architecture& architecture,
+                                      const configs::Config& config) {
+  const configs::FlatConfig keys = configs::flatten(config);
+  std::vector<std::string> faults;
+  for (const FixedKey& fixed : architecture.fixed) {
+    const std::string& value = keys.at(std::string(fixed.ours));
+    if (!fixed.training_only && value != fixed.value)
+      faults.push_back(
+          fmt::format("{} = {}, but the checkpoint has {}", fixed.ours, fixed.value, value));
+  }
+  return faults;
 }
 
 /// Keys by name, with the numbers for which a 0 stands.
@@ -216,15 +231,12 @@ configs::Config config_of(const Architecture& architecture, const FolderSettings
   }
 }
 
+bool has_fixed(const Architecture& architecture, const configs::Config& config) {
+  return fixed_faults(architecture, config).empty();
+}
+
 void check_fixed(const Architecture& architecture, const configs::Config& config) {
-  const configs::FlatConfig keys = configs::flatten(config);
-  std::vector<std::string> faults;
-  for (const FixedKey& fixed : architecture.fixed) {
-    const std::string& value = keys.at(std::string(fixed.ours));
-    if (!fixed.training_only && value != fixed.value)
-      faults.push_back(
-          fmt::format("{} = {}, but the checkpoint has {}", fixed.ours, fixed.value, value));
-  }
+  const std::vector<std::string> faults = fixed_faults(architecture, config);
   if (!faults.empty())
     throw ConfigError(
         fmt::format("{} of transformers needs other values than the checkpoint's:\n"

@@ -36,9 +36,17 @@ std::optional<std::filesystem::path> kept_config(const Checkpoint& checkpoint) {
   return checkpoint.folder() / file;
 }
 
-/// Found before any tensor is looked at. ConfigError if transformers has no such model.
-Architecture exported_architecture(const configs::Config& config) {
-  Architecture architecture = architecture_of_family(config.model.family.name());
+/// The import's, else the first of the model's family that has its keys; found before any tensor is
+/// looked at. ConfigError if transformers has no such model.
+Architecture exported_architecture(const configs::Config& config,
+                                   const std::optional<std::filesystem::path>& imported) {
+  const std::vector<Architecture> known = architectures_of_family(config.model.family.name());
+  const auto found =
+      std::ranges::find_if(known, [&](const Architecture& one) { return has_fixed(one, config); });
+  const Architecture architecture =
+      imported               ? architecture_of(read_settings(*imported), imported->string())
+      : found == known.end() ? known.front()
+                             : *found;
   check_fixed(architecture, config);
   return architecture;
 }
@@ -51,11 +59,11 @@ class Exporter {
         options_(options),
         config_(configs::unflatten(checkpoint.state().config, checkpoint.folder().string(),
                                    layers::model_families())),
-        architecture_(exported_architecture(config_)),
+        kept_config_(kept_config(checkpoint)),
+        architecture_(exported_architecture(config_, kept_config_)),
         rows_(checkpoint.tensor("output.bias").shape.front()),
         ours_(model_tensors(config_.model, static_cast<int>(rows_))),
-        pairing_(pair_tensors(architecture_, config_.model, ours_)),
-        kept_config_(kept_config(checkpoint)) {
+        pairing_(pair_tensors(architecture_, config_.model, ours_)) {
     blank_ = architecture_.blank_last ? rows_ - 1 : 0;
     if (kept_config_) {
       settings_ = read_settings(*kept_config_);
@@ -162,12 +170,12 @@ class Exporter {
   const Checkpoint& checkpoint_;
   ExportOptions options_;
   configs::Config config_;
+  std::optional<std::filesystem::path> kept_config_;
   Architecture architecture_;
   std::int64_t rows_ = 0, blank_ = 0;  // of the head
   ModelTensors ours_;
   Pairing pairing_;
   bool gives_labels_back_ = false;  // the import's: the head still has a row for each of them
-  std::optional<std::filesystem::path> kept_config_;
   Settings settings_, features_;
 };
 

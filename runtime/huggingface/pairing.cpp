@@ -78,6 +78,7 @@ class Pairer {
   void add(const RuleGroup& group) {
     const auto key = settings_.find(std::string(group.repeats));
     const int repeats = count_of(key == settings_.end() ? group.repeats : key->second);
+    prefix_ = group.prefix;
     for (int i = 0; i < repeats; ++i) {
       for (const TensorRule& rule : group.rules) add_rule(rule, i);
       for (const KeptRule& rule : group.kept) add_kept(rule, i);
@@ -97,8 +98,10 @@ class Pairer {
       add_tensor(rule, layer, "");
       return;
     }
+    const std::string ours = numbered(rule.ours, layer + 1);
+    if (rule.not_always && !ours_.contains(joined(ours, ".weight"))) return;
     add_tensor(rule, layer, ".weight");
-    if (!ours_.contains(joined(numbered(rule.ours, layer + 1), ".bias"))) return;
+    if (!ours_.contains(joined(ours, ".bias"))) return;
     TensorRule bias = rule;
     bias.columns = Columns::same;
     bias.axes = Axes::same;
@@ -106,8 +109,8 @@ class Pairer {
   }
 
   void add_tensor(const TensorRule& rule, int layer, std::string_view suffix) {
-    TheirTensor tensor{.name = joined(numbered(rule.theirs, layer), suffix),
-                       .former = numbered(rule.formerly, layer),
+    TheirTensor tensor{.name = joined(prefixed(rule.theirs, layer), suffix),
+                       .former = prefixed(rule.formerly, layer),
                        .shape = {},
                        .ours = joined(numbered(rule.ours, layer + 1), suffix),
                        .by_label = rule.rows == Rows::labels};
@@ -140,12 +143,17 @@ class Pairer {
   }
 
   void add_kept(const KeptRule& rule, int layer) {
-    KeptTensor kept{numbered(rule.theirs, layer), layers::DType::i64, {}, rule.with};
+    KeptTensor kept{prefixed(rule.theirs, layer), layers::DType::i64, {}, rule.with};
     if (!rule.like.empty()) {
       kept.dtype = layers::DType::f32;
       kept.shape = shape_of(numbered(rule.like, layer + 1));
     }
     pairing_.kept.push_back(std::move(kept));
+  }
+
+  /// A name of theirs; empty stays empty.
+  std::string prefixed(std::string_view name, int layer) const {
+    return name.empty() ? "" : fmt::format("{}{}", prefix_, numbered(name, layer));
   }
 
   const layers::Shape& shape_of(const std::string& ours) const {
@@ -158,6 +166,7 @@ class Pairer {
   const ModelTensors& ours_;
   configs::FlatConfig settings_;
   std::int64_t heads_ = 1;
+  std::string_view prefix_;  // of the group
   std::set<std::string, std::less<>> used_;
   Pairing pairing_;
 };

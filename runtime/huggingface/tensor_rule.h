@@ -40,6 +40,7 @@ struct TensorRule {
   bool alone = false;                 // else ".weight" and, where ours has one, ".bias" follow both
   std::string_view formerly = {};     // what theirs was called earlier; of one that is alone
   std::string_view channels_of = {};  // of channel_first: a tensor of ours with a row for each
+  bool not_always = false;            // some models have no such tensor
 };
 
 /// A setting above 0, without which a model has no such tensor.

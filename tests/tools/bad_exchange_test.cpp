@@ -75,8 +75,8 @@ TEST_F(BadExchange, ModelsThatPenstockHasNot) {
   const std::vector<std::array<std::string, 4>> cases = {
       {kOfCharacters, R"("model_type": "wav2vec2")", R"("model_type": "whisper")", "whisper"},
       {kOfPieces, R"("model_type": "parakeet_ctc")", R"("model_type": "whisper")", "whisper"},
-      {kOfCharacters, R"("feat_extract_norm": "layer")", R"("feat_extract_norm": "group")",
-       R"(feat_extract_norm is "group")"},
+      {kOfCharacters, R"("feat_extract_norm": "layer")", R"("feat_extract_norm": "batch")",
+       "model.frontend_norm = batch"},
       {kOfCharacters, R"("add_adapter": false)", R"("add_adapter": true)", "add_adapter is true"},
       {kOfCharacters, R"("adapter_attn_dim": null)", R"("adapter_attn_dim": 16)",
        "adapter_attn_dim is 16"},

@@ -2,7 +2,10 @@
 """Random small models of transformers through `penstock import` and `penstock export`: equal to the byte, and loaded
 again without a warning. Between them, logits of `penstock transcribe` for sounds of unequal lengths: those of transformers.
 
-  round_trip.py PENSTOCK wav2vec2|parakeet FOLDER [SEED...]
+  round_trip.py PENSTOCK KIND FOLDER [SEED...]
+
+KIND is wav2vec2 (norms of large models, and a tokenizer of as many tokens as the head has rows), wav2vec2_base or hubert
+(norms by chance, the defaults of transformers among them, with its default processor), or parakeet.
 """
 import json
 import random
@@ -17,21 +20,54 @@ import torch
 from safetensors.torch import load_file
 from tokenizers import AddedToken, Tokenizer, decoders, models, normalizers
 from transformers import (
-    AutoFeatureExtractor, ParakeetCTCConfig, ParakeetEncoderConfig, ParakeetFeatureExtractor, ParakeetForCTC,
-    ParakeetTokenizer, Wav2Vec2Config, Wav2Vec2CTCTokenizer, Wav2Vec2FeatureExtractor, Wav2Vec2ForCTC)
+    AutoFeatureExtractor, HubertConfig, HubertForCTC, ParakeetCTCConfig, ParakeetEncoderConfig, ParakeetFeatureExtractor, ParakeetForCTC,
+    ParakeetTokenizer, Wav2Vec2Config, Wav2Vec2CTCTokenizer, Wav2Vec2FeatureExtractor, Wav2Vec2ForCTC, Wav2Vec2Processor)
+
+
+def sizes_on_raw_audio(rng, labels, blank):
+    """What Wav2Vec2Config and HubertConfig both take."""
+    heads, groups, convolutions = rng.randint(1, 4), rng.choice([1, 2]), rng.randint(2, 4)
+    return dict(
+        vocab_size=labels, hidden_size=heads * groups * 2 * rng.randint(1, 4), num_hidden_layers=rng.randint(1, 3),
+        num_attention_heads=heads, intermediate_size=rng.randint(3, 40), conv_dim=[rng.randint(3, 9)] * convolutions,
+        conv_kernel=[rng.randint(2, 6) for _ in range(convolutions)],
+        conv_stride=[rng.randint(1, 3) for _ in range(convolutions)], num_conv_pos_embeddings=rng.randint(3, 9),
+        num_conv_pos_embedding_groups=groups, pad_token_id=blank, mask_time_prob=rng.choice([0.0, 0.05]))
+
+
+def norms_on_raw_audio(rng):
+    """The defaults, those of large models, or any others."""
+    large = dict(feat_extract_norm="layer", conv_bias=True, do_stable_layer_norm=True)
+    mixed = dict(feat_extract_norm=rng.choice(["group", "layer"]), conv_bias=rng.choice([True, False]),
+                 do_stable_layer_norm=rng.choice([True, False]))
+    return rng.choice([{}, large, mixed])
+
+
+def save_default_processor(folder, letters):
+    """Returns the tokens that its tokenizer knows: <s> and </s> as well."""
+    tokens = ["<pad>", "<unk>", "|"] + [chr(0x3b1 + i) for i in range(letters)]
+    (folder / "vocab.json").write_text(json.dumps({t: i for i, t in enumerate(tokens)}))
+    tokenizer = Wav2Vec2CTCTokenizer(folder / "vocab.json")
+    Wav2Vec2Processor(Wav2Vec2FeatureExtractor(), tokenizer).save_pretrained(folder)
+    return len(tokenizer)
+
+
+def save_wav2vec2_base(folder, rng):
+    labels = save_default_processor(folder, rng.randint(3, 20))
+    return Wav2Vec2ForCTC(Wav2Vec2Config(**sizes_on_raw_audio(rng, labels, 0), **norms_on_raw_audio(rng)))
+
+
+def save_hubert(folder, rng):
+    labels = save_default_processor(folder, rng.randint(3, 20))
+    return HubertForCTC(HubertConfig(**sizes_on_raw_audio(rng, labels, 0), **norms_on_raw_audio(rng),
+                                     feat_proj_layer_norm=rng.choice([True, False])))
 
 
 def save_wav2vec2(folder, rng):
-    labels, heads, groups, layers = rng.randint(5, 40), rng.randint(1, 4), rng.choice([1, 2]), rng.randint(1, 3)
-    convolutions = rng.randint(2, 4)
+    labels = rng.randint(5, 40)
     blank = rng.randrange(labels)
-    model = Wav2Vec2ForCTC(Wav2Vec2Config(
-        vocab_size=labels, hidden_size=heads * groups * 2 * rng.randint(1, 4), num_hidden_layers=layers,
-        num_attention_heads=heads, intermediate_size=rng.randint(3, 40), conv_dim=[rng.randint(3, 9)] * convolutions,
-        conv_kernel=[rng.randint(2, 6) for _ in range(convolutions)],
-        conv_stride=[rng.randint(1, 3) for _ in range(convolutions)], feat_extract_norm="layer", conv_bias=True,
-        do_stable_layer_norm=True, num_conv_pos_embeddings=rng.randint(3, 9),
-        num_conv_pos_embedding_groups=groups, pad_token_id=blank, mask_time_prob=rng.choice([0.0, 0.05])))
+    model = Wav2Vec2ForCTC(Wav2Vec2Config(**sizes_on_raw_audio(rng, labels, blank), feat_extract_norm="layer",
+                                          conv_bias=True, do_stable_layer_norm=True))
     tokens = ["|", "<unk>"] + [chr(0x3b1 + i) for i in range(labels - 3)]
     rng.shuffle(tokens)
     tokens.insert(blank, "<pad>")
@@ -57,6 +93,9 @@ def save_parakeet(folder, rng):
     ParakeetTokenizer(tokenizer_object=tokenizer, pad_token="<pad>").save_pretrained(folder)
     ParakeetFeatureExtractor(feature_size=mels).save_pretrained(folder)
     return model
+
+
+SAVERS = {"wav2vec2": save_wav2vec2, "wav2vec2_base": save_wav2vec2_base, "hubert": save_hubert, "parakeet": save_parakeet}
 
 
 def run(*words):
@@ -95,7 +134,7 @@ def round_trip(penstock, kind, output, seed):
     torch.manual_seed(seed)
     folder, checkpoint, exported = (output / f"{kind}-{seed}{part}" for part in ("", "-checkpoint", "-exported"))
     folder.mkdir()
-    model = (save_wav2vec2 if kind == "wav2vec2" else save_parakeet)(folder, rng)
+    model = SAVERS[kind](folder, rng)
     for tensor in model.state_dict().values():
         if tensor.is_floating_point():
             tensor.add_(torch.rand_like(tensor))

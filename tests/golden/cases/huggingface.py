@@ -11,8 +11,8 @@ import torch
 from safetensors.torch import save_file
 from tokenizers import AddedToken, Tokenizer, decoders, models, normalizers
 from transformers import (
-    ParakeetCTCConfig, ParakeetEncoderConfig, ParakeetFeatureExtractor, ParakeetForCTC, ParakeetTokenizer,
-    Wav2Vec2Config, Wav2Vec2CTCTokenizer, Wav2Vec2FeatureExtractor, Wav2Vec2ForCTC)
+    HubertConfig, HubertForCTC, ParakeetCTCConfig, ParakeetEncoderConfig, ParakeetFeatureExtractor, ParakeetForCTC, ParakeetTokenizer,
+    Wav2Vec2Config, Wav2Vec2CTCTokenizer, Wav2Vec2FeatureExtractor, Wav2Vec2ForCTC, Wav2Vec2Processor)
 
 FOLDER = Path(__file__).parent.parent
 
@@ -27,6 +27,15 @@ def scrambled(model):
         else:
             tensor.fill_(3)
     return model.eval()
+
+
+def save_logits_alone(folder, model, utterances):
+    """Of a model whose norms are over an utterance's frames, of which padding would be some."""
+    with torch.no_grad():
+        rows = [model(utterance[None]).logits[0] for utterance in utterances]
+    save_file({"x": torch.cat(utterances)[:, None], "lengths": torch.tensor([len(u) for u in utterances]),
+               "output_lengths": torch.tensor([len(row) for row in rows]), "logits": torch.cat(rows).contiguous()},
+              folder / "logits.safetensors")
 
 
 def save_logits(folder, model, utterances, padded, mask, output_lengths):
@@ -69,6 +78,21 @@ def wav2vec2():
     save_logits(folder, model, utterances, padded, mask.long(), lengths)
 
 
+def hubert():
+    """With the norms, the tokenizer and the processor that transformers takes by default."""
+    folder = fresh("hubert_for_ctc")
+    vocabulary = {"<pad>": 0, "<unk>": 1, "|": 2, "A": 3, "'": 4, "B": 5}
+    (folder / "vocab.json").write_text(json.dumps(vocabulary))
+    tokenizer = Wav2Vec2CTCTokenizer(folder / "vocab.json")
+    model = scrambled(HubertForCTC(HubertConfig(
+        vocab_size=len(tokenizer), hidden_size=12, num_hidden_layers=2, num_attention_heads=3, intermediate_size=20,
+        conv_dim=[5] * 4, conv_kernel=[10, 3, 3, 2], conv_stride=[5, 2, 2, 2], num_conv_pos_embeddings=6,
+        num_conv_pos_embedding_groups=2)))
+    model.save_pretrained(folder)
+    Wav2Vec2Processor(Wav2Vec2FeatureExtractor(), tokenizer).save_pretrained(folder)
+    save_logits_alone(folder, model, [torch.randn(n) for n in (523, 311, 700)])
+
+
 def parakeet():
     folder = fresh("parakeet_for_ctc")
     encoder = ParakeetEncoderConfig(
@@ -93,3 +117,4 @@ def parakeet():
 def make(save):
     wav2vec2()
     parakeet()
+    hubert()

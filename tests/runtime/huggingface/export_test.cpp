@@ -89,6 +89,23 @@ class Export : public testing::Test {
 
 TEST_F(Export, GivesWav2Vec2Back) { expect_round_trip(kImported); }
 
+TEST_F(Export, GivesHubertBack) { expect_round_trip("hubert_for_ctc"); }
+
+// A recipe without an import's files, whose keys only one architecture has.
+TEST_F(Export, ChoosesTheArchitectureThatHasTheKeys) {
+  import("hubert_for_ctc");
+  const auto model_type = [&](const char* projection_norm) {
+    for (const char* folder : {"trained", "exported"}) std::filesystem::remove_all(at(folder));
+    save_as_trained(Checkpoint(at("imported")), at("trained"), [&](TrainingState& state) {
+      state.config.at("model.projection_norm") = projection_norm;
+    });
+    export_model(at("trained"), at("exported"));
+    return read_settings(at("exported") / "config.json").at("model_type");
+  };
+  EXPECT_EQ(model_type("true"), "\"wav2vec2\"");
+  EXPECT_EQ(model_type("false"), "\"hubert\"");
+}
+
 TEST_F(Export, GivesParakeetBack) { expect_round_trip("parakeet_for_ctc"); }
 
 // Its tokenizer is of the alphabet's characters, and the blank is the last row.

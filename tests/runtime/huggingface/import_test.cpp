@@ -21,6 +21,7 @@ namespace penstock::runtime {
 namespace {
 
 const std::string kWav2Vec2 = "wav2vec2_for_ctc", kParakeet = "parakeet_for_ctc";
+const std::string kHubert = "hubert_for_ctc";
 
 configs::Config config_of_checkpoint(const Checkpoint& checkpoint) {
   return configs::unflatten(checkpoint.state().config, "the checkpoint", layers::model_families());
@@ -120,6 +121,25 @@ TEST_F(Import, ComputesTheLogitsOfWav2Vec2) { expect_logits(kWav2Vec2, 2); }
 
 TEST_F(Import, ComputesTheLogitsOfParakeet) { expect_logits(kParakeet, 7); }
 
+TEST_F(Import, ComputesTheLogitsOfHubert) { expect_logits(kHubert, 0); }
+
+TEST_F(Import, TakesTheSettingsOfHubert) {
+  const Checkpoint checkpoint = import(kHubert);
+  const auto& config = checkpoint.state().config;
+  EXPECT_EQ(config.at("model.kind"), "wav2vec2");
+  EXPECT_EQ(config.at("model.frontend_norm"), "group");
+  EXPECT_EQ(config.at("model.frontend_bias"), "false");
+  EXPECT_EQ(config.at("model.projection_norm"), "true");
+  EXPECT_EQ(config.at("model.norm_first"), "false");
+  EXPECT_TRUE(checkpoint.contains("huggingface/hubert.masked_spec_embed"));
+}
+
+TEST_F(Import, RefusesOtherHubertsByName) {
+  test::change_text(spoilt(kHubert) / "config.json", "\"conv_pos_batch_norm\": false",
+                    "\"conv_pos_batch_norm\": true");
+  expect_fault("conv_pos_batch_norm is true, but penstock's models have false");
+}
+
 TEST_F(Import, TakesTheSettingsOfParakeet) {
   const Checkpoint checkpoint = import(kParakeet);
   const auto& config = checkpoint.state().config;
@@ -215,11 +235,12 @@ TEST_F(Import, NamesEveryTensorThatDoesNotFit) {
 
 TEST_F(Import, RefusesOtherModelsByName) {
   const std::vector<std::array<std::string, 3>> cases = {
-      {"\"model_type\": \"wav2vec2\"", "\"model_type\": \"hubert\"", "model_type is \"hubert\""},
+      {"\"model_type\": \"wav2vec2\"", "\"model_type\": \"wavlm\"", "model_type is \"wavlm\""},
       {"Wav2Vec2ForCTC", "Wav2Vec2ForPreTraining", "architectures is"},
-      {"\"feat_extract_norm\": \"layer\"", "\"feat_extract_norm\": \"group\"",
-       "feat_extract_norm is \"group\", but penstock's models have \"layer\""},
-      {"\"do_stable_layer_norm\": true", "\"do_stable_layer_norm\": false", "do_stable_layer_norm"},
+      {"\"feat_extract_norm\": \"layer\"", "\"feat_extract_norm\": \"batch\"",
+       "model.frontend_norm = batch"},
+      {"\"do_stable_layer_norm\": true", "\"do_stable_layer_norm\": \"no\"",
+       "do_stable_layer_norm is \"no\", but it must be"},
       {"\"add_adapter\": false", "\"add_adapter\": true", "add_adapter is true"},
       {"\"adapter_attn_dim\": null", "\"adapter_attn_dim\": 16", "adapter_attn_dim is 16"},
       {"\"num_attention_heads\": 3", "\"num_attention_heads\": 5", "num_attention_heads: 5 heads"},

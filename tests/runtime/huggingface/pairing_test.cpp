@@ -45,6 +45,27 @@ const TheirTensor& find(const Pairing& pairing, std::string_view name) {
   return *std::ranges::find(pairing.tensors, name, &TheirTensor::name);
 }
 
+TEST(Pairing, TakesPrefixesAndLeavesOutAbsentTensors) {
+  Architecture architecture;
+  architecture.tensors = {
+      {.repeats = "2",
+       .rules = {{.theirs = "norms.{}", .ours = "norm{}", .not_always = true},
+                 {.theirs = "u.{}", .ours = "u{}", .alone = true, .formerly = "v.{}"}},
+       .kept = {{.theirs = "mask.{}"}},
+       .prefix = "model."},
+      {"1", {{"head", "output", Rows::labels}}}};
+  const Pairing pairing =
+      pair_tensors(architecture, {},
+                   {{"norm1.weight", {2}}, {"u1", {3}}, {"u2", {3}}, {"output.weight", {5, 2}}});
+  std::vector<std::string> names;
+  for (const TheirTensor& tensor : pairing.tensors) names.push_back(tensor.name);
+  EXPECT_EQ(names, (std::vector<std::string>{"model.norms.0.weight", "model.u.0", "model.u.1",
+                                             "head.weight"}));
+  EXPECT_EQ(find(pairing, "model.u.1").former, "model.v.1");
+  EXPECT_EQ(find(pairing, "model.norms.0.weight").former, "");
+  EXPECT_EQ(pairing.kept[1].name, "model.mask.1");
+}
+
 TEST(Pairing, NumbersLayersAndSplitsRows) {
   const Pairing pairing = pair_tensors(example(), {}, example_tensors());
   const TheirTensor& keys = find(pairing, "layers.1.k.weight");
