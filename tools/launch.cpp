@@ -1,15 +1,18 @@
 #include "tools/launch.h"
 
 #include <fmt/format.h>
+#include <spdlog/pattern_formatter.h>
 #include <spdlog/sinks/stdout_color_sinks.h>
 #include <spdlog/spdlog.h>
 
 #include <iostream>
+#include <memory>
 #include <thread>
 #include <utility>
 
 #include "base/error.h"
 #include "runtime/job/job.h"
+#include "tools/escaped_stream.h"
 #include "tools/exit_code.h"
 #include "tools/watchdog.h"
 
@@ -18,6 +21,19 @@ namespace {
 
 constexpr std::chrono::seconds kPatience{2};    // Open MPI 4.1 takes half a second to end a job
 constexpr std::chrono::seconds kMostToEnd{20};  // a rank that failed takes a second or two
+
+/// What a message says, in a line of the log: spdlog writes past the streams of C++.
+class EscapedText : public spdlog::custom_flag_formatter {
+ public:
+  void format(const spdlog::details::log_msg& message, const std::tm&,
+              spdlog::memory_buf_t& line) override {
+    const std::string text = escaped({message.payload.data(), message.payload.size()});
+    line.append(text.data(), text.data() + text.size());
+  }
+  std::unique_ptr<custom_flag_formatter> clone() const override {
+    return std::make_unique<EscapedText>();
+  }
+};
 
 }  // namespace
 
@@ -39,7 +55,9 @@ void complain(const std::string& message, bool found_by_every_rank) {
 
 void set_up_logging() {
   spdlog::set_default_logger(spdlog::stderr_color_mt("penstock"));
-  spdlog::set_pattern("%H:%M:%S %^%l%$: %v");
+  auto formatter = std::make_unique<spdlog::pattern_formatter>();
+  formatter->add_flag<EscapedText>('*').set_pattern("%H:%M:%S %^%l%$: %*");
+  spdlog::set_formatter(std::move(formatter));
   spdlog::set_level(launched_rank() == 0 ? spdlog::level::info : spdlog::level::warn);
 }
 

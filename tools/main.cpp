@@ -8,6 +8,7 @@
 #include "configs/write.h"
 #include "layers/models/families.h"
 #include "tools/commands.h"
+#include "tools/escaped_stream.h"
 #include "tools/exit_code.h"
 #include "tools/launch.h"
 
@@ -83,4 +84,7 @@ int penstock_main(int argc, char** argv) {
 }  // namespace
 }  // namespace penstock::tools
 
-int main(int argc, char** argv) { return penstock::tools::penstock_main(argc, argv); }
+int main(int argc, char** argv) {
+  const penstock::tools::EscapedStream out(std::cout), err(std::cerr);
+  return penstock::tools::penstock_main(argc, argv);
+}

@@ -10,6 +10,7 @@
 #include "base/gib.h"
 #include "base/quantities.h"
 #include "partition/report/render.h"
+#include "tools/escaped_stream.h"
 #include "tools/table.h"
 
 namespace penstock::tools {
@@ -131,7 +132,7 @@ void print_plan(const partition::PlanView& view, std::ostream& out, bool colour)
       << partition::headline_of(view) << "\n\n"
       << work_table(view) << '\n'
       << memory_table(view) << '\n'
-      << picture(view, colour);
+      << Unescaped{picture(view, colour)};
   if (!view.alternatives.empty()) out << alternatives_table(view) << '\n';
   out << facts_table(view) << advice_lines(view);
 }

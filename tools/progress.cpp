@@ -6,6 +6,8 @@
 #include <algorithm>
 #include <ostream>
 
+#include "tools/escaped_stream.h"
+
 namespace penstock::tools {
 namespace {
 
@@ -48,7 +50,8 @@ void Progress::show(std::int64_t step, const std::string& facts, Clock::time_poi
   shown_ = now;
   const std::string count = fmt::format("{}/{}{}", step, total_, remaining(step, now));
   if (terminal_) {
-    out_ << fmt::format("\r\x1b[K[{}] {}  {}", bar(step, total_), count, facts) << std::flush;
+    out_ << Unescaped{"\r\x1b[K"} << fmt::format("[{}] {}  {}", bar(step, total_), count, facts)
+         << std::flush;
     drawn_ = true;
   } else {
     out_ << fmt::format("step {}  {}\n", count, facts) << std::flush;

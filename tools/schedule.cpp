@@ -20,6 +20,7 @@
 #include "partition/search/equal_micro_batches.h"
 #include "partition/simulate/memory.h"
 #include "tools/commands.h"
+#include "tools/escaped_stream.h"
 #include "tools/exit_code.h"
 #include "tools/json_line.h"
 #include "tools/launch.h"
@@ -125,7 +126,7 @@ void print_text(const Made& made, const partition::Simulation& run, int width) {
   const partition::Picture picture{.width = width,
                                    .time = [](double time) { return fmt::format("{:g}", time); },
                                    .colour = wants_colour()};
-  std::cout << partition::render(schedule, run, picture);
+  std::cout << Unescaped{partition::render(schedule, run, picture)};
   if (partition::is_summary(run, width))
     std::cout << "F forward, B input gradient, W weight gradient, G both"
               << partition::kSummaryLegend << "\n";

@@ -45,12 +45,13 @@ void require_room(const std::filesystem::path& output, const CheckpointRoom& roo
   const auto held = static_cast<std::uint64_t>(room.keep) + 1;
   const std::uint64_t more = held - std::min(held, stored);
   if (available / std::max<std::uint64_t>(room.bytes, 1) >= more) return;
-  throw_fault(output,
-              fmt::format("{} bytes are missing: a checkpoint takes up to {} bytes, and trainer.keep "
-                          "+ 1 = {} are held while one is written, {} of which are there, but the "
-                          "file system has {} bytes free. {}",
-                          more * room.bytes - available, room.bytes, held, std::min(held, stored),
-                          available, remedy(available / room.bytes + stored - 1, room)));
+  throw_fault(
+      output,
+      fmt::format("{} bytes are missing: a checkpoint takes up to {} bytes, and trainer.keep "
+                  "+ 1 = {} are held while one is written, {} of which are there, but the "
+                  "file system has {} bytes free. {}",
+                  more * room.bytes - available, room.bytes, held, std::min(held, stored),
+                  available, remedy(available / room.bytes + stored - 1, room)));
 }
 
 std::optional<std::filesystem::path> make_room(const std::filesystem::path& output) {

@@ -1,0 +1,40 @@
+#pragma once
+
+#include <iosfwd>
+#include <memory>
+#include <streambuf>
+#include <string>
+#include <string_view>
+
+namespace penstock::tools {
+
+// Names and texts of files, host names and paths may hold control sequences, which would move a
+// terminal's cursor, recolour or rewrite what was said. So everything that the program writes
+// passes through one filter, which spells them out; what penstock itself controls a terminal with
+// goes past it as Unescaped.
+
+/// A text with control characters written out, as \x1b or \u009b, and bytes that are not UTF-8, as
+/// \xff. Ends of lines and tabs stay.
+[[nodiscard]] std::string escaped(std::string_view text);
+
+/// While it lives, what is written to a stream is escaped.
+class [[nodiscard]] EscapedStream {
+ public:
+  explicit EscapedStream(std::ostream& stream);
+  EscapedStream(const EscapedStream&) = delete;
+  EscapedStream& operator=(const EscapedStream&) = delete;
+  ~EscapedStream();
+
+ private:
+  std::ostream& stream_;
+  std::streambuf* before_;
+  std::unique_ptr<std::streambuf> filter_;
+};
+
+/// A text of penstock's own, with control sequences for a terminal: `stream << Unescaped{text}`.
+struct Unescaped {
+  std::string_view text;
+};
+std::ostream& operator<<(std::ostream& stream, const Unescaped& unescaped);
+
+}  // namespace penstock::tools
