@@ -2,6 +2,7 @@
 
 #include <CLI/CLI.hpp>
 #include <iostream>
+#include <string_view>
 
 #include "base/nearest_name.h"
 #include "configs/config.h"
@@ -11,9 +12,19 @@
 #include "tools/escaped_stream.h"
 #include "tools/exit_code.h"
 #include "tools/launch.h"
+#include "tools/stop_signals.h"
 
 namespace penstock::tools {
 namespace {
+
+/// The one command that takes signals for requests to stop. OpenBLAS starts threads when it is
+/// loaded, which keep the mask that they begin with. The linker's section .preinit_array names what
+/// the program does before its libraries do anything.
+void before_libraries(int argc, char** argv, char**) {
+  if (argc > 1 && std::string_view(argv[1]) == "train") block_stop_signals();
+}
+[[gnu::section(".preinit_array"),
+  gnu::used]] void (*const run_before_libraries)(int, char**, char**) = before_libraries;
 
 /// What to say of a first word that is no subcommand, or nothing. CLI11 would only miss one.
 std::string unknown_command(const CLI::App& app, int argc, char** argv) {

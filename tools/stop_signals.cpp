@@ -1,33 +1,60 @@
 #include "tools/stop_signals.h"
 
-#include <atomic>
+#include <signal.h>
 
 namespace penstock::tools {
 namespace {
 
-// The one thing that a handler can reach. Threads that take no signals instead, and one that waits
-// for them, would need to be there before those that libraries start when they are loaded.
-std::atomic<bool> came = false;
-static_assert(std::atomic<bool>::is_always_lock_free);
+sigset_t stop_signals() noexcept {
+  sigset_t signals;
+  sigemptyset(&signals);
+  sigaddset(&signals, SIGTERM);
+  sigaddset(&signals, SIGUSR1);
+  return signals;
+}
 
-extern "C" void take_signal(int) { came = true; }
+void unblock_stop_signals() noexcept {
+  const sigset_t signals = stop_signals();
+  pthread_sigmask(SIG_UNBLOCK, &signals, nullptr);
+}
 
 }  // namespace
 
-bool StopSignals::asked() {
-  if (heeded_) return came;
-  heeded_ = true;
-  came = false;
-  struct sigaction action {};
-  action.sa_handler = take_signal;
-  action.sa_flags = SA_RESTART;  // who reads, writes or waits notices nothing
-  for (std::size_t i = 0; i < kSignals.size(); ++i) ::sigaction(kSignals[i], &action, &before_[i]);
-  return false;
+void block_stop_signals() noexcept {
+  const sigset_t signals = stop_signals();
+  pthread_sigmask(SIG_BLOCK, &signals, nullptr);
 }
 
+StopSignals::StopSignals() {
+  block_stop_signals();
+  reader_ = std::thread([this] { read_signals(); });
+}
+
+/// What came while the last request was answered must not change the exit code: the signals stay
+/// blocked.
 StopSignals::~StopSignals() {
-  for (std::size_t i = 0; heeded_ && i < kSignals.size(); ++i)
-    ::sigaction(kSignals[i], &before_[i], nullptr);
+  ending_ = true;
+  pthread_kill(reader_.native_handle(), SIGUSR1);
+  reader_.join();
+  if (!came_) unblock_stop_signals();
+}
+
+bool StopSignals::asked() {
+  heeded_ = true;
+  return came_;
+}
+
+void StopSignals::read_signals() {
+  const sigset_t signals = stop_signals();
+  for (int signal = 0; sigwait(&signals, &signal) == 0 && !ending_;) {
+    if (heeded_) {
+      came_ = true;
+      continue;
+    }
+    unblock_stop_signals();  // of this thread: the signal does what it does by default
+    raise(signal);
+    block_stop_signals();  // unless who started the process has it ignored
+  }
 }
 
 }  // namespace penstock::tools

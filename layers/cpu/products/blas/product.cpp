@@ -8,6 +8,7 @@
 #include <string>
 
 #include "base/error.h"
+#include "layers/cpu/products/blas/held_signals.h"
 
 namespace penstock::layers {
 namespace {
@@ -28,8 +29,11 @@ CBLAS_TRANSPOSE blas_form(bool transposed) { return transposed ? CblasTrans : Cb
 
 }  // namespace
 
+// OpenMP's threads start in products, and keep the mask that they begin with: with an OpenBLAS that
+// uses OpenMP, in one of OpenBLAS's as well.
 void run_product(const Product<float>& p) {
   if (p.m == 0 || p.n == 0) return;
+  const HeldSignals held;
   if (openblas_is_faster(p)) {
     cblas_sgemm(CblasRowMajor, blas_form(p.a.transposed), blas_form(p.b.transposed), p.m, p.n, p.k,
                 p.alpha, p.a.data, p.a.stride, p.b.data, p.b.stride, p.beta, p.c, p.c_stride);
@@ -47,6 +51,7 @@ void run_product(const Product<float>& p) {
 }
 
 void run_product(const Product<double>& p) {
+  const HeldSignals held;
   cblas_dgemm(CblasRowMajor, blas_form(p.a.transposed), blas_form(p.b.transposed), p.m, p.n, p.k,
               p.alpha, p.a.data, p.a.stride, p.b.data, p.b.stride, p.beta, p.c, p.c_stride);
 }
