@@ -41,6 +41,7 @@ struct FeatureConfig {
   double preemphasis = 0;               // share of the sample before that is taken away
   std::string normalise = "utterance";  // utterance | channel: what has one mean and deviation
   bool last_frame = true;               // the one at the end, of which half lies beyond
+  double epsilon = 1e-7;                // of a waveform: added to its variance
   bool operator==(const FeatureConfig&) const = default;
 };
 

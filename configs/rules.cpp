@@ -129,11 +129,18 @@ Found of_pipeline(const Config& c) {
   return found;
 }
 
-/// Keys of spectra that are set although frames are samples.
+/// Keys of spectra that are set although frames are samples, and the other way round.
 Found of_waveform(const FeatureConfig& f) {
-  if (f.kind != "waveform") return {};
   const FeatureConfig usual;
   Found found;
+  if (f.kind != "waveform") {
+    if (f.epsilon != usual.epsilon)
+      found.push_back({"features.epsilon",
+                       fmt::format("features.epsilon has no effect with features.kind = {}: leave "
+                                   "it out, or choose features.kind = waveform",
+                                   f.kind)});
+    return found;
+  }
   for (const auto& [key, set] :
        {std::pair{"features.preemphasis", f.preemphasis != usual.preemphasis},
         {"features.normalise", f.normalise != usual.normalise},

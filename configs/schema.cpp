@@ -64,6 +64,8 @@ std::vector<Key> feature_keys(FeatureConfig& f) {
           "what gets mean 0 and deviation 1: all numbers of an utterance, or each channel's"),
       Key("features.last_frame", &f.last_frame, anything(),
           "false leaves out the last frame, of which about half lies beyond the recording"),
+      Key("features.epsilon", &f.epsilon, above(0, 1),
+          "number added to the variance of a waveform, with features.kind = waveform"),
   };
 }
 

@@ -31,6 +31,7 @@ void print(const ImportOptions& options, const runtime::ImportReport& report) {
                                                   {"parameters", report.parameters},
                                                   {"labels", report.labels},
                                                   {"without_letter", report.without_letter},
+                                                  {"beyond_head", report.beyond_head},
                                                   {"without_numbers", report.without_numbers},
                                                   {"no_pieces", report.no_pieces},
                                                   {"checkpoint", options.checkpoint.string()}});
@@ -42,6 +43,11 @@ void print(const ImportOptions& options, const runtime::ImportReport& report) {
   if (!report.without_numbers.empty())
     std::cout << fmt::format("the folder lacks {}: an export writes zeros\n",
                              fmt::join(report.without_numbers, ", "));
+  if (!report.beyond_head.empty())
+    std::cout << fmt::format(
+        "the tokenizer has tokens for which the head has no row, and which are never recognised: "
+        "{}\n",
+        fmt::join(report.beyond_head, " "));
   const auto& tokens = report.without_letter;
   if (tokens.empty()) return;
   const std::vector<std::string> shown(
@@ -69,7 +75,8 @@ void add_import(CLI::App& app, Run& run) {
       ->required();
   command->add_flag("--json", options->json, "Print one JSON object");
   command->footer(
-      "Reads Wav2Vec2ForCTC and ParakeetForCTC. Exit code 4: the folder lacks something, or has\n"
+      "Reads Wav2Vec2ForCTC, HubertForCTC, OmniASRForCTC and ParakeetForCTC. Exit code 4: the "
+      "folder lacks something, or has\n"
       "what penstock's models have not.\n\n"
       "Examples:\n"
       "  penstock import downloads/omni-300m -o omni-300m\n"

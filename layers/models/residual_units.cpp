@@ -122,7 +122,7 @@ std::unique_ptr<Layer> convolutional_positions(const ConvolutionalPositionsOptio
                                  .kernel = options.kernel,
                                  .left = options.kernel / 2,
                                  .right = options.kernel - 1 - options.kernel / 2,
-                                 .weight_norm = true});
+                                 .weight_norm = options.weight_norm});
   unit.add<Nonlinearity>(unit.part("act"), NonlinearityKind::gelu);
   return unit.build();
 }

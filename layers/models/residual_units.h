@@ -71,10 +71,11 @@ struct ConvolutionalPositionsOptions {
   std::int64_t width = 0;
   std::int64_t kernel = 128;
   std::int64_t groups = 16;
+  bool weight_norm = true;  // of the convolution
 };
 
-/// conv act, without a norm: x + GELU(convolution over frames, weight norm), as wav2vec 2.0 tells
-/// frames apart. Of an even kernel, the frame too many is the first.
+/// conv act, without a norm: x + GELU(convolution over frames), as wav2vec 2.0 tells frames apart.
+/// Of an even kernel, the frame too many is the first.
 std::unique_ptr<Layer> convolutional_positions(const ConvolutionalPositionsOptions& options);
 
 }  // namespace penstock::layers

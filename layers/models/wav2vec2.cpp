@@ -108,6 +108,8 @@ std::vector<Key> Wav2Vec2Options::keys() {
           "frames that the convolution of positions sees"),
       Key("model.position_groups", &position_groups, between(1, 1024),
           "groups of channels of the convolution of positions; they divide the width"),
+      Key("model.position_weight_norm", &position_weight_norm, anything(),
+          "weight normalisation of the convolution of positions, a length for each tap"),
       Key("model.dropout", &dropout, between(0, 0.95),
           "share of numbers dropped within every residual unit, and of attention's weights"),
       Key("model.layer_drop", &layer_drop, between(0, 0.95),
@@ -144,8 +146,11 @@ Sequence Wav2Vec2Options::build(const ModelEnds& ends) const {
   add_frontend(sequence, *this);
   if (projection_norm) add_norm(sequence, "projection.norm", channels);
   add_linear(sequence, "projection.linear", channels, width);
-  sequence.push_back(convolutional_positions(
-      {.name = "positions", .width = width, .kernel = position_kernel, .groups = position_groups}));
+  sequence.push_back(convolutional_positions({.name = "positions",
+                                              .width = width,
+                                              .kernel = position_kernel,
+                                              .groups = position_groups,
+                                              .weight_norm = position_weight_norm}));
   if (!norm_first) add_norm(sequence, "norm", width);
   for (int i = 1; i <= layers; ++i) add_block(sequence, *this, i);
   if (norm_first) add_norm(sequence, "norm", width);

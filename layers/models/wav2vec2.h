@@ -29,6 +29,8 @@ struct Wav2Vec2Options {
   bool norm_first = true;     // false: post-norm blocks
   int position_kernel = 128;  // frames that the convolution of positions sees
   int position_groups = 16;
+  bool position_weight_norm =
+      true;  // of that convolution; Omnilingual ASR's second version has none
   double dropout = 0;
   double layer_drop = 0;  // share of utterances that pass by a unit of a block, for each unit
 

@@ -31,14 +31,15 @@ std::vector<float> make_window(const std::string& name, std::int64_t size) {
   return window;
 }
 
-/// Mean 0 and variance 1 as transformers' Wav2Vec2FeatureExtractor: (x - mean) / √(var + 1e-7).
-void normalise_samples(std::span<const float> samples, std::span<float> x) {
+/// Gives samples mean 0 and variance 1, as transformers' Wav2Vec2FeatureExtractor with an epsilon
+/// of 1e-7 and its OmniASRFeatureExtractor with 1e-5: (x - mean) / √(variance + epsilon).
+void normalise_samples(std::span<const float> samples, double epsilon, std::span<float> x) {
   double sum = 0, squares = 0;
   for (const float sample : samples) sum += sample;
   const double count = std::max<double>(static_cast<double>(samples.size()), 1);
   const double mean = sum / count;
   for (const float sample : samples) squares += (sample - mean) * (sample - mean);
-  const double scale = 1 / std::sqrt(squares / count + 1e-7);
+  const double scale = 1 / std::sqrt(squares / count + epsilon);
   std::ranges::transform(samples, x.begin(),
                          [&](float sample) { return static_cast<float>((sample - mean) * scale); });
 }
@@ -201,7 +202,7 @@ void FeatureExtractor::extract(std::span<const float> samples, std::span<float> 
   if (std::ssize(x_FC) != frames * bins)
     throw ShapeError(fmt::format("features of {} are {} x {} numbers, not {}",
                                  counted(samples.size(), "sample"), frames, bins, x_FC.size()));
-  if (is_waveform(state_->config)) return normalise_samples(samples, x_FC);
+  if (is_waveform(state_->config)) return normalise_samples(samples, state_->config.epsilon, x_FC);
   std::vector<float> sharper;
   if (state_->config.preemphasis != 0) {
     sharper = preemphasised(samples, state_->config.preemphasis);

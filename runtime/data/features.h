@@ -46,8 +46,8 @@ class FeatureFrames {
 ///   area normalisation, 0 Hz to half the rate;
 /// - then the utterance's one mean is subtracted and its one (unbiased) standard deviation divided
 ///   out; an utterance without any variation becomes zeros.
-/// Of "waveform", frames are the samples, their mean subtracted and divided by √(variance + 1e-7).
-/// As transformers' ParakeetFeatureExtractor does with
+/// Of "waveform", frames are the samples, their mean subtracted and divided by √(variance +
+/// features.epsilon). As transformers' ParakeetFeatureExtractor does with
 ///   kind = "log-mel", window_ms = 25, hop_ms = 10, fft = 512, window = "hann-symmetric",
 ///   preemphasis = 0.97, normalise = "channel", last_frame = false:
 /// - before all, x[t] - preemphasis · x[t - 1];

@@ -4,6 +4,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <iterator>
 
 #include "base/error.h"
 
@@ -22,6 +23,33 @@ std::string known_types() {
   return fmt::format("{}", fmt::join(types, ", "));
 }
 
+/// Types of models that penstock does not read, and the nearest one that it reads.
+struct Relative {
+  std::string_view model_type, nearest, difference;
+};
+
+constexpr Relative kRelatives[] = {
+    {"parakeet_rnnt", "parakeet_ctc", "the same encoder with a CTC head instead of a transducer"},
+    {"parakeet_tdt", "parakeet_ctc", "the same encoder with a CTC head instead of a transducer"},
+    {"lasr_ctc", "parakeet_ctc", "a Conformer with relative positions"},
+    {"wav2vec2-conformer", "parakeet_ctc", "a Conformer with relative positions, on log-mel"},
+    {"omniasr", "omniasr_ctc", "the same encoder with a CTC head instead of a language model"},
+    {"wavlm", "wav2vec2", "without WavLM's gated positions in attention"},
+    {"data2vec-audio", "wav2vec2", "with one convolution of positions instead of several"},
+    {"unispeech", "wav2vec2", "the same encoder, trained otherwise"},
+    {"unispeech-sat", "wav2vec2", "the same encoder, trained otherwise"},
+    {"sew", "hubert", "without squeezing frames"},
+    {"sew-d", "hubert", "without squeezing frames and disentangled attention"},
+};
+
+/// What to say of a type's nearest relative; empty if it has none.
+std::string relative_hint(std::string_view type) {
+  const auto* found = std::ranges::find(kRelatives, type, &Relative::model_type);
+  if (found == std::end(kRelatives)) return "";
+  return fmt::format(". Its nearest relative among them is {}: {}", found->nearest,
+                     found->difference);
+}
+
 std::string_view family_of(const Architecture& architecture) {
   return std::ranges::find(architecture.fixed, "model.kind", &FixedKey::ours)->value;
 }
@@ -29,7 +57,7 @@ std::string_view family_of(const Architecture& architecture) {
 }  // namespace
 
 std::vector<Architecture> architectures() {
-  return {wav2vec2_for_ctc(), hubert_for_ctc(), parakeet_for_ctc()};
+  return {wav2vec2_for_ctc(), hubert_for_ctc(), omniasr_for_ctc(), parakeet_for_ctc()};
 }
 
 Architecture architecture_of(const Settings& config, const std::string& where) {
@@ -42,8 +70,8 @@ Architecture architecture_of(const Settings& config, const std::string& where) {
     throw CheckpointError(fmt::format("{}: architectures is {}, but penstock reads {}", where,
                                       names->second, known.name));
   }
-  throw CheckpointError(
-      fmt::format("{}: model_type is \"{}\", but penstock reads {}", where, type, known_types()));
+  throw CheckpointError(fmt::format("{}: model_type is \"{}\", but penstock reads {}{}", where,
+                                    type, known_types(), relative_hint(type)));
 }
 
 std::vector<Architecture> architectures_of_family(std::string_view kind) {

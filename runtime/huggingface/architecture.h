@@ -63,13 +63,15 @@ struct Architecture {
   std::vector<MappedSetting> features;           // of preprocessor_config.json
   std::vector<RequiredSetting> wanted_features;
   std::vector<RuleGroup> tensors;
-  std::string_view blank;   // pad_token_id where config.json does not name it
+  std::string_view blank_setting = "pad_token_id";  // of config.json: the blank's row
+  std::string_view blank;                           // that row where config.json does not name it
   bool blank_last = false;  // where an export of labels that were never theirs puts it
   TokenizerKind tokenizer = TokenizerKind::characters;
 };
 
 [[nodiscard]] Architecture wav2vec2_for_ctc();
 [[nodiscard]] Architecture hubert_for_ctc();
+[[nodiscard]] Architecture omniasr_for_ctc();
 [[nodiscard]] Architecture parakeet_for_ctc();
 
 /// Those that penstock reads and writes.

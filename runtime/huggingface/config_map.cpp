@@ -254,6 +254,7 @@ Settings model_settings(const Architecture& architecture, const configs::Config&
   settings["model_type"] = quoted_json(architecture.model_type);
   settings["vocab_size"] = fmt::format("{}", rows);
   settings["pad_token_id"] = fmt::format("{}", blank);
+  settings[std::string(architecture.blank_setting)] = fmt::format("{}", blank);
   return settings;
 }
 

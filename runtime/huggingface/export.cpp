@@ -70,7 +70,8 @@ class Exporter {
       const auto vocabulary = whole_setting(settings_, "vocab_size", "null", *kept_config_);
       gives_labels_back_ = keeps_labels(checkpoint) && rows_ == vocabulary;
       if (gives_labels_back_)
-        blank_ = whole_setting(settings_, "pad_token_id", architecture_.blank, *kept_config_);
+        blank_ = whole_setting(settings_, architecture_.blank_setting, architecture_.blank,
+                               *kept_config_);
     } else {
       features_ = feature_settings(architecture_, config_);
       settings_ = model_settings(architecture_, config_, rows_, blank_);
@@ -117,7 +118,8 @@ class Exporter {
     if (trained()) {
       changes = model_changes(architecture_, config_, settings_);
       changes["vocab_size"] = fmt::format("{}", rows_);
-      changes["pad_token_id"] = fmt::format("{}", blank_);
+      changes[std::string(architecture_.blank_setting)] = fmt::format("{}", blank_);
+      if (!gives_labels_back_) changes["pad_token_id"] = fmt::format("{}", blank_);
     }
     const bool former = settings_.contains("torch_dtype");
     if (former) changes["torch_dtype"] = dtype_setting(options_.dtype);

@@ -32,6 +32,7 @@ struct ImportPlan {
   Architecture architecture;
   FolderSettings settings;
   std::int64_t rows = 0, blank = 0;  // of the head
+  std::vector<std::string> tokens_beyond_head;
   TokenText tokens;
   std::string piece_model;  // empty: the text is of an alphabet
   std::string no_pieces;    // why it is, where it has tokens of several characters
@@ -60,11 +61,16 @@ ImportPlan plan_import(const std::filesystem::path& folder,
   const auto& file = plan.settings.config_file;
   plan.architecture = architecture_of(config, file.string());
   plan.rows = whole_setting(config, "vocab_size", "null", file);
-  plan.blank = whole_setting(config, "pad_token_id", plan.architecture.blank, file);
+  plan.blank =
+      whole_setting(config, plan.architecture.blank_setting, plan.architecture.blank, file);
   const bool pieces = plan.architecture.tokenizer == TokenizerKind::pieces ||
                       (!is_there(folder / kVocabulary) && is_there(folder / kTokenizer));
-  const Vocabulary vocabulary = read_vocabulary(
-      folder, pieces ? TokenizerKind::pieces : TokenizerKind::characters, plan.rows, plan.blank);
+  const Vocabulary vocabulary =
+      read_vocabulary(folder, {.kind = pieces ? TokenizerKind::pieces : TokenizerKind::characters,
+                               .rows = plan.rows,
+                               .blank = plan.blank,
+                               .blank_setting = plan.architecture.blank_setting});
+  plan.tokens_beyond_head = vocabulary.beyond;
   if (pieces) plan_pieces(folder, checkpoint, vocabulary, plan);
   if (plan.piece_model.empty()) plan.tokens = text_of_tokens(vocabulary, plan.blank);
   if (plan.tokens.replaced.empty()) plan.no_pieces.clear();
@@ -135,6 +141,7 @@ ImportReport import_model(const std::filesystem::path& folder,
   ImportReport report{.architecture = std::string(plan.architecture.name),
                       .labels = static_cast<int>(plan.rows),
                       .without_letter = plan.tokens.replaced,
+                      .beyond_head = plan.tokens_beyond_head,
                       .no_pieces = plan.no_pieces};
   for (const StreamedTensor& tensor : tensors) report.parameters += tensor.handle().size();
   for (const KeptTensor& kept : pairing.kept)

@@ -13,6 +13,7 @@ struct ImportReport {
   std::int64_t parameters = 0;
   int labels = 0;                           // blank included
   std::vector<std::string> without_letter;  // tokens for which the alphabet has stand-ins
+  std::vector<std::string> beyond_head;     // tokens without a row: nothing ever recognises them
   /// Tensors that training in transformers has by these settings, and that the folder lacks; an
   /// export writes zeros for them.
   std::vector<std::string> without_numbers = {};

@@ -8,6 +8,7 @@
 #include <optional>
 
 #include "base/counted.h"
+#include "base/utf8.h"
 #include "runtime/checkpoint/fault.h"
 #include "runtime/huggingface/file_names.h"
 #include "runtime/huggingface/text_file.h"
@@ -106,13 +107,24 @@ void read_pieces(const std::filesystem::path& folder, TokensByRow& tokens, Vocab
   });
 }
 
-/// CheckpointError unless the tokens are those of a head.
-void check_tokens(const TokensByRow& tokens, std::int64_t rows, const std::filesystem::path& file) {
-  for (const auto& [row, token] : tokens)
-    if (row < 0 || row >= rows)
+/// Moves tokens without a row to `beyond`. CheckpointError for a letter without one: a transcript
+/// may need it.
+void set_aside(TokensByRow& tokens, std::vector<std::string>& beyond, std::int64_t rows,
+               const std::filesystem::path& file) {
+  for (auto at = tokens.lower_bound(rows); at != tokens.end(); at = tokens.erase(at)) {
+    if (decode_utf8(at->second).characters.size() == 1)
       throw_fault(file,
                   fmt::format("gives '{}' row {}, but the head of config.json's vocab_size has {}",
-                              token, row, counted(rows, "row")));
+                              at->second, at->first, counted(rows, "row")));
+    beyond.push_back(at->second);
+  }
+}
+
+/// CheckpointError unless each row of the head has a token.
+void check_tokens(const TokensByRow& tokens, std::int64_t rows, const std::filesystem::path& file) {
+  if (!tokens.empty() && tokens.begin()->first < 0)
+    throw_fault(file, fmt::format("gives '{}' row {}, but rows count from 0",
+                                  tokens.begin()->second, tokens.begin()->first));
   if (static_cast<std::int64_t>(tokens.size()) == rows) return;
   std::int64_t row = 0;
   while (tokens.contains(row)) ++row;
@@ -123,35 +135,37 @@ void check_tokens(const TokensByRow& tokens, std::int64_t rows, const std::files
 }
 
 void check_blank(const std::filesystem::path& folder, const TokensByRow& tokens,
-                 std::int64_t blank) {
+                 const HeadLabels& head) {
+  if (head.blank < 0 || head.blank >= head.rows)
+    throw_fault(folder / kModelConfig,
+                fmt::format("{} is {}, but the head has {}: it must name the blank's row",
+                            head.blank_setting, head.blank, counted(head.rows, "row")));
+  if (head.blank_setting != "pad_token_id") return;
   std::optional<std::string> pad;
   use_json_if_there(folder / kTokenizerConfig,
                     [&](const Json& json) { pad = named_token(json, "pad_token"); });
-  if (blank < 0 || blank >= static_cast<std::int64_t>(tokens.size()))
-    throw_fault(folder / kModelConfig,
-                fmt::format("pad_token_id is {}, but the head has {}: it must name the blank's row",
-                            blank, counted(static_cast<std::int64_t>(tokens.size()), "row")));
-  if (pad && tokens.at(blank) != *pad)
+  if (pad && tokens.at(head.blank) != *pad)
     throw_fault(folder / kTokenizerConfig,
                 fmt::format("pad_token is '{}', but pad_token_id of config.json, {}, is the row of "
                             "'{}': both must be the blank",
-                            *pad, blank, tokens.at(blank)));
+                            *pad, head.blank, tokens.at(head.blank)));
 }
 
 }  // namespace
 
-Vocabulary read_vocabulary(const std::filesystem::path& folder, TokenizerKind kind,
-                           std::int64_t rows, std::int64_t blank) {
-  const auto file = folder / (kind == TokenizerKind::characters ? kVocabulary : kTokenizer);
+Vocabulary read_vocabulary(const std::filesystem::path& folder, const HeadLabels& head) {
+  const bool characters = head.kind == TokenizerKind::characters;
+  const auto file = folder / (characters ? kVocabulary : kTokenizer);
   Vocabulary vocabulary;
   TokensByRow tokens;
-  if (kind == TokenizerKind::characters) {
+  if (characters) {
     read_characters(folder, tokens, vocabulary);
   } else {
     read_pieces(folder, tokens, vocabulary);
   }
-  check_tokens(tokens, rows, file);
-  check_blank(folder, tokens, blank);
+  set_aside(tokens, vocabulary.beyond, head.rows, file);
+  check_tokens(tokens, head.rows, file);
+  check_blank(folder, tokens, head);
   for (auto& [row, token] : tokens) vocabulary.tokens.push_back(token);
   return vocabulary;
 }

@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "runtime/huggingface/architecture.h"
@@ -11,15 +12,24 @@ namespace penstock::runtime {
 
 /// What the rows of a head stand for.
 struct Vocabulary {
-  std::vector<std::string> tokens;  // by row
-  std::string space = "|";          // the token that ends words; of pieces, what begins them
-  bool lower_case = false;          // its texts are small letters, its tokens capitals
+  std::vector<std::string> tokens;       // by row
+  std::vector<std::string> beyond = {};  // tokens whose row the head lacks, such as <s> and </s>
+  std::string space = "|";               // the token that ends words; of pieces, what begins them
+  bool lower_case = false;               // its texts are small letters, its tokens capitals
+};
+
+/// The head whose rows a vocabulary names.
+struct HeadLabels {
+  TokenizerKind kind = TokenizerKind::characters;
+  std::int64_t rows = 0, blank = 0;
+  std::string_view blank_setting = "pad_token_id";  // of config.json, which names the blank
 };
 
 /// The vocabulary of a folder: of vocab.json and the tokens added to it, or of tokenizer.json.
-/// CheckpointError unless it names each of `rows` rows once, and no others, and calls row `blank`
-/// its pad token where it says which that is.
-[[nodiscard]] Vocabulary read_vocabulary(const std::filesystem::path& folder, TokenizerKind kind,
-                                         std::int64_t rows, std::int64_t blank);
+/// CheckpointError unless it names each row of the head once. Tokens beyond the head may be words
+/// such as <s>, which transformers never emits, but no letters. Where pad_token_id names the blank,
+/// the tokenizer's pad token must be the blank's, if it has one.
+[[nodiscard]] Vocabulary read_vocabulary(const std::filesystem::path& folder,
+                                         const HeadLabels& head);
 
 }  // namespace penstock::runtime

@@ -57,7 +57,11 @@ Architecture encoder_on_raw_audio(const Names& names) {
   return {
       .name = names.architecture,
       .model_type = names.model_type,
-      .fixed = {{"model.kind", "wav2vec2"}, {"model.features", "1"}, {"features.kind", "waveform"}},
+      .fixed = {{"model.kind", "wav2vec2"},
+                {"model.features", "1"},
+                {"model.position_weight_norm", "true"},
+                {"features.kind", "waveform"},
+                {"features.epsilon", "1e-07"}},
       .model = {{"hidden_size", "768", "model.width"},
                 {"num_attention_heads", "12", "model.heads"},
                 {"num_hidden_layers", "12", "model.layers"},

@@ -56,6 +56,39 @@ void widen(layers::DType dtype, std::span<const std::byte> bytes, float* out) {
   if (dtype == layers::DType::bf16) widen<layers::BFloat16>(bytes, out);
 }
 
+/// A word of a shell's command line.
+std::string shell_word(const std::string& text) {
+  std::string word = "'";
+  for (const char c : text) word += c == '\'' ? std::string("'\\''") : std::string(1, c);
+  return word + "'";
+}
+
+/// The class of a folder's model, as its config.json names it.
+std::string model_class(const std::filesystem::path& folder) {
+  const Settings settings = read_settings(folder / kModelConfig);
+  const auto named = settings.find("architectures");
+  if (named == settings.end()) return "AutoModelForCTC";
+  const std::vector<std::string> names = items_of_json_list(named->second);
+  return names.empty() ? "AutoModelForCTC" : plain_text(names.front());
+}
+
+/// Throws for a folder without safetensors. Pickled weights can be converted by their owner alone:
+/// to read them is to run what they hold.
+[[noreturn]] void throw_no_weights(const std::filesystem::path& folder) {
+  for (const char* pickled : {"pytorch_model.bin", "pytorch_model.bin.index.json"})
+    if (is_there(folder / pickled))
+      throw_fault(
+          folder,
+          fmt::format("holds {}, weights as PyTorch pickles them, which penstock does not read: "
+                      "convert them in Python, where transformers is installed:\n  python3 -c "
+                      "\"import sys; from transformers import {} as M; "
+                      "M.from_pretrained(sys.argv[1]).save_pretrained(sys.argv[1])\" {}",
+                      pickled, model_class(folder), shell_word(folder.string())));
+  throw_fault(folder, fmt::format("holds neither {} nor {}: save the model with "
+                                  "save_pretrained() of transformers",
+                                  kWeightsFile, kWeightsIndex));
+}
+
 }  // namespace
 
 WeightsFolder::WeightsFolder(const std::filesystem::path& folder) {
@@ -64,10 +97,7 @@ WeightsFolder::WeightsFolder(const std::filesystem::path& folder) {
     open(whole);
     return;
   }
-  if (!is_there(index_file))
-    throw_fault(folder, fmt::format("holds neither {} nor {}: save the model with "
-                                    "save_pretrained() of transformers",
-                                    kWeightsFile, kWeightsIndex));
+  if (!is_there(index_file)) throw_no_weights(folder);
   const Index index = read_index(index_file);
   for (const std::string& file : index.files) open(folder / file);
   for (const auto& [tensor, file] : index.file_of) {

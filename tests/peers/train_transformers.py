@@ -44,14 +44,13 @@ def read_recipe(path, overrides):
 
 
 def wav2vec2(model, classes):
-    assert model.get("projection_norm", True), "Wav2Vec2ForCTC always normalises before its projection"
     dropout, kernels = model.get("dropout", 0.0), model["kernels"]
     return Wav2Vec2ForCTC(Wav2Vec2Config(
         vocab_size=classes, pad_token_id=0, hidden_size=model["width"], num_hidden_layers=model["layers"],
         num_attention_heads=model["heads"], intermediate_size=model["inner"], conv_dim=[model["channels"]] * len(kernels),
         conv_kernel=kernels, conv_stride=model["strides"], num_conv_pos_embeddings=model["position_kernel"],
-        num_conv_pos_embedding_groups=model["position_groups"], feat_extract_norm=model.get("frontend_norm", "layer"),
-        conv_bias=model.get("frontend_bias", True), do_stable_layer_norm=model.get("norm_first", True), hidden_dropout=dropout, activation_dropout=dropout, attention_dropout=dropout,
+        num_conv_pos_embedding_groups=model["position_groups"], feat_extract_norm="layer", conv_bias=True,
+        do_stable_layer_norm=True, hidden_dropout=dropout, activation_dropout=dropout, attention_dropout=dropout,
         feat_proj_dropout=0.0, final_dropout=0.0, layerdrop=model.get("layer_drop", 0.0), mask_time_prob=0.0,
         ctc_loss_reduction="sum", ctc_zero_infinity=True))
 

@@ -1,13 +1,17 @@
 #!/usr/bin/env python3
 """Random small models of transformers through `penstock import` and `penstock export`: equal to the byte, and loaded
-again without a warning. Between them, logits of `penstock transcribe` for sounds of unequal lengths: those of transformers.
+again without a warning. Between them, logits of `penstock transcribe` for sounds of unequal lengths, and the gradients by which
+a step of `penstock train` changes the weights: those of transformers.
 
   round_trip.py PENSTOCK KIND FOLDER [SEED...]
 
 KIND is wav2vec2 (norms of large models, and a tokenizer of as many tokens as the head has rows), wav2vec2_base or hubert
-(norms by chance, the defaults of transformers among them, with its default processor), or parakeet.
+(norms by chance, the defaults of transformers among them, with its default processor), wav2vec2_letters (a head without rows
+for <s> and </s>, which the default tokenizer adds), omniasr or parakeet.
 """
+import copy
 import json
+import math
 import random
 import struct
 import subprocess
@@ -18,10 +22,10 @@ from pathlib import Path
 import numpy as np
 import torch
 from safetensors.torch import load_file
-from tokenizers import AddedToken, Tokenizer, decoders, models, normalizers
+from tokenizers import AddedToken, Tokenizer, decoders, models, normalizers, pre_tokenizers
 from transformers import (
-    AutoFeatureExtractor, HubertConfig, HubertForCTC, ParakeetCTCConfig, ParakeetEncoderConfig, ParakeetFeatureExtractor, ParakeetForCTC,
-    ParakeetTokenizer, Wav2Vec2Config, Wav2Vec2CTCTokenizer, Wav2Vec2FeatureExtractor, Wav2Vec2ForCTC, Wav2Vec2Processor)
+    AutoFeatureExtractor, AutoTokenizer, HubertConfig, HubertForCTC, OmniASRCTCConfig, OmniASRCTCProcessor, OmniASRFeatureExtractor,
+    OmniASRForCTC, ParakeetCTCConfig, ParakeetEncoderConfig, ParakeetFeatureExtractor, ParakeetForCTC, ParakeetTokenizer, Wav2Vec2Config, Wav2Vec2CTCTokenizer, Wav2Vec2FeatureExtractor, Wav2Vec2ForCTC, Wav2Vec2Processor)
 
 
 def sizes_on_raw_audio(rng, labels, blank):
@@ -63,6 +67,27 @@ def save_hubert(folder, rng):
                                      feat_proj_layer_norm=rng.choice([True, False])))
 
 
+def save_wav2vec2_letters(folder, rng):
+    tokens = save_default_processor(folder, rng.randint(3, 20))
+    return Wav2Vec2ForCTC(Wav2Vec2Config(**sizes_on_raw_audio(rng, tokens - 2, 0)))
+
+
+def save_omniasr(folder, rng):
+    """With pieces as Omnilingual ASR's: <s> is the blank, and the pad token is a label."""
+    pieces = ["<s>", "<pad>", "</s>", "<unk>", "▁"] + [chr(0x3b1 + i) for i in range(rng.randint(3, 20))]
+    tokenizer = Tokenizer(models.Unigram([(piece, -float(i)) for i, piece in enumerate(pieces)], unk_id=3))
+    tokenizer.pre_tokenizer = pre_tokenizers.Metaspace(prepend_scheme="always", split=False)
+    tokenizer.decoder = decoders.Metaspace(prepend_scheme="always", split=False)
+    special = dict(zip(("bos_token", "pad_token", "eos_token", "unk_token"), pieces))
+    tokenizer.add_special_tokens([AddedToken(token, normalized=False, special=True) for token in special.values()])
+    tokenizer = ParakeetTokenizer(tokenizer_object=tokenizer, **special)
+    OmniASRCTCProcessor(OmniASRFeatureExtractor(), tokenizer).save_pretrained(folder)
+    sizes = sizes_on_raw_audio(rng, 0, 0)
+    audio = {key: sizes[key] for key in OmniASRCTCConfig().audio_config.to_dict() if key in sizes}
+    audio["num_conv_pos_embeddings"] += audio["num_conv_pos_embeddings"] % 2  # it computes even ones alone
+    return OmniASRForCTC(OmniASRCTCConfig(vocab_size=len(pieces), audio_config={"model_type": "omniasr_audio"} | audio))
+
+
 def save_wav2vec2(folder, rng):
     labels = rng.randint(5, 40)
     blank = rng.randrange(labels)
@@ -95,12 +120,14 @@ def save_parakeet(folder, rng):
     return model
 
 
-SAVERS = {"wav2vec2": save_wav2vec2, "wav2vec2_base": save_wav2vec2_base, "hubert": save_hubert, "parakeet": save_parakeet}
+SAVERS = {"wav2vec2": save_wav2vec2, "wav2vec2_base": save_wav2vec2_base, "wav2vec2_letters": save_wav2vec2_letters,
+          "hubert": save_hubert, "omniasr": save_omniasr, "parakeet": save_parakeet}
 
 
 def run(*words):
     done = subprocess.run(words, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
+    return done.stdout
 
 
 def save_sound(file, samples, rng):
@@ -116,7 +143,7 @@ def compare_logits(penstock, checkpoint, model, folder, rng):
     files = [folder / f"{i}.wav" for i in range(3)]
     sounds = [save_sound(file, rng.randint(4000, 20000), rng) for file in files]
     run(penstock, "transcribe", checkpoint, *files, "--logits", folder / "logits.safetensors")
-    blank = model.config.pad_token_id
+    blank = getattr(model.config, "blank_token_id", model.config.pad_token_id)
     rows = [blank] + [row for row in range(model.config.vocab_size) if row != blank]  # as penstock has them
     extractor = AutoFeatureExtractor.from_pretrained(folder)
     logits = load_file(folder / "logits.safetensors")
@@ -129,6 +156,57 @@ def compare_logits(penstock, checkpoint, model, folder, rng):
         assert distance <= 1e-4, f"logits of sound {i} are off by {distance}"
 
 
+def their_gradients(model, sounds, texts, folder):
+    """Of the mean CTC loss of the utterances, each computed alone in FP64; without dropout, but with the batch norms of training."""
+    model = copy.deepcopy(model).double()
+    extractor, tokenizer = AutoFeatureExtractor.from_pretrained(folder), AutoTokenizer.from_pretrained(folder)
+    blank = getattr(model.config, "blank_token_id", model.config.pad_token_id)
+    model.eval().zero_grad()
+    for module in model.modules():
+        if isinstance(module, torch.nn.BatchNorm1d):
+            module.train()
+    for sound, text in zip(sounds, texts):
+        inputs = extractor(sound, sampling_rate=16000, return_tensors="pt")
+        logits = model(**{key: x.double() if x.is_floating_point() else x for key, x in inputs.items()}).logits
+        labels = torch.tensor(tokenizer(text, add_special_tokens=False).input_ids)
+        loss = torch.nn.functional.ctc_loss(logits.log_softmax(-1).transpose(0, 1), labels[None], torch.tensor([logits.shape[1]]),
+                                            torch.tensor([len(labels)]), blank, reduction="sum")
+        (loss / len(texts)).backward()
+    return {name: parameter.grad for name, parameter in model.named_parameters() if parameter.grad is not None}
+
+
+def compare_gradients(penstock, checkpoint, model, folder, rng):
+    """By a step of plain gradient descent: what it takes from each weight."""
+    rate = 16
+    vocabulary = AutoTokenizer.from_pretrained(folder).get_vocab()
+    letters = sorted(t for t, row in vocabulary.items() if len(t) == 1 and t.isalpha() and row < model.config.vocab_size)
+    batch_norm = any(isinstance(module, torch.nn.BatchNorm1d) for module in model.modules())
+    files = [folder / f"train-{i}.wav" for i in range(1 if batch_norm else 3)]
+    samples = math.prod(getattr(model.config, "audio_config", model.config).conv_stride) if not batch_norm else 1280  # of a frame
+    sounds = [save_sound(file, 400 + samples * rng.randint(20, 60), rng) for file in files]
+    texts = ["".join(rng.choice(letters) for _ in range(rng.randint(2, 4))) for _ in files]
+    (folder / "train.jsonl").write_text("".join(
+        json.dumps({"audio_filepath": file.name, "duration": len(sound) / 16000, "text": text}, ensure_ascii=False) + "\n"
+        for file, sound, text in zip(files, sounds, texts)))
+    trained, exported, recipe = (checkpoint.with_name(f"{checkpoint.name}-{part}") for part in ("trained", "exported", "recipe.toml"))
+    recipe.write_text(run(penstock, "info", checkpoint, "--recipe"))
+    run(penstock, "train", recipe, f"data.train={folder / 'train.jsonl'}", f"trainer.output={trained}", "trainer.steps=1",
+        "data.micro_batches=1", "optimizer.kind=sgd", "optimizer.momentum=0", "optimizer.nesterov=false", "optimizer.weight_decay=0",
+        "optimizer.clip_norm=0", f"optimizer.learning_rate={rate}", "model.dropout=0", "model.layer_drop=0",
+        *(["model.input_dropout=0"] if batch_norm else []))
+    run(penstock, "export", trained, "-o", exported)
+    after = dict(type(model).from_pretrained(exported).named_parameters())
+    before, theirs = dict(model.named_parameters()), their_gradients(model, sounds, texts, folder)
+    largest = max(gradient.abs().max().item() for gradient in theirs.values())
+    for name, gradient in theirs.items():
+        ours = (before[name] - after[name]).detach() / rate
+        distance = (ours - gradient).abs().max().item()
+        exact = gradient.abs().max().item()
+        # The gradients of biases before a softmax or a batch norm are 0 but for rounding.
+        allowed = 1e-3 * exact + 1e-6 * largest if exact > 1e-9 * largest else 1e-4 * largest
+        assert distance <= allowed, f"gradient of {name} is off by {distance}"
+
+
 def round_trip(penstock, kind, output, seed):
     rng = random.Random(seed)
     torch.manual_seed(seed)
@@ -137,10 +215,11 @@ def round_trip(penstock, kind, output, seed):
     model = SAVERS[kind](folder, rng)
     for tensor in model.state_dict().values():
         if tensor.is_floating_point():
-            tensor.add_(torch.rand_like(tensor))
+            tensor.add_(torch.rand_like(tensor) / 8)  # small, so that gradients are not ill-conditioned
     model.save_pretrained(folder, max_shard_size=rng.choice(["3KB", "1GB"]))
     run(penstock, "import", folder, "-o", checkpoint)
     compare_logits(penstock, checkpoint, model, folder, rng)
+    compare_gradients(penstock, checkpoint, model, folder, rng)
     run(penstock, "export", checkpoint, "-o", exported)
     loaded, info = type(model).from_pretrained(exported, output_loading_info=True)
     assert not any(info.values()), info

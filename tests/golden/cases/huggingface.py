@@ -9,9 +9,10 @@ from pathlib import Path
 
 import torch
 from safetensors.torch import save_file
-from tokenizers import AddedToken, Tokenizer, decoders, models, normalizers
+from tokenizers import AddedToken, Tokenizer, decoders, models, normalizers, pre_tokenizers
 from transformers import (
-    HubertConfig, HubertForCTC, ParakeetCTCConfig, ParakeetEncoderConfig, ParakeetFeatureExtractor, ParakeetForCTC, ParakeetTokenizer,
+    HubertConfig, HubertForCTC, OmniASRCTCConfig, OmniASRCTCProcessor, OmniASRFeatureExtractor, OmniASRForCTC, ParakeetCTCConfig,
+    ParakeetEncoderConfig, ParakeetFeatureExtractor, ParakeetForCTC, ParakeetTokenizer,
     Wav2Vec2Config, Wav2Vec2CTCTokenizer, Wav2Vec2FeatureExtractor, Wav2Vec2ForCTC, Wav2Vec2Processor)
 
 FOLDER = Path(__file__).parent.parent
@@ -33,7 +34,7 @@ def save_logits_alone(folder, model, utterances):
     """Of a model whose norms are over an utterance's frames, of which padding would be some."""
     with torch.no_grad():
         rows = [model(utterance[None]).logits[0] for utterance in utterances]
-    save_file({"x": torch.cat(utterances)[:, None], "lengths": torch.tensor([len(u) for u in utterances]),
+    save_file({"x": torch.cat(utterances, -1).reshape(-1, 1), "lengths": torch.tensor([u.numel() for u in utterances]),
                "output_lengths": torch.tensor([len(row) for row in rows]), "logits": torch.cat(rows).contiguous()},
               folder / "logits.safetensors")
 
@@ -93,6 +94,29 @@ def hubert():
     save_logits_alone(folder, model, [torch.randn(n) for n in (523, 311, 700)])
 
 
+def omniasr_tokenizer(letters):
+    """Pieces as Omnilingual ASR's SentencePiece models have them: four special ones, the space, and letters. <s> is the blank."""
+    pieces = ["<s>", "<pad>", "</s>", "<unk>", "▁", *letters]
+    tokenizer = Tokenizer(models.Unigram([(piece, -float(i)) for i, piece in enumerate(pieces)], unk_id=3))
+    tokenizer.pre_tokenizer = pre_tokenizers.Metaspace(prepend_scheme="always", split=False)
+    tokenizer.decoder = decoders.Metaspace(prepend_scheme="always", split=False)
+    special = dict(zip(("bos_token", "pad_token", "eos_token", "unk_token"), pieces))
+    tokenizer.add_special_tokens([AddedToken(token, normalized=False, special=True) for token in special.values()])
+    return ParakeetTokenizer(tokenizer_object=tokenizer, **special)
+
+
+def omniasr():
+    folder = fresh("omniasr_for_ctc")
+    tokenizer = omniasr_tokenizer("abc'é")
+    model = scrambled(OmniASRForCTC(OmniASRCTCConfig(vocab_size=len(tokenizer), audio_config=dict(
+        model_type="omniasr_audio", hidden_size=12, num_hidden_layers=2, num_attention_heads=3, intermediate_size=20,
+        conv_dim=[5] * 4, conv_kernel=[10, 3, 3, 2], conv_stride=[5, 2, 2, 2], num_conv_pos_embeddings=6,
+        num_conv_pos_embedding_groups=2))))
+    model.save_pretrained(folder)
+    OmniASRCTCProcessor(OmniASRFeatureExtractor(), tokenizer).save_pretrained(folder)
+    save_logits_alone(folder, model, [torch.randn(1, n) for n in (523, 311, 700)])
+
+
 def parakeet():
     folder = fresh("parakeet_for_ctc")
     encoder = ParakeetEncoderConfig(
@@ -118,3 +142,4 @@ def make(save):
     wav2vec2()
     parakeet()
     hubert()
+    omniasr()

@@ -41,6 +41,12 @@ Wav2Vec2Options with_mixed_norms(Wav2Vec2Options options) {
   return options;
 }
 
+/// As OmniASRCTCConfig() of transformers has it.
+Wav2Vec2Options without_weight_norm(Wav2Vec2Options options) {
+  options.position_weight_norm = false;
+  return options;
+}
+
 /// Root mean square of each parameter's numbers at the start.
 std::map<std::string, double> initial_deviations(const test::LayerSequence& sequence) {
   std::map<std::string, double> found;
@@ -76,12 +82,13 @@ TEST_P(Wav2Vec2Golden, AgreesWithTransformersInFP64) {
                             {1e-12, 1e-9});
 }
 
-INSTANTIATE_TEST_SUITE_P(Norms, Wav2Vec2Golden,
-                         testing::Values(GoldenCase{"wav2vec2", kSmallWav2Vec2},
-                                         GoldenCase{"wav2vec2_base",
-                                                    with_norms_of_base(kSmallWav2Vec2)},
-                                         GoldenCase{"hubert", with_mixed_norms(kSmallWav2Vec2)}),
-                         [](const auto& tested) { return std::string(tested.param.name); });
+INSTANTIATE_TEST_SUITE_P(
+    Norms, Wav2Vec2Golden,
+    testing::Values(GoldenCase{"wav2vec2", kSmallWav2Vec2},
+                    GoldenCase{"wav2vec2_base", with_norms_of_base(kSmallWav2Vec2)},
+                    GoldenCase{"hubert", with_mixed_norms(kSmallWav2Vec2)},
+                    GoldenCase{"omniasr", without_weight_norm(kSmallWav2Vec2)}),
+    [](const auto& tested) { return std::string(tested.param.name); });
 
 TEST(Wav2Vec2, IsTheSequenceOfLayersThatItSays) {
   const Wav2Vec2Options options{.kernels = {10, 3}, .strides = {5, 2}, .layers = 1};
@@ -109,18 +116,30 @@ TEST(Wav2Vec2, HasAsManyParametersAsBaseModels) {
   EXPECT_EQ(test::parameter_count(base.build({.features = 1, .labels = 32}), 1), 94395552);
 }
 
+std::int64_t parameters(Wav2Vec2Options options, int width, int layers, int heads, int labels) {
+  options.width = width;
+  options.heads = heads;
+  options.layers = layers;
+  options.inner = 4 * width;
+  return test::parameter_count(options.build({.features = 1, .labels = labels}), 1);
+}
+
+// As transformers 5.24 counts OmniASRForCTC, and as published.
+TEST(Wav2Vec2, HasAsManyParametersAsOmniASR) {
+  const Wav2Vec2Options omniasr = without_weight_norm({});
+  EXPECT_EQ(parameters(omniasr, 1024, 24, 16, 10288), 325982768);
+  EXPECT_EQ(parameters(omniasr, 1280, 48, 16, 10288), 975674928);
+  EXPECT_EQ(parameters(omniasr, 2048, 60, 16, 10288), 3081398832);
+  EXPECT_EQ(parameters(omniasr, 2048, 128, 16, 10288), 6505761328);
+}
+
 // As transformers 5.23 counts Wav2Vec2ForCTC without time masks; the last four as published.
 TEST(Wav2Vec2, HasAsManyParametersAsTransformers) {
-  const auto parameters = [](int width, int layers, int heads, int labels) {
-    const Wav2Vec2Options options{
-        .width = width, .heads = heads, .layers = layers, .inner = 4 * width};
-    return test::parameter_count(options.build({.features = 1, .labels = labels}), 1);
-  };
-  EXPECT_EQ(parameters(512, 12, 8, 32), 44417696);
-  EXPECT_EQ(parameters(1024, 24, 16, 9812), 325494996);
-  EXPECT_EQ(parameters(1280, 48, 16, 9812), 975065300);
-  EXPECT_EQ(parameters(2048, 60, 16, 9812), 3080423636);
-  EXPECT_EQ(parameters(2048, 128, 16, 9812), 6504786132);
+  EXPECT_EQ(parameters({}, 512, 12, 8, 32), 44417696);
+  EXPECT_EQ(parameters({}, 1024, 24, 16, 9812), 325494996);
+  EXPECT_EQ(parameters({}, 1280, 48, 16, 9812), 975065300);
+  EXPECT_EQ(parameters({}, 2048, 60, 16, 9812), 3080423636);
+  EXPECT_EQ(parameters({}, 2048, 128, 16, 9812), 6504786132);
 }
 
 // As _init_weights of transformers 5.23 has it.

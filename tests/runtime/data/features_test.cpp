@@ -73,6 +73,17 @@ INSTANTIATE_TEST_SUITE_P(
         FeatureCase{"parakeet_short", parakeet_features()}),
     [](const auto& info) { return std::string(info.param.name); });
 
+// As OmniASRFeatureExtractor of transformers: (x - mean) / √(variance + 1e-5).
+TEST(Features, AddTheEpsilonToAWaveformsVariance) {
+  configs::FeatureConfig config = features("waveform", 16000, 20, "hamming", 0);
+  config.epsilon = 1e-5;
+  const std::vector<float> x_FC =
+      extract(config, std::vector<float>{0.003f, 0.001f, -0.002f, 0.002f});
+  const double deviation = std::sqrt(3.5e-6 + 1e-5);
+  for (const auto& [i, sample] : {std::pair{0, 0.003}, {1, 0.001}, {2, -0.002}, {3, 0.002}})
+    EXPECT_NEAR(x_FC[static_cast<std::size_t>(i)], (sample - 0.001) / deviation, 1e-6);
+}
+
 TEST(Features, HaveOneMeanAndOneDeviationAnUtterance) {
   const std::vector<float> x_FC = extract({}, test::make_sound(1777));
   double sum = 0, squares = 0;

@@ -106,6 +106,8 @@ TEST_F(Export, ChoosesTheArchitectureThatHasTheKeys) {
   EXPECT_EQ(model_type("false"), "\"hubert\"");
 }
 
+TEST_F(Export, GivesOmniAsrBack) { expect_round_trip("omniasr_for_ctc"); }
+
 TEST_F(Export, GivesParakeetBack) { expect_round_trip("parakeet_for_ctc"); }
 
 // Its tokenizer is of the alphabet's characters, and the blank is the last row.

@@ -21,7 +21,7 @@ namespace penstock::runtime {
 namespace {
 
 const std::string kWav2Vec2 = "wav2vec2_for_ctc", kParakeet = "parakeet_for_ctc";
-const std::string kHubert = "hubert_for_ctc";
+const std::string kHubert = "hubert_for_ctc", kOmniAsr = "omniasr_for_ctc";
 
 configs::Config config_of_checkpoint(const Checkpoint& checkpoint) {
   return configs::unflatten(checkpoint.state().config, "the checkpoint", layers::model_families());
@@ -122,6 +122,19 @@ TEST_F(Import, ComputesTheLogitsOfWav2Vec2) { expect_logits(kWav2Vec2, 2); }
 TEST_F(Import, ComputesTheLogitsOfParakeet) { expect_logits(kParakeet, 7); }
 
 TEST_F(Import, ComputesTheLogitsOfHubert) { expect_logits(kHubert, 0); }
+
+TEST_F(Import, ComputesTheLogitsOfOmniAsr) { expect_logits(kOmniAsr, 0); }
+
+// The blank is <s>, and <pad> is a label.
+TEST_F(Import, TakesTheSettingsOfOmniAsr) {
+  const Checkpoint checkpoint = import(kOmniAsr);
+  const auto& config = checkpoint.state().config;
+  EXPECT_EQ(config.at("model.kind"), "wav2vec2");
+  EXPECT_EQ(config.at("model.position_weight_norm"), "false");
+  EXPECT_EQ(config.at("features.epsilon"), "1e-05");
+  EXPECT_EQ(config.at("text.kind"), "sentencepiece");
+  EXPECT_EQ(checkpoint.tensor("output.bias").shape, (layers::Shape{10}));
+}
 
 TEST_F(Import, TakesTheSettingsOfHubert) {
   const Checkpoint checkpoint = import(kHubert);
@@ -231,6 +244,22 @@ TEST_F(Import, NamesEveryTensorThatDoesNotFit) {
   for (const char* part : {"lacks lm_head.bias", "lm_head.bonus", "lm_head.weight is [12, 9]",
                            "layer_norm.weight is of I32, expected F32, F16 or BF16"})
     EXPECT_NE(message.find(part), std::string::npos) << part << ": " << message;
+}
+
+TEST_F(Import, NamesTheNearestRelativeThatItReads) {
+  test::change_text(spoilt(kParakeet) / "config.json", "parakeet_ctc", "parakeet_tdt");
+  expect_fault("model_type is \"parakeet_tdt\", but penstock reads wav2vec2 (Wav2Vec2ForCTC), ");
+  expect_fault(". Its nearest relative among them is parakeet_ctc: the same encoder");
+}
+
+TEST_F(Import, SaysHowToConvertPickledWeights) {
+  const std::filesystem::path folder = spoilt(kHubert);
+  std::filesystem::rename(folder / "model.safetensors", folder / "pytorch_model.bin");
+  expect_fault("holds pytorch_model.bin, weights as PyTorch pickles them");
+  expect_fault(
+      "from transformers import HubertForCTC as M; "
+      "M.from_pretrained(sys.argv[1]).save_pretrained(sys.argv[1])\" '" +
+      folder.string() + "'");
 }
 
 TEST_F(Import, RefusesOtherModelsByName) {

@@ -42,7 +42,7 @@ class TokenizerPieces : public testing::Test {
     for (std::size_t row = 0; row < json["model"]["vocab"].size(); ++row) rows.insert(row);
     const auto count = static_cast<std::int64_t>(rows.size());
     const Vocabulary vocabulary =
-        read_vocabulary(folder_.path(), TokenizerKind::pieces, count, blank);
+        read_vocabulary(folder_.path(), {TokenizerKind::pieces, count, blank});
     return to_model_bytes(model_of_tokenizer(folder_.path(), vocabulary, blank));
   }
 

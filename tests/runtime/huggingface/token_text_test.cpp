@@ -9,7 +9,8 @@ namespace penstock::runtime {
 namespace {
 
 TEST(TokenText, GivesEveryTokenButBlankACharacter) {
-  const TokenText found = text_of_tokens({{"<unk>", "|", "<pad>", "A", "CH", "É", " "}}, 2);
+  const TokenText found =
+      text_of_tokens({.tokens = {"<unk>", "|", "<pad>", "A", "CH", "É", " "}}, 2);
   const std::u32string alphabet = from_utf8(found.text.alphabet);
   ASSERT_EQ(alphabet.size(), 6u);
   EXPECT_EQ(alphabet[1], U' ');
@@ -22,7 +23,7 @@ TEST(TokenText, GivesEveryTokenButBlankACharacter) {
 TEST(TokenText, FoldsAsTheAlphabetNeeds) {
   const auto fold = [](std::vector<std::string> tokens, bool lower_case = false) {
     tokens.insert(tokens.begin(), "<pad>");
-    return text_of_tokens({std::move(tokens), "|", lower_case}, 0).text.fold;
+    return text_of_tokens({.tokens = std::move(tokens), .lower_case = lower_case}, 0).text.fold;
   };
   EXPECT_EQ(fold({"A", "Ö", "'"}), "upper");
   EXPECT_EQ(fold({"a", "ö", "|"}), "lower");
@@ -32,7 +33,7 @@ TEST(TokenText, FoldsAsTheAlphabetNeeds) {
 }
 
 TEST(TokenText, FindsTokensOfAnAlphabetAgain) {
-  const TokenText found = text_of_tokens({{"<pad>", "</s>", "|", "a", "ch"}}, 0);
+  const TokenText found = text_of_tokens({.tokens = {"<pad>", "</s>", "|", "a", "ch"}}, 0);
   EXPECT_EQ(tokens_of_text(found.text, "_"), (std::vector<std::string>{"</s>", "_", "a", "<4>"}));
 }
 

@@ -16,7 +16,10 @@ class VocabularyFiles : public testing::Test {
     test::write_file(folder_.path() / file, text);
   }
   Vocabulary read(std::int64_t rows, std::int64_t blank, TokenizerKind kind = kCharacters) {
-    return read_vocabulary(folder_.path(), kind, rows, blank);
+    return read_vocabulary(folder_.path(), {.kind = kind, .rows = rows, .blank = blank});
+  }
+  Vocabulary read_pieces(std::int64_t rows, std::int64_t blank, std::string_view blank_setting) {
+    return read_vocabulary(folder_.path(), {TokenizerKind::pieces, rows, blank, blank_setting});
   }
   std::string fault(std::int64_t rows, std::int64_t blank) {
     return test::message_of<CheckpointError>([&] { (void)read(rows, blank); });
@@ -38,12 +41,22 @@ TEST_F(VocabularyFiles, AreReadWithAddedTokens) {
   EXPECT_TRUE(vocabulary.lower_case);
 }
 
+// As Wav2Vec2CTCTokenizer of transformers saves them where vocab.json has none.
+TEST_F(VocabularyFiles, MayHaveTokensBeyondTheHead) {
+  write("vocab.json", R"({"<pad>": 0, "a": 1})");
+  write("added_tokens.json", R"({"<s>": 2, "</s>": 3})");
+  const Vocabulary vocabulary = read(2, 0);
+  EXPECT_EQ(vocabulary.tokens, (std::vector<std::string>{"<pad>", "a"}));
+  EXPECT_EQ(vocabulary.beyond, (std::vector<std::string>{"<s>", "</s>"}));
+}
+
 TEST_F(VocabularyFiles, MatchTheHead) {
   write("vocab.json", R"({"a": 0, "b": 2})");
   EXPECT_NE(fault(2, 0).find("gives 'b' row 2, but the head"), std::string::npos) << fault(2, 0);
   EXPECT_NE(fault(3, 0).find("row 1 stands for none"), std::string::npos) << fault(3, 0);
   write("vocab.json", R"({"a": -1, "b": 0})");
-  EXPECT_NE(fault(2, 0).find("gives 'a' row -1, but the head"), std::string::npos) << fault(2, 0);
+  EXPECT_NE(fault(2, 0).find("gives 'a' row -1, but rows count from 0"), std::string::npos)
+      << fault(2, 0);
   write("vocab.json", R"({"a": 0, "b": 2})");
   write("added_tokens.json", R"({"c": 1, "d": 2})");
   EXPECT_NE(fault(3, 0).find("row 2 of the head to 'b' and to 'd'"), std::string::npos);
@@ -55,6 +68,16 @@ TEST_F(VocabularyFiles, NameTheBlank) {
   EXPECT_EQ(fault(2, 1), "");
   EXPECT_NE(fault(2, 0).find("pad_token is '<pad>', but"), std::string::npos) << fault(2, 0);
   EXPECT_NE(fault(2, 2).find("pad_token_id is 2, but the head has 2 rows"), std::string::npos);
+}
+
+TEST_F(VocabularyFiles, TakeTheBlankFromItsOwnSetting) {
+  write("tokenizer.json", R"({"model": {"vocab": {"<s>": 0, "<pad>": 1}}})");
+  write("tokenizer_config.json", R"({"pad_token": "<pad>"})");
+  EXPECT_EQ(read_pieces(2, 0, "blank_token_id").tokens, (std::vector<std::string>{"<s>", "<pad>"}));
+  EXPECT_NE(test::message_of<CheckpointError>([&] {
+              (void)read_pieces(2, 2, "blank_token_id");
+            }).find("blank_token_id is 2, but the head has 2 rows"),
+            std::string::npos);
 }
 
 TEST_F(VocabularyFiles, AreOfOneLanguage) {

@@ -27,7 +27,8 @@ TEST(PieceTokenizer, IsReadAsTheModelThatItIs) {
       const std::int64_t rows = theirs.labels();
       const std::int64_t at = std::min(blank, rows - 1);
       write_piece_tokenizer(folder.path(), model_file(name), {rows, at});
-      const Vocabulary vocabulary = read_vocabulary(folder.path(), TokenizerKind::pieces, rows, at);
+      const Vocabulary vocabulary =
+          read_vocabulary(folder.path(), {TokenizerKind::pieces, rows, at});
       EXPECT_EQ(vocabulary.tokens[static_cast<std::size_t>(at)], "<pad>");
       const SentencePieces again(to_model_bytes(model_of_tokenizer(folder.path(), vocabulary, at)),
                                  text);
@@ -44,7 +45,7 @@ TEST(PieceTokenizer, IsReadAsTheModelThatItIs) {
 TEST(PieceTokenizer, NamesRowsThatThePiecesLeaveFree) {
   const test::TemporaryFolder folder;
   write_piece_tokenizer(folder.path(), model_file("unigram"), {84, 83});
-  const Vocabulary vocabulary = read_vocabulary(folder.path(), TokenizerKind::pieces, 84, 83);
+  const Vocabulary vocabulary = read_vocabulary(folder.path(), {TokenizerKind::pieces, 84, 83});
   EXPECT_EQ(vocabulary.tokens[80], "<81>");
   EXPECT_EQ(vocabulary.tokens[82], "<83>");
   EXPECT_EQ(vocabulary.tokens[83], "<pad>");
