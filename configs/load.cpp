@@ -4,7 +4,9 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <array>
 #include <map>
+#include <string_view>
 
 #include "base/error.h"
 #include "base/nearest_name.h"
@@ -99,14 +101,18 @@ class Loader {
     }
   }
 
-  /// The settings of a model file.
+  /// The settings of a model file: the model, what it hears, and what it writes.
   void apply_base(const std::vector<Setting>& settings) {
+    constexpr std::array<std::string_view, 3> kSections{"model.", "features.", "text."};
     for (const Setting& setting : settings) {
-      if (setting.key.starts_with("model.") && setting.key != "model.base") {
+      const bool allowed = std::ranges::any_of(
+          kSections, [&](std::string_view section) { return setting.key.starts_with(section); });
+      if (allowed && setting.key != "model.base") {
         apply(setting);
       } else {
-        fault(setting.where,
-              setting.written + " is not allowed in a model's file, which holds only [model]");
+        fault(setting.where, setting.written +
+                                 " is not allowed in a model's file, which holds [model], "
+                                 "[features] and [text]");
       }
     }
   }

@@ -65,13 +65,25 @@ void check_training_manifest(const configs::Config& config) {
         "data.train is not set: it takes a manifest of the training utterances, or a list of them");
 }
 
+namespace {
+
+/// The settings of [features] that make so many channels a frame, ready to paste.
+std::string features_with(int channels) {
+  constexpr int kMostMels = 128;  // that models on log-mel features have
+  if (channels == 1) return "features.kind=waveform";
+  if (channels <= kMostMels) return fmt::format("features.kind=log-mel features.mels={}", channels);
+  return fmt::format("features.kind=spectrogram features.fft={}", 2 * (channels - 1));
+}
+
+}  // namespace
+
 void check_features(const configs::Config& config) {
   const int bins = feature_bins(config.features);
   if (bins == config.model.features) return;
+  const int wanted = config.model.features;
   throw ConfigError(fmt::format(
-      "[features] makes {0} a frame, but model.features = {1}: set model.features = {2}, or change "
-      "features.window_ms, features.fft or features.mels",
-      counted(bins, "channel"), config.model.features, bins));
+      "[features] makes {} a frame, but model.features = {}: set {}, or model.features={}",
+      counted(bins, "channel"), wanted, features_with(wanted), bins));
 }
 
 }  // namespace penstock::runtime

@@ -81,11 +81,35 @@ TEST(Load, BaseLiesBelowTheRecipe) {
 TEST(Load, BaseMayBeAFile) {
   const auto file = std::filesystem::path(testing::TempDir()) / "load_test_model.toml";
   std::ofstream(file) << "[model]\nhidden = 7\n[trainer]\nsteps = 3\n";
-  EXPECT_EQ(fault("", {"model.base=" + file.string()}),
-            "the configuration can't be used:\n  " + file.string() +
-                ":4: trainer.steps is not allowed in a model's file, which holds only [model]");
+  EXPECT_EQ(
+      fault("", {"model.base=" + file.string()}),
+      "the configuration can't be used:\n  " + file.string() +
+          ":4: trainer.steps is not allowed in a model's file, which holds [model], [features] and "
+          "[text]");
   std::ofstream(file) << "[model]\nhidden = 7\n";
   EXPECT_EQ(deepspeech2(parsed("", Overrides{"model.base=" + file.string()})).hidden, 7);
+}
+
+// A recipe's settings go before a model file's, and the command line's before both.
+TEST(Load, BaseMayHoldFeaturesAndText) {
+  const auto file = std::filesystem::path(testing::TempDir()) / "load_test_heard.toml";
+  std::ofstream(file) << "[features]\nkind = \"log-mel\"\nmels = 23\nhop_ms = 12\n"
+                         "[text]\nalphabet = \"ab\"\n";
+  const Config config = parsed("[features]\nmels = 40\nhop_ms = 11\n",
+                               Overrides{"model.base=" + file.string(), "features.hop_ms=10"});
+  EXPECT_EQ(config.features.kind, "log-mel");
+  EXPECT_EQ(config.features.mels, 40);
+  EXPECT_EQ(config.features.hop_ms, 10);
+  EXPECT_EQ(config.text.alphabet, "ab");
+}
+
+TEST(Load, EveryModelHearsWhatItsFeaturesAre) {
+  for (const std::string& name : model_names()) {
+    const Config config = parsed("", Overrides{"model.base=" + name});
+    const FeatureConfig& f = config.features;
+    const int channels = f.kind == "waveform" ? 1 : f.kind == "log-mel" ? f.mels : 161;
+    EXPECT_EQ(config.model.features, channels) << name;
+  }
 }
 
 TEST(Load, ReportsEveryFaultWithLineAndNearestKey) {
