@@ -82,9 +82,7 @@ std::string escaped(std::string_view text) {
 }
 
 EscapedStream::EscapedStream(std::ostream& stream)
-    : stream_(stream),
-      before_(stream.rdbuf()),
-      filter_(std::make_unique<Filter>(*before_)) {
+    : stream_(stream), before_(stream.rdbuf()), filter_(std::make_unique<Filter>(*before_)) {
   stream_.rdbuf(filter_.get());
 }
 

@@ -12,8 +12,12 @@ namespace {
 TEST(Escaped, SpellsOutWhatControlsATerminal) {
   EXPECT_EQ(escaped("a\x1b[2J\r\a\x7f\n\tb"), "a\\x1b[2J\\x0d\\x07\\x7f\n\tb");
   EXPECT_EQ(escaped(std::string_view("a\0b", 3)), "a\\x00b");
-  EXPECT_EQ(escaped("ж\xc2\x9b" "31m×😀"), "ж\\u009b31m×😀");  // CSI of one character
-  EXPECT_EQ(escaped("a\x9b\xff" "ж\xd0"), "a\\x9b\\xffж\\xd0");
+  EXPECT_EQ(escaped("ж\xc2\x9b"
+                    "31m×😀"),
+            "ж\\u009b31m×😀");  // CSI of one character
+  EXPECT_EQ(escaped("a\x9b\xff"
+                    "ж\xd0"),
+            "a\\x9b\\xffж\\xd0");
 }
 
 TEST(EscapedStream, TakesCharactersInParts) {
@@ -54,8 +58,8 @@ TEST(EscapedStream, IsWhatACommandSays) {
   expect_spelt({"info", folder.in("x.safetensors")}, 0);
   test::write_file(folder.in("x.toml"), "[model]\n\"\\u001b[31m\" = 3\n");
   expect_spelt({"plan", folder.in("x.toml")}, 2);
-  test::write_file(folder.in("x.jsonl"),
-                   R"({"audio_filepath": "\u001b[31m.wav", "text": "a"})" "\n");
+  test::write_file(folder.in("x.jsonl"), R"({"audio_filepath": "\u001b[31m.wav", "text": "a"})"
+                                         "\n");
   expect_spelt({"data", "verify", folder.in("x.jsonl")}, 3);
   const std::string output = folder.in(red);
   test::write_file(folder.in("file"), "");

@@ -43,7 +43,7 @@ bool on_own_stack(std::uintptr_t frame) {
 
 extern "C" void note_frame(int) {
   (on_own_stack(reinterpret_cast<std::uintptr_t>(__builtin_frame_address(0))) ? on_the_stack
-                                                                             : elsewhere)++;
+                                                                              : elsewhere)++;
 }
 
 /// As profilers do: SIGPROF at every millisecond of the processor's time, to any thread.
