@@ -8,8 +8,12 @@
 #include <iostream>
 #include <memory>
 #include <nlohmann/json.hpp>
+#include <optional>
 
 #include "base/counted.h"
+#include "base/error.h"
+#include "configs/load.h"
+#include "layers/models/families.h"
 #include "tools/commands.h"
 #include "tools/exit_code.h"
 #include "tools/json_line.h"
@@ -22,8 +26,19 @@ constexpr std::size_t kShownTokens = 8;
 
 struct ImportOptions {
   std::filesystem::path folder, checkpoint;
+  std::vector<std::string> words;
   bool json = false;
 };
+
+/// The labels of a new head, if any are given. ConfigError for other keys than those of [text].
+std::optional<configs::TextConfig> text_of_words(const std::vector<std::string>& words) {
+  for (const std::string& word : words)
+    if (!word.starts_with("text.") || word.find('=') == std::string::npos)
+      throw ConfigError(fmt::format(
+          "{}: an import takes text.KEY=VALUE alone, for a model without a head", word));
+  if (words.empty()) return std::nullopt;
+  return configs::parse_config("", "command line", layers::model_families(), words).text;
+}
 
 void print(const ImportOptions& options, const runtime::ImportReport& report) {
   if (options.json) {
@@ -34,12 +49,20 @@ void print(const ImportOptions& options, const runtime::ImportReport& report) {
                                                   {"beyond_head", report.beyond_head},
                                                   {"without_numbers", report.without_numbers},
                                                   {"no_pieces", report.no_pieces},
+                                                  {"new_head", report.new_head},
+                                                  {"left_out", report.left_out},
                                                   {"checkpoint", options.checkpoint.string()}});
     return;
   }
   std::cout << fmt::format("{} with {} and {} is now {}\n", report.architecture,
                            counted(report.parameters, "number"), counted(report.labels, "label"),
                            options.checkpoint.string());
+  if (report.new_head)
+    std::cout << fmt::format("the head is new, for {}: train it\n",
+                             counted(report.labels, "label"));
+  if (!report.left_out.empty())
+    std::cout << fmt::format("left out, since only pre-training uses them: {}\n",
+                             fmt::join(report.left_out, " "));
   if (!report.without_numbers.empty())
     std::cout << fmt::format("the folder lacks {}: an export writes zeros\n",
                              fmt::join(report.without_numbers, ", "));
@@ -73,17 +96,23 @@ void add_import(CLI::App& app, Run& run) {
       ->required();
   command->add_option("-o,--output", options->checkpoint, "The checkpoint's folder, which is made")
       ->required();
+  command->add_option("labels", options->words,
+                      "text.KEY=VALUE: the labels of a new head, for a model that was only "
+                      "pre-trained");
   command->add_flag("--json", options->json, "Print one JSON object");
   command->footer(
-      "Reads Wav2Vec2ForCTC, HubertForCTC, OmniASRForCTC and ParakeetForCTC. Exit code 4: the "
-      "folder lacks something, or has\n"
-      "what penstock's models have not.\n\n"
+      "Reads Wav2Vec2ForCTC, HubertForCTC, OmniASRForCTC and ParakeetForCTC, and with a new head\n"
+      "Wav2Vec2ForPreTraining, Wav2Vec2Model and HubertModel. Exit code 4: the folder lacks\n"
+      "something, or has what penstock's models have not.\n\n"
       "Examples:\n"
       "  penstock import downloads/omni-300m -o omni-300m\n"
-      "  penstock transcribe omni-300m prompt.wav");
+      "  penstock transcribe omni-300m prompt.wav\n"
+      "  penstock import downloads/xls-r-300m -o xls-r text.alphabet=\" "
+      "abcdefghijklmnopqrstuvwxyz\"");
   command->callback([options, &run] {
     run = on_rank_0([options] {
-      print(*options, runtime::import_model(options->folder, options->checkpoint));
+      print(*options, runtime::import_model(options->folder, options->checkpoint,
+                                            text_of_words(options->words)));
       return exit_done;
     });
   });

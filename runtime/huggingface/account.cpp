@@ -23,13 +23,17 @@ bool computed(std::string_view dtype) {
 
 class Accounts {
  public:
-  explicit Accounts(const WeightsFolder& weights) : weights_(weights) {
-    for (const auto& [name, place] : weights.places()) besides_.insert(name);
+  Accounts(const WeightsFolder& weights, const OtherNames& others)
+      : weights_(weights), others_(others) {
+    for (const auto& [name, place] : weights.places())
+      if (std::ranges::none_of(others.left_out,
+                               [&](std::string_view begin) { return name.starts_with(begin); }))
+        besides_.insert(name);
   }
 
   /// Finds a tensor by one of its names, the later ones only where the earlier ones are not there.
   bool find(const std::string& name, const std::string& former) {
-    for (const std::string& known : {name, former}) {
+    for (const std::string& known : {in_folder(name), in_folder(former)}) {
       if (known.empty() || !weights_.places().contains(known)) continue;
       stored_.emplace(name, known);
       besides_.erase(known);
@@ -55,7 +59,7 @@ class Accounts {
 
   void allow(const KeptTensor& tensor) {
     if (!find(tensor.name, "")) return;
-    const SafetensorsEntry& entry = weights_.places().at(tensor.name).entry;
+    const SafetensorsEntry& entry = weights_.places().at(stored_.at(tensor.name)).entry;
     const bool number = tensor.dtype == layers::DType::f32;
     if (!same_shape(entry, tensor.shape) ||
         (number ? !computed(entry.dtype) : entry.dtype != "I64"))
@@ -77,6 +81,11 @@ class Accounts {
   StoredNames take() { return std::move(stored_); }
 
  private:
+  std::string in_folder(const std::string& name) const {
+    if (!name.starts_with(others_.prefix)) return name;
+    return fmt::format("{}{}", others_.stored_prefix, name.substr(others_.prefix.size()));
+  }
+
   static bool same_shape(const SafetensorsEntry& entry, const layers::Shape& shape) {
     return std::ranges::equal(entry.shape, shape, [](std::uint64_t a, std::int64_t b) {
       return a == static_cast<std::uint64_t>(b);
@@ -92,6 +101,7 @@ class Accounts {
   }
 
   const WeightsFolder& weights_;
+  const OtherNames& others_;
   std::set<std::string> besides_;
   StoredNames stored_;
   std::vector<std::string> lacking_, misshapen_;
@@ -100,8 +110,8 @@ class Accounts {
 }  // namespace
 
 StoredNames account(const Pairing& pairing, const WeightsFolder& weights,
-                    const std::filesystem::path& folder) {
-  Accounts accounts(weights);
+                    const std::filesystem::path& folder, const OtherNames& others) {
+  Accounts accounts(weights, others);
   for (const TheirTensor& tensor : pairing.tensors) accounts.require(tensor);
   for (const KeptTensor& tensor : pairing.kept) accounts.allow(tensor);
   const std::vector<std::string> faults = accounts.faults();

@@ -50,6 +50,11 @@ std::string relative_hint(std::string_view type) {
                      found->difference);
 }
 
+/// Whether a JSON list of classes has one.
+bool names_class(const std::string& json, std::string_view name) {
+  return json.find(quoted_json(name)) != std::string::npos;
+}
+
 std::string_view family_of(const Architecture& architecture) {
   return std::ranges::find(architecture.fixed, "model.kind", &FixedKey::ours)->value;
 }
@@ -65,13 +70,25 @@ Architecture architecture_of(const Settings& config, const std::string& where) {
   for (const Architecture& known : architectures()) {
     if (known.model_type != type) continue;
     const auto names = config.find("architectures");
-    if (names == config.end() || names->second.find(quoted_json(known.name)) != std::string::npos)
+    if (names == config.end() || names_class(names->second, known.name) ||
+        find_headless(known, config))
       return known;
+    std::vector<std::string_view> classes{known.name};
+    for (const HeadlessClass& headless : known.headless) classes.push_back(headless.name);
     throw CheckpointError(fmt::format("{}: architectures is {}, but penstock reads {}", where,
-                                      names->second, known.name));
+                                      names->second, fmt::join(classes, ", ")));
   }
   throw CheckpointError(fmt::format("{}: model_type is \"{}\", but penstock reads {}{}", where,
                                     type, known_types(), relative_hint(type)));
+}
+
+std::optional<HeadlessClass> find_headless(const Architecture& architecture,
+                                           const Settings& config) {
+  const auto names = config.find("architectures");
+  if (names == config.end() || names_class(names->second, architecture.name)) return std::nullopt;
+  for (const HeadlessClass& headless : architecture.headless)
+    if (names_class(names->second, headless.name)) return headless;
+  return std::nullopt;
 }
 
 std::vector<Architecture> architectures_of_family(std::string_view kind) {

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -51,6 +52,13 @@ struct RuleGroup {
 
 enum class TokenizerKind { characters, pieces };
 
+/// A class of transformers with the encoder of an architecture, and without its head.
+struct HeadlessClass {
+  std::string_view name;                        // "Wav2Vec2ForPreTraining"
+  std::string_view prefix;                      // of its tensors, in place of the architecture's
+  std::vector<std::string_view> left_out = {};  // how names begin that only pre-training uses
+};
+
 /// All that is known of an architecture of transformers: tables, one file for each architecture.
 struct Architecture {
   std::string_view name;        // "Wav2Vec2ForCTC"
@@ -67,6 +75,8 @@ struct Architecture {
   std::string_view blank;                           // that row where config.json does not name it
   bool blank_last = false;  // where an export of labels that were never theirs puts it
   TokenizerKind tokenizer = TokenizerKind::characters;
+  std::string_view prefix = {};              // of all tensors but the head's
+  std::vector<HeadlessClass> headless = {};  // imported with a new head
 };
 
 [[nodiscard]] Architecture wav2vec2_for_ctc();
@@ -80,6 +90,10 @@ struct Architecture {
 /// The architecture of a config.json. CheckpointError "<where>: …" names its model_type and those
 /// that are known.
 [[nodiscard]] Architecture architecture_of(const Settings& config, const std::string& where);
+
+/// The class of a config.json where it is one of the architecture's without a head.
+[[nodiscard]] std::optional<HeadlessClass> find_headless(const Architecture& architecture,
+                                                         const Settings& config);
 
 /// The architectures that are of a family of penstock's, the usual one first. ConfigError if there
 /// are none.

@@ -2,13 +2,20 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cstring>
+#include <iterator>
+#include <memory>
+#include <optional>
 #include <span>
+#include <string_view>
 #include <utility>
 
 #include "base/atomic_file.h"
 #include "base/error.h"
 #include "configs/flatten.h"
+#include "layers/initialise.h"
+#include "partition/model/build_model.h"
 #include "runtime/checkpoint/coverage.h"
 #include "runtime/checkpoint/fault.h"
 #include "runtime/checkpoint/hash.h"
@@ -17,12 +24,14 @@
 #include "runtime/checkpoint/shard.h"
 #include "runtime/huggingface/config_map.h"
 #include "runtime/huggingface/file_names.h"
+#include "runtime/huggingface/kept_labels.h"
 #include "runtime/huggingface/new_folder.h"
 #include "runtime/huggingface/piece_model.h"
 #include "runtime/huggingface/streams.h"
 #include "runtime/huggingface/text_file.h"
 #include "runtime/huggingface/token_text.h"
 #include "runtime/huggingface/vocabulary.h"
+#include "runtime/text/tokenizer.h"
 
 namespace penstock::runtime {
 namespace {
@@ -30,6 +39,7 @@ namespace {
 /// All that is known of a folder before its tensors are read.
 struct ImportPlan {
   Architecture architecture;
+  std::optional<HeadlessClass> headless = {};  // of the folder's model, where that has no head
   FolderSettings settings;
   std::int64_t rows = 0, blank = 0;  // of the head
   std::vector<std::string> tokens_beyond_head;
@@ -53,13 +63,22 @@ void plan_pieces(const std::filesystem::path& folder, const std::filesystem::pat
   }
 }
 
-ImportPlan plan_import(const std::filesystem::path& folder,
-                       const std::filesystem::path& checkpoint) {
-  ImportPlan plan;
-  plan.settings = read_folder(folder);
+/// Finds the labels of a new head.
+void plan_new_head(const std::filesystem::path& checkpoint, const configs::TextConfig& text,
+                   ImportPlan& plan) {
+  const std::unique_ptr<const Tokenizer> tokenizer = make_tokenizer(text);
+  plan.rows = tokenizer->labels();
+  plan.tokens.text = text;
+  plan.piece_model = tokenizer->model();
+  if (!plan.piece_model.empty())
+    plan.tokens.text.model = std::filesystem::absolute(checkpoint / kTokenizerFile).string();
+}
+
+/// Finds the labels of the folder's head, by its tokenizer.
+void plan_labels(const std::filesystem::path& folder, const std::filesystem::path& checkpoint,
+                 ImportPlan& plan) {
   const Settings& config = plan.settings.config;
   const auto& file = plan.settings.config_file;
-  plan.architecture = architecture_of(config, file.string());
   plan.rows = whole_setting(config, "vocab_size", "null", file);
   plan.blank =
       whole_setting(config, plan.architecture.blank_setting, plan.architecture.blank, file);
@@ -74,6 +93,36 @@ ImportPlan plan_import(const std::filesystem::path& folder,
   if (pieces) plan_pieces(folder, checkpoint, vocabulary, plan);
   if (plan.piece_model.empty()) plan.tokens = text_of_tokens(vocabulary, plan.blank);
   if (plan.tokens.replaced.empty()) plan.no_pieces.clear();
+}
+
+/// ConfigError unless labels are given just where the folder has no head.
+void check_text(const std::filesystem::path& folder, const ImportPlan& plan,
+                const std::optional<configs::TextConfig>& text) {
+  if (!plan.headless && text)
+    throw ConfigError(fmt::format(
+        "{}: a {} has a head for labels of its own; leave text.* out here, and give it to penstock "
+        "train, which makes a new head for other labels",
+        folder.string(), plan.architecture.name));
+  if (plan.headless && !text)
+    throw ConfigError(
+        fmt::format("{}: a {} has no head: say which labels a new one is for, such as\n"
+                    "  text.alphabet=\" 'abcdefghijklmnopqrstuvwxyz\" text.fold=lower\n"
+                    "or text.kind=sentencepiece text.model=FILE",
+                    folder.string(), plan.headless->name));
+}
+
+ImportPlan plan_import(const std::filesystem::path& folder, const std::filesystem::path& checkpoint,
+                       const std::optional<configs::TextConfig>& text) {
+  ImportPlan plan;
+  plan.settings = read_folder(folder);
+  plan.architecture = architecture_of(plan.settings.config, plan.settings.config_file.string());
+  plan.headless = find_headless(plan.architecture, plan.settings.config);
+  check_text(folder, plan, text);
+  if (text) {
+    plan_new_head(checkpoint, *text, plan);
+  } else {
+    plan_labels(folder, checkpoint, plan);
+  }
   plan.config = config_of(plan.architecture, plan.settings, plan.tokens.text);
   const configs::FeatureConfig& features = plan.config.features;
   if (features.kind == "log-mel" && features.mels != plan.config.model.features)
@@ -84,15 +133,55 @@ ImportPlan plan_import(const std::filesystem::path& folder,
   return plan;
 }
 
+/// How a folder without a head names the tensors of a pairing.
+OtherNames other_names(const ImportPlan& plan) {
+  if (!plan.headless) return {};
+  return {.prefix = plan.architecture.prefix,
+          .stored_prefix = plan.headless->prefix,
+          .left_out = plan.headless->left_out};
+}
+
+/// Takes the head out of a pairing.
+void remove_head(Pairing& pairing) {
+  std::erase_if(pairing.tensors, [](const TheirTensor& tensor) { return tensor.by_label; });
+}
+
+/// The tensors of a new head, which start as a new model's do.
+std::vector<StreamedTensor> new_head(const configs::Config& config, std::int64_t labels) {
+  const partition::LayerSequence sequence =
+      partition::build_model(config.model, static_cast<int>(labels));
+  const auto plans = partition::plan_without_frames(sequence, {});
+  std::vector<StreamedTensor> tensors;
+  for (const layers::ParamDecl& param : plans[plans.size() - 2].params) {  // before the loss
+    StreamedTensor& tensor = tensors.emplace_back();
+    tensor.name = param.name;
+    tensor.shape = param.shape;
+    tensor.ready.resize(tensor.handle().bytes());
+    layers::initialise(param, config.trainer.seed,
+                       {tensor.ready.data(), layers::DType::f32, param.shape});
+  }
+  return tensors;
+}
+
+/// Names of the tensors that a folder without a head has and an import leaves out.
+std::vector<std::string> left_out(const HeadlessClass& headless, const WeightsFolder& weights) {
+  std::vector<std::string> names;
+  for (const auto& [name, place] : weights.places())
+    for (const std::string_view begin : headless.left_out)
+      if (name.starts_with(begin)) names.push_back(name);
+  return names;
+}
+
 /// Numbers that are kept, as FP32 where they are real ones.
-StreamedTensor kept_tensor(const KeptTensor& kept, const WeightsFolder& weights) {
+StreamedTensor kept_tensor(const KeptTensor& kept, const std::string& stored,
+                           const WeightsFolder& weights) {
   StreamedTensor tensor{.name = kKeptTensors + kept.name, .dtype = kept.dtype, .shape = kept.shape};
   if (kept.dtype == layers::DType::i64) {
-    tensor.ready = weights.bytes(kept.name);
+    tensor.ready = weights.bytes(stored);
     return tensor;
   }
   std::vector<float> numbers(static_cast<std::size_t>(layers::element_count(kept.shape)));
-  weights.read(kept.name, 0, numbers);
+  weights.read(stored, 0, numbers);
   const auto bytes = std::as_bytes(std::span(numbers));
   tensor.ready.assign(bytes.begin(), bytes.end());
   return tensor;
@@ -113,13 +202,26 @@ ShardIndex write_weights(const std::filesystem::path& folder,
       [&](const layers::Tensor& handle, std::size_t begin) { return stream.bytes(handle, begin); });
 }
 
-std::vector<KeptFile> keep_files(const std::filesystem::path& from,
-                                 const std::filesystem::path& checkpoint) {
+/// config.json of a model that got a new head: that of the architecture's class with one.
+std::string config_with_head(const ImportPlan& plan) {
+  const std::string blank = fmt::format("{}", plan.blank);
+  return text_with_settings(
+      plan.settings.config_file,
+      {{"architectures", fmt::format("[{}]", quoted_json(plan.architecture.name))},
+       {"vocab_size", fmt::format("{}", plan.rows)},
+       {"pad_token_id", blank},
+       {std::string(plan.architecture.blank_setting), blank}});
+}
+
+/// Copies what an export gives back. A new head's labels are none of the folder's.
+std::vector<KeptFile> keep_files(const ImportPlan& plan, const std::filesystem::path& checkpoint) {
+  const std::filesystem::path& from = plan.settings.folder;
   std::vector<KeptFile> kept;
   make_output(checkpoint / kKeptFolder);
   for (const char* name : kKeptFiles) {
-    if (!is_there(from / name)) continue;
-    const std::string text = text_of_file(from / name);
+    if (!is_there(from / name) || (plan.headless && says_labels(name))) continue;
+    const bool changed = plan.headless && std::string_view(name) == kModelConfig;
+    const std::string text = changed ? config_with_head(plan) : text_of_file(from / name);
     const std::string file = fmt::format("{}/{}", kKeptFolder, name);
     write_durably(checkpoint / file, text);
     kept.push_back({file, text.size(), xxh3_128(text)});
@@ -130,23 +232,29 @@ std::vector<KeptFile> keep_files(const std::filesystem::path& from,
 }  // namespace
 
 ImportReport import_model(const std::filesystem::path& folder,
-                          const std::filesystem::path& checkpoint) {
-  const ImportPlan plan = plan_import(folder, checkpoint);
+                          const std::filesystem::path& checkpoint,
+                          const std::optional<configs::TextConfig>& text) {
+  const ImportPlan plan = plan_import(folder, checkpoint, text);
   const ModelTensors ours = model_tensors(plan.config.model, static_cast<int>(plan.rows));
-  const Pairing pairing = pair_tensors(plan.architecture, plan.config.model, ours);
+  Pairing pairing = pair_tensors(plan.architecture, plan.config.model, ours);
+  if (plan.headless) remove_head(pairing);
   const WeightsFolder weights(folder);
-  const StoredNames stored = account(pairing, weights, folder);
+  const StoredNames stored = account(pairing, weights, folder, other_names(plan));
 
   std::vector<StreamedTensor> tensors = our_tensors(pairing, ours, stored, plan.blank);
+  if (plan.headless)
+    std::ranges::move(new_head(plan.config, plan.rows), std::back_inserter(tensors));
   ImportReport report{.architecture = std::string(plan.architecture.name),
                       .labels = static_cast<int>(plan.rows),
                       .without_letter = plan.tokens.replaced,
                       .beyond_head = plan.tokens_beyond_head,
-                      .no_pieces = plan.no_pieces};
+                      .no_pieces = plan.no_pieces,
+                      .new_head = plan.headless.has_value()};
+  if (plan.headless) report.left_out = left_out(*plan.headless, weights);
   for (const StreamedTensor& tensor : tensors) report.parameters += tensor.handle().size();
   for (const KeptTensor& kept : pairing.kept)
     if (stored.contains(kept.name)) {
-      tensors.push_back(kept_tensor(kept, weights));
+      tensors.push_back(kept_tensor(kept, stored.at(kept.name), weights));
     } else if (kept.dtype == layers::DType::f32 && has_tensor(plan.settings.config, kept)) {
       report.without_numbers.push_back(kept.name);
     }
@@ -156,7 +264,7 @@ ImportReport import_model(const std::filesystem::path& folder,
   manifest.state.config = configs::flatten(plan.config);
   manifest.state.seed = plan.config.trainer.seed;
   manifest.shards = {write_weights(made.partial(), tensors, weights)};
-  manifest.files = keep_files(folder, made.partial());
+  manifest.files = keep_files(plan, made.partial());
   if (!plan.piece_model.empty()) {
     write_durably(made.partial() / kTokenizerFile, plan.piece_model);
     manifest.state.tokenizer_hash = xxh3_128(plan.piece_model);

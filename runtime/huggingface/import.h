@@ -2,8 +2,11 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <optional>
 #include <string>
 #include <vector>
+
+#include "configs/config.h"
 
 namespace penstock::runtime {
 
@@ -18,13 +21,20 @@ struct ImportReport {
   /// export writes zeros for them.
   std::vector<std::string> without_numbers = {};
   std::string no_pieces;  // why tokenizer.json is no SentencePiece model, if that makes them
+  bool new_head = false;  // the folder has none
+  std::vector<std::string> left_out = {};  // names of tensors that only pre-training uses
 };
 
 /// Makes a checkpoint of step 0 of a folder that transformers saved. Numbers become FP32; the
 /// blank's label becomes 0. Tokenizer, settings and tensors that penstock does not compute with are
 /// kept for export_model(). Memory does not grow with the model. CheckpointError says what the
 /// folder lacks, has besides, or has otherwise; then there is no `checkpoint`.
+///
+/// A model that was only pre-trained has no head. It gets a new one for the labels of `text`, which
+/// starts as that of a new model; others take no `text`. ConfigError names the folder, and the keys
+/// to give or to leave out.
 ImportReport import_model(const std::filesystem::path& folder,
-                          const std::filesystem::path& checkpoint);
+                          const std::filesystem::path& checkpoint,
+                          const std::optional<configs::TextConfig>& text = {});
 
 }  // namespace penstock::runtime

@@ -94,6 +94,7 @@ Architecture encoder_on_raw_audio(const Names& names) {
            {.repeats = "1", .rules = kHead}},
       .blank = "0",
       .tokenizer = TokenizerKind::characters,
+      .prefix = names.prefix,
   };
 }
 
@@ -104,6 +105,9 @@ Architecture wav2vec2_for_ctc() {
   architecture.fixed.push_back({"model.projection_norm", "true"});
   architecture.wanted.push_back({"add_adapter", "false", "false"});
   architecture.wanted.push_back({"adapter_attn_dim", "null", "null"});
+  architecture.headless = {
+      {"Wav2Vec2ForPreTraining", "wav2vec2.", {"quantizer.", "project_q.", "project_hid."}},
+      {"Wav2Vec2Model", ""}};
   return architecture;
 }
 
@@ -111,6 +115,7 @@ Architecture hubert_for_ctc() {
   Architecture architecture = encoder_on_raw_audio({"HubertForCTC", "hubert", "hubert."});
   architecture.model.push_back({"feat_proj_layer_norm", "true", "model.projection_norm"});
   architecture.wanted.push_back({"conv_pos_batch_norm", "false", "false"});
+  architecture.headless = {{"HubertModel", ""}};
   return architecture;
 }
 

@@ -7,7 +7,8 @@ a step of `penstock train` changes the weights: those of transformers.
 
 KIND is wav2vec2 (norms of large models, and a tokenizer of as many tokens as the head has rows), wav2vec2_base or hubert
 (norms by chance, the defaults of transformers among them, with its default processor), wav2vec2_letters (a head without rows
-for <s> and </s>, which the default tokenizer adds), omniasr or parakeet.
+for <s> and </s>, which the default tokenizer adds), omniasr or parakeet; or pretrained (Wav2Vec2ForPreTraining, Wav2Vec2Model or
+HubertModel, which get a new head).
 """
 import copy
 import json
@@ -24,16 +25,18 @@ import torch
 from safetensors.torch import load_file
 from tokenizers import AddedToken, Tokenizer, decoders, models, normalizers, pre_tokenizers
 from transformers import (
-    AutoFeatureExtractor, AutoTokenizer, HubertConfig, HubertForCTC, OmniASRCTCConfig, OmniASRCTCProcessor, OmniASRFeatureExtractor,
-    OmniASRForCTC, ParakeetCTCConfig, ParakeetEncoderConfig, ParakeetFeatureExtractor, ParakeetForCTC, ParakeetTokenizer, Wav2Vec2Config, Wav2Vec2CTCTokenizer, Wav2Vec2FeatureExtractor, Wav2Vec2ForCTC, Wav2Vec2Processor)
+    AutoFeatureExtractor, AutoTokenizer, HubertConfig, HubertForCTC, HubertModel, OmniASRCTCConfig, OmniASRCTCProcessor, OmniASRFeatureExtractor,
+    OmniASRForCTC, ParakeetCTCConfig, ParakeetEncoderConfig, ParakeetFeatureExtractor, ParakeetForCTC, ParakeetTokenizer, Wav2Vec2Config, Wav2Vec2CTCTokenizer, Wav2Vec2FeatureExtractor, Wav2Vec2ForCTC, Wav2Vec2ForPreTraining, Wav2Vec2Model,
+    Wav2Vec2Processor)
 
 
 def sizes_on_raw_audio(rng, labels, blank):
     """What Wav2Vec2Config and HubertConfig both take."""
     heads, groups, convolutions = rng.randint(1, 4), rng.choice([1, 2]), rng.randint(2, 4)
+    channels = rng.randint(8, 16)  # a norm over 3 channels makes 1e-4 of rounding in FP32
     return dict(
         vocab_size=labels, hidden_size=heads * groups * 2 * rng.randint(1, 4), num_hidden_layers=rng.randint(1, 3),
-        num_attention_heads=heads, intermediate_size=rng.randint(3, 40), conv_dim=[rng.randint(3, 9)] * convolutions,
+        num_attention_heads=heads, intermediate_size=rng.randint(3, 40), conv_dim=[channels] * convolutions,
         conv_kernel=[rng.randint(2, 6) for _ in range(convolutions)],
         conv_stride=[rng.randint(1, 3) for _ in range(convolutions)], num_conv_pos_embeddings=rng.randint(3, 9),
         num_conv_pos_embedding_groups=groups, pad_token_id=blank, mask_time_prob=rng.choice([0.0, 0.05]))
@@ -120,6 +123,12 @@ def save_parakeet(folder, rng):
     return model
 
 
+def save_pretrained_encoder(folder, rng):
+    kind, config = rng.choice([(Wav2Vec2ForPreTraining, Wav2Vec2Config), (Wav2Vec2Model, Wav2Vec2Config), (HubertModel, HubertConfig)])
+    Wav2Vec2FeatureExtractor().save_pretrained(folder)
+    return kind(config(**sizes_on_raw_audio(rng, 32, 0), **norms_on_raw_audio(rng)))
+
+
 SAVERS = {"wav2vec2": save_wav2vec2, "wav2vec2_base": save_wav2vec2_base, "wav2vec2_letters": save_wav2vec2_letters,
           "hubert": save_hubert, "omniasr": save_omniasr, "parakeet": save_parakeet}
 
@@ -139,6 +148,10 @@ def save_sound(file, samples, rng):
     return np.array(numbers, np.float32) / 32768
 
 
+def in_double(inputs):
+    return {key: x.double() if x.is_floating_point() else x for key, x in inputs.items()}
+
+
 def compare_logits(penstock, checkpoint, model, folder, rng):
     files = [folder / f"{i}.wav" for i in range(3)]
     sounds = [save_sound(file, rng.randint(4000, 20000), rng) for file in files]
@@ -146,11 +159,11 @@ def compare_logits(penstock, checkpoint, model, folder, rng):
     blank = getattr(model.config, "blank_token_id", model.config.pad_token_id)
     rows = [blank] + [row for row in range(model.config.vocab_size) if row != blank]  # as penstock has them
     extractor = AutoFeatureExtractor.from_pretrained(folder)
-    logits = load_file(folder / "logits.safetensors")
+    logits, exact = load_file(folder / "logits.safetensors"), copy.deepcopy(model).double()
     assert len(logits) == len(sounds), logits.keys()
     for i, (_, ours) in enumerate(sorted(logits.items())):
         with torch.no_grad():
-            theirs = model.eval()(**extractor(sounds[i], sampling_rate=16000, return_tensors="pt")).logits[0][:, rows]
+            theirs = exact.eval()(**in_double(extractor(sounds[i], sampling_rate=16000, return_tensors="pt"))).logits[0][:, rows]
         assert ours.shape == theirs.shape, (ours.shape, theirs.shape)
         distance = ((ours - theirs).abs().max() / theirs.abs().max()).item()
         assert distance <= 1e-4, f"logits of sound {i} are off by {distance}"
@@ -166,8 +179,7 @@ def their_gradients(model, sounds, texts, folder):
         if isinstance(module, torch.nn.BatchNorm1d):
             module.train()
     for sound, text in zip(sounds, texts):
-        inputs = extractor(sound, sampling_rate=16000, return_tensors="pt")
-        logits = model(**{key: x.double() if x.is_floating_point() else x for key, x in inputs.items()}).logits
+        logits = model(**in_double(extractor(sound, sampling_rate=16000, return_tensors="pt"))).logits
         labels = torch.tensor(tokenizer(text, add_special_tokens=False).input_ids)
         loss = torch.nn.functional.ctc_loss(logits.log_softmax(-1).transpose(0, 1), labels[None], torch.tensor([logits.shape[1]]),
                                             torch.tensor([len(labels)]), blank, reduction="sum")
@@ -207,16 +219,41 @@ def compare_gradients(penstock, checkpoint, model, folder, rng):
         assert distance <= allowed, f"gradient of {name} is off by {distance}"
 
 
+def save(model, folder, rng):
+    for tensor in model.state_dict().values():
+        if tensor.is_floating_point():
+            tensor.add_(torch.rand_like(tensor) / 8)  # small, so that gradients are not ill-conditioned
+    model.save_pretrained(folder, max_shard_size=rng.choice(["3KB", "1GB"]))
+
+
+def new_head(penstock, output, seed):
+    """A model without a head becomes one with a head: transformers computes with it what penstock does."""
+    rng = random.Random(seed)
+    torch.manual_seed(seed)
+    folder, checkpoint, exported = (output / f"pretrained-{seed}{part}" for part in ("", "-checkpoint", "-exported"))
+    folder.mkdir()
+    encoder = save_pretrained_encoder(folder, rng)
+    save(encoder, folder, rng)
+    run(penstock, "import", folder, "-o", checkpoint, "text.alphabet= abcdef")
+    run(penstock, "export", checkpoint, "-o", exported)
+    kind = HubertForCTC if isinstance(encoder, HubertModel) else Wav2Vec2ForCTC
+    model, info = kind.from_pretrained(exported, output_loading_info=True)
+    assert not any(info.values()), info
+    theirs, ours = encoder.base_model.state_dict(), model.base_model.state_dict()
+    assert theirs.keys() == ours.keys()
+    for name, tensor in theirs.items():
+        assert torch.equal(tensor, ours[name]), name
+    compare_logits(penstock, checkpoint, model, exported, rng)
+    compare_gradients(penstock, checkpoint, model, exported, rng)
+
+
 def round_trip(penstock, kind, output, seed):
     rng = random.Random(seed)
     torch.manual_seed(seed)
     folder, checkpoint, exported = (output / f"{kind}-{seed}{part}" for part in ("", "-checkpoint", "-exported"))
     folder.mkdir()
     model = SAVERS[kind](folder, rng)
-    for tensor in model.state_dict().values():
-        if tensor.is_floating_point():
-            tensor.add_(torch.rand_like(tensor) / 8)  # small, so that gradients are not ill-conditioned
-    model.save_pretrained(folder, max_shard_size=rng.choice(["3KB", "1GB"]))
+    save(model, folder, rng)
     run(penstock, "import", folder, "-o", checkpoint)
     compare_logits(penstock, checkpoint, model, folder, rng)
     compare_gradients(penstock, checkpoint, model, folder, rng)
@@ -234,5 +271,8 @@ def round_trip(penstock, kind, output, seed):
 if __name__ == "__main__":
     penstock, kind, output, *seeds = sys.argv[1:]
     for seed in seeds or range(4):
-        round_trip(penstock, kind, Path(output), int(seed))
+        if kind == "pretrained":
+            new_head(penstock, Path(output), int(seed))
+        else:
+            round_trip(penstock, kind, Path(output), int(seed))
         print(f"{kind} {seed}: equal")

@@ -13,7 +13,7 @@ from tokenizers import AddedToken, Tokenizer, decoders, models, normalizers, pre
 from transformers import (
     HubertConfig, HubertForCTC, OmniASRCTCConfig, OmniASRCTCProcessor, OmniASRFeatureExtractor, OmniASRForCTC, ParakeetCTCConfig,
     ParakeetEncoderConfig, ParakeetFeatureExtractor, ParakeetForCTC, ParakeetTokenizer,
-    Wav2Vec2Config, Wav2Vec2CTCTokenizer, Wav2Vec2FeatureExtractor, Wav2Vec2ForCTC, Wav2Vec2Processor)
+    Wav2Vec2Config, Wav2Vec2CTCTokenizer, Wav2Vec2FeatureExtractor, Wav2Vec2ForCTC, Wav2Vec2ForPreTraining, Wav2Vec2Processor)
 
 FOLDER = Path(__file__).parent.parent
 
@@ -94,6 +94,17 @@ def hubert():
     save_logits_alone(folder, model, [torch.randn(n) for n in (523, 311, 700)])
 
 
+def wav2vec2_pretrained():
+    """Without a head, as XLS-R and MMS were published: there are no labels, and a quantiser."""
+    folder = fresh("wav2vec2_for_pretraining")
+    model = scrambled(Wav2Vec2ForPreTraining(Wav2Vec2Config(
+        hidden_size=8, num_hidden_layers=1, num_attention_heads=2, intermediate_size=12, conv_dim=[5] * 3, conv_kernel=[10, 3, 2],
+        conv_stride=[5, 2, 2], num_conv_pos_embeddings=4, num_conv_pos_embedding_groups=2, num_codevectors_per_group=3,
+        codevector_dim=4, proj_codevector_dim=4)))
+    model.save_pretrained(folder)
+    Wav2Vec2FeatureExtractor().save_pretrained(folder)
+
+
 def omniasr_tokenizer(letters):
     """Pieces as Omnilingual ASR's SentencePiece models have them: four special ones, the space, and letters. <s> is the blank."""
     pieces = ["<s>", "<pad>", "</s>", "<unk>", "▁", *letters]
@@ -143,3 +154,4 @@ def make(save):
     parakeet()
     hubert()
     omniasr()
+    wav2vec2_pretrained()

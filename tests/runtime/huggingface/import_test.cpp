@@ -246,6 +246,36 @@ TEST_F(Import, NamesEveryTensorThatDoesNotFit) {
     EXPECT_NE(message.find(part), std::string::npos) << part << ": " << message;
 }
 
+TEST_F(Import, GivesPretrainedModelsANewHead) {
+  configs::TextConfig text;
+  text.alphabet = "ab ";
+  const ImportReport report =
+      import_model(test::source("tests/golden/wav2vec2_for_pretraining"), checkpoint_, text);
+  EXPECT_TRUE(report.new_head);
+  EXPECT_EQ(report.labels, 4);
+  EXPECT_EQ(report.left_out, (std::vector<std::string>{
+                                 "project_hid.bias", "project_hid.weight", "project_q.bias",
+                                 "project_q.weight", "quantizer.codevectors",
+                                 "quantizer.weight_proj.bias", "quantizer.weight_proj.weight"}));
+  const Checkpoint checkpoint = open_checkpoint(checkpoint_);
+  EXPECT_EQ(checkpoint.tensor("output.weight").shape, (layers::Shape{4, 8}));
+  EXPECT_EQ(checkpoint.state().config.at("text.alphabet"), "ab ");
+  EXPECT_TRUE(checkpoint.contains("huggingface/wav2vec2.masked_spec_embed"));
+}
+
+TEST_F(Import, WantsLabelsWhereThereIsNoHead) {
+  const auto refusal = [&](const std::string& name,
+                           const std::optional<configs::TextConfig>& text) {
+    return test::message_of<ConfigError>(
+        [&] { import_model(test::source("tests/golden/" + name), checkpoint_, text); });
+  };
+  EXPECT_NE(refusal("wav2vec2_for_pretraining", {}).find("a Wav2Vec2ForPreTraining has no head"),
+            std::string::npos);
+  EXPECT_NE(refusal(kHubert, configs::TextConfig{}).find("a HubertForCTC has a head"),
+            std::string::npos);
+  EXPECT_FALSE(std::filesystem::exists(checkpoint_));
+}
+
 TEST_F(Import, NamesTheNearestRelativeThatItReads) {
   test::change_text(spoilt(kParakeet) / "config.json", "parakeet_ctc", "parakeet_tdt");
   expect_fault("model_type is \"parakeet_tdt\", but penstock reads wav2vec2 (Wav2Vec2ForCTC), ");
@@ -265,7 +295,7 @@ TEST_F(Import, SaysHowToConvertPickledWeights) {
 TEST_F(Import, RefusesOtherModelsByName) {
   const std::vector<std::array<std::string, 3>> cases = {
       {"\"model_type\": \"wav2vec2\"", "\"model_type\": \"wavlm\"", "model_type is \"wavlm\""},
-      {"Wav2Vec2ForCTC", "Wav2Vec2ForPreTraining", "architectures is"},
+      {"Wav2Vec2ForCTC", "Wav2Vec2ForXVector", "architectures is"},
       {"\"feat_extract_norm\": \"layer\"", "\"feat_extract_norm\": \"batch\"",
        "model.frontend_norm = batch"},
       {"\"do_stable_layer_norm\": true", "\"do_stable_layer_norm\": \"no\"",
