@@ -90,9 +90,8 @@ std::vector<Key> Wav2Vec2Options::keys() {
       Key("model.kernels", &kernels, between(1, 1001), "kernel of each of these convolutions"),
       Key("model.strides", &strides, between(1, 1001), "stride of each of these convolutions"),
       Key("model.frontend_norm", &frontend_norm, one_of({"layer", "group"}),
-          "norm of what these convolutions make: of each frame, after every one (layer), or of "
-          "each "
-          "channel over an utterance, after the first one alone (group)"),
+          "norm in these convolutions: of each frame, after every one (layer), or of each channel "
+          "over an utterance, after the first (group)"),
       Key("model.frontend_bias", &frontend_bias, anything(), "biases in these convolutions"),
       Key("model.projection_norm", &projection_norm, anything(),
           "normalise what these convolutions made before its projection to the blocks' width"),
@@ -102,7 +101,7 @@ std::vector<Key> Wav2Vec2Options::keys() {
       Key("model.inner", &inner, between(1, kMostChannels),
           "channels within each feed-forward unit"),
       Key("model.norm_first", &norm_first, anything(),
-          "norm before each residual unit, and behind the last block (pre-norm); false: after each "
+          "norm before each residual unit, and after the last block (pre-norm); false: after each "
           "unit's sum, and before the first block (post-norm)"),
       Key("model.position_kernel", &position_kernel, between(1, 1001),
           "frames that the convolution of positions sees"),
