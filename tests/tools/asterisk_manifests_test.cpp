@@ -1,5 +1,8 @@
 #include <gtest/gtest.h>
 
+#include <filesystem>
+#include <vector>
+
 #include "tests/support/runtime/sounds.h"
 #include "tests/support/system/process.h"
 #include "tests/support/system/temporary_folder.h"
@@ -60,6 +63,29 @@ TEST_F(AsteriskManifests, KeepSpeechAndHoldEveryTenthOut) {
     EXPECT_EQ(train.find(left_out), std::string::npos) << left_out;
   }
   EXPECT_NE(test::read_file(folder_.path() / "held-out.jsonl").find("/w.wav"), std::string::npos);
+}
+
+/// apt installs GSM by default; here it has no other files, and can't download any.
+TEST_F(AsteriskManifests, SayHowToInstallTheirPrompts) {
+  const fs::path sounds = folder_.path() / "packages/usr/share/asterisk/sounds/en_US_f_Allison";
+  std::vector<fs::path> waves;
+  for (const auto& item : fs::recursive_directory_iterator(sounds))
+    if (item.path().extension() == ".wav") waves.push_back(item.path());
+  for (const fs::path& wave : waves) fs::rename(wave, fs::path(wave).replace_extension(".gsm"));
+  fs::create_directories(folder_.path() / "bin");
+  fs::create_symlink("/bin/false", folder_.path() / "bin/apt-get");
+  const auto outcome = test::run_program(
+      {"env", "PATH=" + (folder_.path() / "bin").string() + ":/usr/bin:/bin",
+       test::source("tools/asterisk_manifests").string(), folder_.path().string()});
+  if (fs::exists("/usr/share/asterisk/sounds/en_US_f_Allison")) {
+    GTEST_SKIP() << "the prompts are installed on this machine";
+  }
+  EXPECT_EQ(outcome.code, 1) << outcome.out;
+  EXPECT_NE(outcome.err.find("sudo apt-get install -y asterisk-core-sounds-en "
+                             "asterisk-core-sounds-en-wav\n"),
+            std::string::npos)
+      << outcome.err;
+  EXPECT_EQ(outcome.out, "");
 }
 
 }  // namespace
