@@ -85,7 +85,6 @@ void report(const runtime::TrainingSummary& s, bool as_json) {
                            s.stopped ? "stopped on request: " : "", counted(s.steps, "step"),
                            s.skipped, static_cast<long>(s.seconds), speed(rate),
                            s.checkpoint.string());
-  if (s.last_validation.utterances > 0) std::cout << facts(s.last_validation) << '\n';
 }
 
 int run_train(const TrainOptions& options) {

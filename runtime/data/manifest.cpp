@@ -4,11 +4,12 @@
 
 #include <algorithm>
 #include <fstream>
-#include <iterator>
 #include <nlohmann/json.hpp>
 #include <utility>
 
 #include "base/error.h"
+#include "base/file_handle.h"
+#include "base/read_file.h"
 #include "runtime/data/manifest_formats.h"
 #include "runtime/data/tar_member.h"
 
@@ -41,10 +42,13 @@ ManifestFormat folder_format(const std::filesystem::path& folder) {
 ManifestFormat table_format(const std::filesystem::path& table) {
   const std::vector<std::string> first = first_fields(table);
   const auto has = [&](const char* name) { return std::ranges::find(first, name) != first.end(); };
-  if (table.extension() == ".tsv") {
-    return has("path") && has("sentence") ? ManifestFormat::common_voice : ManifestFormat::table;
-  }
   std::error_code error;
+  if (table.extension() == ".tsv") {
+    const bool layout =
+        has("client_id") || std::filesystem::is_directory(table.parent_path() / "clips", error);
+    return has("path") && has("sentence") && layout ? ManifestFormat::common_voice
+                                                    : ManifestFormat::table;
+  }
   const bool paths = first.size() == 2 && (trimmed(first[1]).ends_with(".txt") ||
                                            std::filesystem::is_regular_file(
                                                table.parent_path() / trimmed(first[1]), error) ||
@@ -179,11 +183,10 @@ std::string ManifestReading::at_line(std::size_t line) const {
   return fmt::format("{}:{}", manifest.filename().string(), line);
 }
 
-std::string read_text(const std::filesystem::path& file) {
-  std::ifstream in(file, std::ios::binary);
-  std::string text(std::istreambuf_iterator<char>(in), {});
-  if (!in.is_open() || in.bad()) throw DataError(file.string() + ": cannot be read");
-  return text;
+std::string read_text(const std::filesystem::path& file) try {
+  return read_file(file);
+} catch (const FileError& error) {
+  throw DataError(error.what());
 }
 
 namespace {
@@ -199,6 +202,7 @@ void read_lines(const std::filesystem::path& file, Use use) {
     if (line.ends_with('\r')) line.pop_back();
     if (line.find_first_not_of(" \t") != std::string::npos && !use(line, number)) return;
   }
+  if (in.bad()) throw DataError(file.string() + ": cannot be read to its end");
 }
 
 }  // namespace

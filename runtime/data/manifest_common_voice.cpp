@@ -1,10 +1,32 @@
+#include <fmt/format.h>
+#include <spdlog/spdlog.h>
+
 #include <algorithm>
+#include <optional>
 
 #include "runtime/data/manifest_formats.h"
 
 namespace penstock::runtime {
+namespace {
+
+/// The folder of recordings, by the first of them: clips/, or the table's own if that has it.
+std::filesystem::path recordings_folder(const std::filesystem::path& table,
+                                        const std::string& first) {
+  const auto own = table.parent_path(), clips = own / "clips";
+  std::error_code error;
+  if (std::filesystem::exists(clips / first, error)) return clips;
+  if (std::filesystem::exists(own / first, error)) return own;
+  spdlog::warn(
+      "{}: its first recording is neither {} nor {}. Common Voice has recordings in clips/ beside "
+      "the table",
+      table.string(), (clips / first).string(), (own / first).string());
+  return clips;
+}
+
+}  // namespace
+
 void read_common_voice(const ManifestReading& reading) {
-  const auto clips = reading.manifest.parent_path() / "clips";
+  std::optional<std::filesystem::path> folder;
   reading.sources.push_back(reading.manifest);
   std::size_t path = 0, sentence = 0;
   bool usable = false;
@@ -24,7 +46,8 @@ void read_common_voice(const ManifestReading& reading) {
     if (!usable) return;
     if (fields.size() <= std::max(path, sentence) || fields[path].empty())
       return reading.faults.add(reading.at_line(number), "has no path or no sentence");
-    reading.add({clips / fields[path], trimmed(fields[sentence]), {}, reading.at_line(number)});
+    if (!folder) folder = recordings_folder(reading.manifest, fields[path]);
+    reading.add({*folder / fields[path], trimmed(fields[sentence]), {}, reading.at_line(number)});
   });
 }
 

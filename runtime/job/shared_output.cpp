@@ -2,12 +2,12 @@
 
 #include <fmt/format.h>
 
-#include <fstream>
-#include <iterator>
 #include <vector>
 
 #include "base/atomic_file.h"
 #include "base/error.h"
+#include "base/file_handle.h"
+#include "base/read_file.h"
 #include "comm/collectives.h"
 #include "runtime/checkpoint/output_lock.h"
 
@@ -16,14 +16,15 @@ namespace {
 
 /// Why this rank can't write where rank 0 does, or nothing.
 std::string fault(const std::filesystem::path& output, const std::string& token, int rank) {
-  std::ifstream lock(OutputLock::file_of(output), std::ios::binary);
-  const std::string found(std::istreambuf_iterator<char>(lock), {});
-  if (found != token) return "sees another folder of that name, or none";
+  constexpr const char* kOther = "sees another folder of that name, or none";
   try {
+    if (read_file(OutputLock::file_of(output)) != token) return kOther;
     const auto probe = output / fmt::format(".probe-{}", rank);
     write_durably(probe, "written to see whether this rank can write here\n");
     std::filesystem::remove(probe);
     return {};
+  } catch (const FileError& error) {
+    return error.missing() ? kOther : error.what();
   } catch (const std::exception& error) {
     return error.what();
   }

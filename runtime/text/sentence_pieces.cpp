@@ -4,14 +4,14 @@
 #include <sentencepiece_processor.h>
 
 #include <algorithm>
-#include <cerrno>
+#include <exception>
 #include <filesystem>
-#include <fstream>
-#include <iterator>
 #include <system_error>
 #include <utility>
 
 #include "base/error.h"
+#include "base/file_handle.h"
+#include "base/read_file.h"
 #include "base/utf8.h"
 #include "runtime/text/folded_text.h"
 
@@ -28,13 +28,20 @@ namespace {
 std::string bytes_of(const std::string& path) {
   std::error_code ignored;  // opening says what is wrong
   if (std::filesystem::is_directory(path, ignored)) throw_unusable(path, "is a folder");
-  std::ifstream file(path, std::ios::binary);
-  if (!file)
-    throw_unusable(path,
-                   fmt::format("can't be opened: {}", std::generic_category().message(errno)));
-  std::string bytes{std::istreambuf_iterator<char>(file), {}};
-  if (file.bad()) throw_unusable(path, "can't be read");
-  return bytes;
+  try {
+    return read_file(path);
+  } catch (const FileError& error) {
+    throw_unusable(path, error.what());
+  }
+}
+
+/// Fills a processor. The library returns most faults and throws others: where a piece is empty,
+/// its tries do.
+std::string fault_of_model(sentencepiece::SentencePieceProcessor& pieces,
+                           const std::string& model) try {
+  return pieces.LoadFromSerializedProto(model).ToString();
+} catch (const std::exception& error) {
+  return error.what();
 }
 
 }  // namespace
@@ -46,9 +53,8 @@ SentencePieces::SentencePieces(std::string model, const configs::TextConfig& con
     : rules_(configs::text_rules(config)),
       model_(std::move(model)),
       pieces_(std::make_unique<sentencepiece::SentencePieceProcessor>()) {
-  const auto status = pieces_->LoadFromSerializedProto(model_);
-  if (!status.ok())
-    throw_unusable(config.model, fmt::format("can't be used: {}", status.message()));
+  if (const std::string fault = fault_of_model(*pieces_, model_); fault != "OK")
+    throw_unusable(config.model, fmt::format("can't be used: {}", fault));
   if (pieces_->GetPieceSize() == 0) throw_unusable(config.model, "has no pieces");
 }
 

@@ -6,12 +6,13 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
-#include <fstream>
 #include <nlohmann/json.hpp>
 #include <span>
+#include <sstream>
 #include <utility>
 
 #include "base/atomic_file.h"
+#include "base/read_file.h"
 
 namespace penstock::runtime {
 namespace {
@@ -37,12 +38,17 @@ bool is_validation(const std::string& line, std::int64_t step) {
   return json["step"].get<std::int64_t>() == step && json.contains("validation_wer");
 }
 
-std::vector<std::string> lines_to_keep(const std::filesystem::path& file, std::int64_t last_step) {
+/// Nothing of a file that is missing. One that can't be read is an error: its lines would be lost.
+std::vector<std::string> lines_to_keep(const std::filesystem::path& file,
+                                       std::int64_t last_step) try {
   std::vector<std::string> kept;
-  std::ifstream in(file);
+  std::istringstream in(read_file(file));
   for (std::string line; std::getline(in, line);)
     if (belongs_to(line, last_step)) kept.push_back(line);
   return kept;
+} catch (const FileError& error) {
+  if (!error.missing()) throw;
+  return {};
 }
 
 /// Opens it to append.

@@ -171,7 +171,20 @@ TEST_F(ManifestTest, CommonVoice) {
   EXPECT_EQ(entries[0].audio, in("cv/clips/a.mp3"));
   EXPECT_EQ(entries[0].text, "Hi, you.");
   EXPECT_EQ(entries[0].where, "train.tsv:2");
-  expect_parts(error_message("b.tsv", "path\tsentence\na.mp3\n"), {"b.tsv:2: has no path"});
+  expect_parts(error_message("b.tsv", "client_id\tpath\tsentence\n1\ta.mp3\n"),
+               {"b.tsv:2: has no path"});
+}
+
+/// A table with Common Voice's column names is one of anybody's, unless the rest is Common Voice's.
+TEST_F(ManifestTest, TableWithCommonVoicesColumnsNeedsItsLayout) {
+  const auto own = put("own/a.tsv", "path\tsentence\nwavs/a.wav\tHi\n");
+  EXPECT_EQ(manifest_format(own), ManifestFormat::table);
+  EXPECT_EQ(read(own)[0].audio, in("own/wavs/a.wav"));
+  put("own/clips/b.wav", "");
+  EXPECT_EQ(manifest_format(own), ManifestFormat::common_voice);
+  EXPECT_EQ(read(put("own/b.tsv", "path\tsentence\nb.wav\tHi\n"))[0].audio, in("own/clips/b.wav"));
+  put("own/c.wav", "");
+  EXPECT_EQ(read(put("own/c.tsv", "path\tsentence\nc.wav\tHi\n"))[0].audio, in("own/c.wav"));
 }
 
 }  // namespace

@@ -37,5 +37,12 @@ TEST(SharedOutput, IsNotAFolderOfADeadRun) {
   EXPECT_NE(said_of({a.path(), b.path(), a.path()}), "");
 }
 
+TEST(SharedOutput, NamesAFileThatCannotBeRead) {
+  const test::TemporaryFolder a, b;
+  fs::create_symlink("/proc/self/mem", OutputLock::file_of(b.path()));
+  const std::string message = said_of({a.path(), b.path(), a.path()});
+  EXPECT_NE(message.find(".lock: can't be read: Input/output error"), std::string::npos) << message;
+}
+
 }  // namespace
 }  // namespace penstock::runtime

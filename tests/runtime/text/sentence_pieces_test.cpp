@@ -109,5 +109,24 @@ TEST(SentencePieces, RejectsWhatIsNoModel) {
   EXPECT_NE(refused().find("is a folder"), std::string::npos);
 }
 
+/// The library throws an exception of its own there, which names no file.
+TEST(SentencePieces, NamesAModelWithAnEmptyPiece) {
+  const test::TemporaryFolder folder;
+  std::string bytes = test::read_file(test::source("tests/golden/pieces/unigram.model"));
+  const std::size_t at = bytes.find("\x0a\x03\xe2\x96\x81");  // the piece that is a space
+  ASSERT_NE(at, std::string::npos);
+  bytes[at + 2] = '\0';  // where the library sees its end
+  test::write_file(folder.path() / "empty.model", bytes);
+  const std::string message = message_of<ConfigError>(
+      [&] { (void)SentencePieces(pieces_of(folder.path() / "empty.model")); });
+  EXPECT_NE(message.find("empty.model: can't be used: "), std::string::npos) << message;
+}
+
+TEST(SentencePieces, NamesAModelThatCannotBeRead) {
+  const std::string message =
+      message_of<ConfigError>([] { (void)SentencePieces(pieces_of("/proc/self/mem")); });
+  EXPECT_NE(message.find("/proc/self/mem: can't be read: "), std::string::npos) << message;
+}
+
 }  // namespace
 }  // namespace penstock::runtime

@@ -8,7 +8,9 @@
 #include <vector>
 
 #include "base/error.h"
+#include "base/file_handle.h"
 #include "tests/support/system/file_size_limit.h"
+#include "tests/support/system/temporary_folder.h"
 
 namespace penstock::runtime {
 namespace {
@@ -107,6 +109,15 @@ TEST_F(Metrics, KeepsWhatAFullDiskRefuses) {
 
 TEST_F(Metrics, RejectsAFolderThatIsNotThere) {
   EXPECT_THROW(MetricsFile(folder_ / "none" / "metrics.jsonl", 0), CheckpointError);
+}
+
+/// Lines that can't be read must not be lost by writing the file anew.
+TEST_F(Metrics, KeepAFileThatCannotBeRead) {
+  std::filesystem::create_symlink("/proc/self/mem", file());
+  const std::string message =
+      test::message_of<FileError>([&] { const MetricsFile metrics(file(), 3, {}); });
+  EXPECT_EQ(message, file().string() + ": can't be read: Input/output error");
+  EXPECT_TRUE(std::filesystem::is_symlink(file()));
 }
 
 }  // namespace
