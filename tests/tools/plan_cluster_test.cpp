@@ -174,9 +174,10 @@ TEST_F(PlanCluster, SaysWhatAnEpochAndOneChangeBring) {
 }
 
 TEST_F(PlanCluster, TakesAModelByName) {
-  const auto outcome = folder_.run({"plan", "ds2-tiny", "--cluster", cluster_, "--data",
-                                    folder_.in("train.jsonl"), "text.alphabet=abcd",
-                                    "features.sample_rate=8000", "model.features=81", "--json"});
+  const auto outcome =
+      folder_.run({"plan", "ds2-tiny", "--cluster", cluster_, "--data", folder_.in("train.jsonl"),
+                   "text.alphabet=abcd", "features.kind=spectrogram", "features.sample_rate=8000",
+                   "model.features=81", "--json"});
   ASSERT_EQ(outcome.code, 0) << outcome.err;
   EXPECT_NE(nlohmann::json::parse(outcome.out)["model"].get<std::string>().find("labels=5"),
             std::string::npos);
