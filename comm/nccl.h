@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "comm/communicator.h"
+#include "layers/tensor/cuda_versions.h"
 
 namespace penstock::comm {
 
@@ -61,6 +62,12 @@ class NcclCommunicator : public Communicator {
 /// nobody has: CUDA_MODULE_LOADING, CUDA_DEVICE_MAX_CONNECTIONS, NCCL_LAUNCH_ORDER_IMPLICIT. To be
 /// called before there are threads: CUDA and NCCL read them at their first call.
 void suit_nccl();
+
+/// Whether NCCL starts the messages of several communicators of a device in the order in which the
+/// host asks for them, which is the same on all ranks. With an older CUDA each waits for the one
+/// before it to end, and ranks that send to each other wait for ever. That takes 12.3 of the driver
+/// and of the runtime (getImplicitOrder in NCCL's enqueue.cc).
+[[nodiscard]] bool nccl_orders_launches(const layers::CudaVersions& cuda);
 
 /// Whether this build has NCCL.
 [[nodiscard]] bool nccl_is_built();

@@ -1,8 +1,15 @@
 #include <stdlib.h>
 
+#include <algorithm>
+
 #include "comm/nccl.h"
 
 namespace penstock::comm {
+namespace {
+
+constexpr int kOrdersLaunches = 12030;  // CUDA 12.3
+
+}  // namespace
 
 void suit_nccl() {
   const auto suggest = [](const char* name, const char* value) { setenv(name, value, 0); };
@@ -11,6 +18,10 @@ void suit_nccl() {
   suggest("CUDA_MODULE_LOADING", "EAGER");
   suggest("CUDA_DEVICE_MAX_CONNECTIONS", "32");  // queues, so that no stream waits behind another's
   suggest("NCCL_LAUNCH_ORDER_IMPLICIT", "1");    // one order for all communicators of a device
+}
+
+bool nccl_orders_launches(const layers::CudaVersions& cuda) {
+  return std::min(cuda.driver, cuda.runtime) >= kOrdersLaunches;
 }
 
 }  // namespace penstock::comm

@@ -6,12 +6,10 @@
 
 #include "base/error.h"
 #include "layers/tensor/cuda/error.h"
+#include "layers/tensor/cuda_versions.h"
 
 namespace penstock::layers {
 namespace {
-
-/// "13.0" for 13000, as CUDA counts.
-std::string version(int number) { return fmt::format("{}.{}", number / 1000, number % 1000 / 10); }
 
 /// Before any other member of the backend touches the device.
 int chosen(int device) {
@@ -64,7 +62,7 @@ std::string CudaBackend::description() const {
   int runtime = 0;
   cuda::check(cudaRuntimeGetVersion(&runtime), "asking for CUDA's version");
   return fmt::format("{} (CUDA device {}, {} MiB), CUDA {}, cuBLASLt {}, cuDNN {}", properties.name,
-                     device_, properties.totalGlobalMem >> 20, version(runtime),
+                     device_, properties.totalGlobalMem >> 20, cuda_version_text(runtime),
                      cublasLtGetVersion(), cudnnGetVersion());
 }
 
@@ -140,16 +138,15 @@ int cuda_device_count() {
 }
 
 std::string cuda_absence() {
-  int count = 0, driver = 0, runtime = 0;
+  int count = 0;
   const cudaError_t status = cudaGetDeviceCount(&count);
-  if (status == cudaErrorInsufficientDriver &&
-      cudaDriverGetVersion(&driver) == cudaSuccess &&  // CUDA has one error for both cases
-      cudaRuntimeGetVersion(&runtime) == cudaSuccess)
-    return driver == 0 ? "there is no NVIDIA driver"
-                       : fmt::format(
-                             "the driver is for CUDA up to {}, but this penstock needs CUDA "
-                             "{}: install a newer driver",
-                             version(driver), version(runtime));
+  const CudaVersions cuda = cuda_versions();
+  if (status == cudaErrorInsufficientDriver)  // CUDA has one error for both cases
+    return cuda.driver == 0 ? "there is no NVIDIA driver"
+                            : fmt::format(
+                                  "the driver is for CUDA up to {}, but this penstock needs CUDA "
+                                  "{}: install a newer driver",
+                                  cuda_version_text(cuda.driver), cuda_version_text(cuda.runtime));
   if (status != cudaSuccess) return cudaGetErrorString(status);
   return count == 0 ? "no CUDA device is visible" : "";
 }

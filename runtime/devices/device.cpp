@@ -6,6 +6,7 @@
 
 #include "base/counted.h"
 #include "base/error.h"
+#include "comm/nccl.h"
 #include "runtime/devices/rank_info.h"
 
 namespace penstock::runtime {
@@ -53,6 +54,22 @@ std::string why_not_nccl(const std::vector<RankInfo>& ranks) {
       return fmt::format("{} has more ranks than its {}, and NCCL needs one for each rank",
                          ranks[rank].machine, counted(ranks[rank].devices, "CUDA device"));
   return "";
+}
+
+/// Every rank of such a job has several communicators: an edge has one each way, and norms and
+/// sums of replicas have theirs.
+void check_launch_order(const std::vector<RankInfo>& ranks) {
+  const auto disorders = [](const RankInfo& info) {
+    return !comm::nccl_orders_launches(info.cuda);
+  };
+  const auto found = std::ranges::find_if(ranks, disorders);
+  if (found == ranks.end()) return;
+  throw DeviceError(fmt::format(
+      "NCCL needs CUDA 12.3 or newer to send over several communicators without a deadlock, and "
+      "found a driver for CUDA {1} and CUDA's runtime {2} ({0}): install a driver of 545 or newer "
+      "and CUDA's libraries of 12.3 or newer there, or start one rank",
+      ranks_where(ranks, disorders), layers::cuda_version_text(found->cuda.driver),
+      layers::cuda_version_text(found->cuda.runtime)));
 }
 
 std::string carried_by(const std::string& why_not_nccl) {
@@ -110,7 +127,10 @@ RankDevice choose_device(const configs::TrainerConfig& config, comm::Communicato
   device.place = fmt::format("CUDA device {} of {}", number, own.machine);
   if (ranks.size() == 1) return device;
   const std::string why_not = why_not_nccl(ranks);
-  if (why_not.empty()) device.links = DeviceLinks::nccl;
+  if (why_not.empty()) {
+    check_launch_order(ranks);
+    device.links = DeviceLinks::nccl;
+  }
   device.how = joined(device.how, carried_by(why_not));
   return device;
 }

@@ -37,7 +37,8 @@ void require_devices(const configs::TrainerConfig& config, comm::Communicator& w
 
 /// Ranks of one machine take its CUDA devices in turn, and send over NCCL where it was built in and
 /// each has a device of its own (or NCCL_HOSTID says that they may share one). Every rank calls
-/// this. Errors as of require_devices().
+/// this. Errors as of require_devices(); DeviceError on every rank where NCCL would carry messages
+/// and a rank's CUDA is too old for several communicators.
 [[nodiscard]] RankDevice choose_device(const configs::TrainerConfig& config,
                                        comm::Communicator& world,
                                        const configs::PrecisionConfig& precision = {});

@@ -20,6 +20,9 @@ Packer own_info(const configs::TrainerConfig& config) {
   info.add(machine_name());
   info.add(device_kind(config) == layers::DeviceKind::cuda);
   info.add(layers::cuda_device_count());
+  const layers::CudaVersions cuda = layers::cuda_versions();
+  info.add(cuda.driver);
+  info.add(cuda.runtime);
   info.add(comm::nccl_is_built());
   info.add(std::getenv("NCCL_HOSTID") != nullptr);
   info.add(layers::cuda_absence());
@@ -42,6 +45,8 @@ std::vector<RankInfo> info_of_ranks(const configs::TrainerConfig& config,
     info.machine = all.text();
     info.kind = all.number() != 0 ? layers::DeviceKind::cuda : layers::DeviceKind::cpu;
     info.devices = static_cast<int>(all.number());
+    info.cuda.driver = static_cast<int>(all.number());
+    info.cuda.runtime = static_cast<int>(all.number());
     info.nccl = all.number() != 0;
     info.shares_devices = all.number() != 0;
     info.absence = all.text();

@@ -6,6 +6,7 @@
 #include "comm/communicator.h"
 #include "configs/config.h"
 #include "layers/layer_plan.h"
+#include "layers/tensor/cuda_versions.h"
 
 namespace penstock::runtime {
 
@@ -14,7 +15,8 @@ struct RankInfo {
   std::string machine;
   layers::DeviceKind kind = layers::DeviceKind::cpu;  // "auto" decided
   int devices = 0;                                    // CUDA's, of the machine
-  bool nccl = false;                                  // built in
+  layers::CudaVersions cuda = {};
+  bool nccl = false;            // built in
   bool shares_devices = false;  // NCCL_HOSTID lets several ranks use one device
   std::string absence;          // why there are no devices
 };

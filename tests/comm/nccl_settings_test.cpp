@@ -49,6 +49,14 @@ TEST_F(NcclSettings, OfTheUserStay) {
   }
 }
 
+TEST(NcclLaunches, AreInOrderFromCuda12_3On) {
+  EXPECT_TRUE(nccl_orders_launches({.driver = 12030, .runtime = 12030}));
+  EXPECT_TRUE(nccl_orders_launches({.driver = 13010, .runtime = 12080}));
+  EXPECT_FALSE(nccl_orders_launches({.driver = 12020, .runtime = 12080}));  // NCCL looks at both
+  EXPECT_FALSE(nccl_orders_launches({.driver = 13000, .runtime = 12020}));
+  EXPECT_FALSE(nccl_orders_launches({}));
+}
+
 TEST_F(NcclSettings, AreThoseOfRanksAlone) {
   (void)join_job();
   EXPECT_TRUE(found().empty());

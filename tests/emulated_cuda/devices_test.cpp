@@ -49,6 +49,47 @@ TEST_F(OldDriver, LeavesTheCpuAndSaysSo) {
   });
 }
 
+/// As the pack for CUDA 12 finds it, whose drivers need not be newer than 525.
+class OldCuda12 : public OldDriver {
+ protected:
+  void SetUp() override { set_runtime(12080); }
+  void TearDown() override {
+    set_runtime(CUDART_VERSION);
+    OldDriver::TearDown();
+  }
+};
+
+TEST_F(OldCuda12, IsRefusedOnEveryRankThatNcclConnects) {
+  set_driver(12020);
+  penstock::comm::run_as_threads({.ranks = 2}, [](penstock::comm::Communicator& world) {
+    try {
+      static_cast<void>(penstock::runtime::choose_device(on("auto"), world));
+      ADD_FAILURE() << "rank " << world.rank() << " has nothing against it";
+    } catch (const DeviceError& error) {
+      const std::string message = error.what();
+      for (const char* part :
+           {"NCCL needs CUDA 12.3", "rank 0 on ", "rank 1 on ", "a driver for CUDA 12.2",
+            "CUDA's runtime 12.8", "a driver of 545 or newer"})
+        EXPECT_NE(message.find(part), std::string::npos) << message;
+    }
+  });
+}
+
+TEST_F(OldCuda12, ServesOneRank) {
+  set_driver(12020);
+  penstock::comm::run_as_threads({.ranks = 1}, [](penstock::comm::Communicator& world) {
+    EXPECT_EQ(penstock::runtime::choose_device(on("cuda"), world).place.find("CUDA device 0"), 0u);
+  });
+}
+
+TEST_F(OldCuda12, IsNewEnoughFrom12_3On) {
+  set_driver(12030);
+  penstock::comm::run_as_threads({.ranks = 2}, [](penstock::comm::Communicator& world) {
+    EXPECT_EQ(penstock::runtime::choose_device(on("cuda"), world).links,
+              penstock::runtime::DeviceLinks::nccl);
+  });
+}
+
 class DevicesInError : public ::testing::Test {
  protected:
   void TearDown() override { set_counting(cudaSuccess); }

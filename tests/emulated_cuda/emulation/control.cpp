@@ -14,6 +14,11 @@ void set_driver(int version) {
   machine().driver = version;
 }
 
+void set_runtime(int version) {
+  const std::lock_guard lock(machine().mutex);
+  machine().runtime = version;
+}
+
 void set_counting(cudaError_t status) {
   const std::lock_guard lock(machine().mutex);
   machine().counting = status;

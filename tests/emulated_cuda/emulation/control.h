@@ -17,6 +17,9 @@ void set_order(const Order& order);
 /// From now on the driver is for CUDA up to this version, as CUDA counts: 12020 is 12.2.
 void set_driver(int version);
 
+/// CUDA's runtime says this version from now on. It starts with any driver of the same major one.
+void set_runtime(int version);
+
 /// From now on devices can't be counted: what CUDA says of them. `cudaSuccess` ends that.
 void set_counting(cudaError_t status);
 

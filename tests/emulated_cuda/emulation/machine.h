@@ -28,6 +28,7 @@ struct Machine {
   Timeline timelines = 0;
   std::array<std::string, kDevices> models;  // names of the devices
   int driver = CUDART_VERSION;               // the newest CUDA that it is for
+  int runtime = CUDART_VERSION;
   Issued issued;
   int choices = 0;     // of algorithms that cuDNN and cuBLASLt were asked for
   int workspaces = 0;  // of its algorithms, that cuDNN was asked for

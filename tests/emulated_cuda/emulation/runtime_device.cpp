@@ -11,7 +11,8 @@ using namespace emulated_cuda;
 
 cudaError_t cudaGetDeviceCount(int* count) {
   const Call call("cudaGetDeviceCount");
-  if (machine().driver < CUDART_VERSION) return call.error(cudaErrorInsufficientDriver);
+  if (machine().driver / 1000 < machine().runtime / 1000)
+    return call.error(cudaErrorInsufficientDriver);
   if (machine().counting != cudaSuccess) return call.error(machine().counting);
   *count = kDevices;
   return cudaSuccess;
@@ -48,7 +49,8 @@ cudaError_t cudaGetDeviceProperties(cudaDeviceProp* properties, int device) {
 }
 
 cudaError_t cudaRuntimeGetVersion(int* version) {
-  *version = CUDART_VERSION;
+  const Call call("cudaRuntimeGetVersion");
+  *version = machine().runtime;
   return cudaSuccess;
 }
 

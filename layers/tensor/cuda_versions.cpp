@@ -1,0 +1,11 @@
+#include "layers/tensor/cuda_versions.h"
+
+#include <fmt/format.h>
+
+namespace penstock::layers {
+
+std::string cuda_version_text(int version) {
+  return fmt::format("{}.{}", version / 1000, version % 1000 / 10);
+}
+
+}  // namespace penstock::layers
