@@ -61,7 +61,7 @@ struct DataConfig {
   double batch_seconds = 0;                  // of both together; 0: they say it
   std::vector<double> speeds = {1};          // one is sampled for each utterance and epoch
   double failing_utterances = 0.01;          // of an epoch that may fail after the start
-  int loaders = 1;                           // threads that read audio and make features
+  int loaders = 0;                           // threads that read audio; 0: spare cores
   bool operator==(const DataConfig&) const = default;
 };
 

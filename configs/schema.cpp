@@ -99,8 +99,9 @@ std::vector<Key> data_keys(DataConfig& d) {
           "speed factors, one sampled for each utterance and epoch"),
       Key("data.failing_utterances", &d.failing_utterances, between(0, 1),
           "maximum share of an epoch's utterances that may fail to load after the start"),
-      Key("data.loaders", &d.loaders, between(1, kMostThreads),
-          "threads that read audio and make features"),
+      Key("data.loaders", &d.loaders, between(0, kMostThreads),
+          "threads of a rank that read audio and make features. 0: its share of the cores that no "
+          "rank computes on, 1 to 16"),
   };
 }
 

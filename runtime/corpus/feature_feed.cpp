@@ -8,19 +8,9 @@
 #include "base/error.h"
 
 namespace penstock::runtime {
-namespace {
 
-LoaderOptions options_of(const configs::DataConfig& data) {
-  LoaderOptions options;
-  options.threads = data.loaders;
-  return options;
-}
-
-}  // namespace
-
-FeatureFeed::FeatureFeed(const Corpus& corpus, const configs::FeatureConfig& features,
-                         const configs::DataConfig& data)
-    : loader_(corpus.audio, features, options_of(data)) {}
+FeatureFeed::FeatureFeed(const Corpus& corpus, const configs::FeatureConfig& features, int loaders)
+    : loader_(corpus.audio, features, {.threads = loaders}) {}
 
 void FeatureFeed::announce(std::int64_t epoch, const std::vector<MicroBatch>& batches) {
   for (const MicroBatch& batch : batches) loader_.push(epoch, batch);

@@ -12,8 +12,8 @@ namespace penstock::runtime {
 /// Hands the loader's micro-batches to the executor, in the order in which they were announced.
 class FeatureFeed {
  public:
-  FeatureFeed(const Corpus& corpus, const configs::FeatureConfig& features,
-              const configs::DataConfig& data);
+  /// `loaders` threads read.
+  FeatureFeed(const Corpus& corpus, const configs::FeatureConfig& features, int loaders);
 
   /// Micro-batches that will be read, so that loader threads run ahead.
   void announce(std::int64_t epoch, const std::vector<MicroBatch>& batches);

@@ -11,6 +11,7 @@
 #include "runtime/corpus/feature_feed.h"
 #include "runtime/job/packing.h"
 #include "runtime/text/greedy.h"
+#include "runtime/trainer/loader_threads.h"
 
 namespace penstock::runtime {
 namespace {
@@ -146,8 +147,9 @@ Evaluation evaluate(Session& session, const Corpus& corpus, const Tokenizer& tok
 
   std::unique_ptr<FeatureFeed> feed;
   ExecutorCallbacks callbacks;
+  const int loaders = loader_threads(options.data, {options.threads, stage.first()}, grid.world());
   if (stage.first()) {
-    feed = std::make_unique<FeatureFeed>(corpus, options.features, options.data);
+    feed = std::make_unique<FeatureFeed>(corpus, options.features, loaders);
     feed->announce(0, batches_of(work, batches));
     callbacks.read_features = feed->reader();
   }

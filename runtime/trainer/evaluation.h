@@ -17,6 +17,7 @@ namespace penstock::runtime {
 struct EvaluationOptions {
   configs::FeatureConfig features = {};
   configs::DataConfig data = {};
+  int threads = 1;          // of a rank that compute
   bool references = false;  // Recognised::reference is wanted
   /// Takes an utterance's logits, frames × classes, on the rank that computes them; empty: nobody
   /// wants them.

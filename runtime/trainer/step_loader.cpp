@@ -1,5 +1,7 @@
 #include "runtime/trainer/step_loader.h"
 
+#include "runtime/trainer/loader_threads.h"
+
 namespace penstock::runtime {
 
 StepLoader::StepLoader(const Corpus& corpus, const configs::Config& config,
@@ -8,8 +10,10 @@ StepLoader::StepLoader(const Corpus& corpus, const configs::Config& config,
       session_(session),
       seed_(config.trainer.seed),
       lanes_(lane_share(plan.lanes_of_replicas(), session.grid().here().replica)) {
-  if (session.stage().first())
-    feed_ = std::make_unique<FeatureFeed>(corpus, config.features, config.data);
+  const bool reads = session.stage().first();
+  const int loaders =
+      loader_threads(config.data, {config.trainer.threads, reads}, session.grid().world());
+  if (reads) feed_ = std::make_unique<FeatureFeed>(corpus, config.features, loaders);
 }
 
 StepWork StepLoader::work(const StepBatches& batches) const {

@@ -15,7 +15,7 @@ namespace penstock::runtime {
 /// the features that it reads, which threads make ahead.
 class StepLoader {
  public:
-  /// `corpus` and `session` must outlive it.
+  /// All ranks make theirs. `corpus` and `session` must outlive it.
   StepLoader(const Corpus& corpus, const configs::Config& config, const partition::Plan& plan,
              Session& session);
 

@@ -261,7 +261,7 @@ void TrainingRun::validate() {
   flush();
   const PreparedTraining& prepared = training_.prepared;
   const Evaluation evaluation = evaluate(session_, prepared.validation, *prepared.tokenizer,
-                                         {config_.features, config_.data});
+                                         {config_.features, config_.data, config_.trainer.threads});
   EvaluationReport report = evaluation.report;
   FailedAudio(config_.data.failing_utterances, prepared.validation.size())
       .check(context_.world, 0, report.skipped - prepared.validation.skipped,
