@@ -29,6 +29,17 @@ struct BenchArguments {
   bool json = false;
 };
 
+nlohmann::ordered_json json_of(const std::vector<runtime::LayerKindTimes>& kinds) {
+  auto list = nlohmann::ordered_json::array();
+  for (const runtime::LayerKindTimes& kind : kinds)
+    list.push_back({{"kind", kind.kind},
+                    {"layers", kind.layers},
+                    {"measured_s", kind.measured_s},
+                    {"predicted_s", kind.predicted_s},
+                    {"flops", kind.flops}});
+  return list;
+}
+
 void print(const BenchArguments& arguments, const runtime::BenchReport& r) {
   if (arguments.json) {
     std::cout << json_line(nlohmann::ordered_json{{"model", arguments.model},
@@ -46,6 +57,9 @@ void print(const BenchArguments& arguments, const runtime::BenchReport& r) {
                                                   {"bound", r.bound},
                                                   {"first_layers", r.first_layers},
                                                   {"stage_s", r.stage_seconds},
+                                                  {"kinds", json_of(r.kinds)},
+                                                  {"predicted_s", r.predicted_s},
+                                                  {"predicted_by", r.predicted_by},
                                                   {"loss", r.loss}});
     return;
   }
@@ -57,6 +71,8 @@ void print(const BenchArguments& arguments, const runtime::BenchReport& r) {
                            counted(r.stages, "stage"), counted(r.replicas, "replica"),
                            counted(r.micro_batches, "micro-batch", "micro-batches"),
                            counted(r.utterances, "utterance"), r.bound);
+  std::cout << fmt::format("predicted by {}: {:.4f} s a step, {:+.0f} %\n", r.predicted_by,
+                           r.predicted_s, 100 * (r.predicted_s / r.step_s - 1));
 }
 
 int run_bench(BenchArguments arguments) {
@@ -81,6 +97,20 @@ constexpr const char* kExamples =
 std::vector<std::string> schedules() {
   const auto names = partition::schedule_names();
   return {names.begin(), names.end()};
+}
+
+void add_cut_and_prediction(CLI::App& command, runtime::BenchOptions& o) {
+  takes_whole(command.add_option(
+                  "--cut", o.cut,
+                  "First layer of each part of the model but the first. Default: the fastest cut"),
+              {1, 100000})
+      ->delimiter(',')
+      ->default_str("");
+  command
+      .add_option("--like", o.like,
+                  "A device file or a name in configs/devices/, by whose rates the step is "
+                  "predicted. Default: cpu-avx2, or h100 where there is a GPU")
+      ->default_str("");
 }
 
 }  // namespace
@@ -116,12 +146,7 @@ void add_bench(CLI::App& app, Run& run) {
       ->check(CLI::IsMember(schedules()));
   command->add_option("--precision", o.precision.compute, "Type of number that layers compute in")
       ->check(CLI::IsMember({"fp32", "tf32", "fp16", "bf16"}));
-  takes_whole(command->add_option(
-                  "--cut", o.cut,
-                  "First layer of each part of the model but the first. Default: the fastest cut"),
-              {1, 100000})
-      ->delimiter(',')
-      ->default_str("");
+  add_cut_and_prediction(*command, o);
   command->add_flag("--json", arguments->json, "Print one JSON object");
   command->footer(kExamples);
   command->callback([arguments, &run] {

@@ -16,10 +16,6 @@ namespace {
 constexpr double kOptimizerPasses = 7;
 constexpr double kMore = 1.2;  // and less by the same factor
 
-double parameter_seconds(const partition::DeviceRates& rates) {
-  return kOptimizerPasses * sizeof(float) / rates.bandwidth;
-}
-
 const char* name_of(layers::DeviceKind kind) {
   return kind == layers::DeviceKind::cpu ? "cpu" : "cuda";
 }
@@ -33,6 +29,10 @@ double seconds_of(const partition::CostModel& costs,
 }
 
 }  // namespace
+
+double parameter_seconds(const partition::DeviceRates& rates) {
+  return kOptimizerPasses * sizeof(float) / rates.bandwidth;
+}
 
 std::vector<partition::RatedDevice> rated_devices(const partition::Cluster& cluster) {
   std::vector<partition::RatedDevice> rated;

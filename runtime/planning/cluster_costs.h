@@ -17,6 +17,9 @@ namespace penstock::runtime {
 /// The backend of all of them: "cpu" or "cuda". ConfigError where they differ.
 [[nodiscard]] std::string backend_of(const std::vector<partition::RatedDevice>& devices);
 
+/// What AdamW takes for a parameter, in seconds: it is bound by memory.
+[[nodiscard]] double parameter_seconds(const partition::DeviceRates& rates);
+
 /// What costs are computed from. `remaking` is null where no layer remakes.
 struct ComputedCosts {
   const partition::LayerSequence* sequence = nullptr;

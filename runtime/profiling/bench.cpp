@@ -12,6 +12,7 @@
 #include "base/error.h"
 #include "comm/collectives.h"
 #include "comm/stopwatch.h"
+#include "partition/cost/device_file.h"
 #include "partition/cut/partitioner.h"
 #include "partition/model/build_model.h"
 #include "partition/model/recomputed_layers.h"
@@ -22,6 +23,7 @@
 #include "runtime/devices/device.h"
 #include "runtime/pipeline/measure_layers.h"
 #include "runtime/pipeline/session.h"
+#include "runtime/planning/cluster_costs.h"
 #include "runtime/profiling/each_kind_once.h"
 #include "runtime/trainer/make_training_step.h"
 
@@ -183,6 +185,21 @@ void add_speeds(const partition::LayerSequence& sequence, const StepWork& work,
     report.flops_per_s += partition::training_flops(sequence, micro_batch.lengths) / report.step_s;
 }
 
+/// What a prediction is set beside.
+struct Measured {
+  const partition::Plan& plan;
+  const std::vector<partition::LayerCost>& layers;  // of one micro-batch
+  const std::vector<double>& parameters;            // of each stage
+};
+
+/// The speed-up over one rank that the cut and the bubble allow where layers take so long.
+double bound_of(const partition::Plan& plan, const std::vector<partition::LayerCost>& layers) {
+  const int most = (plan.micro_batches + plan.replicas() - 1) / plan.replicas();  // of a replica
+  return partition::speedup_bound(partition::make_schedule(plan.schedule, plan.stages(), most),
+                                  partition::chunk_times(plan.cut(), layers)) *
+         plan.micro_batches / most;
+}
+
 /// What each stage holds and, by its layers' times, computes.
 void add_layout(const partition::Plan& plan, const std::vector<partition::LayerCost>& layers,
                 BenchReport& report) {
@@ -194,19 +211,48 @@ void add_layout(const partition::Plan& plan, const std::vector<partition::LayerC
     report.first_layers.push_back(plan.chunks[chunk].first);
     report.stage_seconds[plan.chunks[chunk].stage] += of_chunks[chunk].total();
   }
-  const int most = (plan.micro_batches + plan.replicas() - 1) / plan.replicas();  // of a replica
-  report.bound = partition::speedup_bound(
-                     partition::make_schedule(plan.schedule, plan.stages(), most), of_chunks) *
-                 plan.micro_batches / most;
+  report.bound = bound_of(plan, layers);
 }
 
-/// Of all stages, added up by all ranks.
-std::int64_t parameters_of_all(comm::Communicator& world, Session& session) {
+/// Of each stage, on all ranks.
+std::vector<double> parameters_of_stages(comm::Communicator& world, Session& session) {
   std::vector<double> parameters(world.size());
   if (const auto [stage, replica] = session.grid().here(); replica == 0)
     parameters[stage] = static_cast<double>(session.stage().parameters().element_count());
   comm::sum_disjoint(world, parameters);
-  return static_cast<std::int64_t>(std::accumulate(parameters.begin(), parameters.end(), 0.0));
+  return parameters;
+}
+
+std::string predicted_by(const BenchOptions& options, layers::DeviceKind device) {
+  if (!options.like.empty()) return options.like;
+  return device == layers::DeviceKind::cpu ? "cpu-avx2" : "h100";
+}
+
+/// The model's size; its layers by kind, beside what a device file says of them and of the step.
+/// Bench's micro-batches are all alike.
+void add_prediction(const partition::DeviceRates& rates, const layers::BackendSizes& sizes,
+                    const partition::LayerSequence& sequence, const MicroBatchWork& micro_batch,
+                    const Measured& measured, BenchReport& report) {
+  const std::vector<std::int64_t> labels(micro_batch.label_lengths.begin(),
+                                         micro_batch.label_lengths.end());
+  const std::vector<partition::LayerCost> predicted =
+      partition::analytic_costs(sequence, micro_batch.lengths, sizes, rates, labels);
+  report.parameters = static_cast<std::int64_t>(
+      std::accumulate(measured.parameters.begin(), measured.parameters.end(), 0.0));
+  report.kinds = layer_kind_times(sequence, micro_batch.lengths, measured.layers, predicted);
+  double all = 0;
+  for (const partition::LayerCost& cost : predicted) all += cost.total();
+  report.predicted_s = all * measured.plan.micro_batches / bound_of(measured.plan, predicted) +
+                       std::ranges::max(measured.parameters) * parameter_seconds(rates);
+}
+
+/// What was timed, and on what.
+void add_settings(const BenchOptions& options, Session& session, BenchReport& report) {
+  report.device = session.backend().description();
+  report.how = session.device().how;
+  report.micro_batches = options.micro_batches;
+  report.utterances = options.utterances;
+  report.threads = options.threads;
 }
 
 }  // namespace
@@ -228,6 +274,9 @@ BenchReport bench(const BenchOptions& options, comm::Communicator& world) {
 
   const layers::BackendSizes sizes{device.backend->kind(), compute_type(options.precision),
                                    fp32_products(options.precision)};
+  BenchReport report;
+  report.predicted_by = predicted_by(options, sizes.device);
+  const auto rates = partition::read_device(report.predicted_by).rates(sizes);
   const auto chunks =
       static_cast<int>(partition::RunSchedule(options.schedule, stages).chunk_ranks().size());
   std::vector<int> cut;
@@ -242,7 +291,6 @@ BenchReport bench(const BenchOptions& options, comm::Communicator& world) {
   const auto step = make_training_step(
       session, {.config = config, .sequence = sequence, .plan = plan, .shape = shape});
 
-  BenchReport report;
   report.measured_layers = kinds.sequence().size();
   TrainingClock clock;
   const StepWork share = share_of(work, session.grid().here().replica, options.replicas);
@@ -253,12 +301,10 @@ BenchReport bench(const BenchOptions& options, comm::Communicator& world) {
   comm::guarded(world.shutdown(), [&] { add_times(options, world, run_step, report); });
   add_speeds(sequence, work, frames_per_second, report);
   add_layout(plan, layers, report);
-  report.parameters = parameters_of_all(world, session);
-  report.device = session.backend().description();
-  report.how = session.device().how;
-  report.micro_batches = options.micro_batches;
-  report.utterances = options.utterances;
-  report.threads = options.threads;
+  const std::vector<double> parameters = parameters_of_stages(world, session);
+  add_prediction(rates, sizes, sequence, work.micro_batches.front(), {plan, layers, parameters},
+                 report);
+  add_settings(options, session, report);
   return report;
 }
 

@@ -6,6 +6,7 @@
 
 #include "comm/communicator.h"
 #include "configs/config.h"
+#include "runtime/profiling/layer_kind_times.h"
 
 namespace penstock::runtime {
 
@@ -24,6 +25,7 @@ struct BenchOptions {
   std::string schedule = "1f1b";
   configs::PrecisionConfig precision;
   std::vector<int> cut;  // first layer of each later stage; empty: from measured layer times
+  std::string like;      // a device file that predicts the step; empty: cpu-avx2, or h100 on CUDA
 };
 
 struct BenchReport {
@@ -38,11 +40,16 @@ struct BenchReport {
   double bound = 1;                   // speed-up over one rank that the cut and the bubble allow
   std::vector<int> first_layers;      // of each chunk of the schedule
   std::vector<double> stage_seconds;  // measured, one micro-batch forward and backward
-  double loss = 0;                    // of the first step
+  std::vector<LayerKindTimes> kinds;  // of one micro-batch
+  double predicted_s = 0;  // a step by the rates of `predicted_by`, as plans compute it, but for
+                           // messages and sums of replicas
+  std::string predicted_by;
+  double loss = 0;  // of the first step
 };
 
-/// All ranks call it; the report is whole on all. ConfigError if `cut` does not rise or leaves a
-/// stage without layers, or if the replicas do not divide the ranks or have no micro-batch each.
+/// All ranks call it; the report is whole on all. ConfigError as from read_device, if `cut` does
+/// not rise or leaves a stage without layers, or if the replicas do not divide the ranks or have no
+/// micro-batch each.
 BenchReport bench(const BenchOptions& options, comm::Communicator& world);
 
 }  // namespace penstock::runtime

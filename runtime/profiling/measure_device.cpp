@@ -12,6 +12,7 @@
 #include "layers/nn/linear.h"
 #include "layers/nn/nonlinearity.h"
 #include "layers/nn/recurrence.h"
+#include "layers/noise.h"
 #include "partition/cost/operation_seconds.h"
 #include "runtime/devices/device.h"
 #include "runtime/profiling/timed_layer.h"

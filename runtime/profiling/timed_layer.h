@@ -9,8 +9,8 @@
 
 namespace penstock::runtime {
 
-/// A layer by itself, to measure its forward in training. Its weights and input are noise: devices
-/// are faster at zeros, which take less power and let them clock higher.
+/// A layer by itself, to measure its forward in training. Its weights and input are noise
+/// (layers/noise.h).
 class TimedLayer {
  public:
   /// `layer` must outlive this, and take one matrix of `channels`.
@@ -23,7 +23,9 @@ class TimedLayer {
   const layers::Activation& output() const { return y_; }
   /// Operations of a forward, as the plan counts them.
   double operations() const { return plan_.flops.forward; }
-  /// usual_seconds() of a forward.
+  /// usual_seconds() of a forward among many that are launched back to back, as the layers of a
+  /// step are: the host waits for all of them together, so that none pays for a wait. They are
+  /// fewer where one takes long.
   double seconds(double least_s);
 
  private:
@@ -39,10 +41,6 @@ class TimedLayer {
   std::vector<layers::Tensor> weights_, saved_;
   layers::Activation x_, y_;
 };
-
-/// With numbers within ± `most`, the same ones each time. Returns when they are there.
-void fill_with_noise(layers::Backend& backend, layers::Stream& stream, const layers::Tensor& tensor,
-                     float most);
 
 /// Seconds of `call`, which waits for what it does: the lower quartile of calls for at least
 /// `least_s` seconds, or of 64, since others use a machine too. The first is left out.

@@ -81,6 +81,20 @@ TEST_F(Bench, SaysTheSameInWords) {
             std::string::npos);
 }
 
+TEST_F(Bench, SetsAPredictionBesideTheStep) {
+  const auto json = report(0);
+  EXPECT_EQ(json["predicted_by"], "cpu-avx2");
+  EXPECT_GT(json["predicted_s"], 0);
+  double seconds = 0;
+  for (const auto& kind : json["kinds"]) seconds += kind["measured_s"].get<double>();
+  EXPECT_NEAR(seconds, json["stage_s"][0].get<double>(), 1e-9);
+  const auto words = bench({"--batch", "1", "--seconds", "0.1", "--steps", "1", "--like", "h200"});
+  EXPECT_NE(words.out.find("predicted by h200: "), std::string::npos) << words.out;
+  const auto unknown = bench({"--like", "h1000"});
+  EXPECT_EQ(unknown.code, 2);
+  EXPECT_NE(unknown.err.find("h1000"), std::string::npos) << unknown.err;
+}
+
 TEST_F(Bench, TakesACut) { EXPECT_EQ(report(2, {"--cut", "3"})["first_layers"][1], 3); }
 
 TEST_F(Bench, RejectsACutWithAnEmptyStage) {

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <mutex>
 
@@ -102,6 +103,49 @@ TEST(Bench, MeasuresEachKindOfLayerOnce) {
     const double others = nine.stage_seconds[0] / (layers - 1);  // on average
     EXPECT_GT(std::abs(others / nine.stage_seconds[1] - 1), 1e-6) << "the loss is like any layer";
   }
+}
+
+double flops_of(const BenchReport& report) { return report.flops_per_s * report.step_s; }
+
+TEST(Bench, TellsWhatLayersOfEachKindTake) {
+  BenchOptions options = tiny();
+  options.model.family = layers::DeepSpeech2Options{.channels = 2, .hidden = 7, .layers = 3};
+  const BenchReport report = reports(options, 1).front();
+  int layers = 0;
+  double measured = 0, flops = 0;
+  for (const LayerKindTimes& kind : report.kinds) {
+    EXPECT_GT(kind.measured_s, 0) << kind.kind;
+    EXPECT_GT(kind.predicted_s, 0) << kind.kind;
+    EXPECT_EQ(kind.kind.find_first_of("0123456789"), std::string::npos) << kind.kind;
+    layers += kind.layers;
+    measured += kind.measured_s;
+    flops += kind.flops;
+  }
+  EXPECT_EQ(layers, partition::build_model(options.model, 29).size());
+  const auto recurrences = std::ranges::find(report.kinds, "rnn", &LayerKindTimes::kind);
+  ASSERT_NE(recurrences, report.kinds.end());
+  EXPECT_EQ(recurrences->layers, 3);
+  EXPECT_NEAR(measured, report.stage_seconds.front(), 1e-9);
+  EXPECT_NEAR(3 * flops, flops_of(report), 1e-6 * flops_of(report));  // of three micro-batches
+}
+
+// The pipeline's bubble and the slowest stage's update are in it.
+TEST(Bench, PredictsTheStepByADeviceFile) {
+  BenchOptions options = tiny();
+  options.schedule = "gpipe";
+  const BenchReport alone = reports(options, 1).front();
+  EXPECT_EQ(alone.predicted_by, "cpu-avx2");
+  double micro_batch = 0;
+  for (const LayerKindTimes& kind : alone.kinds) micro_batch += kind.predicted_s;
+  EXPECT_GT(alone.predicted_s, 3 * micro_batch);
+  EXPECT_LT(alone.predicted_s, 4 * micro_batch);
+  const double in_stages = reports(options, 2).front().predicted_s;
+  EXPECT_LT(in_stages, alone.predicted_s);
+  EXPECT_GT(in_stages, alone.predicted_s / 2);
+  options.like = "h100";
+  const BenchReport faster = reports(options, 1).front();
+  EXPECT_EQ(faster.predicted_by, "h100");
+  EXPECT_NE(faster.predicted_s, alone.predicted_s);
 }
 
 TEST(Bench, CutsWhereItIsTold) {

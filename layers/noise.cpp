@@ -1,0 +1,29 @@
+#include "layers/noise.h"
+
+#include <random>
+#include <vector>
+
+#include "layers/ops/cast.h"
+
+namespace penstock::layers {
+namespace {
+
+constexpr std::size_t kDrawn = (1 << 18) - 5;  // numbers, which then repeat: no row is like another
+
+}  // namespace
+
+void fill_with_noise(Backend& backend, Stream& stream, const Tensor& tensor, float most) {
+  std::vector<float> noise(static_cast<std::size_t>(tensor.size()));
+  std::minstd_rand random(1);
+  std::uniform_real_distribution<float> any(-most, most);
+  for (std::size_t i = 0; i < noise.size(); ++i)
+    noise[i] = i < kDrawn ? any(random) : noise[i - kDrawn];
+  Tensor full{nullptr, DType::f32, tensor.shape};
+  const Buffer own = backend.allocate(full.bytes());
+  full.data = own.data();
+  backend.copy_in(stream, full.data, noise.data(), full.bytes());
+  backend.run(stream, Cast{full, tensor});
+  backend.synchronize(stream);  // before `own` goes
+}
+
+}  // namespace penstock::layers
