@@ -102,6 +102,23 @@ TEST(GpuFacts, TellWhatTheHeuristicSaysOfProducts) {
   EXPECT_EQ(chosen(chosen(rows, "odd"), "no").size(), 2u);
 }
 
+TEST(GpuFacts, TellHowLongAttentionTakes) {
+  const auto backend = make_cuda_backend();
+  const std::vector<AttentionCase> cases = {{DType::bf16, 2, 16, false},
+                                            {DType::bf16, 2, 16, true}};
+  const Rows rows = rows_of([&](const Say& say) {
+    tell_attention(*backend, cases, {5, 19}, 20, say);
+  });
+  ASSERT_EQ(rows.size(), 4u);
+  EXPECT_EQ(chosen(rows, "plain").size(), 2u);
+  EXPECT_EQ(rows[0][4], "4");  // utterances
+  EXPECT_EQ(rows[1][4], "1");
+  for (const auto& row : rows) {
+    ASSERT_EQ(row.size(), 10u);
+    for (const std::size_t column : {6, 8}) EXPECT_GE(std::stod(row[column]), 1) << row[0];
+  }
+}
+
 TEST(GpuFacts, TellHowLongATimeStepTakes) {
   const auto backend = make_cuda_backend();
   const RecurrenceCase of{

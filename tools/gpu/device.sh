@@ -51,16 +51,16 @@ choose_device() {
 # How many there are in sight.
 devices_here() { tr ',' '\n' <<<"${every_device:-}" | grep -c .; }
 
-# What the checks are recorded of: "NVIDIA H200, 580.65, 1 of 8 devices".
+# Sets what the checks are recorded of: `device`, "NVIDIA H200, one of 8 devices", and its `driver`, "580.65".
 name_device() {
   local all
-  device=""
+  device="" driver=""
   if [ "$kind" != cuda ]; then
     device="CPU"
   elif command -v nvidia-smi >/dev/null; then
-    device=$(ask_driver name driver_version) || device=""
+    if device=$(ask_driver name); then driver=$(ask_driver driver_version); else device=""; fi
   fi
   all=$(devices_here)
   device="${device:-a GPU that nvidia-smi does not name}"
-  [ "$all" -le 1 ] || device+=", $device_id of $all devices"
+  [ "$all" -le 1 ] || device+=", one of $all devices"
 }

@@ -9,7 +9,7 @@ facts_of_driver() {
   within 6 nvidia-smi -q ${device_id:+-i "$device_id"} >"$folder/facts/nvidia-smi.txt" || return
   sed -nE 's/^ *(Product Name|Driver Version|CUDA Version|Compute Mode|Current ECC|Current) *: */\1 /p' \
     "$folder/facts/nvidia-smi.txt" | sort -u
-  echo "$device, $(sed -nE 's/^CUDA Version *: *(.*)/CUDA \1/p' "$folder/facts/nvidia-smi.txt" | head -n 1)"
+  echo "$device, driver $driver, $(sed -nE 's/^CUDA Version *: *(.*)/CUDA \1/p' "$folder/facts/nvidia-smi.txt" | head -n 1)"
 }
 
 # Path of each shared library, by which its version is seen as well.
@@ -51,4 +51,46 @@ tell_facts() {
   cat "$folder/facts/$1.txt"
   rows=$(grep -c '^[^#]' "$folder/facts/$1.txt")
   [ "$rows" -gt 0 ] || { echo "gpu_facts $1 says nothing"; return 3; }
+}
+
+# attention.HEAD: plain attention in BF16 with heads of so many channels, or "relative", beside PyTorch's
+# scaled_dot_product_attention of the same shapes, which has no relative positions. gpu_facts times all of them once.
+check_attention() {
+  local ours=$work/attention-$1 theirs=$work/sdpa-$1 head heads
+  [ -s "$folder/facts/attention.txt" ] || tell_facts attention || return
+  awk -v which="$1" '!/^#/ && (which == "relative" ? $1 == which : $1 == "plain" && $3 == which)' \
+    "$folder/facts/attention.txt" >"$ours"
+  read -r _ _ head _ _ heads _ <"$ours" || { echo "gpu_facts attention has no row of $1"; return 3; }
+  : >"$theirs"
+  if has_modules torch; then
+    # shellcheck disable=SC2046  # words
+    within 20 python3 "$root/tools/gpu/sdpa.py" "$kind" "$head" "$heads" $(awk '{ print $4 ":" $5 }' "$ours") >"$theirs" || return
+    sed "s/^/$1 /" "$theirs" | tee -a "$folder/facts/attention-of-torch.txt"
+  fi
+  awk '
+    FNR == NR { ahead[$1] = $2; back[$1] = $3; next }
+    {
+      printf "%s%d frames %s + %s TFLOP/s", sep, $4, $8, $10
+      if ($4 in ahead) printf " (%.2f + %.2f of PyTorch'"'"'s)", ahead[$4] / $7, back[$4] / $9
+      sep = "; "
+    }
+    END { print "" }' "$theirs" "$ours"
+}
+
+# profile.device: the device as penstock measures it for plans, launches back to back.
+check_profile() {
+  local file=$folder/facts/device.txt
+  within 60 "$bin/penstock" profile --device -o "$work/device.toml" || return
+  tee "$file" <"$work/device.toml"
+  awk '/^(launch|products|attention|bandwidth)/ { sub(/ *#.*/, ""); printf "%s%s", sep, $0; sep = "; " } END { print "" }' "$file"
+}
+
+# features.N: audio seconds a second that so many loaders read. No GPU is in it.
+check_features() {
+  local figure
+  [ "$(nproc)" -ge "$1" ] || { echo "needs $1 cores, $(nproc) here"; return 77; }
+  figure=$(within 20 "$bin/feature_speed" "$1") || return
+  awk -v figure="$figure" -v loaders="$1" 'BEGIN {
+    printf "%.0f audio s/s, %.0f for each of %d loaders\n", figure, figure / loaders, loaders
+    exit !(figure > 0) }'
 }

@@ -2,7 +2,7 @@
 # The programs that run the checks: built here, or packed where they could be built. Their CPU side is
 # Eigen alone and their ranks meet in a folder, so that they need little of another machine.
 
-programs=(penstock cuda_tests nccl_tests tone_corpus gpu_facts)
+programs=(penstock cuda_tests nccl_tests tone_corpus gpu_facts feature_speed)
 build=$root/build/gpu_check
 
 # build_into FOLDER [12]: FOLDER/bin, and FOLDER/no_nccl for machines without NCCL.
@@ -51,7 +51,8 @@ pack() {
     grep -vE '/(libstdc\+\+|libgcc_s)[.]' |  # cuDNN's need, and the machine's affair
     xargs cp -Lt "$1/lib"
   cp -r "$root"/tools/{gpu,gpu_check,ranks} "$1/tools/"
-  cp -r "$root/configs/models" "$1/"
+  cp -r "$root"/configs/{models,devices} "$1/"
+  keep_needs "$1"
   too_new "$1"/bin/* "$1"/lib/* || return
   du -sm "$1" | awk '{print "packed " $1 " MB into " $2}'
 }

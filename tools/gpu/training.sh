@@ -1,24 +1,17 @@
 # shellcheck shell=bash
-# Short trainings of a small DeepSpeech2 on tones, a tone for each letter.
+# Short trainings of a small DeepSpeech2 on tones, a tone for each letter; links between ranks; and what
+# `penstock plan` says beside what the GPU shows.
 
 make_tones() { [ -e "$work/tones/recipe.toml" ] || "$bin/tone_corpus" "$work/tones"; }
 
-# make_conformer: the same recipe of a Conformer, which has residual units.
-make_conformer() {
-  make_tones && {
-    printf '[model]\nkind = "conformer"\nfeatures = 41\nwidth = 16\nheads = 2\nlayers = 2\nkernel = 5\nchannels = 2\n'
-    sed -n '/^\[text\]/,$p' "$work/tones/recipe.toml"
-  } >"$work/tones/conformer.toml"
-}
-
 # train NAME OVERRIDE...: into $work/NAME, with what it says in $work/NAME.log; again only if it did not end.
-# `recipe` names another one than tones/recipe.toml.
 train() {
   local name=$1 status
   shift
   make_tones || return
   [ ! -e "$work/$name.done" ] || return 0
-  within 90 "${ranks[@]}" "$bin/penstock" train "$work/tones/${recipe:-recipe}.toml" trainer.device="${on:-$kind}" \
+  rm -rf "${work:?}/$name"
+  within 90 "${ranks[@]}" "$bin/penstock" train "$work/tones/recipe.toml" trainer.device="${on:-$kind}" \
     trainer.validate_every=-1 trainer.output="$work/$name" "$@" >"$work/$name.log" 2>&1
   status=$?
   cat "$work/$name.log"
@@ -80,49 +73,71 @@ check_nccl() {
   echo "a step of $1 ranks over NCCL, loss $(values loss "nccl-$1")"
 }
 
-# On one GPU over NCCL, with every loss as one rank's in the same lanes and order:
-# stages.N.SCHEDULE, replicas.N.SCHEDULE.
-check_stages() { same_losses "stages-$1-$2" "$1" one -- pipeline.stages="$1" pipeline.schedule="$2"; }
-check_replicas() { same_losses "replicas-$1-$2" "$1" one -- pipeline.replicas="$1" pipeline.schedule="$2"; }
-
-# recompute.N.WHAT: N stages that run layers again, of a Conformer within its residual units.
-check_recompute() {
-  local recipe=recipe one=one
-  if [ "$2" = selective ]; then
-    make_conformer || return
-    recipe=conformer one=one-conformer
-  fi
-  same_losses "recompute-$1-$2" "$1" $one -- pipeline.stages="$1" pipeline.recompute="$2"
-}
-
-# postvalidation.N.SCHEDULE: updates before the norm is known. Of these steps, one exceeds the norm behind eight
-# that do not, so that an update has to be rolled back.
-check_postvalidation() {
-  local name=postvalidation-$1-$2
-  same_losses "$name" "$1" one-late trainer.steps=24 trainer.seed=2 optimizer.learning_rate=3e-4 \
-    optimizer.clip_norm=92 -- pipeline.stages="$1" pipeline.schedule="$2" pipeline.post_validation=true || return
-  grep -o 'post-validation rolled back [1-9].*' "$work/$name.log" || { echo "no update was rolled back"; return 3; }
-}
-
-# same_losses NAME RANKS ONE OVERRIDE... -- OVERRIDE...: the training NAME of so many ranks beside ONE of one rank.
-# The second overrides are the ranks' alone.
-same_losses() {
-  local name=$1 number=$2 one=$3 ranks=() count wanted
-  local shared=(trainer.steps=20 trainer.lanes=4 data.micro_batches=8 "trainer.order=[3,0,6,1,7,2,5,4]")
-  shift 3
-  while [ "$1" != -- ]; do
-    shared+=("$1")
-    shift
-  done
-  shift
+# links.N.shared: between N ranks that share the GPU. links.N.apart: each has a device of its own. Fails where NCCL
+# carried nothing, or an edge has no figure.
+check_links() {
+  local apart=() seen=${CUDA_VISIBLE_DEVICES-}
   if lacks_nccl; then echo "$without_nccl"; return 77; fi
-  train "$one" "${shared[@]}" || return
-  ranks=("$root/tools/ranks" "$number")
-  train "$name" "${shared[@]}" "$@" || return
-  went_over_nccl "$name" || return
-  wanted=$(printf '%s\n' "${shared[@]}" | sed -n 's/^trainer.steps=//p' | tail -n 1)
-  count=$(values loss_hex "$one" | grep -c .)
-  [ "$count" = "$wanted" ] || { echo "$count losses to compare, not $wanted"; return 3; }
-  [ "$(values loss_hex "$one")" = "$(values loss_hex "$name")" ] || { echo "losses differ"; return 3; }
-  echo "$count losses equal in every bit"
+  if [ "$2" = apart ]; then
+    [ "$(devices_here)" -ge "$1" ] || { echo "needs $1 devices, $(devices_here) here"; return 77; }
+    apart=(--apart) seen=$every_device
+  fi
+  CUDA_VISIBLE_DEVICES=$seen within 60 "$root/tools/ranks" "${apart[@]}" "$1" \
+    "$bin/penstock" bench --links --device "$kind" --json >"$work/links.json" || return
+  cat "$work/links.json"
+  [ "$kind" != cuda ] || [ "$(field measured <"$work/links.json")" = nccl ] || { echo "not measured over NCCL"; return 3; }
+  tr '{' '\n' <"$work/links.json" | awk -v ways=$((2 * ($1 - 1))) '
+    function number(key) { return match($0, "\"" key "\": ?[0-9.e+-]+") ? substr($0, RSTART + length(key) + 3, RLENGTH) + 0 : 0 }
+    number("bytes_per_s") > 0 && number("latency_s") > 0 {
+      text = text sprintf("%s%.1f µs %.2f GB/s", n++ ? ", " : "", 1e6 * number("latency_s"), 1e-9 * number("bytes_per_s"))
+    }
+    END {
+      if (n != ways) { print n + 0 " ways have figures, not " ways; exit 3 }
+      print text
+    }'
+}
+
+# trace.N.SCHEDULE: a step in N stages that share the GPU, beside what is predicted of it from measured layers and
+# links.
+check_trace() {
+  if lacks_nccl; then echo "$without_nccl"; return 77; fi
+  make_tones && within 60 "$root/tools/ranks" "$1" "$bin/penstock" trace "$work/tones/recipe.toml" --steps 3 --json \
+    trainer.device="$kind" pipeline.stages="$1" pipeline.schedule="$2" >"$work/trace.json" || return
+  cat "$work/trace.json"
+  [ "$kind" != cuda ] || [ "$(field links <"$work/trace.json")" = nccl ] || { echo "links not measured over NCCL"; return 3; }
+  echo "$(field measured_s <"$work/trace.json") s a step, $(field calibrated_s <"$work/trace.json") calibrated in place"
+}
+
+# recipe_of MODEL: a recipe of the model on tones.
+recipe_of() {
+  make_tones && printf '[model]\nbase = "%s"\n[data]\ntrain = "%s"\nmicro_batch_seconds = 64\n' \
+    "$1" "$work/tones/train.jsonl" >"$work/$1.toml" && echo "$work/$1.toml"
+}
+
+# plan.MODEL.PRECISION: planned bytes beside those in use, less what a tiny model has in use; and shares
+# of time of two stages, from counted operations beside those of measured layers. Fails where nvidia-smi has
+# not said how much is in use.
+check_plan() {
+  local model=$1 precision=$2 tiny large planned
+  [ "$kind" = cuda ] || { echo "a CPU has no memory of its own to read"; return 77; }
+  recipe_of "$model" >/dev/null || return
+  tiny=$(memory_of_steps "$work/tones/recipe.toml") && large=$(memory_of_steps "$work/$model.toml") || return
+  [ -n "$tiny" ] && [ -n "$large" ] || { echo "no reading of memory: $(tail -n 1 "$work/memory")"; return 3; }
+  planned=$(plan | field total) && [ -n "$planned" ] || return 1
+  awk -v planned="$planned" -v used=$((large - tiny)) -v counted="$(shares --computed)" -v measured="$(shares)" '
+    BEGIN {
+      planned /= 1048576
+      printf "%d MiB planned, %d in use; time of two stages %s counted, %s measured\n",
+        planned, used, counted, measured
+      exit used > 1.05 * planned || used <= 0 ? 3 : 0
+    }'
+}
+
+plan() { within 60 "$bin/penstock" plan "$work/$model.toml" trainer.device="$kind" precision.compute="$precision" --json "$@"; }
+shares() { plan pipeline.stages=2 "$@" | grep -o '"time_share":[^,]*' | sed -E 's/.*:(.{1,4}).*/\1/' | paste -sd/; }
+
+memory_of_steps() {
+  with_memory within 60 "$bin/penstock" train "$1" trainer.device="$kind" trainer.steps=3 \
+    trainer.validate_every=-1 precision.compute="$precision" trainer.output="$work/plan-$SECONDS-$RANDOM" \
+    >&2 && memory
 }

@@ -33,6 +33,7 @@ says() {
 }
 
 # What tools/gpu_check sets.
-kind=cuda device_id="" every_device="" torch="" transformers="" device="a GPU, 1" nccl_missing=""
+kind=cuda device_id="" every_device="" torch="" transformers="" device="a GPU" driver=550.1 nccl_missing=""
 ends=$((SECONDS + 60)) deadline=$((SECONDS + 60)) folder=$work/folder
+name_device() { :; } # of this machine
 begin_report "$folder" >/dev/null 2>&1

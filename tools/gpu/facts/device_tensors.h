@@ -4,10 +4,11 @@
 
 #include "layers/backend.h"
 #include "layers/cuda/cuda_stream.h"
+#include "layers/noise.h"
 
 namespace penstock::tools {
 
-/// Device memory, all zeros, for as long as the object lives.
+/// Device memory, of zeros or of noise, for as long as the object lives.
 class DeviceTensors {
  public:
   DeviceTensors(layers::Backend& backend, layers::CudaStream& stream)
@@ -17,6 +18,12 @@ class DeviceTensors {
     const auto bytes =
         static_cast<std::size_t>(layers::element_count(shape)) * layers::size_of(dtype);
     return {memory(bytes).data(), dtype, shape};
+  }
+  [[nodiscard]] layers::Tensor noise(layers::DType dtype, const layers::Shape& shape,
+                                     float most = 1) {
+    const layers::Tensor tensor = zeros(dtype, shape);
+    layers::fill_with_noise(backend_, stream_, tensor, most);
+    return tensor;
   }
   [[nodiscard]] std::span<std::byte> memory(std::size_t bytes) {
     const layers::Buffer& buffer = buffers_.emplace_back(backend_.allocate(bytes));

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "layers/backend.h"
+#include "layers/ops/attention.h"
 #include "layers/ops/conv2d.h"
 
 namespace penstock::tools {
@@ -37,6 +38,13 @@ struct RecurrenceCase {
   std::int64_t hidden, frames, more_frames;
 };
 
+/// Self-attention of a layer.
+struct AttentionCase {
+  layers::DType dtype;
+  std::int64_t heads, head_channels;
+  bool relative;  // positions as in Conformers
+};
+
 /// cuDNN's whole list for each case in FP32, FP16 and BF16, in each pass: place, algorithm, math
 /// type, determinism, workspace and status.
 void tell_convolutions(const std::vector<ConvolutionCase>& cases, const Say& say);
@@ -50,5 +58,11 @@ void tell_products(layers::Backend& backend, const std::vector<ProductCase>& cas
 /// of a recurrence's product, its whole time step and, where that is no single kernel, its gates.
 void tell_times(layers::Backend& backend, const RecurrenceCase& of,
                 const std::vector<std::int64_t>& utterances, const Say& say);
+
+/// Microseconds of attention alone, forward and backward, and its 10^12 operations a second, for
+/// utterances of each of these lengths, which have `all_frames` together.
+void tell_attention(layers::Backend& backend, const std::vector<AttentionCase>& cases,
+                    const std::vector<std::int64_t>& lengths, std::int64_t all_frames,
+                    const Say& say);
 
 }  // namespace penstock::tools

@@ -1,6 +1,6 @@
-// gpu_facts convolutions | products | times: what cuDNN and cuBLASLt offer for the models' shapes
-// on this machine, and how long calls, kernels and products take. A row a line; lines that begin
-// with # say what rows are. Exit codes: 0 done, 1 failed, 2 usage.
+// gpu_facts convolutions | products | times | attention: what cuDNN and cuBLASLt offer for the
+// models' shapes on this machine, and how long calls, kernels and products take. A row a line;
+// lines that begin with # say what rows are. Exit codes: 0 done, 1 failed, 2 usage.
 
 #include <fmt/format.h>
 
@@ -21,6 +21,8 @@ void run(const std::string& subject) {
   say(fmt::format("# {}", backend->description()));
   if (subject == "convolutions") tell_convolutions(convolutions_of_models(), say);
   if (subject == "products") tell_products(*backend, products_of_models(), {1, 8, 32, 128}, say);
+  if (subject == "attention")
+    tell_attention(*backend, attention_of_models(), attention_lengths(), 12000, say);
   if (subject == "times") tell_times(*backend, recurrence_of_models(), {8, 32, 64, 128}, say);
 }
 
@@ -29,8 +31,9 @@ void run(const std::string& subject) {
 
 int main(int argc, char** argv) {
   const std::string subject = argc == 2 ? argv[1] : "";
-  if (subject != "convolutions" && subject != "products" && subject != "times") {
-    std::cerr << "usage: gpu_facts convolutions | products | times\n";
+  if (subject != "convolutions" && subject != "products" && subject != "times" &&
+      subject != "attention") {
+    std::cerr << "usage: gpu_facts convolutions | products | times | attention\n";
     return 2;
   }
   try {

@@ -15,13 +15,13 @@ constexpr int kCalls = 5;
 constexpr const char* kColumns =
     "{:<28} {:<5} {:>10} {:>6} {:>6} {:>8} {:>5} {:>12} {:>7} {:>9} {}";
 
-/// Operands of a case for so many utterances.
+/// Operands of a case for so many utterances: noise.
 struct Operands {
   Operands(DeviceTensors& memory, const ProductCase& of, std::int64_t utterances)
-      : x(memory.zeros(of.dtype, {of.batch * utterances * of.rows_of_utterance, of.inner})),
-        w(memory.zeros(of.dtype, {of.batch * of.columns, of.inner})),
+      : x(memory.noise(of.dtype, {of.batch * utterances * of.rows_of_utterance, of.inner})),
+        w(memory.noise(of.dtype, {of.batch * of.columns, of.inner})),
         y(memory.zeros(of.result, {of.batch * utterances * of.rows_of_utterance, of.columns})),
-        bias(memory.zeros(of.result, {of.columns})),
+        bias(memory.noise(of.result, {of.columns})),
         rows(utterances * of.rows_of_utterance) {}
 
   cuda::Product product(const ProductCase& of) const {

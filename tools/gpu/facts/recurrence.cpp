@@ -12,6 +12,7 @@ using layers::cuda::Matrix;
 using layers::cuda::Product;
 
 constexpr std::int64_t kDirections = 2;
+constexpr float kMostWeight = 1.0F / 32;  // as PyTorch begins with 1,024 hidden units
 constexpr auto kKind = layers::RecurrenceKind::lstm;
 
 }  // namespace
@@ -25,11 +26,11 @@ Recurrence::Recurrence(layers::Backend& backend, layers::CudaStream& stream,
       hidden_(of.hidden),
       lengths_(static_cast<std::size_t>(size.utterances), size.frames) {
   const std::int64_t frames = shape().frames(), gated = shape().gates() * hidden_;
-  p_ = memory_.zeros(dtype_, {frames, kDirections * gated});
-  w_ = memory_.zeros(dtype_, {kDirections, gated, hidden_});
-  b_ = memory_.zeros(dtype_, {kDirections, gated});
-  y_ = memory_.zeros(dtype_, {frames, hidden_});
-  h_ = memory_.zeros(DType::f32, {kDirections, size.utterances, gated});
+  p_ = memory_.noise(dtype_, {frames, kDirections * gated});
+  w_ = memory_.noise(dtype_, {kDirections, gated, hidden_}, kMostWeight);
+  b_ = memory_.noise(dtype_, {kDirections, gated}, kMostWeight);
+  y_ = memory_.noise(dtype_, {frames, hidden_}, kMostWeight);
+  h_ = memory_.noise(DType::f32, {kDirections, size.utterances, gated});
   u_ = memory_.zeros(DType::f32, {kDirections, size.utterances, gated});
   kept_ = {memory_.zeros(dtype_, {kDirections, frames, shape().kept() * hidden_}),
            memory_.zeros(dtype_, {kDirections, frames, hidden_}),

@@ -14,8 +14,8 @@ struct UtterancesOfFrames {
   std::int64_t utterances, frames;
 };
 
-/// A recurrence's passes, and the products that a time step has where it is not fused. All numbers
-/// are zeros.
+/// A recurrence's passes, and the products that a time step has where it is not fused. Their
+/// operands are noise.
 class Recurrence {
  public:
   Recurrence(layers::Backend& backend, layers::CudaStream& stream, const RecurrenceCase& of,

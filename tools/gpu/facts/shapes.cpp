@@ -53,6 +53,14 @@ std::vector<ProductCase> products_of_models() {
   };
 }
 
+std::vector<AttentionCase> attention_of_models() {
+  constexpr DType bf16 = DType::bf16;
+  return {
+      {bf16, 16, 64, false}, {bf16, 16, 80, false}, {bf16, 16, 128, false}, {bf16, 8, 128, true}};
+}
+
+std::vector<std::int64_t> attention_lengths() { return {187, 300, 750, 1500}; }
+
 RecurrenceCase recurrence_of_models() {
   return {
       .name = "ds2-large", .dtype = DType::f16, .hidden = 1024, .frames = 20, .more_frames = 100};

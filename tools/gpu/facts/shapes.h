@@ -14,4 +14,10 @@ std::vector<ProductCase> products_of_models();
 /// ds2-large's.
 RecurrenceCase recurrence_of_models();
 
+/// Heads of omni-ctc-300m, omni-ctc-1b and omni-ctc-7b, and fastconformer-xxl's, which has relative
+/// positions.
+std::vector<AttentionCase> attention_of_models();
+/// Frames of utterances: 3.7, 6, 15 and 30 s of wav2vec 2.0.
+std::vector<std::int64_t> attention_lengths();
+
 }  // namespace penstock::tools
