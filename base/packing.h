@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <cstring>
+#include <stdexcept>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -24,26 +25,28 @@ class Packer {
   std::string bytes_;
 };
 
-/// Takes out what a Packer was given, in the same order. std::out_of_range behind the end.
+/// Takes out what a Packer was given, in the same order. std::out_of_range if that would lie behind
+/// the end, so that bytes of unknown origin can be read as well.
 class Unpacker {
  public:
   explicit Unpacker(std::string bytes) : bytes_(std::move(bytes)) {}
 
   std::int64_t number() {
+    const std::string taken = take(sizeof(std::int64_t));
     std::int64_t number = 0;
-    const std::string taken = bytes_.substr(at_, sizeof number);
-    std::memcpy(&number, taken.data(), taken.size());
-    at_ += sizeof number;
+    std::memcpy(&number, taken.data(), sizeof number);
     return number;
   }
-  std::string text() {
-    const auto length = static_cast<std::size_t>(number());
-    const std::size_t begin = std::exchange(at_, at_ + length);
-    return bytes_.substr(begin, length);
-  }
+  std::string text() { return take(static_cast<std::uint64_t>(number())); }
   bool empty() const { return at_ >= bytes_.size(); }
 
  private:
+  std::string take(std::uint64_t size) {
+    if (size > bytes_.size() - at_) throw std::out_of_range("a packed message ends too early");
+    const auto length = static_cast<std::size_t>(size);
+    return bytes_.substr(std::exchange(at_, at_ + length), length);
+  }
+
   std::string bytes_;
   std::size_t at_ = 0;
 };

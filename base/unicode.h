@@ -15,4 +15,7 @@ namespace penstock {
 [[nodiscard]] char32_t lower_case(char32_t character);
 [[nodiscard]] char32_t upper_case(char32_t character);
 
+/// Whether words are written with it: a letter, a mark that belongs to one, or a digit.
+[[nodiscard]] bool is_of_words(char32_t character);
+
 }  // namespace penstock

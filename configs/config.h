@@ -62,6 +62,8 @@ struct DataConfig {
   std::vector<double> speeds = {1};          // one is sampled for each utterance and epoch
   double failing_utterances = 0.01;          // of an epoch that may fail after the start
   int loaders = 0;                           // threads that read audio; 0: spare cores
+  std::string cache = {};                    // folder for indexes of manifests; empty: the user's
+  double cache_gib = 8;                      // that they may take there; 0: none is kept
   bool operator==(const DataConfig&) const = default;
 };
 

@@ -102,6 +102,12 @@ std::vector<Key> data_keys(DataConfig& d) {
       Key("data.loaders", &d.loaders, between(0, kMostThreads),
           "threads of a rank that read audio and make features. 0: its share of the cores that no "
           "rank computes on, 1 to 16"),
+      Key("data.cache", &d.cache, anything(),
+          "folder that keeps lengths of recordings between runs; empty: $XDG_CACHE_HOME/penstock, "
+          "else ~/.cache/penstock"),
+      Key("data.cache_gib", &d.cache_gib, between(0, 1 << 20),
+          "GiB that the files of data.cache may take; beyond, those unused longest are removed. 0: "
+          "nothing is kept"),
   };
 }
 
@@ -269,7 +275,8 @@ OnResume on_resume(const Key& key) {
   constexpr std::string_view free[] = {"model.base",         "text.model",
                                        "data.train",         "data.validation",
                                        "data.batch_seconds", "data.failing_utterances",
-                                       "data.loaders"};
+                                       "data.loaders",       "data.cache",
+                                       "data.cache_gib"};
   constexpr std::string_view fixed[] = {"text.kind", "text.alphabet", "optimizer.kind",
                                         "optimizer.state"};
   if (std::ranges::find(free, key.name) != std::end(free)) return OnResume::free;

@@ -9,6 +9,7 @@
 #include "runtime/data/index.h"
 #include "runtime/data/summary.h"
 #include "tools/commands.h"
+#include "tools/data_alphabet.h"
 #include "tools/data_tokens.h"
 #include "tools/exit_code.h"
 #include "tools/index_report.h"
@@ -35,20 +36,24 @@ void report(const DataOptions& options, const std::string& manifest,
 
 int make(DataOptions options) {
   options.make.threads = options.threads;
+  options.make.cache = runtime::cache_folder();
   report(options, options.make.output.string(), runtime::make_manifest(options.make));
   return exit_done;
 }
 
 int summary(const DataOptions& options) {
   report(options, options.manifest,
-         runtime::summarise(options.manifest,
-                            {.threads = options.threads, .use = runtime::IndexUse::checked}));
+         runtime::summarise(options.manifest, {.cache = runtime::cache_folder(),
+                                               .threads = options.threads,
+                                               .use = runtime::IndexUse::checked}));
   return exit_done;
 }
 
 int verify(const DataOptions& options) {
-  const runtime::ManifestSummary found = runtime::summarise(
-      options.manifest, {.threads = options.threads, .use = runtime::IndexUse::fresh});
+  const runtime::ManifestSummary found =
+      runtime::summarise(options.manifest, {.cache = runtime::cache_folder(),
+                                            .threads = options.threads,
+                                            .use = runtime::IndexUse::fresh});
   found.rejected.require_none(fmt::format("{}: {} cannot be used", options.manifest,
                                           counted(found.rejected.size(), "utterance")));
   if (found.utterances == 0) throw DataError(options.manifest + ": holds no utterances");
@@ -69,8 +74,10 @@ int verify(const DataOptions& options) {
 
 int index(const DataOptions& options) {
   const runtime::FoundIndex found = runtime::find_index({.manifest = options.manifest,
+                                                         .cache = runtime::cache_folder(),
                                                          .threads = options.threads,
-                                                         .use = runtime::IndexUse::checked});
+                                                         .use = runtime::IndexUse::checked,
+                                                         .beside = true});
   if (found.file.empty())
     throw DataError(
         fmt::format("{}: no index can be written beside it: allow that, or run where it "
@@ -134,6 +141,7 @@ void add_data(CLI::App& app, Run& run) {
       "  penstock data index train.jsonl\n"
       "  penstock data verify train.jsonl --leaks test.jsonl\n"
       "  penstock data summary train.jsonl --json\n"
+      "  penstock data alphabet train.jsonl test.jsonl\n"
       "  penstock data tokens train.jsonl --pieces 128 --output pieces.model");
   const auto add = [&](const char* name, const char* what, auto add_options, auto work) {
     CLI::App* command = add_common(data->add_subcommand(name, what), *options);
@@ -149,6 +157,7 @@ void add_data(CLI::App& app, Run& run) {
       verify);
   add("summary", "Print hours, durations, characters and rejected utterances", add_manifest,
       summary);
+  add_data_alphabet(*data, run);
   add_data_tokens(*data, run);
 }
 

@@ -80,8 +80,9 @@ void takes_manifests(CLI::App* command, runtime::TestSet& test) {
                    "Field of the manifests' lines, speaker say: count for each of its values as "
                    "well. May be given several times")
       ->allow_extra_args(false);
-  command->add_flag("--skip-bad", test.skip_bad,
-                    "Leave out and count utterances that can't be used, instead of refusing all");
+  command->add_flag("--skip-bad,!--refuse-bad", test.skip_bad,
+                    "Leave out and count utterances that can't be used, or refuse all. Default: "
+                    "what the training had as data.bad_utterances");
 }
 
 void takes_results(CLI::App* command, ResultFileOptions& results) {
@@ -102,7 +103,7 @@ void add_evaluate(CLI::App& app, Run& run) {
       app.add_subcommand("evaluate", "Measure the word and character error rates of a checkpoint");
   command
       ->add_option("checkpoint", options->trained.checkpoint,
-                   "A checkpoint's folder, or an output folder (its newest checkpoint)")
+                   "A checkpoint's folder, an output folder (its newest checkpoint), or its BEST")
       ->required();
   takes_manifests(command, options->test);
   takes_recognition(command, options->trained, options->test.window);

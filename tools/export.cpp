@@ -75,7 +75,7 @@ void add_export(CLI::App& app, Run& run) {
       "Write a checkpoint as transformers of Hugging Face loads it, or its weights alone");
   command
       ->add_option("checkpoint", options->checkpoint,
-                   "A checkpoint's folder, or an output folder (its newest checkpoint)")
+                   "A checkpoint's folder, an output folder (its newest checkpoint), or its BEST")
       ->required();
   command->add_option("-o,--output", options->folder, "The folder, which is made")->required();
   command->add_flag("--weights", options->weights,

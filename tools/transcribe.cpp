@@ -223,7 +223,7 @@ void add_transcribe(CLI::App& app, Run& run) {
       app.add_subcommand("transcribe", "Print the text that a checkpoint recognises in recordings");
   command
       ->add_option("checkpoint", options->trained.checkpoint,
-                   "A checkpoint's folder, or an output folder (its newest checkpoint)")
+                   "A checkpoint's folder, an output folder (its newest checkpoint), or its BEST")
       ->required();
   takes_recordings(command, *options);
   takes_recognition(command, options->trained, options->window);

@@ -57,7 +57,7 @@ void add_verify(CLI::App& app, Run& run) {
       app.add_subcommand("verify", "Compare every byte of a checkpoint with its hashes");
   command
       ->add_option("checkpoint", options->checkpoint,
-                   "A checkpoint's folder, or an output folder (its newest checkpoint)")
+                   "A checkpoint's folder, an output folder (its newest checkpoint), or its BEST")
       ->required();
   command->add_flag("--json", options->json, "Print one JSON object");
   command->footer(

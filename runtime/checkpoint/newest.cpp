@@ -10,6 +10,8 @@
 #include "base/counted.h"
 #include "base/file_handle.h"
 #include "configs/renamed_keys.h"
+#include "runtime/checkpoint/best.h"
+#include "runtime/checkpoint/output_folder.h"
 #include "runtime/checkpoint/step_label.h"
 
 namespace penstock::runtime {
@@ -60,6 +62,9 @@ void warn_of_renamed_keys(const Checkpoint& checkpoint) {
 
 std::filesystem::path checkpoint_folder(const std::filesystem::path& path) {
   std::error_code ignored;  // whatever can't be examined is no folder
+  if (path.filename() == "BEST" && std::filesystem::is_regular_file(path, ignored))
+    if (const auto best = best_checkpoint(path.parent_path()))
+      return path.parent_path() / checkpoint_name(best->step);
   if (!std::filesystem::is_directory(path, ignored))
     throw CheckpointError(
         fmt::format("{}: neither a checkpoint's folder nor an output folder", path.string()));

@@ -23,8 +23,9 @@ namespace penstock::runtime {
 [[noreturn]] void throw_none_whole(const std::filesystem::path& output, std::size_t stored);
 
 /// The folder of a checkpoint: `path` itself, or that of an output folder's newest by number, but
-/// for mislabelled ones, of which a warning is logged. CheckpointError if it is neither. Whether it
-/// is whole is not looked at.
+/// for mislabelled ones, of which a warning is logged. Where `path` is an output folder's file
+/// BEST, that of the checkpoint that it names. CheckpointError if it is neither. Whether it is
+/// whole is not looked at.
 [[nodiscard]] std::filesystem::path checkpoint_folder(const std::filesystem::path& path);
 
 /// Logs a warning for each key that the checkpoint's configuration has by an earlier name.

@@ -30,9 +30,13 @@ CorpusOptions corpus_options(const configs::Config& config,
                              CorpusUse use) {
   CorpusOptions options;
   options.manifest = manifest;
-  options.output = config.trainer.output;
+  options.cache = cache_folder(config.data.cache, config.data.cache_gib);
+  const auto& train = config.data.train;  // what is read first tells that nothing is kept
+  options.tells_unkept =
+      train.empty() || (use == CorpusUse::training && train.front().manifest == manifest);
   options.use = use;
   options.data = config.data;
+  options.text = config.text;
   options.features = config.features;
   options.threads = config.data.loaders > 1 ? config.data.loaders : 0;
   options.labels_key = labels_key(config);

@@ -88,7 +88,7 @@ Corpus load_corpus(const CorpusOptions& options, const Tokenizer& tokenizer,
   WeighedUtterances weighed = unpack_weighed(read_alike(
       world, {{readers.texts.front()}, manifest + ": utterances"},
       [&, &index = index] { return pack(weigh_utterances(options, index, tokenizer)); }));
-  const std::int64_t skipped = throw_or_count(world, weighed.faults, options);
+  const std::int64_t skipped = throw_or_count(world, weighed.faults, weighed.texts, options);
   if (weighed.left_out.size() == index.size())
     raise_by_rank_0<DataError>(
         world,

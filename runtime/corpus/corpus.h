@@ -3,11 +3,13 @@
 #include <cstdint>
 #include <filesystem>
 #include <functional>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "comm/communicator.h"
 #include "configs/config.h"
+#include "runtime/data/cache_folder.h"
 #include "runtime/data/loader.h"
 #include "runtime/data/mixture.h"
 
@@ -46,13 +48,16 @@ enum class CorpusUse {
 
 struct CorpusOptions {
   std::filesystem::path manifest;
-  std::filesystem::path output;  // folder of the run, where the index is cached if it must
+  CacheFolder cache = {};    // for the manifest's index and what its labels need
+  bool tells_unkept = true;  // as IndexOptions has it
   CorpusUse use = CorpusUse::training;
   configs::DataConfig data;
   configs::FeatureConfig features;
   int threads = 1;  // 0: as many as the process has cores
   /// What labels follow from besides texts, so that it is kept what they need; "": it is not.
   std::string labels_key = {};
+  /// The recipe's [text], if the user may override it: then errors propose what fits.
+  std::optional<configs::TextConfig> text = {};
   /// How the user can go on in spite of bad utterances; ends their list.
   std::string advice = "Correct them, or leave them out by data.bad_utterances = \"skip\".";
   /// Frames that reach the loss from so many frames of features.

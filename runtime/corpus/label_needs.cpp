@@ -1,14 +1,18 @@
 #include "runtime/corpus/label_needs.h"
 
+#include <spdlog/spdlog.h>
+
 #include <algorithm>
 #include <cstddef>
 #include <cstring>
 #include <string>
 #include <thread>
+#include <utility>
 
 #include "base/error.h"
 #include "base/file_handle.h"
 #include "base/parallel_for.h"
+#include "runtime/data/cache_folder.h"
 #include "runtime/data/stream_hash.h"
 #include "runtime/data/tar_member.h"
 
@@ -44,6 +48,12 @@ void in_blocks(std::size_t count, int threads, Use use) {
   });
 }
 
+std::uint32_t needed(const Tokenizer& tokenizer, std::string_view text) try {
+  return static_cast<std::uint32_t>(ctc_frames(tokenizer.encode(text)));
+} catch (const DataError&) {
+  return LabelNeeds::kBad;
+}
+
 std::uint64_t hash_of_ids(const LeftOut& left_out) {
   return hash_of(bytes_of(std::span(left_out.ids())));
 }
@@ -63,37 +73,46 @@ LabelNeeds::LabelNeeds(const CorpusOptions& options, const UtteranceIndex& index
   find();
 }
 
-bool LabelNeeds::read() {
+bool LabelNeeds::read() try {
   const std::size_t size = (index_.size() + 1) / 2 * 8;
-  for (const auto& place : index_places({options_.manifest, options_.output}, ".labels")) try {
-      MappedFile file = map_file(place);
-      NeedsTrailer trailer;
-      if (file.bytes().size() != size + sizeof trailer) continue;
-      std::memcpy(&trailer, file.bytes().data() + size, sizeof trailer);
-      const bool known =
-          std::memcmp(trailer.magic, NeedsTrailer().magic, sizeof trailer.magic) == 0;
-      if (!known || trailer.key != key_ ||
-          trailer.content != hash_of_file(file.bytes().substr(0, size), trailer))
-        continue;
-      file_ = std::move(file);
-      frames_ = {reinterpret_cast<const std::uint32_t*>(file_.bytes().data()), index_.size()};
-      left_ = trailer.left;
-      hash_ = trailer.hash;
-      return true;
-    } catch (const FileError&) {
-      continue;
-    }
+  const auto place = cached_file(options_.cache, options_.manifest, ".labels");
+  auto handle = open_in_use(place);
+  if (!handle) return false;
+  MappedFile file(handle->descriptor(), place);
+  NeedsTrailer trailer;
+  if (file.bytes().size() != size + sizeof trailer) return false;
+  std::memcpy(&trailer, file.bytes().data() + size, sizeof trailer);
+  const bool known = std::memcmp(trailer.magic, NeedsTrailer().magic, sizeof trailer.magic) == 0;
+  if (!known || trailer.key != key_ ||
+      trailer.content != hash_of_file(file.bytes().substr(0, size), trailer))
+    return false;
+  in_use_.emplace(std::move(*handle));
+  file_ = std::move(file);
+  frames_ = {reinterpret_cast<const std::uint32_t*>(file_.bytes().data()), index_.size()};
+  if (!holds_for_sample()) {
+    spdlog::warn("{} contradicts the manifest's texts: it is made anew", place.string());
+    return false;
+  }
+  left_ = trailer.left;
+  hash_ = trailer.hash;
+  mark_used(place);
+  return true;
+} catch (const FileError&) {
   return false;
+}
+
+bool LabelNeeds::holds_for_sample() const {
+  constexpr std::size_t kSample = 1000;
+  const std::size_t step = std::max<std::size_t>(1, index_.size() / kSample);
+  for (std::size_t u = 0; u < index_.size(); u += step)
+    if (frames_[u] != needed(tokenizer_, index_.text(u))) return false;
+  return true;
 }
 
 void LabelNeeds::find() {
   found_.resize(index_.size());
   in_blocks(found_.size(), options_.threads, [&](std::size_t first, std::size_t end) {
-    for (std::size_t u = first; u < end; ++u) try {
-        found_[u] = static_cast<std::uint32_t>(ctc_frames(tokenizer_.encode(index_.text(u))));
-      } catch (const DataError&) {
-        found_[u] = kBad;
-      }
+    for (std::size_t u = first; u < end; ++u) found_[u] = needed(tokenizer_, index_.text(u));
   });
   frames_ = found_;
 }
@@ -113,11 +132,12 @@ void LabelNeeds::keep() const {
   frames.resize((frames.size() + 7) / 8 * 8);
   NeedsTrailer trailer{.key = key_, .left = left_, .hash = hash_};
   trailer.content = hash_of_file(frames, trailer);
-  (void)write_at_one_of(index_places({options_.manifest, options_.output}, ".labels"),
-                        [&](const auto& write) {
-                          write(frames);
-                          write(bytes_of(std::span<const NeedsTrailer>(&trailer, 1)));
-                        });
+  // Where it can't be kept, the index tells so.
+  (void)write_cached(options_.cache, cached_file(options_.cache, options_.manifest, ".labels"),
+                     [&](const auto& write) {
+                       write(frames);
+                       write(bytes_of(std::span<const NeedsTrailer>(&trailer, 1)));
+                     });
 }
 
 std::uint64_t hash_of_corpus(const UtteranceIndex& index, const LeftOut& left_out,

@@ -2,10 +2,12 @@
 
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <span>
 #include <string_view>
 #include <vector>
 
+#include "base/file_handle.h"
 #include "base/mapped_file.h"
 #include "runtime/corpus/corpus.h"
 #include "runtime/data/index.h"
@@ -14,8 +16,8 @@
 namespace penstock::runtime {
 
 /// Frames that CTC needs for the labels of an index's utterances. Where options.labels_key tells
-/// what labels follow from, they are kept beside the index (MANIFEST.labels), with the hash of the
-/// corpus that was made of them last.
+/// what labels follow from, they are kept in the cache, with the hash of the corpus that was made
+/// of them last. What is kept is believed if a sample of the texts needs as much.
 class LabelNeeds {
  public:
   LabelNeeds(const CorpusOptions& options, const UtteranceIndex& index, const Tokenizer& tokenizer);
@@ -29,6 +31,7 @@ class LabelNeeds {
 
  private:
   bool read();
+  bool holds_for_sample() const;
   void find();
   void keep() const;
 
@@ -37,6 +40,7 @@ class LabelNeeds {
   const Tokenizer& tokenizer_;
   std::uint64_t key_ = 0;              // of what the labels follow from
   std::uint64_t left_ = 0, hash_ = 0;  // the hash of what is left out, and of that corpus
+  std::optional<FileHandle> in_use_;
   MappedFile file_;
   std::vector<std::uint32_t> found_;
   std::span<const std::uint32_t> frames_;  // of file_ or found_

@@ -12,9 +12,7 @@ namespace penstock::runtime {
 Corpus planned_corpus(const configs::Config& config, const partition::LayerSequence& sequence,
                       const Tokenizer& tokenizer, CorpusUse use) {
   const auto load = [&](const std::string& manifest) {
-    CorpusOptions options = corpus_options(config, sequence, manifest, use);
-    if (!std::filesystem::is_directory(options.output)) options.output.clear();
-    return load_corpus(options, tokenizer);
+    return load_corpus(corpus_options(config, sequence, manifest, use), tokenizer);
   };
   return use == CorpusUse::training ? mixed_corpus(config.data, load)
                                     : load(config.data.validation);

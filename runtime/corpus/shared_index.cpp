@@ -121,9 +121,12 @@ std::optional<FoundIndex> find_or_fault(const CorpusOptions& options, SharedMeas
                                         std::string& fault) {
   std::optional<FoundIndex> found;
   try {
-    found = find_index(
-        {.manifest = options.manifest, .output = options.output, .threads = options.threads},
-        [&](std::span<const RecordingQuery> queries) { return measuring.ask(queries); });
+    found =
+        find_index({.manifest = options.manifest,
+                    .cache = options.cache,
+                    .threads = options.threads,
+                    .tells_unkept = options.tells_unkept},
+                   [&](std::span<const RecordingQuery> queries) { return measuring.ask(queries); });
   } catch (const DataError& error) {
     fault = error.what();
   } catch (const FileError& error) {

@@ -69,9 +69,13 @@ class LengthFilter {
   std::unordered_map<std::int64_t, std::int64_t> held_;
 };
 
-/// What encoding says of a bad text.
-std::string fault_of_text(const Tokenizer& tokenizer, std::string_view text) try {
-  (void)tokenizer.encode(text);
+/// What encoding says of a bad text, unless the tally takes it.
+std::string fault_of_text(const Tokenizer& tokenizer, const UtteranceIndex& index, std::size_t u,
+                          BadTextTally& tally) try {
+  (void)tokenizer.encode(index.text(u));
+  return {};
+} catch (const UnknownCharacters& unknown) {
+  tally.add(index.where(u), unknown);
   return {};
 } catch (const DataError& error) {
   return error.what();
@@ -85,6 +89,7 @@ WeighedUtterances weigh_utterances(const CorpusOptions& options, const Utterance
   for (const IndexFault& fault : index.faults()) weighed.faults.add(fault.where, fault.what);
   LabelNeeds needs(options, index, tokenizer);
   LengthFilter filter(options);
+  BadTextTally texts;
   for (std::size_t u = 0; u < index.size(); ++u) {
     const bool bad = needs.frames(u) == LabelNeeds::kBad;
     const AudioLength length = index.length(u);
@@ -93,13 +98,16 @@ WeighedUtterances weigh_utterances(const CorpusOptions& options, const Utterance
       continue;
     }
     const auto labels = [&] { return std::ssize(tokenizer.encode(index.text(u))); };
-    const std::string fault = bad ? fault_of_text(tokenizer, index.text(u))
+    const std::string fault = bad ? fault_of_text(tokenizer, index, u, texts)
                                   : filter.fault_of(length, needs.frames(u), labels);
-    if (fault.empty()) continue;
-    weighed.faults.add(std::string(index.where(u)), fault);
-    weighed.left_out.add(u);
+    if (!fault.empty()) weighed.faults.add(std::string(index.where(u)), fault);
+    if (bad || !fault.empty()) weighed.left_out.add(u);
   }
-  const bool refused = !weighed.faults.empty() && options.data.bad_utterances != "skip";
+  weighed.texts = texts.told(options, [&](const auto& use) {
+    for (std::size_t u = 0; u < index.size(); ++u) use(index.text(u));
+  });
+  const bool faulty = !weighed.faults.empty() || weighed.texts.utterances > 0;
+  const bool refused = faulty && options.data.bad_utterances != "skip";
   if (!refused && weighed.left_out.size() < index.size())
     weighed.hash = needs.corpus_hash(weighed.left_out, [&] {
       return hash_of_corpus(index, weighed.left_out, tokenizer, options.threads);
@@ -113,6 +121,8 @@ std::string pack(const WeighedUtterances& weighed) {
   message.add(weighed.too_long);
   message.add(static_cast<std::int64_t>(weighed.hash));
   pack(weighed.faults, message);
+  message.add(weighed.texts.utterances);
+  message.add(weighed.texts.summary);
   const std::vector<std::uint32_t>& ids = weighed.left_out.ids();
   message.add({reinterpret_cast<const char*>(ids.data()), ids.size() * sizeof ids.front()});
   return message.bytes();
@@ -125,6 +135,8 @@ WeighedUtterances unpack_weighed(std::string message) {
   weighed.too_long = from.number();
   weighed.hash = static_cast<std::uint64_t>(from.number());
   weighed.faults = unpack_faults(from);
+  weighed.texts.utterances = from.number();
+  weighed.texts.summary = from.text();
   const std::string bytes = from.text();
   std::vector<std::uint32_t> ids(bytes.size() / sizeof(std::uint32_t));
   if (!ids.empty()) std::memcpy(ids.data(), bytes.data(), bytes.size());

@@ -4,6 +4,7 @@
 #include <string>
 
 #include "runtime/corpus/corpus.h"
+#include "runtime/corpus/corpus_faults.h"
 #include "runtime/data/faults.h"
 #include "runtime/data/index.h"
 #include "runtime/text/tokenizer.h"
@@ -15,6 +16,7 @@ struct WeighedUtterances {
   LeftOut left_out;
   std::int64_t too_short = 0, too_long = 0;
   Faults faults;           // of the manifest's other lines, and of texts and lengths
+  BadTexts texts;          // besides
   std::uint64_t hash = 0;  // of those that take part, as Corpus has it; 0: none does
 };
 

@@ -47,7 +47,9 @@ IndexSource source_of(const std::filesystem::path& path, const std::string& key,
 bool unchanged(const IndexSource& source, const std::filesystem::path& path, std::int64_t made) {
   const FileStamp now = stamp_of(path);
   if (now == source.stamp && (now.bytes < 0 || now.changed + kTick < made)) return true;
-  return now.bytes == source.stamp.bytes && source.digest != 0 && digest_of(path) == source.digest;
+  std::error_code error;  // a device or a pipe, which an index may name, has no end
+  return now.bytes == source.stamp.bytes && source.digest != 0 &&
+         std::filesystem::is_regular_file(path, error) && digest_of(path) == source.digest;
 }
 
 }  // namespace penstock::runtime

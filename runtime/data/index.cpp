@@ -2,7 +2,6 @@
 
 #include <fmt/format.h>
 #include <spdlog/spdlog.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <chrono>
@@ -10,7 +9,6 @@
 #include <set>
 #include <utility>
 
-#include "base/atomic_file.h"
 #include "base/counted.h"
 #include "base/scratch_file.h"
 #include "runtime/data/index_draft.h"
@@ -60,39 +58,64 @@ bool made_of_the_same(const UtteranceIndex& index, const std::filesystem::path& 
   return true;
 }
 
-/// The index at a place, if it is whole.
-std::optional<UtteranceIndex> whole_index(const std::filesystem::path& place) {
+/// MANIFEST`suffix`.
+std::filesystem::path beside(const std::filesystem::path& manifest, const char* suffix) {
+  return whole_name(manifest).string() + suffix;
+}
+
+/// Where an index may lie, the first choice first.
+Places places_of(const IndexOptions& options) {
+  Places places{beside(options.manifest, ".index")};
+  if (!options.cache.path.empty())
+    places.push_back(cached_file(options.cache, options.manifest, ".index"));
+  return places;
+}
+
+/// Where one that is made is written; "": nowhere.
+std::filesystem::path target_of(const IndexOptions& options) {
+  return options.beside ? beside(options.manifest, ".index")
+                        : cached_file(options.cache, options.manifest, ".index");
+}
+
+std::filesystem::path journal_of(const std::filesystem::path& index) {
+  return index.empty() ? index : std::filesystem::path(index.string() + ".journal");
+}
+
+/// The index at a place, if it is whole. Else it is told that it is not used, if `tells`.
+std::optional<UtteranceIndex> whole_index(const std::filesystem::path& place, bool tells) {
+  std::error_code error;
+  if (!std::filesystem::is_regular_file(place, error)) return std::nullopt;
   auto index = UtteranceIndex::open(place);
-  return index && index->intact() ? std::move(index) : std::nullopt;
+  const std::string fault = !index || !index->intact()
+                                ? fmt::format("{}: damaged or of another version", place.string())
+                                : index->contradiction();
+  if (fault.empty()) return index;
+  if (tells) spdlog::warn("{}. It is not used", fault);
+  return std::nullopt;
 }
 
 /// What is kept of recordings at the places.
-KnownLengths known_lengths(const Places& places, const Places& journals) {
+KnownLengths known_lengths(const Places& places, bool tells) {
   KnownLengths known;
-  std::error_code error;
   for (const auto& place : places) {
-    const auto index = whole_index(place);
-    if (!index && std::filesystem::is_regular_file(place, error))
-      spdlog::warn("{} is damaged or of another version: it is made anew", place.string());
+    read_journal(journal_of(place), known);
+    const auto index = whole_index(place, tells);
     if (!index) continue;
     known.reserve(index->recordings().size());
     for (const IndexedRecording& recording : index->recordings())
       if (recording.length.known())
         known.add({recording.path_hash, recording.stamp, recording.length});
   }
-  for (const auto& journal : journals) read_journal(journal, known);
   known.sort();
   return known;
 }
 
-std::optional<IndexJournal> open_journal(const Places& places) {
-  for (const auto& place : places) try {
-      std::error_code error;
-      std::filesystem::create_directories(place.parent_path(), error);
-      return std::optional<IndexJournal>(std::in_place, place);
-    } catch (const FileError&) {
-      continue;
-    }
+std::optional<IndexJournal> open_journal(const IndexOptions& options) try {
+  const std::filesystem::path file = journal_of(target_of(options));
+  if (file.empty()) return std::nullopt;
+  if (!options.beside) make_cache(options.cache);
+  return std::optional<IndexJournal>(std::in_place, file);
+} catch (const FileError&) {
   return std::nullopt;
 }
 
@@ -179,6 +202,17 @@ class DraftMeasurement {
   std::chrono::steady_clock::time_point reported_ = std::chrono::steady_clock::now();
 };
 
+/// For people.
+std::string why_unkept(const CacheFolder& cache) {
+  const std::string why =
+      cache.path.empty() ? std::string("neither XDG_CACHE_HOME nor HOME names a folder for a cache")
+                         : fmt::format("the cache {} can't be written", cache.path.string());
+  return fmt::format(
+      "{}: the index is not kept, so the next run reads the audio again. Name another folder by "
+      "XDG_CACHE_HOME, or write the index beside the manifest by `penstock data index`",
+      why);
+}
+
 /// Without any place to keep it, an index serves this run.
 FoundIndex unkept_index(const IndexDraft& draft, const DraftRecordings& recordings) {
   ScratchFile scratch;
@@ -186,24 +220,33 @@ FoundIndex unkept_index(const IndexDraft& draft, const DraftRecordings& recordin
   return {UtteranceIndex::of(scratch.map()).value(), {}};
 }
 
+/// Whether the index could be written where it belongs.
+bool written(const IndexOptions& options, const IndexDraft& draft,
+             const DraftRecordings& recordings) try {
+  const auto fill = [&](const auto& write) { write_index(draft, recordings, write); };
+  const std::filesystem::path file = target_of(options);
+  if (!options.beside) return write_cached(options.cache, file, fill);
+  write_whole(file, fill);
+  return true;
+} catch (const FileError&) {
+  return false;
+}
+
 FoundIndex make_index(const IndexOptions& options, const Measure& measure) {
-  const Places places = index_places(options, ".index");
-  const Places journals = index_places(options, ".index.journal");
+  const std::filesystem::path file = target_of(options);
   const IndexDraft draft(options.manifest);
   KnownLengths known;
-  if (options.use != IndexUse::fresh) known = known_lengths(places, journals);
+  if (options.use != IndexUse::fresh)
+    known = known_lengths(places_of(options), options.use != IndexUse::ready);
   const DraftRecordings recordings =
       DraftMeasurement(draft, std::move(known), options.manifest.string())
-          .take(measure, open_journal(journals));
-  const auto file =
-      write_at_one_of(places, [&](const auto& write) { write_index(draft, recordings, write); });
-  if (auto index = file.empty() ? std::nullopt : UtteranceIndex::open(file)) {
+          .take(measure, open_journal(options));
+  if (written(options, draft, recordings)) {
     std::error_code gone;
-    for (const auto& journal : journals) std::filesystem::remove(journal, gone);
-    return {std::move(*index), file};
+    std::filesystem::remove(journal_of(file), gone);
+    if (auto index = UtteranceIndex::open(file)) return {std::move(*index), file};
   }
-  spdlog::warn("{} cannot be written: the next run will read the audio again",
-               places.back().string());
+  if (options.tells_unkept && !options.beside) spdlog::warn("{}", why_unkept(options.cache));
   return unkept_index(draft, recordings);
 }
 
@@ -211,11 +254,13 @@ FoundIndex make_index(const IndexOptions& options, const Measure& measure) {
 
 FoundIndex find_index(const IndexOptions& options, const Measure& measure) {
   if (options.use == IndexUse::ready)
-    for (const auto& place : index_places(options, ".index"))
-      if (auto index = whole_index(place); index &&
-                                           made_of_the_same(*index, folder_of(options.manifest)) &&
-                                           !recovered(*index, measure))
+    for (const auto& place : places_of(options))
+      if (auto index = whole_index(place, true);
+          index && made_of_the_same(*index, folder_of(options.manifest)) &&
+          !recovered(*index, measure)) {
+        if (place != beside(options.manifest, ".index")) mark_used(place);
         return {std::move(*index), place};
+      }
   return make_index(options, measure);
 }
 
@@ -225,34 +270,6 @@ FoundIndex find_index(const IndexOptions& options) {
   return find_index(options, [&](std::span<const RecordingQuery> queries) {
     return measure_recordings(queries, measuring);
   });
-}
-
-std::vector<std::filesystem::path> index_places(const IndexOptions& options,
-                                                const std::string& suffix) {
-  auto manifest = std::filesystem::absolute(options.manifest).lexically_normal();
-  if (!manifest.has_filename()) manifest = manifest.parent_path();
-  Places places{manifest.string() + suffix};
-  if (!options.output.empty())
-    places.push_back(
-        std::filesystem::absolute(options.output) /
-        fmt::format("{}-{}{}", manifest.filename().string(), hash_of(manifest.native()), suffix));
-  return places;
-}
-
-std::filesystem::path write_at_one_of(
-    const std::vector<std::filesystem::path>& places,
-    const std::function<void(const std::function<void(std::string_view)>&)>& fill) {
-  for (const auto& place : places) try {
-      std::error_code error;
-      std::filesystem::create_directories(place.parent_path(), error);
-      AtomicFile file(place, fmt::format(".{}.partial", getpid()));
-      fill([&](std::string_view bytes) { file.write(bytes); });
-      file.commit(Flush::none);
-      return place;
-    } catch (const FileError&) {
-      continue;
-    }
-  return {};
 }
 
 }  // namespace penstock::runtime

@@ -1,6 +1,7 @@
 #include "runtime/data/index_journal.h"
 
 #include <fcntl.h>
+#include <sys/file.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -9,6 +10,7 @@
 #include <span>
 #include <utility>
 
+#include "runtime/data/index_layout.h"
 #include "runtime/data/stream_hash.h"
 
 namespace penstock::runtime {
@@ -39,6 +41,7 @@ const KnownLength* KnownLengths::find(std::uint64_t path_hash) const {
 
 IndexJournal::IndexJournal(const std::filesystem::path& file)
     : file_(file, O_WRONLY | O_CREAT | O_APPEND, 0666) {
+  (void)::flock(file_.descriptor(), LOCK_SH | LOCK_NB);  // as open_in_use()
   // Behind an entry that was cut, the next ones would not be found.
   const off_t end = ::lseek(file_.descriptor(), 0, SEEK_END);
   if (end < 0 || ::ftruncate(file_.descriptor(), end - end % off_t{sizeof(Entry)}) != 0)
@@ -59,7 +62,7 @@ void read_journal(const std::filesystem::path& file, KnownLengths& known) {
   std::ifstream in(file, std::ios::binary);
   Entry entry;
   while (in.read(reinterpret_cast<char*>(&entry), sizeof entry))
-    if (entry.check == entry.expected()) known.add(entry.known);
+    if (entry.check == entry.expected() && is_likely(entry.known.length)) known.add(entry.known);
 }
 
 }  // namespace penstock::runtime

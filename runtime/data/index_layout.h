@@ -3,6 +3,7 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "runtime/data/lengths.h"
 #include "runtime/data/stream_hash.h"
 
 namespace penstock::runtime {
@@ -24,6 +25,13 @@ struct IndexTrailer {
 
 [[nodiscard]] inline std::uint64_t check_of(const IndexTrailer& trailer) {
   return hash_of({reinterpret_cast<const char*>(&trailer), offsetof(IndexTrailer, check)});
+}
+
+/// Whether a recording can be so long: a file that says more than 115 days is wrong.
+[[nodiscard]] inline bool is_likely(const PackedLength& packed) {
+  constexpr std::int64_t kMostSeconds = 10'000'000;
+  const AudioLength length = packed.unpacked();
+  return length.rate > 0 && length.samples <= kMostSeconds * length.rate;
 }
 
 struct IndexLine {

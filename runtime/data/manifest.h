@@ -26,7 +26,7 @@ enum class ManifestFormat {
                     // "transcript_path"}]}
   deepspeech_csv,   // its earlier form: lines "wav,txt", both paths
   table,            // CSV or TSV: a recording and its text; a header may name other columns
-  common_voice,     // TSV with the columns path and sentence; audio in clips/ beside it
+  common_voice,     // TSV with the columns path and sentence, and client_id or clips/ beside it
   librispeech,      // a folder with *.trans.txt beside the audio
   kaldi,            // a folder with wav.scp, text and, for segments, segments
   ljspeech,         // a folder with metadata.csv and wavs/

@@ -111,8 +111,7 @@ ManifestSummary make_manifest(const MakeOptions& options) {
   ManifestSummary summary;
   std::vector<UtteranceIndex> indexes;
   for (const auto& input : options.inputs)
-    indexes.push_back(
-        read({input, options.output.parent_path(), options.threads, IndexUse::checked}, summary));
+    indexes.push_back(read({input, options.cache, options.threads, IndexUse::checked}, summary));
   if (!options.skip_bad)
     summary.rejected.require_none(
         fmt::format("{} cannot be used", counted(summary.rejected.size(), "utterance")),

@@ -36,7 +36,8 @@ struct MakeOptions {
   std::filesystem::path output;               // JSON lines
   bool absolute_paths = false;                // else relative to the output's folder
   bool skip_bad = false;                      // leaves bad utterances out instead of refusing
-  int threads = 0;  // that read recordings; 0: as many as the process has cores
+  int threads = 0;         // that read recordings; 0: as many as the process has cores
+  CacheFolder cache = {};  // for the inputs' indexes
 };
 
 /// Writes one JSON-lines manifest with exact durations (milliseconds), as a whole or not at all.

@@ -32,14 +32,21 @@ struct IndexFault {
 
 /// What a manifest's usable utterances are: a mapped file, which copies share. Its layout, in the
 /// machine's byte order: the arrays of IndexArrays, strings, and a trailer.
+///
+/// Anybody may have written the file, with a right digest. So each member that follows an offset,
+/// a count or a length of it checks that first: CheckpointError with the file's name.
 class UtteranceIndex {
  public:
-  /// Nothing if there is no file, or one that is cut or of another version.
+  /// Nothing if there is no file, or one that is cut or of another version. It is in use, as
+  /// open_in_use() has it, as long as the index lives.
   [[nodiscard]] static std::optional<UtteranceIndex> open(const std::filesystem::path& file);
   [[nodiscard]] static std::optional<UtteranceIndex> of(MappedFile file);
 
   /// Whether every byte is as it was written. Reads all of them.
   bool intact() const;
+  /// What of the file contradicts the rest, such as a text that ends behind the strings; "" if
+  /// nothing does. Looks at everything.
+  [[nodiscard]] std::string contradiction() const;
   /// XXH3 of everything in it: equal indexes have equal ids.
   std::uint64_t id() const;
   /// When its sources were looked at, for unchanged().
@@ -67,6 +74,9 @@ class UtteranceIndex {
 
  private:
   struct Parts;
+  static std::optional<UtteranceIndex> divided(std::shared_ptr<Parts> parts);
+  void check_utterances() const;
+  void check_recordings() const;
   explicit UtteranceIndex(std::shared_ptr<const Parts> parts) : parts_(std::move(parts)) {}
   std::shared_ptr<const Parts> parts_;
 };

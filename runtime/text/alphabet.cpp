@@ -2,9 +2,12 @@
 
 #include <fmt/format.h>
 
+#include <utility>
+
 #include "base/error.h"
 #include "base/utf8.h"
 #include "runtime/text/folded_text.h"
+#include "runtime/text/unknown_characters.h"
 
 namespace penstock::runtime {
 
@@ -29,7 +32,7 @@ std::vector<std::int32_t> Alphabet::encode(std::string_view text) const {
       missing += character;
   }
   if (missing.empty()) return labels;
-  throw DataError("the transcript has characters outside text.alphabet: " + listed(missing));
+  throw UnknownCharacters("outside text.alphabet", std::move(missing));
 }
 
 std::string Alphabet::decode(std::span<const std::int32_t> labels) const {

@@ -14,6 +14,7 @@
 #include "base/read_file.h"
 #include "base/utf8.h"
 #include "runtime/text/folded_text.h"
+#include "runtime/text/unknown_characters.h"
 
 namespace penstock::runtime {
 namespace {
@@ -82,8 +83,7 @@ std::vector<std::int32_t> SentencePieces::encode(std::string_view text) const {
       missing += piece.surface().empty() ? U" " : from_utf8(piece.surface());
   }
   if (missing.empty()) return labels;
-  throw DataError("the transcript has characters that no piece of text.model has: " +
-                  listed(missing));
+  throw UnknownCharacters("that no piece of text.model has", std::move(missing));
 }
 
 std::string SentencePieces::decode(std::span<const std::int32_t> labels) const {

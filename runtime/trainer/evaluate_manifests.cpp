@@ -31,7 +31,9 @@ void check_named(const TestSet& test) {
 Corpus load(const Recogniser& recogniser, const TestSet& test, const std::string& manifest) {
   CorpusOptions options =
       corpus_options(recogniser.config(), recogniser.sequence(), manifest, CorpusUse::evaluation);
-  options.data.bad_utterances = test.skip_bad ? "skip" : "refuse";
+  options.tells_unkept = manifest == test.manifests.front();
+  options.text.reset();  // the checkpoint's labels stay
+  if (test.skip_bad) options.data.bad_utterances = *test.skip_bad ? "skip" : "refuse";
   options.advice = "Correct them, or leave them out by --skip-bad.";
   return load_corpus(options, recogniser.tokenizer(), recogniser.world(), recogniser.readers());
 }

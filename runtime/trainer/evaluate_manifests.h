@@ -17,7 +17,9 @@ namespace penstock::runtime {
 /// What to judge a checkpoint by.
 struct TestSet {
   std::vector<std::string> manifests;
-  bool skip_bad = false;  // utterances that can't be used are left out and counted, not refused
+  /// Whether utterances that can't be used are left out and counted, or refused. Nothing: as the
+  /// checkpoint's data.bad_utterances says.
+  std::optional<bool> skip_bad = {};
   std::vector<std::string> by = {};  // fields of manifests' lines, for whose values to count
   WindowBounds window = {};
 };

@@ -98,15 +98,16 @@ int make(const fs::path& folder, std::uint64_t utterances) {
   }
   report(0, "the manifest is written", writing);
   const Watch indexing;
-  (void)runtime::find_index({manifest}, [](std::span<const runtime::RecordingQuery> queries) {
-    runtime::RecordingAnswers answers;
-    for (const runtime::RecordingQuery& query : queries) {
-      const std::uint64_t utterance = std::stoull(query.path.substr(kNumberAt));
-      answers.push_back(runtime::RecordingAnswer{
-          .stamp = {1000, 1}, .length = runtime::PackedLength(length_of(utterance))});
-    }
-    return answers;
-  });
+  (void)runtime::find_index(
+      {.manifest = manifest, .beside = true}, [](std::span<const runtime::RecordingQuery> queries) {
+        runtime::RecordingAnswers answers;
+        for (const runtime::RecordingQuery& query : queries) {
+          const std::uint64_t utterance = std::stoull(query.path.substr(kNumberAt));
+          answers.push_back(runtime::RecordingAnswer{
+              .stamp = {1000, 1}, .length = runtime::PackedLength(length_of(utterance))});
+        }
+        return answers;
+      });
   report(0, "it is indexed, without opening recordings", indexing);
   std::cout << fmt::format("manifest {:.2f} GB, index {:.2f} GB\n",
                            static_cast<double>(fs::file_size(manifest)) / 1e9,
@@ -117,6 +118,7 @@ int make(const fs::path& folder, std::uint64_t utterances) {
 runtime::CorpusOptions options_of(const fs::path& folder) {
   runtime::CorpusOptions options;
   options.manifest = folder / "train.jsonl";
+  options.cache.path = folder / "cache";
   options.data.speeds = {0.9, 1, 1.1};
   options.data.min_seconds = 1.01;  // some are left out
   options.data.micro_batch_seconds = 160;

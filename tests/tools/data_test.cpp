@@ -70,6 +70,34 @@ TEST_F(DataCommand, IndexLooksAtEveryRecording) {
   EXPECT_EQ(report["index"], in("a.jsonl.index"));
 }
 
+/// What is not asked for does not lie beside a user's recordings.
+TEST_F(DataCommand, SummaryLeavesNoFileBesideTheManifest) {
+  EXPECT_EQ(data({"summary", in("a.jsonl")}).code, 0);
+  EXPECT_FALSE(std::filesystem::exists(in("a.jsonl.index")));
+  EXPECT_EQ(data({"index", in("a.jsonl")}).code, 0);
+  EXPECT_TRUE(std::filesystem::exists(in("a.jsonl.index")));
+}
+
+TEST_F(DataCommand, AlphabetPrintsWhatFitsSeveralManifests) {
+  test::write_file(in("ru.jsonl"), R"({"audio_filepath": "a.wav", "text": "Да, it's"})");
+  const auto outcome = data({"alphabet", in("a.jsonl"), in("ru.jsonl")});
+  ASSERT_EQ(outcome.code, 0) << outcome.err;
+  EXPECT_NE(outcome.out.find("2 transcripts, 12 characters\n"), std::string::npos) << outcome.out;
+  EXPECT_NE(outcome.out.find("These overrides fit all of them:\n  text.alphabet=''\\''einostад ' "
+                             "text.fold=unicode-lower text.remove=','\n"),
+            std::string::npos)
+      << outcome.out;
+  const auto json =
+      nlohmann::json::parse(data({"alphabet", in("a.jsonl"), in("ru.jsonl"), "--json"}).out);
+  EXPECT_EQ(json["text"]["alphabet"], "'einostад ");
+  EXPECT_EQ(json["characters"]["Д"], 1);
+  const auto bad = data({"alphabet", in("bad.jsonl")});
+  EXPECT_EQ(bad.code, 0);
+  EXPECT_NE(bad.err.find("bad.jsonl:2: "), std::string::npos) << bad.err;
+  test::write_file(in("empty.jsonl"), "");
+  EXPECT_EQ(data({"alphabet", in("empty.jsonl")}).code, 3);
+}
+
 TEST_F(DataCommand, IndexNamesRejectedUtterances) {
   const auto outcome = data({"index", in("bad.jsonl")});
   EXPECT_EQ(outcome.code, 0);

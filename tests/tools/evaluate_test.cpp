@@ -42,22 +42,39 @@ class Evaluate : public testing::Test {
 };
 
 TEST_F(Evaluate, NamesUnusableUtterancesAndTheRemedy) {
-  const auto outcome = evaluate({manifest_, "--json"});
+  const auto outcome = evaluate({manifest_, "--refuse-bad", "--json"});
   EXPECT_EQ(outcome.code, 3);
   EXPECT_EQ(outcome.out, "");
   EXPECT_NE(outcome.err.find("validation.jsonl:8: "), std::string::npos) << outcome.err;
   EXPECT_NE(outcome.err.find("leave them out by --skip-bad"), std::string::npos) << outcome.err;
   EXPECT_EQ(outcome.err.find("data.bad_utterances"), std::string::npos) << outcome.err;
+  EXPECT_EQ(outcome.err.find("text.alphabet='"), std::string::npos) << outcome.err;
 }
 
-TEST_F(Evaluate, SkipsAndCountsIfAsked) {
-  const auto outcome = evaluate({manifest_, "--skip-bad", "--json"});
+/// The training left such utterances out, so that evaluation does as well.
+TEST_F(Evaluate, SkipsAndCountsAsTheTrainingDid) {
+  const auto outcome = evaluate({manifest_, "--json"});
   ASSERT_EQ(outcome.code, 0) << outcome.err;
   const auto report = nlohmann::json::parse(outcome.out);
   EXPECT_EQ(report["utterances"], 7);
   EXPECT_EQ(report["skipped_utterances"], 2);
+  EXPECT_NE(outcome.err.find("left out: 2 utterances"), std::string::npos) << outcome.err;
   const auto text = evaluate({manifest_, "--skip-bad"});
   EXPECT_NE(text.out.find("2 utterances left out"), std::string::npos) << text.out;
+}
+
+TEST_F(Evaluate, TakesTheBestByItsName) {
+  std::filesystem::copy(folder_.in("output"), folder_.in("copy"),
+                        std::filesystem::copy_options::recursive);
+  std::filesystem::remove(folder_.in("copy/BEST"));
+  const auto best = folder_.run({"evaluate", folder_.in("copy/BEST"), folder_.in("train.jsonl")});
+  EXPECT_EQ(best.code, 4) << best.err;  // none was marked
+  test::write_file(folder_.in("copy/BEST"),
+                   "{\"checkpoint\":\"checkpoint-000000002\",\"metric\":\"wer\",\"value\":1}\n");
+  const auto outcome =
+      folder_.run({"evaluate", folder_.in("copy/BEST"), folder_.in("train.jsonl"), "--json"});
+  ASSERT_EQ(outcome.code, 0) << outcome.err;
+  EXPECT_EQ(nlohmann::json::parse(outcome.out)["step"], 2);
 }
 
 TEST_F(Evaluate, NeedsAManifest) {

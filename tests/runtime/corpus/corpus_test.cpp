@@ -44,6 +44,7 @@ class CorpusTest : public testing::Test {
  protected:
   CorpusTest() {
     options_.manifest = in("train.jsonl");
+    options_.cache.path = in("cache");
     options_.features.sample_rate = 8000;
     options_.output_frames = [](std::int64_t frames) { return (frames + 1) / 2; };
     // 0.1 s make 11 frames, 6 at the loss; at speed 1.2, 9 and 5.
@@ -52,6 +53,10 @@ class CorpusTest : public testing::Test {
     add(80000, "long");
   }
   std::filesystem::path in(const std::string& name) const { return folder_.path() / name; }
+
+  std::filesystem::path cached(const std::string& suffix) const {
+    return cached_file(options_.cache, options_.manifest, suffix);
+  }
 
   void add(std::int64_t samples, const std::string& text) {
     const std::string name = fmt::format("{}.wav", samples);
@@ -277,38 +282,40 @@ TEST_F(CorpusTest, HashFollowsContentNotPlace) {
   EXPECT_EQ(load().hash, hash);
   test::write_sound(in("4001.wav"), test::make_sound(4002), {0x010002, 8000});
   EXPECT_EQ(load().hash, hash);  // the index is believed
-  (void)find_index({.manifest = options_.manifest, .use = IndexUse::checked});
+  (void)find_index(
+      {.manifest = options_.manifest, .cache = options_.cache, .use = IndexUse::checked});
   EXPECT_NE(load().hash, hash);
 }
 
 /// What labels need is kept, and made anew where texts, alphabet or limits are others.
 TEST_F(CorpusTest, KeepsWhatLabelsNeed) {
   const std::uint64_t hash = load().hash;
-  EXPECT_FALSE(std::filesystem::exists(in("train.jsonl.labels")));
+  EXPECT_FALSE(std::filesystem::exists(cached(".labels")));
   options_.labels_key = "a";
   EXPECT_EQ(load().hash, hash);
   const CountingTokenizer counting(alphabet_);
   EXPECT_EQ(load_corpus(options_, counting).hash, hash);
-  EXPECT_EQ(counting.encoded, 0);
+  EXPECT_EQ(counting.encoded, 3);  // a sample: of so few texts, all
 
   options_.data.max_seconds = 5;
   const std::uint64_t shorter = load_corpus(options_, counting).hash;
   EXPECT_NE(shorter, hash);
-  EXPECT_EQ(counting.encoded, 2);  // for the hash alone
+  EXPECT_EQ(counting.encoded, 8);  // a sample, and two for the hash
   EXPECT_EQ(load_corpus(options_, counting).hash, shorter);
+  EXPECT_EQ(counting.encoded, 11);
   options_.labels_key = "b";
   EXPECT_EQ(load_corpus(options_, counting).hash, shorter);
-  EXPECT_EQ(counting.encoded, 7);
+  EXPECT_EQ(counting.encoded, 16);
   options_.data.max_seconds = 0;
   add(4003, "seven");
   EXPECT_EQ(load_corpus(options_, counting).size(), 4u);
-  EXPECT_EQ(counting.encoded, 15);
+  EXPECT_EQ(counting.encoded, 24);
 
-  std::string damaged = test::read_file(in("train.jsonl.labels"));
+  std::string damaged = test::read_file(cached(".labels"));
   damaged[3] ^= 1;
-  test::write_file(in("train.jsonl.labels"), damaged);
+  test::write_file(cached(".labels"), damaged);
   EXPECT_EQ(load_corpus(options_, counting).size(), 4u);
-  EXPECT_EQ(counting.encoded, 23);
+  EXPECT_EQ(counting.encoded, 32);
 }
 
 TEST_F(CorpusTest, RefusesBadTextsFromWhatIsKept) {
@@ -320,25 +327,51 @@ TEST_F(CorpusTest, RefusesBadTextsFromWhatIsKept) {
   expect_refused({"1 utterance", "train.jsonl:4: ", "'7'"});
 }
 
+/// Hundreds of texts in another script are one summary, whose overrides fit them.
+TEST_F(CorpusTest, TellsUnknownCharactersAtOnce) {
+  for (int i = 0; i < 30; ++i) add(8000 + i, i % 2 == 0 ? "Привет, мир" : "мир");
+  options_.text.emplace();
+  const std::string message = test::message_of<DataError>([&] { load(); });
+  for (const char* part :
+       {"30 utterances of ", "train.jsonl:4, train.jsonl:5, train.jsonl:6",
+        "these and others, 30 transcripts in all, have characters outside text.alphabet",
+        "'и' (U+0438) in 30", "'П' (U+041F) in 15", "unicode-lower folds all", "text.alphabet='",
+        " text.fold=unicode-lower text.remove=','\n", "data.bad_utterances"})
+    EXPECT_NE(message.find(part), std::string::npos) << part << " is not in: " << message;
+  EXPECT_EQ(message.find("train.jsonl:20"), std::string::npos) << message;
+  EXPECT_LT(std::ranges::count(message, '\n'), 8) << message;
+
+  configs::TextConfig fitted;
+  fitted.alphabet = "'abcdefghijklmnopqrstuvwxyz веимпрт";
+  fitted.fold = "unicode-lower";
+  fitted.remove = ",";
+  const Alphabet alphabet(fitted);
+  EXPECT_EQ(load_corpus(options_, alphabet).size(), 33u);
+
+  options_.data.bad_utterances = "skip";
+  const Corpus skipped = load();
+  EXPECT_EQ(skipped.skipped, 30);
+  EXPECT_EQ(skipped.size(), 3u);
+}
+
 /// Ranks of a job measure recordings together, and only where they are asked to.
 TEST_F(CorpusTest, ReadersOfAudioShareTheIndexing) {
   for (std::int64_t samples = 900; samples < 930; ++samples) add(samples, "ab");
   const Corpus whole = load();
-  std::filesystem::remove(in("train.jsonl.index"));
+  std::filesystem::remove(cached(".index"));
   comm::run_as_threads({.ranks = 4}, [&](comm::Communicator& world) {
     const Corpus corpus = load_corpus(options_, alphabet_, world, {{3}, {0, 1, 2}});
     EXPECT_EQ(corpus.lengths, whole.lengths);
     EXPECT_EQ(corpus.hash, whole.hash);
     EXPECT_EQ(corpus.audio(32).audio, whole.audio(32).audio);
   });
-  EXPECT_TRUE(std::filesystem::exists(in("train.jsonl.index")));
+  EXPECT_TRUE(std::filesystem::exists(cached(".index")));
 }
 
 /// Where nothing can be written, ranks are sent the index.
 TEST_F(CorpusTest, RanksGetAnIndexThatTheyCannotSee) {
   const Corpus whole = load();
-  std::filesystem::remove(in("train.jsonl.index"));
-  std::filesystem::create_directories(in("train.jsonl.index/taken"));
+  options_.cache.path = in("train.jsonl");  // a file
   comm::run_as_threads({.ranks = 3}, [&](comm::Communicator& world) {
     const Corpus corpus = load_corpus(options_, alphabet_, world, {{2}, {1}});
     EXPECT_EQ(corpus.lengths, whole.lengths);

@@ -64,7 +64,7 @@ class IndexOfTars : public testing::Test {
   /// Finds the index of the tarred manifest, and keeps in mind which recordings were measured.
   UtteranceIndex index() {
     asked_ = measured_ = 0;
-    return find_index({in("tarred_audio_manifest.json"), in("out"), 3},
+    return find_index({in("tarred_audio_manifest.json"), {in("cache")}, 3},
                       [&](std::span<const RecordingQuery> queries) {
                         RecordingAnswers answers = measure_recordings(queries, {folder_.path(), 3});
                         for (std::size_t i = 0; i < queries.size(); ++i) {
@@ -94,7 +94,7 @@ class IndexOfTars : public testing::Test {
 };
 
 TEST_F(IndexOfTars, IsThatOfThePlainFiles) {
-  const UtteranceIndex plain = find_index({in("plain.jsonl"), in("out"), 3}).index;
+  const UtteranceIndex plain = find_index({in("plain.jsonl"), {in("cache")}, 3}).index;
   const UtteranceIndex tarred = index();
   ASSERT_EQ(plain.size(), 6u);
   ASSERT_EQ(tarred.size(), 6u);
@@ -111,7 +111,7 @@ TEST_F(IndexOfTars, IsThatOfThePlainFiles) {
 
 /// In any order, at any speed, with any number of threads.
 TEST_F(IndexOfTars, GivesTheFeaturesOfThePlainFiles) {
-  const UtteranceIndex plain = find_index({in("plain.jsonl"), in("out"), 3}).index;
+  const UtteranceIndex plain = find_index({in("plain.jsonl"), {in("cache")}, 3}).index;
   const UtteranceIndex tarred = index();
   configs::FeatureConfig features;
   features.sample_rate = 8000;

@@ -38,16 +38,23 @@ class IndexTest : public testing::Test {
   FoundIndex find(const fs::path& manifest, IndexUse use = IndexUse::ready) {
     asked_.clear();
     measured_.clear();
-    return find_index({manifest, in("out"), 3, use}, [&](std::span<const RecordingQuery> queries) {
-      RecordingAnswers answers =
-          measure_recordings(queries, {folder_of(manifest), 3, use == IndexUse::fresh});
-      for (std::size_t i = 0; i < queries.size(); ++i) {
-        asked_.push_back(queries[i].path);
-        if (!queries[i].length.known() || queries[i].stamp != answers[i]->stamp)
-          measured_.push_back(queries[i].path);
-      }
-      return answers;
-    });
+    return find_index(
+        {manifest, {in("cache")}, 3, use}, [&](std::span<const RecordingQuery> queries) {
+          RecordingAnswers answers =
+              measure_recordings(queries, {folder_of(manifest), 3, use == IndexUse::fresh});
+          for (std::size_t i = 0; i < queries.size(); ++i) {
+            asked_.push_back(queries[i].path);
+            if (!queries[i].length.known() || queries[i].stamp != answers[i]->stamp)
+              measured_.push_back(queries[i].path);
+          }
+          return answers;
+        });
+  }
+  fs::path cached() const { return cached_file({in("cache")}, in("train.jsonl"), ".index"); }
+  std::size_t files_beside() const {
+    return static_cast<std::size_t>(
+        std::ranges::count_if(fs::directory_iterator(folder_.path()),
+                              [](const auto& item) { return item.is_regular_file(); }));
   }
   UtteranceIndex index(IndexUse use = IndexUse::ready) {
     return find(in("train.jsonl"), use).index;
@@ -82,17 +89,31 @@ TEST_F(IndexTest, HasExactLengthsInOrder) {
   EXPECT_EQ(measured_, (Names{"777.wav", "1.wav", "16001.wav", "5.wav"}));
 }
 
-TEST_F(IndexTest, IsReadyBesideTheManifest) {
+TEST_F(IndexTest, IsReadyInTheCache) {
   const FoundIndex made = find(in("train.jsonl"));
-  EXPECT_EQ(made.file, in("train.jsonl.index"));
+  EXPECT_EQ(made.file, cached());
   EXPECT_EQ(find(in("train.jsonl")).index.id(), made.index.id());  // of a manifest made just now
   EXPECT_EQ(asked_, Names());
   age();
   (void)find(in("train.jsonl"), IndexUse::checked);
   EXPECT_EQ(find(in("train.jsonl")).index.length(0).samples, 777);  // and of an old one
   EXPECT_EQ(asked_, Names());
-  EXPECT_FALSE(fs::exists(in("train.jsonl.index.journal")));
-  EXPECT_FALSE(fs::exists(in("out")));
+  EXPECT_EQ(files_beside(), 5u);
+  EXPECT_EQ(std::distance(fs::directory_iterator(in("cache")), fs::directory_iterator()), 1);
+}
+
+TEST_F(IndexTest, LiesBesideTheManifestIfAsked) {
+  const FoundIndex made = find_index({.manifest = in("train.jsonl"), .beside = true});
+  EXPECT_EQ(made.file, in("train.jsonl.index"));
+  EXPECT_EQ(files_beside(), 6u);
+  EXPECT_EQ(find(in("train.jsonl")).file, in("train.jsonl.index"));
+  EXPECT_EQ(asked_, Names());
+  EXPECT_FALSE(fs::exists(in("cache")));
+  add("5.wav");  // now it is not current, so that the cache has a newer one
+  EXPECT_EQ(find(in("train.jsonl")).file, cached());
+  EXPECT_EQ(measured_, Names());
+  EXPECT_EQ(find(in("train.jsonl")).file, cached());
+  EXPECT_EQ(asked_, Names());
 }
 
 TEST_F(IndexTest, FollowsItsManifest) {
@@ -132,14 +153,14 @@ TEST_F(IndexTest, LooksAtRecordingsWhereItIsChecked) {
 
 TEST_F(IndexTest, IsMadeAnewWhereItIsDamaged) {
   (void)index();
-  const std::string whole = test::read_file(in("train.jsonl.index"));
+  const std::string whole = test::read_file(cached());
   Names damaged = {whole.substr(0, whole.size() - 7), "", "penstock audio index 1 42\n"};
   for (const std::size_t at : {std::size_t{0}, whole.size() / 2, whole.size() - 100}) {
     damaged.push_back(whole);
     damaged.back()[at] ^= 1;
   }
   for (const std::string& bytes : damaged) {
-    test::write_file(in("train.jsonl.index"), bytes);
+    test::write_file(cached(), bytes);
     EXPECT_EQ(index().length(0).samples, 777);
     EXPECT_EQ(measured_.size(), 4u);
     EXPECT_TRUE(index().intact());
@@ -148,7 +169,7 @@ TEST_F(IndexTest, IsMadeAnewWhereItIsDamaged) {
 }
 
 TEST_F(IndexTest, MovesWithItsFolder) {
-  (void)index();
+  (void)find_index({.manifest = in("train.jsonl"), .beside = true});
   const auto moved = in("moved");
   fs::create_directory(moved);
   for (const char* name :
@@ -206,19 +227,8 @@ TEST_F(IndexTest, RefusesTimesThatDisagreeWithTheRecording) {
   EXPECT_EQ(index().size(), 6u);
 }
 
-TEST_F(IndexTest, FallsBackToTheOutputFolder) {
-  // A folder of the index's name can't be replaced by a file, even by root.
-  fs::create_directories(in("train.jsonl.index/x"));
-  const FoundIndex made = find(in("train.jsonl"));
-  EXPECT_EQ(made.file.parent_path(), in("out"));
-  EXPECT_EQ(made.file.extension(), ".index");
-  EXPECT_EQ(find(in("train.jsonl")).file, made.file);
-  EXPECT_EQ(asked_, Names());
-}
-
 TEST_F(IndexTest, ServesARunThatCannotKeepIt) {
-  fs::create_directories(in("train.jsonl.index/x"));
-  test::write_file(in("out"), "a file");
+  test::write_file(in("cache"), "a file");
   const FoundIndex found = find(in("train.jsonl"));
   EXPECT_EQ(found.file, "");
   EXPECT_EQ(found.index.length(2).samples, 16001);
@@ -252,13 +262,14 @@ TEST_F(IndexTest, GoesOnWhereItWasEnded) {
     answers.front() = measure_recordings(queries.first(1), {folder_.path(), 1}).front();
     return answers;
   };
-  EXPECT_THROW((void)find_index({in("train.jsonl")}, one_at_a_time), std::runtime_error);
-  EXPECT_FALSE(fs::exists(in("train.jsonl.index")));
+  const IndexOptions options{in("train.jsonl"), {in("cache")}};
+  EXPECT_THROW((void)find_index(options, one_at_a_time), std::runtime_error);
+  EXPECT_FALSE(fs::exists(cached()));
   EXPECT_EQ(index().length(1).samples, 1);
   EXPECT_EQ(measured_, (Names{"16001.wav", "5.wav"}));
   rounds = -100;
-  fs::remove(in("train.jsonl.index"));
-  EXPECT_EQ(find_index({in("train.jsonl")}, one_at_a_time).index.length(3).samples, 5);
+  fs::remove(cached());
+  EXPECT_EQ(find_index(options, one_at_a_time).index.length(3).samples, 5);
 }
 
 TEST_F(IndexTest, OfAFolderFollowsItsTexts) {

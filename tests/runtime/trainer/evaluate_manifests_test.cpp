@@ -181,13 +181,13 @@ TEST_F(EvaluateManifests, RefusesWhatCannotBeMeant) {
 }
 
 TEST_F(EvaluateManifests, MakesNoFolderForTheIndex) {
-  std::filesystem::create_directories(in("test.jsonl.index/taken"));
   std::filesystem::rename(in("output"), in("moved"));
   comm::run_as_threads({.ranks = 1}, [&](comm::Communicator& world) {
     for (int i = 0; i < 2; ++i)
       EXPECT_EQ(evaluate_checkpoint({in("moved")}, {{in("test.jsonl")}}, world).done[0], 7);
   });
   EXPECT_FALSE(std::filesystem::exists(in("output")));
+  EXPECT_FALSE(std::filesystem::exists(in("test.jsonl.index")));
 }
 
 }  // namespace

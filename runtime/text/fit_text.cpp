@@ -1,0 +1,146 @@
+#include "runtime/text/fit_text.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <set>
+#include <utility>
+
+#include "base/unicode.h"
+#include "base/utf8.h"
+#include "configs/text_rules.h"
+#include "runtime/text/folded_text.h"
+
+namespace penstock::runtime {
+namespace {
+
+using configs::Fold;
+using configs::TextConfig;
+using Characters = std::set<char32_t>;
+
+/// Stand within words of many languages.
+bool may_join(char32_t c) { return c == U'\'' || c == U'-' || c == U'\u2019' || c == U'\u2010'; }
+
+/// What the first pass sees.
+class WrittenText {
+ public:
+  explicit WrittenText(FittedText& fitted) : fitted_(fitted) {}
+
+  void add(std::string_view text) {
+    ++fitted_.transcripts;
+    const DecodedText decoded = decode_utf8(text);
+    if (decoded.wrong_byte) {
+      ++fitted_.not_utf8;
+      return;
+    }
+    const std::u32string& all = decoded.characters;
+    for (const char32_t c : Characters(all.begin(), all.end())) ++fitted_.characters[c];
+    for (std::size_t i = 1; i + 1 < all.size(); ++i)
+      if (may_join(all[i]) && is_of_words(all[i - 1]) && is_of_words(all[i + 1]))
+        joining_.insert(all[i]);
+    apart_ = apart_ || composed(all, false) != all;
+  }
+
+  bool apart() const { return apart_; }  // letters and marks that are one character in NFC
+  const Characters& joining() const { return joining_; }
+
+ private:
+  FittedText& fitted_;
+  Characters joining_;
+  bool apart_ = false;
+};
+
+/// Whether `whole` changes a character that `fold` leaves.
+bool folds_more(Fold whole, Fold fold, const FittedText& fitted) {
+  return std::ranges::any_of(fitted.characters, [&](const auto& item) {
+    const char32_t c = configs::folded(item.first, fold);
+    return configs::folded(c, whole) != c;
+  });
+}
+
+std::string fitted_fold(const FittedText& fitted) {
+  const std::string& fold = fitted.text.fold;
+  if (fold == "lower" && folds_more(Fold::unicode_lower, Fold::lower, fitted))
+    return "unicode-lower";
+  if (fold == "upper" && folds_more(Fold::unicode_upper, Fold::upper, fitted))
+    return "unicode-upper";
+  return fold;
+}
+
+/// Of the present characters, those that the rules leave as they are.
+std::u32string unchanged_characters(const std::string& present, const configs::TextRules& rules) {
+  std::u32string characters = decode_utf8(present).characters;
+  std::erase_if(characters, [&](char32_t c) {
+    return !configs::change_of(c, rules).empty() || (c != U' ' && is_space(c));
+  });
+  return characters;
+}
+
+/// What the second pass sees: the characters that rules without removal make.
+Characters folded_characters(const EachText& each, const configs::TextRules& rules) {
+  Characters all;
+  each([&](std::string_view text) {
+    if (decode_utf8(text).wrong_byte) return;
+    for (const char32_t c : folded_text(text, rules)) all.insert(c);
+  });
+  return all;
+}
+
+std::string fitted_alphabet(const Characters& needed, const std::u32string& present) {
+  const auto used = std::ranges::count_if(present, [&](char32_t c) { return needed.contains(c); });
+  std::u32string alphabet;
+  if (2 * used >= std::ssize(present)) alphabet = present;
+  for (const char32_t c : needed)
+    if (c != U' ' && alphabet.find(c) == std::u32string::npos) alphabet += c;
+  if (needed.contains(U' ') && alphabet.find(U' ') == std::u32string::npos) alphabet += U' ';
+  return to_utf8(alphabet);
+}
+
+/// A word of a shell's command line.
+std::string quoted(const std::string& text) {
+  std::string word = "'";
+  for (const char c : text) {
+    if (c == '\'')
+      word += "'\\''";
+    else
+      word += c;
+  }
+  return word + "'";
+}
+
+}  // namespace
+
+FittedText fit_text(const EachText& each, const TextConfig& from) {
+  FittedText fitted{.text = from, .characters = {}};
+  WrittenText written(fitted);
+  each([&](std::string_view text) { written.add(text); });
+  if (from.normalise == "none" && written.apart()) fitted.text.normalise = "nfc";
+  fitted.text.fold = fitted_fold(fitted);
+
+  fitted.text.remove.clear();
+  const configs::TextRules rules = configs::text_rules(fitted.text);
+  std::u32string removed = unchanged_characters(from.remove, rules);
+  Characters needed;
+  for (const char32_t c : folded_characters(each, rules)) {
+    if (removed.find(c) != std::u32string::npos) continue;
+    if (c == U' ' || is_of_words(c) || written.joining().contains(c))
+      needed.insert(c);
+    else
+      removed += c;
+  }
+  fitted.text.remove = to_utf8(removed);
+  std::u32string present = unchanged_characters(from.alphabet, rules);
+  std::erase_if(present, [&](char32_t c) { return removed.find(c) != std::u32string::npos; });
+  fitted.text.alphabet = fitted_alphabet(needed, present);
+  return fitted;
+}
+
+std::string text_overrides(const TextConfig& text, const TextConfig& from) {
+  std::string overrides = "text.alphabet=" + quoted(text.alphabet);
+  if (text.normalise != from.normalise) overrides += " text.normalise=" + text.normalise;
+  if (text.fold != from.fold) overrides += " text.fold=" + text.fold;
+  if (text.remove != from.remove) overrides += " text.remove=" + quoted(text.remove);
+  return overrides;
+}
+
+}  // namespace penstock::runtime

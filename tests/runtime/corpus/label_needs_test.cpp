@@ -1,0 +1,69 @@
+#include "runtime/corpus/label_needs.h"
+
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+#include <cstring>
+#include <random>
+#include <string>
+
+#include "base/error.h"
+#include "runtime/data/stream_hash.h"
+#include "runtime/text/alphabet.h"
+#include "tests/support/system/temporary_folder.h"
+
+namespace penstock::runtime {
+namespace {
+
+constexpr std::size_t kTrailer = 24 + 4 * 8;  // bytes, of which the last 8 are the digest
+
+/// What is kept of labels, as somebody else may have written it, with a right digest.
+TEST(LabelNeeds, AreFoundAnewWhereTheyAreCrafted) {
+  const test::TemporaryFolder folder;
+  CorpusOptions options;
+  options.manifest = folder.path() / "train.jsonl";
+  options.cache.path = folder.path() / "cache";
+  options.labels_key = "a";
+  std::string lines;
+  for (int i = 0; i < 7; ++i)
+    lines += fmt::format("{{\"audio_filepath\": \"{}.wav\", \"text\": \"{}\"}}\n", i,
+                         i == 3 ? "7" : std::string(static_cast<std::size_t>(i + 1), 'a'));
+  test::write_file(options.manifest, lines);
+  const UtteranceIndex index =
+      find_index({.manifest = options.manifest, .cache = options.cache},
+                 [](std::span<const RecordingQuery> queries) {
+                   return RecordingAnswers(
+                       queries.size(), RecordingAnswer{{3, 5}, PackedLength({32000, 16000}), {}});
+                 })
+          .index;
+  const Alphabet alphabet{configs::TextConfig{}};
+  const auto frames = [&] {
+    LabelNeeds needs(options, index, alphabet);
+    std::vector<std::uint32_t> found;
+    for (std::size_t u = 0; u < index.size(); ++u) found.push_back(needs.frames(u));
+    LeftOut left_out;
+    left_out.add(3);
+    EXPECT_EQ(needs.corpus_hash(left_out, [] { return std::uint64_t{42}; }), 42u);
+    return found;
+  };
+  const std::vector<std::uint32_t> expected = {1, 3, 5, LabelNeeds::kBad, 9, 11, 13};
+  EXPECT_EQ(frames(), expected);
+  const auto file = cached_file(options.cache, options.manifest, ".labels");
+  const std::string whole = test::read_file(file);
+  ASSERT_EQ(whole.size(), 32 + kTrailer);
+  std::mt19937 random(3);
+  for (int i = 0; i < 300; ++i) {
+    std::string bytes = whole;
+    const std::size_t at = random() % 28;  // of the frames
+    bytes[at] ^= static_cast<char>(1 << random() % 8);
+    if (i % 7 == 0) bytes.resize(random() % bytes.size());
+    const std::size_t content = bytes.size() < 8 ? 0 : bytes.size() - 8;
+    const std::uint64_t digest = hash_of(bytes.substr(0, content));
+    if (content > 0) std::memcpy(bytes.data() + content, &digest, sizeof digest);
+    test::write_file(file, bytes);
+    ASSERT_EQ(frames(), expected);
+  }
+}
+
+}  // namespace
+}  // namespace penstock::runtime
