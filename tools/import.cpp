@@ -27,6 +27,7 @@ constexpr std::size_t kShownTokens = 8;
 struct ImportOptions {
   std::filesystem::path folder, checkpoint;
   std::vector<std::string> words;
+  runtime::ImportChoices choices;
   bool json = false;
 };
 
@@ -48,6 +49,7 @@ void print(const ImportOptions& options, const runtime::ImportReport& report) {
                                                   {"without_letter", report.without_letter},
                                                   {"beyond_head", report.beyond_head},
                                                   {"without_numbers", report.without_numbers},
+                                                  {"language", report.language},
                                                   {"no_pieces", report.no_pieces},
                                                   {"new_head", report.new_head},
                                                   {"left_out", report.left_out},
@@ -63,6 +65,8 @@ void print(const ImportOptions& options, const runtime::ImportReport& report) {
   if (!report.left_out.empty())
     std::cout << fmt::format("left out, since only pre-training uses them: {}\n",
                              fmt::join(report.left_out, " "));
+  if (!report.language.empty())
+    std::cout << fmt::format("it recognises the language {}\n", report.language);
   if (!report.without_numbers.empty())
     std::cout << fmt::format("the folder lacks {}: an export writes zeros\n",
                              fmt::join(report.without_numbers, ", "));
@@ -99,6 +103,8 @@ void add_import(CLI::App& app, Run& run) {
   command->add_option("labels", options->words,
                       "text.KEY=VALUE: the labels of a new head, for a model that was only "
                       "pre-trained");
+  command->add_option("--language", options->choices.language,
+                      "Of MMS: the language whose adapter.LANGUAGE.safetensors is read");
   command->add_flag("--json", options->json, "Print one JSON object");
   command->footer(
       "Reads Wav2Vec2ForCTC, HubertForCTC, OmniASRForCTC and ParakeetForCTC, and with a new head\n"
@@ -111,8 +117,9 @@ void add_import(CLI::App& app, Run& run) {
       "abcdefghijklmnopqrstuvwxyz\"");
   command->callback([options, &run] {
     run = on_rank_0([options] {
-      print(*options, runtime::import_model(options->folder, options->checkpoint,
-                                            text_of_words(options->words)));
+      runtime::ImportChoices choices = options->choices;
+      choices.text = text_of_words(options->words);
+      print(*options, runtime::import_model(options->folder, options->checkpoint, choices));
       return exit_done;
     });
   });

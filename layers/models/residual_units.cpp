@@ -1,8 +1,10 @@
 #include "layers/models/residual_units.h"
 
+#include <limits>
 #include <utility>
 
 #include "layers/nn/batch_norm.h"
+#include "layers/nn/clipped_relu.h"
 #include "layers/nn/conv1d.h"
 #include "layers/nn/depthwise_conv1d.h"
 #include "layers/nn/dropout.h"
@@ -73,6 +75,14 @@ std::unique_ptr<Layer> feed_forward_unit(const FeedForwardOptions& options) {
   unit.dropout("act_dropout", options.dropout);
   unit.linear("linear2", options.inner, options.width);
   if (options.output_dropout) unit.dropout("dropout", options.dropout);
+  return unit.build();
+}
+
+std::unique_ptr<Layer> adapter_unit(const AdapterUnitOptions& options) {
+  Unit unit({.name = options.name, .width = options.width});
+  unit.linear("linear1", options.width, options.inner);
+  unit.add<ClippedReLU>(unit.part("relu"), std::numeric_limits<double>::infinity());
+  unit.linear("linear2", options.inner, options.width);
   return unit.build();
 }
 

@@ -37,6 +37,14 @@ struct FeedForwardOptions {
 /// [norm] linear1 act|gate [act_dropout] linear2 [dropout]
 std::unique_ptr<Layer> feed_forward_unit(const FeedForwardOptions& options);
 
+struct AdapterUnitOptions {
+  std::string name;
+  std::int64_t width = 0, inner = 0;  // channels
+};
+
+/// norm linear1 relu linear2: a bottleneck (Houlsby et al. 2019) that is never dropped.
+std::unique_ptr<Layer> adapter_unit(const AdapterUnitOptions& options);
+
 struct AttentionUnitOptions {
   std::string name;
   std::int64_t width = 0, heads = 1;

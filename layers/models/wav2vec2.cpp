@@ -79,6 +79,10 @@ void add_block(Sequence& sequence, const Wav2Vec2Options& options, int number) {
                               .norm_first = options.norm_first,
                               .dropout = options.dropout,
                               .layer_drop = options.layer_drop}));
+  if (options.adapter > 0)
+    sequence.push_back(adapter_unit({.name = fmt::format("block{}.adapter", number),
+                                     .width = options.width,
+                                     .inner = options.adapter}));
 }
 
 }  // namespace
@@ -109,6 +113,8 @@ std::vector<Key> Wav2Vec2Options::keys() {
           "groups of channels of the convolution of positions; they divide the width"),
       Key("model.position_weight_norm", &position_weight_norm, anything(),
           "weight normalisation of the convolution of positions, a length for each tap"),
+      Key("model.adapter", &adapter, between(0, kMostChannels),
+          "channels within an adapter after each block, as MMS has them; 0: no adapters"),
       Key("model.dropout", &dropout, between(0, 0.95),
           "share of numbers dropped within every residual unit, and of attention's weights"),
       Key("model.layer_drop", &layer_drop, between(0, 0.95),
@@ -134,6 +140,10 @@ std::vector<Contradiction> Wav2Vec2Options::contradictions(int features) const {
     found.push_back(
         {"model.position_groups", fmt::format("{} of channels do not divide a width of {}",
                                               counted(position_groups, "group"), width)});
+  if (adapter > 0 && !norm_first)
+    found.push_back({"model.adapter",
+                     "adapters follow blocks with model.norm_first = true alone: set "
+                     "model.adapter = 0"});
   return found;
 }
 

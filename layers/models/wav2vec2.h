@@ -30,7 +30,8 @@ struct Wav2Vec2Options {
   int position_kernel = 128;  // frames that the convolution of positions sees
   int position_groups = 16;
   bool position_weight_norm =
-      true;  // of that convolution; Omnilingual ASR's second version has none
+      true;         // of that convolution; Omnilingual ASR's second version has none
+  int adapter = 0;  // channels within an adapter after each block, as MMS has them; 0: none
   double dropout = 0;
   double layer_drop = 0;  // share of utterances that pass by a unit of a block, for each unit
 
@@ -48,6 +49,8 @@ struct Wav2Vec2Options {
   ///   positions norm
   ///   blockN.attention blockN.attention.norm blockN.feed_forward blockN.feed_forward.norm …
   ///   output ctc
+  /// With an adapter (Houlsby et al. 2019), a further residual unit with ReLU ends each block:
+  ///   blockN.attention blockN.feed_forward blockN.adapter …
   /// Weights of the front end's convolutions start with a deviation of √(2 / (in · kernel)) (He et
   /// al. 2015), as in transformers: with PyTorch's, 2.4 times less, small models stay at the blank
   /// for long. All else starts as PyTorch's layers do.

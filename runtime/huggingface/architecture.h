@@ -15,6 +15,7 @@ enum class Form {
   plain,         // numbers, lists of them, true and false
   text,          // a string
   equal_list,    // one number for each of model.kernels, all of them equal
+  or_null,       // a whole number above 0, or null, which is penstock's 0
   milliseconds,  // samples, of the sample rate that was taken before
 };
 

@@ -73,14 +73,17 @@ class Taker {
     const auto within = settings.lower_bound(name + ".");
     if (within != settings.end() && within->first.starts_with(name + "."))
       return fmt::format("{} is an object, but it must be as {}", name, taken.absent);
-    const std::string_view kind = kind_missed(value, taken.absent);
+    if (taken.form == Form::or_null && value == "null") return "";
+    const std::string_view kind =
+        kind_missed(value, taken.form == Form::or_null ? "1" : taken.absent);
     return kind.empty() ? "" : fmt::format("{} is {}, but it must be {}", name, value, kind);
   }
 
   std::string as_key(const MappedSetting& taken, std::string_view value, const std::string& file) {
     if (taken.form == Form::milliseconds)
       return fmt::format("{}", number_of(value) * 1000 / number_of(keys_["features.sample_rate"]));
-    if (taken.form == Form::plain || taken.form == Form::text) return plain_text(value);
+    if (taken.form == Form::or_null && value == "null") return "0";
+    if (taken.form != Form::equal_list) return plain_text(value);
     const std::vector<std::string> numbers = items_of_json_list(value);
     if (numbers.empty() || std::ranges::count(numbers, numbers.front()) !=
                                static_cast<std::ptrdiff_t>(numbers.size())) {
@@ -122,7 +125,8 @@ std::string as_setting(const MappedSetting& taken, const configs::FlatConfig& ke
   if (taken.form == Form::milliseconds)
     return fmt::format(
         "{}", std::llround(number_of(value) / 1000 * number_of(keys.at("features.sample_rate"))));
-  if (taken.form == Form::plain) return value;
+  if (taken.form == Form::or_null && value == "0") return "null";
+  if (taken.form == Form::plain || taken.form == Form::or_null) return value;
   if (taken.form == Form::text) return quoted_json(value);
   const std::size_t count = items_of_json_list(keys.at("model.kernels")).size();
   return fmt::format("[{}]", fmt::join(std::vector<std::string>(count, value), ","));

@@ -97,6 +97,7 @@ class Exporter {
         [&](const std::string& source, std::int64_t begin, std::span<float> out) {
           read_floats(checkpoint_, source, begin, out);
         });
+    write_language(folder);
     return report;
   }
 
@@ -139,6 +140,25 @@ class Exporter {
     const std::filesystem::path pieces = checkpoint_.tokenizer_file();
     if (!pieces.empty() && gives_labels_back_)
       write_durably(folder / kTokenizerFile, text_of_file(pieces));
+  }
+
+  /// The adapters and the head once more, in the language's own file.
+  void write_language(const std::filesystem::path& folder) const {
+    const std::filesystem::path tokenizer = folder / kTokenizerConfig;
+    if (!gives_labels_back_ || !is_there(tokenizer)) return;
+    const Settings settings = read_settings(tokenizer);
+    const auto language = settings.find("target_lang");
+    if (language == settings.end() || language->second == "null") return;
+    std::vector<StreamedTensor> own = their_tensors(pairing_, blank_, options_.dtype);
+    std::erase_if(own, [](const StreamedTensor& tensor) {
+      return tensor.name.find(".adapter_layer.") == std::string::npos &&
+             !tensor.name.starts_with("lm_head.");
+    });
+    const std::string file = language_file_name(plain_text(language->second));
+    write_weight_file(folder / file, own,
+                      [&](const std::string& source, std::int64_t begin, std::span<float> out) {
+                        read_floats(checkpoint_, source, begin, out);
+                      });
   }
 
   /// As the recipe has them.

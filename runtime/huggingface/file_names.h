@@ -1,5 +1,7 @@
 #pragma once
 
+#include <string>
+
 namespace penstock::runtime {
 
 // Files of a folder of transformers'.
@@ -13,6 +15,11 @@ inline constexpr const char* kVocabulary = "vocab.json";
 inline constexpr const char* kAddedTokens = "added_tokens.json";
 inline constexpr const char* kTokenizerConfig = "tokenizer_config.json";
 inline constexpr const char* kTokenizer = "tokenizer.json";
+
+/// The file of MMS with the adapters and the head of one language.
+inline std::string language_file_name(const std::string& language) {
+  return "adapter." + language + ".safetensors";
+}
 
 /// Those that a checkpoint keeps where an import finds them, and an export gives back.
 inline constexpr const char* kKeptFiles[] = {kModelConfig,

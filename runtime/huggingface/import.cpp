@@ -21,12 +21,14 @@
 #include "runtime/checkpoint/hash.h"
 #include "runtime/checkpoint/manifest.h"
 #include "runtime/checkpoint/output_folder.h"
+#include "runtime/checkpoint/safetensors.h"
 #include "runtime/checkpoint/shard.h"
 #include "runtime/huggingface/config_map.h"
 #include "runtime/huggingface/file_names.h"
 #include "runtime/huggingface/kept_labels.h"
 #include "runtime/huggingface/new_folder.h"
 #include "runtime/huggingface/piece_model.h"
+#include "runtime/huggingface/settings.h"
 #include "runtime/huggingface/streams.h"
 #include "runtime/huggingface/text_file.h"
 #include "runtime/huggingface/token_text.h"
@@ -43,6 +45,8 @@ struct ImportPlan {
   FolderSettings settings;
   std::int64_t rows = 0, blank = 0;  // of the head
   std::vector<std::string> tokens_beyond_head;
+  std::string language;                 // of several; or empty
+  std::filesystem::path language_file;  // with the weights of the language that is chosen
   TokenText tokens;
   std::string piece_model;  // empty: the text is of an alphabet
   std::string no_pieces;    // why it is, where it has tokens of several characters
@@ -74,21 +78,37 @@ void plan_new_head(const std::filesystem::path& checkpoint, const configs::TextC
     plan.tokens.text.model = std::filesystem::absolute(checkpoint / kTokenizerFile).string();
 }
 
+/// Finds the weights of a language that is chosen. The head has as many rows as they have.
+void plan_language(const std::filesystem::path& folder, const std::string& language,
+                   ImportPlan& plan) {
+  plan.language_file = folder / language_file_name(language);
+  if (std::filesystem::path(language).filename() != language || !is_there(plan.language_file))
+    throw_fault(folder, fmt::format("holds no {}: download it from where the folder is from, or "
+                                    "leave out --language for what model.safetensors has",
+                                    language_file_name(language)));
+  const SafetensorsFile weights(plan.language_file);
+  const SafetensorsEntry& bias = weights.entry("lm_head.bias");
+  plan.rows = bias.shape.empty() ? 0 : bias.shape.front();
+}
+
 /// Finds the labels of the folder's head, by its tokenizer.
 void plan_labels(const std::filesystem::path& folder, const std::filesystem::path& checkpoint,
-                 ImportPlan& plan) {
+                 const std::string& language, ImportPlan& plan) {
   const Settings& config = plan.settings.config;
   const auto& file = plan.settings.config_file;
   plan.rows = whole_setting(config, "vocab_size", "null", file);
   plan.blank =
       whole_setting(config, plan.architecture.blank_setting, plan.architecture.blank, file);
+  if (!language.empty()) plan_language(folder, language, plan);
   const bool pieces = plan.architecture.tokenizer == TokenizerKind::pieces ||
                       (!is_there(folder / kVocabulary) && is_there(folder / kTokenizer));
   const Vocabulary vocabulary =
       read_vocabulary(folder, {.kind = pieces ? TokenizerKind::pieces : TokenizerKind::characters,
                                .rows = plan.rows,
                                .blank = plan.blank,
-                               .blank_setting = plan.architecture.blank_setting});
+                               .blank_setting = plan.architecture.blank_setting,
+                               .language = language});
+  plan.language = vocabulary.language;
   plan.tokens_beyond_head = vocabulary.beyond;
   if (pieces) plan_pieces(folder, checkpoint, vocabulary, plan);
   if (plan.piece_model.empty()) plan.tokens = text_of_tokens(vocabulary, plan.blank);
@@ -97,12 +117,16 @@ void plan_labels(const std::filesystem::path& folder, const std::filesystem::pat
 
 /// ConfigError unless labels are given just where the folder has no head.
 void check_text(const std::filesystem::path& folder, const ImportPlan& plan,
-                const std::optional<configs::TextConfig>& text) {
+                const ImportChoices& choices) {
+  const std::optional<configs::TextConfig>& text = choices.text;
   if (!plan.headless && text)
     throw ConfigError(fmt::format(
         "{}: a {} has a head for labels of its own; leave text.* out here, and give it to penstock "
         "train, which makes a new head for other labels",
         folder.string(), plan.architecture.name));
+  if (plan.headless && !choices.language.empty())
+    throw ConfigError(fmt::format("{}: a {} has no head, and so no languages: leave --language out",
+                                  folder.string(), plan.headless->name));
   if (plan.headless && !text)
     throw ConfigError(
         fmt::format("{}: a {} has no head: say which labels a new one is for, such as\n"
@@ -112,16 +136,17 @@ void check_text(const std::filesystem::path& folder, const ImportPlan& plan,
 }
 
 ImportPlan plan_import(const std::filesystem::path& folder, const std::filesystem::path& checkpoint,
-                       const std::optional<configs::TextConfig>& text) {
+                       const ImportChoices& choices) {
+  const std::optional<configs::TextConfig>& text = choices.text;
   ImportPlan plan;
   plan.settings = read_folder(folder);
   plan.architecture = architecture_of(plan.settings.config, plan.settings.config_file.string());
   plan.headless = find_headless(plan.architecture, plan.settings.config);
-  check_text(folder, plan, text);
+  check_text(folder, plan, choices);
   if (text) {
     plan_new_head(checkpoint, *text, plan);
   } else {
-    plan_labels(folder, checkpoint, plan);
+    plan_labels(folder, checkpoint, choices.language, plan);
   }
   plan.config = config_of(plan.architecture, plan.settings, plan.tokens.text);
   const configs::FeatureConfig& features = plan.config.features;
@@ -213,6 +238,18 @@ std::string config_with_head(const ImportPlan& plan) {
        {std::string(plan.architecture.blank_setting), blank}});
 }
 
+/// A file as it stands, but for a new head, and for the language that was chosen instead of the
+/// folder's.
+std::string kept_text(const std::filesystem::path& file, const ImportPlan& plan) {
+  const bool config = file.filename() == kModelConfig;
+  if (plan.headless && config) return config_with_head(plan);
+  if (plan.language_file.empty()) return text_of_file(file);
+  if (config) return text_with_settings(file, {{"vocab_size", fmt::format("{}", plan.rows)}});
+  if (file.filename() == kTokenizerConfig)
+    return text_with_settings(file, {{"target_lang", quoted_json(plan.language)}});
+  return text_of_file(file);
+}
+
 /// Copies what an export gives back. A new head's labels are none of the folder's.
 std::vector<KeptFile> keep_files(const ImportPlan& plan, const std::filesystem::path& checkpoint) {
   const std::filesystem::path& from = plan.settings.folder;
@@ -220,8 +257,7 @@ std::vector<KeptFile> keep_files(const ImportPlan& plan, const std::filesystem::
   make_output(checkpoint / kKeptFolder);
   for (const char* name : kKeptFiles) {
     if (!is_there(from / name) || (plan.headless && says_labels(name))) continue;
-    const bool changed = plan.headless && std::string_view(name) == kModelConfig;
-    const std::string text = changed ? config_with_head(plan) : text_of_file(from / name);
+    const std::string text = kept_text(from / name, plan);
     const std::string file = fmt::format("{}/{}", kKeptFolder, name);
     write_durably(checkpoint / file, text);
     kept.push_back({file, text.size(), xxh3_128(text)});
@@ -232,13 +268,13 @@ std::vector<KeptFile> keep_files(const ImportPlan& plan, const std::filesystem::
 }  // namespace
 
 ImportReport import_model(const std::filesystem::path& folder,
-                          const std::filesystem::path& checkpoint,
-                          const std::optional<configs::TextConfig>& text) {
-  const ImportPlan plan = plan_import(folder, checkpoint, text);
+                          const std::filesystem::path& checkpoint, const ImportChoices& choices) {
+  const ImportPlan plan = plan_import(folder, checkpoint, choices);
   const ModelTensors ours = model_tensors(plan.config.model, static_cast<int>(plan.rows));
   Pairing pairing = pair_tensors(plan.architecture, plan.config.model, ours);
   if (plan.headless) remove_head(pairing);
-  const WeightsFolder weights(folder);
+  WeightsFolder weights(folder);
+  if (!plan.language_file.empty()) weights.replace_by(plan.language_file);
   const StoredNames stored = account(pairing, weights, folder, other_names(plan));
 
   std::vector<StreamedTensor> tensors = our_tensors(pairing, ours, stored, plan.blank);
@@ -248,6 +284,7 @@ ImportReport import_model(const std::filesystem::path& folder,
                       .labels = static_cast<int>(plan.rows),
                       .without_letter = plan.tokens.replaced,
                       .beyond_head = plan.tokens_beyond_head,
+                      .language = plan.language,
                       .no_pieces = plan.no_pieces,
                       .new_head = plan.headless.has_value()};
   if (plan.headless) report.left_out = left_out(*plan.headless, weights);

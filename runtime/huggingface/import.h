@@ -20,9 +20,19 @@ struct ImportReport {
   /// Tensors that training in transformers has by these settings, and that the folder lacks; an
   /// export writes zeros for them.
   std::vector<std::string> without_numbers = {};
-  std::string no_pieces;  // why tokenizer.json is no SentencePiece model, if that makes them
-  bool new_head = false;  // the folder has none
+  std::string language = {};  // of a folder of several languages (MMS): the one that was imported
+  std::string no_pieces;      // why tokenizer.json is no SentencePiece model, if that makes them
+  bool new_head = false;      // the folder has none
   std::vector<std::string> left_out = {};  // names of tensors that only pre-training uses
+};
+
+struct ImportChoices {
+  /// The labels of a new head, for a model that was only pre-trained.
+  std::optional<configs::TextConfig> text = {};
+  /// Of MMS, which has adapters and a head for each language: the one whose
+  /// adapter.LANGUAGE.safetensors is read in place of what model.safetensors has. Empty: the
+  /// latter, which is of the tokenizer's target_lang.
+  std::string language = {};
 };
 
 /// Makes a checkpoint of step 0 of a folder that transformers saved. Numbers become FP32; the
@@ -35,6 +45,6 @@ struct ImportReport {
 /// to give or to leave out.
 ImportReport import_model(const std::filesystem::path& folder,
                           const std::filesystem::path& checkpoint,
-                          const std::optional<configs::TextConfig>& text = {});
+                          const ImportChoices& choices = {});
 
 }  // namespace penstock::runtime

@@ -62,6 +62,7 @@ Architecture omniasr_for_ctc() {
                 {"model.projection_norm", "true"},
                 {"model.norm_first", "true"},
                 {"model.position_weight_norm", "false"},
+                {"model.adapter", "0"},
                 {"features.kind", "waveform"},
                 {"features.epsilon", "1e-05"}},
       .model = kOmniAsrModel,

@@ -1,7 +1,9 @@
 #include "runtime/huggingface/vocabulary.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
+#include <algorithm>
 #include <charconv>
 #include <map>
 #include <nlohmann/json.hpp>
@@ -51,9 +53,6 @@ void add_token(TokensByRow& tokens, std::int64_t row, const std::string& token,
 /// Of an object "token": row.
 void add_tokens(TokensByRow& tokens, const Json& json, const std::filesystem::path& file) {
   for (const auto& [token, row] : json.items()) {
-    if (row.is_object())
-      throw_fault(file,
-                  "holds a vocabulary for each of several languages; penstock reads those of one");
     if (!row.is_number_integer())
       throw_fault(file,
                   fmt::format("gives '{}' row {}, which is no whole number", token, row.dump()));
@@ -68,6 +67,34 @@ std::optional<std::string> named_token(const Json& json, const char* key) {
   return found->is_object() ? found->at("content").get<std::string>() : found->get<std::string>();
 }
 
+std::string languages_text(const Json& json) {
+  constexpr std::size_t kShown = 20;
+  std::vector<std::string> names;
+  for (const auto& [name, vocabulary] : json.items()) names.push_back(name);
+  const std::size_t shown = std::min(names.size(), kShown);
+  return fmt::format("{}{}", fmt::join(names.begin(), names.begin() + shown, ", "),
+                     names.size() > shown ? fmt::format(" and {} more", names.size() - shown) : "");
+}
+
+/// Whether a vocab.json has a vocabulary for each of several languages.
+bool is_by_language(const Json& json) {
+  return json.is_object() && !json.empty() && json.front().is_object();
+}
+
+/// The vocabulary of one language, whose name goes to `language` where none is chosen.
+const Json& vocabulary_of_language(const Json& json, std::string& language,
+                                   const std::filesystem::path& file) {
+  const auto found = json.find(language);
+  if (found != json.end()) return *found;
+  const std::string known = languages_text(json);
+  if (language.empty())
+    throw_fault(file, fmt::format("has a vocabulary for each of {}, and tokenizer_config.json no "
+                                  "target_lang: choose one with --language {}",
+                                  known, json.begin().key()));
+  throw_fault(file,
+              fmt::format("has no vocabulary for the language '{}', only for {}", language, known));
+}
+
 std::int64_t row_of_key(const std::string& key, const std::filesystem::path& file) {
   std::int64_t row = 0;
   const auto [end, error] = std::from_chars(key.data(), key.data() + key.size(), row);
@@ -80,14 +107,36 @@ void read_characters(const std::filesystem::path& folder, TokensByRow& tokens,
                      Vocabulary& vocabulary) {
   const auto file = folder / kVocabulary, added = folder / kAddedTokens;
   const auto config = folder / kTokenizerConfig;
-  use_json(file, [&](const Json& json) { add_tokens(tokens, json, file); });
-  use_json_if_there(added, [&](const Json& json) { add_tokens(tokens, json, added); });
+  use_json_if_there(config, [&](const Json& json) {
+    if (vocabulary.language.empty())
+      vocabulary.language = named_token(json, "target_lang").value_or("");
+  });
+  use_json(file, [&](const Json& json) {
+    if (is_by_language(json)) {
+      add_tokens(tokens, vocabulary_of_language(json, vocabulary.language, file), file);
+      return;
+    }
+    if (!vocabulary.language.empty())
+      throw_fault(file, fmt::format("has one vocabulary, and not one for the language '{}'",
+                                    vocabulary.language));
+    add_tokens(tokens, json, file);
+  });
+  // After a change of language, what was added to another one's vocabulary gives way.
+  const bool gives_way = !vocabulary.language.empty();
+  use_json_if_there(added, [&](const Json& json) {
+    if (!gives_way) return add_tokens(tokens, json, added);
+    TokensByRow more;
+    add_tokens(more, json, added);
+    tokens.merge(more);
+  });
   use_json_if_there(config, [&](const Json& json) {
     vocabulary.space = named_token(json, "word_delimiter_token").value_or("|");
     vocabulary.lower_case = json.value("do_lower_case", false);
     const Json more = json.value("added_tokens_decoder", Json::object());
-    for (const auto& [row, token] : more.items())
-      add_token(tokens, row_of_key(row, config), token.at("content"), config);
+    for (const auto& [key, token] : more.items()) {
+      const std::int64_t row = row_of_key(key, config);
+      if (!gives_way || !tokens.contains(row)) add_token(tokens, row, token.at("content"), config);
+    }
   });
 }
 
@@ -157,6 +206,7 @@ Vocabulary read_vocabulary(const std::filesystem::path& folder, const HeadLabels
   const bool characters = head.kind == TokenizerKind::characters;
   const auto file = folder / (characters ? kVocabulary : kTokenizer);
   Vocabulary vocabulary;
+  vocabulary.language = head.language;
   TokensByRow tokens;
   if (characters) {
     read_characters(folder, tokens, vocabulary);

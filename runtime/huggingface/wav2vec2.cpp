@@ -36,6 +36,15 @@ const std::vector<TensorRule> kEncoderLayer = {
     {"encoder.layers.{}.final_layer_norm", "block{}.feed_forward.norm"},
     {"encoder.layers.{}.feed_forward.intermediate_dense", "block{}.feed_forward.linear1"},
     {"encoder.layers.{}.feed_forward.output_dense", "block{}.feed_forward.linear2"},
+    {.theirs = "encoder.layers.{}.adapter_layer.norm",
+     .ours = "block{}.adapter.norm",
+     .not_always = true},
+    {.theirs = "encoder.layers.{}.adapter_layer.linear_1",
+     .ours = "block{}.adapter.linear1",
+     .not_always = true},
+    {.theirs = "encoder.layers.{}.adapter_layer.linear_2",
+     .ours = "block{}.adapter.linear2",
+     .not_always = true},
 };
 
 const std::vector<TensorRule> kEncoderNorm = {{"encoder.layer_norm", "norm"}};
@@ -104,7 +113,7 @@ Architecture wav2vec2_for_ctc() {
   Architecture architecture = encoder_on_raw_audio({"Wav2Vec2ForCTC", "wav2vec2", "wav2vec2."});
   architecture.fixed.push_back({"model.projection_norm", "true"});
   architecture.wanted.push_back({"add_adapter", "false", "false"});
-  architecture.wanted.push_back({"adapter_attn_dim", "null", "null"});
+  architecture.model.push_back({"adapter_attn_dim", "null", "model.adapter", Form::or_null});
   architecture.headless = {
       {"Wav2Vec2ForPreTraining", "wav2vec2.", {"quantizer.", "project_q.", "project_hid."}},
       {"Wav2Vec2Model", ""}};
@@ -113,6 +122,8 @@ Architecture wav2vec2_for_ctc() {
 
 Architecture hubert_for_ctc() {
   Architecture architecture = encoder_on_raw_audio({"HubertForCTC", "hubert", "hubert."});
+  architecture.fixed.push_back({"model.adapter", "0"});
+  architecture.wanted.push_back({"adapter_attn_dim", "null", "null"});
   architecture.model.push_back({"feat_proj_layer_norm", "true", "model.projection_norm"});
   architecture.wanted.push_back({"conv_pos_batch_norm", "false", "false"});
   architecture.headless = {{"HubertModel", ""}};

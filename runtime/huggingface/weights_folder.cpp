@@ -115,6 +115,16 @@ void WeightsFolder::open(const std::filesystem::path& file) {
       throw_fault(file, fmt::format("holds '{}', which an earlier file holds too", entry.name));
 }
 
+void WeightsFolder::replace_by(const std::filesystem::path& file) {
+  const SafetensorsFile& opened = files_.emplace_back(file);
+  for (const SafetensorsEntry& entry : opened.entries()) {
+    const auto found = places_.find(entry.name);
+    if (found == places_.end())
+      throw_fault(file, fmt::format("holds '{}', which the model's weights have not", entry.name));
+    found->second = {files_.size() - 1, entry};
+  }
+}
+
 void WeightsFolder::read(const std::string& name, std::int64_t begin, std::span<float> out) const {
   const Place& place = places_.at(name);
   const SafetensorsFile& file = files_[place.file];

@@ -24,6 +24,10 @@ class WeightsFolder {
   /// CheckpointError names what is missing, damaged, or held twice.
   explicit WeightsFolder(const std::filesystem::path& folder);
 
+  /// Reads the tensors of a file in place of those of the same names. CheckpointError for a tensor
+  /// that the folder has not.
+  void replace_by(const std::filesystem::path& file);
+
   const std::map<std::string, Place, std::less<>>& places() const { return places_; }
 
   /// Elements of a tensor of F32, F16 or BF16, from `begin` on. CheckpointError for other types.

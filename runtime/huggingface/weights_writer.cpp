@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <limits>
 #include <nlohmann/json.hpp>
 
 #include "base/atomic_file.h"
@@ -26,6 +27,13 @@ std::vector<Part> parts_of(const std::vector<StreamedTensor>& tensors, std::uint
     parts.back().push_back(named);
   }
   return parts;
+}
+
+void write_part(const std::filesystem::path& file, const Part& part, const ReadElements& read) {
+  TensorStream stream(read);
+  write_safetensors(
+      file, part, {{"format", "pt"}},
+      [&](const layers::Tensor& handle, std::size_t begin) { return stream.bytes(handle, begin); });
 }
 
 }  // namespace
@@ -55,13 +63,15 @@ int write_in_parts(const std::filesystem::path& folder, const std::vector<Stream
 int write_weight_files(const std::filesystem::path& folder,
                        const std::vector<StreamedTensor>& tensors, std::uint64_t most,
                        const ReadElements& read) {
-  TensorStream stream(read);
-  const auto bytes = [&](const layers::Tensor& handle, std::size_t begin) {
-    return stream.bytes(handle, begin);
-  };
   return write_in_parts(folder, tensors, most, [&](const std::string& name, const Part& part) {
-    write_safetensors(folder / (name + ".safetensors"), part, {{"format", "pt"}}, bytes);
+    write_part(folder / (name + ".safetensors"), part, read);
   });
+}
+
+void write_weight_file(const std::filesystem::path& file,
+                       const std::vector<StreamedTensor>& tensors, const ReadElements& read) {
+  for (const Part& whole : parts_of(tensors, std::numeric_limits<std::uint64_t>::max()))
+    write_part(file, whole, read);
 }
 
 }  // namespace penstock::runtime

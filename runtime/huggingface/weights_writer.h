@@ -26,4 +26,8 @@ int write_weight_files(const std::filesystem::path& folder,
                        const std::vector<StreamedTensor>& tensors, std::uint64_t most,
                        const ReadElements& read);
 
+/// Writes one file, whatever its size. CheckpointError on any call that fails.
+void write_weight_file(const std::filesystem::path& file,
+                       const std::vector<StreamedTensor>& tensors, const ReadElements& read);
+
 }  // namespace penstock::runtime

@@ -7,8 +7,8 @@ a step of `penstock train` changes the weights: those of transformers.
 
 KIND is wav2vec2 (norms of large models, and a tokenizer of as many tokens as the head has rows), wav2vec2_base or hubert
 (norms by chance, the defaults of transformers among them, with its default processor), wav2vec2_letters (a head without rows
-for <s> and </s>, which the default tokenizer adds), omniasr or parakeet; or pretrained (Wav2Vec2ForPreTraining, Wav2Vec2Model or
-HubertModel, which get a new head).
+for <s> and </s>, which the default tokenizer adds), mms (adapters, and a vocabulary for each of two languages), omniasr or
+parakeet; or pretrained (Wav2Vec2ForPreTraining, Wav2Vec2Model or HubertModel, which get a new head).
 """
 import copy
 import json
@@ -75,6 +75,16 @@ def save_wav2vec2_letters(folder, rng):
     return Wav2Vec2ForCTC(Wav2Vec2Config(**sizes_on_raw_audio(rng, tokens - 2, 0)))
 
 
+def save_mms(folder, rng):
+    tokens = ["<pad>", "<s>", "</s>", "<unk>", "|"] + [chr(0x3b1 + i) for i in range(rng.randint(3, 20))]
+    rows = {token: row for row, token in enumerate(tokens)}
+    (folder / "vocab.json").write_text(json.dumps({"ell": rows, "eng": {token: row for token, row in rows.items() if row < 6}}))
+    tokenizer = Wav2Vec2CTCTokenizer(folder / "vocab.json", target_lang="ell")
+    Wav2Vec2Processor(Wav2Vec2FeatureExtractor(), tokenizer).save_pretrained(folder)
+    return Wav2Vec2ForCTC(Wav2Vec2Config(**sizes_on_raw_audio(rng, len(tokens), 0), do_stable_layer_norm=True,
+                                         feat_extract_norm=rng.choice(["group", "layer"]), adapter_attn_dim=rng.randint(1, 9)))
+
+
 def save_omniasr(folder, rng):
     """With pieces as Omnilingual ASR's: <s> is the blank, and the pad token is a label."""
     pieces = ["<s>", "<pad>", "</s>", "<unk>", "▁"] + [chr(0x3b1 + i) for i in range(rng.randint(3, 20))]
@@ -130,7 +140,7 @@ def save_pretrained_encoder(folder, rng):
 
 
 SAVERS = {"wav2vec2": save_wav2vec2, "wav2vec2_base": save_wav2vec2_base, "wav2vec2_letters": save_wav2vec2_letters,
-          "hubert": save_hubert, "omniasr": save_omniasr, "parakeet": save_parakeet}
+          "hubert": save_hubert, "mms": save_mms, "omniasr": save_omniasr, "parakeet": save_parakeet}
 
 
 def run(*words):

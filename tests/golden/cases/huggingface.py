@@ -2,6 +2,7 @@
 
 NAME/ is what save_pretrained() writes of model and processor; NAME/logits.safetensors holds "x", the real frames of
 one utterance after the other, their "lengths", the "output_lengths" and the "logits" of the frames that come out.
+mms_for_ctc/ holds two languages, as its repositories do: logits_rus.safetensors are those with adapter.rus.safetensors.
 """
 import json
 import shutil
@@ -105,6 +106,33 @@ def wav2vec2_pretrained():
     Wav2Vec2FeatureExtractor().save_pretrained(folder)
 
 
+def mms():
+    """model.safetensors, config.json and the tokenizer are of `eng`; `rus` has another number of letters."""
+    folder = fresh("mms_for_ctc")
+    special = ["<pad>", "<s>", "</s>", "<unk>", "|"]
+    vocabularies = {language: {token: row for row, token in enumerate([*special, *letters])}
+                    for language, letters in (("eng", "ab'"), ("rus", "абвгд"))}
+    (folder / "vocab.json").write_text(json.dumps(vocabularies))
+    tokenizer = Wav2Vec2CTCTokenizer(folder / "vocab.json", target_lang="eng")
+    model = Wav2Vec2ForCTC(Wav2Vec2Config(
+        vocab_size=len(tokenizer), hidden_size=12, num_hidden_layers=2, num_attention_heads=3, intermediate_size=20,
+        conv_dim=[5] * 4, conv_kernel=[10, 3, 3, 2], conv_stride=[5, 2, 2, 2], feat_extract_norm="layer", conv_bias=True,
+        do_stable_layer_norm=True, num_conv_pos_embeddings=6, num_conv_pos_embedding_groups=2, adapter_attn_dim=4))
+    scrambled(model).save_pretrained(folder)
+    Wav2Vec2Processor(Wav2Vec2FeatureExtractor(), tokenizer).save_pretrained(folder)
+    utterances = [torch.randn(n) for n in (523, 311, 700)]
+    save_logits_alone(folder, model, utterances)
+    save_file(model._get_adapters(), folder / "adapter.eng.safetensors", metadata={"format": "pt"})
+    other = {name: torch.randn(tensor.shape) for name, tensor in model._get_adapters().items()}
+    other |= {"lm_head.weight": torch.randn(10, 12), "lm_head.bias": torch.randn(10)}
+    save_file(other, folder / "adapter.rus.safetensors", metadata={"format": "pt"})
+    model = Wav2Vec2ForCTC.from_pretrained(folder, target_lang="rus", ignore_mismatched_sizes=True).eval()
+    (folder / "logits.safetensors").rename(folder / "kept")
+    save_logits_alone(folder, model, utterances)
+    (folder / "logits.safetensors").rename(folder / "logits_rus.safetensors")
+    (folder / "kept").rename(folder / "logits.safetensors")
+
+
 def omniasr_tokenizer(letters):
     """Pieces as Omnilingual ASR's SentencePiece models have them: four special ones, the space, and letters. <s> is the blank."""
     pieces = ["<s>", "<pad>", "</s>", "<unk>", "▁", *letters]
@@ -155,3 +183,4 @@ def make(save):
     hubert()
     omniasr()
     wav2vec2_pretrained()
+    mms()

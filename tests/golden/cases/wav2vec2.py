@@ -1,6 +1,6 @@
 """Whole models of transformers, small, with random weights, on a ragged batch of samples, in FP64 and with penstock's names:
 Wav2Vec2ForCTC with the norms of large models and of base ones, HubertForCTC with a mixture and no norm before its projection, and
-OmniASRForCTC, whose convolution of positions has no weight norm.
+OmniASRForCTC, whose convolution of positions has no weight norm, and Wav2Vec2ForCTC with the adapters of MMS.
 Utterances are computed one by one, without padding."""
 import torch
 import torch.nn as nn
@@ -18,7 +18,9 @@ def names(blocks, convolutions):
         of |= {f"feature_extractor.conv_layers.{i}.{a}": f"frontend.{b}{i + 1}" for a, b in (("conv", "conv"), ("layer_norm", "norm"))}
     for i in range(blocks):
         block = {"layer_norm": "attention.norm", "attention.out_proj": "attention.output", "final_layer_norm": "feed_forward.norm",
-                 "feed_forward.intermediate_dense": "feed_forward.linear1", "feed_forward.output_dense": "feed_forward.linear2"}
+                 "feed_forward.intermediate_dense": "feed_forward.linear1", "feed_forward.output_dense": "feed_forward.linear2",
+                 "adapter_layer.norm": "adapter.norm", "adapter_layer.linear_1": "adapter.linear1",
+                 "adapter_layer.linear_2": "adapter.linear2"}
         of |= {f"encoder.layers.{i}.{a}": f"block{i + 1}.{b}" for a, b in block.items()}
     return of
 
@@ -32,7 +34,7 @@ def named_omniasr(model, values, blocks):
         renamed |= {f"subsampling.conv_layers.{i}.{a}": f"frontend.{b}{i + 1}" for a, b in (("conv", "conv"), ("layer_norm", "norm"))}
     renamed |= {a.removeprefix("encoder."): b for a, b in names(blocks, 0).items() if ".layers." in a}
     modules = dict(tower.named_modules())
-    out = {f"{b}.{p}": values(number) for a, b in renamed.items() for p, number in modules[a].named_parameters()}
+    out = {f"{b}.{p}": values(number) for a, b in renamed.items() if a in modules for p, number in modules[a].named_parameters()}
     out |= {f"output.{p}": values(number) for p, number in model.ctc_head.named_parameters()}
     return out | joined_attention(tower.layers, values)
 
@@ -91,3 +93,4 @@ def make(save):
     case(save, "wav2vec2_base", Wav2Vec2ForCTC, Wav2Vec2Config)
     case(save, "hubert", HubertForCTC, HubertConfig, feat_extract_norm="layer", feat_proj_layer_norm=False)
     case(save, "omniasr", OmniASRForCTC, OmniASRCTCConfig, audio=dict(model_type="omniasr_audio"))
+    case(save, "mms", Wav2Vec2ForCTC, Wav2Vec2Config, **large, adapter_attn_dim=5)

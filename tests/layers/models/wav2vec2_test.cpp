@@ -47,6 +47,12 @@ Wav2Vec2Options without_weight_norm(Wav2Vec2Options options) {
   return options;
 }
 
+/// As MMS has them.
+Wav2Vec2Options with_adapters(Wav2Vec2Options options) {
+  options.adapter = 5;
+  return options;
+}
+
 /// Root mean square of each parameter's numbers at the start.
 std::map<std::string, double> initial_deviations(const test::LayerSequence& sequence) {
   std::map<std::string, double> found;
@@ -82,13 +88,14 @@ TEST_P(Wav2Vec2Golden, AgreesWithTransformersInFP64) {
                             {1e-12, 1e-9});
 }
 
-INSTANTIATE_TEST_SUITE_P(
-    Norms, Wav2Vec2Golden,
-    testing::Values(GoldenCase{"wav2vec2", kSmallWav2Vec2},
-                    GoldenCase{"wav2vec2_base", with_norms_of_base(kSmallWav2Vec2)},
-                    GoldenCase{"hubert", with_mixed_norms(kSmallWav2Vec2)},
-                    GoldenCase{"omniasr", without_weight_norm(kSmallWav2Vec2)}),
-    [](const auto& tested) { return std::string(tested.param.name); });
+INSTANTIATE_TEST_SUITE_P(Norms, Wav2Vec2Golden,
+                         testing::Values(GoldenCase{"wav2vec2", kSmallWav2Vec2},
+                                         GoldenCase{"wav2vec2_base",
+                                                    with_norms_of_base(kSmallWav2Vec2)},
+                                         GoldenCase{"hubert", with_mixed_norms(kSmallWav2Vec2)},
+                                         GoldenCase{"omniasr", without_weight_norm(kSmallWav2Vec2)},
+                                         GoldenCase{"mms", with_adapters(kSmallWav2Vec2)}),
+                         [](const auto& tested) { return std::string(tested.param.name); });
 
 TEST(Wav2Vec2, IsTheSequenceOfLayersThatItSays) {
   const Wav2Vec2Options options{.kernels = {10, 3}, .strides = {5, 2}, .layers = 1};
@@ -97,6 +104,24 @@ TEST(Wav2Vec2, IsTheSequenceOfLayersThatItSays) {
                 "frontend.conv1", "frontend.norm1", "frontend.act1", "frontend.conv2",
                 "frontend.norm2", "frontend.act2", "projection.norm", "projection.linear",
                 "positions", "block1.attention", "block1.feed_forward", "norm", "output", "ctc"}));
+}
+
+TEST(Wav2Vec2, EndsBlocksWithAdaptersIfTold) {
+  const Wav2Vec2Options options =
+      with_adapters({.kernels = {10}, .strides = {5}, .layers = 2, .norm_first = true});
+  EXPECT_EQ(test::names(options.build({.features = 1})),
+            (std::vector<std::string>{"frontend.conv1", "frontend.norm1", "frontend.act1",
+                                      "projection.norm", "projection.linear", "positions",
+                                      "block1.attention", "block1.feed_forward", "block1.adapter",
+                                      "block2.attention", "block2.feed_forward", "block2.adapter",
+                                      "norm", "output", "ctc"}));
+}
+
+TEST(Wav2Vec2, HasNoAdaptersInPostNormBlocks) {
+  const std::vector<Contradiction> found =
+      with_adapters(with_norms_of_base(kSmallWav2Vec2)).contradictions(1);
+  ASSERT_EQ(found.size(), 1U);
+  EXPECT_EQ(found.front().key, "model.adapter");
 }
 
 TEST(Wav2Vec2, HasNormsBehindUnitsIfTold) {

@@ -78,7 +78,9 @@ class Export : public testing::Test {
       const auto file = entry.path().filename();
       if (file == "tokenizer.model") {  // what tokenizer.json is, beside it
         EXPECT_FALSE(std::filesystem::exists(golden(name) / file));
-      } else if (file != "model.safetensors" && file != "config.json") {
+      } else if (file.extension() == ".safetensors") {
+        EXPECT_EQ(test::tensors_of_file(entry.path()), test::tensors_of_file(golden(name) / file));
+      } else if (file != "config.json") {
         EXPECT_EQ(test::read_file(entry.path()), test::read_file(golden(name) / file)) << file;
       }
     }
@@ -107,6 +109,24 @@ TEST_F(Export, ChoosesTheArchitectureThatHasTheKeys) {
 }
 
 TEST_F(Export, GivesOmniAsrBack) { expect_round_trip("omniasr_for_ctc"); }
+
+// With the adapters and the head of its language in a file of their own.
+TEST_F(Export, GivesMmsBack) {
+  expect_round_trip("mms_for_ctc");
+  EXPECT_TRUE(std::filesystem::exists(at("exported") / "adapter.eng.safetensors"));
+  EXPECT_FALSE(std::filesystem::exists(at("exported") / "adapter.rus.safetensors"));
+}
+
+TEST_F(Export, GivesTheLanguageBackThatWasChosen) {
+  import_model(golden("mms_for_ctc"), at("imported"), {.language = "rus"});
+  export_model(at("imported"), at("exported"));
+  EXPECT_EQ(test::tensors_of_file(at("exported") / "adapter.rus.safetensors"),
+            test::tensors_of_file(golden("mms_for_ctc") / "adapter.rus.safetensors"));
+  EXPECT_EQ(read_settings(at("exported") / "config.json").at("vocab_size"), "10");
+  EXPECT_EQ(read_settings(at("exported") / "tokenizer_config.json").at("target_lang"), "\"rus\"");
+  import_model(at("exported"), at("again"));
+  expect_equal(Checkpoint(at("imported")), Checkpoint(at("again")));
+}
 
 TEST_F(Export, GivesParakeetBack) { expect_round_trip("parakeet_for_ctc"); }
 

@@ -21,7 +21,7 @@ namespace penstock::runtime {
 namespace {
 
 const std::string kWav2Vec2 = "wav2vec2_for_ctc", kParakeet = "parakeet_for_ctc";
-const std::string kHubert = "hubert_for_ctc", kOmniAsr = "omniasr_for_ctc";
+const std::string kHubert = "hubert_for_ctc", kOmniAsr = "omniasr_for_ctc", kMms = "mms_for_ctc";
 
 configs::Config config_of_checkpoint(const Checkpoint& checkpoint) {
   return configs::unflatten(checkpoint.state().config, "the checkpoint", layers::model_families());
@@ -67,15 +67,16 @@ class EvaluatedModel {
 
 class Import : public testing::Test {
  protected:
-  Checkpoint import(const std::string& name) {
-    import_model(test::source("tests/golden/" + name), checkpoint_);
+  Checkpoint import(const std::string& name, const ImportChoices& choices = {}) {
+    import_model(test::source("tests/golden/" + name), checkpoint_, choices);
     return open_checkpoint(checkpoint_);
   }
 
   /// Fails unless a golden model has its logits; penstock's label 0 is row `blank` of the head.
-  void expect_logits(const std::string& name, std::int64_t blank) {
-    const Checkpoint checkpoint = import(name);
-    const test::Golden golden(name + "/logits");
+  void expect_logits(const std::string& name, std::int64_t blank,
+                     const std::string& language = "") {
+    const Checkpoint checkpoint = import(name, {.language = language});
+    const test::Golden golden(name + (language.empty() ? "/logits" : "/logits_" + language));
     const std::int64_t labels = golden.shape("logits")[1];
     EvaluatedModel evaluation(checkpoint, golden, static_cast<int>(labels));
     EXPECT_EQ(evaluation.frames().lengths, golden.integers("output_lengths"));
@@ -124,6 +125,41 @@ TEST_F(Import, ComputesTheLogitsOfParakeet) { expect_logits(kParakeet, 7); }
 TEST_F(Import, ComputesTheLogitsOfHubert) { expect_logits(kHubert, 0); }
 
 TEST_F(Import, ComputesTheLogitsOfOmniAsr) { expect_logits(kOmniAsr, 0); }
+
+TEST_F(Import, ComputesTheLogitsOfMms) { expect_logits(kMms, 0); }
+
+// Of adapter.rus.safetensors, whose head has other labels.
+TEST_F(Import, ComputesTheLogitsOfALanguageThatIsChosen) { expect_logits(kMms, 0, "rus"); }
+
+TEST_F(Import, TakesTheLettersOfTheLanguage) {
+  const auto alphabet = [&](const std::string& language) {
+    std::filesystem::remove_all(checkpoint_);
+    return import(kMms, {.language = language}).state().config.at("text.alphabet");
+  };
+  EXPECT_NE(alphabet("").find("ab'"), std::string::npos);
+  EXPECT_NE(alphabet("rus").find("абвгд"), std::string::npos);
+  EXPECT_EQ(open_checkpoint(checkpoint_).state().config.at("model.adapter"), "4");
+}
+
+TEST_F(Import, SaysThatALanguageHasNoFile) {
+  const auto message = [&](const char* language) {
+    return test::message_of<CheckpointError>([&] { import(kMms, {.language = language}); });
+  };
+  EXPECT_NE(message("deu").find("holds no adapter.deu.safetensors: download it"),
+            std::string::npos);
+  EXPECT_NE(message("../eng").find("holds no adapter.../eng.safetensors"), std::string::npos);
+}
+
+TEST_F(Import, RefusesALanguageWithTensorsOfAnotherModel) {
+  const auto folder = spoilt(kMms);
+  test::change_tensors(folder / "adapter.rus.safetensors", [](test::FileTensors& tensors) {
+    tensors["lm_head.bonus"] = tensors.at("lm_head.bias");
+  });
+  EXPECT_NE(test::message_of<CheckpointError>([&] {
+              import_model(folder, checkpoint_, {.language = "rus"});
+            }).find("holds 'lm_head.bonus', which the model's weights have not"),
+            std::string::npos);
+}
 
 // The blank is <s>, and <pad> is a label.
 TEST_F(Import, TakesTheSettingsOfOmniAsr) {
@@ -249,8 +285,8 @@ TEST_F(Import, NamesEveryTensorThatDoesNotFit) {
 TEST_F(Import, GivesPretrainedModelsANewHead) {
   configs::TextConfig text;
   text.alphabet = "ab ";
-  const ImportReport report =
-      import_model(test::source("tests/golden/wav2vec2_for_pretraining"), checkpoint_, text);
+  const ImportReport report = import_model(test::source("tests/golden/wav2vec2_for_pretraining"),
+                                           checkpoint_, {.text = text});
   EXPECT_TRUE(report.new_head);
   EXPECT_EQ(report.labels, 4);
   EXPECT_EQ(report.left_out, (std::vector<std::string>{
@@ -267,7 +303,7 @@ TEST_F(Import, WantsLabelsWhereThereIsNoHead) {
   const auto refusal = [&](const std::string& name,
                            const std::optional<configs::TextConfig>& text) {
     return test::message_of<ConfigError>(
-        [&] { import_model(test::source("tests/golden/" + name), checkpoint_, text); });
+        [&] { import_model(test::source("tests/golden/" + name), checkpoint_, {.text = text}); });
   };
   EXPECT_NE(refusal("wav2vec2_for_pretraining", {}).find("a Wav2Vec2ForPreTraining has no head"),
             std::string::npos);
@@ -301,7 +337,10 @@ TEST_F(Import, RefusesOtherModelsByName) {
       {"\"do_stable_layer_norm\": true", "\"do_stable_layer_norm\": \"no\"",
        "do_stable_layer_norm is \"no\", but it must be"},
       {"\"add_adapter\": false", "\"add_adapter\": true", "add_adapter is true"},
-      {"\"adapter_attn_dim\": null", "\"adapter_attn_dim\": 16", "adapter_attn_dim is 16"},
+      {"\"adapter_attn_dim\": null", "\"adapter_attn_dim\": 0",
+       "adapter_attn_dim is 0, but it must be a whole number above 0"},
+      {"\"adapter_attn_dim\": null", "\"adapter_attn_dim\": 16",
+       "lacks wav2vec2.encoder.layers.0.adapter_layer.norm.weight"},
       {"\"num_attention_heads\": 3", "\"num_attention_heads\": 5", "num_attention_heads: 5 heads"},
       {"\"vocab_size\": 9", "\"vocab_size\": 10", "row 9 stands for none"},
       {"\"hidden_size\": 12", "\"hidden_size\": 0", "hidden_size is 0, but it must be"},

@@ -21,6 +21,9 @@ class VocabularyFiles : public testing::Test {
   Vocabulary read_pieces(std::int64_t rows, std::int64_t blank, std::string_view blank_setting) {
     return read_vocabulary(folder_.path(), {TokenizerKind::pieces, rows, blank, blank_setting});
   }
+  Vocabulary read_language(std::int64_t rows, std::string_view language) {
+    return read_vocabulary(folder_.path(), {.rows = rows, .language = language});
+  }
   std::string fault(std::int64_t rows, std::int64_t blank) {
     return test::message_of<CheckpointError>([&] { (void)read(rows, blank); });
   }
@@ -80,10 +83,27 @@ TEST_F(VocabularyFiles, TakeTheBlankFromItsOwnSetting) {
             std::string::npos);
 }
 
-TEST_F(VocabularyFiles, AreOfOneLanguage) {
+TEST_F(VocabularyFiles, AreOfTheLanguageThatIsChosen) {
   EXPECT_NE(fault(2, 0).find("vocab.json"), std::string::npos);
-  write("vocab.json", R"({"eng": {"a": 0}})");
-  EXPECT_NE(fault(1, 0).find("several languages"), std::string::npos);
+  write("vocab.json", R"({"eng": {"<p>": 0, "a": 1}, "rus": {"<p>": 0, "б": 2, "в": 1}})");
+  EXPECT_NE(fault(2, 0).find("for each of eng, rus, and tokenizer_config.json no target_lang: "
+                             "choose one with --language eng"),
+            std::string::npos)
+      << fault(2, 0);
+  write("tokenizer_config.json",
+        R"({"target_lang": "eng", "added_tokens_decoder": {"2": {"content": "<s>"}}})");
+  EXPECT_EQ(read(2, 0).tokens, (std::vector<std::string>{"<p>", "a"}));
+  EXPECT_EQ(read(2, 0).beyond, (std::vector<std::string>{"<s>"}));
+  EXPECT_EQ(read(2, 0).language, "eng");
+  // What was added to the other vocabulary gives way.
+  EXPECT_EQ(read_language(3, "rus").tokens, (std::vector<std::string>{"<p>", "в", "б"}));
+  EXPECT_NE(test::message_of<CheckpointError>([&] {
+              (void)read_language(3, "deu");
+            }).find("no vocabulary for the language 'deu', only for eng, rus"),
+            std::string::npos);
+  write("vocab.json", R"({"<p>": 0, "a": 1})");
+  EXPECT_NE(fault(2, 0).find("has one vocabulary, and not one for the language 'eng'"),
+            std::string::npos);
 }
 
 TEST_F(VocabularyFiles, HaveTheirFaultsNamed) {
