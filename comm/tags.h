@@ -34,6 +34,9 @@ inline constexpr int late_sum_rounds = 8;  // of as many ranks as an int counts
 /// Of the logits of one recording.
 inline constexpr int logits = 1017;
 
+/// Exit codes of ranks that fail: common_failure.h.
+inline constexpr int failure = 1018;
+
 /// Of lane_reduction.h: two tags for each bucket, of its sums and of their gather.
 inline constexpr int reduction = 1 << 16;
 inline constexpr int reduction_buckets = 1 << 18;

@@ -84,7 +84,7 @@ int run_bench(BenchArguments arguments) {
         if (world.rank() == 0) print(arguments, report);
         return exit_done;
       },
-      complain_of);
+      complain_in_job);
 }
 
 constexpr const char* kExamples =

@@ -69,7 +69,7 @@ int run_evaluate(const EvaluateOptions& options) {
           std::cout << (options.json ? evaluation_json(outcome) : evaluation_text(outcome));
         return exit_done;
       },
-      complain_of);
+      complain_in_job);
 }
 
 void takes_manifests(CLI::App* command, runtime::TestSet& test) {

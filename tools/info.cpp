@@ -178,7 +178,8 @@ void add_info(CLI::App& app, Run& run) {
   command->callback([command, options, &run] {
     run = [command, options] {
       return runtime::run_job(
-          [&](comm::Communicator& world) { return info(world, *command, *options); }, complain_of);
+          [&](comm::Communicator& world) { return info(world, *command, *options); },
+          complain_in_job);
     };
   });
 }

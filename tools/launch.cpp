@@ -65,9 +65,19 @@ int complain_of(const std::exception& error) { return complain_and_end(error, kM
 
 int complain_and_end(const std::exception& error, std::chrono::milliseconds limit) {
   const ExitCode code = exit_code(error);
-  const bool diverged = dynamic_cast<const DivergenceError*>(&error) != nullptr;
-  complain(error.what(), code == exit_usage || code == exit_data || diverged);
+  complain(error.what(), code == exit_usage || code == exit_data);
   end_process_within(limit, code);
+  return code;
+}
+
+int complain_in_job(const std::exception& error, bool alone) {
+  const ExitCode code = exit_code(error);
+  const bool diverged = dynamic_cast<const DivergenceError*>(&error) != nullptr;
+  if (alone)
+    complain(error.what(), false);
+  else if (launched_rank() == 0)
+    complain(error.what(), code != exit_other || diverged);
+  end_process_within(kMostToEnd, code);
   return code;
 }
 

@@ -29,4 +29,7 @@ int complain_of(const std::exception& error);
 /// The same with that time.
 int complain_and_end(const std::exception& error, std::chrono::milliseconds limit);
 
+/// The same for runtime::run_job(): of what ranks may find together, rank 0 alone complains.
+int complain_in_job(const std::exception& error, bool alone);
+
 }  // namespace penstock::tools

@@ -51,7 +51,7 @@ int run_links(const std::string& device, bool json) {
         if (world.rank() == 0 && !json) print(measured);
         return exit_done;
       },
-      complain_of);
+      complain_in_job);
 }
 
 }  // namespace penstock::tools

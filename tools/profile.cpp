@@ -69,7 +69,7 @@ int run_links(const ProfileArguments& arguments) {
                                             partition::cluster_toml(cluster)));
         return exit_done;
       },
-      complain_of);
+      complain_in_job);
 }
 
 /// One device, and of a CPU one core.
@@ -121,7 +121,7 @@ int run_profile(const CLI::App& command, const ProfileArguments& arguments) {
         print(profile);
         return exit_done;
       },
-      complain_of);
+      complain_in_job);
 }
 
 }  // namespace

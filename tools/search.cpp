@@ -140,7 +140,7 @@ void add_search(CLI::App& app, Run& run) {
             [&](comm::Communicator& world) {
               return search_and_measure(*command, *arguments, world);
             },
-            complain_of);
+            complain_in_job);
       };
   });
 }

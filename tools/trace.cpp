@@ -110,7 +110,7 @@ int run_trace(const TraceArguments& arguments) {
           print(trace);
         return exit_done;
       },
-      complain_of);
+      complain_in_job);
 }
 
 }  // namespace

@@ -99,9 +99,9 @@ int run_train(const TrainOptions& options) {
         if (world.rank() == 0) report(summary, options.json);
         return summary.stopped ? exit_stopped : exit_done;
       },
-      [&](const std::exception& error) {
-        progress.reset();  // a bar is left behind before the complaint
-        return complain_of(error);
+      [&](const std::exception& error, bool alone) {
+        progress.reset();  // a bar is left as it is before the complaint
+        return complain_in_job(error, alone);
       });
 }
 

@@ -178,7 +178,7 @@ int run_transcribe(const TranscribeOptions& options) {
         runtime::transcribe(options.trained, transcription, world);
         return exit_done;
       },
-      complain_of);
+      complain_in_job);
 }
 
 void takes_recordings(CLI::App* command, TranscribeOptions& options) {

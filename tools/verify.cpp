@@ -46,7 +46,7 @@ int run_verify(const VerifyCommand& options) {
         if (world.rank() == 0) print(options, checkpoint);
         return exit_done;
       },
-      complain_of);
+      complain_in_job);
 }
 
 }  // namespace

@@ -2,12 +2,25 @@
 
 #include <stdlib.h>
 
+#include <string_view>
+
 namespace penstock::comm {
+namespace {
+
+/// Whether mpirun started all ranks of the job on this machine.
+bool on_one_machine() {
+  const char* here = getenv("OMPI_COMM_WORLD_LOCAL_SIZE");
+  const char* all = getenv("OMPI_COMM_WORLD_SIZE");
+  return here != nullptr && all != nullptr && std::string_view(here) == all;
+}
+
+}  // namespace
 
 void suit_open_mpi() {
   const auto suggest = [](const char* name, const char* value) { setenv(name, value, 0); };
-  suggest("OMPI_MCA_pml_ob1_send_pipeline_depth", "64");  // parts that leave at one poll
-  suggest("OMPI_MCA_btl_vader_max_send_size", "262144");  // bytes of a part, by shared memory
+  suggest("OMPI_MCA_pml_ob1_send_pipeline_depth", "64");        // parts that leave at one poll
+  suggest("OMPI_MCA_btl_vader_max_send_size", "262144");        // bytes of a part, by shared memory
+  if (on_one_machine()) suggest("OMPI_MCA_btl", "self,vader");  // tcp and ofi listen
 }
 
 }  // namespace penstock::comm

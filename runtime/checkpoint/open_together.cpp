@@ -6,6 +6,7 @@
 
 #include "base/error.h"
 #include "comm/collectives.h"
+#include "comm/lead.h"
 #include "runtime/checkpoint/newest.h"
 #include "runtime/checkpoint/rank_words.h"
 #include "runtime/checkpoint/step_label.h"
@@ -37,16 +38,14 @@ Opened open_shares(comm::Communicator& world, const std::filesystem::path& folde
 
 Checkpoint open_together(comm::Communicator& world, const std::filesystem::path& path,
                          Verified verified, const std::function<void(const Checkpoint&)>& check) {
-  const bool leads = world.rank() == 0;
-  const std::string folder =
-      comm::broadcast(world, leads ? checkpoint_folder(path).string() : std::string());
-  Opened opened = open_shares(world, folder, verified);
-  if (!opened.verdict.fault.empty()) throw CheckpointError(opened.verdict.fault);
-  if (leads) {
+  std::string folder;
+  comm::lead(world, [&] { folder = checkpoint_folder(path).string(); });
+  Opened opened = open_shares(world, comm::broadcast(world, folder), verified);
+  comm::lead(world, [&] {
+    if (!opened.verdict.fault.empty()) throw CheckpointError(opened.verdict.fault);
     warn_of_renamed_keys(*opened.checkpoint);
     check(*opened.checkpoint);
-  }
-  comm::barrier(world);
+  });
   return std::move(*opened.checkpoint);
 }
 
@@ -58,12 +57,16 @@ std::optional<Checkpoint> newest_together(comm::Communicator& world,
   if (leads) left = list_labelled(output, report);
   const std::size_t stored = leads ? list_checkpoints(output).size() : 0;
   while (true) {
-    if (stored > 0 && left.empty()) throw_none_whole(output, stored);
+    comm::lead(world, [&] {
+      if (stored > 0 && left.empty()) throw_none_whole(output, stored);
+    });
     const std::string folder =
         comm::broadcast(world, left.empty() ? std::string() : left.back().folder.string());
     if (folder.empty()) return std::nullopt;
     Opened opened = open_shares(world, folder, Verified::all);
-    if (opened.verdict.unreadable) throw CheckpointError(opened.verdict.fault);
+    comm::lead(world, [&] {
+      if (opened.verdict.unreadable) throw CheckpointError(opened.verdict.fault);
+    });
     const std::string broken = comm::broadcast(world, opened.verdict.fault);
     if (broken.empty()) {
       if (leads) warn_of_renamed_keys(*opened.checkpoint);

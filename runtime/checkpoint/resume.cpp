@@ -6,7 +6,7 @@
 
 #include "base/counted.h"
 #include "base/error.h"
-#include "comm/collectives.h"
+#include "comm/lead.h"
 #include "configs/flatten.h"
 #include "configs/value.h"
 #include "runtime/checkpoint/best.h"
@@ -30,19 +30,21 @@ configs::Config saved_recipe(const configs::Config& config, const TrainingState&
 std::optional<Checkpoint> find_start(const configs::Config& config, comm::Communicator& world,
                                      const std::function<void(const std::string&)>& note) {
   const std::string& output = config.trainer.output;
-  const bool leads = world.rank() == 0;
-  std::optional<Checkpoint> found;
   if (config.trainer.resume) {
-    found = newest_together(world, output, note);
-    if (found && leads) best_checkpoint(output);  // refuses a damaged mark before the first step
-  } else if (leads && !list_checkpoints(output).empty()) {
-    throw CheckpointError(
-        fmt::format("{} already holds checkpoints: set trainer.resume=true to go on from the "
-                    "newest, or choose another trainer.output",
-                    output));
+    std::optional<Checkpoint> found = newest_together(world, output, note);
+    comm::lead(world, [&] {
+      if (found) best_checkpoint(output);  // refuses a damaged mark before the first step
+    });
+    return found;
   }
-  comm::barrier(world);
-  return found;
+  comm::lead(world, [&] {
+    if (!list_checkpoints(output).empty())
+      throw CheckpointError(
+          fmt::format("{} already holds checkpoints: set trainer.resume=true to go on from the "
+                      "newest, or choose another trainer.output",
+                      output));
+  });
+  return std::nullopt;
 }
 
 std::optional<TrainingState> state_to_resume(const configs::Config& config) {

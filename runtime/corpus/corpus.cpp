@@ -90,8 +90,7 @@ Corpus load_corpus(const CorpusOptions& options, const Tokenizer& tokenizer,
       [&, &index = index] { return pack(weigh_utterances(options, index, tokenizer)); }));
   const std::int64_t skipped = throw_or_count(world, weighed.faults, weighed.texts, options);
   if (weighed.left_out.size() == index.size())
-    raise_by_rank_0<DataError>(
-        world,
+    throw DataError(
         fmt::format("{} has no utterances that can be used: bad {}, too short {}, too long {}",
                     manifest, skipped, weighed.too_short, weighed.too_long));
   const bool reads = std::ranges::count(readers.texts, world.rank()) > 0;

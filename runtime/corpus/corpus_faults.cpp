@@ -82,8 +82,8 @@ std::int64_t throw_or_count(comm::Communicator& world, const Faults& faults, con
       fmt::format("{} of {}", counted(count, "utterance"), options.manifest.string());
   const std::string all = faults.listed() + texts.summary;
   if (options.data.bad_utterances != "skip")
-    raise_by_rank_0<DataError>(
-        world, fmt::format("{} cannot be used:{}\n{}", headline, all, options.advice));
+    throw DataError(fmt::format("{} cannot be used:{}
+{}", headline, all, options.advice));
   if (world.rank() == 0) spdlog::warn("left out: {}:{}", headline, all);
   return count;
 }

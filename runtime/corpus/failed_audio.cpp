@@ -40,8 +40,7 @@ void FailedAudio::check(comm::Communicator& world, std::int64_t epoch, std::int6
   epoch_ = epoch;
   last_ = failed;
   if (static_cast<double>(failed - before_) <= share_ * static_cast<double>(utterances_)) return;
-  raise_by_rank_0<DataError>(
-      world,
+  throw DataError(
       fmt::format("{} could not be read:{}\nThe limit, data.failing_utterances, is {:g} of {}. "
                   "Correct the recordings, or raise the limit.",
                   counted(failed - before_, "utterance"),

@@ -8,6 +8,7 @@
 
 #include "base/error.h"
 #include "comm/collectives.h"
+#include "comm/lead.h"
 #include "configs/flatten.h"
 
 namespace penstock::runtime {
@@ -46,6 +47,23 @@ std::string shown(const configs::FlatConfig& config, const std::string& key) {
   return found == config.end() ? "unknown" : fmt::format("\"{}\"", found->second);
 }
 
+/// Of what all ranks packed.
+void require_same(const std::vector<std::string>& all) {
+  for (std::size_t rank = 1; rank < all.size(); ++rank) {
+    if (all[rank] == all[0]) continue;
+    const configs::FlatConfig first = unpacked(all[0]), other = unpacked(all[rank]);
+    configs::FlatConfig keys = first;
+    keys.insert(other.begin(), other.end());
+    for (const auto& [key, value] : keys) {
+      if (shown(first, key) == shown(other, key)) continue;
+      throw ConfigError(fmt::format(
+          "the ranks were started with different recipes: {} is {} on rank 0 and {} on rank {}: "
+          "give every rank the same recipe and overrides",
+          key, shown(first, key), shown(other, key), rank));
+    }
+  }
+}
+
 std::string in_words(const comm::Communicator& world) {
   return fmt::format("rank {}", world.rank());
 }
@@ -63,26 +81,14 @@ std::string read_or_fault(const comm::Communicator& world, const std::function<s
 
 void require_same_recipe(comm::Communicator& world, const configs::Config& config) {
   const std::vector<std::string> all = comm::gather(world, packed(configs::flatten(config)));
-  for (std::size_t rank = 1; rank < all.size(); ++rank) {
-    if (all[rank] == all[0]) continue;
-    const configs::FlatConfig first = unpacked(all[0]), other = unpacked(all[rank]);
-    configs::FlatConfig keys = first;
-    keys.insert(other.begin(), other.end());
-    for (const auto& [key, value] : keys) {
-      if (shown(first, key) == shown(other, key)) continue;
-      throw ConfigError(fmt::format(
-          "the ranks were started with different recipes: {} is {} on rank 0 and {} on rank {}: "
-          "give every rank the same recipe and overrides",
-          key, shown(first, key), shown(other, key), rank));
-    }
-  }
+  comm::lead(world, [&] { require_same(all); });
 }
 
 void throw_together(comm::Communicator& world, const std::string& fault) {
   const std::vector<std::string> all = comm::gather(world, fault);
   const auto first = std::ranges::find_if(all, [](const std::string& f) { return !f.empty(); });
   const std::string said = comm::broadcast(world, first == all.end() ? std::string() : *first);
-  if (!said.empty()) raise_by_rank_0<DataError>(world, said);
+  if (!said.empty()) throw DataError(said);
 }
 
 std::string read_alike(comm::Communicator& world, const Reading& reading,

@@ -12,25 +12,17 @@ namespace penstock::runtime {
 // What every rank of a job must have found alike before the ranks compute together: otherwise they
 // would wait for messages that nobody sends. All ranks call these.
 
-/// ConfigError on rank 0 that names the first key of which a rank has another value than rank 0,
-/// with both values. Keys that describe a rank's own machine (data.loaders, trainer.device,
+/// ConfigError on every rank that names the first key of which a rank has another value than rank
+/// 0, with both values. Keys that describe a rank's own machine (data.loaders, trainer.device,
 /// trainer.threads) may differ.
 void require_same_recipe(comm::Communicator& world, const configs::Config& config);
-
-/// Ends the job by the word of rank 0: it raises, and the others wait for the end that this brings,
-/// so that the fault is said once and what rank 0 holds is given back.
-template <class Fault>
-[[noreturn]] void raise_by_rank_0(comm::Communicator& world, const std::string& fault) {
-  if (world.rank() != 0) comm::barrier(world);
-  throw Fault(fault);
-}
 
 /// Of what ranks may see differently, what rank 0 sees.
 [[nodiscard]] inline std::string word_of_rank_0(comm::Communicator& world, const std::string& own) {
   return comm::broadcast(world, own);
 }
 
-/// DataError by rank 0 if any rank has a fault ("": it has none): the lowest such rank's.
+/// DataError on every rank if any has a fault ("": it has none): the lowest such rank's.
 void throw_together(comm::Communicator& world, const std::string& fault);
 
 /// What some ranks read of files, and all must know.
@@ -40,8 +32,8 @@ struct Reading {
 };
 
 /// What `read` returns on the first reader, on every rank. That one reads first and alone, so that
-/// faults are told once and caches written once; then the others do. DataError by rank 0 if a
-/// reader meets one or finds something else, naming it.
+/// faults are told once and caches written once; then the others do. DataError on every
+/// rank if a reader meets one or finds something else, naming it.
 [[nodiscard]] std::string read_alike(comm::Communicator& world, const Reading& reading,
                                      const std::function<std::string()>& read);
 

@@ -1,10 +1,15 @@
 #include "runtime/job/job.h"
 
+#include <chrono>
+
 #include "base/error.h"
+#include "comm/common_failure.h"
 
 namespace penstock::runtime {
 
 namespace {
+
+constexpr std::chrono::seconds kPatience{2};  // ranks find one fault at slightly different times
 
 /// MPI ends this process as well; otherwise it is still to return.
 void end_all(comm::Communicator& world, int code) {
@@ -21,10 +26,18 @@ bool runs_alone() { return !comm::rank_in_job(); }
 int run_job(const std::function<int(comm::Communicator&)>& work, const Complain& complain) {
   const auto world = comm::join_job();
   int code = 0;
+  bool alone = false;
+  const std::exception* failure = nullptr;
   comm::FailureSteps steps;
-  steps.say = [&](const std::exception& error) { code = complain(error); };
+  steps.say = [&](const std::exception& error) {
+    alone = world->size() == 1 || dynamic_cast<const CommError*>(&error) != nullptr;
+    code = complain(error, alone);
+    failure = &error;  // lives until tell() has been called
+  };
   steps.tell = [&] {
-    if (world->size() > 1) end_all(*world, code);
+    if (world->size() == 1 || (!alone && comm::all_ranks_fail(*world, code, kPatience))) return;
+    if (!alone && world->rank() != 0) code = complain(*failure, true);
+    end_all(*world, code);
   };
   world->shutdown().on_failure(steps);
   try {

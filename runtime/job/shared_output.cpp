@@ -9,6 +9,7 @@
 #include "base/file_handle.h"
 #include "base/read_file.h"
 #include "comm/collectives.h"
+#include "comm/lead.h"
 #include "runtime/checkpoint/output_lock.h"
 
 namespace penstock::runtime {
@@ -39,11 +40,13 @@ void check_shared_output(comm::Communicator& world, const OutputShare& share) {
   std::string faults;
   for (std::size_t rank = 0; rank < all.size(); ++rank)
     if (!all[rank].empty()) faults += fmt::format("\n  rank {}: {}", rank, all[rank]);
-  if (!faults.empty())
-    throw CheckpointError(
-        fmt::format("{}: trainer.output must be the same folder for every rank that writes "
-                    "checkpoints:{}\nChoose a folder on a file system that all nodes share.",
-                    share.output.string(), faults));
+  comm::lead(world, [&] {
+    if (!faults.empty())
+      throw CheckpointError(
+          fmt::format("{}: trainer.output must be the same folder for every rank that writes "
+                      "checkpoints:{}\nChoose a folder on a file system that all nodes share.",
+                      share.output.string(), faults));
+  });
 }
 
 }  // namespace penstock::runtime

@@ -14,7 +14,7 @@ struct OutputShare {
   bool writes = false;  // this rank
 };
 
-/// CheckpointError on rank 0 if a rank that will write does not see the folder that rank 0 has
+/// CheckpointError on every rank if a rank that will write does not see the folder that rank 0 has
 /// locked, or can't write there; names each such rank. All ranks call it.
 void check_shared_output(comm::Communicator& world, const OutputShare& share);
 

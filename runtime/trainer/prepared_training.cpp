@@ -4,6 +4,7 @@
 
 #include <utility>
 
+#include "comm/lead.h"
 #include "partition/model/trained_model.h"
 #include "runtime/checkpoint/corrections.h"
 #include "runtime/checkpoint/output_folder.h"
@@ -47,16 +48,17 @@ void note_tokenizer(const PreparedTraining& training, const configs::Config& ask
 
 /// Takes the output folder for this run, and sees whether its checkpoints will have room there.
 void lock_output(PreparedTraining& training) {
-  if (!training.context.leads()) return;
-  const std::string& output = training.config.trainer.output;
-  training.lock = std::make_unique<OutputLock>(output);
-  probe_output(output);
-  remove_dead_saves(output);
-  const std::uint64_t bytes =
-      checkpoint_bytes(parameter_count(training.sequence), training.slots.of_elements.size(),
-                       slot_format(training.config.optimizer));
-  require_room(output, {.bytes = bytes + training.tokenizer->model().size(),
-                        .keep = training.config.trainer.keep});
+  comm::lead(training.context.world, [&] {
+    const std::string& output = training.config.trainer.output;
+    training.lock = std::make_unique<OutputLock>(output);
+    probe_output(output);
+    remove_dead_saves(output);
+    const std::uint64_t bytes =
+        checkpoint_bytes(parameter_count(training.sequence), training.slots.of_elements.size(),
+                         slot_format(training.config.optimizer));
+    require_room(output, {.bytes = bytes + training.tokenizer->model().size(),
+                          .keep = training.config.trainer.keep});
+  });
 }
 
 /// The checkpoint to go on from, if there is one, and what the run keeps of it; else what a new run

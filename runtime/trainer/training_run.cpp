@@ -373,7 +373,7 @@ TrainingSummary TrainingRun::finish() {
     save();
     await_save();
   }
-  if (saved_ != clock_.step) raise_by_rank_0<CheckpointError>(context_.world, failed_.fault);
+  if (saved_ != clock_.step) throw CheckpointError(failed_.fault);
   summary_.stopped = clock_.step < config_.trainer.steps;
   if (training_step_->optimistic() > 0)
     context_.note(fmt::format("post-validation rolled back {} of {}", training_step_->rolled_back(),

@@ -41,6 +41,7 @@ TEST(Complaint, IsOfRecipesThatDifferAmongRanks) {
                  {1});
   EXPECT_EQ(outcome.code, 2);
   EXPECT_NE(outcome.err.find("data.validation is \""), std::string::npos) << outcome.err;
+  EXPECT_EQ(outcome.err.find("MPI_ABORT"), std::string::npos) << outcome.err;
   EXPECT_FALSE(std::filesystem::exists(folder.in("output")));
 }
 
@@ -52,6 +53,36 @@ TEST(Complaint, EndsRanksWithoutMpirunAsWell) {
   EXPECT_NE(outcome.err.find("the job has 2 ranks, but 3 stages"), std::string::npos)
       << outcome.err;
 }
+
+struct FoundByAll {
+  std::string name;
+  std::vector<std::string> overrides;
+  int code;
+  std::string said;
+};
+
+class FoundByAllRanks : public testing::TestWithParam<FoundByAll> {};
+
+TEST_P(FoundByAllRanks, EndsTheJobWithoutAnAbort) {
+  const test::TrainingFolder folder(PENSTOCK_BINARY, PENSTOCK_MPIRUN);
+  test::write_file(folder.in("bad.jsonl"), "nonsense\n");
+  std::vector<std::string> words = {"train", folder.in("recipe.toml"), "pipeline.stages=2"};
+  for (const std::string& word : GetParam().overrides)
+    words.push_back(word == "data.train=bad" ? "data.train=" + folder.in("bad.jsonl") : word);
+  const auto outcome = folder.run(words, {2});
+  EXPECT_EQ(outcome.code, GetParam().code) << outcome.err;
+  EXPECT_NE(outcome.err.find("penstock: " + GetParam().said), std::string::npos) << outcome.err;
+  EXPECT_EQ(outcome.err.find("penstock: "), outcome.err.rfind("penstock: ")) << outcome.err;
+  EXPECT_EQ(outcome.err.find("MPI_ABORT"), std::string::npos) << outcome.err;
+  EXPECT_EQ(outcome.err.find("without calling \"finalize\""), std::string::npos) << outcome.err;
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Of, FoundByAllRanks,
+    testing::Values(FoundByAll{"Ranks", {"pipeline.replicas=2"}, 2, "the job has 2 ranks, but 2"},
+                    FoundByAll{"Data", {"data.train=bad"}, 3, ""},
+                    FoundByAll{"Output", {"trainer.output=/proc/x"}, 4, "/proc/x: "}),
+    [](const auto& info) { return info.param.name; });
 
 TEST(Complaint, IsSaidOnceWhereEveryRankHasIt) {
   const test::TrainingFolder folder(PENSTOCK_BINARY, PENSTOCK_MPIRUN);

@@ -32,7 +32,7 @@ Events events_of(const std::function<int(comm::Communicator&)>& work) {
         world.shutdown().add(std::make_shared<Recorded>(events));
         return work(world);
       },
-      [&](const std::exception& error) {
+      [&](const std::exception& error, bool) {
         events.emplace_back(error.what());
         return 3;
       });
@@ -54,8 +54,9 @@ TEST(Job, SaysOnceWhatGuardedWorkRaises) {
 }
 
 TEST(Job, GivesTheCodeOfWorkThatEnds) {
-  EXPECT_EQ(run_job([](comm::Communicator&) { return 5; }, [](const std::exception&) { return 3; }),
-            5);
+  EXPECT_EQ(
+      run_job([](comm::Communicator&) { return 5; }, [](const std::exception&, bool) { return 3; }),
+      5);
 }
 
 }  // namespace
