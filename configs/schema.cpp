@@ -272,11 +272,10 @@ bool acts_beside_weights(std::string_view key) {
 OnResume on_resume(const Key& key) {
   // Training data and pieces are known by their hashes, not by the names of their files. The size
   // of a step follows from its micro-batches.
-  constexpr std::string_view free[] = {"model.base",         "text.model",
-                                       "data.train",         "data.validation",
-                                       "data.batch_seconds", "data.failing_utterances",
-                                       "data.loaders",       "data.cache",
-                                       "data.cache_gib"};
+  constexpr std::string_view free[] = {
+      "model.base",      "text.model",         "data.train",
+      "data.validation", "data.batch_seconds", "data.failing_utterances",
+      "data.loaders",    "data.cache",         "data.cache_gib"};
   constexpr std::string_view fixed[] = {"text.kind", "text.alphabet", "optimizer.kind",
                                         "optimizer.state"};
   if (std::ranges::find(free, key.name) != std::end(free)) return OnResume::free;

@@ -80,9 +80,16 @@ void takes_manifests(CLI::App* command, runtime::TestSet& test) {
                    "Field of the manifests' lines, speaker say: count for each of its values as "
                    "well. May be given several times")
       ->allow_extra_args(false);
-  command->add_flag("--skip-bad,!--refuse-bad", test.skip_bad,
-                    "Leave out and count utterances that can't be used, or refuse all. Default: "
-                    "what the training had as data.bad_utterances");
+  // CLI11 takes an optional<bool> for a counter, and would set it to 0 where no flag is given.
+  CLI::Option* skip = command->add_flag_callback(
+      "--skip-bad", [&test] { test.skip_bad = true; },
+      "Leave out and count utterances that can't be used. Default: as the training's "
+      "data.bad_utterances says");
+  command
+      ->add_flag_callback(
+          "--refuse-bad", [&test] { test.skip_bad = false; },
+          "Refuse a manifest with utterances that can't be used")
+      ->excludes(skip);
 }
 
 void takes_results(CLI::App* command, ResultFileOptions& results) {

@@ -65,11 +65,11 @@ BadTexts BadTextTally::told(const CorpusOptions& options, const EachText& each) 
   if (count_ == 0) return {};
   const bool pieces = options.text && options.text->kind != "alphabet";
   std::string summary = fmt::format(
-      "\n  {}: {} characters {}{}:\n    {}", fmt::join(places_, ", "),
+      "\n  {}: {} characters {}{}:{}{}", fmt::join(places_, ", "),
       count_ == 1 ? "the transcript has"
                   : fmt::format("these and others, {} in all, have", counted(count_, "transcript")),
       pieces ? "that no piece of text.model has" : "outside text.alphabet",
-      count_ == 1 ? "" : ", each in so many", characters());
+      count_ == 1 ? "" : ", each in so many", count_ == 1 ? " " : "\n    ", characters());
   if (options.text) summary += fold_hint(*options.text, utterances_);
   return {count_, summary + proposal(options, each)};
 }
@@ -82,8 +82,7 @@ std::int64_t throw_or_count(comm::Communicator& world, const Faults& faults, con
       fmt::format("{} of {}", counted(count, "utterance"), options.manifest.string());
   const std::string all = faults.listed() + texts.summary;
   if (options.data.bad_utterances != "skip")
-    throw DataError(fmt::format("{} cannot be used:{}
-{}", headline, all, options.advice));
+    throw DataError(fmt::format("{} cannot be used:{}\n{}", headline, all, options.advice));
   if (world.rank() == 0) spdlog::warn("left out: {}:{}", headline, all);
   return count;
 }

@@ -37,7 +37,7 @@ class BadTextTally {
   std::int64_t count_ = 0;
 };
 
-/// Ends what all ranks know of a corpus's faults: DataError by rank 0, or, under
+/// Ends what all ranks know of a corpus's faults: DataError, or, under
 /// data.bad_utterances = "skip", how many there are; rank 0 logs them.
 std::int64_t throw_or_count(comm::Communicator& world, const Faults& faults, const BadTexts& texts,
                             const CorpusOptions& options);

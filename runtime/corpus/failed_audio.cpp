@@ -8,7 +8,6 @@
 #include "base/error.h"
 #include "comm/collectives.h"
 #include "runtime/data/faults.h"
-#include "runtime/job/consistency.h"
 #include "runtime/job/packing.h"
 
 namespace penstock::runtime {
@@ -40,11 +39,12 @@ void FailedAudio::check(comm::Communicator& world, std::int64_t epoch, std::int6
   epoch_ = epoch;
   last_ = failed;
   if (static_cast<double>(failed - before_) <= share_ * static_cast<double>(utterances_)) return;
+  const std::string listed =
+      comm::broadcast(world, gather_failures(world, here(), names_).listed());
   throw DataError(
       fmt::format("{} could not be read:{}\nThe limit, data.failing_utterances, is {:g} of {}. "
                   "Correct the recordings, or raise the limit.",
-                  counted(failed - before_, "utterance"),
-                  gather_failures(world, here(), names_).listed(), share_, utterances_));
+                  counted(failed - before_, "utterance"), listed, share_, utterances_));
 }
 
 }  // namespace penstock::runtime

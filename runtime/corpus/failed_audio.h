@@ -22,8 +22,8 @@ class FailedAudio {
       : share_(share), utterances_(utterances), names_(std::move(names)) {}
 
   /// `failed` of all ranks, which know it alike, since the start; `here` gives this rank's of
-  /// `epoch`, and is asked only then: DataError by rank 0 that names those of every rank once more
-  /// have failed in the epoch than may.
+  /// `epoch`, and is asked only then: DataError on all ranks that names those of every rank once
+  /// more have failed in the epoch than may.
   void check(comm::Communicator& world, std::int64_t epoch, std::int64_t failed,
              const std::function<std::vector<FailedUtterance>()>& here);
 

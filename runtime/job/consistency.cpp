@@ -14,8 +14,8 @@
 namespace penstock::runtime {
 namespace {
 
-constexpr std::string_view kOfTheMachine[] = {"data.cache", "data.loaders",
-                                               "trainer.device", "trainer.threads"};
+constexpr std::string_view kOfTheMachine[] = {"data.cache", "data.loaders", "trainer.device",
+                                              "trainer.threads"};
 
 constexpr char kEnd = '\0';  // of a key, and of a value
 

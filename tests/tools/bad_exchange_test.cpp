@@ -79,7 +79,7 @@ TEST_F(BadExchange, ModelsThatPenstockHasNot) {
        "model.frontend_norm = batch"},
       {kOfCharacters, R"("add_adapter": false)", R"("add_adapter": true)", "add_adapter is true"},
       {kOfCharacters, R"("adapter_attn_dim": null)", R"("adapter_attn_dim": 16)",
-       "adapter_attn_dim is 16"},
+       "it lacks wav2vec2.encoder.layers.0.adapter_layer.norm.weight"},
       {kOfCharacters, R"("num_attention_heads": 3)", R"("num_attention_heads": 5)",
        "num_attention_heads: 5 heads of attention do not divide a width of 12"},
       {kOfPieces, R"("num_attention_heads": 3)", R"("num_attention_heads": 5)",
@@ -113,7 +113,7 @@ TEST_F(BadExchange, TokenizersThatAreNotTheHeads) {
   expect_refused(kOfCharacters, "config.json", R"("vocab_size": 9)", R"("vocab_size": 12)",
                  "row 9 stands for none");
   expect_refused(kOfPieces, "config.json", R"("vocab_size": 8)", R"("vocab_size": 7)",
-                 "gives '<pad>' row 7, but the head of config.json's vocab_size has 7 rows");
+                 "pad_token_id is 7, but the head has 7 rows");
   expect_refused(kOfCharacters, "config.json", R"("pad_token_id": 2)", R"("pad_token_id": 4)",
                  "pad_token is '<pad>'");
   expect_refused(kOfPieces, "config.json", R"("pad_token_id": 7)", R"("pad_token_id": 8)",

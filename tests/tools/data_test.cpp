@@ -82,7 +82,7 @@ TEST_F(DataCommand, AlphabetPrintsWhatFitsSeveralManifests) {
   test::write_file(in("ru.jsonl"), R"({"audio_filepath": "a.wav", "text": "Да, it's"})");
   const auto outcome = data({"alphabet", in("a.jsonl"), in("ru.jsonl")});
   ASSERT_EQ(outcome.code, 0) << outcome.err;
-  EXPECT_NE(outcome.out.find("2 transcripts, 12 characters\n"), std::string::npos) << outcome.out;
+  EXPECT_NE(outcome.out.find("2 transcripts, 11 characters\n"), std::string::npos) << outcome.out;
   EXPECT_NE(outcome.out.find("These overrides fit all of them:\n  text.alphabet=''\\''einostад ' "
                              "text.fold=unicode-lower text.remove=','\n"),
             std::string::npos)

@@ -182,8 +182,8 @@ TEST_F(PlanCluster, TakesAModelByName) {
   EXPECT_NE(nlohmann::json::parse(outcome.out)["model"].get<std::string>().find("labels=5"),
             std::string::npos);
   // Also behind a recipe, whose own keys come first.
-  const auto both =
-      folder_.run({"plan", folder_.in("recipe.toml"), "ds2-tiny", "--cluster", cluster_});
+  const auto both = folder_.run({"plan", folder_.in("recipe.toml"), "ds2-tiny",
+                                 "features.kind=spectrogram", "--cluster", cluster_});
   EXPECT_EQ(both.code, 0) << both.err;
 }
 

@@ -46,7 +46,7 @@ INSTANTIATE_TEST_SUITE_P(
         BadRecipe{"Features", {"model.features=40"}, {"41", "40"}},
         BadRecipe{"EmptyOutput", {"trainer.output="}, {"trainer.output = , but it takes text"}},
         BadRecipe{
-            "OutputNotUtf8", {"trainer.output=\xe9"}, {"trainer.output = \xe9, which is not"}},
+            "OutputNotUtf8", {"trainer.output=\xe9"}, {"trainer.output = \\xe9, which is not"}},
         BadRecipe{"NoWeight",
                   {"data.train=[{manifest=\"a.jsonl\", weight=0}, \"b.jsonl\"]"},
                   {"command line: data.train = ", "item 1 has the weight 0: a weight is a number"}},

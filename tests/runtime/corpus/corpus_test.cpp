@@ -150,7 +150,7 @@ TEST_F(CorpusTest, RejectsTextsAndAudioTogether) {
 }
 
 /// Of a job whose last rank reads texts and whose rank 1 reads audio, rank 0 tells all.
-TEST_F(CorpusTest, HasRank0SayWhatOtherRanksFind) {
+TEST_F(CorpusTest, TellsAllRanksWhatOthersFind) {
   add_line("nonsense");
   add_line(R"({"audio_filepath": "gone.wav", "text": "up"})");
   std::vector<std::string> raised(3);
@@ -166,7 +166,8 @@ TEST_F(CorpusTest, HasRank0SayWhatOtherRanksFind) {
                DataError);
   EXPECT_NE(raised[0].find("train.jsonl:4: bad JSON"), std::string::npos) << raised[0];
   EXPECT_NE(raised[0].find("gone.wav: no such file"), std::string::npos) << raised[0];
-  EXPECT_EQ(raised[1] + raised[2], "");
+  EXPECT_EQ(raised[1], raised[0]);
+  EXPECT_EQ(raised[2], raised[0]);
 }
 
 TEST_F(CorpusTest, RejectsAudioThatCannotBeUsed) {

@@ -129,7 +129,7 @@ TEST_F(Import, ComputesTheLogitsOfOmniAsr) { expect_logits(kOmniAsr, 0); }
 TEST_F(Import, ComputesTheLogitsOfMms) { expect_logits(kMms, 0); }
 
 // Of adapter.rus.safetensors, whose head has other labels.
-TEST_F(Import, ComputesTheLogitsOfALanguageThatIsChosen) { expect_logits(kMms, 0, "rus"); }
+TEST_F(Import, ComputesTheLogitsOfAChosenLanguage) { expect_logits(kMms, 0, "rus"); }
 
 TEST_F(Import, TakesTheLettersOfTheLanguage) {
   const auto alphabet = [&](const std::string& language) {
