@@ -154,16 +154,13 @@ TEST_F(CorpusTest, TellsAllRanksWhatOthersFind) {
   add_line("nonsense");
   add_line(R"({"audio_filepath": "gone.wav", "text": "up"})");
   std::vector<std::string> raised(3);
-  EXPECT_THROW(comm::run_as_threads({.ranks = 3},
-                                    [&](comm::Communicator& world) {
-                                      try {
-                                        (void)load_corpus(options_, alphabet_, world, {{2}, {1}});
-                                      } catch (const DataError& error) {
-                                        raised[world.rank()] = error.what();
-                                        throw;
-                                      }
-                                    }),
-               DataError);
+  comm::run_as_threads({.ranks = 3}, [&](comm::Communicator& world) {
+    try {
+      (void)load_corpus(options_, alphabet_, world, {{2}, {1}});
+    } catch (const DataError& error) {
+      raised[static_cast<std::size_t>(world.rank())] = error.what();
+    }
+  });
   EXPECT_NE(raised[0].find("train.jsonl:4: bad JSON"), std::string::npos) << raised[0];
   EXPECT_NE(raised[0].find("gone.wav: no such file"), std::string::npos) << raised[0];
   EXPECT_EQ(raised[1], raised[0]);
