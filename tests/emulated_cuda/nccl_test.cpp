@@ -34,7 +34,7 @@ TEST(Nccl, TrainsAsOneStage) {
 
 // tools/gpu_check runs all of these on a GPU. One alone runs here: those with attention take
 // minutes.
-TEST(Nccl, EqualsOneRankInAScheduleOfGpuCheck) {
+TEST(Nccl, EqualsOneRankInterleaved) {
   const auto schedules = penstock::comm::nccl_schedules(2);
   const auto found =
       std::ranges::find(schedules, "stages_interleaved", &penstock::comm::NcclSchedule::name);
