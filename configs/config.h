@@ -32,17 +32,22 @@ struct TextConfig {
 
 /// [features]: what a frame is.
 struct FeatureConfig {
-  std::string kind = "spectrogram";  // spectrogram (log1p of magnitude) | log-mel | waveform
+  // spectrogram (log1p of magnitude) | log-mel | fbank (as Kaldi makes it) | waveform
+  std::string kind = "spectrogram";
   int sample_rate = 16000;
   double window_ms = 20, hop_ms = 10;
-  std::string window = "hamming";       // hamming | hann | hann-symmetric
-  int fft = 0;                          // 0: the window's samples
-  int mels = 80;                        // of log-mel
+  std::string window = "hamming";       // hamming | hann | hann-symmetric | povey
+  int fft = 0;                          // 0: the window's samples; of fbank the next power of two
+  int mels = 80;                        // of log-mel and fbank
   double preemphasis = 0;               // share of the sample before that is taken away
   std::string normalise = "utterance";  // utterance | channel: what has one mean and deviation
   bool last_frame = true;               // the one at the end, of which half lies beyond
-  double epsilon = 1e-7;                // of a waveform: added to its variance
+  double epsilon = 1e-7;                // of waveform and fbank: added to the variance
+  int stack = 1;                        // adjacent frames that become one
   bool operator==(const FeatureConfig&) const = default;
+  double frames_per_second() const {
+    return kind == "waveform" ? sample_rate : 1000 / hop_ms / stack;
+  }
 };
 
 /// Speeds at which speech is still speech.

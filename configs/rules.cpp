@@ -129,39 +129,40 @@ Found of_pipeline(const Config& c) {
   return found;
 }
 
-/// Keys of spectra that are set although frames are samples, and the other way round.
-Found of_waveform(const FeatureConfig& f) {
+struct KeyWithoutEffect {
+  const char* key;
+  bool set;
+};
+
+/// Keys that are set although frames of the kind have no use for them.
+Found without_effect(const FeatureConfig& f) {
   const FeatureConfig usual;
+  const bool waveform = f.kind == "waveform", fbank = f.kind == "fbank";
+  const KeyWithoutEffect keys[] = {
+      {"features.epsilon", f.epsilon != usual.epsilon && !waveform && !fbank},
+      {"features.preemphasis", f.preemphasis != usual.preemphasis && waveform},
+      {"features.normalise", f.normalise != usual.normalise && waveform},
+      {"features.stack", f.stack != usual.stack && waveform},
+      {"features.last_frame", f.last_frame != usual.last_frame && (waveform || fbank)}};
   Found found;
-  if (f.kind != "waveform") {
-    if (f.epsilon != usual.epsilon)
-      found.push_back({"features.epsilon",
-                       fmt::format("features.epsilon has no effect with features.kind = {}: leave "
-                                   "it out, or choose features.kind = waveform",
-                                   f.kind)});
-    return found;
-  }
-  for (const auto& [key, set] :
-       {std::pair{"features.preemphasis", f.preemphasis != usual.preemphasis},
-        {"features.normalise", f.normalise != usual.normalise},
-        {"features.last_frame", f.last_frame != usual.last_frame}})
+  for (const auto& [key, set] : keys)
     if (set)
-      found.push_back({key, fmt::format("{} has no effect with features.kind = waveform, of which "
-                                        "a frame is a sample: leave it out, or choose another kind",
-                                        key)});
+      found.push_back({key, fmt::format("{} has no effect with features.kind = {}: leave it out, "
+                                        "or choose another kind",
+                                        key, f.kind)});
   return found;
 }
 
 Found of_features(const Config& c) {
   const auto& f = c.features;
-  Found found = of_waveform(f);
+  Found found = without_effect(f);
   const auto window = static_cast<std::int64_t>(std::llround(f.sample_rate * f.window_ms / 1000));
   if (f.fft > 0 && f.fft < window)
     found.push_back(
         {"features.fft",
          fmt::format("features.fft = {} is below the window's {} samples", f.fft, window)});
   const std::int64_t bins = (f.fft > 0 ? f.fft : window) / 2 + 1;
-  if (f.kind == "log-mel" && f.mels > bins)
+  if ((f.kind == "log-mel" || f.kind == "fbank") && f.mels > bins)
     found.push_back({"features.mels",
                      fmt::format("features.mels = {} is above the {} bins of the spectrum: some "
                                  "channels would always be empty",

@@ -46,18 +46,20 @@ std::vector<Key> text_keys(TextConfig& t) {
 
 std::vector<Key> feature_keys(FeatureConfig& f) {
   return {
-      Key("features.kind", &f.kind, one_of({"spectrogram", "log-mel", "waveform"}),
-          "what a frame holds: log(1 + magnitude), log-mel energies, or one sample"),
+      Key("features.kind", &f.kind, one_of({"spectrogram", "log-mel", "fbank", "waveform"}),
+          "what a frame holds: log(1 + magnitude), log-mel energies, Kaldi's filter bank, or one "
+          "sample"),
       Key("features.sample_rate", &f.sample_rate, between(1000, 384000),
           "samples a second; recordings of another rate are resampled"),
       Key("features.window_ms", &f.window_ms, above(0, 1000), "length of a window in milliseconds"),
       Key("features.hop_ms", &f.hop_ms, above(0, 1000), "milliseconds from frame to frame"),
-      Key("features.window", &f.window, one_of({"hamming", "hann", "hann-symmetric"}),
-          "shape of a window; the first two are periodic"),
+      Key("features.window", &f.window, one_of({"hamming", "hann", "hann-symmetric", "povey"}),
+          "shape of a window; the first two are periodic, povey is Kaldi's"),
       Key("features.fft", &f.fft, between(0, 1048576),
-          "points of the Fourier transform; 0: as many as a window has samples"),
+          "points of the Fourier transform; 0: as many as a window has samples, and the next power "
+          "of two for fbank"),
       Key("features.mels", &f.mels, between(1, kMostChannels),
-          "mel channels, with features.kind = log-mel"),
+          "mel channels, with features.kind = log-mel or fbank"),
       Key("features.preemphasis", &f.preemphasis, between(0, 1),
           "share of the sample before that is taken away from each sample"),
       Key("features.normalise", &f.normalise, one_of({"utterance", "channel"}),
@@ -65,7 +67,10 @@ std::vector<Key> feature_keys(FeatureConfig& f) {
       Key("features.last_frame", &f.last_frame, anything(),
           "false leaves out the last frame, of which about half lies beyond the recording"),
       Key("features.epsilon", &f.epsilon, above(0, 1),
-          "number added to the variance of a waveform, with features.kind = waveform"),
+          "number added to the variance, with features.kind = waveform or fbank"),
+      Key("features.stack", &f.stack, between(1, 100),
+          "adjacent frames that become one, their channels side by side; what is left at the end "
+          "is dropped"),
   };
 }
 

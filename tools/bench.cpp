@@ -77,7 +77,9 @@ void print(const BenchArguments& arguments, const runtime::BenchReport& r) {
 
 int run_bench(BenchArguments arguments) {
   const std::vector<std::string> base{"model.base=" + arguments.model};
-  arguments.bench.model = configs::load_config("", layers::model_families(), base).model;
+  const configs::Config config = configs::load_config("", layers::model_families(), base);
+  arguments.bench.model = config.model;
+  arguments.bench.features = config.features;
   return runtime::run_job(
       [&](comm::Communicator& world) {
         const runtime::BenchReport report = runtime::bench(arguments.bench, world);

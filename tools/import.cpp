@@ -107,9 +107,10 @@ void add_import(CLI::App& app, Run& run) {
                       "Of MMS: the language whose adapter.LANGUAGE.safetensors is read");
   command->add_flag("--json", options->json, "Print one JSON object");
   command->footer(
-      "Reads Wav2Vec2ForCTC, HubertForCTC, OmniASRForCTC and ParakeetForCTC, and with a new head\n"
-      "Wav2Vec2ForPreTraining, Wav2Vec2Model and HubertModel. Exit code 4: the folder lacks\n"
-      "something, or has what penstock's models have not.\n\n"
+      "Reads Wav2Vec2ForCTC, HubertForCTC, Wav2Vec2BertForCTC, OmniASRForCTC and ParakeetForCTC.\n"
+      "With a new head it reads Wav2Vec2ForPreTraining, Wav2Vec2Model, HubertModel and\n"
+      "Wav2Vec2BertModel. Exit code 4: the folder lacks something, or has what penstock's models\n"
+      "have not.\n\n"
       "Examples:\n"
       "  penstock import downloads/omni-300m -o omni-300m\n"
       "  penstock transcribe omni-300m prompt.wav\n"

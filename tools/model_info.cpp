@@ -38,7 +38,7 @@ Report report_of(const ModelInfoOptions& options) {
   const configs::Config config = configs::load_config("", layers::model_families(), base);
   const partition::LayerSequence sequence = partition::build_model(
       config.model, options.labels.value_or(partition::labels_without_text(config.model)));
-  const double rate = config.model.family.frames_per_second();
+  const double rate = config.features.frames_per_second();
   const auto frames = static_cast<std::int64_t>(std::lround(options.seconds * rate));
   const std::vector<std::int64_t> lengths(static_cast<std::size_t>(options.utterances), frames);
   Report report;

@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 
 #include <cmath>
+#include <functional>
+#include <map>
 
 #include "base/counted.h"
 #include "base/error.h"
@@ -13,10 +15,34 @@
 #include "layers/nn/dropout.h"
 #include "layers/nn/layer_norm.h"
 #include "layers/nn/linear.h"
+#include "layers/nn/scale.h"
 #include "layers/nn/sinusoidal_positions.h"
 
 namespace penstock::layers {
 namespace {
+
+const std::map<std::string, AttentionPositions, std::less<>> kPositions = {
+    {"relative", AttentionPositions::relative},
+    {"shaw", AttentionPositions::shaw},
+    {"absolute", AttentionPositions::none}};
+
+/// The layers before the first block, without dropout and absolute positions.
+void add_front(std::vector<std::unique_ptr<Layer>>& sequence, const ConformerOptions& options,
+               int features, double scale) {
+  if (options.subsampling > 1) {
+    add_subsampling(sequence, {.features = features,
+                               .channels = options.channels > 0 ? options.channels : options.width,
+                               .width = options.width,
+                               .factor = options.subsampling,
+                               .scale = scale});
+    return;
+  }
+  sequence.push_back(std::make_unique<LayerNorm>(
+      LayerNormOptions{.name = "projection.norm", .channels = features}));
+  sequence.push_back(std::make_unique<Linear>(
+      LinearOptions{.name = "projection.linear", .in = features, .out = options.width}));
+  if (scale != 1) sequence.push_back(std::make_unique<Scale>("projection.scale", scale));
+}
 
 void add_block(std::vector<std::unique_ptr<Layer>>& sequence, const ConformerOptions& options,
                const std::string& name) {
@@ -32,24 +58,28 @@ void add_block(std::vector<std::unique_ptr<Layer>>& sequence, const ConformerOpt
   FeedForwardOptions other_half = half;
   other_half.name = name + ".feed_forward2";
   sequence.push_back(feed_forward_unit(half));
+  sequence.push_back(attention_unit({.name = name + ".attention",
+                                     .width = options.width,
+                                     .heads = options.heads,
+                                     .positions = kPositions.at(options.positions),
+                                     .left = frames_of_context(options.left_context),
+                                     .right = frames_of_context(options.right_context),
+                                     .left_positions = options.left_positions,
+                                     .right_positions = options.right_positions,
+                                     .bias = options.attention_bias,
+                                     .dropout = options.dropout,
+                                     .output_dropout = options.output_dropout,
+                                     .layer_drop = options.layer_drop}));
   sequence.push_back(
-      attention_unit({.name = name + ".attention",
-                      .width = options.width,
-                      .heads = options.heads,
-                      .positions = options.positions == "relative" ? AttentionPositions::relative
-                                                                   : AttentionPositions::none,
-                      .left = frames_of_context(options.left_context),
-                      .right = frames_of_context(options.right_context),
-                      .bias = options.attention_bias,
-                      .dropout = options.dropout,
-                      .output_dropout = options.output_dropout,
-                      .layer_drop = options.layer_drop}));
-  sequence.push_back(convolution_unit({.name = name + ".convolution",
-                                       .width = options.width,
-                                       .kernel = options.kernel,
-                                       .bias = options.convolution_bias,
-                                       .dropout = options.output_dropout ? options.dropout : 0,
-                                       .layer_drop = options.layer_drop}));
+      convolution_unit({.name = name + ".convolution",
+                        .width = options.width,
+                        .kernel = options.kernel,
+                        .causal = options.causal_convolution,
+                        .norm = options.convolution_norm == "layer" ? ConvolutionNorm::layer
+                                                                    : ConvolutionNorm::batch,
+                        .bias = options.convolution_bias,
+                        .dropout = options.output_dropout ? options.dropout : 0,
+                        .layer_drop = options.layer_drop}));
   sequence.push_back(feed_forward_unit(other_half));
   sequence.push_back(std::make_unique<LayerNorm>(
       LayerNormOptions{.name = name + ".norm", .channels = options.width}));
@@ -66,13 +96,22 @@ std::vector<Key> ConformerOptions::keys() {
           "channels within each feed-forward unit; 0: four times the width"),
       Key("model.kernel", &kernel, between(1, 1001),
           "frames of each block's depthwise convolution; an odd number"),
-      Key("model.subsampling", &subsampling, between(4, 8),
-          "feature frames that become one: 4, or 8 with depthwise convolutions"),
+      Key("model.causal_convolution", &causal_convolution, anything(),
+          "the depthwise convolution sees no later frames, instead of as many as earlier ones"),
+      Key("model.convolution_norm", &convolution_norm, one_of({"batch", "layer"}),
+          "norm after the depthwise convolution"),
+      Key("model.subsampling", &subsampling, between(1, 8),
+          "feature frames that become one: 4, 8 with depthwise convolutions, or 1, where frames "
+          "are normalised and projected"),
       Key("model.channels", &channels, between(0, kMostChannels),
           "channels of the convolutions before the first block; 0: the width"),
-      Key("model.positions", &positions, one_of({"relative", "absolute"}),
-          "how frames are told apart: by attention (relative), or by what is added before the "
-          "first block (absolute)"),
+      Key("model.positions", &positions, one_of({"relative", "shaw", "absolute"}),
+          "how frames are told apart: by attention, with Transformer-XL's positions (relative) or "
+          "Shaw's (shaw), or by what is added before the first block (absolute)"),
+      Key("model.left_positions", &left_positions, between(0, 10000),
+          "with Shaw's positions: distances to earlier frames that are told apart"),
+      Key("model.right_positions", &right_positions, between(0, 10000),
+          "with Shaw's positions: distances to later frames that are told apart"),
       left_context_key(&left_context),
       right_context_key(&right_context),
       Key("model.scale_input", &scale_input, anything(),
@@ -101,8 +140,8 @@ std::vector<Contradiction> ConformerOptions::contradictions(int) const {
     found.push_back({"model.kernel", fmt::format("a kernel of {} has no middle: choose an odd "
                                                  "number",
                                                  counted(kernel, "frame"))});
-  if (subsampling != 4 && subsampling != 8)
-    found.push_back({"model.subsampling", fmt::format("{} can't become one: choose 4 or 8",
+  if (subsampling != 1 && subsampling != 4 && subsampling != 8)
+    found.push_back({"model.subsampling", fmt::format("{} can't become one: choose 1, 4 or 8",
                                                       counted(subsampling, "feature frame"))});
   return found;
 }
@@ -111,17 +150,13 @@ std::vector<std::unique_ptr<Layer>> ConformerOptions::build(const ModelEnds& end
   for (const Contradiction& wrong : contradictions(ends.features)) throw ShapeError(wrong.what);
   if (layers < 1 || ends.labels < 2)
     throw ShapeError("a Conformer needs at least 1 block, and 1 label besides blank");
-  const bool absolute = positions == "absolute";
-  if (!absolute && positions != "relative")
+  if (!kPositions.contains(positions))
     throw ShapeError(fmt::format(
-        "a Conformer has no positions {}: positions is relative or absolute", positions));
+        "a Conformer has no positions {}: positions is relative, shaw or absolute", positions));
+  const bool absolute = positions == "absolute";
   const double scale = scale_input ? std::sqrt(width) : 1;
   std::vector<std::unique_ptr<Layer>> sequence;
-  add_subsampling(sequence, {.features = ends.features,
-                             .channels = channels > 0 ? channels : width,
-                             .width = width,
-                             .factor = subsampling,
-                             .scale = absolute ? 1 : scale});
+  add_front(sequence, *this, ends.features, absolute ? 1 : scale);
   if (absolute) sequence.push_back(std::make_unique<SinusoidalPositions>("positions", scale));
   if (input_dropout > 0)
     sequence.push_back(std::make_unique<Dropout>("input_dropout", input_dropout));

@@ -39,10 +39,6 @@ std::vector<Contradiction> ModelFamily::contradictions(int features) const {
   return options_ ? options_->contradictions(features) : std::vector<Contradiction>();
 }
 
-int ModelFamily::frames_per_second() const {
-  return options_ ? options_->frames_per_second() : kFramesPerSecond;
-}
-
 ModelFamily ModelFamily::defaults() const { return options_ ? options_->defaults() : *this; }
 
 bool ModelFamily::operator==(const ModelFamily& other) const {

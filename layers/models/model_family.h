@@ -13,9 +13,6 @@
 
 namespace penstock::layers {
 
-/// Of features, unless a family says otherwise: a frame each 10 ms.
-inline constexpr int kFramesPerSecond = 100;
-
 /// What a model has at its two ends, whatever its family.
 struct ModelEnds {
   int features = 161;  // channels of a frame
@@ -38,12 +35,6 @@ concept ChecksItsKeys = requires(const T& options, int features) {
   { options.contradictions(features) } -> std::same_as<std::vector<Contradiction>>;
 };
 
-/// And, where its frames are not 100 a second, how many they are.
-template <class T>
-concept SaysItsFrames = requires {
-  { T::frames_per_second } -> std::convertible_to<int>;
-};
-
 /// The same, but of `Family` itself, which holds options, it is not asked: it is not complete yet.
 template <class T, class Family>
 concept OptionsOfAnother = !std::same_as<T, Family> && ModelOptions<T>;
@@ -60,7 +51,6 @@ class ModelFamily {
     virtual ModelFamily defaults() const = 0;
     virtual std::vector<Key> keys() = 0;
     virtual std::vector<Contradiction> contradictions(int features) const = 0;
-    virtual int frames_per_second() const = 0;
     virtual std::vector<std::unique_ptr<Layer>> build(const ModelEnds& ends) const = 0;
   };
 
@@ -81,8 +71,6 @@ class ModelFamily {
   Key kind_key(std::vector<std::string_view> names);
   std::vector<Key> keys();
   std::vector<Contradiction> contradictions(int features) const;
-  /// Feature frames a second of audio, where no data says.
-  int frames_per_second() const;
   /// The family with the defaults of its keys.
   ModelFamily defaults() const;
   /// std::bad_cast unless the options are a T.
@@ -111,10 +99,6 @@ class ModelFamily {
     std::vector<Contradiction> contradictions(int features) const override {
       if constexpr (ChecksItsKeys<T>) return options.contradictions(features);
       return {};
-    }
-    int frames_per_second() const override {
-      if constexpr (SaysItsFrames<T>) return T::frames_per_second;
-      return kFramesPerSecond;
     }
     std::vector<std::unique_ptr<Layer>> build(const ModelEnds& ends) const override {
       return options.build(ends);

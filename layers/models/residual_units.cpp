@@ -100,6 +100,8 @@ std::unique_ptr<Layer> attention_unit(const AttentionUnitOptions& options) {
                                        .positions = options.positions,
                                        .left = options.left,
                                        .right = options.right,
+                                       .left_positions = options.left_positions,
+                                       .right_positions = options.right_positions,
                                        .dropout = options.dropout});
   unit.linear("output", options.width, options.width);
   if (options.output_dropout) unit.dropout("dropout", options.dropout);
@@ -107,17 +109,22 @@ std::unique_ptr<Layer> attention_unit(const AttentionUnitOptions& options) {
 }
 
 std::unique_ptr<Layer> convolution_unit(const ConvolutionUnitOptions& options) {
-  const std::int64_t width = options.width;
+  const std::int64_t width = options.width, earlier = options.kernel - 1;
   Unit unit({options.name, width, options.bias, options.layer_drop});
   unit.linear("pointwise1", width, 2 * width);
   unit.add<DepthwiseConv1d>(DepthwiseConv1dOptions{.name = unit.part("depthwise"),
                                                    .channels = width,
                                                    .kernel = options.kernel,
-                                                   .left = (options.kernel - 1) / 2,
+                                                   .left = options.causal ? earlier : earlier / 2,
                                                    .bias = options.bias,
                                                    .gated = true});
-  unit.add<BatchNorm>(
-      BatchNormOptions{.name = unit.part("batch_norm"), .channels = width, .silu = true});
+  if (options.norm == ConvolutionNorm::batch) {
+    unit.add<BatchNorm>(
+        BatchNormOptions{.name = unit.part("batch_norm"), .channels = width, .silu = true});
+  } else {
+    unit.add<LayerNorm>(LayerNormOptions{.name = unit.part("depthwise_norm"), .channels = width});
+    unit.add<Nonlinearity>(unit.part("act"), NonlinearityKind::silu);
+  }
   unit.linear("pointwise2", width, width);
   unit.dropout("dropout", options.dropout);
   return unit.build();

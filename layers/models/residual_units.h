@@ -50,8 +50,9 @@ struct AttentionUnitOptions {
   std::int64_t width = 0, heads = 1;
   AttentionPositions positions = AttentionPositions::none;
   std::int64_t left = kWholeUtterance, right = kWholeUtterance;  // frames of context
-  bool norm_first = true;                                        // false: no norm
-  bool centred = true;                                           // false: RMSNorm
+  std::int64_t left_positions = 64, right_positions = 8;  // of Shaw's (layers/nn/attention.h)
+  bool norm_first = true;                                 // false: no norm
+  bool centred = true;                                    // false: RMSNorm
   bool bias = true;            // of both products; that of positions has none
   double dropout = 0;          // of the weights
   bool output_dropout = true;  // and of what comes out
@@ -61,17 +62,22 @@ struct AttentionUnitOptions {
 /// [norm] qkv core output [dropout]
 std::unique_ptr<Layer> attention_unit(const AttentionUnitOptions& options);
 
+enum class ConvolutionNorm { batch, layer };
+
 struct ConvolutionUnitOptions {
   std::string name;
   std::int64_t width = 0;
-  std::int64_t kernel = 31;  // frames, odd: as many before the present one as behind it
-  bool bias = true;          // of both products and of the convolution
-  double dropout = 0;        // of what comes out
+  std::int64_t kernel = 31;  // frames, odd
+  bool causal = false;       // sees no later frames; else as many as earlier ones
+  ConvolutionNorm norm = ConvolutionNorm::batch;
+  bool bias = true;    // of both products and of the convolution
+  double dropout = 0;  // of what comes out
   double layer_drop = 0;
 };
 
 /// norm pointwise1 depthwise batch_norm pointwise2 [dropout], where depthwise is gated and
-/// batch_norm goes through SiLU: what lies between the gate, the norm and SiLU is not kept.
+/// batch_norm goes through SiLU: what lies between the gate, the norm and SiLU is not kept. With a
+/// layer norm, "depthwise_norm act" are in batch_norm's place.
 std::unique_ptr<Layer> convolution_unit(const ConvolutionUnitOptions& options);
 
 struct ConvolutionalPositionsOptions {

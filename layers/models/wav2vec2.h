@@ -14,7 +14,6 @@ namespace penstock::layers {
 /// those of their large ones (the defaults): a family of models.
 struct Wav2Vec2Options {
   static constexpr std::string_view kind = "wav2vec2";
-  static constexpr int frames_per_second = 16000;  // samples: nothing is made of the audio before
 
   int channels = 512;                                 // of the front end's convolutions
   std::vector<int> kernels = {10, 3, 3, 3, 3, 2, 2};  // of each

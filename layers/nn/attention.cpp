@@ -12,6 +12,7 @@
 #include "layers/ops/add_scaled.h"
 #include "layers/ops/linear.h"
 #include "layers/ops/position_table.h"
+#include "layers/ops/shaw_positions.h"
 #include "layers/philox.h"
 #include "layers/scratch.h"
 #include "layers/widened.h"
@@ -29,6 +30,13 @@ Tensor table_in(Scratch& scratch, DType dtype, const Shape& shape) {
   return {scratch.take<std::byte>(static_cast<std::int64_t>(table.bytes())), dtype, shape};
 }
 
+/// Biases of a query that add nothing: Shaw's positions have none.
+Tensor zeros_in(Context& context, Scratch& scratch, DType dtype, std::int64_t channels) {
+  const Tensor zeros = table_in(scratch, arithmetic_of(dtype), {channels});
+  context.backend.zero(context.stream, zeros.data, zeros.bytes());
+  return zeros;
+}
+
 /// Of 2n - 1 rows, from n - 1 down.
 PositionTable distances_in(const Tensor& table_XC) {
   return {.table_XC = table_XC, .first = (table_XC.shape[0] - 1) / 2, .step = -1};
@@ -44,7 +52,8 @@ Tensor half_of(const Tensor& biases_2C, std::int64_t which) {
 }  // namespace
 
 Attention::Attention(AttentionOptions options) : options_(std::move(options)) {
-  const auto& [name, channels, heads, positions, left, right, dropout] = options_;
+  const auto& [name, channels, heads, positions, left, right, left_positions, right_positions,
+               dropout] = options_;
   if (heads < 1 || channels < 1 || channels % heads != 0)
     throw ShapeError(fmt::format("{} has {}, which {} of attention do not divide evenly", name,
                                  counted(channels, "channel"), counted(heads, "head")));
@@ -56,6 +65,11 @@ Attention::Attention(AttentionOptions options) : options_(std::move(options)) {
         fmt::format("{} sees {} frames to the left and {} to the right; neither may "
                     "be negative",
                     name, left, right));
+  if (left_positions < 0 || right_positions < 0)
+    throw ShapeError(
+        fmt::format("{} tells {} frames to the left and {} to the right apart; neither may be "
+                    "negative",
+                    name, left_positions, right_positions));
   if (!(dropout >= 0 && dropout < 1))
     throw ShapeError(
         fmt::format("{} drops a share of {:g} of its weights; it must be at least 0 "
@@ -84,20 +98,39 @@ DropoutMask Attention::dropout(const Context& context) const {
           .probability = context.mode == Mode::train ? options_.dropout : 0};
 }
 
+std::int64_t Attention::told_apart() const {
+  return options_.left_positions + 1 + options_.right_positions;
+}
+
+std::vector<ParamDecl> Attention::position_params() const {
+  const std::int64_t C = options_.channels, d = C / options_.heads;
+  const auto start = [](std::int64_t inputs) {
+    return Initialiser{Initialiser::Kind::uniform, 1 / std::sqrt(static_cast<double>(inputs))};
+  };
+  if (shaw()) return {{name() + ".positions.weight", {told_apart(), d}, start(d)}};
+  return {{name() + ".positions.weight", {C, C}, start(C)},
+          {name() + ".bias_u", {C}, {}, true},
+          {name() + ".bias_v", {C}, {}, true}};
+}
+
 void Attention::declare_positions(LayerPlan& plan, const ActivationDecl& input) const {
   const std::int64_t C = options_.channels;
   const AttentionGeometry shape = geometry(input.only().lengths);
-  const Initialiser start{Initialiser::Kind::uniform, 1 / std::sqrt(static_cast<double>(C))};
-  plan.params = {{name() + ".positions.weight", {C, C}, start},
-                 {name() + ".bias_u", {C}, {}, true},
-                 {name() + ".bias_v", {C}, {}, true}};
+  plan.params = position_params();
   const DType sums = arithmetic_of(input.dtype);
   const Shape table{shape.distances(), C};
   plan.saved.push_back({SavedDecl::Kind::own, Life::to_backward_input, input.dtype, table});
   plan.saved.push_back({SavedDecl::Kind::own, Life::carried, sums, table});
   plan.saved.push_back({SavedDecl::Kind::own, Life::carried, sums, {2, C}});
-  Scratch one, wide;
+  Scratch one, wide, zeros;
   table_in(one, input.dtype, table);
+  if (shaw()) {
+    table_in(zeros, sums, {C});
+    plan.workspace.forward += zeros.used() + one.used();
+    plan.workspace.backward_input += zeros.used();
+    plan.flops.backward_weight += static_cast<double>(shape.distances() * C);
+    return;
+  }
   table_in(wide, sums, table);
   // In evaluation the projected table lies before what the others take turns with.
   plan.workspace.forward = one.used() + std::max(plan.workspace.forward, one.used());
@@ -107,12 +140,17 @@ void Attention::declare_positions(LayerPlan& plan, const ActivationDecl& input) 
   plan.flops.backward_weight += product;
 }
 
-/// Of attention, or of the product that makes the table of positions.
+/// FP32 copies on the CPU: those of attention, or of the operation that makes the rows of
+/// distances.
 Workspace Attention::copies(const BackendSizes& sizes, const FramesDecl& x) const {
   const std::int64_t C = options_.channels, y = x.rows() * C,
                      table = relative() ? geometry(x.lengths).distances() * C : 0;
-  const std::size_t product = relative() ? widened(sizes, {table, C * C, table}) : 0;
-  return {std::max(widened(sizes, {3 * y, table, y}), product),
+  std::size_t rows = 0;
+  if (shaw())
+    rows = widened(sizes, {told_apart() * C / options_.heads, table});
+  else if (relative())
+    rows = widened(sizes, {table, C * C, table});
+  return {std::max(widened(sizes, {3 * y, table, y}), rows),
           widened(sizes, {3 * y, table, y, y, 3 * y}), 0};
 }
 
@@ -148,6 +186,27 @@ LayerPlan Attention::plan(const ActivationDecl& input, const BackendSizes& sizes
   return plan;
 }
 
+RelativePositions Attention::positions(const Params& params, const Tensor& rows_XC,
+                                       const Tensor& zeros_C) const {
+  if (shaw()) return {rows_XC, zeros_C, zeros_C};
+  return {rows_XC, params.weights[kBiasU], params.weights[kBiasV]};
+}
+
+void Attention::make_distances(Context& context, const Params& params, const Tensor& rows_XC,
+                               std::span<std::byte> workspace) const {
+  const Tensor& weight = params.weights[kPositions];
+  if (shaw()) {
+    context.backend.run(context.stream,
+                        ShawPositionsForward{weight, options_.left_positions, rows_XC});
+    return;
+  }
+  Scratch scratch(workspace);
+  const Tensor table = table_in(scratch, rows_XC.dtype, rows_XC.shape);
+  context.backend.run(context.stream, distances_in(table));
+  context.backend.run(context.stream,
+                      LinearForward{.x_FI = table, .w_OI = weight, .b_O = {}, .y_FO = rows_XC});
+}
+
 void Attention::forward(Context& context, const Params& params, const Activation& x, Activation& y,
                         Saved saved) const {
   const DType dtype = x.only().x_FC.dtype;
@@ -161,16 +220,11 @@ void Attention::forward(Context& context, const Params& params, const Activation
   if (relative()) {
     const Shape shape{op.geometry.distances(), options_.channels};
     Scratch before(context.workspace);
-    const Tensor projected = training ? saved[kProjected] : table_in(before, dtype, shape);
+    const Tensor zeros = shaw() ? zeros_in(context, before, dtype, shape[1]) : Tensor{};
+    const Tensor rows = training ? saved[kProjected] : table_in(before, dtype, shape);
     op.workspace = context.workspace.subspan(before.used());
-    Scratch scratch(op.workspace);
-    const Tensor table = table_in(scratch, dtype, shape);
-    context.backend.run(context.stream, distances_in(table));
-    context.backend.run(
-        context.stream,
-        LinearForward{
-            .x_FI = table, .w_OI = params.weights[kPositions], .b_O = {}, .y_FO = projected});
-    op.relative = {projected, params.weights[kBiasU], params.weights[kBiasV]};
+    make_distances(context, params, rows, op.workspace);
+    op.relative = positions(params, rows, zeros);
   }
   context.backend.run(context.stream, op);
 }
@@ -187,7 +241,11 @@ void Attention::backward_input(Context& context, const Params& params, const Act
                        .dqkv_FP = dx.empty() ? Tensor{} : dx.only().x_FC,
                        .workspace = context.workspace};
   if (relative()) {
-    op.relative = {saved[kProjected], params.weights[kBiasU], params.weights[kBiasV]};
+    Scratch before(context.workspace);
+    const Tensor zeros =
+        shaw() ? zeros_in(context, before, op.dy_FC.dtype, options_.channels) : Tensor{};
+    op.workspace = context.workspace.subspan(before.used());
+    op.relative = positions(params, saved[kProjected], zeros);
     op.dr_XC = saved[kProjectedGradient];
     op.du_C = half_of(saved[kBiasGradients], 0);
     op.dv_C = half_of(saved[kBiasGradients], 1);
@@ -198,6 +256,11 @@ void Attention::backward_input(Context& context, const Params& params, const Act
 void Attention::backward_weight(Context& context, Saved saved, Grads grads) const {
   if (!relative()) return;
   const Tensor& gradient = saved[kProjectedGradient];
+  if (shaw()) {
+    context.backend.run(context.stream, ShawPositionsBackwardWeight{
+                                            gradient, options_.left_positions, grads[kPositions]});
+    return;
+  }
   Scratch scratch(context.workspace);
   const Tensor table = table_in(scratch, gradient.dtype, gradient.shape);
   context.backend.run(context.stream, distances_in(table));

@@ -2,13 +2,19 @@
 
 #include <cstdint>
 #include <string>
+#include <vector>
 
 #include "layers/layer.h"
 #include "layers/ops/attention.h"
 
 namespace penstock::layers {
 
-enum class AttentionPositions { none, rotary, relative };
+enum class AttentionPositions {
+  none,
+  rotary,
+  relative,  // Transformer-XL (Dai et al. 2019)
+  shaw,      // Shaw et al. (2018)
+};
 
 struct AttentionOptions {
   std::string name;
@@ -16,6 +22,7 @@ struct AttentionOptions {
   std::int64_t heads = 1;
   AttentionPositions positions = AttentionPositions::none;
   std::int64_t left = kWholeUtterance, right = kWholeUtterance;  // frames of context
+  std::int64_t left_positions = 64, right_positions = 8;         // of Shaw's: distances told apart
   double dropout = 0;                                            // of the weights
 };
 
@@ -25,10 +32,12 @@ struct AttentionOptions {
 ///
 /// With relative positions (Transformer-XL) it has parameters: "<name>.positions.weight" [channels,
 /// channels], which projects the sinusoids of distances, and "<name>.bias_u", "<name>.bias_v"
-/// [channels], which start at 0.
+/// [channels], which start at 0. With Shaw's it has "<name>.positions.weight" [left_positions + 1 +
+/// right_positions, channels of a head], a row for each distance that it tells apart.
 class Attention final : public Layer {
  public:
-  /// ShapeError if heads do not divide the channels, or rotary positions meet an odd head.
+  /// ShapeError if heads do not divide the channels, rotary positions meet an odd head, or a number
+  /// of frames is negative.
   explicit Attention(AttentionOptions options);
 
   const std::string& name() const override { return options_.name; }
@@ -39,10 +48,20 @@ class Attention final : public Layer {
   void backward_weight(Context&, Saved, Grads) const override;
 
  private:
-  bool relative() const { return options_.positions == AttentionPositions::relative; }
+  bool shaw() const { return options_.positions == AttentionPositions::shaw; }
+  /// Whether attention is given a row for each distance.
+  bool relative() const { return options_.positions == AttentionPositions::relative || shaw(); }
   AttentionGeometry geometry(std::span<const std::int64_t> lengths) const;
   DropoutMask dropout(const Context& context) const;
   void declare_positions(LayerPlan& plan, const ActivationDecl& input) const;
+  std::int64_t told_apart() const;  // distances
+  std::vector<ParamDecl> position_params() const;
+  /// The operand of AttentionForward and AttentionBackward.
+  RelativePositions positions(const Params& params, const Tensor& rows_XC,
+                              const Tensor& zeros_C) const;
+  /// Writes r_XC (layers/ops/attention.h).
+  void make_distances(Context&, const Params&, const Tensor& rows_XC,
+                      std::span<std::byte> workspace) const;
   Workspace copies(const BackendSizes& sizes, const FramesDecl& x) const;
 
   AttentionOptions options_;

@@ -30,6 +30,7 @@ using Operations = OperationList<
     struct RecurrenceBackwardWeight,                                          //
     struct AttentionForward, struct AttentionBackward,                        // attention.h
     struct PositionTable,                                                     // position_table.h
+    struct ShawPositionsForward, struct ShawPositionsBackwardWeight,          // shaw_positions.h
     struct DepthwiseConv1dForward, struct DepthwiseConv1dBackwardInput,       // depthwise_conv1d.h
     struct DepthwiseConv1dBackwardWeight,                                     //
     struct DropoutForward, struct DropoutBackward,                            // dropout.h

@@ -26,8 +26,9 @@ StepWork synthetic_work(const SyntheticOptions& options) {
     for (int u = 0; u < options.utterances; ++u) {
       const double part = options.utterances == 1 ? 0 : u / (options.utterances - 1.0);
       const auto frames = static_cast<std::int64_t>(top / 2 + part * top / 2);
-      const auto labels =
-          std::max<std::int64_t>(1, frames * kLabelsPerSecond / options.frames_per_second);
+      const auto labels = std::max<std::int64_t>(
+          1, static_cast<std::int64_t>(static_cast<double>(frames * kLabelsPerSecond) /
+                                       options.frames_per_second));
       micro_batch.lengths.push_back(frames);
       micro_batch.utterances.push_back(m * options.utterances + u);
       micro_batch.label_lengths.push_back(static_cast<std::int32_t>(labels));
@@ -56,7 +57,7 @@ ReadFeatures synthetic_features(std::uint64_t seed) {
   };
 }
 
-double audio_seconds(const StepWork& work, int frames_per_second) {
+double audio_seconds(const StepWork& work, double frames_per_second) {
   std::int64_t frames = 0;
   for (const MicroBatchWork& m : work.micro_batches)
     for (std::int64_t length : m.lengths) frames += length;

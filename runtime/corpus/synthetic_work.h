@@ -2,7 +2,6 @@
 
 #include <cstdint>
 
-#include "layers/models/model_family.h"
 #include "runtime/pipeline/step_work.h"
 
 namespace penstock::runtime {
@@ -13,7 +12,7 @@ struct SyntheticOptions {
   int micro_batches = 1;
   int utterances = 8;  // of each micro-batch
   double seconds = 4;
-  int frames_per_second = layers::kFramesPerSecond;
+  double frames_per_second = 100;
   int labels = 29;  // blank included
   std::uint64_t seed = 0;
 };
@@ -24,6 +23,6 @@ StepWork synthetic_work(const SyntheticOptions& options);
 ReadFeatures synthetic_features(std::uint64_t seed);
 
 /// Seconds of audio that `work` stands for.
-double audio_seconds(const StepWork& work, int frames_per_second);
+double audio_seconds(const StepWork& work, double frames_per_second);
 
 }  // namespace penstock::runtime

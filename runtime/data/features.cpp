@@ -4,8 +4,10 @@
 
 #include <Eigen/Core>
 #include <algorithm>
+#include <bit>
 #include <cmath>
 #include <complex>
+#include <limits>
 #include <numbers>
 #include <string>
 #include <unsupported/Eigen/FFT>
@@ -19,16 +21,40 @@ namespace penstock::runtime {
 namespace {
 
 bool is_waveform(const configs::FeatureConfig& config) { return config.kind == "waveform"; }
+bool is_fbank(const configs::FeatureConfig& config) { return config.kind == "fbank"; }
+bool has_mels(const configs::FeatureConfig& config) {
+  return config.kind == "log-mel" || is_fbank(config);
+}
 
 std::vector<float> make_window(const std::string& name, std::int64_t size) {
   const double share = name == "hamming" ? 0.54 : 0.5;
-  const std::int64_t period = name == "hann-symmetric" ? size - 1 : size;
+  const bool povey = name == "povey", symmetric = povey || name == "hann-symmetric";
+  const std::int64_t period = symmetric ? size - 1 : size;
   std::vector<float> window(static_cast<std::size_t>(size));
-  for (std::int64_t i = 0; i < size; ++i)
-    window[static_cast<std::size_t>(i)] = static_cast<float>(
+  for (std::int64_t i = 0; i < size; ++i) {
+    const double height =
         share - (1 - share) * std::cos(2 * std::numbers::pi * static_cast<double>(i) /
-                                       static_cast<double>(period)));
+                                       static_cast<double>(period));
+    window[static_cast<std::size_t>(i)] =
+        static_cast<float>(povey ? std::pow(height, 0.85) : height);
+  }
   return window;
+}
+
+/// Samples under a window as Kaldi's fbank takes them: those of 16-bit audio, their mean
+/// subtracted, then x[t] - preemphasis · x[t - 1], where the first sample is also its own
+/// predecessor.
+void prepare_as_kaldi(std::span<float> samples, double preemphasis) {
+  constexpr float kSampleSize = 0x1p15f;
+  double sum = 0;
+  for (const float sample : samples) sum += sample;
+  const double mean = sum / static_cast<double>(samples.size());
+  double before = samples.front() - mean;
+  for (float& sample : samples) {
+    const double centred = sample - mean;
+    sample = static_cast<float>(centred - preemphasis * before) * kSampleSize;
+    before = centred;
+  }
 }
 
 /// Gives samples mean 0 and variance 1, as transformers' Wav2Vec2FeatureExtractor with an epsilon
@@ -64,8 +90,12 @@ void normalise_utterance(std::span<float> x_FC) {
   for (float& x : x_FC) x = static_cast<float>((x - mean) * scale);
 }
 
-void normalise_channels(std::span<float> x_FC, int channels) {
-  constexpr double kAdded = 1e-5;  // to a deviation
+/// What keeps a channel without variation finite.
+struct AddedTo {
+  double variance = 0, deviation = 0;
+};
+
+void normalise_channels(std::span<float> x_FC, int channels, const AddedTo& added) {
   const double frames = static_cast<double>(x_FC.size()) / channels;
   const auto each = [&](std::size_t channel, const auto& use) {
     for (std::size_t i = channel; i < x_FC.size(); i += static_cast<std::size_t>(channels))
@@ -76,9 +106,16 @@ void normalise_channels(std::span<float> x_FC, int channels) {
     each(channel, [&](float x) { sum += x; });
     const double mean = sum / frames;
     each(channel, [&](float x) { squares += (x - mean) * (x - mean); });
-    const double scale = 1 / (std::sqrt(squares / std::max(frames - 1, 1.0)) + kAdded);
+    const double variance = squares / std::max(frames - 1, 1.0) + added.variance;
+    const double scale = 1 / (std::sqrt(variance) + added.deviation);
     each(channel, [&](float& x) { x = static_cast<float>((x - mean) * scale); });
   }
+}
+
+/// Channels of a frame before frames are stacked.
+int bins_of_one(const configs::FeatureConfig& config) {
+  if (is_waveform(config)) return 1;
+  return has_mels(config) ? config.mels : static_cast<int>(frame_geometry(config).fft / 2 + 1);
 }
 
 }  // namespace
@@ -88,14 +125,19 @@ FrameGeometry frame_geometry(const configs::FeatureConfig& config) {
     return static_cast<std::int64_t>(std::llround(milliseconds * config.sample_rate / 1000));
   };
   FrameGeometry geometry{in_samples(config.window_ms), in_samples(config.hop_ms), config.fft};
-  if (geometry.fft == 0) geometry.fft = geometry.window;
+  if (geometry.fft == 0)
+    geometry.fft =
+        is_fbank(config) && geometry.window > 0
+            ? static_cast<std::int64_t>(std::bit_ceil(static_cast<std::uint64_t>(geometry.window)))
+            : geometry.window;
   std::string faults;
-  if (config.kind != "spectrogram" && config.kind != "log-mel" && !is_waveform(config))
-    faults += fmt::format("\n  features.kind is \"{}\", not spectrogram, log-mel or waveform",
-                          config.kind);
-  if (config.window != "hamming" && config.window != "hann" && config.window != "hann-symmetric")
-    faults += fmt::format("\n  features.window is \"{}\", not hamming, hann or hann-symmetric",
-                          config.window);
+  if (config.kind != "spectrogram" && !has_mels(config) && !is_waveform(config))
+    faults += fmt::format(
+        "\n  features.kind is \"{}\", not spectrogram, log-mel, fbank or waveform", config.kind);
+  if (config.window != "hamming" && config.window != "hann" && config.window != "hann-symmetric" &&
+      config.window != "povey")
+    faults += fmt::format(
+        "\n  features.window is \"{}\", not hamming, hann, hann-symmetric or povey", config.window);
   if (config.normalise != "utterance" && config.normalise != "channel")
     faults +=
         fmt::format("\n  features.normalise is \"{}\", not utterance or channel", config.normalise);
@@ -105,15 +147,14 @@ FrameGeometry frame_geometry(const configs::FeatureConfig& config) {
   if (geometry.fft < geometry.window)
     faults += fmt::format("\n  features.fft is {}, less than the window's {}", config.fft,
                           counted(geometry.window, "sample"));
-  if (config.kind == "log-mel" && config.mels < 1) faults += "\n  features.mels must be positive";
+  if (has_mels(config) && config.mels < 1) faults += "\n  features.mels must be positive";
+  if (config.stack < 1) faults += "\n  features.stack must be positive";
   if (!faults.empty()) throw ConfigError("[features] cannot be used:" + faults);
   return geometry;
 }
 
 int feature_bins(const configs::FeatureConfig& config) {
-  if (is_waveform(config)) return 1;
-  return config.kind == "log-mel" ? config.mels
-                                  : static_cast<int>(frame_geometry(config).fft / 2 + 1);
+  return bins_of_one(config) * config.stack;
 }
 
 std::int64_t feature_frames(std::int64_t samples, const configs::FeatureConfig& config) {
@@ -121,40 +162,53 @@ std::int64_t feature_frames(std::int64_t samples, const configs::FeatureConfig& 
 }
 
 FeatureFrames::FeatureFrames(const configs::FeatureConfig& config)
-    : waveform_(is_waveform(config)), last_frame_(config.last_frame) {
+    : waveform_(is_waveform(config)),
+      fbank_(is_fbank(config)),
+      last_frame_(config.last_frame),
+      stack_(config.stack) {
   if (!waveform_) geometry_ = frame_geometry(config);
+}
+
+std::int64_t FeatureFrames::before_stacking(std::int64_t samples) const {
+  if (fbank_)
+    return samples < geometry_.window ? 0 : 1 + (samples - geometry_.window) / geometry_.hop;
+  return (samples - geometry_.fft % 2) / geometry_.hop + (last_frame_ ? 1 : 0);
 }
 
 std::int64_t FeatureFrames::operator()(std::int64_t samples) const {
   if (waveform_) return samples;
-  const std::int64_t hops = (samples - geometry_.fft % 2) / geometry_.hop;
-  return last_frame_ ? hops + 1 : std::max<std::int64_t>(hops, 1);
+  return std::max<std::int64_t>(before_stacking(samples) / stack_, 1);
 }
 
 struct FeatureExtractor::State {
   explicit State(const configs::FeatureConfig& features)
       : config(features),
         geometry(frame_geometry(features)),
+        frames(features),
         window(make_window(features.window, geometry.window)),
         frame(static_cast<std::size_t>(geometry.fft)),
         spectrum(static_cast<std::size_t>(geometry.fft / 2 + 1)),
         power(geometry.fft / 2 + 1),
-        row(feature_bins(features)) {
-    if (config.kind == "log-mel")
-      filters = mel_filters(config.mels, config.sample_rate, geometry.fft);
+        row(bins_of_one(features)) {
+    if (has_mels(config))
+      filters = (is_fbank(config) ? kaldi_mel_filters : mel_filters)(
+          config.mels, config.sample_rate, geometry.fft);
     fft.SetFlag(fft.HalfSpectrum);
   }
 
-  /// |X|² of the frame centred on sample `centre`, into `power`.
-  void transform(std::span<const float> samples, std::int64_t centre) {
-    const std::int64_t margin = (geometry.fft - geometry.window) / 2;
-    const std::int64_t start = centre - geometry.fft / 2 + margin;
+  /// |X|² of frame t, into `power`.
+  void transform(std::span<const float> samples, std::int64_t t) {
+    const bool fbank = is_fbank(config);
+    const std::int64_t margin = fbank ? 0 : (geometry.fft - geometry.window) / 2;
+    const std::int64_t start = t * geometry.hop - (fbank ? 0 : geometry.fft / 2) + margin;
     const std::int64_t from = std::max<std::int64_t>(0, -start);
     const std::int64_t to = std::min(geometry.window, std::ssize(samples) - start);
     std::ranges::fill(frame, 0.0f);
-    for (std::int64_t i = from; i < to; ++i)
-      frame[static_cast<std::size_t>(margin + i)] =
-          window[static_cast<std::size_t>(i)] * samples[static_cast<std::size_t>(start + i)];
+    const std::span<float> under = std::span(frame).subspan(
+        static_cast<std::size_t>(margin), static_cast<std::size_t>(geometry.window));
+    if (from < to) std::copy_n(samples.begin() + start + from, to - from, under.begin() + from);
+    if (fbank) prepare_as_kaldi(under, config.preemphasis);
+    for (std::size_t i = 0; i < under.size(); ++i) under[i] *= window[i];
     fft.fwd(spectrum.data(), frame.data(), geometry.fft);
     for (std::size_t k = 0; k < spectrum.size(); ++k)
       power[static_cast<Eigen::Index>(k)] = std::norm(spectrum[k]);
@@ -172,13 +226,24 @@ struct FeatureExtractor::State {
       float sum = 0;
       for (std::size_t i = 0; i < filter.weights.size(); ++i)
         sum += filter.weights[i] * power[filter.first + static_cast<Eigen::Index>(i)];
-      row[static_cast<Eigen::Index>(m)] = sum + kFloor;
+      row[static_cast<Eigen::Index>(m)] =
+          is_fbank(config) ? std::max(sum, std::numeric_limits<float>::epsilon()) : sum + kFloor;
     }
     row = row.log();
   }
 
+  void normalise(std::span<float> x_FC) const {
+    if (config.normalise != "channel")
+      normalise_utterance(x_FC);
+    else if (is_fbank(config))
+      normalise_channels(x_FC, config.mels, {.variance = config.epsilon});
+    else
+      normalise_channels(x_FC, static_cast<int>(row.size()), {.deviation = 1e-5});
+  }
+
   configs::FeatureConfig config;
   FrameGeometry geometry;
+  FeatureFrames frames;
   std::vector<float> window;
   std::vector<float> frame;
   std::vector<std::complex<float>> spectrum;
@@ -197,26 +262,34 @@ FeatureExtractor::FeatureExtractor(FeatureExtractor&&) noexcept = default;
 FeatureExtractor& FeatureExtractor::operator=(FeatureExtractor&&) noexcept = default;
 
 void FeatureExtractor::extract(std::span<const float> samples, std::span<float> x_FC) {
-  const std::int64_t frames = feature_frames(std::ssize(samples), state_->config);
+  const std::int64_t frames = state_->frames(std::ssize(samples));
   const int bins = feature_bins(state_->config);
   if (std::ssize(x_FC) != frames * bins)
     throw ShapeError(fmt::format("features of {} are {} x {} numbers, not {}",
                                  counted(samples.size(), "sample"), frames, bins, x_FC.size()));
   if (is_waveform(state_->config)) return normalise_samples(samples, state_->config.epsilon, x_FC);
   std::vector<float> sharper;
-  if (state_->config.preemphasis != 0) {
+  if (state_->config.preemphasis != 0 && !is_fbank(state_->config)) {
     sharper = preemphasised(samples, state_->config.preemphasis);
     samples = sharper;
   }
-  for (std::int64_t t = 0; t < frames; ++t) {
-    state_->transform(samples, t * state_->geometry.hop);
-    state_->finish();
-    std::ranges::copy(state_->row, x_FC.begin() + t * bins);
+  // Frames that become one lie side by side already. Those that are left over count for means and
+  // deviations, and are dropped then.
+  const std::int64_t left_over =
+      state_->frames.before_stacking(std::ssize(samples)) - frames * state_->config.stack;
+  std::vector<float> all;
+  std::span<float> x = x_FC;
+  if (left_over > 0) {
+    all.resize(x_FC.size() + static_cast<std::size_t>(left_over * state_->row.size()));
+    x = all;
   }
-  if (state_->config.normalise == "channel")
-    normalise_channels(x_FC, bins);
-  else
-    normalise_utterance(x_FC);
+  for (std::int64_t t = 0; t * state_->row.size() < std::ssize(x); ++t) {
+    state_->transform(samples, t);
+    state_->finish();
+    std::ranges::copy(state_->row, x.begin() + t * state_->row.size());
+  }
+  state_->normalise(x);
+  if (left_over > 0) std::copy_n(x.begin(), x_FC.size(), x_FC.begin());
 }
 
 }  // namespace penstock::runtime

@@ -12,18 +12,22 @@ namespace penstock::runtime {
 struct FrameGeometry {
   std::int64_t window = 0;  // samples under the window
   std::int64_t hop = 0;     // samples from one frame to the next
-  std::int64_t fft = 0;     // samples transformed; the window lies in their middle
+  std::int64_t fft = 0;     // samples transformed; the window lies in their middle, or at their
+                            // start in fbank
 };
 
 /// ConfigError if the keys do not make sense together.
 FrameGeometry frame_geometry(const configs::FeatureConfig&);
 
-/// Channels of a frame: fft / 2 + 1 of a spectrogram, `mels` of log-mel, 1 of a waveform.
+/// Channels of a frame: fft / 2 + 1 of a spectrogram, `mels` of log-mel and fbank, 1 of a waveform;
+/// as many times as frames are stacked.
 [[nodiscard]] int feature_bins(const configs::FeatureConfig&);
 
 /// Frames of an utterance of `samples` at the configuration's rate: frames are centred on samples
 /// 0, hop, 2 hop, …, as librosa.stft(center=True): 1 + (samples + 2 (fft / 2) - fft) / hop, less 1
-/// (but 1 at least) without features.last_frame. Of a waveform each sample is a frame.
+/// without features.last_frame. Frames of fbank lie within the utterance (Kaldi's snip_edges):
+/// 1 + (samples - window) / hop. Divided by the number that is stacked, and 1 at least: what an
+/// utterance lacks for it is silence. Of a waveform each sample is a frame.
 [[nodiscard]] std::int64_t feature_frames(std::int64_t samples, const configs::FeatureConfig&);
 
 /// feature_frames() of many: what samples do not change is found once. ConfigError as
@@ -32,9 +36,12 @@ class FeatureFrames {
  public:
   explicit FeatureFrames(const configs::FeatureConfig&);
   [[nodiscard]] std::int64_t operator()(std::int64_t samples) const;
+  /// Frames of which each `features.stack` become one; not of a waveform.
+  [[nodiscard]] std::int64_t before_stacking(std::int64_t samples) const;
 
  private:
-  bool waveform_, last_frame_ = false;
+  bool waveform_, fbank_, last_frame_;
+  std::int64_t stack_;
   FrameGeometry geometry_ = {};
 };
 
@@ -52,6 +59,14 @@ class FeatureFrames {
 ///   preemphasis = 0.97, normalise = "channel", last_frame = false:
 /// - before all, x[t] - preemphasis · x[t - 1];
 /// - after all, each channel's own mean and (unbiased) deviation + 1e-5 over the utterance.
+///
+/// "fbank" is torchaudio.compliance.kaldi.fbank without dither, where window = "povey" and
+/// preemphasis = 0.97 are Kaldi's: the mean of each window's samples is subtracted, and
+/// pre-emphasis is within the window; power, triangles on the mel scale from 20 Hz on, and the
+/// logarithm of at least 2^-23. As transformers' SeamlessM4TFeatureExtractor does with these and
+///   window_ms = 25, normalise = "channel", stack = 2:
+/// - each channel's mean is subtracted and divided by √(unbiased variance + features.epsilon);
+/// - then two frames become one.
 ///
 /// Not for two threads at once.
 class FeatureExtractor {

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
 
 namespace penstock::runtime {
 namespace {
@@ -20,24 +21,51 @@ double hz_of(double mel) {
   return mel < kBreakMel ? mel * kHzPerMel : kBreakHz * std::exp(kLogStep * (mel - kBreakMel));
 }
 
+constexpr double kKaldiLowestHz = 20;
+
+double kaldi_mel_of(double hz) { return 1127 * std::log1p(hz / 700); }
+
+/// Triangles with these corners, at the places of bins.
+struct Triangles {
+  std::function<double(int)> corner;
+  std::function<double(double)> place;  // of a frequency in Hz, on the corners' scale
+  bool unit_area = false;               // else of height 1
+};
+
+std::vector<MelFilter> filters_of(int mels, int rate, std::int64_t fft,
+                                  const Triangles& triangles) {
+  std::vector<MelFilter> filters(static_cast<std::size_t>(mels));
+  for (int m = 0; m < mels; ++m) {
+    const double low = triangles.corner(m), middle = triangles.corner(m + 1),
+                 high = triangles.corner(m + 2);
+    const double scale = triangles.unit_area ? 2 / (high - low) : 1;
+    MelFilter& filter = filters[static_cast<std::size_t>(m)];
+    for (std::int64_t bin = 0; bin <= fft / 2; ++bin) {
+      const double at = triangles.place(static_cast<double>(bin) * rate / static_cast<double>(fft));
+      const double height = std::min((at - low) / (middle - low), (high - at) / (high - middle));
+      if (height <= 0) continue;
+      if (filter.weights.empty()) filter.first = bin;
+      filter.weights.push_back(static_cast<float>(height * scale));
+    }
+  }
+  return filters;
+}
+
 }  // namespace
 
 std::vector<MelFilter> mel_filters(int mels, int rate, std::int64_t fft) {
   const double top = mel_of(rate / 2.0);
-  const auto point = [&](int i) { return hz_of(top * i / (mels + 1)); };
-  std::vector<MelFilter> filters(static_cast<std::size_t>(mels));
-  for (int m = 0; m < mels; ++m) {
-    const double low = point(m), middle = point(m + 1), high = point(m + 2);
-    MelFilter& filter = filters[static_cast<std::size_t>(m)];
-    for (std::int64_t bin = 0; bin <= fft / 2; ++bin) {
-      const double hz = static_cast<double>(bin) * rate / static_cast<double>(fft);
-      const double height = std::min((hz - low) / (middle - low), (high - hz) / (high - middle));
-      if (height <= 0) continue;
-      if (filter.weights.empty()) filter.first = bin;
-      filter.weights.push_back(static_cast<float>(height * 2 / (high - low)));
-    }
-  }
-  return filters;
+  return filters_of(mels, rate, fft,
+                    {.corner = [&](int i) { return hz_of(top * i / (mels + 1)); },
+                     .place = [](double hz) { return hz; },
+                     .unit_area = true});
+}
+
+std::vector<MelFilter> kaldi_mel_filters(int mels, int rate, std::int64_t fft) {
+  const double low = kaldi_mel_of(kKaldiLowestHz), high = kaldi_mel_of(rate / 2.0);
+  return filters_of(mels, rate, fft,
+                    {.corner = [&](int i) { return low + (high - low) * i / (mels + 1); },
+                     .place = kaldi_mel_of});
 }
 
 }  // namespace penstock::runtime

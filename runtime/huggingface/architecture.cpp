@@ -62,7 +62,8 @@ std::string_view family_of(const Architecture& architecture) {
 }  // namespace
 
 std::vector<Architecture> architectures() {
-  return {wav2vec2_for_ctc(), hubert_for_ctc(), omniasr_for_ctc(), parakeet_for_ctc()};
+  return {wav2vec2_for_ctc(), hubert_for_ctc(), omniasr_for_ctc(), parakeet_for_ctc(),
+          wav2vec2_bert_for_ctc()};
 }
 
 Architecture architecture_of(const Settings& config, const std::string& where) {

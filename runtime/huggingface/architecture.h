@@ -84,6 +84,7 @@ struct Architecture {
 [[nodiscard]] Architecture hubert_for_ctc();
 [[nodiscard]] Architecture omniasr_for_ctc();
 [[nodiscard]] Architecture parakeet_for_ctc();
+[[nodiscard]] Architecture wav2vec2_bert_for_ctc();
 
 /// Those that penstock reads and writes.
 [[nodiscard]] std::vector<Architecture> architectures();

@@ -119,6 +119,8 @@ Architecture parakeet_for_ctc() {
       .fixed = {{"model.kind", "conformer"},
                 {"model.subsampling", "8"},
                 {"model.positions", "relative"},
+                {"model.causal_convolution", "false"},
+                {"model.convolution_norm", "batch"},
                 {"model.left_context", "-1"},
                 {"model.right_context", "-1"},
                 {.ours = "model.output_dropout", .value = "false", .training_only = true},

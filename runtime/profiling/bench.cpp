@@ -179,7 +179,7 @@ void add_times(const BenchOptions& options, comm::Communicator& world,
 
 /// What the median step comes to.
 void add_speeds(const partition::LayerSequence& sequence, const StepWork& work,
-                int frames_per_second, BenchReport& report) {
+                double frames_per_second, BenchReport& report) {
   report.audio_s_per_s = audio_seconds(work, frames_per_second) / report.step_s;
   for (const MicroBatchWork& micro_batch : work.micro_batches)
     report.flops_per_s += partition::training_flops(sequence, micro_batch.lengths) / report.step_s;
@@ -264,7 +264,7 @@ BenchReport bench(const BenchOptions& options, comm::Communicator& world) {
   RankDevice device = choose_device(config.trainer, world, config.precision);
   const int labels = partition::labels_without_text(options.model);
   const partition::LayerSequence sequence = partition::build_model(options.model, labels);
-  const int frames_per_second = options.model.family.frames_per_second();
+  const double frames_per_second = options.features.frames_per_second();
   const StepWork work = synthetic_work({.micro_batches = options.micro_batches,
                                         .utterances = options.utterances,
                                         .seconds = options.seconds,

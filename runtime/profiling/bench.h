@@ -15,12 +15,13 @@ namespace penstock::runtime {
 /// and AdamW. The cut follows from each kind of layer, measured once by rank 0 beforehand.
 struct BenchOptions {
   configs::ModelConfig model;
-  int utterances = 8;           // of each micro-batch
-  double seconds = 4;           // longest utterance; lengths spread evenly over [0.5, 1] of it
-  int micro_batches = 1;        // of a step, dealt to the replicas
-  int replicas = 1;             // of each stage
-  std::string device = "auto";  // as trainer.device
-  int threads = 1;              // of a rank on the CPU
+  configs::FeatureConfig features;  // which say how many frames a second of audio has
+  int utterances = 8;               // of each micro-batch
+  double seconds = 4;               // longest utterance; lengths spread evenly over [0.5, 1] of it
+  int micro_batches = 1;            // of a step, dealt to the replicas
+  int replicas = 1;                 // of each stage
+  std::string device = "auto";      // as trainer.device
+  int threads = 1;                  // of a rank on the CPU
   int warm_up = 3, steps = 7;
   std::string schedule = "1f1b";
   configs::PrecisionConfig precision;

@@ -107,7 +107,9 @@ TEST(Load, EveryModelHearsWhatItsFeaturesAre) {
   for (const std::string& name : model_names()) {
     const Config config = parsed("", Overrides{"model.base=" + name});
     const FeatureConfig& f = config.features;
-    const int channels = f.kind == "waveform" ? 1 : f.kind == "log-mel" ? f.mels : 161;
+    const int channels = f.kind == "waveform"      ? 1
+                         : f.kind == "spectrogram" ? 161
+                                                   : f.mels * f.stack;
     EXPECT_EQ(config.model.features, channels) << name;
   }
 }
@@ -258,14 +260,15 @@ TEST(Load, ReadsAnOrderOfMicroBatches) {
 }
 
 TEST(Load, NamesKnownModels) {
-  EXPECT_EQ(fault("[model]\n\nbase = \"conformer-x\""),
-            "the configuration can't be used:\n  recipe.toml:3: model.base = conformer-x is not a "
-            "known model; known are conformer-l, conformer-m, conformer-s, ds2-large, ds2-small, "
-            "ds2-tiny, ds2-wide, fastconformer-l, fastconformer-m, fastconformer-xl, "
-            "fastconformer-xxl, hubert-xl, omni-ctc-1b, omni-ctc-300m, omni-ctc-3b, omni-ctc-7b, "
-            "transformer-base, w2v-small, wav2letter-plus, wav2vec2-base, or give a TOML file; did "
-            "you mean "
-            "conformer-l?");
+  EXPECT_EQ(
+      fault("[model]\n\nbase = \"conformer-x\""),
+      "the configuration can't be used:\n  recipe.toml:3: model.base = conformer-x is not a "
+      "known model; known are conformer-l, conformer-m, conformer-s, ds2-large, ds2-small, "
+      "ds2-tiny, ds2-wide, fastconformer-l, fastconformer-m, fastconformer-xl, "
+      "fastconformer-xxl, hubert-xl, omni-ctc-1b, omni-ctc-300m, omni-ctc-3b, omni-ctc-7b, "
+      "transformer-base, w2v-bert-2, w2v-small, wav2letter-plus, wav2vec2-base, or give a TOML "
+      "file; did you mean "
+      "conformer-l?");
 }
 
 TEST(Load, RejectsWhatIsNotToml) {

@@ -7,8 +7,8 @@ a step of `penstock train` changes the weights: those of transformers.
 
 KIND is wav2vec2 (norms of large models, and a tokenizer of as many tokens as the head has rows), wav2vec2_base or hubert
 (norms by chance, the defaults of transformers among them, with its default processor), wav2vec2_letters (a head without rows
-for <s> and </s>, which the default tokenizer adds), mms (adapters, and a vocabulary for each of two languages), omniasr or
-parakeet; or pretrained (Wav2Vec2ForPreTraining, Wav2Vec2Model or HubertModel, which get a new head).
+for <s> and </s>, which the default tokenizer adds), mms (adapters, and a vocabulary for each of two languages), omniasr, parakeet or
+w2v_bert; or pretrained (Wav2Vec2ForPreTraining, Wav2Vec2Model, HubertModel or Wav2Vec2BertModel, which get a new head).
 """
 import copy
 import json
@@ -26,8 +26,9 @@ from safetensors.torch import load_file
 from tokenizers import AddedToken, Tokenizer, decoders, models, normalizers, pre_tokenizers
 from transformers import (
     AutoFeatureExtractor, AutoTokenizer, HubertConfig, HubertForCTC, HubertModel, OmniASRCTCConfig, OmniASRCTCProcessor, OmniASRFeatureExtractor,
-    OmniASRForCTC, ParakeetCTCConfig, ParakeetEncoderConfig, ParakeetFeatureExtractor, ParakeetForCTC, ParakeetTokenizer, Wav2Vec2Config, Wav2Vec2CTCTokenizer, Wav2Vec2FeatureExtractor, Wav2Vec2ForCTC, Wav2Vec2ForPreTraining, Wav2Vec2Model,
-    Wav2Vec2Processor)
+    OmniASRForCTC, ParakeetCTCConfig, ParakeetEncoderConfig, ParakeetFeatureExtractor, ParakeetForCTC, ParakeetTokenizer, SeamlessM4TFeatureExtractor,
+    Wav2Vec2BertConfig, Wav2Vec2BertForCTC, Wav2Vec2BertModel, Wav2Vec2BertProcessor, Wav2Vec2Config, Wav2Vec2CTCTokenizer,
+    Wav2Vec2FeatureExtractor, Wav2Vec2ForCTC, Wav2Vec2ForPreTraining, Wav2Vec2Model, Wav2Vec2Processor)
 
 
 def sizes_on_raw_audio(rng, labels, blank):
@@ -133,14 +134,35 @@ def save_parakeet(folder, rng):
     return model
 
 
+def sizes_of_w2v_bert(rng, labels):
+    heads = rng.randint(1, 4)
+    return Wav2Vec2BertConfig(
+        vocab_size=labels, hidden_size=heads * 4 * rng.randint(1, 4), num_hidden_layers=rng.randint(1, 3), num_attention_heads=heads,
+        intermediate_size=rng.randint(3, 40), conv_depthwise_kernel_size=2 * rng.randint(1, 5) + 1,
+        left_max_position_embeddings=rng.randint(0, 30), right_max_position_embeddings=rng.randint(0, 30),
+        mask_time_prob=rng.choice([0.0, 0.05]))
+
+
+def save_w2v_bert(folder, rng):
+    labels = save_default_processor(folder, rng.randint(3, 20))
+    (folder / "processor_config.json").unlink()
+    Wav2Vec2BertProcessor(SeamlessM4TFeatureExtractor(), AutoTokenizer.from_pretrained(folder)).save_pretrained(folder)
+    return Wav2Vec2BertForCTC(sizes_of_w2v_bert(rng, labels))
+
+
 def save_pretrained_encoder(folder, rng):
-    kind, config = rng.choice([(Wav2Vec2ForPreTraining, Wav2Vec2Config), (Wav2Vec2Model, Wav2Vec2Config), (HubertModel, HubertConfig)])
+    kind, config = rng.choice([(Wav2Vec2ForPreTraining, Wav2Vec2Config), (Wav2Vec2Model, Wav2Vec2Config), (HubertModel, HubertConfig),
+                               (Wav2Vec2BertModel, None)])
+    if kind is Wav2Vec2BertModel:
+        SeamlessM4TFeatureExtractor().save_pretrained(folder)
+        return kind(sizes_of_w2v_bert(rng, None))
     Wav2Vec2FeatureExtractor().save_pretrained(folder)
     return kind(config(**sizes_on_raw_audio(rng, 32, 0), **norms_on_raw_audio(rng)))
 
 
 SAVERS = {"wav2vec2": save_wav2vec2, "wav2vec2_base": save_wav2vec2_base, "wav2vec2_letters": save_wav2vec2_letters,
-          "hubert": save_hubert, "mms": save_mms, "omniasr": save_omniasr, "parakeet": save_parakeet}
+          "hubert": save_hubert, "mms": save_mms, "omniasr": save_omniasr, "parakeet": save_parakeet,
+          "w2v_bert": save_w2v_bert}
 
 
 def run(*words):
@@ -162,6 +184,13 @@ def in_double(inputs):
     return {key: x.double() if x.is_floating_point() else x for key, x in inputs.items()}
 
 
+def logits_of(model, extractor, sound):
+    """Without the frame that w2v-BERT's extractor pads a sound of an odd number of frames with, and masks."""
+    inputs = in_double(extractor(sound, sampling_rate=16000, return_tensors="pt"))
+    logits = model(**inputs).logits
+    return logits[:, :int(inputs["attention_mask"].sum())] if isinstance(model, Wav2Vec2BertForCTC) else logits
+
+
 def compare_logits(penstock, checkpoint, model, folder, rng):
     files = [folder / f"{i}.wav" for i in range(3)]
     sounds = [save_sound(file, rng.randint(4000, 20000), rng) for file in files]
@@ -173,7 +202,7 @@ def compare_logits(penstock, checkpoint, model, folder, rng):
     assert len(logits) == len(sounds), logits.keys()
     for i, (_, ours) in enumerate(sorted(logits.items())):
         with torch.no_grad():
-            theirs = exact.eval()(**in_double(extractor(sounds[i], sampling_rate=16000, return_tensors="pt"))).logits[0][:, rows]
+            theirs = logits_of(exact.eval(), extractor, sounds[i])[0][:, rows]
         assert ours.shape == theirs.shape, (ours.shape, theirs.shape)
         distance = ((ours - theirs).abs().max() / theirs.abs().max()).item()
         assert distance <= 1e-4, f"logits of sound {i} are off by {distance}"
@@ -189,7 +218,7 @@ def their_gradients(model, sounds, texts, folder):
         if isinstance(module, torch.nn.BatchNorm1d):
             module.train()
     for sound, text in zip(sounds, texts):
-        logits = model(**in_double(extractor(sound, sampling_rate=16000, return_tensors="pt"))).logits
+        logits = logits_of(model, extractor, sound)
         labels = torch.tensor(tokenizer(text, add_special_tokens=False).input_ids)
         loss = torch.nn.functional.ctc_loss(logits.log_softmax(-1).transpose(0, 1), labels[None], torch.tensor([logits.shape[1]]),
                                             torch.tensor([len(labels)]), blank, reduction="sum")
@@ -204,7 +233,8 @@ def compare_gradients(penstock, checkpoint, model, folder, rng):
     letters = sorted(t for t, row in vocabulary.items() if len(t) == 1 and t.isalpha() and row < model.config.vocab_size)
     batch_norm = any(isinstance(module, torch.nn.BatchNorm1d) for module in model.modules())
     files = [folder / f"train-{i}.wav" for i in range(1 if batch_norm else 3)]
-    samples = math.prod(getattr(model.config, "audio_config", model.config).conv_stride) if not batch_norm else 1280  # of a frame
+    strides = getattr(getattr(model.config, "audio_config", model.config), "conv_stride", None)
+    samples = math.prod(strides) if strides else 1280 if batch_norm else 320  # of a frame
     sounds = [save_sound(file, 400 + samples * rng.randint(20, 60), rng) for file in files]
     texts = ["".join(rng.choice(letters) for _ in range(rng.randint(2, 4))) for _ in files]
     (folder / "train.jsonl").write_text("".join(
@@ -246,7 +276,7 @@ def new_head(penstock, output, seed):
     save(encoder, folder, rng)
     run(penstock, "import", folder, "-o", checkpoint, "text.alphabet= abcdef")
     run(penstock, "export", checkpoint, "-o", exported)
-    kind = HubertForCTC if isinstance(encoder, HubertModel) else Wav2Vec2ForCTC
+    kind = {HubertModel: HubertForCTC, Wav2Vec2BertModel: Wav2Vec2BertForCTC}.get(type(encoder), Wav2Vec2ForCTC)
     model, info = kind.from_pretrained(exported, output_loading_info=True)
     assert not any(info.values()), info
     theirs, ours = encoder.base_model.state_dict(), model.base_model.state_dict()

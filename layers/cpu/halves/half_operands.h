@@ -17,6 +17,7 @@
 #include "layers/ops/nonlinearity.h"
 #include "layers/ops/position_table.h"
 #include "layers/ops/recurrence.h"
+#include "layers/ops/shaw_positions.h"
 #include "layers/ops/weight_norm.h"
 
 namespace penstock::layers {
@@ -142,6 +143,11 @@ inline void operands(Widening& w, AttentionBackward& op) {
 }
 
 inline void operands(Widening& w, PositionTable& op) { w.writes(op.table_XC); }
+
+inline void operands(Widening& w, ShawPositionsForward& op) {
+  w.reads(op.weight_KD);
+  w.writes(op.r_XC);
+}
 
 inline void operands(Widening& w, DepthwiseConv1dForward& op) {
   w.reads(op.x_FD, op.weight_CK, op.bias_C);

@@ -1,5 +1,6 @@
 """Self-attention of each utterance alone, in FP64: plain and rotary by scaled_dot_product_attention, with a band of
-context, and with Transformer-XL's relative positions written out as transformers' Parakeet has them."""
+context, with Transformer-XL's relative positions written out as transformers' Parakeet has them, and with Shaw's as
+w2v-BERT 2.0 has them."""
 import math
 
 import torch
@@ -54,6 +55,13 @@ def relative(q, k, v, numbers, seen=lambda n: torch.ones(n, n).bool()):
     return (scores / math.sqrt(D)).masked_fill(~seen(n), -math.inf).softmax(dim=-1) @ v
 
 
+def shaw(q, k, v, numbers, left=9, right=3):
+    n = q.shape[1]
+    distances = (torch.arange(n) - torch.arange(n)[:, None]).clamp(-left, right) + left  # of key j and query i: j - i
+    by_distance = torch.einsum("hid,ijd->hij", q, F.embedding(distances, numbers["positions.weight"]))
+    return ((q @ k.transpose(1, 2) + by_distance) / math.sqrt(D)).softmax(dim=-1) @ v
+
+
 def make(save):
     plain = F.scaled_dot_product_attention
     case(save, "attention", dict(attend=lambda q, k, v, _: plain(q, k, v)))
@@ -64,3 +72,4 @@ def make(save):
     case(save, "attention_relative", dict(attend=relative, numbers=shapes))
     near = lambda *of: relative(*of, seen=lambda n: band(n, 9, 3))
     case(save, "attention_relative_band", dict(attend=near, numbers=shapes))
+    case(save, "attention_shaw", dict(attend=shaw, numbers={"positions.weight": (9 + 1 + 3, D)}))

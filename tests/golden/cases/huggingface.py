@@ -14,7 +14,8 @@ from tokenizers import AddedToken, Tokenizer, decoders, models, normalizers, pre
 from transformers import (
     HubertConfig, HubertForCTC, OmniASRCTCConfig, OmniASRCTCProcessor, OmniASRFeatureExtractor, OmniASRForCTC, ParakeetCTCConfig,
     ParakeetEncoderConfig, ParakeetFeatureExtractor, ParakeetForCTC, ParakeetTokenizer,
-    Wav2Vec2Config, Wav2Vec2CTCTokenizer, Wav2Vec2FeatureExtractor, Wav2Vec2ForCTC, Wav2Vec2ForPreTraining, Wav2Vec2Processor)
+    SeamlessM4TFeatureExtractor, Wav2Vec2BertConfig, Wav2Vec2BertForCTC, Wav2Vec2BertProcessor, Wav2Vec2Config,
+    Wav2Vec2CTCTokenizer, Wav2Vec2FeatureExtractor, Wav2Vec2ForCTC, Wav2Vec2ForPreTraining, Wav2Vec2Processor)
 
 FOLDER = Path(__file__).parent.parent
 
@@ -177,6 +178,23 @@ def parakeet():
     save_logits(folder, model, utterances, padded, mask, lengths)
 
 
+def wav2vec2_bert():
+    folder = fresh("wav2vec2_bert_for_ctc")
+    vocabulary = {"<pad>": 0, "<unk>": 1, "|": 2, "A": 3, "'": 4, "B": 5}
+    (folder / "vocab.json").write_text(json.dumps(vocabulary))
+    tokenizer = Wav2Vec2CTCTokenizer(folder / "vocab.json")
+    model = scrambled(Wav2Vec2BertForCTC(Wav2Vec2BertConfig(
+        vocab_size=len(tokenizer), hidden_size=12, num_hidden_layers=2, num_attention_heads=3, intermediate_size=20,
+        feature_projection_input_dim=16, conv_depthwise_kernel_size=5, left_max_position_embeddings=4,
+        right_max_position_embeddings=2)))
+    model.save_pretrained(folder)
+    Wav2Vec2BertProcessor(SeamlessM4TFeatureExtractor(feature_size=8, num_mel_bins=8), tokenizer).save_pretrained(folder)
+    utterances = [torch.randn(n, 16) for n in (23, 3, 37)]
+    padded = torch.nn.utils.rnn.pad_sequence(utterances, batch_first=True)
+    mask = torch.arange(padded.shape[1])[None] < torch.tensor([[len(u)] for u in utterances])
+    save_logits(folder, model, utterances, padded, mask.long(), [len(u) for u in utterances])
+
+
 def make(save):
     wav2vec2()
     parakeet()
@@ -184,3 +202,4 @@ def make(save):
     omniasr()
     wav2vec2_pretrained()
     mms()
+    wav2vec2_bert()

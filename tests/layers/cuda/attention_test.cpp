@@ -5,6 +5,7 @@
 
 #include "base/error.h"
 #include "layers/ops/position_table.h"
+#include "layers/ops/shaw_positions.h"
 #include "tests/layers/cuda/parity.h"
 
 namespace penstock::layers {
@@ -168,6 +169,23 @@ TEST_P(CudaAttention, PositionTable) {
     const Twin table = unwritten(dtype(), {2 * 33 - 1, 31});
     run(PositionTable{table.cpu, first, step}, PositionTable{table.cuda, first, step});
     expect_close(table, tolerance(), "table");
+  }
+}
+
+// Short utterances have few of the distances that are told apart, long ones clip many.
+TEST_P(CudaAttention, ShawPositions) {
+  constexpr std::int64_t kLeft = 9, kRight = 3, kWidth = 37, kHeads = 3;
+  const Twin weight = random(dtype(), {kLeft + 1 + kRight, kWidth});
+  for (const std::int64_t longest : {1, 5, 130}) {
+    const Shape shape{2 * longest - 1, kHeads * kWidth};
+    const Twin r = unwritten(dtype(), shape), dr = random(DType::f32, shape),
+               gradient = random(DType::f32, weight.cpu.shape);
+    run(ShawPositionsForward{weight.cpu, kLeft, r.cpu},
+        ShawPositionsForward{weight.cuda, kLeft, r.cuda});
+    expect_close(r, tolerance(), "r");
+    run(ShawPositionsBackwardWeight{dr.cpu, kLeft, gradient.cpu},
+        ShawPositionsBackwardWeight{dr.cuda, kLeft, gradient.cuda});
+    expect_close(gradient, 1e-5, "d weight");
   }
 }
 

@@ -139,6 +139,50 @@ TEST(FastConformer, HasBiasesWhereItIsTold) {
   EXPECT_EQ(parameters(true, true) - parameters(true, false), blocks * (2 + 1 + 1) * width);
 }
 
+const ConformerOptions kSmallW2vBert{.width = 12,
+                                     .heads = 3,
+                                     .layers = 2,
+                                     .inner = 36,
+                                     .kernel = 5,
+                                     .causal_convolution = true,
+                                     .convolution_norm = "layer",
+                                     .subsampling = 1,
+                                     .positions = "shaw",
+                                     .left_positions = 4,
+                                     .right_positions = 2,
+                                     .convolution_bias = false};
+
+TEST(W2vBert, HasTransformersGradientsOnARaggedBatch) {
+  test::expect_golden_model(kSmallW2vBert.build({.features = 14, .labels = 11}), "wav2vec2_bert",
+                            DType::f32, {1e-5, 1e-4});
+}
+
+TEST(W2vBert, IsTheSequenceOfLayersThatItSays) {
+  ConformerOptions options = kSmallW2vBert;
+  options.layers = 1;
+  EXPECT_EQ(test::names(options.build({.features = 160})),
+            (std::vector<std::string>{
+                "projection.norm", "projection.linear", "block1.feed_forward1", "block1.attention",
+                "block1.convolution", "block1.feed_forward2", "block1.norm", "output", "ctc"}));
+  options.scale_input = true;
+  EXPECT_EQ(test::names(options.build({.features = 160})).at(2), "projection.scale");
+}
+
+// transformers' Wav2Vec2BertForCTC counts 580,525,920 with 32 labels: its mask vector of 1,024 is
+// not computed with.
+TEST(W2vBert, HasAsManyParametersAsTransformers) {
+  ConformerOptions options = kSmallW2vBert;
+  options.width = 1024;
+  options.heads = 16;
+  options.layers = 24;
+  options.inner = 4096;
+  options.kernel = 31;
+  options.left_positions = 64;
+  options.right_positions = 8;
+  EXPECT_EQ(test::parameter_count(options.build({.features = 160, .labels = 32}), 160) + 1024,
+            580525920);
+}
+
 TEST(Conformer, RejectsSizesThatMakeNoModel) {
   EXPECT_THROW((ConformerOptions{.width = 10, .heads = 4}.build({})), ShapeError);
   EXPECT_THROW((ConformerOptions{.kernel = 4}.build({})), ShapeError);

@@ -27,7 +27,9 @@ struct AttentionCase {
             .heads = heads,
             .positions = positions,
             .left = left,
-            .right = right};
+            .right = right,
+            .left_positions = 9,
+            .right_positions = 3};
   }
 };
 
@@ -109,7 +111,8 @@ INSTANTIATE_TEST_SUITE_P(
                     AttentionCase{"attention_band", AttentionPositions::none, 9, 3},
                     AttentionCase{"attention_causal", AttentionPositions::none, kWholeUtterance, 0},
                     AttentionCase{"attention_relative", AttentionPositions::relative},
-                    AttentionCase{"attention_relative_band", AttentionPositions::relative, 9, 3}),
+                    AttentionCase{"attention_relative_band", AttentionPositions::relative, 9, 3},
+                    AttentionCase{"attention_shaw", AttentionPositions::shaw}),
     [](const auto& tested) { return tested.param.golden; });
 
 // Another packing of the same utterance drops the same weights.
@@ -134,7 +137,8 @@ TEST(Attention, DropsByUtteranceFrameAndHead) {
 
 TEST(Attention, KeepsNothingSquare) {
   for (const AttentionPositions positions :
-       {AttentionPositions::none, AttentionPositions::rotary, AttentionPositions::relative})
+       {AttentionPositions::none, AttentionPositions::rotary, AttentionPositions::relative,
+        AttentionPositions::shaw})
     for (const DeviceKind device : {DeviceKind::cpu, DeviceKind::cuda}) {
       const Attention layer({.name = "att", .channels = 64, .heads = 4, .positions = positions});
       const auto bytes = [&](std::int64_t frames) {
@@ -177,6 +181,8 @@ TEST(Attention, RejectsHeadsThatDoNotDivide) {
           {.name = "att", .channels = 10, .heads = 2, .positions = AttentionPositions::rotary}),
       ShapeError);
   EXPECT_THROW(Attention({.name = "att", .channels = 8, .heads = 2, .left = -1}), ShapeError);
+  EXPECT_THROW(Attention({.name = "att", .channels = 8, .heads = 2, .right_positions = -1}),
+               ShapeError);
   EXPECT_THROW(Attention({.name = "att", .channels = 8, .heads = 2, .dropout = 1}), ShapeError);
   const Attention layer({.name = "att", .channels = 8, .heads = 2});
   EXPECT_THROW(layer.plan({DType::f32, {{{5}, 8}}}, {}), ShapeError);

@@ -25,7 +25,7 @@ struct Totals {
     const configs::Config config = configs::load_config("", layers::model_families(), base);
     const LayerSequence sequence = build_model(config.model, labels_without_text(config.model));
     const auto frames =
-        static_cast<std::int64_t>(16 * config.model.family.frames_per_second());  // 16 s
+        static_cast<std::int64_t>(16 * config.features.frames_per_second());  // 16 s
     const std::vector<std::int64_t> lengths(2, frames);
     for (const LayerFigures& layer :
          layer_figures(sequence, lengths, {layers::DeviceKind::cpu, layers::DType::bf16})) {

@@ -39,6 +39,22 @@ configs::FeatureConfig parakeet_features() {
   return config;
 }
 
+/// What transformers' SeamlessM4TFeatureExtractor has.
+configs::FeatureConfig seamless_features() {
+  configs::FeatureConfig config = features("fbank", 16000, 25, "povey", 0, 80);
+  config.preemphasis = 0.97;
+  config.normalise = "channel";
+  config.stack = 2;
+  return config;
+}
+
+/// torchaudio.compliance.kaldi.fbank of 23 mels at 8 kHz; the whole utterance has one deviation.
+configs::FeatureConfig kaldi_features() {
+  configs::FeatureConfig config = features("fbank", 8000, 25, "povey", 0, 23);
+  config.preemphasis = 0.97;
+  return config;
+}
+
 std::vector<float> extract(const configs::FeatureConfig& config,
                            const std::vector<float>& samples) {
   std::vector<float> x_FC(
@@ -70,7 +86,11 @@ INSTANTIATE_TEST_SUITE_P(
         FeatureCase{"log_mel_16k", features("log-mel", 16000, 25, "hann", 512, 80)},
         FeatureCase{"log_mel_8k", features("log-mel", 8000, 20, "hamming", 0, 23)},
         FeatureCase{"parakeet", parakeet_features()},
-        FeatureCase{"parakeet_short", parakeet_features()}),
+        FeatureCase{"parakeet_short", parakeet_features()},
+        FeatureCase{"seamless", seamless_features()},
+        FeatureCase{"seamless_odd", seamless_features()},
+        FeatureCase{"seamless_short", seamless_features()},
+        FeatureCase{"kaldi_8k", kaldi_features()}),
     [](const auto& info) { return std::string(info.param.name); });
 
 // As OmniASRFeatureExtractor of transformers: (x - mean) / √(variance + 1e-5).
@@ -105,6 +125,34 @@ TEST(Features, WithoutTheLastFrameAreOneLess) {
     EXPECT_EQ(feature_frames(samples, config), samples / 160);
   EXPECT_EQ(feature_frames(159, config), 1);  // one is left to the shortest
   for (const float x : extract(config, test::make_sound(159))) ASSERT_EQ(x, 0);
+}
+
+TEST(Features, OfAFilterBankLieWithinTheUtterance) {
+  configs::FeatureConfig config = seamless_features();
+  for (const auto& [samples, frames] :
+       {std::pair{719, 1}, {720, 1}, {879, 1}, {880, 2}, {1040, 2}, {16000, 49}})
+    EXPECT_EQ(feature_frames(samples, config), frames) << samples;
+  config.stack = 1;
+  for (const auto& [samples, frames] : {std::pair{400, 1}, {559, 1}, {560, 2}, {16000, 98}})
+    EXPECT_EQ(feature_frames(samples, config), frames) << samples;
+}
+
+// Of what is too short for a frame, the rest is silence.
+TEST(Features, OfAFilterBankAreNeverNone) {
+  for (const std::int64_t samples : {1, 399, 400, 559}) {
+    const std::vector<float> x_FC = extract(seamless_features(), test::make_sound(samples));
+    EXPECT_EQ(std::ssize(x_FC), 160) << samples;
+    for (const float x : x_FC) ASSERT_TRUE(std::isfinite(x)) << samples;
+  }
+}
+
+TEST(Features, StackedAreThoseOfAdjacentFrames) {
+  configs::FeatureConfig config = parakeet_features();
+  const std::vector<float> samples = test::make_sound(3201);
+  std::vector<float> expected = extract(config, samples);
+  config.stack = 3;
+  expected.resize(expected.size() / 240 * 240);
+  EXPECT_EQ(extract(config, samples), expected);
 }
 
 TEST(Features, EverySampleCountHasAFrame) {

@@ -108,6 +108,8 @@ TEST_F(Export, ChoosesTheArchitectureThatHasTheKeys) {
   EXPECT_EQ(model_type("false"), "\"hubert\"");
 }
 
+TEST_F(Export, GivesW2vBertBack) { expect_round_trip("wav2vec2_bert_for_ctc"); }
+
 TEST_F(Export, GivesOmniAsrBack) { expect_round_trip("omniasr_for_ctc"); }
 
 // With the adapters and the head of its language in a file of their own.

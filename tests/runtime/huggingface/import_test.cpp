@@ -22,6 +22,7 @@ namespace {
 
 const std::string kWav2Vec2 = "wav2vec2_for_ctc", kParakeet = "parakeet_for_ctc";
 const std::string kHubert = "hubert_for_ctc", kOmniAsr = "omniasr_for_ctc", kMms = "mms_for_ctc";
+const std::string kW2vBert = "wav2vec2_bert_for_ctc";
 
 configs::Config config_of_checkpoint(const Checkpoint& checkpoint) {
   return configs::unflatten(checkpoint.state().config, "the checkpoint", layers::model_families());
@@ -125,6 +126,8 @@ TEST_F(Import, ComputesTheLogitsOfParakeet) { expect_logits(kParakeet, 7); }
 TEST_F(Import, ComputesTheLogitsOfHubert) { expect_logits(kHubert, 0); }
 
 TEST_F(Import, ComputesTheLogitsOfOmniAsr) { expect_logits(kOmniAsr, 0); }
+
+TEST_F(Import, ComputesTheLogitsOfW2vBert) { expect_logits(kW2vBert, 0); }
 
 TEST_F(Import, ComputesTheLogitsOfMms) { expect_logits(kMms, 0); }
 

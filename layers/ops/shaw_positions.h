@@ -1,0 +1,41 @@
+#pragma once
+
+#include <cstdint>
+
+#include "layers/tensor/tensor.h"
+
+namespace penstock::layers {
+
+// Relative positions of Shaw et al. (2018): every clipped distance j - i between a query i and a
+// key j has a learned vector a_{j-i}, which all heads share, and s_ij = q_i · (k_j + a_{j-i}) / √d.
+// With such vectors as the rows r_{i-j} of RelativePositions (layers/ops/attention.h), and biases
+// of 0, attention computes the same.
+
+/// With n = (X + 1) / 2 and D channels of a head:
+///   r[x][h · D + c] = weight[clamp(x - (n - 1), -left, K - 1 - left) + left][c]
+struct ShawPositionsForward {
+  Tensor weight_KD;       // one row for each distance from -left on
+  std::int64_t left = 0;  // distances to earlier keys that are told apart
+  Tensor r_XC;            // out; X = 2n - 1 rows
+};
+
+/// d_weight[k][c] += Σ dr[x][h · D + c] over all heads h and the rows x of that distance.
+struct ShawPositionsBackwardWeight {
+  Tensor dr_XC;  // f32, or f64 under f64
+  std::int64_t left = 0;
+  Tensor d_weight_KD;  // as dr_XC
+};
+
+/// Rows of r of the same clipped distance: [begin, end).
+struct ShawRows {
+  std::int64_t begin, end;
+};
+
+/// The rows of distance k - left, for 0 ≤ k < K. Empty where no pair of frames has it.
+inline ShawRows shaw_rows(std::int64_t k, std::int64_t K, std::int64_t left, std::int64_t X) {
+  const auto within = [&](std::int64_t x) { return x < 0 ? 0 : x < X ? x : X; };
+  const std::int64_t x = (X - 1) / 2 + k - left;  // of that very distance
+  return {k == 0 ? 0 : within(x), k == K - 1 ? X : within(x + 1)};
+}
+
+}  // namespace penstock::layers
