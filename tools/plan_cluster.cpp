@@ -39,7 +39,13 @@ std::vector<std::string> as_recipe(std::vector<std::string> words) {
   return words;
 }
 
-bool leaves_batch_free(const std::vector<std::string>& words) {
+/// What the words say of a step.
+struct GivenStep {
+  bool division = false;  // into micro-batches
+  bool size = false;      // a recipe's file gives one, if only by default
+};
+
+GivenStep given_step(const std::vector<std::string>& words) {
   std::string file;
   std::vector<std::string> overrides;
   for (const std::string& word : words)
@@ -48,7 +54,22 @@ bool leaves_batch_free(const std::vector<std::string>& words) {
     else
       overrides.push_back(word);
   const auto named = configs::named_keys(file, overrides);
-  return !named.contains("data.micro_batch_seconds") && !named.contains("data.micro_batches");
+  const bool division =
+      named.contains("data.micro_batch_seconds") || named.contains("data.micro_batches");
+  return {division, division || !file.empty() || named.contains("data.batch_seconds")};
+}
+
+/// What was assumed of the step, and how to ask for another one; empty: nothing.
+std::string assumption(const runtime::ClusterPlan& planned) {
+  if (planned.assumed_step_s <= 0) return "";
+  const bool whole =
+      planned.assumed_step_s == runtime::kStepSecondsPerDevice * planned.problem.cluster.size();
+  return fmt::format(
+      "{:g} s of audio, as no size was given: {}. For this one write data.batch_seconds={:g}",
+      planned.assumed_step_s,
+      whole ? fmt::format("{:g} s for each device", runtime::kStepSecondsPerDevice)
+            : "half of the data's audio at most",
+      planned.assumed_step_s);
 }
 
 /// What a step takes where all ranks agree before they update, and with pipeline.post_validation.
@@ -178,6 +199,7 @@ nlohmann::ordered_json json_of(const runtime::ClusterPlan& planned, bool time_li
       {"binds", decision.bottleneck},
       {"post_validation", planned.problem.barrier == partition::Barrier::none},
       {"alternatives", alternatives_of(planned)}};
+  if (planned.assumed_step_s > 0) json["assumed_batch_seconds"] = planned.assumed_step_s;
   json["advice"] = advice_json(planned);
   const Epoch epoch = epoch_of(planned);
   if (epoch.seconds > 0) json["epoch_s"] = epoch.seconds;
@@ -209,9 +231,31 @@ void check_micro_batches(const runtime::ClusterConstraints& constraints) {
       "out");
 }
 
+runtime::ClusterConstraints constraints_of(const ClusterArguments& arguments,
+                                           const std::vector<std::string>& words,
+                                           const TimeLimit& limit) {
+  const SequenceArguments& layout = arguments.layout;
+  const GivenStep step = given_step(words);
+  runtime::ClusterConstraints constraints{.stages = layout.stages,
+                                          .replicas = layout.replicas,
+                                          .micro_batches = layout.micro_batches,
+                                          .schedule = arguments.schedule,
+                                          .free_batch = !step.division,
+                                          .assumes_step = !step.size,
+                                          .seed = layout.seed,
+                                          .believes = true,
+                                          .time = &limit,
+                                          .advice_s = kAdviceSeconds};
+  if (!arguments.costs.empty()) constraints.costs = partition::read_device_profile(arguments.costs);
+  check_micro_batches(constraints);
+  return constraints;
+}
+
 /// How to train the plan, which holds what it chose of [data].
 std::string how_to_train(const ClusterArguments& arguments, const runtime::ClusterPlan& planned,
-                         const std::vector<std::string>& words) {
+                         std::vector<std::string> words) {
+  if (planned.assumed_step_s > 0)
+    words.push_back(fmt::format("data.batch_seconds={:g}", planned.assumed_step_s));
   return fmt::format("mpirun -np {} {}penstock train {} pipeline.plan={}",
                      planned.decision.choice.slots(), hosts(planned), fmt::join(words, " "),
                      arguments.output);
@@ -229,21 +273,12 @@ int run_plan_cluster(const ClusterArguments& arguments, bool json) {
                                       {"--data", arguments.data},
                                       {"--costs", arguments.costs}}));
   const TimeLimit limit(layout.time_limit);
-  runtime::ClusterConstraints constraints{.stages = layout.stages,
-                                          .replicas = layout.replicas,
-                                          .micro_batches = layout.micro_batches,
-                                          .schedule = arguments.schedule,
-                                          .free_batch = leaves_batch_free(recipe.words),
-                                          .seed = layout.seed,
-                                          .believes = true,
-                                          .time = &limit,
-                                          .advice_s = kAdviceSeconds};
-  if (!arguments.costs.empty()) constraints.costs = partition::read_device_profile(arguments.costs);
-  check_micro_batches(constraints);
+  const runtime::ClusterConstraints constraints = constraints_of(arguments, recipe.words, limit);
   const runtime::ClusterPlan planned =
       runtime::plan_on_cluster(config, partition::read_cluster(layout.cluster), constraints);
   if (!arguments.output.empty()) partition::write_plan(arguments.output, planned.plan);
   partition::PlanView view = partition::view_of(planned.problem, planned.decision, planned.plan);
+  if (planned.assumed_step_s > 0) view.facts.emplace_back("assumed step", assumption(planned));
   add_belief(planned, view);
   const bool ended = planned.search_ended;
   if (ended) view.facts.emplace_back("search", words_of(limit));

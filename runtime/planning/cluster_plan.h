@@ -17,6 +17,9 @@
 
 namespace penstock::runtime {
 
+/// Seconds of audio: the step that a recipe has by default, which one device trains.
+inline constexpr double kStepSecondsPerDevice = 128;
+
 /// What is asked of a plan on a described cluster; 0 and empty: chosen.
 struct ClusterConstraints {
   int stages = 0, replicas = 0, micro_batches = 0;
@@ -24,6 +27,9 @@ struct ClusterConstraints {
   /// Whether size and number of micro-batches may be others of the same product, as of a recipe
   /// that names neither.
   bool free_batch = false;
+  /// Whether the step grows with the cluster, as of a model's name alone, which gives no step: to
+  /// kStepSecondsPerDevice for each device, but no more than half of an epoch.
+  bool assumes_step = false;
   std::uint64_t seed = 1;
   std::size_t placements = 0;  // of the plan's stages and replicas to be ranked besides
   int first_steps = 0;         // that costs are taken from; 0: from some of the first epoch's
@@ -56,7 +62,8 @@ struct ClusterPlan {
   std::optional<BelievedStep> believed = {};       // of costs computed for such a device
   std::vector<RankedPlan> ranked = {};             // the fastest first, as rank_choices()
   std::vector<partition::Advice> advice = {};
-  double epoch_audio_s = 0;  // of data.train, each utterance at its mean speed
+  double assumed_step_s = 0;  // data.batch_seconds where ClusterConstraints::assumes_step; else 0
+  double epoch_audio_s = 0;   // of data.train, each utterance at its mean speed
 };
 
 }  // namespace penstock::runtime

@@ -1,8 +1,12 @@
 #include "runtime/planning/plan_on_cluster.h"
 
+#include <algorithm>
 #include <chrono>
+#include <cmath>
 #include <utility>
 
+#include "base/error.h"
+#include "configs/step_audio.h"
 #include "partition/choose/find_choice.h"
 #include "partition/choose/rank_choices.h"
 #include "partition/model/recomputed_layers.h"
@@ -32,6 +36,13 @@ std::unique_ptr<partition::LayerSequence> sequence_of(configs::Config recipe,
   return remakes ? std::move(sequence) : nullptr;
 }
 
+void build_sequences(ClusterPlan& planned, const configs::Config& recipe) {
+  const bool free = recipe.pipeline.recompute == configs::PipelineConfig().recompute;
+  const bool selective = recipe.pipeline.recompute == partition::kSelective;
+  planned.sequence = sequence_of(recipe, configs::PipelineConfig().recompute.c_str());
+  if (free || selective) planned.remaking = sequence_of(recipe, partition::kSelective);
+}
+
 /// The recipe with what a run that goes on must keep.
 configs::Config kept(configs::Config recipe, const TrainingState& saved) {
   const configs::Config before = saved_recipe(recipe, saved);
@@ -43,6 +54,17 @@ configs::Config kept(configs::Config recipe, const TrainingState& saved) {
   recipe.trainer.lanes = saved.lanes;
   recipe.trainer.order = choose_order(recipe, &saved);
   return recipe;
+}
+
+/// Gives the recipe the step of ClusterConstraints::assumes_step, a multiple of one device's.
+void assume_step(configs::Config& recipe, ClusterPlan& planned, const partition::Cluster& cluster,
+                 const RecipeData& data) {
+  const double most = std::floor(data.epoch_seconds() / 2 / kStepSecondsPerDevice);
+  planned.assumed_step_s =
+      kStepSecondsPerDevice * std::clamp<double>(most, 1, std::max(cluster.size(), 1));
+  recipe.data.batch_seconds = planned.assumed_step_s;
+  const std::string fault = configs::divide_step(recipe, {});
+  if (!fault.empty()) throw ConfigError(fault);
 }
 
 /// The decision, how far it may be believed, and what one change would bring.
@@ -70,16 +92,14 @@ ClusterPlan plan_on_cluster(const configs::Config& given, const partition::Clust
   check_features(asked);
   check_training_manifest(asked);
   const auto saved = state_to_resume(asked);
-  const configs::Config recipe = saved ? kept(asked, *saved) : asked;
+  configs::Config recipe = saved ? kept(asked, *saved) : asked;
   ClusterConstraints constraints = any;
   if (saved) constraints.free_batch = false;
   (void)trained_schedules(recipe, constraints.schedule);  // a wrong name ends before data is read
-  const bool free = recipe.pipeline.recompute == configs::PipelineConfig().recompute;
-  const bool selective = recipe.pipeline.recompute == partition::kSelective;
-  planned.sequence = sequence_of(recipe, configs::PipelineConfig().recompute.c_str());
-  if (free || selective) planned.remaking = sequence_of(recipe, partition::kSelective);
+  build_sequences(planned, recipe);
   const partition::LayerSequence& sequence = *planned.sequence;
   RecipeData data(recipe, sequence);
+  if (constraints.assumes_step && !saved) assume_step(recipe, planned, cluster, data);
   planned.problem = problem_of(planned, recipe, data, cluster, constraints);
   planned.problem.keeps_order = saved || !recipe.trainer.order.empty();
   set_costs(planned, constraints, recipe, data.labels());

@@ -4,6 +4,7 @@
 #include <fstream>
 #include <nlohmann/json.hpp>
 
+#include "tests/support/runtime/sounds.h"
 #include "tests/support/runtime/training_folder.h"
 
 namespace penstock::tools {
@@ -46,6 +47,28 @@ TEST_F(PlanCluster, ItsFileIsTrainedWithTheSameBits) {
   const std::string order = "trainer.order=" + chosen["order"].dump();
   ASSERT_EQ(folder_.train("alone", {"trainer.steps=3", order}).code, 0);
   EXPECT_EQ(folder_.record("planned"), folder_.record("alone"));
+}
+
+// A model's name gives no step. The default of a recipe, 128 s, would leave most of eight GPUs
+// idle.
+TEST_F(PlanCluster, GrowsTheStepOfAModelAlone) {
+  ASSERT_TRUE(test::write_sound(folder_.in("long.wav"), test::make_sound(16000 * 30)));
+  std::ofstream manifest(folder_.in("long.jsonl"));
+  for (int line = 0; line < 80; ++line)
+    manifest << R"({"audio_filepath": "long.wav", "duration": 30, "text": "two"})" << std::endl;
+  const auto of = [&](std::vector<std::string> more) {
+    more.insert(more.begin(), {"plan", "ds2-wide", "--cluster", "h100-8", "--data",
+                               folder_.in("long.jsonl"), "--json"});
+    const auto outcome = folder_.run(std::move(more));
+    EXPECT_EQ(outcome.code, 0) << outcome.err;
+    return nlohmann::json::parse(outcome.out);
+  };
+  const auto assumed = of({}), given = of({"data.batch_seconds=1024"});
+  EXPECT_EQ(assumed["assumed_batch_seconds"], 1024);
+  EXPECT_FALSE(given.contains("assumed_batch_seconds"));
+  EXPECT_EQ(assumed["stages"], given["stages"]);
+  EXPECT_EQ(assumed["step_ms"], given["step_ms"]);
+  EXPECT_EQ(assumed["stages"].size() * assumed["replicas"].get<std::size_t>(), 8u);
 }
 
 TEST_F(PlanCluster, SaysHowManyRanksStartOnEachNode) {
