@@ -91,6 +91,18 @@ void plan_language(const std::filesystem::path& folder, const std::string& langu
   plan.rows = bias.shape.empty() ? 0 : bias.shape.front();
 }
 
+/// Any architecture may have either kind. Where a folder holds the files of both, the usual one.
+TokenizerKind tokenizer_kind(const std::filesystem::path& folder,
+                             const Architecture& architecture) {
+  const bool characters = is_there(folder / kVocabulary), pieces = is_there(folder / kTokenizer);
+  if (!characters && !pieces)
+    throw_fault(folder, fmt::format("holds neither {} nor {}: save the tokenizer of the model into "
+                                    "it",
+                                    kVocabulary, kTokenizer));
+  if (characters && pieces) return architecture.tokenizer;
+  return characters ? TokenizerKind::characters : TokenizerKind::pieces;
+}
+
 /// Finds the labels of the folder's head, by its tokenizer.
 void plan_labels(const std::filesystem::path& folder, const std::filesystem::path& checkpoint,
                  const std::string& language, ImportPlan& plan) {
@@ -100,10 +112,10 @@ void plan_labels(const std::filesystem::path& folder, const std::filesystem::pat
   plan.blank =
       whole_setting(config, plan.architecture.blank_setting, plan.architecture.blank, file);
   if (!language.empty()) plan_language(folder, language, plan);
-  const bool pieces = plan.architecture.tokenizer == TokenizerKind::pieces ||
-                      (!is_there(folder / kVocabulary) && is_there(folder / kTokenizer));
+  const TokenizerKind kind = tokenizer_kind(folder, plan.architecture);
+  const bool pieces = kind == TokenizerKind::pieces;
   const Vocabulary vocabulary =
-      read_vocabulary(folder, {.kind = pieces ? TokenizerKind::pieces : TokenizerKind::characters,
+      read_vocabulary(folder, {.kind = kind,
                                .rows = plan.rows,
                                .blank = plan.blank,
                                .blank_setting = plan.architecture.blank_setting,

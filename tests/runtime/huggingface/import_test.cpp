@@ -5,6 +5,7 @@
 #include <array>
 #include <cmath>
 #include <cstring>
+#include <fstream>
 
 #include "base/error.h"
 #include "configs/flatten.h"
@@ -133,6 +134,23 @@ TEST_F(Import, ComputesTheLogitsOfMms) { expect_logits(kMms, 0); }
 
 // Of adapter.rus.safetensors, whose head has other labels.
 TEST_F(Import, ComputesTheLogitsOfAChosenLanguage) { expect_logits(kMms, 0, "rus"); }
+
+// OmniASRForCTC has pieces as it was published, but its processor takes any tokenizer.
+TEST_F(Import, TakesCharactersWhereOthersHavePieces) {
+  const auto folder = spoilt(kOmniAsr);
+  std::filesystem::remove(folder / "tokenizer.json");
+  std::ofstream(folder / "vocab.json")
+      << R"({"<pad>": 0, "<s>": 1, "</s>": 2, "<unk>": 3, "|": 4, "a": 5, "b": 6, "c": 7, "'": 8,)"
+         R"( "\u00e9": 9})";
+  EXPECT_EQ(fault(), "");
+  const std::string alphabet = open_checkpoint(checkpoint_).state().config.at("text.alphabet");
+  EXPECT_NE(alphabet.find(" abc'é"), std::string::npos) << alphabet;
+}
+
+TEST_F(Import, NamesBothTokenizersWhereThereIsNone) {
+  std::filesystem::remove(spoilt(kWav2Vec2) / "vocab.json");
+  expect_fault("spoilt: holds neither vocab.json nor tokenizer.json: save the tokenizer");
+}
 
 TEST_F(Import, TakesTheLettersOfTheLanguage) {
   const auto alphabet = [&](const std::string& language) {
