@@ -71,10 +71,16 @@ void check_training_manifest(const configs::Config& config) {
 
 namespace {
 
-/// The settings of [features] that make so many channels a frame, ready to paste.
-std::string features_with(int channels) {
+/// The settings of [features] that make so many channels a frame, ready to paste. Mel channels are
+/// rather more or fewer, or stacked otherwise, than of another kind.
+std::string features_with(int channels, const configs::FeatureConfig& now) {
   constexpr int kMostMels = 128;  // that models on log-mel features have
   if (channels == 1) return "features.kind=waveform";
+  if (now.kind == "log-mel" || now.kind == "fbank") {
+    if (channels % now.stack == 0 && channels / now.stack <= kMostMels)
+      return fmt::format("features.mels={}", channels / now.stack);
+    if (channels % now.mels == 0) return fmt::format("features.stack={}", channels / now.mels);
+  }
   if (channels <= kMostMels) return fmt::format("features.kind=log-mel features.mels={}", channels);
   return fmt::format("features.kind=spectrogram features.fft={}", 2 * (channels - 1));
 }
@@ -87,7 +93,7 @@ void check_features(const configs::Config& config) {
   const int wanted = config.model.features;
   throw ConfigError(fmt::format(
       "[features] makes {} a frame, but model.features = {}: set {}, or model.features={}",
-      counted(bins, "channel"), wanted, features_with(wanted), bins));
+      counted(bins, "channel"), wanted, features_with(wanted, config.features), bins));
 }
 
 }  // namespace penstock::runtime

@@ -10,7 +10,9 @@
 #include <limits>
 #include <numbers>
 #include <string>
+#include <type_traits>
 #include <unsupported/Eigen/FFT>
+#include <variant>
 #include <vector>
 
 #include "base/counted.h"
@@ -26,17 +28,16 @@ bool has_mels(const configs::FeatureConfig& config) {
   return config.kind == "log-mel" || is_fbank(config);
 }
 
-std::vector<float> make_window(const std::string& name, std::int64_t size) {
+std::vector<double> make_window(const std::string& name, std::int64_t size) {
   const double share = name == "hamming" ? 0.54 : 0.5;
   const bool povey = name == "povey", symmetric = povey || name == "hann-symmetric";
   const std::int64_t period = symmetric ? size - 1 : size;
-  std::vector<float> window(static_cast<std::size_t>(size));
+  std::vector<double> window(static_cast<std::size_t>(size));
   for (std::int64_t i = 0; i < size; ++i) {
     const double height =
         share - (1 - share) * std::cos(2 * std::numbers::pi * static_cast<double>(i) /
                                        static_cast<double>(period));
-    window[static_cast<std::size_t>(i)] =
-        static_cast<float>(povey ? std::pow(height, 0.85) : height);
+    window[static_cast<std::size_t>(i)] = povey ? std::pow(height, 0.85) : height;
   }
   return window;
 }
@@ -44,17 +45,42 @@ std::vector<float> make_window(const std::string& name, std::int64_t size) {
 /// Samples under a window as Kaldi's fbank takes them: those of 16-bit audio, their mean
 /// subtracted, then x[t] - preemphasis · x[t - 1], where the first sample is also its own
 /// predecessor.
-void prepare_as_kaldi(std::span<float> samples, double preemphasis) {
-  constexpr float kSampleSize = 0x1p15f;
+void prepare_as_kaldi(std::span<double> samples, double preemphasis) {
+  constexpr double kSampleSize = 0x1p15;
   double sum = 0;
-  for (const float sample : samples) sum += sample;
+  for (const double sample : samples) sum += sample;
   const double mean = sum / static_cast<double>(samples.size());
   double before = samples.front() - mean;
-  for (float& sample : samples) {
+  for (double& sample : samples) {
     const double centred = sample - mean;
-    sample = static_cast<float>(centred - preemphasis * before) * kSampleSize;
+    sample = (centred - preemphasis * before) * kSampleSize;
     before = centred;
   }
+}
+
+/// The Fourier transform of a window's samples, in FP32 or FP64.
+template <typename Number>
+struct Fourier {
+  Fourier(const std::vector<double>& heights, std::int64_t points)
+      : window(heights.begin(), heights.end()),
+        frame(static_cast<std::size_t>(points)),
+        spectrum(static_cast<std::size_t>(points / 2 + 1)) {
+    fft.SetFlag(fft.HalfSpectrum);
+  }
+
+  std::vector<Number> window, frame;
+  std::vector<std::complex<Number>> spectrum;
+  Eigen::FFT<Number> fft;
+};
+
+using AnyFourier = std::variant<Fourier<float>, Fourier<double>>;
+
+/// Pre-emphasis leaves low channels of an fbank far below the loudest bin, where the rounding of
+/// FP32 would be heard: transformers takes FP64, and so does this.
+AnyFourier make_fourier(const configs::FeatureConfig& config, const FrameGeometry& geometry) {
+  const std::vector<double> window = make_window(config.window, geometry.window);
+  if (is_fbank(config)) return Fourier<double>(window, geometry.fft);
+  return Fourier<float>(window, geometry.fft);
 }
 
 /// Gives samples mean 0 and variance 1, as transformers' Wav2Vec2FeatureExtractor with an epsilon
@@ -185,33 +211,35 @@ struct FeatureExtractor::State {
       : config(features),
         geometry(frame_geometry(features)),
         frames(features),
-        window(make_window(features.window, geometry.window)),
-        frame(static_cast<std::size_t>(geometry.fft)),
-        spectrum(static_cast<std::size_t>(geometry.fft / 2 + 1)),
+        fourier(make_fourier(features, geometry)),
         power(geometry.fft / 2 + 1),
         row(bins_of_one(features)) {
     if (has_mels(config))
       filters = (is_fbank(config) ? kaldi_mel_filters : mel_filters)(
           config.mels, config.sample_rate, geometry.fft);
-    fft.SetFlag(fft.HalfSpectrum);
   }
 
   /// |X|² of frame t, into `power`.
   void transform(std::span<const float> samples, std::int64_t t) {
+    std::visit([&](auto& chosen) { transform(samples, t, chosen); }, fourier);
+  }
+
+  template <typename Number>
+  void transform(std::span<const float> samples, std::int64_t t, Fourier<Number>& x) {
     const bool fbank = is_fbank(config);
     const std::int64_t margin = fbank ? 0 : (geometry.fft - geometry.window) / 2;
     const std::int64_t start = t * geometry.hop - (fbank ? 0 : geometry.fft / 2) + margin;
     const std::int64_t from = std::max<std::int64_t>(0, -start);
     const std::int64_t to = std::min(geometry.window, std::ssize(samples) - start);
-    std::ranges::fill(frame, 0.0f);
-    const std::span<float> under = std::span(frame).subspan(
+    std::ranges::fill(x.frame, Number{0});
+    const std::span<Number> under = std::span(x.frame).subspan(
         static_cast<std::size_t>(margin), static_cast<std::size_t>(geometry.window));
     if (from < to) std::copy_n(samples.begin() + start + from, to - from, under.begin() + from);
-    if (fbank) prepare_as_kaldi(under, config.preemphasis);
-    for (std::size_t i = 0; i < under.size(); ++i) under[i] *= window[i];
-    fft.fwd(spectrum.data(), frame.data(), geometry.fft);
-    for (std::size_t k = 0; k < spectrum.size(); ++k)
-      power[static_cast<Eigen::Index>(k)] = std::norm(spectrum[k]);
+    if constexpr (std::is_same_v<Number, double>) prepare_as_kaldi(under, config.preemphasis);
+    for (std::size_t i = 0; i < under.size(); ++i) under[i] *= x.window[i];
+    x.fft.fwd(x.spectrum.data(), x.frame.data(), geometry.fft);
+    for (std::size_t k = 0; k < x.spectrum.size(); ++k)
+      power[static_cast<Eigen::Index>(k)] = static_cast<float>(std::norm(x.spectrum[k]));
   }
 
   /// `row` from `power`.
@@ -244,15 +272,12 @@ struct FeatureExtractor::State {
   configs::FeatureConfig config;
   FrameGeometry geometry;
   FeatureFrames frames;
-  std::vector<float> window;
-  std::vector<float> frame;
-  std::vector<std::complex<float>> spectrum;
+  AnyFourier fourier;
   // Eigen takes other instructions at other alignments: on these arrays of its own never, so that a
   // row's bits don't depend on where it is put.
   Eigen::ArrayXf power;
   Eigen::ArrayXf row;
   std::vector<MelFilter> filters;
-  Eigen::FFT<float> fft;
 };
 
 FeatureExtractor::FeatureExtractor(const configs::FeatureConfig& config)

@@ -7,6 +7,7 @@
 #include <iterator>
 #include <memory>
 #include <optional>
+#include <ranges>
 #include <span>
 #include <string_view>
 #include <utility>
@@ -23,6 +24,7 @@
 #include "runtime/checkpoint/output_folder.h"
 #include "runtime/checkpoint/safetensors.h"
 #include "runtime/checkpoint/shard.h"
+#include "runtime/data/features.h"
 #include "runtime/huggingface/config_map.h"
 #include "runtime/huggingface/file_names.h"
 #include "runtime/huggingface/kept_labels.h"
@@ -147,6 +149,22 @@ void check_text(const std::filesystem::path& folder, const ImportPlan& plan,
                     folder.string(), plan.headless->name));
 }
 
+/// Features have the channels that the model takes.
+void check_channels(const ImportPlan& plan) {
+  const configs::FeatureConfig& features = plan.config.features;
+  if (feature_bins(features) == plan.config.model.features) return;
+  // Of settings that say the same, the last one holds.
+  const auto settings = std::views::reverse(plan.architecture.features);
+  const auto mels = std::ranges::find(settings, "features.mels", &MappedSetting::ours);
+  throw_fault(
+      plan.settings.features_file,
+      fmt::format(
+          "{} is {}, but the model of config.json takes {} mel channels{}",
+          mels == settings.end() ? "feature_size" : mels->theirs, features.mels,
+          plan.config.model.features,
+          features.stack > 1 ? fmt::format(" of {} stacked frames together", features.stack) : ""));
+}
+
 ImportPlan plan_import(const std::filesystem::path& folder, const std::filesystem::path& checkpoint,
                        const ImportChoices& choices) {
   const std::optional<configs::TextConfig>& text = choices.text;
@@ -161,12 +179,7 @@ ImportPlan plan_import(const std::filesystem::path& folder, const std::filesyste
     plan_labels(folder, checkpoint, choices.language, plan);
   }
   plan.config = config_of(plan.architecture, plan.settings, plan.tokens.text);
-  const configs::FeatureConfig& features = plan.config.features;
-  if (features.kind == "log-mel" && features.mels != plan.config.model.features)
-    throw_fault(
-        plan.settings.features_file,
-        fmt::format("feature_size is {}, but the model of config.json takes {} mel channels",
-                    features.mels, plan.config.model.features));
+  check_channels(plan);
   return plan;
 }
 

@@ -324,6 +324,10 @@ TEST(Load, RejectsContradictions) {
                 .find("recipe.toml:3: features.mels = 162 is above the 161 bins"),
             std::string::npos);
   EXPECT_EQ(fault("[features]\nkind = 'log-mel'\nmels = 161"), "accepted");
+  EXPECT_EQ(fault("[features]\nkind = 'fbank'\nmels = 257"), "accepted");  // of 512 points
+  EXPECT_NE(fault("[features]\nkind = 'fbank'\nmels = 258")
+                .find("recipe.toml:3: features.mels = 258 is above the 257 bins"),
+            std::string::npos);
   for (const char* set : {"preemphasis = 0.97", "normalise = 'channel'", "last_frame = false"}) {
     const std::string waveform = fault(std::string("[features]\nkind = 'waveform'\n") + set);
     EXPECT_NE(waveform.find("has no effect with features.kind = waveform"), std::string::npos)

@@ -2,6 +2,11 @@
 
 #include <gtest/gtest.h>
 
+#include <utility>
+
+#include "base/error.h"
+#include "tests/support/system/temporary_folder.h"
+
 namespace penstock::runtime {
 namespace {
 
@@ -26,6 +31,26 @@ TEST(CorpusReaders, AreTheFirstStageAndTheLosses) {
 TEST(CorpusReaders, AreBothEndsWhileListsAreSought) {
   EXPECT_EQ(readers_for("found").texts, (std::vector{2, 5, 0, 3}));
   EXPECT_EQ(readers_for("found").audio, (std::vector{0, 3}));
+}
+
+/// What is said of a model that takes other channels than these features make.
+std::string fault_of_channels(int wanted, configs::FeatureConfig features) {
+  configs::Config config;
+  config.model.features = wanted;
+  config.features = std::move(features);
+  return test::message_of<ConfigError>([&] { check_features(config); });
+}
+
+TEST(CorpusFeatures, SayWhatMakesTheModelsChannels) {
+  configs::FeatureConfig features;
+  features.kind = "fbank";
+  EXPECT_NE(fault_of_channels(160, features).find("set features.stack=2, or model.features=80"),
+            std::string::npos);
+  EXPECT_NE(fault_of_channels(64, features).find("set features.mels=64, or"), std::string::npos);
+  features.stack = 2;
+  EXPECT_EQ(fault_of_channels(160, features), "");
+  EXPECT_NE(fault_of_channels(128, features).find("set features.mels=64, or model.features=160"),
+            std::string::npos);
 }
 
 }  // namespace

@@ -90,6 +90,7 @@ INSTANTIATE_TEST_SUITE_P(
         FeatureCase{"seamless", seamless_features()},
         FeatureCase{"seamless_odd", seamless_features()},
         FeatureCase{"seamless_short", seamless_features()},
+        FeatureCase{"seamless_hum", seamless_features()},
         FeatureCase{"kaldi_8k", kaldi_features()}),
     [](const auto& info) { return std::string(info.param.name); });
 

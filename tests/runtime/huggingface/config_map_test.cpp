@@ -24,6 +24,18 @@ configs::Config fast_conformer(const configs::FlatConfig& changes) {
   return configs::unflatten(keys, "a test", layers::model_families());
 }
 
+/// What SeamlessM4TFeatureExtractor of transformers makes.
+configs::FeatureConfig seamless_features() {
+  configs::FeatureConfig features;
+  features.kind = "fbank";
+  features.window_ms = 25;
+  features.window = "povey";
+  features.preemphasis = 0.97;
+  features.normalise = "channel";
+  features.stack = 2;
+  return features;
+}
+
 std::string setting_of(const configs::FlatConfig& changes, const char* name) {
   return model_settings(parakeet_for_ctc(), fast_conformer(changes), 9, 8).at(name);
 }
@@ -72,6 +84,28 @@ TEST(ConfigMap, ChangesWhatDiffersAlone) {
   features["hop_length"] = "200";
   EXPECT_EQ(feature_changes(parakeet_for_ctc(), config, features),
             (Settings{{"hop_length", "160"}}));
+}
+
+// preprocessor_config.json of facebook/w2v-bert-2.0.
+TEST(ConfigMap, GivesTheFeaturesOfW2vBertBack) {
+  const Settings theirs = {{"feature_extractor_type", "\"SeamlessM4TFeatureExtractor\""},
+                           {"feature_size", "80"},
+                           {"num_mel_bins", "80"},
+                           {"padding_side", "\"right\""},
+                           {"padding_value", "1"},
+                           {"return_attention_mask", "true"},
+                           {"sampling_rate", "16000"},
+                           {"stride", "2"}};
+  const Architecture architecture = wav2vec2_bert_for_ctc();
+  FolderSettings settings;
+  settings.features = theirs;
+  const configs::Config config = config_of(architecture, settings, {});
+  EXPECT_EQ(config.features, seamless_features());
+  EXPECT_TRUE(feature_changes(architecture, config, theirs).empty());
+  Settings written = theirs;
+  for (const char* of_padding : {"padding_side", "padding_value", "return_attention_mask"})
+    written.erase(of_padding);  // its defaults do
+  EXPECT_EQ(feature_settings(architecture, config), written);
 }
 
 TEST(ConfigMap, NamesKeysThatAreFixed) {

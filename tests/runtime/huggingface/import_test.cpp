@@ -243,6 +243,30 @@ TEST_F(Import, RefusesOtherParakeetsByName) {
   expect_fault("tokenizer.json");
 }
 
+TEST_F(Import, TakesTheFeaturesOfW2vBert) {
+  const Checkpoint checkpoint = import(kW2vBert);
+  const auto& config = checkpoint.state().config;
+  EXPECT_EQ(config.at("features.kind"), "fbank");
+  EXPECT_EQ(config.at("features.mels"), "8");
+  EXPECT_EQ(config.at("features.stack"), "2");
+  EXPECT_EQ(config.at("features.window"), "povey");
+  EXPECT_EQ(config.at("features.normalise"), "channel");
+}
+
+TEST_F(Import, RefusesOtherFeaturesOfW2vBertByName) {
+  const std::vector<std::array<std::string, 3>> cases = {
+      {"\"stride\": 2", "\"stride\": 3", "stride is 3, but penstock's models have 2"},
+      {"\"sampling_rate\": 16000", "\"sampling_rate\": 8000",
+       "sampling_rate is 8000, but penstock's models have 16000"},
+      {"\"num_mel_bins\": 8", "\"num_mel_bins\": 6",
+       "num_mel_bins is 6, but the model of config.json takes 16 mel channels of 2 stacked"},
+  };
+  for (const auto& [from, to, said] : cases) {
+    test::change_text(spoilt(kW2vBert) / "processor_config.json", from, to);
+    expect_fault(said);
+  }
+}
+
 // Their logits are right all the same.
 TEST_F(Import, SaysWhyTokensAreNoPieces) {
   test::change_text(spoilt(kParakeet) / "tokenizer.json", "\"pre_tokenizer\": null",
