@@ -135,12 +135,13 @@ struct KeyWithoutEffect {
   bool set;
 };
 
-/// Keys that are set although frames of the kind have no use for them.
+/// Finds keys that are set although frames of the kind have no use for them.
 Found without_effect(const FeatureConfig& f) {
   const FeatureConfig usual;
   const bool waveform = f.kind == "waveform", fbank = f.kind == "fbank";
   const KeyWithoutEffect keys[] = {
-      {"features.epsilon", f.epsilon != usual.epsilon && !waveform && !fbank},
+      {"features.epsilon",
+       f.epsilon != usual.epsilon && !waveform && !(fbank && f.normalise == "channel")},
       {"features.preemphasis", f.preemphasis != usual.preemphasis && waveform},
       {"features.normalise", f.normalise != usual.normalise && waveform},
       {"features.stack", f.stack != usual.stack && waveform},

@@ -39,7 +39,7 @@ std::vector<std::string> as_recipe(std::vector<std::string> words) {
   return words;
 }
 
-/// What the words say of a step.
+/// The words may give a step's size, and its division into micro-batches.
 struct GivenStep {
   bool division = false;  // into micro-batches
   bool size = false;      // a recipe's file gives one, if only by default
@@ -59,17 +59,19 @@ GivenStep given_step(const std::vector<std::string>& words) {
   return {division, division || !file.empty() || named.contains("data.batch_seconds")};
 }
 
-/// What was assumed of the step, and how to ask for another one; empty: nothing.
+/// Says which step was assumed and why, and how to ask for it; empty where one was given.
 std::string assumption(const runtime::ClusterPlan& planned) {
   if (planned.assumed_step_s <= 0) return "";
-  const bool whole =
-      planned.assumed_step_s == runtime::kStepSecondsPerDevice * planned.problem.cluster.size();
+  const double one = runtime::step_seconds_per_device();
+  std::string why = fmt::format("{:g} s for each device", one);
+  if (planned.assumed_step_s < one * planned.problem.cluster.size())
+    why = planned.assumed_step_s > one
+              ? fmt::format("half of the data's {}", seconds_text(planned.epoch_audio_s))
+              : fmt::format("one device's, as the data have only {}",
+                            seconds_text(planned.epoch_audio_s));
   return fmt::format(
       "{:g} s of audio, as no size was given: {}. For this one write data.batch_seconds={:g}",
-      planned.assumed_step_s,
-      whole ? fmt::format("{:g} s for each device", runtime::kStepSecondsPerDevice)
-            : "half of the data's audio at most",
-      planned.assumed_step_s);
+      planned.assumed_step_s, why, planned.assumed_step_s);
 }
 
 /// What a step takes where all ranks agree before they update, and with pipeline.post_validation.
@@ -231,9 +233,9 @@ void check_micro_batches(const runtime::ClusterConstraints& constraints) {
       "out");
 }
 
-runtime::ClusterConstraints constraints_of(const ClusterArguments& arguments,
-                                           const std::vector<std::string>& words,
-                                           const TimeLimit& limit) {
+runtime::ClusterConstraints make_constraints(const ClusterArguments& arguments,
+                                             const std::vector<std::string>& words,
+                                             const TimeLimit& limit) {
   const SequenceArguments& layout = arguments.layout;
   const GivenStep step = given_step(words);
   runtime::ClusterConstraints constraints{.stages = layout.stages,
@@ -273,7 +275,7 @@ int run_plan_cluster(const ClusterArguments& arguments, bool json) {
                                       {"--data", arguments.data},
                                       {"--costs", arguments.costs}}));
   const TimeLimit limit(layout.time_limit);
-  const runtime::ClusterConstraints constraints = constraints_of(arguments, recipe.words, limit);
+  const runtime::ClusterConstraints constraints = make_constraints(arguments, recipe.words, limit);
   const runtime::ClusterPlan planned =
       runtime::plan_on_cluster(config, partition::read_cluster(layout.cluster), constraints);
   if (!arguments.output.empty()) partition::write_plan(arguments.output, planned.plan);

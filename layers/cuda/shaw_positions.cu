@@ -50,22 +50,22 @@ struct GradientsOfHeads {
   }
 };
 
-ShawTable table_for(const Tensor& table_KD, std::int64_t left, std::int64_t rows) {
+ShawTable shaw_table(const Tensor& table_KD, std::int64_t left, std::int64_t rows) {
   return {(rows - 1) / 2 - left, static_cast<int>(table_KD.shape[0] - 1),
           static_cast<int>(table_KD.shape[1])};
 }
 
 void add_rows(CudaStream& stream, const ShawPositionsBackwardWeight& op, std::int64_t k) {
   const std::int64_t K = op.d_weight_KD.shape[0], D = op.d_weight_KD.shape[1];
-  const ShawRows of = shaw_rows(k, K, op.left, op.dr_XC.shape[0]);
-  const std::int64_t rows = (of.end - of.begin) * (op.dr_XC.shape[1] / D);
+  const ShawRows found = shaw_rows(k, K, op.left, op.dr_XC.shape[0]);
+  const std::int64_t rows = (found.end - found.begin) * (op.dr_XC.shape[1] / D);
   if (rows == 0) return;
   const int columns = static_cast<int>(D);
   Scratch scratch = stream.scratch();
   auto* const sums = scratch.take<double>(columns);
   auto* const partial = scratch.take<double>(partial_count<GradientsOfHeads>(rows, columns));
   sum_columns(stream.handle(),
-              GradientsOfHeads{data_of<float>(op.dr_XC) + of.begin * op.dr_XC.shape[1]},
+              GradientsOfHeads{data_of<float>(op.dr_XC) + found.begin * op.dr_XC.shape[1]},
               {.rows = rows, .columns = columns, .partial = partial, .sums = sums});
   add_to(stream.handle(), sums, columns, data_of<float>(op.d_weight_KD) + k * D);
 }
@@ -79,7 +79,7 @@ void CudaBackend::compute(Stream& stream, const ShawPositionsForward& op) {
     const std::int64_t X = op.r_XC.shape[0];
     cuda::launch(static_cast<CudaStream&>(stream).handle(), cuda::grid_over(op.r_XC.size()),
                  cuda::spread_distances<T>, cuda::data_of<T>(op.weight_KD),
-                 cuda::table_for(op.weight_KD, op.left, X), op.r_XC.size(),
+                 cuda::shaw_table(op.weight_KD, op.left, X), op.r_XC.size(),
                  static_cast<int>(op.r_XC.shape[1]), cuda::data_of<T>(op.r_XC));
   });
 }
@@ -93,7 +93,7 @@ void CudaBackend::compute(Stream& stream, const ShawPositionsBackwardWeight& op)
   cuda::add_rows(own, op, 0);
   if (K > 1) cuda::add_rows(own, op, K - 1);
   cuda::launch(own.handle(), cuda::grid_over(K > 2 ? (K - 2) * D : 0), cuda::add_heads,
-               cuda::data_of<float>(op.dr_XC), cuda::table_for(op.d_weight_KD, op.left, X), X,
+               cuda::data_of<float>(op.dr_XC), cuda::shaw_table(op.d_weight_KD, op.left, X), X,
                static_cast<int>(op.dr_XC.shape[1]), cuda::data_of<float>(op.d_weight_KD));
 }
 

@@ -30,7 +30,7 @@ Tensor table_in(Scratch& scratch, DType dtype, const Shape& shape) {
   return {scratch.take<std::byte>(static_cast<std::int64_t>(table.bytes())), dtype, shape};
 }
 
-/// Biases of a query that add nothing: Shaw's positions have none.
+/// Makes the biases of a query that Shaw's positions lack.
 Tensor zeros_in(Context& context, Scratch& scratch, DType dtype, std::int64_t channels) {
   const Tensor zeros = table_in(scratch, arithmetic_of(dtype), {channels});
   context.backend.zero(context.stream, zeros.data, zeros.bytes());
@@ -98,7 +98,7 @@ DropoutMask Attention::dropout(const Context& context) const {
           .probability = context.mode == Mode::train ? options_.dropout : 0};
 }
 
-std::int64_t Attention::told_apart() const {
+std::int64_t Attention::distance_count() const {
   return options_.left_positions + 1 + options_.right_positions;
 }
 
@@ -107,7 +107,7 @@ std::vector<ParamDecl> Attention::position_params() const {
   const auto start = [](std::int64_t inputs) {
     return Initialiser{Initialiser::Kind::uniform, 1 / std::sqrt(static_cast<double>(inputs))};
   };
-  if (shaw()) return {{name() + ".positions.weight", {told_apart(), d}, start(d)}};
+  if (shaw()) return {{name() + ".positions.weight", {distance_count(), d}, start(d)}};
   return {{name() + ".positions.weight", {C, C}, start(C)},
           {name() + ".bias_u", {C}, {}, true},
           {name() + ".bias_v", {C}, {}, true}};
@@ -147,7 +147,7 @@ Workspace Attention::copies(const BackendSizes& sizes, const FramesDecl& x) cons
                      table = relative() ? geometry(x.lengths).distances() * C : 0;
   std::size_t rows = 0;
   if (shaw())
-    rows = widened(sizes, {told_apart() * C / options_.heads, table});
+    rows = widened(sizes, {distance_count() * C / options_.heads, table});
   else if (relative())
     rows = widened(sizes, {table, C * C, table});
   return {std::max(widened(sizes, {3 * y, table, y}), rows),

@@ -54,7 +54,7 @@ class Attention final : public Layer {
   AttentionGeometry geometry(std::span<const std::int64_t> lengths) const;
   DropoutMask dropout(const Context& context) const;
   void declare_positions(LayerPlan& plan, const ActivationDecl& input) const;
-  std::int64_t told_apart() const;  // distances
+  std::int64_t distance_count() const;  // that Shaw's positions tell apart
   std::vector<ParamDecl> position_params() const;
   /// The operand of AttentionForward and AttentionBackward.
   RelativePositions positions(const Params& params, const Tensor& rows_XC,

@@ -26,7 +26,7 @@ struct ShawPositionsBackwardWeight {
   Tensor d_weight_KD;  // as dr_XC
 };
 
-/// Rows of r of the same clipped distance: [begin, end).
+/// The rows [begin, end) of r have the same clipped distance.
 struct ShawRows {
   std::int64_t begin, end;
 };

@@ -116,12 +116,12 @@ void normalise_utterance(std::span<float> x_FC) {
   for (float& x : x_FC) x = static_cast<float>((x - mean) * scale);
 }
 
-/// What keeps a channel without variation finite.
-struct AddedTo {
+/// The numbers keep a channel without variation finite.
+struct Epsilons {
   double variance = 0, deviation = 0;
 };
 
-void normalise_channels(std::span<float> x_FC, int channels, const AddedTo& added) {
+void normalise_channels(std::span<float> x_FC, int channels, const Epsilons& added) {
   const double frames = static_cast<double>(x_FC.size()) / channels;
   const auto each = [&](std::size_t channel, const auto& use) {
     for (std::size_t i = channel; i < x_FC.size(); i += static_cast<std::size_t>(channels))
@@ -138,8 +138,8 @@ void normalise_channels(std::span<float> x_FC, int channels, const AddedTo& adde
   }
 }
 
-/// Channels of a frame before frames are stacked.
-int bins_of_one(const configs::FeatureConfig& config) {
+/// Counts the channels of a frame before frames are stacked.
+int base_bins(const configs::FeatureConfig& config) {
   if (is_waveform(config)) return 1;
   return has_mels(config) ? config.mels : static_cast<int>(frame_geometry(config).fft / 2 + 1);
 }
@@ -179,9 +179,7 @@ FrameGeometry frame_geometry(const configs::FeatureConfig& config) {
   return geometry;
 }
 
-int feature_bins(const configs::FeatureConfig& config) {
-  return bins_of_one(config) * config.stack;
-}
+int feature_bins(const configs::FeatureConfig& config) { return base_bins(config) * config.stack; }
 
 std::int64_t feature_frames(std::int64_t samples, const configs::FeatureConfig& config) {
   return FeatureFrames(config)(samples);
@@ -213,7 +211,7 @@ struct FeatureExtractor::State {
         frames(features),
         fourier(make_fourier(features, geometry)),
         power(geometry.fft / 2 + 1),
-        row(bins_of_one(features)) {
+        row(base_bins(features)) {
     if (has_mels(config))
       filters = (is_fbank(config) ? kaldi_mel_filters : mel_filters)(
           config.mels, config.sample_rate, geometry.fft);

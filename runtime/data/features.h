@@ -26,8 +26,8 @@ FrameGeometry frame_geometry(const configs::FeatureConfig&);
 /// Frames of an utterance of `samples` at the configuration's rate: frames are centred on samples
 /// 0, hop, 2 hop, …, as librosa.stft(center=True): 1 + (samples + 2 (fft / 2) - fft) / hop, less 1
 /// without features.last_frame. Frames of fbank lie within the utterance (Kaldi's snip_edges):
-/// 1 + (samples - window) / hop. Divided by the number that is stacked, and 1 at least: what an
-/// utterance lacks for it is silence. Of a waveform each sample is a frame.
+/// 1 + (samples - window) / hop. This is divided by features.stack. There is 1 frame at least: an
+/// utterance that is too short for it is followed by silence. Each sample of a waveform is a frame.
 [[nodiscard]] std::int64_t feature_frames(std::int64_t samples, const configs::FeatureConfig&);
 
 /// feature_frames() of many: what samples do not change is found once. ConfigError as

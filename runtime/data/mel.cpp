@@ -25,15 +25,15 @@ constexpr double kKaldiLowestHz = 20;
 
 double kaldi_mel_of(double hz) { return 1127 * std::log1p(hz / 700); }
 
-/// Triangles with these corners, at the places of bins.
+/// Triangles whose corners and places of bins are given on one scale.
 struct Triangles {
   std::function<double(int)> corner;
   std::function<double(double)> place;  // of a frequency in Hz, on the corners' scale
   bool unit_area = false;               // else of height 1
 };
 
-std::vector<MelFilter> filters_of(int mels, int rate, std::int64_t fft,
-                                  const Triangles& triangles) {
+std::vector<MelFilter> make_filters(int mels, int rate, std::int64_t fft,
+                                    const Triangles& triangles) {
   std::vector<MelFilter> filters(static_cast<std::size_t>(mels));
   for (int m = 0; m < mels; ++m) {
     const double low = triangles.corner(m), middle = triangles.corner(m + 1),
@@ -55,17 +55,17 @@ std::vector<MelFilter> filters_of(int mels, int rate, std::int64_t fft,
 
 std::vector<MelFilter> mel_filters(int mels, int rate, std::int64_t fft) {
   const double top = mel_of(rate / 2.0);
-  return filters_of(mels, rate, fft,
-                    {.corner = [&](int i) { return hz_of(top * i / (mels + 1)); },
-                     .place = [](double hz) { return hz; },
-                     .unit_area = true});
+  return make_filters(mels, rate, fft,
+                      {.corner = [&](int i) { return hz_of(top * i / (mels + 1)); },
+                       .place = [](double hz) { return hz; },
+                       .unit_area = true});
 }
 
 std::vector<MelFilter> kaldi_mel_filters(int mels, int rate, std::int64_t fft) {
   const double low = kaldi_mel_of(kKaldiLowestHz), high = kaldi_mel_of(rate / 2.0);
-  return filters_of(mels, rate, fft,
-                    {.corner = [&](int i) { return low + (high - low) * i / (mels + 1); },
-                     .place = kaldi_mel_of});
+  return make_filters(mels, rate, fft,
+                      {.corner = [&](int i) { return low + (high - low) * i / (mels + 1); },
+                       .place = kaldi_mel_of});
 }
 
 }  // namespace penstock::runtime

@@ -16,6 +16,7 @@ enum class Form {
   text,          // a string
   equal_list,    // one number for each of model.kernels, all of them equal
   or_null,       // a whole number above 0, or null, which is penstock's 0
+  from_zero,     // a whole number of at least 0
   milliseconds,  // samples, of the sample rate that was taken before
 };
 
@@ -28,6 +29,8 @@ struct MappedSetting {
 /// A setting that penstock's models fix.
 struct RequiredSetting {
   std::string_view theirs, absent, value;
+  std::string_view same_as = {};  // another JSON that means the same to transformers
+  std::string_view remedy = {};   // what to do about another value
 };
 
 /// A key that the architecture fixes.

@@ -43,9 +43,11 @@ class Taker {
              const std::string& file) {
     for (const RequiredSetting& one : wanted) {
       const std::string_view value = value_of(settings, one.theirs, one.absent);
-      if (!same_json(value, one.value))
-        faults_.push_back(fmt::format("{}: {} is {}, but penstock's models have {}", file,
-                                      one.theirs, value, one.value));
+      const bool same = !one.same_as.empty() && same_json(value, one.same_as);
+      if (!same && !same_json(value, one.value))
+        faults_.push_back(fmt::format("{}: {} is {}, but penstock's models have {}{}{}", file,
+                                      one.theirs, value, one.value, one.remedy.empty() ? "" : ". ",
+                                      one.remedy));
     }
   }
 
@@ -74,6 +76,7 @@ class Taker {
     if (within != settings.end() && within->first.starts_with(name + "."))
       return fmt::format("{} is an object, but it must be as {}", name, taken.absent);
     if (taken.form == Form::or_null && value == "null") return "";
+    if (taken.form == Form::from_zero && value == "0") return "";
     const std::string_view kind =
         kind_missed(value, taken.form == Form::or_null ? "1" : taken.absent);
     return kind.empty() ? "" : fmt::format("{} is {}, but it must be {}", name, value, kind);
@@ -126,7 +129,8 @@ std::string as_setting(const MappedSetting& taken, const configs::FlatConfig& ke
     return fmt::format(
         "{}", std::llround(number_of(value) / 1000 * number_of(keys.at("features.sample_rate"))));
   if (taken.form == Form::or_null && value == "0") return "null";
-  if (taken.form == Form::plain || taken.form == Form::or_null) return value;
+  if (taken.form == Form::plain || taken.form == Form::or_null || taken.form == Form::from_zero)
+    return value;
   if (taken.form == Form::text) return quoted_json(value);
   const std::size_t count = items_of_json_list(keys.at("model.kernels")).size();
   return fmt::format("[{}]", fmt::join(std::vector<std::string>(count, value), ","));
@@ -235,8 +239,8 @@ configs::Config config_of(const Architecture& architecture, const FolderSettings
   }
 }
 
-bool has_fixed(const Architecture& architecture, const configs::Config& config) {
-  return fixed_faults(architecture, config).empty();
+std::size_t count_differences(const Architecture& architecture, const configs::Config& config) {
+  return fixed_faults(architecture, config).size();
 }
 
 void check_fixed(const Architecture& architecture, const configs::Config& config) {

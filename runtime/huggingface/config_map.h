@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <filesystem>
 #include <string>
@@ -29,8 +30,9 @@ struct FolderSettings {
                                         const FolderSettings& settings,
                                         const configs::TextConfig& text);
 
-/// Whether it has the values that the architecture fixes.
-[[nodiscard]] bool has_fixed(const Architecture& architecture, const configs::Config& config);
+/// Keys with another value than the one that the architecture fixes.
+[[nodiscard]] std::size_t count_differences(const Architecture& architecture,
+                                            const configs::Config& config);
 
 /// ConfigError names every key with another value than the one that the architecture fixes.
 void check_fixed(const Architecture& architecture, const configs::Config& config);

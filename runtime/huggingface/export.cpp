@@ -36,17 +36,16 @@ std::optional<std::filesystem::path> kept_config(const Checkpoint& checkpoint) {
   return checkpoint.folder() / file;
 }
 
-/// The import's, else the first of the model's family that has its keys; found before any tensor is
-/// looked at. ConfigError if transformers has no such model.
+/// The import's, else that of the model's family which differs from its keys the least, and of
+/// equal ones the usual; found before any tensor is looked at. ConfigError if transformers has no
+/// such model.
 Architecture exported_architecture(const configs::Config& config,
                                    const std::optional<std::filesystem::path>& imported) {
   const std::vector<Architecture> known = architectures_of_family(config.model.family.name());
-  const auto found =
-      std::ranges::find_if(known, [&](const Architecture& one) { return has_fixed(one, config); });
+  const auto nearest = std::ranges::min_element(
+      known, {}, [&](const Architecture& one) { return count_differences(one, config); });
   const Architecture architecture =
-      imported               ? architecture_of(read_settings(*imported), imported->string())
-      : found == known.end() ? known.front()
-                             : *found;
+      imported ? architecture_of(read_settings(*imported), imported->string()) : *nearest;
   check_fixed(architecture, config);
   return architecture;
 }

@@ -13,18 +13,23 @@ const std::vector<MappedSetting> kW2vBertModel = {
     {"intermediate_size", "4096", "model.inner"},
     {"feature_projection_input_dim", "160", "model.features"},
     {"conv_depthwise_kernel_size", "31", "model.kernel"},
-    {"left_max_position_embeddings", "64", "model.left_positions"},
-    {"right_max_position_embeddings", "8", "model.right_positions"},
+    {"left_max_position_embeddings", "64", "model.left_positions", Form::from_zero},
+    {"right_max_position_embeddings", "8", "model.right_positions", Form::from_zero},
     {"hidden_dropout", "0.0", "model.dropout"},
     {"feat_proj_dropout", "0.0", "model.input_dropout"},
     {"layerdrop", "0.1", "model.layer_drop"},
 };
 
 const std::vector<RequiredSetting> kW2vBertWanted = {
-    {"hidden_act", R"("swish")", R"("swish")"},
+    {.theirs = "hidden_act", .absent = R"("swish")", .value = R"("swish")", .same_as = R"("silu")"},
     {"layer_norm_eps", "1e-5", "1e-5"},
     {"position_embeddings_type", R"("relative_key")", R"("relative_key")"},
-    {"add_adapter", "false", "false"},
+    {.theirs = "add_adapter",
+     .absent = "false",
+     .value = "false",
+     .remedy = "It has convolutions and attention after the encoder, which shorten the utterance. "
+               "Import a model without them, such as facebook/w2v-bert-2.0 with a new head, and "
+               "train that"},
 };
 
 const std::vector<TensorRule> kW2vBertFront = {

@@ -17,8 +17,11 @@
 
 namespace penstock::runtime {
 
-/// Seconds of audio: the step that a recipe has by default, which one device trains.
-inline constexpr double kStepSecondsPerDevice = 128;
+/// Seconds of audio in the step that a recipe has by default, which suits one device.
+inline double step_seconds_per_device() {
+  const configs::DataConfig usual;
+  return usual.micro_batch_seconds * usual.micro_batches;
+}
 
 /// What is asked of a plan on a described cluster; 0 and empty: chosen.
 struct ClusterConstraints {
@@ -27,8 +30,8 @@ struct ClusterConstraints {
   /// Whether size and number of micro-batches may be others of the same product, as of a recipe
   /// that names neither.
   bool free_batch = false;
-  /// Whether the step grows with the cluster, as of a model's name alone, which gives no step: to
-  /// kStepSecondsPerDevice for each device, but no more than half of an epoch.
+  /// The recipe gives no step: it is step_seconds_per_device() for each device of the cluster, but
+  /// at most half of an epoch, and at least that of one device.
   bool assumes_step = false;
   std::uint64_t seed = 1;
   std::size_t placements = 0;  // of the plan's stages and replicas to be ranked besides

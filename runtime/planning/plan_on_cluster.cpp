@@ -59,9 +59,9 @@ configs::Config kept(configs::Config recipe, const TrainingState& saved) {
 /// Gives the recipe the step of ClusterConstraints::assumes_step, a multiple of one device's.
 void assume_step(configs::Config& recipe, ClusterPlan& planned, const partition::Cluster& cluster,
                  const RecipeData& data) {
-  const double most = std::floor(data.epoch_seconds() / 2 / kStepSecondsPerDevice);
-  planned.assumed_step_s =
-      kStepSecondsPerDevice * std::clamp<double>(most, 1, std::max(cluster.size(), 1));
+  const double one = step_seconds_per_device();
+  const double most = std::floor(data.epoch_seconds() / 2 / one);
+  planned.assumed_step_s = one * std::clamp<double>(most, 1, std::max(cluster.size(), 1));
   recipe.data.batch_seconds = planned.assumed_step_s;
   const std::string fault = configs::divide_step(recipe, {});
   if (!fault.empty()) throw ConfigError(fault);

@@ -64,6 +64,11 @@ TEST(ModelInfo, CountsFastConformersWithoutAllocatingThem) {
   EXPECT_EQ(parameters("fastconformer-xxl", "1025"), 1062540289);
 }
 
+// As transformers' Wav2Vec2BertForCTC has them, but for the 1,024 that only mask frames.
+TEST(ModelInfo, CountsW2vBertAsTransformersDoes) {
+  EXPECT_EQ(model({"w2v-bert-2", "--labels", "32"})["parameters"], 580524896);
+}
+
 // What a Transformer keeps is linear in the duration.
 TEST(ModelInfo, KeepsNothingSquare) {
   const auto kept = [](const char* seconds) {

@@ -3,6 +3,7 @@
 
 #include <fstream>
 #include <nlohmann/json.hpp>
+#include <regex>
 
 #include "tests/support/runtime/sounds.h"
 #include "tests/support/runtime/training_folder.h"
@@ -49,26 +50,50 @@ TEST_F(PlanCluster, ItsFileIsTrainedWithTheSameBits) {
   EXPECT_EQ(folder_.record("planned"), folder_.record("alone"));
 }
 
+/// `plan ds2-wide` on eight H100 for so many utterances of 30 s.
+class PlanOfAModel : public PlanCluster {
+ protected:
+  PlanOfAModel() { test::write_sound(folder_.in("long.wav"), test::make_sound(16000 * 30)); }
+
+  test::Outcome plan(int utterances, const std::string& more) const {
+    std::ofstream manifest(folder_.in("long.jsonl"));
+    for (int line = 0; line < utterances; ++line)
+      manifest << R"({"audio_filepath": "long.wav", "duration": 30, "text": "two"})" << std::endl;
+    return folder_.run(
+        {"plan", "ds2-wide", "--cluster", "h100-8", "--data", folder_.in("long.jsonl"), more});
+  }
+};
+
 // A model's name gives no step. The default of a recipe, 128 s, would leave most of eight GPUs
 // idle.
-TEST_F(PlanCluster, GrowsTheStepOfAModelAlone) {
-  ASSERT_TRUE(test::write_sound(folder_.in("long.wav"), test::make_sound(16000 * 30)));
-  std::ofstream manifest(folder_.in("long.jsonl"));
-  for (int line = 0; line < 80; ++line)
-    manifest << R"({"audio_filepath": "long.wav", "duration": 30, "text": "two"})" << std::endl;
-  const auto of = [&](std::vector<std::string> more) {
-    more.insert(more.begin(), {"plan", "ds2-wide", "--cluster", "h100-8", "--data",
-                               folder_.in("long.jsonl"), "--json"});
-    const auto outcome = folder_.run(std::move(more));
+TEST_F(PlanOfAModel, GrowsTheStepWithTheCluster) {
+  const auto of = [&](const std::string& more) {
+    const auto outcome = plan(80, more);
     EXPECT_EQ(outcome.code, 0) << outcome.err;
-    return nlohmann::json::parse(outcome.out);
+    return outcome.out;
   };
-  const auto assumed = of({}), given = of({"data.batch_seconds=1024"});
-  EXPECT_EQ(assumed["assumed_batch_seconds"], 1024);
-  EXPECT_FALSE(given.contains("assumed_batch_seconds"));
-  EXPECT_EQ(assumed["stages"], given["stages"]);
-  EXPECT_EQ(assumed["step_ms"], given["step_ms"]);
-  EXPECT_EQ(assumed["stages"].size() * assumed["replicas"].get<std::size_t>(), 8u);
+  const std::string assumed = of("data.batch_seconds=1024");
+  EXPECT_EQ(assumed.find("assumed step"), std::string::npos);
+  const auto json = nlohmann::json::parse(of("--json"));
+  EXPECT_EQ(json["assumed_batch_seconds"], 1024);
+  EXPECT_EQ(json["stages"].size() * json["replicas"].get<std::size_t>(), 8u);
+  EXPECT_EQ(assumed.substr(0, assumed.find('\n')),
+            of("features.kind=spectrogram").substr(0, assumed.find('\n')));
+}
+
+TEST_F(PlanOfAModel, SaysWhichStepItAssumes) {
+  const auto said = [&](int utterances, const std::string& text) {
+    const std::string out = std::regex_replace(plan(utterances, "features.kind=spectrogram").out,
+                                               std::regex("\\s+"), " ");
+    EXPECT_NE(out.find(text), std::string::npos) << text << " is not in " << out;
+  };
+  said(80,
+       "1024 s of audio, as no size was given: 128 s for each device. For this one write "
+       "data.batch_seconds=1024");
+  said(20,
+       "256 s of audio, as no size was given: half of the data's 10 min. For this one write "
+       "data.batch_seconds=256");
+  said(3, "128 s of audio, as no size was given: one device's, as the data have only 90 s. For");
 }
 
 TEST_F(PlanCluster, SaysHowManyRanksStartOnEachNode) {

@@ -174,19 +174,20 @@ TEST_P(CudaAttention, PositionTable) {
 
 // Short utterances have few of the distances that are told apart, long ones clip many.
 TEST_P(CudaAttention, ShawPositions) {
-  constexpr std::int64_t kLeft = 9, kRight = 3, kWidth = 37, kHeads = 3;
-  const Twin weight = random(dtype(), {kLeft + 1 + kRight, kWidth});
-  for (const std::int64_t longest : {1, 5, 130}) {
-    const Shape shape{2 * longest - 1, kHeads * kWidth};
-    const Twin r = unwritten(dtype(), shape), dr = random(DType::f32, shape),
-               gradient = random(DType::f32, weight.cpu.shape);
-    run(ShawPositionsForward{weight.cpu, kLeft, r.cpu},
-        ShawPositionsForward{weight.cuda, kLeft, r.cuda});
-    expect_close(r, tolerance(), "r");
-    run(ShawPositionsBackwardWeight{dr.cpu, kLeft, gradient.cpu},
-        ShawPositionsBackwardWeight{dr.cuda, kLeft, gradient.cuda});
-    expect_close(gradient, 1e-5, "d weight");
-  }
+  constexpr std::int64_t kWidth = 37, kHeads = 3;
+  for (const auto& [left, right] : {std::pair{9, 3}, {0, 0}, {0, 1}, {1, 0}})
+    for (const std::int64_t longest : {1, 5, 130}) {
+      const Shape shape{2 * longest - 1, kHeads * kWidth};
+      const Twin weight = random(dtype(), {left + 1 + right, kWidth});
+      const Twin r = unwritten(dtype(), shape), dr = random(DType::f32, shape),
+                 gradient = random(DType::f32, weight.cpu.shape);
+      run(ShawPositionsForward{weight.cpu, left, r.cpu},
+          ShawPositionsForward{weight.cuda, left, r.cuda});
+      expect_close(r, tolerance(), "r");
+      run(ShawPositionsBackwardWeight{dr.cpu, left, gradient.cpu},
+          ShawPositionsBackwardWeight{dr.cuda, left, gradient.cuda});
+      expect_close(gradient, 1e-5, "d weight");
+    }
 }
 
 TEST_P(CudaAttention, RejectsHeadsThatAreTooWide) {

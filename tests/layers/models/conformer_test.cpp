@@ -168,21 +168,6 @@ TEST(W2vBert, IsTheSequenceOfLayersThatItSays) {
   EXPECT_EQ(test::names(options.build({.features = 160})).at(2), "projection.scale");
 }
 
-// transformers' Wav2Vec2BertForCTC counts 580,525,920 with 32 labels: its mask vector of 1,024 is
-// not computed with.
-TEST(W2vBert, HasAsManyParametersAsTransformers) {
-  ConformerOptions options = kSmallW2vBert;
-  options.width = 1024;
-  options.heads = 16;
-  options.layers = 24;
-  options.inner = 4096;
-  options.kernel = 31;
-  options.left_positions = 64;
-  options.right_positions = 8;
-  EXPECT_EQ(test::parameter_count(options.build({.features = 160, .labels = 32}), 160) + 1024,
-            580525920);
-}
-
 TEST(Conformer, RejectsSizesThatMakeNoModel) {
   EXPECT_THROW((ConformerOptions{.width = 10, .heads = 4}.build({})), ShapeError);
   EXPECT_THROW((ConformerOptions{.kernel = 4}.build({})), ShapeError);

@@ -115,6 +115,38 @@ INSTANTIATE_TEST_SUITE_P(
                     AttentionCase{"attention_shaw", AttentionPositions::shaw}),
     [](const auto& tested) { return tested.param.golden; });
 
+// One vector for all distances adds the same to every score of a query: its softmax stays.
+TEST(Attention, OfOneShawDistanceIsThatWithoutPositions) {
+  const Attention plain({.name = "att", .channels = 8, .heads = 2});
+  const Attention shaw({.name = "att",
+                        .channels = 8,
+                        .heads = 2,
+                        .positions = AttentionPositions::shaw,
+                        .left_positions = 0,
+                        .right_positions = 0});
+  LayerRunner expected(plain, {DType::f64, {{kAttended, 24}}}),
+      found(shaw, {DType::f64, {{kAttended, 24}}});
+  found.randomise(7);
+  test::assign(expected.input().only().x_FC, numbers(found.input().only().x_FC));
+  for (LayerRunner* runner : {&expected, &found}) runner->forward();
+  EXPECT_EQ(found.plan().params.front().shape, (Shape{1, 4}));
+  EXPECT_LE(test::relative_error(numbers(found.output().only().x_FC),
+                                 numbers(expected.output().only().x_FC)),
+            1e-12);
+}
+
+TEST(Attention, TellsTheNextFrameFromAllOthers) {
+  const Attention layer({.name = "att",
+                         .channels = 8,
+                         .heads = 2,
+                         .positions = AttentionPositions::shaw,
+                         .left_positions = 0,
+                         .right_positions = 1});
+  LayerRunner runner(layer, {DType::f64, {{kAttended, 24}}});
+  runner.randomise(3);
+  check_gradients(runner);
+}
+
 // Another packing of the same utterance drops the same weights.
 TEST(Attention, DropsByUtteranceFrameAndHead) {
   const Attention layer({.name = "att", .channels = 8, .heads = 2, .dropout = 0.4});

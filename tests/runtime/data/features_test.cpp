@@ -138,7 +138,7 @@ TEST(Features, OfAFilterBankLieWithinTheUtterance) {
     EXPECT_EQ(feature_frames(samples, config), frames) << samples;
 }
 
-// Of what is too short for a frame, the rest is silence.
+// A recording that is too short for a frame is followed by silence.
 TEST(Features, OfAFilterBankAreNeverNone) {
   for (const std::int64_t samples : {1, 399, 400, 559}) {
     const std::vector<float> x_FC = extract(seamless_features(), test::make_sound(samples));

@@ -4,6 +4,7 @@
 
 #include "base/error.h"
 #include "configs/flatten.h"
+#include "configs/load.h"
 #include "layers/models/families.h"
 #include "tests/support/system/temporary_folder.h"
 
@@ -55,6 +56,29 @@ TEST(ConfigMap, ResolvesKeysOfZero) {
   };
   EXPECT_EQ(fft({}), "400");
   EXPECT_EQ(fft({{"features.fft", "512"}}), "512");
+}
+
+// transformers' defaults are the shape of facebook/w2v-bert-2.0.
+TEST(ConfigMap, W2vBertsDefaultsAreTheModelFiles) {
+  const FolderSettings defaults{
+      .folder = "a folder",
+      .config = {},
+      .features = {{"feature_extractor_type", R"("SeamlessM4TFeatureExtractor")"}},
+      .config_file = "config.json",
+      .features_file = "preprocessor_config.json"};
+  configs::FlatConfig theirs = configs::flatten(config_of(wav2vec2_bert_for_ctc(), defaults, {}));
+  const std::vector<std::string> base{"model.base=w2v-bert-2"};
+  configs::FlatConfig ours =
+      configs::flatten(configs::load_config("", layers::model_families(), base));
+  for (configs::FlatConfig* keys : {&theirs, &ours}) {
+    if (keys->at("model.inner") == "0") keys->at("model.inner") = "4096";  // four times the width
+    for (const char* trained : {"model.base", "model.dropout", "model.layer_drop"})
+      keys->erase(trained);
+  }
+  for (const auto& [key, value] : theirs)
+    if (key.starts_with("model.") || key.starts_with("features.")) {
+      EXPECT_EQ(ours[key], value) << key;
+    }
 }
 
 TEST(ConfigMap, SaysDropoutsAsTheRecipeHasThem) {

@@ -147,6 +147,23 @@ TEST_F(Import, TakesCharactersWhereOthersHavePieces) {
   EXPECT_NE(alphabet.find(" abc'é"), std::string::npos) << alphabet;
 }
 
+TEST_F(Import, TakesW2vBertsOtherSettings) {
+  const auto replaced = [&](const std::string& from, const std::string& to) {
+    test::change_text(spoilt(kW2vBert) / "config.json", from, to);
+    std::filesystem::remove_all(checkpoint_);
+    return fault();
+  };
+  EXPECT_EQ(replaced(R"("hidden_act": "swish")", R"("hidden_act": "silu")"), "");
+  EXPECT_NE(replaced(R"("add_adapter": false)", R"("add_adapter": true)")
+                .find("add_adapter is true, but penstock's models have false. It has convolutions"),
+            std::string::npos);
+  // Its tensors have the old number of rows, and 0 itself is no fault.
+  const std::string none =
+      replaced(R"("right_max_position_embeddings": 2)", R"("right_max_position_embeddings": 0)");
+  EXPECT_EQ(none.find("right_max"), std::string::npos) << none;
+  EXPECT_NE(none.find("distance_embedding"), std::string::npos) << none;
+}
+
 TEST_F(Import, NamesBothTokenizersWhereThereIsNone) {
   std::filesystem::remove(spoilt(kWav2Vec2) / "vocab.json");
   expect_fault("spoilt: holds neither vocab.json nor tokenizer.json: save the tokenizer");
