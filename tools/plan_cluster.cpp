@@ -4,6 +4,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <chrono>
 #include <filesystem>
 #include <iostream>
 #include <nlohmann/json.hpp>
@@ -17,6 +18,7 @@
 #include "partition/plan/plan_file.h"
 #include "partition/report/decision_view.h"
 #include "partition/report/report.h"
+#include "runtime/planning/advice.h"
 #include "runtime/planning/plan_on_cluster.h"
 #include "tools/exit_code.h"
 #include "tools/json_line.h"
@@ -59,6 +61,11 @@ GivenStep given_step(const std::vector<std::string>& words) {
   return {division, division || !file.empty() || named.contains("data.batch_seconds")};
 }
 
+/// The override that gives the step that was assumed.
+std::string assumed_key(const runtime::ClusterPlan& planned) {
+  return fmt::format("data.batch_seconds={:g}", planned.assumed_step_s);
+}
+
 /// Says which step was assumed and why, and how to ask for it; empty where one was given.
 std::string assumption(const runtime::ClusterPlan& planned) {
   if (planned.assumed_step_s <= 0) return "";
@@ -69,9 +76,8 @@ std::string assumption(const runtime::ClusterPlan& planned) {
               ? fmt::format("half of the data's {}", seconds_text(planned.epoch_audio_s))
               : fmt::format("one device's, as the data have only {}",
                             seconds_text(planned.epoch_audio_s));
-  return fmt::format(
-      "{:g} s of audio, as no size was given: {}. For this one write data.batch_seconds={:g}",
-      planned.assumed_step_s, why, planned.assumed_step_s);
+  return fmt::format("{:g} s of audio, as no size was given: {}. For this one write {}",
+                     planned.assumed_step_s, why, assumed_key(planned));
 }
 
 /// What a step takes where all ranks agree before they update, and with pipeline.post_validation.
@@ -152,9 +158,9 @@ void add_epoch(const runtime::ClusterPlan& planned, partition::PlanView& view) {
   view.facts.emplace_back("an epoch", text);
 }
 
-nlohmann::ordered_json advice_json(const runtime::ClusterPlan& planned) {
+nlohmann::ordered_json json_of(const std::vector<runtime::Advice>& given) {
   auto list = nlohmann::ordered_json::array();
-  for (const partition::Advice& advice : planned.advice)
+  for (const runtime::Advice& advice : given)
     list.push_back({{"change", advice.change}, {"speed", advice.speed}});
   return list;
 }
@@ -202,7 +208,6 @@ nlohmann::ordered_json json_of(const runtime::ClusterPlan& planned, bool time_li
       {"post_validation", planned.problem.barrier == partition::Barrier::none},
       {"alternatives", alternatives_of(planned)}};
   if (planned.assumed_step_s > 0) json["assumed_batch_seconds"] = planned.assumed_step_s;
-  json["advice"] = advice_json(planned);
   const Epoch epoch = epoch_of(planned);
   if (epoch.seconds > 0) json["epoch_s"] = epoch.seconds;
   if (epoch.price > 0) json["epoch_price"] = epoch.price;
@@ -246,8 +251,7 @@ runtime::ClusterConstraints make_constraints(const ClusterArguments& arguments,
                                           .assumes_step = !step.size,
                                           .seed = layout.seed,
                                           .believes = true,
-                                          .time = &limit,
-                                          .advice_s = kAdviceSeconds};
+                                          .time = &limit};
   if (!arguments.costs.empty()) constraints.costs = partition::read_device_profile(arguments.costs);
   check_micro_batches(constraints);
   return constraints;
@@ -256,11 +260,40 @@ runtime::ClusterConstraints make_constraints(const ClusterArguments& arguments,
 /// How to train the plan, which holds what it chose of [data].
 std::string how_to_train(const ClusterArguments& arguments, const runtime::ClusterPlan& planned,
                          std::vector<std::string> words) {
-  if (planned.assumed_step_s > 0)
-    words.push_back(fmt::format("data.batch_seconds={:g}", planned.assumed_step_s));
+  if (planned.assumed_step_s > 0) words.push_back(assumed_key(planned));
   return fmt::format("mpirun -np {} {}penstock train {} pipeline.plan={}",
                      planned.decision.choice.slots(), hosts(planned), fmt::join(words, " "),
                      arguments.output);
+}
+
+/// A recipe, its cluster and what else is asked of its plan.
+struct Asked {
+  RecipeArguments recipe;
+  configs::Config config;
+  partition::Cluster cluster;
+  runtime::ClusterConstraints constraints;
+};
+
+/// A plan, and what single changes would bring.
+struct Advised {
+  runtime::ClusterPlan plan;
+  std::vector<runtime::Advice> advice;
+};
+
+/// The recipe that is planned again says the step that the plan assumed.
+Advised advised_plan(Asked asked) {
+  const auto begin = std::chrono::steady_clock::now();
+  Advised advised{runtime::plan_on_cluster(asked.config, asked.cluster, asked.constraints), {}};
+  const std::chrono::duration<double> took = std::chrono::steady_clock::now() - begin;
+  if (advised.plan.assumed_step_s > 0) {
+    asked.recipe.words.push_back(assumed_key(advised.plan));
+    asked.config = asked.recipe.load();
+    asked.constraints.assumes_step = false;
+  }
+  advised.advice =
+      runtime::advise({asked.config, asked.cluster, advised.plan, asked.constraints.free_batch},
+                      runtime::plan_again(asked.constraints), {kAdviceSeconds, took.count()});
+  return advised;
 }
 
 }  // namespace
@@ -275,9 +308,9 @@ int run_plan_cluster(const ClusterArguments& arguments, bool json) {
                                       {"--data", arguments.data},
                                       {"--costs", arguments.costs}}));
   const TimeLimit limit(layout.time_limit);
-  const runtime::ClusterConstraints constraints = make_constraints(arguments, recipe.words, limit);
-  const runtime::ClusterPlan planned =
-      runtime::plan_on_cluster(config, partition::read_cluster(layout.cluster), constraints);
+  const auto [planned, given] =
+      advised_plan({recipe, config, partition::read_cluster(layout.cluster),
+                    make_constraints(arguments, recipe.words, limit)});
   if (!arguments.output.empty()) partition::write_plan(arguments.output, planned.plan);
   partition::PlanView view = partition::view_of(planned.problem, planned.decision, planned.plan);
   if (planned.assumed_step_s > 0) view.facts.emplace_back("assumed step", assumption(planned));
@@ -288,7 +321,7 @@ int run_plan_cluster(const ClusterArguments& arguments, bool json) {
   const PlannedCheckpoint checkpoint =
       checkpoint_of(planned.recipe, planned.plan, arguments.disk_gb_per_s);
   view.facts.emplace_back("a checkpoint", text_of(checkpoint, arguments.disk_gb_per_s));
-  for (const partition::Advice& advice : planned.advice)
+  for (const runtime::Advice& advice : given)
     view.advice.push_back(sentence_of(advice, view.speed));
   if (!arguments.output.empty())
     view.facts.emplace_back("train it", how_to_train(arguments, planned, recipe.words));
@@ -298,6 +331,7 @@ int run_plan_cluster(const ClusterArguments& arguments, bool json) {
     return exit_done;
   }
   nlohmann::ordered_json object = json_of(planned, ended);
+  object["advice"] = json_of(given);
   object["checkpoint_bytes"] = static_cast<std::uint64_t>(checkpoint.bytes);
   object["checkpoint_s"] = checkpoint.seconds;
   object["copy_bytes"] = static_cast<std::uint64_t>(checkpoint.copy);

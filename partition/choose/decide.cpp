@@ -31,6 +31,7 @@ constexpr std::size_t kRefined = 12, kRefinedOffloads = 4;
 // may shorten more.
 constexpr double kWideOfRefined = 1.03;
 constexpr std::size_t kSettled = 4;
+constexpr std::size_t kRoomy = 32;  // of those that lack memory, the first by the closed form
 // Proposals, and choices to be refined, that threads work on at once. Each is judged by what was
 // found before all of them, so that threads change no choice.
 constexpr std::size_t kTriedAtOnce = 8, kRefinedAtOnce = 4;
@@ -51,6 +52,7 @@ class Decider {
     weigh();
     if (problem_.finds) find();
     compare_barriers();
+    simulate_lacking();
     return finish();
   }
 
@@ -319,6 +321,28 @@ class Decider {
     });
   }
 
+  /// What those that lack memory would come to with it. The closed form alone does not tell.
+  void simulate_lacking() {
+    std::vector<Alternative*> lacking;
+    for (Alternative& alternative : alternatives_)
+      if (alternative.lacks && !alternative.choice.begin.empty()) lacking.push_back(&alternative);
+    std::ranges::stable_sort(
+        lacking, {}, [](const Alternative* one) { return one->closed_form / one->audio_seconds; });
+    parallel_for(std::min(kRoomy, lacking.size()), problem_.threads, [&](std::size_t i) {
+      if (!has_to_end()) lacking[i]->roomy_speed = estimate(problem_, lacking[i]->choice).speed();
+    });
+  }
+
+  /// Whether a cut of the best choice that does not fit is faster by simulation, too.
+  bool memory_shapes(const Alternative& best) {
+    if (!best.memory_bound || problem_.is_quick) return false;
+    PlanningProblem roomy = problem_;
+    for (Device& device : roomy.cluster.devices) device.memory = kNever;
+    PlanChoice choice = best.choice;
+    choice.begin = cut_choice(roomy, tried_.workload_of(choice), choice).begin;
+    return estimate(problem_, choice).speed() * pace_of(best) > 1 + kSameStep;
+  }
+
   Decision finish() {
     const Alternative& best = alternatives_.front();
     Decision decision{.choice = best.choice, .estimate = *best.estimate};
@@ -326,7 +350,9 @@ class Decider {
     decision.slots = StageMemory(problem_, best.choice).slots(best.choice.begin);
     decision.offloaded = offloaded_bytes(problem_, best.choice);
     decision.lower_bound = bound_of_pace() * best.estimate->audio_seconds;
-    decision.bottleneck = bottleneck_of(best, alternatives_);
+    Alternative named = best;
+    named.memory_bound = memory_shapes(best);
+    decision.bottleneck = bottleneck_of(named, alternatives_);
     for (Alternative& alternative : alternatives_) {
       if (&alternative == &best || !alternative.estimate) continue;
       alternative.why = why_slower(best, alternative);

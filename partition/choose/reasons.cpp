@@ -6,23 +6,22 @@
 #include <limits>
 
 #include "base/gib.h"
-#include "partition/cut/limits.h"
 #include "partition/schedule/make_schedule.h"
 
 namespace penstock::partition {
 namespace {
 
-double closed_pace(const Alternative& alternative) {
-  return alternative.closed_form / alternative.audio_seconds;
+bool is_faster_by(double share, const Alternative& lacking, const Alternative& best) {
+  return lacking.lacks && lacking.roomy_speed * pace_of(best) > 1 + share;
 }
 
-/// The same choice, but that each replica updates everything, for which it lacks memory; or
-/// nothing.
+/// The same choice, but that each replica updates everything, which would be faster, and for which
+/// it lacks memory; or nothing.
 const Alternative* unsharded_lacking(const Alternative& best,
                                      const std::vector<Alternative>& alternatives) {
   if (!best.choice.shards_optimizer) return nullptr;
   for (const Alternative& other : alternatives)
-    if (other.lacks && !other.choice.shards_optimizer &&
+    if (is_faster_by(kSameStep, other, best) && !other.choice.shards_optimizer &&
         other.choice.stages == best.choice.stages &&
         other.choice.replicas == best.choice.replicas &&
         other.choice.batch.micro_batches == best.choice.batch.micro_batches &&
@@ -64,13 +63,16 @@ std::string why_slower(const Alternative& best, const Alternative& other) {
                      other.memory_bound ? ", memory shapes its cut" : "");
 }
 
+bool would_be_faster(const Alternative& lacking, const Alternative& best) {
+  return is_faster_by(kClearlyFaster, lacking, best);
+}
+
 std::string bottleneck_of(const Alternative& best, const std::vector<Alternative>& alternatives) {
   const Alternative* wanted = nullptr;
-  for (const Alternative& other : alternatives) {
-    if (!other.lacks) continue;
-    if (closed_pace(other) >= kClearly * closed_pace(best)) continue;
-    if (wanted == nullptr || closed_pace(other) < closed_pace(*wanted)) wanted = &other;
-  }
+  for (const Alternative& other : alternatives)
+    if (would_be_faster(other, best) &&
+        (wanted == nullptr || other.roomy_speed > wanted->roomy_speed))
+      wanted = &other;
   if (wanted != nullptr)
     return fmt::format("memory: {} would be faster, but its {}", describe(wanted->choice),
                        describe(*wanted->lacks));

@@ -28,7 +28,9 @@ struct Alternative {
   bool memory_bound = false;                // a faster cut did not fit
   double audio_seconds = 0;                 // of a step
   std::optional<LackingMemory> lacks = {};  // where no cut fits
-  std::string why = {};                     // it lost; empty: it did not
+  /// Audio seconds that it would train in a second with the memory that it lacks; 0: not simulated.
+  double roomy_speed = 0;
+  std::string why = {};  // it lost; empty: it did not
   /// What a step would take with the other Barrier than the problem's, of the best few of several
   /// ranks.
   std::optional<double> other_barrier_s = {};

@@ -8,7 +8,6 @@
 
 #include "base/time_limit.h"
 #include "configs/config.h"
-#include "partition/choose/advice.h"
 #include "partition/choose/decide.h"
 #include "partition/cost/device_profile.h"
 #include "partition/model/layer_sequence.h"
@@ -41,7 +40,6 @@ struct ClusterConstraints {
   bool believes = false;            // whether ClusterPlan::believed is asked for
   const TimeLimit* time = nullptr;  // of the search
   int threads = 0;                  // of the search; 0: one a core
-  double advice_s = 0;              // that questions on single changes may take; 0: none is asked
 };
 
 /// One of the placements of a plan's stages and replicas.
@@ -64,7 +62,6 @@ struct ClusterPlan {
   std::vector<partition::RatedDevice> rated = {};  // kinds of device that the cluster names
   std::optional<BelievedStep> believed = {};       // of costs computed for such a device
   std::vector<RankedPlan> ranked = {};             // the fastest first, as rank_choices()
-  std::vector<partition::Advice> advice = {};
   double assumed_step_s = 0;  // data.batch_seconds where ClusterConstraints::assumes_step; else 0
   double epoch_audio_s = 0;   // of data.train, each utterance at its mean speed
 };

@@ -1,7 +1,6 @@
 #include "runtime/planning/plan_on_cluster.h"
 
 #include <algorithm>
-#include <chrono>
 #include <cmath>
 #include <utility>
 
@@ -67,18 +66,13 @@ void assume_step(configs::Config& recipe, ClusterPlan& planned, const partition:
   if (!fault.empty()) throw ConfigError(fault);
 }
 
-/// The decision, how far it may be believed, and what one change would bring.
+/// The decision, and how far it may be believed.
 void choose(ClusterPlan& planned, const partition::PlanningProblem& problem,
             const ClusterConstraints& constraints, const RatedKinds& kinds) {
-  const auto begin = std::chrono::steady_clock::now();
   planned.decision = partition::decide(problem);
-  const std::chrono::duration<double> took = std::chrono::steady_clock::now() - begin;
   planned.search_ended = constraints.time != nullptr && constraints.time->ended_a_search();
   if (constraints.believes && !constraints.costs && !planned.rated.empty() && !planned.search_ended)
     planned.believed = believed_step(problem, planned.decision, computed_costs(planned), kinds);
-  if (constraints.advice_s > 0)
-    planned.advice =
-        partition::advise(problem, planned.decision, {constraints.advice_s, took.count()});
 }
 
 }  // namespace

@@ -221,6 +221,30 @@ TEST_F(PlanCluster, SaysWhatAnEpochAndOneChangeBring) {
   EXPECT_NEAR(paid["epoch_price"].get<double>(), 2 * 1.5 * hours, 1e-9);
 }
 
+TEST_F(PlanCluster, AdviceHoldsWhereItsKeysAreGiven) {
+  const auto with = [&](const std::string& keys) {
+    return json({"--stages", "1", "--replicas", "2", "--schedule", "gpipe", keys});
+  };
+  const auto gib = [](const nlohmann::json& plan) {
+    return plan["stages"][0]["bytes"].get<double>() / (1 << 30);
+  };
+  const double kept = gib(with("pipeline.recompute=none"));
+  const double between = (kept + gib(with("pipeline.recompute=stage"))) / 2;
+  const auto tight = with(fmt::format("pipeline.memory_gib={:f}", between));
+  EXPECT_TRUE(tight["binds"].get<std::string>().starts_with("memory: ")) << tight["binds"];
+  int found = 0;
+  for (const auto& advice : tight["advice"]) {
+    const std::string change = advice["change"];
+    const std::size_t key = change.find("pipeline.memory_gib=");
+    if (key == std::string::npos) continue;
+    ++found;
+    const auto roomy = with(change.substr(key, change.find(')') - key));
+    EXPECT_EQ(roomy["speed"], advice["speed"]) << change;
+    EXPECT_GT(roomy["speed"], tight["speed"]);
+  }
+  EXPECT_EQ(found, 1) << tight["advice"];
+}
+
 TEST_F(PlanCluster, TakesAModelByName) {
   const auto outcome =
       folder_.run({"plan", "ds2-tiny", "--cluster", cluster_, "--data", folder_.in("train.jsonl"),

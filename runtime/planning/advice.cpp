@@ -1,0 +1,256 @@
+#include "runtime/planning/advice.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <limits>
+#include <utility>
+
+#include "base/error.h"
+#include "base/gib.h"
+#include "base/quantities.h"
+#include "partition/choose/reasons.h"
+#include "partition/cluster/cluster_file.h"
+#include "runtime/planning/plan_on_cluster.h"
+
+namespace penstock::runtime {
+namespace {
+
+constexpr int kDoublings = 3, kHalvings = 3;  // of an amount of memory
+constexpr double kLeastGib = 0.1;             // amounts are multiples
+
+partition::Cluster with_links_twice_as_fast(partition::Cluster cluster) {
+  for (auto* links : {&cluster.node_links, &cluster.exact_links})
+    for (partition::LinkRates& link : *links) {
+      link.latency /= 2;
+      link.bandwidth *= 2;
+    }
+  return cluster;
+}
+
+double in_tenths(double gib) { return std::ceil(gib / kLeastGib - 1e-6) * kLeastGib; }
+
+/// The least memory that a plan which would be faster lacks, in bytes, or nothing.
+std::optional<double> least_lacking(const partition::Decision& decision) {
+  std::optional<double> least;
+  for (const partition::Alternative& other : decision.alternatives)
+    if (partition::would_be_faster(other, decision.alternatives.front()))
+      least = std::min(least.value_or(other.lacks->bytes), other.lacks->bytes);
+  return least;
+}
+
+/// Whether memory shapes the plan, or kept another from being one.
+bool memory_shapes(const partition::Decision& decision) {
+  const auto lacks = [](const partition::Alternative& any) { return any.lacks.has_value(); };
+  return std::ranges::any_of(decision.alternatives, lacks) || decision.choice.selective ||
+         decision.choice.resident > 0 || std::ranges::count(decision.choice.recomputed, true) > 0 ||
+         decision.alternatives.front().memory_bound;
+}
+
+bool is_limited(const partition::Device& device) {
+  return device.memory < partition::kUnlimitedGib * kGib;
+}
+
+class Adviser {
+ public:
+  Adviser(const PlannedFrom& from, const PlanAgain& plan, const AdviceTime& time)
+      : recipe_(from.recipe),
+        cluster_(from.cluster),
+        planned_(from.planned),
+        free_batch_(from.free_batch),
+        plan_(plan),
+        time_(time),
+        speed_(from.planned.decision.estimate.speed()) {}
+
+  std::vector<Advice> advise() {
+    ask_memory();
+    ask_audio();
+    ask_links();
+    std::ranges::stable_sort(advice_, std::ranges::greater{}, &Advice::speed);
+    return std::move(advice_);
+  }
+
+ private:
+  /// Nothing where there is no time either.
+  std::optional<double> speed_with(const configs::Config& recipe,
+                                   const partition::Cluster& cluster) {
+    const std::chrono::duration<double> passed = std::chrono::steady_clock::now() - begin_;
+    if (passed.count() + time_.plan_took > time_.seconds) return std::nullopt;
+    return plan_(recipe, cluster);
+  }
+
+  void ask_links() {
+    if (planned_.decision.choice.slots() < 2) return;  // nothing crosses one
+    if (const auto speed = speed_with(recipe_, with_links_twice_as_fast(cluster_)))
+      advice_.push_back(
+          {"with links twice as fast", std::max(*speed, speed_)});  // or the same plan
+  }
+
+  void ask_audio() {
+    if (planned_.problem.keeps_order) return;
+    configs::Config twice = recipe_;
+    configs::DataConfig& data = twice.data;
+    data.micro_batches *= 2;
+    data.batch_seconds *= 2;
+    std::string keys = fmt::format("data.micro_batches={}", data.micro_batches);
+    const double step = data.micro_batch_seconds * data.micro_batches;
+    if (free_batch_)
+      keys = fmt::format("data.batch_seconds={:.9g}", step);
+    else if (data.batch_seconds > 0)
+      keys += fmt::format(" data.batch_seconds={:.9g}", data.batch_seconds);
+    if (const auto speed = speed_with(twice, cluster_))
+      advice_.push_back({fmt::format("with {}, twice the audio a step", keys), *speed});
+  }
+
+  void ask_memory() {
+    const partition::Decision& decision = planned_.decision;
+    if (planned_.problem.recomputed || decision.alternatives.empty()) return;
+    const auto& devices = planned_.problem.cluster.devices;
+    if (std::ranges::none_of(devices, is_limited)) return;
+    const auto lacking = least_lacking(decision);
+    if (!lacking && !memory_shapes(decision)) return;
+    double gib = least_of_choice() / 4 / kGib;
+    if (lacking) gib = *lacking / (limits_by_key() ? 1 : 1 - cluster_.margin) / kGib;
+    search_memory(in_tenths(gib));
+  }
+
+  /// Of what the devices of the choice have, in bytes.
+  double least_of_choice() const {
+    double least = std::numeric_limits<double>::infinity();
+    for (const auto& stage : planned_.decision.choice.devices)
+      for (const int device : stage)
+        least = std::min(least, planned_.problem.cluster.devices[device].memory);
+    return least;
+  }
+
+  /// Whether pipeline.memory_gib keeps a device from its memory.
+  bool limits_by_key() const { return recipe_.pipeline.memory_gib > 0 && most_gib() > 0; }
+
+  /// What pipeline.memory_gib may grow by before all devices' memory is in use.
+  double most_gib() const {
+    double usable = 0;
+    for (const partition::Device& device : cluster_.devices)
+      usable = std::max(usable, device.memory * (1 - cluster_.margin) / kGib);
+    return usable - recipe_.pipeline.memory_gib;
+  }
+
+  std::optional<double> speed_with_memory(double gib) {
+    configs::Config recipe = recipe_;
+    partition::Cluster cluster = cluster_;
+    if (limits_by_key())
+      recipe.pipeline.memory_gib += gib;
+    else
+      for (partition::Device& device : cluster.devices) device.memory += gib * kGib;
+    return speed_with(recipe, cluster);
+  }
+
+  /// Amounts that were tried, and the least that is worth it, or else the best.
+  void search_memory(double gib) {
+    double below = 0;
+    const double most = limits_by_key() ? most_gib() : std::numeric_limits<double>::infinity();
+    for (int i = 0; i <= kDoublings && !is_worth_it(); ++i, gib *= 2) {
+      const double amount = std::min(gib, most);
+      const auto speed = speed_with_memory(amount);
+      if (!speed) break;
+      tried_.push_back({amount, *speed});
+      if (is_worth_it() || amount >= most) break;
+      below = amount;
+    }
+    if (tried_.empty()) return;
+    if (!is_worth_it()) {
+      add_memory(*std::ranges::max_element(tried_, {}, &Amount::speed));
+      return;
+    }
+    Amount least = tried_.back();
+    for (int i = 0; i < kHalvings; ++i) {
+      const double between = in_tenths((below + least.gib) / 2);
+      if (between >= least.gib - kLeastGib / 2 || between <= below) break;
+      const auto speed = speed_with_memory(between);
+      if (!speed) break;
+      if (is_worth_it({between, *speed}))
+        least = {between, *speed};
+      else
+        below = between;
+    }
+    add_memory(least);
+  }
+
+  struct Amount {
+    double gib = 0, speed = 0;
+  };
+
+  bool is_worth_it(const Amount& amount) const {
+    return amount.speed > (1 + partition::kClearlyFaster) * speed_;
+  }
+  bool is_worth_it() const { return !tried_.empty() && is_worth_it(tried_.back()); }
+
+  void add_memory(const Amount& best) {
+    const bool gains = best.speed > (1 + partition::kSameStep) * speed_;
+    std::vector<std::string> amounts;
+    for (const Amount& amount : tried_)
+      if (!gains) amounts.push_back(fmt::format("{:.4g}", amount.gib));
+    if (gains) amounts = {fmt::format("{:.4g}", best.gib)};
+    std::string change = "with " + amounts.back();
+    if (amounts.size() > 1) {
+      const std::string last = amounts.back();
+      amounts.pop_back();
+      change = fmt::format("with {} or {}", fmt::join(amounts, ", "), last);
+    }
+    change += " GiB more on every device";
+    if (gains && limits_by_key())
+      change +=
+          fmt::format(" (pipeline.memory_gib={:.6g})", recipe_.pipeline.memory_gib + best.gib);
+    // With more memory, the plan as it is still fits.
+    advice_.push_back({change, std::max(best.speed, speed_)});
+  }
+
+  const configs::Config& recipe_;
+  const partition::Cluster& cluster_;
+  const ClusterPlan& planned_;
+  const bool free_batch_;
+  const PlanAgain& plan_;
+  const AdviceTime time_;
+  const double speed_;
+  const std::chrono::steady_clock::time_point begin_ = std::chrono::steady_clock::now();
+  std::vector<Amount> tried_;
+  std::vector<Advice> advice_;
+};
+
+}  // namespace
+
+PlanAgain plan_again(const ClusterConstraints& constraints) {
+  std::optional<TimeLimit> limit;
+  if (constraints.time != nullptr) limit.emplace(*constraints.time);
+  return [constraints, limit](const configs::Config& recipe,
+                              const partition::Cluster& cluster) -> std::optional<double> {
+    ClusterConstraints again = constraints;
+    again.believes = false;
+    again.placements = 0;
+    again.time = limit ? &*limit : nullptr;
+    if (is_over(again.time)) return std::nullopt;
+    try {
+      const double speed = plan_on_cluster(recipe, cluster, again).decision.estimate.speed();
+      return is_over(again.time) ? std::nullopt : std::optional(speed);
+    } catch (const ConfigError&) {
+      return std::nullopt;
+    }
+  };
+}
+
+std::vector<Advice> advise(const PlannedFrom& from, const PlanAgain& plan, const AdviceTime& time) {
+  return Adviser(from, plan, time).advise();
+}
+
+std::string sentence_of(const Advice& advice, double speed) {
+  const double gain = speed > 0 ? advice.speed / speed - 1 : 0;
+  std::string change = advice.change;
+  change.front() = 'W';
+  if (std::abs(gain) < partition::kSameStep) return change + ": no faster.";
+  return fmt::format("{}: {} s of audio a second, {:.3g} % {}.", change, number_text(advice.speed),
+                     100 * std::abs(gain), gain > 0 ? "more" : "less");
+}
+
+}  // namespace penstock::runtime
