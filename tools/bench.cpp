@@ -18,6 +18,7 @@
 #include "tools/launch.h"
 #include "tools/links.h"
 #include "tools/options.h"
+#include "tools/terminal.h"
 
 namespace penstock::tools {
 namespace {
@@ -63,16 +64,20 @@ void print(const BenchArguments& arguments, const runtime::BenchReport& r) {
                                                   {"loss", r.loss}});
     return;
   }
-  std::cout << fmt::format(
-      "{}: {:.1f} audio seconds a second, {:.4f} s a step ({:.4f} to {:.4f}), {} parameters\n",
-      arguments.model, r.audio_s_per_s, r.step_s, r.fastest_step_s, r.slowest_step_s, r.parameters);
-  std::cout << fmt::format("on {}{}{}\n", r.device, r.how.empty() ? "" : "; ", r.how);
-  std::cout << fmt::format("{} × {}, {} of {}; cut and bubble allow {:.2f} times one rank\n",
-                           counted(r.stages, "stage"), counted(r.replicas, "replica"),
-                           counted(r.micro_batches, "micro-batch", "micro-batches"),
-                           counted(r.utterances, "utterance"), r.bound);
-  std::cout << fmt::format("predicted by {}: {:.4f} s a step, {:+.0f} %\n", r.predicted_by,
-                           r.predicted_s, 100 * (r.predicted_s / r.step_s - 1));
+  std::cout << output_line(fmt::format(
+                   "{}: {:.1f} audio seconds a second, {:.4f} s a step ({:.4f} to {:.4f}), {} "
+                   "parameters",
+                   arguments.model, r.audio_s_per_s, r.step_s, r.fastest_step_s, r.slowest_step_s,
+                   r.parameters))
+            << output_line(fmt::format("on {}{}{}", r.device, r.how.empty() ? "" : "; ", r.how))
+            << output_line(fmt::format("{} × {}, {} of {}; cut and bubble allow {:.2f} times one "
+                                       "rank",
+                                       counted(r.stages, "stage"), counted(r.replicas, "replica"),
+                                       counted(r.micro_batches, "micro-batch", "micro-batches"),
+                                       counted(r.utterances, "utterance"), r.bound))
+            << output_line(fmt::format("predicted by {}: {:.4f} s a step, {:+.0f} %",
+                                       r.predicted_by, r.predicted_s,
+                                       100 * (r.predicted_s / r.step_s - 1)));
 }
 
 int run_bench(BenchArguments arguments) {

@@ -19,6 +19,7 @@
 #include "tools/exit_code.h"
 #include "tools/json_line.h"
 #include "tools/launch.h"
+#include "tools/terminal.h"
 
 namespace penstock::tools {
 namespace {
@@ -48,10 +49,10 @@ std::vector<std::string> transcripts_of(const std::vector<std::string>& manifest
 }
 
 std::string alphabet_text(const AlphabetOptions& options, const runtime::FittedText& fitted) {
-  std::string text = fmt::format("{}: {}, {}\n{}\n", fmt::join(options.manifests, ", "),
+  std::string text = fmt::format("{}: {}, {}\n{}", fmt::join(options.manifests, ", "),
                                  counted(fitted.transcripts, "transcript"),
                                  counted(std::ssize(fitted.characters), "character"),
-                                 runtime::told_characters(fitted.characters, kShown));
+                                 output_line(runtime::told_characters(fitted.characters, kShown)));
   if (fitted.not_utf8 > 0)
     text += fmt::format("{} not UTF-8: correct them\n",
                         counted(fitted.not_utf8, "transcript is", "transcripts are"));

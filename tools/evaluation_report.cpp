@@ -5,8 +5,9 @@
 #include <nlohmann/json.hpp>
 
 #include "base/counted.h"
+#include "base/table.h"
 #include "tools/json_line.h"
-#include "tools/table.h"
+#include "tools/terminal.h"
 
 namespace penstock::tools {
 namespace {
@@ -53,12 +54,12 @@ std::string evaluation_text(const EvaluationOutcome& outcome) {
     Rows rows = rows_headed("manifest");
     for (std::size_t m = 0; m < test.manifests.size(); ++m)
       rows.push_back(row_of(test.manifests[m], totals.manifests.at(m)));
-    text += '\n' + table_text(rows);
+    text += '\n' + table_text(rows, output_columns());
   }
   for (std::size_t f = 0; f < test.by.size(); ++f) {
     Rows rows = rows_headed(test.by[f]);
     for (const auto& [value, tally] : totals.by.at(f)) rows.push_back(row_of(value, tally));
-    text += '\n' + table_text(rows);
+    text += '\n' + table_text(rows, output_columns());
   }
   return text;
 }

@@ -18,6 +18,7 @@
 #include "tools/exit_code.h"
 #include "tools/json_line.h"
 #include "tools/launch.h"
+#include "tools/terminal.h"
 
 namespace penstock::tools {
 namespace {
@@ -63,13 +64,13 @@ void print(const ImportOptions& options, const runtime::ImportReport& report) {
     std::cout << fmt::format("the head is new, for {}: train it\n",
                              counted(report.labels, "label"));
   if (!report.left_out.empty())
-    std::cout << fmt::format("left out, since only pre-training uses them: {}\n",
-                             fmt::join(report.left_out, " "));
+    std::cout << output_line(fmt::format("left out, since only pre-training uses them: {}",
+                                         fmt::join(report.left_out, " ")));
   if (!report.language.empty())
     std::cout << fmt::format("it recognises the language {}\n", report.language);
   if (!report.without_numbers.empty())
-    std::cout << fmt::format("the folder lacks {}: an export writes zeros\n",
-                             fmt::join(report.without_numbers, ", "));
+    std::cout << output_line(fmt::format("the folder lacks {}: an export writes zeros",
+                                         fmt::join(report.without_numbers, ", ")));
   if (!report.beyond_head.empty())
     std::cout << fmt::format(
         "the tokenizer has tokens for which the head has no row, and which are never recognised: "

@@ -8,6 +8,7 @@
 #include <optional>
 #include <system_error>
 
+#include "base/table.h"
 #include "runtime/checkpoint/describe.h"
 #include "runtime/checkpoint/newest.h"
 #include "runtime/checkpoint/open_together.h"
@@ -20,7 +21,7 @@
 #include "tools/model_info.h"
 #include "tools/options.h"
 #include "tools/saved_recipe.h"
-#include "tools/table.h"
+#include "tools/terminal.h"
 #include "tools/verified_option.h"
 
 namespace penstock::tools {
@@ -74,7 +75,7 @@ void print(const runtime::Description& description) {
                     fmt::format("{}", tensor.end - tensor.begin), tensor.file.filename().string(),
                     fmt::format("{}", tensor.begin)});
   }
-  std::cout << table_text(rows);
+  std::cout << table_text(rows, output_columns());
 }
 
 constexpr const char *kModel = "model", *kCheckpoint = "checkpoint", *kFile = "file";

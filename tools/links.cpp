@@ -5,12 +5,13 @@
 #include <iostream>
 #include <nlohmann/json.hpp>
 
+#include "base/table.h"
 #include "runtime/job/job.h"
 #include "runtime/profiling/job_links.h"
 #include "tools/exit_code.h"
 #include "tools/json_line.h"
 #include "tools/launch.h"
-#include "tools/table.h"
+#include "tools/terminal.h"
 
 namespace penstock::tools {
 namespace {
@@ -21,7 +22,7 @@ void print(const runtime::NeighbourSpeeds& of) {
     rows.push_back({fmt::format("rank {}", link.from), fmt::format("rank {}", link.to),
                     fmt::format("{:.1f}", 1e6 * link.latency_s),
                     fmt::format("{:.2f}", 1e-9 * link.bytes_per_s)});
-  std::cout << table_text(rows);
+  std::cout << table_text(rows, output_columns());
   if (of.speeds.empty())
     std::cout << "one rank has no link: start several, by mpirun -np N\n";
   else

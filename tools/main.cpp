@@ -12,6 +12,7 @@
 #include "tools/escaped_stream.h"
 #include "tools/exit_code.h"
 #include "tools/launch.h"
+#include "tools/narrow_help.h"
 #include "tools/stop_signals.h"
 
 namespace penstock::tools {
@@ -68,6 +69,7 @@ int parse(CLI::App& app, int argc, char** argv) {
 int penstock_main(int argc, char** argv) {
   CLI::App app("Train speech recognisers in pipeline stages and data-parallel replicas.",
                "penstock");
+  narrow_help(app);
   app.require_subcommand(1);
   app.set_version_flag("--version", "penstock " PENSTOCK_VERSION);
   app.add_flag_callback(

@@ -8,6 +8,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/counted.h"
+#include "base/table.h"
 #include "configs/load.h"
 #include "layers/models/families.h"
 #include "partition/model/build_model.h"
@@ -15,7 +16,7 @@
 #include "runtime/pipeline/session.h"
 #include "tools/exit_code.h"
 #include "tools/json_line.h"
-#include "tools/table.h"
+#include "tools/terminal.h"
 
 namespace penstock::tools {
 namespace {
@@ -95,11 +96,12 @@ int print_model(const ModelInfoOptions& options) {
   LayerFigures total = report.total;
   total.name = "in all";
   rows.push_back(row_of(total, report.seconds));
-  std::cout << table_text(rows);
-  std::cout << fmt::format(
-      "\nfor {} of {:g} s in {}: forward and backward, a second of audio; kept from forward to "
-      "backward\n",
-      counted(options.utterances, "utterance"), options.seconds, options.precision);
+  std::cout << table_text(rows, output_columns());
+  std::cout << '\n'
+            << output_line(fmt::format("for {} of {:g} s in {}: forward and backward, a second of "
+                                       "audio; kept from forward to backward",
+                                       counted(options.utterances, "utterance"), options.seconds,
+                                       options.precision));
   return exit_done;
 }
 

@@ -19,6 +19,7 @@
 #include "tools/plan_checkpoint.h"
 #include "tools/plan_cluster.h"
 #include "tools/plan_diff.h"
+#include "tools/terminal.h"
 
 namespace penstock::tools {
 namespace {
@@ -111,10 +112,10 @@ int run_plan(const CLI::App& command, const PlanArguments& arguments) {
     std::cout << json.dump() << '\n';
     return exit_done;
   }
-  std::cout << partition::plan_table(planned.plan, planned.estimate)
-            << fmt::format("a checkpoint: {}\n", text_of(checkpoint, disk));
+  std::cout << partition::plan_table(planned.plan, planned.estimate, output_columns())
+            << output_line(fmt::format("a checkpoint: {}", text_of(checkpoint, disk)));
   if (!planned.not_counted.empty())
-    std::cout << fmt::format("not counted: {}\n", planned.not_counted);
+    std::cout << output_line(fmt::format("not counted: {}", planned.not_counted));
   return exit_done;
 }
 

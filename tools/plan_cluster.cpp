@@ -323,11 +323,10 @@ int run_plan_cluster(const ClusterArguments& arguments, bool json) {
   view.facts.emplace_back("a checkpoint", text_of(checkpoint, arguments.disk_gb_per_s));
   for (const runtime::Advice& advice : given)
     view.advice.push_back(sentence_of(advice, view.speed));
-  if (!arguments.output.empty())
-    view.facts.emplace_back("train it", how_to_train(arguments, planned, recipe.words));
+  if (!arguments.output.empty()) view.command = how_to_train(arguments, planned, recipe.words);
   if (!layout.report.empty()) partition::write_report(layout.report, view);
   if (!json) {
-    print_plan(view, std::cout, wants_colour());
+    print_plan(view, std::cout, {output_columns(), wants_colour()});
     return exit_done;
   }
   nlohmann::ordered_json object = json_of(planned, ended);

@@ -7,11 +7,12 @@
 
 #include "base/counted.h"
 #include "base/error.h"
+#include "base/table.h"
 #include "partition/plan/any_plan.h"
 #include "partition/report/plan_diff.h"
 #include "tools/exit_code.h"
 #include "tools/json_line.h"
-#include "tools/table.h"
+#include "tools/terminal.h"
 
 namespace penstock::tools {
 
@@ -37,7 +38,7 @@ int run_plan_diff(const std::vector<std::string>& files, bool json) {
   std::vector<std::vector<std::string>> table{{"", files[0], files[1]}};
   for (const partition::PlanDifference& row : rows)
     table.push_back({row.what, row.first, row.second});
-  std::cout << table_text(table)
+  std::cout << table_text(table, output_columns())
             << fmt::format("\nThe plans differ in {}.\n", counted(rows.size(), "place"));
   return exit_done;
 }

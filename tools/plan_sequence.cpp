@@ -157,7 +157,7 @@ int run_plan_sequence(const SequenceArguments& arguments, bool json) {
                                  : partition::LongStep::simulated);
     if (ended) view.facts.emplace_back("search", words_of(limit));
     if (!arguments.report.empty()) partition::write_report(arguments.report, view);
-    if (!json) print_plan(view, std::cout, wants_colour());
+    if (!json) print_plan(view, std::cout, {output_columns(), wants_colour()});
   }
   if (json) std::cout << json_line(json_of(plan, steps, ended));
   return exit_done;

@@ -4,137 +4,157 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <cmath>
 #include <ostream>
+#include <string_view>
 
-#include "base/gib.h"
 #include "base/quantities.h"
+#include "base/table.h"
+#include "base/wrap.h"
+#include "partition/report/memory_table.h"
 #include "partition/report/render.h"
 #include "tools/escaped_stream.h"
-#include "tools/table.h"
 
 namespace penstock::tools {
 namespace {
 
-using Rows = std::vector<std::vector<std::string>>;
-
 constexpr std::size_t kShownAlternatives = 12;
-constexpr int kWidth = 96;  // columns of the picture
+constexpr std::size_t kFactName = 22;  // columns
 
-/// What a table of memory counts in: MiB where not even the fullest stage takes a GiB.
-struct MemoryUnit {
-  const char* name = "GiB";
-  double bytes = kGib;
-
-  explicit MemoryUnit(const std::vector<partition::StageView>& stages) {
-    if (std::ranges::max(stages, {}, &partition::StageView::bytes).bytes() >= kGib) return;
-    name = "MiB";
-    bytes = kGib / 1024;
+/// "office:0–3", where three devices or more of a node follow each other.
+std::vector<std::string> runs_of(const partition::Cluster& cluster,
+                                 const std::vector<int>& devices) {
+  std::vector<std::string> runs;
+  for (std::size_t i = 0; i < devices.size();) {
+    std::size_t end = i + 1;
+    while (end < devices.size() && devices[end] == devices[end - 1] + 1 &&
+           cluster.devices[devices[end]].node == cluster.devices[devices[i]].node)
+      ++end;
+    if (end - i < 3) end = i + 1;
+    std::string run = cluster.name_of(devices[i]);
+    const std::string last = cluster.name_of(devices[end - 1]);
+    if (end - i > 1) run += fmt::format("–{}", last.substr(last.rfind(':') + 1));
+    runs.push_back(run);
+    i = end;
   }
-  std::string text(double value) const { return fmt::format("{:.2f}", value / bytes); }
-};
-
-std::string seconds(double value) {
-  return value >= 1 ? fmt::format("{:.3f} s", value) : fmt::format("{:.3f} ms", 1e3 * value);
+  return runs;
 }
 
-/// The first devices of a stage by name, and how many more there are.
+/// The first devices of a stage by name.
 std::string names_of(const partition::Cluster& cluster, const std::vector<int>& devices) {
   constexpr std::size_t shown = 4;
-  std::vector<std::string> names;
-  for (std::size_t i = 0; i < std::min(shown, devices.size()); ++i)
-    names.push_back(cluster.name_of(devices[i]));
-  const std::string text = fmt::format("{}", fmt::join(names, " "));
-  return devices.size() <= shown ? text : fmt::format("{} +{}", text, devices.size() - shown);
+  std::vector<std::string> runs = runs_of(cluster, devices);
+  if (runs.size() > shown) {
+    runs.resize(shown);
+    runs.push_back(fmt::format("… {} in all", devices.size()));
+  }
+  return fmt::format("{}", fmt::join(runs, " "));
 }
 
-std::string places_of(const partition::StageView& stage) {
-  std::vector<std::string> places;
-  for (std::size_t c = 0; c < stage.first.size(); ++c)
-    places.push_back(fmt::format("{}–{}", stage.first[c], stage.last[c]));
-  return fmt::format("{}", fmt::join(places, " "));
+/// "3–7", a chunk's first and last layer.
+std::string places_of(const partition::StageView& stage, std::size_t chunk) {
+  const int first = stage.first[chunk], last = stage.last[chunk];
+  return first == last ? fmt::format("{}", first) : fmt::format("{}–{}", first, last);
 }
 
-std::string work_table(const partition::PlanView& view) {
-  const bool again = std::ranges::any_of(
-      view.stages, [](const partition::StageView& stage) { return !stage.recomputed.empty(); });
-  Rows rows{{"stage", "layers", "", "devices", "time a step", "idle"}};
-  if (again) rows.front().push_back("recomputed");
+/// Their names, without their number, which the places tell.
+std::string layers_of(const partition::StageView& stage, std::size_t chunk) {
+  std::string names = stage.layers[chunk];
+  const std::string number = fmt::format(" ({})", stage.last[chunk] - stage.first[chunk] + 1);
+  if (names.ends_with(number)) names.resize(names.size() - number.size());
+  return names;
+}
+
+/// A row for each chunk; what is the stage's stands in that of its first.
+std::string work_table(const partition::PlanView& view, std::size_t columns) {
+  TableRows rows{{"stage", "devices", "computes", "idle", "layers", ""}};
   for (std::size_t k = 0; k < view.stages.size(); ++k) {
     const partition::StageView& stage = view.stages[k];
-    rows.push_back({fmt::format("{}", k), places_of(stage),
-                    fmt::format("{}", fmt::join(stage.layers, ", ")),
-                    names_of(view.cluster, stage.devices), seconds(stage.seconds),
-                    fmt::format("{:.1f} %", 100 * stage.idle)});
-    if (again) rows.back().push_back(fmt::format("{}", fmt::join(stage.recomputed, ", ")));
+    for (std::size_t c = 0; c < stage.first.size(); ++c) {
+      auto& row = rows.emplace_back(4);
+      if (c == 0)
+        row = {fmt::format("{}", k), names_of(view.cluster, stage.devices),
+               seconds_text(stage.seconds), fmt::format("{:.0f} %", 100 * stage.idle)};
+      row.push_back(places_of(stage, c));
+      row.push_back(layers_of(stage, c));
+    }
   }
-  return table_text(rows);
+  return table_text(rows, columns);
 }
 
-std::string memory_table(const partition::PlanView& view) {
-  const MemoryUnit unit(view.stages);
-  Rows rows{{unit.name}};
-  for (const auto& [kind, bytes] : view.stages.front().memory) rows.front().push_back(kind);
-  rows.front().insert(rows.front().end(), {"total", "of"});
-  for (std::size_t k = 0; k < view.stages.size(); ++k) {
-    const partition::StageView& stage = view.stages[k];
-    auto& row = rows.emplace_back(std::vector{fmt::format("{}", k)});
-    for (const auto& [kind, bytes] : stage.memory) row.push_back(unit.text(bytes));
-    row.push_back(unit.text(stage.bytes()));
-    row.push_back(std::isinf(stage.limit) ? "no limit" : unit.text(stage.limit));
+std::string memory_by_stage(const partition::PlanView& view, std::size_t columns) {
+  std::vector<partition::MemoryByKind> stages;
+  partition::MemoryRow limit{.name = "limit"};
+  for (const partition::StageView& stage : view.stages) {
+    stages.push_back(stage.memory);
+    limit.of_stages.push_back(stage.limit);
   }
-  return table_text(rows);
+  return partition::memory_table(stages, {limit}, columns);
 }
 
-std::string alternatives_table(const partition::PlanView& view) {
-  Rows rows{{"considered", "step", ""}};
+/// "2 stages × 1 replica, 1f1b, 8 × 16 s" as "2 × 1, 1f1b, 8 × 16 s", below a heading that says so.
+std::string brief(std::string what) {
+  for (const std::string_view word : {" replicas", " replica", " stages", " stage"})
+    if (const std::size_t at = what.substr(0, what.find(',')).find(word); at != std::string::npos)
+      what.erase(at, word.size());
+  return what;
+}
+
+std::string alternatives_table(const partition::PlanView& view, std::size_t columns) {
+  const bool grids = view.alternatives.front().what.find(',') == std::string::npos;
+  TableRows rows{{grids ? "stages × replicas" : "stages × replicas, schedule, batch", "step", ""}};
   for (const partition::AlternativeView& other : view.alternatives) {
     if (rows.size() > kShownAlternatives) break;
-    rows.push_back({other.what,
-                    other.step_seconds > 0 ? other.about + seconds(other.step_seconds) : "",
+    rows.push_back({brief(other.what),
+                    other.step_seconds > 0 ? other.about + seconds_text(other.step_seconds) : "",
                     other.why.empty() ? "the plan" : other.why});
   }
   const int more = view.left_out + static_cast<int>(view.alternatives.size() + 1 - rows.size());
-  return table_text(rows) + (more > 0 ? fmt::format("and {} more, none better\n", more) : "");
+  return table_text(rows, columns) +
+         (more > 0 ? fmt::format("and {} more, none better\n", more) : "");
 }
 
-std::string facts_table(const partition::PlanView& view) {
+std::string facts_table(const partition::PlanView& view, std::size_t columns) {
   std::string text;
-  for (const auto& [name, value] : view.facts) text += fmt::format("{:<22}{}\n", name, value);
+  for (const auto& [name, value] : view.facts)
+    text += fmt::format("{:<{}}{}\n", name, kFactName, wrapped(value, columns, kFactName));
   return text;
 }
 
 /// Empty where the step was not simulated.
-std::string picture(const partition::PlanView& view, bool colour) {
+std::string picture(const partition::PlanView& view, const PlanLook& look) {
   if (view.replicas.empty()) return "";
   const partition::Simulation& step = view.replicas.front().step;
+  const int width = partition::picture_width(step, look.columns);
   const std::string sampled =
       view.steps > 1 ? fmt::format(" in the first of {} sampled steps", view.steps) : "";
-  return fmt::format(
-             "ranks are stages of the first replica{}; F forward, B input gradient, W weight "
-             "gradient, G both{}\n",
-             sampled, partition::is_summary(step, kWidth) ? partition::kSummaryLegend : "") +
+  const std::string legend = fmt::format(
+      "ranks are stages of the first replica{}; F forward, B input gradient, W weight gradient, G "
+      "both{}",
+      sampled, partition::is_summary(step, width) ? partition::kSummaryLegend : "");
+  return wrapped(legend, look.columns) + "\n" +
          partition::render(view.schedule, step,
-                           {.width = kWidth, .time = seconds_text, .colour = colour}) +
+                           {.width = width, .time = seconds_text, .colour = look.colour}) +
          '\n';
 }
 
-std::string advice_lines(const partition::PlanView& view) {
+std::string advice_lines(const partition::PlanView& view, std::size_t columns) {
   std::string text;
-  for (const std::string& sentence : view.advice) text += sentence + "\n";
+  for (const std::string& sentence : view.advice) text += wrapped(sentence, columns) + "\n";
   return text.empty() ? "" : "\n" + text;
 }
 
 }  // namespace
 
-void print_plan(const partition::PlanView& view, std::ostream& out, bool colour) {
-  out << view.title << '\n'
-      << partition::headline_of(view) << "\n\n"
-      << work_table(view) << '\n'
-      << memory_table(view) << '\n'
-      << Unescaped{picture(view, colour)};
-  if (!view.alternatives.empty()) out << alternatives_table(view) << '\n';
-  out << facts_table(view) << advice_lines(view);
+void print_plan(const partition::PlanView& view, std::ostream& out, const PlanLook& look) {
+  const std::size_t columns = look.columns;
+  out << wrapped(view.title, columns) << '\n'
+      << wrapped(partition::headline_of(view), columns) << "\n\n"
+      << work_table(view, columns) << '\n'
+      << memory_by_stage(view, columns) << '\n'
+      << Unescaped{picture(view, look)};
+  if (!view.alternatives.empty()) out << alternatives_table(view, columns) << '\n';
+  out << facts_table(view, columns) << advice_lines(view, columns);
+  if (!view.command.empty()) out << "\nTrain it with\n  " << view.command << '\n';
 }
 
 }  // namespace penstock::tools

@@ -6,6 +6,7 @@
 
 #include "base/counted.h"
 #include "base/error.h"
+#include "base/table.h"
 #include "partition/cluster/file/write.h"
 #include "partition/cost/device_file.h"
 #include "partition/cost/write_device.h"
@@ -22,6 +23,7 @@
 #include "tools/options.h"
 #include "tools/output_file.h"
 #include "tools/recipe.h"
+#include "tools/terminal.h"
 
 namespace penstock::tools {
 namespace {
@@ -36,18 +38,19 @@ struct ProfileArguments {
 
 void print(const partition::DeviceProfile& profile) {
   const auto ms = [&](const partition::FittedCost& cost) {
-    return 1e3 * cost.of(profile.middling);
+    return fmt::format("{:.3f}", 1e3 * cost.of(profile.middling));
   };
   std::cout << fmt::format("{}\n{} at the same time, {} each; a micro-batch of {}:\n",
                            profile.device, counted(profile.ranks, "rank"),
                            counted(profile.threads, "thread"),
                            counted(profile.middling.frames.size(), "utterance"));
-  std::cout << fmt::format("{:<24} {:>10} {:>10} {:>10}\n", "ms", "forward", "input", "weight");
+  TableRows rows{{"ms", "forward", "input", "weight"}};
   for (const partition::FittedLayer& layer : profile.layers)
-    std::cout << fmt::format("{:<24} {:10.3f} {:10.3f} {:10.3f}\n", layer.layer, ms(layer.forward),
-                             ms(layer.backward_input), ms(layer.backward_weight));
-  std::cout << fmt::format("{:<24} {:10.3f}\n", "reading", ms(profile.reading))
-            << fmt::format("{:<24} {:10.3f} a million parameters\n", "once a step",
+    rows.push_back(
+        {layer.layer, ms(layer.forward), ms(layer.backward_input), ms(layer.backward_weight)});
+  rows.push_back({"reading", ms(profile.reading)});
+  std::cout << table_text(rows, output_columns())
+            << fmt::format("once a step: {:.3f} ms a million parameters\n",
                            1e9 * profile.parameter_s);
 }
 

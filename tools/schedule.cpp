@@ -11,6 +11,7 @@
 #include "base/counted.h"
 #include "base/error.h"
 #include "base/nearest_name.h"
+#include "base/table.h"
 #include "configs/config.h"
 #include "partition/report/render.h"
 #include "partition/schedule/csv/check.h"
@@ -26,7 +27,6 @@
 #include "tools/launch.h"
 #include "tools/options.h"
 #include "tools/output_file.h"
-#include "tools/table.h"
 #include "tools/terminal.h"
 
 namespace penstock::tools {
@@ -41,7 +41,7 @@ struct ScheduleArguments {
   std::vector<double> durations = {1, 1, 1};
   double memory = 0;
   std::uint64_t seed = 1;
-  int width = 120;
+  std::optional<int> width = {};  // none: what the output has room for
   bool json = false;
 };
 
@@ -114,8 +114,10 @@ void print_json(const Made& made, const partition::Simulation& run) {
   std::cout << json_line(json);
 }
 
-void print_text(const Made& made, const partition::Simulation& run, int width) {
+void print_text(const Made& made, const partition::Simulation& run, std::optional<int> asked) {
   const partition::Schedule& schedule = made.schedule;
+  const std::size_t columns = output_columns();
+  const int width = asked.value_or(partition::picture_width(run, columns));
   std::vector<std::vector<std::string>> rows{{"rank", "bubble", "most activations"}};
   const auto bubbles = run.bubbles();
   const auto peaks = partition::peak_activations(schedule);
@@ -128,10 +130,10 @@ void print_text(const Made& made, const partition::Simulation& run, int width) {
                                    .colour = wants_colour()};
   std::cout << Unescaped{partition::render(schedule, run, picture)};
   if (partition::is_summary(run, width))
-    std::cout << "F forward, B input gradient, W weight gradient, G both"
-              << partition::kSummaryLegend << "\n";
+    std::cout << output_line(fmt::format("F forward, B input gradient, W weight gradient, G both{}",
+                                         partition::kSummaryLegend));
   std::cout << '\n'
-            << table_text(rows) << '\n'
+            << table_text(rows, columns) << '\n'
             << fmt::format("{}: {}, {}, makespan {:g}\n", schedule.name,
                            counted(schedule.ranks.size(), "rank"),
                            counted(schedule.micro_batches, "micro-batch", "micro-batches"),
@@ -220,7 +222,8 @@ void add_schedule(CLI::App& app, Run& run) {
   takes_seed(command->add_option("--seed", arguments->seed, "With found: seed of the search"));
   command->add_option("--csv", arguments->csv,
                       "Write the schedule to this file, a row for each rank");
-  takes_whole(command->add_option("--width", arguments->width, "Columns of the drawing"),
+  takes_whole(command->add_option("--width", arguments->width,
+                                  "Columns of the drawing. Default: as many as the terminal has"),
               {10, 10000});
   command->add_flag("--json", arguments->json, "Print one JSON object");
   command

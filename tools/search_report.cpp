@@ -9,8 +9,9 @@
 
 #include "base/counted.h"
 #include "base/quantities.h"
+#include "base/table.h"
 #include "tools/json_line.h"
-#include "tools/table.h"
+#include "tools/terminal.h"
 
 namespace penstock::tools {
 
@@ -84,7 +85,7 @@ void print_search(const runtime::ClusterPlan& planned, const Measured& measured)
   std::cout << fmt::format("{} × {}, {}, {} a step\n\n", counted(planned.plan.stages(), "stage"),
                            counted(planned.plan.replicas(), "replica"), planned.plan.schedule,
                            counted(planned.plan.micro_batches, "micro-batch", "micro-batches"))
-            << table_text(rows);
+            << table_text(rows, output_columns());
   std::cout << '\n' << answer_of(planned, measured);
 }
 

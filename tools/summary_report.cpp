@@ -6,8 +6,10 @@
 #include <nlohmann/json.hpp>
 
 #include "base/counted.h"
+#include "base/table.h"
+#include "base/wrap.h"
 #include "tools/json_line.h"
-#include "tools/table.h"
+#include "tools/terminal.h"
 
 namespace penstock::tools {
 namespace {
@@ -23,7 +25,7 @@ std::string histogram_text(const std::vector<std::int64_t>& histogram) {
         {fmt::format("{}–{}", i, i + 1), fmt::format("{}", histogram[i]),
          std::string(std::max<std::int64_t>(1, histogram_width * histogram[i] / most), '#')});
   }
-  return table_text(rows);
+  return table_text(rows, output_columns());
 }
 
 std::string characters_text(const std::map<std::string, std::int64_t>& characters) {
@@ -59,8 +61,9 @@ std::string summary_text(const runtime::ManifestSummary& s, const runtime::Leaks
     text += fmt::format(", from {:.3f} to {:.3f} seconds", s.shortest, s.longest);
     for (const auto& [rate, utterances] : s.rates)
       text += fmt::format("\n{} at {} Hz", counted(utterances, "utterance"), rate);
-    text += fmt::format("\n\n{}\ncharacters: {}", histogram_text(s.histogram),
-                        characters_text(s.characters));
+    text += fmt::format(
+        "\n\n{}\n{}", histogram_text(s.histogram),
+        wrapped(fmt::format("characters: {}", characters_text(s.characters)), output_columns()));
   }
   if (!s.without_text.empty())
     text += fmt::format("\n\n{} without text:{}", counted(s.without_text.size(), "utterance"),

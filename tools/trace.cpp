@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/counted.h"
+#include "base/table.h"
 #include "partition/cluster/cluster_file.h"
 #include "runtime/job/job.h"
 #include "runtime/profiling/job_links.h"
@@ -17,7 +18,7 @@
 #include "tools/options.h"
 #include "tools/output_file.h"
 #include "tools/recipe.h"
-#include "tools/table.h"
+#include "tools/terminal.h"
 #include "tools/trace_json.h"
 
 namespace penstock::tools {
@@ -49,14 +50,13 @@ void print(const runtime::Trace& trace) {
       row.push_back(percent(seconds / step.measured_s - 1));
     }
   }
-  std::cout << table_text(rows)
-            << fmt::format("{}, {} × {}; medians: measured {:.4f} s", trace.plan.schedule,
-                           counted(trace.plan.stages(), "stage"),
-                           counted(trace.plan.replicas(), "replica"), trace.measured_s());
+  std::string medians = fmt::format("{}, {} × {}; medians: measured {:.4f} s", trace.plan.schedule,
+                                    counted(trace.plan.stages(), "stage"),
+                                    counted(trace.plan.replicas(), "replica"), trace.measured_s());
   for (const runtime::Prediction by : predictions)
-    std::cout << fmt::format(", {} {:.4f} s, {} %", runtime::name_of(by), trace.predicted_s(by),
-                             percent(trace.error(by)));
-  std::cout << "\n";
+    medians += fmt::format(", {} {:.4f} s, {} %", runtime::name_of(by), trace.predicted_s(by),
+                           percent(trace.error(by)));
+  std::cout << table_text(rows, output_columns()) << output_line(medians);
   if (trace.plan.stages() == 1) return;
   if (trace.links_beforehand)
     std::cout << "links: those of --links, measured beforehand\n";

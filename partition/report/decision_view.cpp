@@ -12,24 +12,13 @@
 #include "base/quantities.h"
 #include "partition/choose/find_choice.h"
 #include "partition/report/abridge.h"
+#include "partition/report/memory_table.h"
 #include "partition/schedule/in_flight.h"
 
 namespace penstock::partition {
 namespace {
 
 constexpr std::size_t kMostAlternatives = 24;
-
-std::vector<std::pair<std::string, double>> by_kind(const StageBytes& bytes) {
-  const std::vector<std::pair<std::string, std::size_t StageBytes::*>> kinds = {
-      {"weights", &StageBytes::weights},     {"gradients", &StageBytes::gradients},
-      {"optimizer", &StageBytes::optimizer}, {"state", &StageBytes::state},
-      {"activations", &StageBytes::saved},   {"messages", &StageBytes::messages},
-      {"scratch", &StageBytes::scratch},     {"reduction", &StageBytes::reduction}};
-  std::vector<std::pair<std::string, double>> memory;
-  for (const auto& [name, kind] : kinds)
-    memory.emplace_back(name, static_cast<double>(bytes.*kind));
-  return memory;
-}
 
 /// "stage 1 on b:0 b:2", where that is the first stage on other devices.
 std::string other_devices(const Cluster& cluster, const PlanChoice& a, const PlanChoice& b) {

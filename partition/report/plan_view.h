@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "partition/cluster/cluster.h"
+#include "partition/report/memory_table.h"
 #include "partition/simulate/memory.h"
 #include "partition/simulate/simulate.h"
 
@@ -16,7 +17,7 @@ struct StageView {
   std::vector<int> first = {}, last = {};    // of each chunk: places of its first and last layer
   std::vector<std::string> recomputed = {};  // whose activations are recomputed, as `layers`
   std::vector<int> devices = {};             // places in the cluster, of each replica
-  std::vector<std::pair<std::string, double>> memory = {};  // bytes by kind
+  MemoryByKind memory = {};
   double limit = 0;    // bytes that it may take of its smallest device; infinite: no limit
   double seconds = 0;  // that its slowest replica computes in a step
   double idle = 0;     // share of a step
@@ -64,6 +65,7 @@ struct PlanView {
   double speed = 0;        // audio seconds trained in a second; 0: unknown
   std::string binds = {};  // what keeps it from being faster
   std::vector<std::string> advice = {};  // sentences on what single changes would bring
+  std::string command = {};              // that trains the plan; empty: it is in no file
 };
 
 /// Traffic of a pipeline over its links and of rings over replicas. bytes[chunk][micro-batch] of

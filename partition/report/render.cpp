@@ -9,6 +9,8 @@
 #include <numeric>
 #include <vector>
 
+#include "base/wrap.h"
+
 namespace penstock::partition {
 namespace {
 
@@ -150,9 +152,9 @@ double tick_of(double makespan, int width) {
   return 10 * power;
 }
 
-/// Characters of UTF-8 text.
-std::size_t characters(const std::string& text) {
-  return std::ranges::count_if(text, [](char c) { return (c & 0xC0) != 0x80; });
+/// Of the highest rank.
+std::size_t digits_of(const Simulation& simulation) {
+  return fmt::formatted_size("{}", static_cast<int>(simulation.ranks.size()) - 1);
 }
 
 std::string axis(double makespan, const Picture& picture, std::size_t indent) {
@@ -164,9 +166,12 @@ std::string axis(double makespan, const Picture& picture, std::size_t indent) {
         std::min<std::size_t>(std::lround(i * tick / makespan * picture.width), picture.width - 1);
     marks[at] = '^';
     const std::string label = picture.time(i * tick);
-    if (at < written) continue;
-    labels += std::string(at - written, ' ') + label;
-    written = at + characters(label);
+    const std::size_t size = text_width(label);
+    const std::size_t last = picture.width + 1 - std::min<std::size_t>(picture.width, size);
+    const std::size_t begin = std::min(at, last);
+    if (begin < written) continue;
+    labels += std::string(begin - written, ' ') + label;
+    written = begin + size;
   }
   marks.erase(marks.find_last_not_of(' ') + 1);
   const std::string margin(indent, ' ');
@@ -196,9 +201,14 @@ bool is_summary(const Simulation& simulation, int width) {
   return *middle * width < simulation.makespan * (1 - 1e-9);
 }
 
+int picture_width(const Simulation& simulation, std::size_t columns) {
+  const std::size_t around = std::string("rank  ||").size() + digits_of(simulation);
+  return static_cast<int>(std::max(columns, around + 10) - around);
+}
+
 std::string render(const Schedule& schedule, const Simulation& simulation, const Picture& picture) {
   const int ranks = static_cast<int>(simulation.ranks.size());
-  const std::size_t digits = fmt::formatted_size("{}", ranks - 1);
+  const std::size_t digits = digits_of(simulation);
   const double scale = simulation.makespan > 0 ? picture.width / simulation.makespan : 0;
   const bool sums = is_summary(simulation, picture.width);
   std::string text;

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstddef>
 #include <functional>
 #include <string>
 
@@ -9,7 +10,7 @@ namespace penstock::partition {
 
 /// How a schedule is drawn in characters.
 struct Picture {
-  int width = 96;                                // columns of the whole step
+  int width = 72;                                // columns of the whole step
   int most_ranks = 32;                           // of more, so many are drawn, evenly apart
   std::function<std::string(double)> time = {};  // labels of a time axis below; empty: no axis
   bool colour = false;                           // by ANSI escape sequences
@@ -24,6 +25,9 @@ struct Picture {
 /// for more than three quarters.
 [[nodiscard]] std::string render(const Schedule& schedule, const Simulation& simulation,
                                  const Picture& picture);
+
+/// The width of a picture whose lines, names of ranks included, have so many columns.
+[[nodiscard]] int picture_width(const Simulation& simulation, std::size_t columns);
 
 /// What such columns mean, to go on a legend of letters.
 inline constexpr const char* kSummaryLegend =

@@ -135,6 +135,7 @@ Json json_of(const PlanView& view) {
             {"alternatives", Json::array()},
             {"leftOut", view.left_out}};
   for (const auto& [name, value] : view.facts) json["facts"].push_back({name, value});
+  if (!view.command.empty()) json["facts"].push_back({"train it", view.command});
   for (const StageView& stage : view.stages) json["stages"].push_back(json_of(stage));
   for (const ReplicaView& replica : view.replicas)
     json["replicas"].push_back(json_of(replica, view.schedule.chunk_rank, view.step_seconds));

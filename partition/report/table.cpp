@@ -4,36 +4,15 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <set>
-#include <string_view>
 #include <vector>
 
 #include "base/counted.h"
+#include "base/table.h"
+#include "base/wrap.h"
+#include "partition/report/memory_table.h"
 
 namespace penstock::partition {
 namespace {
-
-using Row = std::vector<std::string>;
-
-/// Columns as wide as they need to be; numbers to the right, the first `texts` columns to the left.
-std::string aligned_columns(const std::vector<Row>& rows, std::size_t texts) {
-  std::vector<std::size_t> widths(rows.front().size(), 0);
-  for (const Row& row : rows) {
-    for (std::size_t i = 0; i < row.size(); ++i) widths[i] = std::max(widths[i], row[i].size());
-  }
-  std::string text;
-  for (const Row& row : rows) {
-    std::string line;
-    for (std::size_t i = 0; i < row.size(); ++i) {
-      const auto* gap = i == 0 ? "" : "  ";
-      line += i < texts ? fmt::format("{}{:<{}}", gap, row[i], widths[i])
-                        : fmt::format("{}{:>{}}", gap, row[i], widths[i]);
-    }
-    line.erase(line.find_last_not_of(' ') + 1);
-    text += line + "\n";
-  }
-  return text;
-}
 
 std::string grouped(std::int64_t number) {
   std::string digits = fmt::format("{}", number);
@@ -41,7 +20,6 @@ std::string grouped(std::int64_t number) {
   return digits;
 }
 
-std::string mib(std::size_t bytes) { return fmt::format("{:.1f}", bytes / 1048576.0); }
 std::string percent(double share) { return fmt::format("{:.1f} %", 100 * share); }
 
 std::string layers_of(const ChunkPlan& chunk) {
@@ -50,37 +28,41 @@ std::string layers_of(const ChunkPlan& chunk) {
                      chunk.layers.size());
 }
 
+/// A row for each chunk.
+std::string chunk_table(const Plan& plan, const PlanEstimate& estimate, std::size_t columns) {
+  TableRows rows{{"stage", "ranks", "parameters", "time", "idle", "layers"}};
+  for (const ChunkPlan& chunk : plan.chunks)
+    rows.push_back({fmt::format("{}", chunk.stage),
+                    fmt::format("{}", fmt::join(plan.ranks[chunk.stage], " ")),
+                    grouped(chunk.predicted.parameters), percent(chunk.predicted.time_share),
+                    percent(estimate.idle[chunk.stage]), layers_of(chunk)});
+  return table_text(rows, columns);
+}
+
+std::string stage_memory(const Plan& plan, std::size_t columns) {
+  std::vector<MemoryByKind> stages;
+  MemoryRow spared{.name = "spared"}, host{.name = "on the host"};
+  for (int k = 0; k < plan.stages(); ++k) {
+    const StageBytes& bytes = plan.bytes_of(k);
+    stages.push_back(by_kind(bytes));
+    spared.of_stages.push_back(static_cast<double>(bytes.spared));
+    host.of_stages.push_back(static_cast<double>(bytes.host));
+  }
+  std::vector<MemoryRow> below;
+  for (const MemoryRow& row : {spared, host})
+    if (std::ranges::max(row.of_stages) > 0) below.push_back(row);
+  return memory_table(stages, below, columns);
+}
+
 }  // namespace
 
-std::string plan_table(const Plan& plan, const PlanEstimate& estimate) {
-  std::vector<Row> work{{"stage", "ranks", "layers", "parameters", "time", "idle"}};
-  std::vector<Row> memory{{"stage", "weights", "gradients", "optimizer", "state", "saved",
-                           "messages", "scratch", "reduction", "total MiB"}};
-  const bool spares = std::ranges::any_of(
-      plan.chunks, [](const ChunkPlan& chunk) { return chunk.predicted.bytes.spared > 0; });
-  if (spares) memory.front().push_back("spared");
-  const bool offloads = std::ranges::any_of(
-      plan.chunks, [](const ChunkPlan& chunk) { return chunk.predicted.bytes.host > 0; });
-  if (offloads) memory.front().push_back("on the host");
-  std::set<int> told;
-  for (const ChunkPlan& chunk : plan.chunks) {
-    const StageBytes& bytes = chunk.predicted.bytes;
-    const std::string stage = fmt::format("{}", chunk.stage);
-    work.push_back({stage, fmt::format("{}", fmt::join(plan.ranks[chunk.stage], " ")),
-                    layers_of(chunk), grouped(chunk.predicted.parameters),
-                    percent(chunk.predicted.time_share), percent(estimate.idle[chunk.stage])});
-    if (!told.insert(chunk.stage).second) continue;  // the stage's memory stands there
-    memory.push_back({stage, mib(bytes.weights), mib(bytes.gradients), mib(bytes.optimizer),
-                      mib(bytes.state), mib(bytes.saved), mib(bytes.messages), mib(bytes.scratch),
-                      mib(bytes.reduction), mib(bytes.total())});
-    if (spares) memory.back().push_back(mib(bytes.spared));
-    if (offloads) memory.back().push_back(mib(bytes.host));
-  }
-  return fmt::format("{}\n{}\n{}: {} a step in {}, {} × {}; at most {:.2f} times one stage\n",
-                     aligned_columns(work, 3), aligned_columns(memory, 1), plan.schedule,
-                     counted(plan.micro_batches, "micro-batch", "micro-batches"),
-                     counted(plan.lanes, "lane"), counted(plan.stages(), "stage"),
-                     counted(plan.replicas(), "replica"), estimate.bound);
+std::string plan_table(const Plan& plan, const PlanEstimate& estimate, std::size_t columns) {
+  const std::string words = fmt::format(
+      "{}: {} a step in {}, {} × {}; at most {:.2f} times one stage", plan.schedule,
+      counted(plan.micro_batches, "micro-batch", "micro-batches"), counted(plan.lanes, "lane"),
+      counted(plan.stages(), "stage"), counted(plan.replicas(), "replica"), estimate.bound);
+  return fmt::format("{}\n{}\n{}\n", chunk_table(plan, estimate, columns),
+                     stage_memory(plan, columns), wrapped(words, columns));
 }
 
 }  // namespace penstock::partition

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstddef>
 #include <string>
 
 #include "partition/plan/plan.h"
@@ -7,8 +8,9 @@
 
 namespace penstock::partition {
 
-/// The plan for a terminal: a table of stages with layers, parameters and time, one of their memory
-/// by kind, and a line on the schedule.
-[[nodiscard]] std::string plan_table(const Plan& plan, const PlanEstimate& estimate);
+/// The plan for a terminal of so many columns: a table of stages with parameters, time and layers,
+/// one of their memory by kind, and a line on the schedule.
+[[nodiscard]] std::string plan_table(const Plan& plan, const PlanEstimate& estimate,
+                                     std::size_t columns);
 
 }  // namespace penstock::partition

@@ -60,7 +60,7 @@ TEST_F(PlanCommand, PrintsATableOnce) {
   const std::vector<std::string> words = {"pipeline.stages=2", "--computed"};
   const auto outcome = plan(words);
   ASSERT_EQ(outcome.code, 0) << outcome.err;
-  for (const char* said : {"conv1 to ", " to ctc", "parameters", "optimizer", "total MiB",
+  for (const char* said : {"conv1 to ", " to ctc", "parameters", "optimizer", "MiB of stage",
                            "1f1b: 4 micro-batches a step in 2 lanes, 2 stages × 1 replica"})
     EXPECT_NE(outcome.out.find(said), std::string::npos) << said << " is not in " << outcome.out;
   EXPECT_EQ(plan(words, {2}).out, outcome.out);

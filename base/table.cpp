@@ -1,0 +1,159 @@
+// How a table comes to fit. Each column has three widths: `natural`, where nothing breaks; `body`,
+// where the heading breaks at will but no cell below it; `least`, where texts break as well, but
+// not below kComfort. What fits first is taken: all natural; between body and natural; between
+// least and body, room going to the narrowest columns first; at last blocks of columns, each laid
+// out by the same rule.
+
+#include "base/table.h"
+
+#include <algorithm>
+#include <numeric>
+
+#include "base/wrap.h"
+
+namespace penstock {
+namespace {
+
+constexpr std::size_t kGap = 2;       // blanks between columns
+constexpr std::size_t kComfort = 14;  // a text is not wrapped narrower than this
+constexpr std::size_t kWhole = 24;    // wider words may break within
+
+using Widths = std::vector<std::size_t>;
+
+struct Column {
+  std::size_t natural = 0, body = 0, least = 0;
+  bool numbers = true;
+};
+
+std::size_t widest_line(const std::string& cell) {
+  std::size_t width = 0;
+  for (const std::string& line : wrap(cell, std::string::npos))
+    width = std::max(width, text_width(line));
+  return width;
+}
+
+std::vector<Column> columns_in(const TableRows& rows) {
+  std::vector<Column> columns;
+  for (const auto& row : rows) {
+    const bool heading = &row == &rows.front();
+    columns.resize(std::max(columns.size(), row.size()), Column{.numbers = rows.size() > 1});
+    for (std::size_t c = 0; c < row.size(); ++c) {
+      Column& column = columns[c];
+      const bool number = is_quantity(row[c]);
+      const std::size_t width = widest_line(row[c]);
+      const std::size_t least = number ? width : least_width(row[c], kWhole);
+      column.natural = std::max(column.natural, width);
+      column.body = std::max(column.body, heading ? least : width);
+      column.least = std::max(column.least, least);
+      if (!heading && !row[c].empty() && !number) column.numbers = false;
+    }
+  }
+  for (Column& column : columns)
+    column.least = std::max(column.least, std::min(column.body, kComfort));
+  return columns;
+}
+
+std::size_t total(const Widths& widths) {
+  return std::reduce(widths.begin(), widths.end()) + kGap * (widths.size() - 1);
+}
+
+/// From `least` up to `most`, the narrowest column first, as far as there is room.
+Widths widened(Widths widths, const Widths& most, std::size_t room) {
+  for (std::size_t left = room - total(widths); left > 0; --left) {
+    std::size_t narrowest = widths.size();
+    for (std::size_t c = 0; c < widths.size(); ++c)
+      if (widths[c] < most[c] && (narrowest == widths.size() || widths[c] < widths[narrowest]))
+        narrowest = c;
+    if (narrowest == widths.size()) break;
+    ++widths[narrowest];
+  }
+  return widths;
+}
+
+Widths fitted(const std::vector<Column>& columns, std::size_t room) {
+  Widths natural, body, least;
+  for (const Column& column : columns) {
+    natural.push_back(column.natural);
+    body.push_back(column.body);
+    least.push_back(column.least);
+  }
+  if (total(natural) <= room) return natural;
+  if (total(body) <= room) return widened(body, natural, room);
+  return total(least) <= room ? widened(least, body, room) : least;
+}
+
+std::string without_blanks_at_end(const std::string& line) {
+  return line.substr(0, line.find_last_not_of(' ') + 1);
+}
+
+/// A row as lines; a heading's cells end at the bottom, all others begin at the top.
+std::string row_text(const std::vector<std::string>& row, const std::vector<Column>& columns,
+                     const Widths& widths, bool heading) {
+  std::vector<std::vector<std::string>> cells;
+  std::size_t height = 1;
+  for (std::size_t c = 0; c < row.size(); ++c) {
+    cells.push_back(wrap(row[c], widths[c]));
+    height = std::max(height, cells.back().size());
+  }
+  std::string text;
+  for (std::size_t h = 0; h < height; ++h) {
+    std::string line;
+    for (std::size_t c = 0; c < cells.size(); ++c) {
+      const std::size_t above = heading ? height - cells[c].size() : 0;
+      const bool blank = h < above || h - above >= cells[c].size();
+      const std::string part = blank ? "" : cells[c][h - above];
+      const std::string fill(widths[c] - std::min(widths[c], text_width(part)), ' ');
+      if (c > 0) line += std::string(kGap, ' ');
+      line += columns[c].numbers ? fill + part : part + fill;
+    }
+    text += without_blanks_at_end(line) + "\n";
+  }
+  return text;
+}
+
+std::string block_text(const TableRows& rows, std::size_t room) {
+  const std::vector<Column> columns = columns_in(rows);
+  const Widths widths = fitted(columns, room);
+  std::string text;
+  for (const auto& row : rows) text += row_text(row, columns, widths, &row == &rows.front());
+  return text;
+}
+
+/// Which columns stand in each block beside the first one, at most so many.
+std::vector<Widths> blocks_of(const std::vector<Column>& columns, std::size_t room,
+                              std::size_t most) {
+  std::vector<Widths> blocks(1);
+  std::size_t taken = columns.front().least;
+  for (std::size_t c = 1; c < columns.size(); ++c) {
+    const std::size_t width = kGap + columns[c].least;
+    const bool full = taken + width > room || blocks.back().size() == most;
+    if (full && !blocks.back().empty()) {
+      blocks.emplace_back();
+      taken = columns.front().least;
+    }
+    blocks.back().push_back(c);
+    taken += width;
+  }
+  return blocks;
+}
+
+}  // namespace
+
+std::string table_text(const TableRows& rows, std::size_t columns) {
+  const std::vector<Column> all = columns_in(rows);
+  auto blocks = blocks_of(all, columns, all.size());
+  if (blocks.size() == 1) return block_text(rows, columns);
+  blocks = blocks_of(all, columns, (all.size() + blocks.size() - 2) / blocks.size());  // even ones
+  std::string text;
+  for (const Widths& block : blocks) {
+    TableRows part;
+    for (const auto& row : rows) {
+      part.push_back({row.empty() ? "" : row.front()});
+      for (const std::size_t c : block) part.back().push_back(c < row.size() ? row[c] : "");
+    }
+    text += (text.empty() ? "" : "\n") + block_text(part, columns);
+  }
+  return text;
+}
+
+}  // namespace penstock

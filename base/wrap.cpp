@@ -1,0 +1,174 @@
+#include "base/wrap.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+
+namespace penstock {
+namespace {
+
+using Words = std::vector<std::string_view>;
+
+bool is_digit(char c) { return c >= '0' && c <= '9'; }
+
+Words split(std::string_view text, char at) {
+  Words parts;
+  for (std::size_t begin = 0; begin <= text.size();) {
+    const std::size_t end = std::min(text.find(at, begin), text.size());
+    parts.push_back(text.substr(begin, end - begin));
+    begin = end + 1;
+  }
+  return parts;
+}
+
+/// "16", "1,024", "-0.5"
+bool is_number(std::string_view word) {
+  if (word.starts_with('+') || word.starts_with('-')) word.remove_prefix(1);
+  return !word.empty() && is_digit(word.front()) && is_digit(word.back()) &&
+         word.find_first_not_of("0123456789.,") == std::string_view::npos;
+}
+
+/// What may stand before a number.
+bool is_sign(std::string_view word) {
+  constexpr std::string_view signs[] = {"×", "≥", "≤", "≈", "±", "→", "|", "+", "=", "<", ">"};
+  return std::ranges::find(signs, word) != std::end(signs);
+}
+
+/// Whether two words of a line stay together.
+bool stay(std::string_view word, std::string_view next) {
+  if (is_number(word)) return !is_digit(next.front());
+  return text_width(word) == 1;
+}
+
+/// Words with those that stay with them, of one line.
+Words units(std::string_view line) {
+  Words units;
+  std::string_view before;
+  for (const std::string_view word : split(line, ' ')) {
+    if (word.empty()) continue;
+    if (!before.empty() && stay(before, word)) {
+      const char* begin = units.back().data();
+      units.back() = {begin, static_cast<std::size_t>(word.data() + word.size() - begin)};
+    } else {
+      units.push_back(word);
+    }
+    before = word;
+  }
+  return units;
+}
+
+/// Parts between which a long word may break.
+Words pieces(std::string_view word) {
+  constexpr std::string_view breaks = ",-+/.:_";
+  Words pieces;
+  std::size_t begin = 0;
+  for (std::size_t i = 1; i < word.size(); ++i) {
+    const auto is_break = [&](char c) { return breaks.find(c) != std::string_view::npos; };
+    const bool in_number = i > 1 && is_digit(word[i - 2]) && is_digit(word[i]);
+    if (!is_break(word[i - 1]) || is_break(word[i]) || in_number) continue;
+    pieces.push_back(word.substr(begin, i - begin));
+    begin = i;
+  }
+  pieces.push_back(word.substr(begin));
+  return pieces;
+}
+
+class Lines {
+ public:
+  explicit Lines(std::size_t columns) : columns_(columns) {}
+
+  void add_line(std::string_view line) {
+    lines_.emplace_back();
+    if (text_width(line) <= columns_) {
+      lines_.back() = line;
+      return;
+    }
+    for (const std::string_view unit : units(line)) {
+      if (text_width(unit) <= columns_)
+        add(unit, " ");
+      else
+        for (const std::string_view word : split(unit, ' ')) add_word(word);
+    }
+  }
+  std::vector<std::string> take() { return std::move(lines_); }
+
+ private:
+  void add_word(std::string_view word) {
+    if (text_width(word) <= columns_) {
+      add(word, " ");
+      return;
+    }
+    std::string_view gap = " ";
+    for (const std::string_view piece : pieces(word)) {
+      add(piece, gap);
+      gap = "";
+    }
+  }
+
+  void add(std::string_view part, std::string_view gap) {
+    std::string& line = lines_.back();
+    if (line.empty())
+      line = part;
+    else if (text_width(line) + gap.size() + text_width(part) <= columns_)
+      line.append(gap).append(part);
+    else
+      lines_.emplace_back(part);
+  }
+
+  std::size_t columns_;
+  std::vector<std::string> lines_;
+};
+
+}  // namespace
+
+std::size_t text_width(std::string_view text) {
+  return std::ranges::count_if(text, [](char c) { return (c & 0xC0) != 0x80; });
+}
+
+bool is_quantity(std::string_view text) {
+  if (text == "–") return true;
+  bool any = false, number = false;  // whether the word before is one
+  for (const std::string_view word : split(text, ' ')) {
+    if (is_number(word)) {
+      if (number) return false;  // a list
+      any = number = true;
+    } else if (number && text_width(word) <= 5 && !is_sign(word)) {
+      number = false;  // its unit
+    } else if (any || !is_sign(word)) {
+      return false;
+    }
+  }
+  return any;
+}
+
+std::vector<std::string> wrap(std::string_view text, std::size_t columns) {
+  Lines lines(columns);
+  for (const std::string_view line : split(text, '\n')) lines.add_line(line);
+  return lines.take();
+}
+
+std::size_t least_width(std::string_view text, std::size_t whole) {
+  std::size_t least = 0;
+  const auto add = [&](std::string_view part) { least = std::max(least, text_width(part)); };
+  for (const std::string_view line : split(text, '\n'))
+    for (const std::string_view unit : units(line)) {
+      if (text_width(unit) <= whole)
+        add(unit);
+      else
+        for (const std::string_view word : split(unit, ' ')) {
+          if (text_width(word) <= whole)
+            add(word);
+          else
+            for (const std::string_view piece : pieces(word)) add(piece);
+        }
+    }
+  return least;
+}
+
+std::string wrapped(std::string_view text, std::size_t columns, std::size_t indent) {
+  const std::vector<std::string> lines = wrap(text, columns - std::min(columns, indent));
+  return fmt::format("{}", fmt::join(lines, '\n' + std::string(indent, ' ')));
+}
+
+}  // namespace penstock
