@@ -185,10 +185,15 @@ def in_double(inputs):
 
 
 def logits_of(model, extractor, sound):
-    """Without the frame that w2v-BERT's extractor pads a sound of an odd number of frames with, and masks."""
+    """Without the frame that comes only of what the extractors of w2v-BERT and Parakeet pad a sound with, and mask."""
     inputs = in_double(extractor(sound, sampling_rate=16000, return_tensors="pt"))
     logits = model(**inputs).logits
-    return logits[:, :int(inputs["attention_mask"].sum())] if isinstance(model, Wav2Vec2BertForCTC) else logits
+    frames = inputs.get("attention_mask", torch.empty(0)).sum(-1)
+    if isinstance(model, ParakeetForCTC):
+        frames = model._get_subsampling_output_length(frames)
+    elif not isinstance(model, Wav2Vec2BertForCTC):
+        return logits
+    return logits[:, :int(frames)]
 
 
 def compare_logits(penstock, checkpoint, model, folder, rng):
