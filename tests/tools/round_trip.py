@@ -8,7 +8,7 @@ a step of `penstock train` changes the weights: those of transformers.
 KIND is wav2vec2 (norms of large models, and a tokenizer of as many tokens as the head has rows), wav2vec2_base or hubert
 (norms by chance, the defaults of transformers among them, with its default processor), wav2vec2_letters (a head without rows
 for <s> and </s>, which the default tokenizer adds), mms (adapters, and a vocabulary for each of two languages), omniasr, parakeet or
-w2v_bert; or pretrained (Wav2Vec2ForPreTraining, Wav2Vec2Model, HubertModel or Wav2Vec2BertModel, which get a new head).
+w2v_bert; mms_language (mms with --language); or pretrained (Wav2Vec2ForPreTraining, Wav2Vec2Model, HubertModel or Wav2Vec2BertModel, which get a new head).
 """
 import copy
 import json
@@ -22,7 +22,7 @@ from pathlib import Path
 
 import numpy as np
 import torch
-from safetensors.torch import load_file
+from safetensors.torch import load_file, save_file
 from tokenizers import AddedToken, Tokenizer, decoders, models, normalizers, pre_tokenizers
 from transformers import (
     AutoFeatureExtractor, AutoTokenizer, HubertConfig, HubertForCTC, HubertModel, OmniASRCTCConfig, OmniASRCTCProcessor, OmniASRFeatureExtractor,
@@ -77,9 +77,11 @@ def save_wav2vec2_letters(folder, rng):
 
 
 def save_mms(folder, rng):
-    tokens = ["<pad>", "<s>", "</s>", "<unk>", "|"] + [chr(0x3b1 + i) for i in range(rng.randint(3, 20))]
-    rows = {token: row for row, token in enumerate(tokens)}
-    (folder / "vocab.json").write_text(json.dumps({"ell": rows, "eng": {token: row for token, row in rows.items() if row < 6}}))
+    special = ["<pad>", "<s>", "</s>", "<unk>", "|"]
+    tokens = special + [chr(0x3b1 + i) for i in range(rng.randint(3, 20))]
+    english = special + [chr(ord("a") + i) for i in range(rng.randint(3, 20))]
+    (folder / "vocab.json").write_text(json.dumps({language: {token: row for row, token in enumerate(those)}
+                                                   for language, those in (("ell", tokens), ("eng", english))}))
     tokenizer = Wav2Vec2CTCTokenizer(folder / "vocab.json", target_lang="ell")
     Wav2Vec2Processor(Wav2Vec2FeatureExtractor(), tokenizer).save_pretrained(folder)
     return Wav2Vec2ForCTC(Wav2Vec2Config(**sizes_on_raw_audio(rng, len(tokens), 0), do_stable_layer_norm=True,
@@ -292,6 +294,33 @@ def new_head(penstock, output, seed):
     compare_gradients(penstock, checkpoint, model, exported, rng)
 
 
+def other_language(penstock, output, seed):
+    """--language: the adapters, head and vocabulary of a language that the folder's model.safetensors is not of."""
+    rng = random.Random(seed)
+    torch.manual_seed(seed)
+    folder, checkpoint, exported = (output / f"mms_language-{seed}{part}" for part in ("", "-checkpoint", "-exported"))
+    folder.mkdir()
+    model = save_mms(folder, rng)
+    save(model, folder, rng)
+    tokenizer = Wav2Vec2CTCTokenizer.from_pretrained(folder, target_lang="eng")
+    adapters = {name: torch.rand_like(tensor) for name, tensor in model._get_adapters().items()}
+    adapters |= {f"lm_head.{name}": torch.rand(tensor.shape) for name, tensor in torch.nn.Linear(
+        model.config.hidden_size, len(tokenizer)).state_dict().items()}
+    save_file(adapters, folder / "adapter.eng.safetensors", metadata={"format": "pt"})
+    theirs = Wav2Vec2ForCTC.from_pretrained(folder, target_lang="eng", ignore_mismatched_sizes=True)
+    run(penstock, "import", folder, "-o", checkpoint, "--language", "eng")
+    compare_logits(penstock, checkpoint, theirs, folder, rng)
+    run(penstock, "export", checkpoint, "-o", exported)
+    ours, info = Wav2Vec2ForCTC.from_pretrained(exported, output_loading_info=True)
+    assert not any(info.values()), info
+    for name, tensor in theirs.state_dict().items():
+        assert torch.equal(tensor, ours.state_dict()[name]), name
+    found, rows = AutoTokenizer.from_pretrained(exported), list(range(len(tokenizer)))
+    assert found.get_vocab() == tokenizer.get_vocab(), (found.get_vocab(), tokenizer.get_vocab())
+    assert found.decode(rows, group_tokens=False) == tokenizer.decode(rows, group_tokens=False)
+    compare_gradients(penstock, checkpoint, theirs, exported, rng)
+
+
 def round_trip(penstock, kind, output, seed):
     rng = random.Random(seed)
     torch.manual_seed(seed)
@@ -318,6 +347,8 @@ if __name__ == "__main__":
     for seed in seeds or range(4):
         if kind == "pretrained":
             new_head(penstock, Path(output), int(seed))
+        elif kind == "mms_language":
+            other_language(penstock, Path(output), int(seed))
         else:
             round_trip(penstock, kind, Path(output), int(seed))
         print(f"{kind} {seed}: equal")
