@@ -2,6 +2,7 @@
 
 #include <fstream>
 #include <nlohmann/json.hpp>
+#include <regex>
 
 #include "runtime/checkpoint/best.h"
 #include "runtime/checkpoint/newest.h"
@@ -62,6 +63,16 @@ TEST_F(Resume, SaysWhereNothingIsLeftToDo) {
   EXPECT_EQ(report["steps"], 0);
   EXPECT_EQ(report["step"], 6);
   EXPECT_TRUE(report["loss"].is_null());
+}
+
+TEST_F(Resume, TellsEachValidationOnce) {
+  const auto outcome = folder_.train("validated", {"trainer.steps=4", "trainer.validate_every=2"});
+  const std::string told = outcome.out + outcome.err;
+  const std::regex line("step (\\d+): validation loss");
+  std::vector<std::string> steps;
+  for (std::sregex_iterator at(told.begin(), told.end(), line), end; at != end; ++at)
+    steps.push_back((*at)[1]);
+  EXPECT_EQ(steps, (std::vector<std::string>{"2", "4"})) << told;
 }
 
 TEST_F(Resume, MustBeAskedFor) {
