@@ -12,6 +12,7 @@
 #include "base/counted.h"
 #include "base/error.h"
 #include "base/quantities.h"
+#include "base/shell_word.h"
 #include "configs/load.h"
 #include "configs/named_keys.h"
 #include "partition/cluster/cluster_file.h"
@@ -261,9 +262,10 @@ runtime::ClusterConstraints make_constraints(const ClusterArguments& arguments,
 std::string how_to_train(const ClusterArguments& arguments, const runtime::ClusterPlan& planned,
                          std::vector<std::string> words) {
   if (planned.assumed_step_s > 0) words.push_back(assumed_key(planned));
-  return fmt::format("mpirun -np {} {}penstock train {} pipeline.plan={}",
-                     planned.decision.choice.slots(), hosts(planned), fmt::join(words, " "),
-                     arguments.output);
+  words.push_back("pipeline.plan=" + arguments.output);
+  std::ranges::transform(words, words.begin(), shell_word);
+  return fmt::format("mpirun -np {} {}penstock train {}", planned.decision.choice.slots(),
+                     hosts(planned), fmt::join(words, " "));
 }
 
 /// A recipe, its cluster and what else is asked of its plan.

@@ -6,6 +6,7 @@
 #include <set>
 #include <utility>
 
+#include "base/shell_word.h"
 #include "base/unicode.h"
 #include "base/utf8.h"
 #include "configs/text_rules.h"
@@ -96,18 +97,6 @@ std::string fitted_alphabet(const Characters& needed, const std::u32string& pres
   return to_utf8(alphabet);
 }
 
-/// A word of a shell's command line.
-std::string quoted(const std::string& text) {
-  std::string word = "'";
-  for (const char c : text) {
-    if (c == '\'')
-      word += "'\\''";
-    else
-      word += c;
-  }
-  return word + "'";
-}
-
 }  // namespace
 
 FittedText fit_text(const EachText& each, const TextConfig& from) {
@@ -136,10 +125,10 @@ FittedText fit_text(const EachText& each, const TextConfig& from) {
 }
 
 std::string text_overrides(const TextConfig& text, const TextConfig& from) {
-  std::string overrides = "text.alphabet=" + quoted(text.alphabet);
+  std::string overrides = "text.alphabet=" + shell_quoted(text.alphabet);
   if (text.normalise != from.normalise) overrides += " text.normalise=" + text.normalise;
   if (text.fold != from.fold) overrides += " text.fold=" + text.fold;
-  if (text.remove != from.remove) overrides += " text.remove=" + quoted(text.remove);
+  if (text.remove != from.remove) overrides += " text.remove=" + shell_quoted(text.remove);
   return overrides;
 }
 

@@ -105,6 +105,12 @@ TEST_F(PlanCluster, SaysHowManyRanksStartOnEachNode) {
   EXPECT_NE(one.find("mpirun -np 1 penstock train "), std::string::npos) << one;
 }
 
+TEST_F(PlanCluster, QuotesWhatTheShellWouldRead) {
+  const std::string out =
+      plan({"text.remove= ?", "--stages", "1", "-o", folder_.in("plan.toml")}).out;
+  EXPECT_NE(out.find("toml 'text.remove= ?' pipeline.plan="), std::string::npos) << out;
+}
+
 TEST_F(PlanCluster, AFoundScheduleIsTrainedInItsOrder) {
   const std::string file = folder_.in("plan.toml");
   const auto chosen = json({"--stages", "3", "--replicas", "1", "--schedule", "found",
