@@ -292,6 +292,7 @@ Advised advised_plan(Asked asked) {
     asked.config = asked.recipe.load();
     asked.constraints.assumes_step = false;
   }
+  asked.constraints.resumed = advised.plan.resumed;
   advised.advice =
       runtime::advise({asked.config, asked.cluster, advised.plan, asked.constraints.free_batch},
                       runtime::plan_again(asked.constraints), {kAdviceSeconds, took.count()});

@@ -16,6 +16,8 @@
 
 namespace penstock::runtime {
 
+struct TrainingState;
+
 /// Seconds of audio in the step that a recipe has by default, which suits one device.
 inline double step_seconds_per_device() {
   const configs::DataConfig usual;
@@ -32,6 +34,8 @@ struct ClusterConstraints {
   /// The recipe gives no step: it is step_seconds_per_device() for each device of the cluster, but
   /// at most half of an epoch, and at least that of one device.
   bool assumes_step = false;
+  /// The state that the run goes on from, where it was read before; null: trainer.resume says.
+  std::shared_ptr<const TrainingState> resumed = {};
   std::uint64_t seed = 1;
   std::size_t placements = 0;  // of the plan's stages and replicas to be ranked besides
   int first_steps = 0;         // that costs are taken from; 0: from some of the first epoch's
@@ -50,6 +54,7 @@ struct RankedPlan {
 };
 
 struct ClusterPlan {
+  std::shared_ptr<const TrainingState> resumed;  // null: the run starts anew
   configs::Config recipe;  // with what was chosen of [data]: what the plan is trained with
   std::unique_ptr<partition::LayerSequence> sequence;
   /// The same layers where residual units remake what their cheap parts wrote; null: none does.

@@ -42,6 +42,11 @@ void build_sequences(ClusterPlan& planned, const configs::Config& recipe) {
   if (free || selective) planned.remaking = sequence_of(recipe, partition::kSelective);
 }
 
+std::shared_ptr<const TrainingState> read_state(const configs::Config& recipe) {
+  const auto saved = state_to_resume(recipe);
+  return saved ? std::make_shared<const TrainingState>(*saved) : nullptr;
+}
+
 /// The recipe with what a run that goes on must keep.
 configs::Config kept(configs::Config recipe, const TrainingState& saved) {
   const configs::Config before = saved_recipe(recipe, saved);
@@ -85,7 +90,8 @@ ClusterPlan plan_on_cluster(const configs::Config& given, const partition::Clust
   if (!planned.rated.empty()) asked.trainer.device = backend_of(planned.rated);
   check_features(asked);
   check_training_manifest(asked);
-  const auto saved = state_to_resume(asked);
+  planned.resumed = any.resumed ? any.resumed : read_state(asked);
+  const TrainingState* const saved = planned.resumed.get();
   configs::Config recipe = saved ? kept(asked, *saved) : asked;
   ClusterConstraints constraints = any;
   if (saved) constraints.free_batch = false;
