@@ -32,7 +32,7 @@ Tensor table_in(Scratch& scratch, DType dtype, const Shape& shape) {
 
 /// Makes the biases of a query that Shaw's positions lack.
 Tensor zeros_in(Context& context, Scratch& scratch, DType dtype, std::int64_t channels) {
-  const Tensor zeros = table_in(scratch, arithmetic_of(dtype), {channels});
+  Tensor zeros = table_in(scratch, arithmetic_of(dtype), {channels});
   context.backend.zero(context.stream, zeros.data, zeros.bytes());
   return zeros;
 }
