@@ -4,6 +4,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <utility>
 
 namespace penstock {
 namespace {
@@ -29,7 +30,7 @@ bool is_number(std::string_view word) {
          word.find_first_not_of("0123456789.,") == std::string_view::npos;
 }
 
-/// What may stand before a number.
+/// A sign may stand before a number.
 bool is_sign(std::string_view word) {
   constexpr std::string_view signs[] = {"×", "≥", "≤", "≈", "±", "→", "|", "+", "=", "<", ">"};
   return std::ranges::find(signs, word) != std::end(signs);
@@ -74,51 +75,23 @@ Words pieces(std::string_view word) {
   return pieces;
 }
 
-class Lines {
- public:
-  explicit Lines(std::size_t columns) : columns_(columns) {}
-
-  void add_line(std::string_view line) {
-    lines_.emplace_back();
-    if (text_width(line) <= columns_) {
-      lines_.back() = line;
-      return;
-    }
-    for (const std::string_view unit : units(line)) {
-      if (text_width(unit) <= columns_)
-        add(unit, " ");
-      else
-        for (const std::string_view word : split(unit, ' ')) add_word(word);
-    }
-  }
-  std::vector<std::string> take() { return std::move(lines_); }
-
- private:
-  void add_word(std::string_view word) {
-    if (text_width(word) <= columns_) {
-      add(word, " ");
-      return;
-    }
+/// Calls use(part, gap) for the parts of a line that never break: units of up to `whole` columns,
+/// the words of wider units, and the pieces of words that are wider still. The gap stands before a
+/// part that does not begin a line.
+template <class Use>
+void for_parts(std::string_view line, std::size_t whole, const Use& use) {
+  const auto add_word = [&](std::string_view word) {
     std::string_view gap = " ";
-    for (const std::string_view piece : pieces(word)) {
-      add(piece, gap);
-      gap = "";
-    }
-  }
-
-  void add(std::string_view part, std::string_view gap) {
-    std::string& line = lines_.back();
-    if (line.empty())
-      line = part;
-    else if (text_width(line) + gap.size() + text_width(part) <= columns_)
-      line.append(gap).append(part);
+    for (const std::string_view piece : text_width(word) <= whole ? Words{word} : pieces(word))
+      use(piece, std::exchange(gap, ""));
+  };
+  for (const std::string_view unit : units(line)) {
+    if (text_width(unit) <= whole)
+      use(unit, " ");
     else
-      lines_.emplace_back(part);
+      for (const std::string_view word : split(unit, ' ')) add_word(word);
   }
-
-  std::size_t columns_;
-  std::vector<std::string> lines_;
-};
+}
 
 }  // namespace
 
@@ -143,26 +116,32 @@ bool is_quantity(std::string_view text) {
 }
 
 std::vector<std::string> wrap(std::string_view text, std::size_t columns) {
-  Lines lines(columns);
-  for (const std::string_view line : split(text, '\n')) lines.add_line(line);
-  return lines.take();
+  std::vector<std::string> lines;
+  const auto add = [&](std::string_view part, std::string_view gap) {
+    std::string& line = lines.back();
+    if (line.empty())
+      line = part;
+    else if (text_width(line) + gap.size() + text_width(part) <= columns)
+      line.append(gap).append(part);
+    else
+      lines.emplace_back(part);
+  };
+  for (const std::string_view line : split(text, '\n')) {
+    lines.emplace_back();
+    if (text_width(line) <= columns)
+      lines.back() = line;
+    else
+      for_parts(line, columns, add);
+  }
+  return lines;
 }
 
 std::size_t least_width(std::string_view text, std::size_t whole) {
   std::size_t least = 0;
-  const auto add = [&](std::string_view part) { least = std::max(least, text_width(part)); };
   for (const std::string_view line : split(text, '\n'))
-    for (const std::string_view unit : units(line)) {
-      if (text_width(unit) <= whole)
-        add(unit);
-      else
-        for (const std::string_view word : split(unit, ' ')) {
-          if (text_width(word) <= whole)
-            add(word);
-          else
-            for (const std::string_view piece : pieces(word)) add(piece);
-        }
-    }
+    for_parts(line, whole, [&](std::string_view part, std::string_view) {
+      least = std::max(least, text_width(part));
+    });
   return least;
 }
 

@@ -155,13 +155,6 @@ Found without_effect(const FeatureConfig& f) {
   return found;
 }
 
-/// Points of the Fourier transform, for which 0 stands as well.
-std::int64_t points_of_fft(const FeatureConfig& f, std::int64_t window) {
-  if (f.fft > 0) return f.fft;
-  if (f.kind != "fbank" || window < 1) return window;
-  return static_cast<std::int64_t>(std::bit_ceil(static_cast<std::uint64_t>(window)));
-}
-
 Found of_features(const Config& c) {
   const auto& f = c.features;
   Found found = without_effect(f);
@@ -170,7 +163,7 @@ Found of_features(const Config& c) {
     found.push_back(
         {"features.fft",
          fmt::format("features.fft = {} is below the window's {} samples", f.fft, window)});
-  const std::int64_t bins = points_of_fft(f, window) / 2 + 1;
+  const std::int64_t bins = fft_points(f, window) / 2 + 1;
   if ((f.kind == "log-mel" || f.kind == "fbank") && f.mels > bins)
     found.push_back({"features.mels",
                      fmt::format("features.mels = {} is above the {} bins of the spectrum: some "
@@ -213,6 +206,12 @@ Found of_acceptance(const Config& c) {
 }
 
 }  // namespace
+
+std::int64_t fft_points(const FeatureConfig& f, std::int64_t window) {
+  if (f.fft > 0) return f.fft;
+  if (f.kind != "fbank" || window < 1) return window;
+  return static_cast<std::int64_t>(std::bit_ceil(static_cast<std::uint64_t>(window)));
+}
 
 std::vector<std::string> contradictions(const Config& c,
                                         const std::function<std::string(std::string_view)>& where) {

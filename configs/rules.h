@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstdint>
 #include <functional>
 #include <string>
 #include <string_view>
@@ -26,5 +27,9 @@ struct Shares {
 /// What keeps `order` from naming each of so many micro-batches once; nothing: all is well, or it
 /// is empty.
 [[nodiscard]] std::string fault_of_order(const std::vector<int>& order, int micro_batches);
+
+/// Points of the Fourier transform of a window of so many samples, where features.fft = 0 stands
+/// for the window's, or for the next power of two in an fbank.
+[[nodiscard]] std::int64_t fft_points(const FeatureConfig& features, std::int64_t window);
 
 }  // namespace penstock::configs

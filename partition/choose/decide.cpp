@@ -321,7 +321,8 @@ class Decider {
     });
   }
 
-  /// What those that lack memory would come to with it. The closed form alone does not tell.
+  /// Simulates choices that lack memory as if they had it: the closed form alone does not tell
+  /// whether they would be faster.
   void simulate_lacking() {
     std::vector<Alternative*> lacking;
     for (Alternative& alternative : alternatives_)

@@ -24,8 +24,8 @@ std::string describe(const LackingMemory& lacking);
 /// that it lacks.
 [[nodiscard]] bool would_be_faster(const Alternative& lacking, const Alternative& best);
 
-/// What would have to give for a faster plan: the memory that the fastest choice of those lacks
-/// that would_be_faster(), or else the stage that computes most of a step.
+/// Says what would have to give for a faster plan: the memory that the fastest choice of those
+/// lacks that would_be_faster(), or else the stage that computes most of a step.
 [[nodiscard]] std::string bottleneck_of(const Alternative& best,
                                         const std::vector<Alternative>& alternatives);
 

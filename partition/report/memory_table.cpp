@@ -17,7 +17,7 @@ double total_of(const MemoryByKind& stage) {
   return sum;
 }
 
-/// What a table of memory counts in.
+/// A table of memory counts in this unit.
 struct MemoryUnit {
   const char* name = "GiB";
   double bytes = kGib;

@@ -152,7 +152,7 @@ double tick_of(double makespan, int width) {
   return 10 * power;
 }
 
-/// Of the highest rank.
+/// Counts the digits of the highest rank.
 std::size_t digits_of(const Simulation& simulation) {
   return fmt::formatted_size("{}", static_cast<int>(simulation.ranks.size()) - 1);
 }

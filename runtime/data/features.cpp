@@ -4,7 +4,6 @@
 
 #include <Eigen/Core>
 #include <algorithm>
-#include <bit>
 #include <cmath>
 #include <complex>
 #include <limits>
@@ -17,6 +16,7 @@
 
 #include "base/counted.h"
 #include "base/error.h"
+#include "configs/rules.h"
 #include "runtime/data/mel.h"
 
 namespace penstock::runtime {
@@ -150,12 +150,8 @@ FrameGeometry frame_geometry(const configs::FeatureConfig& config) {
   const auto in_samples = [&](double milliseconds) {
     return static_cast<std::int64_t>(std::llround(milliseconds * config.sample_rate / 1000));
   };
-  FrameGeometry geometry{in_samples(config.window_ms), in_samples(config.hop_ms), config.fft};
-  if (geometry.fft == 0)
-    geometry.fft =
-        is_fbank(config) && geometry.window > 0
-            ? static_cast<std::int64_t>(std::bit_ceil(static_cast<std::uint64_t>(geometry.window)))
-            : geometry.window;
+  FrameGeometry geometry{in_samples(config.window_ms), in_samples(config.hop_ms), 0};
+  geometry.fft = configs::fft_points(config, geometry.window);
   std::string faults;
   if (config.kind != "spectrogram" && !has_mels(config) && !is_waveform(config))
     faults += fmt::format(

@@ -153,7 +153,7 @@ void check_text(const std::filesystem::path& folder, const ImportPlan& plan,
 void check_channels(const ImportPlan& plan) {
   const configs::FeatureConfig& features = plan.config.features;
   if (feature_bins(features) == plan.config.model.features) return;
-  // Of settings that say the same, the last one holds.
+  // The last one holds where several settings say the same.
   const auto settings = std::views::reverse(plan.architecture.features);
   const auto mels = std::ranges::find(settings, "features.mels", &MappedSetting::ours);
   throw_fault(

@@ -117,7 +117,7 @@ class Adviser {
     search_memory(in_tenths(gib));
   }
 
-  /// Of what the devices of the choice have, in bytes.
+  /// Returns the least memory of a device of the choice, in bytes.
   double least_of_choice() const {
     double least = std::numeric_limits<double>::infinity();
     for (const auto& stage : planned_.decision.choice.devices)
@@ -129,7 +129,7 @@ class Adviser {
   /// Whether pipeline.memory_gib keeps a device from its memory.
   bool limits_by_key() const { return recipe_.pipeline.memory_gib > 0 && most_gib() > 0; }
 
-  /// What pipeline.memory_gib may grow by before all devices' memory is in use.
+  /// Returns by how much pipeline.memory_gib may grow before all devices' memory is in use.
   double most_gib() const {
     double usable = 0;
     for (const partition::Device& device : cluster_.devices)
