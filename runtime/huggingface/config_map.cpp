@@ -154,20 +154,6 @@ Settings changes_of(const std::vector<MappedSetting>& taken, const configs::Flat
   return changes;
 }
 
-/// Keys with another value than the one that the architecture fixes.
-std::vector<std::string> fixed_faults(const Architecture& architecture,
-                                      const configs::Config& config) {
-  const configs::FlatConfig keys = configs::flatten(config);
-  std::vector<std::string> faults;
-  for (const FixedKey& fixed : architecture.fixed) {
-    const std::string& value = keys.at(std::string(fixed.ours));
-    if (!fixed.training_only && value != fixed.value)
-      faults.push_back(
-          fmt::format("{} = {}, but the checkpoint has {}", fixed.ours, fixed.value, value));
-  }
-  return faults;
-}
-
 /// Keys by name, with the numbers for which a 0 stands.
 configs::FlatConfig resolved_keys(const Architecture& architecture, const configs::Config& config) {
   configs::FlatConfig keys = configs::flatten(config);
@@ -178,6 +164,20 @@ configs::FlatConfig resolved_keys(const Architecture& architecture, const config
   }
   keys.at("features.fft") = fmt::format("{}", frame_geometry(config.features).fft);
   return keys;
+}
+
+/// Keys with another value than the one that the architecture fixes.
+std::vector<std::string> fixed_faults(const Architecture& architecture,
+                                      const configs::Config& config) {
+  const configs::FlatConfig keys = resolved_keys(architecture, config);
+  std::vector<std::string> faults;
+  for (const FixedKey& fixed : architecture.fixed) {
+    const std::string& value = keys.at(std::string(fixed.ours));
+    if (!fixed.training_only && value != fixed.value)
+      faults.push_back(
+          fmt::format("{} = {}, but the checkpoint has {}", fixed.ours, fixed.value, value));
+  }
+  return faults;
 }
 
 }  // namespace

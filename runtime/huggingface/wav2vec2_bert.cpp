@@ -96,7 +96,7 @@ Architecture wav2vec2_bert_for_ctc() {
                 {"features.window_ms", "25"},
                 {"features.hop_ms", "10"},
                 {"features.window", "povey"},
-                {"features.fft", "0"},
+                {"features.fft", "512"},
                 {"features.preemphasis", "0.97"},
                 {"features.normalise", "channel"},
                 {"features.epsilon", "1e-07"},

@@ -30,6 +30,7 @@ configs::FeatureConfig seamless_features() {
   configs::FeatureConfig features;
   features.kind = "fbank";
   features.window_ms = 25;
+  features.fft = 512;
   features.window = "povey";
   features.preemphasis = 0.97;
   features.normalise = "channel";
@@ -108,6 +109,18 @@ TEST(ConfigMap, ChangesWhatDiffersAlone) {
   features["hop_length"] = "200";
   EXPECT_EQ(feature_changes(parakeet_for_ctc(), config, features),
             (Settings{{"hop_length", "160"}}));
+}
+
+// An fbank's 0 stands for the next power of two, and a window of 25 ms has 400 samples.
+TEST(ConfigMap, TakesZeroForTheFftOfW2vBert) {
+  const auto check = [](int fft) {
+    configs::Config config = config_of(wav2vec2_bert_for_ctc(), {}, {});
+    config.features.fft = fft;
+    check_fixed(wav2vec2_bert_for_ctc(), config);
+  };
+  EXPECT_NO_THROW(check(0));
+  EXPECT_NO_THROW(check(512));
+  EXPECT_THROW(check(1024), ConfigError);
 }
 
 // preprocessor_config.json of facebook/w2v-bert-2.0.
