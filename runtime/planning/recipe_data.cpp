@@ -12,7 +12,8 @@
 namespace penstock::runtime {
 namespace {
 
-constexpr std::int64_t kSampled = 3;  // steps
+constexpr std::int64_t kSampled = 3;     // steps
+constexpr std::int64_t kLookedAt = 100;  // steps that bound the others, if an epoch is one step
 
 }  // namespace
 
@@ -57,14 +58,22 @@ const std::vector<partition::SampledStep>& RecipeData::sample(const partition::B
   return samples_.emplace(key, make_sample(batch, replicas, first_steps)).first->second;
 }
 
+bool RecipeData::is_less_than_a_step(const configs::Config& config) const {
+  return epoch_seconds() < config.data.micro_batch_seconds * config.data.micro_batches;
+}
+
 const RunShape& RecipeData::bounds(const configs::Config& config) {
   const std::lock_guard lock(mutex_);
-  const partition::BatchChoice key{.seconds = config.data.micro_batch_seconds,
-                                   .micro_batches = config.data.micro_batches};
+  const bool one_step = is_less_than_a_step(config);
+  const partition::BatchChoice batch{.seconds = config.data.micro_batch_seconds,
+                                     .micro_batches = config.data.micro_batches};
+  const std::pair key{batch, one_step ? config.pipeline.replicas : 0};
   if (const auto known = bounds_.find(key); known != bounds_.end()) return known->second;
   RunShape shape;
   shape.labels = labels_;
-  shape.training = greatest_extent(steps(config).options());
+  const StepSequence sequence = steps(config);
+  shape.training = one_step ? extent_of(sequence, std::min(config.trainer.steps, kLookedAt))
+                            : greatest_extent(sequence.options());
   const Lengths& validated = validation_.lengths;
   if (!validated.empty())
     shape.validation = extent_of(evaluation_batches(validated, config.data, config.features));

@@ -34,12 +34,15 @@ class RecipeData {
   /// is.
   const std::vector<partition::SampledStep>& sample(const partition::BatchChoice& batch,
                                                     int replicas, int first_steps);
-  /// For the search: bounds of any step in any epoch, which take no look at them.
+  /// Bounds of every step for the search, which follow from the options alone. If the data are
+  /// less than one step, the steps are looked at: they never have all of their micro-batches, and
+  /// some schedules hold more activations for fewer micro-batches.
   const RunShape& bounds(const configs::Config& config);
 
  private:
   std::vector<partition::SampledStep> make_sample(const partition::BatchChoice& batch, int replicas,
                                                   int first_steps) const;
+  bool is_less_than_a_step(const configs::Config& config) const;
   partition::SampledStep sampled_step(const StepBatches& batches,
                                       const std::vector<int>& replica_of) const;
 
@@ -49,8 +52,8 @@ class RecipeData {
   std::unique_ptr<const Tokenizer> tokenizer_;
   Corpus training_;
   PlannedValidation validation_;
-  std::mutex mutex_;  // of what follows
-  std::map<partition::BatchChoice, RunShape> bounds_;
+  std::mutex mutex_;                                                   // of what follows
+  std::map<std::pair<partition::BatchChoice, int>, RunShape> bounds_;  // with replicas, or 0: any
   std::map<std::pair<partition::BatchChoice, int>, std::vector<partition::SampledStep>> samples_;
 };
 

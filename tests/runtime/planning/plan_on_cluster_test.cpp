@@ -382,7 +382,9 @@ TEST_F(PlanOnCluster, IsNoSlowerThanNamedRecomputation) {
 TEST_F(PlanOnCluster, RecomputesAsMuchAsMemoryNeeds) {
   const ClusterConstraints constraints{.stages = 1, .replicas = 1, .schedule = "gpipe"};
   const auto plan = [&](const std::string& recompute, const std::string& gib) {
-    return plan_on_cluster(recipe({"pipeline.recompute=" + recompute}), mixed(gib), constraints);
+    const std::string full_steps = "data.micro_batches=2";
+    return plan_on_cluster(recipe({"pipeline.recompute=" + recompute, full_steps}), mixed(gib),
+                           constraints);
   };
   const auto gib = [](const ClusterPlan& planned) {
     return static_cast<double>(planned.plan.bytes_of(0).total()) / (1 << 30);
