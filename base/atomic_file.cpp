@@ -11,7 +11,7 @@ namespace penstock {
 AtomicFile::AtomicFile(std::filesystem::path path, const std::string& suffix)
     : path_(std::move(path)),
       partial_(path_.string() + suffix),
-      file_(partial_, O_WRONLY | O_CREAT | O_TRUNC, 0666) {}  // the umask decides
+      file_(partial_, O_WRONLY | O_CREAT | O_TRUNC, 0666) {}  // narrowed by the umask
 
 AtomicFile::~AtomicFile() {
   if (!partial_.empty()) ::unlink(partial_.c_str());

@@ -10,12 +10,12 @@
 
 namespace penstock {
 
-/// Whether a finished file waits for the disk: what must survive a power failure does.
+/// Says if commit() waits for the disk. Files that must survive a power failure need it.
 enum class Flush { to_disk, none };
 
-/// A file that appears under its name whole, or not at all. Until commit() it is written as
-/// "<name><suffix>", which is removed with the object. Every failed call is a FileError that names
-/// the file.
+/// A file that gets its name only when it is complete. Until commit() it is written as
+/// "<name><suffix>", which the destructor removes. Every failed call raises FileError with the
+/// file's name.
 class [[nodiscard]] AtomicFile {
  public:
   explicit AtomicFile(std::filesystem::path path, const std::string& suffix = ".partial");
@@ -26,7 +26,8 @@ class [[nodiscard]] AtomicFile {
   void write(std::span<const std::byte> bytes);
   void write(std::string_view text) { write(std::as_bytes(std::span(text))); }
 
-  /// Renames it. With Flush::to_disk its bytes are flushed before, its folder's entry after.
+  /// Renames the file. With Flush::to_disk, its bytes are flushed before and its folder's entry
+  /// after.
   void commit(Flush flush = Flush::to_disk);
 
  private:
@@ -34,7 +35,7 @@ class [[nodiscard]] AtomicFile {
   FileHandle file_;
 };
 
-/// A whole small file at once, safely on the disk. FileError.
+/// Writes a small file at once and flushes it to the disk. FileError.
 void write_durably(const std::filesystem::path& path, std::string_view text);
 
 /// Flushes a folder's entries to the disk. FileError.

@@ -19,19 +19,19 @@ bool write(const fs::path& file, std::string_view text) {
   return static_cast<bool>(out.flush());
 }
 
-/// The file itself, where `file` is a link to one.
+/// Returns the file itself if `file` is a link to one.
 fs::path behind_links(const fs::path& file) {
   std::error_code error;
   return fs::exists(file, error) ? fs::canonical(file, error) : file;
 }
 
-/// A device or a pipe, which has no text to keep.
+/// Returns true for a device or a pipe, whose contents can't be replaced.
 bool is_special(const fs::path& file) {
   std::error_code error;
   return fs::exists(file, error) && !fs::is_regular_file(file, error);
 }
 
-/// Of this process alone, so that others may write the same file.
+/// Returns a suffix of this process alone, so that other processes may write the same file.
 std::string suffix_of_process() { return fmt::format(".{}.partial", getpid()); }
 
 }  // namespace

@@ -6,14 +6,15 @@
 
 namespace penstock {
 
-/// Replaces a file, behind links too, in one moment or not at all; a device or a pipe is written as
-/// it is. Several processes may write the same one. Whether that was done. A process that is killed
-/// may leave "<name>.<pid>.partial".
+/// Replaces a file atomically, also through links; a device or a pipe is written directly. Several
+/// processes may write the same file. Returns true on success. A process that is killed may leave
+/// "<name>.<pid>.partial".
 [[nodiscard]] bool atomic_write(const std::filesystem::path& file, std::string_view text);
 
-/// Why atomic_write can't write the file, and what to do, or nothing: "there is no folder plans:
-/// make it, or name another file". For before the work whose result it is to hold; neither the file
-/// nor anything beside it is changed. A file that is read-only counts as one that can't be written.
+/// Returns why atomic_write can't write the file and what to do, or "": "there is no folder plans:
+/// make it, or name another file". Call it before the work whose result the file will hold; it
+/// changes neither the file nor its neighbours. A read-only file counts as one that can't be
+/// written.
 [[nodiscard]] std::string why_unwritable(const std::filesystem::path& file);
 
 }  // namespace penstock

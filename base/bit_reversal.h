@@ -4,11 +4,11 @@
 
 namespace penstock {
 
-/// 0 … count − 1 by their bits read from the lowest to the highest: 0, 4, 2, 6, 1, 5, 3, 7 for 8.
-/// Numbers that agree in their lowest bits follow each other, for every count.
+/// Returns 0 … count − 1, sorted by their bits read from the lowest to the highest: 0, 4, 2, 6, 1,
+/// 5, 3, 7 for 8. Numbers that agree in their lowest bits are adjacent, for every count.
 [[nodiscard]] std::vector<int> bit_reversed(int count);
 
-/// Where each number stands in bit_reversed().
+/// Returns the position of each number in bit_reversed().
 [[nodiscard]] std::vector<int> bit_reversed_places(int count);
 
 }  // namespace penstock

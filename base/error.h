@@ -10,7 +10,7 @@ class Error : public std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
-/// A configuration, option or plan that can't be used; lists every fault with where it stands.
+/// A configuration, option or plan that can't be used. The message lists every fault and its place.
 class ConfigError : public Error {
   using Error::Error;
 };
@@ -40,8 +40,8 @@ class CheckpointError : public Error {
   using Error::Error;
 };
 
-/// Training no longer changes the model: step after step has a gradient that is not finite. Every
-/// rank finds it at the same step.
+/// Training makes no progress: step after step, the gradient is not finite. Every rank finds it at
+/// the same step.
 class DivergenceError : public Error {
   using Error::Error;
 };

@@ -30,7 +30,7 @@ void FileHandle::write(std::span<const std::byte>& bytes) const {
 }
 
 void FileHandle::close() {
-  // After an error the descriptor's state is unspecified; Linux has always closed it.
+  // After an error of close(2) the descriptor's state is unspecified; Linux always closes it.
   if (::close(std::exchange(descriptor_, -1)) != 0 && errno != EINTR)
     raise_errno(path_, "can't be closed");
 }

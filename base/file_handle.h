@@ -11,8 +11,9 @@
 
 namespace penstock {
 
-/// The operating system refused a file: that says nothing of the bytes in it, unless it is missing.
-/// A CheckpointError, since checkpoints let it pass; other writers catch it.
+/// The operating system refused access to a file. This says nothing about the file's bytes, unless
+/// it is missing. It derives from CheckpointError because code for checkpoints lets it propagate;
+/// other writers catch it.
 class FileError : public CheckpointError {
  public:
   FileError(std::filesystem::path path, const std::string& message, std::errc code)
@@ -29,7 +30,7 @@ class FileError : public CheckpointError {
 /// A POSIX file descriptor, closed with the object.
 class [[nodiscard]] FileHandle {
  public:
-  /// As open(2) with O_CLOEXEC. FileError naming the path if that fails.
+  /// Opens the file as open(2) does, with O_CLOEXEC. FileError with the path if that fails.
   FileHandle(std::filesystem::path path, int flags, int mode = 0644);
   FileHandle(FileHandle&& other) noexcept
       : path_(std::move(other.path_)), descriptor_(std::exchange(other.descriptor_, -1)) {}
@@ -39,11 +40,11 @@ class [[nodiscard]] FileHandle {
   int descriptor() const { return descriptor_; }
   const std::filesystem::path& path() const { return path_; }
 
-  /// Writes from the front of `bytes`, and takes away what the file has of them by now, also where
-  /// the rest is refused. FileError.
+  /// Writes from the front of `bytes`, and shortens `bytes` by what was written, also if the rest
+  /// fails. FileError.
   void write(std::span<const std::byte>& bytes) const;
 
-  /// Closes now, so that an error of close(2) is heard. FileError.
+  /// Closes the file now, which reports an error of close(2). FileError.
   void close();
 
  private:

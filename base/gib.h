@@ -2,7 +2,7 @@
 
 namespace penstock {
 
-/// Bytes of a GiB, the unit of memory in recipes, cluster files and messages.
+/// Bytes in a GiB, the unit of memory in recipes, cluster files and messages.
 inline constexpr double kGib = 1 << 30;
 
 }  // namespace penstock

@@ -4,7 +4,8 @@
 
 namespace penstock {
 
-/// The last '*' takes one character more whenever what follows it does not fit.
+/// Matches greedily and backtracks to the last '*' alone: it takes one more character whenever the
+/// pattern after it does not fit. The worst case takes pattern × name steps.
 bool matches_glob(std::string_view pattern, std::string_view name) {
   constexpr std::size_t none = std::string_view::npos;
   std::size_t at = 0, read = 0, star = none, taken = 0;

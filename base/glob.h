@@ -4,8 +4,8 @@
 
 namespace penstock {
 
-/// Whether a pattern stands for the whole name: '*' for any characters, also none, '?' for one, and
-/// every other character for itself.
+/// Returns true if a pattern matches the whole name. '*' matches any characters or none, '?'
+/// matches one, and every other character matches itself.
 [[nodiscard]] bool matches_glob(std::string_view pattern, std::string_view name);
 
 }  // namespace penstock

@@ -13,14 +13,14 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// The number that a file holds; infinite where there is none, or "max".
+/// Returns the number in a file; infinite if there is none, or if it says "max".
 double limit_in(const fs::path& file) {
   std::ifstream in(file);
   double bytes = 0;
   return in >> bytes ? bytes : std::numeric_limits<double>::infinity();
 }
 
-/// A group is held to its own limit and to those of all groups that it is in.
+/// Returns the smallest limit of a group and of all groups that contain it.
 double least_limit(const fs::path& root, fs::path group, const char* file) {
   double least = limit_in(root / file);
   for (; group.has_relative_path(); group = group.parent_path())

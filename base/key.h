@@ -12,12 +12,12 @@
 
 namespace penstock {
 
-/// Where a key's value lies; the alternative is the key's type.
+/// Pointer to a key's value. The alternative is the key's type.
 using KeyValue = std::variant<bool*, int*, std::int64_t*, std::uint64_t*, double*, std::string*,
                               std::vector<double>*, std::vector<int>*, std::vector<std::string>*,
                               std::vector<WeightedManifest>*>;
 
-/// What a number may be; of a list, every number in it.
+/// Range of a number. For a list, it holds for every number in it.
 struct KeyRange {
   double low = -std::numeric_limits<double>::infinity();
   double high = std::numeric_limits<double>::infinity();
@@ -25,12 +25,12 @@ struct KeyRange {
 };
 
 struct Allowed {
-  std::vector<std::string_view> choices = {};  // of text; empty: any; "*END", "BEGIN*": any such
-  KeyRange range = {};                         // of numbers
+  std::vector<std::string_view> choices = {};  // for text; empty: any; "*END", "BEGIN*": any such
+  KeyRange range = {};                         // for numbers
   bool filled = false;                         // text must not be empty
 };
 
-/// What a key takes, for declarations of keys.
+/// These functions build the Allowed of a key's declaration.
 inline Allowed anything() { return {}; }
 inline Allowed filled_text() { return {.filled = true}; }
 inline Allowed one_of(std::vector<std::string_view> choices) {
@@ -42,12 +42,12 @@ inline Allowed above(double low, double high = KeyRange().high) {
   return {.range = {low, high, true}};
 }
 
-/// Channels beyond what anyone means: a slip of the keyboard is refused by its key, not by what
-/// breaks first.
+/// Upper bound of channels, far above any real model. It catches typing errors at the key rather
+/// than at the first failure that follows.
 inline constexpr double kMostChannels = 65536;
 
-/// All that is known of one key of a recipe. Loading, command-line overrides, checkpoints, the dump
-/// and docs/configuration.md all follow from these.
+/// One key of a recipe. Loading, command-line overrides, checkpoints, the dump and
+/// docs/configuration.md all follow from these.
 struct Key {
   std::string_view name;  // "<section>.<key>"
   KeyValue value;
@@ -61,7 +61,7 @@ struct Key {
   std::string_view leaf() const { return name.substr(name.find('.') + 1); }
 };
 
-/// What a key holds that does not go with others.
+/// A key whose value contradicts others, and why.
 struct Contradiction {
   std::string_view key;
   std::string what;

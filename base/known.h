@@ -6,13 +6,13 @@
 
 namespace penstock {
 
-/// Answers that are worked out when they are first asked for, by any thread. They stay where they
-/// are as long as this lives.
+/// A cache of values that are computed when first asked for, from any thread. References stay valid
+/// for the life of the cache.
 template <class Key, class Value>
 class Known {
  public:
-  /// `make()` must give the same whenever it is called for that key: two threads that ask at once
-  /// may both call it.
+  /// Returns the value of `key`, from `make()` if it is new. `make()` must give the same value
+  /// whenever it is called for that key: two threads that ask at once may both call it.
   template <class Make>
   const Value& of(const Key& key, Make make) {
     {

@@ -12,7 +12,7 @@ MappedFile::MappedFile(int descriptor, const std::filesystem::path& path) {
   struct stat status = {};
   if (::fstat(descriptor, &status) != 0) raise_errno(path, "can't be read");
   const auto size = static_cast<std::size_t>(status.st_size);
-  if (size == 0) return;  // which mmap refuses
+  if (size == 0) return;  // mmap refuses an empty file
   void* const mapped = ::mmap(nullptr, size, PROT_READ, MAP_SHARED, descriptor, 0);
   if (mapped == MAP_FAILED) raise_errno(path, "can't be mapped");
   bytes_ = {static_cast<const char*>(mapped), size};

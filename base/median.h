@@ -6,7 +6,7 @@
 
 namespace penstock {
 
-/// The middle one, or the mean of the two in the middle; 0 of none.
+/// Returns the middle number, or the mean of the two middle ones; 0 if there is none.
 inline double median(std::vector<double> numbers) {
   if (numbers.empty()) return 0;
   std::ranges::sort(numbers);

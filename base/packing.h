@@ -9,7 +9,7 @@
 
 namespace penstock {
 
-/// Numbers and texts of any bytes, one after the other: what ranks of a job tell each other.
+/// Serialises numbers and texts of any bytes, one after the other, for messages between ranks.
 class Packer {
  public:
   void add(std::int64_t number) {
@@ -25,8 +25,8 @@ class Packer {
   std::string bytes_;
 };
 
-/// Takes out what a Packer was given, in the same order. std::out_of_range if that would lie behind
-/// the end, so that bytes of unknown origin can be read as well.
+/// Reads what a Packer wrote, in the same order. std::out_of_range if the bytes end too early, so
+/// bytes of unknown origin can be read as well.
 class Unpacker {
  public:
   explicit Unpacker(std::string bytes) : bytes_(std::move(bytes)) {}

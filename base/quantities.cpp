@@ -9,7 +9,8 @@
 namespace penstock {
 namespace {
 
-/// So many significant digits, those before the point all, without zeros at the end.
+/// Formats a number with `digits` significant digits, but all digits before the point, and without
+/// zeros at the end.
 std::string with_digits(double number, int digits) {
   if (number == 0 || !std::isfinite(number)) return fmt::format("{:g}", number);
   const int before = static_cast<int>(std::floor(std::log10(std::abs(number)))) + 1;

@@ -5,8 +5,8 @@
 
 namespace penstock {
 
-/// The bytes of a file, read with read(2): a stream's iterator raises an error that names no file.
-/// FileError where it can't be opened or read.
+/// Returns the bytes of a file. It uses read(2), since a stream's iterator raises an error that
+/// names no file. FileError if the file can't be opened or read.
 [[nodiscard]] std::string read_file(const std::filesystem::path& path);
 
 }  // namespace penstock

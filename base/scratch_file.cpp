@@ -12,7 +12,7 @@ namespace penstock {
 ScratchFile::ScratchFile() {
   std::error_code error;
   auto folder = std::filesystem::temp_directory_path(error);
-  if (error) folder = "/tmp";  // of TMPDIR, that isn't there
+  if (error) folder = "/tmp";  // TMPDIR names a folder that does not exist
   std::string name = (folder / "penstock-XXXXXX").string();
   const int descriptor = ::mkstemp(name.data());
   if (descriptor < 0) raise_errno(name, "no temporary file can be made");

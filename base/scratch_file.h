@@ -10,15 +10,15 @@
 
 namespace penstock {
 
-/// A file without a name, which ends with the object and with what was mapped of it: room for what
-/// is too large for memory. It lies in the folder for temporary files. Failed calls are FileError.
+/// A nameless file for data too large for memory, in the folder for temporary files. It is deleted
+/// when the object and its mappings end. Failed calls raise FileError.
 class ScratchFile {
  public:
   ScratchFile();
 
   void write(std::string_view bytes);
   std::uint64_t size() const { return size_; }
-  /// All that was written so far.
+  /// Maps all that was written so far.
   [[nodiscard]] MappedFile map();
 
  private:

@@ -1,8 +1,8 @@
-// How a table comes to fit. Each column has three widths: `natural`, where nothing breaks; `body`,
-// where the heading breaks at will but no cell below it; `least`, where texts break as well, but
-// not below kComfort. What fits first is taken: all natural; between body and natural; between
-// least and body, room going to the narrowest columns first; at last blocks of columns, each laid
-// out by the same rule.
+// This file fits a table into a width. Each column has three widths: `natural`, at which nothing
+// breaks; `body`, at which the heading may break but no cell below it; `least`, at which texts
+// break as well, but not below kComfort. The first that fits is taken: all columns natural; between
+// body and natural; between least and body, where spare columns go to the narrowest first; and at
+// last blocks of columns, each laid out by the same rule.
 
 #include "base/table.h"
 
@@ -15,8 +15,8 @@ namespace penstock {
 namespace {
 
 constexpr std::size_t kGap = 2;       // blanks between columns
-constexpr std::size_t kComfort = 14;  // a text is not wrapped narrower than this
-constexpr std::size_t kWhole = 24;    // wider words may break within
+constexpr std::size_t kComfort = 14;  // texts are not wrapped narrower than this
+constexpr std::size_t kWhole = 24;    // words wider than this may break
 
 using Widths = std::vector<std::size_t>;
 
@@ -57,7 +57,7 @@ std::size_t total(const Widths& widths) {
   return std::reduce(widths.begin(), widths.end()) + kGap * (widths.size() - 1);
 }
 
-/// From `least` up to `most`, the narrowest column first, as far as there is room.
+/// Widens columns up to `most`, the narrowest first, until the line is full.
 Widths widened(Widths widths, const Widths& most, std::size_t room) {
   for (std::size_t left = room - total(widths); left > 0; --left) {
     std::size_t narrowest = widths.size();
@@ -86,7 +86,7 @@ std::string without_blanks_at_end(const std::string& line) {
   return line.substr(0, line.find_last_not_of(' ') + 1);
 }
 
-/// A row as lines; a heading's cells end at the bottom, all others begin at the top.
+/// Formats a row as lines. Cells of a heading end at the bottom, others begin at the top.
 std::string row_text(const std::vector<std::string>& row, const std::vector<Column>& columns,
                      const Widths& widths, bool heading) {
   std::vector<std::vector<std::string>> cells;
@@ -119,7 +119,7 @@ std::string block_text(const TableRows& rows, std::size_t room) {
   return text;
 }
 
-/// Which columns stand in each block beside the first one, at most so many.
+/// Returns the columns of each block beside the first one, at most `most` of them per block.
 std::vector<Widths> blocks_of(const std::vector<Column>& columns, std::size_t room,
                               std::size_t most) {
   std::vector<Widths> blocks(1);
@@ -143,7 +143,8 @@ std::string table_text(const TableRows& rows, std::size_t columns) {
   const std::vector<Column> all = columns_in(rows);
   auto blocks = blocks_of(all, columns, all.size());
   if (blocks.size() == 1) return block_text(rows, columns);
-  blocks = blocks_of(all, columns, (all.size() + blocks.size() - 2) / blocks.size());  // even ones
+  // The columns are spread evenly over as many blocks.
+  blocks = blocks_of(all, columns, (all.size() + blocks.size() - 2) / blocks.size());
   std::string text;
   for (const Widths& block : blocks) {
     TableRows part;

@@ -8,10 +8,11 @@ namespace penstock {
 
 using TableRows = std::vector<std::vector<std::string>>;
 
-/// Rows of cells as lines of text of at most `columns`, the first row a heading. Columns of numbers
-/// are set flush right, all others flush left. Where a table is too wide, headings and texts wrap
-/// in their cells; where that does not do, it comes in blocks of columns, which all begin with the
-/// first one. Numbers never break. A line is wider only where a word without a place to break is.
+/// Formats rows of cells as lines of at most `columns` characters. The first row is a heading.
+/// Columns of numbers are flush right, all others flush left. If a table is too wide, headings and
+/// texts wrap in their cells; if that is not enough, it is split into blocks of columns, each
+/// beginning with the first column. Numbers never break. A line is wider only if a word in it has
+/// no place to break.
 [[nodiscard]] std::string table_text(const TableRows& rows, std::size_t columns);
 
 }  // namespace penstock

@@ -5,19 +5,19 @@
 
 namespace penstock {
 
-/// Seconds within which a search has to end with the best that it has. Whoever searches asks now
-/// and then, on any thread; once the time is over it stays so.
+/// A time limit, after which a search has to return its best result. A search polls it from any
+/// thread; once the time is over it stays over.
 class TimeLimit {
  public:
-  using Clock = std::function<double()>;  // seconds since any moment
+  using Clock = std::function<double()>;  // seconds since any fixed moment
 
-  /// From now on, by a clock that never goes back and that any thread that searches may ask; tests
-  /// may bring their own.
+  /// Starts the limit. The clock must never go back, and any searching thread may call it; tests
+  /// pass their own.
   explicit TimeLimit(double seconds, Clock clock = steady_seconds);
   TimeLimit(const TimeLimit& other);
 
   bool is_over() const;
-  /// Whether a search was told that it is over.
+  /// Returns true if is_over() has returned true.
   bool ended_a_search() const { return over_; }
   double seconds() const { return seconds_; }
 
@@ -30,7 +30,7 @@ class TimeLimit {
   mutable std::atomic<bool> over_ = false;
 };
 
-/// Of a search that may have no limit.
+/// Returns false if there is no limit.
 inline bool is_over(const TimeLimit* limit) { return limit != nullptr && limit->is_over(); }
 
 }  // namespace penstock

@@ -9,7 +9,7 @@
 namespace penstock {
 namespace {
 
-// Length and first bits of a code point, by its first byte.
+// Length and first bits of a code point, from its first byte.
 struct Lead {
   std::size_t bytes;
   char32_t bits, least;  // `least` is the smallest code point that needs so many bytes

@@ -4,7 +4,7 @@
 
 namespace penstock {
 
-/// A manifest of several to train on. Its share of an epoch is in proportion to its weight, see
+/// One of several manifests to train on. Its share of an epoch is proportional to its weight; see
 /// Mixture.
 struct WeightedManifest {
   std::string manifest;

@@ -7,6 +7,11 @@
 #include <utility>
 
 namespace penstock {
+
+// A line that is too wide is filled greedily with parts that never break. A part is a unit: words
+// that must stay together, such as a number and its unit of measure. Only a unit that is itself too
+// wide is split into words, and only a word that is too wide into pieces.
+
 namespace {
 
 using Words = std::vector<std::string_view>;
@@ -23,26 +28,26 @@ Words split(std::string_view text, char at) {
   return parts;
 }
 
-/// "16", "1,024", "-0.5"
+/// Returns true for numbers such as "16", "1,024", "-0.5".
 bool is_number(std::string_view word) {
   if (word.starts_with('+') || word.starts_with('-')) word.remove_prefix(1);
   return !word.empty() && is_digit(word.front()) && is_digit(word.back()) &&
          word.find_first_not_of("0123456789.,") == std::string_view::npos;
 }
 
-/// A sign may stand before a number.
+/// Returns true for signs that may stand before a number.
 bool is_sign(std::string_view word) {
   constexpr std::string_view signs[] = {"×", "≥", "≤", "≈", "±", "→", "|", "+", "=", "<", ">"};
   return std::ranges::find(signs, word) != std::end(signs);
 }
 
-/// Whether two words of a line stay together.
+/// Returns true if two words of a line must stay together.
 bool stay(std::string_view word, std::string_view next) {
   if (is_number(word)) return !is_digit(next.front());
   return text_width(word) == 1;
 }
 
-/// Words with those that stay with them, of one line.
+/// Returns the units of a line: words joined with the words that must stay with them.
 Words units(std::string_view line) {
   Words units;
   std::string_view before;
@@ -59,7 +64,7 @@ Words units(std::string_view line) {
   return units;
 }
 
-/// Parts between which a long word may break.
+/// Returns the parts of a word between which it may break.
 Words pieces(std::string_view word) {
   constexpr std::string_view breaks = ",-+/.:_";
   Words pieces;
@@ -76,8 +81,8 @@ Words pieces(std::string_view word) {
 }
 
 /// Calls use(part, gap) for the parts of a line that never break: units of up to `whole` columns,
-/// the words of wider units, and the pieces of words that are wider still. The gap stands before a
-/// part that does not begin a line.
+/// the words of wider units, and the pieces of still wider words. The gap stands before a part
+/// unless the part begins a line.
 template <class Use>
 void for_parts(std::string_view line, std::size_t whole, const Use& use) {
   const auto add_word = [&](std::string_view word) {
@@ -101,13 +106,13 @@ std::size_t text_width(std::string_view text) {
 
 bool is_quantity(std::string_view text) {
   if (text == "–") return true;
-  bool any = false, number = false;  // whether the word before is one
+  bool any = false, number = false;  // true if the previous word is a number
   for (const std::string_view word : split(text, ' ')) {
     if (is_number(word)) {
-      if (number) return false;  // a list
+      if (number) return false;  // two numbers in a row
       any = number = true;
     } else if (number && text_width(word) <= 5 && !is_sign(word)) {
-      number = false;  // its unit
+      number = false;  // the unit of a number
     } else if (any || !is_sign(word)) {
       return false;
     }

@@ -19,7 +19,7 @@ namespace {
 
 using Spans = std::vector<std::span<std::byte>>;
 
-/// All parts of these places' ranks, neighbours in memory as one.
+/// Returns all parts of the ranks at these places, with adjacent ones merged.
 Spans spans_of(const RankParts& parts, const std::vector<int>& ranks,
                const std::vector<int>& places) {
   std::size_t most = 0;
@@ -40,6 +40,9 @@ Spans spans_of(const RankParts& parts, const std::vector<int>& ranks,
 
 }  // namespace
 
+// Runs the rounds of gather_rounds() (tree_rounds.h), one after the other. Places are positions in
+// the order of bit_reversed(), so a round's parts form few contiguous ranges if memory has that
+// order.
 void all_gather(Communicator& group, const RankParts& parts) {
   if (std::ssize(parts) != group.size())
     throw ShapeError(fmt::format("all-gather: parts of {} in a group of {}",

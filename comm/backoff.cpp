@@ -6,7 +6,8 @@
 namespace penstock::comm {
 namespace {
 
-// Some 200 µs with MPI in shared memory, in which 1 MB arrives: a sleep costs about 70 µs.
+// Polls before the first sleep. They take about 200 µs with MPI in shared memory, in which 1 MB
+// arrives; a sleep costs about 70 µs.
 constexpr int kEagerPolls = 500;
 
 }  // namespace

@@ -4,8 +4,8 @@
 
 namespace penstock::comm {
 
-/// A communicator between the ranks of another, which it needs to send, or to have met: numbers and
-/// end are the other's, which must outlive it.
+/// A base class for a communicator that uses another one, its carrier, to send or to connect. Rank
+/// numbers, shutdown and abort are the carrier's. The carrier must outlive it.
 class CarriedCommunicator : public Communicator {
  public:
   explicit CarriedCommunicator(Communicator& carrier) : carrier_(carrier) {}

@@ -4,9 +4,10 @@
 
 namespace penstock::comm {
 
-/// Seconds that this rank's std::chrono::steady_clock is ahead of rank 0's: of several pings, the
-/// fastest, whose answer is taken to be from its middle (Cristian 1989), so that the error is at
-/// most half of its round trip. 0 on rank 0. Every rank calls it.
+/// Returns the seconds by which this rank's std::chrono::steady_clock is ahead of rank 0's; 0 on
+/// rank 0. Of several pings it takes the fastest, and assumes that the answer was sent in the
+/// middle of that round trip (Cristian 1989). So the error is at most half of the round trip. Every
+/// rank calls it.
 [[nodiscard]] double clock_offset(Communicator& ranks);
 
 }  // namespace penstock::comm

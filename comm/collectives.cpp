@@ -7,7 +7,8 @@
 namespace penstock::comm {
 namespace {
 
-/// A binomial tree with rank `root` at its top: the parent of place p lacks p's lowest bit.
+/// A binomial tree with rank `root` at its top, of depth at most ⌈log2 ranks⌉. Places count from
+/// the root; the parent of place p is p without its lowest set bit.
 struct Tree {
   int place, size, root;
 
@@ -89,7 +90,7 @@ std::vector<std::string> gather(Communicator& communicator, std::string_view tex
 void sum_disjoint(Communicator& communicator, std::span<double> values) {
   const Tree tree(communicator, 0);
   std::vector<double> other(tree.children().empty() ? 0 : values.size());
-  for (double& value : values) value += 0.0;  // -0 would stay on one rank alone
+  for (double& value : values) value += 0.0;  // -0 becomes +0, also with a single rank
   for (int child : tree.children()) {
     receive_now(communicator, {child, tags::sum, "sum"}, std::as_writable_bytes(std::span(other)));
     for (std::size_t i = 0; i < values.size(); ++i) values[i] += other[i];

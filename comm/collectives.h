@@ -10,23 +10,25 @@
 
 namespace penstock::comm {
 
-// Every rank of the communicator calls these, in the same order. They return when this rank's part
-// is done, and move other messages meanwhile. CommError as from the communicator.
+// Every rank of the communicator calls these functions, in the same order. They return when this
+// rank's part is done, and move other messages meanwhile. They raise CommError as the communicator
+// does.
 
 /// Returns when every rank has called it.
 void barrier(Communicator&);
 
-/// `data` of rank `root` to all; the sizes agree.
+/// Copies `data` of rank `root` to all ranks. The sizes must agree.
 void broadcast(Communicator&, std::span<std::byte> data, int root = 0);
 
-/// The text of rank `root`, whose length the others need not know.
+/// Returns the text of rank `root` on every rank. The others need not know its length.
 std::string broadcast(Communicator&, const std::string& text, int root = 0);
 
-/// On rank 0 every rank's text, by rank; elsewhere nothing.
+/// Returns every rank's text on rank 0, by rank, and nothing on the other ranks.
 std::vector<std::string> gather(Communicator&, std::string_view text);
 
-/// Adds entry by entry over the ranks and leaves the sums on all. Each entry must be non-zero on at
-/// most one rank: then nothing is rounded and no order of the additions shows. Zeros become +0.
+/// Adds the values of all ranks, entry by entry, and leaves the sums on all ranks. Each entry must
+/// be non-zero on at most one rank: then nothing is rounded and the order of additions does not
+/// matter. -0 becomes +0.
 void sum_disjoint(Communicator&, std::span<double> values);
 
 }  // namespace penstock::comm

@@ -10,7 +10,7 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-/// Whether it is done before the time is over.
+/// Returns true if the transfer is done before `end`.
 bool done_until(Communicator& world, Transfer& transfer, Clock::time_point end) {
   while (!transfer.done()) {
     if (Clock::now() >= end) return false;
@@ -22,7 +22,7 @@ bool done_until(Communicator& world, Transfer& transfer, Clock::time_point end) 
 
 Message message_to(int rank) { return {rank, tags::failure, "exit code of a failure"}; }
 
-/// Rank 0 hears all codes, and answers only if they are its own.
+/// Gathers all codes on rank 0, which answers only if they equal its own.
 bool ask_all(Communicator& world, int code, Clock::time_point end) {
   const auto ranks = static_cast<std::size_t>(world.size());
   std::vector<int> codes(ranks, code);
@@ -53,7 +53,7 @@ bool all_ranks_fail(Communicator& world, int code, std::chrono::milliseconds pat
   const auto end = Clock::now() + patience;
   return world.rank() == 0 ? ask_all(world, code, end) : ask_rank_0(world, code, end);
 } catch (const std::exception&) {
-  return false;  // a rank is gone: the job ends by abort()
+  return false;  // a rank has died: the job ends by abort()
 }
 
 }  // namespace penstock::comm

@@ -11,7 +11,7 @@ void wait(Communicator& communicator, Transfer& transfer) {
     try {
       communicator.progress();
     } catch (const Error&) {
-      transfer.done();  // fails, too, and its error names the message
+      transfer.done();  // also fails, with an error that names the message
       throw;
     }
     backoff.pause();

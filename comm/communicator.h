@@ -9,15 +9,15 @@
 
 namespace penstock::comm {
 
-/// One message. Messages with the same (sender, receiver, tag) arrive in the order in which
-/// they were sent, whatever other tags do; sizes are known to both sides beforehand.
+/// The address of one message. Messages with the same (sender, receiver, tag) arrive in the order
+/// in which they were sent, whatever happens on other tags. Both sides know the size beforehand.
 struct Message {
   int peer = 0;
   int tag = 0;            // one for each edge (producing chunk, consuming chunk, kind)
-  std::string what = {};  // "activation of micro-batch 3 from stage 0": for errors
+  std::string what = {};  // for errors: "activation of micro-batch 3 from stage 0"
 };
 
-/// A message under way. Its memory must stay untouched until it is done.
+/// A message in flight. Its memory must stay untouched until it is done.
 class Transfer {
  public:
   virtual ~Transfer() = default;
@@ -36,17 +36,18 @@ class Communicator {
   virtual std::unique_ptr<Transfer> send(const Message&, std::span<const std::byte>) = 0;
   virtual std::unique_ptr<Transfer> receive(const Message&, std::span<std::byte>) = 0;
 
-  /// Moves what is under way: some libraries send only while they are called.
+  /// Advances the messages in flight. Some libraries send only while they are called.
   virtual void progress() = 0;
 
-  /// How this rank ends where it fails: one for all communicators that are made of each other.
+  /// Steps that end this rank when it fails. All communicators that are made of each other share
+  /// one.
   virtual Shutdown& shutdown() = 0;
 
-  /// Brings every rank down with this exit code; the message has been printed by the caller.
+  /// Ends every rank with this exit code. The caller has printed the message.
   [[noreturn]] virtual void abort(int exit_code) = 0;
 };
 
-/// Waits, with progress, until `transfer` is done. What fails meanwhile names the message.
+/// Waits until `transfer` is done, and calls progress() meanwhile. An error names the message.
 void wait(Communicator&, Transfer& transfer);
 
 }  // namespace penstock::comm

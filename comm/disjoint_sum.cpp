@@ -16,15 +16,16 @@ void add(const std::vector<double>& numbers, std::vector<double>& sum) {
 
 DisjointSum::DisjointSum(Communicator& ranks, std::vector<double> own)
     : ranks_(ranks), known_(std::move(own)), sum_(known_.size()) {
-  for (double& value : known_) value += 0.0;  // -0 would stay on one rank alone
+  for (double& value : known_) value += 0.0;  // -0 becomes +0, also with a single rank
   start_round();
 }
 
 bool DisjointSum::in_last_round() const { return ranks_.size() / reach_ < kDirectRanks; }
 
-/// The ranks behind this one, in all as many as there are, are cut into runs whose lengths are
-/// powers of the base, the longest ones first: as many of each as the number of ranks has in that
-/// digit. The sum of each run is what its last rank knows in some round.
+/// Starts the messages of a round. Counted backwards around the ring from this rank, the ranks are
+/// cut into runs whose lengths are powers of the base, the longest first. Digit j of the number of
+/// ranks, in the base, is the number of runs of length base^j. In round j `known_` of a run's last
+/// rank is the sum of that run, and this rank adds it to the result.
 void DisjointSum::start_round() {
   if (!in_last_round())
     for (int run = 1; run < kDirectRanks; ++run) exchange(run * reach_, for_known_);
@@ -33,7 +34,8 @@ void DisjointSum::start_round() {
   for (int run = first; run < runs; ++run) exchange(run * reach_, for_sum_);
 }
 
-/// What this rank knows goes so many ranks on, and as much comes from as many ranks behind.
+/// Sends `known_` to the rank `distance` places ahead, and receives as much from the rank as far
+/// back.
 void DisjointSum::exchange(int distance, std::vector<Numbers>& received) {
   if (distance == 0) return add(known_, sum_);
   const int size = ranks_.size();

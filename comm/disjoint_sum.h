@@ -7,14 +7,15 @@
 
 namespace penstock::comm {
 
-/// Ranks that send to each other directly; of more, some pass on what others have told.
+/// Largest number of ranks that all send to each other directly. In larger groups ranks pass on
+/// sums.
 inline constexpr int kDirectRanks = 16;
 
-/// A sum_disjoint() under way, beside other work. Up to kDirectRanks ranks send their numbers to
-/// every other one, so that none waits for another to pass something on: between the two calls
-/// messages alone have to move. More ranks take a round for each digit of their number to this
-/// base: in each, a rank sends what it knows to at most 2 (kDirectRanks - 1) others, and progress()
-/// lets the next one begin. All ranks make theirs in the same order, with as many numbers, and end
+/// A sum_disjoint() in flight, which overlaps with other work. Up to kDirectRanks ranks send their
+/// numbers to every other rank, so no rank waits for another to pass something on. Larger groups
+/// take one round for each digit of the number of ranks in base kDirectRanks. In each round a rank
+/// sends its partial sum to at most 2 (kDirectRanks - 1) others, and progress() starts the next
+/// round. All ranks create their sums in the same order and with equally many numbers, and finish
 /// them in that order.
 class [[nodiscard]] DisjointSum {
  public:
@@ -24,8 +25,8 @@ class [[nodiscard]] DisjointSum {
 
   void progress();
 
-  /// Waits for all ranks' numbers and gives their sums, once. Each entry must be non-zero on at
-  /// most one rank, or hold whole numbers: then nothing is rounded. CommError as from the
+  /// Waits for all ranks' numbers and returns their sums. Call it once. Each entry must be non-zero
+  /// on at most one rank, or hold whole numbers: then nothing is rounded. CommError as from the
   /// communicator.
   [[nodiscard]] std::vector<double> finish();
 
@@ -39,9 +40,9 @@ class [[nodiscard]] DisjointSum {
 
   Communicator& ranks_;
   int round_ = 0;
-  int reach_ = 1;  // ranks up to this one, backwards around, whose numbers add up to `known_`
+  int reach_ = 1;  // `known_` is the sum over as many ranks, which end at this one
   Numbers known_;
-  Numbers sum_;  // parts of the result
+  Numbers sum_;  // the part of the result that is complete
   std::vector<Numbers> for_known_, for_sum_;
   std::vector<std::unique_ptr<Transfer>> transfers_;
 };

@@ -20,7 +20,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// Appears under its name only when it is whole.
+/// Writes a message. The file gets its name only when it is complete.
 void write_message(const fs::path& file, std::span<const std::byte> data) {
   try {
     AtomicFile message(file, ".part");
@@ -34,8 +34,8 @@ void write_message(const fs::path& file, std::span<const std::byte> data) {
   }
 }
 
-/// When a waiting rank looks at the folder: less and less often, since every look is an operation
-/// of a file system that all ranks share.
+/// Paces how often a waiting rank looks at the folder. The interval doubles up to 5 ms, since every
+/// look is an operation on a file system that all ranks share.
 class Looks {
  public:
   bool due() {
@@ -58,6 +58,8 @@ class Sent final : public Transfer {
   bool done() override { return true; }
 };
 
+/// Sends a message as a file FROM-to-TO-tag-TAG-N, where N counts the messages of that sender,
+/// receiver and tag. So the receiver knows the name of the next file, and removes it after reading.
 class FilesCommunicator final : public Communicator {
  public:
   explicit FilesCommunicator(FilesOptions options) : options_(std::move(options)) {
@@ -96,9 +98,9 @@ class FilesCommunicator final : public Communicator {
   }
 
  private:
-  using Counts = std::map<std::pair<int, int>, std::uint64_t>;  // of each (peer, tag)
+  using Counts = std::map<std::pair<int, int>, std::uint64_t>;  // messages per (peer, tag)
 
-  /// Of the next message from one rank to the other on this tag.
+  /// Returns the file of the next message from one rank to the other on this tag.
   fs::path next_file(int from, int to, const Message& message, Counts& counts) {
     if (message.peer < 0 || message.peer >= options_.ranks)
       throw CommError(fmt::format("peer rank {} ({}) does not exist: the job has {}", message.peer,

@@ -18,7 +18,7 @@ std::optional<int> number_in(const char* variable) {
   return text ? std::optional(std::atoi(text)) : std::nullopt;
 }
 
-/// What PENSTOCK_RANK and its kin say.
+/// Reads PENSTOCK_RANK, PENSTOCK_RANKS and PENSTOCK_MEET.
 FilesOptions meeting() {
   const auto rank = number_in("PENSTOCK_RANK"), ranks = number_in("PENSTOCK_RANKS");
   const char* folder = std::getenv("PENSTOCK_MEET");

@@ -16,6 +16,13 @@
 #include "layers/tensor/tensor.h"
 
 namespace penstock::comm {
+
+// Each bucket is a state machine of rounds. In a round of the sums a replica sends some pieces and
+// receives others into its staging memory. When all messages of the round are done, it adds what it
+// received and starts the next round. The pairs of each addition are fixed by the tree of
+// sum_rounds(), so neither timing nor the bucket sizes change a bit of the result. Staging memory
+// holds the largest round of each bucket, since a bucket has one round in flight at a time.
+
 namespace {
 
 constexpr std::int64_t kPieceStep = 16;  // pieces start on cache lines of their bucket
@@ -25,7 +32,7 @@ std::int64_t piece_elements(std::int64_t bucket_elements, int replicas) {
   return (even + kPieceStep - 1) / kPieceStep * kPieceStep;
 }
 
-/// The elements of the piece at a place of a bucket.
+/// Returns the elements of the piece at a place of a bucket.
 ElementRange piece_at(const LaneReductionPlan& plan, int bucket, int place) {
   const auto b = static_cast<std::size_t>(bucket), p = static_cast<std::size_t>(place);
   const std::int64_t begin = bucket_begin(plan, bucket), end = plan.bucket_ends[b];
@@ -51,7 +58,7 @@ void add_to(std::span<std::byte> sum, const std::byte* other) {
   for (std::size_t i = 0; i < sum.size() / sizeof(T); ++i) values[i] += others[i];
 }
 
-/// True where every bucket ends with its last owner's elements.
+/// Returns true if the owners' elements ascend and fill every bucket to its end.
 bool owners_fit(const LaneReductionPlan& plan) {
   if (plan.owned_ends.size() != plan.bucket_ends.size()) return false;
   for (std::size_t bucket = 0; bucket < plan.owned_ends.size(); ++bucket) {
@@ -133,8 +140,8 @@ std::size_t staging_bytes(const LaneReductionPlan& plan, int replica) {
 
 struct LaneReduction::Bucket {
   bool started = false;
-  std::size_t round = 0;    // that is under way
-  std::size_t staging = 0;  // where what a round receives is kept
+  std::size_t round = 0;    // the round in flight
+  std::size_t staging = 0;  // offset of the bucket's part of the staging memory
   std::vector<std::unique_ptr<Transfer>> transfers = {};
 };
 
@@ -167,7 +174,8 @@ void LaneReduction::start(int bucket) {
   advance(bucket);
 }
 
-/// What other replicas add leaves, and what this one adds comes, of the bucket's round.
+/// Starts the messages of a round of sums: sends what other replicas add, and receives what this
+/// one adds.
 void LaneReduction::post_sums(int bucket) {
   Bucket& state = buckets_[static_cast<std::size_t>(bucket)];
   const int tag = tags::reduction + 2 * bucket;
@@ -192,7 +200,8 @@ void LaneReduction::post_sums(int bucket) {
   }
 }
 
-/// Addition commutes, so it does not matter which of a node's two sums comes from elsewhere.
+/// Adds what came in this round, or lies in another lane of this replica. Addition commutes, so it
+/// does not matter which of a node's two sums comes from elsewhere.
 void LaneReduction::add_received(int bucket) const {
   const Bucket& state = buckets_[static_cast<std::size_t>(bucket)];
   const std::byte* staged = staging_.data() + state.staging;
@@ -213,7 +222,8 @@ void LaneReduction::add_received(int bucket) const {
   }
 }
 
-/// Sums go on to other replicas, over what was sent when they were made.
+/// Starts the messages of a gather round. Sums are received over the partial sums that were sent
+/// from there before.
 void LaneReduction::post_gather(int bucket) {
   Bucket& state = buckets_[static_cast<std::size_t>(bucket)];
   const int tag = tags::reduction + 2 * bucket + 1;

@@ -8,7 +8,7 @@
 namespace penstock::comm {
 namespace {
 
-/// What is told of an error: a letter for its type, then what it says.
+/// An error travels as text: a letter for its type, then its message.
 constexpr char kConfig = 'c', kData = 'd', kCheckpoint = 'p';
 
 std::string told(const std::function<void()>& work) try {

@@ -6,8 +6,9 @@
 
 namespace penstock::comm {
 
-/// Does `work` on rank 0 alone. A ConfigError, DataError or CheckpointError of it is raised on all
-/// ranks, which call this together; of another error the others learn when rank 0 ends the job.
+/// Runs `work` on rank 0 alone. All ranks call it together, and all raise a ConfigError, DataError
+/// or CheckpointError that `work` raises. Any other error is raised on rank 0 alone; the other
+/// ranks learn of it when rank 0 ends the job.
 void lead(Communicator& world, const std::function<void()>& work);
 
 }  // namespace penstock::comm

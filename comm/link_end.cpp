@@ -12,7 +12,8 @@ namespace {
 
 constexpr double kSlice = 1e-4;  // seconds between two calls of progress()
 
-/// Work that takes as long whatever the clock says, in slices.
+/// A fixed amount of work per slice, whatever the clock says later. The constructor measures how
+/// many iterations fill kSlice.
 class Computation {
  public:
   Computation() {
@@ -33,7 +34,7 @@ class Computation {
     for (int i = 0; i < turns; ++i) x = std::sqrt(x + 1.5);
     x_ = x;
   }
-  volatile double x_ = 1;  // so that the work is done
+  volatile double x_ = 1;  // keeps the compiler from dropping the work
   int turns_ = 1;
 };
 

@@ -11,16 +11,17 @@ namespace penstock::comm {
 namespace {
 
 constexpr int kOverlapRounds = 9, kFewestOverlapRounds = 3;
-constexpr double kSecondsOfOverlap = 1.5;  // about
+constexpr double kSecondsOfOverlap = 1.5;  // target duration of all rounds of one way
 
-/// Of a link over which a message takes `seconds`: each round has two messages, and as much
-/// computing.
+/// Returns the rounds for a link over which a message takes `seconds`. A round has two messages,
+/// and computes for about two more.
 int affordable_rounds(double seconds) {
   return std::clamp(static_cast<int>(kSecondsOfOverlap / (4 * seconds)), kFewestOverlapRounds,
                     kOverlapRounds);
 }
 
-/// On the sender, who tells the receiver how many rounds follow its first messages.
+/// Returns the sender's measurement. The sender also sends the receiver the number of rounds that
+/// follow its first messages.
 double overlap_of(Communicator& ranks, const Way& way, LinkEnd& end) {
   const auto send_alone = [&] {
     return seconds_of([&] {
@@ -29,7 +30,7 @@ double overlap_of(Communicator& ranks, const Way& way, LinkEnd& end) {
     });
   };
   end.compute(0);
-  send_alone();  // what libraries set up at the first message
+  send_alone();  // libraries set up the connection at the first message
   int rounds = affordable_rounds(send_alone());
   tell(ranks, way, std::as_writable_bytes(std::span(&rounds, 1)));
 

@@ -7,10 +7,11 @@
 
 namespace penstock::comm {
 
-/// Of both ways of each link, as link_speeds(): the share, 0 to 1, of a message's time that the
-/// sender computes meanwhile, while the receiver waits for it: (computing alone + message alone −
-/// both at once) / message alone, medians of several rounds, messages as large as link_speeds().
-/// Every rank of `ranks` calls it, and gets the same.
+/// Returns the overlap of computing and sending, 0 to 1, for both ways of each link in the order of
+/// link_speeds(): the share of a message's time in which the sender can compute while the receiver
+/// waits for the message. It is (computing alone + message alone − both at once) / message alone,
+/// of medians over several rounds, with messages as large as those of link_speeds(). Every rank of
+/// `ranks` calls it, and gets the same.
 [[nodiscard]] std::vector<double> link_overlaps(Communicator& ranks, const RankPairs& links,
                                                 const OpenLink& open,
                                                 const std::vector<int>& nodes = {});

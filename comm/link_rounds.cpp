@@ -6,7 +6,7 @@
 namespace penstock::comm {
 namespace {
 
-using BusyRounds = std::vector<bool>;  // of a node
+using BusyRounds = std::vector<bool>;  // true in the rounds in which a node is busy
 
 bool busy(const BusyRounds& rounds, std::size_t round) {
   return round < rounds.size() && rounds[round];

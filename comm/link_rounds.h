@@ -6,11 +6,11 @@
 
 namespace penstock::comm {
 
-/// Pairs that are measured at once. Rank r is on nodes[r]; without nodes all ranks are on one. No
-/// node has two pairs in a round, since these would share its memory or its adapter. Each pair, in
-/// the order given, goes into the first round with room for both of its nodes. So there are at
-/// most 2 m - 1 rounds where no node has more than m pairs, and the pairs of one node alone keep
-/// their order.
+/// Groups pairs into rounds of pairs that are measured at the same time. Rank r is on nodes[r]; if
+/// `nodes` is empty, all ranks are on one node. No node has two pairs in a round, since they would
+/// share its memory or its network adapter. Each pair, in the order given, goes into the first
+/// round in which both of its nodes are free. So there are at most 2 m - 1 rounds if no node has
+/// more than m pairs, and the pairs within one node keep their order.
 [[nodiscard]] std::vector<RankPairs> link_rounds(const RankPairs& pairs,
                                                  const std::vector<int>& nodes = {});
 

@@ -16,8 +16,8 @@ namespace {
 
 constexpr int kRounds = 7, kRoundTrips = 20;
 constexpr int kFewestRounds = 2;
-constexpr double kSecondsOfLink = 1;     // about, for messages on a link
-constexpr double kSecondsOfTrips = 0.5;  // about, for round trips
+constexpr double kSecondsOfLink = 1;     // target duration of the messages of a way
+constexpr double kSecondsOfTrips = 0.5;  // target duration of its round trips
 
 double median_seconds(int rounds, const std::function<void()>& work) {
   std::vector<double> seconds;
@@ -25,16 +25,16 @@ double median_seconds(int rounds, const std::function<void()>& work) {
   return median(std::move(seconds));
 }
 
-/// Round trips of a round, of which one takes `seconds`: a slow link is measured in seconds too.
+/// Returns the round trips per round if one takes `seconds`. It keeps a slow link within seconds.
 int affordable_trips(double seconds) {
   return std::clamp(static_cast<int>(kSecondsOfTrips / kRounds / seconds), 1, kRoundTrips);
 }
 
-/// The same of messages. The sender chooses.
+/// How many messages a round has and how many rounds there are. The sender chooses.
 struct Effort {
   int messages = kLinkMessages, rounds = kRounds;
 
-  /// For messages of which one takes `seconds`.
+  /// Returns the effort for messages of which one takes `seconds`.
   static Effort of(double seconds) {
     const int affordable = static_cast<int>(kSecondsOfLink / seconds);
     const int messages = std::clamp(affordable / kRounds, 1, kLinkMessages);
@@ -42,7 +42,9 @@ struct Effort {
   }
 };
 
-/// What the sender measures; the receiver plays along. Both are done when all has arrived.
+/// Measures {latency in s, bytes per s} on the sender; the receiver takes the opposite part. A
+/// message is timed up to a short answer from the receiver, so all has arrived, and one latency is
+/// subtracted.
 std::array<double, 2> measure(Communicator& ranks, const Way& way, LinkEnd& end) {
   const auto go = [&](std::size_t bytes, int times) {
     if (way.sends) {
@@ -57,7 +59,7 @@ std::array<double, 2> measure(Communicator& ranks, const Way& way, LinkEnd& end)
     go(bytes, times);
     end.finish();
   };
-  go_once(sizeof(double), 1);  // what libraries set up at the first message
+  go_once(sizeof(double), 1);  // libraries set up the connection at the first message
   int trips = affordable_trips(seconds_of([&] { go_once(sizeof(double), 1); }));
   tell(ranks, way, std::as_writable_bytes(std::span(&trips, 1)));
   const double there_and_back = median_seconds(kRounds, [&] {

@@ -12,7 +12,7 @@
 namespace penstock::comm {
 namespace {
 
-/// Of this rank's pair in a round, if it has one.
+/// Returns the pair of this rank in a round, or null.
 const std::pair<int, int>* pair_of(const RankPairs& round, int rank) {
   for (const auto& pair : round)
     if (pair.first == rank || pair.second == rank) return &pair;
@@ -35,7 +35,7 @@ std::vector<double> measure_both_ways(Communicator& ranks, const MeasuredLinks& 
     if (pair == nullptr) continue;
     const auto [one, other] = *pair;
     const std::unique_ptr<LinkEnd> end = links.open(own == one ? other : one);
-    guarded(ranks.shutdown(), [&] {  // the end can't give memory back while messages wait
+    guarded(ranks.shutdown(), [&] {  // memory can't be freed while messages wait for it
       std::vector<double> unused(figures);
       const auto of_way = [&](bool sends, std::size_t way) {
         return sends ? of_pair[*pair].subspan(way * figures, figures) : std::span(unused);

@@ -8,14 +8,15 @@
 namespace penstock::comm {
 
 struct MpiOptions {
-  /// Longer messages travel in pieces: MPI counts in int.
+  /// Longer messages travel in pieces, since MPI counts in int.
   std::size_t piece_bytes = std::size_t{1} << 30;
 };
 
-/// MPI_COMM_WORLD, from MPI_Init_thread to MPI_Finalize: at most one in the life of a process, used
-/// by the thread that made it; transfers end before it. Its destructor waits for every rank's,
-/// except while an exception passes: then the process is on its way down, and mpirun takes the job
-/// with it. abort() is MPI_Abort. CommError if MPI does not start, or if this build is without it.
+/// Joins MPI_COMM_WORLD, from MPI_Init_thread to MPI_Finalize. A process makes at most one in its
+/// life, and uses it from the thread that made it; transfers must end before it. Its destructor
+/// waits for every rank's, except while an exception propagates: then the process is about to end,
+/// and mpirun ends the job. abort() is MPI_Abort. CommError if MPI does not start, or if this build
+/// has no MPI.
 [[nodiscard]] std::unique_ptr<Communicator> join_mpi(const MpiOptions& options = {});
 
 }  // namespace penstock::comm

@@ -5,7 +5,7 @@ namespace {
 
 constexpr std::size_t kPage = std::size_t{2} << 20, kMargin = std::size_t{16} << 20;
 constexpr std::size_t kSimple = std::size_t{4} << 20;
-// Steps × threads × what each sends in one of them (src/include/device.h of NCCL).
+// Steps × threads × bytes that a thread sends per step (src/include/device.h of NCCL).
 constexpr std::size_t kLl128 = 8 * 640 * 120 * sizeof(std::uint64_t), kLl = 8 * 512 * 8 * 16;
 
 }  // namespace

@@ -13,11 +13,12 @@ constexpr int kOrdersLaunches = 12030;  // CUDA 12.3
 
 void suit_nccl() {
   const auto suggest = [](const char* name, const char* value) { setenv(name, value, 0); };
-  // A kernel that is loaded when it first starts waits until the device is idle, which it is not
-  // while NCCL's kernels spin there for messages that wait for this kernel.
+  // Lazy loading would deadlock. A kernel that is loaded at its first start waits until the device
+  // is idle. The device is not idle while NCCL's kernels spin for messages that wait for this
+  // kernel.
   suggest("CUDA_MODULE_LOADING", "EAGER");
-  suggest("CUDA_DEVICE_MAX_CONNECTIONS", "32");  // queues, so that no stream waits behind another's
-  suggest("NCCL_LAUNCH_ORDER_IMPLICIT", "1");    // one order for all communicators of a device
+  suggest("CUDA_DEVICE_MAX_CONNECTIONS", "32");  // queues: no stream waits for another
+  suggest("NCCL_LAUNCH_ORDER_IMPLICIT", "1");    // one order for a device's communicators
 }
 
 bool nccl_orders_launches(const layers::CudaVersions& cuda) {

@@ -28,8 +28,8 @@ void Shutdown::revoke() noexcept {
   for (const auto& communicator : communicators_) communicator->revoke();
 }
 
-/// Each in a thread of its own: a kernel that began after the revocation spins until its own
-/// communicator is aborted, and the others wait for it.
+/// Aborts each communicator in a thread of its own. A kernel that began after the revocation spins
+/// until its own communicator is aborted, and the other communicators wait for it.
 void Shutdown::abort() noexcept {
   revoke();
   std::vector<std::thread> threads;

@@ -7,43 +7,43 @@
 
 namespace penstock::comm {
 
-/// A communicator whose kernels spin on a device until a peer answers: NCCL's.
+/// A communicator whose kernels spin on a device until a peer answers, as NCCL's do.
 class Abortable {
  public:
   virtual ~Abortable() = default;
-  /// Ends its kernels, and waits for nothing.
+  /// Ends its kernels and does not wait.
   virtual void revoke() noexcept = 0;
-  /// Gives it back, behind revoke(). Waits for the device, and so for other communicators' kernels.
+  /// Frees it, after revoke(). Waits for the device, and so for other communicators' kernels.
   virtual void abort() noexcept = 0;
 };
 
-/// What a rank says and does when it fails.
+/// Steps of a rank that fails: `say` logs the error, `tell` informs the other ranks.
 struct FailureSteps {
   std::function<void(const std::exception&)> say = [](const std::exception&) {};
-  std::function<void()> tell = [] {};  // the other ranks; may end the process
+  std::function<void()> tell = [] {};  // may end the process
 };
 
-/// How a rank ends that fails while NCCL's kernels spin on its device. While one does, neither
-/// memory of the device nor another communicator can be given back. So the failure is said first;
-/// then all communicators are revoked, then other ranks told, whose kernels may spin as well, and
-/// then all communicators are aborted at once. For one thread.
+/// Ends a rank that fails while NCCL's kernels spin on its device. While one spins, neither device
+/// memory nor another communicator can be freed. So the failure is logged first. Then all
+/// communicators are revoked, the other ranks are informed, whose kernels may spin as well, and all
+/// communicators are aborted at the same time. Used by one thread.
 class Shutdown {
  public:
   Shutdown() = default;
   Shutdown(const Shutdown&) = delete;
   Shutdown& operator=(const Shutdown&) = delete;
-  /// Aborts what was revoked.
+  /// Aborts the communicators that are left.
   ~Shutdown();
 
   void add(std::shared_ptr<Abortable> communicator);
-  /// Of one that has ended by itself.
+  /// Forgets a communicator that has ended by itself.
   void remove(const Abortable& communicator);
   void on_failure(FailureSteps steps) { steps_ = std::move(steps); }
 
-  /// The rank fails of `error`. Later calls do nothing: one failure leads to others.
+  /// Takes the steps above for `error`. Later calls do nothing, since one failure leads to others.
   void fail(const std::exception& error);
-  /// For destructors that an exception passes: what comes behind them may wait for the device. The
-  /// rest is fail()'s.
+  /// Revokes all communicators, for a destructor that runs during an exception: later destructors
+  /// may wait for the device. fail() takes the other steps.
   void revoke() noexcept;
 
  private:
@@ -54,7 +54,8 @@ class Shutdown {
   std::vector<std::shared_ptr<Abortable>> communicators_;
 };
 
-/// The result of `work`. What it raises goes to fail() while all that is outside of it still lives.
+/// Returns the result of `work`. An exception of it goes to fail() while all objects outside of
+/// `work` still live.
 template <class Work>
 auto guarded(Shutdown& shutdown, Work&& work) {
   try {

@@ -5,7 +5,7 @@
 
 namespace penstock::comm {
 
-/// How long the work takes by the steady clock.
+/// Returns the seconds that `work` takes by the steady clock.
 inline double seconds_of(const std::function<void()>& work) {
   const auto start = std::chrono::steady_clock::now();
   work();

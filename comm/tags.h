@@ -2,46 +2,48 @@
 
 namespace penstock::comm::tags {
 
-// Tags of one communicator. Whoever sends takes its tag from here, so that no two uses of a pair of
-// ranks can mix their messages. MPI carries it as its own tag.
+// Tags of one communicator. Every sender takes its tag from here, so no two uses of a pair of ranks
+// can mix their messages. MPI carries it as its own tag.
 
-/// 0 … 999: edges of the pipeline (producing chunk, consuming chunk, kind).
+/// Tags 0 … 999 are those of pipeline edges (producing chunk, consuming chunk, kind).
 inline constexpr int edges = 0;
 
-/// Of collectives.h; a call follows the one before in the same order on every rank.
+/// Tags of collectives.h. Every rank makes these calls in the same order, so one tag each is
+/// enough.
 inline constexpr int barrier = 1000;
 inline constexpr int broadcast = 1001;
 inline constexpr int gather = 1002;
 inline constexpr int sum = 1003;
 
-/// Of link_end.h.
+/// Tag of link_end.h.
 inline constexpr int link = 1004;
 
-/// Ids with which ranks connect over NCCL.
+/// Tag of the ids with which ranks connect over NCCL.
 inline constexpr int nccl = 1005;
 
-/// Of all_gather.h.
+/// Tag of all_gather.h.
 inline constexpr int all_gather = 1006;
 
-/// Of clock_offset.h and measure_links.h.
+/// Tags of clock_offset.h and measure_links.h.
 inline constexpr int clock = 1007;
 inline constexpr int told_of_link = 1008;
 
-/// Of disjoint_sum.h: one for each round.
+/// First tag of disjoint_sum.h, which takes one for each round.
 inline constexpr int late_sum = 1009;
-inline constexpr int late_sum_rounds = 8;  // of as many ranks as an int counts
+inline constexpr int late_sum_rounds = 8;  // enough for the ranks that an int counts
 
-/// Of the logits of one recording.
+/// Tag of the logits of one recording.
 inline constexpr int logits = 1017;
 
-/// Exit codes of ranks that fail: common_failure.h.
+/// Tag of the exit codes of ranks that fail: common_failure.h.
 inline constexpr int failure = 1018;
 
-/// Of lane_reduction.h: two tags for each bucket, of its sums and of their gather.
+/// First tag of lane_reduction.h, which takes two for each bucket: for its sums and for their
+/// gather.
 inline constexpr int reduction = 1 << 16;
 inline constexpr int reduction_buckets = 1 << 18;
 
-/// Distance between the tags of groups (group.h): groups that share two ranks take different
+/// Distance between the tags of groups (group.h). Groups that share two ranks use different
 /// multiples of it.
 inline constexpr int group_stride = 1 << 20;
 

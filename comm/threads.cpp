@@ -22,12 +22,12 @@ namespace {
 
 /// One side of a message that has been posted.
 struct Post {
-  std::byte* data = nullptr;  // of a send: only read
+  std::byte* data = nullptr;  // of a send: read only
   std::size_t bytes = 0;
   std::string what;
-  std::vector<std::byte> copy;  // of a send that need not wait
+  std::vector<std::byte> copy;  // used if the send need not wait for its receive
   std::atomic<bool> done = false;
-  std::string error;  // set before done
+  std::string error;  // set before `done`
 };
 
 struct Edge {
@@ -35,11 +35,13 @@ struct Edge {
   auto operator<=>(const Edge&) const = default;
 };
 
-/// What waits for its other side. On one edge either sends wait or receives, never both.
+/// Posts that wait for their other side. On one edge either sends wait or receives, never both.
 struct Waiting {
   std::deque<std::shared_ptr<Post>> sends, receives;
 };
 
+/// Pairs the sends and receives of all threads. The thread that posts the second side copies the
+/// data.
 class Hub {
  public:
   explicit Hub(const ThreadsOptions& options) : options_(options) {}
@@ -69,7 +71,8 @@ class Hub {
       deliver(edge, *send, *receive);
   }
 
-  /// Afterwards no other thread touches the post's memory.
+  /// Removes a post from its queue, or waits until it is delivered. After it no other thread
+  /// touches the post's memory.
   void withdraw(const Edge& edge, const std::shared_ptr<Post>& post) {
     {
       std::lock_guard lock(mutex_);
@@ -225,7 +228,7 @@ void run_as_threads(const ThreadsOptions& options, const std::function<void(Comm
         }
         try {
           communicator->abort(1);
-        } catch (const CommError&) {  // how abort ends here
+        } catch (const CommError&) {  // abort() always raises it
         }
       }
     });

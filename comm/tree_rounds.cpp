@@ -25,7 +25,9 @@ struct Subtree {
   int height() const { return std::bit_width(static_cast<unsigned>(lanes() - 1)); }
 };
 
-/// Where the sums of the tree arise, if they are to end at an owner.
+/// The tree of additions, and the replica that holds the sum of each node. Every piece has an
+/// owner, in which the sum at the root ends. A sum of two nodes is computed where one of them lies,
+/// so each addition moves at most one partial sum.
 class LaneTree {
  public:
   explicit LaneTree(const std::vector<int>& lanes_of) {
@@ -44,10 +46,11 @@ class LaneTree {
   }
   ReplicaLane lane(int lane) const { return {replica_of(lane), lane - first(replica_of(lane))}; }
 
-  /// The owner, where it has a lane in the node. Otherwise the lane that agrees with the owner's
-  /// first in its lowest bits, so that owners share the work evenly; where there is none, the right
-  /// part's holder, since that part is shorter and has added less. It is always that of the left
-  /// part or of the right one, so that one of two sums stays where it is.
+  /// Returns the replica that holds a node's sum. It is the owner, if that has a lane in the node.
+  /// Otherwise it is the replica of the lane that agrees with the owner's first lane in its lowest
+  /// bits, which spreads the work of the owners evenly. If there is no such lane, it is the holder
+  /// of the right part, which is shorter and has added less. The holder is always that of the left
+  /// or of the right part, so one of the two sums stays in place.
   int holder(const Subtree& node, int owner) const {
     if (has_lane_in(owner, node)) return owner;
     const int period = static_cast<int>(std::bit_ceil(static_cast<unsigned>(node.lanes())));
@@ -55,7 +58,7 @@ class LaneTree {
     return place < node.lanes() ? replica_of(node.begin + place) : holder(node.right(), owner);
   }
 
-  /// In which lane's memory the holder has the node's sum.
+  /// Returns the lane in whose memory the holder has the node's sum.
   int memory_of(Subtree node, int owner) const {
     while (node.lanes() > 1)
       node = holder(node.left(), owner) == holder(node, owner) ? node.left() : node.right();
@@ -65,14 +68,14 @@ class LaneTree {
  private:
   int first(int replica) const { return first_[static_cast<std::size_t>(replica)]; }
 
-  std::vector<int> first_;  // lane of each replica, and the number of lanes
+  std::vector<int> first_;  // first lane of each replica, and the number of lanes
   std::vector<int> replica_of_;
 };
 
-/// [round], by lanes from and to: owners of the pieces.
+/// Owners of the pieces that move, by round and then by the lanes (from, to).
 using Transfers = std::vector<std::map<std::pair<int, int>, std::vector<int>>>;
 
-/// The transfers of a replica for the piece of `owner`.
+/// Lists the transfers in which `replica` takes part for the piece of `owner`.
 void list_transfers(const LaneTree& tree, const Subtree& node, int replica, int owner,
                     Transfers& transfers) {
   if (node.lanes() < 2 || !tree.has_lane_in(replica, node)) return;

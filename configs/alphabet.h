@@ -8,9 +8,9 @@
 
 namespace penstock::configs {
 
-/// The characters of text.alphabet, the blank left out. ConfigError as text_rules(), and unless
-/// they are printable code points of UTF-8, no white space but ' ', each once, and all of them such
-/// that transcripts keep them.
+/// Returns the characters of text.alphabet, without the blank. ConfigError as from text_rules().
+/// Also ConfigError unless each is a printable code point of UTF-8 or ' ', occurs once, and is a
+/// character that the text rules leave in transcripts.
 std::u32string alphabet_characters(const TextConfig& config);
 
 }  // namespace penstock::configs

@@ -9,26 +9,26 @@
 
 namespace penstock::configs {
 
-/// Every key with its value as plain text, as checkpoints keep it.
+/// Every key with its value as plain text, in the form that checkpoints store.
 using FlatConfig = std::map<std::string, std::string>;
 
 [[nodiscard]] FlatConfig flatten(const Config& config);
 
-/// The Config that flatten() took apart, to the bit, its model of one of `families`. Keys that are
-/// missing keep their defaults. ConfigError lists every unknown key and wrong value; `name` says
-/// whose they are.
+/// Returns the Config that flatten() took, to the bit; its model is of one of `families`. Missing
+/// keys keep their defaults. ConfigError lists every unknown key and wrong value; `name` says in
+/// the message where they come from.
 Config unflatten(const FlatConfig& flat, const std::string& name,
                  std::span<const layers::ModelFamily> families);
 
-/// A key that two configurations set differently.
+/// One key whose values differ between two configurations.
 struct Difference {
   std::string key, before, after;
   OnResume on_resume = OnResume::free;
   bool operator==(const Difference&) const = default;
 };
 
-/// In the order of the schema. Of models of different families, model.kind differs, and no key that
-/// only one of them has.
+/// Returns the keys that differ, in the order of the schema. If the model families differ,
+/// model.kind is listed, but no key that only one family has.
 [[nodiscard]] std::vector<Difference> differences(const Config& before, const Config& after);
 
 }  // namespace penstock::configs

@@ -24,7 +24,7 @@ bool takes(layers::ModelFamily family, std::string_view name) {
   return std::ranges::any_of(family.keys(), [&](const Key& key) { return key.name == name; });
 }
 
-/// What is wrong with a model's name that no file has.
+/// Returns the fault of a model name that has no file.
 std::string unknown_model(const std::string& name) {
   const std::vector<std::string> known = model_names();
   if (known.empty())
@@ -68,13 +68,14 @@ bool kind_fits(Setting::Kind kind, const KeyValue& value) {
   return false;
 }
 
-/// Lays settings over a Config and gathers what is wrong with them.
+/// Applies settings to a Config and collects their faults. The model file that model.base names
+/// comes first, then the recipe, then the overrides; later values win.
 class Loader {
  public:
   explicit Loader(std::span<const layers::ModelFamily> families)
       : families_(families), config_(default_config(families)) {}
 
-  /// The settings of the model file that `settings` name, below which they lie.
+  /// Returns the settings of the model file that `settings` name; `settings` override them.
   std::vector<Setting> base_of(const std::vector<Setting>& settings) {
     const auto base = std::find_if(settings.rbegin(), settings.rend(),
                                    [](const Setting& s) { return s.key == "model.base"; });
@@ -92,7 +93,7 @@ class Loader {
     return settings_of_toml(*text, file.string(), faults);
   }
 
-  /// The family that the last of the settings names, whose keys apply() then takes.
+  /// Chooses the family that the last of the settings names. apply() then takes that family's keys.
   void choose_family(const std::vector<Setting>& settings) {
     for (const Setting& setting : settings) {
       const auto* named =
@@ -101,7 +102,7 @@ class Loader {
     }
   }
 
-  /// The settings of a model file: the model, what it hears, and what it writes.
+  /// Applies the settings of a model file, which may hold the sections kSections alone.
   void apply_base(const std::vector<Setting>& settings) {
     constexpr std::array<std::string_view, 3> kSections{"model.", "features.", "text."};
     for (const Setting& setting : settings) {
@@ -146,7 +147,7 @@ class Loader {
     faults.push_back(fmt::format("{}: {}", where, what));
   }
 
-  /// The families that take an unknown key, or else the nearest of the known ones.
+  /// Returns the families that take an unknown key, or else the nearest known key.
   std::string hint(const std::string& unknown, const std::vector<Key>& known) const {
     std::vector<std::string> takers;
     for (const layers::ModelFamily& family : families_)
@@ -181,7 +182,7 @@ class Loader {
   std::map<std::string, std::string> where_;
 };
 
-/// What to write where a model's name, perhaps misspelt, stands for a recipe.
+/// Suggests model.base if a model's name, perhaps misspelt, stands in place of a recipe.
 std::string model_hint(const std::string& word) {
   const auto models = model_names();
   const std::vector<std::string_view> names(models.begin(), models.end());
@@ -189,7 +190,7 @@ std::string model_hint(const std::string& word) {
   return near.empty() ? "" : fmt::format("; for the model {}, write model.base={}", near, near);
 }
 
-/// The recipe of the configuration folder whose name is nearest to that of a file.
+/// Suggests the recipe of the configuration folder whose name is nearest to that of a file.
 std::string recipe_hint(const std::filesystem::path& file) {
   const auto recipes = names_in_config_folder("recipes");
   const std::vector<std::string_view> names(recipes.begin(), recipes.end());
@@ -198,7 +199,7 @@ std::string recipe_hint(const std::filesystem::path& file) {
   return fmt::format("; did you mean {}?", (config_folder() / "recipes" / near).string() + ".toml");
 }
 
-/// What to write in place of a file that is not there.
+/// Suggests what to write in place of a file that does not exist.
 std::string hint_for(const std::filesystem::path& file) {
   const std::string model = model_hint(file.string());
   return model.empty() ? recipe_hint(file) : model;

@@ -31,7 +31,7 @@ std::string item_text(const WeightedManifest& item) {
   return fmt::format("{{manifest = {}, weight = {}}}", toml_string(item.manifest), item.weight);
 }
 
-/// Paths between commas; nothing if they hold what only quotes allow.
+/// Returns the paths between commas, or nothing if they hold characters that need quotes.
 std::optional<std::vector<WeightedManifest>> bare_paths(std::string_view list) {
   std::vector<WeightedManifest> paths;
   for (std::string_view rest = list; !without_blanks(rest).empty();) {
@@ -44,7 +44,7 @@ std::optional<std::vector<WeightedManifest>> bare_paths(std::string_view list) {
   return paths;
 }
 
-/// An item of a list as it is read; `fault` is what is wrong with it.
+/// An item of a list with its fault, if it has one.
 struct ReadItem {
   WeightedManifest item;
   std::string fault;
@@ -86,7 +86,7 @@ ReadItem read_item_of(const toml::node& node) {
   return read;
 }
 
-/// A manifest that two items name, however their paths are written.
+/// Returns a fault if two items name one manifest, in whatever spelling of the path.
 std::string fault_of_repetition(const std::vector<WeightedManifest>& manifests) {
   const auto path = [&](std::size_t i) {
     return std::filesystem::absolute(manifests[i].manifest).lexically_normal();
@@ -131,6 +131,7 @@ std::string read_manifests(std::string_view text, std::vector<WeightedManifest>&
     if (std::string fault = read_list(*parsed["list"].as_array(), manifests); !fault.empty())
       return fault;
   } catch (const toml::parse_error& error) {
+    // A list that is no TOML may have lost its quotes to a shell.
     auto bare = bare_paths(list.substr(1, list.size() - 2));
     if (!bare) return fmt::format("it is no list in TOML: {}", error.description());
     manifests = std::move(*bare);

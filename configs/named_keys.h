@@ -7,8 +7,8 @@
 
 namespace penstock::configs {
 
-/// The keys that a configuration file (none if empty) and overrides give a value, whatever it is:
-/// those that they do not name are free. Faults are load_config()'s to say.
+/// Returns the keys to which a configuration file (none if empty) or the overrides give a value. A
+/// planner may choose the others. Faults are ignored here; load_config() reports them.
 [[nodiscard]] std::set<std::string> named_keys(const std::filesystem::path& file,
                                                std::span<const std::string> overrides = {});
 

@@ -18,7 +18,7 @@
 namespace penstock::configs {
 namespace {
 
-/// What is wrong with text.remove, or nothing.
+/// Returns the fault of text.remove, or "".
 std::string fault_of_removal(const TextConfig& text) try {
   (void)text_rules(text);
   return {};
@@ -26,7 +26,7 @@ std::string fault_of_removal(const TextConfig& text) try {
   return error.what();
 }
 
-/// What is wrong with [text], or nothing.
+/// Returns the fault of [text], or "".
 std::string fault_of(const TextConfig& text) try {
   alphabet_characters(text);
   return {};
@@ -34,7 +34,7 @@ std::string fault_of(const TextConfig& text) try {
   return error.what();
 }
 
-/// What is wrong with optimizer.learning_rates, or nothing.
+/// Returns the fault of optimizer.learning_rates, or "".
 std::string fault_of(const OptimizerConfig& optimizer) try {
   rate_factors(optimizer);
   return {};
@@ -42,6 +42,8 @@ std::string fault_of(const OptimizerConfig& optimizer) try {
   return error.what();
 }
 
+// Each of the functions below returns the contradictions within a part of a Config, with the key
+// that the message is about.
 using Found = std::vector<Contradiction>;
 
 Found of_optimization(const Config& c) {
@@ -135,7 +137,7 @@ struct KeyWithoutEffect {
   bool set;
 };
 
-/// Finds keys that are set although frames of the kind have no use for them.
+/// Finds keys that are set although features.kind ignores them.
 Found without_effect(const FeatureConfig& f) {
   const FeatureConfig usual;
   const bool waveform = f.kind == "waveform", fbank = f.kind == "fbank";
@@ -184,7 +186,7 @@ Found of_steps(const Config& c) {
   return found;
 }
 
-/// Keys of trainer.accept that no run could change.
+/// Finds keys of trainer.accept that no run could change.
 Found of_acceptance(const Config& c) {
   Config copy = c;
   std::vector<std::string_view> names;

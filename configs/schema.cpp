@@ -5,7 +5,7 @@
 namespace penstock::configs {
 namespace {
 
-// Beyond what anyone means, as kMostChannels.
+// Bounds that catch typing errors, as kMostChannels does.
 constexpr double kMostRanks = 10000, kMostThreads = 1024, kMostCheckpoints = 10000;
 
 std::vector<Key> model_keys(ModelConfig& m, std::vector<std::string_view> kinds) {
@@ -266,7 +266,7 @@ std::vector<Key> trainer_keys(TrainerConfig& t) {
   };
 }
 
-/// Keys of models that no tensor depends on: what is dropped, and what attention sees.
+/// Returns true for model keys on which no tensor depends: dropout and the context of attention.
 bool acts_beside_weights(std::string_view key) {
   return key.find("drop") != std::string_view::npos || key == "model.left_context" ||
          key == "model.right_context";
@@ -275,8 +275,8 @@ bool acts_beside_weights(std::string_view key) {
 }  // namespace
 
 OnResume on_resume(const Key& key) {
-  // Training data and pieces are known by their hashes, not by the names of their files. The size
-  // of a step follows from its micro-batches.
+  // Training data and pieces are compared by their hashes, not by the names of their files. The
+  // size of a step follows from its micro-batches.
   constexpr std::string_view free[] = {
       "model.base",      "text.model",         "data.train",
       "data.validation", "data.batch_seconds", "data.failing_utterances",

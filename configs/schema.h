@@ -10,28 +10,29 @@
 
 namespace penstock::configs {
 
-/// The first of `families`, and the defaults of config.h of all else.
+/// Returns the defaults of config.h, with the first of `families`.
 [[nodiscard]] Config default_config(std::span<const layers::ModelFamily> families);
 
-/// Every key in the order of config.h, those of the model's family behind the model's others; bound
-/// to `config`, which must outlive the result. model.kind takes the names of `families`.
+/// Returns every key in the order of config.h; the keys of the model's family follow the model's
+/// others. They point into `config`, which must outlive the result. model.kind takes the names of
+/// `families`.
 [[nodiscard]] std::vector<Key> keys(Config& config, std::span<const layers::ModelFamily> families);
 
-/// The same where the family stays: model.kind takes its name alone.
+/// Returns the same keys for a fixed family: model.kind takes its name alone.
 [[nodiscard]] std::vector<Key> keys(Config& config);
 
-/// Whether a run that resumes may have another value than the one it began with.
+/// Says if a run that resumes may have another value than the run that it continues.
 enum class OnResume {
   free,      // it may
-  accepted,  // where trainer.accept names the key
-  fixed,     // never: the checkpoint's tensors are of that value
+  accepted,  // only if trainer.accept names the key
+  fixed,     // never: the checkpoint's tensors depend on it
 };
 [[nodiscard]] OnResume on_resume(const Key& key);
 
-/// Why no run may change a fixed key.
+/// Returns the reason for which no run may change a fixed key.
 [[nodiscard]] std::string_view why_fixed(std::string_view key);
 
-/// The key of that name, or nothing.
+/// Returns the key of that name, if there is one.
 [[nodiscard]] std::optional<Key> find_key(Config& config, std::string_view name);
 
 }  // namespace penstock::configs

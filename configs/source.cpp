@@ -20,21 +20,21 @@ std::string as_written(const Node& node) {
   return text.substr(text.find('=') + 2);
 }
 
-/// As a value behind "=" has it, whatever the file's form: tables of [[data.train]] stand in
-/// braces.
+/// Returns the list as it is written after "=", whatever form the file uses: tables of
+/// [[data.train]] stand in braces.
 std::string as_written(toml::array list) {
   for (toml::node& item : list)
     if (toml::table* const table = item.as_table()) table->is_inline(true);
   return as_written<toml::array>(list);
 }
 
-/// Nothing if the list holds anything but numbers, or anything but names.
+/// Returns the list as plain text, or nothing unless all items are numbers or all are names.
 std::optional<std::string> list_text(const toml::array& list) {
   std::vector<double> numbers;
   std::vector<std::string> names;
   for (const toml::node& item : list) {
     if (item.is_number()) numbers.push_back(*item.value<double>());
-    // Plain lists are parted at commas, so that no name may hold one, or nothing.
+    // Commas separate the items of a plain list, so a name may hold none, and may not be empty.
     if (!item.is_string()) continue;
     const std::string name = *item.value<std::string>();
     if (!name.empty() && name.find(',') == std::string::npos) names.push_back(name);
@@ -75,8 +75,8 @@ Setting setting_of(std::string key, const toml::node& node, const std::string& n
   return setting;
 }
 
-/// Adds a fault for each key that one source gives by an earlier name and by today's: which of two
-/// values holds would depend on lines that do not look like one key.
+/// Adds a fault for each key that one source gives both by an earlier and by its present name.
+/// Which value holds would depend on two lines that do not look like the same key.
 void require_one_name(const std::vector<Setting>& settings, std::vector<std::string>& faults) {
   for (auto later = settings.begin(); later != settings.end(); ++later) {
     const auto earlier = std::find_if(settings.begin(), later, [&](const Setting& setting) {
@@ -112,7 +112,7 @@ std::vector<Setting> settings_of_toml(const std::string& text, const std::string
       settings.push_back(setting_of(fmt::format("{}.{}", prefix, key.str()), value, name));
     }
   }
-  std::ranges::stable_sort(settings, {}, &Setting::line);  // toml++ keeps keys by name
+  std::ranges::stable_sort(settings, {}, &Setting::line);  // toml++ sorts keys by name
   require_one_name(settings, faults);
   return settings;
 }

@@ -10,12 +10,12 @@
 namespace penstock::configs {
 namespace {
 
-constexpr double kRounding = 1e-9;  // as a share
+constexpr double kRounding = 1e-9;  // relative
 
-// What data.micro_batches and data.micro_batch_seconds may be.
+// Upper bounds of data.micro_batches and data.micro_batch_seconds.
 constexpr double kMostMicroBatches = 65536, kMostSeconds = 86400;
 
-/// Micro-batches of at most so many seconds; no more than an int holds.
+/// Returns the smallest number of micro-batches of at most `seconds`. It must fit an int.
 int fewest(double batch_seconds, double seconds) {
   return static_cast<int>(std::max(1.0, std::ceil(batch_seconds / seconds * (1 - kRounding))));
 }

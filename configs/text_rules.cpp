@@ -28,7 +28,7 @@ constexpr Named<Fold> kFolds[] = {{"none", Fold::none},
 constexpr Named<Normalisation> kForms[] = {
     {"none", Normalisation::none}, {"nfc", Normalisation::nfc}, {"nfkc", Normalisation::nfkc}};
 
-/// The value of that name. ConfigError that lists the known ones.
+/// Returns the value of that name. ConfigError lists the known names.
 template <class Value, std::size_t N>
 Value value_of(const char* key, std::string_view name, const Named<Value> (&known)[N]) {
   std::string names;
@@ -44,7 +44,7 @@ std::string_view name_in(const Named<Value> (&known)[N], Value value) {
   return std::ranges::find(known, value, &Named<Value>::value)->name;
 }
 
-// Capitals of ASCII and Latin-1 lie 32 below their small letters.
+// Capitals of ASCII and Latin-1 lie 32 code points below their small letters.
 bool is_capital(char32_t c) {
   return (c >= U'A' && c <= U'Z') || (c >= 0xc0 && c <= 0xde && c != 0xd7);
 }
@@ -102,6 +102,7 @@ std::u32string normalised_and_folded(std::u32string text, const TextRules& rules
   text = normalised(std::move(text), rules.form);
   if (rules.fold == Fold::none) return text;
   std::ranges::transform(text, text.begin(), [&](char32_t c) { return folded(c, rules.fold); });
+  // Folded text need not be in a normalisation form.
   return normalised(std::move(text), rules.form);
 }
 

@@ -10,25 +10,27 @@ namespace penstock::configs {
 enum class Fold { none, lower, upper, unicode_lower, unicode_upper };
 enum class Normalisation { none, nfc, nfkc };
 
-/// What becomes of the characters of transcripts before they are labels.
+/// Rules that turn the characters of transcripts into those of labels.
 struct TextRules {
   Normalisation form = Normalisation::none;
   Fold fold = Fold::none;
   std::u32string removed = {};
 };
 
-/// What text.normalise, text.fold and text.remove say. ConfigError if a name is unknown, or if
-/// text.remove is not UTF-8, or holds white space but ' ' or what the other two make another of.
+/// Returns the rules of text.normalise, text.fold and text.remove. ConfigError if a name is
+/// unknown, if text.remove is not UTF-8, or if it holds white space other than ' ' or a character
+/// that the other two rules change.
 [[nodiscard]] TextRules text_rules(const TextConfig& config);
 
-/// lower, upper: letters of ASCII and Latin-1 are folded, others (and ß, ÿ) stay.
+/// Returns the folded character. `lower` and `upper` fold letters of ASCII and Latin-1 and leave
+/// others (and ß, ÿ) alone.
 [[nodiscard]] char32_t folded(char32_t character, Fold fold);
 
-/// The text normalised and folded, and once more normalised.
+/// Returns the text normalised, folded, and normalised again.
 [[nodiscard]] std::u32string normalised_and_folded(std::u32string text, const TextRules& rules);
 
-/// "text.fold = lower turns into 'é'": what the rules do to a character that it does not stay; else
-/// nothing.
+/// Returns how the rules change a character, such as "text.fold = lower turns into 'é'", or "" if
+/// they don't.
 [[nodiscard]] std::string change_of(char32_t character, const TextRules& rules);
 
 }  // namespace penstock::configs

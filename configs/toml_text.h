@@ -5,7 +5,7 @@
 
 namespace penstock::configs {
 
-/// Text as a basic string of TOML, in quotes.
+/// Returns the text as a basic string of TOML, in quotes.
 [[nodiscard]] std::string toml_string(std::string_view text);
 
 }  // namespace penstock::configs

@@ -13,6 +13,10 @@
 #include "configs/manifest_list.h"
 
 namespace penstock::configs {
+
+// Numbers are written by std::to_chars in their shortest form and read by std::from_chars. Neither
+// depends on the locale, and the pair loses no bit.
+
 namespace {
 
 template <class T>
@@ -43,14 +47,14 @@ bool read_item(std::string_view text, Number& number) {
   return read_number(text, number);
 }
 
-/// Blanks stand only behind the colon of "name: number".
+/// Returns true if blanks stand only after a colon, as in "name: number".
 bool blanks_fit(const std::string& name) {
   for (std::size_t at = name.find(' '); at != std::string::npos; at = name.find(' ', at + 1))
     if (at == 0 || name[at - 1] != ':') return false;
   return true;
 }
 
-/// A name, in quotes or not.
+/// Reads a name, in quotes or not.
 bool read_item(std::string_view text, std::string& name) {
   const bool quoted = text.size() >= 2 && text.front() == text.back() &&
                       (text.front() == '"' || text.front() == '\'');
@@ -105,7 +109,8 @@ bool allowed(const Key& key, double number) {
          (range.above_low ? number > range.low : number >= range.low);
 }
 
-/// A choice may begin or end with a star, for at least one character.
+/// Returns true if the value is of the choice. A choice may begin or end with a star, which stands
+/// for at least one character.
 bool matches(std::string_view choice, std::string_view value) {
   if (choice.starts_with('*'))
     return value.size() >= choice.size() && value.ends_with(choice.substr(1));

@@ -8,15 +8,16 @@
 
 namespace penstock::configs {
 
-/// The value as plain text, from which set_value() makes the same bits again: shortest decimal
-/// form of a number, text without quotes, lists as "[0.9, 1]" or "[norm1, relu1]".
+/// Returns the value as plain text, which set_value() reads back to the same bits: numbers in their
+/// shortest decimal form, text without quotes, lists as "[0.9, 1]" or "[norm1, relu1]".
 [[nodiscard]] std::string value_text(const KeyValue& value);
 
-/// What `key` takes, for messages: "a whole number of at least 1", "one of gpipe, 1f1b".
+/// Returns the values that `key` takes, for messages: "a whole number of at least 1", "one of
+/// gpipe, 1f1b".
 [[nodiscard]] std::string expectation(const Key& key);
 
-/// Sets the key from plain text. Returns what is wrong with the text, or nothing; a value that is
-/// wrong leaves the key as it was.
+/// Sets the key from plain text. Returns nothing, or the fault of the text; then the key keeps its
+/// value.
 [[nodiscard]] std::optional<std::string> set_value(const Key& key, std::string_view text);
 
 }  // namespace penstock::configs

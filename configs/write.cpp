@@ -12,7 +12,7 @@
 namespace penstock::configs {
 namespace {
 
-/// Text that is no list in TOML is a path.
+/// Returns manifests as TOML: a list as it is, and a path as a string.
 std::string toml_of(const std::vector<WeightedManifest>& manifests, const std::string& text) {
   const bool path = manifests.empty() || text == manifests.front().manifest;
   return path ? toml_string(text) : text;
@@ -28,6 +28,7 @@ std::string toml_value(const KeyValue& value) {
   if (const auto* manifests = std::get_if<std::vector<WeightedManifest>*>(&value))
     return toml_of(**manifests, text);
   if (std::holds_alternative<std::string*>(value)) return toml_string(text);
+  // TOML reads a number without a point as an integer.
   const bool real = std::holds_alternative<double*>(value);
   return real && text.find_first_of(".e") == std::string::npos ? text + ".0" : text;
 }
@@ -37,7 +38,7 @@ std::string heading(std::string_view level, std::string_view title) {
                      title);
 }
 
-/// What may become of the key when a run resumes.
+/// Returns the mark that says if a run may change the key when it resumes.
 std::string_view mark_of(const Key& key) {
   switch (on_resume(key)) {
     case OnResume::accepted:
@@ -54,7 +55,7 @@ std::string row(const Key& key) {
                      toml_value(key.value), key.help, mark_of(key));
 }
 
-/// A table of each family's own keys.
+/// Returns a table of each family's own keys.
 std::string family_tables(std::span<const layers::ModelFamily> families) {
   std::string out;
   for (layers::ModelFamily family : families) {

@@ -9,8 +9,8 @@
 
 namespace penstock::layers {
 
-/// What a matrix of frames will be: one row for each frame of each utterance, utterances one after
-/// the other, no padding. Known before any number is computed.
+/// Declares a matrix of frames before any number is computed: one row for each frame of each
+/// utterance, utterances one after the other, without padding.
 struct FramesDecl {
   std::vector<std::int64_t> lengths;  // frames of each utterance
   std::int64_t channels = 0;
@@ -22,19 +22,19 @@ struct FramesDecl {
   bool operator==(const FramesDecl&) const = default;
 };
 
-/// What passes from layer to layer, and so over a stage boundary: a short ordered list of
-/// matrices, usually one. Empty behind a loss.
+/// Declares what passes from layer to layer, and so over a stage boundary: a short ordered list of
+/// matrices, usually one. A loss has an empty one as output.
 struct ActivationDecl {
   DType dtype = DType::f32;
   std::vector<FramesDecl> frames;
 
-  /// The one matrix of a layer that takes one. ShapeError if there are none or several.
+  /// Returns the matrix of a layer that takes one. ShapeError if there are none or several.
   const FramesDecl& only() const;
   std::size_t bytes() const;
   bool operator==(const ActivationDecl&) const = default;
 };
 
-/// A declared matrix that holds numbers: x_FC.
+/// A matrix of frames in memory.
 struct Frames {
   Tensor x_FC;
   std::span<const std::int64_t> lengths;
@@ -51,8 +51,8 @@ struct Activation {
   bool empty() const { return frames.empty(); }
 };
 
-/// Views of `decl` in memory that starts at `data`; matrices follow each other, each aligned.
-/// `decl` must outlive the result, which refers to its lengths.
+/// Returns views of `decl` in memory that starts at `data`. Matrices follow each other, each
+/// aligned. `decl` must outlive the result, which refers to its lengths.
 Activation place(const ActivationDecl& decl, std::byte* data);
 
 }  // namespace penstock::layers

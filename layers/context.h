@@ -11,33 +11,34 @@ class Stream;
 
 enum class Mode { train, evaluate };
 
-/// Labels of a micro-batch, utterances one after the other; blank (0) does not occur.
+/// Labels of a micro-batch, utterances one after the other. The blank (0) does not occur.
 struct Targets {
   std::span<const std::int32_t> labels;
   std::span<const std::int32_t> lengths;  // labels of each utterance
-  std::span<const float> weights;  // of each utterance's loss, 0 for replaced audio; unlike the
-                                   // rest in the backend's memory
-  double scale = 1;                // of gradients: 1 / utterances of the global batch
-  std::span<double> losses;        // out: weighted, unscaled loss of each utterance
+  /// Weight of each utterance's loss; 0 for replaced audio. In the backend's memory, unlike the
+  /// rest.
+  std::span<const float> weights;
+  double scale = 1;          // factor of gradients: 1 / utterances of the global batch
+  std::span<double> losses;  // out: weighted, unscaled loss of each utterance
 };
 
-/// Keys of random numbers: equal for any cut of the model and any packing of utterances.
+/// Keys of random numbers. They are equal for any cut of the model and any packing of utterances.
 struct RandomKey {
   std::uint64_t seed = 0;
   std::uint32_t epoch = 0;
-  std::span<const std::uint64_t> utterances;  // of the micro-batch, by their place in the index
+  std::span<const std::uint64_t> utterances;  // the micro-batch's, by their place in the index
 };
 
-/// What a layer's method runs with.
+/// The environment in which a layer's method runs.
 struct Context {
   Backend& backend;
   Stream& stream;
   Mode mode = Mode::train;
   std::span<const std::int64_t> lengths = {};  // frames of each utterance in the layer's input
-  std::span<std::byte> workspace = {};         // at least what the plan stated for this method
+  std::span<std::byte> workspace = {};         // at least what the plan states for this method
   std::span<double> sums = {};                 // out, in training: LayerPlan::sums numbers
   RandomKey random = {};
-  Targets* targets = nullptr;  // where LayerPlan::needs_targets
+  Targets* targets = nullptr;  // set if LayerPlan::needs_targets
 };
 
 }  // namespace penstock::layers

@@ -7,9 +7,10 @@
 namespace penstock::layers {
 namespace {
 
-// Parts the streams of parameters from those of layers of the same name.
+// Separates the random streams of parameters from those of layers of the same name.
 constexpr std::uint32_t kInitialisation = 0x696e6974;
 
+// Element i takes word i % 4 of block i / 4, so any range of elements can be filled by itself.
 template <class T>
 void fill(const Initialiser& how, const PhiloxStream& random, T* values, std::int64_t first,
           std::int64_t count) {

@@ -11,24 +11,24 @@ namespace penstock::layers {
 
 enum class DeviceKind { cpu, cuda };
 
-/// How CUDA devices multiply FP32 numbers: as they are, or rounded to TF32 (10 bits of mantissa)
-/// for tensor cores. Sums are FP32 in both.
+/// How CUDA devices multiply FP32 numbers: exactly as they are, or rounded to TF32 (10 bits of
+/// mantissa) for tensor cores. Sums are FP32 in both.
 enum class Fp32Products { full, tf32 };
 
-/// What sizes and costs depend on besides the input: data, so that a plan can be made on any
-/// machine. No size depends on `products`.
+/// Everything besides the input on which sizes and costs depend. It is plain data, so that a plan
+/// can be made on any machine. No size depends on `products`.
 struct BackendSizes {
   DeviceKind device = DeviceKind::cpu;
   DType compute = DType::f32;
   Fp32Products products = Fp32Products::full;
 };
 
-/// Bytes that a stream which computes keeps for libraries, besides what layers declare.
+/// Returns the bytes that a computing stream keeps for libraries, besides what layers declare.
 constexpr std::size_t stream_workspace(const BackendSizes& sizes) {
   return sizes.device == DeviceKind::cuda ? std::size_t{32} << 20 : 0;
 }
 
-/// How a parameter starts, from (seed, name) alone.
+/// Distribution of a parameter's initial values, which follow from (seed, name) alone.
 struct Initialiser {
   enum class Kind { constant, uniform } kind = Kind::constant;
   double value = 0;  // the constant, or the bound of uniform(-value, value)
@@ -38,36 +38,36 @@ struct ParamDecl {
   std::string name;  // global: "<layer>.<parameter>"
   Shape shape;
   Initialiser initialiser;
-  bool full_precision = false;  // FP32 where layers compute in halves: scales and shifts of norms
+  bool full_precision = false;  // FP32 even if layers compute in 16 bits: parameters of norms
   double rate = 1;              // factor of the learning rate; 0: frozen
 
   bool frozen() const { return rate == 0; }
 };
 
-/// Numbers that are checkpointed but not trained, such as running means.
+/// State that is checkpointed but not trained, such as running means.
 struct StateDecl {
   std::string name;
   Shape shape;
   double initial = 0;
 };
 
-/// How long a saved tensor lives.
+/// Lifetime of a saved tensor.
 enum class Life {
   to_backward_input,   // written by forward, last read by backward_input
   to_backward_weight,  // written by forward, last read by backward_weight
   carried,             // written by backward_input, read by backward_weight
 };
 
-/// A tensor that must stay alive. Besides memory of its own, a layer may ask that its input, output
-/// or their gradients stay; those exist once, whoever else asks for them.
+/// A tensor that must stay alive. Besides memory of its own, a layer may ask that its input, its
+/// output or their gradients stay. Those exist once, however many layers ask for them.
 struct SavedDecl {
   enum class Kind { own, input, output, input_gradient, output_gradient } kind = Kind::own;
   Life life = Life::to_backward_weight;
   DType dtype = DType::f32;
-  Shape shape = {};  // of Kind::own
+  Shape shape = {};  // for Kind::own
 };
 
-/// Scratch memory in bytes, for each method.
+/// Workspace in bytes, for each method.
 struct Workspace {
   std::size_t forward = 0, backward_input = 0, backward_weight = 0;
 };
@@ -77,10 +77,10 @@ struct Flops {
   double forward = 0, backward_input = 0, backward_weight = 0;
 };
 
-/// What the work is bound by, for a planner that has no measurements.
+/// The kind of a layer's work, from which a planner without measurements estimates its time.
 enum class Work { elementwise, product, convolution, recurrence, attention };
 
-/// Everything that planning and allocation need to know of a layer, for one input.
+/// All that planning and allocation need to know of a layer, for one input.
 struct LayerPlan {
   ActivationDecl output;
   std::vector<ParamDecl> params;
@@ -90,19 +90,19 @@ struct LayerPlan {
   Workspace workspace;
   Flops flops;
   Work work = Work::elementwise;
-  /// Its output costs so little that a residual unit, where it can, makes it again before backward
-  /// instead of keeping it beside what it was made of.
+  /// The output is cheap to recompute: a residual unit recomputes it before backward, where it can,
+  /// instead of saving it beside its input.
   bool remade = false;
   bool needs_targets = false;  // reads labels; adds a loss where `output` is empty
-  /// False: nobody asks for the gradient of its input, since nothing before the layer is trained.
+  /// False if no layer before this one is trained, so nobody needs the gradient of its input.
   bool passes_gradient = true;
 
-  /// False: all its parameters are frozen, or it has none.
+  /// Returns false if all its parameters are frozen, or if it has none.
   bool trained() const {
     return std::any_of(params.begin(), params.end(),
                        [](const ParamDecl& p) { return !p.frozen(); });
   }
-  /// False: neither the layer nor one before it is trained.
+  /// Returns false if neither the layer nor one before it is trained.
   bool runs_backward() const { return passes_gradient || trained(); }
 };
 

@@ -8,7 +8,7 @@
 namespace penstock::layers {
 namespace {
 
-constexpr std::size_t kDrawn = (1 << 18) - 5;  // numbers, which then repeat: no row is like another
+constexpr std::size_t kDrawn = (1 << 18) - 5;  // numbers before the noise repeats; rows differ
 
 }  // namespace
 
@@ -23,7 +23,7 @@ void fill_with_noise(Backend& backend, Stream& stream, const Tensor& tensor, flo
   full.data = own.data();
   backend.copy_in(stream, full.data, noise.data(), full.bytes());
   backend.run(stream, Cast{full, tensor});
-  backend.synchronize(stream);  // before `own` goes
+  backend.synchronize(stream);  // before `own` is freed
 }
 
 }  // namespace penstock::layers

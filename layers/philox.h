@@ -6,7 +6,7 @@
 
 namespace penstock::layers {
 
-/// 128 bits as four words, the least significant first.
+/// A block of 128 bits as four words, the least significant first.
 using PhiloxBlock = std::array<std::uint32_t, 4>;
 using PhiloxKey = std::array<std::uint32_t, 2>;
 
@@ -29,16 +29,16 @@ constexpr std::uint32_t high_word(std::uint64_t value) {
   return static_cast<std::uint32_t>(value >> 32);
 }
 
-/// FNV-1a: a layer's or parameter's name as a word of a key.
+/// Returns the FNV-1a hash of a layer's or parameter's name, as a word of a key.
 constexpr std::uint32_t hash_of_name(std::string_view name) {
   std::uint32_t hash = 2166136261u;
   for (char c : name) hash = (hash ^ static_cast<unsigned char>(c)) * 16777619u;
   return hash;
 }
 
-/// Random blocks of two running numbers (frame and four channels, say), for one identity of more
-/// bits than a key has: the identity is hashed to 128 bits, half of them the key, half the upper
-/// counter.
+/// A stream of random blocks, indexed by two numbers such as frame and group of four channels. It
+/// has an identity with more bits than a key has: the identity is hashed to 128 bits, of which half
+/// are the key and half the upper counter.
 struct PhiloxStream {
   PhiloxBlock identity = {};
 
@@ -47,7 +47,7 @@ struct PhiloxStream {
   }
 };
 
-/// The stream of `seed` and 128 bits that say whose it is.
+/// Returns the stream of `seed` and an identity of 128 bits.
 constexpr PhiloxStream philox_stream(std::uint64_t seed, PhiloxBlock whose) {
   return {philox(whose, {low_word(seed), high_word(seed)})};
 }

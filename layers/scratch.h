@@ -7,15 +7,15 @@
 
 namespace penstock::layers {
 
-/// Deals out a method's workspace. The same sequence of takes, done on a Scratch without memory,
-/// counts the bytes to declare: so the declared and the used can't differ.
+/// Allocates from a method's workspace. A Scratch without memory counts the bytes of the same
+/// calls, for the declaration, so declared and used bytes can't differ.
 class Scratch {
  public:
   Scratch() = default;
   explicit Scratch(std::span<std::byte> memory) : memory_(memory), counting_(false) {}
 
-  /// `count` uninitialised numbers on a kAlignment boundary; null when counting. ShapeError if the
-  /// memory is used up.
+  /// Returns `count` uninitialised numbers on a kAlignment boundary, or null when counting.
+  /// ShapeError if the memory is used up.
   template <class T>
   T* take(std::int64_t count) {
     const std::size_t first = used_;

@@ -8,8 +8,9 @@
 
 namespace penstock::layers {
 
-/// Bytes of workspace for one operation's copies in FP32 of operands of so many halves each: the
-/// CPU widens what an operation reads and rounds what it wrote. 0 on CUDA, and without halves.
+/// Returns the bytes of workspace for FP32 copies of one operation's 16-bit operands, with `counts`
+/// elements each. The CPU widens what an operation reads and rounds what it wrote. 0 on CUDA, and
+/// for other dtypes.
 inline std::size_t widened(const BackendSizes& sizes, std::initializer_list<std::int64_t> counts) {
   std::size_t bytes = 0;
   if (sizes.device == DeviceKind::cpu && is_half(sizes.compute))
@@ -18,7 +19,8 @@ inline std::size_t widened(const BackendSizes& sizes, std::initializer_list<std:
   return bytes;
 }
 
-/// Each method's workspace with room for its copies at the end, where the CPU backend takes it.
+/// Adds memory for FP32 copies to the end of each method's workspace, where the CPU backend takes
+/// it.
 inline void add_copies(Workspace& workspace, const Workspace& copies) {
   const auto add = [](std::size_t& bytes, std::size_t more) {
     if (more > 0) bytes = aligned(bytes) + more;

@@ -139,7 +139,7 @@ void add_bench(CLI::App& app, Run& run) {
       command->add_option("--seconds", o.seconds,
                           "Length of the longest utterance. The shortest has half of it, and the "
                           "others lie evenly between."),
-      {0.1, 3600});  // less leaves no frames behind the convolutions
+      {0.1, 3600});  // shorter ones have no frames after the convolutions
   takes_whole(command->add_option("--micro-batches", o.micro_batches, "Micro-batches of a step"),
               {1, 4096});
   takes_whole(command->add_option("--replicas", o.replicas, "Replicas of each stage"), {1, 4096});

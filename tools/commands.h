@@ -8,10 +8,10 @@ class App;
 
 namespace penstock::tools {
 
-/// What the parsed command line asks for. Returns the exit code; errors are thrown.
+/// Runs what the parsed command line asks for. Returns the exit code; errors are thrown.
 using Run = std::function<int()>;
 
-/// Each adds a subcommand; parsing it sets `run`.
+/// Each of these functions adds a subcommand. Parsing that subcommand sets `run`.
 void add_plan(CLI::App& app, Run& run);
 void add_train(CLI::App& app, Run& run);
 void add_evaluate(CLI::App& app, Run& run);

@@ -22,8 +22,8 @@ namespace {
 
 struct DataOptions {
   runtime::MakeOptions make;
-  std::string manifest;  // of index, summary and verify
-  std::string leaks;     // of verify: a test set, or empty
+  std::string manifest;  // for index, summary and verify
+  std::string leaks;     // for verify: a test set, or empty
   int threads = 0;
   bool json = false;
 };

@@ -31,7 +31,7 @@ struct AlphabetOptions {
   bool json = false;
 };
 
-/// The transcripts of all manifests. Lines that can't be used are told on standard error.
+/// Returns the transcripts of all manifests. It lists lines that can't be used on standard error.
 std::vector<std::string> transcripts_of(const std::vector<std::string>& manifests) {
   std::vector<std::string> texts;
   for (const std::string& manifest : manifests) {

@@ -4,7 +4,7 @@
 
 namespace penstock::tools {
 
-/// Adds `penstock data alphabet`: the [text] that fits the transcripts of manifests.
+/// Adds `penstock data alphabet`, which prints the [text] that fits the transcripts of manifests.
 void add_data_alphabet(CLI::App& data, Run& run);
 
 }  // namespace penstock::tools

@@ -26,7 +26,8 @@ struct TokenOptions {
   runtime::PieceTraining training;
 };
 
-/// The transcripts of a manifest, all of which must be sound, as encoding takes them.
+/// Returns the transcripts of a manifest, in the form that encoding takes. All of them must be
+/// valid.
 std::vector<std::string> texts_of(const TokenOptions& options) {
   runtime::Faults faults;
   const configs::TextRules rules = configs::text_rules(options.text);

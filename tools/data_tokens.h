@@ -4,7 +4,8 @@
 
 namespace penstock::tools {
 
-/// Adds `penstock data tokens` to `data`.
+/// Adds `penstock data tokens`, which trains a SentencePiece model on the transcripts of a
+/// manifest.
 void add_data_tokens(CLI::App& data, Run& run);
 
 }  // namespace penstock::tools

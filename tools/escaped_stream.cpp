@@ -14,7 +14,7 @@ bool controls(char32_t c) {
   return (c < 0x20 && c != '\n' && c != '\t') || (c >= 0x7f && c < 0xa0);
 }
 
-/// How many bytes at the end may be the beginning of a character.
+/// Returns the number of bytes at the end that may begin an incomplete character.
 std::size_t unfinished(std::string_view text) {
   for (std::size_t back = 1; back <= std::min<std::size_t>(3, text.size()); ++back) {
     const auto byte = static_cast<unsigned char>(text[text.size() - back]);
@@ -25,7 +25,8 @@ std::size_t unfinished(std::string_view text) {
   return 0;
 }
 
-/// Hands on what is written at once, but for the first bytes of a character that is not complete.
+/// Escapes what is written and passes it on at once, except the first bytes of an incomplete
+/// character.
 class Filter : public std::streambuf {
  public:
   explicit Filter(std::streambuf& to) : to_(to) {}

@@ -9,15 +9,15 @@
 namespace penstock::tools {
 
 // Names and texts of files, host names and paths may hold control sequences, which would move a
-// terminal's cursor, recolour or rewrite what was said. So everything that the program writes
-// passes through one filter, which spells them out; what penstock itself controls a terminal with
-// goes past it as Unescaped.
+// terminal's cursor or recolour or overwrite earlier output. So everything that the program writes
+// passes through one filter, which spells control characters out. Control sequences of penstock
+// itself bypass the filter as Unescaped.
 
-/// A text with control characters written out, as \x1b or \u009b, and bytes that are not UTF-8, as
-/// \xff. Ends of lines and tabs stay.
+/// Returns the text with control characters spelt out, as \x1b or \u009b, and bytes that are not
+/// UTF-8, as \xff. Ends of lines and tabs stay.
 [[nodiscard]] std::string escaped(std::string_view text);
 
-/// While it lives, what is written to a stream is escaped.
+/// Escapes all that is written to a stream, for as long as the object lives.
 class [[nodiscard]] EscapedStream {
  public:
   explicit EscapedStream(std::ostream& stream);
@@ -31,7 +31,7 @@ class [[nodiscard]] EscapedStream {
   std::unique_ptr<std::streambuf> filter_;
 };
 
-/// A text of penstock's own, with control sequences for a terminal: `stream << Unescaped{text}`.
+/// A text of penstock itself with control sequences for a terminal: `stream << Unescaped{text}`.
 struct Unescaped {
   std::string_view text;
 };

@@ -35,7 +35,8 @@ void check(const EvaluateOptions& options) {
       read);
 }
 
-/// Writes utterances to the file of results as they come, and goes on where an earlier run ended.
+/// Writes utterances to the file of results as they come, and continues after those of an earlier
+/// run.
 runtime::EvaluationObserver writing_to(std::unique_ptr<ResultFile>& file,
                                        const EvaluateOptions& options) {
   runtime::EvaluationObserver observer;
@@ -80,7 +81,7 @@ void takes_manifests(CLI::App* command, runtime::TestSet& test) {
                    "Field of the manifests' lines, speaker say: count for each of its values as "
                    "well. May be given several times")
       ->allow_extra_args(false);
-  // CLI11 takes an optional<bool> for a counter, and would set it to 0 where no flag is given.
+  // CLI11 treats an optional<bool> as a counter, and would set it to 0 without the flag.
   CLI::Option* skip = command->add_flag_callback(
       "--skip-bad", [&test] { test.skip_bad = true; },
       "Leave out and count utterances that can't be used. Default: as the training's "

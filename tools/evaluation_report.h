@@ -6,19 +6,19 @@
 
 namespace penstock::tools {
 
-/// What `penstock evaluate` found.
+/// The result of `penstock evaluate`.
 struct EvaluationOutcome {
   const runtime::TestSet& test;
   const runtime::EvaluationTotals& totals;
-  double seconds = 0;  // that it took
+  double seconds = 0;  // duration of the evaluation
 };
 
-/// One line for all utterances; tables of the manifests, if there are several, and of the values of
-/// each field.
+/// Returns one line for all utterances, a table of the manifests if there are several, and a table
+/// of the values of each field of --by.
 [[nodiscard]] std::string evaluation_text(const EvaluationOutcome& outcome);
 
-/// One JSON object; its rates are fractions. It has "manifests" where there are several, and "by"
-/// where fields were asked for.
+/// Returns one JSON object, whose rates are fractions. It has "manifests" if there are several, and
+/// "by" if fields were asked for.
 [[nodiscard]] std::string evaluation_json(const EvaluationOutcome& outcome);
 
 }  // namespace penstock::tools

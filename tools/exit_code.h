@@ -4,18 +4,18 @@
 
 namespace penstock::tools {
 
-/// What the process tells its caller. docs/errors.md explains each.
+/// Exit codes of the process. docs/errors.md explains each.
 enum ExitCode {
   exit_done = 0,
   exit_other = 1,
   exit_usage = 2,
   exit_data = 3,
   exit_checkpoint = 4,
-  exit_stopped = 85  // on request, with all saved
+  exit_stopped = 85  // stopped on request; everything is saved
 };
 
-/// The exit code of an error that nothing caught: ConfigError 2, DataError 3, CheckpointError 4,
-/// anything else 1.
+/// Returns the exit code of an error that nothing caught: ConfigError 2, DataError 3,
+/// CheckpointError 4, anything else 1.
 [[nodiscard]] ExitCode exit_code(const std::exception& error);
 
 }  // namespace penstock::tools

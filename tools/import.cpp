@@ -32,7 +32,7 @@ struct ImportOptions {
   bool json = false;
 };
 
-/// The labels of a new head, if any are given. ConfigError for other keys than those of [text].
+/// Returns the labels of a new head, if any are given. ConfigError for keys outside [text].
 std::optional<configs::TextConfig> text_of_words(const std::vector<std::string>& words) {
   for (const std::string& word : words)
     if (!word.starts_with("text.") || word.find('=') == std::string::npos)

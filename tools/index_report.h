@@ -6,10 +6,10 @@
 
 namespace penstock::tools {
 
-/// What an index holds, and which utterances it could not take: for people.
+/// Returns what an index holds and which utterances it rejected, for people.
 std::string index_text(const runtime::FoundIndex& found);
 
-/// The same as one JSON object; `manifest` is its first member.
+/// Returns the same as one JSON object, whose first member is `manifest`.
 std::string index_json(const std::string& manifest, const runtime::FoundIndex& found);
 
 }  // namespace penstock::tools

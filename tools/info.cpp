@@ -81,12 +81,12 @@ void print(const runtime::Description& description) {
 constexpr const char *kModel = "model", *kCheckpoint = "checkpoint", *kFile = "file";
 
 struct InfoOptions : ModelInfoOptions {
-  runtime::Verified verified = runtime::Verified::all;  // of a checkpoint
+  runtime::Verified verified = runtime::Verified::all;  // for a checkpoint
 };
 
-/// What rank 0 sees at `path`: other ranks may not have it.
+/// Returns the kind of `path` as rank 0 sees it, since other ranks may not have the path.
 std::string kind_of(comm::Communicator& world, const InfoOptions& options) {
-  std::error_code ignored;  // opening says what is wrong
+  std::error_code ignored;  // opening the path reports the error
   std::string kind = kFile;
   if (names_model(options.model))
     kind = kModel;
@@ -95,7 +95,7 @@ std::string kind_of(comm::Communicator& world, const InfoOptions& options) {
   return runtime::word_of_rank_0(world, kind);
 }
 
-/// With Verified::all, all ranks verify it first, each a share.
+/// Opens the checkpoint. With Verified::all, all ranks verify it first, each a share.
 std::optional<runtime::Checkpoint> open(comm::Communicator& world, const InfoOptions& options) {
   if (options.verified == runtime::Verified::all)
     return runtime::open_together(world, options.model);
@@ -104,7 +104,8 @@ std::optional<runtime::Checkpoint> open(comm::Communicator& world, const InfoOpt
                              runtime::OpenShards::as_read);
 }
 
-/// `checkpoint` is none where the path is a file's.
+/// Prints the tensors, or the recipe, of a checkpoint. `checkpoint` is empty if the path is a
+/// file's.
 void list_weights(const std::optional<runtime::Checkpoint>& checkpoint,
                   const InfoOptions& options) {
   if (options.recipe) {
@@ -120,7 +121,7 @@ void list_weights(const std::optional<runtime::Checkpoint>& checkpoint,
   }
 }
 
-/// Of a model or of weights: `options.model` is what the command line names.
+/// Runs the command for a model or for weights. `options.model` is the path on the command line.
 int info(comm::Communicator& world, const CLI::App& command, const InfoOptions& options) {
   const std::string kind = kind_of(world, options);
   const bool leads = world.rank() == 0;

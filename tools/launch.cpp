@@ -22,7 +22,7 @@ namespace {
 constexpr std::chrono::seconds kPatience{2};    // Open MPI 4.1 takes half a second to end a job
 constexpr std::chrono::seconds kMostToEnd{20};  // a rank that failed takes a second or two
 
-/// What a message says, in a line of the log: spdlog writes past the streams of C++.
+/// Escapes the text of a log message, since spdlog bypasses the streams of C++.
 class EscapedText : public spdlog::custom_flag_formatter {
  public:
   void format(const spdlog::details::log_msg& message, const std::tm&,

@@ -4,8 +4,8 @@
 
 namespace penstock::tools {
 
-/// `penstock bench --links`: bandwidth and latency of every edge between the ranks of the job, on
-/// the devices that trainer.device = `device` gives them, printed by rank 0.
+/// Runs `penstock bench --links`: rank 0 prints bandwidth and latency of every edge between the
+/// ranks of the job, on the devices that trainer.device = `device` gives them.
 int run_links(const std::string& device, bool json);
 
 }  // namespace penstock::tools

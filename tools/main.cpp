@@ -18,16 +18,17 @@
 namespace penstock::tools {
 namespace {
 
-/// The one command that takes signals for requests to stop. OpenBLAS starts threads when it is
-/// loaded, which keep the mask that they begin with. The linker's section .preinit_array names what
-/// the program does before its libraries do anything.
+/// Blocks the stop signals for `train`, the one command that takes them as requests. OpenBLAS
+/// starts threads when it is loaded, and threads keep the mask with which they start. The linker
+/// runs the functions in section .preinit_array before any library initialises.
 void before_libraries(int argc, char** argv, char**) {
   if (argc > 1 && std::string_view(argv[1]) == "train") block_stop_signals();
 }
 [[gnu::section(".preinit_array"),
   gnu::used]] void (*const run_before_libraries)(int, char**, char**) = before_libraries;
 
-/// What to say of a first word that is no subcommand, or nothing. CLI11 would only miss one.
+/// Returns the message for a first word that is no subcommand, or "". CLI11 would only report that
+/// a subcommand is missing.
 std::string unknown_command(const CLI::App& app, int argc, char** argv) {
   if (argc < 2 || argv[1][0] == '-') return {};
   const std::string word = argv[1];
@@ -41,13 +42,14 @@ std::string unknown_command(const CLI::App& app, int argc, char** argv) {
   return fmt::format("unknown command {}{}\npenstock --help lists the commands", word, guess);
 }
 
-/// What --help and --version print. --keys has printed by now.
+/// Returns the output of --help and --version. --keys has printed already.
 std::string answer_of(const CLI::App& app, const CLI::ParseError& asked) {
   if (asked.get_name() == "CallForHelp") return app.help();
   return asked.get_name() == "CallForVersion" ? fmt::format("{}\n", asked.what()) : "";
 }
 
-/// Parses and hands over to `run`, or answers --help and the like, or complains.
+/// Parses the command line. Returns the exit code if it has answered --help and the like or has
+/// complained, or -1 if `run` is to be called.
 int parse(CLI::App& app, int argc, char** argv) {
   if (const std::string fault = unknown_command(app, argc, argv); !fault.empty()) {
     complain(fault, true);

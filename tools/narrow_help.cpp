@@ -38,9 +38,9 @@ class NarrowFormatter : public CLI::Formatter {
   }
 
  private:
-  /// A name, and in a column of its own what is said of it.
+  /// Formats a name, with its description in a column of its own.
   std::string item(const std::string& name, const std::string& text) const {
-    constexpr std::size_t further = 6;  // indent of a long name's further lines
+    constexpr std::size_t further = 6;  // indent of further lines of a long name
     const std::size_t column = get_column_width();
     std::string lines = "  " + wrapped(name, output_columns(), further);
     if (text.empty()) return lines + "\n";

@@ -6,8 +6,8 @@ class App;
 
 namespace penstock::tools {
 
-/// Lets help be as wide as the output, of `app` and of the commands that are added to it later.
-/// Examples, which begin with blanks, stay in one line.
+/// Wraps the help of `app`, and of the commands that are added to it later, to the width of the
+/// output. Examples, which begin with blanks, stay in one line.
 void narrow_help(CLI::App& app);
 
 }  // namespace penstock::tools

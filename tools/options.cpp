@@ -16,13 +16,13 @@
 namespace penstock::tools {
 namespace {
 
-/// Whether a whole number has zeros in front, which would be read as an octal one.
+/// Returns true if a whole number has leading zeros, which would make it octal.
 bool octal(const std::string& text) {
   const std::size_t digits = text.starts_with('-') ? 1 : 0;
   return text.size() > digits + 1 && text[digits] == '0';
 }
 
-/// Whether all of `text` is a Number within the limits.
+/// Returns true if the whole `text` is a Number within the limits.
 template <class Number>
 bool fits(const std::string& text, Limits limits) {
   Number number{};

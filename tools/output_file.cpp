@@ -14,13 +14,15 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// One would replace the other; devices and pipes take both.
+/// Returns true for regular files, in which one output would replace another. Devices and pipes
+/// take both.
 bool keeps_one_text(const fs::path& file) {
   std::error_code error;
   return !fs::exists(file, error) || fs::is_regular_file(file, error);
 }
 
-/// What all names of a file have in common. A place that is not known is its own.
+/// Returns the canonical path, which all names of a file share. A path that can't be resolved is
+/// its own.
 fs::path place(const std::string& path) {
   std::error_code error;
   const fs::path known = fs::weakly_canonical(fs::absolute(path), error);

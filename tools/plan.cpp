@@ -66,7 +66,7 @@ nlohmann::ordered_json json_of(const partition::Plan& plan,
           {"plan", stages}};
 }
 
-/// ConfigError for an option that would be left unheard.
+/// Raises ConfigError for an option that would be ignored.
 void check_mode(const CLI::App& command, const PlanArguments& arguments) {
   const SequenceArguments& layout = arguments.layout;
   const bool profile = !layout.profile.empty(), cluster = !layout.cluster.empty();
@@ -82,6 +82,9 @@ void check_mode(const CLI::App& command, const PlanArguments& arguments) {
   if (!profile) require_absent(command, {"--objective"}, "--profile");
 }
 
+/// Chooses one of four modes: --diff compares two plan files, --profile places measured layers,
+/// --cluster plans a recipe on a described cluster, and otherwise the model is cut into the
+/// recipe's own stages.
 int run_plan(const CLI::App& command, const PlanArguments& arguments) {
   if (arguments.diff) {
     require_absent(command,

@@ -12,7 +12,8 @@
 namespace penstock::tools {
 namespace {
 
-/// "610 to 920 ms a step, with all rates of h100 off by the errors that its file states"
+/// Formats the range of the step: "610 to 920 ms a step, with all rates of h100 off by the errors
+/// that its file states".
 std::string range_of(const runtime::ClusterPlan& planned) {
   std::vector<std::string> kinds;
   for (const partition::RatedDevice& device : planned.rated) kinds.push_back(device.name);
@@ -22,7 +23,7 @@ std::string range_of(const runtime::ClusterPlan& planned) {
                      kinds.size() > 1 ? "each one's file" : "its file");
 }
 
-/// What a fifth of each class of cost changes.
+/// Says whether another plan is best if a class of cost is a fifth higher or lower.
 std::string sensitivity_of(const runtime::ClusterPlan& planned) {
   const partition::Sensitivity& found = planned.believed->sensitivity;
   if (found.compared < 2) return "no other choice is near enough to compare";

@@ -5,8 +5,8 @@
 
 namespace penstock::tools {
 
-/// How far a plan of computed costs may be off, and whether another would then be better: facts for
-/// people. Nothing of a plan of measured costs.
+/// Adds facts on how far a plan of computed costs may be off, and whether another plan would then
+/// be better. Adds nothing for a plan of measured costs.
 void add_belief(const runtime::ClusterPlan& planned, partition::PlanView& view);
 
 }  // namespace penstock::tools

@@ -14,6 +14,7 @@
 
 namespace penstock::tools {
 
+// A rank copies the state of its stage, or its share of that state if replicas shard the optimizer.
 PlannedCheckpoint checkpoint_of(const configs::Config& recipe, const partition::Plan& plan,
                                 double gb_per_s) {
   std::vector<std::int64_t> of_stages(static_cast<std::size_t>(plan.stages()));

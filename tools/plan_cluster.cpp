@@ -33,7 +33,7 @@ namespace {
 
 constexpr double kAdviceSeconds = 5;
 
-/// The words that stand for the model: its name is a recipe that sets model.base.
+/// Returns the words with a model's name replaced by model.base=NAME.
 std::vector<std::string> as_recipe(std::vector<std::string> words) {
   const auto models = configs::model_names();
   for (std::string& word : words)
@@ -42,10 +42,10 @@ std::vector<std::string> as_recipe(std::vector<std::string> words) {
   return words;
 }
 
-/// The words may give a step's size, and its division into micro-batches.
+/// Says if the words give a step's size, and its division into micro-batches.
 struct GivenStep {
-  bool division = false;  // into micro-batches
-  bool size = false;      // a recipe's file gives one, if only by default
+  bool division = false;  // the division is given
+  bool size = false;      // the size is given; a file gives one, if only by default
 };
 
 GivenStep given_step(const std::vector<std::string>& words) {
@@ -62,12 +62,12 @@ GivenStep given_step(const std::vector<std::string>& words) {
   return {division, division || !file.empty() || named.contains("data.batch_seconds")};
 }
 
-/// The override that gives the step that was assumed.
+/// Returns the override that sets the assumed size of the step.
 std::string assumed_key(const runtime::ClusterPlan& planned) {
   return fmt::format("data.batch_seconds={:g}", planned.assumed_step_s);
 }
 
-/// Says which step was assumed and why, and how to ask for it; empty where one was given.
+/// Says which size of the step was assumed, why, and how to ask for it. Empty if a size was given.
 std::string assumption(const runtime::ClusterPlan& planned) {
   if (planned.assumed_step_s <= 0) return "";
   const double one = runtime::step_seconds_per_device();
@@ -81,7 +81,8 @@ std::string assumption(const runtime::ClusterPlan& planned) {
                      planned.assumed_step_s, why, assumed_key(planned));
 }
 
-/// What a step takes where all ranks agree before they update, and with pipeline.post_validation.
+/// Adds the time of a step in which all ranks agree before they update, and that of one with
+/// pipeline.post_validation.
 void add_barriers(const runtime::ClusterPlan& planned, const partition::Alternative& of,
                   nlohmann::ordered_json& json) {
   if (!of.other_barrier_s) return;
@@ -102,7 +103,7 @@ nlohmann::ordered_json stages_of(const runtime::ClusterPlan& planned) {
                       {"first_layer", chunk.first},
                       {"last_layer", chunk.last() - 1},
                       {"devices", choice.devices[chunk.stage]},
-                      {"bytes", chunk.predicted.bytes.total()},  // of all the stage's chunks
+                      {"bytes", chunk.predicted.bytes.total()},  // sum over the stage's chunks
                       {"host_bytes", chunk.predicted.bytes.host},
                       {"recompute", recomputed},
                       {"idle", planned.decision.estimate.idle(chunk.stage)}});
@@ -125,7 +126,7 @@ nlohmann::ordered_json alternatives_of(const runtime::ClusterPlan& planned) {
          {"why", other.why}});
     if (other.estimate)
       alternatives.back()["step_ms"] = 1e3 * other.estimate->step_seconds;
-    else if (other.closed_form > 0)  // a bound, or what a cut that does not fit would take
+    else if (other.closed_form > 0)  // a bound, or the time of a cut that does not fit
       alternatives.back()[other.is_bound ? "at_least_ms" : "closed_form_ms"] =
           1e3 * other.closed_form;
     add_barriers(planned, other, alternatives.back());
@@ -133,7 +134,7 @@ nlohmann::ordered_json alternatives_of(const runtime::ClusterPlan& planned) {
   return alternatives;
 }
 
-/// What training on all the data once takes; nothing where a step has no audio.
+/// Time and price of training on all the data once; 0 if a step has no audio.
 struct Epoch {
   double seconds = 0, price = 0;  // 0: unknown
 };
@@ -166,7 +167,8 @@ nlohmann::ordered_json json_of(const std::vector<runtime::Advice>& given) {
   return list;
 }
 
-/// The range of computed costs as "step_range_ms", and what else would be best as "sensitivity".
+/// Adds the range of computed costs as "step_range_ms", and plans that might be better as
+/// "sensitivity".
 void add_belief(const runtime::ClusterPlan& planned, nlohmann::ordered_json& json) {
   if (!planned.believed) return;
   const runtime::BelievedStep& believed = *planned.believed;
@@ -218,8 +220,8 @@ nlohmann::ordered_json json_of(const runtime::ClusterPlan& planned, bool time_li
   return json;
 }
 
-/// "--host box0:3,box1:4 ", how many ranks start on each node, in the cluster's order, which is
-/// that of the ranks; nothing for a single node.
+/// Formats the number of ranks on each node: "--host box0:3,box1:4 ". Nodes have the cluster's
+/// order, which is that of the ranks. Empty for a single node.
 std::string hosts(const runtime::ClusterPlan& planned) {
   const partition::Cluster& cluster = planned.problem.cluster;
   std::vector<int> ranks(cluster.nodes.size());
@@ -258,7 +260,7 @@ runtime::ClusterConstraints make_constraints(const ClusterArguments& arguments,
   return constraints;
 }
 
-/// How to train the plan, which holds what it chose of [data].
+/// Returns the command that trains the plan. The plan itself holds what it chose of [data].
 std::string how_to_train(const ClusterArguments& arguments, const runtime::ClusterPlan& planned,
                          std::vector<std::string> words) {
   if (planned.assumed_step_s > 0) words.push_back(assumed_key(planned));
@@ -268,7 +270,7 @@ std::string how_to_train(const ClusterArguments& arguments, const runtime::Clust
                      hosts(planned), fmt::join(words, " "));
 }
 
-/// A recipe, its cluster and what else is asked of its plan.
+/// A recipe, its cluster, and constraints on its plan.
 struct Asked {
   RecipeArguments recipe;
   configs::Config config;
@@ -276,13 +278,14 @@ struct Asked {
   runtime::ClusterConstraints constraints;
 };
 
-/// A plan, and what single changes would bring.
+/// A plan, and the gain of single changes.
 struct Advised {
   runtime::ClusterPlan plan;
   std::vector<runtime::Advice> advice;
 };
 
-/// The recipe that is planned again says the step that the plan assumed.
+/// Plans, and then plans single changes of the recipe for advice. If the first plan assumed a step,
+/// later ones get that step as a key of the recipe.
 Advised advised_plan(Asked asked) {
   const auto begin = std::chrono::steady_clock::now();
   Advised advised{runtime::plan_on_cluster(asked.config, asked.cluster, asked.constraints), {}};

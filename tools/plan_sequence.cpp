@@ -66,7 +66,7 @@ nlohmann::ordered_json json_of(const partition::SequencePlan& plan,
   }
   const bool of_steps = problem.objective == partition::Objective::step;
   const double step = partition::closed_form_step(problem, placed);
-  const double value = of_steps ? step : placed.cut.slowest;  // as placed.value, but for rounding
+  const double value = of_steps ? step : placed.cut.slowest;  // equals placed.value up to rounding
   auto schedules = nlohmann::ordered_json::array();
   const auto simulated = [](const partition::SequenceStep& step) {
     return step.seconds > 0 ? nlohmann::ordered_json(1e3 * step.seconds) : nullptr;

@@ -12,7 +12,8 @@ class App;
 
 namespace penstock::tools {
 
-/// `penstock plan --profile`: a sequence of measured layers on a described cluster.
+/// Arguments of `penstock plan --profile`, which plans a sequence of measured layers on a described
+/// cluster.
 struct SequenceArguments {
   std::string profile, cluster;
   int stages = 0, replicas = 0, micro_batches = 0;  // 0: chosen
@@ -24,8 +25,8 @@ struct SequenceArguments {
 
 void add_sequence(CLI::App* command, SequenceArguments& arguments);
 
-/// Prints the plan, as one JSON object or as a table. ConfigError as read_profile, read_cluster and
-/// place_sequence.
+/// Prints the plan, as one JSON object or as a table. ConfigError as from read_profile,
+/// read_cluster and place_sequence.
 int run_plan_sequence(const SequenceArguments& arguments, bool json);
 
 }  // namespace penstock::tools

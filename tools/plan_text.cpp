@@ -20,7 +20,7 @@ namespace {
 constexpr std::size_t kShownAlternatives = 12;
 constexpr std::size_t kFactName = 22;  // columns
 
-/// "office:0–3", where three devices or more of a node follow each other.
+/// Returns names of devices; three or more of a node in a row become "office:0–3".
 std::vector<std::string> runs_of(const partition::Cluster& cluster,
                                  const std::vector<int>& devices) {
   std::vector<std::string> runs;
@@ -39,7 +39,7 @@ std::vector<std::string> runs_of(const partition::Cluster& cluster,
   return runs;
 }
 
-/// The first devices of a stage by name.
+/// Returns the names of a stage's first devices.
 std::string names_of(const partition::Cluster& cluster, const std::vector<int>& devices) {
   constexpr std::size_t shown = 4;
   std::vector<std::string> runs = runs_of(cluster, devices);
@@ -50,13 +50,13 @@ std::string names_of(const partition::Cluster& cluster, const std::vector<int>& 
   return fmt::format("{}", fmt::join(runs, " "));
 }
 
-/// "3–7", a chunk's first and last layer.
+/// Returns a chunk's first and last layer as "3–7".
 std::string places_of(const partition::StageView& stage, std::size_t chunk) {
   const int first = stage.first[chunk], last = stage.last[chunk];
   return first == last ? fmt::format("{}", first) : fmt::format("{}–{}", first, last);
 }
 
-/// Their names, without their number, which the places tell.
+/// Returns a chunk's layers by name, without their number, which follows from the range beside it.
 std::string layers_of(const partition::StageView& stage, std::size_t chunk) {
   std::string names = stage.layers[chunk];
   const std::string number = fmt::format(" ({})", stage.last[chunk] - stage.first[chunk] + 1);
@@ -64,7 +64,7 @@ std::string layers_of(const partition::StageView& stage, std::size_t chunk) {
   return names;
 }
 
-/// A row for each chunk; what is the stage's stands in that of its first.
+/// Formats a row for each chunk. Figures of a stage stand in the row of its first chunk.
 std::string work_table(const partition::PlanView& view, std::size_t columns) {
   TableRows rows{{"stage", "devices", "computes", "idle", "layers", ""}};
   for (std::size_t k = 0; k < view.stages.size(); ++k) {
@@ -91,7 +91,8 @@ std::string memory_by_stage(const partition::PlanView& view, std::size_t columns
   return partition::memory_table(stages, {limit}, columns);
 }
 
-/// "2 stages × 1 replica, 1f1b, 8 × 16 s" as "2 × 1, 1f1b, 8 × 16 s", below a heading that says so.
+/// Shortens "2 stages × 1 replica, 1f1b, 8 × 16 s" to "2 × 1, 1f1b, 8 × 16 s", since the heading
+/// has the words.
 std::string brief(std::string what) {
   for (const std::string_view word : {" replicas", " replica", " stages", " stage"})
     if (const std::size_t at = what.substr(0, what.find(',')).find(word); at != std::string::npos)
@@ -120,7 +121,7 @@ std::string facts_table(const partition::PlanView& view, std::size_t columns) {
   return text;
 }
 
-/// Empty where the step was not simulated.
+/// Draws the pipeline. Empty if the step was not simulated.
 std::string picture(const partition::PlanView& view, const PlanLook& look) {
   if (view.replicas.empty()) return "";
   const partition::Simulation& step = view.replicas.front().step;

@@ -12,8 +12,8 @@ struct PlanLook {
   bool colour = false;
 };
 
-/// The plan for a terminal: what comes of it, stages, their memory by kind, the pipeline sampled,
-/// alternatives, facts, what single changes would bring, and the command that trains it.
+/// Prints the plan for a terminal: its predicted step, stages, their memory by kind, a drawing of
+/// the pipeline, alternatives, facts, the gain of single changes, and the command that trains it.
 void print_plan(const partition::PlanView& view, std::ostream& out, const PlanLook& look = {});
 
 }  // namespace penstock::tools

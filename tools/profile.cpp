@@ -33,7 +33,7 @@ struct ProfileArguments {
   runtime::ProfileOptions how;
   std::string output;
   bool links = false, device = false;
-  std::string like;  // a device; empty: chosen by its backend
+  std::string like;  // a device; empty: chosen by the backend
 };
 
 void print(const partition::DeviceProfile& profile) {
@@ -54,7 +54,7 @@ void print(const partition::DeviceProfile& profile) {
                            1e9 * profile.parameter_s);
 }
 
-/// To standard output where no file is named.
+/// Writes to the named file, or to standard output if none is named.
 void put(const std::string& output, const std::string& text) {
   if (output.empty())
     std::cout << text;
@@ -75,10 +75,10 @@ int run_links(const ProfileArguments& arguments) {
       complain_in_job);
 }
 
-/// One device, and of a CPU one core.
+/// Measures one device; a CPU is measured by one core.
 int run_device(const ProfileArguments& arguments) {
   check_outputs({{"--output", arguments.output}});
-  configs::TrainerConfig any;  // the device that is there
+  configs::TrainerConfig any;  // any device of this machine
   any.threads = 1;
   const bool cpu = runtime::device_kind(any) == layers::DeviceKind::cpu;
   const std::string like = !arguments.like.empty() ? arguments.like : cpu ? "cpu-avx2" : "h100";
@@ -104,7 +104,8 @@ int run_profile(const CLI::App& command, const ProfileArguments& arguments) {
     return run_links(arguments);
   }
   configs::Config recipe = arguments.recipe.load();
-  // Of layers that keep everything: what runs forward again, a plan adds to that.
+  // Layers are measured without recomputation. A plan adds the time of recomputed forward passes
+  // itself.
   recipe.pipeline.plan.clear();
   recipe.pipeline.recompute = configs::PipelineConfig().recompute;
   recipe.pipeline.recompute_layers.clear();

@@ -7,22 +7,22 @@
 
 namespace penstock::tools {
 
-/// How far a long run is: a bar that is rendered anew on a terminal, elsewhere a plain line at most
-/// every ten seconds, and one for the last step.
+/// Shows the progress of a long run. On a terminal it is a bar that is redrawn; elsewhere it is a
+/// plain line at most every ten seconds, and one for the last step.
 class Progress {
  public:
   using Clock = std::chrono::steady_clock;
 
-  /// From `done` steps (those of an earlier run) to `total`.
+  /// Starts at `done` steps, those of an earlier run, and ends at `total`.
   Progress(std::ostream& out, bool terminal, std::int64_t done, std::int64_t total);
-  /// Leaves the bar behind as a line.
+  /// Ends the line of the bar, which stays on the screen.
   ~Progress();
   Progress(const Progress&) = delete;
   Progress& operator=(const Progress&) = delete;
 
-  /// `step` steps are done at `now`; `facts` ("loss 1.23") stand behind the bar.
+  /// Shows that `step` steps are done at `now`; `facts` ("loss 1.23") follow the bar.
   void show(std::int64_t step, const std::string& facts, Clock::time_point now = Clock::now());
-  /// A line of its own; a bar before it is left behind.
+  /// Writes a line of its own. A bar before it stays on the screen.
   void say(const std::string& text);
 
  private:
@@ -35,7 +35,7 @@ class Progress {
   Clock::time_point start_ = Clock::now(), shown_{};
 };
 
-/// Whether standard error is a terminal.
+/// Returns true if standard error is a terminal.
 [[nodiscard]] bool error_is_terminal();
 
 }  // namespace penstock::tools

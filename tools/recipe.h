@@ -16,11 +16,11 @@ namespace penstock::tools {
 struct RecipeArguments {
   std::vector<std::string> words;
 
-  /// The first word that is no override names the file. ConfigError as load_config, and for a
-  /// second file.
+  /// Loads the configuration. The first word that is no override names the file. ConfigError as
+  /// from load_config, and for a second file.
   [[nodiscard]] configs::Config load() const;
-  /// What is read, to be kept from being written: `others`, the recipe's file, and those that
-  /// `config`, which load() returned, names.
+  /// Returns the files that the command reads, so that none is overwritten: `others`, the recipe's
+  /// file, and those that `config`, the result of load(), names.
   [[nodiscard]] std::vector<NamedFile> files(const configs::Config& config,
                                              std::vector<NamedFile> others = {}) const;
 };

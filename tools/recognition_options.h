@@ -9,7 +9,7 @@ class App;
 
 namespace penstock::tools {
 
-/// The options that evaluate and transcribe share: --threads, --replicas, --window, --verify.
+/// Adds the options that evaluate and transcribe share: --threads, --replicas, --window, --verify.
 void takes_recognition(CLI::App* command, runtime::Trained& trained, runtime::WindowBounds& window);
 
 }  // namespace penstock::tools

@@ -12,7 +12,8 @@
 namespace penstock::tools {
 namespace {
 
-/// A number that is there and not null. DataError that says what is there instead.
+/// Returns a number of seconds, or nothing if it is missing or null. DataError quotes any other
+/// value.
 std::optional<double> seconds_in(const nlohmann::json& line, const char* key) {
   const auto found = line.find(key);
   if (found == line.end() || found->is_null()) return std::nullopt;
@@ -21,7 +22,8 @@ std::optional<double> seconds_in(const nlohmann::json& line, const char* key) {
   return found->get<double>();
 }
 
-/// What a manifest's line names, from the manifest's folder. DataError if it names nothing.
+/// Returns the recording of a manifest's line; paths start from the manifest's folder. DataError if
+/// the line names none.
 runtime::Recording recording_in(const std::string& text, const std::filesystem::path& folder) {
   const nlohmann::json line = nlohmann::json::parse(text, nullptr, false);
   if (!line.is_object()) throw DataError("is not a JSON object");

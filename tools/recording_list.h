@@ -12,21 +12,21 @@
 
 namespace penstock::tools {
 
-/// Where the recordings of a list come from, in this order.
+/// Sources of a list's recordings, in this order.
 struct RecordingSources {
   std::vector<std::string> recordings = {};
-  std::vector<std::string> manifests = {};  // JSON lines, texts or none
-  std::istream* paths = nullptr;            // a path between two separators
+  std::vector<std::string> manifests = {};  // JSON lines, with or without texts
+  std::istream* paths = nullptr;            // paths, ended by `separator`
   char separator = '\n';
 };
 
-/// Recordings one after the other: nothing of the list is kept.
+/// Reads recordings one after the other; it keeps none of them.
 class RecordingList {
  public:
   explicit RecordingList(RecordingSources sources) : sources_(std::move(sources)) {}
 
-  /// The next one; nothing at the end. A line of a manifest that is none has a fault. DataError if
-  /// a manifest can't be read.
+  /// Returns the next recording, or nothing at the end. A broken line of a manifest gives a
+  /// recording with a fault. DataError if a manifest can't be read.
   std::optional<runtime::Recording> next();
 
  private:
@@ -34,12 +34,13 @@ class RecordingList {
   std::optional<runtime::Recording> next_path();
 
   RecordingSources sources_;
-  std::size_t recording_ = 0, manifest_ = 0;  // the next ones
-  std::ifstream file_;                        // of the manifest before `manifest_`
+  std::size_t recording_ = 0, manifest_ = 0;  // indexes of the next ones
+  std::ifstream file_;                        // manifest number `manifest_` - 1
   std::size_t line_ = 0;
 };
 
-/// Of recordings in their order, one by one: "" for none, then that of those before and the next.
+/// Returns a hash of recordings in their order, computed one by one: `before` is "" at the start,
+/// then the hash of all recordings before `recording`.
 [[nodiscard]] std::string chained_hash(const std::string& before,
                                        const runtime::Recording& recording);
 

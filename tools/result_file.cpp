@@ -17,11 +17,11 @@
 namespace penstock::tools {
 namespace {
 
-/// What PATH.progress holds.
+/// Contents of PATH.progress.
 struct ResultProgress {
   std::string made_by;
   std::string state;
-  std::uint64_t bytes = 0;  // of PATH
+  std::uint64_t bytes = 0;  // valid bytes of PATH
 };
 
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(ResultProgress, made_by, bytes, state)
@@ -82,9 +82,11 @@ void ResultFile::go_on(const ResultFileOptions& options) {
   state_ = progress.state;
 }
 
+// Flushes the lines before PATH.progress counts them, so it never counts lines that a crash may
+// lose.
 void ResultFile::append(std::string_view lines, const std::string& state) {
   if (file_ == nullptr) {
-    write_progress();  // first, so that there is never a file without it
+    write_progress();  // first: the file never exists without it
     file_ = std::make_unique<FileHandle>(path_, O_WRONLY | O_CREAT | O_APPEND);
   }
   auto left = std::as_bytes(std::span(lines));

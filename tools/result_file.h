@@ -9,28 +9,28 @@
 
 namespace penstock::tools {
 
-/// What a user asks of a file of results.
+/// Options with which a user asks for a file of results.
 struct ResultFileOptions {
-  const char* option = "";  // that names it
-  std::string path = {};    // empty: there is none
-  bool resume = false;      // goes on behind what an earlier run has written
+  const char* option = "";  // the option that names it
+  std::string path = {};    // empty: no file
+  bool resume = false;      // continues after the results of an earlier run
 };
 
-/// A file of JSON lines that grows while a command works. Beside it, PATH.progress says how far it
-/// reaches, of what, and what the command needs to go on there. What stands behind that, a torn
-/// line say, is cut off.
+/// A file of JSON lines that grows while a command works. PATH.progress beside it records how many
+/// bytes are valid, what the results depend on, and the state from which the command continues.
+/// Later bytes, such as a torn line, are cut off.
 class ResultFile {
  public:
-  /// `made_by` names all that the results follow from. ConfigError if there is a file and resume is
-  /// not asked for, if it has no PATH.progress, if that is of something else, or if the file is
-  /// shorter than it says.
+  /// Opens the results. `made_by` names all on which they depend. ConfigError if the file exists
+  /// and resume is not asked for, if it has no PATH.progress, if that has another `made_by`, or if
+  /// the file is shorter than PATH.progress says.
   ResultFile(const ResultFileOptions& options, const std::string& made_by);
 
-  /// What the last append of an earlier run was given; "": there was none.
+  /// The state that an earlier run passed to its last append(); "" if there was none.
   const std::string& state() const { return state_; }
 
-  /// Appends whole lines; the first call makes the file. When it returns, they are on the disk.
-  /// FileError, ConfigError.
+  /// Appends whole lines; the first call creates the file. When it returns, the lines are on the
+  /// disk. FileError, ConfigError.
   void append(std::string_view lines, const std::string& state);
 
  private:
@@ -42,10 +42,10 @@ class ResultFile {
   std::unique_ptr<FileHandle> file_;
 };
 
-/// ConfigError, before any work, if the file can't be begun or gone on with.
+/// Raises ConfigError if the file can be neither started nor continued. Call it before the work.
 void check_result_file(const ResultFileOptions& options);
 
-/// The file that stands beside a file of results.
+/// Returns the path of the progress file of a file of results.
 [[nodiscard]] std::string progress_file(const std::string& path);
 
 }  // namespace penstock::tools

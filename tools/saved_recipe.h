@@ -7,8 +7,8 @@
 
 namespace penstock::tools {
 
-/// A recipe that starts from the weights of a checkpoint, as TOML: its model, labels and features,
-/// and trainer.init = `path`, by which the checkpoint was opened.
+/// Returns a recipe, as TOML, that starts from the weights of a checkpoint: its model, labels and
+/// features, and trainer.init = `path`, which opened the checkpoint.
 [[nodiscard]] std::string saved_recipe_text(const runtime::Checkpoint& checkpoint,
                                             const std::filesystem::path& path);
 

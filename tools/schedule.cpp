@@ -33,7 +33,7 @@ namespace penstock::tools {
 namespace {
 
 constexpr Limits kStages = {1, 1024}, kMicroBatches = {1, 65536}, kSeconds = {0, 1e9};
-constexpr std::int64_t kMostPairs = 1 << 18;  // of a rank and a micro-batch
+constexpr std::int64_t kMostPairs = 1 << 18;  // pairs of a rank and a micro-batch
 
 struct ScheduleArguments {
   std::string name, check, csv;
@@ -41,11 +41,11 @@ struct ScheduleArguments {
   std::vector<double> durations = {1, 1, 1};
   double memory = 0;
   std::uint64_t seed = 1;
-  std::optional<int> width = {};  // none: what the output has room for
+  std::optional<int> width = {};  // empty: as wide as the output
   bool json = false;
 };
 
-/// A schedule, and what the search says of it where it was found.
+/// A schedule, and the result of the search if a search found it.
 struct Made {
   partition::Schedule schedule;
   std::optional<partition::FoundSchedule> found = {};
@@ -82,7 +82,7 @@ partition::EqualWork work_of(const ScheduleArguments& arguments) {
   return {arguments.stages, arguments.micro_batches, rank_times(arguments), arguments.memory};
 }
 
-/// Each of a rank's chunks takes as long as the others.
+/// Simulates a schedule. Each of a rank's chunks takes the same time.
 partition::Simulation run(const partition::Schedule& schedule,
                           const partition::ChunkTimes& of_rank) {
   std::vector<partition::ChunkTimes> times;
@@ -144,7 +144,7 @@ void print_text(const Made& made, const partition::Simulation& run, std::optiona
   }
 }
 
-/// ConfigError for a name that no schedule has, or an option that would be left unheard.
+/// Raises ConfigError for an unknown name, or for an option that would be ignored.
 void check_name(const CLI::App& command, const std::string& name) {
   const auto names = partition::all_schedule_names();
   if (!partition::is_schedule(name))

@@ -47,7 +47,7 @@ void print_search_json(const runtime::ClusterPlan& planned, const Measured& meas
 
 namespace {
 
-/// What the table comes to, in a sentence.
+/// Sums up the table in a sentence.
 std::string answer_of(const runtime::ClusterPlan& planned, const Measured& measured) {
   const auto& ranked = planned.ranked;
   if (ranked.empty()) return "";

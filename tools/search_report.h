@@ -7,13 +7,13 @@
 
 namespace penstock::tools {
 
-/// Seconds of a step of each of a plan's ranked placements; empty: none was measured.
+/// Seconds per step of each of a plan's ranked placements; empty if none was measured.
 using Measured = std::vector<double>;
 
-/// The place of the fastest, as measured or else as predicted.
+/// Returns the index of the fastest placement, as measured, or else as predicted.
 std::size_t fastest(const runtime::ClusterPlan& planned, const Measured& measured);
 
-/// One JSON object on standard output, or a table of what was predicted and what was measured.
+/// Prints predicted and measured times to standard output, as one JSON object or as a table.
 void print_search_json(const runtime::ClusterPlan& planned, const Measured& measured,
                        bool time_limit_reached);
 void print_search(const runtime::ClusterPlan& planned, const Measured& measured);

@@ -30,8 +30,8 @@ StopSignals::StopSignals() {
   reader_ = std::thread([this] { read_signals(); });
 }
 
-/// What came while the last request was answered must not change the exit code: the signals stay
-/// blocked.
+/// Leaves the signals blocked if one has come: a further one, while the last request is answered,
+/// must not change the exit code.
 StopSignals::~StopSignals() {
   ending_ = true;
   pthread_kill(reader_.native_handle(), SIGUSR1);
@@ -51,9 +51,9 @@ void StopSignals::read_signals() {
       came_ = true;
       continue;
     }
-    unblock_stop_signals();  // of this thread: the signal does what it does by default
+    unblock_stop_signals();  // on this thread: the signal has its default effect
     raise(signal);
-    block_stop_signals();  // unless who started the process has it ignored
+    block_stop_signals();  // reached if the parent process had it ignored
   }
 }
 

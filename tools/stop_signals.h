@@ -5,17 +5,18 @@
 
 namespace penstock::tools {
 
-/// Blocks SIGTERM and SIGUSR1, by which batch systems announce the end of a job, on the calling
-/// thread and on those that it starts from now on.
+/// Blocks SIGTERM and SIGUSR1 on the calling thread and on those that it starts later. Batch
+/// systems announce the end of a job by these signals.
 void block_stop_signals() noexcept;
 
-/// Takes SIGTERM and SIGUSR1 for requests to stop. No thread is interrupted by them: all block
-/// them, and one reads them that does nothing else. So no signal's frame lies on the stack of a
-/// thread that computes, where oneDNN's products keep numbers (docs/design/stop-requests.md).
+/// Takes SIGTERM and SIGUSR1 as requests to stop. They interrupt no thread that computes: all
+/// threads block them, and one thread reads them and does nothing else. So no signal frame lies on
+/// the stack of a computing thread, where oneDNN's products keep numbers
+/// (docs/design/stop-requests.md).
 ///
-/// All threads of the process must have called block_stop_signals() or come from one that has, or
-/// the signal ends the process. The signals also do so before the first call of asked(), and after
-/// the object's life if none has come during it.
+/// All threads of the process must have called block_stop_signals(), or descend from one that has;
+/// otherwise a signal ends the process. A signal also ends it before the first call of asked(), and
+/// after the object's life if none has come during it.
 class [[nodiscard]] StopSignals {
  public:
   StopSignals();
@@ -23,7 +24,7 @@ class [[nodiscard]] StopSignals {
   StopSignals& operator=(const StopSignals&) = delete;
   ~StopSignals();
 
-  /// Whether one has come since the first call.
+  /// Returns true if a signal has come since the first call.
   bool asked();
 
  private:

@@ -7,12 +7,12 @@
 
 namespace penstock::tools {
 
-/// Hours, a histogram of durations, characters, rejected utterances with reasons, and what a test
-/// set shares with them, if one was compared: for people.
+/// Returns hours, a histogram of durations, characters, rejected utterances with reasons, and what
+/// a test set shares with the manifest if one was compared, for people.
 std::string summary_text(const runtime::ManifestSummary& summary,
                          const runtime::Leaks* leaks = nullptr);
 
-/// The same as one JSON object; `manifest` is its first member.
+/// Returns the same as one JSON object, whose first member is `manifest`.
 std::string summary_json(const std::string& manifest, const runtime::ManifestSummary& summary,
                          const runtime::Leaks* leaks = nullptr);
 

@@ -25,7 +25,7 @@ std::size_t columns_of_terminal() {
   return ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 ? size.ws_col : 0;
 }
 
-/// 0: COLUMNS does not say it.
+/// Returns COLUMNS, or 0 if it is no number.
 std::size_t columns_of_environment() {
   const std::string_view text = environment("COLUMNS");
   std::size_t columns = 0;

@@ -12,10 +12,10 @@ namespace penstock::tools {
 
 inline constexpr double kTimeLimit = 30;  // seconds
 
-/// --time-limit of a command that searches.
+/// Adds --time-limit to a command that searches.
 void add_time_limit(CLI::App* command, double& seconds);
 
-/// What a limit that ended a search means, for people.
+/// Returns the meaning of a limit that ended a search, for people.
 [[nodiscard]] std::string words_of(const TimeLimit& limit);
 
 }  // namespace penstock::tools

@@ -11,13 +11,17 @@ namespace {
 using partition::ActionKind;
 using partition::TimedAction;
 
-constexpr double kInside = 0.01;  // share of a pass: ends of arrows belong to what they lie in
+// Ends of arrows lie within their passes by this share of the pass, so that viewers attach them to
+// it.
+constexpr double kInside = 0.01;
 
-/// (replica, whether forward, chunk, micro-batch)
+/// Name of a pass: (replica, true if forward, chunk, micro-batch).
 using Name = std::tuple<int, bool, int, int>;
 
 }  // namespace
 
+// Each pass but backward_weight consumes a message of the neighbouring chunk's pass in the same
+// direction, for the same micro-batch and replica. Passes on one rank exchange no message.
 std::vector<TraceFlow> flows_of(const partition::Plan& plan,
                                 const std::vector<std::vector<TimedAction>>& passes) {
   std::map<Name, std::pair<int, const TimedAction*>> makers;
@@ -51,7 +55,7 @@ std::vector<TraceFlow> flows_of(const partition::Plan& plan,
 
 std::vector<partition::MemoryPoint> memory_of(const partition::Plan& plan, int rank,
                                               const std::vector<TimedAction>& passes) {
-  std::vector<std::pair<double, int>> changes;  // of the micro-batches in flight
+  std::vector<std::pair<double, int>> changes;  // micro-batches in flight
   for (const TimedAction& pass : passes) {
     if (pass.action.kind == ActionKind::forward) changes.emplace_back(pass.start, 1);
     if (pass.action.kind == ActionKind::backward || pass.action.kind == ActionKind::backward_weight)

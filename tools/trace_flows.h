@@ -8,7 +8,7 @@
 
 namespace penstock::tools {
 
-/// A message of a traced step: from within the pass that makes it to within the one that takes it.
+/// A message of a traced step, drawn from the pass that produces it to the pass that consumes it.
 struct TraceFlow {
   partition::Edge edge;
   int micro_batch = 0;
@@ -16,13 +16,13 @@ struct TraceFlow {
   double sent = 0, taken = 0;  // seconds
 };
 
-/// Those between the ranks of each replica. `passes` are what each rank computed, or is predicted
-/// to; other actions are left aside.
+/// Returns the messages between the ranks of each replica. `passes` are the actions that each rank
+/// computed, or is predicted to compute; actions other than passes are ignored.
 [[nodiscard]] std::vector<TraceFlow> flows_of(
     const partition::Plan& plan, const std::vector<std::vector<partition::TimedAction>>& passes);
 
-/// Bytes that the plan says a rank has in use after each of its passes: what is always there, and
-/// of what is kept for backward the share of the micro-batches in flight.
+/// Returns the bytes that, by the plan, a rank has in use after each of its passes: the fixed part,
+/// and of the saved activations the share of the micro-batches in flight.
 [[nodiscard]] std::vector<partition::MemoryPoint> memory_of(
     const partition::Plan& plan, int rank, const std::vector<partition::TimedAction>& passes);
 

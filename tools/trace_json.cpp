@@ -17,10 +17,10 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-constexpr int kMeasured = 1, kPredicted = 2;  // processes; of further predictions the next
-constexpr double kShown = 20e-6;              // seconds of waiting that are worth an event
+constexpr int kMeasured = 1, kPredicted = 2;  // processes; further predictions follow
+constexpr double kShown = 20e-6;              // shortest wait, in seconds, that gets an event
 
-/// As in schedules' CSV files.
+/// Returns the name of an action in schedules' CSV files.
 std::string short_name(const partition::Action& action) {
   const int batch = action.micro_batch;
   switch (action.kind) {
@@ -69,7 +69,7 @@ void add_name(Json& events, const char* kind, int process, std::size_t thread,
       {{"name", kind}, {"ph", "M"}, {"pid", process}, {"tid", thread}, {"args", {{"name", name}}}});
 }
 
-/// The wait before it computed, if any, and the action.
+/// Adds the action, and the wait before it if there was one.
 void add_measured(Json& events, const runtime::WatchedAction& action, std::size_t rank,
                   std::size_t step) {
   TraceEvent event{kMeasured, rank, step, action.action, action.start, action.end};
@@ -88,7 +88,7 @@ void add_measured(Json& events, const runtime::WatchedAction& action, std::size_
 
 using Passes = std::vector<std::vector<partition::TimedAction>>;  // [rank]
 
-/// What each rank computed, without what it waited before.
+/// Returns the passes that each rank computed, without the waits before them.
 Passes passes_of(const std::vector<std::vector<runtime::WatchedAction>>& measured) {
   Passes passes(measured.size());
   for (std::size_t rank = 0; rank < measured.size(); ++rank)
@@ -98,7 +98,7 @@ Passes passes_of(const std::vector<std::vector<runtime::WatchedAction>>& measure
   return passes;
 }
 
-/// The same as predicted, on the clock of what was measured.
+/// Returns the predicted passes, on the clock of the measured ones.
 Passes passes_of(const Passes& predicted, double begin) {
   Passes passes = predicted;
   for (auto& rank : passes)
@@ -109,14 +109,14 @@ Passes passes_of(const Passes& predicted, double begin) {
   return passes;
 }
 
-/// Predicted messages: where each is drawn, and its arrow passes.
+/// Predicted messages, each with its place in the drawing, through which its arrow passes.
 class PredictedMessages {
  public:
   PredictedMessages(const runtime::Trace& trace, int process, runtime::Prediction prediction)
       : process_(process),
         prediction_(prediction),
         messages_(messages_in_lanes(trace.steps, prediction)) {
-    std::size_t next = trace.plan.world_size();  // behind the threads of ranks
+    std::size_t next = trace.plan.world_size();  // after the threads of ranks
     for (const TraceMessage& each : messages_) threads_.try_emplace(lane_of(each), 0);
     for (auto& [lane, thread] : threads_) thread = next++;
     for (const TraceMessage& each : messages_) {
@@ -126,8 +126,8 @@ class PredictedMessages {
     }
   }
 
-  /// A send on its rank's thread, for as long as the rank waits; a receive on one beside that of
-  /// its rank, for as long as the message is under way.
+  /// Adds events. A send lies on its rank's thread, for as long as the rank waits. A receive lies
+  /// on a thread beside that of its rank, for as long as the message is in flight.
   void add_events(Json& events) const {
     for (const auto& [lane, thread] : threads_)
       add_name(events, "thread_name", process_, thread,
@@ -158,7 +158,7 @@ class PredictedMessages {
     std::size_t thread = 0;
     double time = 0;  // seconds
   };
-  /// Where a flow passes its message; nothing: it does not pass any.
+  /// Returns the point at which a flow passes its message, or nothing if there is no such message.
   std::optional<Place> on_the_way(const TraceFlow& flow, std::size_t step) const {
     const auto found = places_.find({step, flow.to_rank, flow.edge, flow.micro_batch});
     return found == places_.end() ? std::nullopt : std::optional(found->second);
@@ -177,19 +177,19 @@ class PredictedMessages {
   std::map<std::tuple<std::size_t, int, partition::Edge, int>, Place> places_;
 };
 
-/// A point of an arrow: "s" its beginning, "t" on its way, "f" its end.
+/// Returns a point of an arrow: "s" is its start, "t" a point on its way, "f" its end.
 Json point_of_flow(const char* phase, std::size_t id, int process, std::size_t thread,
                    double time) {
   return {{"name", "message"}, {"cat", "message"}, {"ph", phase},    {"bp", "e"},
           {"id", id},          {"ts", 1e6 * time}, {"pid", process}, {"tid", thread}};
 }
 
-/// Messages as arrows. `messages`: those that they pass, if any.
+/// Adds messages as arrows, which pass through `messages` if given.
 void add_flows(Json& events, const runtime::Trace& trace, std::size_t step, const Passes& passes,
                const PredictedMessages* messages) {
   const int process = messages == nullptr ? kMeasured : messages->process();
   for (const TraceFlow& flow : flows_of(trace.plan, passes)) {
-    const std::size_t id = events.size();  // no other arrow's
+    const std::size_t id = events.size();  // unique among arrows
     events.push_back(point_of_flow("s", id, process, flow.from_rank, flow.sent));
     const auto place = messages == nullptr ? std::nullopt : messages->on_the_way(flow, step);
     if (place) events.push_back(point_of_flow("t", id, process, place->thread, place->time));
@@ -197,7 +197,7 @@ void add_flows(Json& events, const runtime::Trace& trace, std::size_t step, cons
   }
 }
 
-/// What ranks have in use, as counters.
+/// Adds the memory that ranks have in use, as counters.
 void add_memory(Json& events, int process, const partition::Plan& plan, const Passes& passes) {
   for (int rank = 0; rank < static_cast<int>(passes.size()); ++rank)
     for (const partition::MemoryPoint& point : memory_of(plan, rank, passes[rank]))
@@ -208,7 +208,7 @@ void add_memory(Json& events, int process, const partition::Plan& plan, const Pa
                         {"args", {{"bytes", point.bytes}}}});
 }
 
-/// The step as it was predicted: actions, the arrows of its messages, and memory.
+/// Adds the predicted step: actions, the arrows of its messages, and memory.
 void add_predicted(Json& events, const runtime::Trace& trace, std::size_t s,
                    const PredictedMessages& messages) {
   const double begin = trace.steps[s].begin;

@@ -6,7 +6,7 @@
 namespace penstock::tools {
 namespace {
 
-/// The first that has ended by `start`, or a new one.
+/// Returns the first lane that is free at `start`, or a new one.
 int free_lane(std::vector<double>& ends, double start) {
   const auto found = std::ranges::find_if(ends, [&](double end) { return end <= start; });
   const auto lane = static_cast<int>(found - ends.begin());
@@ -26,7 +26,7 @@ std::vector<TraceMessage> messages_in_lanes(const std::vector<runtime::TracedSte
       list.push_back({.step = s, .message = message});
     }
   std::ranges::stable_sort(list, {}, [](const TraceMessage& each) { return each.message.start; });
-  std::map<int, std::vector<double>> ends;  // of each rank's lanes
+  std::map<int, std::vector<double>> ends;  // end of the last message, by rank and lane
   for (TraceMessage& each : list) {
     auto& lanes = ends[each.message.to];
     each.lane = free_lane(lanes, each.message.start);

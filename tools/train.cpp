@@ -24,7 +24,8 @@ struct TrainOptions {
   bool json = false;
 };
 
-/// Audio seconds a second: below 10 with two digits, since large models are slower than speech.
+/// Formats audio seconds per second, below 10 with two digits, since large models are slower than
+/// real time.
 std::string speed(double rate) {
   return rate < 10 ? fmt::format("{:.2g}", rate) : fmt::format("{:.0f}", rate);
 }
@@ -41,7 +42,8 @@ std::string facts(const runtime::EvaluationReport& r) {
                      r.loss, 100 * r.wer, 100 * r.cer, left_out);
 }
 
-/// Progress on standard error; validations as lines of their own.
+/// Returns an observer that shows progress on standard error, with validations as lines of their
+/// own.
 runtime::TrainingObserver show(std::unique_ptr<Progress>& progress) {
   runtime::TrainingObserver observer;
   observer.begin = [&](std::int64_t done, std::int64_t steps) {
@@ -100,7 +102,7 @@ int run_train(const TrainOptions& options) {
         return summary.stopped ? exit_stopped : exit_done;
       },
       [&](const std::exception& error, bool alone) {
-        progress.reset();  // a bar is left as it is before the complaint
+        progress.reset();  // ends the bar's line before the complaint
         return complain_in_job(error, alone);
       });
 }

@@ -35,7 +35,7 @@ struct TranscribeOptions {
   bool json = false;
 };
 
-/// What is written must not replace.
+/// Returns the files that no output may replace.
 std::vector<NamedFile> inputs(const TranscribeOptions& options) {
   std::vector<NamedFile> files;
   for (const std::string& recording : options.sources.recordings)
@@ -48,13 +48,13 @@ std::vector<NamedFile> inputs(const TranscribeOptions& options) {
   return files;
 }
 
-/// Rank 0's part: names recordings, and writes what becomes of them.
+/// Runs on rank 0: lists recordings, and writes their transcripts.
 class TranscriptWriter {
  public:
   explicit TranscriptWriter(const TranscribeOptions& options)
       : options_(options), list_(sources_of(options)) {}
 
-  /// Opens the file, and passes over what it has.
+  /// Opens the file of results, and skips the recordings whose results it has.
   void begin(const std::string& identity) {
     if (options_.output.path.empty()) return;
     file_ = std::make_unique<ResultFile>(options_.output, "checkpoint " + identity);
@@ -77,7 +77,7 @@ class TranscriptWriter {
       std::cout << lines << std::flush;
   }
 
-  /// DataError if there were no recordings, or one has no text.
+  /// Prints the totals. DataError if there were no recordings, or if one has no text.
   void finish() const {
     if (recordings_ == 0)
       throw DataError(fmt::format("there are no recordings to transcribe: {} names none",
@@ -103,6 +103,8 @@ class TranscriptWriter {
     return sources;
   }
 
+  /// Skips the recordings that have results. The hash in the state shows if the list begins with
+  /// the same recordings.
   void pass_over(const nlohmann::json& state) {
     before_ = state.at("recordings");
     failed_ = state.at("failed");
@@ -127,7 +129,7 @@ class TranscriptWriter {
       faults_.add(fmt::format("recording {}", recordings_), transcript.fault);
   }
 
-  /// Of a recording that has no text, standard error tells.
+  /// Formats a recording's line; empty if it has no text, which standard error reports.
   std::string line_of(const runtime::Transcript& transcript) const {
     if (file_ || options_.json) return transcript_line(transcript);
     if (!transcript.fault.empty()) return {};
@@ -140,9 +142,9 @@ class TranscriptWriter {
   const TranscribeOptions& options_;
   RecordingList list_;
   std::unique_ptr<ResultFile> file_;
-  std::int64_t recordings_ = 0, failed_ = 0, before_ = 0;  // before_: of an earlier run
-  std::string hash_;                                       // of the list so far
-  runtime::Faults faults_;                                 // the first of this run
+  std::int64_t recordings_ = 0, failed_ = 0, before_ = 0;  // before_: by an earlier run
+  std::string hash_;                                       // hash of the list so far
+  runtime::Faults faults_;                                 // the first faults of this run
 };
 
 void check(const TranscribeOptions& options) {

@@ -7,13 +7,13 @@
 
 namespace penstock::tools {
 
-/// A line of JSON: audio_filepath, of a segment offset, duration, and text or error. So it is a
-/// line of a manifest as well.
+/// Returns a line of JSON with audio_filepath, offset (for a segment), duration, and text or error.
+/// It is also a valid line of a manifest.
 [[nodiscard]] std::string transcript_line(const runtime::Transcript& transcript);
 
-/// A line of JSON: audio_filepath, of a segment offset, duration, by (the values of TestSet::by),
-/// and reference, hypothesis, word_edits, words, character_edits and characters, or error. With
-/// several manifests it says of which it is.
+/// Returns a line of JSON with audio_filepath, offset (for a segment), duration and by (the values
+/// of TestSet::by). Then follow reference, hypothesis, word_edits, words, character_edits and
+/// characters, or error. If there are several manifests, it also names the utterance's.
 [[nodiscard]] std::string judged_line(const runtime::JudgedUtterance& utterance,
                                       const runtime::TestSet& test);
 

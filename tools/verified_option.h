@@ -8,7 +8,8 @@ class App;
 
 namespace penstock::tools {
 
-/// Adds --verify, which says what of a checkpoint is verified. `verified` must outlive the command.
+/// Adds --verify, which chooses what of a checkpoint is verified. `verified` must outlive the
+/// command.
 void takes_verified(CLI::App* command, runtime::Verified& verified);
 
 }  // namespace penstock::tools

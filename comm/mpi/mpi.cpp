@@ -14,6 +14,7 @@
 namespace penstock::comm {
 namespace {
 
+// Time that a pipeline message is polled after it was started; see linger().
 constexpr std::chrono::microseconds kLinger{300};
 
 class MpiCommunicator final : public Communicator {
@@ -55,7 +56,7 @@ class MpiCommunicator final : public Communicator {
         MpiSide{rank_, message, data.data(), data.size(), options_.piece_bytes}, waiting_);
   }
 
-  /// One poll of MPI in the usual case: every probe that finds nothing moves what is under way.
+  /// Polls MPI once in the usual case. A probe that finds nothing advances the messages in flight.
   void progress() override {
     int found = 0;
     MPI_Iprobe(MPI_ANY_SOURCE, MPI_ANY_TAG, MPI_COMM_WORLD, &found, MPI_STATUS_IGNORE);
@@ -64,7 +65,9 @@ class MpiCommunicator final : public Communicator {
       MpiReceive::match(edge->second);
       edge = edge->second.empty() ? waiting_.erase(edge) : std::next(edge);
     }
-    // What was found may wait for a receive still to be posted: nobody sends over MPI_COMM_SELF.
+    // The message found may wait for a receive that is not yet posted, so a probe may find it each
+    // time. A probe of MPI_COMM_SELF, over which nobody sends, finds nothing and advances the
+    // others.
     MPI_Iprobe(0, 0, MPI_COMM_SELF, &found, MPI_STATUS_IGNORE);
   }
 
@@ -72,13 +75,13 @@ class MpiCommunicator final : public Communicator {
 
   void abort(int exit_code) override {
     MPI_Abort(MPI_COMM_WORLD, exit_code);
-    std::terminate();  // MPI_Abort does not return
+    std::terminate();  // not reached: MPI_Abort does not return
   }
 
  private:
-  /// A long message moves once its receiver has answered. A stage that waits for it does so at
-  /// once; if the sender left to compute, the answer would lie until it polls again, milliseconds
-  /// later.
+  /// Polls for a short time after a send. A long message moves only after its receiver has
+  /// answered, and a stage that waits for it answers at once. Without this, a sender that goes on
+  /// to compute would see the answer only at its next poll, milliseconds later.
   void linger(MpiSend& transfer) {
     using Clock = std::chrono::steady_clock;
     const auto end = Clock::now() + kLinger;
@@ -95,7 +98,7 @@ class MpiCommunicator final : public Communicator {
   MpiOptions options_;
   int exceptions_ = std::uncaught_exceptions();
   int rank_ = 0, size_ = 1;
-  int last_tag_ = 32767;  // what the standard guarantees
+  int last_tag_ = 32767;  // the least that the standard guarantees
   MpiWaiting waiting_;
   Shutdown shutdown_;
 };

@@ -22,7 +22,7 @@ std::string text_of(int error) {
   return std::string(text, static_cast<std::size_t>(length));
 }
 
-/// True once all are complete.
+/// Returns true once all requests are complete.
 bool all_complete(const MpiSide& side, const char* verb, std::vector<MPI_Request>& requests) {
   int complete = 0;
   const int error = MPI_Testall(static_cast<int>(requests.size()), requests.data(), &complete,
@@ -31,8 +31,8 @@ bool all_complete(const MpiSide& side, const char* verb, std::vector<MPI_Request
   return complete != 0;
 }
 
-/// Where an exception passes: to wait for the peer could be for ever. Nothing is moved without a
-/// call of MPI, and the next one is MPI_Abort.
+/// Frees requests that are not complete, when an exception propagates. Waiting for the peer could
+/// take for ever. Only calls of MPI move data, and the next one is MPI_Abort.
 void give_up(std::vector<MPI_Request>& requests) noexcept {
   for (MPI_Request& request : requests)
     if (request != MPI_REQUEST_NULL) MPI_Request_free(&request);

@@ -14,12 +14,12 @@
 namespace penstock::comm {
 
 /// One side of a message over MPI_COMM_WORLD. A message travels in pieces of at most 2^31 - 1
-/// bytes, of which all but the last are full: a peer that counts other bytes meets a piece of other
+/// bytes. All but the last are full, so a peer that expects another size meets a piece of another
 /// size.
 struct MpiSide {
-  int rank = 0;  // this one
+  int rank = 0;  // rank of this process
   Message message;
-  std::byte* data = nullptr;  // of a send: only read
+  std::byte* data = nullptr;  // of a send: read only
   std::size_t bytes = 0;
   std::size_t piece_bytes = 0;
 
@@ -43,11 +43,12 @@ class MpiSend final : public Transfer {
 
 class MpiReceive;
 
-/// Receives that wait for their message, in the order of posting for each (peer, tag).
+/// Receives that wait for their message, per (peer, tag) in the order of posting.
 using MpiWaiting = std::map<std::pair<int, int>, std::deque<MpiReceive*>>;
 
-/// A receive asks MPI for the size of what has come before it gives MPI its memory: Open MPI 4.1
-/// writes past the end of a posted receive when a longer message comes (shared memory and TCP).
+/// A receive, which asks MPI for the size of an incoming message before it gives MPI its memory.
+/// Open MPI 4.1 writes past the end of a posted receive if the message is longer (shared memory and
+/// TCP).
 class MpiReceive final : public Transfer {
  public:
   MpiReceive(MpiSide side, MpiWaiting& waiting);
@@ -56,7 +57,8 @@ class MpiReceive final : public Transfer {
   ~MpiReceive() override;
   bool done() override;
 
-  /// Takes what has come for the first of `queue`, and so on. CommError if a size differs.
+  /// Takes incoming pieces for the first receive of `queue`, then for the next one, and so on.
+  /// CommError if a size differs.
   static void match(std::deque<MpiReceive*>& queue);
 
  private:
@@ -64,7 +66,7 @@ class MpiReceive final : public Transfer {
 
   MpiSide side_;
   MpiWaiting& waiting_;
-  std::vector<MPI_Request> requests_;  // of the pieces that have come
+  std::vector<MPI_Request> requests_;  // one per piece that has come
 };
 
 }  // namespace penstock::comm

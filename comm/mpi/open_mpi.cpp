@@ -7,7 +7,7 @@
 namespace penstock::comm {
 namespace {
 
-/// Whether mpirun started all ranks of the job on this machine.
+/// Returns true if mpirun started all ranks of the job on this machine.
 bool on_one_machine() {
   const char* here = getenv("OMPI_COMM_WORLD_LOCAL_SIZE");
   const char* all = getenv("OMPI_COMM_WORLD_SIZE");
@@ -18,9 +18,9 @@ bool on_one_machine() {
 
 void suit_open_mpi() {
   const auto suggest = [](const char* name, const char* value) { setenv(name, value, 0); };
-  suggest("OMPI_MCA_pml_ob1_send_pipeline_depth", "64");        // parts that leave at one poll
-  suggest("OMPI_MCA_btl_vader_max_send_size", "262144");        // bytes of a part, by shared memory
-  if (on_one_machine()) suggest("OMPI_MCA_btl", "self,vader");  // tcp and ofi listen
+  suggest("OMPI_MCA_pml_ob1_send_pipeline_depth", "64");  // fragments sent per poll
+  suggest("OMPI_MCA_btl_vader_max_send_size", "262144");  // bytes of a fragment in shared memory
+  if (on_one_machine()) suggest("OMPI_MCA_btl", "self,vader");  // tcp and ofi would listen
 }
 
 }  // namespace penstock::comm

@@ -2,12 +2,13 @@
 
 namespace penstock::comm {
 
-/// Settings of Open MPI, to be made before MPI starts. What the environment sets already
-/// (OMPI_MCA_…) stays; other libraries of MPI do not look.
+/// Sets environment variables for Open MPI. Call it before MPI starts. Variables (OMPI_MCA_…) that
+/// are already set keep their values; other MPI libraries ignore them.
 ///
-/// Ranks compute while messages move: by default a long message leaves in three parts of 32 KiB at
-/// every poll of its sender, who polls every millisecond or so. Ranks that mpirun started on one
-/// machine exchange messages through shared memory alone, and listen on no network.
+/// Ranks compute while messages move. By default a long message leaves in three fragments of 32 KiB
+/// at each poll of its sender, which polls about every millisecond, so the settings raise both.
+/// Ranks that mpirun started on one machine exchange messages through shared memory alone, and
+/// listen on no network.
 void suit_open_mpi();
 
 }  // namespace penstock::comm

@@ -42,12 +42,13 @@ NcclConnection::NcclConnection(Communicator& meeting, const NcclOptions& options
 }
 
 NcclConnection::~NcclConnection() {
-  if (get() == nullptr || handle_->revoked()) return;  // aborted, or to be
+  if (get() == nullptr || handle_->revoked()) return;  // aborted, or shutdown() will abort it
   const bool passed = std::uncaught_exceptions() != exceptions_;
   if (passed || !finish()) meeting_.shutdown().revoke();
 }
 
-/// False where it fails, of which a destructor can't tell.
+/// Finalises and destroys NCCL's communicator. Returns false if that fails, since the destructor
+/// can't throw.
 bool NcclConnection::finish() noexcept try {
   await(ncclCommFinalize(get()), "finishing");
   handle_->destroy();
@@ -62,14 +63,14 @@ void NcclConnection::connect() {
   const ncclUniqueId id = exchange_id();
   ncclConfig_t config = NCCL_CONFIG_INITIALIZER;
   config.blocking = 0;
-  config.maxCTAs = channels_;  // which bounds its memory, too
+  config.maxCTAs = channels_;  // bounds NCCL's memory, too
   await(ncclCommInitRankConfig(handle_->place(), static_cast<int>(ranks_.size()), id, number,
                                &config),
         "connecting");
   handle_->connected();
 }
 
-/// Made by the first of the ranks.
+/// Returns NCCL's id, which the first of the ranks makes and sends to the others.
 ncclUniqueId NcclConnection::exchange_id() {
   ncclUniqueId id{};
   const std::span<std::byte> bytes = std::as_writable_bytes(std::span(&id, 1));

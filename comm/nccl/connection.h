@@ -11,9 +11,10 @@
 
 namespace penstock::comm {
 
-/// NCCL's communicator, made without blocking: a call that NCCL has not finished is polled, with
-/// progress on the communicator over which the ranks met, so that the failure of a peer is an
-/// error here. Finalised; where an exception passes, revoked and left to the meeting's shutdown().
+/// NCCL's communicator, used without blocking. A call that NCCL has not finished is polled, with
+/// progress() on the communicator over which the ranks met, so that a peer's failure raises an
+/// error here. The destructor finalises it. If an exception propagates, it is revoked instead, and
+/// the meeting's shutdown() aborts it.
 class NcclConnection {
  public:
   NcclConnection(Communicator& meeting, const NcclOptions& options);
@@ -22,12 +23,13 @@ class NcclConnection {
   ~NcclConnection();
 
   ncclComm_t get() const { return handle_->get(); }
-  /// NCCL's number of a rank of the meeting. CommError where it is not connected.
+  /// Returns NCCL's number of a rank of the meeting. CommError if that rank is not connected.
   int number_of(int rank) const;
-  /// Returns when NCCL has taken what `status` came from. CommError with NCCL's text otherwise.
+  /// Waits until NCCL has accepted the call that returned `status`. CommError with NCCL's text
+  /// otherwise.
   void await(ncclResult_t status, const char* doing);
-  /// Makes progress on the meeting's messages. CommError if a peer failed behind our back, of which
-  /// NCCL tells only on other machines.
+  /// Makes progress on the meeting's messages. CommError if a peer has failed meanwhile; NCCL
+  /// itself detects that only on other machines.
   void check();
 
  private:
@@ -38,7 +40,7 @@ class NcclConnection {
 
   Communicator& meeting_;
   std::string name_;
-  std::vector<int> ranks_;  // of the meeting, by NCCL's number
+  std::vector<int> ranks_;  // ranks of the meeting, by NCCL's number
   double timeout_seconds_;
   int channels_;
   int exceptions_;

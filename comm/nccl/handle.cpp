@@ -8,9 +8,9 @@
 namespace penstock::comm {
 namespace {
 
-constexpr std::chrono::seconds kQuiet{5};  // in which kernels that are told to end do so
+constexpr std::chrono::seconds kQuiet{5};  // time in which revoked kernels end
 
-/// NCCL wants what is revoked to be quiet before it is given back.
+/// Waits until a revoked communicator is quiet, as NCCL demands before it is destroyed.
 void await_quiet(ncclComm_t communicator) {
   const auto end = std::chrono::steady_clock::now() + kQuiet;
   ncclResult_t status = ncclInProgress;

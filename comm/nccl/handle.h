@@ -8,19 +8,18 @@
 
 namespace penstock::comm {
 
-/// Owns what NCCL calls a communicator, and ends it in one of two ways: by destroy(), or by
-/// revoke() and abort().
+/// Owns an ncclComm_t and ends it in one of two ways: by destroy(), or by revoke() and abort().
 class NcclHandle final : public Abortable {
  public:
   ncclComm_t get() const { return communicator_; }
-  /// Where NCCL is to put it.
+  /// Returns the address at which NCCL stores the communicator when it connects.
   ncclComm_t* place() { return &communicator_; }
-  /// NCCL has connected it: only then can it be revoked.
+  /// Records that NCCL has connected it. Only a connected communicator can be revoked.
   void connected() { connected_ = true; }
-  /// Then it ends by abort() alone.
+  /// True after revoke(): abort() alone can end it.
   bool revoked() const { return revoked_; }
 
-  /// One that is finalised, or null.
+  /// Destroys a communicator that is finalised, or null.
   void destroy();
   void revoke() noexcept override;
   void abort() noexcept override;
@@ -28,7 +27,7 @@ class NcclHandle final : public Abortable {
  private:
   ncclComm_t communicator_ = nullptr;
   bool connected_ = false, revoked_ = false;
-  std::thread aborting_;  // of one that can't be revoked
+  std::thread aborting_;  // aborts a communicator that can't be revoked
 };
 
 }  // namespace penstock::comm

@@ -15,7 +15,7 @@
 namespace penstock::comm {
 namespace {
 
-/// Done when the stream has passed the message; meanwhile the peers are looked after.
+/// A message that is done when the stream has passed it. done() also checks the peers.
 class NcclTransfer final : public Transfer {
  public:
   NcclTransfer(NcclConnection& connection, cudaStream_t stream, std::string what)
@@ -69,6 +69,7 @@ class Nccl final : public NcclCommunicator {
                                      const std::string& what) override {
     ncclGroupStart();
     ncclResult_t failed = ncclSuccess;
+    // A failed call must not skip ncclGroupEnd(), so its status is kept until the group has ended.
     const auto keep = [&failed](ncclResult_t status) {
       if (status != ncclSuccess && status != ncclInProgress) failed = status;
     };

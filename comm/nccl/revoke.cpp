@@ -1,6 +1,7 @@
 #include "comm/nccl/revoke.h"
 
-// NCCL 2.28 has it. Null where a program runs with an older one, whichever it was built with.
+// NCCL has this function from version 2.28. It is null if an older version is loaded, whichever one
+// the program was built with.
 extern "C" [[gnu::weak]] ncclResult_t ncclCommRevoke(ncclComm_t communicator, int flags);
 
 namespace penstock::comm {

@@ -4,8 +4,8 @@
 
 namespace penstock::comm {
 
-/// Tells the communicator's kernels to end, without waiting. False where NCCL refuses, or is too
-/// old to be asked.
+/// Asks the communicator's kernels to end, without waiting. Returns false if NCCL refuses, or is
+/// too old to have ncclCommRevoke.
 [[nodiscard]] bool nccl_revoke(ncclComm_t communicator);
 
 }  // namespace penstock::comm

@@ -8,7 +8,8 @@
 namespace penstock::layers {
 namespace {
 
-// `x` may be null, or y; `f` may be y.
+// Sets y = x + scale · f, without reading f if the scale is 0. `x` may be null or y, and `f` may be
+// y.
 template <class T>
 void add(const T* x, const T* f, T* y, std::int64_t count, T scale) {
   if (x == nullptr && scale == 0)

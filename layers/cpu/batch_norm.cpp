@@ -18,7 +18,7 @@ struct Columns {
   std::int64_t channels, rows;
 };
 
-// Per channel: y = (x - shift) · scale + bias.
+// The map y = (x - shift) · scale + bias of each channel.
 template <class T>
 struct Affine {
   explicit Affine(std::int64_t channels) : shift(channels), scale(channels), bias(channels) {}
@@ -33,7 +33,7 @@ struct Affine {
   }
 };
 
-// What training normalises by.
+// Returns the map by which training normalises.
 template <class T>
 Affine<T> affine_of(const Tensor& statistics, const Tensor& weight_C, const Tensor& bias_C) {
   const std::int64_t C = weight_C.size();
@@ -58,7 +58,7 @@ void apply(const Affine<T>& affine, Columns size, bool silu, const T* x, T* y) {
   }
 }
 
-// The gradient of z in one row; `dz` is not dy.
+// Computes the gradient of z in one row, for which it recomputes z. `dz` must not be dy.
 template <class T>
 void silu_gradient(const Affine<T>& affine, const T* x, const T* dy, T* dz) {
   affine.apply(x, dz);
@@ -68,8 +68,8 @@ void silu_gradient(const Affine<T>& affine, const T* x, const T* dy, T* dz) {
   });
 }
 
-// Means, then Σ (x - mean)², from one pass over x. The numbers are taken relative to the first row,
-// so that a mean far from zero costs no digits.
+// Computes the means and Σ (x - mean)² in one pass over x, in FP64. Numbers are taken relative to
+// the first row, so that a mean far from zero costs no digits.
 template <class T>
 void measure(Columns size, const T* __restrict x, double* __restrict mean,
              double* __restrict squares) {
@@ -123,7 +123,7 @@ void infer(const BatchNormInference& op) {
   apply(affine, size, op.silu, op.x.as<T>(), op.y.as<T>());
 }
 
-// Sums of one row more.
+// Adds one row to the sums.
 template <class T>
 void reduce(std::int64_t channels, const T* __restrict x, const T* __restrict dz,
             const double* __restrict mean, double* __restrict reductions) {
@@ -134,7 +134,8 @@ void reduce(std::int64_t channels, const T* __restrict x, const T* __restrict dz
   }
 }
 
-// Σ dz and Σ dz · (x - mean). With silu, dz is left where dx will be, if that is wanted.
+// Computes Σ dz and Σ dz · (x - mean). With SiLU, dz is stored in dx if that is wanted, where
+// backward_input() reads it.
 template <class T>
 void reduce(const BatchNormBackwardInput& op, Columns size) {
   const std::int64_t C = size.channels;

@@ -8,7 +8,8 @@
 
 namespace penstock::layers {
 
-/// A depthwise weight [C, K…] as [K…, C] in `workspace`, so that loops run over channels.
+/// Copies a depthwise weight [C, K…] as [K…, C] to `workspace`, so that loops run over channels,
+/// and returns the copy.
 template <class T>
 T* channels_last(const Tensor& weight_CK, std::span<std::byte> workspace) {
   const std::int64_t C = weight_CK.shape[0], K = weight_CK.size() / (C > 0 ? C : 1);

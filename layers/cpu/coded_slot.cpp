@@ -51,6 +51,7 @@ void CodedSlot::put_back(const CodeBlockPart& part, const CodeBlockBits& bits,
     encode(at, part.count, numbers);
 }
 
+// Rounds to bf16 at random. The two slots use different halves of an element's random bits.
 void CodedSlot::round(std::int64_t at, std::int64_t count, const CodeBlockBits& bits,
                       const float* numbers) const {
   const int shift = holds_ == Holds::squares ? 16 : 0;
@@ -58,6 +59,8 @@ void CodedSlot::round(std::int64_t at, std::int64_t count, const CodeBlockBits& 
     halves_[at + i].bits = round_at_random(numbers[i], bits.words[i] >> shift);
 }
 
+// Encodes numbers relative to their max magnitude, which becomes the code block's scale (Dettmers
+// et al. 2022). If all are 0, so is the scale.
 void CodedSlot::encode(std::int64_t at, std::int64_t count, const float* numbers) const {
   float largest = 0;
   for (std::int64_t i = 0; i < count; ++i) largest = std::max(largest, std::abs(numbers[i]));

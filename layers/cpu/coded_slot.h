@@ -16,24 +16,24 @@ struct CodeBlockPart {
   std::int64_t first = 0, count = 0;
 };
 
-/// Random numbers of a code block, which its slots share.
+/// Random bits of a code block, which its slots share.
 struct CodeBlockBits {
   std::uint32_t words[kCodeBlock];
   void draw(const PhiloxStream& random, const CodeBlockPart& part);
 };
 
-/// A slot of an optimizer in bf16 or u8, of which a step sees FP32 numbers, a code block at a time.
+/// An optimizer slot in bf16 or u8. A step works on FP32 copies of it, one code block at a time.
 class CodedSlot {
  public:
   enum class Holds { signed_numbers, squares };
 
-  /// `scales` are of u8. ShapeError where the arena is of another type.
+  /// `scales` are used for u8 only. Throws ShapeError if the arena has another type.
   CodedSlot(const Tensor& arena, const Tensor& scales, Holds holds);
 
-  /// The part's numbers as FP32.
+  /// Copies the part's numbers to `numbers` as FP32.
   void take_out(const CodeBlockPart& part, float* numbers) const;
   bool rounds_at_random() const { return halves_ != nullptr; }
-  /// Puts them back; `bits` are read by rounding at random alone.
+  /// Stores the numbers back. `bits` are used only by stochastic rounding.
   void put_back(const CodeBlockPart& part, const CodeBlockBits& bits, const float* numbers) const;
 
  private:

@@ -6,7 +6,8 @@
 
 namespace penstock::layers {
 
-/// sums[c] += Σ over rows of x[row · stride + c], for each of `columns`: the gradient of a bias.
+/// Adds Σ over rows of x[row · stride + c] to sums[c], for each of `columns`: the gradient of a
+/// bias.
 template <class T>
 void add_column_sums(const T* x, std::int64_t rows, std::int64_t columns, std::int64_t stride,
                      T* sums) {

@@ -21,12 +21,12 @@ class CpuStream final : public Stream {
   std::function<void()> progress_;
 };
 
-/// Of no bytes, whose addresses may be null, too: memcpy() does not promise that.
+/// Copies bytes. Unlike memcpy(), it allows null addresses if there are no bytes.
 void copy_bytes(void* to, const void* from, std::size_t bytes) {
   std::copy_n(static_cast<const std::byte*>(from), bytes, static_cast<std::byte*>(to));
 }
 
-/// What was asked for is done.
+/// An event that is always complete, because operations return when they are done.
 class CpuEvent final : public Event {
  public:
   bool query() override { return true; }

@@ -4,7 +4,8 @@
 
 namespace penstock::layers {
 
-/// Eigen, OpenBLAS, oneDNN and own kernels; one family of operations per file of this folder.
+/// The backend on the CPU, by Eigen, OpenBLAS, oneDNN and kernels of our own. Each family of
+/// operations has a file in this folder.
 class CpuBackend : public OperationDispatch<CpuBackend, Backend> {
  public:
   explicit CpuBackend(int threads);

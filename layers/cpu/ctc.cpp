@@ -9,6 +9,10 @@
 #include "layers/cpu/for_real.h"
 #include "layers/cpu/sizes.h"
 
+// CTC loss and gradient by the forward-backward algorithm (Graves et al. 2006), one utterance at a
+// time. CtcLattice holds the recursion. Log-probabilities of an utterance are kept in the
+// gradient's memory until its gradient overwrites them.
+
 namespace penstock::layers {
 namespace {
 
@@ -44,11 +48,12 @@ struct Utterance {
   std::span<const std::int32_t> labels;
   std::int64_t frames, classes;
   T* logits;
-  T* gradient;  // or null; first holds log-probabilities, then its result
-  T factor;     // of the gradient
+  T* gradient;  // or null; holds log-probabilities, then the gradient
+  T factor;     // scales the gradient
 };
 
-/// The loss of one utterance.
+/// Returns the loss of one utterance, and computes its gradient if that is wanted. Both are 0 if
+/// the utterance has too few frames for its labels.
 template <class T>
 double run_utterance(Room<T>& room, const Utterance<T>& utterance) {
   const auto& [labels, frames, classes, logits, gradient, factor] = utterance;
@@ -64,7 +69,7 @@ double run_utterance(Room<T>& room, const Utterance<T>& utterance) {
   }
   const double loss = room.lattice.loss();
   if (gradient == nullptr) return loss;
-  // d loss / d logit of class c at frame t: its probability less the share of paths through it.
+  // d loss / d logit of class c at frame t is its probability minus the share of paths through it.
   for (std::int64_t t = frames - 1; t >= 0; --t) {
     auto occupancy = row(room.occupancy, classes);
     occupancy.setZero();

@@ -8,14 +8,15 @@
 namespace penstock::layers {
 namespace {
 
-// Stands for log 0: finite, so that differences of two are not NaN.
+// Stands for log 0. It is finite, so that the difference of two is not NaN.
 constexpr double kLogZero = -1e30;
 
-// Sums look so many states back or ahead; log 0 stands there beside a band.
+// States that the recursion looks back or ahead. Log 0 stands in so many places on either side of a
+// band.
 constexpr std::int64_t kReach = 2;
 
-// Exponentials and logarithms are taken of whole aligned vectors, and so a little beyond the ends
-// of a band: there lies room, and what comes of it is never read.
+// Exponentials and logarithms are computed on whole aligned vectors, and so a little beyond the
+// ends of a band. A margin is allocated there, and its results are never read.
 constexpr std::int64_t kVector = 8, kMargin = 16;
 std::int64_t vector_begin(std::int64_t begin) { return begin / kVector * kVector; }
 std::int64_t vector_end(std::int64_t end) { return vector_begin(end + kVector - 1); }
@@ -25,7 +26,7 @@ auto row(T* data, std::int64_t count) {
   return Eigen::Map<Eigen::Array<T, Eigen::Dynamic, 1>>(data, count);
 }
 
-// to[s] = log(exp(near[s]) + exp(next[s]) + exp(far[s] + skip[s])), the largest power taken out.
+// Sets to[s] = log(exp(near[s]) + exp(next[s]) + exp(far[s] + skip[s])), with the max taken out.
 template <class T>
 void log_sum(std::int64_t count, T* near, T* next, T* far, T* skip, T* to) {
   const auto a = row(near, count), b = row(next, count), c = row(far, count), d = row(skip, count);
@@ -38,7 +39,7 @@ void log_sum(std::int64_t count, T* near, T* next, T* far, T* skip, T* to) {
   row(to, count) = most + (T{1} + (middle - most).exp() + (least - most).exp()).log();
 }
 
-// Takes the largest number off; returns it.
+// Subtracts the max from all numbers, and returns it.
 template <class T>
 double bring_near_zero(T* data, std::int64_t count) {
   const T largest = row(data, count).maxCoeff();
@@ -46,6 +47,7 @@ double bring_near_zero(T* data, std::int64_t count) {
   return largest;
 }
 
+// Writes log 0 on either side of a band.
 template <class T>
 void close_margins(T* data, std::int64_t begin, std::int64_t end) {
   std::fill_n(data + begin - kReach, kReach, static_cast<T>(kLogZero));
@@ -56,8 +58,8 @@ void close_margins(T* data, std::int64_t begin, std::int64_t end) {
 
 template <class T>
 CtcLattice<T>::CtcLattice(Scratch& scratch, std::int64_t most_frames) {
-  // There are no more labels than frames, and the bands of L labels over N frames are
-  // 2 L (N - L) + N numbers together: at most N² / 2 + N.
+  // There are no more labels than frames. The bands of L labels over N frames have 2 L (N - L) + N
+  // numbers together, which is at most N² / 2 + N.
   const std::int64_t states = 2 * most_frames + 1, padded = states + 2 * kMargin;
   class_ = scratch.take<std::int32_t>(states);
   for (T** data : {&skip_, &from_, &to_}) {
@@ -93,10 +95,11 @@ void CtcLattice<T>::gather(Band band, const T* log_probabilities) {
   for (std::int64_t s = band.begin; s < band.end; ++s) emitted_[s] = log_probabilities[class_[s]];
 }
 
-// With p_t(s) the log-probability of state s's class at frame t, and up to a number for each frame:
+// Computes frame t of the forward recursion, up to a constant for each frame. p_t(s) is the
+// log-probability of state s's class at frame t:
 //   α_0(s) = p_0(s) for s < 2
 //   α_t(s) = p_t(s) + log(exp α_{t-1}(s) + exp α_{t-1}(s-1) + exp(α_{t-1}(s-2) + skip(s)))
-// from_ holds frame t - 1, to_ takes frame t, and offset_ is the sum of those numbers.
+// from_ holds frame t - 1, to_ becomes frame t, and offset_ is the sum of those constants.
 template <class T>
 void CtcLattice<T>::advance(std::int64_t t, const T* log_probabilities) {
   const auto [begin, end] = band(t);
@@ -125,11 +128,12 @@ double CtcLattice<T>::loss() const {
   return -(offset_ + top + std::log(std::exp(blank - top) + std::exp(label - top)));
 }
 
-// β_t(s) is of the frames behind t; up to a number for each frame:
+// Computes frame t of the backward recursion, over the frames after t, up to a constant for each
+// frame:
 //   β_{frames-1}(s) = 0
 //   β_t(s) = log(exp γ(s) + exp γ(s+1) + exp(γ(s+2) + skip(s+2))), γ(s) = β_{t+1}(s) + p_{t+1}(s)
 //   share of s = exp(α_t(s) + β_t(s)) / sum of that over all states
-// The bands of α lie behind each other in kept_; kept_end_ is where that of frame t ends.
+// The bands of α follow each other in kept_, and kept_end_ is the end of frame t's.
 template <class T>
 void CtcLattice<T>::retreat(std::int64_t t, const T* log_probabilities, T* occupancy) {
   const auto [begin, end] = band(t);

@@ -6,10 +6,15 @@
 #include "layers/cpu/gate_functions.h"
 #include "layers/cpu/sizes.h"
 
+// Depthwise 1-D convolution of one vector of channels at a time. An utterance's numbers of these
+// channels are copied into a window with zeros at both ends, gated on the way. Then tiles of sums
+// stay in registers (depthwise_window.h). The gradient of the input is the same convolution of dy
+// with the taps reversed.
+
 namespace penstock::layers {
 namespace {
 
-/// Columns of rows that have `stride` numbers each.
+/// Some columns of rows that start `stride` numbers apart.
 template <class T>
 struct Rows {
   T* first;
@@ -17,7 +22,7 @@ struct Rows {
   T* at(std::int64_t row) const { return first + row * stride; }
 };
 
-/// What is convolved: x, or glu(x).
+/// The input of the convolution: x, or glu(x).
 template <class T, bool kGated>
 struct Source {
   Rows<const T> x;
@@ -49,7 +54,7 @@ void with_source(const Tensor& x_FD, std::int64_t channels, bool gated, const ch
   });
 }
 
-/// Taps of channels c and following, the first one first or last.
+/// Loads the taps of the channels from c on, in their order or reversed.
 template <class T, class Lanes>
 void gather_taps(const Tensor& weight_CK, std::int64_t c, Lanes lanes, bool reversed,
                  Vector<T>* to) {
@@ -63,6 +68,7 @@ void gather_taps(const Tensor& weight_CK, std::int64_t c, Lanes lanes, bool reve
   }
 }
 
+/// Returns the parts of the workspace.
 template <class T>
 cpu::DepthwiseRoom<T> room_of(std::span<std::byte> workspace, std::int64_t rows,
                               std::int64_t kernel) {
@@ -106,7 +112,7 @@ void CpuBackend::compute(Stream&, const DepthwiseConv1dForward& op) {
 template <>
 void CpuBackend::compute(Stream&, const DepthwiseConv1dBackwardInput& op) {
   const std::int64_t C = op.weight_CK.shape[0], K = op.weight_CK.shape[1];
-  const std::int64_t after = K - 1 - op.left;  // frames behind the present one
+  const std::int64_t after = K - 1 - op.left;  // frames after the present one
   const auto backward = [&]<class T, bool kGated>(T, const Source<T, kGated>& source) {
     const auto room = room_of<T>(op.workspace, op.dy_FC.shape[0], K);
     const Rows<const T> dy{op.dy_FC.as<T>(), C};

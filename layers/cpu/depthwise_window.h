@@ -8,11 +8,12 @@
 
 namespace penstock::layers::cpu {
 
-/// Frames, or taps, whose sums registers hold together.
+/// Frames, or taps, whose sums are held in registers together.
 inline constexpr std::int64_t kDepthwiseTile = 8;
 
-/// One vector of channels of an utterance, frame by frame, with zeros where a kernel looks past the
-/// ends: loops need no bounds, and a frame is one load from the nearest cache.
+/// Workspace for one vector of channels of an utterance, frame by frame. Zeros lie wherever a
+/// kernel looks past the ends. So loops need no bounds, and a frame is one load from the
+/// first-level cache.
 template <class T>
 struct DepthwiseRoom {
   DepthwiseRoom(Scratch& scratch, std::int64_t rows, std::int64_t kernel)
@@ -28,8 +29,8 @@ struct DepthwiseRoom {
   }
 };
 
-/// window[before + t] = value(t); zeros before, and as far behind as sums of a kernel of `kernel`
-/// frames reach.
+/// Sets window[before + t] = value(t). Zeros fill the frames before, and as many after as the sums
+/// of a kernel of `kernel` frames read.
 template <class T, class Value>
 void fill_window(Vector<T>* window, std::int64_t frames, std::int64_t before, std::int64_t kernel,
                  const Value& value) {
@@ -38,7 +39,9 @@ void fill_window(Vector<T>* window, std::int64_t frames, std::int64_t before, st
   std::fill_n(window + before + frames, kernel - before + 2 * kDepthwiseTile, Vector<T>{});
 }
 
-/// use(t, Σ_k weight[k] · window[t + k]) for each frame, of a window filled with the same numbers.
+/// Calls use(t, Σ_k weight[k] · window[t + k]) for each frame of a window that was filled with the
+/// same arguments. A tile of kDepthwiseTile sums stays in registers, so that each weight is loaded
+/// once per tile.
 template <class T, class Use>
 void convolve_window(const Vector<T>* window, std::int64_t frames, std::int64_t before,
                      const Vector<T>* weight, std::int64_t kernel, const Use& use) {
@@ -56,7 +59,7 @@ void convolve_window(const Vector<T>* window, std::int64_t frames, std::int64_t 
   }
 }
 
-/// use(k, Σ_t gradient[t] · window[t + k]) for each tap.
+/// Calls use(k, Σ_t gradient[t] · window[t + k]) for each tap.
 template <class T, class Use>
 void correlate_window(const Vector<T>* window, const Vector<T>* gradient, std::int64_t frames,
                       std::int64_t kernel, const Use& use) {

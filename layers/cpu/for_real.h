@@ -6,8 +6,8 @@ namespace penstock::layers {
 
 [[noreturn]] void throw_not_real(DType dtype, const char* operation);
 
-/// Calls `work` with a float or a double, whichever `dtype` names: the types that CPU kernels are
-/// compiled for. DeviceError naming `operation` for another.
+/// Calls `work` with a float or a double, as `dtype` says: the types that CPU kernels are compiled
+/// for. Throws DeviceError with the operation's name for any other dtype.
 template <class Work>
 void for_real(DType dtype, const char* operation, Work work) {
   switch (dtype) {

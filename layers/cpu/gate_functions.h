@@ -4,12 +4,13 @@
 
 namespace penstock::layers {
 
-/// The two halves of a row of layers/ops/gate.h.
+/// One vector of each half of a row; see layers/ops/gate.h.
 template <class T>
 struct Halves {
   Vector<T> a, b;
 };
 
+/// a · σ(b) (Dauphin et al. 2017), and its gradient.
 template <class T>
 struct Glu {
   static Vector<T> value(const Halves<T>& x) { return x.a * sigmoid(x.b); }
@@ -19,6 +20,7 @@ struct Glu {
   }
 };
 
+/// SiLU(a) · b (Shazeer 2020), and its gradient.
 template <class T>
 struct SwiGlu {
   static Vector<T> value(const Halves<T>& x) { return x.a * sigmoid(x.a) * x.b; }

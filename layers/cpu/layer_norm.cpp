@@ -9,7 +9,8 @@
 namespace penstock::layers {
 namespace {
 
-// Σ term(i) for i < count, by lanes of a fixed number: one order, which the compiler vectorises.
+// Returns Σ term(i) for i < count, in a fixed number of lanes. So the order is always the same, and
+// the compiler can vectorise it.
 template <class T, class Term>
 T sum_over(std::int64_t count, const Term& term) {
   constexpr std::int64_t lanes = 16;
@@ -33,6 +34,8 @@ struct RowStatistics {
   T mean, inverse_deviation;
 };
 
+// Returns a row's mean, and 1 / deviation. The variance has a pass of its own, to avoid the
+// cancellation of E[x²] - E[x]².
 template <class T>
 RowStatistics<T> statistics_of(const T* x, std::int64_t channels, const LayerNormForward& op) {
   const auto n = static_cast<T>(channels);
@@ -75,7 +78,7 @@ struct GradientRow {
   T* dx;
 };
 
-// One row of LayerNormBackwardInput's formula.
+// Computes one row of dx by LayerNormBackwardInput's formula.
 template <class T>
 void backward_row(RowStatistics<T> row, bool centred, std::int64_t channels,
                   const T* __restrict weight, const GradientRow<T>& of) {
@@ -92,6 +95,7 @@ void backward_row(RowStatistics<T> row, bool centred, std::int64_t channels,
     dx[c] = (dy[c] * weight[c] - mean_g - x_hat(c) * mean_g_x_hat) * row.inverse_deviation;
 }
 
+// Adds one row to Σ dy and Σ dy · x_hat of each channel, in FP64.
 template <class T>
 void add_reductions(RowStatistics<T> row, std::int64_t channels, const T* __restrict x,
                     const T* __restrict dy, double* __restrict of_dy,

@@ -10,7 +10,8 @@
 namespace penstock::layers {
 namespace {
 
-// f and f', whole vectors at a time.
+// GELU with the exact normal distribution Φ (Hendrycks & Gimpel 2016): its value and slope, of
+// whole vectors.
 template <class T>
 struct Gelu {
   using V = Vector<T>;
@@ -24,6 +25,7 @@ struct Gelu {
   }
 };
 
+// GELU with Φ approximated by tanh, as in PyTorch's approximate="tanh".
 template <class T>
 struct GeluTanh {
   using V = Vector<T>;

@@ -9,7 +9,8 @@
 namespace penstock::layers {
 namespace {
 
-// Lanes of a fixed number, so that the order of the sum is one and the compiler may vectorise.
+// Returns the sum of squares, in a fixed number of lanes. So the order is always the same, and the
+// compiler can vectorise it.
 template <class T>
 double squared_sum(const T* values, std::int64_t count) {
   constexpr int lanes = 16;
@@ -27,7 +28,7 @@ double squared_sum(const T* values, std::int64_t count) {
   return total;
 }
 
-// The larger one; NaN if either is: comparisons with NaN are false.
+// Returns the larger one, or NaN if either is NaN: comparisons with NaN are false.
 template <class T>
 T largest_or_nan(T largest, T value) {
   return largest > value || largest != largest ? largest : value;
@@ -40,7 +41,7 @@ double largest_magnitude(const T* values, std::int64_t count) {
   return static_cast<double>(largest);
 }
 
-// out[place] = reduce(first of a block, its count).
+// Sets out[place] = reduce(first number of a block, its count) for each block.
 template <class T, class Op>
 void for_blocks(const Op& op, double* out, double (*reduce)(const T*, std::int64_t)) {
   for (std::int64_t b = 0; b < op.blocks.count; ++b) {

@@ -12,6 +12,10 @@
 #include "layers/cpu/for_real.h"
 #include "layers/ops/cast.h"
 
+// AdamW (Loshchilov & Hutter 2019), the direction of LAMB (You et al. 2020) and SGD;
+// layers/ops/optimizer.h has the formulas. Slots in f32 or f64 are updated in place. Slots in bf16
+// or 8-bit codes are updated through FP32 copies, one code block at a time (coded_slot.h).
+
 namespace penstock::layers {
 namespace {
 
@@ -30,7 +34,7 @@ T* at(const Tensor& arena, std::int64_t element) {
   return arena.as<T>() + element;
 }
 
-// What AdamW and LAMB share, with the factors of one step in the type of their numbers.
+// Arguments of one step that AdamW and LAMB share, in the number type of the weights.
 template <class T>
 struct Moments {
   template <class Op>
@@ -43,7 +47,7 @@ struct Moments {
         epsilon(static_cast<T>(op.epsilon)),
         gradient(value_of<T>(op.factor)) {}
 
-  // Moves the moments by one gradient; rate · mean over the deviation.
+  // Updates the moments by one gradient. Returns rate · mean / (√square + epsilon), bias-corrected.
   T move(T gradient_of_loss, T& mean, T& square, T rate) const {
     const T g = gradient_of_loss * gradient;
     mean = beta1 * mean + rest1 * g;
@@ -54,7 +58,7 @@ struct Moments {
   T beta1, beta2, rest1, rest2, deviation, epsilon, gradient;
 };
 
-// Elements that one step goes over; `second` is null where the optimizer has one slot.
+// Elements that one step updates. `second` is null if the optimizer has one slot.
 template <class T>
 struct StepElements {
   T *weight, *first, *second, *gradient;
@@ -105,7 +109,7 @@ void step(const SgdStep& op, const StepElements<T>& elements) {
   }
 }
 
-// Arenas of the slots; no data where there is none.
+// Arenas of the slots; the second has no data if there is only one.
 struct StepSlots {
   Tensor first, second;
 };
@@ -115,6 +119,7 @@ StepSlots slots_of(const Op& op) {
 }
 StepSlots slots_of(const SgdStep& op) { return {op.velocity, {}}; }
 
+// Steps over the blocks in place.
 template <class T, class Op>
 void step_over_blocks(const Op& op) {
   const StepSlots slots = slots_of(op);
@@ -126,7 +131,7 @@ void step_over_blocks(const Op& op) {
   }
 }
 
-// The same on FP32 copies of what slots hold, a code block at a time.
+// Does the same on FP32 copies of the slots' numbers, one code block at a time.
 template <class Op>
 void step_over_coded_slots(const Op& op) {
   const StepSlots slots = slots_of(op);
@@ -163,7 +168,7 @@ Tensor part(const Tensor& arena, std::int64_t first, std::int64_t count) {
   return {bytes + static_cast<std::size_t>(first) * size_of(arena.dtype), arena.dtype, {count}};
 }
 
-// New weights, to what layers read.
+// Rounds the new weights into the copies that layers read.
 template <class Op>
 void round(CpuBackend& backend, Stream& stream, const Op& op) {
   for (std::int64_t b = 0; op.rounded.data != nullptr && b < op.blocks.count; ++b) {

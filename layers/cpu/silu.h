@@ -4,7 +4,7 @@
 
 namespace penstock::layers {
 
-/// x · σ(x) and its slope, whole vectors at a time.
+/// SiLU, x · σ(x), and its slope, of whole vectors.
 template <class T>
 struct Silu {
   using V = Vector<T>;

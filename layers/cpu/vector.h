@@ -7,7 +7,7 @@
 namespace penstock::layers {
 
 /// 32 bytes of numbers as one value (8 floats or 4 doubles): a vector type of GCC and Clang, with
-/// the operators of numbers and lane-wise comparison and choice.
+/// the operators of numbers, and with lane-wise comparison and selection.
 template <class T>
 struct VectorType;
 template <>
@@ -24,13 +24,13 @@ using Vector = typename VectorType<T>::Type;
 template <class T>
 inline constexpr std::int64_t kLanes = 32 / sizeof(T);
 
-/// `count` rounded up to whole vectors.
+/// Returns `count` rounded up to whole vectors.
 template <class T>
 constexpr std::int64_t whole_vectors(std::int64_t count) {
   return (count + kLanes<T> - 1) / kLanes<T> * kLanes<T>;
 }
 
-/// The first `count` lanes from memory of any alignment; the others are 0.
+/// Loads the first `count` lanes from memory of any alignment; the others become 0.
 template <class T>
 [[gnu::always_inline]] inline Vector<T> load(const T* from, std::int64_t count = kLanes<T>) {
   Vector<T> v = {};
@@ -44,8 +44,8 @@ template <class T>
   std::memcpy(to, &v, static_cast<std::size_t>(count) * sizeof(T));
 }
 
-/// Calls use(first, lanes) for whole vectors, where the type of lanes is a constant, and then for
-/// what is left, where it is a number.
+/// Calls use(first, lanes) for whole vectors, with `lanes` as a constant in its type, and then for
+/// the rest, with `lanes` as a number.
 template <class T, class Use>
 [[gnu::always_inline]] inline void for_each_vector(std::int64_t count, const Use& use) {
   std::int64_t first = 0;

@@ -9,8 +9,9 @@
 
 namespace penstock::layers {
 
-/// e^x, lane by lane, for x clamped to [-87.3, 88.3]; relative error below 2e-7. NaN stays NaN.
-/// 2^n · e^r with n = round(x / ln 2) and a polynomial for e^r, |r| ≤ ln 2 / 2 (Cephes, expf).
+/// Returns e^x, lane by lane, for x clamped to [-87.3, 88.3], with a relative error below 2e-7. NaN
+/// stays NaN. It is 2^n · e^r with n = round(x / ln 2) and a polynomial for e^r, |r| ≤ ln 2 / 2
+/// (Cephes, expf).
 [[gnu::always_inline]] inline Vector<float> exp(Vector<float> x) {
   typedef std::uint32_t Bits __attribute__((vector_size(32)));
   x = _mm256_max_ps(_mm256_set1_ps(-87.3f), _mm256_min_ps(_mm256_set1_ps(88.3f), x));
@@ -27,8 +28,8 @@ namespace penstock::layers {
                                          (reinterpret_cast<Bits>(shifted) << 23));
 }
 
-/// tanh x, lane by lane; relative error below 2e-7. An odd polynomial near 0 (Cephes, tanhf), where
-/// 1 − 2 / (e^2|x| + 1) would lose digits.
+/// Returns tanh x, lane by lane, with a relative error below 2e-7. Near 0 it is an odd polynomial
+/// (Cephes, tanhf), because 1 − 2 / (e^2|x| + 1) would lose digits there.
 [[gnu::always_inline]] inline Vector<float> tanh(Vector<float> x) {
   const Vector<float> sign_bit = _mm256_set1_ps(-0.0f);
   const Vector<float> size = _mm256_andnot_ps(sign_bit, x);
@@ -42,8 +43,9 @@ namespace penstock::layers {
   return size < 0.625f ? near : Vector<float>(_mm256_or_ps(far, _mm256_and_ps(sign_bit, x)));
 }
 
-/// erf x, lane by lane; error below 4e-7 of the result. An odd rational function of x clamped to
-/// [-4, 4], where erf is ±1 to FP32's digits (Eigen's and XLA's, from a minimax fit).
+/// Returns erf x, lane by lane, with an error below 4e-7 of the result. It is an odd rational
+/// function from a minimax fit, as in Eigen and XLA. x is clamped to [-4, 4], where erf is ±1 to
+/// FP32's digits.
 [[gnu::always_inline]] inline Vector<float> erf(Vector<float> x) {
   x = _mm256_max_ps(_mm256_set1_ps(-4.0f), _mm256_min_ps(_mm256_set1_ps(4.0f), x));
   const Vector<float> square = x * x;
@@ -60,7 +62,7 @@ namespace penstock::layers {
   return x * p / q;
 }
 
-/// FP64 for gradient checks: the library's functions, lane by lane.
+/// In FP64, which gradient checks use, these call the library's functions lane by lane.
 [[gnu::always_inline]] inline Vector<double> exp(Vector<double> x) {
   for (int lane = 0; lane < kLanes<double>; ++lane) x[lane] = std::exp(x[lane]);
   return x;
@@ -75,7 +77,8 @@ namespace penstock::layers {
   return x;
 }
 
-/// 1 / (1 + e^-x), lane by lane; relative error below 3e-7 where the result is above 1e-37.
+/// Returns 1 / (1 + e^-x), lane by lane, with a relative error below 3e-7 if the result is above
+/// 1e-37.
 [[gnu::always_inline]] inline Vector<float> sigmoid(Vector<float> x) {
   return 1.0f / (1.0f + exp(-x));
 }

@@ -9,7 +9,7 @@
 namespace penstock::layers {
 namespace {
 
-/// Σ a · b of each column of matrices with K columns, in FP64.
+/// Returns Σ a · b of each column of matrices with K columns, in FP64.
 template <class A, class B>
 std::vector<double> products_of_columns(const A* a, const B* b, std::int64_t count,
                                         std::int64_t kernel) {

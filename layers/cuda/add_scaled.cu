@@ -15,7 +15,8 @@ struct OneScale {
   __device__ float operator()(const Cell&, float f) const { return scale * f; }
 };
 
-/// Scales of the rows, by the utterance that they belong to. What is scaled by 0 may be infinite.
+/// Scales each row by the factor of its utterance. A factor of 0 gives 0, even if the row holds
+/// infinities or NaN.
 struct RowScales {
   const float* of_utterance;
   const std::int32_t* utterance_of_row;

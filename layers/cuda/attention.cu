@@ -12,6 +12,8 @@ struct Angles {
   double base;
 };
 
+/// Fills the tables of rotary embeddings: frame t has angle t · base^(-c / half) for channel c <
+/// half. One thread per angle, in FP64.
 __global__ void turn(Angles of, float* cosines, float* sines) {
   const std::int64_t i = grid_thread();
   if (i >= of.frames * of.half) return;
@@ -21,6 +23,8 @@ __global__ void turn(Angles of, float* cosines, float* sines) {
   sines[i] = static_cast<float>(sin(angle));
 }
 
+/// Cuts each utterance into tiles of `tile` frames. No tile spans two utterances; an utterance's
+/// last tile may be partly empty.
 std::vector<AttentionTilePlace> tiles_of(std::span<const std::int64_t> lengths, int tile) {
   std::vector<AttentionTilePlace> tiles;
   std::int64_t row = 0;
@@ -30,6 +34,8 @@ std::vector<AttentionTilePlace> tiles_of(std::span<const std::int64_t> lengths, 
   return tiles;
 }
 
+/// Returns the random streams of dropout, [utterance][head], with the keys that AttentionForward
+/// documents.
 std::vector<PhiloxStream> streams_of(const DropoutMask& mask, std::int64_t heads) {
   std::vector<PhiloxStream> streams;
   for (const std::uint64_t utterance : mask.random.utterances)

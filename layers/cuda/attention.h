@@ -7,18 +7,20 @@
 
 namespace penstock::layers::cuda {
 
-/// What the kernels of one operation need besides its tensors, in its workspace.
+/// Fills the workspace of one attention operation, and holds what its kernels need besides the
+/// tensors: tiles, dropout streams and rotary tables.
 class PreparedAttention {
  public:
-  /// `Op` is AttentionForward or AttentionBackward. DeviceError for heads wider than the kernels
-  /// are made for, and for rotary and relative positions together in halves.
+  /// `Op` is AttentionForward or AttentionBackward. Throws DeviceError if heads have more than
+  /// kMostHeadChannels channels. It also throws if f16 or bf16 attention has both rotary and
+  /// relative positions.
   template <class Op>
   PreparedAttention(CudaStream& stream, const Op& op, bool backward)
       : PreparedAttention(stream, op.geometry, op.dropout, op.workspace,
                           {op.relative.r_XC.data != nullptr, backward, op.qkv_FP.dtype}) {}
 
   const AttentionRoom& room() const { return room_; }
-  /// A block for each tile and head.
+  /// One block for each tile of frames and head.
   Grid grid() const { return grid(room_.tile_count); }
   Grid grid(std::int64_t tiles) const;
 

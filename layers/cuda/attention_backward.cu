@@ -5,10 +5,24 @@
 #include "layers/cuda/attention_halves_launch.h"
 #include "layers/cuda/cuda_backend.h"
 
+// Backward of attention in FP32, after FlashAttention-2 (Dao 2023): the weights are recomputed from
+// the saved log-sum-exp, so that no matrix of scores reaches device memory.
+//
+// First delta_i = dy_i · y_i is computed for every frame and head, that is rowsum(dO ∘ O). Then one
+// kernel per result follows: queries_backward for dq, keys_backward for dk and dv, and
+// distances_backward for dr (both in attention_keys.cu). Each owns a tile of 16 results and loops
+// over the 16-row tiles of the other side that it can meet. Each kernel thus recomputes
+// the scores, but none needs atomic additions: every sum has a fixed order, and equal inputs give
+// equal bits.
+//
+// A block has 16 × 16 threads. Thread (r, c) computes the score and ds of one pair, then every 16th
+// channel of one row of a gradient. queries_backward takes 41 KiB of static shared memory.
+
 namespace penstock::layers {
 namespace cuda {
 namespace {
 
+/// Computes delta = dy · y of each frame and head. One thread for each.
 template <class T>
 __global__ void sum_through_outputs(AttentionInput<T> in, AttentionOutputs<T> out) {
   const std::int64_t i = grid_thread();
@@ -21,7 +35,8 @@ __global__ void sum_through_outputs(AttentionInput<T> in, AttentionOutputs<T> ou
   out.through_sums_HF[head * in.rows + row] = sum;
 }
 
-/// The sums of a tile's rows, for its part `which` of the gradients of u and v.
+/// Stores the column sums of a tile's rows as the tile's share of du (`which` = 0) or dv (`which` =
+/// 1).
 template <class T>
 __device__ void store_bias_gradients(const AttentionHead<T>& of, const TileRow* rows, int which,
                                      float* bias_gradients) {
@@ -34,13 +49,13 @@ __device__ void store_bias_gradients(const AttentionHead<T>& of, const TileRow* 
   }
 }
 
-/// Block (tile, head): dq of the tile's frames, and their share of du and dv.
+/// Computes dq of the tile's frames, and the tile's shares of du and dv. Block (tile, head).
 template <class T>
 __global__ void queries_backward(AttentionInput<T> in, AttentionOutputs<T> out) {
   BLOCK_SHARED(float, queries, [kAttentionTile][kTilePitch]);
   BLOCK_SHARED(float, positioned, [kAttentionTile][kTilePitch]);
   BLOCK_SHARED(float, gradients, [kAttentionTile][kTilePitch]);
-  BLOCK_SHARED(float, others, [kBandRows][kTilePitch]);  // k, r, v, k and r again
+  BLOCK_SHARED(float, others, [kBandRows][kTilePitch]);  // k, then r, then v, then k and r again
   BLOCK_SHARED(float, ds, [kAttentionTile][kAttentionTile + 1]);
   const AttentionHead<T> of{in, in.tiles[block_x()], static_cast<int>(block_y())};
   const bool relative = in.r_XC != nullptr;
@@ -86,12 +101,14 @@ __global__ void queries_backward(AttentionInput<T> in, AttentionOutputs<T> out) 
                                 (relative ? positioned[r][channel] : 0.0f));
 }
 
-/// Shares of a bias's gradient, one of C numbers for each tile.
+/// Per-tile shares of a bias's gradient: C numbers for each tile, which start `pitch` numbers
+/// apart.
 struct TileShares {
   const float* first;
   std::int64_t tiles, pitch;
 };
 
+/// Adds up the shares in the order of the tiles, in FP64. One thread per channel.
 __global__ void add_shares(TileShares of, int channels, float* to_C) {
   const std::int64_t c = grid_thread();
   if (c >= channels) return;
@@ -100,7 +117,7 @@ __global__ void add_shares(TileShares of, int channels, float* to_C) {
   to_C[c] = static_cast<float>(sum);
 }
 
-/// The launches of one backward.
+/// Launches the kernels of one backward pass.
 template <class T>
 struct BackwardLaunches {
   CudaStream& stream;

@@ -6,17 +6,17 @@
 
 namespace penstock::layers::cuda {
 
-/// dk and dv of every frame: a block for each tile and head.
+/// Computes dk and dv of every frame. One block per tile and head.
 template <class T>
 void launch_keys_backward(CudaStream& stream, const Grid& grid, const AttentionInput<T>& in,
                           const AttentionOutputs<T>& out);
 
 struct DistanceGradients {
   float* dr_XC;
-  std::int64_t tile_count;  // of frames
+  std::int64_t tile_count;  // tiles of frames, over all utterances
 };
 
-/// dr of every distance: a block for so many distances as a tile has frames, and each head.
+/// Computes dr of every distance. One block per head and tile of kAttentionTile distances.
 template <class T>
 void launch_distances_backward(CudaStream& stream, const Grid& grid, const AttentionInput<T>& in,
                                const AttentionOutputs<T>& out, const DistanceGradients& to);

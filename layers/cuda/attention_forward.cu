@@ -11,7 +11,7 @@ namespace penstock::layers {
 namespace cuda {
 namespace {
 
-/// `value` of the threads of a row combined, for each of them.
+/// Combines `value` over the 16 threads of a tile's row. Each of them gets the result.
 template <class Combine>
 __device__ float combine_row(float value, Combine combine) {
   for (int distance = kAttentionTile / 2; distance > 0; distance /= 2)
@@ -19,13 +19,14 @@ __device__ float combine_row(float value, Combine combine) {
   return value;
 }
 
-/// A row's softmax over the tiles so far (Milakov & Gimelshein 2018): with the largest score m and
-/// l = Σ e^(s - m), a tile with a larger score multiplies what was summed by e^(m - m').
+/// Online softmax of a row over the tiles so far (Milakov & Gimelshein 2018). `largest` is the max
+/// score m, and `sum` is l = Σ e^(s - m). A tile with a larger max m' rescales everything summed so
+/// far by e^(m - m').
 struct RunningSoftmax {
   float largest = -INFINITY, sum = 0;
 
-  /// Takes a score of each thread of the row; returns e^(s - m'), and what the rows so far are
-  /// multiplied by.
+  /// Adds one score of each thread of the row. Returns e^(s - m'), and sets `factor` to e^(m - m'),
+  /// by which the caller multiplies its sums so far.
   __device__ float add(float score, float& factor) {
     const float m = fmaxf(largest, combine_row(score, Largest()));
     factor = largest == -INFINITY ? 0.0f : expf(largest - m);
@@ -36,7 +37,14 @@ struct RunningSoftmax {
   }
 };
 
-/// Block (tile, head).
+/// Attention of a tile of 16 queries in FP32, as in FlashAttention (Dao et al. 2022). Block (tile,
+/// head) has 16 × 16 threads and loops over the 16-key tiles that the window lets its queries see.
+///
+/// Thread (r, c) computes the score of query r and key c, and joins the online softmax of row r.
+/// Then it adds the tile's weighted values to channels c, c + 16, … of row r, in registers. The
+/// sums are divided by l once, at the end. No score reaches device memory: beside y, only a
+/// log-sum-exp per row is stored, which backward needs. A query tile reads each key and value once,
+/// and takes 33 KiB of static shared memory.
 template <class T>
 __global__ void attend(AttentionInput<T> in, T* y_FC) {
   BLOCK_SHARED(float, queries, [kAttentionTile][kTilePitch]);

@@ -8,22 +8,27 @@
 
 namespace penstock::layers::cuda {
 
-// Attention in halves. A block has a warp for each 16 of its kHalvesTile rows, and takes
-// kHalvesColumns others at a time. Relative positions take q · r from tensor cores, as q · k; u · k
-// and v · r are made before, in FP32. So no operand but what is turned is rounded.
+// Attention in f16 and bf16 on tensor cores. A block owns kHalvesTile = 64 rows of one head, 16 for
+// each of its four warps. It meets kHalvesColumns = 32 rows of the other side at a time.
+//
+// Relative positions take q · r from tensor cores, like q · k. fill_halves_biases() computes u · k
+// and v · r beforehand in FP32, so that q + u and q + v are never rounded. The tensors' numbers
+// enter products as they are, unless rotary positions rotate them, and then rounded. Weights and ds
+// are rounded to the tensors' type for their own products. All sums are FP32.
 
-inline constexpr int kDistanceBlocks = kHalvesColumns / 16 + 1;  // in a band of 16 queries' own
-inline constexpr int kTileBlocks = kHalvesTile / 16 + 1;         // in one with a whole tile
+inline constexpr int kDistanceBlocks = kHalvesColumns / 16 + 1;  // of a band of 16 rows
+inline constexpr int kTileBlocks = kHalvesTile / 16 + 1;         // of a band with a whole tile
 inline constexpr int kColumnTiles = kHalvesColumns / 8;
-inline constexpr int kHalvesBandRows = kHalvesTile + kHalvesColumns;  // distances between two
-                                                                      // tiles, and one
+/// Distances between two tiles, plus one.
+inline constexpr int kHalvesBandRows = kHalvesTile + kHalvesColumns;
 
-/// u · k of a frame and v · r of a distance; 0 where there is none.
+/// Returns u · k of frame j, or 0 if there is no such frame or there are no relative positions.
 template <class T>
 __device__ float key_bias(const AttentionHead<T>& of, std::int64_t j) {
   if (of.in.r_XC == nullptr || j < 0 || j >= of.tile.frames) return 0;
   return of.in.key_biases_HF[of.head * of.in.rows + of.tile.utterance_row + j];
 }
+/// Returns v · r of row x of r, or 0 if there is none.
 template <class T>
 __device__ float distance_bias(const AttentionHead<T>& of, std::int64_t x) {
   const std::int64_t distances = 2 * of.in.longest - 1;
@@ -31,14 +36,14 @@ __device__ float distance_bias(const AttentionHead<T>& of, std::int64_t x) {
   return of.in.distance_biases_HX[of.head * distances + x];
 }
 
-/// value(i) of `count` numbers, one thread each.
+/// Sets to[i] = value(i) for i < count. The block's threads share the work.
 template <class Value>
 __device__ void fill(float* to, int count, Value value) {
   for (int i = thread_x(); i < count; i += block_threads()) to[i] = value(i);
 }
 
-/// body(n, e, row, column) for the lane's numbers, values[e] of tile n, of a product of 16 ×
-/// kHalvesColumns.
+/// Calls body(n, e, row, column) for each number that the lane holds of a product of 16 ×
+/// kHalvesColumns: values[e] of tile n.
 template <class Body>
 __device__ void for_numbers(Body body) {
   UNROLLED for (int n = 0; n < kColumnTiles; ++n) {
@@ -47,11 +52,12 @@ __device__ void for_numbers(Body body) {
   }
 }
 
-/// Of a query: log Σ e^s, and dy · y.
+/// Log-sum-exp log Σ e^s of a query, and its delta = dy · y.
 struct QuerySums {
   float log_sum, through;
 };
 
+/// Returns the sums of query i, or zeros if the utterance has no such frame.
 template <class T>
 __device__ QuerySums query_sums(const AttentionHead<T>& of, const float* through_sums_HF,
                                 std::int64_t i) {
@@ -59,12 +65,13 @@ __device__ QuerySums query_sums(const AttentionHead<T>& of, const float* through
   return {*of.log_sum(i), through_sums_HF[of.head * of.in.rows + of.tile.utterance_row + i]};
 }
 
-/// Query i and key j.
+/// Query i and key j, as frames of their utterance.
 struct QueryKey {
   std::int64_t i, j;
 };
 
-/// From q · k and dp of a pair: `product` becomes ds, and `d_weight` the weight that multiplied v.
+/// Replaces the unscaled score (`product`) and dp (`d_weight`) of a pair. `product` becomes ds,
+/// without the scale, and `d_weight` becomes the weight after dropout that multiplied v.
 template <class T>
 __device__ void weigh_pair(const AttentionHead<T>& of, const QuerySums& sums, const QueryKey& at,
                            float& product, float& d_weight) {
@@ -79,7 +86,8 @@ __device__ void weigh_pair(const AttentionHead<T>& of, const QuerySums& sums, co
   d_weight = p;
 }
 
-/// A lane's numbers of a pair of channels, turned back where rotary positions turned them.
+/// Stores a lane's numbers of a pair of channels. If `to` is rotated, they are gradients of a
+/// rotated pair and are rotated back first.
 template <class T, class Out>
 __device__ void store_pair(const AttentionInput<T>& in, const HeadRows<Out>& to, std::int64_t row,
                            int pair, float low, float high) {
@@ -96,7 +104,8 @@ __device__ void store_pair(const AttentionInput<T>& in, const HeadRows<Out>& to,
   if (at.high < in.width) out[at.high] = from_float<Out>(high);
 }
 
-/// The warp's 16 rows of sums, from row `first` on, each times its lane's factor for that row.
+/// Stores the warp's 16 rows of sums from row `first` on, each times the lane's factor for that
+/// row.
 template <class T, class Out, int kTiles>
 __device__ void store_sums(const AttentionInput<T>& in, const HeadRows<Out>& to, std::int64_t first,
                            const FragmentC (&sums)[kTiles], const float (&factors)[2]) {
@@ -111,8 +120,8 @@ __device__ void store_sums(const AttentionInput<T>& in, const HeadRows<Out>& to,
   }
 }
 
-/// Calls body(number) with the least width that the kernels are made for and `channels` fit in, as
-/// a type: zeros fill what is left.
+/// Calls body(number) with the smallest compiled width that holds `channels`, passed as a type.
+/// Zeros fill the channels that are left.
 template <class Body>
 void with_width(int channels, Body body) {
   if (channels <= 64)
@@ -123,7 +132,8 @@ void with_width(int channels, Body body) {
     body(std::integral_constant<int, kMostHeadChannels>{});
 }
 
-/// `value` of the four lanes that have one row of a product, combined.
+/// Combines `value` over the four lanes that hold one row of a product. Each of them gets the
+/// result.
 template <class Combine>
 __device__ float combine_quad(float value, Combine combine) {
   value = combine(value, shuffle_xor(value, 1));

@@ -4,7 +4,11 @@
 namespace penstock::layers::cuda {
 namespace {
 
-/// Block (tile, head): each warp has 16 queries.
+/// Computes dq of a tile's frames as in FlashAttention-2: it recomputes the weights from the saved
+/// log-sum-exp, and ds from them and delta. Block (tile, head); each warp owns 16 queries.
+///
+/// q and dy stay in registers as operands. The 64 × 32 scores, ds and dq are accumulators, so that
+/// ds needs no shared memory to multiply k. Static shared memory is 47.5 KiB at width 128.
 template <class T, int kWidth>
 __global__ void queries_backward_halves(AttentionInput<T> in, AttentionOutputs<T> out) {
   using Row = HalvesRow<T, kWidth>;

@@ -4,8 +4,10 @@
 namespace penstock::layers::cuda {
 namespace {
 
-/// A tile of distances from row `x` of r on, and the queries that pass by, in shared memory. Query
-/// i meets key i - (longest - 1 - x): the bands of queries are with kHalvesBandRows frames.
+/// The shared memory of a block that owns kHalvesTile distances, from row `x` of r on, while
+/// queries pass by. Row x of r is distance longest - 1 - x, so that query i meets key i - (longest
+/// - 1 - x). kHalvesColumns queries meet at most kHalvesBandRows keys at these distances. The bands
+/// hold the products of q with those keys, and then those of dy with their values.
 template <class T, int kWidth>
 struct DistanceTile {
   const AttentionInput<T>& in;
@@ -17,6 +19,7 @@ struct DistanceTile {
   float* biases;
   QuerySums* sums;
 
+  /// Loads the warp's 16 rows of r into registers. All threads of the block must call it.
   __device__ OwnRows<T, kWidth> own(const AttentionHead<T>& of) const {
     sync_block();
     load_rows(in, distance_rows(of), x, kHalvesTile, others);
@@ -26,13 +29,14 @@ struct DistanceTile {
   __device__ std::int64_t first_key(std::int64_t query) const {
     return query - (in.longest - 1 - x);
   }
-  /// Whether the utterance has a pair of these frames with one of the tile's distances.
+  /// Returns true if the window and the utterance allow a pair of these queries at one of the
+  /// tile's distances.
   __device__ bool meets(const AttentionHead<T>& of, std::int64_t query) const {
     const std::int64_t largest = in.longest - 1 - x, smallest = largest - (kHalvesTile - 1);
     return smallest <= in.left && largest >= -in.right && first_key(query) < of.tile.frames &&
            first_key(query) + kHalvesBandRows > 0;
   }
-  /// Bands of q or dy with k or v. All of the block come here.
+  /// Fills the bands with products of q or dy with k or v. All threads of the block must call it.
   __device__ void load(const AttentionHead<T>& of, const HeadRows<const T>& rows,
                        AttentionPart part, std::int64_t query) const {
     const std::int64_t key = first_key(query);
@@ -46,13 +50,13 @@ struct DistanceTile {
         queries, others, biases, [](int chunk) { return 16 * chunk; }, bands);
     sync_block();
   }
-  /// products += what the bands have of the warp's distances.
+  /// Adds the band's numbers at the warp's 16 distances to `products`, whose rows are distances.
   __device__ void add_bands(FragmentC (&products)[kColumnTiles]) const {
     for_numbers([&](int n, int e, int row, int column) {
       products[n].values[e] += bands[column].numbers[column % 16 + 16 * warp_of_block() + row];
     });
   }
-  /// The gradients ds of the pairs of the warp's distances with the queries from `query` on.
+  /// Computes ds of the pairs of the warp's distances with the queries from `query` on.
   __device__ void differentiate(const AttentionHead<T>& of, std::int64_t query,
                                 const OwnRows<T, kWidth>& distances, const float (&own_biases)[2],
                                 FragmentC (&ds)[kColumnTiles]) const {
@@ -75,8 +79,11 @@ struct DistanceTile {
   }
 };
 
-/// Block (tile of distances, head), for all frames: each warp has 16 distances, rows of its scores;
-/// columns are queries.
+/// Computes dr of a tile of distances, and the tile's share of dv. Block (tile of distances, head);
+/// each warp owns 16 distances, the rows of its scores, whose columns are queries.
+///
+/// The block loops over all query tiles of the micro-batch in a fixed order and skips those that no
+/// pair at its distances touches. So dr needs no atomic additions.
 template <class T, int kWidth>
 __global__ void distances_backward_halves(AttentionInput<T> in, AttentionOutputs<T> out,
                                           HalvesDistanceGradients to) {

@@ -5,11 +5,13 @@
 namespace penstock::layers::cuda {
 namespace {
 
-/// Softmax of a lane's two rows over the tiles so far, as RunningSoftmax has it.
+/// Online softmax of a lane's two rows over the tiles so far; see RunningSoftmax in
+/// attention_forward.cu.
 struct SoftmaxOfLane {
   float largest[2] = {-INFINITY, -INFINITY}, sum[2] = {};
 
-  /// Scores become e^(s - m'), and factors[h] what row h so far is multiplied by.
+  /// Replaces the scores by e^(s - m'), and sets factors[h] to e^(m - m') of row h, by which the
+  /// caller multiplies that row's sums so far.
   template <int kTiles>
   __device__ void add(FragmentC (&scores)[kTiles], float (&factors)[2]) {
     UNROLLED for (int h = 0; h < 2; ++h) {
@@ -37,7 +39,8 @@ __device__ void multiply_halves_rows(FragmentC (&rows)[kTiles], const float (&fa
   }
 }
 
-/// Products of a warp's queries with keys become scores; -∞ of what is not seen.
+/// Turns products of the warp's queries with keys into scores: scaled, and -∞ outside of the
+/// window.
 template <class T>
 __device__ void score(const AttentionHead<T>& of, const QueryKey& first,
                       FragmentC (&products)[kColumnTiles]) {
@@ -47,6 +50,7 @@ __device__ void score(const AttentionHead<T>& of, const QueryKey& first,
   });
 }
 
+/// Applies dropout to the weights.
 template <class T>
 __device__ void drop(const AttentionHead<T>& of, const QueryKey& first,
                      FragmentC (&weights)[kColumnTiles]) {
@@ -66,7 +70,13 @@ __device__ void store_log_sums(const AttentionHead<T>& of, std::int64_t first,
   }
 }
 
-/// Block (tile, head): each warp has 16 queries.
+/// Attention of a tile of 64 queries, as in FlashAttention-2 (Dao 2023). Block (tile, head) has
+/// four warps, which own 16 queries each and share the tiles of 32 keys in shared memory. Queries,
+/// scores, weights and sums stay in the warp's registers; weights are rounded to T as they become
+/// the operand that multiplies v.
+///
+/// Static shared memory is 47.5 KiB at width 128. `others` holds q, then r and v in turn, which
+/// costs two more barriers per key tile if there are relative positions.
 template <class T, int kWidth>
 __global__ void attend_halves(AttentionInput<T> in, T* y_FC) {
   using Row = HalvesRow<T, kWidth>;
@@ -116,7 +126,8 @@ __global__ void attend_halves(AttentionInput<T> in, T* y_FC) {
   if (in.log_sums_HF != nullptr) store_log_sums(of, first + own_first, softmax);
 }
 
-/// One thread for each of rows · heads: the product of a head's row with that of a vector.
+/// Multiplies each head of each row by the same head of the vector `by_C`. One thread for each row
+/// and head.
 template <class T>
 __global__ void multiply_rows(HeadRows<const T> rows, const float* by_C, int heads, int width,
                               float* to_HR) {

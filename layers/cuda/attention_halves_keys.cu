@@ -4,7 +4,7 @@
 namespace penstock::layers::cuda {
 namespace {
 
-/// dk, turned back, and dv of the warp's frames, from `first` on.
+/// Stores dk, rotated back, and dv of the warp's frames from `first` on.
 template <class T, int kTiles>
 __device__ void store_halves_keys(const AttentionHead<T>& of, T* dqkv_FP, std::int64_t first,
                                   const FragmentC (&dk)[kTiles], const FragmentC (&dv)[kTiles]) {
@@ -17,7 +17,7 @@ __device__ void store_halves_keys(const AttentionHead<T>& of, T* dqkv_FP, std::i
   store_sums(in, to, first, dv, {1, 1});
 }
 
-/// A tile of keys and the queries that pass by, in shared memory.
+/// The shared memory of a block that owns a tile of keys while queries pass by.
 template <class T, int kWidth>
 struct KeyTile {
   const AttentionHead<T>& of;
@@ -28,14 +28,15 @@ struct KeyTile {
   float* biases;
   QuerySums* sums;
 
-  /// 16 frames of the tile for each warp. All of the block come here.
+  /// Loads the warp's 16 frames of the tile into registers. All threads of the block must call it.
   __device__ OwnRows<T, kWidth> own(AttentionPart part) const {
     sync_block();
     load_rows(of.in, part_rows(of, part), of.tile.first, kHalvesTile, others);
     sync_block();
     return OwnRows<T, kWidth>(others + 16 * warp_of_block());
   }
-  /// kHalvesColumns queries from `query` on, their bands, and then their dy as `others`.
+  /// Loads kHalvesColumns queries from `query` on, fills their bands, and then loads their dy into
+  /// `others`.
   __device__ void load(std::int64_t query) const {
     const auto& in = of.in;
     sync_block();
@@ -53,8 +54,8 @@ struct KeyTile {
     load_rows(in, output_rows(of, out.dy_FC), query, kHalvesColumns, others);
     sync_block();
   }
-  /// Σ ds · u becomes a part of dk, and Σ ds · k the tile's share of du. All of the block come
-  /// here.
+  /// Adds Σ ds · u to dk, and stores Σ ds · k as the tile's share of du. All threads of the block
+  /// must call it.
   __device__ void add_biases(GradientSums ds_sums, FragmentC (&dk)[kWidth / 8]) const {
     const auto& in = of.in;
     ds_sums.combine();
@@ -67,7 +68,11 @@ struct KeyTile {
   }
 };
 
-/// Block (tile, head): each warp has 16 keys, rows of its scores; columns are queries.
+/// Computes dk and dv of a tile's frames, and the tile's share of du, as in FlashAttention-2. Block
+/// (tile, head); each warp owns 16 keys, the rows of its scores, whose columns are queries.
+///
+/// Keys and values stay in registers as operands; dk and dv are accumulators. Static shared memory
+/// is 45.1 KiB at width 128.
 template <class T, int kWidth>
 __global__ void keys_backward_halves(AttentionInput<T> in, AttentionOutputs<T> out) {
   using Row = HalvesRow<T, kWidth>;

@@ -3,7 +3,7 @@
 namespace penstock::layers::cuda {
 namespace {
 
-/// dk, turned back, and dv of the tile's frames.
+/// Stores dk, rotated back, and dv of the tile's frames.
 template <class T>
 __device__ void store_keys(const AttentionHead<T>& of, const TileRow* dk_rows,
                            const OwnChannels& of_value, T* dqkv_FP) {
@@ -17,7 +17,9 @@ __device__ void store_keys(const AttentionHead<T>& of, const TileRow* dk_rows,
   }
 }
 
-/// Block (tile, head): row r of the tile's threads has key r where it sums, else query r.
+/// Computes dk and dv of a tile of 16 keys in FP32; see attention_backward.cu. Block (tile, head).
+/// Thread (r, c) computes the score of query r and key c. Then it sums into row r of dk and dv,
+/// which belongs to key r.
 template <class T>
 __global__ void keys_backward(AttentionInput<T> in, AttentionOutputs<T> out) {
   BLOCK_SHARED(float, keys, [kAttentionTile][kTilePitch]);
@@ -65,8 +67,9 @@ __global__ void keys_backward(AttentionInput<T> in, AttentionOutputs<T> out) {
   store_keys(of, keys, of_value, out.dqkv_FP);
 }
 
-/// Block (tile of distances, head), for all frames: column c is of distance c of the tile, and so
-/// row r and column c of frame first + r and key first_key + r + c.
+/// Computes dr of a tile of 16 distances in FP32. Block (tile of distances, head) loops over all
+/// query tiles of the micro-batch and skips those that meet no key at its distances. Thread (r, c)
+/// takes distance c of the tile, and so the pair of frame first + r and key first_key + r + c.
 template <class T>
 __global__ void distances_backward(AttentionInput<T> in, AttentionOutputs<T> out,
                                    DistanceGradients to) {

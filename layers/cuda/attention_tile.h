@@ -6,17 +6,19 @@
 
 namespace penstock::layers::cuda {
 
-// A block has kAttentionTile² threads: thread (r, c) computes the weight of one frame for one
-// other, and then every kAttentionTile-th channel of one row of a product.
+// Device functions of the FP32 attention kernels. A block has kAttentionTile² threads. Thread (r,
+// c) computes the weight of one frame for one other frame, and then every kAttentionTile-th channel
+// of row r of a product. Rows in shared memory have kTilePitch floats, an odd number, so that
+// threads which read one channel of different rows meet different banks.
 
 inline constexpr int kMostHeadChannels = 128;
-inline constexpr int kTilePitch = kMostHeadChannels + 1;  // so that a column is in as many banks
+inline constexpr int kTilePitch = kMostHeadChannels + 1;
 inline constexpr int kBandRows = 2 * kAttentionTile - 1;  // distances between two tiles' frames
-inline constexpr int kOwnChannels = kMostHeadChannels / kAttentionTile;  // of a thread
+inline constexpr int kOwnChannels = kMostHeadChannels / kAttentionTile;  // per thread
 
 using TileRow = float[kTilePitch];
 
-/// What all kernels of attention read; names as in AttentionGeometry and AttentionBackward.
+/// Inputs of all attention kernels; names as in AttentionGeometry and AttentionBackward.
 template <class T>
 struct AttentionInput {
   const T* qkv_FP;
@@ -26,9 +28,9 @@ struct AttentionInput {
   float* log_sums_HF;            // null in evaluation
   const AttentionTilePlace* tiles;
   const PhiloxStream* random_UH;
-  const float *key_biases_HF, *distance_biases_HX;  // u · k and v · r, of halves alone
+  const float *key_biases_HF, *distance_biases_HX;  // u · k and v · r; f16 and bf16 only
   std::uint64_t drop_limit;                         // 0: nothing is dropped
-  float keep_factor;                                // of what is not dropped
+  float keep_factor;                                // scales what is not dropped
   float scale;                                      // 1 / √d
   std::int64_t rows, left, right, longest;
   int heads, channels, width;  // C, d
@@ -38,12 +40,13 @@ struct TileRange {
   std::int64_t first, end;
 };
 
-/// Frames of a tile, and how many it meets at a time.
+/// Frames of a tile, and frames of the other side that it meets at a time.
 struct TileShape {
   int rows = kAttentionTile, columns = kAttentionTile;
 };
 
-/// Frames that a tile's frames see, from a beginning of `columns` of them on.
+/// Returns the range of keys that the window lets a tile's queries see. `first` is rounded down to
+/// a multiple of shape.columns.
 template <class T>
 __device__ TileRange seen_by(const AttentionInput<T>& in, const AttentionTilePlace& tile,
                              const TileShape& shape = {}) {
@@ -52,7 +55,7 @@ __device__ TileRange seen_by(const AttentionInput<T>& in, const AttentionTilePla
           end < tile.frames ? end : tile.frames};
 }
 
-/// Frames that see a tile's frames, likewise.
+/// Returns the range of queries that see a tile's keys, rounded in the same way.
 template <class T>
 __device__ TileRange seeing(const AttentionInput<T>& in, const AttentionTilePlace& tile,
                             const TileShape& shape = {}) {
@@ -61,20 +64,21 @@ __device__ TileRange seeing(const AttentionInput<T>& in, const AttentionTilePlac
           end < tile.frames ? end : tile.frames};
 }
 
-/// The row of r for the largest distance between two tiles: that of row kAttentionTile - 1 and
-/// column 0. Row r and column c are kAttentionTile - 1 - r + c rows behind.
+/// Returns the row of r for the largest distance between two tiles, which is that of row
+/// kAttentionTile - 1 and column 0. Row r and column c have the distance kAttentionTile - 1 - r + c
+/// rows further on.
 template <class T>
 __device__ std::int64_t first_distance(const AttentionInput<T>& in, std::int64_t rows,
                                        std::int64_t columns) {
   return in.longest - 1 - (rows + kAttentionTile - 1 - columns);
 }
 
-/// What the kernels of backward read and write besides; names as in AttentionBackward.
+/// Further inputs and the outputs of the backward kernels; names as in AttentionBackward.
 template <class T>
 struct AttentionOutputs {
   const T *y_FC, *dy_FC;
   T* dqkv_FP;
-  float* through_sums_HF;  // dy · y of each frame's heads
+  float* through_sums_HF;  // delta = dy · y of each head and frame
   float* bias_gradients;   // as in AttentionRoom
 };
 
@@ -83,17 +87,20 @@ enum class AttentionPart { query, key, value };
 __device__ inline int tile_row() { return thread_x() / kAttentionTile; }
 __device__ inline int tile_column() { return thread_x() % kAttentionTile; }
 
-/// One head of the tile's utterance.
+/// One head of the utterance that a tile belongs to. Frames i and j count from the utterance's
+/// start.
 template <class T>
 struct AttentionHead {
   const AttentionInput<T>& in;
   AttentionTilePlace tile;
   int head;
 
-  /// Element of a matrix of `columns`, of the head's first channel in that frame.
+  /// Returns the index of the head's first channel in a frame, in a matrix of frames with `columns`
+  /// columns.
   __device__ std::int64_t element(std::int64_t frame, std::int64_t columns) const {
     return (tile.utterance_row + frame) * columns + head * in.width;
   }
+  /// Returns true if both frames exist and the window lets query i see key j.
   __device__ bool sees(std::int64_t i, std::int64_t j) const {
     return i >= 0 && j >= 0 && i < tile.frames && j < tile.frames && j >= i - in.left &&
            j <= i + in.right;
@@ -101,7 +108,8 @@ struct AttentionHead {
   __device__ float* log_sum(std::int64_t i) const {
     return in.log_sums_HF + head * in.rows + tile.utterance_row + i;
   }
-  /// ds of a pair from its score and dp; `p` becomes the weight that multiplied v.
+  /// Returns ds of a pair from its score and dp. `p` becomes the weight after dropout that
+  /// multiplied v.
   __device__ float score_gradient(const float* through_sums_HF, std::int64_t i, std::int64_t j,
                                   float score, float d_weight, float& p) const {
     p = 0;
@@ -110,7 +118,7 @@ struct AttentionHead {
     p = weight * factor;
     return weight * (d_weight * factor - through_sums_HF[head * in.rows + tile.utterance_row + i]);
   }
-  /// What dropout makes of weight i, j: 0 or what divides by 1 - probability.
+  /// Returns the factor that dropout gives weight (i, j): 0, or 1 / (1 - probability).
   __device__ float kept(std::int64_t i, std::int64_t j) const {
     if (in.drop_limit == 0) return 1;
     const PhiloxStream random = in.random_UH[tile.utterance * in.heads + head];
@@ -120,7 +128,8 @@ struct AttentionHead {
   }
 };
 
-/// Channel c of a frame's q, k or v. q has `bias` and 1/√d; q and k are turned.
+/// Returns channel c of a frame's q, k or v. q gets `bias` and the scale 1/√d; q and k are rotated
+/// if there are rotary positions.
 template <class T>
 __device__ float number_of(const AttentionHead<T>& of, AttentionPart part, const float* bias,
                            std::int64_t frame, int c) {
@@ -139,7 +148,8 @@ __device__ float number_of(const AttentionHead<T>& of, AttentionPart part, const
   return number(c) * in.cosines[angle] + other * in.sines[angle];
 }
 
-/// `count` frames from `first` on into shared memory; zeros where the utterance has none.
+/// Loads `count` frames from `first` on into shared memory. Rows outside of the utterance become
+/// zeros.
 template <class T>
 __device__ void load_frames(const AttentionHead<T>& of, AttentionPart part, const float* bias,
                             std::int64_t first, int count, TileRow* to) {
@@ -151,7 +161,7 @@ __device__ void load_frames(const AttentionHead<T>& of, AttentionPart part, cons
   }
 }
 
-/// The same of a matrix of C columns: y or dy.
+/// Loads kAttentionTile frames of y or dy in the same way.
 template <class T>
 __device__ void load_outputs(const AttentionHead<T>& of, const T* from_FC, std::int64_t first,
                              TileRow* to) {
@@ -161,7 +171,7 @@ __device__ void load_outputs(const AttentionHead<T>& of, const T* from_FC, std::
     to[tile_row()][c] = there ? to_float(from_FC[of.element(frame, of.in.channels) + c]) : 0.0f;
 }
 
-/// Rows of r from `first` on; zeros where there are none.
+/// Loads `count` rows of r from `first` on. Rows that r does not have become zeros.
 template <class T>
 __device__ void load_distances(const AttentionHead<T>& of, std::int64_t first, int count,
                                TileRow* to) {
@@ -179,13 +189,13 @@ __device__ inline float dot(const float* a, const float* b, int count) {
   return sum;
 }
 
-/// The queries of a tile, with u and with v.
+/// Queries of a tile in shared memory: with u added, and with v added.
 struct TileQueries {
   const TileRow* with_u;
   const TileRow* with_v;
 };
 
-/// Fills both, the latter where there are relative positions.
+/// Loads the tile's queries with u, and also those with v if there are relative positions.
 template <class T>
 __device__ void load_queries(const AttentionHead<T>& of, TileRow* with_u, TileRow* with_v) {
   const std::int64_t first = of.tile.first;
@@ -194,8 +204,9 @@ __device__ void load_queries(const AttentionHead<T>& of, TileRow* with_u, TileRo
     load_frames(of, AttentionPart::query, of.in.v_C, first, kAttentionTile, with_v);
 }
 
-/// s of thread (r, c): of the tile's frame r and frame key + c. Every thread of the block comes
-/// here before and behind a barrier. `others` takes kBandRows rows: k, then r.
+/// Returns the score of thread (r, c): of the tile's frame r and frame key + c. Every thread of the
+/// block must call it, with a barrier before and after. `others` is scratch for kBandRows rows: it
+/// holds k, then r.
 template <class T>
 __device__ float score_of(const AttentionHead<T>& of, const TileQueries& queries, std::int64_t key,
                           TileRow* others) {
@@ -212,11 +223,12 @@ __device__ float score_of(const AttentionHead<T>& of, const TileQueries& queries
   return score;
 }
 
-/// A row of the head's channels, of which thread (r, c) has channels c, c + kAttentionTile, …
+/// Sums of one row of the head's channels. Thread (r, c) keeps channels c, c + kAttentionTile, … in
+/// registers.
 struct OwnChannels {
   float values[kOwnChannels] = {};
 
-  /// += Σ_k weight(k) · rows[k]
+  /// Adds Σ_k weight(k) · rows[k].
   template <class Weight>
   __device__ void add(int width, const TileRow* rows, Weight weight) {
     for (int k = 0; k < kAttentionTile; ++k) {
@@ -234,7 +246,8 @@ struct OwnChannels {
   }
 };
 
-/// Row `row` of a tile of gradients of turned numbers, turned back: channel c.
+/// Returns channel c of the thread's row of gradients, rotated back if rotary positions rotated q
+/// and k.
 template <class T>
 __device__ float turned_back(const AttentionHead<T>& of, const TileRow* rows, std::int64_t frame,
                              int c) {

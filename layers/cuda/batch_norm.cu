@@ -6,11 +6,17 @@
 #include "layers/cuda/silu.h"
 #include "layers/ops/batch_norm.h"
 
+// Batch normalisation (Ioffe & Szegedy 2015). Training makes two passes over x before it
+// normalises: one for the mean, and one for Σ (x - mean)² around it, which avoids the cancellation
+// of E[x²] - E[x]². Both are column sums in FP64 in a fixed order (column_sums.h). Backward takes
+// the column sums Σ dz and Σ dz · x_hat, and then one elementwise pass for dx. SiLU is fused with
+// both: backward recomputes z from x instead of reading it.
+
 namespace penstock::layers {
 namespace cuda {
 namespace {
 
-/// x as a matrix with one column for each channel.
+/// Size of x as a matrix with one column for each channel.
 struct BatchNormSize {
   explicit BatchNormSize(const Tensor& x, const Tensor& weight_C)
       : channels(static_cast<int>(weight_C.size())),
@@ -46,7 +52,7 @@ __global__ void invert_deviations(const double* squares, int channels, double n,
   if (c < channels) inverse_deviation[c] = 1 / sqrt(squares[c] / n + epsilon);
 }
 
-/// z = weight · x_hat + bias, of each channel; then SiLU, or nothing.
+/// The affine map z = weight · x_hat + bias of a channel. activate() then applies SiLU or nothing.
 struct Affine {
   const float* weight;
   const float* bias;
@@ -63,7 +69,7 @@ __device__ float activate(float z) {
     return z;
 }
 
-/// What training normalises by.
+/// Batch statistics and the affine map by which training normalises.
 struct Normaliser {
   const double* mean;
   const double* inverse_deviation;
@@ -71,7 +77,7 @@ struct Normaliser {
   __device__ float operator()(float x, int c) const {
     return affine(static_cast<float>(x - mean[c]), static_cast<float>(inverse_deviation[c]), c);
   }
-  /// The gradient of z.
+  /// Returns the gradient of z. For SiLU it recomputes z from x.
   template <bool kSilu>
   __device__ float gradient(float x, float dy, int c) const {
     if constexpr (kSilu)
@@ -134,7 +140,8 @@ struct NormaliseBackward {
   }
 };
 
-/// Mean and Σ (x - mean)² of each channel in a step, and 1 / (n - 1).
+/// Mean and Σ (x - mean)² of each channel over a step, and the factor 1 / (n - 1) that turns the
+/// latter into a variance.
 struct StepStatistics {
   const double* statistics;
   int channels;
@@ -158,7 +165,7 @@ __global__ void add_reductions(const double* reductions, int channels, float* d_
   d_weight[c] += static_cast<float>(reductions[channels + c]);
 }
 
-/// Calls work(T{}, silu) with the number type of `x` and a constant.
+/// Calls work(T{}, silu) with the number type of `x` and `silu` as a type.
 template <class Work>
 void with_activation(const Tensor& x, bool silu, const char* operation, Work work) {
   with_type_of(x, operation, [&]<class T>(T type) {

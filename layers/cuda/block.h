@@ -4,12 +4,13 @@
 
 #include <cstdint>
 
-// What a kernel takes from CUDA beyond plain C++: indices, shared memory, barriers, shuffles.
+// The parts of CUDA that kernels use beyond plain C++: indices, shared memory, barriers and
+// shuffles. Tests replace them by an emulation on the host.
 
-/// Shared memory of a block, uninitialised: BLOCK_SHARED(float, tile, [32][33]).
-#ifdef __CUDACC__  // else tests/emulated_cuda/emulation defines it, and CUDA's words used below
+/// Declares shared memory of a block, uninitialised: BLOCK_SHARED(float, tile, [32][33]).
+#ifdef __CUDACC__  // else tests/emulated_cuda/emulation defines it and CUDA's words below
 #define BLOCK_SHARED(T, name, dimensions) __shared__ T name dimensions
-/// Before a loop: written out, so that arrays which it indexes stay in registers.
+/// Unrolls the loop that follows, so that arrays which it indexes stay in registers.
 #define UNROLLED _Pragma("unroll")
 #define NEVER_INLINED __noinline__
 #endif
@@ -25,28 +26,31 @@ __device__ inline std::int64_t block_y() { return blockIdx.y; }
 
 __device__ inline int block_threads() { return static_cast<int>(blockDim.x); }
 
-/// Place of the thread in a grid of one dimension.
+/// Returns the thread's index in a one-dimensional grid.
 __device__ inline std::int64_t grid_thread() { return block_x() * block_threads() + thread_x(); }
 
-/// Every thread of the block comes here before any goes on; what they wrote is seen by all.
+/// Waits until every thread of the block has called it. All threads then see what any of them wrote
+/// before.
 __device__ inline void sync_block() { __syncthreads(); }
 
-/// Every thread of the warp comes here before any goes on; what they wrote is seen by all of them.
+/// Waits until every thread of the warp has called it. All of them then see what any of them wrote
+/// before.
 __device__ inline void sync_warp() { __syncwarp(); }
 
-/// `value` of the thread `lane` of the warp; all take part.
+/// Returns `value` of lane `lane` of the warp. All lanes must call it.
 template <class T>
 __device__ T shuffle(T value, int lane) {
   return __shfl_sync(~0u, value, lane);
 }
 
-/// `value` of the thread whose lane differs in the bits of `distance`; all take part.
+/// Returns `value` of the lane whose number differs in the bits of `distance`. All lanes must call
+/// it.
 template <class T>
 __device__ T shuffle_xor(T value, int distance) {
   return __shfl_xor_sync(~0u, value, distance);
 }
 
-/// `value` of the thread `distance` further in the warp, all of which take part.
+/// Returns `value` of the lane that is `distance` further in the warp. All lanes must call it.
 template <class T>
 __device__ T shuffle_down(T value, int distance) {
   return __shfl_down_sync(~0u, value, static_cast<unsigned>(distance));

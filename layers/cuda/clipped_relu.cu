@@ -6,7 +6,7 @@ namespace penstock::layers {
 namespace cuda {
 namespace {
 
-/// Written so that NaN stays NaN.
+/// Clips to [0, bound]. The comparisons are written so that NaN stays NaN.
 struct Clip {
   float bound;
   __device__ float operator()(const Cell&, float x) const {
@@ -14,6 +14,7 @@ struct Clip {
   }
 };
 
+/// Passes the gradient only if y lies strictly between 0 and the bound.
 struct PassBetweenKinks {
   float bound;
   __device__ float operator()(const Cell&, float y, float dy) const {

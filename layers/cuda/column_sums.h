@@ -9,14 +9,19 @@
 namespace penstock::layers::cuda {
 
 // Sums over the rows of a matrix for each column, in FP64 and in an order that depends on the
-// matrix's size alone. A Term says what is summed:
-//   static constexpr int kSums;                                     // for each column
-//   __device__ void add(int64 element, int column, double* sums) const;  // element = row · columns
-//   + column
+// matrix's size alone. The rows are divided into chunks. sum_chunks() writes the sums of each
+// chunk, and add_chunks() adds the chunks in order. No atomic additions are needed, and equal
+// inputs give equal bits. Every element is read once.
+//
+// A Term defines what is summed:
+//   static constexpr int kSums;                                         // for each column
+//   __device__ void add(int64 element, int column, double* sums) const;
+// with element = row · columns + column.
 
 inline constexpr int kTileColumns = 32, kTileRows = 8;
 
-/// How the rows are dealt to blocks.
+/// Division of the rows into chunks; each is a block's for one tile of columns. A chunk has about
+/// 64 rows or more. There are at most 1024 chunks, and about 4096 blocks.
 struct RowChunks {
   RowChunks(std::int64_t rows, int columns)
       : tiles((columns + kTileColumns - 1) / kTileColumns),
@@ -27,7 +32,8 @@ struct RowChunks {
   std::int64_t count, rows_each;
 };
 
-/// partial[chunk][sum][column]
+/// Writes partial[chunk][sum][column]. Block (chunk, tile of 32 columns) has 8 × 32 threads: eight
+/// of them share a column, and their sums are added in order through shared memory.
 template <class Term>
 __global__ void sum_chunks(Term term, std::int64_t rows, int columns, std::int64_t rows_each,
                            double* partial) {
@@ -49,18 +55,19 @@ __global__ void sum_chunks(Term term, std::int64_t rows, int columns, std::int64
   }
 }
 
-/// sums[i] = factor · Σ partial[chunk][i] for i < width, in the order of the chunks.
+/// Sets sums[i] = factor · Σ partial[chunk][i] for i < width, in the order of the chunks.
 void add_chunks(cudaStream_t stream, const double* partial, std::int64_t chunks, int width,
                 double factor, double* sums);
 
-/// total[i] += sums[i], for i < count.
+/// Adds sums[i] to total[i], for i < count.
 void add_to(cudaStream_t stream, const double* sums, int count, float* total);
 
-/// total[column][row] += sums[row][column], of so many columns and rows.
+/// Adds sums[row][column] to total[column][row], for all columns and rows.
 void add_transposed_to(cudaStream_t stream, const double* sums, int columns, int rows,
                        float* total);
 
-/// Of a matrix of rows × columns: sums[s][column] = factor · a term's sums.
+/// Arguments of sum_columns() for a matrix of rows × columns: sums[s][column] = factor · sum s of
+/// the term.
 struct ColumnSums {
   std::int64_t rows = 0;
   int columns = 0;
@@ -79,6 +86,7 @@ void sum_columns(cudaStream_t stream, const Term& term, const ColumnSums& of) {
   add_chunks(stream, of.partial, chunks.count, Term::kSums * of.columns, of.factor, of.sums);
 }
 
+/// Returns how many doubles sum_columns() needs as `partial`.
 template <class Term>
 std::int64_t partial_count(std::int64_t rows, int columns) {
   return RowChunks(rows, columns).count * Term::kSums * columns;

@@ -12,9 +12,13 @@ namespace penstock::layers {
 namespace cuda {
 namespace {
 
-// The windows that outputs see are laid side by side, so that a tile of outputs is one product for
-// each group, and sums are rounded once. A weight [out, in, kernel] is such a product's factor as
-// it lies.
+// 1-D convolution as matrix products over unfolded windows (im2col; Chellapilla et al. 2006). The
+// windows that outputs see are laid side by side. So a tile of outputs is one product per group,
+// and sums are rounded once. A weight [out, in, kernel] needs no copy to be the other factor.
+//
+// The workspace holds the windows of one tile of outputs (conv1d_tile_rows()), which bounds it at
+// the price of one product per tile. Backward to the input runs over tiles of inputs: it multiplies
+// the outputs that see one of them, and then sums the windows.
 
 /// Sizes of windows [group][row][channel][tap]. A tile of them has fewer than 2³¹ numbers, so that
 /// threads divide in 32 bits.
@@ -29,18 +33,19 @@ struct Windows {
   int channels, group_in, kernel, stride, dilation, left;
 };
 
-/// Where utterances begin and end among inputs and among outputs.
+/// Bounds of utterances among the inputs and among the outputs.
 struct BothUtterances {
   Utterances in, out;
 };
 
-/// Some rows of a matrix of frames.
+/// A range of rows of a matrix of frames.
 struct RowRange {
   std::int64_t first, count;
   __device__ int rows() const { return static_cast<int>(count); }
 };
 
-/// A thread for each number of the windows of some outputs.
+/// Copies inputs into the windows of some outputs; outside of the utterance they are 0. One thread
+/// for each number of the windows.
 template <class T>
 __global__ void lay_windows(const T* x, T* windows, Windows size, RowRange outputs,
                             BothUtterances utterances) {
@@ -60,8 +65,8 @@ __global__ void lay_windows(const T* x, T* windows, Windows size, RowRange outpu
       real ? x[frame * size.channels + group * size.group_in + channel] : from_float<T>(0.0f);
 }
 
-/// A thread for each number of some inputs: adds what the windows that saw it say, in the order of
-/// taps.
+/// Sums the gradients of windows into dx (col2im). Each thread owns one number of some inputs, and
+/// adds the windows that saw it in the order of taps, without atomic additions.
 template <class T>
 __global__ void gather_windows(const T* windows, T* dx, Windows size, RowRange inputs,
                                RowRange outputs, BothUtterances utterances) {
@@ -116,7 +121,7 @@ class WindowedConvolution {
     products_.run(stream_, product);
   }
 
-  /// A tile's windows: a matrix for each group.
+  /// Returns a tile's windows: one matrix for each group.
   Matrix windows(const RowRange& outputs) const {
     const std::int64_t width = columns() / g_.groups;
     const Tensor all{windows_, dtype_, {g_.groups * outputs.count, width}};
@@ -137,7 +142,8 @@ class WindowedConvolution {
     for (std::int64_t first = 0; first < rows; first += most)
       use(RowRange{first, std::min(most, rows - first)});
   }
-  /// Calls use(inputs, outputs), outputs being those that see one of the inputs.
+  /// Calls use(inputs, outputs) for each tile of inputs. `outputs` are those that see one of the
+  /// inputs.
   template <class Use>
   void for_each_tile_of_inputs(const Use& use) const {
     const std::int64_t rows = in_starts_.back(), most = conv1d_tile_rows(g_);
@@ -155,14 +161,14 @@ class WindowedConvolution {
     return static_cast<std::size_t>(std::upper_bound(in_starts_.begin(), in_starts_.end(), in_row) -
                                     in_starts_.begin() - 1);
   }
-  /// The first output that sees an input or a later one.
+  /// Returns the first output that sees an input or a later one.
   std::int64_t first_output_of(std::int64_t in_row) const {
     const std::size_t u = utterance_of(in_row);
     const std::int64_t last_not = in_row - in_starts_[u] + g_.left - g_.field();  // window's start
     const std::int64_t first = last_not < 0 ? 0 : last_not / g_.stride + 1;
     return std::min(out_starts_[u] + first, out_starts_[u + 1]);
   }
-  /// Behind the last output that sees an input or an earlier one.
+  /// Returns the end of the outputs that see an input or an earlier one.
   std::int64_t end_of_outputs(std::int64_t in_row) const {
     const std::size_t u = utterance_of(in_row);
     const std::int64_t last = (in_row - in_starts_[u] + g_.left) / g_.stride;
@@ -184,7 +190,7 @@ class WindowedConvolution {
 template <>
 void CudaBackend::compute(Stream& stream, const Conv1dForward& op) {
   auto& own = static_cast<CudaStream&>(stream);
-  const bool by_groups = op.geometry.groups > 1;  // a batch of products, which adds no bias
+  const bool by_groups = op.geometry.groups > 1;  // a batch of products cannot add a bias
   cuda::with_type_of(op.x_FC, "Conv1dForward", [&]<class T>(T) {
     const cuda::WindowedConvolution<T> of(own, products_, op.geometry, op.x_FC.dtype, op.workspace);
     of.for_each_tile_of_outputs([&](const cuda::RowRange& rows) {

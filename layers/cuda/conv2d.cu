@@ -12,16 +12,22 @@ namespace penstock::layers {
 namespace cuda {
 namespace {
 
+// 2-D convolution of all utterances of a micro-batch by one call of cuDNN. Frames are copied into a
+// tall image with rows of zeros between utterances (Conv2dImage), and the weight is reordered to
+// cuDNN's filter. After the convolution, the rows that belong to utterances are copied back, with
+// the bias added. Depthwise convolutions have kernels of their own (depthwise_conv2d.h).
+
 constexpr int kThreads = 256;
 
-/// Where utterances lie in an image and in a matrix of frames.
+/// First rows of the utterances in an image and in a matrix of frames.
 struct Rows {
   const std::int64_t* in_image;
-  const std::int64_t* in_frames;  // with an end
+  const std::int64_t* in_frames;  // with one entry more: the number of rows
   int utterances;
 };
 
-/// A block for each row of the image: an utterance's frame, or zeros.
+/// Copies frames into the image; rows that no utterance owns become zeros. One block for each row
+/// of the image.
 template <class T>
 __global__ void __launch_bounds__(kThreads)
     spread(const T* frames, T* image, Rows rows, std::int64_t columns) {
@@ -33,7 +39,8 @@ __global__ void __launch_bounds__(kThreads)
     image[row * columns + i] = real ? frames[frame * columns + i] : from_float<T>(0.0f);
 }
 
-/// What is added to the channels of every frequency; or null. An image has fewer than 2³¹ numbers.
+/// Bias that is added to the channels of every frequency, or null. Columns fit 32 bits, because an
+/// image has fewer than 2³¹ numbers.
 template <class T>
 struct ImageBias {
   const T* bias_C;
@@ -46,7 +53,7 @@ struct ImageBias {
   }
 };
 
-/// A block for each frame of each utterance.
+/// Copies the frames of utterances out of the image and adds the bias. One block for each frame.
 template <class T>
 __global__ void __launch_bounds__(kThreads)
     gather(const T* image, T* frames, Rows rows, std::int64_t columns, ImageBias<T> bias) {
@@ -57,14 +64,15 @@ __global__ void __launch_bounds__(kThreads)
     frames[frame * columns + i] = bias.added_to(image[row * columns + i], i);
 }
 
-/// Sizes of a weight [out, in, frequency, time], and which of its numbers is which of cuDNN's
-/// filter [out, time, frequency, in].
+/// Sizes of a weight [out, in, frequency, time], and the permutation that takes its numbers to
+/// cuDNN's filter [out, time, frequency, in].
 struct Filter {
   explicit Filter(const Conv2dGeometry& g)
       : count(element_count(g.weight_shape())),
         in(g.in_channels),
         frequency(g.frequency.kernel),
         time(g.time.kernel) {}
+  /// Returns the place in the filter of number `place` of the weight.
   __device__ std::int64_t of_weight(std::int64_t place) const {
     const std::int64_t t = place % time, f = place / time % frequency,
                        i = place / (time * frequency) % in, o = place / (time * frequency * in);
@@ -85,7 +93,7 @@ __global__ void add_reordered(const T* filter, float* weight, Filter order, floa
   if (i < order.count) weight[i] += to_float(filter[order.of_weight(i)]) / scale;
 }
 
-/// One convolution: its images in the workspace, and the ways there and back.
+/// One convolution: its images and filter in the workspace, and the copies into and out of them.
 template <class T>
 class Pass {
  public:

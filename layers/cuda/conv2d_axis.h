@@ -7,8 +7,9 @@
 
 namespace penstock::layers::cuda {
 
-/// Which of `outputs` positions saw the one at `place` by this step of the kernel; -1: none.
-/// Positions are of one utterance, or frequencies: 32 bits divide several times as fast as 64.
+/// Returns which of `outputs` positions saw input position `place` at step `step` of the kernel, or
+/// -1 if none did. Positions are frames of one utterance or frequencies and fit 32 bits, in which a
+/// division is several times as fast as in 64.
 __device__ inline std::int64_t seen_from(const Conv2dAxis& axis, std::int64_t place,
                                          std::int64_t step, std::int64_t outputs) {
   const int from = static_cast<int>(place + axis.padding - step);

@@ -11,8 +11,8 @@
 namespace penstock::layers::cuda {
 namespace {
 
-/// The convolution whose algorithms serve all of the bucket. Where such an image would be too large
-/// for cuDNN, the convolution itself.
+/// Returns the convolution at the end of the bucket of row counts, whose algorithms serve the whole
+/// bucket. If that image would be too large for cuDNN, returns the convolution itself.
 Convolution of_bucket(const Convolution& convolution) {
   const Conv2dGeometry& g = convolution.geometry;
   Convolution typical = convolution;
@@ -46,8 +46,8 @@ Convolutions::Key Convolutions::key_of(int pass, const Convolution& c) {
           time.padding};
 }
 
-/// Asks cuDNN's heuristic, which lists the fastest first. An algorithm goes with its math type:
-/// only of both together cuDNN knows the workspace, and whether the two will do.
+/// Asks cuDNN's heuristic for deterministic algorithms, the fastest first. Each algorithm is kept
+/// with its math type: its workspace, and whether cuDNN supports it, depend on both.
 template <class Pass>
 std::vector<Convolutions::Candidate> Convolutions::ask(const Convolution& c) const {
   const ConvolutionDescription of(c);
@@ -55,14 +55,15 @@ std::vector<Convolutions::Candidate> Convolutions::ask(const Convolution& c) con
   std::vector<Candidate> candidates;
   for (const auto& entry : algorithms_for<Pass>(library_.get(), c, of, permitted)) {
     if (entry.status != CUDNN_STATUS_SUCCESS || entry.determinism != CUDNN_DETERMINISTIC) continue;
-    // Where FMA alone is permitted, a list that says CUDNN_DEFAULT_MATH must not bring TF32.
+    // If only FMA is permitted, an entry with CUDNN_DEFAULT_MATH must not bring in TF32.
     const auto math = permitted == CUDNN_FMA_MATH ? permitted : entry.mathType;
     of.use(math);
     std::size_t bytes = 0;
     if (Pass::bytes(library_.get(), of, entry.algo, &bytes) != CUDNN_STATUS_SUCCESS) continue;
     candidates.push_back({static_cast<int>(entry.algo), math, bytes});
   }
-  // Of one channel, an H100 takes 4 to 13 times as long in TF32 where it is laid out anew.
+  // On an H100, TF32 algorithms that first copy a one-channel image to another layout take 4 to 13
+  // times as long. Those whose workspace is too small for a copy of the image go first.
   if (Pass::kNumber == ForwardPass::kNumber && c.geometry.in_channels == 1)
     std::ranges::stable_partition(candidates, [&](const Candidate& candidate) {
       return candidate.bytes <
@@ -80,7 +81,8 @@ std::vector<Convolutions::Candidate>& Convolutions::candidates_for(const Convolu
   return place->second;
 }
 
-/// A convolution may want more than the larger one of its bucket's end: then nothing was started.
+/// Returns true if the algorithm needs more workspace for `c` than there is. This happens although
+/// the larger convolution at the bucket's end needs less. cuDNN has then started nothing.
 template <class Pass>
 bool Convolutions::lacks_workspace(const ConvolutionDescription& of, const Convolution& c,
                                    int algorithm) const {
@@ -90,8 +92,9 @@ bool Convolutions::lacks_workspace(const ConvolutionDescription& of, const Convo
          bytes > c.workspace.size();
 }
 
-/// Some algorithms refuse when they are to run; then nothing was started. Such a one is none for
-/// the whole bucket.
+/// Runs the first candidate that fits the workspace. Some algorithms refuse only when they are run;
+/// cuDNN has then started nothing, and the candidate is dropped for the whole bucket. If no
+/// candidate is left, a kernel of ours runs.
 template <class Pass>
 void Convolutions::run(CudaStream& stream, const Convolution& c) {
   check(cudnnSetStream(library_.get(), stream.handle()), "giving cuDNN a stream");

@@ -27,38 +27,41 @@ struct Convolution {
   std::span<std::byte> workspace;  // device memory
 };
 
-/// What the filter's gradient is multiplied by before it is rounded: a sum over all frames, under a
-/// loss scale, may lie beyond 65,504, where FP16 ends. Below 2⁻¹⁶ it is lost instead.
+/// Scale applied to the filter's gradient before it is rounded. In FP16 a sum over all frames,
+/// times the loss scale, may exceed 65,504, where FP16 ends. In return, FP16 gradients below 2⁻¹⁶
+/// are lost.
 inline constexpr float filter_gradient_scale(DType dtype) {
   return dtype == DType::f16 ? 0x1p-8f : 1.0f;
 }
 
-/// cuDNN, with the first algorithm of its heuristic that repeats its bits and fits the workspace:
-/// no timing. The heuristic and the workspaces are asked once for a geometry, dtype, pass and
-/// bucket of rows, and what refuses to run is not tried again there. Where none of its algorithms
-/// will do, a kernel of ours runs. FP32 is multiplied as the object was told to; its choices are of
-/// that alone.
+/// Runs convolutions by cuDNN, with the first algorithm of its heuristic that is deterministic and
+/// fits the workspace. Nothing is timed.
+///
+/// The heuristic and the workspace sizes are asked once for each geometry, dtype, pass and bucket
+/// of rows. An algorithm that refuses to run is not tried again there. If none of cuDNN's
+/// algorithms works, a kernel of ours runs. The constructor says how FP32 is multiplied, and cached
+/// choices hold for that alone.
 class Convolutions {
  public:
   explicit Convolutions(Fp32Products of_fp32);
 
-  /// out from in. DeviceError naming the shapes where the library fails, here and below.
+  /// Computes `out` from `in`. Throws DeviceError with the shapes if cuDNN fails, as the two below
+  /// do.
   void forward(CudaStream& stream, const Convolution& convolution);
-  /// The gradient of in from that of out; overwritten.
+  /// Computes the gradient of `in` from that of `out`, and overwrites `in`.
   void backward_input(CudaStream& stream, const Convolution& convolution);
-  /// The gradient of the filter, times filter_gradient_scale(), from in and the gradient of out;
-  /// overwritten.
+  /// Computes the gradient of the filter, times filter_gradient_scale(), from `in` and the gradient
+  /// of `out`. Overwrites `filter`.
   void backward_filter(CudaStream& stream, const Convolution& convolution);
 
  private:
-  /// cuDNN's number of an algorithm of a pass, the math type that it stands for, and its workspace
-  /// at the end of the bucket.
+  /// An algorithm by cuDNN's number, its math type, and its workspace in bytes at the bucket's end.
   struct Candidate {
     int algorithm;
     cudnnMathType_t math;
     std::size_t bytes;
   };
-  /// Pass, dtype, in rows and all numbers of a geometry but its lengths.
+  /// Pass, dtype, input rows and all numbers of a geometry but its lengths.
   using Key = std::array<std::int64_t, 12>;
 
   static Key key_of(int pass, const Convolution& convolution);

@@ -24,7 +24,7 @@ struct ImageWindows {
         frequency_stride(static_cast<int>(g.frequency.stride)),
         time_padding(static_cast<int>(g.time.padding)),
         frequency_padding(static_cast<int>(g.frequency.padding)) {}
-  /// Numbers of the windows of a row of the output.
+  /// Returns how many numbers the windows of one output row have.
   __host__ __device__ std::int64_t row() const {
     return std::int64_t{out_frequencies} * time * frequency * channels;
   }
@@ -32,13 +32,13 @@ struct ImageWindows {
   int time_stride, frequency_stride, time_padding, frequency_padding;
 };
 
-/// Some rows of an image.
+/// A range of rows of an image.
 struct ImageRows {
   std::int64_t first, count;
 };
 
-/// A block for each row of the input that a tile sees: adds what the tile says, in the order of
-/// taps.
+/// Sums the gradients of a tile's windows into the input (col2im), in the order of taps and without
+/// atomic additions. One block for each input row that the tile sees.
 __global__ void __launch_bounds__(kThreads)
     add_windows(const float* windows, float* in, ImageWindows size, ImageRows inputs,
                 ImageRows outputs) {
@@ -54,7 +54,7 @@ __global__ void __launch_bounds__(kThreads)
       if (from < 0 || from % size.time_stride != 0 || out_row < 0 || out_row >= outputs.count)
         continue;
       const float* const of_row = windows + out_row * size.row() + channel;
-      // Of the taps that saw this frequency, the first; then every `frequency_stride`-th.
+      // The first tap that saw this frequency, then every `frequency_stride`-th.
       for (int s = f % size.frequency_stride; s < size.frequency && s <= f;
            s += size.frequency_stride) {
         const int out_f = (f - s) / size.frequency_stride;

@@ -11,17 +11,17 @@
 
 namespace penstock::layers::cuda {
 
-/// DeviceError "<doing>: <cuDNN's text> (<its reason>)" unless `status` is success.
+/// Throws DeviceError "<doing>: <cuDNN's text> (<its reason>)" unless `status` is success.
 void check(cudnnStatus_t status, std::string_view doing);
 
-/// cuDNN's descriptors of a convolution's operands, given back with the object.
+/// cuDNN's descriptors of a convolution's operands, destroyed with the object.
 class ConvolutionDescription {
  public:
-  /// DeviceError for dtypes that have no convolution, and images beyond 2³¹ numbers.
+  /// Throws DeviceError for dtypes without convolutions, and for images of 2³¹ numbers or more.
   explicit ConvolutionDescription(const Convolution& convolution);
 
-  /// The convolution's math type is what the heuristic may list, and then that of the algorithm
-  /// which is asked for its workspace, or run.
+  /// Sets the convolution's math type. The heuristic lists what it permits; later it is that of the
+  /// algorithm whose workspace is asked for or which is run.
   void use(cudnnMathType_t math) const;
 
   cudnnTensorDescriptor_t in() const { return in_.get(); }
@@ -51,7 +51,7 @@ class ConvolutionDescription {
   ConvolutionHandle convolution_;
 };
 
-/// For messages.
+/// Describes the convolution in error messages.
 std::string text_of(const Convolution& convolution);
 
 }  // namespace penstock::layers::cuda

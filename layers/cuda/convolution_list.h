@@ -8,20 +8,21 @@
 
 namespace penstock::layers::cuda {
 
-/// cuDNN's way to say that it has no such algorithm, with or without a reason.
+/// Returns true if cuDNN says that it has no such algorithm, with or without a reason.
 inline bool is_refusal(cudnnStatus_t status) {
   return CUDNN_STATUS_CATEGORY(static_cast<int>(status)) == CUDNN_STATUS_NOT_SUPPORTED;
 }
 
-/// What the heuristic is asked with: it lists what that permits. CUDNN_DEFAULT_MATH lets FP32 be
-/// multiplied in TF32, CUDNN_FMA_MATH does not.
+/// Returns the math type with which the heuristic is asked; it lists what that permits.
+/// CUDNN_DEFAULT_MATH lets FP32 be multiplied in TF32, CUDNN_FMA_MATH does not.
 inline cudnnMathType_t permitted_math(DType dtype, Fp32Products of_fp32) {
   if (dtype != DType::f32) return CUDNN_TENSOR_OP_MATH;
   return of_fp32 == Fp32Products::tf32 ? CUDNN_DEFAULT_MATH : CUDNN_FMA_MATH;
 }
 
-/// All that cuDNN's heuristic lists for a pass with that math, which it says are the fastest first;
-/// empty where it has none. DeviceError naming the shapes where it fails.
+/// Returns all that cuDNN's heuristic lists for a pass with that math type, the fastest first by
+/// its own estimate. Returns nothing if cuDNN has no algorithm. Throws DeviceError with the shapes
+/// if it fails.
 template <class Pass>
 std::vector<typename Pass::Listed> algorithms_for(cudnnHandle_t library, const Convolution& c,
                                                   const ConvolutionDescription& of,

@@ -7,11 +7,11 @@
 
 namespace penstock::layers::cuda {
 
-// cuDNN's calls for each pass, which differ in names, types and order of arguments:
+// Each pass wraps cuDNN's calls, which differ in names, types and order of arguments:
 //   kName, kNumber       for messages and keys
-//   Listed, Algorithm    an entry of the heuristic's list, and what it names
-//   list, bytes, run     the heuristic, the workspace of an algorithm, and the convolution
-//   directly             the same by a kernel of ours
+//   Listed, Algorithm    an entry of the heuristic's list, and the algorithm that it names
+//   list, bytes, run     ask the heuristic, ask for an algorithm's workspace, convolve
+//   directly             does the same by a kernel of ours
 
 inline constexpr float kOne = 1, kZero = 0;
 

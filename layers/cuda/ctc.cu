@@ -12,9 +12,17 @@ namespace penstock::layers {
 namespace cuda {
 namespace {
 
+// CTC loss and gradient by the forward-backward algorithm (Graves et al. 2006), in the log domain.
+//
+// Three kernels run: log_softmax() over all frames, sum_paths() for the forward and the backward
+// sums of all utterances at once, and take_gradient() over all frames. Sums are kept only in the
+// band of states that a path can have reached and from which it can still finish (CtcLattice). An
+// utterance of T frames and L labels has 2 L (T - L) + T of them. Time is serial in T alone,
+// because the states of a frame are computed in parallel.
+
 constexpr int kThreads = 256, kWarps = kThreads / kWarp;
 
-/// One warp a frame.
+/// Computes log-softmax over the classes. One warp for each frame.
 template <class T>
 __global__ void __launch_bounds__(kThreads)
     log_softmax(const T* logits, float* log_p, std::int64_t rows, std::int64_t classes) {
@@ -31,18 +39,20 @@ __global__ void __launch_bounds__(kThreads)
     log_p[row * classes + c] = to_float(x[c]) - shift;
 }
 
+/// Returns log(e^a + e^b + e^c).
 __device__ float log_of_sum(float a, float b, float c) {
   const float larger = a > b ? a : b, smaller = a > b ? b : a;
   const float most = larger > c ? larger : c, other = larger > c ? c : larger;
   return most + logf(1 + expf(other - most) + expf(smaller - most));
 }
 
-/// A block for each utterance and direction goes through its frames. The sums of a frame are
-/// relative to the largest of the frame before, so that they stay near 0:
+/// Computes the log-domain sums over paths, from the start and, mirrored, from the end. Block
+/// (utterance, direction) goes through the frames with one barrier each; threads share a frame's
+/// states. A frame's sums are relative to the max of the frame before, so that they stay near 0:
 ///   sum_0(s) = p_0(s), p_t(s) = log-probability of state s's class at frame t
 ///   sum_t(s) = p_t(s) + log(exp sum_{t-1}(s) + exp sum_{t-1}(s-1) + exp sum_{t-1}(s-2)) - shift
-/// with the last term only where a path may skip. At frame t, `shift` is the largest sum_{t-1}, and
-/// `offset` is all that was taken off so far.
+/// The last term counts only if a path may skip. At frame t, `shift` is the max of sum_{t-1}, and
+/// `offset` is the sum of all shifts so far, in FP64.
 __global__ void __launch_bounds__(kThreads)
     sum_paths(CtcRoom room, std::int64_t classes, const float* weights) {
   BLOCK_SHARED(float, largest_of_warp, [2][kWarps]);
@@ -85,7 +95,9 @@ __global__ void __launch_bounds__(kThreads)
                            (offset + static_cast<double>(log_of_sum(end, before_end, kLogZero)));
 }
 
-/// A block a frame. The share of a state in the labels' probability takes the place of its sum.
+/// Computes the gradient (softmax - occupancy) · weight · scale of the logits. One block for each
+/// frame. The share of a state in the labels' probability overwrites its forward sum. Each class
+/// then sums the shares of its states, which costs classes · labels of the band for a frame.
 template <class T>
 __global__ void __launch_bounds__(kThreads)
     take_gradient(CtcRoom room, Utterances map, std::int64_t classes, const float* weights,
@@ -108,7 +120,7 @@ __global__ void __launch_bounds__(kThreads)
 
   float top = kLogZero;
   for (std::int64_t s = lattice.begin(t) + thread_x(); s < lattice.end(t); s += kThreads) {
-    share[s] += from_end[last - s] - log_p[lattice.class_of(s)];  // which both sums contain
+    share[s] += from_end[last - s] - log_p[lattice.class_of(s)];  // both sums contain it
     top = Largest{}(share[s], top);
   }
   top = combine_block(top, of_warp[0], Largest{});
@@ -130,7 +142,8 @@ __global__ void __launch_bounds__(kThreads)
   }
 }
 
-/// What the kernels need to know of the micro-batch.
+/// Copies the utterances and labels of the micro-batch to the device. An utterance with too few
+/// frames for its labels is marked infeasible and gets no labels.
 void upload(CudaStream& stream, const CtcLoss& op, const CtcRoom& room) {
   const Targets& targets = op.targets;
   std::vector<CtcUtterance> utterances;

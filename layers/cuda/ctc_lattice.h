@@ -6,13 +6,13 @@
 
 namespace penstock::layers::cuda {
 
-/// Stands for log 0: finite, so that differences of two are not NaN.
+/// Stands for log 0. It is finite, so that the difference of two is not NaN.
 inline constexpr float kLogZero = -1e30f;
 
-/// One utterance's paths through time and CTC's states (blank, label, blank, …, blank), as they
-/// begin or, mirrored in time and states, as they end: the recursion is the same both ways. Of
-/// frame t only a band of states is kept: those that can have been reached, and can still reach the
-/// other end. Layers/cpu's CtcLattice has the same bands.
+/// The lattice of one utterance: paths through its frames and CTC's states (blank, label, blank, …,
+/// blank). Mirrored in time and states, it describes paths from the end, and the same recursion
+/// holds. At frame t only a band of states is kept: those that a path can have reached, and from
+/// which it can still reach the other end. layers/cpu's CtcLattice has the same bands.
 struct CtcLattice {
   __device__ CtcLattice(const CtcUtterance& utterance, const std::int32_t* all_labels,
                         bool mirrored)
@@ -29,8 +29,8 @@ struct CtcLattice {
     const std::int64_t reached = 2 * t + 2;
     return reached < states ? reached : states;
   }
-  /// Where frame t's band would have state 0, counted from frame 0's band: bands of
-  /// end(τ) - begin(τ) numbers lie before it.
+  /// Returns the offset at which state 0 of frame t would lie, counted from frame 0's band. The
+  /// bands of earlier frames τ lie before it, with end(τ) - begin(τ) numbers each.
   __device__ std::int64_t band(std::int64_t t) const {
     const std::int64_t labels = states / 2, late = t - (frames - labels);
     const std::int64_t ends =
@@ -38,19 +38,20 @@ struct CtcLattice {
     return ends - (late > 0 ? late * late : 0) - begin(t);
   }
 
-  /// Frame t's sum of a state, which may lie outside its band. `sums`: where that has state 0.
+  /// Returns frame t's sum of a state, or kLogZero if the state lies outside of the band. `sums`
+  /// points to where state 0 would lie.
   __device__ float sum(const float* sums, std::int64_t t, std::int64_t state) const {
     return state >= begin(t) && state < end(t) ? sums[state] : kLogZero;
   }
 
-  /// Of the utterance, which frame is the lattice's frame t.
+  /// Returns the utterance's frame that is the lattice's frame t.
   __device__ std::int64_t frame(std::int64_t t) const { return mirrored_ ? frames - 1 - t : t; }
   __device__ std::int32_t class_of(std::int64_t state) const {
     if (state % 2 == 0) return 0;
     const std::int64_t label = state / 2;
     return labels_[mirrored_ ? states / 2 - 1 - label : label];
   }
-  /// Whether a path may come to `state` from the last but one, leaving a blank out.
+  /// Returns true if a path may reach `state` from the last but one, and so skip a blank.
   __device__ bool may_skip_to(std::int64_t state) const {
     return state % 2 == 1 && state >= 3 && class_of(state) != class_of(state - 2);
   }

@@ -11,7 +11,8 @@
 namespace penstock::layers {
 namespace {
 
-/// Before any other member of the backend touches the device.
+/// Selects the device before any other member of the backend touches it. Throws DeviceError if
+/// there is no such device.
 int chosen(int device) {
   const int count = cuda_device_count();
   if (device < 0 || device >= count) {
@@ -126,7 +127,8 @@ std::unique_ptr<Backend> make_cuda_backend(int device, Fp32Products products) {
   return std::make_unique<CudaBackend>(device, products);
 }
 
-// Where a kernel has failed, every call returns its error: that is not the absence of devices.
+// After a kernel has failed, every call returns its error. That must not pass for an absence of
+// devices.
 int cuda_device_count() {
   int count = 0;
   const cudaError_t status = cudaGetDeviceCount(&count);

@@ -7,8 +7,9 @@
 
 namespace penstock::layers {
 
-/// One CUDA device, used by the thread that made the backend; one family of operations per file of
-/// this folder. Nothing adds floating-point numbers in an order that changes from run to run.
+/// A backend on one CUDA device. Only the thread that made it may use it. Each family of operations
+/// has a file in this folder. No operation adds floating-point numbers in an order that changes
+/// from run to run.
 class CudaBackend final : public OperationDispatch<CudaBackend, Backend> {
  public:
   CudaBackend(int device, Fp32Products products);

@@ -11,6 +11,7 @@
 namespace penstock::layers {
 namespace {
 
+// Pinned memory for copies from the device. When it is full, the next copy synchronizes first.
 constexpr std::size_t kArrivalBytes = std::size_t{4} << 20;
 
 }  // namespace

@@ -13,9 +13,9 @@
 
 namespace penstock::layers {
 
-/// A CUDA stream with its own workspace (products that share one would not repeat) and pinned
-/// memory through which everything from and to the host passes. Memory is allocated when first
-/// asked for.
+/// A CUDA stream with its own workspace, and with pinned memory through which copy_in() and
+/// copy_out() stage all data. Products of two streams that shared a workspace would not be
+/// deterministic. Memory is allocated on first use.
 class CudaStream final : public Stream {
  public:
   explicit CudaStream(std::function<void()> progress);
@@ -24,16 +24,17 @@ class CudaStream final : public Stream {
 
   cudaStream_t handle() const { return stream_.get(); }
 
-  /// What cuBLASLt advises for Hopper.
+  /// The size that cuBLASLt recommends for Hopper.
   static constexpr std::size_t kWorkspaceBytes = stream_workspace({DeviceKind::cuda});
-  /// kWorkspaceBytes of device memory for the operation being started; the next writes over it.
+  /// Returns kWorkspaceBytes of device memory for the operation that is being enqueued. The next
+  /// operation overwrites it.
   void* workspace();
-  /// The same, to be dealt out.
+  /// Returns the same memory as an allocator.
   Scratch scratch();
 
-  /// `host` may change as soon as this returns.
+  /// Enqueues a copy to the device. `host` may change as soon as this returns.
   void copy_in(void* device, const void* host, std::size_t bytes);
-  /// `host` is written by synchronize(), at the latest.
+  /// Enqueues a copy from the device. `host` is written by synchronize(), at the latest.
   void copy_out(void* host, const void* device, std::size_t bytes);
   void synchronize();
 
@@ -43,9 +44,11 @@ class CudaStream final : public Stream {
     const std::byte* pinned;
     std::size_t bytes;
   };
-  /// Memory for at most so many bytes from the device; drains the stream when all is in use.
+  /// Returns pinned memory for at most so many bytes from the device. Synchronizes the stream if
+  /// all of it is in use.
   std::span<std::byte> landing_place(std::size_t bytes);
-  /// Whoever waits looks after the messages: the stream may wait for one, whose sender has died.
+  /// Waits for an event, and calls progress() meanwhile: the stream may be waiting for a message
+  /// whose sender has died.
   void wait_for(cudaEvent_t event);
 
   std::function<void()> progress_;

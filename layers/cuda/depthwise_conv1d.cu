@@ -6,7 +6,7 @@ namespace penstock::layers {
 namespace cuda {
 namespace {
 
-/// Taps of each channel, the first one first or last.
+/// Taps of each channel, in their order or reversed.
 template <class T>
 struct DepthwiseTaps {
   const T* weight_CK;
@@ -16,7 +16,7 @@ struct DepthwiseTaps {
   }
 };
 
-/// Where sums go.
+/// Stores sums as outputs, and adds the bias.
 template <class T>
 struct BiasedSums {
   T* y;
@@ -28,7 +28,7 @@ struct BiasedSums {
   }
 };
 
-/// Where sums go that are gradients of glu(x).
+/// Stores sums, which are gradients of glu(x), as gradients of both halves of x.
 template <class T>
 struct GateGradients {
   DepthwiseSource<T, true> x;
@@ -41,7 +41,9 @@ struct GateGradients {
   }
 };
 
-/// A block for each tile of frames of 32 channels.
+/// Convolves a tile of kWindowFrames frames of 32 channels. A block has 8 × 32 threads; each owns
+/// one channel and eight frames, and sums in FP32 in registers. For every kWindowTaps taps the
+/// block loads their window of frames and the taps into 24 KiB of shared memory.
 template <class Source, class Taps, class Sums>
 __global__ void convolve_frames(Source source, Taps taps, Sums to, DepthwiseSize size,
                                 Utterances utterances) {
@@ -102,7 +104,7 @@ void CudaBackend::compute(Stream& stream, const DepthwiseConv1dForward& op) {
   });
 }
 
-/// The mirror image of forward.
+/// Convolves dy with the taps reversed, which gives the gradient of the input.
 template <>
 void CudaBackend::compute(Stream& stream, const DepthwiseConv1dBackwardInput& op) {
   const std::int64_t after = op.weight_CK.shape.at(1) - 1 - op.left;

@@ -8,10 +8,11 @@
 
 namespace penstock::layers::cuda {
 
-// Blocks of kTileRows × kTileColumns threads, a column for each channel, take frames into shared
-// memory. So each is read, and gated, about twice, however many taps meet it.
+// Depthwise 1-D convolution in tiles. Blocks of kTileRows × kTileColumns threads, a column for each
+// channel, load windows of frames into shared memory. So each frame is read, and gated, about twice
+// for every kWindowTaps taps.
 
-/// Frames of a tile, and taps that meet them at a time: each a multiple of kTileRows.
+/// Frames of a tile, and taps that meet them at a time. Both are multiples of kTileRows.
 inline constexpr int kWindowFrames = 64, kWindowTaps = 64;
 inline constexpr int kWindowRows = kWindowFrames + kWindowTaps - 1;
 
@@ -27,7 +28,7 @@ inline DepthwiseSize depthwise_size(const Tensor& frames_FC, const Tensor& weigh
           static_cast<int>(weight_CK.shape.at(1))};
 }
 
-/// A number of a matrix of frames, or, where rows hold both halves, glu of it.
+/// Reads numbers of a matrix of frames. If gated, rows hold two halves, and a number is their glu.
 template <class T, bool kGated>
 struct DepthwiseSource {
   const T* x;
@@ -45,8 +46,8 @@ struct DepthwiseSource {
   }
 };
 
-/// window[i] = source of row first + i, for i < count; 0 outside of the matrix. Utterances are told
-/// apart by taps_seen().
+/// Sets window[i] to row first + i of the source for i < count, and to 0 outside of the matrix. It
+/// does not separate utterances; taps_seen() does.
 template <class Source>
 __device__ void fill_window(float (*window)[kTileColumns], const Source& source,
                             const DepthwiseSize& size, std::int64_t first, int count, int channel) {
@@ -58,11 +59,11 @@ __device__ void fill_window(float (*window)[kTileColumns], const Source& source,
 }
 
 struct TapRange {
-  int first, behind;
+  int first, behind;  // `behind` is one past the last
 };
 
-/// Of `count` taps that meet frames `from`, from + 1, …: those that meet a frame of row's
-/// utterance.
+/// Returns which of `count` taps meet a frame of the utterance of `row`, if tap k meets frame from
+/// + k.
 __device__ inline TapRange taps_seen(const Utterances& utterances, std::int64_t row,
                                      std::int64_t from, int count) {
   const std::int64_t begin = utterances.begin(row) - from, end = utterances.end(row) - from;
@@ -70,7 +71,7 @@ __device__ inline TapRange taps_seen(const Utterances& utterances, std::int64_t 
           end < count ? static_cast<int>(end > 0 ? end : 0) : count};
 }
 
-/// Calls work(source) with what `x` says: glu(x) where `gated`.
+/// Calls work(source) with a source of x, or of glu(x) if `gated`.
 template <class T, class Work>
 void with_source(const Tensor& x, int channels, bool gated, Work work) {
   if (gated)

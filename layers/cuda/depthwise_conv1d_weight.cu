@@ -6,7 +6,7 @@ namespace penstock::layers {
 namespace cuda {
 namespace {
 
-/// How many blocks share the channels, and the taps of each channel.
+/// Counts of tiles into which the channels, and the taps of each channel, are divided.
 struct CorrelationTiles {
   explicit CorrelationTiles(const DepthwiseSize& size)
       : channels((size.channels + kTileColumns - 1) / kTileColumns),
@@ -14,8 +14,10 @@ struct CorrelationTiles {
   int channels, taps;
 };
 
-/// partial[chunk][tap][channel]: a block for each chunk of frames of a tile of channels and taps.
-/// Sums of a tile of frames are FP32, those of a chunk FP64.
+/// Writes partial[chunk][tap][channel] = Σ dy · x over a chunk of frames. Block (chunk, tile of
+/// channels and taps) has 8 × 32 threads; each owns one channel and eight taps. Sums over a tile of
+/// frames are FP32, and those over a chunk FP64. add_chunks() adds the chunks in order, so that no
+/// atomic additions are needed.
 template <class T, class Source>
 __global__ void correlate_frames(Source source, const T* dy, DepthwiseSize size,
                                  Utterances utterances, std::int64_t rows_each, double* partial) {

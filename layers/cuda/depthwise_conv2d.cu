@@ -7,7 +7,7 @@
 namespace penstock::layers::cuda {
 namespace {
 
-/// The sizes of an image, and the rows of its utterances at both ends of the convolution.
+/// Sizes of both images of a convolution, and the rows of their utterances.
 struct DepthwiseImage {
   Conv2dAxis frequency, time;
   std::int64_t in_rows, out_rows;
@@ -17,7 +17,7 @@ struct DepthwiseImage {
   int kernel() const { return static_cast<int>(frequency.kernel * time.kernel); }
 };
 
-/// Taps of each channel, and what is added to their sums.
+/// Taps of each channel, and the bias that is added to their sums.
 template <class T>
 struct ImageTaps {
   const T* weight_CK;
@@ -26,19 +26,19 @@ struct ImageTaps {
 
 constexpr int kColumnsOfBlock = 256;
 
-/// A row of blocks for each of an image.
+/// Returns a grid with a row of blocks for each row of an image, over its columns.
 Grid over_rows(std::int64_t rows, std::int64_t columns) {
   return {dim3(static_cast<unsigned>(rows),
                static_cast<unsigned>((columns + kColumnsOfBlock - 1) / kColumnsOfBlock)),
           dim3(kColumnsOfBlock)};
 }
 
-/// The thread's column [frequency][channel] of its row.
+/// Returns the thread's column [frequency][channel] of its row.
 __device__ inline int column_of_thread() {
   return static_cast<int>(block_y()) * kColumnsOfBlock + thread_x();
 }
 
-/// A thread for each number of y.
+/// Computes y. One thread for each number loops over the taps, and sums in FP32.
 template <class T>
 __global__ void convolve_image(const T* x, T* y, ImageTaps<T> taps, DepthwiseImage image) {
   const int column = column_of_thread(), channels = image.channels;
@@ -61,7 +61,8 @@ __global__ void convolve_image(const T* x, T* y, ImageTaps<T> taps, DepthwiseIma
   y[row * image.out_frequencies * channels + column] = from_float<T>(sum);
 }
 
-/// A thread for each number of dx.
+/// Computes dx. One thread for each number gathers from the outputs that saw it, in the order of
+/// taps.
 template <class T>
 __global__ void convolve_image_back(const T* dy, T* dx, const T* weight_CK, DepthwiseImage image) {
   const int column = column_of_thread(), channels = image.channels;
@@ -84,8 +85,9 @@ __global__ void convolve_image_back(const T* dy, T* dx, const T* weight_CK, Dept
   dx[row * image.in_frequencies * channels + column] = from_float<T>(sum);
 }
 
-/// A row is a frequency of a frame of dy. Columns are [frequency step][time step][channel], so that
-/// neighbouring threads read neighbouring channels.
+/// The term of the weight's gradient for column_sums.h. A row is a frequency of a frame of dy.
+/// Columns are [frequency step][time step][channel], so that neighbouring threads read neighbouring
+/// channels.
 template <class T>
 struct ImageWeightGradient {
   static constexpr int kSums = 1;
@@ -110,7 +112,7 @@ struct ImageWeightGradient {
   }
 };
 
-/// The geometry on the device; its utterances lie in `scratch`.
+/// Copies the geometry's utterances to the device, into memory of `scratch`.
 DepthwiseImage upload_image(CudaStream& stream, const Conv2dGeometry& geometry, Scratch& scratch) {
   const std::vector<std::int64_t> out_lengths = geometry.out_lengths();
   const UtterancesRoom in(scratch, geometry.lengths), out(scratch, out_lengths);

@@ -5,7 +5,8 @@
 
 namespace penstock::layers::cuda {
 
-/// Own kernels for convolutions of each channel by itself, which cuDNN has no fast ones for.
+/// Computes convolutions of each channel by itself, with kernels of our own: cuDNN has no fast
+/// ones.
 void convolve_depthwise(CudaStream&, const Conv2dForward&);
 void convolve_depthwise(CudaStream&, const Conv2dBackwardInput&);
 void convolve_depthwise(CudaStream&, const Conv2dBackwardWeight&);

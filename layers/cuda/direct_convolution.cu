@@ -31,11 +31,12 @@ struct DenseImage {
   __host__ __device__ std::int64_t filter_count() const {
     return out_channels * time.kernel * frequency.kernel * in_channels;
   }
-  /// The first number of a filter's tap.
+  /// Returns the index of a tap's first number in the filter.
   __device__ std::int64_t tap(std::int64_t out, std::int64_t step_t, std::int64_t step_f) const {
     return ((out * time.kernel + step_t) * frequency.kernel + step_f) * in_channels;
   }
-  /// The first number of what the tap sees from a place of the result; -1: padding.
+  /// Returns the index of the first number that a tap sees from a place of the result, or -1 if
+  /// that is padding.
   __device__ std::int64_t seen(std::int64_t row, std::int64_t f, std::int64_t step_t,
                                std::int64_t step_f) const {
     const std::int64_t at_row = row * time.stride - time.padding + step_t;
@@ -48,7 +49,7 @@ struct DenseImage {
   std::int64_t in_rows, out_rows, in_frequencies, out_frequencies, in_channels, out_channels;
 };
 
-/// A thread for each number of `out`.
+/// Computes `out`, one thread for each number.
 template <class T>
 __global__ void convolve_dense(const T* in, const T* filter, T* out, DenseImage image) {
   const std::int64_t i = grid_thread();
@@ -66,7 +67,8 @@ __global__ void convolve_dense(const T* in, const T* filter, T* out, DenseImage 
   out[i] = from_float<T>(sum);
 }
 
-/// A thread for each number of `in`.
+/// Computes the gradient `in`, one thread for each number, which gathers from the outputs that saw
+/// it.
 template <class T>
 __global__ void convolve_dense_back(const T* out, const T* filter, T* in, DenseImage image) {
   const std::int64_t i = grid_thread();
@@ -86,7 +88,8 @@ __global__ void convolve_dense_back(const T* out, const T* filter, T* in, DenseI
   in[i] = from_float<T>(sum);
 }
 
-/// A block for each number of the filter; its threads share out the places of the result.
+/// Computes the gradient of the filter. One block for each number; its threads share the places of
+/// the result, and their FP64 sums are combined in a fixed order.
 template <class T>
 __global__ void __launch_bounds__(kFilterThreads)
     convolve_dense_to_filter(const T* in, const T* out, T* filter, DenseImage image, float scale) {
@@ -108,7 +111,7 @@ __global__ void __launch_bounds__(kFilterThreads)
   if (thread_x() == 0) filter[number] = from_float<T>(scale * static_cast<float>(sum));
 }
 
-/// Calls body(in, out, filter) with pointers to the convolution's type of number.
+/// Calls body(in, out, filter) with pointers of the convolution's number type.
 template <class Body>
 void with_numbers_of(const Convolution& c, Body body) {
   with_type_of({c.in, c.dtype, {}}, "a convolution", [&]<class T>(T) {

@@ -4,9 +4,9 @@
 
 namespace penstock::layers::cuda {
 
-// Own kernels for convolutions that cuDNN has no algorithm for: any geometry, a plain loop over the
-// taps, always in the same order. Sums are FP32, those of the filter's gradient FP64, and rounded
-// once. The workspace is not touched.
+// Kernels of our own for convolutions that cuDNN has no algorithm for. They take any geometry, and
+// loop over the taps in a fixed order. Sums are FP32, or FP64 for the filter's gradient, and are
+// rounded once. The workspace is not used.
 
 void convolve_directly(CudaStream& stream, const Convolution& convolution);
 void convolve_directly_to_input(CudaStream& stream, const Convolution& convolution);

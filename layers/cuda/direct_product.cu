@@ -6,7 +6,7 @@
 namespace penstock::layers::cuda {
 namespace {
 
-/// Numbers from one row, one column and one matrix of a batch to the next.
+/// Strides, in numbers, between the rows, columns and matrices of a batch.
 struct Steps2d {
   Steps2d(const Matrix& matrix, bool transpose)
       : row(transpose ? 1 : matrix.lead),
@@ -28,7 +28,7 @@ struct ProductSizes {
   Steps2d a, b, d;
 };
 
-/// `bias`: one for each column, or null.
+/// Computes one number of d per thread. `bias` has one number for each column, or is null.
 template <class T, class D>
 __global__ void multiply_each(const T* a, const T* b, D* d, const D* bias, ProductSizes sizes,
                               bool accumulate) {

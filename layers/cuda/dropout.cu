@@ -15,10 +15,13 @@ constexpr int kGroup = 4;  // channels that one random block decides on
 struct Mask {
   const PhiloxStream* random;  // of each utterance
   Utterances utterances;
-  std::uint64_t limit;  // a channel is dropped where its 32 bits are below
-  float scale;          // of what stays
+  std::uint64_t limit;  // a channel is dropped if its 32 bits are below this
+  float scale;          // applied to what stays
 };
 
+/// Drops channels by counter-based random numbers (Philox; Salmon et al. 2011). Word c % 4 of block
+/// (c / 4, frame) of the utterance's stream decides on channel c. So the mask depends neither on
+/// the grid nor on the micro-batch, and backward recomputes it.
 template <class T>
 __global__ void drop(MatrixSize size, bool aligned, MatrixRows<const T> from, MatrixRows<T> to,
                      Mask mask) {
@@ -37,7 +40,8 @@ __global__ void drop(MatrixSize size, bool aligned, MatrixRows<const T> from, Ma
   });
 }
 
-/// The key and the upper counter of each utterance's numbers: hashed here, since they are few.
+/// Returns the key and the upper counter of each utterance's stream. The host hashes them, since
+/// they are few.
 std::vector<PhiloxStream> streams_of(const DropoutMask& mask) {
   std::vector<PhiloxStream> streams;
   for (const std::uint64_t utterance : mask.random.utterances)

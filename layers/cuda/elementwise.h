@@ -9,12 +9,13 @@
 
 namespace penstock::layers::cuda {
 
-// Work on each number of matrices with equally many rows and columns. A thread has eight columns of
-// a row, and then of rows further down: it reads and writes words of 16 bytes, and divides nothing.
+// Elementwise kernels over matrices with equally many rows and columns. A thread owns eight columns
+// of a row, and then of rows further down. So it reads and writes words of 16 bytes, and finds its
+// place without a division.
 
 inline constexpr int kEight = 8, kEightThreads = 256;
 
-/// Rows of a matrix, so many numbers from one to the next.
+/// Rows of a matrix that start `pitch` numbers apart.
 template <class T>
 struct MatrixRows {
   T* first;
@@ -25,7 +26,7 @@ struct MatrixSize {
   std::int64_t rows, columns;
 };
 
-/// All numbers as one row, for what does not ask where they lie.
+/// Returns the size of `count` numbers as one row, for functions that ignore a number's place.
 inline MatrixSize flat(std::int64_t count) { return {1, count}; }
 
 /// A number's place.
@@ -33,7 +34,7 @@ struct Cell {
   std::int64_t row, column;
 };
 
-/// Indexed by constants alone, so that they stay in registers.
+/// Eight numbers of a thread. They are indexed by constants alone, so that they stay in registers.
 struct EightFloats {
   float values[kEight];
 };
@@ -43,11 +44,11 @@ struct alignas(16) EightNumbers {
   T values[kEight];
 };
 
-/// Eight columns of a row, or those that are left of it.
+/// Eight columns of a row, or fewer at its end.
 struct EightCells {
   Cell first;
   int count;
-  bool aligned;  // all eight, in words of 16 bytes
+  bool aligned;  // all eight are there, and begin on 16 bytes
 
   template <class T>
   __device__ EightFloats load(const MatrixRows<const T>& from) const {
@@ -79,7 +80,7 @@ struct EightCells {
   }
 };
 
-/// Calls work(EightCells) for all that the thread has.
+/// Calls work(EightCells) for each group of eight that the thread owns.
 template <class Work>
 __device__ void for_each_eight(const MatrixSize& size, bool aligned, const Work& work) {
   const std::int64_t column = (block_x() * block_threads() + thread_x()) * kEight;
@@ -91,8 +92,8 @@ __device__ void for_each_eight(const MatrixSize& size, bool aligned, const Work&
     work(EightCells{{row, column}, count, aligned && count == kEight});
 }
 
-/// Threads for for_each_eight(): as many beside each other as a row takes, at most
-/// kEightThreads a block.
+/// Returns the grid for for_each_eight(). A block has kEightThreads threads: as many across as a
+/// row needs, and the others in rows below.
 inline Grid grid_of_eights(const MatrixSize& size) {
   const std::int64_t eights = (size.columns + kEight - 1) / kEight;
   const auto across =
@@ -103,7 +104,7 @@ inline Grid grid_of_eights(const MatrixSize& size) {
           dim3(static_cast<unsigned>(across), static_cast<unsigned>(down))};
 }
 
-/// Whether the rows begin on 16 bytes.
+/// Returns true if all rows begin on 16 bytes.
 template <class T>
 bool is_aligned(const MatrixRows<T>& rows) {
   return rows.pitch % kEight == 0 && reinterpret_cast<std::uintptr_t>(rows.first) % 16 == 0;
@@ -124,7 +125,7 @@ __global__ void __launch_bounds__(kEightThreads, 2)
   });
 }
 
-/// y = f(cell, x...) for each cell, in FP32. y may be one of x.
+/// Sets y = f(cell, x...) for each cell, in FP32. y may be one of x.
 template <class F, class Y, class... X>
 void map(cudaStream_t stream, const MatrixSize& size, const F& f, const MatrixRows<Y>& y,
          const MatrixRows<const X>&... x) {
@@ -133,7 +134,7 @@ void map(cudaStream_t stream, const MatrixSize& size, const F& f, const MatrixRo
   launch(stream, grid_of_eights(size), map_eights<F, Y, X...>, size, aligned, f, y, x...);
 }
 
-/// A tensor's numbers in rows of `pitch`.
+/// Returns a tensor's numbers as rows that start `pitch` numbers apart.
 template <class T>
 MatrixRows<const T> rows_of(const Tensor& tensor, std::int64_t pitch = 0) {
   return {data_of<T>(tensor), pitch};

@@ -4,10 +4,11 @@
 
 namespace penstock::layers::cuda {
 
-// Operands of multiply_add, from a matrix of halves in shared memory whose rows begin on 16 bytes.
-// A pitch of 8 more than a multiple of 16 halves puts what a warp reads at once into different
-// banks.
+// Loads of multiply_add's operands from a matrix of f16 or bf16 numbers in shared memory, whose
+// rows begin on 16 bytes. With a pitch of 8 more than a multiple of 16 numbers, the reads of a warp
+// go to different banks.
 
+/// Rounds two floats into one register.
 template <class T>
 __device__ unsigned rounded_pair(float low, float high) {
   return std::bit_cast<unsigned>(HalfPair<T>{from_float<T>(low), from_float<T>(high)});
@@ -18,7 +19,7 @@ __device__ unsigned aligned_pair(const T* at) {
   return *reinterpret_cast<const unsigned*>(at);
 }
 
-/// 16 rows and 16 columns from `at` on.
+/// Loads 16 rows and 16 columns from `at` on as operand a.
 template <class T>
 __device__ FragmentA load_a(const T* at, int pitch) {
   const T* const upper = at + FragmentC::row(0) * pitch + FragmentC::column(0);
@@ -27,7 +28,7 @@ __device__ FragmentA load_a(const T* at, int pitch) {
       {aligned_pair(upper), aligned_pair(lower), aligned_pair(upper + 8), aligned_pair(lower + 8)}};
 }
 
-/// The same of a matrix of floats, rounded.
+/// Loads the same from a matrix of floats, and rounds them.
 template <class T>
 __device__ FragmentA load_rounded_a(const float* at, int pitch) {
   const float* const upper = at + FragmentC::row(0) * pitch + FragmentC::column(0);
@@ -36,7 +37,7 @@ __device__ FragmentA load_rounded_a(const float* at, int pitch) {
            rounded_pair<T>(upper[8], upper[9]), rounded_pair<T>(lower[8], lower[9])}};
 }
 
-/// Two products beside each other as an operand, rounded.
+/// Rounds two adjacent 16 × 8 products into one operand a.
 template <class T>
 __device__ FragmentA rounded_a(const FragmentC& left, const FragmentC& right) {
   return {{rounded_pair<T>(left.values[0], left.values[1]),
@@ -45,14 +46,15 @@ __device__ FragmentA rounded_a(const FragmentC& left, const FragmentC& right) {
            rounded_pair<T>(right.values[2], right.values[3])}};
 }
 
-/// Of 8 rows of memory, from `at` on, 16 columns: they are b's columns and rows.
+/// Loads 8 rows and 16 columns of memory from `at` on as the transposed operand b: rows of memory
+/// are columns of b.
 template <class T>
 __device__ FragmentB load_transposed_b(const T* at, int pitch) {
   const T* const row = at + FragmentC::row(0) * pitch + FragmentC::column(0);
   return {{aligned_pair(row), aligned_pair(row + 8)}};
 }
 
-/// 16 rows and 8 columns from `at` on.
+/// Loads 16 rows and 8 columns from `at` on as operand b.
 template <class T>
 __device__ FragmentB load_b(const T* at, int pitch) {
   const T* const column = at + FragmentC::column(0) * pitch + FragmentC::row(0);

@@ -9,8 +9,8 @@
 namespace penstock::layers::cuda {
 namespace {
 
-/// What a block has: blocks of a direction lie beside each other, utterances in the second
-/// dimension.
+/// The tile of channels, direction and first utterance that a block owns. Blocks of one direction
+/// are adjacent in x; utterances are divided along y.
 struct BlockOfStep {
   std::int64_t tile, first_utterance;
   int direction;
@@ -29,7 +29,8 @@ struct BlockOfStep {
   __device__ InnerRows<T> rows(const RecurrenceStep& at, const T* of_DN, std::int64_t width) const {
     return {of_DN + (direction * at.utterances + first_utterance) * width, width};
   }
-  /// Of one of its utterances and channels, whether or not there is such a one.
+  /// Returns one of the block's channels of one of its utterances. It may not exist: see
+  /// is_there().
   __device__ RecurrenceChannel channel(int utterance, int channel) const {
     return {direction, first_utterance + utterance, tile * kRecurrenceChannels + channel};
   }
@@ -39,12 +40,14 @@ __device__ inline bool is_there(const RecurrenceStep& at, const RecurrenceChanne
   return of.rank < at.active && of.channel < at.hidden;
 }
 
+/// One step forward in time: multiplies U by h for the block's channels and utterances, and
+/// computes their gates.
 template <class T, class Factor, class Gates, int kTiles>
 __global__ void __launch_bounds__(kRecurrenceThreads, 2)
     step_forward(ForwardStep<T> io, PackedFactor factor, std::int64_t tiles, const Factor* packed) {
   const BlockOfStep block(tiles, kTiles);
   SlicedSums<Factor, Gates::kCount, kTiles> sums;
-  if (io.at.step > 0)  // h is 0 before
+  if (io.at.step > 0)  // h is 0 before the first step
     sums.add(block.factor(factor, tiles, packed),
              block.rows(io.at, io.states_DNH, io.at.state_width));
   for_each_sum(sums, [&](int utterance, int channel, const auto& u) {
@@ -53,7 +56,9 @@ __global__ void __launch_bounds__(kRecurrenceThreads, 2)
   });
 }
 
-/// In the last step of all, and of an utterance, nothing is behind: `behind_DNG` is 0 there.
+/// One step backward in time: adds Uᵀ · behind to the gradient of h, and differentiates the gates.
+/// `behind_DNG` holds the gradients of U h + c of the step that follows in time. It is 0 after the
+/// last frame of an utterance.
 template <class T, class Factor, class Gates, int kTiles>
 __global__ void __launch_bounds__(kRecurrenceThreads, 2)
     step_backward(BackwardStep<T> io, PackedFactor factor, std::int64_t tiles, const Factor* packed,
@@ -70,7 +75,7 @@ __global__ void __launch_bounds__(kRecurrenceThreads, 2)
   });
 }
 
-/// Calls run.operator()<kTiles>(grid) with the number of tiles that a step's blocks have.
+/// Calls run.operator()<kTiles>(grid) with the number of utterance tiles that a step's blocks have.
 template <class T, class Run>
 void with_grid_of(const RecurrenceStep& at, const PackedFactor& factor, const Run& run) {
   const auto grid = [&](int tiles) {
@@ -86,7 +91,7 @@ void with_grid_of(const RecurrenceStep& at, const PackedFactor& factor, const Ru
     run.template operator()<kMost>(grid(kMost));
 }
 
-/// Two buffers of `numbers` each, in turn.
+/// Two buffers of `numbers` numbers each, which steps use alternately.
 template <class T>
 struct Buffers {
   T* first;
@@ -134,7 +139,8 @@ void run_backward(CudaStream& stream, const RecurrenceBackwardInput& op,
   });
 }
 
-/// Calls run.operator()<Factor>() with the type in which U is multiplied by numbers of type T.
+/// Calls run.operator()<Factor>() with the type that U has in products with numbers of type T: Tf32
+/// for floats if TF32 is allowed, else T.
 template <class T, class Run>
 void with_factor_of(Fp32Products products, const Run& run) {
   if constexpr (std::is_same_v<T, float>)

@@ -4,11 +4,13 @@
 
 namespace penstock::layers::cuda {
 
-// A time step as one kernel. Each block multiplies all rows of 16 channels of one direction by what
-// the step before left of every channel, and then computes these channels' gates. What all blocks
-// read, none of them writes: states and gradients have two buffers, in turn.
+// Runs each time step of a recurrence as one kernel. A block owns 16 channels of one direction. It
+// multiplies their rows of U by the state of every channel after the step before, and then computes
+// their gates. No block writes what blocks of the same step read: states and gradients have two
+// buffers, which alternate. So a launch is the only barrier.
 
-/// All of a recurrence's time steps; `io` lacks the step and its buffers. `products` is of FP32.
+/// Enqueues all time steps of a recurrence. The step and its buffers in `io` are filled in here.
+/// `products` says how FP32 is multiplied.
 template <class T>
 void fused_forward(CudaStream& stream, const RecurrenceForward& op, const RecurrenceSteps& steps,
                    const RecurrenceForwardRoom& room, const ForwardStep<T>& io,

@@ -12,7 +12,7 @@ struct Gated {
   __device__ float operator()(const Cell&, float a, float b) const { return F::value({a, b}); }
 };
 
-/// Halves of the rows of a matrix of twice as many columns.
+/// The two halves of each row of a matrix that has twice as many columns.
 template <class T>
 struct HalvesOfRows {
   HalvesOfRows(T* first, std::int64_t columns)

@@ -4,11 +4,12 @@
 
 namespace penstock::layers::cuda {
 
-/// A number of each half of a row of layers/ops/gate.h.
+/// One number of each half of a row; see layers/ops/gate.h.
 struct HalfRows {
   float a, b;
 };
 
+/// a · σ(b) (Dauphin et al. 2017), and its gradient.
 struct Glu {
   static __device__ float value(HalfRows x) { return x.a / (1 + expf(-x.b)); }
   static __device__ HalfRows gradient(HalfRows x, float dy) {
@@ -17,6 +18,7 @@ struct Glu {
   }
 };
 
+/// SiLU(a) · b (Shazeer 2020), and its gradient.
 struct SwiGlu {
   static __device__ float value(HalfRows x) { return x.a / (1 + expf(-x.a)) * x.b; }
   static __device__ HalfRows gradient(HalfRows x, float dy) {

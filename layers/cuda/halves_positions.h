@@ -4,14 +4,16 @@
 
 namespace penstock::layers::cuda {
 
-/// Relative positions where a warp has 16 queries and meets kHalvesColumns keys, in shared memory.
+/// The shared memory for relative positions of a warp that owns 16 queries and meets kHalvesColumns
+/// keys.
 template <class T, int kWidth>
 struct QueryPositions {
   HalvesRow<T, kWidth>* distances;  // kHalvesBandRows of r
   BandRow<kDistanceBlocks>* band;   // of the warp
   float *key_biases, *distance_biases;
 
-  /// Rows of r for the distances between the block's tile and the keys from `key` on.
+  /// Loads the rows of r for the distances between the block's tile and the keys from `key` on.
+  /// Also loads the biases u · k and v · r. All threads of the block must call it.
   __device__ void load(const AttentionHead<T>& of, std::int64_t key) const {
     const std::int64_t x = of.in.longest - (of.tile.first + kHalvesTile - key);
     load_rows(of.in, distance_rows(of), x, kHalvesBandRows, distances);
@@ -19,7 +21,7 @@ struct QueryPositions {
     fill(distance_biases, kHalvesBandRows, [&](int r) { return distance_bias(of, x + r); });
   }
 
-  /// products += what (q + v) · r and u · k add to q · k. The warp comes here.
+  /// Adds (q + v) · r and u · k to the products q · k. All lanes of the warp must call it.
   __device__ void add(const OwnRows<T, kWidth>& queries,
                       FragmentC (&products)[kColumnTiles]) const {
     for (int block = 0; block < kDistanceBlocks; ++block)
@@ -30,12 +32,13 @@ struct QueryPositions {
     });
   }
 
-  /// dq += what their gradients ds give by the distances. The warp comes here, behind add.
+  /// Adds Σ ds · r to dq. All lanes of the warp must call it, after add(), whose band it
+  /// overwrites.
   __device__ void multiply(const FragmentC (&ds)[kColumnTiles], FragmentC (&dq)[kWidth / 8]) const {
     for_numbers([&](int n, int e, int row, int column) {
       band[row].numbers[15 - row + column] = ds[n].values[e];
     });
-    for (int i = thread_x() % kWarp; i < 16 * 16; i += kWarp) {  // what no pair of frames meets
+    for (int i = thread_x() % kWarp; i < 16 * 16; i += kWarp) {  // distances that no pair has
       const int row = i / 16, place = i % 16;
       band[row].numbers[place < 15 - row ? place : place + kHalvesColumns] = 0;
     }
@@ -48,7 +51,7 @@ struct QueryPositions {
   }
 
  private:
-  /// The first row of r that the warp's queries meet.
+  /// Returns the first row of r that the warp's queries meet.
   __device__ static int own() { return kHalvesTile - 16 - 16 * warp_of_block(); }
 };
 

@@ -4,11 +4,11 @@
 
 namespace penstock::layers::cuda {
 
-// Products of the 16 rows of a warp, in steps and chunks of 16.
+// Products of a warp's 16 rows on tensor cores, in steps of 16 columns and chunks of 16 rows.
 
 __device__ inline int warp_of_block() { return thread_x() / kWarp; }
 
-/// 16 rows in shared memory.
+/// 16 rows in shared memory, as an operand.
 template <class T, int kWidth>
 struct SharedRows {
   const HalvesRow<T, kWidth>* rows;
@@ -18,7 +18,7 @@ struct SharedRows {
   }
 };
 
-/// 16 rows of a warp, in registers.
+/// 16 rows of a warp in registers, as an operand.
 template <class T, int kWidth>
 struct OwnRows {
   FragmentA steps[kWidth / 16];
@@ -30,7 +30,7 @@ struct OwnRows {
   __device__ FragmentA step(int k) const { return steps[k]; }
 };
 
-/// c += own · rowsᵀ, of 8 rows a tile of c.
+/// Adds own · rowsᵀ to c. Each tile of c takes 8 rows.
 template <class T, int kWidth, class Own, int kTiles>
 __device__ void multiply_transposed(const Own& own, const HalvesRow<T, kWidth>* rows,
                                     FragmentC (&c)[kTiles]) {
@@ -43,7 +43,7 @@ __device__ void multiply_transposed(const Own& own, const HalvesRow<T, kWidth>* 
   }
 }
 
-/// c += weights · rows, of 16 rows a chunk of the weights.
+/// Adds weights · rows to c, for a chunk of 16 columns of the weights.
 template <class T, int kWidth>
 __device__ void multiply_chunk(const FragmentA& weights, const HalvesRow<T, kWidth>* rows,
                                FragmentC (&c)[kWidth / 8]) {
@@ -53,7 +53,7 @@ __device__ void multiply_chunk(const FragmentA& weights, const HalvesRow<T, kWid
   }
 }
 
-/// c += weights · rows, the weights rounded.
+/// Adds weights · rows to c, with the weights rounded to T.
 template <class T, int kWidth, int kTiles>
 __device__ void multiply_rounded(const FragmentC (&weights)[kTiles],
                                  const HalvesRow<T, kWidth>* rows, FragmentC (&c)[kWidth / 8]) {
@@ -63,15 +63,17 @@ __device__ void multiply_rounded(const FragmentC (&weights)[kTiles],
   }
 }
 
-/// Products of 16 rows with kBlocks · 16 others that follow each other: a row of attention reads
-/// some of them, from a column on that depends on the row.
+/// One row of a band: its products with kBlocks · 16 consecutive rows of the other side. Attention
+/// with relative positions reads some of them, from a column that depends on the row. That is the
+/// relative shift of Transformer-XL (Dai et al. 2019).
 template <int kBlocks>
 struct BandRow {
   static constexpr int kPitch = 16 * kBlocks + 4;
   float numbers[kPitch];
 };
 
-/// Block `block` of the band of `own` with `rows`, with a number added to each of its columns.
+/// Computes 16 columns of the band of `own` with `rows`, block `block`, and adds each column's
+/// bias.
 template <class T, int kWidth, class Own, int kBlocks>
 __device__ void fill_band_block(const Own& own, const HalvesRow<T, kWidth>* rows,
                                 const float* biases, int block, BandRow<kBlocks>* band) {
@@ -83,8 +85,8 @@ __device__ void fill_band_block(const Own& own, const HalvesRow<T, kWidth>* rows
       .numbers[16 * block + 8 * n + FragmentC::column(e)] = c[n].values[e];
 }
 
-/// The bands of kHalvesColumns rows of shared memory, 16 at a time: those of rows from 16 · chunk
-/// on are with `others` from first(chunk) on. The block's warps share the work.
+/// Computes the bands of kHalvesColumns rows of shared memory, 16 at a time. The rows from 16 ·
+/// chunk on meet `others` from first(chunk) on. The block's warps share the work.
 template <class T, int kWidth, int kBlocks, class First>
 __device__ void fill_bands(const HalvesRow<T, kWidth>* rows, const HalvesRow<T, kWidth>* others,
                            const float* biases, First first, BandRow<kBlocks>* bands) {

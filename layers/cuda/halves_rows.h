@@ -5,10 +5,10 @@
 
 namespace penstock::layers::cuda {
 
-// Rows of heads that tensor cores multiply, in shared memory: halves, zeros behind a head's
-// channels.
+// Rows of a head in shared memory, as operands of tensor cores: f16 or bf16, with zeros after the
+// head's channels.
 
-/// The pitch of 8 more puts what a warp reads at once into different banks.
+/// One such row. Its pitch of 8 more numbers puts the reads of a warp into different banks.
 template <class T, int kWidth>
 struct alignas(16) HalvesRow {
   static constexpr int kPitch = kWidth + 8;
@@ -20,9 +20,10 @@ template <class T>
 struct HeadRows {
   T* first;
   std::int64_t pitch, count;
-  bool turned = false;  // by rotary positions
+  bool turned = false;  // rotated by rotary positions
 };
 
+/// Returns the head's rows of q, k or v.
 template <class T>
 __device__ HeadRows<const T> part_rows(const AttentionHead<T>& of, AttentionPart part) {
   const std::int64_t pitch = 3 * of.in.channels;
@@ -30,19 +31,20 @@ __device__ HeadRows<const T> part_rows(const AttentionHead<T>& of, AttentionPart
           of.tile.frames, of.in.cosines != nullptr && part != AttentionPart::value};
 }
 
-/// Of y or dy.
+/// Returns the head's rows of y or dy.
 template <class T>
 __device__ HeadRows<const T> output_rows(const AttentionHead<T>& of, const T* from_FC) {
   return {from_FC + of.element(0, of.in.channels), of.in.channels, of.tile.frames};
 }
 
+/// Returns the head's rows of r.
 template <class T>
 __device__ HeadRows<const T> distance_rows(const AttentionHead<T>& of) {
   return {of.in.r_XC + of.head * of.in.width, of.in.channels, 2 * of.in.longest - 1};
 }
 
-/// Two channels that lie beside each other in shared memory: those that rotary positions turn
-/// against each other, or neighbours.
+/// Two channels that are adjacent in shared memory: neighbours, or the two that rotary positions
+/// rotate together.
 struct ChannelPair {
   int low, high;
 };
@@ -52,7 +54,7 @@ __device__ ChannelPair channel_pair(const Rows& rows, int pair, int width) {
   return rows.turned ? ChannelPair{pair, pair + width / 2} : ChannelPair{2 * pair, 2 * pair + 1};
 }
 
-/// Channels `pair` of a row, turned where they are to be.
+/// Returns channel pair `pair` of a row in one register, rotated if the rows are to be.
 template <class T>
 __device__ unsigned pair_of_row(const AttentionInput<T>& in, const HeadRows<const T>& from,
                                 std::int64_t row, int pair) {
@@ -69,14 +71,15 @@ __device__ unsigned pair_of_row(const AttentionInput<T>& in, const HeadRows<cons
   return rounded_pair<T>(a * cosine - b * sine, b * cosine + a * sine);
 }
 
-/// Whether eight channels at a time can be read at once.
+/// Returns true if eight channels can be read at once.
 template <class T>
 __device__ bool in_eights(const HeadRows<const T>& from, int width) {
   return !from.turned && width % 8 == 0 && from.pitch % 8 == 0 &&
          reinterpret_cast<std::uintptr_t>(from.first) % 16 == 0;
 }
 
-/// `count` rows from `first` on; zeros where there are none. All threads of the block come here.
+/// Loads `count` rows from `first` on; rows that do not exist become zeros. The block's threads
+/// share the work.
 template <class T, int kWidth>
 __device__ void load_rows(const AttentionInput<T>& in, const HeadRows<const T>& from,
                           std::int64_t first, int count, HalvesRow<T, kWidth>* to) {

@@ -5,19 +5,20 @@
 
 namespace penstock::layers::cuda {
 
-/// Σ ds of a lane's two rows of scores, where keys or distances are rows: what u or v adds to their
-/// gradients, and they to those of u and v.
+/// Σ ds of a lane's two rows of scores, if rows are keys or distances. Times u or v, it is the
+/// bias's part of dk or dr. Summed with k or r over the rows, it gives du or dv.
 struct GradientSums {
   float values[2] = {};
 
   __device__ void add(const FragmentC (&ds)[kColumnTiles]) {
     for_numbers([&](int n, int e, int, int) { values[e / 2] += ds[n].values[e]; });
   }
-  /// Of the whole rows, for each lane that has a part of them. The warp comes here, once.
+  /// Sums over whole rows, for each lane that holds a part of them. All lanes of the warp must call
+  /// it, once.
   __device__ void combine() {
     for (float& value : values) value = combine_quad(value, Sum());
   }
-  /// sums += Σ ds · the head's channels of `bias`.
+  /// Adds Σ ds · the head's channels of `bias` to `sums`.
   template <int kTiles>
   __device__ void add_bias(const float* bias, int width, FragmentC (&sums)[kTiles]) const {
     UNROLLED for (int n = 0; n < kTiles; ++n) {
@@ -27,14 +28,15 @@ struct GradientSums {
       }
     }
   }
-  /// One number for each of the block's rows.
+  /// Stores one number for each of the block's rows.
   __device__ void store(float* to) const {
     if (thread_x() % 4 != 0) return;
     for (int h = 0; h < 2; ++h) to[16 * warp_of_block() + FragmentC::row(2 * h)] = values[h];
   }
 };
 
-/// Σ over the block's rows of their number times the row.
+/// Stores the scaled Σ over the block's rows of numbers[row] · rows[row], a tile's share of a
+/// bias's gradient.
 template <class T, int kWidth>
 __device__ void store_bias_share(const AttentionInput<T>& in, const HalvesRow<T, kWidth>* rows,
                                  const float* numbers, float* to) {
@@ -46,7 +48,7 @@ __device__ void store_bias_share(const AttentionInput<T>& in, const HalvesRow<T,
   }
 }
 
-/// The sums of kHalvesColumns queries from `first` on.
+/// Loads the sums of kHalvesColumns queries from `first` on.
 template <class T>
 __device__ void load_query_sums(const AttentionHead<T>& of, const float* through_sums_HF,
                                 std::int64_t first, QuerySums* to) {

@@ -14,12 +14,14 @@ struct Grid {
   dim3 threads;
 };
 
-/// One thread for each of `count` numbers, in blocks of 256: kernels check the end.
+/// Returns a grid with a thread for each of `count` numbers, in blocks of 256. Kernels must check
+/// the end.
 inline Grid grid_over(std::int64_t count) {
   return {dim3(static_cast<unsigned>((count + 255) / 256)), dim3(256)};
 }
 
-/// The only place where kernels start. An empty grid is no work. DeviceError if CUDA refuses.
+/// Launches a kernel. No other function launches any. An empty grid is no work. Throws DeviceError
+/// if CUDA refuses.
 template <class... Parameters, class... Arguments>
 void launch(cudaStream_t stream, const Grid& grid, void (*kernel)(Parameters...),
             Arguments&&... arguments) {

@@ -25,7 +25,7 @@ __device__ inline std::int64_t row_of_warp() {
   return block_x() * kRowsOfBlock + thread_x() / kWarp;
 }
 
-/// The mean of term(c) over the channels, for each thread of the warp.
+/// Returns the mean of term(c) over the channels, to each thread of the warp.
 template <class Term>
 __device__ float mean_of_row(int channels, Term term) {
   float sum = 0;
@@ -41,6 +41,9 @@ struct Normalisation {
   bool centred;
 };
 
+/// Layer norm, or RMSNorm if not centred. One warp for each row reads it three times: for the mean,
+/// for the variance around it, and for y. The variance has a pass of its own to avoid the
+/// cancellation of E[x²] - E[x]². All sums are FP32.
 template <class T>
 __global__ void normalise_rows(const T* x, T* y, LayerNormSize size, Normalisation how) {
   const std::int64_t row = row_of_warp();
@@ -71,6 +74,8 @@ struct RowGradients {
   T* dx;
 };
 
+/// Computes dx = (g - mean(g) - x_hat · mean(g · x_hat)) / deviation with g = dy · weight. mean(g)
+/// counts only if centred. One warp for each row.
 template <class T>
 __global__ void normalise_rows_backward(RowGradients<T> of, LayerNormSize size,
                                         const float* statistics, const float* weight,
@@ -90,6 +95,7 @@ __global__ void normalise_rows_backward(RowGradients<T> of, LayerNormSize size,
     dx[c] = from_float<T>((g(c) - mean_g - x_hat(c) * mean_g_x_hat) * inverse_deviation);
 }
 
+/// Σ dy and Σ dy · x_hat of each channel, a term of column_sums.h.
 template <class T>
 struct LayerNormReductions {
   static constexpr int kSums = 2;

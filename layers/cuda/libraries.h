@@ -14,13 +14,13 @@ struct DestroyLibrary {
   void operator()(T handle) const { destroy(handle); }
 };
 
-/// Handles of NVIDIA's libraries, given back with the object; .get() is the library's own.
+/// Owning handles of NVIDIA's libraries; .get() returns the library's own handle.
 using CublasLt = std::unique_ptr<std::remove_pointer_t<cublasLtHandle_t>,
                                  DestroyLibrary<cublasLtHandle_t, cublasLtDestroy>>;
 using Cudnn = std::unique_ptr<std::remove_pointer_t<cudnnHandle_t>,
                               DestroyLibrary<cudnnHandle_t, cudnnDestroy>>;
 
-/// For the current device. DeviceError where the library does not start.
+/// Starts the library on the current device. Throws DeviceError if it does not start.
 [[nodiscard]] CublasLt start_cublaslt();
 [[nodiscard]] Cudnn start_cudnn();
 

@@ -8,9 +8,9 @@
 #include "layers/cuda/numbers.h"
 #include "layers/cuda/tf32.h"
 
-// Products of a warp by tensor cores: c += a · b, of 16×16 by 16×8 halves, or of 16×8 by 8×8
-// numbers in TF32, summed in FP32. Lane 4g + t holds parts of rows g and g + 8 of a and c, and of
-// column g of b (PTX ISA, mma.m16n8k16 and mma.m16n8k8).
+// A warp's products on tensor cores, c += a · b, summed in FP32. They are 16×16 by 16×8 numbers in
+// f16 or bf16, or 16×8 by 8×8 numbers in TF32. Lane 4g + t holds parts of rows g and g + 8 of a and
+// c, and of column g of b. See PTX ISA, mma.m16n8k16 and mma.m16n8k8.
 
 #ifdef __CUDACC__  // else tests/emulated_cuda/emulation defines all three
 __device__ inline void mma_m16n8k16(float (&c)[4], const unsigned (&a)[4], const unsigned (&b)[2],
@@ -29,7 +29,7 @@ __device__ inline void mma_m16n8k16(float (&c)[4], const unsigned (&a)[4], const
       : "+f"(c[0]), "+f"(c[1]), "+f"(c[2]), "+f"(c[3])
       : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b[0]), "r"(b[1]));
 }
-/// Of TF32: the lower 13 bits of operands are not looked at.
+/// Multiplies in TF32. The lower 13 bits of operands are ignored.
 __device__ inline void mma_m16n8k8(float (&c)[4], const unsigned (&a)[4], const unsigned (&b)[2]) {
   asm volatile(
       "mma.sync.aligned.m16n8k8.row.col.f32.tf32.tf32.f32 "
@@ -41,7 +41,7 @@ __device__ inline void mma_m16n8k8(float (&c)[4], const unsigned (&a)[4], const 
 
 namespace penstock::layers::cuda {
 
-/// Two halves in one register, the one of the lower index in the lower bits.
+/// Two f16 or bf16 numbers in one register, the one of the lower index in the lower bits.
 template <class T>
 struct HalfPair {
   T low, high;
@@ -76,8 +76,8 @@ __device__ float dot_of_registers(unsigned a, unsigned b) {
   }
 }
 
-/// c += a · b without tensor cores; every lane of the warp comes here. Never inlined: kernels write
-/// out hundreds of these.
+/// Computes c += a · b without tensor cores. Every lane of the warp must call it. It is never
+/// inlined, because unrolled kernels hold hundreds of calls.
 template <class T>
 __device__ NEVER_INLINED void multiply_add_by_shuffles(const FragmentA& a, const FragmentB& b,
                                                        FragmentC& c) {
@@ -96,7 +96,7 @@ __device__ NEVER_INLINED void multiply_add_by_shuffles(const FragmentA& a, const
   }
 }
 
-/// c += a · b; every lane of the warp comes here. T: __half, __nv_bfloat16 or Tf32.
+/// Computes c += a · b. Every lane of the warp must call it. T is __half, __nv_bfloat16 or Tf32.
 template <class T>
 __device__ void multiply_add(const FragmentA& a, const FragmentB& b, FragmentC& c) {
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ < 800  // Turing's tensor cores multiply smaller tiles

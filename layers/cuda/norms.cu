@@ -20,13 +20,13 @@ struct Magnitude {
   __device__ double operator()(double value) const { return fabs(value); }
 };
 
-/// The larger one; NaN if either is.
+/// Returns the larger one, or NaN if either is NaN.
 struct LargestOrNan {
   __device__ double operator()(double a, double b) const { return a > b || a != a ? a : b; }
 };
 
-/// What `map` makes of the numbers of one block of the arena, combined, for each block of threads;
-/// FP64, in an order of its own but fixed.
+/// Combines Map() of all numbers of an arena block, in FP64 and in a fixed order. One block of
+/// threads for each arena block.
 template <class Map, class Combine>
 __global__ void __launch_bounds__(kThreads)
     combine_norm_blocks(const ArenaBlock* blocks, ArenaOf of, const float* arena,
@@ -49,7 +49,8 @@ void combine_blocks(Stream& stream, const Op& op, double* combined) {
          combined);
 }
 
-/// One thread adds, in the order of the blocks, what all of them have fetched.
+/// Computes the gradient norm, the clip coefficient, and whether to skip the update, in one block.
+/// All threads fetch the blocks' sums; thread 0 adds them in the order of the blocks.
 __global__ void __launch_bounds__(kThreads) gradient_norm_kernel(GradientNorm op) {
   BLOCK_SHARED(double, sums, [kThreads]);
   BLOCK_SHARED(double, of_warp, [kThreads / kWarp]);

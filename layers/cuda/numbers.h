@@ -7,12 +7,12 @@
 
 namespace penstock::layers::cuda {
 
-/// Kernels store numbers as T and compute in float, or double where they say so.
+/// Converts to float. Kernels store numbers as T and compute in float, or in double for long sums.
 __host__ __device__ inline float to_float(float value) { return value; }
 __host__ __device__ inline float to_float(__half value) { return __half2float(value); }
 __host__ __device__ inline float to_float(__nv_bfloat16 value) { return __bfloat162float(value); }
 
-/// To nearest, ties to even.
+/// Rounds to nearest, ties to even.
 template <class T>
 __host__ __device__ T from_float(float value);
 template <>
@@ -28,14 +28,15 @@ __host__ __device__ inline __nv_bfloat16 from_float<__nv_bfloat16>(float value) 
   return __float2bfloat16_rn(value);
 }
 
-// Texts are made where g++ compiles: nvcc does not see the library that formats them.
+// These format their texts in numbers.cpp, which g++ compiles, because nvcc does not see the
+// formatting library.
 [[noreturn]] void throw_no_kernel(const char* operation, DType dtype);
 [[noreturn]] void throw_other_type(DType wanted, DType found);
 [[noreturn]] void throw_head_too_wide(std::int64_t channels, std::int64_t most);
 [[noreturn]] void throw_two_positions();
 
-/// Calls body(T{}) with the number type of `tensor`. DeviceError where `operation` has no such
-/// type.
+/// Calls body(T{}) with the number type of `tensor`. Throws DeviceError if `operation` does not
+/// take it.
 template <class Body>
 void with_type_of(const Tensor& tensor, const char* operation, Body body) {
   switch (tensor.dtype) {
@@ -51,7 +52,7 @@ void with_type_of(const Tensor& tensor, const char* operation, Body body) {
 }
 
 template <class T>
-struct TypeOf;  // penstock's name of CUDA's type
+struct TypeOf;  // the DType of CUDA's type
 template <>
 struct TypeOf<float> {
   static constexpr DType value = DType::f32;
@@ -69,7 +70,7 @@ struct TypeOf<__nv_bfloat16> {
   static constexpr DType value = DType::bf16;
 };
 
-/// The tensor's numbers as CUDA's type T. ShapeError if they are of another.
+/// Returns the tensor's numbers as CUDA's type T. Throws ShapeError if they have another type.
 template <class T>
 T* data_of(const Tensor& tensor) {
   if (tensor.dtype != TypeOf<T>::value) throw_other_type(TypeOf<T>::value, tensor.dtype);

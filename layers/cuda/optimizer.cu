@@ -8,6 +8,11 @@
 #include "layers/cuda/optimizer_slots.h"
 #include "layers/ops/optimizer.h"
 
+// AdamW (Loshchilov & Hutter 2019), the direction of LAMB (You et al. 2020) and SGD;
+// layers/ops/optimizer.h has the formulas. Each step is one kernel over arenas, with kSlices blocks
+// of threads for each arena block. It reads and writes every element once: state, gradient, master
+// weight and the rounded copy. State may be f32, bf16 or 8-bit codes (optimizer_slots.h).
+
 namespace penstock::layers {
 namespace cuda {
 namespace {
@@ -17,7 +22,7 @@ __global__ void add_into(const float* from, float* to, float factor, std::int64_
   if (i < count) to[i] += factor * from[i];
 }
 
-/// GradientFactor, as kernels read it.
+/// GradientFactor in a form that kernels read.
 struct Factor {
   const GradientNormResult* result;
   double otherwise;
@@ -28,8 +33,8 @@ struct Factor {
   }
 };
 
-/// Where new weights go: the masters, and rounded to what layers read (Half is float where that is
-/// the masters themselves).
+/// Stores new weights in the FP32 masters and, rounded, in the copy that layers read. Half is float
+/// if layers read the masters themselves.
 template <class Half>
 struct Weights {
   float* masters;
@@ -44,13 +49,13 @@ struct Weights {
   }
 };
 
-/// What AdamW and LAMB share: the factors of one step.
+/// Arguments of one step that AdamW and LAMB share.
 struct Moments {
   const float* gradient;
   float beta1, beta2, rate, inverse_square_bias, epsilon;
-  float decay;  // what each makes of weight decay
+  float decay;  // AdamW: 1 - learning rate · weight decay; LAMB: weight decay
 
-  /// Moves the moments of an element; rate · mean over the deviation.
+  /// Updates the moments of an element. Returns rate · mean / (√square + epsilon), bias-corrected.
   __device__ float move(const ArenaBlock& block, std::int64_t i, Kept& kept, float factor) const {
     const float g = factor * gradient[block.gradient + i];
     kept.first = beta1 * kept.first + (1 - beta1) * g;
@@ -70,6 +75,7 @@ __global__ void adamw(const ArenaBlock* blocks, Slots slots, Moments moments, We
   });
 }
 
+/// Writes LAMB's unscaled direction over the gradient. The scale per parameter follows later.
 template <class Slots>
 __global__ void lamb_direction(const ArenaBlock* blocks, Slots slots, Moments moments,
                                const float* weight, float* direction, Factor factor) {
@@ -84,7 +90,7 @@ __global__ void lamb_direction(const ArenaBlock* blocks, Slots slots, Moments mo
 struct Sgd {
   const float* gradient;
   float momentum, weight_decay;
-  float of_gradient, of_velocity;  // what the step is made of
+  float of_gradient, of_velocity;  // their weights in the step
 };
 
 template <class Slots, class Half>
@@ -124,7 +130,7 @@ Grid grid_of(const Op& op) {
   return {dim3(static_cast<unsigned>(op.blocks.count), kSlices), dim3(kStepThreads)};
 }
 
-/// Calls body(Weights) for masters alone, or with the copy that layers read.
+/// Calls body(Weights) with the masters alone, or also with the copy that layers read.
 template <class Body>
 void with_weights(const Tensor& masters, const Tensor& rounded, const char* operation, Body body) {
   float* const weight = data_of<float>(masters);
@@ -156,7 +162,7 @@ void with_slot(const Tensor& slot, const SlotCoding& coding, Body body) {
   body(slots);
 }
 
-/// The same of a mean and a square.
+/// Does the same for two slots, mean and square.
 template <class Body>
 void with_slots(const Tensor& mean, const Tensor& square, const SlotCoding& coding, Body body) {
   if (mean.dtype == DType::bf16)

@@ -11,10 +11,10 @@
 
 namespace penstock::layers::cuda {
 
-constexpr int kStepThreads = 256, kSlices = 8;  // blocks of threads for each block of the arena
+constexpr int kStepThreads = 256, kSlices = 8;  // kSlices blocks of threads per arena block
 static_assert(kStepThreads == kCodeBlock, "a block of threads steps over a code block at a time");
 
-/// What an optimizer keeps of one element: mean and square, or a velocity alone.
+/// Optimizer state of one element: mean and square, or a velocity alone.
 struct Kept {
   float first = 0, second = 0;
 };
@@ -38,7 +38,7 @@ struct FullSlots {
   }
 };
 
-/// The same in bf16, rounded at random.
+/// One or two slots in bf16, with stochastic rounding (layers/random_rounding.h).
 template <int kSlots>
 struct HalfSlots {
   std::uint16_t *first, *second;
@@ -61,18 +61,18 @@ struct HalfSlots {
 
 struct CodeSlot {
   std::uint8_t* codes = nullptr;
-  float* scales = nullptr;  // of code blocks
+  float* scales = nullptr;  // one per code block
 };
 
-/// The same in codes.
+/// One or two slots in 8-bit codes, with a scale for each code block (layers/code_map.h).
 template <int kSlots>
 struct CodedSlots {
   CodeSlot slots[2] = {};
-  float values[2][kCodes] = {};  // of the map of each
+  float values[2][kCodes] = {};  // code maps
 };
 
-/// Calls body(i, block, kept) for those elements of a block of the arena that are this thread's,
-/// with what FullSlots or HalfSlots have of each; it changes `kept`.
+/// Calls body(i, block, kept) for the thread's elements of an arena block. `kept` is read from
+/// FullSlots or HalfSlots before and written back after.
 template <class Slots, class Body>
 __device__ void for_elements(const ArenaBlock* blocks, const Slots& slots, Body body) {
   const ArenaBlock block = blocks[block_x()];
@@ -91,7 +91,7 @@ struct CodeTables {
   float (*of_warp)[kStepThreads / kWarp];
 };
 
-/// What each thread of a block adds to the tables. All come here.
+/// Fills the tables. All threads of the block must call it.
 template <int kSlots>
 __device__ void fill(const CodeTables& tables, const CodedSlots<kSlots>& slots) {
   const int own = thread_x();
@@ -103,7 +103,8 @@ __device__ void fill(const CodeTables& tables, const CodedSlots<kSlots>& slots) 
   sync_block();
 }
 
-/// Puts back a number of each thread whose `at` is not negative, as code and scale; all come here.
+/// Encodes a number of each thread and stores the block's scale, its max magnitude. Threads with a
+/// negative `at` store no code, but all threads of the block must call it.
 __device__ inline void encode(const CodeTables& tables, int slot, const CodeSlot& to,
                               std::int64_t at, std::int64_t scale, float number) {
   float largest = combine_block(fabsf(number), tables.of_warp[slot], Largest());
@@ -116,7 +117,8 @@ __device__ inline void encode(const CodeTables& tables, int slot, const CodeSlot
                                                      : nearest_code(between, share));
 }
 
-/// The same with slots in codes: a block of threads has a code block at a time, all of it.
+/// Does the same with slots in codes. A block of threads takes a whole code block at a time,
+/// because its scale is the max over all of it.
 template <int kSlots, class Body>
 __device__ void for_elements(const ArenaBlock* blocks, const CodedSlots<kSlots>& slots, Body body) {
   BLOCK_SHARED(float, values, [2][kCodes]);

@@ -12,18 +12,19 @@
 
 namespace penstock::layers::cuda {
 
-/// Pinned memory from which a stream copies, in parts that take turns: a part is written again when
-/// the stream has passed what was last copied from it, so that whoever copies waits only where the
-/// stream is three parts behind.
+/// A ring of four parts of pinned memory from which a stream copies to the device. A part is reused
+/// once the stream has passed the last copy from it. So a caller waits only if the stream lags by
+/// three parts.
 class PinnedRing {
  public:
-  /// How the ring waits for an event: the stream may stand behind a message that never comes.
+  /// Waits for an event. The owner supplies it, because the stream may be waiting for a message
+  /// that never comes.
   using Wait = std::function<void(cudaEvent_t)>;
 
   explicit PinnedRing(Wait wait) : wait_(std::move(wait)) {}
 
-  /// Some free memory, at most `bytes` of it, for a copy that is the next thing asked of `stream`,
-  /// which is always the same.
+  /// Returns at most `bytes` of free memory, for a copy that the caller must enqueue next on
+  /// `stream`. The stream must be the same in every call.
   std::span<std::byte> take(cudaStream_t stream, std::size_t bytes);
 
  private:
@@ -33,7 +34,7 @@ class PinnedRing {
 
   Wait wait_;
   Buffer memory_;                         // allocated when first needed
-  std::array<EventHandle, kParts> left_;  // when a part's last turn ended; null before
+  std::array<EventHandle, kParts> left_;  // recorded when a part was last full; null before
   std::size_t part_ = 0, used_ = 0;
 };
 

@@ -12,6 +12,8 @@ struct Positions {
   std::int64_t first, step;
 };
 
+/// Fills sinusoidal positions (Vaswani et al. 2017): sines in even channels, cosines in odd ones.
+/// Angles are FP64. One thread for each number.
 template <class T>
 __global__ void fill_sinusoids(T* table_XC, std::int64_t rows, int channels, Positions positions) {
   const std::int64_t i = grid_thread();

@@ -8,21 +8,21 @@
 namespace penstock::layers::cuda {
 namespace {
 
-// Rows that their bucket's algorithms do not take would fill the memory with plans that nobody asks
-// for again.
+// Each row count whose bucket's algorithms do not fit has a plan of its own. Without a limit, such
+// plans would fill the memory and never be asked for again.
 constexpr std::size_t kMostPlans = 4096;
 
 std::uintptr_t address_of(const void* data) { return reinterpret_cast<std::uintptr_t>(data); }
 
-/// The largest power of two up to 16 that divides `bytes`.
+/// Returns the largest power of two up to 16 that divides `bytes`.
 int alignment_of(std::uintptr_t bytes) {
   int alignment = 16;
   while (bytes % static_cast<unsigned>(alignment) != 0) alignment /= 2;
   return alignment;
 }
 
-/// The product whose algorithms serve all of the bucket. Where the matrices of a batch lie one
-/// behind the other, they move apart as they grow.
+/// Returns the product at the end of the bucket of row counts, whose algorithms serve the whole
+/// bucket. If the matrices of a batch lie one after the other, their strides grow with the rows.
 Product of_bucket(const Product& product) {
   Product typical = product;
   const std::int64_t rows = product.a.rows, end = bucket_of(rows);
@@ -38,8 +38,9 @@ Product of_bucket(const Product& product) {
   return typical;
 }
 
-/// The library's epilogue may read 16 bytes of the bias at a time, and cannot be told otherwise. Of
-/// rows with an odd number of halves it may round a sum before it adds the bias (cuBLASLt 13.1).
+/// Returns true if cuBLASLt's epilogue may add the bias. It may read 16 bytes of the bias at a
+/// time, and no option prevents that. In rows with an odd number of f16 or bf16 elements, it may
+/// round a sum before it adds the bias (cuBLASLt 13.1).
 bool may_add_bias(const Product& product) {
   return alignment_of(address_of(product.bias->data)) == 16 &&
          (product.d.dtype == DType::f32 || product.d.lead % 2 == 0);
@@ -89,12 +90,13 @@ ProductPlan& Products::planned(const Product& product) {
 ProductPlan* Products::plan_for(const Product& product) {
   ProductPlan& of_all = planned(of_bucket(product));
   if (of_all.take(library_.get(), product)) return &of_all;
-  if (of_all.empty()) return nullptr;  // nor for fewer rows
+  if (of_all.empty()) return nullptr;  // then there is none for fewer rows either
   ProductPlan& own = planned(product);
   return own.take(library_.get(), product) ? &own : nullptr;
 }
 
-/// The bias is written into d, and the product added to it: so the sum is rounded once.
+/// Multiplies by cuBLASLt, or else by a kernel of ours. If the epilogue cannot add the bias, the
+/// bias is first written into d, and the product is then added to it. So the sum is rounded once.
 void Products::run(CudaStream& stream, const Product& product) {
   if (product.d.rows * product.d.columns == 0) return;
   if (product.bias == nullptr || may_add_bias(product))

@@ -9,10 +9,11 @@
 namespace penstock::layers::cuda {
 namespace {
 
-/// More than one, in case that some do not hold for other rows of the bucket.
+/// Algorithms to ask for: more than one, in case that some do not fit other rows of the bucket.
 constexpr int kMostAlgorithms = 8;
 
-/// `doing()` is a text that is made where there is an error to tell of: products are many.
+/// Throws DeviceError unless `status` is success. `doing()` returns the text, and is called only on
+/// an error, because products are frequent.
 template <class Doing>
 void check(cublasStatus_t status, Doing doing) {
   if (status != CUBLAS_STATUS_SUCCESS)
@@ -67,7 +68,7 @@ void set(cublasLtMatmulPreference_t limits, cublasLtMatmulPreferenceAttributes_t
 
 }  // namespace
 
-/// The library's matrices are stored by columns, so that it sees each of ours transposed.
+/// Describes a matrix to cuBLASLt, which stores by columns and so sees each of ours transposed.
 ProductPlan::Layout ProductPlan::layout_of(const Matrix& matrix, int batch) {
   cublasLtMatrixLayout_t layout = nullptr;
   check(cublasLtMatrixLayoutCreate(&layout, data_type(matrix.dtype),
@@ -82,7 +83,7 @@ ProductPlan::Layout ProductPlan::layout_of(const Matrix& matrix, int batch) {
   return owned;
 }
 
-/// dᵀ = bᵀ · aᵀ.
+/// Describes the product as dᵀ = bᵀ · aᵀ, because cuBLASLt sees each matrix transposed.
 ProductPlan::Description ProductPlan::describe(const Product& product, Fp32Products of_fp32) {
   cublasLtMatmulDesc_t description = nullptr;
   check(cublasLtMatmulDescCreate(&description, compute_type(product.a.dtype, of_fp32), CUDA_R_32F),
@@ -93,19 +94,20 @@ ProductPlan::Description ProductPlan::describe(const Product& product, Fp32Produ
   if (product.bias != nullptr) {
     set(description, CUBLASLT_MATMUL_DESC_EPILOGUE, CUBLASLT_EPILOGUE_BIAS);
     set(description, CUBLASLT_MATMUL_DESC_BIAS_DATA_TYPE, data_type(product.bias->dtype));
-    // The heuristic takes what lies at no address for no bias.
+    // The heuristic treats a bias at a null address as no bias.
     set(description, CUBLASLT_MATMUL_DESC_BIAS_POINTER, product.bias->data);
   }
   return owned;
 }
 
-/// The library takes addresses to be multiples of 256 unless told otherwise.
+/// Returns the limits for the heuristic. cuBLASLt assumes addresses that are multiples of 256
+/// unless they say otherwise.
 ProductPlan::Preference ProductPlan::limits_for(const Product& product) {
   cublasLtMatmulPreference_t limits = nullptr;
   check(cublasLtMatmulPreferenceCreate(&limits), [] { return "choosing an algorithm"; });
   Preference owned(limits);
   set(limits, CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES, CudaStream::kWorkspaceBytes);
-  // Parts of a sum are added up in FP32, not as halves.
+  // Parts of a sum must be added up in FP32, not in the 16 bits of the result.
   if (product.d.dtype != DType::f32)
     set(limits, CUBLASLT_MATMUL_PREF_REDUCTION_SCHEME_MASK,
         static_cast<std::uint32_t>(CUBLASLT_REDUCTION_SCHEME_COMPUTE_TYPE));

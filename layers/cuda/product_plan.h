@@ -12,21 +12,22 @@
 
 namespace penstock::layers::cuda {
 
-/// cuBLASLt's descriptions of a product's operands, and the algorithms that it names for them.
+/// cuBLASLt's descriptors of a product's operands, and the algorithms that its heuristic lists for
+/// them.
 class ProductPlan {
  public:
-  /// Asks the heuristic. DeviceError where it fails; that it has no algorithm is no failure.
+  /// Asks the heuristic. Throws DeviceError if it fails. If it has no algorithm, empty() is true.
   ProductPlan(cublasLtHandle_t library, const Product& product, Fp32Products of_fp32);
 
   bool empty() const { return algorithms_.empty(); }
-  /// Whether one of the algorithms holds for `product`; run() takes the first that does. It may
-  /// differ from the one planned for in rows, strides, addresses and `accumulate`.
+  /// Returns true if one of the algorithms fits `product`; run() then takes the first that does.
+  /// `product` may differ from the planned one in rows, strides, addresses and `accumulate`.
   [[nodiscard]] bool take(cublasLtHandle_t library, const Product& product);
   void run(cublasLtHandle_t library, CudaStream& stream, const Product& product) const;
 
-  /// All that the heuristic said of the product planned for, of which algorithms some may be none.
+  /// Returns the heuristic's full answer for the planned product, whose entries may have failed.
   std::span<const cublasLtMatmulHeuristicResult_t> results() const { return results_; }
-  /// By one of these whose state is success, for the product planned for.
+  /// Runs the planned product by one of these results, whose state must be success.
   void run_by(const cublasLtMatmulAlgo_t& algorithm, cublasLtHandle_t library, CudaStream& stream,
               const Product& product) const;
 
@@ -42,7 +43,7 @@ class ProductPlan {
   using Layout = Handle<cublasLtMatrixLayout_t, cublasLtMatrixLayoutDestroy>;
   using Preference = Handle<cublasLtMatmulPreference_t, cublasLtMatmulPreferenceDestroy>;
 
-  /// What take() may find changed: the rows of `a`, and how far apart the matrices of a batch lie.
+  /// The sizes that may differ between calls of take(): rows of `a`, and the batch strides.
   using Sizes = std::array<std::int64_t, 4>;
 
   static Sizes sizes_of(const Product& product);
@@ -51,11 +52,11 @@ class ProductPlan {
   static Preference limits_for(const Product& product);
 
   Description description_;
-  Layout a_, b_, d_;  // the library's, so a_ is of the product's b
+  Layout a_, b_, d_;  // in cuBLASLt's sense: a_ describes the product's b
   std::vector<cublasLtMatmulHeuristicResult_t> results_;
-  std::vector<cublasLtMatmulAlgo_t> algorithms_;  // of these, those that are some
-  Sizes taken_;                                   // as the layouts have them
-  std::size_t chosen_ = 0;  // of the algorithms, for these sizes; behind the last: none
+  std::vector<cublasLtMatmulAlgo_t> algorithms_;  // the successful ones of these
+  Sizes taken_;                                   // sizes that the layouts have
+  std::size_t chosen_ = 0;  // index of the algorithm for these sizes; algorithms_.size(): none
 };
 
 }  // namespace penstock::layers::cuda

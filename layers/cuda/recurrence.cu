@@ -7,15 +7,17 @@
 #include "layers/cuda/recurrence_steps.h"
 #include "layers/ops/recurrence.h"
 
-// Why not cuDNN's recurrences: they include the product with the input. Their one mode without it,
-// CUDNN_SKIP_INPUT, adds the same `hidden` numbers to every gate and direction, where here each has
-// its own; and fed with the projections through a constant selection matrix, they would multiply by
-// one gates · directions times as large as U. Taking the projection in would leave no place for a
-// cut between it and the recurrence, which plans have. A step here takes both directions of the
-// utterances that have a frame left: no padding of frames, no copy into another order of frames,
-// nothing opaque to keep for backward, and weight gradients are one product over all frames, in
-// FP32, whenever they are asked for. It is one kernel for few utterances (fused_recurrence.h), and
-// a product of cuBLASLt and a kernel for the gates for many.
+// Recurrences (tanh, GRU, LSTM) by kernels of our own; layers/ops/recurrence.h has the formulas. A
+// step takes one frame of each utterance that has one left, in both directions. So frames are
+// neither padded nor copied into another order, and backward keeps nothing opaque. Weight gradients
+// are products over all frames, with sums in FP32. For few utterances a step is one kernel
+// (fused_recurrence.h). For many it is a product of cuBLASLt and a kernel for the gates.
+//
+// cuDNN's recurrences do not serve here, because they include the product with the input. Their
+// mode without it, CUDNN_SKIP_INPUT, adds the same `hidden` numbers to every gate and direction,
+// but here each gate has its own. A constant selection matrix as input weight would cost a product
+// gates · directions times as large as U. Nor could a plan then cut the model between the
+// projection and the recurrence.
 
 namespace penstock::layers {
 namespace cuda {
@@ -23,21 +25,23 @@ namespace {
 
 constexpr int kChannelsOfBlock = 128;
 
-/// A row of blocks for each active utterance of each direction, over its channels: who divides
-/// nothing to find its own saves more time than it computes.
+/// Returns a grid with a row of blocks, over the channels, for each active utterance of each
+/// direction. Threads thus find their place without a division, which would take longer than their
+/// arithmetic.
 Grid over_channels(const RecurrenceStep& at, std::int64_t directions) {
   return {dim3(static_cast<unsigned>(directions * at.active),
                static_cast<unsigned>((at.hidden + kChannelsOfBlock - 1) / kChannelsOfBlock)),
           dim3(kChannelsOfBlock)};
 }
 
-/// A thread's channel, or one behind the last.
+/// Returns the thread's channel, which may lie after the last one.
 __device__ inline RecurrenceChannel channel_of_thread(const RecurrenceStep& at) {
   const std::int64_t row = block_x();
   const int direction = row < at.active ? 0 : 1;
   return {direction, row - direction * at.active, block_y() * kChannelsOfBlock + thread_x()};
 }
 
+/// Computes the gates of a step after the product U h. One thread for each channel.
 template <class T, class Gates>
 __global__ void gates_forward(ForwardStep<T> io, const float* u_DNG) {
   const RecurrenceChannel of = channel_of_thread(io.at);
@@ -49,6 +53,7 @@ __global__ void gates_forward(ForwardStep<T> io, const float* u_DNG) {
   advance<T, Gates>(io, of, u);
 }
 
+/// Differentiates the gates of a step. One thread for each channel.
 template <class T, class Gates>
 __global__ void gates_backward(BackwardStep<T> io) {
   const RecurrenceChannel of = channel_of_thread(io.at);
@@ -56,7 +61,9 @@ __global__ void gates_backward(BackwardStep<T> io) {
   Gates::backward(io, RecurrencePlace(io.at, of.direction, of.rank, of.channel));
 }
 
-/// One thread for each channel of an utterance whose two directions meet at a frame.
+/// Adds the second direction's output at the frame where the two directions of an utterance meet.
+/// One thread for each channel of an utterance; an utterance with an even number of frames has no
+/// such frame.
 template <class T>
 __global__ void add_middles(ForwardStep<T> io) {
   const RecurrenceChannel of = channel_of_thread(io.at);
@@ -67,7 +74,8 @@ __global__ void add_middles(ForwardStep<T> io) {
   y = from_float<T>(to_float(y) + to_float(io.middles_NH[of.rank * io.at.hidden + of.channel]));
 }
 
-/// The states of a step's utterances, or what belongs to them: for each direction a matrix.
+/// Returns states of a step's active utterances, or other numbers of theirs, as one matrix for each
+/// direction.
 Matrix of_active(void* data, DType dtype, const RecurrenceStep& at, std::int64_t width) {
   return Matrix({data, dtype, {}}, 0, at.active, width, width).each(at.utterances * width);
 }

@@ -5,8 +5,9 @@
 
 namespace penstock::layers::cuda {
 
-// One channel of one frame, by the formulas at RecurrenceKind. forward() returns h'. backward()
-// leaves the gradient of h but for what comes through U, and that of s wholly.
+// Gates of one channel of one frame, by the formulas at RecurrenceKind. forward() returns h'.
+// backward() leaves the gradient of h without the part that comes through U, and the whole gradient
+// of s.
 
 __device__ inline float sigmoid(float x) { return 1 / (1 + expf(-x)); }
 

@@ -10,9 +10,9 @@ struct RecurrenceChannel {
   std::int64_t rank, channel;
 };
 
-/// h' of a channel, for y, the sum over directions. Each direction comes to a frame at a step of
-/// its own, and whoever comes second adds. Both come to the middle of an utterance at once: there
-/// the second direction leaves its h' to add_middles().
+/// Adds h' of a channel to y, the sum over directions. Each direction comes to a frame at its own
+/// step: the first one stores, and the second one adds. Both reach the middle frame of an utterance
+/// at the same step, where the second direction leaves its h' to add_middles().
 template <class T>
 __device__ void leave_output(const ForwardStep<T>& io, const RecurrenceChannel& of,
                              const RecurrencePlace& place, T h) {
@@ -30,7 +30,8 @@ __device__ void leave_output(const ForwardStep<T>& io, const RecurrenceChannel& 
     y = from_float<T>(to_float(y) + to_float(h));
 }
 
-/// Takes a channel over one frame: its gates, what backward needs, its state and its output.
+/// Advances a channel by one frame: computes its gates, and stores what backward needs, the state
+/// and the output.
 template <class T, class Gates>
 __device__ void advance(const ForwardStep<T>& io, const RecurrenceChannel& of, const float* u) {
   const RecurrencePlace place(io.at, of.direction, of.rank, of.channel);

@@ -6,13 +6,13 @@
 namespace penstock::layers::cuda {
 namespace {
 
-/// How the numbers of a factor lie in w_DGH: so far from one to the next.
+/// Strides of a factor's numbers in w_DGH.
 struct Strides {
   std::int64_t direction, row, channel, inner;
   std::int64_t inner_count;  // without padding
 };
 
-/// One thread for each packed number.
+/// Packs a factor, one thread for each packed number.
 template <class T, class Factor>
 __global__ void pack(const T* w_DGH, PackedFactor factor, Strides from, std::int64_t tiles,
                      Factor* packed) {

@@ -9,14 +9,16 @@
 
 namespace penstock::layers::cuda {
 
-/// A factor of the products of fused steps, in the order in which blocks read it: for each
-/// direction and tile of 16 channels, rows · 16 numbers for each of `inner`, which is padded.
-/// Forward it is U: a row for each gate of a channel, over channels. Backward it is Uᵀ: one row,
-/// over gates · hidden. In halves and TF32, slabs of 32 lie one after the other, of each the rows'
-/// operands of multiply_add; in FP32, the 16 · rows numbers of an inner index lie beside each
-/// other.
+/// A factor of the products of fused steps, in the order in which blocks read it. For each
+/// direction and tile of 16 channels, it has rows · 16 numbers for each index of `inner`, which is
+/// padded.
+///
+/// Forward it is U: a row for each gate of a channel, and `inner` runs over channels. Backward it
+/// is Uᵀ: one row, and `inner` runs over gates · hidden. In f16, bf16 and TF32, slabs of 32 inner
+/// indices follow each other, and each holds the rows' operands of multiply_add. In FP32, the 16 ·
+/// rows numbers of an inner index are adjacent.
 struct PackedFactor {
-  std::int64_t hidden, inner_width;  // channels, and what is summed over with its padding
+  std::int64_t hidden, inner_width;  // channels, and padded length of `inner`
   int directions, rows;
 
   std::int64_t tiles() const { return (hidden + kRecurrenceChannels - 1) / kRecurrenceChannels; }
@@ -26,19 +28,20 @@ struct PackedFactor {
   std::int64_t numbers() const { return directions * tiles() * numbers_of_tile(); }
 };
 
-/// In what place of a tile a number lies: which row of which channel, over which inner index.
+/// The row, channel and inner index of a number in a tile.
 struct PackedNumber {
   int row, channel;
   std::int64_t inner;
 };
 
-/// An operand of multiply_add (mma.h) has 32 bytes of a row: two operands of halves or four of TF32
-/// make a slab.
+/// Operands of multiply_add (mma.h) in a slab. One has 32 bytes of a row, so that a slab is two
+/// operands in f16 or bf16, or four in TF32.
 template <class T>
 inline constexpr int kSlabOperands = static_cast<int>(kRecurrenceSlab * sizeof(T) / 32);
 
-/// What a lane reads of a slab is eight numbers that lie beside each other in a row of the other
-/// factor: as many for each of the slab's operands, in registers, of two channels.
+/// Returns which number lies at `place` of a tile. A lane multiplies eight adjacent numbers of a
+/// row of the other factor with each slab. The packed order gives it the same inner indices for its
+/// two channels, in the registers of the slab's operands.
 template <class T>
 __host__ __device__ PackedNumber packed_number(const PackedFactor& of, std::int64_t place) {
   if constexpr (std::is_same_v<T, float>) {
@@ -57,11 +60,11 @@ __host__ __device__ PackedNumber packed_number(const PackedFactor& of, std::int6
   }
 }
 
-/// Packs U of every direction, and zeros where it ends. Factor: T, or Tf32 of floats.
+/// Packs U of every direction, with zeros as padding. Factor is T, or Tf32 for floats.
 template <class T, class Factor>
 PackedFactor pack_forward(cudaStream_t stream, const T* w_DGH, const RecurrenceSizes& sizes,
                           int gates, Factor* packed);
-/// The same of Uᵀ.
+/// Packs Uᵀ in the same way.
 template <class T, class Factor>
 PackedFactor pack_backward(cudaStream_t stream, const T* w_DGH, const RecurrenceSizes& sizes,
                            int gates, Factor* packed);

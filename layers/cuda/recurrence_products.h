@@ -8,21 +8,21 @@
 
 namespace penstock::layers::cuda {
 
-// What a block of a fused step multiplies: `kRows` rows of each of 16 channels, summed over all of
-// an inner index, for kTiles · 8 utterances. Threads divide the inner index into slices, and keep
-// sums of theirs in registers; sums over slices follow in the slices' order, so that the order of
-// every sum is fixed.
+// The product in a block of a fused step: `kRows` rows of each of 16 channels, summed over all of
+// the inner index, for kTiles · 8 utterances. The inner index is divided into slices, whose sums
+// threads keep in registers. The slices are then added in their order, so that the order of every
+// sum is fixed.
 
 inline constexpr int kRecurrenceThreads = 256;
 
-/// Utterances' numbers by which the factor is multiplied: rows of `width`, which is padded.
+/// The other factor: a row of `width` numbers for each utterance, which is padded.
 template <class T>
 struct InnerRows {
   const T* first;
   std::int64_t width;
 };
 
-/// Four floats, rounded for tensor cores.
+/// Rounds four floats to TF32 for tensor cores.
 __device__ inline uint4 in_tf32(const uint4& floats) {
   const auto rounded = [](unsigned bits) {
     return from_float<Tf32>(std::bit_cast<float>(bits)).bits;
@@ -30,7 +30,7 @@ __device__ inline uint4 in_tf32(const uint4& floats) {
   return {rounded(floats.x), rounded(floats.y), rounded(floats.z), rounded(floats.w)};
 }
 
-/// Of an utterance, what a lane multiplies of a slab: eight numbers, two registers an operand.
+/// A lane's part of a slab of one utterance: eight numbers, two registers for each operand.
 template <class Factor>
 struct SlabColumn {
   uint4 words[kSlabOperands<Factor> / 2];
@@ -48,7 +48,7 @@ struct SlabColumn {
   }
 };
 
-/// By tensor cores. A warp is a slice; it takes every eighth slab.
+/// Sums by tensor cores. Each warp is a slice and takes every eighth slab.
 template <class Factor, int kRows, int kTiles>
 struct SlicedSums {
   static constexpr int kSlices = kRecurrenceThreads / kWarp;
@@ -72,7 +72,7 @@ struct SlicedSums {
     }
   }
 
-  /// Leaves the sums of a tile with leave(row · 16 + channel, utterance, sum).
+  /// Passes the sums of a tile to leave(row · 16 + channel, utterance, sum).
   template <class Leave>
   __device__ void of_tile(int tile, const Leave& leave) const {
     UNROLLED for (int n = 0; n < kTiles; ++n) {
@@ -85,7 +85,8 @@ struct SlicedSums {
   __device__ static int slice() { return thread_x() / kWarp; }
 };
 
-/// By FMA. A thread has one row of one channel, and one slice: every kSlices-th inner index.
+/// Sums by FMA. Each thread has one row of one channel, and one slice: every kSlices-th inner
+/// index. The block stages kStaged inner indices of all utterances in shared memory at a time.
 template <int kRows, int kTiles>
 struct SlicedSums<float, kRows, kTiles> {
   static constexpr int kFactorRows = kRows * 16, kSlices = kRecurrenceThreads / kFactorRows,
@@ -119,7 +120,8 @@ struct SlicedSums<float, kRows, kTiles> {
   __device__ static int slice() { return thread_x() / kFactorRows; }
 };
 
-/// Calls each(utterance, channel, sums of its rows) for the block's channels and utterances.
+/// Calls each(utterance, channel, sums of its rows) for the block's channels and utterances, after
+/// it has added the slices through shared memory. All threads of the block must call it.
 template <class Factor, int kRows, int kTiles, class Each>
 __device__ void for_each_sum(const SlicedSums<Factor, kRows, kTiles>& of, const Each& each) {
   using Sums = SlicedSums<Factor, kRows, kTiles>;

@@ -6,23 +6,24 @@
 
 namespace penstock::layers::cuda {
 
-/// Where a step of a recurrence is: it takes one frame, forwards or backwards, of each utterance
-/// that has one left.
+/// A step of a recurrence. It takes one frame, forwards or backwards, of each utterance that has
+/// one left.
 struct RecurrenceStep {
   const std::int64_t* first_rows_DN;
   std::int64_t frames, utterances, hidden;
-  std::int64_t state_width, product_width;  // numbers from one utterance's to the next's
+  std::int64_t state_width, product_width;  // strides between utterances
   std::int64_t step = 0, active = 0;
   int directions, gates, kept;
 
+  /// Returns the row of the frame that a direction visits in this step.
   __device__ std::int64_t row(int direction, std::int64_t rank) const {
     const std::int64_t first = first_rows_DN[direction * utterances + rank];
     return direction == 0 ? first + step : first - step;
   }
 };
 
-/// Elements that belong to one channel of one utterance's frame in one direction. Gates and kept
-/// numbers of a channel lie `hidden` apart.
+/// Indices of one channel of one utterance's frame in one direction. The gates and the kept numbers
+/// of a channel lie `hidden` apart.
 struct RecurrencePlace {
   __device__ RecurrencePlace(const RecurrenceStep& at, int direction, std::int64_t rank,
                              std::int64_t channel)
@@ -46,14 +47,14 @@ struct RecurrencePlace {
   std::int64_t output;   // in [F, H]
 };
 
-/// What a step forward reads and writes; names as in RecurrenceForward and its workspace. `u` below
+/// Inputs and outputs of a step forward; names as in RecurrenceForward and its workspace. `u` below
 /// is U h of each gate of a channel.
 template <class T>
 struct ForwardStep {
   RecurrenceStep at;
   const T *p_FP, *b_DG;
-  const T* states_DNH;  // h, and
-  T* next_DNH;          // h': the same memory where nobody else reads it
+  const T* states_DNH;  // h
+  T* next_DNH;          // h'; may be the same memory if no other thread reads h
   float* cells_DNH;
   T *kept_DFK, *previous_DFH, *cell_DFH;  // null in evaluation
   T *y_FH, *middles_NH;
@@ -72,12 +73,12 @@ struct ForwardStep {
   }
 };
 
-/// What a step backward reads and writes; names as in RecurrenceBackwardInput and its workspace.
+/// Inputs and outputs of a step backward; names as in RecurrenceBackwardInput and its workspace.
 template <class T>
 struct BackwardStep {
   RecurrenceStep at;
   const T *dy_FH, *kept_DFK, *previous_DFH, *cell_DFH;
-  float *dh_DNH, *ds_DNH;  // of the states behind a frame; then of those before it
+  float *dh_DNH, *ds_DNH;  // gradients of the states after a frame; then of those before it
   T *dp_FP, *dn_DFH;
   T* g_DNG;
 

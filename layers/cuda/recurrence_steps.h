@@ -12,7 +12,7 @@ namespace penstock::layers::cuda {
 /// The frames of a micro-batch, step by step.
 class RecurrenceSteps {
  public:
-  /// Leaves where each direction enters each utterance in first_rows_DN.
+  /// Copies to first_rows_DN the row at which each direction enters each utterance.
   RecurrenceSteps(CudaStream& stream, const RecurrenceShape& shape, const RecurrenceSizes& sizes,
                   std::int64_t* first_rows_DN)
       : order_(shape.lengths, false),

@@ -7,7 +7,8 @@ namespace penstock::layers {
 namespace cuda {
 namespace {
 
-/// Gradients of U h + c, column by column of dp; those of a gru's third gate stand in dn.
+/// The term of the bias gradient for column_sums.h: gradients of U h + c by the columns of dp.
+/// Those of a GRU's third gate are in dn instead.
 template <class T>
 struct RecurrenceBiasGradient {
   static constexpr int kSums = 1;
@@ -27,6 +28,8 @@ struct RecurrenceBiasGradient {
 }  // namespace
 }  // namespace cuda
 
+// Adds the gradients of U, as products over all frames, and of c, as column sums. A GRU takes two
+// products, because the gradients of its third gate's U h + c are in dn.
 template <>
 void CudaBackend::compute(Stream& stream, const RecurrenceBackwardWeight& op) {
   auto& own = static_cast<CudaStream&>(stream);
@@ -34,7 +37,8 @@ void CudaBackend::compute(Stream& stream, const RecurrenceBackwardWeight& op) {
                      gated = op.shape.gates() * hidden;
   if (frames == 0) return;
   const bool is_gru = op.shape.kind == RecurrenceKind::gru;
-  const std::int64_t rows = is_gru ? 2 * hidden : gated;  // of U, that dp reaches as it is
+  const std::int64_t rows =
+      is_gru ? 2 * hidden : gated;  // rows of U whose products have the gradient dp
   const int directions = static_cast<int>(op.shape.directions),
             columns = static_cast<int>(op.shape.directions * gated);
   const cuda::Matrix previous =

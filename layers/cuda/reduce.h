@@ -18,8 +18,8 @@ struct Largest {
   }
 };
 
-/// `value` of all threads of a warp combined, for each of them, in an order that is always the
-/// same. `combine` must not care which of its arguments comes first.
+/// Combines `value` over all threads of a warp in a fixed order, and returns the result to each of
+/// them. `combine` must be commutative.
 template <class T, class Combine>
 __device__ T combine_warp(T value, Combine combine) {
   for (int distance = kWarp / 2; distance > 0; distance /= 2)
@@ -27,8 +27,9 @@ __device__ T combine_warp(T value, Combine combine) {
   return value;
 }
 
-/// The same over a block of whole warps. Every thread comes here. `of_warp` is shared memory for
-/// one number a warp; until a barrier behind this call nobody may write there again.
+/// Combines over a block of whole warps in the same way. Every thread must call it. `of_warp` is
+/// shared memory for one number per warp; it must not be written again before a barrier after this
+/// call.
 template <class T, class Combine>
 __device__ T combine_block(T value, T* of_warp, Combine combine) {
   value = combine_warp(value, combine);

@@ -9,16 +9,19 @@ namespace penstock::layers {
 namespace cuda {
 namespace {
 
-// Rows of equal distance are adjacent in dr_XC, and within a row all heads are: seen as a matrix of
-// X · heads rows and D columns, the gradient of a distance is the sum of adjacent rows. Thousands
-// of them belong to the first and the last distance, which clipping made; each other distance has
-// the heads of one row.
+// Relative positions of Shaw et al. 2018, with distances clipped to the table. As heads are
+// adjacent within a row of dr_XC, it is also a matrix of X · heads rows and D columns. In it, the
+// gradient of a table entry is the sum of adjacent rows. Clipping gives thousands of rows to the
+// first and the last distance, which column_sums.h adds; every other distance has the heads of one
+// row.
 
 struct ShawTable {
   std::int64_t before;  // rows of r before the one of distance -left
   int last, channels;   // K - 1 and D
 };
 
+/// Copies to every row of r, for each head, the table entry of its clipped distance. One thread for
+/// each number.
 template <class T>
 __global__ void spread_distances(const T* weight_KD, ShawTable table, std::int64_t count,
                                  int columns, T* r_XC) {
@@ -29,7 +32,8 @@ __global__ void spread_distances(const T* weight_KD, ShawTable table, std::int64
   r_XC[i] = weight_KD[k * table.channels + i % columns % table.channels];
 }
 
-/// For the distances 1 ≤ k < K - 1 that `dr_XC` has a row of.
+/// Adds up the heads for the distances 1 ≤ k < K - 1 of which `dr_XC` has a row. One thread for
+/// each number of the gradient.
 __global__ void add_heads(const float* dr_XC, ShawTable table, std::int64_t rows, int columns,
                           float* d_weight_KD) {
   const std::int64_t i = grid_thread();

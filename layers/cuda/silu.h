@@ -4,7 +4,7 @@
 
 namespace penstock::layers::cuda {
 
-/// x · σ(x) and its slope.
+/// SiLU, x · σ(x), and its slope.
 struct Silu {
   static __device__ float value(float x) { return x / (1 + expf(-x)); }
   static __device__ float slope(float x) {

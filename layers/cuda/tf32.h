@@ -6,14 +6,14 @@
 
 namespace penstock::layers::cuda {
 
-/// A float as tensor cores multiply it in TF32: of its mantissa 10 bits are left, the others are 0.
+/// A float as tensor cores multiply it in TF32. Its mantissa keeps 10 bits, and the others are 0.
 struct Tf32 {
   unsigned bits;
 };
 
 __host__ __device__ inline float to_float(Tf32 value) { return std::bit_cast<float>(value.bits); }
 
-/// To nearest, ties away from zero: what cvt.rna.tf32.f32 does, which GPUs before Ampere lack.
+/// Rounds to nearest, ties away from zero, as cvt.rna.tf32.f32 does, which GPUs before Ampere lack.
 template <>
 __host__ __device__ inline Tf32 from_float<Tf32>(float value) {
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800

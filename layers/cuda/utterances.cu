@@ -7,7 +7,8 @@
 namespace penstock::layers::cuda {
 namespace {
 
-/// An utterance without frames has no rows: the next one starts where it does, and is found.
+/// Finds the utterance of each row, one thread for each. An utterance without frames has no rows:
+/// the next one starts at the same row, and is found instead.
 __global__ void find_utterances(const std::int64_t* starts, int count, std::int64_t rows,
                                 std::int32_t* of_row) {
   const std::int64_t row = grid_thread();

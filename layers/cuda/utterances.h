@@ -10,23 +10,23 @@
 
 namespace penstock::layers::cuda {
 
-/// Which rows of a matrix of frames belong to which utterance, in device memory.
+/// The map between rows of a matrix of frames and utterances, in device memory.
 struct Utterances {
-  const std::int64_t* starts;  // first row of each utterance; behind them the number of rows
+  const std::int64_t* starts;  // first row of each utterance, then the number of rows
   const std::int32_t* of_row;
 
   __device__ std::int64_t begin(std::int64_t row) const { return starts[of_row[row]]; }
   __device__ std::int64_t end(std::int64_t row) const { return starts[of_row[row] + 1]; }
 };
 
-/// The rows of utterances of these lengths, one after the other.
+/// Uploads the map for utterances of these lengths, whose rows follow each other.
 Utterances upload_utterances(CudaStream& stream, std::span<const std::int64_t> lengths,
                              const UtterancesRoom& room);
 
-/// Where each of these lengths starts, and their sum.
+/// Returns the running sums of these lengths: where each starts, and then their total.
 std::vector<std::int64_t> starts_of(std::span<const std::int64_t> lengths);
 
-/// The last of `count` ascending starts that is not behind `row`.
+/// Returns the last of `count` ascending starts that is ≤ `row`, by binary search.
 __device__ inline int last_not_behind(const std::int64_t* starts, int count, std::int64_t row) {
   int first = 0, behind = count;
   while (behind - first > 1) {

@@ -3,6 +3,11 @@
 #include "layers/cuda/numbers.h"
 #include "layers/ops/weight_norm.h"
 
+// Weight normalisation with a length for each tap (Salimans & Kingma 2016);
+// layers/ops/weight_norm.h has the formulas. v [out, in, kernel] is a matrix whose columns are the
+// taps, so that norms are column sums in FP64 in a fixed order (column_sums.h). Elementwise passes
+// follow.
+
 namespace penstock::layers {
 namespace cuda {
 namespace {
@@ -40,7 +45,7 @@ __global__ void scale_taps(const T* v, const float* g, const double* squares, in
   w[i] = from_float<T>(static_cast<float>(to_float(v[i]) * factor));
 }
 
-/// The sums of TapGradients, and of how many taps.
+/// The sums of TapGradients, and the number of taps.
 struct TapSums {
   const double* squares;
   const double* along;

@@ -26,7 +26,7 @@ const std::map<std::string, AttentionPositions, std::less<>> kPositions = {
     {"shaw", AttentionPositions::shaw},
     {"absolute", AttentionPositions::none}};
 
-/// Appends the layers before the first block, without dropout and absolute positions.
+/// Appends the layers before the first block, except dropout and absolute positions.
 void add_front(std::vector<std::unique_ptr<Layer>>& sequence, const ConformerOptions& options,
                int features, double scale) {
   if (options.subsampling > 1) {

@@ -19,6 +19,7 @@
 namespace penstock::layers {
 namespace {
 
+// Kernel, stride and padding of both convolutions.
 constexpr Conv2dAxis kFrequency1{41, 2, 20}, kTime1{11, 2, 5};
 constexpr Conv2dAxis kFrequency2{21, 2, 10}, kTime2{11, 1, 5};
 
@@ -61,7 +62,7 @@ class Builder {
     return added;
   }
 
-  // `frequencies` of the input become those of the output.
+  // Appends a convolution. `frequencies` is that of the input and becomes that of the output.
   void convolution(const std::string& number, std::int64_t in, std::int64_t& frequencies,
                    Conv2dAxis frequency, Conv2dAxis time) {
     frequencies = add<Conv2d>(Conv2dOptions{.name = "conv" + number,

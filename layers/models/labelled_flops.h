@@ -8,8 +8,8 @@
 
 namespace penstock::layers {
 
-/// Operations of a loss for which the number of labels of each utterance counts (Ctc::flops), as
-/// far as the layer's plan has them; nothing of any other layer.
+/// Returns the operations of a loss, which depend on the number of labels of each utterance
+/// (Ctc::flops), except those that the layer's plan leaves out. Nothing for any other layer.
 [[nodiscard]] std::optional<Flops> labelled_flops(const Layer& layer, const ActivationDecl& input,
                                                   std::span<const std::int64_t> labels);
 

@@ -6,7 +6,7 @@
 namespace penstock::layers {
 namespace {
 
-/// False of values of different types.
+/// Returns true if both have the same type and value.
 bool same_value(const KeyValue& a, const KeyValue& b) {
   return std::visit(
       [&b]<class T>(T* value) {

@@ -13,14 +13,14 @@
 
 namespace penstock::layers {
 
-/// What a model has at its two ends, whatever its family.
+/// The two ends of a model, whatever its family.
 struct ModelEnds {
   int features = 161;  // channels of a frame
   int labels = 29;     // blank included
 };
 
-/// All that a struct of options declares to be a family of models: its name, its keys, and the
-/// layers from feature frames to the loss that their values make.
+/// Requirements on a struct of options that is a family of models: its name, its keys, and the
+/// layers from feature frames to the loss for their values.
 template <class T>
 concept ModelOptions = std::copyable<T> && std::default_initializable<T> &&
     requires(T options, const T& fixed, const ModelEnds& ends) {
@@ -29,21 +29,22 @@ concept ModelOptions = std::copyable<T> && std::default_initializable<T> &&
   { fixed.build(ends) } -> std::same_as<std::vector<std::unique_ptr<Layer>>>;
 };
 
-/// And, where values that are each allowed may not go together, what is wrong with them.
+/// Options that check their values against each other, and return what contradicts.
 template <class T>
 concept ChecksItsKeys = requires(const T& options, int features) {
   { options.contradictions(features) } -> std::same_as<std::vector<Contradiction>>;
 };
 
-/// The same, but of `Family` itself, which holds options, it is not asked: it is not complete yet.
+/// Options other than `Family` itself. `Family` holds options, but is not complete yet when it is
+/// checked.
 template <class T, class Family>
 concept OptionsOfAnother = !std::same_as<T, Family> && ModelOptions<T>;
 
-/// A family of models with the values of its keys, whatever its options are: what model.kind
-/// chooses. A list of families with their defaults is what it chooses from.
+/// A family of models with the values of its keys, for any type of options. model.kind chooses it
+/// from a list of families with their defaults.
 class ModelFamily {
  public:
-  /// Options whose type is not known here.
+  /// Type-erased options.
   struct Options {
     virtual ~Options() = default;
     virtual std::string_view name() const = 0;
@@ -54,7 +55,7 @@ class ModelFamily {
     virtual std::vector<std::unique_ptr<Layer>> build(const ModelEnds& ends) const = 0;
   };
 
-  /// No family: no keys but model.kind, and nothing to build.
+  /// Makes an empty family: it has no key but model.kind, and builds nothing.
   ModelFamily() = default;
   template <OptionsOfAnother<ModelFamily> T>
   ModelFamily(T options)  // NOLINT: options are all that a family is
@@ -64,16 +65,16 @@ class ModelFamily {
   ModelFamily& operator=(ModelFamily other) noexcept;
   ~ModelFamily() = default;
 
-  /// The value of model.kind; empty of no family.
+  /// Returns the value of model.kind; empty if there is no family.
   std::string_view name() const;
-  /// The key model.kind, which takes one of `names`, and the family's own. Bound to this object,
-  /// which must outlive them.
+  /// Return the key model.kind, which takes one of `names`, and the family's own keys. They point
+  /// into this object, which must outlive them.
   Key kind_key(std::vector<std::string_view> names);
   std::vector<Key> keys();
   std::vector<Contradiction> contradictions(int features) const;
-  /// The family with the defaults of its keys.
+  /// Returns the family with the defaults of its keys.
   ModelFamily defaults() const;
-  /// std::bad_cast unless the options are a T.
+  /// Returns the options as a T. std::bad_cast unless they are a T.
   template <ModelOptions T>
   T& as() {
     return dynamic_cast<Held<T>&>(*options_).options;
@@ -84,8 +85,8 @@ class ModelFamily {
   }
   bool operator==(const ModelFamily& other) const;
 
-  /// What the family is asked through, and layers/models/families.h builds it by; null of no
-  /// family.
+  /// Returns the type-erased options, by which layers/models/families.h builds the model; null if
+  /// there is no family.
   const Options* options() const { return options_.get(); }
 
  private:
@@ -107,10 +108,10 @@ class ModelFamily {
   };
 
   std::unique_ptr<Options> options_;
-  std::string kind_;  // name() as the value of a key
+  std::string kind_;  // name(), as the value of a key
 };
 
-/// The family of that name, or null.
+/// Returns the family of that name, or null.
 const ModelFamily* find_family(std::span<const ModelFamily> families, std::string_view name);
 
 }  // namespace penstock::layers

@@ -7,7 +7,7 @@ namespace penstock::layers {
 
 namespace {
 
-/// Whether backward_weight reads the gradient of the layer's input.
+/// Returns true if backward_weight reads the gradient of the layer's input.
 bool reads_it_again(const LayerPlan& plan) {
   return std::ranges::any_of(plan.saved, [](const SavedDecl& saved) {
     return saved.kind == SavedDecl::Kind::input_gradient;

@@ -8,18 +8,18 @@
 
 namespace penstock::layers {
 
-/// A layer whose parameters have learning rates of their own, or none: what they are follows from
-/// its plan, and all else is as the layer has it.
+/// Wraps a layer to give its parameters learning rates of their own; 0 freezes them. The plan
+/// states the rates; all else is the wrapped layer's.
 class RatedLayer final : public Layer {
  public:
   struct Rates {
-    std::vector<double> of_parameters;  // ParamDecl::rate of each, in the order of the plan
-    bool passes_gradient = true;        // LayerPlan::passes_gradient, unless it reads that itself
+    std::vector<double> of_parameters;  // ParamDecl::rate, in the order of the plan
+    bool passes_gradient = true;  // LayerPlan::passes_gradient, unless the layer reads it itself
   };
   RatedLayer(std::unique_ptr<Layer> layer, Rates rates);
 
   const std::string& name() const override { return layer_->name(); }
-  /// Without the operations and scratch memory of what is never computed.
+  /// Returns the layer's plan without the operations and workspace of what is never computed.
   LayerPlan plan(const ActivationDecl& input, const BackendSizes& sizes) const override;
   void forward(Context&, const Params&, const Activation& x, Activation& y, Saved) const override;
   void backward_input(Context&, const Params&, const Activation& dy, Saved,

@@ -20,16 +20,17 @@ namespace {
 struct UnitOptions {
   std::string name;
   std::int64_t width = 0;
-  bool bias = true;  // of its products
+  bool bias = true;  // biases of its products
   double layer_drop = 0;
   double scale = 1;
-  bool centred = true;  // of its norm
+  bool centred = true;  // its norm subtracts the mean
   bool norm_first = true;
 };
 
+/// Collects the parts of a residual unit, which are named "<name>.<part>".
 class Unit {
  public:
-  /// One that begins with its norm, if it has one.
+  /// Starts a unit, with its norm if it has one.
   explicit Unit(const UnitOptions& options) : bias_(options.bias) {
     options_.name = options.name;
     options_.channels = options.width;

@@ -14,11 +14,11 @@ namespace penstock::layers {
 
 // The residual units of Transformers and Conformers, each with its layer norm first (pre-norm) and
 // dropout last: y = x + scale · dropout(f(norm(x))). Parts are named "<name>.<part>". With a
-// layer_drop, that share of the utterances passes by the parts (layers/nn/layer_drop.h). A unit of
-// a post-norm block has no norm in it: a layer of its own, "<name>.norm", follows in the model's
-// sequence, also of what passed by.
+// layer_drop, that share of the utterances skips the parts (layers/nn/layer_drop.h). A unit of a
+// post-norm block contains no norm: a layer of its own, "<name>.norm", follows in the model's
+// sequence and also normalises dropped utterances.
 
-/// Between both products. Gates want a first one that is twice as wide.
+/// The activation between both products. A gate doubles the width of the first product's output.
 using FeedForwardActivation = std::variant<NonlinearityKind, GateKind>;
 
 struct FeedForwardOptions {
@@ -28,13 +28,13 @@ struct FeedForwardOptions {
   bool norm_first = true;  // false: no norm
   bool centred = true;     // false: RMSNorm
   double scale = 1;        // 1/2 in a Conformer
-  bool bias = true;        // of both products
+  bool bias = true;        // biases of both products
   double dropout = 0;
-  bool output_dropout = true;  // what comes out is dropped as well
+  bool output_dropout = true;  // the output is dropped as well
   double layer_drop = 0;
 };
 
-/// [norm] linear1 act|gate [act_dropout] linear2 [dropout]
+/// Parts: [norm] linear1 act|gate [act_dropout] linear2 [dropout]
 std::unique_ptr<Layer> feed_forward_unit(const FeedForwardOptions& options);
 
 struct AdapterUnitOptions {
@@ -42,24 +42,24 @@ struct AdapterUnitOptions {
   std::int64_t width = 0, inner = 0;  // channels
 };
 
-/// norm linear1 relu linear2: a bottleneck (Houlsby et al. 2019) that is never dropped.
+/// Parts: norm linear1 relu linear2. A bottleneck (Houlsby et al. 2019) that is never dropped.
 std::unique_ptr<Layer> adapter_unit(const AdapterUnitOptions& options);
 
 struct AttentionUnitOptions {
   std::string name;
   std::int64_t width = 0, heads = 1;
   AttentionPositions positions = AttentionPositions::none;
-  std::int64_t left = kWholeUtterance, right = kWholeUtterance;  // frames of context
-  std::int64_t left_positions = 64, right_positions = 8;  // of Shaw's (layers/nn/attention.h)
-  bool norm_first = true;                                 // false: no norm
-  bool centred = true;                                    // false: RMSNorm
-  bool bias = true;            // of both products; that of positions has none
-  double dropout = 0;          // of the weights
-  bool output_dropout = true;  // and of what comes out
+  std::int64_t left = kWholeUtterance, right = kWholeUtterance;  // context in frames
+  std::int64_t left_positions = 64, right_positions = 8;         // Shaw's (layers/nn/attention.h)
+  bool norm_first = true;                                        // false: no norm
+  bool centred = true;                                           // false: RMSNorm
+  bool bias = true;            // biases of qkv and output; positions have none
+  double dropout = 0;          // dropout of the weights
+  bool output_dropout = true;  // dropout of the output as well
   double layer_drop = 0;
 };
 
-/// [norm] qkv core output [dropout]
+/// Parts: [norm] qkv core output [dropout]
 std::unique_ptr<Layer> attention_unit(const AttentionUnitOptions& options);
 
 enum class ConvolutionNorm { batch, layer };
@@ -68,16 +68,16 @@ struct ConvolutionUnitOptions {
   std::string name;
   std::int64_t width = 0;
   std::int64_t kernel = 31;  // frames, odd
-  bool causal = false;       // sees no later frames; else as many as earlier ones
+  bool causal = false;       // sees no later frames, instead of as many as earlier ones
   ConvolutionNorm norm = ConvolutionNorm::batch;
-  bool bias = true;    // of both products and of the convolution
-  double dropout = 0;  // of what comes out
+  bool bias = true;    // biases of both products and of the convolution
+  double dropout = 0;  // dropout of the output
   double layer_drop = 0;
 };
 
-/// norm pointwise1 depthwise batch_norm pointwise2 [dropout], where depthwise is gated and
-/// batch_norm goes through SiLU: what lies between the gate, the norm and SiLU is not kept. With a
-/// layer norm, "depthwise_norm act" are in batch_norm's place.
+/// Parts: norm pointwise1 depthwise batch_norm pointwise2 [dropout]. depthwise is gated, and
+/// batch_norm includes SiLU, so nothing between gate, norm and SiLU is saved. With a layer norm,
+/// "depthwise_norm act" take batch_norm's place.
 std::unique_ptr<Layer> convolution_unit(const ConvolutionUnitOptions& options);
 
 struct ConvolutionalPositionsOptions {
@@ -85,11 +85,11 @@ struct ConvolutionalPositionsOptions {
   std::int64_t width = 0;
   std::int64_t kernel = 128;
   std::int64_t groups = 16;
-  bool weight_norm = true;  // of the convolution
+  bool weight_norm = true;  // weight normalisation of the convolution
 };
 
-/// conv act, without a norm: x + GELU(convolution over frames), as wav2vec 2.0 tells frames apart.
-/// Of an even kernel, the frame too many is the first.
+/// Parts: conv act, without a norm: x + GELU(convolution over frames), the positions of wav2vec
+/// 2.0. An even kernel sees one frame more before the present one than after it.
 std::unique_ptr<Layer> convolutional_positions(const ConvolutionalPositionsOptions& options);
 
 }  // namespace penstock::layers

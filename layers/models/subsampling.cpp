@@ -14,7 +14,7 @@ namespace {
 
 constexpr Conv2dAxis kHalving{.kernel = 3, .stride = 2, .padding = 1};
 
-/// The image so far.
+/// Size of the image after the layers so far.
 struct Image {
   std::int64_t channels = 1, frequencies = 0;
 };

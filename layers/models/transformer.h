@@ -10,31 +10,32 @@
 
 namespace penstock::layers {
 
-/// Transformer encoders with CTC on spectra, pre-norm (Vaswani et al. 2017): a family of models.
+/// Transformer encoders with CTC on spectra, pre-norm (Vaswani et al. 2017). They are a family of
+/// models.
 struct TransformerOptions {
   static constexpr std::string_view kind = "transformer";
 
-  int channels = 128;                // of the convolutions of the subsampling
+  int channels = 128;                // channels of the subsampling's convolutions
   int width = 256;                   // channels
-  int heads = 4;                     // of attention
+  int heads = 4;                     // heads of attention
   int layers = 6;                    // blocks
   int inner = 1024;                  // channels between the two products of a feed-forward unit
   std::string positions = "rotary";  // none | absolute | rotary | relative
   std::string activation = "gelu";   // gelu | gelu_tanh | silu | swiglu
   std::string norm = "layer";        // layer | rms
-  int left_context = -1;             // frames that attention sees before each; -1: all
-  int right_context = -1;            // and behind it
+  int left_context = -1;             // frames before each one that attention sees; -1: all
+  int right_context = -1;            // frames after it that attention sees; -1: all
   double dropout = 0;                // within every unit
-  double layer_drop = 0;             // share of utterances that pass by a unit, for each unit
+  double layer_drop = 0;             // share of utterances that skip a unit, for each unit
 
   std::vector<Key> keys();
   std::vector<Contradiction> contradictions(int features) const;
-  /// The layers from feature frames to the CTC loss:
+  /// Returns the layers from feature frames to the CTC loss:
   ///   subsampling (layers/models/subsampling.h) [positions]
   ///   blockN.attention blockN.feed_forward …
   ///   norm output ctc
-  /// where the units are residual (layers/models/residual_units.h). Absolute positions are added to
-  /// frames that are multiplied by the width's square root. ShapeError for options that make no
+  /// The units are residual (layers/models/residual_units.h). Absolute positions are added to
+  /// frames that are multiplied by the width's square root. ShapeError for options that describe no
   /// model.
   std::vector<std::unique_ptr<Layer>> build(const ModelEnds& ends) const;
 };

@@ -14,8 +14,8 @@
 namespace penstock::layers {
 namespace {
 
-/// As many frames come out as go in, but for the stride: as many zeros before as behind, the odd
-/// one behind.
+/// Pads a convolution so that the number of frames changes by the stride alone: as many zeros
+/// before as after, and an odd one after.
 Conv1dOptions centred(Conv1dOptions options) {
   const std::int64_t zeros = options.dilation * (options.kernel - 1);
   options.left = zeros / 2;

@@ -18,6 +18,14 @@
 #include "layers/widened.h"
 
 namespace penstock::layers {
+
+// The layer wraps AttentionForward and AttentionBackward (layers/ops/attention.h). With relative
+// positions, forward first makes a row r for each of the 2n - 1 distances of the longest utterance:
+// by a product of their sinusoids with a weight (Transformer-XL), or by expanding learned vectors
+// (Shaw). backward_input leaves the gradients of these rows and of the biases u and v, which are
+// carried, and backward_weight turns them into gradients of the parameters. Sinusoids are never
+// saved: backward_weight recomputes them.
+
 namespace {
 
 constexpr double kRotaryBase = 10000;
@@ -30,14 +38,14 @@ Tensor table_in(Scratch& scratch, DType dtype, const Shape& shape) {
   return {scratch.take<std::byte>(static_cast<std::int64_t>(table.bytes())), dtype, shape};
 }
 
-/// Makes the biases of a query that Shaw's positions lack.
+/// Makes zero biases of q, since Shaw's positions have none.
 Tensor zeros_in(Context& context, Scratch& scratch, DType dtype, std::int64_t channels) {
   Tensor zeros = table_in(scratch, arithmetic_of(dtype), {channels});
   context.backend.zero(context.stream, zeros.data, zeros.bytes());
   return zeros;
 }
 
-/// Of 2n - 1 rows, from n - 1 down.
+/// Fills 2n - 1 rows with the sinusoids of distances, from n - 1 down.
 PositionTable distances_in(const Tensor& table_XC) {
   return {.table_XC = table_XC, .first = (table_XC.shape[0] - 1) / 2, .step = -1};
 }
@@ -132,7 +140,7 @@ void Attention::declare_positions(LayerPlan& plan, const ActivationDecl& input) 
     return;
   }
   table_in(wide, sums, table);
-  // In evaluation the projected table lies before what the others take turns with.
+  // In evaluation the projected table precedes the memory that sinusoids and attention share.
   plan.workspace.forward = one.used() + std::max(plan.workspace.forward, one.used());
   plan.workspace.backward_weight = wide.used();
   const double product = 2.0 * static_cast<double>(shape.distances() * C * C);
@@ -140,8 +148,8 @@ void Attention::declare_positions(LayerPlan& plan, const ActivationDecl& input) 
   plan.flops.backward_weight += product;
 }
 
-/// FP32 copies on the CPU: those of attention, or of the operation that makes the rows of
-/// distances.
+/// Returns the memory for FP32 copies on the CPU: those of attention or, if larger, those of the
+/// operation that makes the rows of distances.
 Workspace Attention::copies(const BackendSizes& sizes, const FramesDecl& x) const {
   const std::int64_t C = options_.channels, y = x.rows() * C,
                      table = relative() ? geometry(x.lengths).distances() * C : 0;
@@ -169,7 +177,7 @@ LayerPlan Attention::plan(const ActivationDecl& input, const BackendSizes& sizes
                  arithmetic_of(input.dtype),
                  {options_.heads, x.rows()}}};
   plan.workspace = attention_workspace(sizes, geometry(x.lengths), relative());
-  double pairs = 0;  // of a frame and one that it sees
+  double pairs = 0;  // pairs of a frame and a frame that it sees
   for (const std::int64_t frames : x.lengths) {
     const std::int64_t seen = std::min(frames, options_.left) + std::min(frames, options_.right);
     pairs += static_cast<double>(frames) * static_cast<double>(std::min(frames, seen + 1));

@@ -18,22 +18,22 @@ enum class AttentionPositions {
 
 struct AttentionOptions {
   std::string name;
-  std::int64_t channels = 0;  // of the output; the input has three times as many
+  std::int64_t channels = 0;  // channels of the output; the input has three times as many
   std::int64_t heads = 1;
   AttentionPositions positions = AttentionPositions::none;
-  std::int64_t left = kWholeUtterance, right = kWholeUtterance;  // frames of context
-  std::int64_t left_positions = 64, right_positions = 8;         // of Shaw's: distances told apart
-  double dropout = 0;                                            // of the weights
+  std::int64_t left = kWholeUtterance, right = kWholeUtterance;  // context in frames
+  std::int64_t left_positions = 64, right_positions = 8;         // clipped distances, with shaw
+  double dropout = 0;                                            // dropout of the weights
 };
 
-/// The core of multi-head self-attention: from q, k and v of each frame, side by side, to the
-/// weighted sums of v. Utterances don't see each other. What it keeps grows with the frames, not
-/// with their square: backward computes the weights again.
+/// The core of multi-head self-attention: from q, k and v of each frame, side by side, it computes
+/// the weighted sums of v. Utterances don't see each other. Saved memory grows with the frames, not
+/// with their square, since backward recomputes the weights.
 ///
 /// With relative positions (Transformer-XL) it has parameters: "<name>.positions.weight" [channels,
 /// channels], which projects the sinusoids of distances, and "<name>.bias_u", "<name>.bias_v"
-/// [channels], which start at 0. With Shaw's it has "<name>.positions.weight" [left_positions + 1 +
-/// right_positions, channels of a head], a row for each distance that it tells apart.
+/// [channels], which start at 0. With Shaw's positions it has "<name>.positions.weight"
+/// [left_positions + 1 + right_positions, channels of a head], a row for each clipped distance.
 class Attention final : public Layer {
  public:
   /// ShapeError if heads do not divide the channels, rotary positions meet an odd head, or a number
@@ -49,14 +49,14 @@ class Attention final : public Layer {
 
  private:
   bool shaw() const { return options_.positions == AttentionPositions::shaw; }
-  /// Whether attention is given a row for each distance.
+  /// Returns true if the operation gets a row for each distance.
   bool relative() const { return options_.positions == AttentionPositions::relative || shaw(); }
   AttentionGeometry geometry(std::span<const std::int64_t> lengths) const;
   DropoutMask dropout(const Context& context) const;
   void declare_positions(LayerPlan& plan, const ActivationDecl& input) const;
-  std::int64_t distance_count() const;  // that Shaw's positions tell apart
+  std::int64_t distance_count() const;  // number of clipped distances of Shaw's positions
   std::vector<ParamDecl> position_params() const;
-  /// The operand of AttentionForward and AttentionBackward.
+  /// Returns the operand of AttentionForward and AttentionBackward.
   RelativePositions positions(const Params& params, const Tensor& rows_XC,
                               const Tensor& zeros_C) const;
   /// Writes r_XC (layers/ops/attention.h).

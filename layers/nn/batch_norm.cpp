@@ -14,7 +14,8 @@
 namespace penstock::layers {
 namespace {
 
-// Count, and mean and Σ (x - mean)² of each channel, over the rows so far.
+// Count, and mean and Σ (x - mean)² of each channel, over the rows so far. Rows are merged in FP64,
+// in their given order.
 struct Pooled {
   Pooled(std::size_t channels, std::span<const double> sums)
       : statistics(2 * channels),
@@ -25,7 +26,7 @@ struct Pooled {
       add(sums.subspan(begin, row));
   }
 
-  // Chan, Golub & LeVeque 1979: joins the statistics of two sets.
+  // Merges the statistics of two sets (Chan, Golub & LeVeque 1979).
   void add(std::span<const double> sums) {
     const double n = sums[0];
     if (n == 0) return;
@@ -40,7 +41,7 @@ struct Pooled {
 
   double count = 0;
   std::vector<double> statistics;
-  std::span<double> mean, squares;  // of it
+  std::span<double> mean, squares;  // views of `statistics`
 };
 
 }  // namespace
@@ -69,7 +70,7 @@ LayerPlan BatchNorm::plan(const ActivationDecl& input, const BackendSizes& sizes
   plan.flops = {5 * count, 9 * count, 2.0 * static_cast<double>(C)};
   if (options_.silu) {
     plan.flops.forward += 10 * count;
-    plan.flops.backward_input += 25 * count;  // z again, and its slope
+    plan.flops.backward_input += 25 * count;  // recomputes z, and its slope
   }
   return plan;
 }

@@ -10,16 +10,17 @@ namespace penstock::layers {
 struct BatchNormOptions {
   std::string name;
   std::int64_t channels = 0;
-  std::int64_t groups = 1;  // frequencies behind a convolution: columns are [frequency][channel]
+  std::int64_t groups = 1;  // frequencies after a convolution: columns are [frequency][channel]
   double epsilon = 1e-5;
-  double momentum = 0.1;  // of the running statistics
-  bool silu = false;      // y = z · σ(z) of what is normalised: keeps no z
+  double momentum = 0.1;  // share of a step in the running statistics
+  bool silu = false;      // y = z · σ(z) of the normalised z, which is not saved
 };
 
-/// Batch normalisation over real frames. In training a micro-batch is normalised by its own
-/// statistics; at the step the running ones move towards those of all its micro-batches together
-/// (variance unbiased, as in PyTorch), and normalise in evaluation. Parameters: "<name>.weight",
-/// "<name>.bias" [channels]; state: "<name>.running_mean", "<name>.running_var" [channels].
+/// Batch normalisation over real frames. In training, a micro-batch is normalised by its own
+/// statistics. At the step, the running statistics move towards those of all its micro-batches
+/// together (variance unbiased, as in PyTorch), and evaluation uses them. Parameters:
+/// "<name>.weight", "<name>.bias" [channels]; state: "<name>.running_mean", "<name>.running_var"
+/// [channels].
 class BatchNorm final : public Layer {
  public:
   explicit BatchNorm(BatchNormOptions options);

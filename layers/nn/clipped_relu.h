@@ -6,8 +6,8 @@
 
 namespace penstock::layers {
 
-/// y = min(max(x, 0), bound), element by element. Keeps its output for backward, which the next
-/// layer keeps anyway as its input.
+/// Computes y = min(max(x, 0), bound), element by element. Saves its output for backward, which the
+/// next layer saves anyway as its input.
 class ClippedReLU final : public Layer {
  public:
   explicit ClippedReLU(std::string name, double bound = 20);

@@ -20,7 +20,8 @@ namespace {
 enum Conv1dSaved { kInput, kOutputGradient, kDirections, kLengths };
 enum WeightNormParams { kG, kV };
 
-/// Memory at the workspace's beginning, and what is left for the convolution.
+/// A normalised weight, or its gradient, at the start of the workspace, and the rest for the
+/// convolution.
 struct NormedWeight {
   NormedWeight(std::span<std::byte> workspace, DType dtype, const Shape& shape)
       : weight{nullptr, dtype, shape} {
@@ -36,7 +37,7 @@ std::size_t bytes_of(DType dtype, const Shape& shape) {
   return aligned(Tensor{nullptr, dtype, shape}.bytes());
 }
 
-/// Gives a convolution the weight that g and v make, in what it computes in.
+/// Gives a convolution the weight that follows from g and v, in the dtype of its input.
 template <typename Operation>
 void take_normed_weight(Operation& op, DType dtype, Context& context, const Params& params) {
   const NormedWeight normed(context.workspace, dtype, op.geometry.weight_shape());
@@ -86,7 +87,7 @@ void Conv1d::declare_params(LayerPlan& plan) const {
   const auto taps = static_cast<double>(g.group_in() * g.kernel);
   const Initialiser start{Initialiser::Kind::uniform, 1 / std::sqrt(taps)};
   if (options_.weight_norm) {
-    // ‖v‖ of a tap whose numbers are uniform: √(out · in · bound² / 3).
+    // Expected ‖v‖ of a tap with uniform numbers: √(out · in · bound² / 3).
     const double length = std::sqrt(static_cast<double>(g.out_channels * g.group_in()) / 3 / taps);
     plan.params.push_back(
         {name() + ".weight_g", {1, 1, g.kernel}, {Initialiser::Kind::constant, length}, true});
@@ -110,7 +111,8 @@ void Conv1d::declare_weight_norm(LayerPlan& plan, const ActivationDecl& input) c
   plan.workspace.backward_weight += bytes_of(sums, g.weight_shape());
 }
 
-/// Of the convolution, or of weight normalisation where that has more.
+/// Returns the memory for FP32 copies: those of the convolution or, if larger, of weight
+/// normalisation.
 Workspace Conv1d::copies(const BackendSizes& sizes, const FramesDecl& x,
                          const FramesDecl& y) const {
   const std::int64_t in = element_count(x.shape()), out = element_count(y.shape()),
@@ -158,6 +160,7 @@ void Conv1d::forward(Context& context, const Params& params, const Activation& x
 void Conv1d::backward_input(Context& context, const Params& params, const Activation& dy,
                             Saved saved, Activation& dx) const {
   if (options_.weight_norm)
+    // backward_weight does not get the weights, so v and g are carried to it.
     for (const auto& [kept, param] : {std::pair{kDirections, kV}, std::pair{kLengths, kG}})
       context.backend.copy(context.stream, saved[kept].data, params.weights[param].data,
                            saved[kept].bytes());

@@ -13,21 +13,23 @@ struct Conv1dOptions {
   std::string name;
   std::int64_t in_channels = 1, out_channels = 1, groups = 1;
   std::int64_t kernel = 1, stride = 1, dilation = 1;
-  std::int64_t left = 0, right = 0;  // frames of zeros before and behind each utterance
+  std::int64_t left = 0, right = 0;  // frames of zeros before and after each utterance
   bool bias = true;
-  bool weight_norm = false;  // a length for each tap, as wav2vec 2.0's positions have
-  double deviation = 0;      // if any, that of the weights, which start uniform
+  bool weight_norm = false;  // a norm for each tap, as in wav2vec 2.0's positions
+  double deviation = 0;      // standard deviation of uniform initial weights; 0: PyTorch's range
 };
 
-/// Convolution over the frames of each utterance: of n frames it makes Conv1dGeometry::outputs(n).
-/// With `left` = dilation · (kernel - 1) it is causal. Parameters: "<name>.weight" [out, in of a
-/// group, kernel], or, with weight norm, "<name>.weight_g" [1, 1, kernel] and "<name>.weight_v"
-/// [out, in of a group, kernel]; with bias, "<name>.bias" [out]. They start uniform in
-/// ±1/sqrt(in of a group · kernel) as PyTorch's do, lengths as those of such taps; weights without
-/// weight norm with the deviation, if one is given.
+/// Convolution over the frames of each utterance, which makes Conv1dGeometry::outputs(n) frames
+/// from n. With `left` = dilation · (kernel - 1) it is causal. Parameters: "<name>.weight" [out, in
+/// of a group, kernel], or with weight norm "<name>.weight_g" [1, 1, kernel] and "<name>.weight_v"
+/// [out, in of a group, kernel]; with bias, "<name>.bias" [out].
+///
+/// Parameters start uniform in ±1/sqrt(in of a group · kernel), as PyTorch's do. weight_g starts at
+/// the norm of taps with that distribution. Weights without weight norm start with `deviation`, if
+/// it is given.
 class Conv1d final : public Layer {
  public:
-  /// ShapeError if the options make no convolution.
+  /// ShapeError if the options describe no convolution.
   explicit Conv1d(Conv1dOptions options);
 
   const std::string& name() const override { return options_.name; }

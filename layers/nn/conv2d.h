@@ -15,16 +15,16 @@ struct Conv2dOptions {
   std::int64_t in_frequencies = 1;
   Conv2dAxis frequency, time;
   bool bias = false;
-  bool depthwise = false;  // each channel by itself: as many out as in
+  bool depthwise = false;  // each channel by itself: as many output channels as input channels
 };
 
-/// 2-D convolution over frequency and time; rows are [frequency][channel]. Each utterance of n
-/// frames becomes one of time.outputs(n). Parameters: "<name>.weight" [out, in, frequency kernel,
-/// time kernel], depthwise without its second axis, and, with bias, "<name>.bias" [out]. They start
-/// uniform in ±1/sqrt(numbers that an output sees) as PyTorch's do.
+/// 2-D convolution over frequency and time; rows are [frequency][channel]. An utterance of n frames
+/// becomes one of time.outputs(n) frames. Parameters: "<name>.weight" [out, in, frequency kernel,
+/// time kernel], depthwise without the second axis, and, with bias, "<name>.bias" [out]. They start
+/// uniform in ±1/sqrt(numbers that an output sees), as PyTorch's do.
 class Conv2d final : public Layer {
  public:
-  /// ShapeError if the options make no convolution.
+  /// ShapeError if the options describe no convolution.
   explicit Conv2d(Conv2dOptions options);
 
   const std::string& name() const override { return options_.name; }

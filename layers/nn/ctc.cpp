@@ -13,18 +13,19 @@
 namespace penstock::layers {
 namespace {
 
-// What a plan takes for granted, since labels come later: about what spelt English has at 50 frames
-// a second.
+// Frames per label that a plan assumes, since labels are not known yet: about that of spelt English
+// at 50 frames per second.
 constexpr double kFramesPerLabel = 5;
 
-/// States that one pass over the lattice of N frames and L labels reaches: 2 L (N - L) + N.
+/// Returns the states that one pass over the lattice of N frames and L labels reaches: 2 L (N - L)
+/// + N.
 double reached_states(double frames, double labels) {
-  const double aligned = std::min(labels, frames);  // more have no alignment
+  const double aligned = std::min(labels, frames);  // more labels have no alignment
   return 2 * aligned * (frames - aligned) + frames;
 }
 
-/// A softmax and a pass over the lattice. The pass back, which training alone makes, is done by
-/// forward too, but counted where it isn't taken for a part of evaluation.
+/// Counts a softmax and a pass over the lattice in forward. The pass back runs in forward too, but
+/// it counts as backward_input, since evaluation does without it.
 Flops flops_of(const FramesDecl& x, double states) {
   return {.forward = 30 * static_cast<double>(x.rows() * x.channels) + 30 * states,
           .backward_input = 30 * states};

@@ -15,7 +15,7 @@
 namespace penstock::layers {
 namespace {
 
-enum DepthwiseConv1dSaved { kInput, kOutputGradient };  // in LayerPlan::saved
+enum DepthwiseConv1dSaved { kInput, kOutputGradient };  // places in LayerPlan::saved
 
 }  // namespace
 

@@ -6,8 +6,8 @@
 
 namespace penstock::layers {
 
-/// Sets a share `probability` of the numbers to 0 and scales the others so that means stay. Nothing
-/// is saved: backward samples the mask again. Copies its input in evaluation.
+/// Sets a share `probability` of the numbers to 0, and scales the others so that the mean stays.
+/// Nothing is saved: backward samples the mask again. In evaluation it copies its input.
 class Dropout final : public Layer {
  public:
   /// ShapeError unless 0 <= probability < 1.

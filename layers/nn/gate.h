@@ -7,8 +7,8 @@
 
 namespace penstock::layers {
 
-/// A gated linear unit: of each frame's channels the first half passes as the last half says (GLU),
-/// or the other way round (SwiGLU). Halves the channels. Keeps its input for backward.
+/// A gated linear unit, which halves the channels: the last half of a frame's channels gates the
+/// first (GLU), or the first gates the last (SwiGLU). Saves its input for backward.
 class Gate final : public Layer {
  public:
   Gate(std::string name, GateKind kind) : name_(std::move(name)), kind_(kind) {}

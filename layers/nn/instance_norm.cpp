@@ -16,7 +16,7 @@ namespace {
 
 enum InstanceNormSaved { kInput, kStatistics, kReductions };
 
-/// Rows of a matrix; without data where that has none.
+/// Returns rows of a matrix; without data if the matrix has none.
 Tensor rows_from(const Tensor& x, std::int64_t first, std::int64_t count) {
   if (x.data == nullptr) return {};
   const std::size_t skipped =
@@ -26,7 +26,7 @@ Tensor rows_from(const Tensor& x, std::int64_t first, std::int64_t count) {
   return rows;
 }
 
-/// One of a list of matrices.
+/// Returns one of a list of matrices.
 Tensor item(const Tensor& list, std::int64_t i) {
   Tensor one = rows_from(list, i, 1);
   one.shape.erase(one.shape.begin());
@@ -60,7 +60,7 @@ LayerPlan InstanceNorm::plan(const ActivationDecl& input, const BackendSizes& si
   plan.saved = {{SavedDecl::Kind::input, Life::to_backward_input},
                 {SavedDecl::Kind::own, Life::to_backward_input, DType::f64, {utterances, 2, C}},
                 {SavedDecl::Kind::own, Life::carried, DType::f64, {utterances, 2, C}}};
-  Scratch statistics;  // of evaluation, one utterance after the other
+  Scratch statistics;  // for evaluation, reused by each utterance
   statistics.take<double>(2 * C);
   const std::int64_t longest = x.lengths.empty() ? 0 : *std::ranges::max_element(x.lengths) * C;
   plan.workspace.forward = statistics.used();

@@ -13,10 +13,10 @@ struct InstanceNormOptions {
   double epsilon = 1e-5;
 };
 
-/// Normalisation of each channel over the frames of an utterance (Ulyanov et al. 2016), as
-/// torch.nn.InstanceNorm1d with affine has it, and torch.nn.GroupNorm with a group for each
-/// channel. An utterance's output does not depend on the others of its micro-batch: it is
-/// BatchNorm's training of that utterance alone, without running statistics, so that evaluation
+/// Normalises each channel over the frames of an utterance (Ulyanov et al. 2016), as
+/// torch.nn.InstanceNorm1d with affine does, and torch.nn.GroupNorm with a group for each channel.
+/// An utterance's output does not depend on the others of its micro-batch: it is BatchNorm's
+/// training output for that utterance alone. There are no running statistics, so evaluation
 /// computes the same. Parameters: "<name>.weight" [channels], starting at 1, and "<name>.bias"
 /// [channels], starting at 0.
 class InstanceNorm final : public Layer {

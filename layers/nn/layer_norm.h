@@ -12,11 +12,11 @@ struct LayerNormOptions {
   std::int64_t channels = 0;
   double epsilon = 1e-5;
   bool centred = true;  // false: RMSNorm, which subtracts no mean
-  bool bias = true;     // RMSNorm has none
+  bool bias = true;     // false for RMSNorm
 };
 
-/// Normalisation of each frame over its channels: LayerNorm or RMSNorm. A frame's output does not
-/// depend on other frames. Parameters: "<name>.weight" [channels], starting at 1, and with bias
+/// Normalises each frame over its channels: LayerNorm or RMSNorm. A frame's output does not depend
+/// on other frames. Parameters: "<name>.weight" [channels], starting at 1, and with bias
 /// "<name>.bias" [channels], starting at 0.
 class LayerNorm final : public Layer {
  public:

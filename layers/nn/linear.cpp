@@ -14,7 +14,7 @@ namespace {
 
 enum LinearSaved { kInput, kOutputGradient };
 
-/// The parts of rows as rows of their own.
+/// Views the parts of rows as rows of their own.
 Tensor part_rows(Tensor x_FC, std::int64_t parts) {
   x_FC.shape = {x_FC.shape.at(0) * parts, x_FC.shape.at(1) / parts};
   return x_FC;

@@ -11,12 +11,13 @@ struct LinearOptions {
   std::string name;
   std::int64_t in = 0, out = 0;  // channels
   bool bias = true;
-  double bound = 0;        // weights and bias start uniform in ±bound; 0: 1/sqrt(in)
-  std::int64_t parts = 1;  // of a row, each of `in` channels: frequencies of a 1 × 1 convolution
+  double bound = 0;  // weights and bias start uniform in ±bound; 0: 1/sqrt(in)
+  /// Parts of a row, each of `in` channels, such as the frequencies of a 1 × 1 convolution.
+  std::int64_t parts = 1;
 };
 
-/// y_FO = x_FI · W_OI^T + b_O, frame by frame and of each frame part by part. Parameters:
-/// "<name>.weight" [out, in] and, with bias, "<name>.bias" [out].
+/// Computes y_FO = x_FI · W_OI^T + b_O, for each part of each frame. Parameters: "<name>.weight"
+/// [out, in] and, with bias, "<name>.bias" [out].
 class Linear final : public Layer {
  public:
   explicit Linear(LinearOptions options) : options_(std::move(options)) {}

@@ -7,7 +7,7 @@
 
 namespace penstock::layers {
 
-/// y = f(x), element by element: GELU or SiLU. Keeps its input for backward.
+/// Computes y = f(x), element by element: GELU or SiLU. Saves its input for backward.
 class Nonlinearity final : public Layer {
  public:
   Nonlinearity(std::string name, NonlinearityKind kind) : name_(std::move(name)), kind_(kind) {}

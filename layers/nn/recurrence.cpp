@@ -11,8 +11,8 @@
 namespace penstock::layers {
 namespace {
 
-// Places in LayerPlan::saved. The last is an LSTM's cell state or, of a GRU, the gradient of
-// U_n h + c_n; a tanh recurrence has none.
+// Places in LayerPlan::saved. kExtra is the cell state of an LSTM, or the gradient of U_n h + c_n
+// of a GRU; a tanh recurrence has none.
 enum RecurrenceSaved { kGates, kPrevious, kInputGradient, kExtra };
 
 RecurrenceKept kept_in(RecurrenceKind kind, Saved saved) {
@@ -94,7 +94,8 @@ void Recurrence::forward(Context& context, const Params& params, const Activatio
                                                         .workspace = context.workspace});
 }
 
-// The gradient of the input is made even where no layer before this one needs it: the weights' do.
+// Computes the gradient of the input even if no layer before this one needs it: the gradients of
+// the weights follow from it.
 void Recurrence::backward_input(Context& context, const Params& params, const Activation& dy,
                                 Saved saved, Activation&) const {
   context.backend.run(context.stream,

@@ -16,14 +16,14 @@ struct RecurrenceOptions {
   std::int64_t hidden = 0;
 };
 
-/// tanh, GRU or LSTM recurrence over every utterance by itself; formulas at RecurrenceKind. Its
-/// input is the projection W x + b of both directions, directions · gates · hidden channels, which
-/// a Linear layer makes; its output the sum of the directions, `hidden` channels. Parameters,
-/// uniform in ±1/sqrt(hidden) at first: "<name>.weight" [directions, gates · hidden, hidden] and
-/// "<name>.bias" [directions, gates · hidden], PyTorch's weight_hh and bias_hh.
+/// A tanh, GRU or LSTM recurrence within each utterance; RecurrenceKind has the formulas. Its input
+/// is the projection W x + b of both directions, directions · gates · hidden channels, which a
+/// Linear layer computes. Its output is the sum of the directions, `hidden` channels. Parameters:
+/// "<name>.weight" [directions, gates · hidden, hidden] and "<name>.bias" [directions, gates ·
+/// hidden], PyTorch's weight_hh and bias_hh. They start uniform in ±1/sqrt(hidden).
 class Recurrence final : public Layer {
  public:
-  /// ShapeError if there are neither 1 nor 2 directions or no hidden channels.
+  /// ShapeError unless there are 1 or 2 directions and at least 1 hidden channel.
   explicit Recurrence(RecurrenceOptions options);
 
   const std::string& name() const override { return options_.name; }

@@ -14,9 +14,16 @@
 #include "layers/widened.h"
 
 namespace penstock::layers {
+
+// A unit runs its parts over activations 0 … n (residual_layout.h). An activation that is saved
+// lies in `saved`; one that only passes by lies in one of two scratch buffers, which alternate.
+// Backward first recomputes, in order, the activations that the layout marks, and then runs the
+// parts backwards. The workspace of a unit is these two buffers plus the largest workspace of a
+// part.
+
 namespace {
 
-/// Deals each part its share of a list that has those of all parts, in their order.
+/// Hands each part its share of a list that has the items of all parts, in their order.
 template <class T>
 class Shares {
  public:
@@ -33,12 +40,12 @@ class Shares {
 
 std::vector<Tensor> saved_of(const ResidualLayout& layout, std::size_t part, Saved saved) {
   std::vector<Tensor> tensors;
-  if (saved.empty()) return tensors;  // evaluation
+  if (saved.empty()) return tensors;  // nothing is saved in evaluation
   for (const int place : layout.kept_by[part]) tensors.push_back(saved[place]);
   return tensors;
 }
 
-/// What is kept at that place of `saved`, or `other` where it only passes by.
+/// Returns the tensor at that place of `saved`, or `other` if it is not saved.
 Activation kept_or(const ActivationDecl& decl, int place, Saved saved, const Activation& other) {
   if (place == ResidualLayout::kPassing || saved.empty()) return other;
   return {{{saved[place], decl.only().lengths}}};
@@ -50,8 +57,9 @@ Context part_context(const Context& context, const Scratch& scratch) {
   return part;
 }
 
-// Room of forward and of backward_input before that of the parts: activations 1 … n - 1, since the
-// last part writes y or what is kept; gradients 1 … n, of which n is scale · dy.
+// Scratch of forward and of backward_input, which precedes that of the parts. Forward needs
+// activations 1 … n - 1, since the last part writes y or a saved tensor. Backward needs gradients 1
+// … n, of which n is scale · dy.
 PassingBuffers forward_buffers(Scratch& scratch, const ResidualLayout& layout) {
   return {scratch, layout.activations, 1, layout.plans.size() - 1};
 }
@@ -59,7 +67,7 @@ PassingBuffers backward_buffers(Scratch& scratch, const ResidualLayout& layout) 
   return {scratch, layout.activations, 1, layout.plans.size()};
 }
 
-/// The columns of part `i` in all rows.
+/// Returns the columns of part `i` in all rows.
 std::vector<double> sums_of_part(const std::vector<LayerPlan>& plans, std::size_t i,
                                  std::span<const double> sums) {
   std::size_t first = 0, row = 0;
@@ -227,7 +235,7 @@ void Residual::remake(Context& part, const ResidualLayout& inner, const Params& 
 
 void Residual::backward_weight(Context& context, Saved saved, Grads grads) const {
   if (all_dropped(drop_.factors(context))) return;
-  const ResidualLayout inner = layout(context, DType::f32);  // no format changes what is kept where
+  const ResidualLayout inner = layout(context, DType::f32);  // the dtype does not change the places
   Shares<const Tensor> shares(grads);
   for (std::size_t i = 0; i < inner.plans.size(); ++i) {
     const Grads share = shares.next(inner.plans[i].params.size());
@@ -253,7 +261,7 @@ void Residual::commit_state(Context& context, std::span<const double> sums,
   const ResidualLayout inner = layout({DType::f32, {{{1}, options_.channels}}}, {});
   Shares<const Tensor> states(state);
   for (std::size_t i = 0; i < inner.plans.size(); ++i) {
-    if (inner.plans[i].sums == 0) continue;  // neither sums nor state
+    if (inner.plans[i].sums == 0) continue;  // the part has no sums and no state
     const std::span<const Tensor> share = states.next(inner.plans[i].state.size());
     if (!share.empty())
       options_.parts[i]->commit_state(context, sums_of_part(inner.plans, i, sums), share);

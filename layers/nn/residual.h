@@ -16,32 +16,35 @@ class PassingBuffers;
 struct ResidualOptions {
   std::string name;
   std::int64_t channels = 0;
-  double scale = 1;       // of what the parts add: 1/2 of a Conformer's feed-forward
-  bool remakes = false;   // backward runs cheap parts again: see Residual
-  double layer_drop = 0;  // share of utterances that pass by the parts in training, of 0 to 1
+  double scale = 1;       // factor of the parts' output: 1/2 in a Conformer's feed-forward
+  bool remakes = false;   // backward recomputes cheap parts: see Residual
+  double layer_drop = 0;  // share of utterances, 0 to 1, that skip the parts in training
   std::vector<std::unique_ptr<Layer>> parts;  // at least one
 };
 
-/// A part of a residual unit, and its input.
+/// A part of a residual unit, with its input and its plan.
 struct ResidualPart {
   const Layer* layer = nullptr;
   ActivationDecl input;
   LayerPlan plan;
-  bool remade = false;  // since the unit remakes, it runs forward again before the unit's backward
+  bool remade = false;  // the unit's backward recomputes its output, by ResidualOptions::remakes
 };
 
-/// y = x + scale · f(x), f being its parts one after the other, none of which changes the number of
-/// frames. One link of the layer sequence: a stage begins before or behind it. Parameters, state
-/// and kept tensors are those of the parts. With a layer_drop, utterances are dropped as LayerDrop
-/// says: what the parts compute of them counts 0. Where all of a micro-batch are, nothing is
-/// computed. What LayerPlan::remade says of a part, backward makes again, so that of a nonlinearity
-/// only one side is kept. If the unit remakes, what parts without a matrix product made of what
-/// stays is made again before backward (selective recomputation, Korthikanti et al. 2022): norms,
-/// nonlinearities, gates, dropout and depthwise convolutions, which are cheap beside a product, but
-/// not what has statistics for a step. That changes no bit.
+/// Computes y = x + scale · f(x), where f runs the parts one after the other. No part changes the
+/// number of frames. The unit is one link of the layer sequence, so a stage begins before or after
+/// it. Its parameters, state and saved tensors are those of its parts.
+///
+/// With a layer_drop, utterances are dropped as LayerDrop says, and f counts as 0 for them. If all
+/// utterances of a micro-batch are dropped, nothing is computed.
+///
+/// Backward recomputes the outputs of parts with LayerPlan::remade, so a nonlinearity saves its
+/// input or its output, not both. With ResidualOptions::remakes it also recomputes the outputs of
+/// other parts without a matrix product (selective recomputation, Korthikanti et al. 2022): norms,
+/// nonlinearities, gates, dropout and depthwise convolutions, which are cheap beside a product.
+/// Parts with statistics for a step are excepted. Recomputation changes no bit.
 class Residual final : public Layer {
  public:
-  /// ShapeError without parts, or unless 0 <= layer_drop < 1.
+  /// ShapeError if there are no parts, or unless 0 <= layer_drop < 1.
   explicit Residual(ResidualOptions options);
 
   const std::string& name() const override { return options_.name; }
@@ -54,21 +57,21 @@ class Residual final : public Layer {
   void commit_state(Context&, std::span<const double> sums,
                     std::span<const Tensor> state) const override;
 
-  /// In the order in which they run.
+  /// Returns the parts in the order in which they run.
   std::vector<ResidualPart> parts(const ActivationDecl& input, const BackendSizes& sizes) const;
 
-  /// From now on: ResidualOptions::remakes.
+  /// Sets ResidualOptions::remakes.
   void remake_cheap_parts() { options_.remakes = true; }
 
  private:
-  /// Runs the parts again whose output is remade. `part` is their context.
+  /// Recomputes the activations that are marked in the layout. `part` is the context of the parts.
   void remake(Context& part, const ResidualLayout& inner, const Params& params,
               const PassingBuffers& passing, Saved saved) const;
   ResidualLayout layout(const ActivationDecl& input, const BackendSizes& sizes) const;
-  /// Of a micro-batch that is being computed.
+  /// Returns the layout of the micro-batch that is being computed.
   ResidualLayout layout(const Context& context, DType dtype) const;
 
-  /// Whether the parts are given another gradient than that of y.
+  /// Returns true if the gradient of the parts' output is not that of y.
   bool scales() const { return options_.scale != 1 || drop_.active(); }
 
   ResidualOptions options_;

@@ -58,7 +58,7 @@ ResidualLayout::ResidualLayout(std::span<const std::unique_ptr<Layer>> parts,
   }
 }
 
-/// Whether a part asks that it stays.
+/// Returns true if a part asks that the activation is saved.
 bool ResidualLayout::asked_for(std::size_t activation) const {
   const auto asks = [&](std::size_t part, SavedDecl::Kind kind) {
     return std::ranges::any_of(plans[part].saved,
@@ -68,8 +68,11 @@ bool ResidualLayout::asked_for(std::size_t activation) const {
          (activation > 0 && asks(activation - 1, SavedDecl::Kind::output));
 }
 
-/// What cheap parts make of what stays, or of what is itself remade, as far as somebody needs it:
-/// of the cheapest parts always. A part that leaves sums for a step would leave them twice.
+/// Chooses the activations that backward recomputes: those that some part needs, and that a cheap
+/// part computes from an activation which is saved or itself recomputed. Parts with
+/// LayerPlan::remade always count as cheap. A part with sums for a step does not, since it would
+/// leave them twice. Two passes over the parts suffice: forwards for what is possible, backwards
+/// for what is needed.
 void ResidualLayout::choose_remade(bool remakes) {
   std::vector<bool> possible(remade.size());
   for (std::size_t i = 1; i < remade.size(); ++i)

@@ -9,26 +9,27 @@
 
 namespace penstock::layers {
 
-/// Where the numbers inside a residual unit lie. Of n parts, activation i is what part i reads, and
-/// activation n what the last one writes; gradient i is that of activation i.
+/// The places of the tensors inside a residual unit. With n parts, activation i is the input of
+/// part i, and activation n the output of the last part. Gradient i is that of activation i.
 struct ResidualLayout {
   static constexpr int kPassing = -1;
 
-  /// `scales`: whether the last part is given another gradient than that of the unit's output.
-  /// `remakes`: whether backward makes again what cheap parts wrote, instead of keeping it; what
-  /// LayerPlan::remade says, it does in any case.
-  /// ShapeError if a part does not fit what comes before it, or changes the number of frames, or if
-  /// the last one does not end with the first one's channels.
+  /// `scales`: true if the gradient of the last part's output is not that of the unit's output.
+  /// `remakes`: true if backward recomputes the outputs of all cheap parts instead of saving them.
+  /// It always recomputes those with LayerPlan::remade.
+  /// ShapeError if a part does not fit its predecessor or changes the number of frames, or if the
+  /// last part's channels are not those of the input.
   ResidualLayout(std::span<const std::unique_ptr<Layer>> parts, const ActivationDecl& input,
                  const BackendSizes& sizes, bool scales, bool remakes);
 
   std::vector<ActivationDecl> activations;
-  std::vector<LayerPlan> plans;           // of the parts
-  std::vector<SavedDecl> saved;           // the unit's
-  std::vector<bool> remade;               // activations that backward makes again
-  std::vector<int> kept_activations;      // each one's place in `saved`, or kPassing
-  std::vector<int> kept_gradients;        // likewise
-  std::vector<std::vector<int>> kept_by;  // a part's saved tensors: their places in `saved`
+  std::vector<LayerPlan> plans;       // plans of the parts
+  std::vector<SavedDecl> saved;       // the unit's saved tensors
+  std::vector<bool> remade;           // true for activations that backward recomputes
+  std::vector<int> kept_activations;  // place of each activation in `saved`, or kPassing
+  std::vector<int> kept_gradients;    // the same for gradients
+  /// Places in `saved` of each part's saved tensors.
+  std::vector<std::vector<int>> kept_by;
 
  private:
   bool asked_for(std::size_t activation) const;
@@ -38,8 +39,8 @@ struct ResidualLayout {
   int keep_gradient(std::size_t i, bool as_given);
 };
 
-/// Two buffers of scratch for activations that only pass by, or their gradients: they take turns.
-/// `first` and `last` are those that need room.
+/// Two scratch buffers that alternate for activations, or gradients, that are not saved. They are
+/// large enough for those from `first` to `last`.
 class PassingBuffers {
  public:
   PassingBuffers(Scratch& scratch, std::span<const ActivationDecl> activations, std::size_t first,

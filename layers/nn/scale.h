@@ -7,7 +7,7 @@
 
 namespace penstock::layers {
 
-/// y = factor · x, element by element. Keeps nothing.
+/// Computes y = factor · x, element by element. Saves nothing.
 class Scale final : public Layer {
  public:
   Scale(std::string name, double factor) : name_(std::move(name)), factor_(factor) {}

@@ -12,7 +12,7 @@
 namespace penstock::layers {
 namespace {
 
-/// Of the longest utterance, in what activations are computed in.
+/// Takes the table of the longest utterance from scratch, in the dtype of the arithmetic.
 Tensor table_in(Scratch& scratch, DType activations, std::span<const std::int64_t> lengths,
                 std::int64_t channels) {
   const std::int64_t longest = lengths.empty() ? 0 : std::ranges::max(lengths);

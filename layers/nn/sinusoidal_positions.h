@@ -7,10 +7,10 @@
 
 namespace penstock::layers {
 
-/// y[t] = scale · x[t] + table[t], where t counts from an utterance's first frame: absolute
-/// positions (Vaswani et al. 2017), as PyTorch's tutorial, ESPnet and NeMo call PositionalEncoding.
-/// The table (layers/ops/position_table.h) is made once for all utterances of a micro-batch, and
-/// lies in scratch. No parameters; keeps nothing.
+/// Computes y[t] = scale · x[t] + table[t], where t counts from an utterance's first frame:
+/// absolute positions (Vaswani et al. 2017), the PositionalEncoding of PyTorch's tutorial, ESPnet
+/// and NeMo. The table (layers/ops/position_table.h) is made once for all utterances of a
+/// micro-batch, in scratch. It has no parameters and saves nothing.
 class SinusoidalPositions final : public Layer {
  public:
   SinusoidalPositions(std::string name, double scale) : name_(std::move(name)), scale_(scale) {}

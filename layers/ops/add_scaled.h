@@ -7,16 +7,16 @@
 
 namespace penstock::layers {
 
-/// y = x + scale · f, of equal shapes; y may be x or f. Without data in x: y = scale · f. With
-/// `factors`, rows are frames, and `scale` is multiplied by the factor of a frame's utterance.
-/// Where that is 0, f is not read. Where y is of halves, x may be f32.
+/// Computes y = x + scale · f, of equal shapes; y may be x or f. If x has no data, y = scale · f.
+/// With `factors`, rows are frames, and `scale` is multiplied by the factor of a frame's utterance;
+/// f is not read where that factor is 0. If y is 16-bit, x may be f32.
 struct AddScaled {
   Tensor x;
   Tensor f;
   Tensor y;
   double scale = 1;
-  std::span<const double> factors = {};        // host; of each utterance, or none
-  std::span<const std::int64_t> lengths = {};  // frames of each utterance, where there are factors
+  std::span<const double> factors = {};        // in host memory, one per utterance, or none
+  std::span<const std::int64_t> lengths = {};  // frames of each utterance, needed with factors
 };
 
 }  // namespace penstock::layers

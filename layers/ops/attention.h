@@ -12,35 +12,38 @@ namespace penstock::layers {
 
 inline constexpr std::int64_t kWholeUtterance = std::numeric_limits<std::int32_t>::max();
 
-/// Self-attention of each utterance by itself, in heads of d = C / heads channels (Vaswani et al.
-/// 2017). Frame i sees frames j with i - left ≤ j ≤ i + right:
+/// Self-attention within each utterance, in heads of d = C / heads channels (Vaswani et al. 2017).
+/// Frame i sees frames j with i - left ≤ j ≤ i + right:
 ///   s_ij = (q_i · k_j) / √d;  p_i = softmax over j of s_i;  y_i = Σ_j p_ij v_j
 struct AttentionGeometry {
   std::int64_t heads = 1;
-  std::int64_t channels = 0;  // C, of all heads together
+  std::int64_t channels = 0;  // C, over all heads
   std::int64_t left = kWholeUtterance, right = kWholeUtterance;
-  /// Rotary positions (Su et al. 2021), halves rotated against each other as in Llama: of frame t,
-  /// channels c and c + d/2 of q and k turn by t · base^(-2c/d). 0: none.
+  /// Rotary positions (Su et al. 2021), which rotate one half of the channels against the other as
+  /// in Llama: at frame t, channels c and c + d/2 of q and k are rotated by t · base^(-2c/d). 0:
+  /// none.
   double rotary_base = 0;
   std::span<const std::int64_t> lengths;  // frames of each utterance
 
   std::int64_t head_channels() const { return channels / heads; }
   std::int64_t longest() const;
-  /// Distances i - j in the longest utterance: 2 · longest - 1.
+  /// Returns the number of distances i - j in the longest utterance: 2 · longest - 1.
   std::int64_t distances() const;
 };
 
-/// Relative positions as Transformer-XL has them (Dai et al. 2019):
+/// Relative positions of Transformer-XL (Dai et al. 2019):
 ///   s_ij = ((q_i + u) · k_j + (q_i + v) · r_{i-j}) / √d
-/// Row x of r is of distance i - j = longest - 1 - x. Without data: no such positions.
+/// Row x of r is that of distance i - j = longest - 1 - x. Without data, there are no such
+/// positions.
 struct RelativePositions {
   Tensor r_XC;
-  Tensor u_C, v_C;  // of all heads; f32, or f64 under f64
+  Tensor u_C, v_C;  // over all heads; f32, or f64 under f64
 };
 
-/// A dropped weight p_ij is 0, the others are divided by 1 - probability. Of head h, with s =
-/// philox_stream(seed, {layer + 2654435769 · h, epoch, utterance's low word, its high word}),
-/// weight i, j is dropped where s(j / 4, i)[j % 4] < probability · 2^32.
+/// Computes attention, and its dropout. A dropped weight p_ij is 0, and the others are divided by 1
+/// - probability. For head h, with s = philox_stream(seed, {layer + 2654435769 · h, epoch,
+/// utterance's low word, its high word}), weight i, j is dropped if s(j / 4, i)[j % 4] <
+/// probability · 2^32.
 struct AttentionForward {
   AttentionGeometry geometry;
   Tensor qkv_FP;  // P = 3 · C: q of all heads, then k, then v
@@ -51,7 +54,7 @@ struct AttentionForward {
   std::span<std::byte> workspace;
 };
 
-/// Weights are computed anew from what forward left:
+/// Computes the gradients. Weights p_ij are recomputed from q, k and log_sums:
 ///   dp_ij = dy_i · v_j;  ds_ij = p_ij (dp_ij - dy_i · y_i);  dv_j = Σ_i p_ij dy_i
 struct AttentionBackward {
   AttentionGeometry geometry;
@@ -61,13 +64,13 @@ struct AttentionBackward {
   Tensor y_FC;
   Tensor log_sums_HF;
   Tensor dy_FC;
-  Tensor dqkv_FP;  // without data: only the gradients below are wanted
-  /// Out, f32 or f64 under f64, where there are relative positions.
+  Tensor dqkv_FP;  // without data: only the gradients below are computed
+  /// Out, f32 or f64 under f64, if there are relative positions.
   Tensor dr_XC = {}, du_C = {}, dv_C = {};
   std::span<std::byte> workspace;
 };
 
-/// Bytes of scratch memory of both. `relative`: there are relative positions.
+/// Returns the workspace of both operations, in bytes. `relative`: there are relative positions.
 Workspace attention_workspace(const BackendSizes& sizes, const AttentionGeometry& geometry,
                               bool relative);
 

@@ -6,16 +6,16 @@
 
 namespace penstock::layers {
 
-/// Normalisation of channels over real frames (Ioffe & Szegedy 2015). The rows of x hold `groups`
-/// times C columns, channels innermost: behind a convolution a row is [frequency][channel] and
-/// groups are frequencies, else groups is 1. A channel's statistics are over n = rows · groups
-/// numbers, summed in FP64, whatever the dtype (f32 or f64) of the data.
+/// Normalises channels over real frames (Ioffe & Szegedy 2015). The rows of x hold `groups` times C
+/// columns, channels innermost. After a convolution a row is [frequency][channel] and groups are
+/// frequencies; else groups is 1. A channel's statistics are over n = rows · groups numbers, and
+/// are summed in FP64, whatever the dtype of the data (f32 or f64).
 ///   z = (x - mean) / √(variance + epsilon) · weight + bias, variance = Σ (x - mean)² / n
 /// y is z, or z · σ(z) with `silu`.
 struct BatchNormForward {
   Tensor x;         // [rows, groups · C]
-  Tensor y;         // as x
-  Tensor weight_C;  // as x, or f32 where that is a half
+  Tensor y;         // same shape as x
+  Tensor weight_C;  // dtype of x, or f32 if that is 16-bit
   Tensor bias_C;
   Tensor statistics;       // out, f64 [2, C]: mean; 1 / √(variance + epsilon)
   std::span<double> sums;  // out, host, 1 + 2·C: n; mean of each channel; Σ (x - mean)²; or empty
@@ -23,7 +23,7 @@ struct BatchNormForward {
   bool silu = false;
 };
 
-/// As above with the given statistics instead of the micro-batch's own.
+/// Normalises as above, with the given statistics instead of the micro-batch's own.
 struct BatchNormInference {
   Tensor x;
   Tensor y;
@@ -35,28 +35,29 @@ struct BatchNormInference {
   bool silu = false;
 };
 
-/// With x̂ = (x - mean) / deviation and dz the gradient of z, from dy:
+/// Computes gradients, with x̂ = (x - mean) / deviation and dz the gradient of z, from dy:
 ///   reductions = Σ dz; Σ dz · x̂, for each channel
 ///   dx = weight / deviation · (dz - Σ dz / n - x̂ · Σ (dz · x̂) / n)
 struct BatchNormBackwardInput {
   Tensor x;
   Tensor dy;
-  Tensor dx;  // without data: only the reductions are wanted
+  Tensor dx;  // without data: only the reductions are computed
   Tensor weight_C;
   Tensor statistics;   // as forward left it
   Tensor reductions;   // out, f64 [2, C]
-  Tensor bias_C = {};  // with silu
+  Tensor bias_C = {};  // needed with silu
   bool silu = false;
 };
 
-/// d_weight += Σ dz · x̂, d_bias += Σ dz, as backward_input left them.
+/// Adds the gradients of the parameters: d_weight += Σ dz · x̂, d_bias += Σ dz, from the reductions
+/// of backward_input.
 struct BatchNormBackwardWeight {
   Tensor reductions;
   Tensor d_weight_C;  // f32 or f64
   Tensor d_bias_C;
 };
 
-/// Moves running statistics towards those of a step, of n ≥ 2 numbers a channel:
+/// Moves running statistics towards those of a step, with n ≥ 2 numbers per channel:
 ///   state = (1 - momentum) · state + momentum · statistic, variance = Σ (x - mean)² / (n - 1)
 struct BatchNormCommit {
   double n = 0;

@@ -4,15 +4,15 @@
 
 namespace penstock::layers {
 
-/// y = x + bias, channel by channel; y may be x. Rows hold whole groups of C columns, channels
-/// innermost: behind a 2-D convolution a row is [frequency][channel].
+/// Computes y = x + bias, channel by channel; y may be x. Rows hold whole groups of C columns,
+/// channels innermost: after a 2-D convolution a row is [frequency][channel].
 struct AddBias {
   Tensor x;  // [rows, groups · C]
   Tensor bias_C;
   Tensor y;
 };
 
-/// d_bias_C += Σ dy over rows and groups.
+/// Adds the gradient of the bias: d_bias_C += Σ dy over rows and groups.
 struct BiasBackwardWeight {
   Tensor dy;        // [rows, groups · C]
   Tensor d_bias_C;  // f32, or f64 under f64

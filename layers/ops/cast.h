@@ -4,8 +4,9 @@
 
 namespace penstock::layers {
 
-/// to = from, rounded to nearest (ties to even) where `to` is narrower; a plain copy between equal
-/// dtypes. Equal numbers of elements, not overlapping; f32, f64, f16, bf16.
+/// Converts `from` to `to`, rounded to nearest (ties to even) if `to` is narrower; between equal
+/// dtypes it is a plain copy. Both have equally many elements and do not overlap; f32, f64, f16,
+/// bf16.
 struct Cast {
   Tensor from;
   Tensor to;

@@ -4,15 +4,15 @@
 
 namespace penstock::layers {
 
-/// y = min(max(x, 0), bound). Any equal shapes.
+/// Computes y = min(max(x, 0), bound). Shapes are equal, and arbitrary.
 struct ClippedReluForward {
   Tensor x;
   Tensor y;
   double bound = 20;
 };
 
-/// dx = dy where 0 < y < bound, else 0: the gradient at both kinks is 0, as PyTorch's hardtanh has
-/// it.
+/// Computes dx = dy where 0 < y < bound, else 0. The gradient at both kinks is 0, as in PyTorch's
+/// hardtanh.
 struct ClippedReluBackward {
   Tensor y;
   Tensor dy;

@@ -9,32 +9,33 @@
 
 namespace penstock::layers {
 
-/// A 1-D convolution over the frames of each utterance by itself, as torch.nn.Conv1d's. Zeros are
-/// put before an utterance's first frame and behind its last one: fewer than the field, so that no
+/// A 1-D convolution over the frames within each utterance, as in torch.nn.Conv1d. Zeros are put
+/// before an utterance's first frame and after its last one. They are fewer than the field, so no
 /// output sees zeros alone.
 struct Conv1dGeometry {
   std::int64_t in_channels = 1, out_channels = 1;
-  std::int64_t groups = 1;  // of channels, each convolved by itself; they divide both
+  std::int64_t groups = 1;  // groups of channels, each convolved by itself; they divide both
   std::int64_t kernel = 1, stride = 1;
-  std::int64_t dilation = 1;                   // frames from tap to tap
-  std::int64_t left = 0, right = 0;            // frames of zeros before and behind
-  std::span<const std::int64_t> lengths = {};  // frames in, of each utterance
+  std::int64_t dilation = 1;                   // distance of taps in frames
+  std::int64_t left = 0, right = 0;            // frames of zeros before and after
+  std::span<const std::int64_t> lengths = {};  // input frames of each utterance
 
-  /// Frames that one output sees, from the first to the last.
+  /// Returns the frames that one output sees, from the first to the last.
   std::int64_t field() const { return dilation * (kernel - 1) + 1; }
-  /// (n + left + right - field) / stride + 1 frames out of n. ShapeError if there are none.
+  /// Returns the output frames for n input frames: (n + left + right - field) / stride + 1.
+  /// ShapeError if there are none.
   std::int64_t outputs(std::int64_t n) const;
   std::vector<std::int64_t> out_lengths() const;
   std::int64_t group_in() const { return in_channels / groups; }
   std::int64_t group_out() const { return out_channels / groups; }
-  /// [out, in of a group, kernel].
+  /// Returns [out, in of a group, kernel].
   Shape weight_shape() const { return {out_channels, group_in(), kernel}; }
 };
 
-/// Bytes of scratch memory that the operations below take.
+/// Returns the workspace of the operations below, in bytes.
 Workspace conv1d_workspace(const BackendSizes& sizes, const Conv1dGeometry& geometry);
 
-/// With c over the channels of o's group:
+/// Computes, with c over the channels of o's group:
 ///   y[t, o] = bias[o] + Σ_ck weight[o, c, k] · x[t · stride + k · dilation - left, c]
 struct Conv1dForward {
   Conv1dGeometry geometry;
@@ -43,7 +44,7 @@ struct Conv1dForward {
   Tensor bias_O = {};  // without data: none
 };
 
-/// dx from dy; dx is overwritten.
+/// Computes dx from dy; dx is overwritten.
 struct Conv1dBackwardInput {
   Conv1dGeometry geometry;
   Tensor dy_FO, weight_OCK, dx_FC;

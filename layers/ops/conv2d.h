@@ -13,36 +13,37 @@ namespace penstock::layers {
 struct Conv2dAxis {
   std::int64_t kernel = 1, stride = 1, padding = 0;
 
-  /// (n + 2·padding - kernel) / stride + 1 positions out of n. ShapeError if the kernel does not
-  /// fit.
+  /// Returns the output positions for n input positions: (n + 2·padding - kernel) / stride + 1.
+  /// ShapeError if the kernel does not fit.
   std::int64_t outputs(std::int64_t n) const;
-  /// The same of each of these.
+  /// Returns the same for each of several inputs.
   std::vector<std::int64_t> outputs(std::span<const std::int64_t> all) const;
 };
 
-/// A 2-D convolution over frequency and time: torch.nn.Conv2d's cross-correlation.
-/// A row of an activation is one frame, [frequency][channel], channels innermost. Utterances lie
-/// end to end; each is padded by zeros in time as if it were alone.
+/// A 2-D convolution over frequency and time: the cross-correlation of torch.nn.Conv2d. A row of an
+/// activation is one frame, [frequency][channel], channels innermost. Utterances lie end to end;
+/// each is padded by zeros in time as if it were alone.
 struct Conv2dGeometry {
   std::int64_t in_channels = 1, out_channels = 1;
   Conv2dAxis frequency, time;
   std::int64_t in_frequencies = 1;
-  std::span<const std::int64_t> lengths;  // frames in, of each utterance
-  bool depthwise = false;                 // each channel by itself: as many out as in
+  std::span<const std::int64_t> lengths;  // input frames of each utterance
+  bool depthwise = false;  // each channel by itself: as many output channels as input channels
 
   std::int64_t out_frequencies() const { return frequency.outputs(in_frequencies); }
   std::vector<std::int64_t> out_lengths() const { return time.outputs(lengths); }
   std::int64_t in_columns() const { return in_frequencies * in_channels; }
   std::int64_t out_columns() const { return out_frequencies() * out_channels; }
-  /// [out, in, frequency kernel, time kernel]; depthwise [channel, frequency kernel, time kernel].
+  /// Returns [out, in, frequency kernel, time kernel], or depthwise [channel, frequency kernel,
+  /// time kernel].
   Shape weight_shape() const;
 };
 
-/// Bytes of scratch memory that the operations below take; on CUDA, a bound for what cuDNN may.
+/// Returns the workspace of the operations below, in bytes. On CUDA it bounds what cuDNN may take.
 Workspace conv2d_sizes(const BackendSizes& sizes, const Conv2dGeometry& geometry);
 
-/// y[t, f, o] = b[o] + sum over c, i, j of x[t·st + j - pt, f·sf + i - pf, c] · w[o, c, i, j],
-/// where depthwise c is o alone. What cuDNN writes, dense sums in halves, is rounded before b is
+/// Computes y[t, f, o] = b[o] + sum over c, i, j of x[t·st + j - pt, f·sf + i - pf, c] · w[o, c, i,
+/// j]. Depthwise, c is o alone. In 16 bits, cuDNN's dense convolutions round the sums before b is
 /// added.
 struct Conv2dForward {
   Conv2dGeometry geometry;
@@ -51,7 +52,7 @@ struct Conv2dForward {
   Tensor bias_O = {};  // without data: none
 };
 
-/// dx from dy; dx is overwritten.
+/// Computes dx from dy; dx is overwritten.
 struct Conv2dBackwardInput {
   Conv2dGeometry geometry;
   Tensor dy_FC, weight, dx_FC;

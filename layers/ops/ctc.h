@@ -11,27 +11,28 @@
 namespace penstock::layers {
 
 /// Connectionist temporal classification (Graves et al. 2006) over the log-softmax of each frame's
-/// logits, blank 0: the loss of an utterance is -log of the probability of all paths that give its
-/// labels. Where ctc_frames_needed exceeds the frames it would be infinite; there loss and gradient
-/// are 0. Sums are of logarithms, in the logits' dtype, brought near 0 at every frame.
-/// ShapeError for labels that are not classes and for numbers of utterances that differ.
+/// logits, with blank 0. The loss of an utterance is -log of the probability of all paths that give
+/// its labels. If ctc_frames_needed exceeds the frames, the loss would be infinite; loss and
+/// gradient are 0 then. Sums are of logarithms in the logits' dtype, shifted to near 0 at every
+/// frame. ShapeError for labels that are not classes, and for numbers of utterances that differ.
 struct CtcLoss {
-  Tensor logits_FC;  // any real dtype; halves are computed in FP32
+  Tensor logits_FC;  // any real dtype; 16-bit logits are computed in FP32
   std::span<const std::int64_t> lengths;
   const Targets& targets;  // out: losses[u] = weights[u] · loss
   Tensor gradient_FC;      // out: scale · weights[u] · d loss / d logits, f32 or f64; or null
   std::span<std::byte> workspace;  // ctc_workspace bytes
 };
 
-/// Scratch memory for utterances of these lengths, whatever their labels; `sizes.compute` is the
-/// dtype of the logits.
+/// Returns the workspace, in bytes, for utterances of these lengths, whatever their labels.
+/// `sizes.compute` is the dtype of the logits.
 std::size_t ctc_workspace(const BackendSizes& sizes, std::span<const std::int64_t> lengths,
                           std::int64_t classes);
 
-/// The ShapeErrors above; every backend calls it first.
+/// Raises the ShapeErrors above. Every backend calls it first.
 void expect_targets_that_fit(const CtcLoss& op);
 
-/// Frames that labels need at least: their number plus adjacent equal pairs.
+/// Returns the fewest frames that fit the labels: their number plus the number of adjacent equal
+/// pairs.
 std::int64_t ctc_frames_needed(std::span<const std::int32_t> labels);
 
 }  // namespace penstock::layers

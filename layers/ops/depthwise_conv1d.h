@@ -9,15 +9,15 @@
 
 namespace penstock::layers {
 
-/// Convolution over the frames of an utterance, each channel by itself: torch.nn.Conv1d's
-/// cross-correlation with as many groups as channels, stride 1 and as many frames out as in. K is
-/// the kernel, of which `left` frames lie before the present one; frames outside of the utterance
-/// are zero:
+/// Convolves the frames of an utterance, each channel by itself: the cross-correlation of
+/// torch.nn.Conv1d with as many groups as channels, stride 1 and as many output frames as input
+/// frames. K is the kernel, of which `left` frames lie before the present one. Frames outside of
+/// the utterance are zero:
 ///   y[t, c] = bias[c] + Σ_k weight[c, k] · g[t + k - left, c]
-/// g is x; where `gated`, it is glu(x) (layers/ops/gate.h), and x has 2·C columns.
-/// f32 or f64; each operation takes depthwise_conv1d_workspace bytes of scratch memory.
+/// g is x. If `gated`, g is glu(x) (layers/ops/gate.h), and x has 2·C columns. Data are f32 or f64,
+/// and each operation takes a workspace of depthwise_conv1d_workspace bytes.
 struct DepthwiseConv1dForward {
-  Tensor x_FD;  // D is C, or 2·C where gated
+  Tensor x_FD;  // D is C, or 2·C if gated
   Tensor y_FC;
   Tensor weight_CK;
   Tensor bias_C;  // without data: none
@@ -27,10 +27,10 @@ struct DepthwiseConv1dForward {
   std::span<std::byte> workspace;
 };
 
-/// dg[t, c] = Σ_k weight[c, k] · dy[t - k + left, c]; dx is dg, or from dg and x as GateBackward
-/// has it.
+/// Computes dg[t, c] = Σ_k weight[c, k] · dy[t - k + left, c]. dx is dg, or if gated, follows from
+/// dg and x as in GateBackward.
 struct DepthwiseConv1dBackwardInput {
-  Tensor x_FD;  // where gated
+  Tensor x_FD;  // needed if gated
   Tensor dy_FC;
   Tensor dx_FD;
   Tensor weight_CK;
@@ -40,7 +40,7 @@ struct DepthwiseConv1dBackwardInput {
   std::span<std::byte> workspace;
 };
 
-/// d_weight[c, k] += Σ_t dy[t, c] · g[t + k - left, c]
+/// Adds the gradient of the weight: d_weight[c, k] += Σ_t dy[t, c] · g[t + k - left, c].
 struct DepthwiseConv1dBackwardWeight {
   Tensor x_FD;
   Tensor dy_FC;
@@ -55,7 +55,7 @@ struct DepthwiseConv1dSize {
   std::int64_t rows = 0, kernel = 0;
 };
 
-/// Enough for any lengths of so many rows in all.
+/// Returns a workspace, in bytes, that suffices for any lengths with `rows` rows in total.
 std::size_t depthwise_conv1d_workspace(const DepthwiseConv1dSize& size, const BackendSizes& sizes);
 
 }  // namespace penstock::layers

@@ -6,10 +6,11 @@ namespace penstock::layers {
 
 class Stream;
 
-// Both classes below add one operation of the list at each step of a line of descent, and not as
-// so many base classes: an object keeps one pointer to virtual functions, a call costs one jump.
+// Both classes below recurse over the list in one line of inheritance, one operation per base,
+// rather than with one base class per operation. So an object keeps one virtual table pointer, and
+// a call costs one jump.
 
-/// An interface: a pure virtual run(stream, operation) for every operation of a list.
+/// Declares a pure virtual run(stream, operation) for every operation of a list.
 template <class List>
 class OperationInterface;
 
@@ -17,7 +18,7 @@ template <>
 class OperationInterface<OperationList<>> {
  public:
   virtual ~OperationInterface() = default;
-  void run() = delete;  // so that there is a name to be used below
+  void run() = delete;  // gives the using-declaration below a name
 };
 
 template <class First, class... Rest>
@@ -28,9 +29,9 @@ class OperationInterface<OperationList<First, Rest...>>
   virtual void run(Stream& stream, const First& op) = 0;
 };
 
-/// What stands between `Base`, an interface or a class that implements it, and `Self`: overrides
-/// run(stream, operation) of every operation of the list by Self::compute(stream, operation), which
-/// is a template. Derive as `class Self : public OperationDispatch<Self, Base>`.
+/// Implements run(stream, operation) of every operation of the list by Self::compute(stream,
+/// operation), a template. It stands between `Base`, an interface or a class that implements it,
+/// and `Self`. Derive as `class Self : public OperationDispatch<Self, Base>`.
 template <class Self, class Base, class List = Operations>
 class OperationDispatch;
 

@@ -8,25 +8,25 @@
 
 namespace penstock::layers {
 
-/// Which elements dropout drops: a pure function of (seed, epoch, utterance, layer, frame within
-/// the utterance, channel), so the same for any packing of utterances and in forward and backward.
-/// With s = philox_stream(seed, {layer, epoch, utterance's low word, its high word}), channel c of
-/// frame t is dropped where s(c / 4, t)[c % 4] < probability · 2^32.
+/// Chooses the elements that dropout drops. The mask is a pure function of (seed, epoch, utterance,
+/// layer, frame within the utterance, channel). So it is the same for any packing of utterances,
+/// and in forward and backward. With s = philox_stream(seed, {layer, epoch, utterance's low word,
+/// its high word}), channel c of frame t is dropped if s(c / 4, t)[c % 4] < probability · 2^32.
 struct DropoutMask {
   RandomKey random;
   std::uint32_t layer = 0;                // hash_of_name of the layer
   std::span<const std::int64_t> lengths;  // frames of each utterance
-  double probability = 0;                 // of being dropped, in [0, 1)
+  double probability = 0;                 // probability of a drop, in [0, 1)
 };
 
-/// y = dropped ? 0 : x / (1 - probability).
+/// Computes y = dropped ? 0 : x / (1 - probability).
 struct DropoutForward {
   Tensor x_FC;
   Tensor y_FC;
   DropoutMask mask;
 };
 
-/// dx = dropped ? 0 : dy / (1 - probability).
+/// Computes dx = dropped ? 0 : dy / (1 - probability).
 struct DropoutBackward {
   Tensor dy_FC;
   Tensor dx_FC;

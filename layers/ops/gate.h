@@ -4,7 +4,8 @@
 
 namespace penstock::layers {
 
-/// Of a row of D = 2 · C numbers, the first C are a, the last C are b:
+/// Kind of a gated linear unit. In a row of D = 2 · C numbers, the first C are a and the last C are
+/// b:
 ///   glu     y = a · σ(b) (Dauphin et al. 2017), torch.nn.functional.glu
 ///   swiglu  y = silu(a) · b (Shazeer 2020)
 enum class GateKind { glu, swiglu };
@@ -15,7 +16,7 @@ struct GateForward {
   Tensor y_FC;
 };
 
-/// Both halves of dx from dy and the halves of x.
+/// Computes both halves of dx from dy and the halves of x.
 struct GateBackward {
   GateKind kind = GateKind::glu;
   Tensor x_FD;

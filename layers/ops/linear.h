@@ -4,17 +4,18 @@
 
 namespace penstock::layers {
 
-/// y_FO = x_FI · W_OI^T + b_O. Without bias `b_O.data` is null.
+/// Computes y_FO = x_FI · W_OI^T + b_O. Without bias, `b_O.data` is null.
 struct LinearForward {
   Tensor x_FI, w_OI, b_O, y_FO;
 };
 
-/// dx_FI = dy_FO · W_OI.
+/// Computes dx_FI = dy_FO · W_OI.
 struct LinearBackwardInput {
   Tensor dy_FO, w_OI, dx_FI;
 };
 
-/// dW_OI += dy_FO^T · x_FI; db_O += column sums of dy_FO. Without bias `db_O.data` is null.
+/// Adds gradients: dW_OI += dy_FO^T · x_FI; db_O += column sums of dy_FO. Without bias, `db_O.data`
+/// is null.
 struct LinearBackwardWeight {
   Tensor x_FI, dy_FO, dw_OI, db_O;
 };

@@ -5,12 +5,13 @@ namespace penstock::layers {
 template <class... Operation>
 struct OperationList {};
 
-/// The operations that layers, losses and optimizers are made of. They are listed here alone: the
-/// virtual functions of Backend, of the backends and of HalfCpuBackend follow from the list.
+/// The operations of which layers, losses and optimizers are made. This is the only list: the
+/// virtual functions of Backend, of the backends and of HalfCpuBackend follow from it.
 ///
-/// A backend defines each by a specialisation, `template <> void CpuBackend::compute(Stream&, const
-/// NAME& op)`. One that it forgot is an undefined reference at the link; one that is not in the
-/// list has no Backend::run(). CONTRIBUTING.md says which files come with an operation more.
+/// A backend defines each operation by a specialisation, `template <> void
+/// CpuBackend::compute(Stream&, const NAME& op)`. A missing one is an undefined reference at the
+/// link; an operation that is not in the list has no Backend::run(). CONTRIBUTING.md lists the
+/// files of a new operation.
 using Operations = OperationList<
     struct LinearForward, struct LinearBackwardInput, struct LinearBackwardWeight,  // linear.h
     struct Conv2dForward, struct Conv2dBackwardInput, struct Conv2dBackwardWeight,  // conv2d.h

@@ -9,8 +9,9 @@
 
 namespace penstock::layers {
 
-/// With p = the projected input (W x + b of PyTorch's weight_ih, bias_ih), U, c = weight, bias of
-/// the recurrence (weight_hh, bias_hh) and h, s = the states of the frame before, both 0 at first:
+/// Kind of a recurrence. p is the projected input (W x + b of PyTorch's weight_ih, bias_ih), and U,
+/// c are weight and bias of the recurrence (weight_hh, bias_hh). h, s are the states of the frame
+/// before, both 0 at first:
 ///   tanh  h' = tanh(p + U h + c)
 ///   gru   r, z = σ(p + U h + c);  n = tanh(p_n + r ∘ (U_n h + c_n));  h' = (1 − z) ∘ n + z ∘ h
 ///   lstm  i, f, o = σ(p + U h + c);  g = tanh(p_g + U_g h + c_g);  s' = f ∘ s + i ∘ g;
@@ -26,24 +27,25 @@ struct RecurrenceShape {
   std::span<const std::int64_t> lengths;  // frames of each utterance, none 0
 
   std::int64_t frames() const;
-  /// 1, 3 or 4.
+  /// Returns 1, 3 or 4.
   std::int64_t gates() const;
-  /// Numbers that forward keeps of a frame and direction in `kept`, in units of `hidden`.
+  /// Returns the numbers that forward keeps in `kept` for a frame and direction, in units of
+  /// `hidden`.
   std::int64_t kept() const;
 };
 
-/// Bytes of workspace that the three operations need.
+/// Returns the workspace of the three operations, in bytes.
 Workspace recurrence_workspace(const BackendSizes& sizes, const RecurrenceShape& shape);
 
-/// What forward leaves for the backward operations; null in evaluation. In suffixes of shapes D is
-/// directions, F frames, H hidden, G gates · hidden, P = D · G and K kept() · hidden.
+/// Tensors that forward leaves for the backward operations; null in evaluation. In suffixes of
+/// shapes D is directions, F frames, H hidden, G gates · hidden, P = D · G and K kept() · hidden.
 struct RecurrenceKept {
   Tensor kept_DFK;      // tanh h';  gru r z n and U_n h + c_n;  lstm i f g o
   Tensor previous_DFH;  // h
-  Tensor cell_DFH;      // s, of an lstm
+  Tensor cell_DFH;      // s; lstm only
 };
 
-/// y_FH = the sum over directions of h'.
+/// Computes y_FH, the sum of h' over directions.
 struct RecurrenceForward {
   RecurrenceShape shape;
   Tensor p_FP, w_DGH, b_DG, y_FH;
@@ -51,7 +53,7 @@ struct RecurrenceForward {
   std::span<std::byte> workspace;
 };
 
-/// dp_FP from dy_FH. Also, for a gru, the gradient of U_n h + c_n.
+/// Computes dp_FP from dy_FH, and for a gru also the gradient of U_n h + c_n.
 struct RecurrenceBackwardInput {
   RecurrenceShape shape;
   Tensor dy_FH, w_DGH;
@@ -60,7 +62,7 @@ struct RecurrenceBackwardInput {
   std::span<std::byte> workspace;
 };
 
-/// dw_DGH and db_DG += what follows from dp_FP and, for a gru, dn_DFH.
+/// Adds to dw_DGH and db_DG the gradients that follow from dp_FP and, for a gru, dn_DFH.
 struct RecurrenceBackwardWeight {
   RecurrenceShape shape;
   Tensor previous_DFH, dp_FP, dn_DFH, dw_DGH, db_DG;

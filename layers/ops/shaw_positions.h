@@ -11,30 +11,32 @@ namespace penstock::layers {
 // With such vectors as the rows r_{i-j} of RelativePositions (layers/ops/attention.h), and biases
 // of 0, attention computes the same.
 
-/// With n = (X + 1) / 2 and D channels of a head:
+/// Expands the vectors to rows r. With n = (X + 1) / 2 and D channels per head:
 ///   r[x][h · D + c] = weight[clamp(x - (n - 1), -left, K - 1 - left) + left][c]
 struct ShawPositionsForward {
-  Tensor weight_KD;       // one row for each distance from -left on
-  std::int64_t left = 0;  // distances to earlier keys that are told apart
+  Tensor weight_KD;       // one row for each distance, from -left on
+  std::int64_t left = 0;  // number of distances to earlier keys that have a vector
   Tensor r_XC;            // out; X = 2n - 1 rows
 };
 
-/// d_weight[k][c] += Σ dr[x][h · D + c] over all heads h and the rows x of that distance.
+/// Adds the gradient of the weight: d_weight[k][c] += Σ dr[x][h · D + c] over all heads h and the
+/// rows x of that distance.
 struct ShawPositionsBackwardWeight {
   Tensor dr_XC;  // f32, or f64 under f64
   std::int64_t left = 0;
-  Tensor d_weight_KD;  // as dr_XC
+  Tensor d_weight_KD;  // dtype of dr_XC
 };
 
-/// The rows [begin, end) of r have the same clipped distance.
+/// Rows [begin, end) of r that have the same clipped distance.
 struct ShawRows {
   std::int64_t begin, end;
 };
 
-/// The rows of distance k - left, for 0 ≤ k < K. Empty where no pair of frames has it.
+/// Returns the rows of distance k - left, for 0 ≤ k < K. Empty if no pair of frames has that
+/// distance.
 inline ShawRows shaw_rows(std::int64_t k, std::int64_t K, std::int64_t left, std::int64_t X) {
   const auto within = [&](std::int64_t x) { return x < 0 ? 0 : x < X ? x : X; };
-  const std::int64_t x = (X - 1) / 2 + k - left;  // of that very distance
+  const std::int64_t x = (X - 1) / 2 + k - left;  // row of exactly that distance
   return {k == 0 ? 0 : within(x), k == K - 1 ? X : within(x + 1)};
 }
 

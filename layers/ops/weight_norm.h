@@ -4,8 +4,8 @@
 
 namespace penstock::layers {
 
-/// Weight normalisation of a 1-D convolution, a length for each tap, as
-/// torch.nn.utils.parametrizations.weight_norm(dim=2) has it (Salimans & Kingma 2016):
+/// Computes the weight normalisation of a 1-D convolution, with a norm for each tap, as
+/// torch.nn.utils.parametrizations.weight_norm(dim=2) does (Salimans & Kingma 2016):
 ///   ‖v‖_k = √(Σ_oc v_ock²);  w_ock = g_k · v_ock / ‖v‖_k
 struct WeightNormForward {
   Tensor v_OCK;
@@ -13,7 +13,7 @@ struct WeightNormForward {
   Tensor w_OCK;
 };
 
-/// From the gradient of w, which is f32, or f64 under f64, as are the sums to which it adds:
+/// Adds gradients of v and g, from the gradient of w. All three are f32, or f64 under f64:
 ///   a_k = Σ_oc dw_ock · v_ock / ‖v‖_k
 ///   dg_k += a_k;  dv_ock += g_k / ‖v‖_k · (dw_ock - a_k · v_ock / ‖v‖_k)
 struct WeightNormBackward {

@@ -13,8 +13,8 @@
 namespace penstock::layers {
 namespace {
 
-// Convolutions by FFT go through tens of megabytes in long strides: with small pages they spend a
-// sixth of their time on address translation.
+// Size of a huge page. Convolutions by FFT access tens of megabytes with long strides; with small
+// pages they spend a sixth of their time on address translation.
 constexpr std::size_t kHugePage = 2 << 20;
 
 [[noreturn]] void fail(std::size_t bytes) {
@@ -24,16 +24,16 @@ constexpr std::size_t kHugePage = 2 << 20;
                   bytes >> 20));
 }
 
-/// Memory straight from the system, on a huge page's boundary, which returns there when it is
-/// freed: an allocator would keep it, and the process be larger than what it holds.
+/// Maps memory on a huge page's boundary. The system gets it back when it is freed; an allocator
+/// would keep it, and the process would stay larger than its buffers.
 Buffer huge_buffer(std::size_t bytes) {
   const std::size_t mapped = bytes + kHugePage;
   void* map = ::mmap(nullptr, mapped, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   if (map == MAP_FAILED) fail(bytes);
   const auto begin = reinterpret_cast<std::uintptr_t>(map);
   auto* data = static_cast<std::byte*>(map) + (kHugePage - begin % kHugePage) % kHugePage;
-  // Whole pages only, so that no more becomes resident than was asked for. A kernel without huge
-  // pages refuses, and loses nothing but speed.
+  // Only whole pages are advised, so no more memory becomes resident than was asked for. A kernel
+  // without huge pages refuses the advice, which costs only speed.
   ::madvise(data, bytes / kHugePage * kHugePage, MADV_HUGEPAGE);
   return Buffer(data, bytes, [map, mapped](void*) { ::munmap(map, mapped); });
 }

@@ -6,7 +6,7 @@
 
 namespace penstock::layers {
 
-/// Bytes of host or device memory, freed with the object. A Backend makes it.
+/// Owns bytes of host or device memory, which a Backend allocates.
 class Buffer {
  public:
   using Free = std::function<void(void*)>;
@@ -40,7 +40,8 @@ class Buffer {
   Free free_;
 };
 
-/// Host memory on a kAlignment boundary, uninitialised. DeviceError if there is not so much.
+/// Allocates uninitialised host memory on a kAlignment boundary. DeviceError if there is not
+/// enough.
 Buffer host_buffer(std::size_t bytes);
 
 }  // namespace penstock::layers

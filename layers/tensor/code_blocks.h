@@ -4,12 +4,13 @@
 
 namespace penstock::layers {
 
-/// So many elements of a parameter share a scale where an optimizer keeps codes of 8 bits: the size
-/// of block that Dettmers' library bitsandbytes has. A norm block is a whole number of them, so
-/// that they do not depend on how the model is cut.
+/// Elements of a parameter that share a scale if an optimizer keeps 8-bit codes: the block size of
+/// Dettmers' library bitsandbytes. A norm block is a whole number of code blocks, so they do not
+/// depend on how the model is cut.
 inline constexpr std::int64_t kCodeBlock = 256;
 
-/// Code blocks of so many elements of a parameter, from the first of one on.
+/// Returns the code blocks of `elements` elements of a parameter, counted from the start of a
+/// block.
 constexpr std::int64_t code_blocks(std::int64_t elements) {
   return (elements + kCodeBlock - 1) / kCodeBlock;
 }

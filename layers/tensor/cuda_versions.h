@@ -4,16 +4,16 @@
 
 namespace penstock::layers {
 
-/// Versions as CUDA counts them: 12030 is 12.3. 0 where there is none.
+/// CUDA versions in CUDA's own form: 12030 is 12.3. 0 if there is none.
 struct CudaVersions {
-  int driver = 0;   // the newest CUDA that the driver is for
-  int runtime = 0;  // the CUDA of the libraries that this process has loaded
+  int driver = 0;   // newest CUDA that the driver supports
+  int runtime = 0;  // CUDA of the libraries that this process has loaded
 };
 
-/// This machine's. It starts no device.
+/// Returns this machine's versions, and starts no device.
 [[nodiscard]] CudaVersions cuda_versions();
 
-/// "12.3" of 12030.
+/// Formats a version: 12030 becomes "12.3".
 [[nodiscard]] std::string cuda_version_text(int version);
 
 }  // namespace penstock::layers

@@ -44,7 +44,7 @@ std::string_view name_of(DType dtype) {
 
 namespace {
 
-// Drops the low `shift` bits of `value`, to nearest, ties to even.
+// Drops the low `shift` bits of `value`, rounding to nearest, ties to even.
 std::uint32_t round_off(std::uint32_t value, int shift) {
   const std::uint32_t half = (1u << (shift - 1)) - 1;
   return (value + half + ((value >> shift) & 1u)) >> shift;
@@ -57,6 +57,7 @@ Half to_half(float value) {
   const auto sign = static_cast<std::uint16_t>((bits >> 16) & 0x8000u);
   const std::uint32_t magnitude = bits & 0x7fffffffu;
   if (magnitude > 0x7f800000u) return {static_cast<std::uint16_t>(sign | 0x7e00u)};
+  // 65520 and above round to infinity.
   if (magnitude >= 0x477ff000u) return {static_cast<std::uint16_t>(sign | 0x7c00u)};
   if (magnitude >= 0x38800000u)  // normal: rebias the exponent from 127 to 15
     return {static_cast<std::uint16_t>(sign | round_off(magnitude - (112u << 23), 13))};

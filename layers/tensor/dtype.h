@@ -10,18 +10,19 @@ namespace penstock::layers {
 /// than f32.
 enum class DType : std::uint8_t { f32, f64, f16, bf16, i32, i64, u8 };
 
-/// Bytes of one number.
+/// Returns the bytes of one number.
 std::size_t size_of(DType dtype);
 
-/// "f32", "f64", "f16", "bf16", "i32", "i64", "u8".
+/// Returns "f32", "f64", "f16", "bf16", "i32", "i64" or "u8".
 std::string_view name_of(DType dtype);
 
 constexpr bool is_half(DType dtype) { return dtype == DType::f16 || dtype == DType::bf16; }
 
-/// The format that numbers of this one are multiplied and added in: f32 for halves, else itself.
+/// Returns the format in which numbers of this one are multiplied and added: f32 for 16-bit
+/// formats, else itself.
 constexpr DType arithmetic_of(DType dtype) { return is_half(dtype) ? DType::f32 : dtype; }
 
-/// IEEE 754 binary16 and bfloat16 as stored; rounding is to nearest, ties to even.
+/// IEEE 754 binary16 and bfloat16, as stored. Rounding is to nearest, ties to even.
 struct Half {
   std::uint16_t bits = 0;
 };

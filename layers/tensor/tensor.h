@@ -11,19 +11,19 @@ namespace penstock::layers {
 /// Sizes of a tensor, outermost first; {} is one number.
 using Shape = std::vector<std::int64_t>;
 
-/// Product of the sizes. ShapeError if a size is negative or the product overflows.
+/// Returns the product of the sizes. ShapeError if a size is negative or the product overflows.
 std::int64_t element_count(const Shape& shape);
 
-/// Every tensor starts on such a boundary: vectorised sums depend on alignment, and equal runs must
+/// Alignment of every tensor, in bytes. Vectorised sums depend on alignment, and equal runs must
 /// give equal bits.
 inline constexpr std::size_t kAlignment = 64;
 
-/// `bytes` rounded up to kAlignment.
+/// Returns `bytes`, rounded up to kAlignment.
 constexpr std::size_t aligned(std::size_t bytes) {
   return (bytes + kAlignment - 1) / kAlignment * kAlignment;
 }
 
-/// A view of numbers in row-major order without gaps. Owns nothing; see Buffer.
+/// A view of numbers in row-major order without gaps. It owns nothing; see Buffer.
 struct Tensor {
   void* data = nullptr;
   DType dtype = DType::f32;
@@ -32,7 +32,7 @@ struct Tensor {
   std::int64_t size() const { return element_count(shape); }
   std::size_t bytes() const { return static_cast<std::size_t>(size()) * size_of(dtype); }
 
-  /// The numbers as T. ShapeError if `dtype` is another.
+  /// Returns the numbers as T. ShapeError if `dtype` is another.
   template <class T>
   T* as() const {
     if (DTypeOf<T>::value != dtype) throw_other_dtype(DTypeOf<T>::value);

@@ -15,19 +15,20 @@
 namespace penstock::partition {
 namespace {
 
-constexpr double kRounded = 1 - 1e-11;  // a longest path, against the events that it bounds
+// Absorbs the rounding by which a longest path may exceed the simulation that it bounds.
+constexpr double kRounded = 1 - 1e-11;
 
-/// Of an update.
+/// Number of replicas that share an optimizer update.
 int sharers(const PlanChoice& choice) { return choice.shards_optimizer ? choice.replicas : 1; }
 
-/// Of bytes that each replica of a stage gets a share of, or all of them from their owners.
+/// Cost of a ring reduce-scatter or all-gather over a stage's replicas: half of an all-reduce.
 LinkCost half_a_ring(const PlanningProblem& problem, const PlanChoice& choice, int stage) {
   const LinkCost whole =
       ring(slowest_of_rings(problem.cluster, choice.devices, stage), choice.replicas, 1);
   return {whole.latency / 2, whole.per_unit / 2};
 }
 
-/// Once a step, of each stage on a device of speed 1.
+/// Seconds of each stage's work once per step, such as the update, on a device of speed 1.
 std::vector<double> once_seconds(const PlanningProblem& problem, const Workload& workload,
                                  const PlanChoice& choice, const std::vector<int>& ranks) {
   std::vector<double> seconds(choice.stages, problem.step_s);
@@ -38,8 +39,8 @@ std::vector<double> once_seconds(const PlanningProblem& problem, const Workload&
   return seconds;
 }
 
-/// Of a sharded update, which takes a replica its share: then all get what layers read, which goes
-/// once around a ring as half a sum does.
+/// Seconds of each stage's all-gather after a sharded update. It moves the parameters in the type
+/// in which layers read them.
 std::vector<double> gather_seconds(const PlanningProblem& problem, const Workload& workload,
                                    const PlanChoice& choice, const std::vector<int>& ranks) {
   std::vector<double> seconds(choice.stages, 0);
@@ -52,7 +53,7 @@ std::vector<double> gather_seconds(const PlanningProblem& problem, const Workloa
   return seconds;
 }
 
-/// Seconds of each stage's passes in a replica's step.
+/// Seconds that each stage computes in a replica's step.
 std::vector<double> busy_seconds(const StepEstimate& step, const std::vector<int>& ranks,
                                  int stages) {
   std::vector<double> busy(stages, 0);
@@ -61,7 +62,7 @@ std::vector<double> busy_seconds(const StepEstimate& step, const std::vector<int
   return busy;
 }
 
-/// Of each chunk's device on that replica, to the host or back.
+/// Bandwidth to the host of each chunk's device, for one replica.
 std::vector<double> host_bandwidths(const PlanningProblem& problem, const PlanChoice& choice,
                                     const std::vector<int>& ranks, int replica) {
   std::vector<double> bandwidths;
@@ -70,12 +71,14 @@ std::vector<double> host_bandwidths(const PlanningProblem& problem, const PlanCh
   return bandwidths;
 }
 
+/// The time of a step over several replicas.
 struct Period {
   double seconds = 0;
   int slowest = 0;  // replica
 };
 
-/// Pipelines of some replicas, which take as long as the slowest, or share adapters.
+/// Returns the time of a step of several replicas. That is the slowest one's, unless adapters are
+/// shared: then all are simulated together.
 Period joint_period_of(const PlanningProblem& problem, const PlanChoice& choice,
                        const std::vector<PredictedPipeline*>& pipelines,
                        const std::vector<int>& replicas) {
@@ -169,6 +172,9 @@ double longest_update(const PlanningProblem& problem, const Workload& workload,
   return longest;
 }
 
+/// A simulated step has these costs beyond the passes and messages: copies of offloaded
+/// activations, gradient reduction after a chunk's last backward, and the optimizer's update once
+/// per step. If the update is sharded, an all-gather of parameters is added to it.
 std::unique_ptr<StepEstimate> ChoiceEstimator::predict(const PlanChoice& choice,
                                                        const ReplicaStep& of, ChoiceLists& lists,
                                                        const std::vector<double>& offloaded) const {
@@ -202,7 +208,7 @@ std::unique_ptr<StepEstimate> ChoiceEstimator::predict(const PlanChoice& choice,
   return std::make_unique<StepEstimate>(costs, std::move(layout));
 }
 
-/// Lists of their own are seldom estimated twice.
+/// Lists of a found schedule replace the cached ones: they are seldom estimated twice.
 ChoiceLists& ChoiceEstimator::lists_of(const PlanChoice& choice) {
   std::unique_ptr<ChoiceLists>& known = lists_[{choice.schedule, choice.stages, choice.resident}];
   if (!known || !choice.actions.empty())

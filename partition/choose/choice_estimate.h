@@ -15,59 +15,61 @@
 
 namespace penstock::partition {
 
-/// What simulation says of a choice.
+/// The simulated step of a choice.
 struct ChoiceEstimate {
-  double step_seconds = 0;   // of one step among many, on average over the sampled ones
-  double audio_seconds = 0;  // of a step
-  std::vector<double> busy;  // of each stage: seconds of a step that its slowest replica computes
-  std::vector<int> slowest = {};  // replica of each sampled step
-  /// Audio seconds trained in a second.
+  double step_seconds = 0;        // of one step among many, mean of the sampled steps
+  double audio_seconds = 0;       // of a step
+  std::vector<double> busy;       // by stage: seconds per step that its busiest replica computes
+  std::vector<int> slowest = {};  // slowest replica of each sampled step
+  /// Audio seconds trained per second.
   double speed() const { return step_seconds > 0 ? audio_seconds / step_seconds : 0; }
   double idle(int stage) const { return 1 - busy[stage] / step_seconds; }
 };
 
-/// Share of a step's time within which predictions say no difference.
+/// Relative difference of step times below which predictions count as equal.
 inline constexpr double kSameStep = 5e-4;
 
-/// Every step that was sampled is run through the pipeline of every replica, with its own
-/// micro-batches, links and devices, to the barrier at which all ranks agree on the norm, if
-/// `problem` has one; a step lasts as long as that of the slowest replica. Gradients are added in a
-/// ring (stage_cost()), and the optimizer takes what its bytes take. Where replicas share the
-/// update, gradients go half that way, each owner updates its part, and all get all of it behind
-/// that.
+/// Simulates the first `most_steps` sampled steps of a choice that is cut and placed. Each
+/// replica's pipeline runs its own micro-batches on its own links and devices. A step ends at the
+/// barrier at which all ranks agree on the gradient norm, if `problem` has one; it lasts as long as
+/// the slowest replica's. Gradients are added by a ring all-reduce (stage_cost()). With a sharded
+/// optimizer, a reduce-scatter takes half of that, each owner updates its part, and an all-gather
+/// follows.
 [[nodiscard]] ChoiceEstimate estimate_choice(const PlanningProblem& problem,
                                              const Workload& workload, const PlanChoice& choice,
                                              std::size_t most_steps = 1000);
 
-/// Seconds that no stage's update takes more: where each replica updates everything.
+/// Returns the seconds of the slowest stage's optimizer update, if each replica updates everything.
 [[nodiscard]] double longest_update(const PlanningProblem& problem, const Workload& workload,
                                     const PlanChoice& choice);
 
-/// Of each chunk that offloads, what the largest micro-batch keeps, in bytes.
+/// Returns for each chunk the bytes that its largest micro-batch offloads; 0 if nothing is
+/// offloaded.
 [[nodiscard]] std::vector<double> offloaded_bytes(const PlanningProblem& problem,
                                                   const PlanChoice& choice);
 
-/// One of a workload's.
+/// Names one replica in one sampled step of a workload.
 struct ReplicaStep {
   std::size_t step = 0;
   int replica = 0;
 };
 
-/// The pipeline of one replica in a sampled step. `offloaded` is offloaded_bytes(); without it,
-/// copies between devices and host take no time.
+/// Prepares the simulation of one replica's pipeline in a sampled step. `offloaded` is
+/// offloaded_bytes(); if it is empty, copies between devices and host take no time.
 [[nodiscard]] std::unique_ptr<StepEstimate> predict_replica(const PlanningProblem& problem,
                                                             const Workload& workload,
                                                             const PlanChoice& choice,
                                                             const ReplicaStep& of,
                                                             const std::vector<double>& offloaded);
 
-/// The rank, which is a stage, that holds each chunk.
+/// Returns the rank that holds each chunk. A rank is the index of its stage.
 [[nodiscard]] std::vector<int> ranks_of_chunks(const PlanChoice& choice);
 
-/// A choice's lists, whatever its cut and devices: each is made when it is first asked for.
+/// A cache of the action lists of a choice, which depend neither on its cut nor on its devices.
+/// Each is made on first use.
 class ChoiceLists {
  public:
-  /// `known` may be none.
+  /// `known` may be null.
   ChoiceLists(const PlanChoice& choice, const std::shared_ptr<KnownSchedules>& known);
 
   const Schedule& of(int micro_batches);
@@ -82,14 +84,14 @@ class ChoiceLists {
   std::map<int, LeastPeriod> least_periods_;
 };
 
-/// Seconds that adding each chunk's gradients over the replicas goes on behind its last backward.
-/// `last` is what the replica's last micro-batch costs: a layer's gradients are added from when its
-/// backward ends, those of one layer after the other's.
+/// Returns for each chunk the seconds by which its gradient reduction outlasts its last backward.
+/// A layer's gradients are reduced from the end of its backward on, one layer after another. `last`
+/// has the costs of the replica's last micro-batch.
 [[nodiscard]] std::vector<double> reduction_seconds(
     const PlanningProblem& problem, const Workload& workload, const PlanChoice& choice,
     const ChoiceLists& lists, const std::vector<LayerCost>& last, int replica);
 
-/// The pipeline of one replica in a sampled step, which is run at most once.
+/// The pipeline of one replica in a sampled step. It is simulated at most once.
 class PredictedPipeline {
  public:
   PredictedPipeline() = default;
@@ -97,7 +99,7 @@ class PredictedPipeline {
 
   bool is_predicted() const { return step_ != nullptr; }
   const StepEstimate& step() const { return *step_; }
-  /// StepEstimate::period() with the one barrier that is asked for.
+  /// Returns StepEstimate::period(), cached. All calls must pass the same barrier.
   double period(Barrier barrier) {
     if (!period_) period_ = step_->period(barrier);
     return *period_;
@@ -108,31 +110,32 @@ class PredictedPipeline {
   std::optional<double> period_;
 };
 
-/// By sampled step and replica.
+/// Pipelines by (sampled step, replica).
 using PredictedPipelines = std::map<std::pair<std::size_t, int>, PredictedPipeline>;
 
-/// estimate_choice() of many choices, which makes each schedule's lists once.
+/// Runs estimate_choice() for many choices, and makes each schedule's lists only once.
 class ChoiceEstimator {
  public:
-  /// Both must outlive this; `workload` is that of the choices' batch and replicas.
+  /// Both must outlive this object. `workload` is that of the choices' batch and replicas.
   ChoiceEstimator(const PlanningProblem& problem, const Workload& workload)
       : problem_(problem), workload_(workload) {}
 
-  /// `known` are pipelines of the choice that were predicted before.
+  /// Same as estimate_choice(). `known` has pipelines of the same choice that were predicted
+  /// before.
   ChoiceEstimate estimate(const PlanChoice& choice, std::size_t most_steps = 1000,
                           PredictedPipelines known = {});
-  /// Adds up the longest paths (LeastPeriod) of the first sampled steps, as many as `slowest` has
-  /// replicas of, and divides by all sampled steps: seconds of which no simulation takes less. It
-  /// ends at `enough`. Without a barrier it is 0. What is predicted goes to `known`.
+  /// Returns a lower bound on the simulated seconds of a step, from longest paths (LeastPeriod).
+  /// `slowest` names one replica for each of the first sampled steps; the others count as 0. Stops
+  /// once the bound reaches `enough`. Returns 0 without a barrier. Adds predictions to `known`.
   double longest_paths(const PlanChoice& choice, double enough, const std::vector<int>& slowest,
                        PredictedPipelines& known);
-  /// Whether the choice's step is found to take so many seconds or more by the pipelines alone of
-  /// one replica in each sampled step: of those that were the slowest of a choice like it. Their
-  /// longest paths are tried before they are simulated (LeastPeriod); where a pipeline is all that
-  /// there is, simulation is left to estimate(). What it predicts goes to `known`.
+  /// True if a few pipelines prove that the choice's step takes at least `seconds`. It looks at one
+  /// replica in each sampled step: `slowest`, which was the slowest of a similar choice. It tries
+  /// longest paths first, then simulates these pipelines, unless there is but one replica, which
+  /// estimate() simulates anyway. Adds predictions to `known`.
   bool takes(const PlanChoice& choice, double seconds, const std::vector<int>& slowest,
              PredictedPipelines& known);
-  /// predict_replica() with the choice's lists.
+  /// Same as predict_replica(), with cached lists.
   std::unique_ptr<StepEstimate> predict(const PlanChoice& choice, const ReplicaStep& of,
                                         ChoiceLists& lists,
                                         const std::vector<double>& offloaded) const;
@@ -142,7 +145,7 @@ class ChoiceEstimator {
 
   const PlanningProblem& problem_;
   const Workload& workload_;
-  /// By schedule, stages and resident micro-batches.
+  /// Keyed by schedule, stages and resident micro-batches.
   std::map<std::tuple<std::string, int, int>, std::unique_ptr<ChoiceLists>> lists_;
 };
 

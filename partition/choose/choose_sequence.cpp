@@ -12,9 +12,9 @@
 namespace penstock::partition {
 namespace {
 
-constexpr double kNear = 1.3;          // times the best closed form: bounds of other grids
-constexpr std::size_t kMostGrids = 5;  // besides the best one's
-constexpr int kProvenSlots = 16;       // grids that a search of their own would place exactly
+constexpr double kNear = 1.3;          // other grids' bounds, as a multiple of the best closed form
+constexpr std::size_t kMostGrids = 5;  // beyond the best placement's own
+constexpr int kProvenSlots = 16;       // largest grid that is placed exactly
 
 /// Calls visit(grid) for every grid that the constraints allow.
 template <class Visit>
@@ -29,7 +29,7 @@ void for_grids(const PlacementProblem& problem, const GridConstraints& constrain
     }
 }
 
-/// The best one's grid, then others by their bounds.
+/// Returns the best placement's grid, then the others with near bounds, lowest first.
 std::vector<Grid> near_grids(const PlacementProblem& problem, const GridConstraints& constraints,
                              const PlacedSequence& best) {
   const Bounds bounds(problem);
@@ -46,7 +46,7 @@ std::vector<Grid> near_grids(const PlacementProblem& problem, const GridConstrai
   return grids;
 }
 
-/// With the closed form that cut and placement have on the problem's links.
+/// Returns `placed` with its closed form on the problem's links. It may come from free links.
 PlacedSequence on_links(const PlacementProblem& problem, PlacedSequence placed) {
   const auto costs = stage_costs(problem, placed.devices);
   Cut& cut = placed.cut;
@@ -112,9 +112,9 @@ double least_step(const PlacementProblem& problem, const SequenceProfile& profil
   const SequenceLoad& sequence = problem.sequence;
   const double work = sequence.work(0, sequence.size());
   double least = kNever;
-  // A replica's runs · a stage's work / its device's speed is never above the step. Added up over
-  // slots: all work over all speeds. Of a stage's devices the slowest counts for the fewest runs,
-  // and of every R devices one is no faster than the R-th fastest.
+  // No replica's runs · stage's work / device's speed is above the step. Summed over slots, this
+  // bounds the step by all work over all speeds. A stage's slowest device has at least the fewest
+  // runs of a replica, and of R devices one is no faster than the R-th fastest.
   for_grids(problem, constraints, [&](const Grid& grid) {
     double slowest = 0;
     for (int k = 0; k < grid.stages; ++k) slowest += speeds[(k + 1) * grid.replicas - 1];

@@ -9,10 +9,11 @@
 namespace penstock::partition {
 namespace {
 
+/// The data that the load functions share.
 struct Costs {
   SequenceLoad sequence;
   std::vector<StageCost> stages;
-  std::vector<int> ranks;  // of each chunk
+  std::vector<int> ranks;  // rank of each chunk
   double overlap = 1;
 
   const StageCost& of(int chunk) const { return stages[ranks[chunk]]; }
@@ -27,11 +28,11 @@ ChunkWork work_of(const Costs& costs) {
   return work;
 }
 
-/// As if a stage computed while its messages are under way.
+/// Load of a chunk if its stage computes while its messages are under way.
 double hidden_load(const Costs& costs, int first, int last, int chunk) {
   double most = 0;
   for (const Pace& pace : costs.of(chunk).paces) {
-    const double share = 1.0 / costs.sequence.passes();  // of what crosses a boundary: one message
+    const double share = 1.0 / costs.sequence.passes();  // one message of those at a boundary
     const double enters = share * pace.enter.seconds(costs.sequence.crossing(first));
     const double leaves = share * pace.leave.seconds(costs.sequence.crossing(last));
     const double sending = (1 - costs.overlap) * (enters + leaves);

@@ -17,7 +17,7 @@ std::vector<double> forward_seconds(const Workload& workload) {
   return seconds;
 }
 
-/// What chunks have to do so that they fit: nothing, or recompute layers.
+/// Finds the extra work with which a chunk fits into memory: none, or recomputation.
 class Fitting {
  public:
   Fitting(const PlanningProblem& problem, const Workload& workload, const PlanChoice& choice,
@@ -27,14 +27,14 @@ class Fitting {
         free_(recomputing == Recomputing::free),
         search_(memory.bytes(), forward_seconds(workload)) {}
 
-  /// Seconds on a device of speed 1; nothing where it can't fit.
+  /// Returns the extra seconds on a device of speed 1; nothing if the chunk can't fit.
   std::optional<double> seconds(int first, int last, int chunk) {
     if (!free_) return memory.fits(first, last, chunk) ? std::optional(0.0) : std::nullopt;
     const auto& found = search_.within(first, last, chunk, memory.limit_of_chunk(chunk));
     return found ? std::optional(found->seconds) : std::nullopt;
   }
 
-  /// Of the layer sequence's layers, where all chunks fit.
+  /// Returns the layers to recompute under a cut; nothing if some chunk can't fit.
   std::optional<ChosenLayers> recomputed(const std::vector<int>& begin) {
     ChosenLayers all(layers_, false);
     bool any = false;
@@ -48,7 +48,8 @@ class Fitting {
     return any ? all : ChosenLayers();
   }
 
-  /// As PlanChoice::recompute_exact. Of two chunks of a rank each has but a share of its memory.
+  /// Returns PlanChoice::recompute_exact. With several chunks on a rank, each gets a fixed share of
+  /// its memory, so the result is not exact.
   bool exact(const ChosenLayers& recomputed) const {
     return !free_ || recomputed.empty() || (search_.exact() && memory.chunks() == memory.stages());
   }
@@ -66,7 +67,7 @@ class Fitting {
   RecomputeSearch search_;
 };
 
-/// Of each stage's slowest device.
+/// Speed of each stage's slowest device.
 std::vector<double> stage_speeds(const PlanningProblem& problem, const PlanChoice& choice) {
   std::vector<double> speeds;
   for (const auto& devices : choice.devices) {
@@ -77,8 +78,8 @@ std::vector<double> stage_speeds(const PlanningProblem& problem, const PlanChoic
   return speeds;
 }
 
-/// The fastest of the best cuts for several ways to count loads, by a simulated step: of equals the
-/// first.
+/// Keeps the fastest of the offered cuts by a simulated step; of equals, the first. A single cut is
+/// not simulated.
 class FastestCut {
  public:
   explicit FastestCut(ChoiceEstimator& estimator) : estimator_(estimator) {}
@@ -97,7 +98,7 @@ class FastestCut {
   }
 
   const std::optional<PlanChoice>& best() const { return best_; }
-  /// Over one step; nothing unless it had to be compared.
+  /// The best cut's estimate over one step; unset if it was never compared.
   const std::optional<ChoiceEstimate>& estimate() const { return estimate_; }
 
  private:
@@ -108,7 +109,8 @@ class FastestCut {
 
 struct TimeIsOver {};
 
-/// cut_chunks(), which is left where the time is over: its questions have one answer each.
+/// Runs cut_chunks(), and leaves it by an exception from `extra` once the time is over. `ended` is
+/// set in that case.
 std::optional<std::vector<int>> cut_in_time(ChunkCutProblem way, const TimeLimit* time,
                                             bool& ended) {
   way.extra = [extra = std::move(way.extra), time](int first, int last, int chunk) {
@@ -143,6 +145,10 @@ ChosenCut cut_choice(const PlanningProblem& problem, const Workload& workload,
   return cut_choice(problem, workload, choice, recomputing, {estimator, known});
 }
 
+// The cut without limits on memory is cheap and cached, so it comes first: if it fits, it is the
+// answer. Otherwise the same programmes run with the memory of each range as a constraint, and with
+// the seconds of recomputation as part of its load. A chunk's own limit is a share of its stage's
+// memory, so the finished cut is checked once more for whole stages.
 ChosenCut cut_choice(const PlanningProblem& problem, const Workload& workload,
                      const PlanChoice& choice, Recomputing recomputing, const CutAid& aid) {
   Fitting fitting(problem, workload, choice, recomputing);
@@ -176,7 +182,7 @@ ChosenCut cut_choice(const PlanningProblem& problem, const Workload& workload,
       return *seconds / speeds[memory.stage_of(chunk)];
     };
     const auto within = cut_in_time(way, aid.time, chosen.ended);
-    if (!within) break;  // in no way, then
+    if (!within) break;  // nor does one for the other loads
     if (std::exchange(first_way, false)) chosen.closed_form = closed_form(way, *within);
     wanted.begin = *within;
     if (recomputing == Recomputing::free) wanted.recomputed = *fitting.recomputed(*within);

@@ -12,28 +12,27 @@
 
 namespace penstock::partition {
 
-/// The best cut of a choice whose devices are known.
+/// The best cut of a choice that is placed.
 struct ChosenCut {
-  bool fits = true;             // into memory; else it is the fastest of those that do not
-  std::vector<int> begin = {};  // first layer of each chunk, then their number
-  ChosenLayers recomputed =
-      {};  // of the layer sequence's layers; PlanChoice's own unless it was free
-  bool recompute_exact = true;   // as PlanChoice's
-  double closed_form = 0;        // seconds of a step, for the cut that makes it least
-  double least_closed_form = 0;  // the same, whether it fits or not
+  bool fits = true;              // into memory; if not, `begin` is the fastest cut without limits
+  std::vector<int> begin = {};   // first layer of each chunk, then the number of layers
+  ChosenLayers recomputed = {};  // as PlanChoice's, or chosen with Recomputing::free
+  bool recompute_exact = true;   // as PlanChoice::recompute_exact
+  double closed_form = 0;        // seconds of a step, of the best cut within memory
+  double least_closed_form = 0;  // the same without limits on memory
   bool memory_bound = false;     // a faster cut did not fit
-  bool ended = false;            // by time: others may fit
-  int lacking_stage = 0;         // of the fastest cut, where that does not fit: what it lacks
+  bool ended = false;            // by the time limit: another cut may fit
+  int lacking_stage = 0;         // of the cut without limits, if it does not fit
   double lacking_bytes = 0;
-  std::optional<ChoiceEstimate> estimate = {};  // over one step, where cuts had to be compared
+  std::optional<ChoiceEstimate> estimate = {};  // over one step, if cuts had to be compared
 };
 
-/// The best cuts whether they fit or not, of placements whose chunks lie on the same stages: they
-/// are those of every schedule. Of one PlanningProblem, whose workloads must outlive this. For any
-/// thread.
+/// A cache of the best cuts without limits on memory. Schedules that put the same chunks on the
+/// same stages share them. It serves one PlanningProblem, whose workloads must outlive it.
+/// Thread-safe.
 class KnownCuts {
  public:
-  /// For each of chunk_loads(): its cut, and the closed form of the first.
+  /// The best cut for each of chunk_loads(), and the closed form of the first.
   struct Cuts {
     std::vector<std::vector<int>> begins;
     double closed_form = 0;
@@ -45,21 +44,21 @@ class KnownCuts {
   Known<std::tuple<const Workload*, std::vector<std::vector<int>>, std::vector<int>>, Cuts> known_;
 };
 
-/// Whether layers may be chosen to be recomputed so that more cuts fit.
+/// `free` lets cut_choice() choose layers to recompute, so that more cuts fit.
 enum class Recomputing { as_chosen, free };
 
-/// What many calls of cut_choice() have in common. `estimator` is of the same problem and workload.
+/// Caches that calls of cut_choice() share. `estimator` must be of the same problem and workload.
 struct CutAid {
   ChoiceEstimator& estimator;
   KnownCuts& known;
-  /// Once it is over, no cut within memory is sought any more.
+  /// When it is over, the search for a cut within memory ends.
   const TimeLimit* time = nullptr;
 };
 
-/// cut_chunks() within memory, for the mean micro-batch's chunk_loads() counted in either way; of
-/// the two cuts the one whose simulated step is shorter. The layers must be as many as the
-/// schedule's chunks. With Recomputing::free each chunk that needs it gets the cheapest second
-/// forwards of RecomputeSearch, and choice.recomputed is not looked at.
+/// Returns the best cut within memory. It runs cut_chunks() for each of chunk_loads(), and takes
+/// the cut whose simulated step is shorter. There must be at least as many layers as chunks. With
+/// Recomputing::free, each chunk that needs it gets the cheapest recomputation of RecomputeSearch,
+/// and choice.recomputed is ignored.
 [[nodiscard]] ChosenCut cut_choice(const PlanningProblem& problem, const Workload& workload,
                                    const PlanChoice& choice,
                                    Recomputing recomputing = Recomputing::as_chosen);
@@ -67,8 +66,8 @@ struct CutAid {
                                    const PlanChoice& choice, Recomputing recomputing,
                                    const CutAid& aid);
 
-/// Gives a choice that has a cut the cheapest recomputation with which it fits. False where none
-/// does; the choice is then as it was.
+/// Gives a choice that has a cut the cheapest recomputation with which it fits. Returns false if it
+/// fits with none; the choice is then unchanged.
 bool recompute_to_fit(const PlanningProblem& problem, const Workload& workload, PlanChoice& choice);
 
 }  // namespace penstock::partition

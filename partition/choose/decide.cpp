@@ -22,20 +22,27 @@
 namespace penstock::partition {
 namespace {
 
-constexpr std::size_t kMostPlaced = 48;  // proposals
-constexpr std::size_t kExplained = 4;    // of those that can't fit
-// Of the best, by which one sampled step is taken to differ from all of them.
+constexpr std::size_t kMostPlaced = 48;  // proposals that are placed
+constexpr std::size_t kExplained = 4;    // proposals that can't fit, for which the lack is computed
+// A choice may be the best over all sampled steps if its first step is within this factor of the
+// best. The factor is an assumption.
 constexpr double kWideOfOneStep = 1.25;
 constexpr std::size_t kRefined = 12, kRefinedOffloads = 4;
-// Of the best refined step, by which moving boundaries is taken to shorten none; exchanging devices
-// may shorten more.
+// Moving boundaries is assumed to shorten no step by more than this factor. Exchanging devices may
+// shorten it more.
 constexpr double kWideOfRefined = 1.03;
 constexpr std::size_t kSettled = 4;
-constexpr std::size_t kRoomy = 32;  // of those that lack memory, the first by the closed form
-// Proposals, and choices to be refined, that threads work on at once. Each is judged by what was
-// found before all of them, so that threads change no choice.
+constexpr std::size_t kRoomy = 32;  // choices that lack memory and are simulated, by closed form
+// Size of a round: proposals, or choices to be refined, that threads work on at once. Each is
+// judged by the results of earlier rounds only, so the number of threads changes no decision.
 constexpr std::size_t kTriedAtOnce = 8, kRefinedAtOnce = 4;
 
+// A best-first search over (batch, stages, replicas, devices, schedule, cut, memory measures), in
+// stages of rising cost. Cheap bounds and the closed form shortlist choices; the event simulator
+// ranks them; local search refines the best few. The shortlist is heuristic: the factors 1.5
+// (TriedChoices), 1.25 and 1.03 by which estimates may be wrong are assumptions. Invariant: after
+// sort(), alternatives_ is in the order of pace, and those that were not simulated come last.
+// See docs/design/choosing-a-plan.md for what is exact.
 class Decider {
  public:
   explicit Decider(const PlanningProblem& problem)
@@ -57,16 +64,17 @@ class Decider {
   }
 
  private:
-  using Proposals = std::vector<Proposal>;  // in the order in which they are tried
+  using Proposals = std::vector<Proposal>;  // in the order of trial
 
-  /// Whether there is a choice, and no time for another.
+  /// True if a choice was found and the time limit is over.
   bool has_to_end() const { return has_to_end(tried_); }
   bool has_to_end(const TriedChoices& tried) const {
     return tried.found() && is_over(problem_.time);
   }
 
-  /// The lowest bounds first and, where none of these fits, those that leave most room until one
-  /// does. Returns how many may fit, but were not tried; 0 unless something fits, or time is over.
+  /// Tries proposals with the lowest bounds first. If none of these fits, tries those with the most
+  /// free memory until one fits. Returns how many may fit but were not tried; this is 0 if nothing
+  /// fits and time was enough.
   std::size_t try_all(const Proposals& all) {
     MemoryBound memory(problem_);
     Proposals left, refuted;
@@ -86,12 +94,13 @@ class Decider {
     return left.size();
   }
 
-  /// Returns those that were not: behind `most` of them, or with a hopeless bound.
+  /// Tries at most `most` proposals. Returns the others: those with a hopeless bound, and those for
+  /// which no number or time was left.
   Proposals try_some(const Proposals& some, std::size_t most, bool until_found = false) {
     Proposals left;
     std::size_t placed = 0;
     for (auto next = some.begin(); next != some.end();) {
-      // One by one until something fits: time ends the search with the first that does.
+      // Until something fits, rounds have one proposal, so that a time limit ends at the first fit.
       const std::size_t room = until_found || !tried_.found() ? 1 : kTriedAtOnce;
       Proposals round;
       for (; next != some.end() && round.size() < room; ++next) {
@@ -109,7 +118,7 @@ class Decider {
     return left;
   }
 
-  /// Returns those for which no time was left.
+  /// Tries a round in parallel. Returns the proposals for which no time was left.
   Proposals try_at_once(const Proposals& round) {
     std::vector<TriedChoices> tried;
     std::vector<char> is_late(round.size(), false);
@@ -128,8 +137,8 @@ class Decider {
     return late;
   }
 
-  /// What the first that can't fit would take and lack, as far as they may be faster than what
-  /// does.
+  /// Cuts the first few proposals that can't fit, so that the report can name the memory that they
+  /// lack. Leaves out those that are hopeless even with it.
   void explain(const Proposals& refuted) {
     std::size_t explained = 0;
     for (const Proposal& proposal : refuted) {
@@ -143,7 +152,7 @@ class Decider {
     }
   }
 
-  /// Calls visit(choice) for each placement and schedule of which the model has enough layers.
+  /// Calls visit(choice) for each placement and each schedule that has no more chunks than layers.
   template <class Visit>
   void try_schedules(const Proposal& proposal, TriedChoices& tried, Visit visit) {
     const Workload& workload = common_.workloads.of(proposal.batch, proposal.grid.replicas);
@@ -155,7 +164,7 @@ class Decider {
           visit(choice);
         else
           tried.alternatives().push_back({.choice = choice, .why = "more chunks than layers"});
-        if (proposal.grid.stages == 1) break;  // they are all alike
+        if (proposal.grid.stages == 1) break;  // all schedules are alike on one stage
       }
   }
 
@@ -181,12 +190,13 @@ class Decider {
             .devices = devices};
   }
 
-  /// Where the problem says so: one replica has nobody to share with.
+  /// True if the problem asks for a sharded optimizer and there is more than one replica.
   bool shards(const Grid& grid) const {
     return problem_.shards_optimizer.value_or(false) && grid.replicas > 1;
   }
 
-  /// Those that may become the best by it once more with a sharded optimizer, where that is faster.
+  /// Adds variants with a sharded optimizer of choices that may become the best by it, if they are
+  /// faster. A choice can't become the best if even a free update would not suffice.
   void shard() {
     if (problem_.shards_optimizer) return;
     std::vector<Alternative> faster;
@@ -207,7 +217,7 @@ class Decider {
     sort();
   }
 
-  /// All that may be the best over all sampled steps, and the best few of them refined.
+  /// Simulates all choices that may be the best over all sampled steps, and refines the best few.
   void weigh() {
     sort();
     shard();
@@ -218,6 +228,7 @@ class Decider {
     sort();
   }
 
+  /// Refines the best few, round by round, until no other may become the best.
   void refine_best() {
     double refined_pace = kNever;
     Few few;
@@ -238,13 +249,13 @@ class Decider {
     }
   }
 
-  /// Whether refinement may make it the best, if the best that was refined so far has that pace.
+  /// True if refinement may make the choice the best, given the best pace after refinement so far.
   bool may_become_best(const Alternative& alternative, double refined_pace) const {
     return alternative.estimate && (exchanges_devices(problem_.cluster) ||
                                     pace_of(alternative) <= kWideOfRefined * refined_pace);
   }
 
-  /// All moves of the best few, where refinement left some out.
+  /// Tries all moves of boundaries for the best few, if refinement left some out.
   void settle_best() {
     if (moves_ == Moves::all) return;
     parallel_for(std::min(kSettled, alternatives_.size()), problem_.threads, [&](std::size_t i) {
@@ -256,7 +267,7 @@ class Decider {
     });
   }
 
-  /// Calls how(refiner, choice), which changes the choice.
+  /// Applies how(refiner, choice) to an alternative in place.
   template <class How>
   void change(Alternative& alternative, Moves moves, How how) {
     RankedChoice changed{std::move(alternative.choice), *alternative.estimate};
@@ -265,19 +276,20 @@ class Decider {
     alternative.estimate = std::move(changed.estimate);
   }
 
-  /// Of the best, those that were counted so far.
+  /// Numbers of best choices that were taken so far.
   struct Few {
     std::size_t offloading = 0, others = 0;
   };
 
-  /// Whether the next best is among the best few. What offloads besides takes no place of others.
+  /// Counts the next best choice, and returns true if it is among the best few. Choices that
+  /// offload without being asked to have a quota of their own.
   bool is_among(Few& few, const PlanChoice& choice) const {
     if (tried_.offloads_besides(choice)) return few.offloading++ < kRefinedOffloads;
     return few.others++ < kRefined;
   }
 
-  /// Of the best few, and of those that come near the best one. Whether an estimate changed,
-  /// and there is time for more.
+  /// Simulates the best few, and all that come near the best, over all sampled steps. Returns true
+  /// if an estimate changed and there is time for more.
   bool simulate_all_steps() {
     const double wide = kWideOfOneStep * pace_of(alternatives_.front());
     std::vector<Alternative*> wanted;
@@ -299,10 +311,11 @@ class Decider {
     return estimate_choice(problem, tried_.workload_of(choice), choice);
   }
 
-  /// Lists and an order of their own for the best choices.
+  /// Adds variants of the best choices with found schedules, and sorts them in.
   void find() {
     std::vector<Alternative> found = found_alternatives(problem_, common_.workloads, alternatives_);
-    alternatives_.insert(alternatives_.end(), found.begin(), found.end());  // they win no tie
+    // At the end, so that the stable sort lets them win no tie.
+    alternatives_.insert(alternatives_.end(), found.begin(), found.end());
     std::ranges::stable_sort(alternatives_, {}, [&](const Alternative& alternative) {
       const bool requested = !problem_.finds_only || !alternative.choice.actions.empty();
       return std::pair(!requested, pace_of(alternative));
@@ -311,6 +324,7 @@ class Decider {
 
   void sort() { std::ranges::stable_sort(alternatives_, {}, pace_of); }
 
+  /// Simulates the best few with the other Barrier than the problem's.
   void compare_barriers() {
     PlanningProblem other = problem_;
     other.barrier = problem_.barrier == Barrier::none ? Barrier::before_step : Barrier::none;
@@ -321,7 +335,7 @@ class Decider {
     });
   }
 
-  /// Simulates choices that lack memory as if they had it: the closed form alone does not tell
+  /// Simulates choices that lack memory as if they had it. The closed form alone does not show
   /// whether they would be faster.
   void simulate_lacking() {
     std::vector<Alternative*> lacking;
@@ -334,7 +348,7 @@ class Decider {
     });
   }
 
-  /// Whether a cut of the best choice that does not fit is faster by simulation, too.
+  /// True if the best choice would have a cut that is faster by simulation, were memory unlimited.
   bool memory_shapes(const Alternative& best) {
     if (!best.memory_bound || problem_.is_quick) return false;
     PlanningProblem roomy = problem_;
@@ -362,8 +376,9 @@ class Decider {
     return decision;
   }
 
-  /// Work of a step spread over the fastest devices, and its longest micro-batch's way to
-  /// the loss and back on the fastest.
+  /// Returns a lower bound on seconds per second of audio, for any choice. It is the larger of two:
+  /// a step's work spread over all devices that may be used, and the longest micro-batch's forward
+  /// and input gradients on the fastest device.
   double bound_of_pace() {
     std::vector<double> speeds;
     for (const Device& device : problem_.cluster.devices) speeds.push_back(device.speed);

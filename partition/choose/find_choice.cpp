@@ -28,12 +28,14 @@ void add(const ChunkTimes& one, double share, ChunkTimes& sum) {
   sum.backward_weight += share * one.backward_weight;
 }
 
+/// Micro-batches per step of the busiest replica.
 int busiest(const PlanningProblem& problem, const PlanChoice& choice) {
   const int lanes = problem.most_replicas > 0 ? problem.most_replicas : choice.replicas;
   return micro_batches_per_replica(choice.batch.micro_batches, lanes, choice.replicas);
 }
 
-/// Of the slowest link between two neighbouring chunks, for the mean message; 0 within a stage.
+/// Returns the seconds of the mean message from a chunk to the next, on the slowest of the
+/// replicas' links; 0 if both chunks are on one stage.
 double transfer_behind(const PlanningProblem& problem, const Workload& workload,
                        const PlanChoice& choice, const std::vector<int>& ranks, int chunk) {
   if (chunk + 1 == std::ssize(ranks) || ranks[chunk] == ranks[chunk + 1]) return 0;
@@ -47,7 +49,7 @@ double transfer_behind(const PlanningProblem& problem, const Workload& workload,
   return slowest;
 }
 
-/// `choice` with these lists.
+/// Returns `choice` with these lists as its own.
 PlanChoice with_lists(const PlanChoice& choice, const Schedule& lists) {
   PlanChoice listed = choice;
   listed.schedule = kFound;
@@ -55,8 +57,8 @@ PlanChoice with_lists(const PlanChoice& choice, const Schedule& lists) {
   return listed;
 }
 
-/// `choice` with lists of the same chunks on the same stages whose messages and slots are those of
-/// lists that are sought: backward is in two parts.
+/// Returns `choice` with a schedule that splits backward, for the same chunks on the same stages.
+/// Found lists split it too, so that costs and bytes of this choice hold for them.
 PlanChoice split_of(const PlanChoice& choice, int own) {
   PlanChoice split = choice;
   for (const char* name : {"zb-h1", "zb-v"})
@@ -68,8 +70,8 @@ PlanChoice split_of(const PlanChoice& choice, int own) {
   return with_lists(split, with_backward_in_parts(schedule_of(choice).of(own)));
 }
 
-/// Of what a stage may hold: a micro-batch on each of its chunks, by their bytes. As many as it has
-/// room for on all of them make 1.
+/// Sets the memory of the search. A stage's memory is 1. A micro-batch on a chunk holds a share in
+/// proportion to the chunk's bytes. As many micro-batches as fit on all chunks of a stage make 1.
 void share_memory(const StageMemory& memory, const PlanChoice& choice, int own,
                   ScheduleProblem& search) {
   const std::vector<int>& ranks = search.chunk_rank;
@@ -91,8 +93,8 @@ void share_memory(const StageMemory& memory, const PlanChoice& choice, int own,
   search.memory = 1;
 }
 
-/// The fastest of those that fit: what is in flight is counted exactly here, and all sampled steps
-/// are simulated, each in the choice's own order. Of equals the first; nothing if none fits.
+/// Returns the fastest choice that fits; of equals, the first. Micro-batches in flight are counted
+/// exactly here. All sampled steps are simulated, each in the choice's own order.
 std::optional<PlanChoice> fastest_that_fits(const PlanningProblem& problem, Workloads& workloads,
                                             std::vector<PlanChoice> choices) {
   std::optional<PlanChoice> fastest;
@@ -147,6 +149,10 @@ std::vector<std::vector<ChunkTimes>> times_by_size(const PlanningProblem& proble
   return means;
 }
 
+// find_schedule() sees one abstract replica: mean costs by size, the slowest links, and memory in
+// shares of a stage. Its lists are therefore candidates only. They compete with the choice's own
+// lists and with those of all named schedules of the same chunks. Exact bytes and the simulation of
+// all sampled steps decide.
 std::optional<PlanChoice> find_choice(const PlanningProblem& problem, Workloads& workloads,
                                       const PlanChoice& choice) {
   const Workload& workload = workloads.of(choice.batch, choice.replicas, choice.selective);
@@ -157,7 +163,7 @@ std::optional<PlanChoice> find_choice(const PlanningProblem& problem, Workloads&
                          .times = times_by_size(problem, workload, split)};
   for (auto& chunk : search.times) {
     if (chunk.empty()) return std::nullopt;
-    chunk.resize(static_cast<std::size_t>(own), chunk.back());  // no sampled step is whole
+    chunk.resize(static_cast<std::size_t>(own), chunk.back());  // no sampled step may have as many
   }
   const bool keeps = problem.keeps_order || choice.stages == 1;
   const auto sizes = order_of_replica(choice.batch.order, choice.replicas, own);
@@ -181,7 +187,7 @@ std::optional<PlanChoice> find_choice(const PlanningProblem& problem, Workloads&
       choices.push_back(with_lists(split, make_schedule(name, choice.stages, own)));
   auto fastest = fastest_that_fits(problem, workloads, std::move(choices));
   if (fastest && !problem.recomputed && !fastest->recomputed.empty())
-    fastest->recompute_exact = false;  // fewer may do for lists that hold less
+    fastest->recompute_exact = false;  // fewer layers may suffice: these lists may hold less
   return fastest;
 }
 

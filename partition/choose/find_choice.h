@@ -8,21 +8,23 @@
 
 namespace penstock::partition {
 
-/// Seconds of a replica's mean micro-batch of each size on each chunk of a choice that is cut and
-/// placed: [chunk][size], 0 being the one that takes longest, over all sampled steps.
+/// Returns the mean costs of micro-batches by their rank in size: [chunk][size], where size 0 is a
+/// replica's longest micro-batch. Means are over all sampled steps and replicas. The choice must be
+/// cut and placed.
 [[nodiscard]] std::vector<std::vector<ChunkTimes>> times_by_size(const PlanningProblem& problem,
                                                                  const Workload& workload,
                                                                  const PlanChoice& choice);
 
-/// The choice with lists and, unless problem.keeps_order, an order of micro-batches that
-/// find_schedule() finds for it, wherever its chunks lie, or those of a named schedule of the same
-/// chunks that is shorter and fits. Sought lists hold as many micro-batches as devices have room
-/// for, twice the stages at most. No slower than the choice itself where each replica has as many
-/// micro-batches as the busiest one. `workloads` are the problem's. Nothing if neither fits.
+/// Returns the choice with a schedule of its own: the lists of find_schedule() for its chunks and,
+/// unless problem.keeps_order, an order of micro-batches. Found lists hold as many micro-batches as
+/// fit into memory, at most twice the stages. If a named schedule of the same chunks fits and is
+/// shorter, its lists are taken. The result is no slower than the choice itself if all replicas
+/// have equally many micro-batches. Returns nothing if none fits. `workloads` are the problem's.
 [[nodiscard]] std::optional<PlanChoice> find_choice(const PlanningProblem& problem,
                                                     Workloads& workloads, const PlanChoice& choice);
 
-/// The lists of a choice's steps: of its schedule's name, from `known` if it is given, or its own.
+/// Returns the schedule of a choice: the named one, cached in `known` if that is given, or the
+/// choice's own lists.
 RunSchedule schedule_of(const PlanChoice& choice,
                         const std::shared_ptr<KnownSchedules>& known = nullptr);
 

@@ -10,7 +10,7 @@
 namespace penstock::partition {
 namespace {
 
-constexpr std::size_t kMost = 4;
+constexpr std::size_t kMost = 4;  // found schedules
 
 bool has_same_chunks(const Alternative& one, const Alternative& other) {
   return one.choice.devices == other.choice.devices && one.choice.begin == other.choice.begin &&
@@ -18,7 +18,7 @@ bool has_same_chunks(const Alternative& one, const Alternative& other) {
          one.choice.batch.micro_batches == other.choice.batch.micro_batches;
 }
 
-/// Leaves it without an estimate where no lists fit.
+/// Replaces the alternative's schedule by a found one. If none fits, `estimate` is left unset.
 void find(const PlanningProblem& problem, Workloads& workloads, Alternative& alternative) {
   alternative.estimate.reset();
   const auto choice = find_choice(problem, workloads, alternative.choice);
@@ -38,12 +38,12 @@ std::vector<Alternative> found_alternatives(const PlanningProblem& problem, Work
     if (alternative.estimate && (alternative.choice.stages > 1 || problem.finds_only))
       waiting.push_back(&alternative);
   while (!waiting.empty() && found.size() < kMost) {
-    // One by one until there is the one that has to be.
+    // With finds_only, one at a time until one is found, since time does not end this search.
     const bool needs_one = problem.finds_only && found.empty();
     const std::size_t room = needs_one ? 1 : kMost - found.size();
     if (is_over(problem.time) && !needs_one) break;
     std::vector<Alternative> round;
-    std::vector<const Alternative*> later;  // also what is like one of the round, which may fail
+    std::vector<const Alternative*> later;  // also those alike to one of the round, which may fail
     for (const Alternative* next : waiting) {
       const auto alike = [&](const Alternative& other) { return has_same_chunks(other, *next); };
       if (std::ranges::any_of(found, alike)) continue;

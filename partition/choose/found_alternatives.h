@@ -6,9 +6,10 @@
 
 namespace penstock::partition {
 
-/// The best few of `alternatives`, which are in the order of their paces, with lists and an order
-/// of their own: find_choice() for those that differ in devices, cut, layout of chunks or number of
-/// micro-batches. Where time is over there are none, or one if the problem finds only.
+/// Returns the best few of `alternatives` with found schedules. `alternatives` must be sorted by
+/// pace. find_choice() runs for those that differ in devices, cut, layout of chunks or number of
+/// micro-batches. When time is over, the result is empty, or has one entry if
+/// problem.finds_only.
 std::vector<Alternative> found_alternatives(const PlanningProblem& problem, Workloads& workloads,
                                             const std::vector<Alternative>& alternatives);
 

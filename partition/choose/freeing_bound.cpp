@@ -13,7 +13,7 @@ FreeingBound::FreeingBound(std::span<const double> bytes, std::span<const double
     return bytes[one] * seconds[other] > bytes[other] * seconds[one];
   });
   for (std::size_t first = 0; first <= bytes.size(); ++first) {
-    Sums sums{{0}, {0}};  // bytes rise from one to the next, by ever less for a second
+    Sums sums{{0}, {0}};  // bytes rise along the list, by less and less per second
     for (const std::size_t layer : best) {
       if (layer < first) continue;
       sums.bytes.push_back(sums.bytes.back() + bytes[layer]);

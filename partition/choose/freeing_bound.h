@@ -5,20 +5,20 @@
 
 namespace penstock::partition {
 
-/// What it takes at least to free memory by recomputation of a chunk's last layers: as if each
-/// freed all that it can, and a part of one a part of that (the knapsack's linear relaxation,
-/// Dantzig 1957).
+/// Bounds from below the seconds of recomputation that free a number of bytes, using only the last
+/// layers of a chunk. It assumes that each layer frees the most that it can, and that a fraction of
+/// a layer frees that fraction: the linear relaxation of the knapsack problem (Dantzig 1957).
 class FreeingBound {
  public:
-  /// Of each layer: bytes that it frees at most, and seconds of its forward.
+  /// `bytes` has an upper bound on what each layer frees, `seconds` the time of its forward.
   FreeingBound(std::span<const double> bytes, std::span<const double> seconds);
 
-  /// For so many bytes, by layers from `first` on. Infinite where all of them free less.
-  /// O(log layers).
+  /// Returns the least seconds to free `bytes` by layers from `first` on. Infinite if all of them
+  /// free less. O(log layers).
   double seconds(int first, double bytes) const;
 
  private:
-  /// All layers from one on, those that free most a second first: added up to each of them.
+  /// Prefix sums over the layers from one on, in falling order of bytes freed per second.
   struct Sums {
     std::vector<double> bytes, seconds;
   };

@@ -13,14 +13,16 @@
 namespace penstock::partition {
 namespace {
 
-constexpr int kHalvings = 6;  // of a micro-batch
+constexpr int kHalvings = 6;  // halvings of micro-batches to try
 
+/// The alternative that comes closest to fitting.
 struct Closest {
   PlanChoice choice;
   LeastFullCut cut;
 };
 
-/// The alternative with the least full cut, with recomputation of all layers if they are free.
+/// Returns the alternative with the least full cut. All layers are recomputed, and the optimizer is
+/// sharded, unless the problem fixes these.
 std::optional<Closest> closest(const PlanningProblem& problem,
                                const std::vector<Alternative>& alternatives) {
   std::optional<Closest> best;
@@ -38,7 +40,7 @@ std::optional<Closest> closest(const PlanningProblem& problem,
   return best;
 }
 
-/// The decision for a changed problem; nothing where nothing fits either.
+/// Returns the plan for a changed problem, without refinement; nothing if none fits.
 std::optional<PlanChoice> what_fits(const PlanningProblem& problem) try {
   PlanningProblem quick = problem;
   quick.is_quick = true;
@@ -71,7 +73,7 @@ std::string layers_of(const PlanningProblem& problem, const LeastFullCut& cut, i
   return fmt::format("layers {} to {}", layers[first]->name(), layers[last]->name());
 }
 
-/// Which stage of it needs how much, and what would be enough.
+/// Returns text that names the fullest stage, what it needs, and the memory that would suffice.
 std::string needs_of(const PlanningProblem& problem, const Closest& best) {
   const LeastFullCut& cut = best.cut;
   const std::string needs = fmt::format(

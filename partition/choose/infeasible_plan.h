@@ -7,10 +7,11 @@
 
 namespace penstock::partition {
 
-/// Raises ConfigError for a problem of which no alternative fits into memory: which stage of the
-/// one that lacks least lacks how much, and what would fit: with other stages and replicas, with
-/// smaller micro-batches, or with more memory. Where `untried` pairs of stages and replicas are
-/// left that may fit, time was over: it says so, and not that nothing fits.
+/// Throws ConfigError for a problem with no alternative that fits into memory. The message names
+/// the fullest stage of the alternative that comes closest, and the memory that it needs. It also
+/// says what would fit: with other stages and replicas, with smaller micro-batches, or with more
+/// memory. If `untried` is positive, time ended the search before that many candidates were tried.
+/// The message then says so, and not that nothing fits.
 [[noreturn]] void throw_infeasible_plan(const PlanningProblem& problem,
                                         const std::vector<Alternative>& alternatives,
                                         std::size_t untried);

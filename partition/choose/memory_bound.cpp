@@ -11,7 +11,8 @@ MemoryBound::MemoryBound(const PlanningProblem& problem) : problem_(problem) {
   std::ranges::sort(usable_, std::greater{});
 }
 
-/// Parameters take least where replicas share the update. No batch changes them.
+/// The bytes are those with a sharded optimizer if that may be chosen, which takes least. They do
+/// not depend on the batch, so they are cached by replicas alone.
 const MemoryBound::Least& MemoryBound::least_of(const BatchChoice& batch, int replicas) {
   const auto [at, fresh] = known_.try_emplace(replicas);
   Least& least = at->second;
@@ -31,7 +32,7 @@ const MemoryBound::Least& MemoryBound::least_of(const BatchChoice& batch, int re
 
 double MemoryBound::fullness(const BatchChoice& batch, const Grid& grid) {
   const Least& least = least_of(batch, grid.replicas);
-  double room = 0;  // a stage has that of the smallest of its devices
+  double room = 0;  // a stage may use the memory of its smallest device
   for (int stage = 0; stage < grid.stages; ++stage)
     room += usable_[static_cast<std::size_t>((stage + 1) * grid.replicas - 1)];
   const double largest_stage = usable_[static_cast<std::size_t>(grid.replicas - 1)];

@@ -8,15 +8,16 @@
 
 namespace penstock::partition {
 
-/// What parameters alone say of stages and replicas that can't fit into memory, whatever the cut,
-/// the schedule, recomputation and placement.
+/// Refutes stages and replicas that can't fit into memory, by the bytes of parameters alone. It
+/// holds for any cut, schedule, recomputation and placement.
 class MemoryBound {
  public:
   explicit MemoryBound(const PlanningProblem& problem);
 
-  /// How full the fullest stage is at least, 1 being all that it may take; 0 where nothing limits
-  /// it. Of all parameters on the stages, each on the devices with most memory that are left, or of
-  /// the largest layer on the first of them.
+  /// Returns a lower bound on the fullness of the fullest stage: bytes / usable bytes, 1 if full, 0
+  /// if memory is unlimited. It is the larger of two. One spreads all parameters over stages that
+  /// take the devices with the most memory. The other puts the largest layer on the first of these
+  /// stages.
   double fullness(const BatchChoice& batch, const Grid& grid);
   bool can_fit(const Proposal& proposal) { return fullness(proposal.batch, proposal.grid) <= 1; }
 
@@ -27,7 +28,7 @@ class MemoryBound {
   const Least& least_of(const BatchChoice& batch, int replicas);
 
   const PlanningProblem& problem_;
-  std::vector<double> usable_;  // of the devices, most first
+  std::vector<double> usable_;  // of each device, in falling order
   std::map<int, Least> known_;  // by replicas
 };
 

@@ -16,9 +16,10 @@
 namespace penstock::partition {
 namespace {
 
-// Of a cluster on which placements are proven: on more a proof takes longer than all else does.
+// Largest cluster on which placements are proven. On larger ones a proof takes longer than the rest
+// of planning.
 constexpr int kProvenDevices = 16;
-// Stages of which all orders are tried where memories differ; of more, the reverse.
+// Up to this many stages, all orders are tried if memories differ; with more, only the reverse.
 constexpr std::size_t kReordered = 3;
 
 bool memories_differ(const Cluster& cluster) {
@@ -39,8 +40,8 @@ PlacementProblem without_memory(PlacementProblem problem) {
   return problem;
 }
 
-/// With the devices' memory in the closed form's terms, whose account of bytes is simpler than the
-/// runtime's: both are compared for a cut.
+/// Returns `closed` with memories in the closed form's terms, whose count of bytes is simpler than
+/// the runtime's. The ratio of both counts for the cut of `placed` scales all memories.
 PlacementProblem with_memory(const PlanningProblem& problem, PlacementProblem closed,
                              const Proposal& proposal, const PlacedSequence& placed) {
   const PlanChoice choice{
@@ -63,8 +64,8 @@ PlacementProblem with_memory(const PlanningProblem& problem, PlacementProblem cl
   return closed;
 }
 
-/// Whether a search with the devices' memory could find nothing better: a placement that is the
-/// best without it has room.
+/// True if the placement fits into memory. If it is the best without limits, a search with limits
+/// finds nothing better.
 bool has_room(const PlacementProblem& problem, const PlacedSequence& placed) {
   const std::vector<StageCost> stages = stage_costs(problem, placed.devices);
   for (std::size_t k = 0; k < stages.size(); ++k)
@@ -73,7 +74,7 @@ bool has_room(const PlacementProblem& problem, const PlacedSequence& placed) {
   return true;
 }
 
-/// Speeds and memories of a placement's devices.
+/// Returns (speed, memory) of a placement's devices: equal ones make equal placements.
 std::vector<std::vector<std::pair<double, double>>> sorts_of(const Cluster& cluster,
                                                              const Placement& placement) {
   std::vector<std::vector<std::pair<double, double>>> sorts;
@@ -85,8 +86,8 @@ std::vector<std::vector<std::pair<double, double>>> sorts_of(const Cluster& clus
   return sorts;
 }
 
-/// The same stages in other orders, all of a few, or the reverse of many: the closed form's bytes
-/// do not tell which of the stages needs most.
+/// Returns the same stages in other orders: all orders of a few stages, or the reverse of many.
+/// They are tried because the closed form's bytes do not show which stage needs most.
 std::vector<Placement> other_orders(const Placement& given) {
   if (given.size() > kReordered) return {Placement(given.rbegin(), given.rend())};
   std::vector<Placement> orders;

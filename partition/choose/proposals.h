@@ -7,29 +7,30 @@
 
 namespace penstock::partition {
 
-/// Stages and replicas for a batch choice, before they are placed.
+/// A batch choice with numbers of stages and replicas, before placement.
 struct Proposal {
   BatchChoice batch;
   Grid grid;
-  double bound = 0;  // of the closed form, whatever cut and placement: seconds for one of audio
+  double bound = 0;  // lower bound on the closed form: seconds per second of audio
 };
 
-/// All that the cluster has devices for, the lowest bound first. ConfigError for more stages than
-/// layers or devices, or replicas than devices or lanes.
+/// Returns all proposals for which the cluster has devices, the lowest bound first. Throws
+/// ConfigError if the problem asks for more stages than layers or devices, or more replicas than
+/// devices or lanes.
 [[nodiscard]] std::vector<Proposal> proposals(const PlanningProblem& problem, Workloads& workloads);
 
-/// A proposal's placements that are worth a cut: the best by the closed form; where devices' speeds
-/// differ, the best if messages were free, as those that computing hides are; where their memories
-/// do, the best that should fit into them.
+/// Returns the placements of a proposal that are worth a cut. The first is the best by the closed
+/// form. If speeds differ, the best as if messages were free follows, since computing may hide
+/// them. If memories differ, the best that should fit and other orders of the stages follow.
 [[nodiscard]] std::vector<Placement> placements(const PlanningProblem& problem,
                                                 const Workload& workload, const Proposal& proposal);
 
-/// The mean micro-batch's closed form on the cluster as it is.
+/// Returns the closed form of the mean micro-batch on the cluster.
 [[nodiscard]] PlacementProblem closed_form_problem(const PlanningProblem& problem,
                                                    const Workload& workload,
                                                    const BatchChoice& batch);
 
-/// As if messages were hidden behind computing altogether, and not at all reckoned as loads.
+/// Returns the problem with free messages, as if computing hid them all.
 [[nodiscard]] PlacementProblem without_links(PlacementProblem problem);
 
 }  // namespace penstock::partition

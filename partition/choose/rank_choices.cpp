@@ -11,9 +11,9 @@
 namespace penstock::partition {
 namespace {
 
-constexpr std::size_t kSimulated = 4;       // times as many placements as are wanted
-constexpr std::size_t kFewest = 64;         // of them
-constexpr std::size_t kFewestRefined = 12;  // at least
+constexpr std::size_t kSimulated = 4;       // placements to simulate, as a multiple of those wanted
+constexpr std::size_t kFewest = 64;         // placements to simulate, at least
+constexpr std::size_t kFewestRefined = 12;  // placements to refine, at least
 constexpr std::size_t kMostRefined = 64;
 
 }  // namespace
@@ -23,7 +23,8 @@ std::vector<RankedChoice> rank_choices(const PlanningProblem& problem, const Pla
   Workloads workloads(problem);
   const Workload& workload = workloads.of(like.batch, like.replicas, like.selective);
   PlacementProblem closed = closed_form_problem(problem, workload, like.batch);
-  for (Device& device : closed.cluster.devices)  // cut_choice() counts as the runtime does
+  // No limits here: cut_choice() checks memory, by the runtime's bytes.
+  for (Device& device : closed.cluster.devices)
     device.memory = std::numeric_limits<double>::infinity();
   RankingOptions options{.count = std::max(kFewest, kSimulated * count)};
   options.effort.seed = problem.seed;

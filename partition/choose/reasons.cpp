@@ -11,12 +11,13 @@
 namespace penstock::partition {
 namespace {
 
+/// True if a choice that lacks memory would be faster by more than `share`.
 bool is_faster_by(double share, const Alternative& lacking, const Alternative& best) {
   return lacking.lacks && lacking.roomy_speed * pace_of(best) > 1 + share;
 }
 
-/// The same choice, but that each replica updates everything, which would be faster, and for which
-/// it lacks memory; or nothing.
+/// Returns the same choice without a sharded optimizer, if that would be faster but lacks memory;
+/// else null.
 const Alternative* unsharded_lacking(const Alternative& best,
                                      const std::vector<Alternative>& alternatives) {
   if (!best.choice.shards_optimizer) return nullptr;
@@ -30,7 +31,7 @@ const Alternative* unsharded_lacking(const Alternative& best,
   return nullptr;
 }
 
-/// What memory has to do with it.
+/// Returns text on the influence of memory on the plan; empty if there is none.
 std::string memory_of(const Alternative& best, const std::vector<Alternative>& alternatives) {
   std::string text;
   if (const Alternative* whole = unsharded_lacking(best, alternatives))

@@ -7,25 +7,25 @@
 
 namespace penstock::partition {
 
-/// Share of a plan's speed that a change must bring to be worth its words.
+/// Relative gain in speed above which a change is reported.
 inline constexpr double kClearlyFaster = 5e-3;
 
-/// Predicted seconds for one of audio, by which choices of other batches compare; infinite where
-/// nothing was simulated.
+/// Returns the predicted seconds per second of audio, by which choices with different batches
+/// compare. Infinite if the alternative was not simulated.
 [[nodiscard]] double pace_of(const Alternative& alternative);
 
-/// "stage 2 lacks 1.5 GiB"
+/// Returns text such as "stage 2 lacks 1.5 GiB".
 std::string describe(const LackingMemory& lacking);
 
-/// Why a simulated choice lost against the best, in words.
+/// Returns text on why a simulated choice lost against the best.
 [[nodiscard]] std::string why_slower(const Alternative& best, const Alternative& other);
 
-/// Whether simulation found it faster than the best by more than kClearlyFaster, had it the memory
-/// that it lacks.
+/// True if a choice that lacks memory would be faster than the best by more than kClearlyFaster, by
+/// simulation, if it had that memory.
 [[nodiscard]] bool would_be_faster(const Alternative& lacking, const Alternative& best);
 
-/// Says what would have to give for a faster plan: the memory that the fastest choice of those
-/// lacks that would_be_faster(), or else the stage that computes most of a step.
+/// Returns text on what keeps the plan from being faster. That is the memory that the fastest
+/// choice with would_be_faster() lacks, or else the stage that computes most of a step.
 [[nodiscard]] std::string bottleneck_of(const Alternative& best,
                                         const std::vector<Alternative>& alternatives);
 

@@ -11,24 +11,24 @@
 namespace penstock::partition {
 namespace {
 
-// Of a boundary: in a first round, which gives a bound, and in the exact one, which for long chunks
-// has fewer, so that no chunk takes more than a few seconds.
+// Most labels at a boundary: in a first round, which gives an upper bound, and in the exact round.
+// Long chunks get fewer, so that no chunk takes more than a few seconds.
 constexpr std::size_t kFewLabels = 30, kMostLabels = 1000, kLabelsTimesLayersSquared = 3'000'000;
 
-// A cut of a longer layer sequence asks for the chunks between tens of thousands of pairs of
-// layers.
+// Longer sequences get the greedy choice: a cut of them asks for tens of thousands of chunks.
 constexpr std::size_t kLongSequence = 64;
 
-/// A choice of the layers before a boundary, the last of which is not chosen.
+/// A choice among the layers before a boundary. The last of these layers is not recomputed.
 struct Label {
   double seconds = 0;
   RunSizes sizes = {};
-  bool any = false;
-  int from = -1;      // label that it goes on from, over all boundaries
-  LayerRun run = {};  // chosen besides; empty: none
+  bool any = false;   // some layer is recomputed
+  int from = -1;      // index of the label that it extends
+  LayerRun run = {};  // the run that it adds; may be empty
 };
 
-/// Looks for a choice that takes less than `below`.
+/// One label-setting search for a choice that takes less than `below` seconds. See
+/// RecomputeSearch.
 class Labelling {
  public:
   Labelling(const ChunkSizes& sizes, std::span<const double> forward, const FreeingBound& bound,
@@ -44,9 +44,9 @@ class Labelling {
   std::optional<RecomputeChoice> best() {
     const int n = sizes_.layers();
     reach(0, {});
-    // A label at boundary i goes on to i + 1, where layer i is not chosen, and to last + 1, where
-    // layers [i, last) are chosen and layer `last` is not. All go forward: those of i are complete
-    // when its turn comes.
+    // A label at boundary i extends to i + 1 if layer i is not recomputed. It extends to last + 1
+    // if layers [i, last) are and layer `last` is not. All arcs go forward, so the labels of
+    // boundary i are complete when the loop reaches it.
     for (int i = 0; i < n; ++i)
       for (const int label : sorted_labels(i)) {
         reach(i + 1, {all_[label].seconds,
@@ -59,7 +59,7 @@ class Labelling {
           seconds += forward_[last - 1];
           if (seconds >= least_) break;
           const LayerRun run{i, last};
-          // The layer behind a run is not chosen; behind the last layer there is none.
+          // The layer after a run is not recomputed; after the last layer there is none.
           reach(std::min(last + 1, n + 1),
                 {seconds, sizes_.joined(all_[label].sizes, sizes_.of(run)), true, label, run});
         }
@@ -67,16 +67,16 @@ class Labelling {
     if (best_ < 0) return std::nullopt;
     return choice();
   }
-  /// Whether best() has dropped no label for their number.
+  /// True if best() has dropped no label because there were too many.
   bool exact() const { return exact_; }
 
  private:
-  /// Adds a label unless it can't become a choice that fits and takes less than the best known, or
-  /// another one is no worse.
+  /// Adds a label, unless another one dominates it, or it can't lead to a choice that fits in less
+  /// time than the best known.
   void reach(int boundary, const Label& label) {
     const double more =
         std::min(sizes_.change(label.sizes, true), sizes_.change(label.sizes, label.any)) - room_;
-    // `more` bytes are still to be freed by layers behind the boundary, which takes that at least.
+    // Layers after the boundary still have to free `more` bytes; the bound gives the least seconds.
     if (label.seconds + bound_.seconds(boundary, more) >= least_) return;
     auto& others = at_[boundary];
     for (const int other : others)
@@ -84,7 +84,7 @@ class Labelling {
     std::erase_if(others, [&](int other) { return no_worse(label, all_[other]); });
     others.push_back(static_cast<int>(all_.size()));
     all_.push_back(label);
-    // With nothing chosen behind it, it is a whole choice.
+    // Without any further recomputation, the label is a complete choice.
     const RunSizes whole = sizes_.joined(label.sizes, sizes_.without({boundary, sizes_.layers()}));
     if (sizes_.change(whole, label.any) <= room_) {
       least_ = label.seconds;
@@ -93,20 +93,21 @@ class Labelling {
     if (others.size() > 2 * most_labels_) thin(others);
   }
 
+  /// True if `one` dominates `other`.
   bool no_worse(const Label& one, const Label& other) const {
     return one.seconds <= other.seconds && one.any == other.any &&
            sizes_.never_more(one.sizes, other.sizes);
   }
 
-  /// The labels of a boundary, in order.
+  /// Returns the labels of a boundary, by seconds.
   std::vector<int> sorted_labels(int boundary) {
     std::vector<int>& labels = at_[boundary];
     thin(labels);
     return labels;
   }
 
-  /// Puts labels in order, without those that came before a better choice; of too many it keeps
-  /// those at even distances.
+  /// Sorts labels by seconds, and drops those that a better choice has overtaken. Of too many it
+  /// keeps an even sample.
   void thin(std::vector<int>& labels) {
     std::erase_if(labels, [&](int label) { return all_[label].seconds >= least_; });
     std::ranges::stable_sort(labels, {}, [&](int label) { return all_[label].seconds; });
@@ -118,6 +119,7 @@ class Labelling {
     labels = std::move(kept);
   }
 
+  /// Follows the best label back to its layers.
   RecomputeChoice choice() const {
     RecomputeChoice choice{.seconds = least_, .exact = exact_};
     if (!all_[best_].any) return choice;
@@ -130,17 +132,17 @@ class Labelling {
   const ChunkSizes& sizes_;
   std::span<const double> forward_;
   const FreeingBound& bound_;
-  double room_;  // bytes more than what choosing nothing takes; below 0: that is too much
+  double room_;  // limit less the bytes without recomputation; negative: too few
   std::size_t most_labels_;
   std::vector<Label> all_;
-  std::vector<std::vector<int>>
-      at_;  // of each boundary; the last: behind a run that ends the chunk
+  /// Labels by boundary. The last entry is for runs that end the chunk.
+  std::vector<std::vector<int>> at_;
   double least_;
   int best_ = -1;
   bool exact_ = true;
 };
 
-/// Bytes that a set of layers makes a chunk take more, or below 0 less, than none.
+/// Returns the bytes by which recomputing these layers changes a chunk's memory.
 double change_of(const ChunkSizes& sizes, const ChosenLayers& chosen) {
   RunSizes all;
   bool any = false;
@@ -149,12 +151,13 @@ double change_of(const ChunkSizes& sizes, const ChosenLayers& chosen) {
     while (run.last < sizes.layers() && chosen[run.last]) ++run.last;
     any = any || run.last > i;
     all = sizes.joined(all, run.last > i ? sizes.of(run) : sizes.without({i, i + 1}));
-    i = run.last;  // is not chosen
+    i = run.last;  // is not recomputed
   }
   return sizes.change(all, any);
 }
 
-/// Layers that free most for a second, as few of them as make the chunk fit.
+/// Takes layers by the bytes that they free per second, as few as make the chunk fit. The number is
+/// found by bisection.
 std::optional<RecomputeChoice> greedy_choice(const ChunkSizes& sizes, std::span<const double> freed,
                                              std::span<const double> forward, double room) {
   std::vector<int> order(freed.size());

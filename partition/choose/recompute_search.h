@@ -9,34 +9,35 @@
 
 namespace penstock::partition {
 
-/// Layers of a chunk that are recomputed so that it fits into memory.
+/// The layers of a chunk that are recomputed so that it fits into memory.
 struct RecomputeChoice {
-  ChosenLayers layers = {};  // counted from the chunk's first; empty: none
-  double seconds = 0;        // of their recomputation
-  bool exact = true;         // no other choice that fits takes less; else none that was tried
+  ChosenLayers layers = {};  // index 0 is the chunk's first layer; empty: none
+  double seconds = 0;        // time of the recomputation
+  bool exact = true;         // no other choice that fits takes less time
 };
 
-/// The cheapest layers to recompute. Exact: labels (seconds, bytes that stay, that are made
-/// again and that lie in scratch) are carried from layer to layer over runs of chosen layers, and
-/// dropped where another one takes no more seconds and, whatever follows, no more bytes
-/// (multi-objective shortest path, Martins 1984), or where the seconds that it takes at least
-/// (FreeingBound) are no less than those of a choice known. Of more labels at a layer than 1,000,
-/// or 3,000,000 / layers², some are dropped besides, and the choice is not called exact. In a layer
-/// sequence of more than 64 layers it is those layers that free most for a second: not exact
-/// either.
+/// Finds the cheapest layers of a chunk to recompute so that it fits, by a multi-objective shortest
+/// path (Martins 1984). A label (seconds, and bytes kept, recomputed and in scratch) stands for a
+/// choice of the first layers. An arc leaves a layer out, or recomputes a run of layers. A label is
+/// dropped if another one takes no more seconds and, whatever follows, no more bytes. It is also
+/// dropped if its seconds plus the least seconds to free the rest (FreeingBound) reach those of a
+/// known choice. The result is exact, with two exceptions:
+/// - of more than 1,000 or 3,000,000 / layers² labels at a layer, some are dropped;
+/// - in a sequence of more than 64 layers, a greedy choice takes the layers that free the most
+///   bytes per second.
 class RecomputeSearch {
  public:
-  /// `forward` has the seconds of each of the layer sequence's layers on a device of speed 1.
-  /// `bytes` are of a training that recomputes nothing, and must outlive this.
+  /// `forward` has the forward seconds of all layers of the sequence on a device of speed 1.
+  /// `bytes` is of a training that recomputes nothing, and must outlive this object.
   RecomputeSearch(const ChunkBytes& bytes, std::vector<double> forward)
       : bytes_(bytes), forward_(std::move(forward)) {}
 
-  /// For layers [first, last) as that chunk, alone on its rank, within `limit` bytes on the replica
-  /// that needs most. Nothing where no choice fits.
+  /// Returns the cheapest choice for layers [first, last) as that chunk, alone on its rank, within
+  /// `limit` bytes on the replica that needs most. Returns nothing if no choice fits. Cached.
   const std::optional<RecomputeChoice>& within(int first, int last, int chunk, double limit);
 
-  /// Whether no label was dropped so far for their number: else something cheaper may fit, or
-  /// something where nothing was found.
+  /// True if all results so far are exact. If not, a cheaper choice may fit, also where none was
+  /// found.
   bool exact() const { return exact_; }
 
  private:

@@ -11,11 +11,11 @@
 namespace penstock::partition {
 namespace {
 
-constexpr int kExchanged = 12;         // devices of a cluster whose pairs are tried, at most
-constexpr double kShorter = 1 - 1e-9;  // of a step: else it is the same
+constexpr int kExchanged = 12;         // largest cluster whose pairs of devices are exchanged
+constexpr double kShorter = 1 - 1e-9;  // of a step; a smaller gain counts as none
 
-/// Where the boundary in front of chunk `b` may go: a layer on, and the next place on either side
-/// where no more crosses than now.
+/// Returns the places to which the boundary before chunk `b` may move: one layer on, and the next
+/// place where the message is no larger than now, on either side.
 std::vector<int> other_places(const SequenceProfile& sequence, const std::vector<int>& begin,
                               std::size_t b) {
   const auto crossing = [&](int layer) {
@@ -36,7 +36,7 @@ bool same_rates(const LinkRates& one, const LinkRates& other) {
   return one.latency == other.latency && one.bandwidth == other.bandwidth;
 }
 
-/// Whether exchanging them changes nothing.
+/// True if exchanging the two devices changes nothing.
 bool alike(const Cluster& cluster, int one, int two) {
   const Device &a = cluster.devices[one], &b = cluster.devices[two];
   if (a.speed != b.speed || a.memory != b.memory) return false;
@@ -60,6 +60,10 @@ Moves quick_moves(const PlanningProblem& problem) {
   return bounded && !exchanges_devices(problem.cluster) ? Moves::shortening_path : Moves::all;
 }
 
+// First-improvement local search; its objective is the simulated step. A change is rejected as
+// early as possible. Longest paths come first, since they bound a step from below. The replicas
+// that were slowest before are simulated next. A full simulation and a check of memory come last.
+// Invariant: a RankedChoice fits into memory, and its step never gets longer.
 ChoiceRefiner::ChoiceRefiner(const PlanningProblem& problem, const Workload& workload, Moves moves)
     : problem_(problem),
       workload_(workload),
@@ -144,7 +148,7 @@ void ChoiceRefiner::share_cuts(std::vector<RankedChoice>& ranked) const {
   for (RankedChoice& one : ranked) {
     std::vector<RankedChoice> offered;
     double least = one.estimate.step_seconds;
-    // `offered` has the cuts that came near the least step by then, in the order of `cuts`.
+    // `offered` holds the cuts that came near the shortest step so far, in the order of `cuts`.
     for (const PlanChoice& cut : cuts) {
       if (cut.begin == one.choice.begin) {
         offered.push_back(one);
@@ -168,7 +172,7 @@ void ChoiceRefiner::share_cuts(std::vector<RankedChoice>& ranked) const {
 bool ChoiceRefiner::keeps_path(const RankedChoice& ranked, PlanChoice other,
                                std::optional<double>& path) const {
   if (chooses_recomputation(other)) other.recomputed.clear();
-  const std::vector<int> first(1, ranked.estimate.slowest.front());  // of the sampled steps
+  const std::vector<int> first(1, ranked.estimate.slowest.front());  // sampled step alone
   const auto seconds = [&](const PlanChoice& choice, double enough) {
     PredictedPipelines known;
     return estimator_->longest_paths(choice, enough, first, known);
@@ -192,7 +196,7 @@ bool ChoiceRefiner::take_if_shorter(RankedChoice& ranked, PlanChoice other) cons
 std::optional<RankedChoice> ChoiceRefiner::within(PlanChoice other, double seconds,
                                                   const std::vector<int>& slowest) const {
   const bool free = chooses_recomputation(other);
-  if (free) other.recomputed.clear();  // at best
+  if (free) other.recomputed.clear();  // the least that it may need: a lower bound
   PredictedPipelines known;
   if (seconds < std::numeric_limits<double>::infinity() &&
       estimator_->takes(other, seconds, slowest, known))

@@ -8,61 +8,65 @@
 
 namespace penstock::partition {
 
-/// A choice that is cut and placed, and what simulation says of it.
+/// A choice that is cut and placed, with its simulated step.
 struct RankedChoice {
   PlanChoice choice;
   ChoiceEstimate estimate;
 };
 
-/// Which moves of a boundary are simulated: all, or those that shorten the longest path of the
-/// first sampled step, which are few.
+/// Selects the moves of a boundary that are simulated: all, or only the few that shorten the
+/// longest path of the first sampled step.
 enum class Moves { all, shortening_path };
 
-/// Whether refine() exchanges devices: in a small cluster.
+/// True if refine() exchanges devices, which it does in a small cluster only.
 bool exchanges_devices(const Cluster& cluster);
 
-/// Those with which many choices can be refined: all where devices are exchanged, and where no path
-/// bounds a step, without a barrier or with shared adapters.
+/// Returns the moves with which many choices can be refined in acceptable time. That is Moves::all
+/// if devices are exchanged, or if no longest path bounds a step: without a barrier, or with shared
+/// adapters.
 Moves quick_moves(const PlanningProblem& problem);
 
-/// Makes simulated steps shorter by small changes of a choice, which stays within memory: unless
-/// the problem says which layers are recomputed, they are chosen anew for a changed choice that
-/// has some.
+/// Shortens the simulated step of a choice by local search. The choice stays within memory. If it
+/// recomputes layers, and the problem does not fix them, each change chooses them again.
 class ChoiceRefiner {
  public:
-  /// Both must outlive this; `workload` is that of the choices' batch and replicas.
+  /// Both must outlive this object. `workload` is that of the choices' batch and replicas.
   ChoiceRefiner(const PlanningProblem& problem, const Workload& workload, Moves moves = Moves::all);
 
-  /// Moves each boundary between chunks once, where a step gets shorter: by a layer, or to the next
-  /// place on either side where no more crosses, since cuts behind layers with large outputs lie
-  /// between good ones. False where none did.
+  /// Tries to move each boundary between chunks once, and keeps a move if the step gets shorter.
+  /// A boundary moves by one layer, or to the next place on either side whose message is no larger:
+  /// poor cuts after layers with large outputs lie between good ones. Returns false if none moved.
   bool move_boundaries(RankedChoice& ranked) const;
 
-  /// The same, until it no longer helps, from the choice's cut and from those of chunk_loads().
+  /// Moves boundaries until no move helps, from the choice's cut and from the cuts of
+  /// chunk_loads(). Keeps the best result.
   void refine_cut(RankedChoice& ranked) const;
 
-  /// The same, and of a small cluster exchanges two devices or takes a free one, until neither
-  /// helps.
+  /// Same as refine_cut(). In a small cluster it also exchanges two devices, or takes a free one,
+  /// until neither helps.
   void refine(RankedChoice& ranked) const;
 
-  /// Gives each of some placements of the same stages the cut of another one where that makes its
-  /// step shorter, and also where it makes no difference: so those that are alike, but for what
-  /// measuring their links is off by, have the same. `ranked` is in order of simulated steps, and
-  /// is put in order again.
+  /// Gives each placement the cut of another placement of the same stages if that shortens its
+  /// step. If it makes no difference, the better placement's cut is taken. So placements that
+  /// differ only by the noise of measured links are cut alike. `ranked` is sorted by simulated
+  /// steps, before and after the call.
   void share_cuts(std::vector<RankedChoice>& ranked) const;
 
  private:
-  /// As move_boundaries(): the last boundary that moved, 0 where none did. Boundaries behind
-  /// `settled` have not helped since the last one moved, so that they are left out until one does.
+  /// Same as move_boundaries(), but returns the last boundary that moved; 0 if none did. Boundaries
+  /// after `settled` were tried since the last move, and are skipped until another one moves.
   std::size_t move_unsettled(RankedChoice& ranked, std::size_t settled) const;
   bool exchange_devices(RankedChoice& ranked) const;
-  /// Where it fits, with the recomputation that it needs; nothing unless its step is shorter than
-  /// that.
+  /// Replaces `ranked` by `other`, with the recomputation that it needs, if that fits and its step
+  /// is shorter. Returns true if it did.
   bool take_if_shorter(RankedChoice& ranked, PlanChoice other) const;
-  /// Whether the first sampled step's longest path, which of `ranked` is `path` once that is known,
-  /// gets no shorter, with as little recomputation as `other` may need.
+  /// True if `other` does not shorten the longest path of the first sampled step, even without
+  /// recomputation. `path` caches that of `ranked`.
   bool keeps_path(const RankedChoice& ranked, PlanChoice other, std::optional<double>& path) const;
+  /// True if a change of the choice chooses its recomputed layers again.
   bool chooses_recomputation(const PlanChoice& choice) const;
+  /// Returns `other`, with the recomputation that it needs, if it fits and its step is shorter than
+  /// `seconds`. `slowest` names each sampled step's slowest replica of a similar choice.
   std::optional<RankedChoice> within(PlanChoice other, double seconds,
                                      const std::vector<int>& slowest) const;
 

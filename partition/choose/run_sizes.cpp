@@ -5,6 +5,7 @@
 namespace penstock::partition {
 namespace {
 
+/// Raises the maximum for even or odd places to `bytes`.
 void cover(std::array<std::ptrdiff_t, 2>& most, int place, std::ptrdiff_t bytes) {
   most[place % 2] = std::max(most[place % 2], bytes);
 }
@@ -16,14 +17,14 @@ ChunkSizes::ChunkSizes(const ChunkBytes::Training& training)
       count_(training.count),
       evaluation_(training.evaluation),
       range_(training.sizes) {
-  const std::ptrdiff_t fewest =  // where all are chosen
+  const std::ptrdiff_t fewest =  // if all layers are recomputed
       range_->slot + of({0, layers()}).slot - range_->carried;
   slots_may_be_few_ = fewest * count_.slots < static_cast<std::ptrdiff_t>(evaluation_.slots);
 }
 
 RunSizes ChunkSizes::of(const LayerRun& run) const {
   RunSizes sizes;
-  const bool inside = run.last < layers();  // the chunk's output stays anyway
+  const bool inside = run.last < layers();  // the chunk's output stays in any case
   for (int i = run.first; i < run.last; ++i) sizes.recomputed += range_->own[i];
   for (int i = run.first + 1; i < run.last; ++i)
     if (is_kept(i)) sizes.recomputed += range_->enters[i];
@@ -62,9 +63,10 @@ double ChunkSizes::most_freed(int layer) const {
   return static_cast<double>(std::max(0, times) * made_by(layer));
 }
 
-/// What takes turns (a maximum) grows by no more than the difference, whatever comes; so does
-/// scratch, which never shrinks where a part of it grows. What adds up differs by as much in the
-/// end as now, but slots where evaluations need more than them: then by less, or not at all.
+/// A maximum of two sizes differs by no more than the sizes do, whatever is joined later. The same
+/// holds for scratch, which is monotonic in each of its parts. Sums keep their difference, with one
+/// exception: if evaluations need more than the slots, slots differ by less, or not at all. Then a
+/// smaller slot makes up for nothing.
 bool ChunkSizes::never_more(const RunSizes& one, const RunSizes& other) const {
   const std::ptrdiff_t slots = (one.slot - other.slot) * count_.slots;
   std::ptrdiff_t others = (one.recomputed - other.recomputed) * count_.recomputed;

@@ -10,6 +10,7 @@ namespace {
 
 constexpr std::size_t kCompared = 4;
 
+/// Returns the problem under an assumption.
 PlanningProblem with(PlanningProblem problem, const Assumption& assumption) {
   if (assumption.costs) problem.costs = assumption.costs;
   if (assumption.selective_costs) problem.selective_costs = assumption.selective_costs;
@@ -24,8 +25,8 @@ PlanningProblem with(PlanningProblem problem, const Assumption& assumption) {
   return problem;
 }
 
-/// The best few that were simulated, the decision's choice first; of each grid and schedule the
-/// best.
+/// Returns the best few simulated choices, the decision's first. Of each combination of grid,
+/// schedule and number of micro-batches, only the best is taken.
 std::vector<const PlanChoice*> best_of(const Decision& decision) {
   std::vector<const PlanChoice*> best;
   for (const Alternative& other : decision.alternatives) {
@@ -60,7 +61,7 @@ Sensitivity sensitivity_of(const PlanningProblem& problem, const Decision& decis
   const auto choices = best_of(decision);
   Sensitivity found{.compared = static_cast<int>(choices.size())};
   const auto messages = std::make_shared<KnownMessages>();      // no assumption changes their bytes
-  std::vector<std::vector<double>> speeds(assumptions.size());  // of each choice
+  std::vector<std::vector<double>> speeds(assumptions.size());  // [assumption][choice]
   parallel_for(assumptions.size(), problem.threads, [&](std::size_t i) {
     const PlanningProblem assumed = with(problem, assumptions[i]);
     Workloads workloads(assumed, messages);

@@ -15,9 +15,9 @@ namespace penstock::partition {
 namespace {
 
 constexpr int kMostPasses = 2048;     // stages × micro-batches of all replicas that differ
-constexpr double kFaster = 1 - 1e-9;  // of a step: else it is the same
+constexpr double kFaster = 1 - 1e-9;  // of a step; a smaller gain counts as none
 
-/// The layers of a stage as one.
+/// Returns the layers of a stage as one layer. Half of backward is input gradients, by assumption.
 LayerCost work_of(const SequenceProfile& profile, int first, int last) {
   LayerCost cost;
   for (int i = first; i < last; ++i) {
@@ -28,7 +28,7 @@ LayerCost work_of(const SequenceProfile& profile, int first, int last) {
   return cost;
 }
 
-/// Of a whole step.
+/// Seconds of a stage's gradient reduction, once per step.
 double reduction_seconds(const SequencePlan& plan, int stage) {
   const auto& placed = plan.placed;
   if (placed.grid.replicas == 1) return 0;
@@ -38,7 +38,8 @@ double reduction_seconds(const SequencePlan& plan, int stage) {
           plan.problem.sequence.parameters(placed.cut.begin[stage], placed.cut.begin[stage + 1]));
 }
 
-/// One replica of each sort: those of a sort take equally long, unless they meet on adapters.
+/// Returns one replica of each kind. Replicas of a kind take equally long. With shared adapters,
+/// every replica is a kind of its own.
 std::vector<int> replicas_that_differ(const SequencePlan& plan) {
   std::map<std::vector<double>, int> sorts;
   const Cluster& cluster = plan.problem.cluster;
@@ -62,7 +63,8 @@ std::vector<int> replicas_that_differ(const SequencePlan& plan) {
   return replicas;
 }
 
-/// Of the slowest of the replicas, or of all beside each other where adapters are shared.
+/// Returns the seconds of the slowest replica's step, or of all replicas simulated together if
+/// adapters are shared.
 double period_of(const SequencePlan& plan, const char* schedule, const std::vector<int>& replicas) {
   const Cluster& cluster = plan.problem.cluster;
   std::vector<std::unique_ptr<StepEstimate>> steps;
@@ -106,7 +108,7 @@ std::unique_ptr<StepEstimate> predict_sequence_step(const SequencePlan& plan,
   StepLayout layout{.begin = {0}, .schedule = make_schedule(schedule, stages, runs)};
   for (int k = 0; k < stages; ++k) {
     of_stages.push_back(work_of(plan.profile, begin[k], begin[k + 1]));
-    // One message each way; a profile's transfer is of both.
+    // One message: half of a profile's transfer time, which covers both directions.
     bytes.push_back(problem.sequence.crossing(begin[k + 1]) * problem.sequence.passes() / 2);
     layout.begin.push_back(k + 1);
     layout.speeds.push_back(problem.cluster.devices[plan.placed.devices[k][replica]].speed);

@@ -71,8 +71,8 @@ double StageMemory::limit_of_chunk(int chunk) const {
 
 namespace {
 
-/// How full its stage is if all of its chunks are like [first, last): of those that are as full as
-/// a limit at most.
+/// The fullness of a stage if all of its chunks are like [first, last). It is infinite above
+/// `limit`, and for a range after which the rest can't stay within `limit`.
 struct Fullness : SegmentCost {
   const StageMemory& memory;
   int chunk;
@@ -93,7 +93,7 @@ struct Fullness : SegmentCost {
   }
 };
 
-/// How full the least full cut by parameters alone is.
+/// Returns the true fullness of the cut that is least full by parameters alone.
 double fullness_by_parameters(const StageMemory& memory, const CutShape& shape) {
   struct Parameters : SegmentCost {
     const StageMemory& memory;
@@ -114,6 +114,8 @@ double fullness_by_parameters(const StageMemory& memory, const CutShape& shape) 
 
 }  // namespace
 
+// A cheap cut by parameters alone gives an upper bound. Within that bound, a min-max dynamic
+// programme over (chunk, last layer) finds the optimum: O(chunks · layers²) ranges at most.
 LeastFullCut least_full_cut(const StageMemory& memory, int layers) {
   const CutShape shape{.layers = layers, .segments = memory.chunks()};
   const double limit = fullness_by_parameters(memory, shape);

@@ -8,33 +8,36 @@
 
 namespace penstock::partition {
 
-/// What the stages of a choice may take of memory, and would. Bytes are the runtime's own.
+/// Memory that the stages of a choice may use, and memory that they need. Bytes are those of the
+/// runtime.
 class StageMemory {
  public:
-  /// `choice` needs no cut yet. A stage may take what the smallest of its devices has, less the
+  /// `choice` needs no cut yet. A stage may use the memory of its smallest device, less the
   /// cluster's margin.
   StageMemory(const PlanningProblem& problem, const PlanChoice& choice);
 
+  /// Bytes that a stage may use.
   double limit(int stage) const { return limits_[stage]; }
-  /// Of layers [first, last) as that chunk, alone on its rank, on the replica that needs most.
+  /// Returns the bytes of layers [first, last) as that chunk, alone on its rank, on the replica
+  /// that needs most.
   double of_chunk(int first, int last, int chunk) const;
-  /// Whether that is within limit_of_chunk().
+  /// True if of_chunk() is within limit_of_chunk().
   bool fits(int first, int last, int chunk) const {
     return bytes_.fits(first, last, chunk, limit_of_chunk(chunk));
   }
-  /// Of what that chunk may take, the share that parameters of layers [first, last) take at least:
-  /// shares of neighbouring ranges add up.
+  /// Returns a lower bound on of_chunk() / limit_of_chunk(), from parameters alone. It is additive
+  /// over neighbouring ranges.
   double fullness_at_least(int first, int last, int chunk) const;
-  /// Of every stage with all of its chunks; `begin` as in PlanChoice.
+  /// Returns the bytes of every stage with all of its chunks. `begin` is as in PlanChoice.
   std::vector<double> of_stages(const std::vector<int>& begin) const;
-  /// How many micro-batches a stage has room for between forward and weight gradient on all of its
-  /// chunks, at most `most`; at least 1.
+  /// Returns how many micro-batches fit into a stage's memory between forward and weight gradient,
+  /// on all of its chunks. At least 1, at most `most`.
   int capacity(const std::vector<int>& begin, int stage, int most) const;
-  /// What micro-batches in flight hold on every chunk at most.
+  /// Returns the peak bytes that micro-batches in flight hold, by chunk.
   std::vector<double> slots(const std::vector<int>& begin) const;
-  /// The stage that has the least room for what it needs, if any has too little.
+  /// Returns the stage that exceeds its limit by the largest factor, if any does.
   std::optional<int> too_full(const std::vector<int>& begin) const;
-  /// What that chunk may take so that it leaves enough for its stage's others, if all are alike.
+  /// Returns a chunk's equal share of its stage's limit.
   double limit_of_chunk(int chunk) const;
   const ChunkBytes& bytes() const { return bytes_; }
   int stages() const { return static_cast<int>(limits_.size()); }
@@ -44,17 +47,18 @@ class StageMemory {
 
  private:
   ChunkBytes bytes_;
-  std::vector<int> ranks_;  // of each chunk: its stage
+  std::vector<int> ranks_;  // stage of each chunk
   std::vector<double> limits_;
 };
 
-/// The cut whose fullest stage is least full, as far as chunks of a stage are alike, and how full
-/// that is: 1 is all that it may take.
+/// The cut whose fullest stage is least full. Fullness is bytes over the stage's limit: 1 is full.
+/// Each chunk counts as if all chunks of its stage were like it.
 struct LeastFullCut {
   std::vector<int> begin;
   int stage = 0;
   double bytes = 0, fullness = 0;
 };
+/// Returns the least full cut. If there is none, `begin` is empty and `fullness` is kNever.
 LeastFullCut least_full_cut(const StageMemory& memory, int layers);
 
 }  // namespace penstock::partition

@@ -11,8 +11,8 @@
 namespace penstock::partition {
 namespace {
 
-// Of the best closed form, by which simulation differs by no more; without a barrier, steps overlap
-// by up to a pipeline's filling, which the closed form counts.
+// Simulation is assumed to differ from the closed form by at most this factor. Without a barrier,
+// steps overlap by up to the pipeline's fill time, which the closed form counts.
 constexpr double kWide = 1.5, kWideWithoutBarrier = 3;
 
 }  // namespace
@@ -51,7 +51,7 @@ void TriedChoices::try_with_what_memory_asks(const PlanChoice& choice) {
   offload(choice);
 }
 
-/// The more stays on the device the better, until all that is wanted fits.
+/// Tries 4, 3 and 2 resident micro-batches, until memory no longer binds: more are faster.
 void TriedChoices::offload(const PlanChoice& choice) {
   if (problem().resident) return;
   for (const int resident : {4, 3, 2}) {
@@ -61,7 +61,7 @@ void TriedChoices::offload(const PlanChoice& choice) {
   }
 }
 
-/// Whether anything leaves for the host.
+/// True if the choice's schedule has any offload.
 bool TriedChoices::offloads(const PlanChoice& choice) const {
   const int lanes = problem().most_replicas > 0 ? problem().most_replicas : choice.replicas;
   const Schedule lists =
@@ -72,8 +72,8 @@ bool TriedChoices::offloads(const PlanChoice& choice) const {
                              [&](const auto& list) { return std::ranges::any_of(list, leaves); });
 }
 
-/// Unless the problem says which: within layers, and of whole layers instead or, where memory
-/// still binds, besides.
+/// Tries recomputation within layers, of whole layers instead, and of both if memory still binds
+/// with the former. Does nothing if the problem fixes the recomputed layers.
 void TriedChoices::recompute(const PlanChoice& choice) {
   if (problem().recomputed) return;
   PlanChoice within = choice;
@@ -83,13 +83,15 @@ void TriedChoices::recompute(const PlanChoice& choice) {
   consider(choice, Recomputing::free);
 }
 
+/// Cuts a choice, and records and simulates it. Returns true if memory keeps it from a faster cut
+/// that may be the best.
 bool TriedChoices::consider(const PlanChoice& wanted, Recomputing recomputing) {
   const Workload& workload = workload_of(wanted);
   ChosenCut cut =
       cut_choice(problem(), workload, wanted, recomputing,
                  {estimator_of(workload), common_.cuts, found() ? problem().time : nullptr});
-  if (cut.ended && !cut.fits) return false;  // it may fit, but there is another choice
-  // Without recomputation it was considered before, and nothing is to be said of its memory.
+  if (cut.ended && !cut.fits) return false;  // it may fit, but another choice does
+  // A variant that does not fit, or needs no recomputation, adds nothing to the choice itself.
   const bool none = std::ranges::count(cut.recomputed, true) == 0;
   const bool more = recomputing == Recomputing::free || wanted.selective != problem().selective ||
                     offloads_besides(wanted) || is_sharded_besides(wanted);
@@ -109,7 +111,7 @@ bool TriedChoices::consider(const PlanChoice& wanted, Recomputing recomputing) {
   }
   alternative.memory_bound = cut.memory_bound;
   alternative.estimate = cut.estimate ? std::move(cut.estimate) : estimate(choice, 1);
-  const double least = choice.resident > 0  // the closed form knows no copies
+  const double least = choice.resident > 0  // the closed form ignores copies to the host
                            ? std::max(alternative.closed_form, alternative.estimate->step_seconds)
                            : alternative.closed_form;
   best_closed_ = std::min(best_closed_, least / workload.audio_seconds);
@@ -124,8 +126,8 @@ bool TriedChoices::is_sharded_besides(const PlanChoice& choice) const {
   return choice.shards_optimizer && !problem().shards_optimizer;
 }
 
-/// Seconds of a step more, or below 0 less, than if each replica updated everything; 0 where it
-/// was not simulated.
+/// Returns the seconds that the sharded update adds to a step; negative if it is faster. Returns 0
+/// if the choice was not simulated.
 double TriedChoices::sharding_takes(const Alternative& sharded) {
   if (!sharded.estimate || !sharded.choice.shards_optimizer) return 0;
   PlanChoice whole = sharded.choice;

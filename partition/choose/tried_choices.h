@@ -12,65 +12,71 @@
 
 namespace penstock::partition {
 
-/// Memory that a stage of the fastest cut does not have.
+/// Memory that a stage lacks for the fastest cut.
 struct LackingMemory {
   int stage = 0;
   double bytes = 0;
 };
 
-/// A choice that was considered.
+/// A choice that was considered, with the reason why it lost.
 struct Alternative {
-  PlanChoice choice;                            // without a cut where none was made
-  std::optional<ChoiceEstimate> estimate = {};  // where it was simulated
-  bool over_all_steps = false;              // it is, not over the first of the sampled steps alone
-  double closed_form = 0;                   // seconds of a step, or their bound where none was made
-  bool is_bound = false;                    // it is that: the choice was not tried
-  bool memory_bound = false;                // a faster cut did not fit
-  double audio_seconds = 0;                 // of a step
-  std::optional<LackingMemory> lacks = {};  // where no cut fits
-  /// Audio seconds that it would train in a second with the memory that it lacks; 0: not simulated.
+  PlanChoice choice;                            // without a cut if it was not cut
+  std::optional<ChoiceEstimate> estimate = {};  // set if it was simulated
+  bool over_all_steps = false;  // `estimate` is over all sampled steps, not the first alone
+  double closed_form = 0;       // seconds of a step, or a lower bound
+  bool is_bound = false;        // `closed_form` is a bound: the choice was not tried
+  bool memory_bound = false;    // a faster cut did not fit
+  double audio_seconds = 0;     // of a step
+  std::optional<LackingMemory> lacks = {};  // set if no cut fits
+  /// Audio seconds that it would train per second if it had the memory that it lacks; 0: not
+  /// simulated.
   double roomy_speed = 0;
-  std::string why = {};  // it lost; empty: it did not
-  /// What a step would take with the other Barrier than the problem's, of the best few of several
-  /// ranks.
+  std::string why = {};  // reason why it lost; empty: it is the best
+  /// Seconds of a step with the other Barrier than the problem's. Set for the best few that use
+  /// more than one device.
   std::optional<double> other_barrier_s = {};
 
-  /// Of a step of so much audio, predicted or bounded: so choices of other batches compare.
+  /// Returns the predicted or bounded seconds of a step, scaled to `audio` seconds of audio. So
+  /// choices with different batches compare.
   double step_seconds(double audio) const {
     if (estimate) return audio / estimate->speed();
     return audio_seconds > 0 ? closed_form * audio / audio_seconds : 0;
   }
 };
 
-/// Choices that were cut, and simulated over one step: of those whose devices are known, also those
-/// that memory asks for. Several threads may each try some of their own.
+/// A collection of choices that were cut and, if they fit, simulated over one step. It adds
+/// variants that save memory where memory binds. It is not thread-safe: each thread fills one of
+/// its own (beside()), and the results are joined by add().
 class TriedChoices {
  public:
-  /// What all that try choices of one problem have in common; the problem must outlive it.
+  /// Caches that all collections of one problem share. The problem must outlive it.
   struct Common {
     explicit Common(const PlanningProblem& of) : problem(of), workloads(of) {}
     const PlanningProblem& problem;
     Workloads workloads;
     KnownCuts cuts = {};
   };
-  /// `common` must outlive this.
+  /// `common` must outlive this object.
   explicit TriedChoices(Common& common) : common_(common) {}
-  /// None yet, and as hopeless is what is too slow beside those of `others`.
+  /// Returns an empty collection that knows the best closed form of `others`, by which it judges
+  /// choices as hopeless.
   static TriedChoices beside(const TriedChoices& others);
-  /// Those of `other` behind these.
+  /// Appends the choices of `other`.
   void add(TriedChoices other);
 
-  /// Where memory binds, also with a sharded optimizer and, unless sharding alone makes room and
-  /// takes no time, with recomputation, or with offload instead.
+  /// Tries the choice as it is. If memory binds, also tries it with a sharded optimizer, with
+  /// recomputation, and with offload instead. The latter two are skipped if sharding alone frees
+  /// enough memory and costs no time.
   void try_with_what_memory_asks(const PlanChoice& choice);
-  /// Whether memory keeps it from a faster cut, with which it may be the best.
+  /// Tries the choice alone. Returns true if memory keeps it from a faster cut that may be the
+  /// best.
   bool try_as_it_is(const PlanChoice& choice) { return consider(choice, Recomputing::as_chosen); }
 
-  /// Whether something fits.
+  /// True if some choice fits.
   bool found() const;
-  /// Whether a choice of that closed form, for a second of audio, is too slow to be the best.
+  /// True if a choice with that closed form, per second of audio, is too slow to be the best.
   bool is_hopeless(double closed_form) const;
-  /// Whether it offloads, and the problem does not ask for that.
+  /// True if the choice offloads otherwise than the problem asks.
   bool offloads_besides(const PlanChoice& choice) const;
 
   const Workload& workload_of(const PlanChoice& choice);
@@ -90,7 +96,7 @@ class TriedChoices {
   Common& common_;
   std::map<const Workload*, ChoiceEstimator> estimators_;
   std::vector<Alternative> alternatives_;
-  double best_closed_ = kNever;  // of those that fit, for a second of audio
+  double best_closed_ = kNever;  // of choices that fit, per second of audio
 };
 
 }  // namespace penstock::partition

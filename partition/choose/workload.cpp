@@ -14,14 +14,14 @@ double seconds_of(const std::vector<LayerCost>& layers) {
   return seconds;
 }
 
-/// To the loss and back; weight gradients may wait.
+/// Seconds of a micro-batch to the loss and back. Weight gradients do not count: they may wait.
 double there_and_back(const std::vector<LayerCost>& layers) {
   double seconds = 0;
   for (const LayerCost& layer : layers) seconds += layer.forward + layer.backward_input;
   return seconds;
 }
 
-/// Adds a share of a micro-batch to the mean one.
+/// Adds a micro-batch with weight `share` to the mean.
 void add(SequenceProfile& mean, const std::vector<LayerCost>& layers,
          const std::vector<double>& bytes, double share) {
   for (std::size_t i = 0; i < mean.layers.size(); ++i) {
@@ -34,6 +34,7 @@ void add(SequenceProfile& mean, const std::vector<LayerCost>& layers,
   }
 }
 
+/// Fills the sums and means of a workload from its steps.
 void sum_up(Workload& workload, const ChosenLayers& recomputed) {
   double micro_batches = 0;
   for (const auto& step : workload.steps)

@@ -13,33 +13,35 @@
 
 namespace penstock::partition {
 
-/// What the replicas of a batch choice have to do, with its costs, before anything is cut or
-/// placed. Whole layers that the problem says to recompute are in the sums and the mean alone.
+/// The work of a batch choice's replicas in the sampled steps, with its costs. It depends neither
+/// on cut nor on placement. If the problem fixes recomputed layers, `mean`, `work` and `longest`
+/// include their recomputation; `steps` does not.
 struct Workload {
   struct Step {
     double audio_seconds = 0;
-    std::vector<StepCosts> replicas = {};  // each in its own order
+    std::vector<StepCosts> replicas = {};  // each with its micro-batches in their order
   };
   std::vector<Step> steps;
-  /// The mean micro-batch, for the closed form; bytes of activations are those of a message.
+  /// The mean micro-batch, for the closed form. Its activation bytes are bytes of messages.
   SequenceProfile mean;
-  std::vector<double> read_bytes = {};  // of each layer's trained parameters, as layers read them
-  double audio_seconds = 0;             // of a step, on average
-  double work = 0;                      // seconds of a step on one device of speed 1, on average
-  double longest = 0;                   // of a step's longest way to the loss and back, on average
+  std::vector<double> read_bytes = {};  // read_parameter_bytes()
+  double audio_seconds = 0;             // per step, mean
+  double work = 0;                      // seconds per step on one device of speed 1, mean
+  double longest = 0;  // forward and input gradients of a step's longest micro-batch, mean
 };
 
-/// Workloads, each made when it is first asked for, by any thread.
+/// A cache of workloads. Each is computed on first use. Thread-safe.
 class Workloads {
  public:
-  /// `problem` must outlive this. `messages` may be those of other problems with the same layer
-  /// sequence and sizes.
+  /// `problem` must outlive this object. `messages` may be shared with problems that have the same
+  /// layer sequence and sizes.
   explicit Workloads(const PlanningProblem& problem,
                      std::shared_ptr<KnownMessages> messages = std::make_shared<KnownMessages>())
       : problem_(problem), messages_(std::move(messages)) {}
 
+  /// Returns the workload; `selective` is PlanChoice::selective.
   const Workload& of(const BatchChoice& batch, int replicas, bool selective);
-  /// With the recomputation within units that the problem says.
+  /// The same with the problem's own `selective`.
   const Workload& of(const BatchChoice& batch, int replicas) {
     return of(batch, replicas, problem_.selective);
   }
@@ -47,7 +49,8 @@ class Workloads {
  private:
   Workload make(const BatchChoice& batch, int replicas, bool selective);
   Workload::Step with_costs(const SampledStep& sampled, int replicas, bool selective);
-  /// Of a step that has that micro-batch alone: other replicas' steps have the same ones.
+  /// Returns the costs of a step with this micro-batch alone. They are cached, since other batch
+  /// choices and numbers of replicas have the same micro-batches.
   const StepCosts& costs_of(const MicroBatchLengths& lengths, bool selective);
 
   using Lengths = std::vector<std::int64_t>;
@@ -58,10 +61,10 @@ class Workloads {
   Known<std::tuple<Lengths, Lengths, bool>, StepCosts> micro_batches_;
 };
 
-/// FP32 bytes of each layer's gradients, which a layer that is frozen whole has none of.
+/// Returns the FP32 bytes of each layer's gradients; 0 for a layer that is wholly frozen.
 std::vector<double> parameter_bytes(const LayerSequence& sequence);
-/// The same of what layers that compute in `compute` read: halves, but of parameters that stay
-/// FP32.
+/// Returns the bytes of each layer's trained parameters as forward reads them: in `compute`, except
+/// for parameters that stay FP32.
 std::vector<double> read_parameter_bytes(const LayerSequence& sequence, layers::DType compute);
 
 }  // namespace penstock::partition

@@ -19,7 +19,7 @@
 namespace penstock::partition {
 namespace {
 
-/// The kind of that name, or null after noting that there is none.
+/// Returns the kind of that name. Returns null, after adding a fault, if there is none.
 const DeviceModel* kind_of(ClusterSource& source, const std::string& name, int line) {
   std::vector<std::string_view> names;
   for (const DeviceModel& kind : source.kinds) {
@@ -47,11 +47,11 @@ void add_devices(ClusterSource& source, const NodeGroup& group, int node, Cluste
   }
 }
 
-/// NCCL's kernels slow what is computed beside a message by 19 % on average (arXiv 2507.03114): of
-/// a message's time 1 / 1.19 is computed.
+/// The default overlap with NCCL. Its kernels slow computing beside a message by 19 % on average
+/// (arXiv 2507.03114). So in the time of a message, 1 / 1.19 of that time is computed.
 constexpr double kOverlapOfNccl = 0.84;
 
-/// Checks the devices that kinds name, and takes from them what the file leaves out.
+/// Checks the devices that kinds name, and takes from them what the cluster file leaves out.
 void look_up_devices(ClusterSource& source) {
   for (DeviceModel& kind : source.kinds) {
     if (kind.device.empty()) continue;
@@ -70,7 +70,8 @@ void look_up_devices(ClusterSource& source) {
   }
 }
 
-/// Shared evenly by the devices of the last node, which begins at `first`, in their order.
+/// Divides the group's adapters evenly among the devices of the last node, in order. The node's
+/// first device is `first`.
 void add_adapters(const NodeGroup& group, int first, Cluster& cluster) {
   const int devices = cluster.size() - first;
   const int adapters = group.adapters > 0 ? group.adapters : devices;
@@ -89,7 +90,7 @@ Cluster cluster_of(ClusterSource& source) {
       if (std::ranges::count(cluster.nodes, name) != 0)
         source.fault(group.line, fmt::format("two nodes are named {}", name));
       cluster.nodes.push_back(name);
-      if (i > 0 && !source.faults.empty()) break;  // its faults are those of the first
+      if (i > 0 && !source.faults.empty()) break;  // its faults are those of the group's first node
       const int first = cluster.size();
       add_devices(source, group, static_cast<int>(cluster.nodes.size()) - 1, cluster);
       add_adapters(group, first, cluster);
@@ -100,7 +101,7 @@ Cluster cluster_of(ClusterSource& source) {
   return cluster;
 }
 
-/// The first of them, a line each, and how many more there are.
+/// Returns the first faults, one per line, and how many more there are.
 std::string lines_of(const std::vector<std::string>& faults) {
   constexpr std::size_t most = 12;
   const std::size_t shown = std::min(faults.size(), most);

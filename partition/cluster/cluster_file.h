@@ -7,17 +7,19 @@
 
 namespace penstock::partition {
 
-/// The most memory that a cluster file may give a device, written also of one without a limit.
+/// The maximum memory that a cluster file may give a device. It is also written for a device
+/// without a limit.
 inline constexpr double kUnlimitedGib = 1 << 20;
 
-/// Reads a cluster's TOML (docs/planning.md): kinds of devices, nodes of them, and links within and
-/// between nodes, or a matrix of links from each device to each other. `name` stands for the text
-/// in messages. ConfigError lists every fault with its line: bad syntax, unknown keys with the
-/// nearest known, missing ones, wrong types and numbers, unknown kinds, devices without a link.
+/// Parses a cluster's TOML (docs/planning.md): kinds of devices, nodes with devices, and links
+/// within and between nodes, or a matrix of links between all devices. `name` is the text's name in
+/// messages. Throws ConfigError, which lists every fault with its line. Faults are bad syntax,
+/// unknown and missing keys, wrong types and numbers, unknown kinds, and devices without a link.
+/// For an unknown key the nearest known one is named.
 Cluster parse_cluster(const std::string& text, const std::string& name);
 
-/// The same from a file or, where there is none, from configs/clusters/FILE.toml. ConfigError if
-/// neither can be read.
+/// Reads and parses a cluster file or, if it does not exist, configs/clusters/FILE.toml. Also
+/// throws ConfigError if neither can be read.
 Cluster read_cluster(const std::filesystem::path& file);
 
 }  // namespace penstock::partition

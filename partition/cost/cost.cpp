@@ -11,7 +11,10 @@
 namespace penstock::partition {
 namespace {
 
-/// Memory that a layer keeps for backward besides its input and output.
+// Prices each layer by the roofline model; see analytic_costs() in cost.h. Products, convolutions
+// and recurrences have refined arithmetic times (operation_seconds.h).
+
+/// Returns the bytes that a layer keeps for backward, without its input and output.
 double bytes_of(const std::vector<layers::SavedDecl>& saved) {
   double bytes = 0;
   for (const layers::SavedDecl& tensor : saved) {
@@ -26,7 +29,7 @@ double seconds_of(double arithmetic, double bytes, const DeviceRates& rates) {
   return rates.launch + std::max(arithmetic, bytes / rates.bandwidth);
 }
 
-/// Parameters as layers read them: in the format in which they compute.
+/// Returns the bytes of the parameters as layers read them, in the compute type.
 double parameter_bytes_of(const layers::LayerPlan& plan, const layers::BackendSizes& sizes) {
   double bytes = 0;
   for (const layers::ParamDecl& param : plan.params)
@@ -35,7 +38,7 @@ double parameter_bytes_of(const layers::LayerPlan& plan, const layers::BackendSi
   return bytes;
 }
 
-/// What a layer that is not made of others takes of arithmetic.
+/// Arithmetic computes the arithmetic time of a layer that has no parts.
 class Arithmetic {
  public:
   Arithmetic(const layers::ActivationDecl& input, const layers::LayerPlan& plan,
@@ -67,7 +70,8 @@ class Arithmetic {
             .backward_weight = flops.backward_weight / rate};
   }
 
-  /// The largest parameter: [outputs, …], of a recurrence [directions, gates · hidden, hidden].
+  /// Returns the shape of the largest parameter: [outputs, …], or for a recurrence [directions,
+  /// gates * hidden, hidden].
   const layers::Shape& weight() const {
     return std::ranges::max_element(
                plan_.params, {},
@@ -75,7 +79,7 @@ class Arithmetic {
         ->shape;
   }
 
-  /// Of the weight by as many rows as make the operations.
+  /// Prices the product with the weight. The number of rows follows from the counted operations.
   LayerCost of_product(double rate) const {
     const layers::Shape& weight = this->weight();
     const auto outputs = static_cast<double>(weight.front()),
@@ -89,14 +93,14 @@ class Arithmetic {
 
   LayerCost of_convolution() const {
     const layers::Shape& weight = this->weight();
-    // Of frames, each channel by itself: [channels, 1, kernel].
+    // A depthwise convolution over frames has the weight [channels, 1, kernel].
     const bool depthwise =
         weight.size() == 3 && weight[1] == 1 && weight[0] == input_.only().channels;
     return depthwise ? at_rate(rates_.convolution) : of_product(rates_.convolution);
   }
 
-  /// Both passes go from step to step; the gradient of the weights is one product for each
-  /// direction.
+  /// Prices a recurrence. Forward and backward_input go step by step. The weight gradient is one
+  /// product for each direction.
   LayerCost of_recurrence() const {
     const layers::Shape& weight = this->weight();
     const auto frames = static_cast<double>(input_.only().rows());
@@ -119,7 +123,7 @@ class Arithmetic {
   const DeviceRates& rates_;
 };
 
-/// As if it all were one operation.
+/// Prices the layer as a single operation.
 LayerCost cost_of(const layers::ActivationDecl& input, const layers::LayerPlan& plan,
                   const layers::BackendSizes& sizes, const DeviceRates& rates) {
   const double bytes = static_cast<double>(input.bytes()) +
@@ -136,8 +140,8 @@ LayerCost cost_of(const layers::ActivationDecl& input, const layers::LayerPlan& 
 
 using Parts = std::vector<layers::ResidualPart>;
 
-/// Of a residual unit that is given `input`: what its parts take, one after the other, and the sum
-/// of their output and the input. Of another layer, which has no parts, as one operation.
+/// Prices a layer with the given `input`. A residual unit costs the sum of its parts, plus the
+/// addition of their output and the input. A layer without parts is one operation.
 LayerCost cost_of(const Parts& parts, const layers::ActivationDecl& input,
                   const layers::LayerPlan& layer, const layers::BackendSizes& sizes,
                   const DeviceRates& rates) {
@@ -155,7 +159,7 @@ LayerCost cost_of(const Parts& parts, const layers::ActivationDecl& input,
   return sum;
 }
 
-/// Of parts that a unit's backward runs forward again.
+/// Returns the seconds of the parts that a unit's backward recomputes.
 double remaking_of(const Parts& parts, const layers::BackendSizes& sizes,
                    const DeviceRates& rates) {
   double seconds = 0;
@@ -178,7 +182,8 @@ std::vector<LayerCost> analytic_costs(const LayerSequence& sequence,
                                       std::span<const int> kinds) {
   layers::ActivationDecl input = sequence_input(sequence, lengths, sizes);
   std::vector<LayerCost> costs;
-  std::map<int, std::pair<LayerCost, layers::ActivationDecl>> known;  // and what leaves the layer
+  // Keyed by kind: the cost, and the activation that enters the next layer.
+  std::map<int, std::pair<LayerCost, layers::ActivationDecl>> known;
   for (const auto& layer : sequence.layers) {
     const auto same = kinds.empty() ? known.end() : known.find(kinds[costs.size()]);
     if (same != known.end()) {

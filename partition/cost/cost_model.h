@@ -8,27 +8,27 @@
 
 namespace penstock::partition {
 
-/// What a micro-batch's costs follow from.
+/// MicroBatchLengths holds what the costs of a micro-batch depend on.
 struct MicroBatchLengths {
-  std::vector<std::int64_t> frames;       // of features, of each utterance
-  std::vector<std::int64_t> labels = {};  // of each utterance; empty: not known
+  std::vector<std::int64_t> frames;       // feature frames of each utterance
+  std::vector<std::int64_t> labels = {};  // labels of each utterance; empty: not known
 };
 
-/// Seconds of every layer of a layer sequence for a micro-batch of any lengths, on a device of
-/// speed 1: computed from rates, or fitted to what was measured.
+/// A CostModel returns the seconds of every layer of a layer sequence for a micro-batch of any
+/// lengths, on a device of speed 1. It is computed from rates, or fitted to measurements.
 using CostModel = std::function<std::vector<LayerCost>(const MicroBatchLengths&)>;
 
-/// analytic_costs() of any lengths. `sequence` must outlive the result.
+/// Returns analytic_costs() as a cost model. `sequence` must outlive the result.
 CostModel analytic_cost_model(const LayerSequence& sequence, const layers::BackendSizes& sizes,
                               const DeviceRates& rates);
 
-/// `costs` of a layer sequence that keeps everything, for one whose residual units remake: these
-/// take their remaking_seconds() besides, as much longer than computed as their forward is.
-/// `remaking` must outlive the result.
+/// Adds recomputation within residual units to `costs`, which are for a layer sequence that saves
+/// everything. The added seconds are remaking_seconds(), scaled by the ratio of the layer's forward
+/// in `costs` to its computed forward. `remaking` must outlive the result.
 CostModel with_remaking(CostModel costs, const LayerSequence& remaking,
                         const layers::BackendSizes& sizes);
 
-/// Whether any layer has parts that its backward runs forward again.
+/// Returns true if any layer's backward recomputes parts of its forward.
 [[nodiscard]] bool remakes(const LayerSequence& sequence, const layers::BackendSizes& sizes);
 
 }  // namespace penstock::partition

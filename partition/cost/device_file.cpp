@@ -18,12 +18,13 @@ namespace {
 
 using configs::Setting;
 
-/// Where a number of the file goes.
+/// A NumberKey says where a number of the file is stored, and which values it may have.
 struct NumberKey {
   std::string key;
   double* at = nullptr;
   double unit = 1;
-  double least = 0, most = HUGE_VAL;  // it must be above least, or equal to it where that is 0
+  /// The value is at most `most` and at least `least`. If `least` is 0, only an error may be 0.
+  double least = 0, most = HUGE_VAL;
   bool required = true, whole = false;
 };
 
@@ -79,6 +80,8 @@ class DeviceReader {
     numbers_.push_back(
         {.key = section + ".error", .at = &device_.error[static_cast<int>(of)], .most = 0.9});
   }
+  /// Adds the keys of a section with one rate per number format. Only f32 is required: finished()
+  /// uses it for formats that are not given.
   void formats(const std::string& section, CostClass of, ByFormat& rates) {
     numbers_.push_back({.key = section + ".f32", .at = &rates.f32, .unit = 1e12});
     for (const auto& [format, at] :

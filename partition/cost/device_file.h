@@ -7,12 +7,12 @@
 
 namespace penstock::partition {
 
-/// A device as its file states it. `name` is the file's. ConfigError with all faults and their
+/// Parses a device file. `name` is the file's name. Throws ConfigError with all faults and their
 /// lines.
 [[nodiscard]] RatedDevice parse_device(const std::string& text, const std::string& name);
 
-/// Of a file, or of that name in configs/devices. ConfigError where there is neither, with the
-/// nearest name.
+/// Reads a device from a file, or by its name in configs/devices. Throws ConfigError, with the
+/// nearest name, if neither exists.
 [[nodiscard]] RatedDevice read_device(const std::filesystem::path& file);
 
 }  // namespace penstock::partition

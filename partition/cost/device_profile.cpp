@@ -38,7 +38,7 @@ Json json_of(const FittedCost& cost) {
   return {{"terms", names_of(cost.terms)}, {"seconds", cost.seconds}};
 }
 
-/// Reads member by member; what is wrong is noted with its place.
+/// Reader reads JSON member by member, and collects faults with their places.
 class Reader {
  public:
   explicit Reader(const std::string& file) : file_(file) {}
@@ -47,7 +47,7 @@ class Reader {
   void fault(const std::string& where, const std::string& what) {
     faults.push_back(fmt::format("{}: {}: {}", file_, where, what));
   }
-  /// Null after noting that it is missing.
+  /// Returns null if the member is missing, after adding a fault.
   const Json* member(const Json& json, const std::string& where, const std::string& key) {
     if (json.is_object())
       if (const auto found = json.find(key); found != json.end()) return &*found;
@@ -222,7 +222,7 @@ std::string device_profile_json(const DeviceProfile& profile, const SequenceProf
 }
 
 DeviceProfile parse_device_profile(const std::string& text, const std::string& name) {
-  parse_profile(text, name);  // the neutral form
+  parse_profile(text, name);  // checks the neutral form, which the profile includes
   Reader reader(name);
   DeviceProfile profile = profile_of(reader, Json::parse(text));
   if (!reader.faults.empty())

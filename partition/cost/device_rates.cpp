@@ -3,8 +3,8 @@
 namespace penstock::partition {
 namespace {
 
-/// Of an H100: tensor cores multiply TF32 half as fast as halves, and
-/// FP32 not at all.
+/// Picks the rate of the format in use. On an H100, tensor cores multiply TF32 at half the speed of
+/// half precision, and do not multiply FP32.
 double by_format(const layers::BackendSizes& sizes, double f32, double tf32, double halves) {
   if (layers::size_of(sizes.compute) <= 2) return halves;
   return sizes.products == layers::Fp32Products::tf32 ? tf32 : f32;

@@ -10,9 +10,13 @@
 namespace penstock::partition {
 namespace {
 
-constexpr std::int64_t kFrames = 1000;  // of the shortest utterances, to see how operations grow
-constexpr double kFaster = 2.5;         // than twice, where frames are twice as many
+// Test length, in multiples of the shortest utterance, at which the growth of operations is
+// measured.
+constexpr std::int64_t kFrames = 1000;
+// Operations that grow by more than this when frames double are not linear.
+constexpr double kFaster = 2.5;
 
+/// Returns the operations of forward and both backwards.
 double operations(const layers::LayerPlan& plan) {
   return plan.flops.forward + plan.flops.backward_input + plan.flops.backward_weight;
 }

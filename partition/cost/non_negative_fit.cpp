@@ -8,13 +8,14 @@ namespace penstock::partition {
 namespace {
 
 constexpr std::size_t kMostTerms = 8;
-constexpr double kSmallest = 1e-12;  // of a scale, to divide by
+constexpr double kSmallest = 1e-12;  // lower bound of a scale, to divide by
 
-/// Rows and values divided by the scales, columns by their largest number.
+/// Scaled holds the rows and values divided by the scales, with each column divided by its largest
+/// number.
 struct Scaled {
   Eigen::MatrixXd rows;
   Eigen::VectorXd values;
-  Eigen::VectorXd columns;  // largest numbers
+  Eigen::VectorXd columns;  // largest number of each column, before the division
 
   explicit Scaled(const Observations& observed)
       : rows(observed.values.size(), observed.terms.front().size()), values(rows.rows()) {
@@ -46,9 +47,9 @@ std::vector<double> fit_non_negative(const Observations& observed) {
   const Scaled scaled(observed);
 
   std::vector<double> best(terms, 0.0);
-  double least = scaled.values.squaredNorm();  // of no term
-  // The best non-negative fit is the plain least-squares fit of those terms to which it gives more
-  // than 0. So it is among the fits of all sets.
+  double least = scaled.values.squaredNorm();  // the error without any term
+  // The best non-negative fit is the unconstrained least-squares fit of the terms with positive
+  // coefficients. So it is among the fits of all sets of terms.
   for (unsigned set = 1; set < 1U << terms; ++set) {
     const auto used = members(set, scaled.rows.cols());
     const Eigen::MatrixXd rows = scaled.rows(Eigen::all, used);

@@ -23,7 +23,8 @@ double recurrence_seconds(const RecurrenceWork& work, std::span<const std::int64
   const bool cached = work.weight_bytes <= rates.cache_bytes;
   const double reading =
       rates.weight_reading * work.weight_bytes / (cached ? rates.cache_bandwidth : rates.bandwidth);
-  // The first i + 1 utterances have a frame left from the next one's last frame to their last.
+  // `longest` is sorted. Between the ends of utterances i + 1 and i, i + 1 utterances have a frame
+  // left.
   double seconds = 0;
   for (std::size_t i = 0; i < longest.size(); ++i) {
     const std::int64_t next = i + 1 < longest.size() ? longest[i + 1] : 0;

@@ -7,26 +7,27 @@
 
 namespace penstock::partition {
 
-/// y_RC = a_RI · b_IC
+/// The product y_RC = a_RI · b_IC.
 struct ProductShape {
   double rows = 0, cols = 0, inner = 0;
 };
 
-/// Arithmetic alone, at `rate` operations a second of a device whose multiprocessors are all busy.
-/// Whole tiles are computed, and a multiprocessor has whole ones: where their number leaves
-/// multiprocessors idle, others wait for them (wave quantization; NVIDIA, "Matrix Multiplication
-/// Background"). Fewer tiles than multiprocessors are cut along the inner index (split-K).
+/// Returns the arithmetic time of a product. `rate` is the operations per second of the device if
+/// all multiprocessors are busy. A multiprocessor computes whole tiles, so the last wave may leave
+/// some idle (wave quantization; NVIDIA, "Matrix Multiplication Background"). If there are fewer
+/// tiles than multiprocessors, tiles are divided along the inner index (split-K).
 double product_seconds(const ProductShape& shape, double rate, const DeviceRates& rates);
 
-/// The weights of a recurrence, all its gates' and directions', and what a step does with them.
+/// The weights of a recurrence, with all gates and directions, and the work of one step with them.
 struct RecurrenceWork {
-  double weight_bytes = 0;      // of all directions
-  double frame_operations = 0;  // of one frame, in all directions
+  double weight_bytes = 0;      // all directions
+  double frame_operations = 0;  // one frame, all directions
 };
 
-/// One time step after the other, each of the utterances that have a frame left:
+/// Returns the time of a recurrence, which runs its time steps one after another. A step computes
+/// the utterances that have a frame left. The time is
 ///   Σ_t time_step + max(weight bytes / bandwidth, operations / rate)
-/// The time follows the longest utterance, not the frames of all.
+/// and follows the longest utterance, not the sum of frames.
 double recurrence_seconds(const RecurrenceWork& work, std::span<const std::int64_t> lengths,
                           const DeviceRates& rates);
 

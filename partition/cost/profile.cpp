@@ -16,13 +16,13 @@
 namespace penstock::partition {
 namespace {
 
-constexpr double kMost = 1e18;  // of bytes, or of ms
+constexpr double kMost = 1e18;  // maximum of bytes or ms
 
 constexpr std::array<std::string_view, 7> kFields = {
     "name",       "layers", "forward_ms", "backward_ms", "activation_bytes", "parameter_bytes",
     "transfer_ms"};
 
-/// What a value is, for messages.
+/// Returns a value as text for messages. Long values are replaced by their type and size.
 std::string shown(const nlohmann::json& value) {
   const std::string text = value.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
   return text.size() <= 40 ? text : fmt::format("{} of {} bytes", value.type_name(), text.size());
@@ -73,7 +73,8 @@ class SequenceReader {
     return layer;
   }
 
-  /// Null after noting that it is missing, and what is there that may have been meant.
+  /// Returns null if the member is missing, after adding a fault that names the unknown key most
+  /// like it.
   const nlohmann::json* member(const nlohmann::json& json, std::string_view key,
                                const std::string& where) {
     if (const auto found = json.find(key); found != json.end()) return &*found;

@@ -6,37 +6,40 @@
 
 namespace penstock::partition {
 
-/// A number for each format in which a device computes.
+/// One number for each format in which a device computes.
 struct ByFormat {
   double f32 = 0, tf32 = 0, f16 = 0, bf16 = 0;
 
   double of(const layers::BackendSizes& sizes) const;
 };
 
-/// What costs are of, as far as they may be off by themselves.
+/// The classes of cost that may have errors of their own.
 enum class CostClass { products, convolutions, attention, recurrences, memory, launches };
 inline constexpr int kCostClasses = 6;
 
-/// "products", …
+/// Returns "products", …
 const char* name_of(CostClass of);
 
-/// Those rates where what is of that class takes `factor` times as long.
+/// Returns rates with which work of that class takes `factor` times as long.
 DeviceRates slower(DeviceRates rates, CostClass of, double factor);
 
-/// A kind of device and what it achieves: configs/devices/*.toml.
+/// A RatedDevice is a kind of device with its rates, as configs/devices/*.toml holds them.
 struct RatedDevice {
   std::string name;
-  std::string source = {};  // where its numbers come from, for people
+  std::string source = {};  // where its numbers come from, for readers
   layers::DeviceKind kind = layers::DeviceKind::cuda;
   double memory_gib = 0;
-  double host_bandwidth = 0;  // bytes a second to the host's memory or back; 0: unknown
+  /// Bytes per second to or from host memory; 0: unknown.
+  double host_bandwidth = 0;
   ByFormat products = {}, convolutions = {}, attention = {},
-           recurrences = {};        // operations a second
-  DeviceRates common = {};          // what is the same in all formats
-  double error[kCostClasses] = {};  // share by which times of a class may be off, either way
+           recurrences = {};  // operations per second
+  DeviceRates common = {};    // rates that are the same in all formats
+  /// Relative error of the times of each class, in either direction.
+  double error[kCostClasses] = {};
 
   DeviceRates rates(const layers::BackendSizes& sizes) const;
-  /// Where all is `errors` times the given errors slower: 1 the slowest to believe, -1 the fastest.
+  /// Returns rates with which everything is slower by `errors` times its error: 1 is the slowest
+  /// plausible device, -1 the fastest.
   DeviceRates rates(const layers::BackendSizes& sizes, double errors) const;
 };
 

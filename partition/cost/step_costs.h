@@ -10,21 +10,22 @@
 
 namespace penstock::partition {
 
-/// What the micro-batches of a replica's step take, in its order, before anything is cut or placed:
-/// on a device of speed 1. Cuts, schedules and placements are estimated from it.
+/// StepCosts holds the costs of the micro-batches of a replica's step, in its order, on a device of
+/// speed 1. They do not depend on a cut or a placement. Cuts, schedules and placements are
+/// estimated from them.
 struct StepCosts {
   std::vector<std::vector<LayerCost>> layers;  // [micro-batch][layer], seconds
-  /// [micro-batch][layer]: of the message that leaves it, or brings its gradient; empty: none.
+  /// [micro-batch][layer]: bytes of the message that leaves the layer, or that brings its gradient.
+  /// Empty means no messages.
   std::vector<std::vector<double>> bytes = {};
-  /// [micro-batch]: seconds to put the features in place, before the first chunk's forward; empty:
-  /// 0.
+  /// [micro-batch]: seconds to load the features before the first chunk's forward. Empty means 0.
   std::vector<double> reading = {};
 
   int micro_batches() const { return static_cast<int>(layers.size()); }
 };
 
-/// StepCosts::bytes of single micro-batches, each worked out when it is first asked for: of one
-/// layer sequence and its sizes. For any thread.
+/// KnownMessages is a cache of StepCosts::bytes of single micro-batches, for one layer sequence and
+/// its sizes. Any thread may call it.
 class KnownMessages {
  public:
   const std::vector<double>& of(const LayerSequence& sequence, const layers::BackendSizes& sizes,
@@ -34,8 +35,9 @@ class KnownMessages {
   Known<std::vector<std::int64_t>, std::vector<double>> known_;
 };
 
-/// Of micro-batches of these lengths: costs by the model, bytes by the layers' plans (an
-/// activation, and a loss weight for each utterance). `reading` is left empty.
+/// Returns the costs of micro-batches of these lengths. Seconds come from the cost model, and bytes
+/// from the layers' plans: an activation, and a loss weight for each utterance. `reading` is left
+/// empty.
 StepCosts step_costs(const LayerSequence& sequence, const layers::BackendSizes& sizes,
                      const CostModel& costs, std::span<const MicroBatchLengths> micro_batches);
 

@@ -15,7 +15,7 @@ std::string section(const char* name, const ByFormat& rates, double error,
   return text + more + fmt::format("error = {:.4g}\n", error);
 }
 
-/// As a basic string of TOML.
+/// Quotes text as a basic string of TOML.
 std::string quoted(const std::string& text) {
   std::string result = "\"";
   for (const char c : text) {

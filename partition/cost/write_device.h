@@ -6,7 +6,7 @@
 
 namespace penstock::partition {
 
-/// The device as read_device() takes it, with numbers of four digits.
+/// Formats a device as read_device() reads it, with four significant digits.
 [[nodiscard]] std::string device_toml(const RatedDevice& device);
 
 }  // namespace penstock::partition

@@ -11,18 +11,19 @@ namespace {
 
 double just_below(double limit) { return limit * kWorthwhile; }
 
-/// The least bottleneck at most `highest`. Low limits are tried first: they leave few layers to
-/// try for each stage.
+/// Returns the least bottleneck up to `highest`. Low limits are tried first, since they leave few
+/// layers to try for each stage.
 std::optional<double> least_slowest(const Sweep& sweep, double highest) {
   double step = 1.25;
-  // Nothing keeps within the limits tried before; the first that something keeps within gives the
-  // least of all.
+  // Invariant: no cut keeps within the limits tried before. So the first limit that admits one
+  // gives the least of all.
   for (double limit = 1.02 * sweep.floor_of_slowest();; limit *= step, step *= 1.25) {
     if (limit >= highest || limit == 0) return sweep.least_slowest(highest);
     if (const auto found = sweep.least_slowest(limit)) return found;
   }
 }
 
+/// Returns the cut with these first layers, with its loads and value.
 Cut cut_at(const SequenceLoad& sequence, const std::vector<StageCost>& stages, const Goal& goal,
            std::vector<int> begin) {
   Cut cut{.begin = std::move(begin)};
@@ -41,7 +42,7 @@ std::optional<Cut> best_cut(const SequenceLoad& sequence, const std::vector<Stag
                             const Goal& goal, const CutLimits& limits) {
   const Sweep sweep(sequence, stages);
   const double floor = sweep.floor_of_sum(), most = sweep.most();
-  // A load above this makes the goal worse than what is known, where loads add up to `sum`.
+  // Largest load with which the goal can be at most `value`, if loads add up to at least `sum`.
   const auto highest = [&](double value, double sum) {
     return goal.slowest > 0 ? std::min(most, (value - goal.sum * sum) / goal.slowest) : most;
   };
@@ -63,11 +64,11 @@ std::optional<Cut> best_cut(const SequenceLoad& sequence, const std::vector<Stag
   const Cut first = try_limit(*slowest / kWorthwhile);
   if (goal.sum == 0) return best;
   double limit = highest(known, floor);
-  // Every cut better than `known` has loads of at most `limit`, and its largest is at least
-  // *slowest. Of all within the limit the cut found has the least sum: none as slow is better.
+  // Invariant: every cut better than `known` has loads of at most `limit`, and a largest load of at
+  // least *slowest. The cut found has the least sum within the limit, so none as slow is better.
   for (int sweeps = 0; limit > first.slowest; ++sweeps) {
     const Cut cut = try_limit(limit);
-    // Lower limits only make sums larger.
+    // Sums only grow under lower limits, so this bounds all cuts that are left.
     const double rest = goal.value(cut.sum, *slowest);
     if (rest >= known * kWorthwhile) break;
     if (sweeps == limits.sweeps) {

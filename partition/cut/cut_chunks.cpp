@@ -11,13 +11,14 @@
 namespace penstock::partition {
 namespace {
 
+/// Returns the load of a chunk of a cut, `extra` included.
 double whole_load(const ChunkCutProblem& problem, const std::vector<int>& begin, int chunk) {
   const int first = begin[chunk], last = begin[chunk + 1];
   const double load = problem.seconds(first, last, chunk);
   return problem.extra ? load + problem.extra(first, last, chunk).value_or(kNever) : load;
 }
 
-/// Of the chunks of a cut.
+/// Sum and maxima of the loads of a cut's chunks.
 struct LoadSums {
   double sum = 0, largest = 0;
   double largest_of_rank = 0;
@@ -38,15 +39,16 @@ LoadSums loads_of(const ChunkCutProblem& problem, const std::vector<int>& begin)
   return loads;
 }
 
-// Limits that are tried for a first cut: of the least that any cut's largest load can be.
+// Limits for a first cut, as multiples of a lower bound on any cut's largest load.
 constexpr double kFirstLimit = 1.02, kNextLimit = 1.25, kLastLimit = 100;
 
-/// Nothing where it is not known.
+/// Returns a function that bounds loads from below; empty if the work is not known.
 std::function<double(int, int, int)> least_seconds(const ChunkWork& work) {
   if (!work.is_known()) return {};
   return [&work](int first, int last, int chunk) { return work.seconds(first, last, chunk); };
 }
 
+/// Finds cuts within limits for one problem, and caches what they share.
 class Cutter {
  public:
   explicit Cutter(const ChunkCutProblem& problem)
@@ -55,7 +57,7 @@ class Cutter {
         memory_({problem.layers, problem.chunks}, problem.fullness),
         work_(problem.work) {}
 
-  /// The cut of the least sum whose loads are all at most `limit`.
+  /// Returns the cut with the least sum of loads that are all at most `limit`.
   std::optional<std::vector<int>> least_sum(double limit) {
     if (costs_work_alone()) {
       std::vector<int> earliest;
@@ -69,11 +71,12 @@ class Cutter {
     });
   }
 
-  /// The largest load of a cut whose closed form is at most `value`, if its loads come to so much.
+  /// Returns an upper bound on the largest load of a cut. Its closed form is at most `value`, and
+  /// its loads add up to at least `sum`.
   double highest(double value, double sum) const {
     return problem_.runs > 1 ? (value - sum) / (problem_.runs - 1) * kRounding : kNever;
   }
-  /// The same of the closed form of a cut with low loads, a little more for what rounding does.
+  /// The same for the closed form of a first cut, which low limits find; kNever if there is none.
   double highest() {
     const double least = rest_.largest(0, 0);
     double step = kNextLimit;
@@ -110,11 +113,12 @@ class Cutter {
 
   bool costs_work_alone() const { return !problem_.load && !problem_.extra && !problem_.fullness; }
 
-  /// Whether what is behind `last` is too much for the chunks behind this one.
+  /// True if the layers from `last` on are too much for the chunks after this one.
   bool leaves_too_much(int last, int chunk, double limit) const {
     return rest_.largest(last, chunk + 1) > limit || memory_.largest(last, chunk + 1) > 1;
   }
-  /// The later a chunk ends the less it leaves.
+  /// Returns the earliest end of a chunk that leaves few enough layers, by bisection: the later it
+  /// ends, the less it leaves.
   int earliest_end(int chunk, double limit) const {
     int too_early = -1, end = problem_.layers;
     while (end - too_early > 1) {
@@ -150,8 +154,8 @@ std::optional<std::vector<int>> cut_chunks(const ChunkCutProblem& problem) {
   Cutter cutter(problem);
   std::optional<std::vector<int>> best;
   double least = kNever, limit = cutter.highest();
-  // With a rank for each chunk, every cut better than `least` has loads of at most `limit`: another
-  // is as slow as a cut that was found before, and its sum is no less.
+  // Invariant, if each chunk has a rank of its own: every cut better than `least` has loads of at
+  // most `limit`. Others are as slow as a cut found before, and have no smaller sum.
   while (auto begin = cutter.least_sum(limit)) {
     const LoadSums loads = loads_of(problem, *begin);
     if (loads.closed_form(problem.runs) < least) {

@@ -9,18 +9,18 @@
 
 namespace penstock::partition {
 
-/// Which of the cuts of equal value is taken: one whose last segment begins earliest (latest). The
-/// segments before it are the best cut of their layers, likewise.
+/// Chooses among cuts of equal value: the last segment begins earliest, or latest. The rule holds
+/// for the cut of the layers before it, too.
 enum class CutTies { earliest, latest };
 
-/// Layers [0, layers) are cut into so many segments, none of them empty.
+/// The numbers of layers and of segments. No segment may be empty.
 struct CutShape {
   int layers = 0, segments = 1;
   CutTies ties = CutTies::earliest;
 };
 
-/// An objective says what segments are worth together; less is better. No cost may make a value
-/// smaller, nor change the order of two values to which it is added.
+/// An objective combines the costs of segments to a value; less is better. Adding a cost must
+/// neither lower a value nor change the order of two values. LeastSum adds costs up.
 struct LeastSum {
   using Value = double;
   static Value empty() { return 0; }
@@ -28,28 +28,29 @@ struct LeastSum {
   static Value add(Value value, double cost) { return value + cost; }
 };
 
+/// Takes the maximum of the costs.
 struct LeastLargest : LeastSum {
   static Value add(Value value, double cost) { return std::max(value, cost); }
 };
 
-/// What a segment costs, in questions, each dearer than the one before. Costs derive from
-/// this one and leave out what they do not need; all declare at_least().
+/// The cost of one segment, as a series of queries from cheap to expensive. Costs derive from this
+/// type and override what they need; all declare at_least().
 struct SegmentCost {
-  /// No segment that ends before it can be in the cut.
+  /// Returns a layer before which the segment can't end in any cut of interest.
   static int earliest_end() { return 0; }
-  /// Whether no segment that begins at `first` and goes to `last` or further can be in the cut:
-  /// once it is true, it is for every further one.
+  /// Returns true if no segment from `first` to `last` or further can be in the cut. It must be
+  /// monotonic in `last`.
   static bool ends(int /*first*/, int /*last*/) { return false; }
-  /// What [first, last) costs at least; kNever if it can't be in the cut.
+  /// Returns a lower bound on the cost of [first, last); kNever if it can't be in the cut.
   double at_least(int first, int last) const = delete;
-  /// What it costs, once at_least() is known; kNever if it can't be in the cut. Asked only of a
-  /// segment that would be in the best cut so far if it cost no more than at least.
+  /// Returns the cost, given at_least(); kNever if the segment can't be in the cut. It is called
+  /// only if the lower bound would improve the best cut so far.
   static double cost(int /*first*/, int /*last*/, double at_least) { return at_least; }
 };
 
-/// The best contiguous cut by dynamic programming. `costs(k)` returns the SegmentCost of segment k.
-/// O(segments · layers · w) time, where w is the most layers from a segment's first until it ends;
-/// O(layers) values, and O(segments · layers) numbers for begin().
+/// Finds the best contiguous cut by dynamic programming. `costs(k)` returns the SegmentCost of
+/// segment k. Time is O(segments · layers · w), where w is the most layers of a segment until
+/// ends() is true. Memory is O(layers) values, and O(segments · layers) integers for begin().
 template <class Objective>
 class CutSolver {
  public:
@@ -57,13 +58,13 @@ class CutSolver {
 
   explicit CutSolver(const CutShape& shape) : shape_(shape) {}
 
-  /// What the best cut is worth; nothing where no cut is possible.
+  /// Returns the value of the best cut; nothing if no cut is possible.
   template <class Costs>
   std::optional<Value> value(const Costs& costs) const {
     return solve(costs, nullptr);
   }
 
-  /// First layer of each of its segments, then the number of layers.
+  /// Returns the best cut: the first layer of each segment, then the number of layers.
   template <class Costs>
   std::optional<std::vector<int>> begin(const Costs& costs) const {
     std::vector<std::vector<int>> first_of;
@@ -74,7 +75,8 @@ class CutSolver {
   }
 
  private:
-  /// Where the last of k + 1 segments begins goes to `first_of[k]`, if it is asked for.
+  /// If `first_of` is not null, first_of[k][last] becomes the first layer of segment k that ends at
+  /// `last`.
   template <class Costs>
   std::optional<Value> solve(const Costs& costs, std::vector<std::vector<int>>* first_of) const {
     std::vector<Value> best(shape_.layers + 1, Objective::never()), next;
@@ -90,16 +92,16 @@ class CutSolver {
     return std::move(best.back());
   }
 
-  /// best_k(last) is the least value of layers [0, last) in k segments; `best` holds those of k,
-  /// `next` those of k + 1.
+  /// Extends the programme by segment k. best_k(last) is the least value of layers [0, last) in k
+  /// segments; `best` holds those of k, `next` those of k + 1.
   ///   best_0(0) = empty
   ///   best_{k+1}(last) = min over first of add(best_k(first), cost_k(first, last))
-  /// Of equal values the first one found stays. Each segment behind k still needs a layer.
+  /// Of equal values, the first one found stays. Each segment after k still needs a layer.
   template <class Segment>
   void extend(int k, const Segment& segment, const std::vector<Value>& best,
               std::vector<Value>& next, std::vector<int>* firsts) const {
     const int behind = shape_.segments - k - 1, end = shape_.layers - behind;
-    int begin = k, most = end - 1;  // between them all layers that k segments may reach
+    int begin = k, most = end - 1;  // range of boundaries that k segments may reach
     while (begin <= most && best[begin] == Objective::never()) ++begin;
     while (begin <= most && best[most] == Objective::never()) --most;
     for (int i = begin; i <= most; ++i) {
@@ -121,7 +123,8 @@ class CutSolver {
     }
   }
 
-  /// The first of the layers from `last` to `end` at which the segment ends; `end` + 1 if none is.
+  /// Returns the first of the boundaries from `last` to `end` for which ends() is true, by
+  /// bisection; `end` + 1 if there is none.
   template <class Segment>
   static int stop_of(const Segment& segment, int first, int last, int end) {
     int goes_on = last - 1, stop = end + 1;

@@ -14,12 +14,13 @@ namespace {
 
 double gib(double bytes) { return bytes / kGib; }
 
-/// A stage, and how many times its device's memory it takes.
+/// A stage, with its bytes over those of its device.
 struct Demand {
   double ratio = 0;
   int first = 0, last = 0, stage = 0;
 };
 
+/// The cost of a stage: its bytes over those of its device.
 struct DemandOfStage : SegmentCost {
   const PartitionProblem& problem;
   int stage;
@@ -29,7 +30,7 @@ struct DemandOfStage : SegmentCost {
   }
 };
 
-/// The fullest stage of the cut whose fullest stage is least full.
+/// Returns the fullest stage of the cut whose fullest stage is least full.
 Demand least_demand(const PartitionProblem& problem) {
   const CutSolver<LeastLargest> solver({problem.size(), problem.stages, CutTies::latest});
   const auto begin = solver.begin([&](int stage) { return DemandOfStage{{}, problem, stage}; });

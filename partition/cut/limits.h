@@ -4,16 +4,16 @@
 
 namespace penstock::partition {
 
-/// Seconds, or bytes, of what can't be done.
+/// Seconds or bytes of something infeasible.
 inline constexpr double kNever = std::numeric_limits<double>::infinity();
 
-/// Times a sum: what the same numbers may come to if they are added in another order.
+/// A factor on a sum: an upper bound on the sum of the same numbers in another order of addition.
 inline constexpr double kRounding = 1 + 1e-12;
 
-/// Times a value: what one that counts as better stays below.
+/// A factor on a value: a value counts as better only if it is below this multiple.
 inline constexpr double kWorthwhile = 1 - 1e-12;
 
-/// Times a value: what one stays below that is worth telling a person.
+/// A factor on a value: a gain is worth reporting only if the value falls below this multiple.
 inline constexpr double kClearly = 0.995;
 
 }  // namespace penstock::partition

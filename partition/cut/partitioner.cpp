@@ -16,7 +16,7 @@ bool fits(const PartitionProblem& problem, int first, int last, int stage) {
   return !problem.bytes || problem.bytes(first, last, stage) <= problem.memory[stage];
 }
 
-/// load() of every range of layers, computed once.
+/// A table of load() for all ranges of layers.
 class Loads {
  public:
   explicit Loads(const PartitionProblem& problem)
@@ -34,7 +34,8 @@ class Loads {
   std::vector<double> loads_;
 };
 
-/// A stage that fits into memory and whose load is at most `limit`.
+/// The cost of a stage: its load; infinite if that is above `limit`, or if it does not fit into
+/// memory.
 struct StageWithin : SegmentCost {
   const PartitionProblem& problem;
   const Loads& loads;
@@ -50,8 +51,8 @@ struct StageWithin : SegmentCost {
   }
 };
 
-/// Loads, slowest first, that are least in lexicographic order. Adding the same load to two values
-/// keeps their order.
+/// The lexicographic objective: a value is the list of loads in falling order. Adding the same load
+/// to two values keeps their order.
 struct MostEven {
   using Value = std::vector<double>;
   static Value empty() { return {}; }
@@ -78,7 +79,8 @@ Partition partition(const PartitionProblem& problem) {
   const auto within = [&](double limit) {
     return [&, limit](int stage) { return StageWithin{{}, problem, loads, limit, stage}; };
   };
-  // The bottleneck first: within it few stages are left, whose values cost a copy each.
+  // The bottleneck comes first: it limits the candidates of the second programme, whose values are
+  // lists and costly to copy.
   const auto bottleneck = CutSolver<LeastLargest>(shape).value(within(kNever));
   if (!bottleneck) throw_infeasible_cut(problem);
   return {*CutSolver<MostEven>(shape).begin(within(*bottleneck)), *bottleneck};

@@ -13,7 +13,7 @@ RestBound::RestBound(const CutShape& shape,
       largest_(sums_.size()) {
   if (!at_least) return;
   for (int first = 0; first < shape.layers; ++first) {
-    double sum = kNever, rate = 0;  // of all segments from this one on
+    double sum = kNever, rate = 0;  // over the segments from this one on
     for (int segment = shape.segments - 1; segment >= 0; --segment) {
       const double alone = at_least(first, shape.layers, segment);
       sum = std::min(sum, alone);

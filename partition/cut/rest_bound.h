@@ -8,17 +8,19 @@
 
 namespace penstock::partition {
 
-/// What a cut leaves to the segments behind a layer: bounds that hold wherever these are cut.
+/// Lower bounds on the costs of the segments after a layer, for any cut of the rest.
 class RestBound {
  public:
-  /// `at_least` of [first, last) as a segment adds up over neighbouring ranges, and for two
-  /// segments it is in one ratio for all ranges. Empty: all bounds are 0.
+  /// `at_least` bounds the cost of [first, last) as a segment from below. It must be additive over
+  /// neighbouring ranges, and for two segments have the same ratio for all ranges. Empty: all
+  /// bounds are 0.
   RestBound(const CutShape& shape,
             const std::function<double(int first, int last, int segment)>& at_least);
 
-  /// Of all segments together.
+  /// Bound on the sum over all segments: everything on the cheapest segment.
   double sum() const { return sums_[at(0, 0)]; }
-  /// Of the largest of those from `segment` on, which have the layers from `first` on.
+  /// Bound on the largest cost of the segments from `segment` on, which have the layers from
+  /// `first` on: their work spread evenly in time.
   double largest(int first, int segment) const { return largest_[at(first, segment)]; }
 
  private:

@@ -32,7 +32,7 @@ SequenceLoad::SequenceLoad(const SequenceProfile& sequence, Crossing crossing, R
 
 double SequenceLoad::ranges_within(double work) const {
   double count = 0;
-  // `last` is as far as ranges from `first` on come; it never goes back as `first` goes on.
+  // `last` is the end of the longest range from `first` on. It never falls as `first` rises.
   for (int first = 0, last = 0; first < size(); ++first) {
     last = std::max(last, first);
     while (last < size() && this->work(first, last + 1) <= work) ++last;

@@ -6,16 +6,17 @@
 
 namespace penstock::partition {
 
-/// What a layer sequence's ranges of layers ask of a stage for one micro-batch, each in constant
-/// time from sums over the first layers.
+/// Work, messages and memory of any range of a sequence's layers as a stage, for one micro-batch.
+/// Each is computed in constant time from prefix sums.
 class SequenceLoad {
  public:
-  /// What crosses a boundary of stages: activation bytes there and their gradient back, or,
-  /// where no cluster says how fast links are, the profile's transfer in seconds.
+  /// The unit of what crosses a boundary of stages. `bytes`: an activation, and its gradient back.
+  /// `seconds`: the profile's transfer time, for use without a cluster.
   enum class Crossing { bytes, seconds };
 
-  /// Whether the forward of whole stages runs again before their backward: it takes that time, and
-  /// of a micro-batch in flight only what enters the stage and leaves it stays (Chen et al. 2016).
+  /// `stage` recomputes the forward of whole stages before their backward (Chen et al. 2016). That
+  /// takes the time of a forward. Each micro-batch in flight then keeps only its stage's input and
+  /// output.
   enum class Recompute { none, stage };
 
   SequenceLoad(const SequenceProfile& sequence, Crossing crossing,
@@ -25,23 +26,25 @@ class SequenceLoad {
   bool recomputes() const { return recompute_ == Recompute::stage; }
   /// Seconds of layers [first, last) on a device of speed 1, recomputation included.
   double work(int first, int last) const { return work_[last] - work_[first]; }
-  /// How many ranges of layers do no more than so much work.
+  /// Returns the number of ranges of layers with at most so much work.
   double ranges_within(double work) const;
+  /// Seconds of the longest layer on a device of speed 1.
   double longest_layer() const { return longest_layer_; }
-  /// What crosses in front of `layer`; 0 at both ends of the layer sequence.
+  /// Returns what crosses the boundary in front of `layer`; 0 at both ends of the sequence.
   double crossing(int layer) const { return crossing_[layer]; }
+  /// Minimum and maximum of crossing() over inner boundaries.
   double least_crossing() const { return least_crossing_; }
   double most_crossing() const { return most_crossing_; }
-  /// How often a boundary is crossed: there, and back by the gradient.
+  /// Messages per micro-batch at a boundary: 2 for bytes, the activation and its gradient; 1 for
+  /// seconds, which cover both.
   int passes() const { return passes_; }
-  /// Bytes of the layers' parameters in FP32.
+  /// Returns the bytes of the layers' FP32 parameters.
   double parameters(int first, int last) const { return parameters_[last] - parameters_[first]; }
 
-  /// Bytes of a stage with so many micro-batches in flight: parameters, their gradients and two
-  /// numbers of the optimizer; what enters the stage and leaves each layer, of every micro-batch
-  /// in flight; one gradient at either end. With recomputation, of every micro-batch what enters
-  /// and leaves the stage, and of one what leaves each layer but the
-  /// last.
+  /// Returns the bytes of a stage with so many micro-batches in flight. They are: parameters, their
+  /// gradients and two optimizer moments; the stage's input and each layer's output, for every
+  /// micro-batch in flight; and one gradient at either end. With recomputation, every micro-batch
+  /// keeps the stage's input and output, and one has the outputs of all layers but the last.
   double bytes(int first, int last, int in_flight) const {
     const double entering = entering_[first], inside = activations_[last] - activations_[first];
     const double states = kStates * parameters(first, last) + entering + entering_[last];
@@ -49,21 +52,22 @@ class SequenceLoad {
     const double leaving = activations_[last] - activations_[last - 1];
     return states + in_flight * (entering + leaving) + recomputed_bytes(first, last);
   }
-  /// Of those, what activation recomputation makes.
+  /// Returns the recomputed part of bytes(); 0 without recomputation.
   double recomputed_bytes(int first, int last) const {
     return recomputes() ? activations_[last - 1] - activations_[first] : 0;
   }
-  /// No stage that begins at `first` and goes to `last` or on takes less; it grows with `last`.
+  /// Returns a lower bound on bytes() of all stages from `first` to `last` or further. It grows
+  /// with `last`.
   double bytes_at_least(int first, int last, int in_flight) const {
     const double entering = entering_[first], inside = activations_[last] - activations_[first];
     const double states = kStates * parameters(first, last) + entering;
     return states + in_flight * entering + (recomputes() ? 1 : in_flight) * inside;
   }
-  static constexpr int kStates = 4;  // weight, gradient, two of Adam
+  static constexpr int kStates = 4;  // weight, gradient, two moments of Adam
 
  private:
-  std::vector<double> work_, parameters_, activations_;  // of the first i layers
-  std::vector<double> entering_, crossing_;              // in front of layer i
+  std::vector<double> work_, parameters_, activations_;  // [i]: sums over the first i layers
+  std::vector<double> entering_, crossing_;              // [i]: in front of layer i
   double longest_layer_ = 0, least_crossing_ = 0, most_crossing_ = 0;
   int passes_ = 1;
   Recompute recompute_ = Recompute::none;

@@ -12,11 +12,12 @@ Sweep::Sweep(const SequenceLoad& sequence, const std::vector<StageCost>& stages)
     speed_left_[k - 1] = speed_left_[k] + stages[k - 1].speed();
 }
 
-/// A stage whose load is at most `limit`, where the stages behind it can do the rest.
+/// The cost of a stage; infinite if its load is above `limit`, or if the stages after it can't do
+/// the rest within the limit.
 struct Sweep::Segment : SegmentCost {
   const SequenceLoad& sequence;
   const StageCost& cost_of;
-  double limit, reach, most_bytes, rest;  // the last three with room for rounding
+  double limit, reach, most_bytes, rest;  // the last three include a margin for rounding
 
   bool ends(int first, int last) const {
     return sequence.work(first, last) > reach ||

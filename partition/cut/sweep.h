@@ -8,20 +8,21 @@
 
 namespace penstock::partition {
 
-/// Dynamic programmes over (stage, last layer) among cuts whose loads are at most a limit.
-/// `sequence` and `stages` must outlive this.
+/// Dynamic programmes over (stage, last layer), among cuts whose loads are at most a limit.
+/// `sequence` and `stages` must outlive this object.
 class Sweep {
  public:
   Sweep(const SequenceLoad& sequence, const std::vector<StageCost>& stages);
 
-  /// First layers of the stages, then the number of layers, with loads of the least sum.
+  /// Returns the cut with the least sum of loads: first layers of the stages, then the number of
+  /// layers.
   std::optional<std::vector<int>> least_sum(double limit) const;
-  /// The least load of the slowest stage.
+  /// Returns the least load of the slowest stage.
   std::optional<double> least_slowest(double limit) const;
 
-  /// No stage of any cut takes longer.
+  /// Returns an upper bound on the load of any stage of any cut.
   double most() const;
-  /// In no cut is every stage faster, and in none is the sum less.
+  /// Return lower bounds on the slowest load, and on the sum of loads, of any cut.
   double floor_of_slowest() const;
   double floor_of_sum() const;
 
@@ -32,7 +33,7 @@ class Sweep {
 
   const SequenceLoad& sequence_;
   const std::vector<StageCost>& stages_;
-  std::vector<double> speed_left_;  // of stages k and later, added up
+  std::vector<double> speed_left_;  // [k]: sum of the speeds of stages k and later
 };
 
 }  // namespace penstock::partition

@@ -8,15 +8,15 @@
 namespace penstock::partition {
 namespace {
 
-constexpr int kAtOnce = 8;  // last layers: vectors of a known size need no other code for the rest
+constexpr int kAtOnce = 8;  // last layers per vector; a fixed size needs no remainder loop
 
-/// A chunk's first layer, and what leads to it.
+/// The first layer of a chunk, with the best value of the layers before it and what loads need.
 struct Start {
   double value, before, speed, limit, first;
 };
 
-/// Offers the chunk to kAtOnce last layers. All numbers are of one kind, and all are written, so
-/// that compilers make vectors of them.
+/// Offers the chunk to kAtOnce last layers. All numbers have one type, and all are written
+/// unconditionally, so that compilers vectorise the loop.
 void offer(const Start start, const double* __restrict before, double* __restrict next,
            double* __restrict firsts) {
   for (int i = 0; i < kAtOnce; ++i) {
@@ -52,7 +52,8 @@ std::optional<std::vector<int>> WorkCutSolver::least_sum(double limit,
 }
 
 /// best_k(last) is the least sum of layers [0, last) in k chunks; best_ holds those of k, next_
-/// those of k + 1. Layers that are left without a chunk behind may get one too: nothing asks.
+/// those of k + 1. Values past `end`, which leave too few layers for later chunks, may be written
+/// but are not used.
 ///   best_{k+1}(last) = min over first of best_k(first) + work of [first, last) / speed_k
 void WorkCutSolver::extend(int chunk, double limit, int earliest_end) {
   const int behind = chunks() - chunk - 1, end = layers() - behind;
@@ -61,7 +62,7 @@ void WorkCutSolver::extend(int chunk, double limit, int earliest_end) {
     const Start start{best_[first], before_[first], work_.speeds[chunk], limit,
                       static_cast<double>(first)};
     int last = behind == 0 ? end : std::max(first + 1, earliest_end);
-    // Work rises: behind a last layer that is too far, all are.
+    // Work grows with `last`, so the first that exceeds the limit ends the loop.
     for (; last <= end && work_.seconds(first, last, chunk) <= limit; last += kAtOnce)
       offer(start, &before_[last], &next_[last], &first_of_[chunk][last]);
   }

@@ -7,10 +7,10 @@
 
 namespace penstock::partition {
 
-/// Work that chunks take time for: layers' seconds at speed 1, over the chunk's speed.
+/// The work of chunks: their layers' seconds at speed 1, divided by the chunk's speed.
 struct ChunkWork {
-  std::vector<double> before = {};  // [i]: of the first i layers, rising; empty: nothing is known
-  std::vector<double> speeds = {};  // of each chunk
+  std::vector<double> before = {};  // [i]: sum over the first i layers; empty: not known
+  std::vector<double> speeds = {};  // [chunk]
 
   bool is_known() const { return !before.empty(); }
   double seconds(int first, int last, int chunk) const {
@@ -18,16 +18,17 @@ struct ChunkWork {
   }
 };
 
-/// Cuts into chunks that cost their work alone. What it finds is what CutSolver<LeastSum> does, of
-/// equal cuts the same one; it tries several last layers at once.
+/// Finds cuts into chunks whose loads are their work alone. It runs the programme of
+/// CutSolver<LeastSum> with SIMD, for several last layers at once, and finds the same cut, ties
+/// included.
 class WorkCutSolver {
  public:
-  /// `work` must outlive this.
+  /// `work` must outlive this object.
   explicit WorkCutSolver(const ChunkWork& work);
 
-  /// The cut of the least sum whose loads are all at most `limit`, and whose chunks end no earlier
-  /// than their earliest_end. First layer of each chunk, then the number of layers; nothing where
-  /// there is none.
+  /// Returns the cut with the least sum of loads that are all at most `limit`, with chunks that end
+  /// no earlier than their `earliest_end`: the first layer of each chunk, then the number of
+  /// layers. Returns nothing if there is none.
   std::optional<std::vector<int>> least_sum(double limit, const std::vector<int>& earliest_end);
 
  private:
@@ -36,9 +37,9 @@ class WorkCutSolver {
   void extend(int chunk, double limit, int earliest_end);
 
   const ChunkWork& work_;
-  // By layer, with room behind the last for those that are tried at once.
+  // Indexed by layer, padded at the end for a whole vector of last layers.
   std::vector<double> before_, best_, next_;
-  std::vector<std::vector<double>> first_of_;  // [chunk]: numbers of layers
+  std::vector<std::vector<double>> first_of_;  // [chunk][last layer]: first layer
 };
 
 }  // namespace penstock::partition

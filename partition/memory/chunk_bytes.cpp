@@ -6,6 +6,11 @@
 
 namespace penstock::partition {
 
+// A rank's memory is that of its parameters plus, for each chunk, the size of a buffer times the
+// number of buffers in flight. The size follows from the range of layers and the largest
+// micro-batch, and is cached per range. The number follows from the schedule's lists (in_flight.h).
+// All chunks of a rank share one scratch buffer, which counts once.
+
 ChunkBytes::ChunkBytes(const LayerSequence& sequence, const std::vector<ChunkLoad>& loads,
                        const layers::BackendSizes& sizes, const ParameterBytes& parameters,
                        std::size_t edge, std::size_t all)
@@ -96,10 +101,10 @@ double ChunkBytes::at_least(int first, int last) const {
 StageBytes ChunkBytes::of_replica(std::span<const ChunkRange> held, int replica) const {
   ChunkBuffers all_buffers;
   int edges = 0;
-  int behind = 0;  // the layer behind the chunk before, if that is held too
+  int behind = 0;  // end of the preceding held chunk
   for (const auto& [first, last, chunk] : held) {
     all_buffers.join(buffers(first, last, chunk));
-    // Where the chunk before ends, its edge was counted, and is none: both are held here.
+    // If the preceding chunk ends here, its edge was counted; it is none, as this rank holds both.
     if (first > 0) edges += first == behind ? -1 : 1;
     if (last < sequence_->layers()) ++edges;
     behind = last;
@@ -111,8 +116,8 @@ StageBytes ChunkBytes::of_replica(std::span<const ChunkRange> held, int replica)
   return bytes;
 }
 
-/// Replicas that share nothing need less the later they come: the first have most lanes. What all
-/// else takes is the same on all of them.
+/// Replicas that share nothing differ only in their number of lanes, which is largest on replica 0.
+/// So replica 0 needs the most memory.
 StageBytes ChunkBytes::operator()(std::span<const ChunkRange> held) const {
   return of_replica(held, parameters_.kinds.sharing.replicas == 1 ? 0 : shared(held).fullest);
 }
@@ -127,11 +132,12 @@ StageBytes ChunkBytes::operator()(int first, int last, int chunk) const {
   return (*this)(one);
 }
 
-/// Replicas that share the update are laid out one by one only where buffers and a mean share of
-/// parameters leave it open.
+/// Replicas that share the update are laid out one by one, which takes time. First a lower bound is
+/// tried, from the buffers and the mean share of the parameters.
 bool ChunkBytes::fits(int first, int last, int chunk, double limit) const {
   if (parameters_.kinds.sharing.replicas > 1) {
-    constexpr double kRounding = 1 + 1e-12;  // of a mean of whole bytes
+    // A mean of whole bytes is rounded.
+    constexpr double kRounding = 1 + 1e-12;
     StageBytes at_least;
     add_buffers(buffers(first, last, chunk), at_least);
     if (this->at_least(first, last) + static_cast<double>(at_least.total()) > limit * kRounding)

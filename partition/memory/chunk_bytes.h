@@ -13,58 +13,61 @@
 
 namespace penstock::partition {
 
-/// What passes through the chunks: a training's micro-batches or, where the schedule is forward
-/// only, those of an evaluation.
+/// A ChunkLoad is what passes through the chunks: the micro-batches of a training or, if the
+/// schedule is forward-only, of an evaluation.
 struct ChunkLoad {
-  std::vector<std::vector<std::int64_t>> micro_batches;  // feature frames of their utterances
+  std::vector<std::vector<std::int64_t>> micro_batches;  // feature frames of each utterance
   Schedule schedule;
-  ChosenLayers recomputes = {};  // in training, of the layer sequence's layers
+  ChosenLayers recomputes = {};  // for training: one entry per layer of the layer sequence
 };
 
-/// A chunk of a cut: layers [first, last) of the layer sequence as number `chunk` of a schedule.
+/// A ChunkRange is one chunk of a cut: layers [first, last) of the layer sequence are chunk `chunk`
+/// of a schedule.
 struct ChunkRange {
   int first = 0, last = 0;
   int chunk = 0;
 };
 
-/// What any ranges of a layer sequence's layers need of memory as chunks of a schedule that one
-/// rank holds. LayerSequence and micro-batches are read when asked for bytes; `sequence` must
-/// outlive this.
+/// ChunkBytes computes the memory that one rank needs for any ranges of layers as chunks of a
+/// schedule. The layer sequence and the micro-batches are read only when bytes are asked for. So
+/// `sequence` must outlive this object.
 class ChunkBytes {
  public:
-  /// Every micro-batch of `loads` must fit; the loads take turns.
-  /// Whoever carries the messages keeps besides `edge` bytes for each neighbour of a chunk that
-  /// another rank holds, and `all` for all ranks.
+  /// Every micro-batch of `loads` must fit; the loads run in turn in the same memory. The message
+  /// library also keeps `edge` bytes for each neighbouring chunk on another rank, and `all` bytes
+  /// for all ranks.
   ChunkBytes(const LayerSequence& sequence, const std::vector<ChunkLoad>& loads,
              const layers::BackendSizes& sizes, const ParameterBytes& parameters,
              std::size_t edge = 0, std::size_t all = 0);
-  /// The same, with what other schedules' have found out about the layer sequence. `sequence` must
-  /// be of the types and slots of `parameters`.
+  /// Does the same, and reuses the results of other schedules for this layer sequence. `sequence`
+  /// must have the types and slots of `parameters`.
   ChunkBytes(std::shared_ptr<SequenceBytes> sequence, const std::vector<ChunkLoad>& loads,
              const ParameterBytes& parameters, std::size_t edge = 0, std::size_t all = 0);
 
-  /// Of a rank that holds these chunks, in the order of the layer sequence, of the replica that
-  /// needs most.
+  /// Returns the memory of a rank that holds these chunks, in the order of the layer sequence, on
+  /// the replica that needs most.
   StageBytes operator()(std::span<const ChunkRange> held) const;
   StageBytes of_replica(std::span<const ChunkRange> held, int replica) const;
-  /// Of layers [first, last) as that chunk, alone on its rank.
+  /// Returns the memory of layers [first, last) as that chunk, if its rank holds no other.
   StageBytes operator()(int first, int last, int chunk) const;
   StageBytes of_replica(int first, int last, int chunk, int replica) const;
-  /// Whether the same is within so many bytes. Quick where it is far from that.
+  /// Returns true if the same memory is at most `limit` bytes. This is quick if the memory is far
+  /// from the limit.
   bool fits(int first, int last, int chunk, double limit) const;
   ChunkBuffers buffers(int first, int last, int chunk) const;
-  /// What the largest micro-batch of a training keeps in that chunk between forward and backward,
-  /// which an offload moves.
+  /// Returns the bytes that the largest micro-batch of a training keeps between forward and
+  /// backward in that chunk. An offload moves these bytes.
   double kept(int first, int last, int chunk) const;
-  /// What layers [first, last) take in any chunk at least, of parameters alone: those of
-  /// neighbouring ranges add up.
+  /// Returns a lower bound for the memory of layers [first, last) in any chunk, from parameters
+  /// alone. The bounds of neighbouring ranges add up.
   double at_least(int first, int last) const;
-  /// The same where training has so many micro-batches in flight on every chunk, whatever the
-  /// schedule's lists say.
+  /// Returns a copy in which training has `in_flight` micro-batches in flight on every chunk,
+  /// whatever the schedule's lists are.
   ChunkBytes holding(const InFlight& in_flight) const;
 
-  /// What the training's micro-batch that keeps most takes in that chunk, if nothing runs forward
-  /// again; how many buffers hold it at once; and what evaluations ask for in the same memory.
+  /// A Training holds the sizes of the micro-batch that keeps most in that chunk, without
+  /// recomputation. It also holds the number of buffers in flight, and the buffers that evaluations
+  /// need in the same memory.
   struct Training {
     std::shared_ptr<const RangeSizes> sizes;
     InFlight count;
@@ -77,9 +80,10 @@ class ChunkBytes {
   struct Load {
     bool training = true, splits_backward = false;
     ChosenLayers recomputes;
-    std::vector<InFlight> in_flight;  // by chunk
+    std::vector<InFlight> in_flight;  // one per chunk
     std::shared_ptr<RangeBuffers> buffers;
-    mutable std::map<std::pair<int, int>, BufferBytes> known;  // where layers are recomputed
+    /// A cache that is used only with recomputation.
+    mutable std::map<std::pair<int, int>, BufferBytes> known;
   };
   const BufferBytes& largest(const Load& load, const LayerRun& range) const;
   const SequenceBytes::Shared& shared(std::span<const ChunkRange> held) const;

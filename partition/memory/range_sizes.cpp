@@ -10,7 +10,8 @@ namespace {
 
 using Kind = layers::SavedDecl::Kind;
 
-/// Of even and odd places.
+/// Returns the bytes of activation gradients in scratch. They alternate between two regions, for
+/// even and odd places, each as large as its largest gradient.
 std::ptrdiff_t gradients_in_scratch(const MicroBatchLayout& layout) {
   std::array<std::size_t, 2> most{};
   for (std::size_t i = 1; i < layout.gradient_places.size(); ++i)
@@ -25,8 +26,8 @@ RangeSizes::RangeSizes(const MicroBatchLayout& layout, bool splits_backward)
     : slot(static_cast<std::ptrdiff_t>(layout.slot_bytes)),
       workspace(static_cast<std::ptrdiff_t>(layout.scratch_bytes - layout.workspace.offset)),
       gradients(gradients_in_scratch(layout)) {
-  if (layout.recomputed_runs.empty())  // else it is not in slots, whatever is chosen
-    carried = static_cast<std::ptrdiff_t>(layout.carried_bytes);
+  // With layers that have no backward, carried tensors are never in slots, whatever is chosen.
+  if (layout.recomputed_runs.empty()) carried = static_cast<std::ptrdiff_t>(layout.carried_bytes);
   behind_gradients =
       splits_backward ? gradients : static_cast<std::ptrdiff_t>(layout.workspace.offset);
   for (std::size_t i = 0; i < layout.layers.size(); ++i) {

@@ -7,16 +7,17 @@
 
 namespace penstock::partition {
 
-/// What hangs on which layers of a range are recomputed in training, of one micro-batch: bytes of a
-/// layout in which none are.
+/// RangeSizes holds the sizes from which the memory of any choice of recomputed layers follows, for
+/// one micro-batch. They are taken from a layout without recomputation.
 struct RangeSizes {
   explicit RangeSizes(const MicroBatchLayout& layout, bool splits_backward);
 
   std::ptrdiff_t slot = 0, carried = 0, workspace = 0;
-  std::ptrdiff_t gradients = 0, behind_gradients = 0;  // in scratch: gradients, and what is carried
-  std::vector<std::ptrdiff_t> own;                     // of each layer: what its forward saves
-  std::vector<std::ptrdiff_t> enters;                  // of each layer: bytes of its input
-  std::vector<bool> as_input, as_output;  // of each layer: kept as it says of its input, output
+  /// Bytes in scratch: of gradients, and of gradients with the tensors carried after them.
+  std::ptrdiff_t gradients = 0, behind_gradients = 0;
+  std::vector<std::ptrdiff_t> own;        // for each layer: bytes that its forward saves
+  std::vector<std::ptrdiff_t> enters;     // for each layer: bytes of its input
+  std::vector<bool> as_input, as_output;  // for each layer: true if it keeps its input, its output
 };
 
 }  // namespace penstock::partition

@@ -34,7 +34,8 @@ BufferBytes RangeBuffers::lay_out(const LayerRun& range, bool training,
   return most;
 }
 
-/// Of the largest micro-batch.
+/// Returns the bytes of features of the largest micro-batch, or 0 if the range does not read them
+/// onto a device.
 std::size_t RangeBuffers::features_of(const LayerRun& range) const {
   std::size_t most = 0;
   if (on_device_ && range.first == 0)
@@ -94,7 +95,7 @@ const SequenceBytes::Shared& SequenceBytes::shared(const std::vector<LayerRun>& 
 SequenceBytes::Shared SequenceBytes::share(const Ranges& held,
                                            const ParameterBytes& parameters) const {
   const std::span all(plans_);
-  std::vector<layers::LayerPlan> joined;  // where neighbours are not
+  std::vector<layers::LayerPlan> joined;  // used if several ranges are held
   for (const auto& [first, last] : held)
     if (held.size() > 1) joined.insert(joined.end(), plans_.begin() + first, plans_.begin() + last);
   const auto [first, last] = held.front();

@@ -13,21 +13,22 @@
 
 namespace penstock::partition {
 
-/// What the ranges of a layer sequence's layers take of memory for some micro-batches, whichever
-/// stage and schedule they are of. Each range is laid out once, when it is first asked for, by any
-/// thread.
+/// RangeBuffers computes the buffers of any range of layers for some micro-batches, independently
+/// of stage and schedule. Each range is laid out once, when it is first asked for. Any thread may
+/// call it.
 class RangeBuffers {
  public:
-  /// Of utterances of so many feature frames each.
+  /// `micro_batches` holds the feature frames of each utterance.
   RangeBuffers(const LayerSequence& sequence,
                const std::vector<std::vector<std::int64_t>>& micro_batches,
                const layers::BackendSizes& sizes);
 
-  /// Of the micro-batch that needs most of each kind, in training or in evaluation.
+  /// Returns the maximum of each kind of buffer over the micro-batches, in training or in
+  /// evaluation.
   const BufferBytes& of(const LayerRun& range, bool training, bool splits_backward);
-  /// The same where layers of the range are recomputed in training.
+  /// Returns the same for training with recomputed layers.
   BufferBytes with_recomputation(const LayerRun& range, const ChunkRole& role) const;
-  /// In training, of the micro-batch that keeps most.
+  /// Returns the sizes in training of the micro-batch that keeps most.
   std::shared_ptr<const RangeSizes> sizes(const LayerRun& range, bool splits_backward);
 
  private:
@@ -43,28 +44,29 @@ class RangeBuffers {
   Known<std::tuple<int, int, bool>, std::shared_ptr<const RangeSizes>> known_sizes_;
 };
 
-/// What the chunks of one layer sequence have in common, whatever its cut and schedule: plans that
-/// are made once, and sums over layers. For any thread.
+/// SequenceBytes is a cache of what all cuts and schedules of one layer sequence have in common:
+/// layer plans, and sums over layers. Any thread may call it.
 class SequenceBytes {
  public:
-  /// `sequence` must outlive this. Sums are those of replicas that share nothing.
+  /// `sequence` must outlive this object. Sums are for replicas that share nothing.
   SequenceBytes(const LayerSequence& sequence, const layers::BackendSizes& sizes,
                 ParameterKinds kinds);
 
   const layers::BackendSizes& sizes() const { return sizes_; }
   int layers() const { return sequence_.size(); }
-  /// Of each layer, for any input.
+  /// The plan of each layer, independent of the input.
   const std::vector<layers::LayerPlan>& plans() const { return plans_; }
-  /// What all ranks keep to agree on the gradient's norm.
+  /// Bytes that every rank keeps to agree on the gradient norm.
   std::size_t norm_bytes() const { return norm_bytes_; }
+  /// Returns the sums over the layers of the range.
   ParameterSums sums(const LayerRun& range) const {
     return sums_[static_cast<std::size_t>(range.last)].behind(
         sums_[static_cast<std::size_t>(range.first)]);
   }
   std::shared_ptr<RangeBuffers> buffers(
       const std::vector<std::vector<std::int64_t>>& micro_batches);
-  /// What a rank that holds those ranges takes without buffers, of each of the replicas, which
-  /// share the update; and which of them takes most.
+  /// Shared holds the memory, without buffers, of a rank that holds some ranges, for each replica
+  /// that shares the update. `fullest` is the replica that needs most.
   struct Shared {
     std::vector<StageBytes> of_replicas;
     int fullest = 0;
@@ -73,7 +75,8 @@ class SequenceBytes {
 
  private:
   using Ranges = std::vector<std::pair<int, int>>;
-  /// Of parameters: lanes, bytes of a bucket, slots and whether updates may go back.
+  /// A cache key of parameters: lanes, bytes of a bucket, slots, and whether updates can be rolled
+  /// back.
   using Kept = std::tuple<std::vector<int>, std::int64_t, int, int, bool>;
   Shared share(const Ranges& held, const ParameterBytes& parameters) const;
 
@@ -81,7 +84,7 @@ class SequenceBytes {
   layers::BackendSizes sizes_;
   std::vector<layers::LayerPlan> plans_;
   std::size_t norm_bytes_;
-  std::vector<ParameterSums> sums_;  // of the first i layers
+  std::vector<ParameterSums> sums_;  // prefix sums: [i] covers the first i layers
   Known<std::vector<std::vector<std::int64_t>>, std::shared_ptr<RangeBuffers>> known_;
   Known<std::pair<Kept, Ranges>, Shared> shared_;
 };

@@ -66,6 +66,7 @@ std::int64_t norm_blocks(std::span<const layers::LayerPlan> layers) {
 
 namespace {
 
+/// The sums that add() and behind() combine member by member.
 constexpr std::array kSums = {&ParameterSums::arena,
                               &ParameterSums::masters,
                               &ParameterSums::copies,
@@ -75,15 +76,17 @@ constexpr std::array kSums = {&ParameterSums::arena,
                               &ParameterSums::parameters,
                               &ParameterSums::state};
 
+/// Returns the bytes of one FP64 number for each parameter tensor.
 std::size_t numbers_of(std::size_t parameters) {
   return layers::aligned(parameters * sizeof(double));
 }
 
+/// Returns the bytes of the table that describes owned norm blocks to the optimizer.
 std::size_t table_of(std::int64_t blocks) {
   return static_cast<std::size_t>(blocks) * sizeof(layers::ArenaBlock);
 }
 
-/// Without buffers, and what depends on which elements a rank owns.
+/// Returns the memory without buffers, without the workspace of the reduction and without `spared`.
 StageBytes kept_bytes(const ParameterSums& sums, const ParameterBytes& parameters, int replica) {
   StageBytes bytes;
   bytes.weights = sums.masters + sums.copies;
@@ -108,7 +111,7 @@ void add_buffers(const ChunkBuffers& buffers, StageBytes& bytes) {
   bytes.host = buffers.host;
 }
 
-/// Of replicas that share, the fullest has no less than their mean.
+/// If replicas share, the fullest replica needs at least their mean.
 double ParameterBytes::at_least(const ParameterSums& sums) const {
   const auto slots_of = sums.slot * static_cast<std::size_t>(slots.of_elements);
   if (kinds.sharing.replicas == 1)
@@ -162,7 +165,7 @@ StageBytes stage_bytes(const ParameterSums& sums, const ChunkBuffers& buffers,
                        const ParameterBytes& parameters, int replica) {
   StageBytes bytes = kept_bytes(sums, parameters, replica);
   add_buffers(buffers, bytes);
-  ParameterLayout whole;  // all that adding gradients asks of one that is not shared
+  ParameterLayout whole;  // the fields that `reduction` reads of an unshared layout
   whole.kinds = parameters.kinds;
   whole.arena = sums.arena;
   if (parameters.reduction)

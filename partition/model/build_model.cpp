@@ -13,7 +13,8 @@
 namespace penstock::partition {
 namespace {
 
-/// What the schema says of each value of [model]; a ModelConfig need not come from a file.
+/// Checks each value of [model] by the schema. A ModelConfig need not come from a file, so it may
+/// be unchecked.
 void check(const configs::ModelConfig& model, int labels) {
   configs::Config config;
   config.model = model;
@@ -33,7 +34,7 @@ void check(const configs::ModelConfig& model, int labels) {
   if (!faults.empty()) throw ConfigError("no such model can be built:" + faults);
 }
 
-/// Outputs of the last layer.
+/// Returns the number of outputs of the last layer.
 int outputs_of(const configs::ModelConfig& model, int labels) {
   return model.classes > 0 ? model.classes : labels;
 }

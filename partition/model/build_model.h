@@ -7,18 +7,21 @@
 
 namespace penstock::partition {
 
-/// The layer sequence of a model for a text with `labels` labels, blank included: it has so many
-/// outputs, or model.classes. ConfigError lists every key of [model] with an impossible value and
-/// what it takes, model.classes below `labels` among them. Residual units remake what their cheap
-/// parts wrote, if `pipeline.recompute` is selective.
+/// Builds the layer sequence of a model for a text with `labels` labels, including the blank. It
+/// has model.classes outputs, or `labels` outputs if that is 0. Throws ConfigError, which lists
+/// every key of [model] with an impossible value and what the key takes; model.classes below
+/// `labels` is one. With pipeline.recompute = "selective", residual units recompute the outputs of
+/// their cheap parts.
 LayerSequence build_model(const configs::ModelConfig& model, int labels,
                           const configs::PipelineConfig& pipeline = {});
 
-/// Labels of a model where no text says how many: model.classes, or those of the default alphabet.
+/// Returns the number of labels of a model without a text: model.classes, or that of the default
+/// alphabet.
 [[nodiscard]] int labels_without_text(const configs::ModelConfig& model);
 
-/// Everything that the layer sequence follows from, on one line: "kind=deepspeech2 features=161 …
-/// labels=29", of which the last are the outputs. Equal for equal sequences.
+/// Returns everything that determines the layer sequence, on one line: "kind=deepspeech2
+/// features=161 … labels=29", where the last number is that of the outputs. Equal sequences have
+/// equal summaries.
 std::string model_summary(const configs::ModelConfig& model, int labels);
 
 }  // namespace penstock::partition

@@ -24,8 +24,8 @@ std::vector<LayerFigures> layer_figures(const LayerSequence& sequence,
     for (const layers::ParamDecl& p : plan.params)
       layer.parameters += layers::element_count(p.shape);
     layer.flops = plan.flops;
-    if (i == 0) layer.flops.backward_input = 0;  // nobody needs the gradient of features
-    // An activation is kept once, whichever of its neighbours asks for it.
+    if (i == 0) layer.flops.backward_input = 0;  // nothing needs the gradient of the features
+    // An activation is kept once, even if both neighbouring layers need it.
     const bool kept = keeps(plan, Kind::input) || (i > 0 && keeps(plans[i - 1], Kind::output));
     layer.kept = bytes_saved_by_forward(plan) + (kept ? input : 0);
     layer.scratch = std::max(

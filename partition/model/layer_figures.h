@@ -9,22 +9,23 @@
 
 namespace penstock::partition {
 
-/// What a layer takes for one micro-batch.
+/// LayerFigures holds the size of a layer and its cost for one micro-batch.
 struct LayerFigures {
   std::string name;
   std::int64_t parameters = 0;
-  layers::Flops flops;   // of the first layer without the gradient of the features
-  std::size_t kept = 0;  // bytes from forward to backward, its input included if backward needs it
-  std::size_t scratch = 0;  // bytes while it computes, the most of its methods
+  layers::Flops flops;  // for the first layer without the gradient of the features
+  /// Bytes from forward to backward, including the input if backward needs it.
+  std::size_t kept = 0;
+  std::size_t scratch = 0;  // bytes of workspace: the maximum over its methods
 };
 
-/// Of every layer, for utterances of `lengths` feature frames. Nothing is allocated. ShapeError
-/// where layers do not fit each other.
+/// Returns the figures of every layer, for utterances of `lengths` feature frames. Allocates
+/// nothing on the device. Throws ShapeError if layers do not fit each other.
 [[nodiscard]] std::vector<LayerFigures> layer_figures(const LayerSequence& sequence,
                                                       std::span<const std::int64_t> lengths,
                                                       const layers::BackendSizes& sizes);
 
-/// Of all layers together; `scratch` is the most of one. Without a name.
+/// Returns the sum over all layers; `scratch` is the maximum. The sum has no name.
 [[nodiscard]] LayerFigures total_of(const std::vector<LayerFigures>& layers);
 
 }  // namespace penstock::partition

@@ -33,7 +33,7 @@ std::vector<std::string> declared_layers(const LayerSequence& sequence,
   const std::int64_t fewest = fewest_frames(sequence);
   const std::array<std::int64_t, 2> lengths{5 * fewest + 811, 3 * fewest + 397};
   std::vector<std::string> texts;
-  std::string input;  // of the layer: its output alone does not tell what enters it
+  std::string input;  // shapes that enter the layer, which its plan lacks
   for (const layers::LayerPlan& plan : plan_layers(sequence, lengths, sizes)) {
     texts.push_back(input + declared(plan));
     input.clear();

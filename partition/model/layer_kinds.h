@@ -8,13 +8,13 @@
 
 namespace penstock::partition {
 
-/// Of each layer what its plan, whatever the lengths, and so its costs follow from, in words: what
-/// enters it, what leaves it, parameters, operations, and what it keeps. Layers of equal words are
-/// of one kind.
+/// Returns a text for each layer of everything that determines its costs: inputs, outputs,
+/// parameters, operations, and saved tensors. Layers with equal texts are of one kind, for any
+/// lengths. The plans compared are those of two utterances of fixed, unequal lengths.
 std::vector<std::string> declared_layers(const LayerSequence& sequence,
                                          const layers::BackendSizes& sizes);
 
-/// Of each layer the number of its kind, from 0.
+/// Returns the kind of each layer, numbered from 0.
 std::vector<int> layer_kinds(const LayerSequence& sequence, const layers::BackendSizes& sizes);
 
 }  // namespace penstock::partition

@@ -4,19 +4,19 @@
 
 namespace penstock::partition {
 
-/// Of each layer of a layer sequence whether it is chosen; empty: none is.
+/// For each layer of a layer sequence, true if it is chosen. Empty means that none is.
 using ChosenLayers = std::vector<bool>;
 
-/// Layers [first, last), which follow each other.
+/// A LayerRun is the consecutive layers [first, last).
 struct LayerRun {
   int first = 0, last = 0;
   bool operator==(const LayerRun&) const = default;
 };
 
-/// The longest runs of chosen layers, in order.
+/// Returns the longest runs of chosen layers, in order.
 std::vector<LayerRun> runs_of(const ChosenLayers& chosen);
 
-/// What is chosen of layers [first, last), counted from `first`.
+/// Returns the choice among layers [first, last), indexed from `first`.
 ChosenLayers chosen_among(const ChosenLayers& chosen, int first, int last);
 
 }  // namespace penstock::partition

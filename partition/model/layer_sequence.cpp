@@ -46,7 +46,8 @@ std::int64_t fewest_frames(const LayerSequence& sequence) {
       throw ShapeError(fmt::format("the model takes no utterance of {} frames or fewer", kMost));
     enough *= 2;
   }
-  std::int64_t too_few = enough / 2;  // frames; between both lies the least
+  // Bisection: `too_few` frames are not accepted, `enough` are.
+  std::int64_t too_few = enough / 2;
   while (enough - too_few > 1) {
     const std::int64_t middle = (enough + too_few) / 2;
     if (takes(middle))

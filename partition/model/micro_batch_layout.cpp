@@ -11,7 +11,14 @@ namespace {
 
 using Region = Place::Region;
 
-/// Two regions of scratch that take turns: what a layer reads and what it writes.
+// A static memory plan of one micro-batch on one chunk. Each tensor goes to the region with the
+// shortest lifetime that covers its own: scratch, the buffer of recomputed tensors, or the slot.
+// Activations and gradients at the ends of the chunk lie in message buffers. Tensors that only pass
+// from one layer to the next alternate between two regions of scratch, by the parity of their
+// index. So a layer reads one region and writes the other. Offsets are assigned in one pass, so
+// planning is linear in the number of layers and saved tensors.
+
+/// Turns are two regions of scratch that alternate: one that a layer reads and one that it writes.
 class Turns {
  public:
   void add(std::size_t index, std::size_t bytes) {
@@ -40,7 +47,8 @@ LayerRun whole(const PlannedLayers& planned) {
   return {0, static_cast<int>(planned.layers.size())};
 }
 
-/// FP32 room for what the host writes or reads where layers compute in halves: features, logits.
+/// Returns the bytes of FP32 workspace for conversions, if layers compute in half precision: the
+/// host writes features and reads logits in FP32.
 std::size_t wide_bytes(const layers::ActivationDecl& activation) {
   if (!layers::is_half(activation.dtype)) return 0;
   std::size_t bytes = 0;
@@ -50,8 +58,8 @@ std::size_t wide_bytes(const layers::ActivationDecl& activation) {
   return bytes;
 }
 
-/// Layers whose activations do not stay between forward and backward: those in front that have no
-/// backward, which never run again, and of the others the runs that are recomputed.
+/// Returns the layers whose activations are not kept between forward and backward. These are the
+/// first layers without backward, which run once, and the runs of other layers that are recomputed.
 std::vector<LayerRun> runs_not_kept(const MicroBatchLayout& layout, const ChosenLayers& chosen) {
   const auto front = std::ranges::find_if(layout.layers, &layers::LayerPlan::runs_backward) -
                      layout.layers.begin();
@@ -62,7 +70,8 @@ std::vector<LayerRun> runs_not_kept(const MicroBatchLayout& layout, const Chosen
   return runs;
 }
 
-/// What is kept of a micro-batch, in its slot or recomputed.
+/// Keeping places the tensors that are kept for backward: in the slot, or in the buffer of
+/// recomputed tensors.
 class Keeping {
  public:
   Keeping(MicroBatchLayout& layout, std::vector<LayerRun> not_kept, bool splits_backward)
@@ -78,24 +87,25 @@ class Keeping {
   bool begins_run(std::size_t layer) const {
     return recomputes(layer) && (layer == 0 || run_of_[layer] != run_of_[layer - 1]);
   }
-  /// Whether that layer is recomputed while the gradient of a later one's input is there.
+  /// Returns true if the layer is recomputed while the gradient of a later layer's input is alive.
   bool recomputes_beside_gradients(std::size_t layer) const {
     return recomputes(layer) && layout_.recomputed_runs[run_of_[layer]].last < std::ssize(run_of_);
   }
 
   Place in_slot(std::size_t bytes) { return claim(Region::slot, layout_.slot_bytes, bytes); }
-  /// What that layer's forward writes: a second one may write it anew.
+  /// Places a tensor that the layer's forward writes. A recomputed forward writes it again.
   Place of_forward(std::size_t layer, std::size_t bytes) {
     return recomputes(layer) ? in_recomputed(run_of_[layer], bytes) : in_slot(bytes);
   }
-  /// What lives from one pass of backward to the other, where they part.
+  /// Places a tensor that lives from backward_input to backward_weight, if backward is split.
   Place of_backward(std::size_t bytes) {
     layout_.carried_bytes += layers::aligned(bytes);
     return layout_.recomputed_runs.empty() ? in_slot(bytes) : in_recomputed(0, bytes);
   }
 
  private:
-  /// Runs take turns, unless what they make must stay until all have been through backward.
+  /// Runs use the buffer in turn. If backward is split, all runs stay alive together and each has
+  /// its own part.
   Place in_recomputed(int run, std::size_t bytes) {
     std::size_t& end = ends_[shared_ ? 0 : run];
     const Place place = claim(Region::recomputed, end, bytes);
@@ -110,19 +120,19 @@ class Keeping {
 
   MicroBatchLayout& layout_;
   bool shared_;
-  std::vector<int> run_of_;        // each layer; -1: none
-  std::vector<std::size_t> ends_;  // of each run's part of what is recomputed
+  std::vector<int> run_of_;        // run of each layer; -1: none
+  std::vector<std::size_t> ends_;  // end of each run's part; only [0] if backward is split
 };
 
-/// Activations that only pass by. A recomputed forward beside gradients in scratch has room of
-/// its own.
+/// PassingBy collects the activations that only pass from layer to layer. A forward that is
+/// recomputed while gradients are in scratch has its own two regions.
 struct PassingBy {
   Turns first, recomputed;
 };
 
-/// The chunk's output goes to the slot. So does what a backward method reads or a recomputed
-/// forward begins with, and what such a forward makes goes to the buffer of what is recomputed; the
-/// rest take turns in scratch.
+/// Places the activations. The chunk's output goes to the slot, and so does any activation that
+/// backward reads or with which a recomputed run begins. What a recomputed forward writes for
+/// backward goes to the buffer of recomputed tensors. The others alternate in scratch.
 PassingBy place_activations(MicroBatchLayout& layout, bool training, Keeping& keeping) {
   const std::size_t last = layout.layers.size();
   PassingBy passing;
@@ -149,7 +159,8 @@ PassingBy place_activations(MicroBatchLayout& layout, bool training, Keeping& ke
   return passing;
 }
 
-/// Where what passes by lies in scratch, once it is known what else does.
+/// Sets the offsets of activations that pass by in scratch, once the sizes of all other tensors
+/// there are known.
 void place_what_passes_by(MicroBatchLayout& layout, const PassingBy& passing,
                           std::size_t recomputed_from, const Keeping& keeping) {
   for (Place& place : layout.activation_places) {
@@ -161,9 +172,10 @@ void place_what_passes_by(MicroBatchLayout& layout, const PassingBy& passing,
   }
 }
 
-/// Gradients of activations. Those at the chunk's ends are messages; the others take turns in
-/// scratch. One that a later backward_weight reads is kept instead, unless it was received in a
-/// buffer that lives as long; the chunk's first is then sent from there.
+/// Places the gradients of activations. Those at the chunk's ends are messages; the others
+/// alternate in scratch. A gradient that a later backward_weight reads is kept instead, unless it
+/// was received in a buffer that lives as long. If the chunk's first gradient is kept, it is sent
+/// from there.
 Turns place_gradients(MicroBatchLayout& layout, const ChunkRole& role, Keeping& keeping) {
   using Kind = layers::SavedDecl::Kind;
   const std::size_t last = layout.layers.size();
@@ -191,9 +203,9 @@ Turns place_gradients(MicroBatchLayout& layout, const ChunkRole& role, Keeping& 
   return turns;
 }
 
-/// Own tensors that live until backward are kept; what is carried from backward_input to
-/// backward_weight of the same layer goes to scratch at `offset`, unless they part. Returns the
-/// most bytes carried there.
+/// Places each layer's own saved tensors. Those that live until backward are kept. Those that are
+/// carried from backward_input to backward_weight of the same layer go to scratch at `offset`, or
+/// are kept if backward is split. Returns the maximum number of bytes carried in scratch.
 std::size_t place_saved(MicroBatchLayout& layout, std::size_t offset, bool split,
                         Keeping& keeping) {
   std::size_t most = 0;
@@ -252,7 +264,7 @@ MicroBatchLayout lay_out_training(std::shared_ptr<const PlannedLayers> planned,
   layout.passing_bytes = std::max(forward.first.bytes(), backward.bytes());
   place_what_passes_by(layout, forward, layout.passing_bytes, keeping);
 
-  // The workspace stands at one place, behind whatever forward or backward keep in scratch.
+  // The workspace has one offset, after everything that forward or backward keep in scratch.
   const std::size_t carried = place_saved(layout, backward.bytes(), role.splits_backward, keeping);
   layout.workspace = {Region::scratch, std::max(layout.passing_bytes + forward.recomputed.bytes(),
                                                 backward.bytes() + carried)};

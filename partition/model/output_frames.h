@@ -7,25 +7,26 @@
 
 namespace penstock::partition {
 
-/// output_frames() of many utterances, one by one: layers are planned only where the answer does
-/// not follow from others, since a longer utterance never leaves fewer frames. For one thread.
+/// OutputFrames is a cache of output_frames() for single utterances. A longer utterance never
+/// leaves fewer frames, so all lengths between two with the same answer have this answer. Layers
+/// are planned only for lengths outside such intervals. Not thread-safe.
 class OutputFrames {
  public:
-  /// `sequence` must outlive this.
+  /// `sequence` must outlive this object.
   explicit OutputFrames(const LayerSequence& sequence) : sequence_(sequence) {}
 
-  /// As output_frames() of one utterance, with its errors.
+  /// Returns output_frames() of one utterance, and throws as it does.
   std::int64_t of(std::int64_t frames);
 
  private:
-  /// Lengths of the same answer.
+  /// An interval of lengths with the same answer.
   struct Alike {
-    std::int64_t least = 0;  // frames
+    std::int64_t least = 0;  // first length of the interval, in frames
     std::int64_t left = 0;
   };
 
   const LayerSequence& sequence_;
-  std::map<std::int64_t, Alike> known_;  // by the most frames
+  std::map<std::int64_t, Alike> known_;  // keyed by the last length of the interval
 };
 
 }  // namespace penstock::partition

@@ -29,7 +29,8 @@ void list_parameters(std::span<const layers::LayerPlan> layers,
   }
 }
 
-/// Parameters that have gradient sums, or those that have none, behind `end` of the arena.
+/// Places the parameters that have gradient sums, or those that have none, from `end` on in the
+/// arena.
 void place_parameters(bool summed, std::size_t& end, ParameterLayout& layout) {
   const ParameterKinds& kinds = layout.kinds;
   for (ParameterEntry& p : layout.parameters) {
@@ -44,7 +45,8 @@ void place_parameters(bool summed, std::size_t& end, ParameterLayout& layout) {
   }
 }
 
-/// Adds what the replica owns of a parameter to `pieces`.
+/// Adds the replica's pieces of a parameter to `pieces`. Adjacent ranges of different buckets
+/// become one piece.
 void add_pieces(const ParameterEntry& p, const Shards& shards, int replica, layers::DType dtype,
                 std::vector<ParameterPiece>& pieces) {
   const std::size_t others = pieces.size();
@@ -66,7 +68,8 @@ void add_pieces(const ParameterEntry& p, const Shards& shards, int replica, laye
   }
 }
 
-/// Of a piece. Codes end with a whole block, so that the places of scales follow from theirs.
+/// Returns the bytes of a piece in one slot. Codes fill whole blocks, so the offset of a scale
+/// follows from that of its codes.
 std::size_t slot_bytes(std::int64_t elements, const ParameterKinds& kinds) {
   if (kinds.slots == SlotFormat::codes)
     return static_cast<std::size_t>(layers::code_blocks(elements) * layers::kCodeBlock);
@@ -96,7 +99,8 @@ void place_owned(const ParameterKinds& kinds, int replica, ParameterLayout& layo
   layout.scales = scale_bytes(layout.slot, kinds);
 }
 
-/// Frozen masters that replicas with parts of the others keep besides what layers read.
+/// Places the masters of frozen parameters. A replica that holds only parts of the other masters
+/// keeps these whole, besides the copies that layers read.
 void place_frozen(ParameterLayout& layout) {
   for (ParameterEntry& p : layout.parameters) {
     if (!p.decl.frozen() || !has_copy(p.decl, layout.kinds.compute)) continue;
@@ -105,7 +109,7 @@ void place_frozen(ParameterLayout& layout) {
   }
 }
 
-/// Everything in one range.
+/// Returns shards of which one range covers everything.
 Shards unshared(std::size_t arena, layers::DType dtype) {
   const auto end = static_cast<std::int64_t>(arena / layers::size_of(dtype));
   return {{end}, {{end}}, {0}};
@@ -130,7 +134,8 @@ layers::DType ParameterKinds::slot_type() const {
   return dtype;
 }
 
-/// Of an element of the arena at which a norm block begins, or of its end.
+/// Converts an element of the arena to its byte offset in the arena that layers read. The element
+/// must begin a norm block, or be the arena's end.
 std::size_t ParameterLayout::read_offset(std::int64_t element) const {
   const std::size_t offset = bytes_of(element, kinds.dtype);
   if (!parts) return offset;

@@ -10,26 +10,26 @@
 
 namespace penstock::partition {
 
-/// The value of pipeline.recompute with which residual units remake what their cheap parts wrote
-/// (build_model), whether whole layers are recomputed besides or not.
+/// The value of pipeline.recompute with which residual units recompute the outputs of their cheap
+/// parts (see build_model()). Whole layers may be recomputed too.
 inline constexpr const char* kSelective = "selective";
 
-/// The layers of a layer sequence, known by their names, whose forward runs a second time before
-/// their backward: what pipeline.recompute and .recompute_layers choose. ConfigError lists names
-/// that the layer sequence has not, or that stand twice.
+/// Returns the layers that pipeline.recompute and .recompute_layers choose, whose forward runs a
+/// second time before their backward. `names` are the layers of the sequence. Throws ConfigError
+/// for names that the sequence lacks, or that are listed twice.
 ChosenLayers recomputed_layers(const configs::PipelineConfig& pipeline,
                                std::span<const std::string> names);
 ChosenLayers recomputed_layers(const configs::PipelineConfig& pipeline,
                                const LayerSequence& sequence);
 [[nodiscard]] std::vector<std::string> names_of(const LayerSequence& sequence);
 
-/// What is recomputed of activations.
+/// Recomputation says which activations are recomputed instead of saved.
 struct Recomputation {
-  bool within = false;       // residual units remake what their cheap parts wrote: kSelective
-  ChosenLayers layers = {};  // whole ones
+  bool within = false;       // within residual units, cheap parts only: kSelective
+  ChosenLayers layers = {};  // whole layers
 };
 
-/// The choice of a plan as pipeline.recompute and .recompute_layers.
+/// Writes a plan's choice to pipeline.recompute and .recompute_layers.
 void set_recomputation(configs::PipelineConfig& pipeline, const Recomputation& chosen,
                        std::span<const std::string> names);
 

@@ -10,7 +10,12 @@
 namespace penstock::partition {
 namespace {
 
-/// Where norm blocks begin in the arena; then its end.
+// Buckets are cut greedily from the front of the arena, and each bucket is shared among all
+// replicas. A replica's part is proportional to what it still lacks of an equal share of all
+// elements so far. So rounding to whole norm blocks is evened out by later buckets. The cost is
+// linear in the number of blocks, and in buckets times replicas.
+
+/// Returns the elements of the arena at which norm blocks begin, followed by the arena's end.
 std::vector<std::int64_t> block_starts(std::span<const layers::LayerPlan> layers,
                                        layers::DType dtype) {
   std::vector<std::int64_t> starts;
@@ -30,7 +35,8 @@ std::vector<std::int64_t> block_starts(std::span<const layers::LayerPlan> layers
   return starts;
 }
 
-/// The last of `starts` behind `first` that is at most `step` elements away; the next one at least.
+/// Returns the index of the bucket's end: the last of `starts` that is at most `step` elements
+/// after `first`, but at least the next one.
 std::size_t bucket_end(const std::vector<std::int64_t>& starts, std::size_t first,
                        std::int64_t step) {
   std::size_t last = first + 1;
@@ -38,9 +44,10 @@ std::size_t bucket_end(const std::vector<std::int64_t>& starts, std::size_t firs
   return last;
 }
 
-/// Ends of the ranges of the bucket between two of `starts`, by place, as is `owned`. Each replica
-/// wants what it lacks of an equal share of all that lies before the bucket's end; what is left of
-/// the bucket goes to those that are left in proportion to that, in whole blocks.
+/// Cuts the bucket [starts[first], starts[last]) among the replicas and returns the ends of their
+/// ranges. Both the result and `owned`, which is updated, are in order of place. A replica wants an
+/// equal share of all elements before the bucket's end, less what it owns. The bucket is dealt out
+/// in proportion to these wants, in whole blocks.
 std::vector<std::int64_t> cut(const std::vector<std::int64_t>& starts, std::size_t first,
                               std::size_t last, std::vector<std::int64_t>& owned) {
   const auto replicas = static_cast<std::int64_t>(owned.size());

@@ -16,9 +16,9 @@
 namespace penstock::partition {
 namespace {
 
-constexpr std::size_t kShownNames = 8;  // of all, in an error
+constexpr std::size_t kShownNames = 8;  // maximum number of names in an error
 
-using Names = std::vector<std::vector<std::string>>;  // of each layer's parameters
+using Names = std::vector<std::vector<std::string>>;  // names of each layer's parameters
 
 Names parameter_names(const LayerSequence& sequence) {
   Names names;
@@ -29,13 +29,15 @@ Names parameter_names(const LayerSequence& sequence) {
   return names;
 }
 
+/// Returns an error message if the pattern matches no parameter, or "".
 std::string fault_of(const std::string& pattern, const char* key, const Names& names) {
   std::vector<std::string_view> all;
   for (const std::vector<std::string>& own : names) all.insert(all.end(), own.begin(), own.end());
   if (std::ranges::any_of(all, [&](auto name) { return matches_glob(pattern, name); })) return {};
   std::string plain = pattern;
   std::erase_if(plain, [](char c) { return c == '*' || c == '?'; });
-  std::vector<std::string_view> near;  // those that begin as it does, as far as any does
+  // Names that share the longest possible prefix with the pattern.
+  std::vector<std::string_view> near;
   for (std::string_view left = plain; !left.empty() && near.empty(); left.remove_suffix(1))
     std::ranges::copy_if(all, std::back_inserter(near),
                          [&](auto name) { return name.starts_with(left); });
@@ -57,6 +59,8 @@ void check_patterns(const configs::OptimizerConfig& optimizer,
   if (!faults.empty()) throw ConfigError(fmt::format("{}", fmt::join(faults, "\n")));
 }
 
+/// Returns the factor on a parameter's learning rate: 0 if it is frozen, else that of the first
+/// matching pattern, else 1.
 double rate_of(const std::string& name, const configs::OptimizerConfig& optimizer,
                const std::vector<configs::RateFactor>& factors) {
   for (const std::string& pattern : optimizer.freeze)
@@ -66,6 +70,7 @@ double rate_of(const std::string& name, const configs::OptimizerConfig& optimize
   return 1;
 }
 
+/// Replaces a layer by one that trains with these factors.
 void rate(LayerSequence& sequence, std::size_t layer, layers::RatedLayer::Rates rates) {
   std::unique_ptr<layers::Layer>& rated = sequence.layers[layer];
   rated = std::make_unique<layers::RatedLayer>(std::move(rated), std::move(rates));

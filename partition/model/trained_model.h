@@ -5,12 +5,13 @@
 
 namespace penstock::partition {
 
-/// build_model() with what optimizer.freeze and optimizer.learning_rates say of each parameter.
-/// ConfigError as there, and if a pattern matches no parameter (naming near ones), if an entry of
-/// optimizer.learning_rates can't be read, or if nothing is left to train.
+/// Builds the model and applies optimizer.freeze and optimizer.learning_rates to each parameter.
+/// Throws ConfigError as build_model() does. It also throws if a pattern matches no parameter
+/// (naming near ones), or if an entry of optimizer.learning_rates cannot be read. At least one
+/// parameter must be left to train.
 [[nodiscard]] LayerSequence build_trained_model(const configs::Config& config, int labels);
 
-/// build_model() with every parameter frozen, as recognition has it: no gradient has a sum.
+/// Builds the model with every parameter frozen, for recognition. No gradient has a sum.
 [[nodiscard]] LayerSequence build_frozen_model(const configs::ModelConfig& model, int labels);
 
 }  // namespace penstock::partition

@@ -6,7 +6,7 @@
 namespace penstock::partition {
 namespace {
 
-/// Calls visit(from, to) for each link of the devices' ring, in the cluster's order.
+/// Calls visit(from, to) for each link of a ring over the devices, in the cluster's order.
 template <class Visit>
 void for_ring(std::vector<int> devices, Visit visit) {
   std::ranges::sort(devices);
@@ -42,7 +42,7 @@ SharedLinks shared_adapters(const Cluster& cluster, const Placement& placement) 
 LinkRates slowest_of_rings(const Cluster& cluster, const Placement& placement, int stage) {
   LinkRates slowest = slowest_of_ring(cluster, placement[stage]);
   if (cluster.adapters.empty() || placement[stage].size() == 1) return slowest;
-  std::map<int, int> leaving, entering;  // by adapters: rings' links
+  std::map<int, int> leaving, entering;  // [adapter]: number of ring links
   for (const auto& devices : placement)
     for_ring(devices, [&](int from, int to) {
       if (!crosses(cluster, from, to)) return;

@@ -5,12 +5,13 @@
 
 namespace penstock::partition {
 
-/// The adapters that messages between nodes pass: one's way out, another's way in. Each is as wide
-/// as the widest link between nodes of the devices that share it.
+/// Returns the shared links of messages between nodes: the sender's adapter outwards, then the
+/// receiver's adapter inwards. The bandwidth of each is that of the widest link between nodes of
+/// the devices that share the adapter. `cluster` must outlive the result.
 SharedLinks shared_adapters(const Cluster& cluster, const Placement& placement);
 
-/// slowest_of_ring() of a stage's devices where all stages' rings are under way: those that leave a
-/// node by one adapter, or enter it by one, share it.
+/// Same as slowest_of_ring() for a stage's devices, while the rings of all stages run at once.
+/// Rings that leave or enter nodes by the same adapter share its bandwidth.
 LinkRates slowest_of_rings(const Cluster& cluster, const Placement& placement, int stage);
 
 }  // namespace penstock::partition

@@ -6,8 +6,8 @@
 
 namespace penstock::partition {
 
-/// For each device whether it is faster than the largest step between the cluster's speeds, so that
-/// those above it and below it make two classes; all of them where none is faster than another.
+/// Splits the devices into two classes at the largest ratio between neighbouring speeds. Returns
+/// true for each device of the faster class. If all speeds are equal, all are true.
 std::vector<bool> fastest(const Cluster& cluster);
 
 }  // namespace penstock::partition

@@ -16,7 +16,7 @@
 namespace penstock::partition {
 namespace {
 
-/// Numbers of stages that might fit, nearest to `requested` first.
+/// Returns other numbers of stages that might fit, nearest to `requested` first.
 std::vector<int> other_stages(const PlacementProblem& problem, int requested) {
   std::vector<int> result;
   for (int stages = 1; stages <= std::min(problem.sequence.size(), problem.cluster.size());
@@ -26,8 +26,8 @@ std::vector<int> other_stages(const PlacementProblem& problem, int requested) {
   return result;
 }
 
-/// How many times its devices' memory the problem needs, to a thousandth; or as near as the time
-/// allows, from above, and nothing if it does not suffice for that.
+/// Returns the factor on all devices' memory with which the problem fits, to a thousandth. If time
+/// is short, the factor is larger than needed; nothing if none was found in time.
 std::optional<double> memory_needed(const PlacementProblem& problem,
                                     const GridConstraints& constraints, const TimeLimit* time) {
   const auto suffices = [&](double times) {

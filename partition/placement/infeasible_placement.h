@@ -4,13 +4,13 @@
 
 namespace penstock::partition {
 
-/// ConfigError unless there are layers for so many stages and devices for so many replicas of
-/// them.
+/// Throws ConfigError if there are too few layers or devices for the stages, or too few devices or
+/// micro-batches for the replicas.
 void check_constraints(const PlacementProblem& problem, const GridConstraints& constraints);
 
-/// Raises ConfigError for a problem that nothing solves within its memory: the numbers of stages
-/// and replicas nearest to those asked for that fit, or the memory that would suffice; where the
-/// time is over before it is known, not that.
+/// Throws ConfigError for a problem without a placement that fits into memory. The message names
+/// the nearest numbers of stages and replicas that fit, or else the memory that would suffice. If
+/// the time is over before that is known, the message says that.
 [[noreturn]] void throw_infeasible_placement(const PlacementProblem& problem,
                                              const GridConstraints& constraints,
                                              const TimeLimit* time = nullptr);

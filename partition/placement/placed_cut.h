@@ -6,13 +6,14 @@
 
 namespace penstock::partition {
 
+/// A placement with a cut for it.
 struct PlacedCut {
   Placement devices;
   Cut cut;
 };
 
-/// The placement with its cut of least bottleneck; nothing where that is above `limit` by more than
-/// rounding, or none fits in memory.
+/// Returns the placement with its cut of least bottleneck. Returns nothing if that is above `limit`
+/// by more than rounding, or if no cut fits into memory.
 std::optional<PlacedCut> cut_within(const PlacementProblem& problem, Placement placement,
                                     double limit);
 

@@ -10,7 +10,8 @@ namespace {
 
 constexpr int kSeeds = 4;  // of local searches
 
-/// Gives devices to slots, stage by stage; replicas are in the order of their first devices.
+/// Enumerates placements slot by slot, until there are more than `most`. Devices that may be
+/// exchanged are tried once; replicas are sorted by their devices in the first stage.
 class Enumeration {
  public:
   Enumeration(const PlacementProblem& problem, const Grid& grid, std::size_t most)
@@ -19,6 +20,7 @@ class Enumeration {
     extend();
   }
 
+  /// True if all placements were found: no more than `most`.
   bool complete() const { return found_.size() <= most_; }
   std::vector<Placement> take() { return std::move(found_); }
 
@@ -51,7 +53,7 @@ class Enumeration {
   std::vector<Placement> found_;
 };
 
-/// Placements, each once up to symmetry.
+/// A set of placements up to symmetry.
 class Distinct {
  public:
   explicit Distinct(const Cluster& cluster) : symmetry_(cluster) {}
@@ -68,10 +70,11 @@ class Distinct {
 
  private:
   Symmetry symmetry_;
-  std::map<Placement, Placement> found_;  // by what stands for all that are the same
+  std::map<Placement, Placement> found_;  // keyed by canonical form
 };
 
-/// What an exchange of the devices of two slots, or of a slot's for a free one, makes of it.
+/// Returns all placements that differ by an exchange of two slots' devices, or of one for a free
+/// device.
 std::vector<Placement> neighbours(const Placement& placement, int devices) {
   std::vector<std::pair<std::size_t, std::size_t>> slots;
   std::vector<bool> used(devices, false);
@@ -97,6 +100,7 @@ std::vector<Placement> neighbours(const Placement& placement, int devices) {
   return result;
 }
 
+/// Adds the results of local searches, and all neighbours of the best.
 void add_around_the_best(const PlacementProblem& problem, const Grid& grid, SearchEffort effort,
                          Distinct& found) {
   std::optional<PlacedCut> best;

@@ -7,17 +7,17 @@
 
 namespace penstock::partition {
 
+/// Options of rank_placements().
 struct RankingOptions {
-  std::size_t count = 1;   // of placements wanted, at most
-  std::size_t all = 5040;  // so many placements are all tried; of more, those around the best found
+  std::size_t count = 1;   // most placements to return
+  std::size_t all = 5040;  // most placements for which all are tried
   SearchEffort effort = {};
 };
 
-/// Distinct placements of a grid, each with its best cut, by value: which devices may be exchanged
-/// without changing anything makes no difference, nor does the order of replicas. Where there are
-/// more than options.all, these are what local search finds from several seeds, and whatever an
-/// exchange of two devices makes of the best of them. Those that fit nowhere in memory are left
-/// out.
+/// Returns distinct placements of a grid, each with its best cut, sorted by value. Placements are
+/// distinct up to Symmetry and the order of replicas. If there are more than options.all, only some
+/// are tried: the results of local search from several seeds, and all exchanges of two devices in
+/// the best of these. Placements without a cut that fits into memory are left out.
 [[nodiscard]] std::vector<PlacedCut> rank_placements(const PlacementProblem& problem,
                                                      const Grid& grid,
                                                      const RankingOptions& options);

@@ -17,28 +17,30 @@
 namespace penstock::partition {
 namespace {
 
-constexpr double kCloseEnough = 1 - 1e-3;           // of a bound: no search for the rest
-constexpr double kFirstAim = 0.9, kAimStep = 0.02;  // of the best: what bounds rise to
-constexpr int kExactSlots = 12;            // that are always placed exactly, if at all possible
-constexpr int kMostSlots = 16;             // that are where devices are alike
-constexpr int kPatience = 12;              // searches of larger grids that find nothing better
-constexpr double kMergingEffort = 4e6;     // of all merges, a few seconds
-constexpr std::size_t kEdges = 4'000'000;  // of a grid's graph, a few seconds
-constexpr std::size_t kSharedEdges = 1'000'000;  // of all graphs with more slots
+constexpr double kCloseEnough = 1 - 1e-3;           // a smaller relative gain is not worth a search
+constexpr double kFirstAim = 0.9, kAimStep = 0.02;  // aims of bounds, as a share of the value
+constexpr int kExactSlots = 12;            // grids up to this size are placed exactly, if possible
+constexpr int kMostSlots = 16;             // grids up to this size are, if their graphs are small
+constexpr int kPatience = 12;              // searches of larger grids in a row without a gain
+constexpr double kMergingEffort = 4e6;     // total of merging_effort(): a few seconds
+constexpr std::size_t kEdges = 4'000'000;  // of one grid's graph: a few seconds
+constexpr std::size_t kSharedEdges = 1'000'000;  // of all graphs beyond kExactSlots together
 
 bool is_small(const Grid& grid) { return grid.slots() <= kMostSlots; }
 
+/// A grid with a lower bound on its value.
 struct Candidate {
   Grid grid;
   double bound = 0;
-  bool quick = true;  // the bound: Bounds::quick()
+  bool quick = true;  // `bound` is Bounds::quick()
 };
 
+/// Orders a priority queue by the lowest bound.
 struct Higher {
   bool operator()(const Candidate& a, const Candidate& b) const { return a.bound > b.bound; }
 };
 
-/// Every grid that the cluster has devices for.
+/// Returns all grids for which the cluster has devices and memory.
 std::vector<Candidate> candidates(const PlacementProblem& problem, const Bounds& bounds,
                                   const GridConstraints& constraints) {
   const int devices = problem.cluster.size();
@@ -56,6 +58,10 @@ std::vector<Candidate> candidates(const PlacementProblem& problem, const Bounds&
   return result;
 }
 
+// A best-first branch and bound over grids. look() searches grids by heuristics in the order of
+// their bounds, until no bound is below the value. prove() then places small grids exactly. bound()
+// raises the bounds of the remaining grids. Invariant: the value of every placement
+// is at least the best value, or at least the bound of a grid in considered_.
 class Search {
  public:
   Search(const PlacementProblem& problem, const Bounds& bounds, const GridConstraints& constraints,
@@ -65,13 +71,13 @@ class Search {
         effort_(effort),
         merges_(constraints.stages == 0 && effort.moves > 0) {}
 
-  /// Looks for good placements of the grids whose bounds are lowest, first. The bound of a grid
-  /// that may be searched is made exact when its turn comes, and it is searched when it is lowest
-  /// even so.
+  /// Searches grids in the order of their bounds. When a grid comes first by its quick bound, the
+  /// bound is tightened (Bounds::of), and the grid is put back. It is searched when it comes first
+  /// again.
   void look(std::vector<Candidate> candidates) {
     std::priority_queue waiting(Higher(), std::move(candidates));
-    // A grid is waiting, or in considered_, or has no solution below the value when its turn came.
-    // Those that wait in the end have bounds no lower than the value.
+    // Invariant: each grid waits, is in considered_, or had no solution below the value when it was
+    // taken. Grids that still wait at the end have bounds no lower than the value.
     while (!waiting.empty() && waiting.top().bound < value() * kWorthwhile) {
       if (best_ && is_over(effort_.time)) {
         considered_.push_back(waiting.top());  // no other's bound is lower
@@ -90,7 +96,7 @@ class Search {
     }
   }
 
-  /// Looks for any placement, those grids first that take most devices.
+  /// Returns the first placement found that fits. Grids with the most stages come first.
   std::optional<PlacedSequence> any(std::vector<Candidate> candidates) {
     std::ranges::stable_sort(candidates, std::greater<>(),
                              [](const Candidate& candidate) { return candidate.grid.stages; });
@@ -106,11 +112,12 @@ class Search {
     return std::move(best_);
   }
 
-  /// Sees to it that no placement of few slots is better.
+  /// Places small grids exactly whose bounds are below the value.
   void prove() {
     std::ranges::stable_sort(considered_, {}, &Candidate::bound);
     std::size_t shared = kSharedEdges;
-    // Bounds rise along the list, the value only falls: behind the first that can't win none can.
+    // Bounds rise along the list, and the value only falls. So after the first grid that can't win,
+    // none can.
     for (Candidate& candidate : considered_) {
       if (candidate.bound >= value() * kWorthwhile || is_over(effort_.time)) return;
       if (!is_small(candidate.grid)) continue;
@@ -124,12 +131,12 @@ class Search {
     }
   }
 
-  /// The least bound of the grids that are not proven, raised as far as it can be.
+  /// Returns the least bound of the grids that are not proven, raised as far as possible.
   double bound() {
     RunBound runs(problem_, effort_.time);
-    double most = value();  // of what it may be
-    // Bounds only rise. One that falls short of its aim can rise no further: the others need to
-    // reach no more. They rise by steps, so that none takes the time in which many could.
+    double most = value();  // the result is at most this
+    // Bounds only rise. One that misses its aim can rise no further, so the others need not rise
+    // above it. All rise in small steps, lest one takes the time in which many could rise.
     for (;;) {
       const auto least = std::ranges::min_element(considered_, {}, &Candidate::bound);
       if (least == considered_.end()) return most;
@@ -142,18 +149,19 @@ class Search {
     }
   }
 
-  /// The best so far, without a bound.
+  /// Returns the best placement so far, without a bound.
   std::optional<PlacedSequence> best() { return std::move(best_); }
   double value() const { return best_ ? best_->value : kNever; }
+  /// Returns the best placement so far, with its bound.
   std::optional<PlacedSequence> finish() {
     if (best_) best_->bound = bound();
     return std::move(best_);
   }
 
  private:
-  /// Pipelines with so many replicas, and as many stages as suit the layer sequence: where one
-  /// layer alone bounds the bottleneck, the bounds of many grids are the same, and say nothing of
-  /// which to search.
+  /// Runs the heuristics that choose the number of stages themselves. They help where one layer
+  /// alone bounds the bottleneck: then many grids have equal bounds, which do not show which to
+  /// search.
   void merge(int replicas) {
     const bool of_bottleneck = problem_.objective == Objective::bottleneck;
     double below = of_bottleneck ? value() : kNever;
@@ -173,8 +181,10 @@ class Search {
       keep(grid, std::move(*improved));
   }
 
+  /// True if the grid is small, or large grids are still searched.
   bool looks_at(const Grid& grid) const { return is_small(grid) || fruitless_ < kPatience; }
 
+  /// Searches one grid by heuristics, and keeps a better placement.
   void search(const Candidate& candidate) {
     const bool large = !is_small(candidate.grid);
     if (!looks_at(candidate.grid) || (large && candidate.bound >= value() * kCloseEnough)) return;
@@ -189,15 +199,15 @@ class Search {
       ++fruitless_;
   }
 
-  /// The next of some values up to the best, to which a bound is to rise.
+  /// Returns the next value, up to the best one, to which a bound should be raised.
   double next_aim(double bound) const {
     double aim = kFirstAim;
     while (aim < 1 && bound >= aim * value() * kCloseEnough) aim += kAimStep;
     return std::min(aim, 1.0) * value();
   }
 
-  /// By the quickest bounds first, until one reaches the aim. That on runs takes as long for all
-  /// that the bound may become.
+  /// Raises a bound to the aim by the quickest methods first. The last one, RunBound::of(), takes
+  /// as long for any aim, so it gets the highest.
   void raise(Candidate& candidate, double aim, double most, RunBound& runs) const {
     const auto reaches = [&](double bound) {
       candidate.bound = std::max(candidate.bound, bound);
@@ -210,6 +220,7 @@ class Search {
     reaches(runs.of(candidate.grid, most));
   }
 
+  /// Takes a placement as the best if its value is lower.
   void keep(const Grid& grid, PlacedCut found) {
     const double value = found.cut.value;
     if (value >= this->value() * kWorthwhile) return;
@@ -221,10 +232,10 @@ class Search {
   const SearchEffort& effort_;
   std::optional<PlacedSequence> best_;
   std::vector<Candidate> considered_;
-  bool merges_;           // where stages may be as many as suit the layer sequence
-  std::set<int> merged_;  // replicas
+  bool merges_;           // merge() is allowed: the number of stages is free
+  std::set<int> merged_;  // numbers of replicas for which merge() ran
   double merging_left_ = kMergingEffort;
-  int fruitless_ = 0;  // searches since one found something better
+  int fruitless_ = 0;  // large searches since the last gain
 };
 
 }  // namespace

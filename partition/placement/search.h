@@ -6,37 +6,39 @@
 
 namespace penstock::partition {
 
-/// What a caller fixes of the grid; 0: the search's choice.
+/// Numbers that the caller fixes; 0 leaves one to the search.
 struct GridConstraints {
   int stages = 0, replicas = 0;
 };
 
-/// The best that was found of all grids, cuts and placements.
+/// The best grid, placement and cut that a search has found.
 struct PlacedSequence {
   Grid grid;
   Placement devices;
   Cut cut;
-  double value = 0;  // the objective, seconds
-  double bound = 0;  // no grid, cut or placement is below
+  double value = 0;  // of the objective: seconds
+  double bound = 0;  // lower bound for any grid, placement and cut: seconds
   bool exact() const { return bound >= value; }
   double gap() const { return bound > 0 ? value / bound - 1 : 0; }
 };
 
-/// Tries grids from the one with the lowest bound, until no other's bound is below the best found.
-/// A grid of few slots is placed exactly (place_exactly), others by local search. Where effort.time
-/// is over, the best so far with the bound so far; if there is none yet, the first that is found.
-/// Nothing where nothing fits.
+/// Returns the best placement of all grids that the constraints allow; nothing if none fits. Grids
+/// are tried in the order of their lower bounds, until no bound is below the best value found. A
+/// grid of few slots is placed exactly (place_exactly), others by heuristics. When effort.time is
+/// over, the search returns the best so far with the bound so far, or else the first placement that
+/// fits.
 [[nodiscard]] std::optional<PlacedSequence> find_placement(const PlacementProblem& problem,
                                                            const GridConstraints& constraints,
                                                            const SearchEffort& effort = {});
 
-/// Whatever placement fits first, without a look at its value; nothing where none is found, or the
-/// time is over before one is.
+/// Returns the first placement found that fits, whatever its value. Returns nothing if none is
+/// found before the time is over.
 [[nodiscard]] std::optional<PlacedSequence> find_any_placement(const PlacementProblem& problem,
                                                                const GridConstraints& constraints,
                                                                const TimeLimit* time = nullptr);
 
-/// As find_placement(). ConfigError where nothing fits, with the nearest that would.
+/// Same as find_placement(), but throws ConfigError if nothing fits. The message names the nearest
+/// grid that would fit.
 [[nodiscard]] PlacedSequence place_sequence(const PlacementProblem& problem,
                                             const GridConstraints& constraints,
                                             const SearchEffort& effort = {});

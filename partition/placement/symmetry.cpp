@@ -12,7 +12,7 @@ bool equal(const LinkRates& a, const LinkRates& b) {
   return a.latency == b.latency && a.bandwidth == b.bandwidth;
 }
 
-/// The first element that each stands for, by an equivalence.
+/// Returns for each element the first one that is equivalent to it.
 template <class Alike>
 std::vector<int> classes(int count, Alike alike) {
   std::vector<int> result, firsts;
@@ -26,7 +26,8 @@ std::vector<int> classes(int count, Alike alike) {
 
 using Signatures = std::vector<std::vector<std::vector<int>>>;  // [replica][stage]
 
-/// Numbers equal signatures alike, in an order that no names take part in.
+/// Gives equal signatures equal numbers. The order of numbers depends on signatures alone, not on
+/// names of devices.
 std::vector<std::vector<int>> numbered(const Signatures& signatures) {
   std::map<std::vector<int>, int> numbers;
   for (const auto& row : signatures)
@@ -43,8 +44,8 @@ std::vector<std::vector<int>> numbered(const Signatures& signatures) {
 
 }  // namespace
 
-/// Gives devices the names of the first that are alike and free, and nodes those of the first that
-/// are alike and untouched.
+/// Renames devices one by one. A device gets the name of the first free device like it; its node
+/// stands for the first untouched node like it.
 class Symmetry::Renaming {
  public:
   explicit Renaming(const Symmetry& symmetry)
@@ -70,14 +71,14 @@ class Symmetry::Renaming {
         ++node;
       node_taken_[node] = true;
     }
-    // Devices of nodes that are alike stand in one order.
+    // Nodes that are alike list their devices in the same order.
     const auto& own = symmetry_.devices_of_[cluster.devices[device].node];
     const int first = symmetry_.device_class_[device];
     const auto place = std::ranges::find(own, first) - own.begin();
     return take(symmetry_.device_class_[symmetry_.devices_of_[node][place]]);
   }
 
-  /// A class has the number of its first device.
+  /// Takes the first free device of a class. A class has the number of its first device.
   int take(int device_class) {
     int name = device_class;
     while (taken_[name] || symmetry_.device_class_[name] != device_class) ++name;
@@ -86,7 +87,7 @@ class Symmetry::Renaming {
   }
 
   const Symmetry& symmetry_;
-  std::vector<int> node_;  // that each node's name is
+  std::vector<int> node_;  // [node]: the node that it is renamed to
   std::vector<bool> node_taken_, taken_;
 };
 
@@ -158,8 +159,9 @@ std::vector<int> Symmetry::distinct(const std::vector<bool>& used) const {
   return result;
 }
 
-/// Of a slot: its stage and what its device is; then, again and again, also the colours of those in
-/// its node and of its pipeline.
+/// Colours each slot by colour refinement. The first colour encodes its stage and the class of its
+/// device. Each round adds the colours of the slots of its pipeline and of its node. Three rounds
+/// may leave slots with equal colours that differ; canonical() then compares names.
 Symmetry::Colours Symmetry::colours_of(const Placement& placement) const {
   constexpr int kRounds = 3;
   const std::size_t stages = placement.size(), replicas = placement.front().size();
@@ -204,7 +206,7 @@ Placement Symmetry::canonical(const Placement& placement) const {
   std::ranges::stable_sort(left, {}, [&](std::size_t r) { return colours[r]; });
   Placement result(stages);
   Renaming renaming(*this);
-  // `left` stays in the order of colours: the next pipeline is one of the first's colours.
+  // `left` stays sorted by colours, so the next pipeline is one with the colours of the first.
   while (!left.empty()) {
     auto next = left.begin();
     std::vector<int> least = Renaming(renaming).names(pipelines[*next]);

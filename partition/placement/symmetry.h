@@ -6,19 +6,19 @@
 
 namespace penstock::partition {
 
-/// Which devices and which whole nodes may be exchanged without changing anything: same speed,
-/// memory and links to all others.
+/// The devices and whole nodes that may be exchanged without changing any cost or limit: they have
+/// the same speed, memory, links to all others, and adapters.
 class Symmetry {
  public:
   explicit Symmetry(const Cluster& cluster);
 
-  /// The free devices, without those that stand for the same as one before them.
+  /// Returns the free devices, one of each set that may be exchanged: the first.
   std::vector<int> distinct(const std::vector<bool>& used) const;
 
-  /// A placement that stands for all that differ by such exchanges and by the order of replicas:
-  /// the same for two of them. Nodes and devices take the names of the first alike, replicas the
-  /// order of what they look like from outside (colour refinement, Weisfeiler and Leman 1968);
-  /// among replicas that look the same the names decide.
+  /// Returns the canonical form of a placement. Placements that differ only by such exchanges and
+  /// by the order of replicas have the same form. Nodes and devices are renamed to the first ones
+  /// that are alike. Replicas are sorted by their colours (colour refinement, Weisfeiler and Leman
+  /// 1968); replicas of equal colours are sorted by the new names.
   Placement canonical(const Placement& placement) const;
 
  private:
@@ -26,14 +26,14 @@ class Symmetry {
   using Colours = std::vector<std::vector<int>>;  // [replica][stage]
 
   Colours colours_of(const Placement& placement) const;
-  bool same(int a, int b) const;   // but for their links
-  bool share(int a, int b) const;  // an adapter, where any do
-  bool alike(int a, int b) const;  // devices
-  bool nodes_alike(int a, int b) const;
+  bool same(int a, int b) const;         // equal speed and memory
+  bool share(int a, int b) const;        // the same adapter, or there are none
+  bool alike(int a, int b) const;        // devices may be exchanged
+  bool nodes_alike(int a, int b) const;  // whole nodes may be exchanged
 
   const Cluster& cluster_;
-  std::vector<std::vector<int>> devices_of_;  // each node
-  std::vector<int> device_class_, node_class_;
+  std::vector<std::vector<int>> devices_of_;    // [node]
+  std::vector<int> device_class_, node_class_;  // the first one alike
 };
 
 }  // namespace penstock::partition

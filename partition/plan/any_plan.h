@@ -6,8 +6,8 @@
 
 namespace penstock::partition {
 
-/// A plan file as it stands, of whatever model, to be looked at and not trained: layers have no
-/// places. ConfigError where it can't be read, or a stage has no layers or no ranks.
+/// Reads a plan file of any model, for display and not for training: ChunkPlan::first is not set.
+/// Throws ConfigError if the file cannot be read, or if a stage has no layers or no ranks.
 Plan read_any_plan(const std::filesystem::path& file);
 
 }  // namespace penstock::partition

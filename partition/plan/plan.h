@@ -10,26 +10,27 @@
 
 namespace penstock::partition {
 
-/// How many of a step's sums of gradients each replica owns; the first own one more where they do
-/// not divide.
+/// Returns how many of a step's gradient lanes each replica owns. If they do not divide evenly, the
+/// first replicas own one more.
 std::vector<int> deal_lanes(int lanes, int replicas);
 
-/// What the planner expects of a chunk.
+/// The planner's prediction for a chunk.
 struct ChunkEstimate {
-  double time_share = 0;        // of a micro-batch's computing time, to 4 digits
-  std::int64_t parameters = 0;  // trained numbers
-  StageBytes bytes;             // of the stage that holds it, all its chunks together
+  double time_share = 0;        // share of a micro-batch's computing time, to 4 digits
+  std::int64_t parameters = 0;  // elements of the chunk's parameters
+  StageBytes bytes;             // memory of the chunk's stage, with all its chunks
 
   bool operator==(const ChunkEstimate&) const = default;
 };
 
-/// Contiguous layers that one stage runs. A stage has one chunk, or several that lie apart.
+/// A ChunkPlan is consecutive layers that one stage runs. A stage has one chunk or several, which
+/// are not adjacent.
 struct ChunkPlan {
   int stage = 0;
-  int first = 0;                         // place of its first layer in the layer sequence
+  int first = 0;                         // index of its first layer in the layer sequence
   std::vector<std::string> layers = {};  // names
-  /// Those whose activations are recomputed before their backward; nothing, and then in all chunks:
-  /// the recipe says.
+  /// Layers whose activations are recomputed before their backward. If it has no value, in which
+  /// case no chunk has one, the recipe decides.
   std::optional<std::vector<std::string>> recomputed = {};
   ChunkEstimate predicted = {};
 
@@ -37,33 +38,33 @@ struct ChunkPlan {
   bool operator==(const ChunkPlan&) const = default;
 };
 
-/// Where a rank stands.
+/// The position of a rank.
 struct StageReplica {
   int stage = 0, replica = 0;
   bool operator==(const StageReplica&) const = default;
 };
 
-/// Which rank runs which layers, and in which order.
+/// A Plan says which rank runs which layers, and in which order.
 struct Plan {
-  std::string model = {};  // model_summary() of what was planned
+  std::string model = {};  // model_summary() of the planned model
   std::string schedule = "1f1b";
-  int micro_batches = 1;           // of a step, over all lanes
-  double micro_batch_seconds = 0;  // of audio, at most; 0: the recipe says
-  int lanes = 1;                   // sums of gradients, dealt to the replicas
-  /// Of a step's micro-batches, as trainer.order; empty: as sampled.
+  int micro_batches = 1;           // micro-batches per step, over all lanes
+  double micro_batch_seconds = 0;  // maximum of audio per micro-batch; 0: as in the recipe
+  int lanes = 1;                   // gradient sums of a step, dealt to the replicas
+  /// Order of a step's micro-batches, as trainer.order. Empty means as sampled.
   std::vector<int> order = {};
-  /// Where the schedule is "found": what each stage computes in a step of the busiest replica, as a
-  /// row of schedule_csv(). Empty otherwise.
+  /// If the schedule has its own lists (see has_lists()): what each stage computes in a step of the
+  /// busiest replica, as a row of schedule_csv(). Empty otherwise.
   std::vector<std::string> actions = {};
-  /// Whether residual units remake what their cheap parts wrote, as pipeline.recompute = selective;
-  /// nothing: the recipe says.
+  /// True if residual units recompute the outputs of their cheap parts, as with pipeline.recompute
+  /// = "selective". If it has no value, the recipe decides.
   std::optional<bool> recomputes_within = {};
-  /// As pipeline.resident; 0: the recipe says.
+  /// The value of pipeline.resident; 0: as in the recipe.
   int resident = 0;
-  /// Whether a stage's replicas share its update, as pipeline.shard_optimizer; nothing: the recipe
-  /// says.
+  /// True if a stage's replicas share its update, as pipeline.shard_optimizer. If it has no value,
+  /// the recipe decides.
   std::optional<bool> shards_optimizer = {};
-  /// As pipeline.bucket_bytes; 0: the recipe says.
+  /// The value of pipeline.bucket_bytes; 0: as in the recipe.
   std::int64_t bucket_bytes = 0;
   std::vector<std::vector<int>> ranks = {};  // [stage][replica]: every rank once
   std::vector<ChunkPlan> chunks = {};        // in the order of the layer sequence
@@ -71,20 +72,23 @@ struct Plan {
   int stages() const { return static_cast<int>(ranks.size()); }
   int replicas() const { return ranks.empty() ? 0 : static_cast<int>(ranks.front().size()); }
   int world_size() const { return stages() * replicas(); }
-  /// First layer of each chunk, then the number of layers.
+  /// Returns the first layer of each chunk, then the number of layers.
   std::vector<int> cut() const;
-  /// Predicted for one of the stage's ranks. std::out_of_range if the stage has no chunk.
+  /// Returns the predicted memory of one rank of the stage. Throws std::out_of_range if the stage
+  /// has no chunk.
   const StageBytes& bytes_of(int stage) const;
-  /// std::out_of_range if the plan has no such rank.
+  /// Returns the stage and the replica of a rank. Throws std::out_of_range if the plan has no such
+  /// rank.
   StageReplica place_of(int rank) const;
-  /// Of each layer of the layer sequence whether it is among ChunkPlan::recomputed; nothing where
-  /// no chunk says so.
+  /// Returns, for each layer of the layer sequence, true if it is in ChunkPlan::recomputed. Returns
+  /// nothing if no chunk has that list.
   std::optional<ChosenLayers> recomputed() const;
   std::vector<int> lanes_of_replicas() const { return deal_lanes(lanes, replicas()); }
   bool operator==(const Plan&) const = default;
 };
 
-/// Plan::ranks where each replica's stages are neighbours: rank = replica · stages + stage.
+/// Returns Plan::ranks with the stages of each replica on consecutive ranks: rank = replica *
+/// stages + stage.
 std::vector<std::vector<int>> neighbouring_stages(int stages, int replicas);
 
 }  // namespace penstock::partition

@@ -7,15 +7,16 @@
 
 namespace penstock::partition {
 
-/// What costs say that a plan's step will take, messages and the optimizer left out.
+/// A PlanEstimate is the predicted time of a plan's step, without messages and optimizer.
 struct PlanEstimate {
-  double micro_batch_seconds = 0;  // of one micro-batch through all layers
-  double step_seconds = 0;         // of the busiest replica's micro-batches through the pipeline
-  double bound = 1;                // speed-up over one stage that cut and bubble allow
-  std::vector<double> idle;        // share of the step that each stage waits
+  double micro_batch_seconds = 0;  // one micro-batch through all layers
+  /// The busiest replica's micro-batches through the pipeline.
+  double step_seconds = 0;
+  double bound = 1;          // upper bound of the speedup over one stage, for this cut and bubble
+  std::vector<double> idle;  // share of the step in which each stage is idle
 };
 
-/// `costs` are without recomputation, which follows from the plan.
+/// `costs` exclude recomputation, which follows from the plan.
 PlanEstimate estimate_plan(const Plan& plan, const std::vector<LayerCost>& costs);
 
 }  // namespace penstock::partition

@@ -13,7 +13,7 @@
 namespace penstock::partition {
 namespace {
 
-/// Names in quotes, wrapped so that a line holds a few.
+/// Formats quoted names as a list with a few names per line.
 std::string quoted_list(const std::vector<std::string>& names) {
   std::string text = "[";
   std::size_t column = 0;

@@ -8,17 +8,18 @@
 
 namespace penstock::partition {
 
-/// The schedule of a plan's steps: of its name, or its own action lists. ConfigError where those
-/// can't be read or are not sound.
+/// Returns the schedule of a plan's steps: the one it names, or its own action lists. Throws
+/// ConfigError if the lists cannot be read or are not sound.
 RunSchedule schedule_of(const Plan& plan);
 
-/// Micro-batches of a whole step that the plan's busiest replica runs.
+/// Returns the number of micro-batches that the plan's busiest replica runs in a full step.
 [[nodiscard]] int micro_batches_per_replica(const Plan& plan);
 
-/// The lists that rows of a plan file say, as `name`. ConfigError names the row that can't be read.
+/// Parses the `actions` rows of a plan file into a schedule called `name`. Throws ConfigError,
+/// which names the row, if a row cannot be read.
 Schedule lists_of(const std::vector<std::string>& actions, std::string_view name = kFound);
 
-/// Such rows.
+/// Formats a schedule as `actions` rows.
 [[nodiscard]] std::vector<std::string> rows_of(const Schedule& schedule);
 
 }  // namespace penstock::partition

@@ -36,7 +36,7 @@ PartitionProblem problem_of(const PlanRequest& request, int chunks) {
   return problem;
 }
 
-/// Each chunk of a rank within its share of the memory.
+/// Gives each chunk of a rank an equal share of the memory as its limit.
 void limit_memory(const PlanRequest& request, PartitionProblem& problem) {
   problem.bytes = [&](int first, int last, int chunk) {
     const std::array alone{ChunkRange{first, last, chunk}};
@@ -54,7 +54,7 @@ std::vector<ChunkRange> held_by(const std::vector<int>& stages, const std::vecto
   return held;
 }
 
-/// Whether every rank has room for all its chunks.
+/// Returns true if every rank has enough memory for all its chunks.
 bool fits(const PlanRequest& request, const std::vector<int>& stages,
           const std::vector<int>& begin) {
   for (int stage = 0; stage < request.pipeline.stages; ++stage)
@@ -64,6 +64,8 @@ bool fits(const PlanRequest& request, const std::vector<int>& stages,
   return true;
 }
 
+/// Returns the fastest cut within the memory limit. With several chunks per rank, the cut without a
+/// limit is tried first. If it does not fit, each chunk gets a fixed share of the memory.
 Partition fastest_cut(const PlanRequest& request, const std::vector<int>& stages) {
   PartitionProblem problem = problem_of(request, static_cast<int>(stages.size()));
   const bool limited = request.pipeline.memory_gib > 0;
@@ -90,7 +92,7 @@ double seconds_of(const std::vector<LayerCost>& costs, int first, int last) {
   return seconds;
 }
 
-/// "conv1 to norm2 and output to loss"
+/// Returns, for example, "conv1 to norm2 and output to loss".
 std::string layers_of(const Plan& plan, int stage) {
   std::string text;
   for (const ChunkPlan& chunk : plan.chunks)

@@ -8,13 +8,14 @@
 
 namespace penstock::partition {
 
-/// What micro-batches of these lengths take by a profile of `sequence`.
+/// Returns the costs of micro-batches of these lengths by a profile of `sequence`.
 StepCosts profiled_costs(const DeviceProfile& profile, const LayerSequence& sequence,
                          const layers::BackendSizes& sizes,
                          std::span<const MicroBatchLengths> lengths);
 
-/// The step of one replica of a plan, of so many micro-batches, on ranks like the profile's, but
-/// for links: what a rank does once follows from the parameters that its chunks train.
+/// Returns the layout of a step of one replica of a plan with `micro_batches` micro-batches, on
+/// ranks like the profile's. Links are left empty. A rank's work once per step follows from the
+/// parameters of its chunks.
 StepLayout profiled_layout(const DeviceProfile& profile, const Plan& plan, int micro_batches);
 
 }  // namespace penstock::partition

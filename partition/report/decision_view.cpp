@@ -20,7 +20,8 @@ namespace {
 
 constexpr std::size_t kMostAlternatives = 24;
 
-/// "stage 1 on b:0 b:2", where that is the first stage on other devices.
+/// Returns the first stage of `b` that is on other devices than in `a`, such as "stage 1 on b:0
+/// b:2".
 std::string other_devices(const Cluster& cluster, const PlanChoice& a, const PlanChoice& b) {
   std::size_t k = 0;
   while (k + 1 < b.devices.size() && k < a.devices.size() && a.devices[k] == b.devices[k]) ++k;
@@ -30,7 +31,7 @@ std::string other_devices(const Cluster& cluster, const PlanChoice& a, const Pla
   return fmt::format("stage {} on {}", k, fmt::join(names, " "));
 }
 
-/// What of `b` is the first difference from `a`, of choices that have the same words.
+/// Returns the first difference of `b` from `a`, for choices that describe() does not distinguish.
 std::string difference(const Cluster& cluster, const PlanChoice& a, const PlanChoice& b) {
   if (a.devices != b.devices && !b.devices.empty()) return other_devices(cluster, a, b);
   if (a.begin != b.begin && a.begin.size() == b.begin.size()) {
@@ -43,6 +44,7 @@ std::string difference(const Cluster& cluster, const PlanChoice& a, const PlanCh
   return "other order";
 }
 
+/// DecisionView builds the PlanView of a decision.
 class DecisionView {
  public:
   DecisionView(const PlanningProblem& problem, const Decision& decision, const Plan& plan)
@@ -91,7 +93,7 @@ class DecisionView {
     view_.stages.push_back(std::move(stage));
   }
 
-  /// What of a run of layers lies in the chunk of layers first to last.
+  /// Adds the part of a run of recomputed layers that lies in the chunk of layers first to last.
   void add_recomputed(const LayerRun& run, int first, int last, StageView& stage) const {
     const int begin = std::max(run.first, first), end = std::min(run.last, last + 1);
     if (begin >= end) return;
@@ -120,10 +122,12 @@ class DecisionView {
     return decision_.workload.steps.front().replicas[replica].micro_batches();
   }
 
-  /// What micro-batches hold: of a stage's slots the share of each chunk's.
+  /// Returns the memory that micro-batches hold. A stage's saved bytes are divided among its chunks
+  /// in proportion to their slots.
   std::vector<std::vector<MemoryPoint>> memory_of(const Simulation& step, int micro_batches) const {
     const Schedule schedule = schedule_of(choice_).of(micro_batches);
-    std::vector<double> held(choice_.stages, 0);  // at most, by the decision's account
+    // Maximum bytes of slots per stage, as the decision counts them.
+    std::vector<double> held(choice_.stages, 0);
     for (int chunk = 0; chunk < schedule.chunks(); ++chunk)
       held[schedule.chunk_rank[chunk]] += decision_.slots[chunk];
     return memory_over_time(step, [&](int chunk, int) {
@@ -151,7 +155,8 @@ class DecisionView {
     view_.traffic = traffic_of(problem_.cluster, what);
   }
 
-  /// Of other stages and replicas the best; of the plan's own, other schedules and batches.
+  /// Returns true if the alternative is worth a row. These are the best one of each other grid. In
+  /// the plan's own grid they are those with the same schedule or the same number of micro-batches.
   bool tells_something(const PlanChoice& other) {
     if (grids_.insert({other.stages, other.replicas}).second) return true;
     const bool same_grid = other.stages == choice_.stages && other.replicas == choice_.replicas;
@@ -159,8 +164,8 @@ class DecisionView {
                          other.schedule == choice_.schedule);
   }
 
-  /// The choice in words. Where earlier rows have the same words, with what differs from the first
-  /// of them, numbered where several say the same.
+  /// Returns a text for the choice that no other row has. If an earlier row has the same
+  /// description, the first difference from it is added, and a number if that is not unique either.
   std::string distinct(const PlanChoice& choice) {
     const auto [first, fresh] = rows_.try_emplace(describe(choice), &choice);
     if (fresh) return first->first;
@@ -185,7 +190,7 @@ class DecisionView {
     }
   }
 
-  /// Whose activations are recomputed, by stage.
+  /// Returns the recomputed layers, by stage.
   std::string recomputation() const {
     if (std::ranges::count(choice_.recomputed, true) == 0) return "none";
     std::string text;
@@ -197,7 +202,7 @@ class DecisionView {
         choice_.recompute_exact ? "" : "; not all choices were tried: a cheaper one may exist");
   }
 
-  /// How much waits on the host.
+  /// Returns how many micro-batches stay on the device, and how many bytes go to the host.
   std::string offload() const {
     double most = 0;
     for (int k = 0; k < choice_.stages; ++k)
@@ -208,7 +213,8 @@ class DecisionView {
         bytes_text(most));
   }
 
-  /// What a step takes with the other barrier, and which of the few that were compared is best so.
+  /// Returns the step time with the other barrier, and the best of the compared alternatives with
+  /// it.
   std::string other_barrier() const {
     const bool late = problem_.barrier == Barrier::none;
     const Alternative* best = nullptr;
@@ -257,9 +263,9 @@ class DecisionView {
   const Decision& decision_;
   const PlanChoice& choice_;
   const Plan& plan_;
-  std::set<std::pair<int, int>> grids_;            // that were told of
-  std::map<std::string, const PlanChoice*> rows_;  // of alternatives, the first of those words
-  std::map<std::string, int> times_;               // that a row said what differs
+  std::set<std::pair<int, int>> grids_;            // grids that have a row
+  std::map<std::string, const PlanChoice*> rows_;  // first alternative with each description
+  std::map<std::string, int> times_;               // number of rows with the same text
   PlanView view_;
 };
 

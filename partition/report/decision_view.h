@@ -6,8 +6,8 @@
 
 namespace penstock::partition {
 
-/// A decision as people see it: the first sampled step of as many replicas as can be sampled, and
-/// the memory that the plan estimates, of which slots are in use between forward and backward.
+/// Returns a decision for display. It holds the first sampled step of as many replicas as can be
+/// shown, and the memory that the plan predicts. A slot is in use between forward and backward.
 PlanView view_of(const PlanningProblem& problem, const Decision& decision, const Plan& plan);
 
 }  // namespace penstock::partition

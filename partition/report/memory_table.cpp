@@ -17,7 +17,7 @@ double total_of(const MemoryByKind& stage) {
   return sum;
 }
 
-/// A table of memory counts in this unit.
+/// The unit of a table of memory.
 struct MemoryUnit {
   const char* name = "GiB";
   double bytes = kGib;

@@ -9,19 +9,19 @@
 
 namespace penstock::partition {
 
-/// A stage's bytes of each kind, as reports name them: "weights", "gradients".
+/// A stage's bytes of each kind, under the names of reports: "weights", "gradients".
 using MemoryByKind = std::vector<std::pair<std::string, double>>;
 
 [[nodiscard]] MemoryByKind by_kind(const StageBytes& bytes);
 
-/// Values of all stages below the total, "limit": in bytes; infinite: none.
+/// A row below the total, such as "limit", with one value in bytes per stage. Infinity means none.
 struct MemoryRow {
   std::string name;
   std::vector<double> of_stages = {};
 };
 
-/// A table with a column for each stage and a row for each kind of which a stage has something,
-/// their total, and then `below`. It counts in MiB where not even the fullest stage takes a GiB.
+/// Formats a table with a column for each stage. It has a row for each kind that any stage uses,
+/// their total, and the rows `below`. The unit is MiB if no stage uses a GiB or more.
 [[nodiscard]] std::string memory_table(const std::vector<MemoryByKind>& stages,
                                        const std::vector<MemoryRow>& below, std::size_t columns);
 

@@ -4,8 +4,8 @@
 
 namespace penstock::partition {
 
-/// The report's page with places for {{style}}, {{script}} and {{data}}, and the first two, from
-/// partition/report/page/.
+/// Return the report's page, with the places {{style}}, {{script}} and {{data}}, and the texts for
+/// the first two. They are built from partition/report/page/.
 std::string_view report_page();
 std::string_view report_style();
 std::string_view report_script();

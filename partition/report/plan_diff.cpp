@@ -21,7 +21,7 @@ std::string layers_text(const std::vector<std::string>& layers) {
              : layer_names(layers.front(), layers.back(), static_cast<int>(layers.size()));
 }
 
-/// Of the stage's chunks, one text each.
+/// Joins the texts of the stage's chunks.
 std::string of_chunks(const Plan& plan, int stage,
                       const std::function<std::string(const ChunkPlan&)>& text) {
   std::vector<std::string> parts;
@@ -32,7 +32,7 @@ std::string of_chunks(const Plan& plan, int stage,
   return fmt::format("{}", fmt::join(parts, " and "));
 }
 
-/// Runs of layers that follow each other.
+/// Returns the recomputed layers as runs of consecutive layers.
 std::string recomputed_text(const ChunkPlan& chunk) {
   if (!chunk.recomputed) return kNone;
   std::vector<std::string> runs, run;
@@ -56,7 +56,7 @@ double share_of(const Plan& plan, int stage) {
   return share;
 }
 
-/// 0 where the plan has no such stage.
+/// Returns 0 if the plan has no such stage.
 double bytes_of(const Plan& plan, int stage) {
   return stage < plan.stages() ? static_cast<double>(plan.bytes_of(stage).total()) : 0;
 }
@@ -88,6 +88,7 @@ std::string bucket_of(const Plan& plan) {
   return plan.bucket_bytes > 0 ? fmt::format("{} bytes", plan.bucket_bytes) : "as the recipe says";
 }
 
+/// Comparison collects a row for each property whose text differs between the two plans.
 class Comparison {
  public:
   Comparison(const Plan& first, const Plan& second) : plans_{first, second} {}

@@ -7,14 +7,17 @@
 
 namespace penstock::partition {
 
-/// Something that two plans say differently.
+/// A PlanDifference is a property in which two plans differ.
 struct PlanDifference {
-  std::string what, first, second;  // "stage 2, memory", "5.15 GiB", "4.8 GiB"
+  std::string what, first, second;  // such as "stage 2, memory", "5.15 GiB", "4.8 GiB"
 };
 
-/// Stages, replicas, schedule, batch and order; of each stage layers, recomputed layers, ranks, the
-/// share of the computing time and memory, as the plans predict them; at last the slowest stage's
-/// share and the fullest one's memory. Empty: the plans train alike.
+/// Returns the differences of two plans, as the plans state them:
+/// - stages, replicas, schedule, batch and order;
+/// - for each stage: layers, recomputed layers, ranks, share of the computing time, and memory;
+/// - the slowest stage's share, and the fullest stage's memory.
+///
+/// Empty means that the plans train alike.
 [[nodiscard]] std::vector<PlanDifference> differences(const Plan& first, const Plan& second);
 
 }  // namespace penstock::partition

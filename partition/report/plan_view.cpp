@@ -61,6 +61,8 @@ std::vector<TrafficView> traffic_of(const Cluster& cluster, const TrafficOf& wha
       add(&TrafficView::pipeline, here, next, bytes, what.messages);
       add(&TrafficView::pipeline, next, here, bytes, what.messages);
     }
+  // A ring all-reduce over n replicas sends 2 (n - 1) / n of the bytes over each link, in 2 (n - 1)
+  // messages.
   for (std::size_t chunk = 0; chunk < what.chunk_rank.size(); ++chunk) {
     std::vector<int> ring = what.devices[what.chunk_rank[chunk]];
     std::ranges::sort(ring);

@@ -33,7 +33,7 @@ int place_of(ActionKind kind) {
   }
 }
 
-/// Characters of a line, and of each what it stands for: F, B, W, G, or a blank.
+/// The characters of a line, and the kind of each: F, B, W, G, or a blank.
 struct Line {
   std::string text, kinds;
 
@@ -48,7 +48,7 @@ bool is_of_first_chunk(const Schedule& schedule, const Action& action) {
   return std::ranges::find(schedule.chunk_rank, rank) - schedule.chunk_rank.begin() == action.chunk;
 }
 
-/// `columns` of an action's bar.
+/// Returns the bar of an action, `columns` wide.
 std::string bar(const Schedule& schedule, const Action& action, std::size_t columns) {
   const Look look = kLooks[place_of(action.kind)];
   const char letter = is_of_first_chunk(schedule, action)
@@ -79,8 +79,8 @@ Line bars(const Schedule& schedule, const std::vector<TimedAction>& actions, int
 /// Shares of a column's time, by kind.
 using Shares = std::array<double, kLooks.size()>;
 
-/// Those of a column and its neighbours together, so that the rhythm of passes, which columns do
-/// not share, makes no pattern of its own.
+/// Returns the mean shares of a column and its neighbours. Columns and passes have different
+/// periods, and the mean hides the pattern that would result.
 Shares smoothed(const std::vector<Shares>& columns, std::size_t column) {
   const std::size_t first = column - std::min<std::size_t>(column, 1);
   const std::size_t last = std::min(column + 1, columns.size() - 1);
@@ -91,6 +91,7 @@ Shares smoothed(const std::vector<Shares>& columns, std::size_t column) {
   return mean;
 }
 
+/// Returns the character of a summary column. See render() for its meaning.
 char summary_of(const Shares& shares) {
   const double busy = std::accumulate(shares.begin(), shares.end(), 0.0);
   if (busy < 0.25) return ' ';
@@ -114,7 +115,7 @@ Line summary(const std::vector<TimedAction>& actions, int width, double scale) {
   return line;
 }
 
-/// Colours of a terminal: blue, yellow, green, magenta, and grey for what is mixed.
+/// Returns a terminal colour: blue, yellow, green, magenta, or grey for mixed columns.
 const char* colour_of(char kind) {
   switch (kind) {
     case 'F':
@@ -142,7 +143,7 @@ std::string coloured(const Line& line) {
   return text;
 }
 
-/// The shortest step of 1, 2 or 5 times a power of ten of which labels have room.
+/// Returns the smallest tick of 1, 2 or 5 times a power of ten whose labels fit.
 double tick_of(double makespan, int width) {
   constexpr int apart = 12;  // columns
   const double least = makespan * apart / width;
@@ -152,7 +153,7 @@ double tick_of(double makespan, int width) {
   return 10 * power;
 }
 
-/// Counts the digits of the highest rank.
+/// Returns the number of digits of the highest rank.
 std::size_t digits_of(const Simulation& simulation) {
   return fmt::formatted_size("{}", static_cast<int>(simulation.ranks.size()) - 1);
 }
@@ -178,7 +179,7 @@ std::string axis(double makespan, const Picture& picture, std::size_t indent) {
   return margin + marks + "\n" + margin + labels + "\n";
 }
 
-/// Those that are drawn, the first and the last among them.
+/// Returns the ranks that are drawn. The first and the last rank are among them.
 std::vector<int> drawn_ranks(int ranks, int most) {
   const int drawn = std::min(ranks, std::max(most, 2));
   std::vector<int> list;

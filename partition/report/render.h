@@ -8,32 +8,34 @@
 
 namespace penstock::partition {
 
-/// How a schedule is drawn in characters.
+/// A Picture says how a schedule is drawn in characters.
 struct Picture {
   int width = 72;                                // columns of the whole step
-  int most_ranks = 32;                           // of more, so many are drawn, evenly apart
-  std::function<std::string(double)> time = {};  // labels of a time axis below; empty: no axis
-  bool colour = false;                           // by ANSI escape sequences
+  int most_ranks = 32;                           // maximum number of ranks to draw, evenly spaced
+  std::function<std::string(double)> time = {};  // label of a time; empty: no time axis
+  bool colour = false;                           // with ANSI escape sequences
 };
 
-/// A line for each rank, as wide as the makespan: each action begins with its letter (F, B input
-/// gradient, W weight gradient, G both gradients; small on a rank's second and later chunks) and
-/// the micro-batch's number as far as there is room, and is filled up with -, = or ~ for F, B or G,
-/// and W. Idle time is blank. Where most actions are narrower than a column, a column has the
-/// letter of what takes most of the time of it and its neighbours, # where no kind takes three
-/// quarters of what is computed, . where the rank idles for more than a quarter of it, and a blank
-/// for more than three quarters.
+/// Draws a line for each rank, as wide as the makespan. An action begins with its letter: F, B
+/// (input gradient), W (weight gradient) or G (both gradients), in lower case on a rank's second
+/// and later chunks. The micro-batch's number follows if it fits. The rest of the bar is "-" for F,
+/// "=" for B and G, and "~" for W. Idle time is blank.
+///
+/// If most actions are narrower than a column, columns are summaries, over the column and its
+/// neighbours. The letter is the kind that takes most of the time, or # if no kind takes three
+/// quarters of the computing time. A column is . if the rank idles for more than a quarter of it,
+/// and blank if for more than three quarters.
 [[nodiscard]] std::string render(const Schedule& schedule, const Simulation& simulation,
                                  const Picture& picture);
 
-/// The width of a picture whose lines, names of ranks included, have so many columns.
+/// Returns the width of a picture whose lines have `columns` columns, including the names of ranks.
 [[nodiscard]] int picture_width(const Simulation& simulation, std::size_t columns);
 
-/// What such columns mean, to go on a legend of letters.
+/// Explains summary columns. It is appended to a legend of letters.
 inline constexpr const char* kSummaryLegend =
     "; a letter is what takes most of a column's time, # several, . mostly idle";
 
-/// Whether columns are such summaries.
+/// Returns true if columns are summaries.
 [[nodiscard]] bool is_summary(const Simulation& simulation, int width);
 
 }  // namespace penstock::partition

@@ -14,10 +14,10 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-/// Times to a nanosecond: that is shorter to write.
+/// Rounds times to nanoseconds, which makes the text shorter.
 double rounded(double seconds) { return std::round(seconds * 1e9) / 1e9; }
 
-/// As the page's script numbers them.
+/// Returns the number that the page's script uses for the kind.
 int number_of(ActionKind kind) {
   switch (kind) {
     case ActionKind::forward:
@@ -35,7 +35,7 @@ int number_of(ActionKind kind) {
   }
 }
 
-/// As the page's script names them.
+/// Uses the names of the page's script.
 Json json_of(const IdleCauses& causes) {
   return {{"fill", causes.fill},
           {"wait", causes.wait},
@@ -44,7 +44,8 @@ Json json_of(const IdleCauses& causes) {
           {"drain", causes.drain}};
 }
 
-/// [start, end, cause, rank that it waits for], as the page's script numbers causes.
+/// Returns entries [start, end, cause, rank that it waits for]. Causes have the numbers of the
+/// page's script.
 Json json_of(const std::vector<Blank>& blanks) {
   Json json = Json::array();
   for (const Blank& blank : blanks) {
@@ -54,7 +55,7 @@ Json json_of(const std::vector<Blank>& blanks) {
   return json;
 }
 
-/// A replica without micro-batches in the step shows its length all the same.
+/// Converts a replica. A replica without micro-batches in the step still has the step's length.
 Json json_of(const ReplicaView& replica, const std::vector<int>& chunk_rank, double step_seconds) {
   Json json{{"end", 0.0},
             {"actions", Json::array()},
@@ -92,7 +93,7 @@ Json json_of(const StageView& stage) {
   for (const auto& [kind, bytes] : stage.memory) memory.push_back({kind, bytes});
   return {{"layers", stage.layers},   {"again", stage.recomputed},
           {"devices", stage.devices}, {"memory", memory},
-          {"bytes", stage.bytes()},   {"limit", stage.limit},  // of infinity JSON makes null
+          {"bytes", stage.bytes()},   {"limit", stage.limit},  // JSON has null for infinity
           {"seconds", stage.seconds}, {"idle", stage.idle}};
 }
 
@@ -159,7 +160,7 @@ void replace(std::string& text, const std::string& place, std::string_view with)
   text.replace(text.find(place), place.size(), with);
 }
 
-/// For a script element, whose end no text in it may spell.
+/// Returns JSON for a script element. No text in it may contain the element's end tag.
 std::string embedded(const Json& json) {
   std::string text = json.dump(-1, ' ', false, Json::error_handler_t::replace);
   for (auto at = text.find("</"); at != std::string::npos; at = text.find("</", at))

@@ -7,11 +7,11 @@
 
 namespace penstock::partition {
 
-/// The plan as one HTML page that needs nothing else: timeline, memory over time, placement,
-/// traffic and tables, rendered by the page's own script from the data in it.
+/// Returns the plan as one self-contained HTML page: timeline, memory over time, placement, traffic
+/// and tables. The page's own script draws them from the data in the page.
 std::string report(const PlanView& view);
 
-/// Whole or not at all. ConfigError if it can't be written.
+/// Writes the report atomically. Throws ConfigError if it cannot be written.
 void write_report(const std::filesystem::path& file, const PlanView& view);
 
 }  // namespace penstock::partition

@@ -18,8 +18,8 @@
 namespace penstock::partition {
 namespace {
 
-constexpr int kSearchedSlots = 64;       // larger grids are only bounded
-constexpr std::int64_t kLong = 500'000;  // passes
+constexpr int kSearchedSlots = 64;       // for larger grids only a bound is computed
+constexpr std::int64_t kLong = 500'000;  // passes of a long step
 
 std::string words(const Grid& grid) {
   return fmt::format("{} × {}", counted(grid.stages, "stage"), counted(grid.replicas, "replica"));
@@ -30,7 +30,7 @@ std::string slower(double seconds, double than) {
   return fmt::format("{:.1f} % slower", 100 * (seconds / than - 1));
 }
 
-/// "zb-h2; 1f1b 3.1 % slower, gpipe lacks memory"
+/// Returns the schedules, such as "zb-h2; 1f1b 3.1 % slower, gpipe lacks memory".
 std::string words(const std::vector<SequenceStep>& steps) {
   std::vector<std::string> others;
   for (std::size_t i = 1; i < steps.size(); ++i)
@@ -41,6 +41,7 @@ std::string words(const std::vector<SequenceStep>& steps) {
                      fmt::join(others, ", "));
 }
 
+/// SequenceView builds the PlanView of a measured layer sequence.
 class SequenceView {
  public:
   SequenceView(const SequencePlan& plan, const std::vector<SequenceStep>& steps, LongStep of_long)
@@ -70,7 +71,7 @@ class SequenceView {
   }
 
  private:
-  /// Of the first replica's step.
+  /// Returns the number of passes in the first replica's step.
   static std::int64_t passes(const SequencePlan& plan) {
     return std::int64_t{2} * plan.placed.grid.stages * plan.runs_of(0);
   }
@@ -82,8 +83,8 @@ class SequenceView {
       add_replica(r);
     }
     view_.schedule = make_schedule(steps_.front().schedule, grid.stages, plan_.runs_of(0));
-    view_.step_seconds =  // of the slowest replica
-        std::max(view_.replicas.front().step.makespan, steps_.front().seconds);
+    // The step of the slowest replica.
+    view_.step_seconds = std::max(view_.replicas.front().step.makespan, steps_.front().seconds);
   }
 
   void add_replica(int replica) {
@@ -120,7 +121,7 @@ class SequenceView {
   }
 
   void add_traffic() {
-    if (problem_.sequence.passes() == 1) return;  // seconds, not bytes
+    if (problem_.sequence.passes() == 1) return;  // the sequence has seconds, not bytes
     TrafficOf what{.devices = placed_.devices, .chunk_rank = std::vector<int>(begin_.size() - 1)};
     std::iota(what.chunk_rank.begin(), what.chunk_rank.end(), 0);
     for (int r = 0; r < placed_.grid.replicas; ++r) {
@@ -170,6 +171,7 @@ class SequenceView {
   PlanView view_;
 };
 
+/// Estimates another grid by a short search, or by its bound if no search is needed or worthwhile.
 AlternativeView weighed(const PlacementProblem& problem, const PlacedSequence& placed,
                         const Grid& grid, double bound) {
   AlternativeView other{.what = words(grid)};

@@ -9,7 +9,13 @@
 namespace penstock::partition {
 namespace {
 
-/// Where the pass of a micro-batch through a chunk stands, and what it waits for.
+// Every rank is followed through its list, and each interval without computing is attributed to one
+// cause. The critical path is found backwards from the last end. The predecessor of an action is
+// the action that ends when it starts, on the same rank, or else the sender of its input. See
+// step_causes.h.
+
+/// Passes finds the position of the pass of a micro-batch through a chunk, and the pass for which
+/// it waits.
 class Passes {
  public:
   Passes(const Simulation& step, const std::vector<int>& chunk_rank)
@@ -25,7 +31,7 @@ class Passes {
 
   const TimedAction& at(ActionPlace place) const { return step_.ranks[place.rank][place.place]; }
 
-  /// What makes the action's input on another rank; nothing: it needs none.
+  /// Returns the pass on another rank that makes the action's input, if there is one.
   std::optional<ActionPlace> sender(const Action& action) const {
     if (action.kind == ActionKind::backward_weight) return std::nullopt;
     const bool forward = action.kind == ActionKind::forward;
@@ -40,7 +46,7 @@ class Passes {
  private:
   const Simulation& step_;
   const std::vector<int>& chunk_rank_;
-  std::map<std::tuple<bool, int, int>, ActionPlace> places_;  // (forward, chunk, micro-batch)
+  std::map<std::tuple<bool, int, int>, ActionPlace> places_;  // key: (forward, chunk, micro-batch)
 };
 
 double last_end(const Simulation& step) {
@@ -124,7 +130,8 @@ class PathFinder {
     return passes_.at(place).end >= start - slack_;
   }
 
-  /// Of the rank's actions before `place` the last that `takes` and ends no earlier than `start`.
+  /// Returns the last of the rank's actions before `from` whose kind `takes` accepts and that ends
+  /// no earlier than `start`.
   template <class Takes>
   std::optional<ActionPlace> earlier(ActionPlace from, double start, Takes takes) const {
     for (int place = from.place - 1; place >= 0; --place)

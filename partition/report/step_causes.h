@@ -6,45 +6,47 @@
 
 namespace penstock::partition {
 
-/// Why a rank does not compute in a step, in seconds. With what it computes and its optimizer's
-/// step they add up to the time until the last rank ends.
+/// IdleCauses holds the seconds in which a rank does not compute in a step, by cause. With the
+/// rank's computing time and its step action, they add up to the end of the last rank.
 struct IdleCauses {
-  double fill = 0;       // before its first micro-batch
-  double wait = 0;       // for what another rank still computes
-  double message = 0;    // for a message under way, or to send one
-  double reduction = 0;  // for its gradients' sums, after its last micro-batch
-  double drain = 0;      // for other ranks, after that
+  double fill = 0;       // until its first micro-batch arrives
+  double wait = 0;       // until another rank has computed its input
+  double message = 0;    // until a message arrives, or has been sent
+  double reduction = 0;  // until its gradients are reduced, after its last micro-batch
+  double drain = 0;      // until other ranks end, after that
 
   double sum() const { return fill + wait + message + reduction + drain; }
 };
 
-/// Of each rank of a simulated pipeline. Chunk c is held by rank chunk_rank[c].
+/// Returns the causes for each rank of a simulated pipeline. Rank chunk_rank[c] holds chunk c.
 [[nodiscard]] std::vector<IdleCauses> idle_causes(const Simulation& step,
                                                   const std::vector<int>& chunk_rank);
 
-/// Names of IdleCauses' members.
+/// The members of IdleCauses.
 enum class IdleCause { fill, wait, message, reduction, drain };
 
-/// Time in which a rank does not compute, for one cause.
+/// A Blank is an interval in which a rank does not compute, with its cause.
 struct Blank {
-  double start = 0, end = 0;  // seconds
+  double start = 0, end = 0;  // in seconds
   IdleCause cause = IdleCause::fill;
-  int rank = -1;  // that it waits for, or for whose message; -1: none, or several
+  /// Rank for which, or for whose message, it waits; -1: none, or several.
+  int rank = -1;
 };
 
-/// Those of each rank, in their order. Their sums are its idle_causes().
+/// Returns the blanks of each rank, in order. Their sums are the rank's idle_causes().
 [[nodiscard]] std::vector<std::vector<Blank>> blanks(const Simulation& step,
                                                      const std::vector<int>& chunk_rank);
 
-/// An action of a simulation: ranks[rank][place].
+/// The place of an action in a simulation: ranks[rank][place].
 struct ActionPlace {
   int rank = 0, place = 0;
   bool operator==(const ActionPlace&) const = default;
 };
 
-/// Actions of which each begins as soon as the one before has ended, or its message has arrived,
-/// up to the last end on any rank, in their order. Where two have equal rights, the one on the same
-/// rank. A step is no shorter unless one of them is, or a message.
+/// Returns a chain of actions up to the last end on any rank, in order. Each starts as soon as its
+/// predecessor has ended, or when the predecessor's message arrives. If two predecessors are
+/// possible, the one on the same rank is taken. A step gets shorter only if one of these actions or
+/// messages does.
 [[nodiscard]] std::vector<ActionPlace> critical_path(const Simulation& step,
                                                      const std::vector<int>& chunk_rank);
 

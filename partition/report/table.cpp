@@ -28,7 +28,7 @@ std::string layers_of(const ChunkPlan& chunk) {
                      chunk.layers.size());
 }
 
-/// A row for each chunk.
+/// Returns a table with a row for each chunk.
 std::string chunk_table(const Plan& plan, const PlanEstimate& estimate, std::size_t columns) {
   TableRows rows{{"stage", "ranks", "parameters", "time", "idle", "layers"}};
   for (const ChunkPlan& chunk : plan.chunks)

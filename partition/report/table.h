@@ -8,8 +8,8 @@
 
 namespace penstock::partition {
 
-/// The plan for a terminal of so many columns: a table of stages with parameters, time and layers,
-/// one of their memory by kind, and a line on the schedule.
+/// Formats the plan for a terminal of `columns` columns. It has a table of chunks with parameters,
+/// time and layers, a table of memory by kind, and a line on the schedule.
 [[nodiscard]] std::string plan_table(const Plan& plan, const PlanEstimate& estimate,
                                      std::size_t columns);
 

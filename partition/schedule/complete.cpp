@@ -12,6 +12,8 @@
 namespace penstock::partition {
 namespace {
 
+// A generator states only what each rank computes. This file derives the rest of the lists from it.
+
 bool adds_weight_gradient(const Action& action) {
   return action.kind == ActionKind::backward || action.kind == ActionKind::backward_weight;
 }

@@ -8,15 +8,17 @@
 
 namespace penstock::partition {
 
-/// Each chunk is reduced behind its last weight gradient, and every rank ends with the step; of
-/// a schedule that is forward only, nothing changes.
+/// Appends a reduce after the last weight gradient of each chunk, and a step at the end of every
+/// rank's list. A forward-only schedule is returned unchanged.
 Schedule with_ends(Schedule schedule);
 
-/// Lists of computation alone made whole: with ends and transfers. Receives are posted late where
-/// that can't hang, else when they are sent. Lists that are not sound stay so: see validate().
+/// Completes lists that hold only computation: adds reduces, steps and transfers. Receives are
+/// posted one computation ahead if that cannot deadlock, otherwise when their message is sent.
+/// Lists that are not sound stay unsound: see validate().
 Schedule complete(Schedule computation);
 
-/// Stage s is chunk s on rank s and computes what `list(s)` says.
+/// Returns a complete schedule of one chunk per rank: stage s is chunk s on rank s and computes
+/// what `list(s)` holds.
 Schedule in_line(std::string name, int stages, int micro_batches,
                  const std::function<std::vector<Action>(int stage)>& list);
 

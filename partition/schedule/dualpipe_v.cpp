@@ -10,15 +10,24 @@
 namespace penstock::partition {
 namespace {
 
-/// One rank's list as it grows. `down` is its chunk on the way to the last rank, `up` that on the
-/// way back; each counts the passes that it has begun.
+/// HalfOfDualPipe builds one rank's list. `down_` counts the passes begun on the chunk on the way
+/// to the last rank, and `up_` those on the other chunk.
+///
+/// The list has six phases (see dualpipe_v.h):
+/// - forwards on `down`;
+/// - forwards on both chunks in turn;
+/// - input gradients, weight gradients and forwards on `up` in turn;
+/// - the main phase, in which each forward is paired with a backward of the other chunk;
+/// - backwards of both chunks, while forwards run out on `up`;
+/// - drain().
 class HalfOfDualPipe {
  public:
   HalfOfDualPipe(int rank, int ranks, int micro_batches)
       : rank_(rank),
         ahead_(ranks - 1 - rank),
         micro_batches_(micro_batches),
-        // Where fewer than fill the pipeline, those that are missing are counted and left out.
+        // With fewer micro-batches than fill the pipeline, the missing ones are counted but not
+        // added.
         count_(std::max(micro_batches, 2 * ranks)),
         main_(count_ - 2 * ranks + rank + 1),
         down_{rank},
@@ -42,8 +51,8 @@ class HalfOfDualPipe {
     int chunk = 0, forwards = 0, inputs = 0;
   };
 
-  /// All forwards are done. Input gradients are left: rank + 1 on `up`, p on `down`. The first half
-  /// of the former and of as many of the latter are followed by their weight gradients at once.
+  /// Runs when all forwards are done. rank + 1 input gradients are left on `up`, and p on `down`.
+  /// In the first half of the loop each input gradient is followed at once by its weight gradient.
   void drain() {
     const int half = (rank_ + 1) / 2;
     for (int i = 0; i <= rank_; ++i) {
@@ -73,7 +82,7 @@ class HalfOfDualPipe {
     add({ActionKind::backward_input, of.chunk, of.inputs});
     add({ActionKind::backward_weight, of.chunk, of.inputs++});
   }
-  /// That which has waited longest.
+  /// Adds the weight gradient that has waited longest.
   void weight() {
     add(waiting_.front());
     waiting_.pop_front();
@@ -81,7 +90,7 @@ class HalfOfDualPipe {
 
   int rank_, ahead_, micro_batches_, count_, main_;
   Passes down_, up_;
-  std::deque<Action> waiting_;  // weight gradients
+  std::deque<Action> waiting_;  // weight gradients that are still to run, oldest first
   std::vector<Action> list_;
 };
 

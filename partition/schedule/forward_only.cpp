@@ -15,8 +15,9 @@ Schedule forward_only(std::vector<int> chunk_rank, int micro_batches) {
                     .chunk_rank = std::move(chunk_rank)};
   schedule.ranks.resize(ranks);
 
-  // Rounds in which every rank does one forward; `done` counts each chunk's. A chunk takes what the
-  // one in front of it had done `before` the round, so that `done` never rises along the chunks.
+  // The loop runs rounds, in which every rank does at most one forward. `done` counts the forwards
+  // of each chunk. A chunk may only use what its predecessor had done `before` the round, so `done`
+  // never increases along the chunks.
   std::vector<int> done(schedule.chunk_rank.size(), 0);
   while (done.back() < micro_batches) {
     const std::vector<int> before = done;

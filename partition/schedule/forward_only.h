@@ -6,10 +6,10 @@
 
 namespace penstock::partition {
 
-/// Forwards alone: validation, evaluation and transcription over the chunks of a training schedule.
-/// Each chunk runs the micro-batches in their order. A rank with several chunks runs them as if all
-/// took equally long: always the last one that has something to do, so that it starts new
-/// micro-batches while others are on their way through other ranks, and keeps few.
+/// Returns a schedule of forwards alone over the chunks of a training schedule, for validation,
+/// evaluation and transcription. Each chunk runs the micro-batches in order. A rank with several
+/// chunks always runs its last chunk that has an input, as if all chunks took equally long. So it
+/// starts new micro-batches only while older ones are on other ranks, and holds few.
 Schedule forward_only(std::vector<int> chunk_rank, int micro_batches);
 
 }  // namespace penstock::partition

@@ -8,6 +8,10 @@
 namespace penstock::partition {
 namespace {
 
+// One pass over a rank's list counts, for one chunk, the buffers of each kind that are in use. An
+// action first takes its buffers, then the maximum is updated, then it releases what it needs no
+// longer. See in_flight.h for the lifetime of each kind.
+
 bool starts_backward(const Action& action) {
   return action.kind == ActionKind::backward || action.kind == ActionKind::backward_input;
 }
@@ -16,7 +20,7 @@ bool ends_backward(const Action& action) {
   return action.kind == ActionKind::backward || action.kind == ActionKind::backward_weight;
 }
 
-/// Whom a chunk passes what to.
+/// How a chunk is connected to the chunks before and after it.
 struct Neighbours {
   Neighbours(const Schedule& schedule, int chunk)
       : first(chunk == 0),
@@ -41,7 +45,8 @@ void take(const Action& a, int chunk, const Neighbours& with, InFlight& now) {
   if (!with.receives_input) ++now.inputs;
 }
 
-/// Of an evaluation an input goes back as soon as it is used, an output once it is passed on.
+/// Releases buffers in an evaluation: an input as soon as it is used, an output once it has been
+/// passed on.
 void give_back_evaluated(const Action& a, int chunk, const Neighbours& with, InFlight& now) {
   if (a == Action{ActionKind::forward, chunk, a.micro_batch}) --now.inputs, --now.recomputed;
   const bool moved = !with.last && !with.sends_output;
@@ -84,7 +89,7 @@ InFlight count_in_flight(const Schedule& schedule, int chunk) {
   InFlight now, most;
   std::set<int> on_host;
   if (!schedule.forward_only && !with.first) now.input_gradients = with.receives_input ? 2 : 1;
-  // Between take() and give_back(), `now` is what is held while the action runs.
+  // Between take() and the release, `now` is what is held while the action runs.
   for (const Action& a : schedule.ranks.at(schedule.chunk_rank.at(chunk))) {
     take(a, chunk, with, now);
     most.cover(now);

@@ -4,28 +4,32 @@
 
 namespace penstock::partition {
 
-/// How many micro-batches of one chunk hold a buffer at once, at most, when its list is run. "The
-/// end" is that of backward, or of backward_weight where backward is split.
+/// InFlight is the maximum number of micro-batches of one chunk that hold a buffer of each kind at
+/// once, when the rank runs its list. "The end" is the end of backward, or of backward_weight if
+/// backward is split.
 struct InFlight {
-  int slots = 0;   // from forward to the end, but for what is between offload and reload
-  int inputs = 0;  // from the receive's post (forward, where nothing is received) to the end
-  /// From the receive's post (backward on the next chunk, where this rank holds that too) to the
-  /// end.
+  int slots = 0;   // from forward to the end, except between offload and reload
+  int inputs = 0;  // from the posted receive (or forward, if nothing is received) to the end
+  /// From the posted receive to the end. If this rank also holds the next chunk, from the backward
+  /// of that chunk to the end.
   int output_gradients = 0;
-  /// Not of the first chunk. What is sent is under way while the next backward computes, so that
-  /// two take turns; what stays on the rank is moved at once.
+  /// The first chunk has none. A gradient that is sent still travels while the next backward
+  /// computes, so two buffers are used in turn. A gradient that stays on the rank is moved at once
+  /// and needs one.
   int input_gradients = 0;
-  int recomputed = 0;  // from the start of backward to the end, and while a forward runs
+  int recomputed = 0;  // from the start of backward to the end, and during a forward
   int host = 0;        // from offload to the start of backward
 
+  /// Raises each count to that of `other` if it is smaller.
   void cover(const InFlight& other);
 };
 
-/// At most, of any sound lists of one chunk a rank that hold so many micro-batches between forward
-/// and weight gradient: receives are posted one action ahead, so that of messages there may be one
-/// more.
+/// Returns an upper bound for any sound lists of one chunk per rank that hold at most
+/// `micro_batches` between forward and weight gradient. Receives are posted one action ahead, so
+/// there may be one more buffer for messages.
 InFlight in_flight_of(int micro_batches);
 
+/// Counts exactly, by walking the list of the rank that holds the chunk.
 InFlight count_in_flight(const Schedule& schedule, int chunk);
 
 }  // namespace penstock::partition

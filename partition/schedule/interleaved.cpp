@@ -13,10 +13,10 @@ namespace {
 
 struct Loops {
   int stages = 1, micro_batches = 1;
-  int chunks = 2;  // of a rank
+  int chunks = 2;  // chunks per rank
 };
 
-/// Micro-batches of each group: as many groups as p fits into m, the larger ones first.
+/// Returns the sizes of the groups, larger ones first: as many groups as p fits into m.
 std::vector<int> groups(const Loops& of) {
   std::vector<int> sizes;
   int left = of.micro_batches;
@@ -27,7 +27,7 @@ std::vector<int> groups(const Loops& of) {
   return sizes;
 }
 
-/// What a rank passes forward or backward, in order: group by group, chunk by chunk.
+/// Returns the forwards or the backwards of a rank, in order: group by group, chunk by chunk.
 std::vector<Action> passes(ActionKind kind, int rank, const Loops& of) {
   std::vector<Action> list;
   int first = 0;
@@ -50,7 +50,7 @@ std::vector<Action> list_of(int rank, const Loops& of) {
   const std::size_t ahead = std::min<std::size_t>(
       forwards.size(), 2 * (of.stages - 1 - rank) + (of.chunks - 1) * largest);
   std::vector<Action> list(forwards.begin(), forwards.begin() + ahead);
-  // min(ahead + i, all) forwards and i backwards are in the list.
+  // The list holds min(ahead + i, all) forwards and i backwards.
   for (std::size_t i = 0; i < backwards.size(); ++i) {
     if (ahead + i < forwards.size()) list.push_back(forwards[ahead + i]);
     list.push_back(backwards[i]);

@@ -8,10 +8,11 @@
 
 namespace penstock::partition {
 
-/// What make_schedule() makes, once for each name and size, for any thread.
+/// KnownSchedules is a cache of make_schedule(), keyed by name and sizes. Any thread may call it.
 class KnownSchedules {
  public:
-  /// As make_schedule(), with its errors. Stays where it is as long as this lives.
+  /// Returns the cached schedule, or makes it. Throws as make_schedule() does. The reference stays
+  /// valid for the lifetime of the cache.
   const Schedule& of(const std::string& name, int stages, int micro_batches);
 
  private:

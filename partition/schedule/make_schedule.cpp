@@ -20,11 +20,12 @@
 namespace penstock::partition {
 namespace {
 
+/// A Generator is a named schedule with its placement of chunks.
 struct Generator {
   std::string_view name;
   Schedule (*make)(int stages, int micro_batches);
-  int chunks = 1;        // a rank
-  bool returns = false;  // the second chunks go from the last rank to the first
+  int chunks = 1;        // chunks per rank
+  bool returns = false;  // true if the second chunks go from the last rank back to the first
 };
 
 template <int chunks>
@@ -44,7 +45,7 @@ constexpr std::array kGenerators{Generator{"gpipe", gpipe},
                                  Generator{"v-min", v_min, 2, true},
                                  Generator{"dualpipe-v", dualpipe_v, 2, true}};
 
-/// Chunks a rank of "interleaved-5" and so on; 0: it is another name.
+/// Returns the chunks per rank of a name such as "interleaved-5", or 0 for any other name.
 int loops_of(std::string_view name) {
   constexpr std::string_view kPrefix = "interleaved-";
   if (!name.starts_with(kPrefix)) return 0;

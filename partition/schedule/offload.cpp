@@ -10,13 +10,20 @@
 namespace penstock::partition {
 namespace {
 
-/// A micro-batch on a chunk, by places in its rank's list.
+// Activation offload as a caching problem: each chunk has `room` device slots. A micro-batch needs
+// one from its forward until its output is passed on, and again during its backward. The lists are
+// known in advance, so Belady's rule (1966) applies: if no slot is free, the micro-batch that is
+// needed last is offloaded. The order of the other actions does not change. A slot is never needed
+// by more than least_resident() micro-batches at once, so an action can always run.
+
+/// A Stay is the time of one micro-batch on a chunk, as indices into the rank's list.
 struct Stay {
   std::size_t forward = 0;
-  std::size_t passed_on = 0;         // its output is; forward, where nobody takes it
-  std::size_t begins = 0, ends = 0;  // of backward
-  bool leaves = false;               // for the host
-  std::size_t reload = 0;            // the place before which it comes back
+  /// The action that passes its output on; `forward` if no other chunk takes it.
+  std::size_t passed_on = 0;
+  std::size_t begins = 0, ends = 0;  // first and last action of backward
+  bool leaves = false;               // true if it is offloaded to the host
+  std::size_t reload = 0;            // index of the action before which it is reloaded
 };
 
 std::vector<Stay> stays_of(const Schedule& schedule, int chunk) {
@@ -39,7 +46,7 @@ std::vector<Stay> stays_of(const Schedule& schedule, int chunk) {
   return stays;
 }
 
-/// How many micro-batches are on the device while each action runs.
+/// Occupancy counts the micro-batches on the device while each action runs.
 class Occupancy {
  public:
   explicit Occupancy(std::size_t actions) : held_(actions, 0) {}
@@ -54,7 +61,7 @@ class Occupancy {
   std::vector<int> held_;
 };
 
-/// Where nobody stays without need.
+/// Returns the occupancy if every micro-batch is on the device only while it has to be.
 Occupancy least_of(const std::vector<Stay>& stays, std::size_t actions) {
   Occupancy held(actions);
   for (const Stay& stay : stays) {
@@ -64,7 +71,7 @@ Occupancy least_of(const std::vector<Stay>& stays, std::size_t actions) {
   return held;
 }
 
-/// The one on the device that is needed last, of those that nobody needs at `now`.
+/// Returns the micro-batch on the device that is needed last, among those that are idle at `now`.
 Stay* last_needed(std::vector<Stay>& stays, std::size_t now) {
   Stay* last = nullptr;
   for (Stay& stay : stays) {
@@ -74,7 +81,8 @@ Stay* last_needed(std::vector<Stay>& stays, std::size_t now) {
   return last;
 }
 
-/// Says who leaves. Actions are passed in turn: before each, `held` are those on the device.
+/// Chooses which micro-batches are offloaded. It walks the actions in order; `held` counts the
+/// micro-batches on the device before each action.
 void choose_leaving(std::vector<Stay>& stays, std::size_t actions, int room) {
   std::vector<Stay*> starts(actions, nullptr), ends(actions, nullptr);
   for (Stay& stay : stays) {
@@ -95,7 +103,8 @@ void choose_leaving(std::vector<Stay>& stays, std::size_t actions, int room) {
   }
 }
 
-/// Reloads in the order of backward, each as early as there is room on the way to its backward.
+/// Places the reloads in the order of backward. Each is moved forward from its backward as long as
+/// a slot is free.
 void place_reloads(std::vector<Stay>& stays, std::size_t actions, int room) {
   Occupancy held(actions);
   std::vector<Stay*> leaving;
@@ -119,7 +128,7 @@ void place_reloads(std::vector<Stay>& stays, std::size_t actions, int room) {
   }
 }
 
-/// What goes before and behind each action of a rank's list.
+/// The actions to insert before and after each action of a rank's list.
 struct Insertions {
   explicit Insertions(std::size_t actions) : before(actions), behind(actions) {}
   std::vector<std::vector<Action>> before, behind;

@@ -4,16 +4,17 @@
 
 namespace penstock::partition {
 
-/// Micro-batches of a chunk that its list itself holds at once, at least, whatever else leaves for
-/// the host: one that computes, those between the two halves of their backward, and those whose
-/// output has still to pass to the next chunk of the same rank.
+/// Returns the minimum number of micro-batches of a chunk that must be on the device at once, even
+/// if all others are offloaded. These are the one that computes and those between the two halves of
+/// their backward. Those whose output has not yet passed to the next chunk of the same rank count
+/// too.
 [[nodiscard]] int least_resident(const Schedule& schedule, int chunk);
 
-/// Complete lists, in which of every chunk at most `resident` micro-batches keep their activations
-/// on the device, or least_resident() where that is more; 0: all do. Where another one needs room,
-/// the one whose backward comes last is offloaded (Belady, 1966), right after it has passed its
-/// output on. Reloads follow in the order of backward, each as early as there is room. What other
-/// ranks see stays as it is, and so does what is forward only.
+/// Adds offloads and reloads to complete lists. At most `resident` micro-batches of every chunk, or
+/// least_resident() if that is more, keep their activations on the device; 0 keeps all. If a slot
+/// is needed, the micro-batch whose backward comes last is offloaded (Belady 1966), right after its
+/// output has been passed on. Reloads follow in the order of backward, each as early as a slot is
+/// free. What other ranks see does not change. A forward-only schedule is returned unchanged.
 Schedule with_offload(Schedule schedule, int resident);
 
 }  // namespace penstock::partition

@@ -7,21 +7,22 @@
 namespace penstock::partition {
 namespace {
 
-/// How far a stage's three passes are apart.
+/// LateWeights is the distance between the three passes of a stage.
 struct LateWeights {
-  int ahead = 0;  // forwards before the first turn of a forward and an input gradient
-  int late = 0;   // input gradients whose weight gradient still waits
+  int ahead = 0;  // forwards before the first pair of a forward and an input gradient
+  int late = 0;   // maximum number of input gradients whose weight gradient still waits
 };
 
-/// The list of a stage: `ahead` forwards; then in turn a forward, an input gradient and, once more
-/// than `late` wait, a weight gradient; at the end the weight gradients that are left.
+/// Returns the list of a stage. First come `ahead` forwards. Then a forward and an input gradient
+/// alternate, followed by a weight gradient once more than `late` wait. The remaining weight
+/// gradients come last.
 std::vector<Action> late_weights(int stage, int micro_batches, const LateWeights& apart) {
   std::vector<Action> list;
   int forwards = 0, weights = 0;
   for (; forwards < std::min(apart.ahead, micro_batches); ++forwards) {
     list.push_back({ActionKind::forward, stage, forwards});
   }
-  // forwards = min(m, ahead + backwards), weights = max(0, backwards - late)
+  // Invariant: forwards = min(m, ahead + backwards), weights = max(0, backwards - late).
   for (int backwards = 0; backwards < micro_batches; ++backwards) {
     if (forwards < micro_batches) list.push_back({ActionKind::forward, stage, forwards++});
     list.push_back({ActionKind::backward_input, stage, backwards});
@@ -51,7 +52,8 @@ Schedule one_forward_one_backward(int stages, int micro_batches) {
     const int ahead = std::min(micro_batches, stages - 1 - stage);
     int forwards = 0;
     for (; forwards < ahead; ++forwards) list.push_back({ActionKind::forward, stage, forwards});
-    // forwards = min(m, ahead + backwards): with the next one, p - s are in flight at most.
+    // Invariant: forwards = min(m, ahead + backwards). With the next forward, at most p - s are in
+    // flight.
     for (int backwards = 0; backwards < micro_batches; ++backwards) {
       if (forwards < micro_batches) list.push_back({ActionKind::forward, stage, forwards++});
       list.push_back({ActionKind::backward, stage, backwards});

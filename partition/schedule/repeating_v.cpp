@@ -13,38 +13,41 @@
 namespace penstock::partition {
 namespace {
 
-/// The passes of a micro-batch on a rank but weight gradients, in their order. The first and the
-/// third go down the ranks, the others up.
+/// The passes of a micro-batch on a rank except weight gradients, in order. The first and the third
+/// go down the ranks, the others up.
 constexpr int kForwardDown = 0, kForwardUp = 1, kInputUp = 2, kInputDown = 3, kPasses = 4;
 
 constexpr int kEvery = 6;  // slots between two micro-batches: three passes on each of two chunks
 
-/// The slot of micro-batch 0, linear in the rank.
+/// A Wave is the slot of micro-batch 0 in one pass, as a linear function of the rank.
 struct Wave {
   int at = 0, per_rank = 0;
 };
 
+/// A Repetition is the pattern of slots that every micro-batch repeats, kEvery slots after the one
+/// before it.
 struct Repetition {
   std::array<Wave, kPasses> waves;
-  int regular_from = 0;  // passes of earlier slots may be earlier still
-  int pairs = 0;         // of chunk and micro-batch that a rank may hold
+  int regular_from = 0;  // passes with earlier slots may run before their slot
+  int pairs = 0;         // maximum number of pairs of chunk and micro-batch on a rank
 
   int slot(int pass, int rank, int batch) const {
     return waves[pass].at + waves[pass].per_rank * rank + kEvery * batch;
   }
 };
 
-/// What one rank has done.
+/// Progress is what one rank has done so far.
 struct Progress {
-  std::array<std::vector<int>, kPasses> slots;  // by micro-batch
-  std::deque<Action> weights;                   // that wait
-  int held = 0, held_down = 0;                  // pairs; those of the chunk on the way down
+  std::array<std::vector<int>, kPasses> slots;  // slot of each pass and micro-batch
+  std::deque<Action> weights;                   // weight gradients that are still to run
+  int held = 0, held_down = 0;  // pairs held on both chunks, and on the chunk on the way down
   std::vector<Action> list;
 };
 
-/// Slot after slot, each rank takes of what is ready the pass with the earliest slot in the
-/// pattern, or a weight gradient where nothing is. A forward on the way down leaves room for one on
-/// the way up: so the oldest micro-batch always goes on.
+/// Slots turns the pattern into lists by simulating slot after slot. In each slot every rank runs,
+/// of the passes that are ready, the one with the earliest slot in the pattern. If none is ready,
+/// it runs a weight gradient. A forward on the way down always leaves one pair free for a forward
+/// on the way up, so the oldest micro-batch can always proceed.
 class Slots {
  public:
   Slots(const Repetition& repetition, int ranks, int micro_batches)
@@ -65,7 +68,8 @@ class Slots {
   int ranks() const { return static_cast<int>(ranks_.size()); }
   int next(int pass, int rank) const { return static_cast<int>(ranks_[rank].slots[pass].size()); }
 
-  /// Whether the pass's input is there: from the neighbour, or where it turns from the pass before.
+  /// Returns true if the pass's input has arrived. It comes from the neighbouring rank, or from the
+  /// preceding pass on the same rank where the direction turns.
   bool arrived(int slot, int pass, int rank) const {
     const bool down = pass == kForwardDown || pass == kInputUp;
     const int from = down ? rank - 1 : rank + 1;
@@ -82,13 +86,14 @@ class Slots {
     return pass > kForwardUp || at.held < repetition_.pairs;
   }
 
-  /// Whether the pattern lets the next micro-batch pass.
+  /// Returns true if the pattern allows the next micro-batch to run this pass.
   bool due(int slot, int pass, int rank) const {
     const int regular = repetition_.slot(pass, rank, next(pass, rank));
     const int last_start = repetition_.slot(kForwardDown, 0, micro_batches_ - 1);
     return slot >= regular || slot >= last_start || regular < repetition_.regular_from;
   }
 
+  /// Returns the ready pass with the earliest slot in the pattern, if any pass is ready.
   std::optional<int> best_pass(int slot, int rank) const {
     std::optional<int> best;
     int earliest = 0;
@@ -140,7 +145,8 @@ Schedule repeating(std::string name, int stages, int micro_batches, const Repeti
 
 }  // namespace
 
-// Both wait where passes of different micro-batches would fall on the same slot.
+// The two patterns below add a delay `wait` where passes of different micro-batches would otherwise
+// share a slot.
 Schedule v_half(int stages, int micro_batches) {
   const int p = stages, wait = p % 2 == 0 ? 3 : 0;
   const Repetition repetition{

@@ -16,7 +16,8 @@
 namespace penstock::partition {
 namespace {
 
-/// The new place of each micro-batch where only the `left` longest stay; -1: it goes.
+/// Returns the new index of each micro-batch if only the `left` longest stay, or -1 if it is
+/// removed.
 std::vector<int> places_left(const std::vector<int>& sizes, int left) {
   std::vector<int> places;
   int next = 0;
@@ -24,6 +25,7 @@ std::vector<int> places_left(const std::vector<int>& sizes, int left) {
   return places;
 }
 
+/// Returns the list with new indices of micro-batches, without those that are removed.
 std::vector<Action> without_others(const std::vector<Action>& list,
                                    const std::vector<int>& places) {
   std::vector<Action> kept;

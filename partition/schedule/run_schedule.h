@@ -9,31 +9,32 @@
 
 namespace penstock::partition {
 
-/// The schedule of a run's steps, however many micro-batches a replica has in one of them.
+/// A RunSchedule gives the lists of each of a run's steps, for any number of micro-batches per
+/// replica.
 class RunSchedule {
  public:
-  /// One that make_schedule makes, for a pipeline of so many ranks. ConfigError for another name,
-  /// and as make_schedule. What was made before is taken from `known`, if it is given.
+  /// Uses a schedule that make_schedule() makes, for a pipeline of `stages` ranks. Throws
+  /// ConfigError as make_schedule() does. If `known` is given, schedules are taken from that cache.
   explicit RunSchedule(std::string name = "1f1b", int stages = 1,
                        std::shared_ptr<KnownSchedules> known = nullptr);
 
-  /// Lists that were found for a whole step. `sizes` says of each of its places which of the
-  /// replica's micro-batches it has, 0 being the longest; empty: it is not known. ConfigError
-  /// where the lists are not sound, or `sizes` does not name every micro-batch once.
+  /// Uses lists that were found for a whole step. `sizes[i]` is the place of micro-batch i in the
+  /// replica's order of size, where 0 is the longest; empty means that it is not known. Throws
+  /// ConfigError if the lists are not sound, or if `sizes` does not name every micro-batch once.
   RunSchedule(Schedule lists, std::vector<int> sizes);
 
-  /// The lists of a step of so many micro-batches: at least 1 and, of found lists, at most theirs.
-  /// What a shorter step lacks are the shortest micro-batches, or where sizes are not known the
-  /// last: their actions are left out of the whole step's lists, which keeps those sound and no
-  /// buffer longer in use. ConfigError for another number.
+  /// Returns the lists of a step of so many micro-batches: at least 1, and for found lists at most
+  /// as many as the lists have. A shorter step lacks the shortest micro-batches, or the last ones
+  /// if sizes are not known. Their actions are left out of the whole step's lists. The lists stay
+  /// sound, and no buffer is in use for longer. Throws ConfigError for any other number.
   Schedule of(int micro_batches) const;
 
-  /// The same, of whose chunks at most so many micro-batches keep their activations on the device:
-  /// see with_offload(); 0: all do.
+  /// Returns a copy in which at most `micro_batches` of each chunk keep their activations on the
+  /// device, see with_offload(); 0 keeps all.
   RunSchedule resident(int micro_batches) const;
 
   const std::string& name() const { return name_; }
-  /// Which rank holds each chunk.
+  /// The rank of each chunk.
   const std::vector<int>& chunk_ranks() const { return chunk_ranks_; }
   bool splits_backward() const { return splits_backward_; }
 
@@ -43,7 +44,7 @@ class RunSchedule {
 
   std::string name_;
   int stages_ = 1;
-  Schedule lists_ = {};  // found; else empty
+  Schedule lists_ = {};  // lists that were found; empty for a named schedule
   std::vector<int> sizes_ = {};
   std::vector<int> chunk_ranks_ = {};
   bool splits_backward_ = false;

@@ -6,32 +6,32 @@
 
 namespace penstock::partition {
 
-/// What a rank of a pipeline can be told to do.
+/// The actions that a list may contain.
 enum class ActionKind {
   receive_activation,  // post the receive of a chunk's input
   forward,
   send_activation,
   receive_gradient,  // post the receive of the gradient of a chunk's output
-  backward,          // input and weight gradient together
+  backward,          // input gradient and weight gradient together
   backward_input,
   backward_weight,
   send_gradient,
-  offload,  // what forward keeps for backward leaves for the host's memory
-  reload,   // and comes back
-  reduce,   // gradients of the chunk are whole: add them over the replicas
-  step,     // agree on the norm with all ranks, step the optimizer
+  offload,  // copy a micro-batch's activations to host memory and free them on the device
+  reload,   // copy them back to the device
+  reduce,   // add the chunk's gradients over the replicas; they are complete on this rank
+  step,     // agree on the gradient norm with all ranks, then run the optimizer
 };
 
-/// One entry of a rank's list. A transfer names the chunk at which this rank takes part: the one
-/// that sends or the one that receives.
+/// An Action is one entry of a rank's list. A transfer names this rank's own chunk: the sending one
+/// for a send, the receiving one for a receive.
 struct Action {
   ActionKind kind = ActionKind::forward;
-  int chunk = 0;        // place in the layer sequence of chunks; unused by step
-  int micro_batch = 0;  // place in the replica's order; unused by reduce and step
+  int chunk = 0;        // index in the layer sequence of chunks; unused by step
+  int micro_batch = 0;  // index in the replica's order; unused by reduce and step
   bool operator==(const Action&) const = default;
 };
 
-/// Actions of every rank of one pipeline. Chunk c is held by rank chunk_rank[c].
+/// A Schedule holds the actions of every rank of one pipeline. Rank chunk_rank[c] holds chunk c.
 struct Schedule {
   std::string name;
   int micro_batches = 0;
@@ -42,16 +42,16 @@ struct Schedule {
   int chunks() const { return static_cast<int>(chunk_rank.size()); }
 };
 
-/// Forward, backward or a part of it.
+/// Returns true for forward, backward and the two parts of backward.
 bool computes(ActionKind kind);
 
-/// Whether weight gradients are actions of their own.
+/// Returns true if weight gradients are separate actions.
 bool splits_backward(const Schedule& schedule);
 
-/// "receive activation", "forward", …
+/// Returns "receive activation", "forward", …
 std::string_view name_of(ActionKind kind);
 
-/// "forward of micro-batch 3 on chunk 1", for logs and errors.
+/// Returns, for example, "forward of micro-batch 3 on chunk 1", for logs and errors.
 std::string describe(const Action& action);
 
 }  // namespace penstock::partition

@@ -11,6 +11,11 @@
 namespace penstock::partition {
 namespace {
 
+// All transfers follow from the computations. A send stands right after the computation that makes
+// its message, so only the positions of receives are to be chosen. A receive that is posted late
+// saves buffers, but a receive that is posted too late can deadlock: the sender waits for it.
+
+/// Returns the send of a computation's result, if the computation has one.
 std::optional<Action> send_after(const Action& action) {
   switch (action.kind) {
     case ActionKind::forward:
@@ -32,7 +37,7 @@ Action receive_of(const Action& send) {
           send.micro_batch};
 }
 
-/// The place in its rank's list of every computation that takes a message.
+/// The index of every computation that consumes a message, in its rank's list.
 using Consumers = std::map<std::tuple<Edge::Kind, int, int>, std::size_t>;
 
 Consumers find_consumers(const Schedule& computation) {
@@ -48,14 +53,15 @@ Consumers find_consumers(const Schedule& computation) {
   return found;
 }
 
-/// For every computation, where the rank that gets its message stands in its list when it ends, if
-/// all take their computations in turn and messages take no time. Empty for what waits for ever.
+/// ListPositions says where the consumer of each computation's message stands in its own list when
+/// the computation ends. It runs all ranks in rounds, one computation each, with messages that take
+/// no time. Computations that can never run have no position.
 class ListPositions {
  public:
   explicit ListPositions(const Schedule& computation) : computation_(computation) {
     std::vector<std::size_t> next(computation.ranks.size(), 0);
-    // In front of next[rank] all is done and has its place. Nothing done makes another rank wait:
-    // a round in which none moves is the last.
+    // All actions before next[rank] are done. Running an action never blocks another rank, so a
+    // round in which no rank moves is the last.
     for (bool moved = true; moved;) {
       moved = false;
       for (std::size_t rank = 0; rank < next.size(); ++rank) {
@@ -74,7 +80,7 @@ class ListPositions {
   }
 
  private:
-  /// Rank 0 where it sends nothing.
+  /// Returns rank 0 if the action sends nothing.
   int receiver_of(const Action& done) const {
     const auto send = send_after(done);
     if (!send || !is_message(computation_, edge_of(*send))) return 0;
@@ -99,13 +105,14 @@ class ListPositions {
   std::map<std::tuple<ActionKind, int, int>, std::size_t> places_;
 };
 
-/// A receive, and the place in the consumer's list before which it is posted.
+/// A Post is a receive, and the index in the consumer's list before which it is posted.
 struct Post {
   Action receive;
   std::size_t before = 0;
 };
 
-/// Receives of every edge, in the order of its sends; none of a message that nothing consumes.
+/// Returns the receives of every edge, in the order of its sends. A message that no computation
+/// consumes has no receive.
 std::map<Edge, std::vector<Post>> place_receives(const Schedule& computation, Posting posting) {
   const Consumers consumers = find_consumers(computation);
   const auto turns =
@@ -124,7 +131,8 @@ std::map<Edge, std::vector<Post>> place_receives(const Schedule& computation, Po
       posts[edge].push_back({receive, std::min(ahead, then.value_or(ahead))});
     }
   }
-  for (auto& [edge, list] : posts) {  // none is posted after one that is sent later
+  // No receive may be posted after a receive whose message is sent later.
+  for (auto& [edge, list] : posts) {
     for (std::size_t i = list.size(); i-- > 1;) {
       list[i - 1].before = std::min(list[i - 1].before, list[i].before);
     }

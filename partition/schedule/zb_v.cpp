@@ -9,29 +9,28 @@
 namespace penstock::partition {
 namespace {
 
-/// One rank's list as it grows. `down` is its chunk on the way to the last rank, `up` that on the
-/// way back; each counts the passes that it has done.
+/// Rank builds one rank's list. `down_` counts the passes on the chunk on the way to the last rank,
+/// and `up_` those on the other chunk. See zb_v.h for the bubble and the memory.
 class Rank {
  public:
   Rank(int rank, int ranks, int micro_batches)
       : micro_batches_(micro_batches), down_{rank}, up_{2 * ranks - 1 - rank} {}
 
   std::vector<Action> list(int rank, int ranks) {
-    // Where there are fewer micro-batches than fill the pipeline, those that are missing are
-    // counted and left out.
+    // With fewer micro-batches than fill the pipeline, the missing ones are counted but not added.
     const int count = std::max(micro_batches_, 2 * ranks - 1);
     for (int i = 0; i < 2 * (ranks - rank) - 1; ++i) forward(down_);
     for (int i = 0; i < rank; ++i) forward(up_), forward(down_);
     for (int i = 0; i < ranks - rank; ++i) forward(up_), backward(up_);
     // Between forward and gradients are `rank` micro-batches on `up` and, until forwards run out,
-    // 2p - 1 - rank on `down`: with the next forward 2p pairs, the most.
+    // 2p - 1 - rank on `down`. With the next forward these are 2p pairs, the maximum.
     while (up_.forwards < down_.forwards || down_.forwards < count) {
       if (down_.forwards < count) forward(down_);
       backward(down_);
       forward(up_);
       backward(up_);
     }
-    // All forwards are done. Input gradients are left: p on `down`, `rank` on `up`.
+    // All forwards are done. p input gradients are left on `down`, and `rank` on `up`.
     for (int i = 0; i < rank; ++i) input(down_), input(up_);
     for (int i = 0; i < ranks - rank; ++i) input(down_), weight(down_);
     while (up_.weights < up_.inputs) weight(up_);

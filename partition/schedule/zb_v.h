@@ -4,11 +4,11 @@
 
 namespace penstock::partition {
 
-/// Two chunks a rank, down the ranks and up again: rank r holds chunks r and 2p-1-r, so that loss
-/// and features are on rank 0. No bubble where F = B = W; at most 2p pairs of chunk and
-/// micro-batch in flight on every rank, the memory of 1F1B's first stage (Qi et al. 2024: Pipeline
-/// Parallelism with Controllable Memory; the order of actions is that of PyTorch's
-/// ScheduleZBVZeroBubble).
+/// Two chunks per rank, down the ranks and up again: rank r holds chunks r and 2p-1-r. So the loss
+/// and the features are on rank 0. There is no bubble if F = B = W. At most 2p pairs of chunk and
+/// micro-batch are in flight on every rank, the memory of 1F1B's first stage (Qi et al. 2024:
+/// Pipeline Parallelism with Controllable Memory). The order of actions is that of PyTorch's
+/// ScheduleZBVZeroBubble.
 Schedule zb_v(int stages, int micro_batches);
 
 }  // namespace penstock::partition

@@ -7,9 +7,15 @@
 namespace penstock::partition {
 namespace {
 
-// Shares of the makespan that a change may cost, with a chance of 1/e, at first and at last.
+// Simulated annealing over patterns; see anneal.h. A change that raises the cost by d is accepted
+// with probability exp(-d / heat), and the heat falls geometrically over the rounds. Each round
+// costs one estimate of the makespan, and a second one if it finds a new best pattern.
+
+// The heat at the beginning and at the end, as shares of the first cost. A change that raises the
+// cost by the heat is accepted with probability 1/e.
 constexpr double kHot = 0.01, kCold = 0.0002;
-// Of how the ranks end on average, beside the makespan: leads through plateaus.
+// Weight of the ranks' mean end in the cost, which otherwise is the makespan. It leads the search
+// across plateaus.
 constexpr double kMeanEnd = 0.05;
 
 double cost(PatternEstimator& estimator, const Pattern& pattern) {
@@ -24,7 +30,7 @@ void shift(std::vector<Item>& items, std::size_t from, std::size_t to) {
   if (to < from) std::rotate(begin + to, begin + from, begin + from + 1);
 }
 
-/// One change, which can be taken back.
+/// A Change is one random change of a pattern, which can be undone.
 class Change {
  public:
   Change(Pattern& pattern, bool keep_order, RandomNumbers& random) : pattern_(pattern) {
@@ -35,7 +41,7 @@ class Change {
     const std::size_t size = kind_ == Kind::turn ? pattern.ranks[rank_].size() : places;
     from_ = random.below(size);
     to_ = random.below(size);
-    if (kind_ == Kind::turn) {  // mostly near
+    if (kind_ == Kind::turn) {  // mostly to a near place
       const std::size_t far = 1 + random.below(random.below(4) == 0 ? size : 4);
       to_ = random.below(2) == 0 ? from_ - std::min(from_, far) : std::min(from_ + far, size - 1);
     }
@@ -65,8 +71,8 @@ Pattern anneal(PatternEstimator& estimator, Pattern pattern, const Annealing& an
   double now = cost(estimator, pattern), least = now;
   const double unit = now;
   if (estimator.makespan(pattern) <= annealing.enough) return best;
-  // `now` is the cost of `pattern`, `least` that of `best`, the least that was met. The heat falls
-  // geometrically, from kHot to kCold of the first cost.
+  // `now` is the cost of `pattern`, and `least` that of `best`. The heat falls from kHot to kCold
+  // times the first cost.
   for (std::int64_t round = 0; round < annealing.rounds; ++round) {
     const double done = static_cast<double>(round) / static_cast<double>(annealing.rounds);
     const double heat = unit * kHot * std::pow(kCold / kHot, done);

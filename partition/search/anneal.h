@@ -7,29 +7,30 @@
 
 namespace penstock::partition {
 
-/// Random numbers that are the same everywhere.
+/// RandomNumbers gives the same numbers on all platforms.
 class RandomNumbers {
  public:
   explicit RandomNumbers(std::uint64_t seed) : engine_(seed) {}
-  /// 0 to below - 1
+  /// Returns a number from 0 to below - 1.
   std::size_t below(std::size_t below) { return engine_() % below; }
+  /// Returns a number from 0 to below 1.
   double unit() { return static_cast<double>(engine_() >> 11) * 0x1p-53; }
 
  private:
   std::mt19937_64 engine_;
 };
 
-/// How long to go on.
+/// When to stop, and what may change.
 struct Annealing {
   std::int64_t rounds = 0;
-  double enough = 0;        // seconds: of a makespan that needs no improvement
-  bool keep_order = false;  // turns move alone
+  double enough = 0;        // stop at a makespan of so many seconds
+  bool keep_order = false;  // move turns only
 };
 
-/// Simulated annealing (Kirkpatrick et al. 1983) from `pattern`: a turn moves within its rank, or
-/// micro-batches change places; worse is taken with a chance that falls over the rounds. Returns
-/// the best that was met, `pattern` itself where nothing is better; at once where a makespan is no
-/// longer than enough.
+/// Runs simulated annealing (Kirkpatrick et al. 1983) from `pattern`. A change moves a turn within
+/// its rank, or exchanges or moves micro-batches. A worse pattern is accepted with a probability
+/// that falls over the rounds. Returns the best pattern seen, which may be `pattern` itself. Stops
+/// as soon as a makespan is at most `enough`.
 Pattern anneal(PatternEstimator& estimator, Pattern pattern, const Annealing& annealing,
                RandomNumbers& random);
 

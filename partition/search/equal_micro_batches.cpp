@@ -38,7 +38,8 @@ FoundSchedule find_schedule(const EqualWork& work, const SearchOptions& options)
   std::vector<ScheduleProblem> ways;
   for (const char* layout : {"zb-h1", "zb-v", "interleaved"})
     ways.push_back(problem_of(work, make_schedule(layout, work.stages, work.micro_batches)));
-  for (const auto name : schedule_names()) {  // of more chunks
+  // Named schedules with other chunk placements are tried too, if they fit in memory.
+  for (const auto name : schedule_names()) {
     const Schedule schedule = make_schedule(name, work.stages, work.micro_batches);
     const bool known = std::ranges::any_of(
         ways, [&](const ScheduleProblem& way) { return way.chunk_rank == schedule.chunk_rank; });

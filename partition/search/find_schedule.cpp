@@ -17,6 +17,11 @@
 namespace penstock::partition {
 namespace {
 
+// The search starts from greedy lists and from all named schedules, each in several orders of
+// micro-batches. A third of the effort anneals all starts, and the rest anneals the best one.
+// Candidates are timed by PatternEstimator and only the final lists by the event simulator. The
+// result is compared with a lower bound (lower_bound.h). See docs/design/found-schedules.md.
+
 std::vector<Schedule> named(const ScheduleProblem& problem) {
   std::vector<Schedule> schedules;
   for (const auto name : schedule_names()) {
@@ -32,7 +37,7 @@ std::vector<int> as_given(const ScheduleProblem& problem) {
   return order;
 }
 
-/// Orders to begin with: as given, short ones first, long ones first, and short ones at both ends.
+/// Returns the initial orders: as given, short first, long first, and short at both ends.
 std::vector<std::vector<int>> first_orders(const ScheduleProblem& problem, bool keep_order) {
   const auto seconds = [&](int batch) {
     double sum = 0;
@@ -44,7 +49,8 @@ std::vector<std::vector<int>> first_orders(const ScheduleProblem& problem, bool 
   std::vector<int> rising = given, ends;
   std::ranges::stable_sort(rising, {}, seconds);
   const std::vector<int> falling(rising.rbegin(), rising.rend());
-  for (const int batch : falling) {  // into the middle first
+  // The longest is inserted first and so ends in the middle.
+  for (const int batch : falling) {
     ends.insert(ends.size() % 2 == 0 ? ends.begin() : ends.end(), batch);
   }
   return {given, rising, falling, ends};
@@ -65,7 +71,7 @@ void check_memory(const ScheduleProblem& problem) {
   }
 }
 
-/// The cheapest pattern from every start and first order, after a short annealing of each start.
+/// Returns the cheapest pattern after a short annealing of each start in its best initial order.
 Pattern promising(const ScheduleProblem& problem, PatternEstimator& estimator, Annealing annealing,
                   RandomNumbers& random) {
   std::vector<Pattern> starts{greedy(problem, as_given(problem)), one_by_one(problem)};
@@ -86,8 +92,8 @@ Pattern promising(const ScheduleProblem& problem, PatternEstimator& estimator, A
   return *std::ranges::min_element(tried, cheaper);
 }
 
-/// A named schedule in place of what was found where that is shorter: the search estimates steps as
-/// if every receive was posted one pass ahead.
+/// Replaces the schedule found by a named one that is shorter. This may happen because the search
+/// assumes that every receive is posted one pass ahead.
 void keep_named(const ScheduleProblem& problem, FoundSchedule& found) {
   const std::vector<int> given = as_given(problem);
   for (const Schedule& schedule : named(problem)) {
@@ -118,7 +124,7 @@ FoundSchedule find_schedule(const ScheduleProblem& problem, const SearchOptions&
                       .lower_bound = bound};
   found.makespan = simulate(found.schedule, problem.durations(found.order)).makespan;
   keep_named(problem, found);
-  found.lower_bound = std::min(found.lower_bound, found.makespan);  // but for rounding it is
+  found.lower_bound = std::min(found.lower_bound, found.makespan);  // only rounding makes it larger
   return found;
 }
 

@@ -7,34 +7,39 @@
 
 namespace penstock::partition {
 
+/// Options of find_schedule().
 struct SearchOptions {
   std::uint64_t seed = 1;
-  std::int64_t effort = 10'000'000;  // turns estimated, about: less than a second
-  bool keep_order = false;           // micro-batches stay as given
+  std::int64_t effort = 10'000'000;  // approximate number of turns to estimate: less than a second
+  bool keep_order = false;           // keep the given order of micro-batches
 };
 
+/// The result of find_schedule().
 struct FoundSchedule {
-  Schedule schedule;       // "found"; micro-batch i is the problem's order[i]
-  std::size_t way = 0;     // which of several problems it solves
+  Schedule schedule;       // named "found"; micro-batch i is the problem's order[i]
+  std::size_t way = 0;     // index of the problem that it solves
   std::vector<int> order;  // the step's canonical order
-  double makespan = 0;     // as simulated, seconds
+  double makespan = 0;     // simulated, in seconds
   double lower_bound = 0;
 
-  /// How far it is from the best that there may be: 0 is proven to be the best.
+  /// Returns the relative distance to the lower bound. 0 proves that the schedule is optimal.
   double gap() const { return makespan / lower_bound - 1; }
 };
 
-/// A schedule for the real costs of a step's micro-batches: their order, and the order of passes
-/// on each rank, with weight gradients apart, such that the makespan is short and no rank holds
-/// more than problem.memory. Starts from every named schedule with the same chunks on the same
-/// ranks that fits, so it is never worse than the best of them; then simulated annealing. The same
-/// for the same problem and options. ConfigError where the memory does not hold a single
-/// micro-batch.
+/// Finds a schedule for the real costs of a step's micro-batches: their order, and the order of
+/// passes on each rank, with split backward. The makespan is short, and no rank holds more than
+/// problem.memory.
+///
+/// The search starts from every named schedule that fits and has the same chunks on the same ranks.
+/// So the result is never worse than the best of them. Simulated annealing improves it. The result
+/// is deterministic for the same problem and options. Throws ConfigError if the memory cannot hold
+/// a single micro-batch.
 FoundSchedule find_schedule(const ScheduleProblem& problem, const SearchOptions& options = {});
 
-/// The best of several ways to lay out the same step: into one chunk a rank, or several. So it is
-/// never worse than a named schedule of any of them that fits; the bound holds for all. Effort is
-/// that of each way; one whose bound is not below what is found is left out.
+/// Returns the best schedule over several problems, which divide the same step into one chunk per
+/// rank or into several. So it is never worse than a named schedule of any of them that fits, and
+/// the bound holds for all. The effort is spent on each problem. A problem whose bound is not below
+/// the best makespan so far is left out.
 FoundSchedule find_schedule(const std::vector<ScheduleProblem>& ways,
                             const SearchOptions& options = {});
 

@@ -9,14 +9,19 @@
 namespace penstock::partition {
 namespace {
 
+// List scheduling: the rank with the earliest clock among those that can run takes the next turn. A
+// rank that has nothing to run waits until another rank takes a turn. Memory cannot block all
+// ranks, because has_room() reserves what older micro-batches still need.
+
 constexpr double kNotYet = std::numeric_limits<double>::infinity();
 
+/// The state of one rank.
 struct RankLists {
   std::vector<int> chunks;
-  std::deque<Turn> weights;  // gradients that wait
+  std::deque<Turn> weights;  // weight gradients that are still to run, oldest first
   std::vector<Turn> turns;
   double clock = 0, held = 0;
-  bool waits = false;  // for what another rank does next
+  bool waits = false;  // true until another rank takes a turn
 };
 
 class Greedy {
@@ -41,7 +46,7 @@ class Greedy {
   std::size_t turns_of(const RankLists& rank) const { return 3 * rank.chunks.size() * places(); }
   std::size_t places() const { return order_.size(); }
 
-  /// The rank that is free first, of those that can do something.
+  /// Returns the rank with the earliest clock among those that may run, or null.
   RankLists* next() {
     RankLists* first = nullptr;
     for (RankLists& rank : ranks_) {
@@ -51,7 +56,8 @@ class Greedy {
     return first;
   }
 
-  /// When the next pass of that kind on the chunk has what it takes.
+  /// Returns the time at which the input of the chunk's next pass of that kind is there, or
+  /// kNotYet.
   double ready(const Turn& turn) const {
     const bool forward = turn.kind == ActionKind::forward;
     const int chunk = turn.chunk;
@@ -65,6 +71,7 @@ class Greedy {
     return ends[place] + (turns ? 0 : problem_.transfer_behind(std::min(chunk, from)));
   }
 
+  /// Returns the memory that the micro-batch at `place` holds on the rank now.
   double held(const RankLists& rank, std::size_t place) const {
     double held = 0;
     for (const int chunk : rank.chunks)
@@ -73,18 +80,21 @@ class Greedy {
     return held;
   }
 
+  /// Returns the memory that the micro-batch at `place` holds on the rank with all chunks.
   double alone(const RankLists& rank, std::size_t place) const {
     double held = 0;
     for (const int chunk : rank.chunks) held += problem_.held_by(chunk, order_[place]);
     return held;
   }
 
+  /// Returns true if the rank can run the chunk's next forward. After it, every older micro-batch
+  /// must still fit with all its chunks, beside what the micro-batches after it hold.
   bool has_room(const RankLists& rank, int chunk) const {
     const std::size_t place = forward_ends_[chunk].size();
     const double more = problem_.held_by(chunk, order_[place]);
     if (!problem_.fits(rank.held + more)) return false;
     const std::size_t oldest = forward_ends_[rank.chunks.back()].size();
-    double behind = more;  // what is held of micro-batches behind `at`
+    double behind = more;  // memory of the micro-batches after `at`
     for (std::size_t at = std::max(forward_ends_[rank.chunks.front()].size(), place + 1);
          at-- > oldest;) {
       if (at < place && !problem_.fits(behind + alone(rank, at))) return false;
@@ -137,7 +147,7 @@ class Greedy {
   std::vector<int> order_;
   std::vector<RankLists> ranks_;
   std::vector<std::vector<double>> forward_ends_, input_ends_;  // [chunk][place]
-  std::vector<std::size_t> weights_;                            // [chunk]: done
+  std::vector<std::size_t> weights_;  // [chunk]: number of weight gradients done
 };
 
 }  // namespace

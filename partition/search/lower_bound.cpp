@@ -12,7 +12,7 @@ double weight(const ChunkTimes& t) { return t.backward_weight; }
 double gradients(const ChunkTimes& t) { return t.backward_input + t.backward_weight; }
 double total(const ChunkTimes& t) { return t.total(); }
 
-/// One rank's part of a step.
+/// RankBound computes the bound that one rank gives. See lower_bound.h.
 class RankBound {
  public:
   RankBound(const ScheduleProblem& problem, int rank) : problem_(problem) {
@@ -23,32 +23,33 @@ class RankBound {
 
   double seconds() const {
     const double work = all(total);
-    // Until its first forward starts.
+    // Seconds until its first forward starts.
     const double filled = least([&](int chunk, int batch) { return forwards(0, chunk, batch); });
-    // From the first start on any rank to the start of this rank's first input gradient, and what
-    // this rank is still to do then: all but forwards of what it can hold, at least.
+    // `turned` is the time from the first start on any rank to the start of this rank's first input
+    // gradient. `behind` is the work that this rank then still has to do: at least all but the
+    // forwards of what it can hold.
     const auto first_gradient = [&](int chunk, int batch) {
       return to_loss(0, batch) + inputs(last(), chunk, batch) -
              problem_.times[chunk][batch].backward_input;
     };
     const double turned = least(first_gradient);
     const double behind = work - in_memory(forward);
-    // From the end of this rank's last forward to the last end on any rank.
+    // Seconds from the end of this rank's last forward to the last end on any rank.
     const double returned = least([&](int chunk, int batch) {
       return to_loss(chunk, batch) + inputs(last(), 0, batch) +
              problem_.times[0][batch].backward_weight - problem_.times[chunk][batch].forward;
     });
-    // From the end of this rank's last input gradient.
+    // Seconds from the end of this rank's last input gradient to the last end on any rank.
     const double drained = least([&](int chunk, int batch) {
       return inputs(chunk, 0, batch) - problem_.times[chunk][batch].backward_input +
              problem_.times[0][batch].backward_weight;
     });
-    // When its last input gradient ends, all is done but weight gradients of what it can hold. So
-    // what lies in front of that end takes at least the rest of its work.
+    // When its last input gradient ends, only weight gradients of what it can hold are left. So the
+    // time before that end is at least the rest of its work.
     double bound =
         std::max({filled + work, turned + behind, filled + work - in_memory(weight) + drained});
-    // When its last forward ends, all is done but gradients of what it can hold. As it can't hold
-    // everything, its first input gradient has ended before, and both stretches count.
+    // When its last forward ends, only gradients of what it can hold are left. It cannot hold
+    // everything, so its first input gradient has ended before, and both times count.
     if (limited()) {
       const double late = in_memory(gradients);
       bound = std::max({bound, filled + work - late + returned, turned + behind - late + returned});
@@ -59,7 +60,7 @@ class RankBound {
  private:
   int last() const { return problem_.chunks() - 1; }
 
-  /// Forwards of chunks [from, to), with the messages behind them.
+  /// Returns the seconds of the forwards of chunks [from, to), with the messages after them.
   double forwards(int from, int to, int batch) const {
     double seconds = 0;
     for (int chunk = from; chunk < to; ++chunk) {
@@ -69,7 +70,8 @@ class RankBound {
   }
   double to_loss(int from, int batch) const { return forwards(from, problem_.chunks(), batch); }
 
-  /// Input gradients of chunks `from` down to `to`, with the messages between them.
+  /// Returns the seconds of the input gradients of chunks `from` down to `to`, with the messages
+  /// between them.
   double inputs(int from, int to, int batch) const {
     double seconds = 0;
     for (int chunk = from; chunk >= to; --chunk) {
@@ -79,6 +81,7 @@ class RankBound {
     return seconds;
   }
 
+  /// Returns the minimum over the rank's chunks and all micro-batches.
   template <class Seconds>
   double least(Seconds seconds) const {
     double least = std::numeric_limits<double>::infinity();
@@ -90,6 +93,7 @@ class RankBound {
     return least;
   }
 
+  /// Returns the sum over the rank's chunks and all micro-batches.
   double all(double (*part)(const ChunkTimes&)) const {
     double sum = 0;
     for (const int chunk : chunks_) {
@@ -98,7 +102,7 @@ class RankBound {
     return sum;
   }
 
-  /// Whether the rank can't hold all micro-batches at once.
+  /// Returns true if the rank cannot hold all micro-batches at once.
   bool limited() const {
     double held = 0;
     for (const int chunk : chunks_) {
@@ -109,11 +113,11 @@ class RankBound {
     return !problem_.fits(held);
   }
 
-  /// The most of `part` for what the rank can hold at once: by value for memory, the last in
-  /// part.
+  /// Returns an upper bound of `part` over what the rank can hold at once: the fractional knapsack.
+  /// Items are taken by value per memory, and the last one in part.
   double in_memory(double (*part)(const ChunkTimes&)) const {
     if (!limited()) return all(part);
-    std::vector<std::pair<double, double>> items;  // seconds, memory
+    std::vector<std::pair<double, double>> items;  // (seconds, memory)
     for (const int chunk : chunks_) {
       for (int batch = 0; batch < problem_.micro_batches(); ++batch) {
         items.emplace_back(part(problem_.times[chunk][batch]), problem_.held_by(chunk, batch));
@@ -122,7 +126,7 @@ class RankBound {
     std::ranges::sort(items, [](const auto& a, const auto& b) {
       return a.first * b.second > b.first * a.second;
     });
-    double seconds = 0, room = problem_.memory;  // `room` is left by those worth more
+    double seconds = 0, room = problem_.memory;  // memory that is left
     for (const auto& [value, held] : items) {
       const double share = held <= room ? 1 : room / held;
       seconds += share * value;

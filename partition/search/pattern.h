@@ -8,32 +8,32 @@
 
 namespace penstock::partition {
 
-/// A pass of the next micro-batch through a chunk.
+/// A Turn is one pass of the next micro-batch through a chunk.
 struct Turn {
-  ActionKind kind = ActionKind::forward;  // or backward_input, backward_weight
+  ActionKind kind = ActionKind::forward;  // forward, backward_input or backward_weight
   int chunk = 0;
 };
 
-/// What a search changes: each rank's turns, and the micro-batch at each place. The i-th turn of a
-/// kind on a chunk is that of place i: all passes keep the order of places, which is the
-/// canonical one.
+/// A Pattern is what the search changes: the turns of each rank, and the micro-batch at each place.
+/// The i-th turn of a kind on a chunk is that of place i. So all passes keep the order of places,
+/// which is the canonical order of gradient sums.
 struct Pattern {
   std::vector<std::vector<Turn>> ranks;
   std::vector<int> order;
 };
 
-/// Turns of a schedule whose passes keep the order of micro-batches; both gradients at once are
-/// two turns.
+/// Returns the turns of a schedule whose passes keep the order of micro-batches. A whole backward
+/// becomes two turns.
 Pattern pattern_of(const Schedule& schedule);
 
-/// Micro-batch after micro-batch through everything.
+/// Returns the pattern that takes one micro-batch after another through all chunks.
 Pattern one_by_one(const ScheduleProblem& problem);
 
-/// The action lists, with micro-batches numbered by place.
+/// Returns the complete action lists, with micro-batches numbered by place.
 Schedule unfold(const Pattern& pattern, const std::vector<int>& chunk_rank, std::string name);
 
-/// The schedule's passes as lists that are "found": with backward in two parts, each weight
-/// gradient right behind its input gradient where they were one.
+/// Returns the schedule's passes as lists called "found", with every backward split. A whole
+/// backward becomes an input gradient followed at once by its weight gradient.
 Schedule with_backward_in_parts(const Schedule& schedule);
 
 }  // namespace penstock::partition

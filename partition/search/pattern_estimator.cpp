@@ -14,7 +14,8 @@ Kind kind_of(ActionKind kind) {
   return kind == ActionKind::backward_input ? kInput : kWeight;
 }
 
-/// Sent at `end`, a message is under way once its receive is posted.
+/// Returns the arrival of a message that is sent at `end`. Its transfer starts once its receive is
+/// posted too.
 double arrival(double end, double posted, double transfer) {
   return std::max(end, posted) + transfer;
 }
@@ -31,10 +32,11 @@ PatternEstimator::PatternEstimator(const ScheduleProblem& problem)
   }
 }
 
-/// False: what the turn takes is not there yet, or never will be. Ends of forward, input gradient
-/// and weight gradient, at place i of chunk c; `clock` is the end of the rank's turn before:
+/// Takes the rank's next turn, and returns false if its input is not there yet. `clock` is the end
+/// of the rank's previous turn. F, I and W are the ends of forward, input gradient and weight
+/// gradient at place i of chunk c:
 ///   F(c, i) = max(clock, arrival of F(c - 1, i)) + seconds
-///   I(c, i) = max(clock, arrival of I(c + 1, i)) + seconds, on the last chunk behind F(c, i)
+///   I(c, i) = max(clock, arrival of I(c + 1, i)) + seconds; on the last chunk after F(c, i)
 ///   W(c, i) = max(clock, I(c, i)) + seconds
 bool PatternEstimator::take(const Turn& turn, const std::vector<int>& order, RankState& rank) {
   const Kind kind = kind_of(turn.kind);
@@ -63,7 +65,7 @@ bool PatternEstimator::take(const Turn& turn, const std::vector<int>& order, Ran
   rank.posted = rank.clock;
   rank.clock = std::max(rank.clock, ready) + problem_.times[chunk][batch].of(turn.kind);
   end(kind, chunk, place++) = rank.clock;
-  // Between the chunk's last pass and the next one, its gradients are reduced.
+  // The chunk's gradients are reduced between its last pass and the next turn.
   if (kind == kWeight && place == problem_.micro_batches()) rank.posted = rank.clock;
   return true;
 }
@@ -72,8 +74,9 @@ double PatternEstimator::makespan(const Pattern& pattern) {
   std::ranges::fill(ends_, -1);
   std::ranges::fill(places_, 0);
   std::ranges::fill(ranks_, RankState());
-  // What was taken has its final end: it follows from ends known by then, whichever rank is asked
-  // first. A round in which no rank moves is the last: those that are left wait for each other.
+  // An end that is computed is final: it depends only on ends that are known by then, in any order
+  // of ranks. A round in which no rank moves is the last. The ranks that are left wait for each
+  // other.
   for (bool moved = true; moved;) {
     moved = false;
     for (std::size_t r = 0; r < ranks_.size(); ++r) {

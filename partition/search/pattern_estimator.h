@@ -6,27 +6,29 @@
 
 namespace penstock::partition {
 
-/// Estimates the makespan of patterns fast: no maps, no events, memory reused. Receives are posted
-/// one pass ahead, as complete() does unless that could hang; then no sooner step is estimated than
-/// is simulated. Time O(actions), times the number of ranks at worst.
+/// PatternEstimator estimates the makespan of patterns without maps and events, and reuses its
+/// memory. It assumes that receives are posted one pass ahead, as complete() does unless that could
+/// hang; in that case the estimate is an upper bound. The time is O(actions), times the number of
+/// ranks at worst.
 class PatternEstimator {
  public:
-  /// `problem` must outlive it.
+  /// `problem` must outlive this object.
   explicit PatternEstimator(const ScheduleProblem& problem);
 
-  /// Seconds from the first start to the last end. Infinite where the turns wait for each other for
-  /// ever, or hold more than the memory.
+  /// Returns the seconds from the first start to the last end. The result is infinite if the turns
+  /// wait for each other for ever, or need more than the memory.
   double makespan(const Pattern& pattern);
-  /// When the ranks end on average, of the last pattern estimated: tells equal makespans apart.
+  /// Returns the mean end of the ranks in the last pattern that was estimated. It distinguishes
+  /// patterns with equal makespans.
   double mean_end() const;
-  /// Turns of a whole step.
+  /// Returns the number of turns of a whole step.
   int turns() const { return 3 * problem_.chunks() * problem_.micro_batches(); }
 
  private:
   struct RankState {
     std::size_t next = 0;
     double clock = 0, held = 0;
-    double posted = 0;  // when the receive is posted of what the next turn takes
+    double posted = 0;  // time at which the receive for the next turn is posted
   };
   bool take(const Turn& turn, const std::vector<int>& order, RankState& rank);
   double& end(int kind, int chunk, int place) {
@@ -34,9 +36,9 @@ class PatternEstimator {
   }
 
   const ScheduleProblem& problem_;
-  std::vector<double> transfers_;  // behind each chunk
-  std::vector<double> ends_;       // [kind][chunk][place]; below 0: not done
-  std::vector<int> places_;        // [kind][chunk]: next
+  std::vector<double> transfers_;  // seconds of a message after each chunk
+  std::vector<double> ends_;       // [kind][chunk][place]; negative: not done
+  std::vector<int> places_;        // [kind][chunk]: next place
   std::vector<RankState> ranks_;
 };
 

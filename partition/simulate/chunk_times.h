@@ -8,8 +8,8 @@
 
 namespace penstock::partition {
 
-/// The layers' costs added up for each chunk; `begin` is the first layer of each, then the number
-/// of layers. The recomputation of `recomputed` layers goes before the gradient of their input.
+/// Sums the layers' costs for each chunk. `begin` holds the first layer of each chunk, then the
+/// number of layers. The recomputation of `recomputed` layers counts to backward_input.
 std::vector<ChunkTimes> chunk_times(const std::vector<int>& begin,
                                     const std::vector<LayerCost>& costs,
                                     const ChosenLayers& recomputed = {});

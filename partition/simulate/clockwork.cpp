@@ -11,6 +11,11 @@
 
 namespace penstock::partition {
 
+// The state between events: every rank stands at an action that waits, or is busy until a known
+// time. An event ends a rank's action, delivers a message or ends a copy. Only the one or two ranks
+// that it may release try to go on. So a run costs O(a log a) for a actions, plus the traffic on
+// shared links (traffic.h).
+
 Clockwork::Clockwork(const Schedule& schedule, const Durations& durations, Barrier barrier)
     : schedule_(schedule), durations_(durations), barrier_(barrier), ranks_(schedule.ranks.size()) {
   if (durations.network != nullptr) traffic_.emplace(*durations.network);
@@ -26,8 +31,8 @@ Clockwork::Clockwork(const Schedule& schedule, const Durations& durations, Barri
 
 Simulation Clockwork::run() {
   for (int rank = 0; rank < static_cast<int>(ranks_.size()); ++rank) go_on(rank);
-  // No rank can go on before one of the events to come, and none of them is earlier than now_. What
-  // comes next is the first of either kind.
+  // No rank can go on before a future event, and no event is earlier than now_. The next event is
+  // the earlier of the next delivery and the top of the queue.
   for (;;) {
     const auto passing = traffic_ ? traffic_->next() : std::nullopt;
     if (passing && (events_.empty() || *passing <= events_.top().time)) {
@@ -97,7 +102,7 @@ bool Clockwork::act(int rank, const Action& action) {
       ranks_[rank].at_barrier = true;
       if (std::ranges::all_of(ranks_, &Rank::at_barrier)) step_together();
     }
-    return false;  // it has gone on, or waits
+    return false;  // the rank went on in step(), or it waits
   }
   if (!has_input(action) || !take_room(rank, action)) return false;
   const double end = now_ + durations_.compute(action);
@@ -106,7 +111,7 @@ bool Clockwork::act(int rank, const Action& action) {
   return true;
 }
 
-/// What of the message is not overlapped, the sender waits for.
+/// Posts a send. The sender waits for the part of the message's time that does not overlap.
 void Clockwork::send(int rank, Message& message) {
   message.sent_at = message.freed_at = now_;
   if (!traffic_ || durations_.network->overlap >= 1) return;
@@ -142,7 +147,7 @@ void Clockwork::arrive(int number) {
   leave(message.edge.producer, message.micro_batch);
 }
 
-/// Of every chunk as many as its lists need, where any of them offloads.
+/// Gives each chunk as many slots as its lists need, if any rank offloads.
 void Clockwork::take_slots() {
   const auto offloads = [](const Action& action) { return action.kind == ActionKind::offload; };
   if (std::ranges::none_of(schedule_.ranks,
@@ -179,7 +184,7 @@ void Clockwork::offload(int rank, const Action& action) {
   add_event({.time = out_at, .copy = number});
 }
 
-/// An offload ends, or else the reload.
+/// Ends an offload or, if the offload has ended before, the reload.
 void Clockwork::end_copy(int number) {
   const int chunk = number / micro_batches_, micro_batch = number % micro_batches_;
   Copy& copy = copies_[number];
@@ -198,7 +203,7 @@ void Clockwork::leave(int chunk, int micro_batch) {
   if (is_message(schedule_, sent) && !messages_[number_of(sent, micro_batch)].arrived) return;
   copy.has_left = true;
   ++slots_[chunk].free;
-  go_on(schedule_.chunk_rank[chunk]);  // a forward that waits for the slot is first
+  go_on(schedule_.chunk_rank[chunk]);  // a forward that waits for the slot goes first
   start_reloads(chunk);
 }
 

@@ -13,15 +13,16 @@
 
 namespace penstock::partition {
 
-/// Runs one simulation: ranks go through their lists as far as they can, then time goes on to the
-/// next event: a rank has ended what it did, or a message is there.
+/// Clockwork is an event simulator for one run. Ranks go through their lists as far as they can.
+/// Then time moves to the next event: a rank's action ends, a message arrives, or a copy ends.
 class Clockwork {
  public:
-  /// Both must outlive it.
+  /// Both arguments must outlive this object.
   Clockwork(const Schedule& schedule, const Durations& durations, Barrier barrier);
 
+  /// Runs once. Throws ConfigError if ranks wait for slots for ever.
   Simulation run();
-  /// Those of the run, which is over, in the order in which they start.
+  /// Returns the messages of the run, in the order in which they start. Call it after run().
   std::vector<TimedMessage> messages() const;
 
  private:
@@ -32,59 +33,68 @@ class Clockwork {
     double sent_at = 0, freed_at = 0, started_at = 0, arrived_at = 0;
   };
   struct Rank {
-    std::size_t next = 0;            // in its list
-    double busy_until = 0;           // computes, or waits for what it sends
-    double reduced_at = 0;           // when its reductions so far have ended
-    double out_at = 0, back_at = 0;  // when its offloads and its reloads so far have ended
-    int ending = -1;                 // the chunk whose slot is free once it is not busy
+    std::size_t next = 0;            // index in its list
+    double busy_until = 0;           // time until which it computes, or waits for its send
+    double reduced_at = 0;           // end of its last reduction so far
+    double out_at = 0, back_at = 0;  // end of its last offload and of its last reload so far
+    int ending = -1;                 // chunk whose slot is freed when it stops being busy
     bool at_barrier = false;
   };
-  /// What of a chunk's micro-batches is on the device, where some are offloaded.
+  /// The slots of a chunk on the device, if micro-batches are offloaded.
   struct Slots {
     int free = 0;
-    std::deque<int> reloads = {};  // micro-batches that come back, as soon as a slot is free
+    std::deque<int> reloads = {};  // micro-batches to reload when a slot is free
   };
-  struct Copy {  // what a micro-batch keeps on a chunk, between device and host
+  /// A Copy is the state of a micro-batch's saved activations on a chunk. `has_left` is set once
+  /// the offload has ended and the output has arrived, which frees the slot.
+  struct Copy {
     bool offloads = false, is_out = false, has_left = false, is_back = false;
   };
   struct Event {
     double time = 0;
-    int number = 0;    // so that events of one time have an order
-    int rank = -1;     // goes on, or
-    int message = -1;  // is there, or
-    int copy = -1;     // is made
+    int number = 0;    // makes the order of simultaneous events unique
+    int rank = -1;     // rank that goes on, or -1
+    int message = -1;  // message that arrives, or -1
+    int copy = -1;     // copy that ends, or -1
     bool operator>(const Event& other) const {
       return std::pair(time, number) > std::pair(other.time, other.number);
     }
   };
 
+  /// Runs the rank's actions until it is busy or has to wait.
   void go_on(int rank);
-  /// False: the rank has to wait.
+  /// Starts an action. Returns false if the rank does not go on after it.
   bool act(int rank, const Action& action);
   void send(int rank, Message& message);
+  /// Starts the transfer, once the message is sent and its receive is posted.
   void start_if_ready(Message& message);
+  /// Delivers a message to its consumer, and frees the producer's slot if that was waiting for it.
   void arrive(int number);
   void reduce(int rank, const Action& action);
   void step(int rank, double start);
+  /// Starts the step on all ranks, when all are at the barrier and all reductions have ended.
   void step_together();
 
   void take_slots();
   int copy_of(int chunk, int micro_batch) const { return chunk * micro_batches_ + micro_batch; }
-  /// Takes what slot the computation needs. False: it has to wait for one, or for what is reloaded.
+  /// Takes a slot for a forward. Returns false if the computation has to wait for a slot or a
+  /// reload.
   bool take_room(int rank, const Action& action);
   void offload(int rank, const Action& action);
   void end_copy(int number);
-  /// Gives the slot back, once it is on the host and its output has left.
+  /// Frees the slot, once the activations are on the host and the output has arrived.
   void leave(int chunk, int micro_batch);
   void free_slot(int chunk);
+  /// Starts the chunk's reloads in order, as long as slots are free.
   void start_reloads(int chunk);
   void record(int rank, const Action& action, double start, double end);
-  /// The rank goes on with its list at `time`.
+  /// Lets the rank go on with its list at `time`.
   void occupy(int rank, double time);
   void add_event(Event event);
 
+  /// Returns the index of a message in messages_, and notes the message's edge there.
   int number_of(const Edge& edge, int micro_batch);
-  /// Whether what the action takes from another rank is there.
+  /// Returns true if the action's input from another rank has arrived, or if it needs none.
   bool has_input(const Action& action);
   double makespan() const;
 
@@ -96,9 +106,9 @@ class Clockwork {
   int events_added_ = 0;
   std::vector<Rank> ranks_;
   int micro_batches_ = 1;
-  std::vector<Message> messages_;  // [edge · micro-batches + micro-batch]
-  std::vector<Slots> slots_;       // of each chunk; empty where nothing is offloaded
-  std::vector<Copy> copies_;       // see copy_of
+  std::vector<Message> messages_;  // [edge tag * micro-batches + micro-batch]
+  std::vector<Slots> slots_;       // one per chunk; empty if nothing is offloaded
+  std::vector<Copy> copies_;       // indexed by copy_of()
   std::priority_queue<Event, std::vector<Event>, std::greater<>> events_;
   Simulation result_;
 };

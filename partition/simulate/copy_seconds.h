@@ -6,15 +6,15 @@
 
 namespace penstock::partition {
 
-/// What chunks move between their devices and the host.
+/// The bytes that chunks copy between their devices and the host, and the speed of the copies.
 struct ChunkCopies {
-  std::vector<double> bytes;      // of each chunk: what its largest micro-batch keeps
-  std::vector<double> bandwidth;  // of each chunk's device: bytes a second, either way
+  std::vector<double> bytes;      // per chunk: bytes that its largest micro-batch keeps
+  std::vector<double> bandwidth;  // per chunk's device: bytes per second, each way
 };
 
-/// [chunk][micro-batch]: seconds of an offload or a reload. A step's largest micro-batch moves all
-/// of those bytes, another the share that leaves the chunk of it. `begin` has the first layer of
-/// each chunk, then the number of layers.
+/// Returns the seconds of an offload or a reload, as [chunk][micro-batch]. A step's largest
+/// micro-batch copies all of the chunk's bytes; any other copies in proportion to the bytes that
+/// leave the chunk. `begin` holds the first layer of each chunk, then the number of layers.
 [[nodiscard]] std::vector<std::vector<double>> copy_seconds(const StepCosts& costs,
                                                             const std::vector<int>& begin,
                                                             const ChunkCopies& copies);

@@ -5,8 +5,9 @@
 namespace penstock::partition {
 namespace {
 
-/// All pipelines as one schedule. Between two of them stand chunks that nobody runs, one of either
-/// neighbour's rank, so that no message passes from one pipeline to the next.
+/// Joint puts the pipelines of all replicas into one schedule. Replica r has `stride_` chunks, of
+/// which the first and the last are empty and lie on the rank of their neighbour. So no message
+/// passes from one pipeline to the next.
 class Joint {
  public:
   Joint(const std::vector<const StepEstimate*>& replicas, const SharedLinks& shared)
@@ -48,7 +49,7 @@ class Joint {
     }
   }
 
-  /// Each replica's own links, then those that are shared.
+  /// Builds one network from each replica's own links, followed by the shared ones.
   void add_network(const SharedLinks& shared) {
     std::vector<int> offsets;
     for (const StepEstimate* replica : replicas_) {
@@ -76,7 +77,7 @@ class Joint {
   }
 
   const std::vector<const StepEstimate*>& replicas_;
-  int ranks_ = 0, stride_ = 0;  // ranks and chunks of one pipeline
+  int ranks_ = 0, stride_ = 0;  // ranks of one pipeline; its chunks with the two empty ones
   Schedule schedule_;
   Network network_;
   Durations durations_;

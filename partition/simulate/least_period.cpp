@@ -8,13 +8,18 @@
 namespace penstock::partition {
 namespace {
 
+// The constructor runs the lists once, without a clock, and records the actions in an order in
+// which each follows everything it waits for. Along this topological order seconds() computes the
+// longest path with constant work per action, so new durations cost O(a) for a actions. See
+// least_period.h.
+
 double seconds_of_step(const Durations& durations, int rank) {
   return durations.step ? durations.step(rank) : durations.compute({ActionKind::step});
 }
 
 }  // namespace
 
-/// Goes through all lists as far as they can, without a clock.
+/// Walk goes through all lists as far as they can run, without a clock.
 class LeastPeriod::Walk {
  public:
   Walk(const Schedule& schedule, LeastPeriod& found)
@@ -27,7 +32,7 @@ class LeastPeriod::Walk {
     ends_.resize(found.messages_, 0);
   }
 
-  /// Whether the rank went on.
+  /// Returns true if the rank went on.
   bool advance(int rank) {
     const auto& list = schedule_.ranks[rank];
     std::size_t& next = next_[rank];
@@ -64,8 +69,8 @@ class LeastPeriod::Walk {
   const Schedule& schedule_;
   LeastPeriod& found_;
   int micro_batches_ = 1;
-  std::vector<std::size_t> next_;  // of each rank
-  std::vector<int> ends_;          // of each message: 2 where it is sent and its receive posted
+  std::vector<std::size_t> next_;  // index in each rank's list
+  std::vector<int> ends_;          // per message: 2 once it is sent and its receive is posted
 };
 
 LeastPeriod::LeastPeriod(const Schedule& schedule) : ranks_(schedule.ranks.size()) {
@@ -76,7 +81,7 @@ LeastPeriod::LeastPeriod(const Schedule& schedule) : ranks_(schedule.ranks.size(
   }
 }
 
-/// What messages take that have their links for themselves.
+/// Messages gives the time of a message that has its links to itself.
 class LeastPeriod::Messages {
  public:
   Messages(const std::vector<Way>& ways, const Durations& durations)
@@ -103,8 +108,8 @@ class LeastPeriod::Messages {
 double LeastPeriod::seconds(const Durations& durations) const {
   const double waits = durations.network != nullptr ? 1 - durations.network->overlap : 0;
   const Messages messages(ways_, durations);
-  std::vector<double> at, reduced(ranks_, 0);  // of each rank
-  // The step before ends on each rank as late as its own step takes.
+  std::vector<double> at, reduced(ranks_, 0);  // current time of each rank; end of its reductions
+  // On each rank the previous step ends when its own step action does.
   for (std::size_t rank = 0; rank < ranks_; ++rank)
     at.push_back(seconds_of_step(durations, static_cast<int>(rank)));
   const double begin = *std::ranges::max_element(at);

@@ -7,26 +7,28 @@
 
 namespace penstock::partition {
 
-/// Bounds step_period() with Barrier::before_step from below, without events: what a rank's list,
-/// messages and gradients wait for makes a graph without cycles, whose longest path no simulation
-/// is shorter than. Messages that share links and micro-batches that wait for slots may take
-/// longer; without either it is what the simulation takes, but for rounding.
+/// LeastPeriod is a lower bound of step_period() with Barrier::before_step, without simulating
+/// events. The dependences of lists, messages and gradients form an acyclic graph, and no
+/// simulation is shorter than its longest path. Messages that share links, and micro-batches that
+/// wait for slots, may take longer. Without either, the bound equals the simulated step, up to
+/// rounding.
 class LeastPeriod {
  public:
-  /// Of a sound schedule. Orders its actions once for all durations.
+  /// `schedule` must be sound. Its actions are ordered once, for all durations.
   explicit LeastPeriod(const Schedule& schedule);
 
-  /// Seconds. In time O(a) for a actions.
+  /// Returns the bound in seconds, in O(a) for a actions.
   double seconds(const Durations& durations) const;
 
  private:
-  /// An action behind all that it waits for.
+  /// A Place is an action at its position in the topological order.
   struct Place {
     Action action;
     int rank = 0;
-    int edge = -1, message = -1;  // of what it sends, awaits or takes
+    int edge = -1, message = -1;  // the message that it sends, awaits or consumes
   };
-  struct Way {  // of the messages of an edge
+  /// The two ends of the messages of an edge.
+  struct Way {
     Edge edge;
     int from = 0, to = 0;  // ranks
   };
@@ -35,7 +37,7 @@ class LeastPeriod {
 
   std::size_t ranks_ = 0, messages_ = 0;
   std::vector<Way> ways_;
-  std::vector<Place> order_;  // all but steps, and copies between device and host
+  std::vector<Place> order_;  // without steps, offloads and reloads
 };
 
 }  // namespace penstock::partition

@@ -9,13 +9,15 @@ namespace {
 
 using BytesOf = std::function<HeldBytes(int chunk, int micro_batch)>;
 
-/// What a rank's memory grows by.
+/// The change of a rank's memory at a time.
 struct Growth {
   double time = 0, bytes = 0;
 };
 
 double all_of(const HeldBytes& held) { return held.to_input_gradient + held.to_weight_gradient; }
 
+/// Returns the growth at the start of each forward, and the release at the end of each backward or
+/// part of it.
 std::vector<Growth> growths_of(const std::vector<TimedAction>& list, const BytesOf& bytes_of) {
   std::vector<Growth> growths;
   for (const TimedAction& timed : list) {
@@ -34,7 +36,8 @@ std::vector<Growth> growths_of(const std::vector<TimedAction>& list, const Bytes
   return growths;
 }
 
-/// What is offloaded is on the device until the copy's end, and from the start of the reload.
+/// Adds the copies. Offloaded activations leave the device at the end of the offload, and take
+/// memory again from the start of the reload.
 void add_copies(const std::vector<TimedAction>& copies, const BytesOf& bytes_of,
                 std::vector<Growth>& growths) {
   for (const TimedAction& timed : copies) {
@@ -43,7 +46,8 @@ void add_copies(const std::vector<TimedAction>& copies, const BytesOf& bytes_of,
     growths.push_back(leaves ? Growth{timed.end, -held} : Growth{timed.start, held});
   }
   std::ranges::stable_sort(growths, {}, [](const Growth& growth) {
-    return std::pair(growth.time, growth.bytes > 0);  // one takes what another gives back
+    // Memory that is freed at a time can be taken at the same time.
+    return std::pair(growth.time, growth.bytes > 0);
   });
 }
 

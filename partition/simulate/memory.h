@@ -7,28 +7,29 @@
 
 namespace penstock::partition {
 
-/// What a micro-batch holds on a chunk from the start of its forward, in bytes.
+/// The bytes that a micro-batch holds on a chunk from the start of its forward.
 struct HeldBytes {
-  double to_input_gradient = 0;   // until that ends
-  double to_weight_gradient = 0;  // until that ends
+  double to_input_gradient = 0;   // until the input gradient ends
+  double to_weight_gradient = 0;  // until the weight gradient ends
 };
 
 struct MemoryPoint {
-  double time = 0;   // seconds
-  double bytes = 0;  // from then on
+  double time = 0;   // in seconds
+  double bytes = 0;  // from this time on
 };
 
-/// What micro-batches hold on each rank over time, on top of what is always there. What is
-/// offloaded is all that a micro-batch holds.
+/// Returns the bytes that micro-batches hold on each rank over time, without what is always
+/// allocated. An offload moves everything that a micro-batch holds.
 [[nodiscard]] std::vector<std::vector<MemoryPoint>> memory_over_time(
     const Simulation& simulation,
     const std::function<HeldBytes(int chunk, int micro_batch)>& bytes_of);
 
-/// The most of each rank.
+/// Returns the maximum of each rank.
 [[nodiscard]] std::vector<double> peaks(const std::vector<std::vector<MemoryPoint>>& memory);
 
-/// Of each rank, the most pairs of chunk and micro-batch between the start of their forward and
-/// the end of their weight gradient, or of their forward where there is no backward.
+/// Returns, for each rank, the maximum number of pairs of chunk and micro-batch in flight. A pair
+/// is in flight from the start of its forward to the end of its weight gradient. Without backward
+/// it is in flight during its forward.
 [[nodiscard]] std::vector<int> peak_activations(const Schedule& schedule);
 
 }  // namespace penstock::partition

@@ -8,9 +8,10 @@
 namespace penstock::partition {
 namespace {
 
-constexpr int kSteps = 6, kLeftOut = 3;  // in a row; what the first of them differ by is left out
+// Steps to simulate in a row, and how many of the first ones to leave out, until they repeat.
+constexpr int kSteps = 6, kLeftOut = 3;
 
-/// The same step, `steps` times; micro-batches count on.
+/// Returns the same step `steps` times, with consecutive micro-batch numbers.
 Schedule repeated(const Schedule& schedule, int steps) {
   Schedule all = schedule;
   for (auto& list : all.ranks) {
@@ -25,7 +26,7 @@ Schedule repeated(const Schedule& schedule, int steps) {
   return all;
 }
 
-/// Those of the first step, for all.
+/// Returns durations in which every step takes those of the first.
 Durations repeated(const Durations& durations, int micro_batches) {
   Durations all = durations;
   all.compute = [&durations, micro_batches](Action action) {
@@ -76,7 +77,7 @@ Simulation simulate(const Schedule& schedule, const Durations& durations, Barrie
 
 namespace {
 
-/// Ends of the steps: of each, the last end on any rank.
+/// Returns the end of each step: the latest on any rank.
 std::vector<double> ends_of_steps(const Simulation& simulation) {
   std::vector<double> ends;
   for (const auto& list : simulation.ranks) {
@@ -91,8 +92,9 @@ std::vector<double> ends_of_steps(const Simulation& simulation) {
   return ends;
 }
 
-/// Behind a barrier nothing is under way, so that each step begins as the one before did, as soon
-/// as ranks have stepped: one that begins so is enough.
+/// Returns the period with a barrier, after which nothing is in flight. So each step starts as the
+/// step before did, as soon as the ranks have stepped. It is enough to simulate one step that
+/// starts in this way.
 double period_of_barriers(const Schedule& schedule, const Durations& durations) {
   Schedule behind = schedule;
   for (auto& list : behind.ranks) {

@@ -8,7 +8,7 @@ std::vector<int> order_of_replica(const std::vector<int>& order, int replicas, i
   std::vector<int> of_replica;
   for (const int size : order)
     if (size % replicas == 0 && size / replicas < own) of_replica.push_back(size / replicas);
-  // Of the turn that is not full, a replica with several lanes may get more than its share.
+  // If the last round is not full, a replica with several lanes may get more than its share.
   while (!order.empty() && static_cast<int>(of_replica.size()) < own)
     of_replica.push_back(static_cast<int>(of_replica.size()));
   return of_replica;

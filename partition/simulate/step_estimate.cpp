@@ -13,6 +13,7 @@
 namespace penstock::partition {
 namespace {
 
+/// Throws std::invalid_argument unless `holds`.
 void expect(bool holds, const std::string& what) {
   if (!holds) throw std::invalid_argument("a step can't be predicted: " + what);
 }
@@ -74,6 +75,8 @@ double StepEstimate::speed_of(int chunk) const {
   return layout_.speeds.empty() ? 1 : layout_.speeds[layout_.schedule.chunk_rank[chunk]];
 }
 
+/// Sums the layers' costs for each chunk, at the speed of its device. Reading counts to the first
+/// chunk's forward.
 void StepEstimate::add_times(const StepCosts& costs) {
   times_.resize(layout_.schedule.chunks());
   for (std::size_t m = 0; m < costs.layers.size(); ++m) {
@@ -88,7 +91,7 @@ void StepEstimate::add_times(const StepCosts& costs) {
   }
 }
 
-/// A link of its own for every pair of ranks that exchange messages, one each way.
+/// Adds a separate link for each direction between ranks that exchange messages.
 void StepEstimate::add_network(const StepCosts& costs) {
   const std::vector<int>& held_by = layout_.schedule.chunk_rank;
   const int ranks = static_cast<int>(layout_.schedule.ranks.size());

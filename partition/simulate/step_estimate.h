@@ -9,27 +9,28 @@
 
 namespace penstock::partition {
 
-/// A way to run a replica's step: its chunks, and the devices and links of its pipeline's ranks.
+/// A StepLayout is how a replica runs its step: its chunks, and the devices and links of its ranks.
 struct StepLayout {
   std::vector<int> begin;           // first layer of each chunk, then the number of layers
-  Schedule schedule;                // of as many micro-batches as the step has, and as many chunks
-  std::vector<double> speeds = {};  // of each rank's device; empty: 1
-  /// Of each rank: what it does once a step, as stepping the optimizer; empty: 0.
+  Schedule schedule;                // has as many micro-batches and chunks as the step
+  std::vector<double> speeds = {};  // speed of each rank's device; empty: 1
+  /// Per rank: seconds of its work once per step, such as the optimizer; empty: 0.
   std::vector<double> step_seconds = {};
-  /// Of each chunk: adding its gradients over the replicas; empty: 0.
+  /// Per chunk: seconds to reduce its gradients over the replicas; empty: 0.
   std::vector<double> reduce_seconds = {};
-  /// Between two ranks with neighbouring chunks. Empty: messages take no time.
+  /// Returns the link between two ranks with neighbouring chunks. Empty means that messages take no
+  /// time.
   std::function<LinkRates(int from, int to)> link = {};
-  double overlap = 1;  // as Network::overlap
-  /// [chunk][micro-batch]: an offload or a reload of what it keeps; empty: 0.
+  double overlap = 1;  // see Network::overlap
+  /// [chunk][micro-batch]: seconds of an offload or a reload; empty: 0.
   std::vector<std::vector<double>> copy_seconds = {};
-  ChosenLayers recomputed = {};  // whose activations are recomputed, before their backward
+  ChosenLayers recomputed = {};  // layers whose activations are recomputed before their backward
 };
 
-/// What a step takes, by simulate(). Pure planning: it only adds up.
+/// StepEstimate predicts a step's time with simulate(), from costs and layout alone.
 class StepEstimate {
  public:
-  /// std::invalid_argument where the sizes of costs and layout do not fit each other.
+  /// Throws std::invalid_argument if the sizes of costs and layout do not match.
   StepEstimate(const StepCosts& costs, StepLayout layout);
   StepEstimate(const StepEstimate&) = delete;
   StepEstimate& operator=(const StepEstimate&) = delete;
@@ -37,11 +38,11 @@ class StepEstimate {
   /// [chunk][micro-batch]: seconds of each pass on the rank that holds the chunk.
   const std::vector<std::vector<ChunkTimes>>& times() const { return times_; }
   const Schedule& schedule() const { return layout_.schedule; }
-  /// For simulate(), as long as this lives.
+  /// The durations for simulate(). They are valid for the lifetime of this object.
   const Durations& durations() const { return durations_; }
 
   Simulation simulation(Barrier barrier = Barrier::before_step) const;
-  /// Seconds of one step where many follow each other: step_period().
+  /// Returns the seconds of one step in a long sequence of steps: step_period().
   double period(Barrier barrier = Barrier::before_step) const;
 
  private:
@@ -52,7 +53,7 @@ class StepEstimate {
 
   StepLayout layout_;
   std::vector<std::vector<ChunkTimes>> times_;
-  std::vector<std::vector<double>> edge_bytes_;  // [chunk][micro-batch]: to the next chunk
+  std::vector<std::vector<double>> edge_bytes_;  // [chunk][micro-batch]: message to the next chunk
   Network network_;
   Durations durations_;
 };

@@ -15,8 +15,8 @@ Link as_one(const Network& network, const std::vector<int>& route) {
   return {latency, narrowest};
 }
 
-// A flow that has passed its bytes gives its share of the links back and travels on for its
-// latency, in which nothing changes any more.
+// Flows share links evenly. A flow that has passed its bytes releases its share of the links. It
+// then travels for its latency, during which nothing affects it.
 
 double Traffic::rate(const Flow& flow) const {
   double rate = std::numeric_limits<double>::infinity();
@@ -30,8 +30,8 @@ double Traffic::arrival(const Flow& flow) const {
   return now_ + (flow.sending ? flow.left / rate(flow) : flow.left);
 }
 
-/// Rates depend on how many use each link. That changes in start() and pass() alone, which advance
-/// first: up to `now` every flow has kept its rate.
+/// Moves all flows to `now`. Rates depend on the number of flows on each link, which only start()
+/// and pass() change. Both call advance() first, so every flow has kept its rate up to `now`.
 void Traffic::advance(double now) {
   for (Flow& flow : flows_) {
     flow.left = std::max(0.0, flow.left - (now - now_) * (flow.sending ? rate(flow) : 1));

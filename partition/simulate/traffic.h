@@ -7,29 +7,32 @@
 
 namespace penstock::partition {
 
-/// The link that a route is to a message which is alone on it.
+/// Returns the link that is equivalent to a route for a message that is alone on it: the sum of
+/// latencies, and the minimum bandwidth.
 Link as_one(const Network& network, const std::vector<int>& route);
 
-/// The messages under way, and how fast each moves. Time only goes forward.
+/// Traffic holds the messages in flight and their current rates. Time never goes back.
 class Traffic {
  public:
   explicit Traffic(const Network& network) : network_(network), users_(network.links.size(), 0) {}
 
-  /// A message on its way from `now`, known by its number.
+  /// Starts message `number` at time `now`.
   void start(double now, int number, std::vector<int> route, double bytes);
 
-  /// When the next message has passed its links or is there, if none starts before.
+  /// Returns the time at which the next message has passed its links or arrives, if none starts
+  /// before. The result is cached until start() or pass(); finding it is linear in the number of
+  /// messages.
   std::optional<double> next() const;
-  /// Lets time go on to `now`, which is next(); numbers of those that are there.
+  /// Moves time to `now`, which must be next(). Returns the numbers of the messages that arrive.
   std::vector<int> pass(double now);
 
  private:
   struct Flow {
     int number = 0;
     std::vector<int> route = {};
-    double left = 0;      // bytes while it takes up its links, then seconds
-    double latency = 0;   // seconds behind the last byte
-    bool sending = true;  // takes up its links
+    double left = 0;      // bytes while it uses its links, then seconds of latency
+    double latency = 0;   // seconds after the last byte
+    bool sending = true;  // true while it uses its links
     bool due = false;
   };
   double rate(const Flow& flow) const;
@@ -37,10 +40,11 @@ class Traffic {
   void advance(double now);
 
   const Network& network_;
-  std::vector<int> users_;  // of each link
+  std::vector<int> users_;  // number of flows on each link
   std::vector<Flow> flows_;
   double now_ = 0;
-  mutable std::optional<double> next_;  // once it is known, until something starts or passes
+  /// Result of next(), until a message starts or passes.
+  mutable std::optional<double> next_;
 };
 
 }  // namespace penstock::partition

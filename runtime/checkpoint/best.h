@@ -9,7 +9,7 @@
 
 namespace penstock::runtime {
 
-/// The best checkpoint so far: a reference, not a copy, in the file BEST of an output folder.
+/// The best checkpoint so far. The file BEST in an output folder refers to it; it is not a copy.
 struct BestCheckpoint {
   std::int64_t step = 0;
   std::string metric;
@@ -18,12 +18,13 @@ struct BestCheckpoint {
 
 void mark_best(const std::filesystem::path& output, const BestCheckpoint& best);
 
-/// Nothing if none was marked. CheckpointError if the mark is damaged.
+/// Returns nothing if no checkpoint is marked. CheckpointError if the mark is damaged.
 std::optional<BestCheckpoint> best_checkpoint(const std::filesystem::path& output);
 
-/// For a run that goes on from `saved`: marks the best that it knows, since the run before may have
-/// died between a save and its mark, or been ahead of `saved`. False if that checkpoint is gone, or
-/// `saved` knows none; then a mark on a checkpoint that is gone is removed.
+/// Marks the best checkpoint that `saved`, the state of a resumed run, knows of. The mark may be
+/// older or newer: the earlier run may have died between a save and its mark, or been ahead of
+/// `saved`. Returns false if that checkpoint is gone or `saved` knows of none. A mark on a missing
+/// checkpoint is then removed.
 [[nodiscard]] bool restore_best(const std::filesystem::path& output, const TrainingState& saved);
 
 }  // namespace penstock::runtime

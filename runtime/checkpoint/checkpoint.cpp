@@ -39,7 +39,7 @@ bool counts(const ShardPiece& piece, Verified what) {
          !(piece.name.starts_with(kSlotTensors) || piece.name.starts_with(kKeptTensors));
 }
 
-/// What verifying a piece costs: its bytes, and a little for each piece.
+/// Returns the cost of verifying a piece: its bytes, plus one so that empty pieces count.
 std::uint64_t weight_of(const ShardPiece& piece) { return piece.file_end - piece.file_begin + 1; }
 
 std::string shape_text(const layers::Shape& shape) {
@@ -52,7 +52,7 @@ struct Checkpoint::OpenFiles {
   explicit OpenFiles(std::size_t shards) : files(shards) {}
 
   std::mutex mutex;
-  std::vector<std::optional<SafetensorsFile>> files;  // by the shard's number
+  std::vector<std::optional<SafetensorsFile>> files;  // one per shard; empty until it is opened
 };
 
 Checkpoint::Checkpoint(std::filesystem::path folder, OpenShards open)
@@ -110,12 +110,14 @@ void Checkpoint::place_pieces(std::size_t shard) {
   }
 }
 
+// Lays all pieces on a line, each as long as its weight, and cuts the line into equal shares. Every
+// rank does the same arithmetic, so each piece is verified by exactly one of them.
 void Checkpoint::verify(Verified what, const Share& share) const {
   std::uint64_t total = 0, reached = 0;
   for (const ShardIndex& index : manifest_.shards)
     for (const ShardPiece& piece : index.pieces)
       if (counts(piece, what)) total += weight_of(piece);
-  // A piece is of the share in which its middle lies.
+  // A piece belongs to the share that contains its middle.
   const auto shared = [&](const ShardPiece& piece) {
     const double middle = static_cast<double>(reached) + static_cast<double>(weight_of(piece)) / 2;
     reached += weight_of(piece);

@@ -16,39 +16,40 @@
 
 namespace penstock::runtime {
 
-/// Elements of a tensor and the shard that holds them.
+/// A range of a tensor's elements and its position in a shard.
 struct CheckpointBlock {
   std::int64_t begin = 0, end = 0;             // elements of the tensor
-  std::size_t shard = 0;                       // its number, see Checkpoint::shard_path()
-  std::uint64_t file_begin = 0, file_end = 0;  // bytes of that file
+  std::size_t shard = 0;                       // index of the shard, see Checkpoint::shard_path()
+  std::uint64_t file_begin = 0, file_end = 0;  // bytes within the shard's file
 };
 
 struct CheckpointTensor {
   layers::DType dtype = layers::DType::f32;
   layers::Shape shape;
-  std::vector<CheckpointBlock> blocks;  // by place; they cover the tensor exactly once
+  std::vector<CheckpointBlock> blocks;  // in order; they cover the tensor exactly once
 };
 
-/// Which shards are opened with a checkpoint; an opened one has its header and size checked.
+/// Shards that are opened together with a checkpoint. The header and the size of a shard are
+/// checked when it is opened.
 enum class OpenShards {
   all,
-  as_read,  // each when something of it is read or verified for the first time
+  as_read,  // each when it is first read or verified
 };
 
-/// What of a checkpoint is verified.
+/// The part of a checkpoint that is verified.
 enum class Verified {
   all,   // every byte
-  read,  // what a model is read from: weights and statistics, not what optimizer and import keep
+  read,  // weights and statistics, but not optimizer slots and kept parts
 };
 
-/// One of several equal shares, such as a rank's of a job.
+/// One of `of` equal shares, such as that of one rank of a job.
 struct Share {
   std::size_t number = 0, of = 1;
 };
 
-/// A committed checkpoint, open for reading, whatever partition wrote it. Opening checks manifest
-/// and tokenizer; verify() reads bytes. Every error is a CheckpointError that names the file.
-/// Reading from several threads at once is safe.
+/// A committed checkpoint, open for reading. The partition that wrote it does not matter. Opening
+/// checks the manifest and the tokenizer; verify() checks the data. Every error is a
+/// CheckpointError that names the file. Several threads may read at once.
 class Checkpoint {
  public:
   using Tensors = std::map<std::string, CheckpointTensor, std::less<>>;
@@ -63,24 +64,24 @@ class Checkpoint {
   const Tensors& tensors() const { return tensors_; }
   std::size_t shard_count() const { return manifest_.shards.size(); }
   std::filesystem::path shard_path(std::size_t number) const;
-  /// Its copy of text.model; empty where the text is of an alphabet.
+  /// Returns the path of its copy of text.model. It is empty if the text is encoded by an alphabet.
   std::filesystem::path tokenizer_file() const;
 
-  /// What came with an imported model.
+  /// Files that came with an imported model.
   std::span<const KeptFile> files() const { return manifest_.files; }
 
-  /// Compares hashes of tensors and files: all of them, or a share of about as many bytes as the
-  /// others, which together are all.
+  /// Compares the hashes of tensors and files. A share has about as many bytes as any other, and
+  /// all shares together cover everything.
   void verify(Verified what = Verified::all, const Share& share = {}) const;
 
   bool contains(std::string_view name) const { return tensors_.contains(name); }
-  /// CheckpointError if there is no such tensor.
+  /// Throws CheckpointError if there is no such tensor.
   const CheckpointTensor& tensor(std::string_view name) const;
 
-  /// Elements [begin, end) of a tensor, in its own dtype; `out` has exactly their bytes.
+  /// Reads elements [begin, end) of a tensor in its own dtype. `out` must have exactly their size.
   void read(std::string_view name, std::int64_t begin, std::int64_t end,
             std::span<std::byte> out) const;
-  /// CheckpointError unless there is such a tensor, of that dtype and shape.
+  /// Throws CheckpointError unless the tensor exists and has that dtype and shape.
   void expect(std::string_view name, layers::DType dtype, const layers::Shape& shape) const;
 
  private:

@@ -20,11 +20,11 @@ bool in_section(const Correction& change, std::string_view section) {
   return change.key.starts_with(section);
 }
 
-/// What the recipe asks for that differs, and whether it may.
+/// Differences between the recipe and the checkpoint's, by whether they are allowed.
 struct Changes {
   std::vector<Correction> accepted;
-  std::vector<std::string> refused;  // keys that trainer.accept would have to name
-  std::string listed, fixed;         // lines of a message: of these, and of what no run can change
+  std::vector<std::string> refused;  // keys that trainer.accept does not name
+  std::string listed, fixed;         // message lines of `refused`, and of fixed keys
 };
 
 Changes changes_of(const configs::Config& config, const TrainingState& saved) {
@@ -47,7 +47,7 @@ Changes changes_of(const configs::Config& config, const TrainingState& saved) {
   return changes;
 }
 
-/// The order of trainer.order, if the run leaves the checkpoint's.
+/// Adds trainer.order if it differs from the checkpoint's.
 void add_order(const configs::Config& config, const TrainingState& saved,
                std::vector<Correction>& changes) {
   std::vector<int> now = choose_order(config, &saved);
@@ -57,7 +57,8 @@ void add_order(const configs::Config& config, const TrainingState& saved,
       {saved.step, "trainer.order", configs::value_text(&before), configs::value_text(&now)});
 }
 
-/// Those of several manifests: one manifest is all there is, whatever its weight.
+/// Returns the weights of the manifests. A single manifest has none, since its weight has no
+/// effect.
 std::vector<double> weights_of(const std::vector<WeightedManifest>& manifests) {
   std::vector<double> weights;
   if (manifests.size() > 1)

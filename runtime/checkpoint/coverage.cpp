@@ -26,6 +26,8 @@ std::string range_of(std::int64_t begin, std::int64_t end) {
   throw CheckpointError(fmt::format("tensor '{}' {}", name, reason));
 }
 
+// Sorts the pieces by their first element and walks through them. Each must begin where the
+// previous one ends; the last must end with the tensor.
 void check_tensor(std::string_view name, std::vector<Placed>& pieces) {
   std::ranges::sort(pieces, {}, [](const Placed& placed) { return placed.piece->begin; });
   const ShardPiece& first = *pieces.front().piece;

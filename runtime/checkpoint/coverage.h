@@ -7,7 +7,7 @@
 namespace penstock::runtime {
 
 /// Checks that the pieces of every tensor agree on dtype and shape and cover it exactly once.
-/// CheckpointError names tensor, range and shards.
+/// Throws CheckpointError, which names tensor, range and shards.
 void check_coverage(const std::vector<ShardIndex>& shards);
 
 }  // namespace penstock::runtime

@@ -5,7 +5,7 @@
 
 namespace penstock::runtime {
 
-/// CheckpointError "<path>: <reason>".
+/// Throws CheckpointError "<path>: <reason>".
 [[noreturn]] void throw_fault(const std::filesystem::path& path, const std::string& reason);
 
 }  // namespace penstock::runtime

@@ -33,7 +33,7 @@ void remove_or_raise(const std::filesystem::path& path) {
 }  // namespace
 
 void move_folder(const std::filesystem::path& from, const std::filesystem::path& to) {
-  std::error_code kept;  // what can't be removed is in nobody's way
+  std::error_code kept;  // remains do no harm
   if (!std::filesystem::exists(to)) {
     rename_or_raise(from, to);
   } else if (::renameat2(AT_FDCWD, from.c_str(), AT_FDCWD, to.c_str(), RENAME_EXCHANGE) == 0) {

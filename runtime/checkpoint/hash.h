@@ -8,7 +8,7 @@
 
 namespace penstock::runtime {
 
-/// XXH3-128 of bytes that come piece by piece; how they are cut does not matter.
+/// XXH3-128 hash of bytes that are added piece by piece. It does not depend on how they are cut.
 class Xxh3 {
  public:
   Xxh3();
@@ -16,7 +16,7 @@ class Xxh3 {
   Xxh3(Xxh3&&) noexcept;
 
   void add(std::span<const std::byte> bytes);
-  /// 32 hexadecimal digits, most significant first, as xxhsum prints them.
+  /// Returns 32 hexadecimal digits, most significant first, as xxhsum prints them.
   [[nodiscard]] std::string digest() const;
 
  private:
@@ -24,7 +24,7 @@ class Xxh3 {
   std::unique_ptr<State> state_;
 };
 
-/// Of bytes that are all there.
+/// Returns the hash of contiguous bytes.
 [[nodiscard]] std::string xxh3_128(std::span<const std::byte> bytes);
 [[nodiscard]] std::string xxh3_128(std::string_view text);
 

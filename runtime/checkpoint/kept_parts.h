@@ -10,11 +10,11 @@
 
 namespace penstock::runtime {
 
-/// What came with an imported model and is handed on from checkpoint to checkpoint, in memory: its
-/// small files, and the tensors that nothing computes with.
+/// Parts of an imported model that are copied from checkpoint to checkpoint: its small files, and
+/// tensors that are not used in computations. This holds them in memory.
 struct KeptParts {
   struct File {
-    std::string file;  // within the checkpoint's folder
+    std::string file;  // path within the checkpoint's folder
     std::string bytes;
   };
   struct Numbers {
@@ -27,12 +27,12 @@ struct KeptParts {
   std::vector<Numbers> tensors;
 };
 
-/// Those of a checkpoint. CheckpointError if they can't be read.
+/// Reads the kept parts of a checkpoint. CheckpointError if they cannot be read.
 [[nodiscard]] KeptParts read_kept(const Checkpoint& checkpoint);
 
-/// Writes them into the folder of a checkpoint that is being made, the tensors as a shard
-/// "kept.safetensors" of their own, and adds to the manifest what it has to say of them.
-/// CheckpointError, FileError.
+/// Writes the parts into the folder of a checkpoint that is being written, and adds them to the
+/// manifest. The tensors become a shard "kept.safetensors". CheckpointError or FileError on
+/// failure.
 void write_kept(const std::filesystem::path& folder, const KeptParts& kept, Manifest& manifest);
 
 }  // namespace penstock::runtime

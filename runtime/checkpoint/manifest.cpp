@@ -10,8 +10,8 @@
 #include "runtime/checkpoint/hash.h"
 #include "runtime/checkpoint/safetensors_dtype.h"
 
-/// Manifests name a dtype as safetensors do. Here, since nlohmann-json would look for functions in
-/// the dtype's own namespace, and write its number where it finds none.
+/// Writes a dtype by its safetensors name. It is a specialisation, since nlohmann-json would look
+/// for functions in the dtype's own namespace, find none, and write its number.
 template <>
 struct nlohmann::adl_serializer<penstock::layers::DType> {
   static void to_json(json& text, penstock::layers::DType dtype) {
@@ -26,20 +26,21 @@ struct nlohmann::adl_serializer<penstock::layers::DType> {
 
 namespace penstock::runtime {
 
-using Json = nlohmann::json;  // sorts its keys, so that the hash comes first
+using Json = nlohmann::json;  // sorts keys, so that the hash is first
 
 namespace {
 
 constexpr int kVersion = 2;
-// What a manifest begins with, up to the digits of its hash.
+// Beginning of a manifest, up to the digits of its hash.
 constexpr std::string_view kOpening = "{\n \"hash\": \"";
 constexpr std::size_t kDigits = 32;
-// Only manifests of models with pieces, and of runs that changed keys, have these.
+// Optional keys. A manifest has them only if the text has a SentencePiece model, or if the run
+// changed keys.
 constexpr const char* kTokenizer = "tokenizer";
 constexpr const char* kCorrections = "corrections";
 constexpr const char* kDataOrigin = "data_origin";
 
-/// CheckpointError unless it is a path that stays within a folder.
+/// Throws CheckpointError unless the path stays within the folder.
 void check_within(const std::string& file) {
   const std::filesystem::path path(file);
   const bool within = !file.empty() && file != "." && path.is_relative() &&
@@ -51,7 +52,7 @@ void check_within(const std::string& file) {
 
 }  // namespace
 
-// Found by nlohmann-json through the arguments' namespace.
+// nlohmann-json finds these by argument-dependent lookup.
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(ShardPiece, name, dtype, full_shape, begin, end, file_begin,
                                    file_end, hash)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(ShardIndex, file, bytes, header_hash, pieces)
@@ -61,8 +62,8 @@ NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(KeptFile, file, bytes, hash)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Correction, step, key, before, after)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(DataOrigin, step, epoch)
 
-/// Calls visit(key, field) for each field of a state, under the key that manifests have had for it
-/// since version 2.
+/// Calls visit(key, field) for each field of a state. The keys are fixed by version 2 of the
+/// format.
 template <class State, class Visit>
 void for_fields(State& state, Visit visit) {
   visit("step", state.step);

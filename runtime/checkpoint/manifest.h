@@ -11,24 +11,25 @@
 namespace penstock::runtime {
 
 inline constexpr const char* kManifestFile = "manifest.json";
-inline constexpr const char* kTokenizerFile = "tokenizer.model";  // the bytes of text.model
+inline constexpr const char* kTokenizerFile = "tokenizer.model";  // holds the bytes of text.model
 
-/// Begins the names of tensors that an optimizer keeps.
+/// Prefix of the names of the optimizer's tensors.
 inline constexpr const char* kSlotTensors = "optimizer.";
 
-/// Begins the names of tensors that a checkpoint only keeps: they came with an imported model, and
-/// nothing computes with them.
+/// Prefix of the names of tensors that are kept from an imported model and not used in
+/// computations.
 inline constexpr const char* kKeptTensors = "huggingface/";
 
-/// A file that a checkpoint keeps besides its shards: what came with an imported model.
+/// A file kept from an imported model, beside the shards.
 struct KeptFile {
-  std::string file;  // within the checkpoint's folder
+  std::string file;  // path within the checkpoint's folder
   std::uint64_t bytes = 0;
   std::string hash;  // XXH3-128
   bool operator==(const KeptFile&) const = default;
 };
 
-/// What a checkpoint holds, written last: its existence makes the checkpoint.
+/// Describes the contents of a checkpoint. It is written last: a folder with a manifest is a
+/// checkpoint.
 struct Manifest {
   TrainingState state;
   std::vector<ShardIndex> shards;
@@ -36,12 +37,12 @@ struct Manifest {
   bool operator==(const Manifest&) const = default;
 };
 
-/// JSON whose first value is the XXH3-128 of the whole text, taken with zeros in its own place.
-/// CheckpointError if a number is not finite or a text is not UTF-8.
+/// Returns the manifest as JSON. Its first value is the XXH3-128 of the whole text, computed with
+/// zeros in the hash's own place. CheckpointError if a number is not finite or a text is not UTF-8.
 [[nodiscard]] std::string to_text(const Manifest& manifest);
 
-/// Takes exactly what to_text makes. CheckpointError if a single bit differs, if the text is of
-/// another version of the format, or if it names a file outside the checkpoint's folder.
+/// Parses the exact output of to_text(). CheckpointError if a single bit differs, if the format's
+/// version is another one, or if it names a file outside the checkpoint's folder.
 [[nodiscard]] Manifest parse_manifest(std::string_view text);
 
 }  // namespace penstock::runtime

@@ -6,10 +6,10 @@
 
 namespace penstock::runtime {
 
-/// A whole file, read only, mapped into memory for as long as the object lives.
+/// A file that is mapped into memory as a whole, read only, for the lifetime of the object.
 class MappedFile {
  public:
-  /// FileError if `path` is missing or can't be read, CheckpointError if it is no regular file.
+  /// FileError if `path` is missing or cannot be read. CheckpointError if it is not a regular file.
   explicit MappedFile(const std::filesystem::path& path);
   MappedFile(MappedFile&& other) noexcept;
   MappedFile& operator=(MappedFile&& other) noexcept;
@@ -19,8 +19,8 @@ class MappedFile {
 
   std::span<const std::byte> bytes() const { return {data_, size_}; }
 
-  /// Bytes [begin, end) are not needed for now: they no longer count as this process's memory, and
-  /// are read again where they are touched again.
+  /// Releases the physical memory of bytes [begin, end). They stay readable: the next access reads
+  /// them from the file again.
   void release(std::size_t begin, std::size_t end) const;
 
  private:

@@ -61,7 +61,7 @@ void warn_of_renamed_keys(const Checkpoint& checkpoint) {
 }
 
 std::filesystem::path checkpoint_folder(const std::filesystem::path& path) {
-  std::error_code ignored;  // whatever can't be examined is no folder
+  std::error_code ignored;  // treat errors as "not a folder"
   if (path.filename() == "BEST" && std::filesystem::is_regular_file(path, ignored))
     if (const auto best = best_checkpoint(path.parent_path()))
       return path.parent_path() / checkpoint_name(best->step);

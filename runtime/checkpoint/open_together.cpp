@@ -14,13 +14,13 @@
 namespace penstock::runtime {
 namespace {
 
-/// A checkpoint as far as this rank could open it, and, on rank 0, what all ranks have found.
+/// A checkpoint if this rank could open it and, on rank 0, the conclusion of all ranks.
 struct Opened {
   std::optional<Checkpoint> checkpoint;
   RankVerdict verdict = {};
 };
 
-/// Each rank verifies its share.
+/// Opens the checkpoint, verifies this rank's share and gathers all results on rank 0.
 Opened open_shares(comm::Communicator& world, const std::filesystem::path& folder,
                    Verified verified) {
   Opened opened;
@@ -49,6 +49,8 @@ Checkpoint open_together(comm::Communicator& world, const std::filesystem::path&
   return std::move(*opened.checkpoint);
 }
 
+// Tries the checkpoints from the newest to the oldest. Rank 0 chooses the candidate; all ranks
+// verify it together, and rank 0 broadcasts the result.
 std::optional<Checkpoint> newest_together(comm::Communicator& world,
                                           const std::filesystem::path& output,
                                           const std::function<void(const std::string&)>& report) {

@@ -10,17 +10,17 @@
 
 namespace penstock::runtime {
 
-// A checkpoint for all ranks, which call these together. Each verifies a share of it; rank 0 raises
-// what any of them finds, and the others wait for the end that this brings. A rank opens the shards
-// that it verifies or reads, and no others.
+// These functions open a checkpoint on all ranks, which call them together. Each rank verifies a
+// share of it. Rank 0 throws the error of any rank; the others wait until this ends the job. A rank
+// opens only the shards that it verifies or reads.
 
-/// `path` is a checkpoint's folder or an output folder, of which the newest by number is taken.
-/// Rank 0 calls `check` once all is well, and warns of renamed keys. CheckpointError.
+/// Opens the checkpoint that checkpoint_folder() finds for `path`. When it is verified, rank 0
+/// calls `check` and warns of renamed keys. CheckpointError as described above.
 [[nodiscard]] Checkpoint open_together(
     comm::Communicator& world, const std::filesystem::path& path, Verified verified = Verified::all,
     const std::function<void(const Checkpoint&)>& check = [](const Checkpoint&) {});
 
-/// As newest(), which rank 0 calls with `report`.
+/// Opens the checkpoint that newest() would return. Rank 0 calls `report`.
 [[nodiscard]] std::optional<Checkpoint> newest_together(
     comm::Communicator& world, const std::filesystem::path& output,
     const std::function<void(const std::string&)>& report);

@@ -10,37 +10,39 @@
 
 namespace penstock::runtime {
 
-/// A checkpoint of an output folder, by its name alone.
+/// A checkpoint in an output folder, known by its name alone.
 struct StoredCheckpoint {
   std::int64_t step = 0;
   std::filesystem::path folder;
 };
 
-/// "checkpoint-000000010".
+/// Returns the name of a checkpoint's folder: "checkpoint-000000010".
 [[nodiscard]] std::string checkpoint_name(std::int64_t step);
 
-/// The step in a checkpoint's name; nothing for other names, those of dead saves included.
+/// Returns the step in a checkpoint's name. Returns nothing for other names, including those of
+/// unfinished saves.
 [[nodiscard]] std::optional<std::int64_t> step_of_checkpoint(std::string_view name);
 
-/// The committed checkpoints of an output folder by rising step; none if there is no such folder.
-/// Their contents are not looked at. What has a checkpoint's name but is no folder is left out, and
-/// `report` is told. CheckpointError if the folder can't be read.
+/// Returns the committed checkpoints of an output folder by ascending step, without checking their
+/// contents. Returns none if there is no such folder. A file with a checkpoint's name is left out,
+/// and `report` logs it. CheckpointError if the folder cannot be read.
 [[nodiscard]] std::vector<StoredCheckpoint> list_checkpoints(
     const std::filesystem::path& output,
     const std::function<void(const std::string&)>& report = [](const std::string&) {});
 
-/// Refuses, before any work is done, an output path that can't be made or written, which it tries
-/// by writing. Leaves no trace. Whoever calls this holds the folder's lock, since two runs would
-/// remove each other's file. CheckpointError.
+/// Throws CheckpointError if the output folder cannot be created or written, so that a run fails
+/// before any work. It writes a file to find out and leaves no trace. The caller must hold the
+/// folder's lock, since two runs would remove each other's file.
 void probe_output(const std::filesystem::path& output);
 
-/// The path itself, or the nearest above it that exists.
+/// Returns the path itself, or its nearest parent folder that exists.
 [[nodiscard]] std::filesystem::path nearest_existing(const std::filesystem::path& path);
 
-/// Removes `output` and the folders between it and `above`, as far as they are empty.
+/// Removes `output` and the folders between it and `above` if they are empty.
 void remove_empty_folders(const std::filesystem::path& output, const std::filesystem::path& above);
 
-/// Makes the folder if it does not exist. CheckpointError, which names a file that is in the way.
+/// Creates the folder if it does not exist. Throws CheckpointError, which names a file that is in
+/// the way.
 void make_output(const std::filesystem::path& output);
 
 }  // namespace penstock::runtime

@@ -21,9 +21,14 @@
 namespace penstock::runtime {
 namespace {
 
+// The lock is flock() on a file in the folder, which the system releases when the process dies. A
+// run removes the file at its end. So a second run may lock a file that has just been removed,
+// while a third creates a new one. try_lock() therefore checks that the name still refers to the
+// locked file, and locked() retries.
+
 constexpr int kMostTries = 1000;
 
-/// "process 4711 on host node-3", and the time on a second line.
+/// Returns "process 4711 on host node-3", and the time on a second line, which makes it unique.
 std::string token_of_this_process() {
   char host[HOST_NAME_MAX + 1] = {};
   ::gethostname(host, HOST_NAME_MAX);
@@ -38,7 +43,7 @@ std::string holder_of(const std::filesystem::path& file) {
   return holder.empty() ? "another process" : holder;
 }
 
-/// Whether the file of that name is still the one that was opened.
+/// True if the file of that name is still the one that was opened.
 bool is_named(const FileHandle& file) {
   struct stat held {
   }, named{};
@@ -46,7 +51,7 @@ bool is_named(const FileHandle& file) {
          held.st_dev == named.st_dev && held.st_ino == named.st_ino;
 }
 
-/// The file to lock. It is never another name of somebody's file, which would lose its text.
+/// Opens the file to lock. Links are rejected, since locking overwrites the file's text.
 FileHandle open_lock(const std::filesystem::path& path) try {
   FileHandle file(path, O_RDWR | O_CREAT | O_NOFOLLOW);
   struct stat found {};
@@ -60,7 +65,7 @@ FileHandle open_lock(const std::filesystem::path& path) try {
   throw;
 }
 
-/// Nothing if another run removed the file on its way out.
+/// Returns nothing if another run removed the file between opening and locking.
 std::optional<FileHandle> try_lock(const std::filesystem::path& output) {
   const auto path = OutputLock::file_of(output);
   make_output(output);
@@ -84,7 +89,7 @@ FileHandle locked(const std::filesystem::path& output) {
     try {
       if (auto file = try_lock(output)) return std::move(*file);
     } catch (const FileError& error) {
-      // Another run may have removed the folder between two calls.
+      // Another run may remove the folder between make_output() and open_lock().
       if (!error.missing() || tries == kMostTries) throw;
     }
   }
@@ -108,7 +113,7 @@ OutputLock::OutputLock(const std::filesystem::path& output)
 }
 
 OutputLock::~OutputLock() {
-  ::unlink(file_.path().c_str());  // before the lock goes: nobody else's file
+  ::unlink(file_.path().c_str());  // while locked, so it is never another run's file
   remove_empty_folders(output_, above_);
 }
 

@@ -10,13 +10,13 @@
 namespace penstock::runtime {
 namespace {
 
-// What begins a word: of a checkpoint that is not whole, of one that may be, and of one that lacks
-// a file, whose name follows in a line of its own.
+// The first character of a message: the checkpoint is broken, may be intact, or lacks a file. In
+// the last case, the file's name follows on a line of its own.
 constexpr char kBroken = '-', kUnreadable = '!', kMissing = '?';
 
 struct Word {
   char kind = kBroken;
-  std::string missing = {};  // a file
+  std::string missing = {};  // the file's path
   std::string why = {};
 };
 

@@ -6,19 +6,20 @@
 
 namespace penstock::runtime {
 
-// What the ranks of a job say to rank 0 of a checkpoint that they open together.
+// Messages of the ranks to rank 0 about a checkpoint that they open together.
 
-/// A rank's word, as a message: empty where `open` raises no CheckpointError.
+/// Calls `open` and returns a message about the CheckpointError that it throws. The message is
+/// empty if it throws none.
 [[nodiscard]] std::string rank_word(const std::function<void()>& open);
 
-/// What the words of all ranks come to.
+/// The conclusion from the messages of all ranks.
 struct RankVerdict {
-  std::string fault = {};   // of the first rank that has one, with its number; "": none
-  bool unreadable = false;  // it says nothing of the checkpoint, which may be whole
+  std::string fault = {};   // first rank's error, with its number; "" if none
+  bool unreadable = false;  // the checkpoint could not be read, but may be intact
 };
 
-/// Rank 0's verdict. A file that another rank lacks, but not this one, is no fault of the
-/// checkpoint: all ranks must see its folder.
+/// Returns the conclusion, on rank 0. A file that rank 0 has and another rank lacks is not a fault
+/// of the checkpoint: the ranks see different folders.
 [[nodiscard]] RankVerdict verdict(const std::vector<std::string>& words);
 
 }  // namespace penstock::runtime

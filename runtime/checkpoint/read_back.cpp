@@ -19,7 +19,7 @@
 namespace penstock::runtime {
 namespace {
 
-constexpr std::size_t kReadTogether = 4 << 20;  // that are read together
+constexpr std::size_t kReadTogether = 4 << 20;  // bytes per read
 
 std::uint64_t size_of(const FileHandle& file) {
   struct stat status {};
@@ -27,12 +27,14 @@ std::uint64_t size_of(const FileHandle& file) {
   return static_cast<std::uint64_t>(status.st_size);
 }
 
-/// Where a file system has no such advice, the bytes come from memory: nothing else is lost.
+/// Drops the file from the page cache. If the file system ignores the advice, the check reads from
+/// memory instead of the disk.
 void drop_from_memory(const FileHandle& file) {
   (void)::posix_fadvise(file.descriptor(), 0, 0, POSIX_FADV_DONTNEED);
 }
 
-/// Reads the file by calls, which tell what a disk refuses; a mapped file would end the process.
+/// Reads the file by pread(), which reports read errors. In a mapped file they would kill the
+/// process by SIGBUS.
 class BackReader {
  public:
   BackReader(const FileHandle& file, const std::function<void()>& between)
@@ -51,7 +53,7 @@ class BackReader {
   }
 
  private:
-  /// What the file gives at once of a part that begins there: at least a byte.
+  /// Reads from `begin` into part_. Returns at least one byte, possibly less than the whole part.
   std::span<const std::byte> read(std::uint64_t begin) {
     ssize_t found = 0;
     do found = ::pread(file_.descriptor(), part_.data(), part_.size(), static_cast<off_t>(begin));
@@ -66,7 +68,7 @@ class BackReader {
   std::vector<std::byte> part_;
 };
 
-/// Where the numbers begin.
+/// Returns the position of the first data byte.
 std::uint64_t header_end(const ShardIndex& shard) {
   std::uint64_t end = shard.bytes;
   for (const ShardPiece& piece : shard.pieces) end = std::min(end, piece.file_begin);

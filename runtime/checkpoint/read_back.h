@@ -7,11 +7,11 @@
 
 namespace penstock::runtime {
 
-/// Reads a shard that lies in `folder` from the disk, as far as the system lets go of what it has
-/// of it in memory, and compares every byte with the hashes of the index. Takes no memory that
-/// grows with the file. `between` is called between parts; what it raises ends the reading.
-/// CheckpointError that names the file, and the tensor if one differs; FileError where the disk
-/// refuses to give bytes.
+/// Reads a shard in `folder` back from the disk and compares every byte with the hashes of the
+/// index. The shard is first dropped from the page cache, as far as the system permits. Memory use
+/// does not grow with the file. `between` is called between parts; an exception from it ends the
+/// reading. CheckpointError that names the file and, if a tensor differs, the tensor. FileError if
+/// the disk returns a read error.
 void read_back(
     const std::filesystem::path& folder, const ShardIndex& shard,
     const std::function<void()>& between = [] {});

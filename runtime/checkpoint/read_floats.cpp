@@ -6,7 +6,7 @@
 namespace penstock::runtime {
 namespace {
 
-constexpr std::size_t kAtOnce = 1 << 16;  // halves that are widened together
+constexpr std::size_t kAtOnce = 1 << 16;  // half-precision numbers converted at a time
 
 template <class HalfFormat>
 void read_halves(const Checkpoint& checkpoint, std::string_view name, std::int64_t begin,

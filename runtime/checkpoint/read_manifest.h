@@ -6,7 +6,7 @@
 
 namespace penstock::runtime {
 
-/// The manifest in a checkpoint's folder. CheckpointError that names the file.
+/// Reads the manifest in a checkpoint's folder. CheckpointError that names the file.
 [[nodiscard]] Manifest read_manifest(const std::filesystem::path& folder);
 
 }  // namespace penstock::runtime

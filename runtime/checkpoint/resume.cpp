@@ -33,7 +33,7 @@ std::optional<Checkpoint> find_start(const configs::Config& config, comm::Commun
   if (config.trainer.resume) {
     std::optional<Checkpoint> found = newest_together(world, output, note);
     comm::lead(world, [&] {
-      if (found) best_checkpoint(output);  // refuses a damaged mark before the first step
+      if (found) best_checkpoint(output);  // throws if the mark is damaged
     });
     return found;
   }

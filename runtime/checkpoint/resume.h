@@ -12,39 +12,43 @@
 
 namespace penstock::runtime {
 
-/// The checkpoint from which a run goes on: the newest whole one of trainer.output, the same on
-/// all ranks. Broken ones behind it are reported; nothing is changed. Nothing if trainer.resume is
-/// off or there is none yet. CheckpointError on rank 0 if trainer.resume is off and the folder
-/// holds checkpoints, or if none of them is whole.
+/// Returns the checkpoint from which a run resumes: the newest intact one of trainer.output, the
+/// same on all ranks. Newer broken ones are logged to `note` and not changed. Returns nothing if
+/// trainer.resume is off or there is no checkpoint yet. Rank 0 throws CheckpointError if
+/// trainer.resume is off and the folder holds checkpoints, or if none of them is intact.
 [[nodiscard]] std::optional<Checkpoint> find_start(
     const configs::Config& config, comm::Communicator& world,
     const std::function<void(const std::string&)>& note);
 
-/// What of the run that a recipe goes on with, if trainer.resume says so and there is a checkpoint,
-/// a plan made outside of that run must keep; broken checkpoints are passed over.
+/// Returns the state of the run that a recipe resumes, for a plan that is made outside of that run
+/// and must keep it. Returns nothing if trainer.resume is off or there is no checkpoint. Broken
+/// checkpoints are skipped.
 [[nodiscard]] std::optional<TrainingState> state_to_resume(const configs::Config& config);
 
-/// The recipe with which the run that `config` goes on with made the checkpoint. ConfigError if
-/// its model is of another family.
+/// Returns the recipe with which the checkpoint was written. ConfigError if its model is of another
+/// family than `config`'s.
 [[nodiscard]] configs::Config saved_recipe(const configs::Config& config,
                                            const TrainingState& saved);
 
-/// Lanes of a run: what the recipe asks for, else the checkpoint's, else one for each replica, and
-/// never less than that. Other lanes than the checkpoint's are other sums, so `note` is told.
+/// Returns the number of lanes of a run: the recipe's or, if that has none, the checkpoint's but at
+/// least one per replica. Another number than the checkpoint's changes the order of sums, which
+/// `note` logs.
 [[nodiscard]] int choose_lanes(const configs::Config& config, const TrainingState* saved,
                                const std::function<void(const std::string&)>& note);
 
-/// In which order a run's steps are: the recipe's, else the checkpoint's; see trainer.order. An
-/// order of another number of micro-batches is none. ConfigError if recipe and checkpoint say one
-/// each and they differ, unless trainer.accept names the key: a run keeps its order.
+/// Returns the order of a step's micro-batches: the recipe's, else the checkpoint's; see
+/// trainer.order. The checkpoint's order is dropped if the number of micro-batches has changed.
+/// ConfigError if the recipe's order differs from the checkpoint's, unless trainer.accept names the
+/// key.
 [[nodiscard]] std::vector<int> choose_order(const configs::Config& config,
                                             const TrainingState* saved);
 
-/// Tells `note` if gradients were added in another order up to the checkpoint.
+/// Logs to `note` if gradients were added in another order until the checkpoint.
 void note_reduction(const configs::Config& config, const TrainingState& saved,
                     const std::function<void(const std::string&)>& note);
 
-/// Tells `note` if a rank has other threads than at the checkpoint, which makes other sums too.
+/// Logs to `note` if ranks have another number of threads than at the checkpoint, which also
+/// changes sums.
 void note_threads(const configs::Config& config, const TrainingState& saved,
                   const std::function<void(const std::string&)>& note);
 

@@ -21,7 +21,7 @@ void check_size(const std::filesystem::path& file, std::uint64_t bytes) {
   if (found != bytes) throw_fault(file, "has another size than the manifest says");
 }
 
-/// Opens no shard: of a large job there are thousands.
+/// Checks the sizes of all files without opening shards, since a large job has thousands.
 void check_sizes(const std::filesystem::path& checkpoint) {
   const Manifest manifest = read_manifest(checkpoint);
   for (const ShardIndex& shard : manifest.shards) check_size(checkpoint / shard.file, shard.bytes);

@@ -4,11 +4,11 @@
 
 namespace penstock::runtime {
 
-/// Removes all checkpoints but the newest `count` (at least 1) and the best. Mislabelled ones (see
-/// step_label.h) neither count nor go. Whoever wrote the
-/// newest has read it back by then; here its manifest is checked, and that every file has its size.
-/// A crash leaves each whole or under a name that the next save clears away. CheckpointError, with
-/// nothing removed, if the newest is broken.
+/// Removes all checkpoints except the best one and the newest `count` (at least 1). Mislabelled
+/// ones (see step_label.h) are neither counted nor removed. The newest was read back when it was
+/// written; here only its manifest and the sizes of its files are checked. A crash leaves each
+/// checkpoint whole or under a name that the next save removes. CheckpointError, with nothing
+/// removed, if the newest is broken.
 void keep_newest(const std::filesystem::path& output, int count);
 
 }  // namespace penstock::runtime

@@ -26,7 +26,7 @@ bool is_whole(const StoredCheckpoint& stored) try {
   return false;
 }
 
-/// Where a smaller trainer.keep helps, the override to paste.
+/// Returns advice. If a smaller trainer.keep would fit, it contains that override.
 std::string remedy(std::uint64_t fitting, const CheckpointRoom& room) {
   const std::string others = "Free them, or choose another trainer.output";
   if (fitting < 1 || fitting >= static_cast<std::uint64_t>(room.keep)) return others + ".";

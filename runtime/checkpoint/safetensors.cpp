@@ -15,9 +15,9 @@
 namespace penstock::runtime {
 namespace {
 
-constexpr std::uint64_t kPartBytes = 4 << 20;  // of SafetensorsFile::read
+constexpr std::uint64_t kPartBytes = 4 << 20;  // part size of SafetensorsFile::read
 
-// The little-endian length field of the header. CheckpointError if the file can't hold it.
+// Returns the little-endian length field of the header. CheckpointError if the file cannot hold it.
 std::uint64_t header_length(std::span<const std::byte> file) {
   if (file.size() < kLengthBytes)
     throw CheckpointError(

@@ -7,7 +7,7 @@
 namespace penstock::runtime {
 namespace {
 
-// Every dtype of safetensors 0.7.
+// All dtypes of safetensors 0.7.
 constexpr std::array<std::pair<std::string_view, std::uint64_t>, 22> kBits{{
     {"BOOL", 8},        {"F4", 4},      {"F6_E2M3", 6}, {"F6_E3M2", 6}, {"U8", 8},
     {"I8", 8},          {"F8_E5M2", 8}, {"F8_E4M3", 8}, {"F8_E8M0", 8}, {"F8_E4M3FNUZ", 8},

@@ -8,14 +8,14 @@
 
 namespace penstock::runtime {
 
-/// Bits of one number of a safetensors dtype ("F32", "BOOL", "F8_E4M3", …), or nothing for a name
-/// that the format does not know.
+/// Returns the bits per number of a safetensors dtype ("F32", "BOOL", "F8_E4M3", …). Returns
+/// nothing for a name that the format does not define.
 [[nodiscard]] std::optional<std::uint64_t> safetensors_bits(std::string_view name);
 
-/// The dtype that penstock keeps numbers in, or nothing for the others ("I8", "BOOL", …).
+/// Returns the matching dtype of penstock. Returns nothing if there is none ("I8", "BOOL", …).
 [[nodiscard]] std::optional<layers::DType> from_safetensors(std::string_view name);
 
-/// "F32", "F64", "F16", "BF16", "I32", "I64", "U8".
+/// Returns the name of a dtype: "F32", "F64", "F16", "BF16", "I32", "I64" or "U8".
 [[nodiscard]] std::string_view to_safetensors(layers::DType dtype);
 
 }  // namespace penstock::runtime

@@ -18,15 +18,15 @@ namespace {
 
 using Json = nlohmann::json;
 
-constexpr std::size_t kDepthLimit = 128;  // of values under unknown keys, as serde_json has it
+constexpr std::size_t kDepthLimit = 128;  // nesting of values under unknown keys, as in serde_json
 constexpr std::string_view kMetadata = "__metadata__";
 
 [[noreturn]] void throw_malformed(const std::string& reason) {
   throw CheckpointError(fmt::format("invalid safetensors header: {}", reason));
 }
 
-// Reads the header as a stream of JSON events, because a parsed document no longer tells of
-// duplicate keys or of the way in which a number was written.
+// Reads the header as a stream of JSON events. A parsed document would hide duplicate keys and the
+// notation of numbers.
 class HeaderReader final : public nlohmann::json_sax<Json> {
  public:
   SafetensorsHeader header;
@@ -90,13 +90,13 @@ class HeaderReader final : public nlohmann::json_sax<Json> {
     if (numbers_) return numbers_->push_back(value), true;
     return other("a number");
   }
-  // nlohmann-json reports signs, points, exponents and what exceeds 64 bits by these two.
+  // nlohmann-json calls these for signs, points, exponents and numbers beyond 64 bits.
   bool number_integer(number_integer_t) override { return other("a signed number"); }
   bool number_float(number_float_t, const std::string& text) override {
     return other(fmt::format("the number {}", text));
   }
   bool null() override {
-    if (place_ == Place::root && key_ == kMetadata) return true;  // as if it were absent
+    if (place_ == Place::root && key_ == kMetadata) return true;  // null counts as absent
     return other("null");
   }
   bool boolean(bool) override { return other("a boolean"); }
@@ -121,7 +121,8 @@ class HeaderReader final : public nlohmann::json_sax<Json> {
     if (++ignored_ > kDepthLimit) throw_malformed(fmt::format("nested too deeply{}", within()));
     return true;
   }
-  // An object or array where none is read: allowed under unknown keys of a tensor only.
+  // Handles an object or array that is not expected. It is allowed only under unknown keys of a
+  // tensor.
   bool start_other() {
     other("an object or array");
     return enter_ignored();
@@ -169,7 +170,7 @@ void check_size(const SafetensorsEntry& entry) {
 
 SafetensorsHeader parse_safetensors_header(std::string_view json, std::uint64_t data_begin,
                                            std::uint64_t file_bytes) {
-  // The parser would skip a byte-order mark and take NUL for the end of its input.
+  // The parser would skip a byte-order mark and treat NUL as the end of its input.
   if (json.starts_with("\xef\xbb\xbf")) throw_malformed("it begins with a byte-order mark");
   if (json.find('\0') != std::string_view::npos) throw_malformed("it contains a NUL byte");
   HeaderReader reader;

@@ -18,7 +18,7 @@
 namespace penstock::runtime {
 namespace {
 
-// Places of the tensors in the file: wider numbers first, else as given.
+// Returns the order of the tensors in the file: wider numbers first, otherwise as given.
 std::vector<std::size_t> file_order(std::span<const NamedTensor> tensors) {
   std::vector<std::size_t> order(tensors.size());
   std::iota(order.begin(), order.end(), std::size_t{0});
@@ -77,7 +77,7 @@ SafetensorsLayout lay_out(std::span<const NamedTensor> tensors,
   return layout;
 }
 
-/// Returns the hash of what it writes.
+/// Writes a tensor and returns the hash of its bytes.
 std::string write_tensor(AtomicFile& file, const layers::Tensor& tensor, const TensorBytes& bytes) {
   Xxh3 hash;
   for (std::size_t begin = 0; begin < tensor.bytes();) {

@@ -16,6 +16,9 @@
 namespace penstock::runtime {
 namespace {
 
+// A save writes everything into "checkpoint-N.partial" and renames that folder last. A folder with
+// its final name is therefore complete. A crash before the rename leaves a ".partial" folder, which
+// the next save removes.
 constexpr const char* kPartial = ".partial";
 constexpr const char* kDiscarded = ".discarded";
 

@@ -11,28 +11,29 @@
 
 namespace penstock::runtime {
 
-/// Removes what dead saves and dead removals left in the output folder. CheckpointError.
+/// Removes the remains of interrupted saves and removals from the output folder. CheckpointError on
+/// failure.
 void remove_dead_saves(const std::filesystem::path& output);
 
-/// Begins a save, on rank 0: removes what dead saves and dead removals left in the output folder,
-/// and makes the folder to which every rank then calls write_shard. CheckpointError.
+/// Begins a save, on rank 0. Removes the remains of interrupted saves and removals, and creates the
+/// folder to which every rank then calls write_shard(). CheckpointError on failure.
 [[nodiscard]] std::filesystem::path start_save(const std::filesystem::path& output,
                                                std::int64_t step);
 
-/// Ends a save, on rank 0, when every rank's shard is on the disk: checks that the pieces of every
-/// tensor cover it exactly once, writes the manifest, and gives the folder of start_save its name.
-/// The bytes of text.model, if there are any, become a file of it, and the state's hash is of them.
-/// What is kept of an imported model is written too.
-/// A checkpoint of the same step is replaced; what else has its name is renamed, see make_way().
-/// Returns the checkpoint's folder. CheckpointError; then earlier checkpoints are as they were.
+/// Completes a save, on rank 0, when every rank's shard is on the disk. Checks that the pieces of
+/// every tensor cover it exactly once, writes the manifest, and renames the folder of start_save()
+/// to its final name. The bytes of text.model, if there are any, are written as a file, and their
+/// hash is stored in the state. Kept parts of an imported model are written too. A checkpoint of
+/// the same step is replaced; anything else of its name is renamed, see make_way(). Returns the
+/// checkpoint's folder. CheckpointError on failure; earlier checkpoints are then unchanged.
 std::filesystem::path commit(const std::filesystem::path& folder, const TrainingState& state,
                              std::vector<ShardIndex> shards, std::string_view tokenizer = {},
                              const KeptParts& kept = {});
 
-/// Writes LATEST, a hint for people, beside the checkpoint. CheckpointError.
+/// Writes the file LATEST, a hint for people, beside the checkpoint. CheckpointError on failure.
 void mark_latest(const std::filesystem::path& checkpoint);
 
-/// Removes the folder of a save that some rank could not finish, as far as possible.
+/// Removes the folder of a failed save as far as possible.
 void abandon_save(const std::filesystem::path& folder) noexcept;
 
 }  // namespace penstock::runtime

@@ -14,7 +14,8 @@
 namespace penstock::runtime {
 namespace {
 
-/// Empty if the checkpoint is broken or has none; whoever resumes says what is broken.
+/// Returns the tokenizer file of a checkpoint. Returns an empty path if it has none or is broken.
+/// Resuming reports the latter.
 std::filesystem::path tokenizer_of(const std::filesystem::path& folder) try {
   return Checkpoint(folder).tokenizer_file();
 } catch (const CheckpointError&) {
@@ -24,7 +25,7 @@ std::filesystem::path tokenizer_of(const std::filesystem::path& folder) try {
 }  // namespace
 
 configs::Config with_saved_tokenizer(configs::Config config) {
-  std::error_code ignored;  // what can't be examined is left to whoever reads it
+  std::error_code ignored;  // later reads report errors
   if (!config.trainer.resume || config.text.kind != "sentencepiece" ||
       std::filesystem::exists(config.text.model, ignored))
     return config;

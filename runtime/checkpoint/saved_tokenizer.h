@@ -7,12 +7,13 @@
 
 namespace penstock::runtime {
 
-/// The recipe with text.model from the run that trainer.resume goes on with, where the file that
-/// it names is gone: that of the newest checkpoint which has one whole. Unchanged elsewhere.
+/// Replaces text.model in a recipe that resumes a run if the file that it names is missing. The
+/// replacement is the copy in the newest checkpoint that has an intact one. Otherwise returns the
+/// recipe unchanged.
 [[nodiscard]] configs::Config with_saved_tokenizer(configs::Config config);
 
-/// What of text.model is not as in the checkpoint, as "was …, is now …"; empty if nothing. Names of
-/// files do not count, their bytes do. FileError if the file can't be read.
+/// Describes how text.model differs from the checkpoint's copy: "was …, is now …". Returns an empty
+/// text if the bytes are equal; file names do not matter. FileError if the file cannot be read.
 [[nodiscard]] std::string tokenizer_change(const configs::TextConfig& text,
                                            const TrainingState& saved);
 

@@ -15,7 +15,7 @@ NamedTensor to_tensor(const CheckpointPiece& piece) {
   if (piece.begin < 0 || piece.begin > piece.end || piece.end > count)
     throw CheckpointError(fmt::format("the block {} lies outside '{}', which has {}", range,
                                       piece.name, counted(count, "element")));
-  void* data = const_cast<void*>(piece.data);  // a writer only reads
+  void* data = const_cast<void*>(piece.data);  // the writer does not modify it
   if (piece.end - piece.begin == count) return {piece.name, {data, piece.dtype, piece.full_shape}};
   return {piece.name + range, {data, piece.dtype, {piece.end - piece.begin}}};
 }

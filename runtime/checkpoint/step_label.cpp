@@ -18,7 +18,8 @@ std::filesystem::path with_suffix(std::filesystem::path path, const std::string&
   return path;
 }
 
-/// "<name>.mislabelled", or with a number behind it where that is taken: nothing is replaced.
+/// Returns "<name>.mislabelled", followed by a number if that name is taken, so that nothing is
+/// replaced.
 std::filesystem::path free_name(const std::filesystem::path& path) {
   std::filesystem::path name = with_suffix(path, ".mislabelled");
   for (int n = 2; std::filesystem::exists(std::filesystem::symlink_status(name)); ++n)
@@ -50,7 +51,7 @@ std::vector<StoredCheckpoint> list_labelled(const std::filesystem::path& output,
 }
 
 void make_way(const StoredCheckpoint& stored) {
-  std::error_code ignored;  // what can't be examined can't be renamed
+  std::error_code ignored;  // renaming reports errors
   if (!std::filesystem::exists(stored.folder, ignored)) return;
   if (std::filesystem::is_directory(stored.folder, ignored) && mislabel(stored).empty()) return;
   move_folder(stored.folder, free_name(stored.folder));

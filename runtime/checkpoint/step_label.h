@@ -9,26 +9,26 @@
 
 namespace penstock::runtime {
 
-// A checkpoint's folder is named for its step, and its manifest says the step as well. A folder
-// whose name says another one is mislabelled: a copy, or a checkpoint of another run. It is never
-// taken for the newest, never counts as one that is kept, and is never removed.
+// A checkpoint's folder is named after its step, which its manifest also states. If the two differ,
+// the checkpoint is mislabelled: it is a copy, or from another run. It is never resumed, never
+// counted among the kept ones, and never removed.
 
-/// Why the folder's name is wrong. Empty if it is right, or if the manifest can't be read: whoever
-/// opens the checkpoint says why.
+/// Returns why the folder's name is wrong. Returns an empty text if the name is right, or if the
+/// manifest cannot be read. Opening the checkpoint reports the latter.
 [[nodiscard]] std::string mislabel(const StoredCheckpoint& stored);
 
-/// As list_checkpoints(), without mislabelled ones, of which `report` is told as well.
+/// Returns list_checkpoints() without mislabelled ones, which `report` logs.
 [[nodiscard]] std::vector<StoredCheckpoint> list_labelled(
     const std::filesystem::path& output,
     const std::function<void(const std::string&)>& report = [](const std::string&) {});
 
-/// Makes way for a checkpoint of that name: a mislabelled one, or a file, is renamed to
-/// "<name>.mislabelled". CheckpointError.
+/// Frees the name of a checkpoint: a mislabelled one or a file of that name is renamed to
+/// "<name>.mislabelled". CheckpointError on failure.
 void make_way(const StoredCheckpoint& stored);
 
-/// For a run that goes on from `step`: renames mislabelled checkpoints to "<name>.mislabelled", and
-/// later ones, which are broken, to "<name>.broken", so that none counts any more. Tells `note` of
-/// each. CheckpointError.
+/// Renames checkpoints that must not count in a run that resumes from `step`. Mislabelled ones
+/// become "<name>.mislabelled". Later ones, which are broken, become "<name>.broken". `note` logs
+/// each. CheckpointError on failure.
 void set_aside(const std::filesystem::path& output, std::int64_t step,
                const std::function<void(const std::string&)>& note);
 

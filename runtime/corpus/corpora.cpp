@@ -15,7 +15,8 @@
 namespace penstock::runtime {
 namespace {
 
-/// Every key of [text]. A recipe's pieces count by their bytes, see LabelNeeds.
+/// Returns every key of [text] that labels depend on. The file text.model counts by its bytes
+/// instead, see LabelNeeds.
 std::string labels_key(const configs::Config& config) {
   std::string keys;
   for (const auto& [key, value] : configs::flatten(config))
@@ -31,7 +32,7 @@ CorpusOptions corpus_options(const configs::Config& config,
   CorpusOptions options;
   options.manifest = manifest;
   options.cache = cache_folder(config.data.cache, config.data.cache_gib);
-  const auto& train = config.data.train;  // what is read first tells that nothing is kept
+  const auto& train = config.data.train;  // only the corpus that is read first logs it
   options.tells_unkept =
       train.empty() || (use == CorpusUse::training && train.front().manifest == manifest);
   options.use = use;
@@ -71,10 +72,10 @@ void check_training_manifest(const configs::Config& config) {
 
 namespace {
 
-/// The settings of [features] that make so many channels a frame, ready to paste. Mel channels are
-/// rather more or fewer, or stacked otherwise, than of another kind.
+/// Returns settings of [features] that yield this many channels, ready to paste. A mel kind stays:
+/// it gets another number of mels or of stacked frames.
 std::string features_with(int channels, const configs::FeatureConfig& now) {
-  constexpr int kMostMels = 128;  // that models on log-mel features have
+  constexpr int kMostMels = 128;  // the most that models on log-mel features use
   if (channels == 1) return "features.kind=waveform";
   if (now.kind == "log-mel" || now.kind == "fbank") {
     if (channels % now.stack == 0 && channels / now.stack <= kMostMels)

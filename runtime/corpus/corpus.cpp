@@ -19,9 +19,9 @@
 namespace penstock::runtime {
 namespace {
 
-constexpr std::size_t kCompared = 1000;  // utterances whose labels readers compare
+constexpr std::size_t kCompared = 1000;  // utterances whose labels the readers compare
 
-/// XXH3 of the labels of some utterances, evenly apart.
+/// Returns the XXH3 of the labels of some evenly spaced utterances.
 std::string sampled_labels(const Corpus& corpus) {
   StreamHash hash;
   const std::size_t step = std::max<std::size_t>(1, corpus.size() / kCompared);
@@ -32,7 +32,8 @@ std::string sampled_labels(const Corpus& corpus) {
   return fmt::format("{}", hash.digest());
 }
 
-/// What takes part of an index; `tokenizer` where texts are read.
+/// Builds the corpus of the usable utterances of an index. `tokenizer` is null if the rank reads no
+/// texts.
 Corpus assemble(const UtteranceIndex& index, WeighedUtterances weighed,
                 const std::filesystem::path& folder, const Tokenizer* tokenizer) {
   Corpus corpus;

@@ -18,10 +18,10 @@ namespace penstock::runtime {
 
 namespace {
 
-constexpr std::size_t kPlaces = 5;       // that are named
-constexpr std::size_t kCharacters = 40;  // that are shown
+constexpr std::size_t kPlaces = 5;       // places that are listed
+constexpr std::size_t kCharacters = 40;  // characters that are listed
 
-/// Why letters of both cases are among the unknown ones, if they are.
+/// Explains why unknown characters include letters of the other case; "" if they don't.
 std::string fold_hint(const configs::TextConfig& text,
                       const std::map<char32_t, std::int64_t>& unknown) {
   const bool lower = text.fold == "lower", upper = text.fold == "upper";

@@ -15,30 +15,30 @@
 
 namespace penstock::runtime {
 
-/// Utterances whose transcripts have characters without a label.
+/// Summary of utterances whose transcripts have characters without a label.
 struct BadTexts {
   std::int64_t utterances = 0;
   std::string summary = {};  // lines for people; "" if there are none
 };
 
-/// Collects them, so that thousands are told at once.
+/// Collects bad transcripts, so that thousands of them fit into one message.
 class BadTextTally {
  public:
   void add(std::string_view where, const UnknownCharacters& unknown);
-  /// Which characters, how many utterances, and the overrides that fit `each` transcript, where
-  /// options.text may be overridden.
+  /// Summarises the transcripts: the characters, and in how many utterances they occur. If
+  /// options.text may be overridden, adds the overrides that fit `each` transcript.
   [[nodiscard]] BadTexts told(const CorpusOptions& options, const EachText& each) const;
 
  private:
   std::string characters() const;
 
-  std::map<char32_t, std::int64_t> utterances_;  // that have each
-  std::vector<std::string> places_;              // of the first few
+  std::map<char32_t, std::int64_t> utterances_;  // number of utterances by character
+  std::vector<std::string> places_;              // places of the first few
   std::int64_t count_ = 0;
 };
 
-/// Ends what all ranks know of a corpus's faults: DataError, or, under
-/// data.bad_utterances = "skip", how many there are; rank 0 logs them.
+/// Throws DataError that lists the faults, which all ranks know. Under data.bad_utterances =
+/// "skip", rank 0 logs them, and their number is returned.
 std::int64_t throw_or_count(comm::Communicator& world, const Faults& faults, const BadTexts& texts,
                             const CorpusOptions& options);
 

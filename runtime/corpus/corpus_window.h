@@ -8,26 +8,29 @@
 
 namespace penstock::runtime {
 
-/// How much of a long list is batched by length, and its results written, at once.
+/// Limits of the part of a long list that is batched by length, and whose results are written, at
+/// once.
 struct WindowBounds {
   std::int64_t utterances = 1024;
 
-  /// As much audio as so many utterances of usual length have. One utterance may exceed it.
+  /// Returns the seconds that as many utterances of usual length last. A single utterance may
+  /// exceed them.
   double seconds() const { return 12.0 * static_cast<double>(utterances); }
 };
 
-/// Utterances of a list that have not been dealt with.
+/// The part of a list that is left to process.
 struct WindowStart {
   std::size_t first = 0, size = 0;  // size: of the whole list
 };
 
-/// The utterance behind the window that begins with `start.first`. It depends on nothing before
-/// that, so that a run that goes on at the end of a window has the same windows as one that was
-/// never ended.
+/// Returns the end of the window that begins with `start.first`. The result does not depend on
+/// earlier utterances. So a run that resumes at the end of a window forms the same windows as an
+/// uninterrupted one.
 [[nodiscard]] std::size_t window_end(const WindowBounds& bounds, const WindowStart& start,
                                      const std::function<double(std::size_t)>& seconds);
 
-/// Utterances [first, end) of a corpus, with ids from 0 on. Nothing is counted as left out of it.
+/// Returns utterances [first, end) of a corpus, with ids from 0 on. Its counts of left-out
+/// utterances are 0.
 [[nodiscard]] Corpus window_of(const Corpus& corpus, std::size_t first, std::size_t end);
 
 }  // namespace penstock::runtime

@@ -9,23 +9,23 @@
 
 namespace penstock::runtime {
 
-/// Lanes [first, first + count) of a step belong to one replica.
+/// The lanes [first, first + count) of a step, which belong to one replica.
 struct LaneShare {
   int first = 0, count = 1;
 };
 
-/// That of a replica, where each has so many lanes.
+/// Returns the lanes of a replica. Element r of `lanes_of` is the number of lanes of replica r.
 [[nodiscard]] LaneShare lane_share(const std::vector<int>& lanes_of, int replica);
 
-/// What a replica has to do of a training step. Labels are copied only where a layer reads them.
+/// Returns a replica's work of a training step. Labels are copied only if `with_labels` is set.
 StepWork training_work(const StepBatches& step, const Corpus& corpus, std::uint64_t seed,
                        const LaneShare& share, bool with_labels);
 
-/// What replica `replica` of `replicas` has to do of a pass over `batches`, dealt in turns.
+/// Returns the work of one of `replicas` replicas in a pass over `batches`, dealt round-robin.
 StepWork evaluation_work(const std::vector<MicroBatch>& batches, const Corpus& corpus, int replica,
                          int replicas, bool with_labels);
 
-/// The batches of `work`, as a loader reads them.
+/// Returns the micro-batches of `work`, in the order in which a loader reads them.
 std::vector<MicroBatch> batches_of(const StepWork& work, const std::vector<MicroBatch>& all);
 
 }  // namespace penstock::runtime

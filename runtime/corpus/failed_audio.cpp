@@ -13,7 +13,7 @@
 namespace penstock::runtime {
 namespace {
 
-/// The failures of every rank, on rank 0.
+/// Gathers the failures of every rank on rank 0.
 Faults gather_failures(comm::Communicator& world, const std::vector<FailedUtterance>& here,
                        const FailedAudio::Names& names) {
   Packer message;

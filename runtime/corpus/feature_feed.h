@@ -9,19 +9,19 @@
 
 namespace penstock::runtime {
 
-/// Hands the loader's micro-batches to the executor, in the order in which they were announced.
+/// Passes the loader's micro-batches to the executor, in the order in which they were announced.
 class FeatureFeed {
  public:
-  /// `loaders` threads read.
+  /// Starts `loaders` threads that read.
   FeatureFeed(const Corpus& corpus, const configs::FeatureConfig& features, int loaders);
 
-  /// Micro-batches that will be read, so that loader threads run ahead.
+  /// Announces micro-batches that will be read, so that loader threads can run ahead.
   void announce(std::int64_t epoch, const std::vector<MicroBatch>& batches);
 
   ReadFeatures reader();
-  /// Utterances whose audio was replaced by silence so far.
+  /// Returns how many utterances' audio has been replaced by silence.
   std::int64_t failed() const { return loader_.failed(); }
-  /// Those of the epoch under way.
+  /// Returns the failures in the current epoch.
   std::vector<FailedUtterance> failures() const { return loader_.failures(); }
 
  private:

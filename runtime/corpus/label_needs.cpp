@@ -19,13 +19,13 @@
 namespace penstock::runtime {
 namespace {
 
-constexpr std::size_t kBlock = 4096;  // utterances that a thread encodes at a time
+constexpr std::size_t kBlock = 4096;  // utterances that a thread encodes at once
 
-/// Behind the frames, and padding to 8 bytes.
+/// End of the cached file. Before it are the frames (uint32 per utterance) and padding to 8 bytes.
 struct NeedsTrailer {
   char magic[24] = "penstock label needs 1\n";
   std::uint64_t key = 0, left = 0, hash = 0;
-  std::uint64_t content = 0;  // XXH3 of all before this
+  std::uint64_t content = 0;  // XXH3 of everything before this
 };
 
 template <class Item>
@@ -40,7 +40,7 @@ std::uint64_t hash_of_file(std::string_view frames, const NeedsTrailer& trailer)
   return hash.digest();
 }
 
-/// Calls use(first, end) for blocks of `count` items, by threads.
+/// Calls use(first, end) for blocks of `count` items, in threads.
 template <class Use>
 void in_blocks(std::size_t count, int threads, Use use) {
   parallel_for((count + kBlock - 1) / kBlock, threads, [&](std::size_t block) {
@@ -132,7 +132,7 @@ void LabelNeeds::keep() const {
   frames.resize((frames.size() + 7) / 8 * 8);
   NeedsTrailer trailer{.key = key_, .left = left_, .hash = hash_};
   trailer.content = hash_of_file(frames, trailer);
-  // Where it can't be kept, the index tells so.
+  // A failure is ignored, because the index already reports that the cache can't be written.
   (void)write_cached(options_.cache, cached_file(options_.cache, options_.manifest, ".labels"),
                      [&](const auto& write) {
                        write(frames);
@@ -142,7 +142,7 @@ void LabelNeeds::keep() const {
 
 std::uint64_t hash_of_corpus(const UtteranceIndex& index, const LeftOut& left_out,
                              const Tokenizer& tokenizer, int threads) {
-  constexpr std::size_t kAtATime = 16 * kBlock;  // whose labels are in memory
+  constexpr std::size_t kAtATime = 16 * kBlock;  // utterances whose labels are in memory at a time
   StreamHash hash;
   const auto add = [&](std::string_view bytes) {
     const std::size_t size = bytes.size();

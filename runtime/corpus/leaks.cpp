@@ -25,20 +25,20 @@
 namespace penstock::runtime {
 namespace {
 
-/// Samples and rate, by which utterances that may be the same are found.
+/// Samples and sample rate. Utterances with equal extents may have the same audio.
 using Extent = std::pair<std::int64_t, int>;
 
-/// A manifest's utterances.
+/// The utterances of a manifest.
 struct Utterances {
   std::vector<ManifestEntry> entries;
-  std::vector<SampleRange> samples;  // of the recordings
+  std::vector<SampleRange> samples;  // ranges within the recordings
   std::vector<int> rates;
-  std::unordered_map<std::size_t, std::string> digests = {};  // of samples, as far as asked for
+  std::unordered_map<std::size_t, std::string> digests = {};  // hashes of the samples, where needed
 
   Extent extent(std::size_t i) const { return {samples[i].samples, rates[i]}; }
 };
 
-/// Finds the samples of utterance `i`.
+/// Measures the samples and the rate of utterance `i`.
 void measure(Utterances& of, std::size_t i) {
   const ManifestEntry& entry = of.entries[i];
   const AudioLength length = audio_length(entry.audio);
@@ -68,9 +68,9 @@ Utterances read_utterances(const std::filesystem::path& manifest, int threads) {
   return read;
 }
 
-/// One name for a file, however a manifest spells it.
+/// Returns a unique name of a file, however a manifest spells it.
 std::string file_of(const ManifestEntry& entry) {
-  std::error_code ignored;  // it has been read
+  std::error_code ignored;  // the file has been read already
   const auto file = std::filesystem::canonical(file_holding(entry.audio), ignored);
   if (file.empty()) return entry.audio.string();
   const auto member = tar_member(entry.audio.native());
@@ -92,7 +92,7 @@ void add_digests(Utterances& of, const std::vector<std::size_t>& places, int thr
   for (std::size_t i = 0; i < places.size(); ++i) of.digests[places[i]] = std::move(digests[i]);
 }
 
-/// The utterances of `of` that are as long as one of `others`.
+/// Returns the utterances of `of` that have the same extent as one of `others`.
 std::vector<std::size_t> as_long_as(const Utterances& of, const Utterances& others) {
   std::set<Extent> known;
   for (std::size_t i = 0; i < others.entries.size(); ++i) known.insert(others.extent(i));
@@ -102,6 +102,8 @@ std::vector<std::size_t> as_long_as(const Utterances& of, const Utterances& othe
   return found;
 }
 
+/// Finds test recordings that are a file of training or have the samples of one. Samples are
+/// compared by hashes, and only those of utterances with equal extents are decoded.
 void find_recordings(Utterances& training, Utterances& test, int threads, Faults& found) {
   std::unordered_map<std::string, std::size_t> files, sounds;
   add_digests(training, as_long_as(training, test), threads);
@@ -130,6 +132,7 @@ void find_recordings(Utterances& training, Utterances& test, int threads, Faults
   }
 }
 
+/// Finds test transcripts that occur in training, after normalisation.
 void find_texts(const Utterances& training, const Utterances& test, Faults& found) {
   const configs::TextRules rules{configs::Normalisation::nfc, configs::Fold::unicode_lower, {}};
   const auto compared = [&](const ManifestEntry& entry) {

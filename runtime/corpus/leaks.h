@@ -7,18 +7,18 @@
 
 namespace penstock::runtime {
 
-/// What the utterances of a test set share with those of a training set, by their place in the test
-/// set's manifest.
+/// Overlaps of a test set with a training set, by place in the test set's manifest.
 struct Leaks {
-  std::int64_t utterances = 0;  // of the test set
-  Faults recordings;  // that lie in a file of training, or have the samples of an utterance
-  Faults texts;       // that are a transcript of training, whatever their case
+  std::int64_t utterances = 0;  // size of the test set
+  Faults recordings;  // recordings that are a file of training, or have the samples of a training
+                      // utterance
+  Faults texts;       // texts that equal a transcript of training, ignoring case
 };
 
-/// Compares two manifests. Recordings are decoded only where an utterance of the other set has as
-/// many samples. Texts are compared in Unicode's form C, in small letters, runs of white space as
-/// one space; empty ones are not. Takes so many threads, 0: as many as the process has cores.
-/// DataError if a line or recording of either can't be used.
+/// Compares two manifests. A recording is decoded only if an utterance of the other set has as many
+/// samples. Texts are compared in Unicode's form NFC, in lower case, with runs of white space as
+/// one space; empty texts are ignored. Uses `threads` threads; 0: one per core of the process.
+/// Throws DataError if a line or a recording of either manifest can't be used.
 [[nodiscard]] Leaks find_leaks(const std::filesystem::path& training,
                                const std::filesystem::path& test, int threads);
 

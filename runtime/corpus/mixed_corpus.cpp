@@ -13,13 +13,14 @@
 namespace penstock::runtime {
 namespace {
 
-/// A function of an utterance of several corpora, from that of each.
+/// A function of an utterance's id.
 template <class Result>
 using OfUtterance = std::function<Result(std::uint64_t)>;
 
+/// Dispatches an id to the function of the corpus that holds it.
 template <class Result>
 struct OfCorpora {
-  std::vector<std::uint64_t> firsts;  // ids
+  std::vector<std::uint64_t> firsts;  // first id of each corpus
   std::vector<OfUtterance<Result>> functions;
 
   Result operator()(std::uint64_t id) const {
@@ -29,7 +30,7 @@ struct OfCorpora {
   }
 };
 
-/// Empty where the rank does not read what they read.
+/// Joins a function of all corpora. Returns an empty one if this rank does not read that part.
 template <class Result>
 OfUtterance<Result> joined(const std::vector<Corpus>& corpora,
                            OfUtterance<Result> Corpus::*function) {

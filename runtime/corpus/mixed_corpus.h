@@ -9,13 +9,14 @@
 
 namespace penstock::runtime {
 
-/// The corpora of the manifests of data.train as one, whose ids follow each other in the list's
-/// order; `load` gives that of a manifest. One manifest's corpus stays as it is. ConfigError as
-/// Mixture.
+/// Joins the corpora of the manifests in data.train into one, whose ids follow each other in the
+/// list's order. `load` loads the corpus of one manifest. A single manifest's corpus is returned
+/// unchanged. Throws ConfigError like Mixture.
 [[nodiscard]] Corpus mixed_corpus(const configs::DataConfig& data,
                                   const std::function<Corpus(const std::string& manifest)>& load);
 
-/// For people, what an epoch holds: "a.jsonl 12.5 h × 0.4 (25 %), b.jsonl …"; "" of one manifest.
+/// Describes the contents of an epoch for people: "a.jsonl 12.5 h × 0.4 (25 %), b.jsonl …". Returns
+/// "" for a single manifest.
 [[nodiscard]] std::string told_mixture(const Corpus& corpus);
 
 }  // namespace penstock::runtime

@@ -10,19 +10,20 @@
 
 namespace penstock::runtime {
 
-/// data.train or data.validation, by use, for planning alone. Errors as load_corpus.
+/// Loads the corpus of data.train or data.validation, depending on `use`, for planning only. Throws
+/// like load_corpus().
 [[nodiscard]] Corpus planned_corpus(const configs::Config& config,
                                     const partition::LayerSequence& sequence,
                                     const Tokenizer& tokenizer, CorpusUse use);
 
-/// What a plan knows of validation.
+/// The validation set, as far as a plan needs it.
 struct PlannedValidation {
-  Lengths lengths = {};          // empty: nothing is validated
-  std::string not_counted = {};  // for people, where data.validation is not there; else empty
+  Lengths lengths = {};          // empty: no validation
+  std::string not_counted = {};  // for people: set if data.validation is missing here
 };
 
-/// The lengths of data.validation. A plan may be made elsewhere than its run: where that manifest
-/// is missing, it goes without. Errors otherwise as load_corpus.
+/// Returns the lengths of data.validation. A plan may be made on another machine than the run's. If
+/// the manifest is missing here, the plan is made without it. Otherwise throws like load_corpus().
 [[nodiscard]] PlannedValidation planned_validation(const configs::Config& config,
                                                    const partition::LayerSequence& sequence,
                                                    const Tokenizer& tokenizer);

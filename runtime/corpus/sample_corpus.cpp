@@ -11,7 +11,7 @@
 namespace penstock::runtime {
 namespace {
 
-/// Those with the least hashes, in ascending order.
+/// Returns the `count` ids with the smallest hashes, in ascending order.
 std::vector<std::uint32_t> sampled_ids(std::size_t of, std::size_t count) {
   std::vector<std::uint32_t> ids(of);
   std::iota(ids.begin(), ids.end(), 0u);

@@ -6,9 +6,9 @@
 
 namespace penstock::runtime {
 
-/// So many utterances of a corpus, in its order: always the same ones of the same utterances. All
-/// of them where it has no more, or where `utterances` is 0. The sample's hash says which corpus it
-/// is of, and how many.
+/// Returns a sample of a corpus, in its order. The sample depends only on the corpus's size and on
+/// `utterances`. Returns the whole corpus if it has no more, or if `utterances` is 0. The sample's
+/// hash identifies the corpus and the sample's size.
 [[nodiscard]] Corpus sample_corpus(Corpus corpus, std::int64_t utterances);
 
 }  // namespace penstock::runtime

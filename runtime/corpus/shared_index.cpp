@@ -40,15 +40,16 @@ PackedLength unpack_length(Unpacker& message) {
   return PackedLength(length);
 }
 
-/// Questions and answers about recordings between the rank that makes an index and the readers of
-/// audio, by collectives of all ranks.
+/// Exchanges queries and answers about recordings between the rank that builds an index and the
+/// readers of audio. Every message is a collective of all ranks: the builder broadcasts queries,
+/// the readers' answers are gathered on all ranks, and an empty broadcast ends the exchange.
 class SharedMeasurement {
  public:
   SharedMeasurement(const std::filesystem::path& folder, int threads, comm::Communicator& world,
                     const CorpusReaders& readers)
       : options_{folder, threads, false}, world_(world), readers_(readers) {}
 
-  /// Of the first reader of texts.
+  /// Sends queries and returns the answers. Called by the first reader of texts.
   RecordingAnswers ask(std::span<const RecordingQuery> queries) {
     Packer message;
     for (const RecordingQuery& query : queries) {
@@ -61,7 +62,7 @@ class SharedMeasurement {
 
   void end() { (void)comm::broadcast(world_, std::string(), asking()); }
 
-  /// Of the others, until the end.
+  /// Answers queries until the end. Called by all other ranks.
   void answer() {
     for (;;) {
       std::string queries = comm::broadcast(world_, std::string(), asking());
@@ -73,7 +74,7 @@ class SharedMeasurement {
  private:
   int asking() const { return readers_.texts.front(); }
 
-  /// Reader r of n answers for every n-th recording, from the r-th on.
+  /// Computes and gathers answers. Reader r of n answers every n-th query, beginning with the r-th.
   RecordingAnswers exchange(std::string message) {
     const auto self = std::ranges::find(readers_.audio, world_.rank());
     const std::size_t n = readers_.audio.size();
@@ -116,7 +117,7 @@ class SharedMeasurement {
   const CorpusReaders& readers_;
 };
 
-/// The index on the rank that finds it.
+/// Finds the index, on the rank that does so. Stores an error in `fault`.
 std::optional<FoundIndex> find_or_fault(const CorpusOptions& options, SharedMeasurement& measuring,
                                         std::string& fault) {
   std::optional<FoundIndex> found;
@@ -136,7 +137,7 @@ std::optional<FoundIndex> find_or_fault(const CorpusOptions& options, SharedMeas
   return found;
 }
 
-/// Where the manifest's paths start from on this rank, which may not have the manifest.
+/// Returns the folder from which the manifest's paths start. This rank may not have the manifest.
 std::filesystem::path shared_folder(const CorpusOptions& options, comm::Communicator& world,
                                     int first) {
   const bool whole = folder_of(options.manifest) == options.manifest;
@@ -144,7 +145,7 @@ std::filesystem::path shared_folder(const CorpusOptions& options, comm::Communic
   return is_folder ? options.manifest : options.manifest.parent_path();
 }
 
-/// Sends an index to those that have none.
+/// Sends an index to the ranks that have none, in pieces. All ranks call this together.
 void send(comm::Communicator& world, int from, std::optional<FoundIndex>& found) {
   constexpr std::size_t kPiece = 64 << 20;
   const std::string_view whole = world.rank() == from ? found->index.bytes() : std::string_view();

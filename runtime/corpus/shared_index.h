@@ -8,13 +8,13 @@ namespace penstock::runtime {
 
 struct SharedIndex {
   UtteranceIndex index;
-  std::filesystem::path folder;  // that its paths start from on this rank
+  std::filesystem::path folder;  // base of its paths on this rank
 };
 
-/// The index of options.manifest, on every rank. The first reader of texts finds it; readers of
-/// audio answer for recordings, each for a share, whatever rank has the manifest. Ranks that see
-/// the file map it; the others are sent it, and keep it out of memory. All ranks call it; DataError
-/// by rank 0 as find_index().
+/// Returns the index of options.manifest on every rank. The first reader of texts finds it. The
+/// readers of audio measure recordings, a share each, whichever rank has the manifest. Ranks that
+/// can read the index file map it; the others receive a copy, which they keep in a scratch file.
+/// All ranks call this together and throw DataError together, like find_index().
 [[nodiscard]] SharedIndex share_index(const CorpusOptions& options, comm::Communicator& world,
                                       const CorpusReaders& readers);
 

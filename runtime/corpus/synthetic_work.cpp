@@ -41,8 +41,8 @@ StepWork synthetic_work(const SyntheticOptions& options) {
 }
 
 ReadFeatures synthetic_features(std::uint64_t seed) {
-  // Made once, for all copies of the function: a step is timed with features at hand, as a loader
-  // would have them.
+  // All copies of the function share features that are made once. So a timed step finds them ready,
+  // as a loader provides them.
   const auto made = std::make_shared<std::map<int, std::vector<float>>>();
   return [seed, made](int micro_batch, std::span<float> x_FC, std::span<float> weights) {
     std::vector<float>& noise = (*made)[micro_batch];

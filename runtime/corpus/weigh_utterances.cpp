@@ -18,7 +18,7 @@
 namespace penstock::runtime {
 namespace {
 
-/// Weighs single lengths.
+/// Checks lengths against the bounds and against labels.
 class LengthFilter {
  public:
   explicit LengthFilter(const CorpusOptions& options)
@@ -38,8 +38,8 @@ class LengthFilter {
     return !too_short && !too_long;
   }
 
-  /// Why labels that need so many frames don't fit the audio, or nothing. `count` tells their
-  /// number.
+  /// Explains why labels that need this many frames don't fit the audio; "" if they fit. `count`
+  /// returns the number of labels, and is called only for the message.
   template <class Count>
   std::string fault_of(const AudioLength& length, std::int64_t needed, Count count) try {
     const std::int64_t held = held_by(shapes_(0, length, fastest_).frames);
@@ -55,7 +55,8 @@ class LengthFilter {
   }
 
  private:
-  /// Utterances share few numbers of frames.
+  /// Returns the frames at the loss. Cached, because utterances share few distinct numbers of
+  /// frames.
   std::int64_t held_by(std::int64_t frames) {
     const auto found = held_.find(frames);
     if (found != held_.end()) return found->second;
@@ -69,7 +70,7 @@ class LengthFilter {
   std::unordered_map<std::int64_t, std::int64_t> held_;
 };
 
-/// What encoding says of a bad text, unless the tally takes it.
+/// Returns the error of encoding a bad text. Unknown characters go to the tally instead.
 std::string fault_of_text(const Tokenizer& tokenizer, const UtteranceIndex& index, std::size_t u,
                           BadTextTally& tally) try {
   (void)tokenizer.encode(index.text(u));
@@ -83,6 +84,9 @@ std::string fault_of_text(const Tokenizer& tokenizer, const UtteranceIndex& inde
 
 }  // namespace
 
+/// Checks every utterance of an index in one pass. A text that can't be encoded is bad whatever its
+/// length. Other utterances are left out by length first, and then checked for frames. The corpus
+/// is hashed only if it will be used.
 WeighedUtterances weigh_utterances(const CorpusOptions& options, const UtteranceIndex& index,
                                    const Tokenizer& tokenizer) {
   WeighedUtterances weighed;

@@ -11,21 +11,21 @@
 
 namespace penstock::runtime {
 
-/// Which of an index's utterances do not take part, and why.
+/// The utterances of an index that are left out, and why.
 struct WeighedUtterances {
   LeftOut left_out;
   std::int64_t too_short = 0, too_long = 0;
-  Faults faults;           // of the manifest's other lines, and of texts and lengths
-  BadTexts texts;          // besides
-  std::uint64_t hash = 0;  // of those that take part, as Corpus has it; 0: none does
+  Faults faults;           // unusable lines, texts and lengths
+  BadTexts texts;          // transcripts with unknown characters
+  std::uint64_t hash = 0;  // Corpus::hash of the utterances that are used; 0 if there are none
 };
 
-/// Weighs lengths against data.min_seconds and data.max_seconds, and labels against lengths.
+/// Checks lengths against data.min_seconds and data.max_seconds, and labels against lengths.
 [[nodiscard]] WeighedUtterances weigh_utterances(const CorpusOptions& options,
                                                  const UtteranceIndex& index,
                                                  const Tokenizer& tokenizer);
 
-/// The same as a message between ranks.
+/// Converts the result to a message between ranks. unpack_weighed() restores it.
 [[nodiscard]] std::string pack(const WeighedUtterances& weighed);
 [[nodiscard]] WeighedUtterances unpack_weighed(std::string message);
 

@@ -20,10 +20,12 @@ namespace {
 
 constexpr sf_count_t kBlock = 16384;  // frames decoded at a time
 
-// Sound lies between -1 and 1, or, badly scaled, among 32-bit integers. The power of any spectrum
-// of samples up to here is a finite FP32 number.
+// The largest magnitude a sample may have. Sound lies between -1 and 1 or, if it is scaled badly,
+// in the range of 32-bit integers. Up to this bound, the power of any spectrum is a finite FP32
+// number.
 constexpr float kLoudest = 1e10f;
 
+// Formats whose header holds the exact number of samples.
 constexpr int kTellTheirLength[] = {SF_FORMAT_WAV, SF_FORMAT_WAVEX, SF_FORMAT_RF64,
                                     SF_FORMAT_W64, SF_FORMAT_FLAC,  SF_FORMAT_AIFF,
                                     SF_FORMAT_CAF, SF_FORMAT_AU,    SF_FORMAT_NIST};
@@ -37,8 +39,9 @@ using File = std::unique_ptr<SNDFILE, CloseFile>;
   throw DataError(fmt::format("{}: {}", manifest_name(file), reason));
 }
 
-/// The bytes of a file or, by its range alone, of a member of a tar. A tar that was replaced must
-/// not pass for the one that was indexed.
+/// Opens the bytes of a file or, if `recording` is a member of a tar, the member's range alone.
+/// Throws DataError if the bytes cannot be used, or if the tar has been replaced since it was
+/// indexed.
 FileRange bytes_of(const std::filesystem::path& recording) {
   const auto member = tar_member(recording.native());
   const std::filesystem::path& file = member ? member->tar : recording;
@@ -61,7 +64,7 @@ FileRange bytes_of(const std::filesystem::path& recording) {
   return bytes;
 }
 
-/// A member of a tar as libsndfile reads it.
+/// Adapts a member of a tar to libsndfile's virtual I/O.
 struct MemberStream {
   explicit MemberStream(FileRange range) : bytes(std::move(range)) {}
 
@@ -118,8 +121,8 @@ struct Sound {
       throw_unusable(path, fmt::format("its sample rate is {}", info.samplerate));
   }
 
-  /// Decodes from sample `at` on, as far as `end`, and gives every mixed sample to `sink`. Returns
-  /// where it has ended.
+  /// Decodes the samples from `at` up to `end` and passes each mixed sample to `sink`. Returns the
+  /// sample at which decoding ended, which is earlier if the file ends earlier.
   template <class Sink>
   std::int64_t decode(std::int64_t at, std::int64_t end, Sink&& sink) const {
     std::vector<float> block(static_cast<std::size_t>(kBlock * info.channels));
@@ -144,22 +147,23 @@ struct Sound {
     return at;
   }
 
-  /// Whether decoding that begins in the middle gives what decoding from the start does. In MP3,
-  /// Ogg and GSM, samples depend on those before, and libsndfile may come out elsewhere.
+  /// Returns true if decoding from the middle gives the same samples as decoding from the start. In
+  /// MP3, Ogg and GSM, samples depend on earlier ones, and libsndfile's seek may be inexact.
   bool can_be_entered() const {
     const int container = info.format & SF_FORMAT_TYPEMASK;
     return info.seekable != 0 && container != SF_FORMAT_MPEG && container != SF_FORMAT_OGG &&
            (info.format & SF_FORMAT_SUBMASK) != SF_FORMAT_GSM610;
   }
 
-  /// Whether that sample can be decoded: a header may promise more than there is.
+  /// Returns true if this sample can be decoded. A header may promise more samples than the file
+  /// holds.
   bool has(std::int64_t sample) const {
     std::vector<float> mixed(static_cast<std::size_t>(info.channels));
     return sf_seek(file.get(), sample, SEEK_SET) == sample &&
            sf_readf_float(file.get(), mixed.data(), 1) == 1;
   }
 
-  /// Whether the header has the number of samples: a FLAC stream may not know it.
+  /// Returns true if the header holds the number of samples. A FLAC stream may lack it.
   bool tells_its_length() const {
     const int container = info.format & SF_FORMAT_TYPEMASK;
     return info.seekable != 0 && info.frames != SF_COUNT_MAX &&
@@ -168,16 +172,16 @@ struct Sound {
 
   std::filesystem::path path;
   SF_INFO info = {};
-  std::unique_ptr<MemberStream> member;  // before the file, which reads it
+  std::unique_ptr<MemberStream> member;  // declared before the file, which reads it
   File file;
 };
 
-/// Decodes the whole file and gives every mixed sample to `sink`.
+/// Decodes the whole file and passes every mixed sample to `sink`.
 template <class Sink>
 AudioLength decode(const std::filesystem::path& file, Sink&& sink) {
   const Sound sound(file);
   const std::int64_t samples = sound.decode(0, SF_COUNT_MAX, sink);
-  // A stream of unknown length says SF_COUNT_MAX.
+  // libsndfile reports SF_COUNT_MAX for a stream of unknown length.
   if (sound.info.frames != SF_COUNT_MAX && samples < sound.info.frames)
     throw_unusable(file,
                    fmt::format("truncated: its header promises {}, but only {} can be decoded",
@@ -218,7 +222,7 @@ AudioLength audio_length(const std::filesystem::path& file) {
   const Sound sound(file);
   if (!sound.tells_its_length()) return measure_audio(file);
   if (sound.info.frames == 0) throw_unusable(file, "has no samples");
-  if (!sound.has(sound.info.frames - 1)) return measure_audio(file);  // which says where it ends
+  if (!sound.has(sound.info.frames - 1)) return measure_audio(file);  // its error names the end
   return {sound.info.frames, sound.info.samplerate};
 }
 

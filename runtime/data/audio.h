@@ -6,42 +6,43 @@
 
 namespace penstock::runtime {
 
-/// Length of a recording as its file holds it.
+/// Length of a recording, as its file stores it.
 struct AudioLength {
-  std::int64_t samples = 0;  // of one channel
-  int rate = 0;              // samples a second
+  std::int64_t samples = 0;  // per channel
+  int rate = 0;              // samples per second
   double seconds() const { return static_cast<double>(samples) / rate; }
   bool operator==(const AudioLength&) const = default;
 };
 
-/// Some samples of a recording, counted from 0.
+/// A range of a recording's samples, counted from 0.
 struct SampleRange {
   std::int64_t first = 0, samples = 0;
   bool operator==(const SampleRange&) const = default;
 };
 
-/// A recording mixed to one channel (the mean of its channels), full scale 1.
+/// A recording mixed down to one channel (the mean of its channels), scaled to -1 … 1.
 struct Audio {
   std::vector<float> samples;
   int rate = 0;
 };
 
-/// Reads whatever libsndfile reads (WAV, FLAC, Ogg, SPHERE, MP3, …). DataError that names the file
-/// if it is missing, empty, no sound file, truncated, without samples, or holds a sample that is
-/// not a number.
+/// Reads a file in any format that libsndfile supports (WAV, FLAC, Ogg, SPHERE, MP3, …). Throws
+/// DataError, which names the file, if it is missing, empty, truncated or not a sound file. Throws
+/// it too if the file has no samples, or one that is not a finite number.
 [[nodiscard]] Audio read_audio(const std::filesystem::path& file);
 
-/// Those samples of read_audio(), to the bit. What lies before them is decoded only where a format
-/// cannot be entered exactly there (MP3, Ogg, GSM); what lies behind them never is. DataError as
-/// read_audio, for what is decoded, and if the file ends before.
+/// Reads a range of the samples that read_audio() returns, bit for bit. Earlier samples are decoded
+/// only in formats that allow no exact seek (MP3, Ogg, GSM); later samples never are. Throws
+/// DataError like read_audio() for the decoded part, and if the file ends before the range does.
 [[nodiscard]] Audio read_audio(const std::filesystem::path& file, const SampleRange& range);
 
-/// The exact length, by decoding everything as read_audio does, with the same errors.
+/// Returns the exact length. Decodes the whole file as read_audio() does and throws the same
+/// errors.
 [[nodiscard]] AudioLength measure_audio(const std::filesystem::path& file);
 
-/// The length that the file's header tells, in formats that tell it to the sample (WAV, FLAC, AIFF,
-/// SPHERE); of others measure_audio(). DataError as read_audio for what is looked at: a damaged
-/// sample is found when it is read.
+/// Returns the length that the file's header states, in formats whose header is exact (WAV, FLAC,
+/// AIFF, SPHERE). In other formats, decodes the file as measure_audio() does. Throws DataError like
+/// read_audio() for the part that it reads. A damaged sample is found only when it is decoded.
 [[nodiscard]] AudioLength audio_length(const std::filesystem::path& file);
 
 }  // namespace penstock::runtime

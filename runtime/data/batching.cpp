@@ -50,6 +50,8 @@ std::vector<MicroBatch> cut_evenly(const std::vector<BatchUtterance>& utterances
   return batches;
 }
 
+/// Sorting by length keeps utterances of similar length together. Ties are broken by id, so the
+/// order is unique.
 std::vector<MicroBatch> evaluation_batches(const Lengths& lengths, const configs::DataConfig& data,
                                            const configs::FeatureConfig& features) {
   UtteranceShapes shapes(features);

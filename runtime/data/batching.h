@@ -13,17 +13,17 @@
 
 namespace penstock::runtime {
 
-/// An utterance as a step sees it.
+/// An utterance as a training step uses it.
 struct BatchUtterance {
-  std::uint64_t id = 0;      // place in the corpus
-  double speed = 1;          // by which it is played faster
+  std::uint64_t id = 0;      // index in the corpus
+  double speed = 1;          // playback speed factor
   std::int64_t samples = 0;  // at the features' rate and this speed
-  std::int64_t frames = 0;   // of features
-  std::uint32_t repeat = 0;  // in its epoch, where that draws it more than once
+  std::int64_t frames = 0;   // feature frames
+  std::uint32_t repeat = 0;  // counts the draws of this utterance within one epoch, from 0
   bool operator==(const BatchUtterance&) const = default;
 };
 
-/// Utterances that pass through the stages together, in the order of their frames in x_FC.
+/// Utterances that pass through the pipeline stages together, in the order of their frames in x_FC.
 struct MicroBatch {
   std::vector<BatchUtterance> utterances;
 
@@ -31,12 +31,13 @@ struct MicroBatch {
   bool operator==(const MicroBatch&) const = default;
 };
 
-/// What `length` becomes: integer arithmetic, the same on every rank. DataError as resampling().
+/// Computes an utterance's samples and frames at `speed`. Uses integer arithmetic, so every rank
+/// gets the same result. Throws DataError like resampling().
 BatchUtterance shape_utterance(std::uint64_t id, const AudioLength& length, double speed,
                                const configs::FeatureConfig&);
 
-/// shape_utterance() of many: what samples do not change is found once. Not for two threads at
-/// once.
+/// Calls shape_utterance() for many utterances and caches what does not depend on their length. Not
+/// thread-safe.
 class UtteranceShapes {
  public:
   explicit UtteranceShapes(const configs::FeatureConfig& features) : features_(features) {}
@@ -49,19 +50,20 @@ class UtteranceShapes {
     Resampling resampling;
   };
   const configs::FeatureConfig& features_;
-  std::optional<FeatureFrames> frames_;  // from the first utterance on
+  std::optional<FeatureFrames> frames_;  // set by the first utterance
   std::vector<Ratio> ratios_;
 };
 
-/// From data.micro_batch_seconds and data.micro_batch_utterances.
+/// Converts data.micro_batch_seconds and data.micro_batch_utterances into frames and utterances.
 [[nodiscard]] MicroBatchBounds micro_batch_bounds(const configs::DataConfig&,
                                                   const configs::FeatureConfig&);
 
-/// The utterances as micro-batches, see EvenCut.
+/// Cuts the utterances into micro-batches; see EvenCut.
 [[nodiscard]] std::vector<MicroBatch> cut_evenly(const std::vector<BatchUtterance>&,
                                                  const MicroBatchBounds&);
 
-/// Micro-batches for validation, evaluation and transcription: speed 1, by length, shortest first.
+/// Returns the micro-batches of validation, evaluation and transcription: speed 1, sorted by
+/// length, shortest first.
 [[nodiscard]] std::vector<MicroBatch> evaluation_batches(const Lengths&, const configs::DataConfig&,
                                                          const configs::FeatureConfig&);
 

@@ -26,16 +26,17 @@ namespace fs = std::filesystem;
 
 constexpr std::array<std::string_view, 3> kSuffixes = {".index.journal", ".index", ".labels"};
 constexpr std::string_view kPartial = ".partial";
-constexpr auto kAbandoned = std::chrono::hours(24);  // a file that was begun by a run long dead
+/// Age at which the partial file of a dead run is removed.
+constexpr auto kAbandoned = std::chrono::hours(24);
 
-/// A folder that a variable of the environment names; "" if it names no absolute one.
+/// Returns the folder that an environment variable names; "" if it holds no absolute path.
 fs::path named_folder(const char* variable) {
   const char* const value = std::getenv(variable);
   const fs::path folder = value == nullptr ? "" : value;
   return folder.is_absolute() ? folder : fs::path();
 }
 
-/// The file's name without its suffix; "" if it is no file of the cache.
+/// Returns the file's name without its suffix; "" if the file does not belong to the cache.
 std::string entry_name(std::string_view file) {
   for (const std::string_view suffix : kSuffixes) {
     const std::size_t end = file.rfind(suffix);
@@ -51,7 +52,7 @@ std::string entry_name(std::string_view file) {
   return {};
 }
 
-/// The files of one manifest.
+/// The cached files of one manifest.
 struct CacheEntry {
   std::vector<fs::path> files;
   std::uint64_t bytes = 0;
@@ -81,14 +82,15 @@ std::map<std::string, CacheEntry> entries_in(const fs::path& folder) {
   return entries;
 }
 
-/// Whether a handle's file still lies at its path.
+/// Returns true if the path of an open file still leads to that file.
 bool is_in_place(const FileHandle& handle) {
   struct stat open = {}, there = {};
   return ::fstat(handle.descriptor(), &open) == 0 && ::stat(handle.path().c_str(), &there) == 0 &&
          open.st_ino == there.st_ino && open.st_dev == there.st_dev;
 }
 
-/// False if one of the files is in use, or if their file system has no locks to tell that.
+/// Removes an entry's files. Returns false if one of them is in use, or if the file system has no
+/// locks and so cannot tell.
 bool remove_unused(const CacheEntry& entry) try {
   std::vector<FileHandle> locked;
   for (const fs::path& file : entry.files) {
@@ -148,12 +150,12 @@ void mark_used(const fs::path& file) {
 void make_cache(const CacheFolder& cache) {
   std::error_code error;
   fs::create_directories(cache.path.parent_path(), error);
-  ::mkdir(cache.path.c_str(), 0700);  // transcripts may be private
+  ::mkdir(cache.path.c_str(), 0700);  // transcripts may be private, so only the owner may read them
 }
 
 void write_whole(const fs::path& file,
                  const std::function<void(const std::function<void(std::string_view)>&)>& fill) {
-  // Processes of several machines, or containers, may have one number.
+  // Processes on other machines or in other containers may have the same process number.
   AtomicFile atomic(file,
                     fmt::format(".{}-{:08x}{}", ::getpid(), std::random_device()(), kPartial));
   fill([&](std::string_view bytes) { atomic.write(bytes); });
@@ -172,6 +174,7 @@ bool write_cached(
   return false;
 }
 
+// Evicts the least recently used entries first. An entry is as recent as its most recent file.
 void prune_cache(const CacheFolder& cache, const fs::path& kept) {
   std::map<std::string, CacheEntry> entries = entries_in(cache.path);
   std::uint64_t total = 0;

@@ -40,7 +40,7 @@ std::string riff_end(const FileRange& file) {
   return "it ends before its data chunk";
 }
 
-/// The integer behind `name` in a SPHERE header ("sample_count -i 16000"), or `otherwise`.
+/// Returns the integer after `name` in a SPHERE header ("sample_count -i 16000"), or `otherwise`.
 std::int64_t sphere_field(const std::string& header, const std::string& name,
                           std::int64_t otherwise) {
   const std::string key = fmt::format("\n{} -i ", name);
@@ -59,6 +59,8 @@ std::string sphere_end(const FileRange& file) {
                   file.size() - kHeader);
 }
 
+// An Ogg page is a header of 27 bytes, a table of up to 255 segment sizes, and up to 255 segments
+// of up to 255 bytes. The last page carries the flag that ends the stream.
 std::string ogg_end(const FileRange& file) {
   constexpr std::int64_t kLargestPage = 27 + 255 + 255 * 255;
   constexpr std::size_t kPageHeader = 27;

@@ -15,14 +15,21 @@
 namespace penstock::runtime {
 namespace {
 
+// Forming an epoch is a sort by jittered length followed by a cut. The frames of a draw are
+// multiplied by a random factor from 1 to 1.125 and packed with the draw's number into 64 bits. One
+// sort of integers then groups utterances of similar length. Where the packed lengths agree,
+// settle_ties() compares the whole length, then a random tie, then the number. EvenCut cuts the
+// sorted list into micro-batches, and shuffle() orders these by a hash of their first draw. Every
+// random number is a hash of seed, epoch and draw, so all ranks form the same epoch.
+
 constexpr std::uint64_t kUnits = 1024, kJitter = kUnits / 8;
 
-/// What utterances are sorted by, before a random tie and their numbers.
+/// The key by which utterances are sorted first. A random tie and their numbers follow.
 std::uint64_t jittered(std::int64_t frames, std::uint64_t bits) {
   return static_cast<std::uint64_t>(frames) * (kUnits + bits % kJitter);
 }
 
-constexpr int kNumberBits = 32;  // of one that has frames above it
+constexpr int kNumberBits = 32;  // bits of the draw's number, below its frames
 
 std::uint64_t number_of(std::uint64_t frames_and_number) { return frames_and_number & 0xffffffff; }
 
@@ -73,7 +80,7 @@ double Epoch::speed(const Draw& draw) const {
                       data_.speeds.size()];
 }
 
-/// Of a draw by its draw_key().
+/// Returns the random bits of the draw with this draw_key().
 std::uint64_t Epoch::jitter(std::uint64_t key) const {
   return sample_hash(SampleKind::length_jitter, key_.seed,
                      {static_cast<std::uint64_t>(key_.epoch), key});
@@ -86,7 +93,8 @@ BatchUtterance Epoch::shaped(UtteranceShapes& shapes, std::uint64_t number) cons
   return utterance;
 }
 
-/// Frames (in the upper half) and number of every draw, sorted by jittered length, tie and number.
+/// Returns the frames (upper half) and the number (lower half) of every draw, sorted by jittered
+/// length, tie and number.
 std::vector<std::uint64_t> Epoch::by_length() const {
   UtteranceShapes shapes(features_);
   const std::size_t count = draws_.size();
@@ -102,7 +110,8 @@ std::vector<std::uint64_t> Epoch::by_length() const {
     });
   else
     for (std::uint64_t number = 0; number < count; ++number) take(number, shaped(shapes, number));
-  // Numbers of 64 bits are sorted: as much of the length as there is room for, above the draw's.
+  // Each 64-bit integer holds the draw's number and, above it, as many high bits of the length as
+  // fit.
   const int number_bits = static_cast<int>(std::bit_width(count));
   const int shift = std::max(0, static_cast<int>(std::bit_width(largest)) + number_bits - 64);
   for (std::uint64_t number = 0; number < count; ++number)
@@ -121,8 +130,8 @@ std::vector<std::uint64_t> Epoch::by_length() const {
   return sorted;
 }
 
-/// Among draws of one length above the number, the whole length, the tie and then the number
-/// decide.
+/// Sorts the draws whose bits above the number agree, by the whole length, the tie and then the
+/// number.
 void Epoch::settle_ties(std::span<std::uint64_t> sorted, int number_bits, int shift) const {
   UtteranceShapes shapes(features_);
   const std::uint64_t numbers = (std::uint64_t{1} << number_bits) - 1;

@@ -13,21 +13,22 @@
 
 namespace penstock::runtime {
 
-/// Micro-batches of an epoch in training order. They hold each utterance once, or as often as
-/// EpochDraws says. A speed is sampled for each; utterances of similar length (give or take an
-/// eighth) share a micro-batch; micro-batches are shuffled. Depends on its arguments alone. Forming
-/// it takes O(n log n) time and 8 bytes an utterance, of which it keeps 4 and 12 a micro-batch.
+/// The micro-batches of an epoch in training order. They hold each utterance once, or as often as
+/// EpochDraws draws it. Each utterance gets a sampled speed. Utterances of similar length (within
+/// an eighth) share a micro-batch, and the micro-batches are shuffled. The result depends on the
+/// arguments alone. Forming an epoch takes O(n log n) time and 8 bytes per utterance; it keeps 4
+/// bytes per utterance and 12 per micro-batch.
 class Epoch {
  public:
   Epoch(const Lengths& lengths, const configs::DataConfig& data,
         const configs::FeatureConfig& features, const EpochKey& key, const Mixture& mixture = {});
-  /// The same, of the same arguments, as bytes() of another process says. DataError if they can't
-  /// be of that.
+  /// Restores an epoch that another process formed from the same arguments, from its bytes().
+  /// Throws DataError if the size of `bytes` does not fit the arguments.
   Epoch(const Lengths& lengths, const configs::DataConfig& data,
         const configs::FeatureConfig& features, const EpochKey& key, const Mixture& mixture,
         std::string_view bytes);
 
-  /// What forming it found, for a process on the same kind of machine.
+  /// Returns the formed epoch in the machine's byte order, for another process.
   std::string bytes() const;
 
   std::size_t size() const { return batches_.size(); }
@@ -36,7 +37,7 @@ class Epoch {
 
  private:
   struct Batch {
-    std::uint32_t first = 0, count = 0;  // among numbers_
+    std::uint32_t first = 0, count = 0;  // a range of numbers_
     std::uint32_t frames = 0;
   };
 
@@ -53,11 +54,11 @@ class Epoch {
   configs::FeatureConfig features_;
   EpochKey key_;
   EpochDraws draws_;
-  std::vector<std::uint32_t> numbers_;  // of draws, by length
+  std::vector<std::uint32_t> numbers_;  // numbers of draws, sorted by length
   std::vector<Batch> batches_;
 };
 
-/// All of an epoch at once.
+/// Returns all micro-batches of an epoch at once.
 [[nodiscard]] std::vector<MicroBatch> training_batches(const Lengths&, const configs::DataConfig&,
                                                        const configs::FeatureConfig&,
                                                        const EpochKey&, const Mixture& = {});

@@ -13,15 +13,18 @@ struct MicroBatchBounds {
   std::int64_t utterances = 0;  // 0: no limit
 };
 
-/// Cuts `count` utterances, in their order, into as few groups as the bounds allow, and among those
-/// cuts takes one whose largest group is smallest. An utterance beyond the bound of frames is
-/// alone. FramesOf gives the frames of one. Nothing is kept of a cut that is only tried.
+/// Cuts `count` utterances, in their order, into as few groups as the bounds allow. Among those
+/// cuts it takes one whose largest group is smallest. An utterance longer than the bound of frames
+/// is a group of its own. FramesOf returns the frames of utterance i.
+///
+/// The cut is found by binary search over the bound of frames, then over the bound of utterances. A
+/// trial fills groups greedily, keeps no groups, and takes O(count) time.
 template <class FramesOf>
 class EvenCut {
  public:
   EvenCut(std::size_t count, FramesOf frames_of) : count_(count), frames_of_(frames_of) {}
 
-  /// The first utterance of every group.
+  /// Returns the first utterance of every group.
   std::vector<std::size_t> starts(const MicroBatchBounds& bounds) const {
     const std::size_t fewest = groups(bounds);
     MicroBatchBounds even = bounds;
@@ -40,7 +43,8 @@ class EvenCut {
   }
 
  private:
-  /// The fewest consecutive groups within the bounds, by filling each as far as it goes.
+  /// Forms the fewest consecutive groups within the bounds by filling each as far as possible.
+  /// Calls begin(i) for the first utterance of each.
   template <class Begin>
   void fill(const MicroBatchBounds& bounds, Begin begin) const {
     std::int64_t frames = 0, utterances = 0;
@@ -63,7 +67,8 @@ class EvenCut {
     return groups;
   }
 
-  /// The smallest value from 1 to `high` that `suffices`; `high` does, and all above one that does.
+  /// Returns the smallest value from 1 to `high` that suffices. `high` must suffice, and so must
+  /// every value above one that does.
   template <class Suffices>
   static std::int64_t smallest(std::int64_t high, Suffices suffices) {
     std::int64_t low = 1;

@@ -6,10 +6,10 @@
 namespace penstock::runtime {
 namespace {
 
-constexpr std::int64_t kMostSteps = 20'000;  // that are looked at; some seconds
-constexpr std::int64_t kNear = 100;          // 1 / kNear below the bound is taken for the bound
+constexpr std::int64_t kMostSteps = 20'000;  // steps that are examined; takes some seconds
+constexpr std::int64_t kNear = 100;  // an extent within 1 / kNear of the bound counts as the bound
 
-/// How many utterances of an epoch may have so many frames at a speed.
+/// Returns, for each number of frames, how many draws of an epoch may have it at this speed.
 std::map<std::int64_t, std::int64_t> frames_at(const StepSequenceOptions& options, double speed) {
   constexpr std::int64_t kShort = 1 << 16;  // frames: nearly all utterances have fewer
   UtteranceShapes shapes(options.features);
@@ -49,6 +49,8 @@ WorkExtent extent_of(const std::vector<MicroBatch>& batches) {
   return extent;
 }
 
+// The most frames come from the longest utterances at the slowest speed. The most utterances come
+// from the shortest at the fastest speed, filled greedily up to the bound of frames.
 WorkExtent greatest_extent(const StepSequenceOptions& options) {
   const MicroBatchBounds bounds = micro_batch_bounds(options.data, options.features);
   const auto slowest = frames_at(options, std::ranges::min(options.data.speeds));

@@ -7,17 +7,18 @@
 
 namespace penstock::runtime {
 
-/// What micro-batches hold at most: each number is of the micro-batch that has most of it.
+/// Maxima over micro-batches. Each number is the maximum by itself, so they may stem from different
+/// micro-batches.
 struct MicroBatchExtent {
   std::int64_t utterances = 0;
-  std::int64_t frames = 0;   // of features, of all utterances together
+  std::int64_t frames = 0;   // feature frames of all utterances together
   std::int64_t longest = 0;  // frames of one utterance
 
   void cover(const MicroBatch& batch);
   auto operator<=>(const MicroBatchExtent&) const = default;
 };
 
-/// What passes through the stages at once: in a step, or in an evaluation.
+/// The work that passes through the stages in one step or one evaluation.
 struct WorkExtent {
   int micro_batches = 0;
   MicroBatchExtent micro_batch;
@@ -26,13 +27,14 @@ struct WorkExtent {
 
 [[nodiscard]] WorkExtent extent_of(const std::vector<MicroBatch>& batches);
 
-/// Of any step in any epoch, from bounds alone: the longest utterances at the slowest speed, the
-/// shortest at the fastest, and what data.micro_batch_seconds and micro_batch_utterances allow.
+/// Bounds the extent of any step in any epoch without forming an epoch. It takes the longest
+/// utterances at the slowest speed, the shortest at the fastest, data.micro_batch_seconds and
+/// micro_batch_utterances.
 [[nodiscard]] WorkExtent greatest_extent(const StepSequenceOptions& options);
 
-/// Of the steps before step `steps`, from the sequence's start on. Every epoch samples speeds and
-/// groups anew, so all of them are looked at, unless one comes within a hundredth of the bound or
-/// there are very many: then the bound stands for all.
+/// Returns the extent of the steps from the sequence's start up to, but without, step `steps`.
+/// Every epoch samples speeds and groups afresh, so all these steps are examined. If one comes
+/// within a hundredth of the bound, or there are very many, greatest_extent() is returned instead.
 [[nodiscard]] WorkExtent extent_of(const StepSequence& sequence, std::int64_t steps);
 
 }  // namespace penstock::runtime

@@ -6,13 +6,13 @@
 
 namespace penstock::runtime {
 
-/// One thing wrong with one line, file or utterance.
+/// Describes one problem with one line, file or utterance.
 struct Fault {
   std::string where;  // "train.jsonl:17"
   std::string what;
 };
 
-/// Faults found while reading on, so that all can be told at once.
+/// Collects faults while reading continues, so that all can be reported at once.
 class Faults {
  public:
   void add(std::string where, std::string what);
@@ -20,10 +20,10 @@ class Faults {
   std::size_t size() const { return faults_.size(); }
   const std::vector<Fault>& all() const { return faults_; }
 
-  /// "where: what" by lines, at most `kListed`, then "and N more".
+  /// Formats the faults as lines "where: what", at most `kListed`, then "and N more".
   [[nodiscard]] std::string listed() const;
 
-  /// DataError with `headline`, the faults and `advice`, if there are any.
+  /// Throws DataError with `headline`, the faults and `advice` if there are any faults.
   void require_none(const std::string& headline, const std::string& advice = {}) const;
 
   static constexpr std::size_t kListed = 20;

@@ -42,8 +42,8 @@ std::vector<double> make_window(const std::string& name, std::int64_t size) {
   return window;
 }
 
-/// Samples under a window as Kaldi's fbank takes them: those of 16-bit audio, their mean
-/// subtracted, then x[t] - preemphasis · x[t - 1], where the first sample is also its own
+/// Prepares the samples under a window as Kaldi's fbank does. Scales them to 16-bit audio,
+/// subtracts their mean, and computes x[t] - preemphasis · x[t - 1]. The first sample is its own
 /// predecessor.
 void prepare_as_kaldi(std::span<double> samples, double preemphasis) {
   constexpr double kSampleSize = 0x1p15;
@@ -58,7 +58,7 @@ void prepare_as_kaldi(std::span<double> samples, double preemphasis) {
   }
 }
 
-/// The Fourier transform of a window's samples, in FP32 or FP64.
+/// Windows samples and computes their Fourier transform in FP32 or FP64.
 template <typename Number>
 struct Fourier {
   Fourier(const std::vector<double>& heights, std::int64_t points)
@@ -75,16 +75,17 @@ struct Fourier {
 
 using AnyFourier = std::variant<Fourier<float>, Fourier<double>>;
 
-/// Pre-emphasis leaves low channels of an fbank far below the loudest bin, where the rounding of
-/// FP32 would be heard: transformers takes FP64, and so does this.
+/// Chooses the precision of the transform. Pre-emphasis leaves the low channels of an fbank far
+/// below the loudest bin, where rounding in FP32 is significant. So fbank uses FP64, as
+/// transformers does.
 AnyFourier make_fourier(const configs::FeatureConfig& config, const FrameGeometry& geometry) {
   const std::vector<double> window = make_window(config.window, geometry.window);
   if (is_fbank(config)) return Fourier<double>(window, geometry.fft);
   return Fourier<float>(window, geometry.fft);
 }
 
-/// Gives samples mean 0 and variance 1, as transformers' Wav2Vec2FeatureExtractor with an epsilon
-/// of 1e-7 and its OmniASRFeatureExtractor with 1e-5: (x - mean) / √(variance + epsilon).
+/// Normalises samples to mean 0 and variance 1: (x - mean) / √(variance + epsilon). transformers'
+/// Wav2Vec2FeatureExtractor uses an epsilon of 1e-7, its OmniASRFeatureExtractor 1e-5.
 void normalise_samples(std::span<const float> samples, double epsilon, std::span<float> x) {
   double sum = 0, squares = 0;
   for (const float sample : samples) sum += sample;
@@ -96,7 +97,7 @@ void normalise_samples(std::span<const float> samples, double epsilon, std::span
                          [&](float sample) { return static_cast<float>((sample - mean) * scale); });
 }
 
-/// x[t] - share · x[t - 1]; the first sample stays.
+/// Returns x[t] - share · x[t - 1]; the first sample stays.
 std::vector<float> preemphasised(std::span<const float> samples, double share) {
   std::vector<float> sharper(samples.begin(), samples.end());
   for (std::size_t i = 1; i < sharper.size(); ++i)
@@ -116,7 +117,7 @@ void normalise_utterance(std::span<float> x_FC) {
   for (float& x : x_FC) x = static_cast<float>((x - mean) * scale);
 }
 
-/// The numbers keep a channel without variation finite.
+/// Small numbers that keep the scale of a constant channel finite.
 struct Epsilons {
   double variance = 0, deviation = 0;
 };
@@ -138,7 +139,7 @@ void normalise_channels(std::span<float> x_FC, int channels, const Epsilons& add
   }
 }
 
-/// Counts the channels of a frame before frames are stacked.
+/// Returns the channels of a frame before stacking.
 int base_bins(const configs::FeatureConfig& config) {
   if (is_waveform(config)) return 1;
   return has_mels(config) ? config.mels : static_cast<int>(frame_geometry(config).fft / 2 + 1);
@@ -200,6 +201,8 @@ std::int64_t FeatureFrames::operator()(std::int64_t samples) const {
   return std::max<std::int64_t>(before_stacking(samples) / stack_, 1);
 }
 
+// Computes one frame at a time: window, Fourier transform, power, then the mel filters and the
+// logarithm. Normalisation follows once all frames of the utterance are there.
 struct FeatureExtractor::State {
   explicit State(const configs::FeatureConfig& features)
       : config(features),
@@ -213,7 +216,7 @@ struct FeatureExtractor::State {
           config.mels, config.sample_rate, geometry.fft);
   }
 
-  /// |X|² of frame t, into `power`.
+  /// Computes |X|² of frame t into `power`.
   void transform(std::span<const float> samples, std::int64_t t) {
     std::visit([&](auto& chosen) { transform(samples, t, chosen); }, fourier);
   }
@@ -236,7 +239,7 @@ struct FeatureExtractor::State {
       power[static_cast<Eigen::Index>(k)] = static_cast<float>(std::norm(x.spectrum[k]));
   }
 
-  /// `row` from `power`.
+  /// Computes `row` from `power`.
   void finish() {
     if (filters.empty()) {
       row = power.sqrt().log1p();
@@ -267,8 +270,8 @@ struct FeatureExtractor::State {
   FrameGeometry geometry;
   FeatureFrames frames;
   AnyFourier fourier;
-  // Eigen takes other instructions at other alignments: on these arrays of its own never, so that a
-  // row's bits don't depend on where it is put.
+  // Eigen chooses its instructions by alignment. These arrays are always aligned alike, so a row's
+  // bits don't depend on where it is written.
   Eigen::ArrayXf power;
   Eigen::ArrayXf row;
   std::vector<MelFilter> filters;
@@ -292,8 +295,8 @@ void FeatureExtractor::extract(std::span<const float> samples, std::span<float> 
     sharper = preemphasised(samples, state_->config.preemphasis);
     samples = sharper;
   }
-  // Frames that become one lie side by side already. Those that are left over count for means and
-  // deviations, and are dropped then.
+  // Stacked frames lie next to each other already. Left-over frames count for means and deviations
+  // and are dropped afterwards.
   const std::int64_t left_over =
       state_->frames.before_stacking(std::ssize(samples)) - frames * state_->config.stack;
   std::vector<float> all;

@@ -8,35 +8,40 @@
 
 namespace penstock::runtime {
 
-/// A FeatureConfig in samples.
+/// The frame sizes of a FeatureConfig, converted to samples.
 struct FrameGeometry {
   std::int64_t window = 0;  // samples under the window
   std::int64_t hop = 0;     // samples from one frame to the next
-  std::int64_t fft = 0;     // samples transformed; the window lies in their middle, or at their
+  std::int64_t fft = 0;     // samples transformed; the window is centred in them, or at their
                             // start in fbank
 };
 
-/// ConfigError if the keys do not make sense together.
+/// Converts a configuration's milliseconds to samples. Throws ConfigError if its keys contradict
+/// each other.
 FrameGeometry frame_geometry(const configs::FeatureConfig&);
 
-/// Channels of a frame: fft / 2 + 1 of a spectrogram, `mels` of log-mel and fbank, 1 of a waveform;
-/// as many times as frames are stacked.
+/// Returns the channels of a frame: fft / 2 + 1 for a spectrogram, `mels` for log-mel and fbank, 1
+/// for a waveform, multiplied by features.stack.
 [[nodiscard]] int feature_bins(const configs::FeatureConfig&);
 
-/// Frames of an utterance of `samples` at the configuration's rate: frames are centred on samples
-/// 0, hop, 2 hop, …, as librosa.stft(center=True): 1 + (samples + 2 (fft / 2) - fft) / hop, less 1
-/// without features.last_frame. Frames of fbank lie within the utterance (Kaldi's snip_edges):
-/// 1 + (samples - window) / hop. This is divided by features.stack. There is 1 frame at least: an
-/// utterance that is too short for it is followed by silence. Each sample of a waveform is a frame.
+/// Returns the frames of an utterance of `samples` at the configuration's rate:
+/// - spectrogram and log-mel: frames are centred on samples 0, hop, 2 hop, …, as in
+///   librosa.stft(center=True): 1 + (samples + 2 (fft / 2) - fft) / hop, less 1 without
+///   features.last_frame;
+/// - fbank: frames lie within the utterance (Kaldi's snip_edges): 1 + (samples - window) / hop;
+/// - waveform: each sample is a frame.
+/// Except for a waveform, the number is divided by features.stack and is at least 1: an utterance
+/// that is too short is padded with silence.
 [[nodiscard]] std::int64_t feature_frames(std::int64_t samples, const configs::FeatureConfig&);
 
-/// feature_frames() of many: what samples do not change is found once. ConfigError as
-/// frame_geometry.
+/// Computes feature_frames() for many utterances; converts the configuration once. The constructor
+/// throws ConfigError like frame_geometry().
 class FeatureFrames {
  public:
   explicit FeatureFrames(const configs::FeatureConfig&);
   [[nodiscard]] std::int64_t operator()(std::int64_t samples) const;
-  /// Frames of which each `features.stack` become one; not of a waveform.
+  /// Returns the frames before each group of `features.stack` becomes one. Not defined for
+  /// waveforms.
   [[nodiscard]] std::int64_t before_stacking(std::int64_t samples) const;
 
  private:
@@ -45,40 +50,45 @@ class FeatureFrames {
   FrameGeometry geometry_ = {};
 };
 
-/// Makes frames from audio, as librosa does:
+/// Computes features from audio, as librosa does:
 /// - the short-time Fourier transform of librosa.stft: centred, zeros beyond both ends, a periodic
 ///   window (scipy.signal.get_window);
 /// - "spectrogram": log(1 + magnitude), as deepspeech.pytorch;
-/// - "log-mel": log(2^-24 + librosa.feature.melspectrogram), that is power, Slaney's mel scale and
-///   area normalisation, 0 Hz to half the rate;
-/// - then the utterance's one mean is subtracted and its one (unbiased) standard deviation divided
-///   out; an utterance without any variation becomes zeros.
-/// Of "waveform", frames are the samples, their mean subtracted and divided by √(variance +
-/// features.epsilon). As transformers' ParakeetFeatureExtractor does with
+/// - "log-mel": log(2^-24 + librosa.feature.melspectrogram): power, Slaney's mel scale and area
+///   normalisation, 0 Hz to half the rate;
+/// - then the whole utterance is normalised by its mean and its (unbiased) standard deviation; an
+///   utterance without any variation becomes zeros.
+/// For "waveform", the frames are the samples, normalised to (x - mean) / √(variance +
+/// features.epsilon).
+///
+/// The result equals transformers' ParakeetFeatureExtractor with
 ///   kind = "log-mel", window_ms = 25, hop_ms = 10, fft = 512, window = "hann-symmetric",
 ///   preemphasis = 0.97, normalise = "channel", last_frame = false:
-/// - before all, x[t] - preemphasis · x[t - 1];
-/// - after all, each channel's own mean and (unbiased) deviation + 1e-5 over the utterance.
+/// - first, samples become x[t] - preemphasis · x[t - 1];
+/// - last, each channel is normalised by its own mean and (unbiased) deviation + 1e-5 over the
+///   utterance.
 ///
-/// "fbank" is torchaudio.compliance.kaldi.fbank without dither, where window = "povey" and
-/// preemphasis = 0.97 are Kaldi's: the mean of each window's samples is subtracted, and
-/// pre-emphasis is within the window; power, triangles on the mel scale from 20 Hz on, and the
-/// logarithm of at least 2^-23. As transformers' SeamlessM4TFeatureExtractor does with these and
+/// "fbank" is torchaudio.compliance.kaldi.fbank without dither. window = "povey" and preemphasis =
+/// 0.97 are Kaldi's. The mean of each window's samples is subtracted, and pre-emphasis acts within
+/// the window. Power, triangles on the mel scale from 20 Hz on, and the logarithm of at least 2^-23
+/// follow.
+///
+/// The result equals transformers' SeamlessM4TFeatureExtractor with these and
 ///   window_ms = 25, normalise = "channel", stack = 2:
 /// - each channel's mean is subtracted and divided by √(unbiased variance + features.epsilon);
 /// - then two frames become one.
 ///
-/// Not for two threads at once.
+/// Not thread-safe.
 class FeatureExtractor {
  public:
-  /// ConfigError as frame_geometry.
+  /// Throws ConfigError like frame_geometry().
   explicit FeatureExtractor(const configs::FeatureConfig&);
   ~FeatureExtractor();
   FeatureExtractor(FeatureExtractor&&) noexcept;
   FeatureExtractor& operator=(FeatureExtractor&&) noexcept;
 
-  /// Fills x_FC, feature_frames(samples) × feature_bins() numbers, frame by frame.
-  /// ShapeError if it has another size.
+  /// Fills x_FC with feature_frames(samples) × feature_bins() numbers, frame by frame. Throws
+  /// ShapeError if x_FC has another size.
   void extract(std::span<const float> samples, std::span<float> x_FC);
 
  private:

@@ -12,16 +12,17 @@ namespace penstock::runtime {
 /// A file that is open for reading, or a range of its bytes, counted from 0.
 class FileRange {
  public:
-  /// DataError that names the file if it is missing, a folder, or can't be opened.
+  /// Throws DataError, which names the file, if it is missing, is a folder, or can't be opened.
   explicit FileRange(const std::filesystem::path& file);
 
-  /// To the range of so many bytes from `first` on, as far as the file goes.
+  /// Restricts this range to at most `bytes` bytes from `first` on; the file's end cuts it.
   void narrow(std::int64_t first, std::int64_t bytes);
 
   const std::filesystem::path& path() const { return file_.path(); }
   std::int64_t size() const { return size_; }
 
-  /// Bytes from `at` on. Returns how many: fewer at the end, or where the disk fails.
+  /// Reads bytes from `at` on. Returns their number, which is smaller at the end or if the disk
+  /// fails.
   std::int64_t read(std::int64_t at, std::span<char> bytes) const noexcept;
   [[nodiscard]] std::string read(std::int64_t at, std::int64_t bytes) const;
 

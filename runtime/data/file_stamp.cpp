@@ -11,7 +11,8 @@
 namespace penstock::runtime {
 namespace {
 
-/// File systems' clocks tick in milliseconds at worst, but on some, which tell seconds.
+/// Resolution of a file system's clock, in nanoseconds: milliseconds on most, up to two seconds on
+/// some.
 constexpr std::int64_t kTick = 2'000'000'000;
 
 }  // namespace
@@ -38,7 +39,7 @@ std::uint64_t digest_of(const std::filesystem::path& file) {
 IndexSource source_of(const std::filesystem::path& path, const std::string& key,
                       const FileStamp& before) {
   IndexSource source{key, before};
-  const bool large = is_tar_name(path);  // is not read for that
+  const bool large = is_tar_name(path);  // a tar may be large, so it is not read for a digest
   if (!large && std::filesystem::is_regular_file(path)) source.digest = digest_of(path);
   if (stamp_of(path) != before) source.digest = 0;
   return source;
@@ -47,7 +48,7 @@ IndexSource source_of(const std::filesystem::path& path, const std::string& key,
 bool unchanged(const IndexSource& source, const std::filesystem::path& path, std::int64_t made) {
   const FileStamp now = stamp_of(path);
   if (now == source.stamp && (now.bytes < 0 || now.changed + kTick < made)) return true;
-  std::error_code error;  // a device or a pipe, which an index may name, has no end
+  std::error_code error;  // a device or a pipe, which an index may name, has no end to read to
   return now.bytes == source.stamp.bytes && source.digest != 0 &&
          std::filesystem::is_regular_file(path, error) && digest_of(path) == source.digest;
 }

@@ -6,31 +6,32 @@
 
 namespace penstock::runtime {
 
-/// Tells one state of a file or folder from another.
+/// Distinguishes two states of a file or folder.
 struct FileStamp {
-  std::int64_t bytes = -1;   // -1: there is none
-  std::int64_t changed = 0;  // nanoseconds, of the file system's clock
+  std::int64_t bytes = -1;   // -1: the file does not exist
+  std::int64_t changed = 0;  // nanoseconds, by the file system's clock
   bool operator==(const FileStamp&) const = default;
 };
 
 [[nodiscard]] FileStamp stamp_of(const std::filesystem::path& file);
 
-/// XXH3 of a file's bytes; nothing of what can't be read, such as a folder.
+/// Returns the XXH3 of a file's bytes; 0 for something that can't be read, such as a folder.
 [[nodiscard]] std::uint64_t digest_of(const std::filesystem::path& file);
 
-/// A file or folder that an index is made of.
+/// A file or folder from which an index is built.
 struct IndexSource {
-  std::string path;  // from the manifest's folder, as key_of() has it
+  std::string path;  // relative to the manifest's folder, as key_of() returns it
   FileStamp stamp = {};
-  std::uint64_t digest = 0;  // 0: not known, or a folder or tar
+  std::uint64_t digest = 0;  // 0: unknown, or a folder or tar
 };
 
-/// What `path` is now. A file that changes while it is looked at has no digest, and a tar has none.
+/// Describes the present state of `path`. The digest is 0 for a tar, and for a file that changes
+/// during this call.
 [[nodiscard]] IndexSource source_of(const std::filesystem::path& path, const std::string& key,
                                     const FileStamp& before);
 
-/// Whether it is what it was at `made`, in nanoseconds of the system's clock. Size and time of
-/// change tell, but of a file that had changed right before: there, its digest does.
+/// Returns true if the source is as it was at `made`, in nanoseconds of the system's clock. Size
+/// and time of change decide. For a file that changed shortly before `made`, the digest decides.
 [[nodiscard]] bool unchanged(const IndexSource& source, const std::filesystem::path& path,
                              std::int64_t made);
 

@@ -21,14 +21,20 @@ namespace {
 
 using Places = std::vector<std::filesystem::path>;
 
-constexpr std::size_t kRound = 1 << 16;  // recordings that are asked for at a time
+// An index is built in two passes. IndexDraft reads the manifest into scratch files.
+// DraftMeasurement then asks for the lengths of the recordings in rounds, reuses the lengths in
+// older indexes and the journal, and appends new ones to the journal. Lines whose recordings can't
+// be used become faults. The index is written under a temporary name and renamed, after which the
+// journal is removed.
+
+constexpr std::size_t kRound = 1 << 16;  // recordings queried per round
 constexpr auto kBetweenReports = std::chrono::seconds(30);
 
 RecordingQuery query_of(const UtteranceIndex& index, const IndexedRecording& recording) {
   return {std::string(index.path(recording)), recording.stamp, recording.length};
 }
 
-/// Whether a recording that could not be used has changed, or can be read by now.
+/// Returns true if a recording that could not be used has changed or can be read again.
 bool recovered(const UtteranceIndex& index, const Measure& measure) {
   std::set<std::int64_t> waiting;
   for (const IndexFault& fault : index.faults())
@@ -58,12 +64,12 @@ bool made_of_the_same(const UtteranceIndex& index, const std::filesystem::path& 
   return true;
 }
 
-/// MANIFEST`suffix`.
+/// Returns MANIFEST`suffix`.
 std::filesystem::path beside(const std::filesystem::path& manifest, const char* suffix) {
   return whole_name(manifest).string() + suffix;
 }
 
-/// Where an index may lie, the first choice first.
+/// Returns the paths at which an index may lie, in order of preference.
 Places places_of(const IndexOptions& options) {
   Places places{beside(options.manifest, ".index")};
   if (!options.cache.path.empty())
@@ -71,7 +77,7 @@ Places places_of(const IndexOptions& options) {
   return places;
 }
 
-/// Where one that is made is written; "": nowhere.
+/// Returns the path at which a new index is written; "" if nowhere.
 std::filesystem::path target_of(const IndexOptions& options) {
   return options.beside ? beside(options.manifest, ".index")
                         : cached_file(options.cache, options.manifest, ".index");
@@ -81,7 +87,8 @@ std::filesystem::path journal_of(const std::filesystem::path& index) {
   return index.empty() ? index : std::filesystem::path(index.string() + ".journal");
 }
 
-/// The index at a place, if it is whole. Else it is told that it is not used, if `tells`.
+/// Returns the index at `place` if it is intact. If it is not and `tells` is set, logs that it is
+/// not used.
 std::optional<UtteranceIndex> whole_index(const std::filesystem::path& place, bool tells) {
   std::error_code error;
   if (!std::filesystem::is_regular_file(place, error)) return std::nullopt;
@@ -94,7 +101,7 @@ std::optional<UtteranceIndex> whole_index(const std::filesystem::path& place, bo
   return std::nullopt;
 }
 
-/// What is kept of recordings at the places.
+/// Collects the lengths that the indexes and journals at these places hold.
 KnownLengths known_lengths(const Places& places, bool tells) {
   KnownLengths known;
   for (const auto& place : places) {
@@ -119,7 +126,7 @@ std::optional<IndexJournal> open_journal(const IndexOptions& options) try {
   return std::nullopt;
 }
 
-/// Asks for the lengths of a draft's recordings, in rounds.
+/// Queries the lengths of a draft's recordings, in rounds.
 class DraftMeasurement {
  public:
   DraftMeasurement(const IndexDraft& draft, KnownLengths known, std::string manifest)
@@ -139,7 +146,7 @@ class DraftMeasurement {
   }
 
  private:
-  /// Leaves those without an answer.
+  /// Queries the waiting recordings. Leaves those that got no answer in `waiting`.
   void ask(std::vector<std::size_t>& waiting, const Measure& measure) {
     std::vector<RecordingQuery> queries;
     for (const std::size_t r : waiting) {
@@ -174,7 +181,8 @@ class DraftMeasurement {
       fresh_.push_back({draft_.line_of(recording).path_hash, answer.stamp, answer.length});
   }
 
-  /// Without a journal, where the disk is full, indexing goes on.
+  /// Returns false if the journal can't be written, for instance because the disk is full. Indexing
+  /// continues without it.
   bool append(IndexJournal& journal) try {
     if (!fresh_.empty()) journal.append(fresh_);
     fresh_.clear();
@@ -198,11 +206,11 @@ class DraftMeasurement {
   DraftRecordings found_;
   std::size_t next_ = 0;
   std::vector<KnownLength> fresh_;  // not yet in the journal
-  bool said_ = false;               // that there is something to measure
+  bool said_ = false;               // the start of measuring was logged
   std::chrono::steady_clock::time_point reported_ = std::chrono::steady_clock::now();
 };
 
-/// For people.
+/// Explains to the user why an index is not kept.
 std::string why_unkept(const CacheFolder& cache) {
   const std::string why =
       cache.path.empty() ? std::string("neither XDG_CACHE_HOME nor HOME names a folder for a cache")
@@ -213,14 +221,14 @@ std::string why_unkept(const CacheFolder& cache) {
       why);
 }
 
-/// Without any place to keep it, an index serves this run.
+/// Builds an index in a scratch file, for this run only.
 FoundIndex unkept_index(const IndexDraft& draft, const DraftRecordings& recordings) {
   ScratchFile scratch;
   write_index(draft, recordings, [&](std::string_view bytes) { scratch.write(bytes); });
   return {UtteranceIndex::of(scratch.map()).value(), {}};
 }
 
-/// Whether the index could be written where it belongs.
+/// Writes the index to its place. Returns false if it can't be written.
 bool written(const IndexOptions& options, const IndexDraft& draft,
              const DraftRecordings& recordings) try {
   const auto fill = [&](const auto& write) { write_index(draft, recordings, write); };

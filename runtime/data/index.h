@@ -8,11 +8,11 @@
 
 namespace penstock::runtime {
 
-/// How far an index that is there is believed.
+/// How far an existing index is trusted.
 enum class IndexUse {
-  ready,  // as long as its manifest has not changed; recordings that can't be used are tried again
-  checked,  // recording by recording: those of other size or time of change are measured
-  fresh,    // not at all: all audio is decoded, whatever headers say
+  ready,    // fully if its manifest has not changed; only unusable recordings are queried again
+  checked,  // per recording: those whose size or time of change differs are measured
+  fresh,    // not at all: all audio is decoded, and headers are ignored
 };
 
 struct IndexOptions {
@@ -20,24 +20,25 @@ struct IndexOptions {
   CacheFolder cache = {};
   int threads = 0;  // 0: as many as the process has cores
   IndexUse use = IndexUse::ready;
-  bool beside = false;       // it goes beside the manifest, not into the cache
-  bool tells_unkept = true;  // logs that it can't be kept
+  bool beside = false;       // writes the index beside the manifest, not into the cache
+  bool tells_unkept = true;  // logs a warning if the index can't be kept
 };
 
-/// An index and where it lies; "" if it could not be written.
+/// An index and its path; "" if it could not be written.
 struct FoundIndex {
   UtteranceIndex index;
   std::filesystem::path file;
 };
 
-/// The index of a manifest: that beside it (MANIFEST.index) if it is current, else that in the
-/// cache, which is made where none is current. It is written whole or not at all. While recordings
-/// are measured, what is found is kept in a journal beside it, so that indexing that was ended goes
-/// on where it was. A recording counts once, however many lines name it. `measure` answers for
-/// recordings, see measure_recordings(). DataError as read_manifest().
+/// Returns the index of a manifest. Uses the one beside the manifest (MANIFEST.index) if it is
+/// current, else the one in the cache, and builds a new one if neither is. An index is written
+/// completely or not at all. While recordings are measured, results are appended to a journal
+/// beside the index, so that interrupted indexing resumes. A recording counts once, however many
+/// lines name it. `measure` answers queries for recordings, see measure_recordings(). Throws
+/// DataError like read_manifest().
 [[nodiscard]] FoundIndex find_index(const IndexOptions& options, const Measure& measure);
 
-/// The same, measured by this process.
+/// Returns the index of a manifest and measures recordings in this process.
 [[nodiscard]] FoundIndex find_index(const IndexOptions& options);
 
 }  // namespace penstock::runtime

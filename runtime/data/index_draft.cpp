@@ -28,7 +28,7 @@ std::string_view bytes_of(const Item& item) {
   return {reinterpret_cast<const char*>(&item), sizeof item};
 }
 
-/// Writes lines and their strings.
+/// Writes lines and their strings to scratch files.
 class LineWriter {
  public:
   LineWriter(const std::filesystem::path& folder, ScratchFile& lines, ScratchFile& strings)
@@ -68,7 +68,8 @@ IndexDraft::IndexDraft(const std::filesystem::path& manifest) : folder_(folder_o
 }
 
 void IndexDraft::read(const std::filesystem::path& manifest) {
-  // A file that changes while it is read must not pass for the one that was read.
+  // The stamp is taken before reading, so that a file that changes meanwhile does not pass as
+  // unchanged.
   const FileStamp before = stamp_of(manifest);
   ScratchFile lines, strings;
   LineWriter writer(folder_, lines, strings);
@@ -93,8 +94,8 @@ void IndexDraft::number_recordings() {
   for (std::uint32_t i = 0; i < by_path.size(); ++i) by_path[i] = {lines_[i].path_hash, i};
   std::ranges::sort(by_path);
   recordings_of_.resize(lines_.size());
-  // First the line that names the same recording first. Where paths share a hash, one may count
-  // more than once.
+  // Each line first points to the first line that names the same recording. If two paths share a
+  // hash, a recording may count more than once.
   for (std::size_t i = 0, first = 0; i < by_path.size(); ++i) {
     if (by_path[i].first != by_path[first].first) first = i;
     const std::uint32_t line = by_path[i].second, before = by_path[first].second;

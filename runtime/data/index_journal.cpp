@@ -41,8 +41,8 @@ const KnownLength* KnownLengths::find(std::uint64_t path_hash) const {
 
 IndexJournal::IndexJournal(const std::filesystem::path& file)
     : file_(file, O_WRONLY | O_CREAT | O_APPEND, 0666) {
-  (void)::flock(file_.descriptor(), LOCK_SH | LOCK_NB);  // as open_in_use()
-  // Behind an entry that was cut, the next ones would not be found.
+  (void)::flock(file_.descriptor(), LOCK_SH | LOCK_NB);  // a shared lock, as in open_in_use()
+  // A truncated entry is cut off: entries after it would be misaligned and so not be found.
   const off_t end = ::lseek(file_.descriptor(), 0, SEEK_END);
   if (end < 0 || ::ftruncate(file_.descriptor(), end - end % off_t{sizeof(Entry)}) != 0)
     raise_errno(file, "can't be cut");

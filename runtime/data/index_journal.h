@@ -11,42 +11,42 @@
 
 namespace penstock::runtime {
 
-/// What was found of a recording.
+/// The measured length of a recording.
 struct KnownLength {
-  std::uint64_t path_hash = 0;  // as IndexedRecording
+  std::uint64_t path_hash = 0;  // as in IndexedRecording
   FileStamp stamp;
   PackedLength length;
 };
 
-/// What earlier indexings have found, by recording.
+/// Lengths that earlier indexing found, by recording.
 class KnownLengths {
  public:
   void add(const KnownLength& known) { all_.push_back(known); }
-  /// Room for so many more.
+  /// Reserves memory for `more` further entries.
   void reserve(std::size_t more) { all_.reserve(all_.size() + more); }
-  /// Behind the last add().
+  /// Sorts the entries. Call it after the last add() and before find().
   void sort();
   bool empty() const { return all_.empty(); }
-  /// Of the time when the recording changed last.
+  /// Returns the entry with the latest time of change; null if there is none.
   const KnownLength* find(std::uint64_t path_hash) const;
 
  private:
   std::vector<KnownLength> all_;
 };
 
-/// Keeps what an indexing finds while it goes on, so that one that is killed need not begin anew.
+/// Saves the results of indexing as it proceeds, so that indexing resumes after a run was killed.
 class IndexJournal {
  public:
-  /// Goes on with what the file holds. FileError.
+  /// Opens the journal and appends to what it holds. Throws FileError.
   explicit IndexJournal(const std::filesystem::path& file);
-  /// FileError where the disk is full, say.
+  /// Appends results. Throws FileError, for instance if the disk is full.
   void append(const std::vector<KnownLength>& found);
 
  private:
   FileHandle file_;
 };
 
-/// Adds what a journal holds. A last entry that is cut, or one that is damaged, is passed over.
+/// Adds the entries of a journal to `known`. Skips a truncated last entry and damaged ones.
 void read_journal(const std::filesystem::path& file, KnownLengths& known);
 
 }  // namespace penstock::runtime

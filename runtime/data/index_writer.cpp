@@ -16,10 +16,10 @@
 namespace penstock::runtime {
 namespace {
 
-/// What a line makes of its recording.
+/// The utterance that a line and its recording's length yield.
 struct DraftUtterance {
   AudioLength length = {};
-  std::int64_t first = -1;  // sample at which a segment begins; -1: all is meant
+  std::int64_t first = -1;  // sample at which a segment begins; -1: whole recording
   std::string fault = {};   // empty if it can be used
 };
 
@@ -47,7 +47,7 @@ DraftUtterance segment_of(const IndexDraft& draft, const IndexDraft::Line& line,
   return {.fault = fmt::format("{}: {}", file_of(draft, line), error.what())};
 }
 
-/// Puts bytes together into large pieces and sums them up.
+/// Buffers output into pieces of 1 MiB and hashes it.
 class HashedOutput {
  public:
   explicit HashedOutput(const std::function<void(std::string_view)>& write) : write_(write) {}
@@ -71,7 +71,7 @@ class HashedOutput {
     write_(buffer_);
     buffer_.clear();
   }
-  /// Of what was flushed.
+  /// Returns the hash of the flushed bytes.
   std::uint64_t digest() const { return hash_.digest(); }
 
  private:
@@ -82,6 +82,9 @@ class HashedOutput {
   std::uint64_t size_ = 0;
 };
 
+/// Writes an index in two passes over the draft. The first finds the usable lines, one bit each.
+/// The second writes one array after another, so no array of the index is assembled in memory. An
+/// utterance is computed again for each array.
 class IndexWriter {
  public:
   IndexWriter(const IndexDraft& draft, const DraftRecordings& recordings,
@@ -125,7 +128,7 @@ class IndexWriter {
                                    : segment_of(draft_, line, length);
   }
 
-  /// Finds the lines that can be used; returns the strings' tail.
+  /// Finds the lines that can be used and counts them. Returns the tail of the strings.
   std::string weigh() {
     Packer faults;
     for (const Fault& fault : draft_.faults().all()) add(fault, -1, faults);

@@ -12,19 +12,19 @@
 
 namespace penstock::runtime {
 
-/// What is known of a draft's recordings, by their numbers.
+/// Measurements of a draft's recordings, by number.
 struct DraftRecordings {
   struct Recording {
     FileStamp stamp;
-    PackedLength length;  // not known: it can't be used
+    PackedLength length;  // unknown: the recording can't be used
   };
   std::vector<Recording> all;
-  std::unordered_map<std::size_t, std::string> faults = {};  // why it can't be used
+  std::unordered_map<std::size_t, std::string> faults = {};  // reason why a recording can't be used
 };
 
-/// Gives an index's bytes to `write`, in their order. A line can't be used if its recording can't,
-/// if samples_of() refuses it, or if the duration of a whole recording is off by more than
-/// kDurationTolerance.
+/// Passes an index's bytes to `write`, in order. A line is rejected if its recording can't be used
+/// or if samples_of() refuses it. It is also rejected if the stated duration of a whole recording
+/// is off by more than kDurationTolerance.
 void write_index(const IndexDraft& draft, const DraftRecordings& recordings,
                  const std::function<void(std::string_view)>& write);
 

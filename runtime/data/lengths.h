@@ -11,11 +11,11 @@
 
 namespace penstock::runtime {
 
-/// An AudioLength in eight bytes.
+/// An AudioLength packed into eight bytes.
 class PackedLength {
  public:
-  PackedLength() = default;  // of nothing
-  /// DataError from 2^40 samples or 2^24 samples a second on.
+  PackedLength() = default;  // unknown length
+  /// Throws DataError for 2^40 samples or more, or 2^24 samples a second or more.
   explicit PackedLength(const AudioLength& length);
 
   bool known() const { return bits_ != 0; }
@@ -28,14 +28,15 @@ class PackedLength {
   std::uint64_t bits_ = 0;
 };
 
-/// What is left out of a table; the other places are counted anew from 0, as ids.
+/// The places of a table that are left out. The other places are renumbered from 0, as ids.
 class LeftOut {
  public:
-  /// In ascending order, below 2^32.
+  /// Adds a place below 2^32. Places must be added in ascending order.
   void add(std::uint64_t place) { ids_.push_back(static_cast<std::uint32_t>(place - ids_.size())); }
   std::size_t size() const { return ids_.size(); }
   std::uint64_t place_of(std::uint64_t id) const;
-  /// For each, the first id behind it, which is what a LeftOut can be made of again.
+  /// Returns, for each place left out, the first id after it. of_ids() restores a LeftOut from
+  /// them.
   const std::vector<std::uint32_t>& ids() const { return ids_; }
 
   static LeftOut of_ids(std::vector<std::uint32_t> ids);
@@ -44,14 +45,14 @@ class LeftOut {
   std::vector<std::uint32_t> ids_;
 };
 
-/// Lengths of utterances by id. Copies share them.
+/// Lengths of utterances, by id. Copies share the tables.
 class Lengths {
  public:
   Lengths() = default;
   Lengths(const std::vector<AudioLength>& lengths);
   Lengths(std::initializer_list<AudioLength> lengths)
       : Lengths(std::vector<AudioLength>(lengths)) {}
-  /// A table that lives as long as `owner`, without what is left out.
+  /// Uses `table`, which must live as long as `owner`, without the places left out.
   Lengths(std::shared_ptr<const void> owner, std::span<const PackedLength> table,
           std::shared_ptr<const LeftOut> left_out);
 
@@ -60,14 +61,14 @@ class Lengths {
   AudioLength operator[](std::size_t id) const {
     return (tables_.size() == 1 ? tables_.front() : table_of(id)).at(id);
   }
-  /// Calls visit(id, length) for all, by id: quicker than to look each up.
+  /// Calls visit(id, length) for every id, in order. Faster than looking each one up.
   template <class Visit>
   void for_each(Visit visit) const {
     for (const Table& table : tables_) {
       const std::span<const std::uint32_t> left_out =
           table.left_out ? std::span(table.left_out->ids()) : std::span<const std::uint32_t>();
       const std::size_t size = table.lengths.size() - left_out.size();
-      std::size_t behind = 0;  // how many of them lie before the next length
+      std::size_t behind = 0;  // places left out before the next length
       for (std::size_t id = 0; id < size; ++id) {
         while (behind < left_out.size() && left_out[behind] <= id) ++behind;
         visit(table.first + id, table.lengths[id + behind].unpacked());
@@ -76,12 +77,12 @@ class Lengths {
   }
   bool operator==(const Lengths& other) const;
 
-  /// Those of `next` behind these.
+  /// Appends the lengths of `next` after these.
   void append(const Lengths& next);
 
  private:
   struct Table {
-    std::size_t first = 0;  // id
+    std::size_t first = 0;  // id of the table's first length
     std::shared_ptr<const void> owner = {};
     std::span<const PackedLength> lengths = {};
     std::shared_ptr<const LeftOut> left_out = {};

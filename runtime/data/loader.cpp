@@ -23,25 +23,26 @@
 namespace penstock::runtime {
 namespace {
 
-/// A micro-batch under way.
+/// A micro-batch whose features are being computed.
 struct Job {
   std::int64_t epoch = 0;
   MicroBatch batch;
   LoadedBatch loaded;
-  std::vector<std::string> faults;  // of each utterance, "" if it is well
-  std::size_t begun = 0, done = 0;  // utterances
-  std::exception_ptr failure;       // anything but audio that can't be used
+  std::vector<std::string> faults;  // per utterance; "" if it has none
+  std::size_t begun = 0, done = 0;  // numbers of utterances
+  std::exception_ptr failure;       // an error other than unusable audio
 
   std::size_t size() const { return batch.utterances.size(); }
 };
 
-/// One thread's tools.
+/// The tools of one thread.
 class UtteranceMaker {
  public:
   explicit UtteranceMaker(const configs::FeatureConfig& features)
       : rate_(features.sample_rate), extractor_(features) {}
 
-  /// Fills x_FC of one utterance. DataError if its audio isn't what the index says.
+  /// Fills x_FC with one utterance's features. Throws DataError if its audio differs from the
+  /// index.
   void make(const AudioSource& source, const BatchUtterance& utterance, std::span<float> x_FC) {
     const Audio audio = source.first
                             ? read_audio(source.audio, {*source.first, source.length.samples})
@@ -66,6 +67,9 @@ class UtteranceMaker {
 
 }  // namespace
 
+// Threads take utterances of the first job that has some left, so micro-batches complete in about
+// the order of push(). A job begins only if its features fit into options.queue_bytes, or if it is
+// the first. The mutex guards the jobs; features are computed without it.
 struct FeatureLoader::State {
   AudioSources sources;
   configs::FeatureConfig features;
@@ -74,20 +78,21 @@ struct FeatureLoader::State {
 
   mutable std::mutex mutex;
   std::condition_variable work, ready;
-  std::deque<std::unique_ptr<Job>> jobs;  // pushed and not yet taken
-  std::int64_t bytes_ahead = 0;           // of features in `jobs`
+  std::deque<std::unique_ptr<Job>> jobs;  // pushed but not taken
+  std::int64_t bytes_ahead = 0;           // size of the features in `jobs`
   bool stopping = false;
 
   std::int64_t failed = 0;  // over all epochs
-  std::int64_t epoch = -1;  // of `failures`
+  std::int64_t epoch = -1;  // the epoch of `failures`
   std::vector<FailedUtterance> failures;
-  std::vector<std::jthread> threads;  // last: they end before what they use
+  std::vector<std::jthread> threads;  // declared last: they join before what they use is destroyed
 
   std::int64_t bytes_of(const Job& job) const {
     return job.batch.frames() * bins * static_cast<std::int64_t>(sizeof(float));
   }
 
-  /// The first job with work to begin, if the bound on bytes allows; the mutex is held.
+  /// Returns the first job that has utterances left to begin, or null if the bound on bytes forbids
+  /// to begin it. The caller holds the mutex.
   Job* next_job() {
     for (const auto& job : jobs) {
       if (job->begun == job->size()) continue;
@@ -98,7 +103,7 @@ struct FeatureLoader::State {
     return nullptr;
   }
 
-  /// Makes room for a job's features, zeros at first; the mutex is held.
+  /// Allocates a job's features, zeroed. The caller holds the mutex.
   void begin(Job& job) {
     bytes_ahead += bytes_of(job);
     job.loaded.x_FC.resize(static_cast<std::size_t>(job.batch.frames() * bins));
@@ -108,7 +113,7 @@ struct FeatureLoader::State {
       job.loaded.lengths.push_back(utterance.frames);
   }
 
-  /// Features of utterance u of the job; touches nothing that other threads do.
+  /// Computes the features of utterance u of the job. It touches no data of other threads.
   void make(UtteranceMaker& maker, Job& job, std::size_t u) const {
     std::int64_t first = 0;
     for (std::size_t before = 0; before < u; ++before) first += job.loaded.lengths[before];
@@ -125,9 +130,9 @@ struct FeatureLoader::State {
   }
 
   void run() {
-    // Where every core has a rank, features are made while it waits, not in place of its computing.
-    // Not lower: other programs of the machine must not starve them.
-    (void)!nice(10);  // of this thread, on Linux
+    // A lower priority: on a machine whose cores all run ranks, features are made while a rank
+    // waits. No lower still, so that other programs do not starve these threads.
+    (void)!nice(10);  // applies to this thread alone on Linux
     UtteranceMaker maker(features);
     std::unique_lock lock(mutex);
     while (true) {
@@ -144,14 +149,14 @@ struct FeatureLoader::State {
       } catch (...) {
         failure = std::current_exception();
       }
-      std::this_thread::yield();  // to a rank whose message has come: by itself Linux lets it wait
+      std::this_thread::yield();  // to a rank whose message has arrived; Linux would let it wait
       lock.lock();
       if (failure) job->failure = failure;
       if (++job->done == job->size()) ready.notify_all();
     }
   }
 
-  /// Counts a taken job's failures; the mutex is held.
+  /// Counts the failures of a job that was taken. The caller holds the mutex.
   void count_faults(const Job& job) {
     if (job.epoch != epoch) failures.clear();
     epoch = job.epoch;

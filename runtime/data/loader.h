@@ -13,56 +13,57 @@
 
 namespace penstock::runtime {
 
-/// Where an utterance's audio lies and how long the index says it is.
+/// The location of an utterance's audio, and its length according to the index.
 struct AudioSource {
   std::filesystem::path audio;
   AudioLength length;
-  std::optional<std::int64_t> first = {};  // sample at which it begins, of a segment
+  std::optional<std::int64_t> first = {};  // sample at which a segment begins
 };
 
-/// The audio of utterances by id. Threads call it at the same time.
+/// Returns the audio source of an utterance by its id. Threads call it concurrently.
 using AudioSources = std::function<AudioSource(std::uint64_t)>;
 
 struct LoaderOptions {
   int threads = 1;
-  std::int64_t queue_bytes = 256 << 20;  // of features made ahead; one micro-batch may exceed it
+  std::int64_t queue_bytes = 256 << 20;  // bound on queued features; one micro-batch may exceed it
 };
 
-/// An utterance that was left out as silence.
+/// An utterance whose audio failed and was replaced by silence.
 struct FailedUtterance {
   std::uint64_t id = 0;
   std::string why;  // "a.wav: no such file"
 };
 
-/// A micro-batch's features.
+/// The features of a micro-batch.
 struct LoadedBatch {
-  std::vector<float> x_FC;            // frames × bins, utterances one after the other
+  std::vector<float> x_FC;            // frames × bins, one utterance after another
   std::vector<std::int64_t> lengths;  // frames of each utterance
-  std::vector<float> weights;         // of its loss: 1, or 0 where the audio has failed
+  std::vector<float> weights;  // weights of the utterances' losses: 1, or 0 if the audio failed
 };
 
-/// Reads audio and makes features ahead of time, in threads. What comes out depends on the
-/// micro-batches alone, not on the threads. The threads step back for those that compute.
+/// Reads audio and computes features ahead of time, in threads of low priority. The results depend
+/// on the micro-batches alone, not on the threads.
 ///
-/// Audio that can no longer be read, or has another length than the index says, leaves zeros (what
-/// silence becomes) of the expected shape with weight 0, is logged and counted.
+/// If audio can no longer be read, or its length differs from the index, the features are zeros
+/// (those of silence) of the expected shape with weight 0. The failure is logged and counted.
 class FeatureLoader {
  public:
-  /// ConfigError as FeatureExtractor.
+  /// Throws ConfigError like FeatureExtractor.
   FeatureLoader(AudioSources sources, const configs::FeatureConfig&, const LoaderOptions&);
   ~FeatureLoader();
   FeatureLoader(const FeatureLoader&) = delete;
   FeatureLoader& operator=(const FeatureLoader&) = delete;
 
-  /// Announces the micro-batch to make after those pushed before; never waits.
+  /// Queues a micro-batch after those pushed before. Never blocks.
   void push(std::int64_t epoch, const MicroBatch&);
 
-  /// The next micro-batch in the order of push; waits for it. Error if nothing was pushed.
+  /// Returns the next micro-batch in the order of push(), and blocks until it is ready. Throws
+  /// Error if nothing was pushed.
   LoadedBatch take();
 
-  /// Utterances that have failed, of all that were taken.
+  /// Returns how many utterances have failed in all micro-batches taken so far.
   std::int64_t failed() const;
-  /// Those of the epoch of the micro-batch taken last.
+  /// Returns the failures in the epoch of the micro-batch that was taken last.
   std::vector<FailedUtterance> failures() const;
 
  private:

@@ -38,7 +38,7 @@ ManifestFormat folder_format(const std::filesystem::path& folder) {
                   folder.string()));
 }
 
-/// deepspeech.pytorch's two columns are paths.
+/// Recognises a table's format by its first line. Both columns of deepspeech.pytorch's are paths.
 ManifestFormat table_format(const std::filesystem::path& table) {
   const std::vector<std::string> first = first_fields(table);
   const auto has = [&](const char* name) { return std::ranges::find(first, name) != first.end(); };
@@ -56,8 +56,8 @@ ManifestFormat table_format(const std::filesystem::path& table) {
   return paths ? ManifestFormat::deepspeech_csv : ManifestFormat::table;
 }
 
-/// The first line of JSON lines tells them from an object over many lines: large manifests are not
-/// read for that.
+/// Returns true for deepspeech.pytorch's JSON object. The first line already distinguishes JSON
+/// lines from an object over many lines, so large manifests are not read completely.
 bool is_deepspeech(const std::filesystem::path& manifest) {
   const auto is = [](const nlohmann::json& json) {
     return json.is_object() && json.contains("samples");
@@ -67,13 +67,13 @@ bool is_deepspeech(const std::filesystem::path& manifest) {
   return is(nlohmann::json::parse(read_text(manifest), nullptr, false));
 }
 
-/// Whether a path stands for several, as NeMo writes it: "manifest__OP_0..511_CL_.json".
+/// Returns true if a path stands for several, in NeMo's notation: "manifest__OP_0..511_CL_.json".
 bool is_pattern(const std::filesystem::path& manifest) {
   const std::string& path = manifest.native();
   return path.find("_OP_") != std::string::npos || path.find('{') != std::string::npos;
 }
 
-/// Looks up the member that "TAR:NAME" names.
+/// Replaces "TAR:NAME" by the member that it names.
 void find_member(ManifestEntry& entry, TarListings& tars) {
   if (tar_member(entry.audio.native())) return;
   if (const auto member = split_member(entry.audio.native()))
@@ -191,7 +191,7 @@ std::string read_text(const std::filesystem::path& file) try {
 
 namespace {
 
-/// Gives lines that aren't blank to `use` until that returns false.
+/// Calls `use` for every line that isn't blank until it returns false.
 template <class Use>
 void read_lines(const std::filesystem::path& file, Use use) {
   std::ifstream in(file, std::ios::binary);

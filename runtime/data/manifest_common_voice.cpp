@@ -9,7 +9,8 @@
 namespace penstock::runtime {
 namespace {
 
-/// The folder of recordings, by the first of them: clips/, or the table's own if that has it.
+/// Returns the folder of the recordings, judged by the first of them: clips/, or the table's own if
+/// the recording lies there.
 std::filesystem::path recordings_folder(const std::filesystem::path& table,
                                         const std::string& first) {
   const auto own = table.parent_path(), clips = own / "clips";

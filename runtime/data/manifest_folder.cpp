@@ -20,7 +20,7 @@ std::string in_small_letters(std::string text) {
   return text;
 }
 
-/// What has the same path but for the extension.
+/// A recording and a transcript whose paths differ in the extension alone.
 struct Pair {
   std::filesystem::path sound, text;
 };
@@ -42,7 +42,7 @@ std::vector<std::filesystem::path> files_below(const std::filesystem::path& fold
                                                std::vector<std::filesystem::path>* folders) {
   std::vector<std::filesystem::path> files;
   if (folders != nullptr) folders->push_back(folder);
-  std::filesystem::path last = folder;  // where it went wrong, if it did
+  std::filesystem::path last = folder;  // for the message if a folder can't be read
   std::error_code error;
   std::filesystem::recursive_directory_iterator item(
       folder, std::filesystem::directory_options::follow_directory_symlink, error);

@@ -11,7 +11,8 @@
 
 namespace penstock::runtime {
 
-/// What the readers of the single formats share. Each gives its utterances, faults and sources.
+/// The state that the readers of all formats share. Each reader adds utterances, faults and
+/// sources.
 struct ManifestReading {
   std::filesystem::path manifest;
   std::function<void(ManifestEntry)> add;
@@ -19,7 +20,7 @@ struct ManifestReading {
   std::vector<std::filesystem::path>& sources;  // ManifestSink::sources
   TarListings& tars;
 
-  /// "train.jsonl:17"
+  /// Returns "train.jsonl:17".
   std::string at_line(std::size_t line) const;
 };
 
@@ -35,46 +36,46 @@ void read_folder(const ManifestReading&);
 void read_nemo(const ManifestReading&);
 void read_webdataset(const ManifestReading&);
 
-/// The manifests of NeMo's that a folder of tarred data holds: that of all shards, or those of
-/// single shards in their order. None of another folder.
+/// Returns the NeMo manifests in a folder of tarred data: the manifest of all shards, or those of
+/// single shards in order. Returns none if the folder is of another kind.
 [[nodiscard]] std::vector<std::filesystem::path> nemo_manifests(
     const std::filesystem::path& folder);
 
-/// Whether a file is called as recordings are.
+/// Returns true if a file has an extension of audio.
 [[nodiscard]] bool is_sound(const std::filesystem::path& file);
 
-/// All below the folder, in the order of their paths; `folders` gets it and those in it. DataError
-/// if a folder can't be read.
+/// Returns all files below the folder, sorted by path. If `folders` is not null, it gets this
+/// folder and those below it. Throws DataError if a folder can't be read.
 [[nodiscard]] std::vector<std::filesystem::path> files_below(
     const std::filesystem::path& folder, std::vector<std::filesystem::path>* folders = nullptr);
-/// All below the manifest, a folder.
+/// Returns all files below the manifest, which is a folder.
 [[nodiscard]] std::vector<std::filesystem::path> files_below(const ManifestReading& reading);
 
-/// Appends an utterance whose text stands in a file of its own; lines are joined by spaces.
+/// Adds an utterance whose text lies in a file of its own. Its lines are joined by spaces.
 void add_with_text_file(const ManifestReading&, const std::filesystem::path& audio,
                         const std::filesystem::path& transcript, const std::string& where);
 
-/// A transcript without white space at its ends, its lines joined by spaces.
+/// Returns a transcript without white space at its ends, with its lines joined by spaces.
 [[nodiscard]] std::string one_line(const std::string& transcript);
 
-/// The fields of a table's first line that isn't blank; none of an empty one.
+/// Returns the fields of a table's first line that isn't blank; none if the table is empty.
 [[nodiscard]] std::vector<std::string> first_fields(const std::filesystem::path& table);
 
-/// The text of a whole file. DataError if it can't be read.
+/// Returns a file's text. Throws DataError if it can't be read.
 [[nodiscard]] std::string read_text(const std::filesystem::path& file);
 
-/// Calls `use(line, number from 1)` for every line that isn't blank, without line ends and byte
-/// order mark.
+/// Calls use(line, number) for every line that isn't blank. Numbers start at 1; line ends and a
+/// byte order mark are removed.
 void for_each_line(const std::filesystem::path& file,
                    const std::function<void(const std::string&, std::size_t)>& use);
 
-/// The first line that isn't blank, as for_each_line() has it; "" of a file without one.
+/// Returns the first line that isn't blank, as for_each_line() passes it; "" if there is none.
 [[nodiscard]] std::string first_line(const std::filesystem::path& file);
 
-/// What stands between the separators: one more than there are of these.
+/// Returns the fields between the separators: one more than there are separators.
 [[nodiscard]] std::vector<std::string> split(std::string_view line, char separator);
 
-/// Without white space at both ends.
+/// Returns the text without white space at both ends.
 std::string trimmed(const std::string& text);
 
 }  // namespace penstock::runtime

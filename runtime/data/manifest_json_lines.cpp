@@ -11,7 +11,7 @@
 namespace penstock::runtime {
 namespace {
 
-/// What is wrong with a line's duration, "" if nothing is.
+/// Describes the problem with a line's duration; "" if there is none.
 std::string duration_fault(const nlohmann::json& duration) {
   if (!duration.is_number()) return fmt::format("its duration {} is not a number", duration.dump());
   if (!(duration.get<double>() > 0) || !std::isfinite(duration.get<double>()))
@@ -19,7 +19,7 @@ std::string duration_fault(const nlohmann::json& duration) {
   return {};
 }
 
-/// What is wrong with a line's offset, "" if nothing is.
+/// Describes the problem with a line's offset; "" if there is none.
 std::string offset_fault(const nlohmann::json& offset) {
   if (offset.is_null()) return {};
   if (!offset.is_number()) return fmt::format("its offset {} is not a number", offset.dump());
@@ -28,7 +28,7 @@ std::string offset_fault(const nlohmann::json& offset) {
   return {};
 }
 
-/// What is wrong with a line, "" if nothing is.
+/// Describes the problem with a line; "" if there is none.
 std::string fault_of(const nlohmann::json& line) {
   if (!line.is_object()) return "is not a JSON object";
   for (const char* key : {"audio_filepath", "text"}) {
@@ -42,7 +42,8 @@ std::string fault_of(const nlohmann::json& line) {
   return offset_fault(line["offset"]);
 }
 
-/// The recording that a line names: a file or, of NeMo's tarred manifests, a member of its shard.
+/// Finds the recording that a line names: a file or, in NeMo's tarred manifests, a member of a
+/// shard.
 class LineRecordings {
  public:
   explicit LineRecordings(const ManifestReading& reading) : reading_(reading) {}
@@ -54,7 +55,7 @@ class LineRecordings {
     const nlohmann::json& shard = line["shard_id"];
     const bool is_number = shard.is_number_integer() && shard.get<std::int64_t>() >= 0;
     std::error_code error;
-    if (!is_number && std::filesystem::exists(file, error)) return file;  // no shard of NeMo's
+    if (!is_number && std::filesystem::exists(file, error)) return file;  // not a shard of NeMo's
     if (!is_number)
       throw DataError(fmt::format("its shard_id {} is not a whole number from 0 on", shard.dump()));
     if (!shards_) shards_.emplace(reading_.manifest, reading_.tars, reading_.sources);
@@ -77,7 +78,8 @@ void read_json_lines(const ManifestReading& reading) {
     try {
       line = nlohmann::json::parse(text);
     } catch (const nlohmann::json::exception& error) {
-      // "[json.exception.…] parse error at line 1, column 7: …", where the line is always 1.
+      // The message is "[json.exception.…] parse error at line 1, column 7: …"; its line is always
+      // 1.
       const std::string what = error.what();
       const std::size_t column = what.find("column");
       return reading.faults.add(

@@ -15,7 +15,8 @@ struct KaldiLine {
   std::string where;  // "wav.scp:3"
 };
 
-/// Lines of a table of Kaldi's that have something behind their names, each name once.
+/// Reads a table of Kaldi's. A line without content after the name is a fault, and so is a repeated
+/// name.
 std::map<std::string, KaldiLine> read_table(const ManifestReading& reading, const char* name) {
   const auto file = reading.manifest / name;
   Faults& faults = reading.faults;
@@ -35,7 +36,7 @@ std::map<std::string, KaldiLine> read_table(const ManifestReading& reading, cons
   return table;
 }
 
-/// What is wrong with the recording that a line of wav.scp names, "" if nothing is.
+/// Describes the problem with a recording in wav.scp; "" if there is none.
 std::string fault_of(const std::string& recording) {
   if (recording.ends_with('|'))
     return fmt::format(
@@ -46,15 +47,15 @@ std::string fault_of(const std::string& recording) {
   return {};
 }
 
-/// Kaldi's paths start from the folder in which its recipe runs; those beside the tables are found
-/// wherever that is.
+/// Resolves a recording's path. Kaldi's paths start from the folder in which its recipe runs. A
+/// recording beside the tables is found in any case.
 std::filesystem::path path_of(const std::filesystem::path& folder, const std::string& recording) {
   std::error_code error;
   const bool beside = std::filesystem::exists(folder / recording, error);
   return beside ? folder / recording : std::filesystem::path(recording);
 }
 
-/// A line of segments: the recording, and the seconds at which it begins and ends.
+/// A line of segments: the recording, and the seconds at which the segment begins and ends.
 struct KaldiSegment {
   std::string recording;
   double begin = 0, end = 0;
@@ -80,7 +81,7 @@ class KaldiFolder {
     }
   }
 
-  /// A recording is one utterance.
+  /// Adds a whole recording as one utterance.
   void add(const KaldiLine& text) const { add(text, text.name, {}); }
 
   void add(const KaldiLine& text, const KaldiLine& line) const {
@@ -118,7 +119,8 @@ class KaldiFolder {
 void read_kaldi(const ManifestReading& reading) {
   const KaldiFolder folder(reading);
   const auto texts = read_table(reading, "text");
-  reading.sources.push_back(reading.manifest);  // changes where segments come or go
+  // The folder's time of change shows whether `segments` was added or removed.
+  reading.sources.push_back(reading.manifest);
   if (!std::filesystem::exists(reading.manifest / "segments")) {
     for (const auto& [name, text] : texts) folder.add(text);
     return;

@@ -7,7 +7,7 @@
 namespace penstock::runtime {
 namespace {
 
-/// What NeMo's script calls the manifest of all shards.
+/// Name that NeMo's script gives to the manifest of all shards.
 constexpr const char* kAllShards = "tarred_audio_manifest.json";
 
 }  // namespace

@@ -17,8 +17,8 @@ constexpr std::string_view kPaths[] = {"path",     "audio",     "audio_filepath"
 constexpr std::string_view kTexts[] = {"sentence", "text", "transcript", "transcription", "txt"};
 constexpr std::string_view kOffsets[] = {"offset"}, kDurations[] = {"duration"};
 
-/// The fields of a line of CSV, as RFC 4180 has them: in quotes, a comma is text, and two quotes
-/// are one. Nothing if a quote is left open.
+/// Splits a line of CSV as RFC 4180 specifies: within quotes a comma is text, and two quotes are
+/// one. Returns nothing if a quote is left open.
 std::optional<std::vector<std::string>> fields_of_csv(std::string_view line) {
   std::vector<std::string> fields(1);
   bool quoted = false;
@@ -42,13 +42,13 @@ std::optional<std::vector<std::string>> fields_of_csv(std::string_view line) {
 
 bool is_tsv(const std::filesystem::path& table) { return table.extension() == ".tsv"; }
 
-/// In TSV, quotes are text.
+/// Splits a line of a table. In TSV, quotes are plain text.
 std::optional<std::vector<std::string>> fields_of(const std::filesystem::path& table,
                                                   std::string_view line) {
   return is_tsv(table) ? split(line, '\t') : fields_of_csv(line);
 }
 
-/// Of the columns that are called so, the first.
+/// Returns the first column that has one of these names.
 template <std::size_t N>
 std::optional<std::size_t> column(const std::vector<std::string>& header,
                                   const std::string_view (&names)[N]) {
@@ -58,10 +58,10 @@ std::optional<std::size_t> column(const std::vector<std::string>& header,
   return std::nullopt;
 }
 
-/// Where a table has what.
+/// The numbers of a table's columns.
 struct TableColumns {
   std::size_t path = 0, text = 1, number = 2;
-  std::optional<std::size_t> offset = {}, duration = {};  // of a segment, as in JSON lines
+  std::optional<std::size_t> offset = {}, duration = {};  // segments, as in JSON lines
 };
 
 std::optional<TableColumns> columns_of(const std::vector<std::string>& header) {
@@ -74,7 +74,7 @@ std::optional<TableColumns> columns_of(const std::vector<std::string>& header) {
                       .duration = column(header, kDurations)};
 }
 
-/// Above or equal to `least`; nothing: it is no such number.
+/// Parses a number of seconds. Returns nothing if the field is no number or is below `least`.
 std::optional<double> seconds_of(const std::string& field, double least) {
   const std::string text = trimmed(field);
   double seconds = 0;
@@ -84,7 +84,7 @@ std::optional<double> seconds_of(const std::string& field, double least) {
                                                              : std::nullopt;
 }
 
-/// The segment that a row names, if any. What is wrong with it, "" if nothing is.
+/// Reads the segment that a row names, if any. Describes the problem with it; "" if there is none.
 std::string take_segment(const std::vector<std::string>& fields, const TableColumns& columns,
                          ManifestEntry& entry) {
   constexpr double kShortest = 1e-9;
@@ -130,7 +130,7 @@ void read_table(const ManifestReading& reading) {
   });
 }
 
-/// metadata.csv: name|text|text as it is read, where the last may be missing.
+/// Reads metadata.csv: name|text|normalised text. The last field may be missing.
 void read_ljspeech(const ManifestReading& reading) {
   const auto file = reading.manifest / "metadata.csv";
   reading.sources.insert(reading.sources.end(), {file, reading.manifest});

@@ -14,7 +14,7 @@
 namespace penstock::runtime {
 namespace {
 
-/// What of a tar's members has one key.
+/// The members of a tar that share one key.
 struct WebSample {
   std::optional<TarEntry> sound, text, json;
 
@@ -25,17 +25,17 @@ struct WebSample {
   }
 };
 
-/// A name's key and extensions: WebDataset divides it at the first dot of its last part. Nothing of
-/// names that it passes over.
+/// Splits a name into key and extensions. WebDataset splits at the first dot of the file name.
+/// Returns nothing for names that WebDataset ignores.
 std::optional<std::pair<std::string, std::string>> split_key(const std::string& name) {
-  const std::size_t start = name.rfind('/') + 1;  // 0 where there is none
+  const std::size_t start = name.rfind('/') + 1;  // 0 if there is no slash
   const std::size_t dot = name.find('.', start);
   if (dot == std::string::npos || dot == start || name.compare(start, 2, "__") == 0)
     return std::nullopt;
   return std::pair(name.substr(0, dot), name.substr(dot + 1));
 }
 
-/// One tar of WebDataset's.
+/// One tar of a WebDataset.
 class WebShard {
  public:
   WebShard(const ManifestReading& reading, const std::filesystem::path& tar)
@@ -59,6 +59,7 @@ class WebShard {
     reading_.faults.add(where_ + ":" + member, std::move(what));
   }
 
+  /// Assigns a member to the sample of its key.
   void sort(const TarEntry& entry) {
     const auto parts = split_key(entry.name);
     if (!parts) return;
@@ -113,7 +114,7 @@ class WebShard {
   FileRange file_;
   std::string where_;
   std::vector<std::pair<std::string, WebSample>> samples_;  // in the tar's order
-  std::unordered_map<std::string, std::size_t> places_;     // of keys among them
+  std::unordered_map<std::string, std::size_t> places_;     // index of each key in samples_
 };
 
 }  // namespace

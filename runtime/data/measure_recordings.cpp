@@ -16,9 +16,9 @@ namespace {
 
 using Time = std::chrono::steady_clock;
 
-constexpr auto kLongest = std::chrono::seconds(2);  // that a killed run may lose
+constexpr auto kLongest = std::chrono::seconds(2);  // the most work that a killed run loses
 
-/// The file is named by what goes wrong when it is read.
+/// Packs a length. An error names the file.
 PackedLength packed(const std::filesystem::path& file, const AudioLength& length) try {
   return PackedLength(length);
 } catch (const DataError& error) {

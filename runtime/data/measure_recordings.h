@@ -12,34 +12,34 @@
 
 namespace penstock::runtime {
 
-/// A recording whose length is sought.
+/// Asks for the length of a recording.
 struct RecordingQuery {
-  std::string path;          // as key_of() has it
-  FileStamp stamp = {};      // when it was measured
-  PackedLength length = {};  // that it had then; not known: it is measured in any case
+  std::string path;          // as key_of() returns it
+  FileStamp stamp = {};      // its stamp when it was last measured
+  PackedLength length = {};  // its length then; unknown: it is measured in any case
 };
 
 struct RecordingAnswer {
   FileStamp stamp = {};
-  PackedLength length = {};  // not known: it can't be used
-  std::string fault = {};    // why
+  PackedLength length = {};  // unknown: the recording can't be used
+  std::string fault = {};    // reason, if it can't be used
 };
 
 struct RecordingMeasure {
-  std::filesystem::path folder;  // that paths start from
+  std::filesystem::path folder;  // base of relative paths
   int threads = 0;               // 0: as many as the process has cores
-  bool decode = false;           // all audio, whatever headers tell
+  bool decode = false;           // decodes all audio and ignores headers
 };
 
-/// Of each query; those which time did not suffice for have none.
+/// One answer per query; nothing for a query that the time did not suffice for.
 using RecordingAnswers = std::vector<std::optional<RecordingAnswer>>;
 
-/// Looks at recordings for some seconds, and at the first in any case. One that has not changed
-/// keeps its length.
+/// Measures recordings for some seconds, and at least the first. An unchanged recording keeps its
+/// length.
 [[nodiscard]] RecordingAnswers measure_recordings(std::span<const RecordingQuery> queries,
                                                   const RecordingMeasure& options);
 
-/// Who answers: this process as above, or ranks of a job for it.
+/// Answers queries, in this process as above or by the ranks of a job.
 using Measure = std::function<RecordingAnswers(std::span<const RecordingQuery>)>;
 
 }  // namespace penstock::runtime

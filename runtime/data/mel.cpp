@@ -7,7 +7,8 @@
 namespace penstock::runtime {
 namespace {
 
-// Slaney's Auditory Toolbox: 15 mels a kHz up to 1 kHz, then 27 mels for a factor of 6.4.
+// Constants of Slaney's Auditory Toolbox: 15 mels per kHz up to 1 kHz, then 27 mels per factor of
+// 6.4.
 constexpr double kHzPerMel = 200.0 / 3;
 constexpr double kBreakHz = 1000;
 constexpr double kBreakMel = kBreakHz / kHzPerMel;
@@ -25,11 +26,11 @@ constexpr double kKaldiLowestHz = 20;
 
 double kaldi_mel_of(double hz) { return 1127 * std::log1p(hz / 700); }
 
-/// Triangles whose corners and places of bins are given on one scale.
+/// The triangles of a filter bank. Corners and bins are given on the same scale.
 struct Triangles {
   std::function<double(int)> corner;
-  std::function<double(double)> place;  // of a frequency in Hz, on the corners' scale
-  bool unit_area = false;               // else of height 1
+  std::function<double(double)> place;  // converts a frequency in Hz to the corners' scale
+  bool unit_area = false;               // scales each triangle to area 1, else to height 1
 };
 
 std::vector<MelFilter> make_filters(int mels, int rate, std::int64_t fft,

@@ -12,18 +12,21 @@
 namespace penstock::runtime {
 namespace {
 
+// Draws per epoch are fixed-point numbers with 16 fractional bits. So the draws before any epoch
+// follow from integer arithmetic, and all ranks agree on them.
 constexpr int kDrawBits = 16;
 constexpr std::uint64_t kOneDraw = std::uint64_t{1} << kDrawBits;
-constexpr double kMostDraws = 4e9;  // whose numbers have 32 bits
+constexpr double kMostDraws = 4e9;  // bound that keeps the draws' numbers within 32 bits
 
-/// ratio^(1 / temperature). Powers are rounded to 24 bits, which are alike on every machine, while
-/// the last bit of a library's power is not.
+/// Returns ratio^(1 / temperature), rounded to 24 bits. The last bit of a math library's power
+/// differs between machines; the rounded value does not.
 double tempered(double ratio, double temperature) {
   if (temperature == 1) return ratio;
   return static_cast<float>(std::pow(ratio, 1 / temperature));
 }
 
-/// Of ratios to the largest, so that nothing overflows, whatever the temperature.
+/// Returns each part's share of the seconds. Ratios to the largest part keep the power from
+/// overflowing at any temperature.
 std::vector<double> shares_of(const std::vector<MixturePart>& parts, double temperature) {
   const double longest = std::ranges::max(parts, {}, &MixturePart::seconds).seconds;
   const double heaviest = std::ranges::max(parts, {}, &MixturePart::weight).weight;

@@ -6,36 +6,37 @@
 
 namespace penstock::runtime {
 
-/// One of several manifests to train on: what of it takes part.
+/// One of several manifests to train on: its usable utterances and its weight.
 struct MixturePart {
   std::string manifest;
   std::uint64_t utterances = 0;
-  double seconds = 0;  // of all of them
+  double seconds = 0;  // sum over its utterances
   double weight = 1;
 };
 
-/// How often epochs draw utterances of several manifests, whose ids follow each other. Without
-/// parts, each utterance is drawn once.
+/// Determines how often epochs draw utterances of several manifests, whose ids follow each other. A
+/// mixture without parts draws each utterance once.
 class Mixture {
  public:
   Mixture() = default;
-  /// An epoch draws as many seconds as the parts have together. A part's share of them is in
-  /// proportion to weight × seconds^(1 / temperature). Of one part each utterance is drawn once.
-  /// ConfigError if an epoch would hold less than one utterance of a part, or more than 4e9 in all.
+  /// An epoch draws as many seconds as the parts have together. A part's share of them is
+  /// proportional to weight × seconds^(1 / temperature). With a single part, each utterance is
+  /// drawn once. Throws ConfigError if an epoch would hold less than one utterance of a part, or
+  /// more than 4e9 in all.
   Mixture(std::vector<MixturePart> parts, double temperature);
 
-  /// A part as epochs draw of it.
+  /// A part and how often epochs draw from it.
   struct Part {
     MixturePart is;
-    std::uint64_t first = 0;  // id
-    std::uint64_t rate = 0;   // draws an epoch, in units of 2^-16
-    double share = 1;         // of an epoch's seconds
+    std::uint64_t first = 0;  // id of its first utterance
+    std::uint64_t rate = 0;   // draws per epoch, in units of 2^-16
+    double share = 1;         // fraction of an epoch's seconds
 
-    /// How many draws all epochs before this one take: they go round the part's utterances.
+    /// Returns how many draws all earlier epochs take. They cycle through the part's utterances.
     std::uint64_t before(std::int64_t epoch) const;
-    /// How often an epoch draws an utterance, on average.
+    /// Returns how often an epoch draws an utterance on average.
     double repeats() const;
-    /// And at most.
+    /// Returns how often an epoch draws an utterance at most.
     std::uint64_t most_repeats() const;
   };
 
@@ -43,11 +44,12 @@ class Mixture {
   const std::vector<Part>& parts() const { return parts_; }
   const Part& part_of(std::uint64_t id) const;
 
-  /// How often an epoch draws one utterance at most.
+  /// Returns how often an epoch draws this utterance at most.
   std::uint64_t most_repeats(std::uint64_t id) const {
     return empty() ? 1 : part_of(id).most_repeats();
   }
-  /// How many utterances an epoch draws of so many, to the nearest whole number.
+  /// Returns how many draws an epoch takes from a corpus of `utterances`, to the nearest whole
+  /// number.
   std::uint64_t draws(std::uint64_t utterances) const;
 
  private:

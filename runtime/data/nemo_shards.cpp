@@ -25,7 +25,7 @@ std::map<std::int64_t, std::vector<std::filesystem::path>> shards_in(
   return shards;
 }
 
-/// "a.wav" of "a-sub2.wav"; the same of other names.
+/// Returns "a.wav" for "a-sub2.wav", and other names unchanged.
 std::string without_sub(const std::string& name) {
   const std::size_t sub = name.rfind("-sub");
   if (sub == std::string::npos || sub == 0) return name;
@@ -73,11 +73,12 @@ std::filesystem::path NemoShards::recording(std::int64_t shard, const std::strin
   throw DataError(tars_.missing(tar, name));
 }
 
+/// Returns the only tar of a shard. Throws DataError if there is none, or more than one.
 const std::filesystem::path& NemoShards::tar_of(std::int64_t shard) {
   const auto found = shards_.find(shard);
   if (found == shards_.end()) {
     const std::string name = fmt::format("audio_{}.tar", shard);
-    if (missing_.insert(shard).second)  // so that one which is put there is noticed
+    if (missing_.insert(shard).second)  // a source, so that adding the shard later is noticed
       sources_.insert(sources_.end(), {folder_ / name, above_ / name});
     const std::string others =
         shards_.empty()

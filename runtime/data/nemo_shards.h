@@ -11,17 +11,18 @@
 
 namespace penstock::runtime {
 
-/// The tars of one of NeMo's manifests: audio_0.tar, audio_1.tar, … (any audio…_N….tar), which lie
-/// beside it or, of sharded manifests, in the folder above.
+/// The tars of a NeMo manifest: audio_0.tar, audio_1.tar, … (any audio…_N….tar). They lie beside
+/// the manifest or, for sharded manifests, in the folder above it.
 class NemoShards {
  public:
-  /// `tars` must outlive it. `sources` gets the paths at which shards are missing.
+  /// Keeps references to `tars` and `sources`, which must outlive it. The paths of missing shards
+  /// are added to `sources`.
   NemoShards(const std::filesystem::path& manifest, TarListings& tars,
              std::vector<std::filesystem::path>& sources);
 
-  /// The recording `name` of a shard, as path_of() spells it, or a file of its own where there are
-  /// no shards at all. A name that ends in -subN is a further segment of the recording without it.
-  /// DataError that says what is missing.
+  /// Returns the recording `name` of a shard, spelled by path_of(), or a plain file if there are no
+  /// shards at all. A name that ends in -subN is a further segment of the recording without it.
+  /// Throws DataError that says what is missing.
   [[nodiscard]] std::filesystem::path recording(std::int64_t shard, const std::string& name);
 
  private:
@@ -34,8 +35,8 @@ class NemoShards {
   std::vector<std::filesystem::path>& sources_;
 };
 
-/// The last number behind an underscore: 3 of audio_3.tar and of manifest_3_clean.json; -1: there
-/// is none.
+/// Returns the last number after an underscore: 3 for audio_3.tar and manifest_3_clean.json; -1 if
+/// there is none.
 [[nodiscard]] std::int64_t shard_number(const std::string& file_name);
 
 }  // namespace penstock::runtime

@@ -9,7 +9,7 @@
 namespace penstock::runtime {
 namespace {
 
-/// That numbers below `count` need, two at least.
+/// Returns the bits that numbers below `count` need, at least two.
 int bits_below(std::uint64_t count) {
   return std::max(2, static_cast<int>(std::bit_width(count > 0 ? count - 1 : 0)));
 }
@@ -22,6 +22,9 @@ Permutation::Permutation(std::uint64_t count, std::uint64_t key)
     keys_[round] = sample_hash(SampleKind::permutation, key, {round});
 }
 
+// A round swaps the halves and mixes one with a hash of the other, which is invertible for any
+// hash. So the network permutes all numbers of high_bits_ + low_bits_ bits. Applying it until the
+// result is below `count` permutes the numbers below `count`.
 std::uint64_t Permutation::operator()(std::uint64_t place) const {
   do {
     int low_bits = low_bits_, high_bits = high_bits_;

@@ -45,7 +45,7 @@ void resample(std::span<const float> input, const Resampling& ratio, std::span<f
       static_cast<double>(ratio.from), static_cast<double>(ratio.to), 1, input.data(), input.size(),
       &read, output.data(), output.size(), &written, nullptr, &quality, nullptr);
   if (error != nullptr) throw DataError(fmt::format("libsoxr: {}", soxr_strerror(error)));
-  // soxr rounds its length to nearest, ours is rounded up: a sample may be left.
+  // soxr rounds its length to the nearest sample, resampled_samples() rounds up: one may be left.
   std::ranges::fill(output.subspan(written), 0.0f);
 }
 

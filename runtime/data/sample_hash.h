@@ -5,7 +5,8 @@
 
 namespace penstock::runtime {
 
-/// What a number is sampled for, so that those of different kinds with the same numbers differ.
+/// The purpose of a random number. Numbers with the same key but different purposes are
+/// independent.
 enum class SampleKind : std::uint64_t {
   speed = 1,
   length_jitter,
@@ -15,8 +16,8 @@ enum class SampleKind : std::uint64_t {
   permutation
 };
 
-/// 64 random bits from (kind, seed, numbers) alone, the same on every machine: SplitMix64's
-/// finaliser (Steele, Lea and Flood, 2014) over the numbers one after the other.
+/// Returns 64 random bits that depend on (kind, seed, numbers) alone, the same on every machine.
+/// Applies SplitMix64's finaliser (Steele, Lea and Flood, 2014) to the numbers one after another.
 constexpr std::uint64_t sample_hash(SampleKind kind, std::uint64_t seed,
                                     std::initializer_list<std::uint64_t> numbers) {
   const auto mixed = [](std::uint64_t x) {

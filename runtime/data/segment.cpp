@@ -19,7 +19,7 @@ SampleRange samples_of(const Segment& segment, const AudioLength& recording) {
         fmt::format("it ends at {:.6g} s, its offset and duration together, but the "
                     "recording lasts {:.6g} s",
                     end, seconds));
-  // A hair more than half a sample, so that halves go up, whatever their last bit is.
+  // Slightly more than half a sample, so that halves round up whatever their last bit is.
   const auto sample = [&](double at) {
     return static_cast<std::int64_t>(std::floor(at * recording.rate + 0.500001));
   };

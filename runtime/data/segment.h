@@ -7,20 +7,20 @@
 
 namespace penstock::runtime {
 
-/// Seconds by which a manifest may be off: a segment's end behind the recording's, and a whole
-/// recording's duration.
+/// Seconds by which a manifest may be off. A segment may end this much after its recording, and the
+/// stated duration of a whole recording may differ this much from the real one.
 inline constexpr double kDurationTolerance = 0.1;
 
-/// The part of a recording that an utterance is, in seconds as its manifest has it.
+/// The part of a recording that an utterance covers, in seconds as in its manifest.
 struct Segment {
-  double offset = 0;               // from the recording's start; not negative
-  std::optional<double> duration;  // nothing: up to its end
+  double offset = 0;               // seconds from the recording's start; not negative
+  std::optional<double> duration;  // none: up to the recording's end
 };
 
-/// The samples of a segment. Both of its ends are rounded to the nearest sample, so that segments
-/// that follow each other leave none out and share none. An end a little behind the recording's,
-/// see kDurationTolerance, counts as that. DataError that says what is wrong if the segment begins
-/// or ends behind the recording, or holds no sample.
+/// Returns the samples of a segment. Both ends are rounded to the nearest sample, so adjacent
+/// segments share no sample and leave none out. An end within kDurationTolerance after the
+/// recording's end counts as the recording's end. Throws DataError that describes the problem if
+/// the segment begins or ends after the recording, or holds no sample.
 [[nodiscard]] SampleRange samples_of(const Segment& segment, const AudioLength& recording);
 
 }  // namespace penstock::runtime

@@ -65,7 +65,7 @@ void check_lengths(const StepSequenceOptions& options) {
         static_cast<double>(longest.samples) / options.features.sample_rate));
 }
 
-/// Places of a step's micro-batches as sampled, the longest first.
+/// Returns the indices of a step's micro-batches, the longest first.
 std::vector<std::size_t> longest_first(const std::vector<MicroBatch>& batches) {
   std::vector<std::size_t> places(batches.size());
   std::iota(places.begin(), places.end(), 0);
@@ -74,7 +74,8 @@ std::vector<std::size_t> longest_first(const std::vector<MicroBatch>& batches) {
   return places;
 }
 
-/// The lane of each micro-batch of a step.
+/// Assigns a lane to each micro-batch of a step. In order of cost, each goes to the lane with the
+/// fewest micro-batches, then the fewest frames, then the smallest hash.
 std::vector<int> deal(const std::vector<MicroBatch>& batches,
                       const std::vector<std::size_t>& costliest, int lanes, std::uint64_t seed,
                       std::int64_t step) {
@@ -98,7 +99,7 @@ std::vector<int> deal(const std::vector<MicroBatch>& batches,
   return lane_of;
 }
 
-/// Moves micro-batches and their lanes to the places that `order` gives them.
+/// Moves micro-batches and their lanes into the order of `order`, which ranks them by length.
 void put_in_order(StepBatches& step, const std::vector<std::size_t>& longest_first,
                   const std::vector<int>& order) {
   const StepBatches sampled = step;
@@ -113,7 +114,7 @@ void put_in_order(StepBatches& step, const std::vector<std::size_t>& longest_fir
 
 }  // namespace
 
-/// Epochs that are formed or under way, the one asked for last in front.
+/// Caches epochs that are formed or being formed. The one requested last is at the front.
 class StepSequence::Epochs {
  public:
   using Formed = std::shared_ptr<const Epoch>;
@@ -134,7 +135,7 @@ class StepSequence::Epochs {
     kept_.emplace_front(epoch, taken.get_future().share());
   }
 
-  /// Forms one beside what goes on.
+  /// Forms an epoch in a thread of its own, and keeps the current one at the front.
   void prepare(std::int64_t wanted) {
     const auto asked = kept_.front().first;
     bring_forward(wanted, std::launch::async);
@@ -146,11 +147,13 @@ class StepSequence::Epochs {
  private:
   static constexpr std::size_t kKept = 2;
 
-  /// Before there is another.
+  /// Drops the oldest epochs, so that one more fits.
   void make_room() {
     while (kept_.size() >= kKept) kept_.pop_back();
   }
 
+  /// Moves an epoch to the front. If it is not cached, it is formed: at once in a thread of the
+  /// loaders' priority (async), or when it is first needed (deferred).
   void bring_forward(std::int64_t wanted, std::launch how) {
     const auto found =
         std::ranges::find(kept_, wanted, [](const auto& kept) { return kept.first; });
@@ -160,7 +163,7 @@ class StepSequence::Epochs {
     }
     make_room();
     kept_.emplace_front(wanted, std::async(how, [this, wanted, how] {
-                                  if (how == std::launch::async) (void)!nice(10);  // as loaders
+                                  if (how == std::launch::async) (void)!nice(10);
                                   auto epoch = std::make_shared<const Epoch>(
                                       options_.lengths, options_.data, options_.features,
                                       EpochKey{options_.seed, wanted}, options_.mixture);
@@ -171,7 +174,8 @@ class StepSequence::Epochs {
 
   const StepSequenceOptions& options_;
   std::atomic<std::int64_t> formed_ = 0;
-  std::deque<std::pair<std::int64_t, std::shared_future<Formed>>> kept_;  // last: it ends threads
+  /// Declared last, because its destructor joins threads.
+  std::deque<std::pair<std::int64_t, std::shared_future<Formed>>> kept_;
 };
 
 struct StepSequence::State {
@@ -180,10 +184,10 @@ struct StepSequence::State {
   const StepSequenceOptions options;
   std::mutex mutex;
   Epochs epochs;
-  EpochStart told = options.start;          // by know()
-  std::int64_t known = 0;                   // the first epoch of first_step
-  std::vector<std::int64_t> first_step{0};  // of the epochs known so far, and of the one behind
-  std::int64_t asked = 0;                   // the step that at() gave last
+  EpochStart told = options.start;          // set by know()
+  std::int64_t known = 0;                   // epoch of the first element of first_step
+  std::vector<std::int64_t> first_step{0};  // by epoch, up to the one after the known ones
+  std::int64_t asked = 0;                   // step of the last call of at()
 
   std::int64_t steps_of(std::int64_t batches) const {
     return (batches + options.data.micro_batches - 1) / options.data.micro_batches;
@@ -191,7 +195,7 @@ struct StepSequence::State {
 
   std::int64_t steps_in(std::int64_t epoch) { return steps_of(std::ssize(*epochs.at(epoch))); }
 
-  /// Makes first_step reach from before `step` to beyond it.
+  /// Extends first_step until it covers `step`.
   void count_steps(std::int64_t step) {
     const EpochStart& from = step < told.step ? options.start : told;
     if (known != from.epoch || first_step.front() != from.step) {
@@ -202,7 +206,7 @@ struct StepSequence::State {
       first_step.push_back(first_step.back() + steps_in(known + std::ssize(first_step) - 1));
   }
 
-  /// The epoch that a step is in.
+  /// Returns the epoch that holds a step.
   EpochStart epoch_of(std::int64_t step) {
     if (step < options.start.step) throw std::out_of_range("a step before the data's start");
     count_steps(step);
@@ -210,7 +214,7 @@ struct StepSequence::State {
     return {known + (behind - first_step.begin()) - 1, *std::prev(behind)};
   }
 
-  /// What a step holds, as sampled.
+  /// Returns a step's micro-batches in sampled order.
   StepBatches sampled(const EpochStart& of, std::int64_t step) {
     StepBatches result;
     result.epoch = of.epoch;
@@ -234,7 +238,7 @@ struct StepSequence::State {
     return result;
   }
 
-  /// The next epoch, where a run comes near it: it asks for one step after another.
+  /// Prepares the next epoch if a run approaches it. A run asks for one step after another.
   void look_ahead(const StepBatches& given, std::int64_t step) {
     constexpr std::int64_t kNear = 8;
     const bool runs = std::abs(step - std::exchange(asked, step)) <= kNear;
@@ -289,7 +293,7 @@ std::vector<MicroBatch> StepSequence::longest(std::size_t count) const {
   std::vector<std::size_t> places(epoch->size());
   std::iota(places.begin(), places.end(), 0);
   count = std::min(count, places.size());
-  // Among equals, the first as sampled: the steps that have them have the first in any order.
+  // Ties go to the micro-batch that is sampled first, which does not depend on options.order.
   std::ranges::partial_sort(places, places.begin() + static_cast<std::ptrdiff_t>(count), {},
                             [&](std::size_t b) { return std::pair(-epoch->frames(b), b); });
   places.resize(count);

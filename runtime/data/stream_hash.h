@@ -6,7 +6,7 @@
 
 namespace penstock::runtime {
 
-/// XXH3 of bytes that come in pieces.
+/// Computes the XXH3 hash of bytes that arrive in pieces.
 class StreamHash {
  public:
   StreamHash();
@@ -21,7 +21,7 @@ class StreamHash {
   std::unique_ptr<State> state_;
 };
 
-/// The same of a whole at once.
+/// Returns the XXH3 hash of bytes that are all present.
 [[nodiscard]] std::uint64_t hash_of(std::string_view bytes);
 
 }  // namespace penstock::runtime

@@ -25,7 +25,7 @@ void count_characters(std::string_view text, std::map<std::string, std::int64_t>
   }
 }
 
-/// The recording of an utterance, as messages name it.
+/// Returns the name of an utterance's recording for messages.
 std::string audio_of(const UtteranceIndex& index, std::size_t utterance,
                      const std::filesystem::path& folder) {
   return manifest_name(folder / index.path(utterance));
@@ -54,7 +54,7 @@ void count(const UtteranceIndex& index, std::size_t utterance, const std::filesy
                                            *duration, audio_of(index, utterance, folder), seconds));
 }
 
-/// Counts what a manifest holds.
+/// Reads a manifest's index and counts its contents.
 UtteranceIndex read(const IndexOptions& options, ManifestSummary& summary) {
   summary.format = name_of(manifest_format(options.manifest));
   UtteranceIndex index = find_index(options).index;
@@ -64,8 +64,8 @@ UtteranceIndex read(const IndexOptions& options, ManifestSummary& summary) {
   return index;
 }
 
-/// Seconds as people write them, of whole recordings; of segments such that they give the same
-/// samples again.
+/// Adds an utterance's times to a line. Whole recordings get milliseconds; segments get enough
+/// digits to yield the same samples again.
 void add_times(const UtteranceIndex& index, std::size_t utterance, nlohmann::ordered_json& line) {
   const AudioLength length = index.length(utterance);
   const auto first = index.first(utterance);
@@ -77,7 +77,7 @@ void add_times(const UtteranceIndex& index, std::size_t utterance, nlohmann::ord
   line["duration"] = length.seconds();
 }
 
-/// What the written manifest calls a recording.
+/// Returns the path of a recording as the written manifest spells it.
 std::string written_path(const std::filesystem::path& recording, const MakeOptions& options) {
   const auto file = std::filesystem::absolute(file_holding(recording)).lexically_normal();
   const auto folder = std::filesystem::absolute(options.output).lexically_normal().parent_path();

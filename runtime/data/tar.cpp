@@ -16,14 +16,14 @@ namespace penstock::runtime {
 namespace {
 
 constexpr std::int64_t kTarBlock = 512;
-constexpr std::int64_t kLargestOctal = (std::int64_t{1} << 33) - 1;  // in a header's 11 digits
-constexpr std::int64_t kLargestNames = 1 << 20;                      // bytes of names and records
+constexpr std::int64_t kLargestOctal = (std::int64_t{1} << 33) - 1;  // in 11 octal digits
+constexpr std::int64_t kLargestNames = 1 << 20;  // bound on the bytes of names and records
 
-using Field = std::pair<std::size_t, std::size_t>;  // its place in a header, and bytes
+using Field = std::pair<std::size_t, std::size_t>;  // place in a header, and size in bytes
 constexpr Field kName = {0, 100}, kSize = {124, 12}, kSum = {148, 8}, kPrefix = {345, 155};
 constexpr std::size_t kType = 156, kMagic = 257;
 
-/// What files that are compressed begin with.
+/// Magic bytes of compressed files.
 constexpr std::array<std::pair<std::string_view, std::string_view>, 5> kCompressed = {{
     {"\x1f\x8b", "gzip"},
     {"\x28\xb5\x2f\xfd", "zstd"},
@@ -40,7 +40,7 @@ class TarHeader {
   bool blank() const {
     return std::ranges::all_of(block_, [](char c) { return c == '\0'; });
   }
-  /// Whether its bytes have the sum that it says; those of the sum count as spaces.
+  /// Returns true if the checksum is right. The checksum's own bytes count as spaces.
   bool whole() const {
     if (std::ssize(block_) != kTarBlock) return false;
     std::int64_t sum = 0;
@@ -61,7 +61,7 @@ class TarHeader {
     const std::string_view all = std::string_view(block_).substr(field.first, field.second);
     return all.substr(0, all.find('\0'));
   }
-  /// Octal digits; or, behind a first bit of 1, a number of base 256.
+  /// Parses octal digits or, if the first bit is 1, a number in base 256.
   std::optional<std::int64_t> number(const Field& field) const {
     const std::string_view bytes = std::string_view(block_).substr(field.first, field.second);
     if ((static_cast<unsigned char>(bytes[0]) & 0x80) != 0) {
@@ -89,14 +89,14 @@ std::string without_dot(std::string name) {
   return name;
 }
 
-/// What stands in front of a header and counts in its place.
+/// Values from preceding records that replace those of the next header.
 struct Overrides {
   std::optional<std::string> name;
   std::optional<std::int64_t> size;
   bool sparse = false;
 };
 
-/// pax's records, "LENGTH KEY=VALUE\n" each. False if they are none.
+/// Reads pax's records, each "LENGTH KEY=VALUE\n". Returns false if they are malformed.
 bool take_records(std::string_view records, Overrides& overrides) {
   while (!records.empty() && records[0] != '\0') {
     std::size_t length = 0;
@@ -121,7 +121,8 @@ bool take_records(std::string_view records, Overrides& overrides) {
   return true;
 }
 
-/// Goes through a tar from header to header.
+/// Scans a tar from header to header. Members' bytes are skipped, so the cost is one read per
+/// header.
 class TarScan {
  public:
   explicit TarScan(const FileRange& tar) : tar_(tar) {}
@@ -176,7 +177,7 @@ class TarScan {
     const std::int64_t first = at_ + kTarBlock;
     const bool linked = type == '1' || type == '2';
     std::int64_t bytes = precedes ? *stated : next_.size.value_or(*stated);
-    if (linked) bytes = 0;  // some programs state the target's
+    if (linked) bytes = 0;  // some programs state the size of the link's target
     if (bytes > tar_.size() - first) {
       const std::string name = next_.name.value_or(header.name());
       fail(fmt::format(
@@ -205,7 +206,7 @@ class TarScan {
 
   const FileRange& tar_;
   std::int64_t at_ = 0;
-  bool ended_ = false;  // a block of zeros was met
+  bool ended_ = false;  // true after a block of zeros
   Overrides next_;
 };
 
@@ -221,7 +222,7 @@ bool holds(const FileRange& tar, const TarMember& member) {
   const TarHeader header(block);
   if (!header.whole()) return false;
   if (member.bytes <= kLargestOctal && header.size() != member.bytes) return false;
-  // A name that is longer, or of other letters, may stand in front of the header alone.
+  // A long name or one with non-ASCII letters may be stored only before the header.
   const bool plain = member.name.size() < kName.second &&
                      std::ranges::none_of(member.name, [](char c) { return (c & 0x80) != 0; });
   return !plain || without_dot(header.name()) == member.name;

@@ -10,23 +10,23 @@
 
 namespace penstock::runtime {
 
-/// Where members of tars lie. A tar is looked through once, when one of its members is first asked
-/// for, and 24 bytes a member are kept.
+/// Looks up members of tars. A tar is scanned once, when one of its members is first requested. The
+/// listing takes 24 bytes per member.
 class TarListings {
  public:
-  /// `sources` gets the tars that are asked for.
+  /// Adds the requested tars to `sources`.
   explicit TarListings(std::vector<std::filesystem::path>& sources) : sources_(sources) {}
 
-  /// The recording of that name, as path_of() spells it; nothing: the tar has none. Of members that
-  /// share a name, the last. DataError that says why the tar, or a member that is a link, can't be
-  /// used.
+  /// Returns the recording of that name, spelled by path_of(); nothing if the tar has none. If
+  /// members share a name, the last one counts. Throws DataError that explains why the tar can't be
+  /// used, or that the member is a link.
   [[nodiscard]] std::optional<std::filesystem::path> find(const std::filesystem::path& tar,
                                                           std::string_view name);
 
-  /// The same, but a DataError where there is none.
+  /// Returns the recording of that name. Throws DataError if there is none.
   [[nodiscard]] std::filesystem::path get(const std::filesystem::path& tar, std::string_view name);
 
-  /// What to say of a member that a tar does not have.
+  /// Returns the message for a member that a tar lacks.
   [[nodiscard]] std::string missing(const std::filesystem::path& tar, std::string_view name);
 
  private:
@@ -36,9 +36,9 @@ class TarListings {
     std::int64_t bytes = 0;  // -1: a link
   };
   struct Listing {
-    std::vector<ListedMember> members;  // by their names' hashes
+    std::vector<ListedMember> members;  // sorted by the hashes of their names
     std::string example;                // the first one's name
-    std::string fault;                  // why the rest of the tar can't be read
+    std::string fault;                  // reason why the rest of the tar can't be read
   };
   const Listing& listing(const std::filesystem::path& tar);
 

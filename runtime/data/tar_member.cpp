@@ -14,7 +14,7 @@ constexpr std::string_view kEnd = ".tar:";
 constexpr std::array<std::string_view, 7> kTars = {".tar",    ".tar.gz",  ".tgz",    ".tar.zst",
                                                    ".tar.xz", ".tar.bz2", ".tar.lz4"};
 
-/// Takes a number and the sign behind it from the front.
+/// Removes a number and the character after it from the front of `text`.
 std::optional<std::int64_t> take_number(std::string_view& text, char behind) {
   std::int64_t number = -1;
   const char* const last = text.data() + text.size();

@@ -40,6 +40,8 @@ std::vector<IndexSource> unpack_sources(Unpacker& tail) {
 
 }  // namespace
 
+/// The mapped file and its parts. Nothing is copied: arrays and strings refer to the mapping. Every
+/// access that follows a number in the file checks it first.
 struct UtteranceIndex::Parts {
   MappedFile file;
   std::filesystem::path name = {};
@@ -51,7 +53,7 @@ struct UtteranceIndex::Parts {
   std::span<const IndexedRecording> recordings = {};
   std::string_view strings = {};
 
-  /// Whether the file is as long as its trailer says.
+  /// Divides the file into its parts. Returns false if its size contradicts the trailer.
   bool divide() {
     std::string_view rest = file.bytes();
     if (rest.size() < sizeof trailer) return false;
@@ -61,7 +63,7 @@ struct UtteranceIndex::Parts {
     const bool known =
         std::memcmp(trailer.magic, IndexTrailer().magic, sizeof trailer.magic) == 0 &&
         trailer.check == check_of(trailer);
-    // Each part alone is no longer than the file, so that the sum does not overflow.
+    // No part alone exceeds the file, so their sum does not overflow.
     const bool fits = n <= rest.size() / 32 && r <= rest.size() / sizeof(IndexedRecording) &&
                       trailer.strings <= rest.size() && trailer.tail <= trailer.strings;
     if (!known || !fits ||
@@ -76,7 +78,7 @@ struct UtteranceIndex::Parts {
     return true;
   }
 
-  /// `what`: "the text of utterance 17".
+  /// Throws CheckpointError. `what` is, for instance, "the text of utterance 17".
   [[noreturn]] void refuse(const std::string& what) const {
     throw CheckpointError(
         fmt::format("{}: damaged: {} lies outside the file or contradicts it: remove the file, and "
@@ -90,7 +92,7 @@ struct UtteranceIndex::Parts {
     return at <= strings.size() && size <= strings.size() - at;
   }
 
-  /// An IndexLine, which lies anywhere, with its strings.
+  /// Returns an utterance's IndexLine, which may be unaligned, after checking that its strings fit.
   IndexLine line(std::size_t utterance) const {
     const std::uint64_t at = lines[utterance];
     IndexLine line;
@@ -109,7 +111,7 @@ struct UtteranceIndex::Parts {
     return strings.substr(at + sizeof size, size);
   }
 
-  /// What `read` makes of the packed tail.
+  /// Returns the result of `read` for the packed tail.
   template <class Read>
   auto from_tail(Read read) const try {
     Unpacker tail(std::string(strings.substr(strings.size() - trailer.tail)));
@@ -151,7 +153,7 @@ bool UtteranceIndex::intact() const {
 }
 
 void UtteranceIndex::check_utterances() const {
-  constexpr std::size_t kAtATime = 1 << 20;  // whose strings are in memory
+  constexpr std::size_t kAtATime = 1 << 20;  // utterances whose strings are in memory at a time
   const Parts& parts = *parts_;
   for (std::size_t u = 0; u < size(); ++u) {
     (void)parts.line(u);

@@ -16,53 +16,54 @@
 
 namespace penstock::runtime {
 
-/// A recording as an index has it.
+/// A recording in an index.
 struct IndexedRecording {
-  std::uint64_t path_hash = 0;  // XXH3 of its path, or TarMember, as key_of() has it
-  std::uint64_t path_at = 0;    // among the index's strings
+  std::uint64_t path_hash = 0;  // XXH3 of its path or TarMember, as key_of() returns it
+  std::uint64_t path_at = 0;    // offset among the index's strings
   FileStamp stamp;
-  PackedLength length;  // not known: it can't be used
+  PackedLength length;  // unknown: the recording can't be used
 };
 
 /// A line of a manifest that can't be used.
 struct IndexFault {
-  std::string where, what;      // as Fault
-  std::int64_t recording = -1;  // that is at fault, or lasts otherwise; -1: the line itself
+  std::string where, what;  // as in Fault
+  /// The recording at fault, or whose length contradicts the line; -1: the line itself.
+  std::int64_t recording = -1;
 };
 
-/// What a manifest's usable utterances are: a mapped file, which copies share. Its layout, in the
-/// machine's byte order: the arrays of IndexArrays, strings, and a trailer.
+/// The usable utterances of a manifest, in a mapped file that copies share. IndexTrailer documents
+/// its layout, in the machine's byte order.
 ///
-/// Anybody may have written the file, with a right digest. So each member that follows an offset,
-/// a count or a length of it checks that first: CheckpointError with the file's name.
+/// The file may come from anyone, with a valid digest. So each member that follows an offset, a
+/// count or a length in it checks that first, and throws CheckpointError, which names the file.
 class UtteranceIndex {
  public:
-  /// Nothing if there is no file, or one that is cut or of another version. It is in use, as
-  /// open_in_use() has it, as long as the index lives.
+  /// Opens an index. Returns nothing if the file does not exist, is truncated or of another
+  /// version. The file is in use, as by open_in_use(), as long as the index lives.
   [[nodiscard]] static std::optional<UtteranceIndex> open(const std::filesystem::path& file);
   [[nodiscard]] static std::optional<UtteranceIndex> of(MappedFile file);
 
-  /// Whether every byte is as it was written. Reads all of them.
+  /// Returns true if every byte is as it was written. Reads the whole file.
   bool intact() const;
-  /// What of the file contradicts the rest, such as a text that ends behind the strings; "" if
-  /// nothing does. Looks at everything.
+  /// Describes a contradiction within the file, such as a text that ends after the strings; "" if
+  /// there is none. Checks everything.
   [[nodiscard]] std::string contradiction() const;
-  /// XXH3 of everything in it: equal indexes have equal ids.
+  /// Returns the XXH3 of the contents. Equal indexes have equal ids.
   std::uint64_t id() const;
-  /// When its sources were looked at, for unchanged().
+  /// Returns the time at which its sources were examined, for unchanged().
   std::int64_t made() const;
 
   std::size_t size() const;
   AudioLength length(std::size_t utterance) const;
-  /// The sample at which a segment begins.
+  /// Returns the sample at which a segment begins; nothing for a whole recording.
   std::optional<std::int64_t> first(std::size_t utterance) const;
-  /// As the manifest has it.
+  /// Returns the duration that the manifest states.
   std::optional<double> duration(std::size_t utterance) const;
   std::string_view text(std::size_t utterance) const;
   std::string_view where(std::size_t utterance) const;  // "train.jsonl:17"
-  /// As key_of() has it.
+  /// Returns the path of an utterance's recording, in the form of key_of().
   std::string_view path(std::size_t utterance) const;
-  /// Of all utterances but those.
+  /// Returns the lengths of all utterances but those left out.
   Lengths lengths(std::shared_ptr<const LeftOut> left_out) const;
 
   std::span<const IndexedRecording> recordings() const;
@@ -81,11 +82,11 @@ class UtteranceIndex {
   std::shared_ptr<const Parts> parts_;
 };
 
-/// The folder that a manifest's paths start from: the manifest's, or itself.
+/// Returns the folder from which a manifest's paths start: its parent, or itself if it is a folder.
 [[nodiscard]] std::filesystem::path folder_of(const std::filesystem::path& manifest);
 
-/// A path as indexes have it: from `folder`, where it lies there, so that both can move together;
-/// else absolute.
+/// Returns a path as indexes store it: relative to `folder` if it lies there, so that both can be
+/// moved together, else absolute.
 [[nodiscard]] std::string key_of(const std::filesystem::path& path,
                                  const std::filesystem::path& folder);
 

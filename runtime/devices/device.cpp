@@ -22,7 +22,7 @@ const std::string& absence_in(const std::vector<RankInfo>& ranks) {
   return std::ranges::find_if(ranks, lacks)->absence;
 }
 
-/// All ranks on one kind of device, which is there.
+/// Throws unless all ranks use one kind of device and have one.
 void check(const std::vector<RankInfo>& ranks) {
   const auto lacking = [](const RankInfo& info) { return on_cuda(info) && lacks(info); };
   if (std::ranges::any_of(ranks, lacking))
@@ -45,7 +45,7 @@ std::string how_chosen(const configs::TrainerConfig& config) {
                            layers::cuda_absence());
 }
 
-/// Why ranks on CUDA devices can't send over NCCL; empty where they can.
+/// Explains why ranks on CUDA devices can't use NCCL; "" if they can.
 std::string why_not_nccl(const std::vector<RankInfo>& ranks) {
   if (!std::ranges::all_of(ranks, &RankInfo::nccl)) return "this penstock was built without NCCL";
   for (std::size_t rank = 0; rank < ranks.size(); ++rank)
@@ -56,8 +56,8 @@ std::string why_not_nccl(const std::vector<RankInfo>& ranks) {
   return "";
 }
 
-/// Every rank of such a job has several communicators: an edge has one each way, and norms and
-/// sums of replicas have theirs.
+/// Throws DeviceError if a rank's CUDA is too old for several NCCL communicators. Every rank has
+/// several: each edge has one per direction, and norms and reductions over replicas have their own.
 void check_launch_order(const std::vector<RankInfo>& ranks) {
   const auto disorders = [](const RankInfo& info) {
     return !comm::nccl_orders_launches(info.cuda);

@@ -2,16 +2,16 @@
 
 namespace penstock::runtime {
 
-/// How what lies in devices' memory passes from rank to rank.
+/// The path of messages from one device's memory to another's.
 enum class DeviceLinks {
-  host,  // through pinned memory, by the ranks' own messages
-  nccl,  // from device to device; every rank has one of its own
+  host,  // through pinned host memory, by the ranks' own messages
+  nccl,  // from device to device; every rank has its own device
 };
 
-/// How replicas' gradients are added.
+/// The order in which replicas' gradients are reduced.
 enum class ReductionOrder {
-  lanes,    // one order for every layout
-  library,  // NCCL's, where links are its
+  lanes,    // one order for every layout of replicas
+  library,  // NCCL's order, if links are NCCL's
 };
 
 }  // namespace penstock::runtime

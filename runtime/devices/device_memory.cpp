@@ -13,9 +13,9 @@
 namespace penstock::runtime {
 namespace {
 
-/// Of one device.
+/// The demand for memory of one device.
 struct Demand {
-  std::size_t planned = 0, free = 0, count = 0;  // of ranks
+  std::size_t planned = 0, free = 0, count = 0;  // sums over its ranks; `free` is the device's
   std::string ranks;
 
   std::size_t for_each() const { return free / count; }
@@ -23,7 +23,7 @@ struct Demand {
 
 std::string mib(std::size_t bytes) { return fmt::format("{} MiB", (bytes >> 20) + 1); }
 
-/// By name of the device.
+/// Returns the demands by the device's name.
 std::map<std::string, Demand> demands(Unpacker all) {
   std::map<std::string, Demand> demands;
   for (int rank = 0; !all.empty(); ++rank) {

@@ -10,29 +10,29 @@
 
 namespace penstock::runtime {
 
-/// Where a rank runs, what it finds there and what it was asked to compute on.
+/// Describes a rank's machine and devices, and the device that it was asked to use.
 struct RankInfo {
   std::string machine;
-  layers::DeviceKind kind = layers::DeviceKind::cpu;  // "auto" decided
-  int devices = 0;                                    // CUDA's, of the machine
+  layers::DeviceKind kind = layers::DeviceKind::cpu;  // after "auto" was resolved
+  int devices = 0;                                    // CUDA devices of the machine
   layers::CudaVersions cuda = {};
-  bool nccl = false;            // built in
-  bool shares_devices = false;  // NCCL_HOSTID lets several ranks use one device
-  std::string absence;          // why there are no devices
+  bool nccl = false;            // true if it was built in
+  bool shares_devices = false;  // NCCL_HOSTID lets several ranks share one device
+  std::string absence;          // reason why there are no devices
 };
 
-/// Of the one that this process runs on.
+/// Returns the name of the machine that this process runs on.
 [[nodiscard]] std::string machine_name();
 
-/// Every rank's, by rank; all ranks call this.
+/// Returns the information of every rank, by rank. All ranks call this together.
 [[nodiscard]] std::vector<RankInfo> info_of_ranks(const configs::TrainerConfig& config,
                                                   comm::Communicator& world);
 
-/// "rank 1 on lion, rank 3 on tiger".
+/// Returns the ranks and their machines as text: "rank 1 on lion, rank 3 on tiger".
 [[nodiscard]] std::string places_of(const std::vector<RankInfo>& ranks,
                                     const std::vector<int>& of_ranks);
 
-/// The same of those that fit.
+/// Returns places_of() of the ranks for which `fits` holds.
 template <class Fits>
 [[nodiscard]] std::string ranks_where(const std::vector<RankInfo>& ranks, Fits fits) {
   std::vector<int> places;
@@ -41,7 +41,7 @@ template <class Fits>
   return places_of(ranks, places);
 }
 
-/// How many ranks before this one run on the same machine.
+/// Returns how many lower ranks run on the same machine.
 int local_rank(const std::vector<RankInfo>& ranks, int rank);
 
 }  // namespace penstock::runtime

@@ -15,12 +15,14 @@
 namespace penstock::runtime {
 namespace {
 
-constexpr std::size_t kNamed = 20;  // of each kind; the others are counted
+constexpr std::size_t kNamed = 20;  // names listed of each kind; the others are counted
 
 bool computed(std::string_view dtype) {
   return dtype == "F32" || dtype == "F16" || dtype == "BF16";
 }
 
+/// Matches the tensors of a pairing with those of a folder. Tensors of the folder that are never
+/// found remain in `besides_`.
 class Accounts {
  public:
   Accounts(const WeightsFolder& weights, const OtherNames& others)
@@ -31,7 +33,7 @@ class Accounts {
         besides_.insert(name);
   }
 
-  /// Finds a tensor by one of its names, the later ones only where the earlier ones are not there.
+  /// Finds a tensor by its current name or, if the folder lacks that, by its former name.
   bool find(const std::string& name, const std::string& former) {
     for (const std::string& known : {in_folder(name), in_folder(former)}) {
       if (known.empty() || !weights_.places().contains(known)) continue;
@@ -68,7 +70,7 @@ class Accounts {
                                        fmt::join(tensor.shape, ", ")));
   }
 
-  /// Lines of what is wrong.
+  /// Returns one line per problem.
   std::vector<std::string> faults() const {
     std::vector<std::string> lines;
     list(lines, "it lacks", lacking_);

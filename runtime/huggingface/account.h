@@ -10,19 +10,19 @@
 
 namespace penstock::runtime {
 
-/// Under which name a folder holds each tensor of a pairing: its own, or the former one. Kept ones
-/// that the folder lacks are not in it.
+/// The name under which a folder holds each tensor of a pairing: the current or the former one.
+/// Kept tensors that the folder lacks are left out.
 using StoredNames = std::map<std::string, std::string>;
 
-/// How a folder names tensors otherwise than a pairing does, and what it may have besides: a class
-/// without a head.
+/// How a folder of a class without a head differs from a pairing: other prefixes, and tensors that
+/// it may hold in addition.
 struct OtherNames {
-  std::string_view prefix = {}, stored_prefix = {};  // of the pairing's names, and of the folder's
-  std::vector<std::string_view> left_out = {};       // how names begin that may be there besides
+  std::string_view prefix = {}, stored_prefix = {};  // pairing's, and folder's
+  std::vector<std::string_view> left_out = {};  // prefixes of additional tensors that are allowed
 };
 
-/// Accounts for every tensor. One CheckpointError names all that the folder lacks, has besides, or
-/// has of another shape or type.
+/// Looks up every tensor of a pairing. Throws one CheckpointError that names all tensors that the
+/// folder lacks, has in addition, or has in another shape or type.
 [[nodiscard]] StoredNames account(const Pairing& pairing, const WeightsFolder& weights,
                                   const std::filesystem::path& folder,
                                   const OtherNames& others = {});

@@ -23,7 +23,7 @@ std::string known_types() {
   return fmt::format("{}", fmt::join(types, ", "));
 }
 
-/// Types of models that penstock does not read, and the nearest one that it reads.
+/// A model type that penstock does not read, and the nearest one that it reads.
 struct Relative {
   std::string_view model_type, nearest, difference;
 };
@@ -42,7 +42,7 @@ constexpr Relative kRelatives[] = {
     {"sew-d", "hubert", "without squeezing frames and disentangled attention"},
 };
 
-/// What to say of a type's nearest relative; empty if it has none.
+/// Describes the nearest relative of a type; "" if it has none.
 std::string relative_hint(std::string_view type) {
   const auto* found = std::ranges::find(kRelatives, type, &Relative::model_type);
   if (found == std::end(kRelatives)) return "";
@@ -50,7 +50,7 @@ std::string relative_hint(std::string_view type) {
                      found->difference);
 }
 
-/// Whether a JSON list of classes has one.
+/// True if a JSON list of classes contains `name`.
 bool names_class(const std::string& json, std::string_view name) {
   return json.find(quoted_json(name)) != std::string::npos;
 }

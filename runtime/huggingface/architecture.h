@@ -10,77 +10,79 @@
 
 namespace penstock::runtime {
 
-/// How a setting of transformers is written as a key of penstock.
+/// The conversion between a setting of transformers and a key of penstock.
 enum class Form {
-  plain,         // numbers, lists of them, true and false
+  plain,         // numbers, lists of numbers, true and false
   text,          // a string
-  equal_list,    // one number for each of model.kernels, all of them equal
-  or_null,       // a whole number above 0, or null, which is penstock's 0
-  from_zero,     // a whole number of at least 0
-  milliseconds,  // samples, of the sample rate that was taken before
+  equal_list,    // one number per element of model.kernels, all equal
+  or_null,       // a whole number above 0; null is penstock's 0
+  from_zero,     // a whole number, 0 or more
+  milliseconds,  // samples, at the sample rate that was read before
 };
 
-/// A setting that becomes a key. `absent` is its JSON where a file does not name it.
+/// A setting that becomes a key. `absent` is its JSON if a file does not name it.
 struct MappedSetting {
   std::string_view theirs, absent, ours;
   Form form = Form::plain;
 };
 
-/// A setting that penstock's models fix.
+/// A setting that penstock supports with one value only.
 struct RequiredSetting {
   std::string_view theirs, absent, value;
-  std::string_view same_as = {};  // another JSON that means the same to transformers
-  std::string_view remedy = {};   // what to do about another value
+  std::string_view same_as = {};  // other JSON that transformers treats the same
+  std::string_view remedy = {};   // advice for other values
 };
 
-/// A key that the architecture fixes.
+/// A key whose value the architecture fixes.
 struct FixedKey {
   std::string_view ours, value;
-  bool training_only = false;  // an import sets it, and an export takes any value of it
+  bool training_only = false;  // an import sets it, but an export accepts any value
 };
 
-/// A key whose 0 stands for a multiple of another key's number.
+/// A key whose 0 means a multiple of another key's number.
 struct Multiple {
   std::string_view ours, of;
   int times = 1;
 };
 
-/// Tensors of every layer, or of the model: `repeats` is a number, or the key that counts the
-/// layers or lists something of each.
+/// Rules for the tensors of the model, or of each of its layers. `repeats` is a number, or a key
+/// that counts the layers or lists one element per layer.
 struct RuleGroup {
   std::string_view repeats;
   std::vector<TensorRule> rules = {};
   std::vector<KeptRule> kept = {};
-  std::string_view prefix = {};  // before each of theirs
+  std::string_view prefix = {};  // prepended to each of their names
 };
 
 enum class TokenizerKind { characters, pieces };
 
-/// A class of transformers with the encoder of an architecture, and without its head.
+/// A class of transformers with an architecture's encoder, but without its head.
 struct HeadlessClass {
-  std::string_view name;                        // "Wav2Vec2ForPreTraining"
-  std::string_view prefix;                      // of its tensors, in place of the architecture's
-  std::vector<std::string_view> left_out = {};  // how names begin that only pre-training uses
+  std::string_view name;    // "Wav2Vec2ForPreTraining"
+  std::string_view prefix;  // prefix of its tensors, instead of the architecture's
+  std::vector<std::string_view> left_out = {};  // prefixes of tensors that only pre-training uses
 };
 
-/// All that is known of an architecture of transformers: tables, one file for each architecture.
+/// Describes an architecture of transformers completely, as tables. Each architecture has a file of
+/// its own.
 struct Architecture {
   std::string_view name;        // "Wav2Vec2ForCTC"
   std::string_view model_type;  // "wav2vec2"
   std::vector<FixedKey> fixed;
   std::vector<Multiple> multiples = {};
-  std::vector<MappedSetting> model;              // of config.json
-  std::vector<MappedSetting> exported_too = {};  // an import leaves them
-  std::vector<RequiredSetting> wanted;           // of config.json
-  std::vector<MappedSetting> features;           // of preprocessor_config.json
+  std::vector<MappedSetting> model;              // in config.json
+  std::vector<MappedSetting> exported_too = {};  // an import ignores them
+  std::vector<RequiredSetting> wanted;           // in config.json
+  std::vector<MappedSetting> features;           // in preprocessor_config.json
   std::vector<RequiredSetting> wanted_features;
   std::vector<RuleGroup> tensors;
-  std::string_view blank_setting = "pad_token_id";  // of config.json: the blank's row
-  std::string_view blank;                           // that row where config.json does not name it
-  bool blank_last = false;  // where an export of labels that were never theirs puts it
+  /// Setting of config.json that holds the blank's row.
+  std::string_view blank_setting = "pad_token_id";
+  std::string_view blank;   // the row if config.json does not name it
+  bool blank_last = false;  // true if exports with new labels put the blank last
   TokenizerKind tokenizer = TokenizerKind::characters;
-  std::string_view prefix = {};              // of all tensors but the head's
-  std::vector<HeadlessClass> headless = {};  // imported with a new head
+  std::string_view prefix = {};              // prefix of all tensors except the head's
+  std::vector<HeadlessClass> headless = {};  // classes that are imported with a new head
 };
 
 [[nodiscard]] Architecture wav2vec2_for_ctc();
@@ -89,19 +91,19 @@ struct Architecture {
 [[nodiscard]] Architecture parakeet_for_ctc();
 [[nodiscard]] Architecture wav2vec2_bert_for_ctc();
 
-/// Those that penstock reads and writes.
+/// Returns the architectures that penstock reads and writes.
 [[nodiscard]] std::vector<Architecture> architectures();
 
-/// The architecture of a config.json. CheckpointError "<where>: …" names its model_type and those
-/// that are known.
+/// Returns the architecture of a config.json. Throws CheckpointError "<where>: …", which names its
+/// model_type and the known ones.
 [[nodiscard]] Architecture architecture_of(const Settings& config, const std::string& where);
 
-/// The class of a config.json where it is one of the architecture's without a head.
+/// Returns the class of a config.json if it is one of the architecture's classes without a head.
 [[nodiscard]] std::optional<HeadlessClass> find_headless(const Architecture& architecture,
                                                          const Settings& config);
 
-/// The architectures that are of a family of penstock's, the usual one first. ConfigError if there
-/// are none.
+/// Returns the architectures of one of penstock's model families, the usual one first. Throws
+/// ConfigError if there are none.
 [[nodiscard]] std::vector<Architecture> architectures_of_family(std::string_view kind);
 
 }  // namespace penstock::runtime

@@ -33,7 +33,7 @@ double number_of(std::string_view text) {
   return number;
 }
 
-/// Settings of one file become keys; faults are gathered.
+/// Converts the settings of a file to keys and collects faults.
 class Taker {
  public:
   Taker(configs::FlatConfig& keys, std::vector<std::string>& faults)
@@ -66,7 +66,8 @@ class Taker {
   }
 
  private:
-  /// A setting is of its default's kind, an object is none, and what holds one is an object.
+  /// Describes the problem with a setting; "" if there is none. A setting must be of the kind of
+  /// its default, must not be an object, and must lie within an object.
   static std::string fault_of(const MappedSetting& taken, std::string_view value,
                               const Settings& settings) {
     const std::string name(taken.theirs), holder = name.substr(0, name.find('.'));
@@ -112,7 +113,7 @@ class Taker {
                                     architecture.name, fmt::join(faults, "\n  ")));
 }
 
-/// Where the setting stands that a key came from.
+/// Returns the file and the setting from which a key came.
 std::string source_of(const Architecture& architecture, std::string_view key) {
   for (const MappedSetting& taken : architecture.model)
     if (taken.ours == key) return fmt::format("{}: {}", kModelConfig, taken.theirs);
@@ -154,7 +155,7 @@ Settings changes_of(const std::vector<MappedSetting>& taken, const configs::Flat
   return changes;
 }
 
-/// Keys by name, with the numbers for which a 0 stands.
+/// Returns the keys by name. A 0 that stands for a number is replaced by it.
 configs::FlatConfig resolved_keys(const Architecture& architecture, const configs::Config& config) {
   configs::FlatConfig keys = configs::flatten(config);
   for (const Multiple& multiple : architecture.multiples) {
@@ -166,7 +167,7 @@ configs::FlatConfig resolved_keys(const Architecture& architecture, const config
   return keys;
 }
 
-/// Keys with another value than the one that the architecture fixes.
+/// Lists the keys whose values differ from those that the architecture fixes.
 std::vector<std::string> fixed_faults(const Architecture& architecture,
                                       const configs::Config& config) {
   const configs::FlatConfig keys = resolved_keys(architecture, config);
@@ -275,7 +276,7 @@ Settings model_changes(const Architecture& architecture, const configs::Config& 
                        const Settings& theirs) {
   const configs::FlatConfig keys = resolved_keys(architecture, config);
   Settings changes = changes_of(architecture.model, keys, theirs);
-  // They follow the setting that the key was taken from.
+  // Each of these changes together with the setting that the import read.
   for (const MappedSetting& one : architecture.exported_too)
     if (changes.contains(
             std::ranges::find(architecture.model, one.ours, &MappedSetting::ours)->theirs))

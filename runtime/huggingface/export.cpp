@@ -22,13 +22,13 @@
 namespace penstock::runtime {
 namespace {
 
-/// What the type of number is called in config.json.
+/// Returns the name of the numeric type in config.json.
 std::string dtype_setting(layers::DType dtype) {
   if (dtype == layers::DType::f16) return quoted_json("float16");
   return quoted_json(dtype == layers::DType::bf16 ? "bfloat16" : "float32");
 }
 
-/// config.json of the model that was imported, if one was.
+/// Returns the config.json of the imported model, if the checkpoint comes from one.
 std::optional<std::filesystem::path> kept_config(const Checkpoint& checkpoint) {
   const std::string file = fmt::format("{}/{}", kKeptFolder, kModelConfig);
   if (std::ranges::find(checkpoint.files(), file, &KeptFile::file) == checkpoint.files().end())
@@ -36,9 +36,9 @@ std::optional<std::filesystem::path> kept_config(const Checkpoint& checkpoint) {
   return checkpoint.folder() / file;
 }
 
-/// The import's, else that of the model's family which differs from its keys the least, and of
-/// equal ones the usual; found before any tensor is looked at. ConfigError if transformers has no
-/// such model.
+/// Returns the imported architecture. Without an import, returns the architecture of the model's
+/// family whose fixed keys differ least, and the usual one among equals. Reads no tensors. Throws
+/// ConfigError if transformers has no such model.
 Architecture exported_architecture(const configs::Config& config,
                                    const std::optional<std::filesystem::path>& imported) {
   const std::vector<Architecture> known = architectures_of_family(config.model.family.name());
@@ -50,7 +50,7 @@ Architecture exported_architecture(const configs::Config& config,
   return architecture;
 }
 
-/// What an export knows before it writes.
+/// Prepares an export: everything is determined before the first file is written.
 class Exporter {
  public:
   Exporter(const Checkpoint& checkpoint, const ExportOptions& options)
@@ -110,7 +110,8 @@ class Exporter {
     }
   }
 
-  /// A checkpoint of an import says what the files say; one of a training may not.
+  /// True if the checkpoint was trained. Before training, the imported files are still correct;
+  /// after it, settings may have changed.
   bool trained() const { return checkpoint_.state().step > 0; }
 
   Settings config_changes() const {
@@ -141,7 +142,7 @@ class Exporter {
       write_durably(folder / kTokenizerFile, text_of_file(pieces));
   }
 
-  /// The adapters and the head once more, in the language's own file.
+  /// Writes the adapters and the head a second time, to the language's own file (MMS).
   void write_language(const std::filesystem::path& folder) const {
     const std::filesystem::path tokenizer = folder / kTokenizerConfig;
     if (!gives_labels_back_ || !is_there(tokenizer)) return;
@@ -160,7 +161,7 @@ class Exporter {
                       });
   }
 
-  /// As the recipe has them.
+  /// Returns a file of feature settings with the recipe's values.
   std::string text_of_features(const std::filesystem::path& file) const {
     const bool alone = file.filename() == kPreprocessorConfig;
     const Settings theirs = alone ? read_settings(file) : settings_within_processor(file);
@@ -193,10 +194,10 @@ class Exporter {
   configs::Config config_;
   std::optional<std::filesystem::path> kept_config_;
   Architecture architecture_;
-  std::int64_t rows_ = 0, blank_ = 0;  // of the head
+  std::int64_t rows_ = 0, blank_ = 0;  // the head's
   ModelTensors ours_;
   Pairing pairing_;
-  bool gives_labels_back_ = false;  // the import's: the head still has a row for each of them
+  bool gives_labels_back_ = false;  // the imported labels are still valid, one per row of the head
   Settings settings_, features_;
 };
 

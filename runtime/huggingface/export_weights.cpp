@@ -16,7 +16,8 @@
 namespace penstock::runtime {
 namespace {
 
-/// Parameters and running statistics; not what the optimizer or an import keeps.
+/// Returns the parameters and running statistics, without the state of the optimizer and without
+/// kept tensors of an import.
 std::vector<StreamedTensor> weights_of(const Checkpoint& checkpoint, layers::DType dtype) {
   std::vector<StreamedTensor> weights;
   for (const auto& [name, tensor] : checkpoint.tensors()) {

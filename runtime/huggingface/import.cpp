@@ -40,22 +40,23 @@
 namespace penstock::runtime {
 namespace {
 
-/// All that is known of a folder before its tensors are read.
+/// Everything that an import determines before it reads tensors.
 struct ImportPlan {
   Architecture architecture;
-  std::optional<HeadlessClass> headless = {};  // of the folder's model, where that has no head
+  std::optional<HeadlessClass> headless = {};  // class of the folder's model, if it has no head
   FolderSettings settings;
-  std::int64_t rows = 0, blank = 0;  // of the head
+  std::int64_t rows = 0, blank = 0;  // the head's
   std::vector<std::string> tokens_beyond_head;
-  std::string language;                 // of several; or empty
-  std::filesystem::path language_file;  // with the weights of the language that is chosen
+  std::string language;                 // if the folder has several; else empty
+  std::filesystem::path language_file;  // weights of the chosen language
   TokenText tokens;
-  std::string piece_model;  // empty: the text is of an alphabet
-  std::string no_pieces;    // why it is, where it has tokens of several characters
+  std::string piece_model;  // empty: the text has an alphabet
+  std::string no_pieces;    // why the text has no pieces, if it has tokens of several characters
   configs::Config config;
 };
 
-/// Pieces of tokenizer.model, or of tokenizer.json; or why there are none.
+/// Takes the pieces of tokenizer.model, else of tokenizer.json. Records the reason if there are
+/// none.
 void plan_pieces(const std::filesystem::path& folder, const std::filesystem::path& checkpoint,
                  const Vocabulary& vocabulary, ImportPlan& plan) {
   auto model = find_piece_model(folder, vocabulary, plan.blank);
@@ -69,7 +70,7 @@ void plan_pieces(const std::filesystem::path& folder, const std::filesystem::pat
   }
 }
 
-/// Finds the labels of a new head.
+/// Determines the labels of a new head.
 void plan_new_head(const std::filesystem::path& checkpoint, const configs::TextConfig& text,
                    ImportPlan& plan) {
   const std::unique_ptr<const Tokenizer> tokenizer = make_tokenizer(text);
@@ -80,7 +81,7 @@ void plan_new_head(const std::filesystem::path& checkpoint, const configs::TextC
     plan.tokens.text.model = std::filesystem::absolute(checkpoint / kTokenizerFile).string();
 }
 
-/// Finds the weights of a language that is chosen. The head has as many rows as they have.
+/// Finds the weights of a chosen language. They determine the rows of the head.
 void plan_language(const std::filesystem::path& folder, const std::string& language,
                    ImportPlan& plan) {
   plan.language_file = folder / language_file_name(language);
@@ -93,7 +94,8 @@ void plan_language(const std::filesystem::path& folder, const std::string& langu
   plan.rows = bias.shape.empty() ? 0 : bias.shape.front();
 }
 
-/// Any architecture may have either kind. Where a folder holds the files of both, the usual one.
+/// Returns the kind of tokenizer that the folder holds. Any architecture may have either kind. If
+/// the folder has the files of both, the architecture's usual kind wins.
 TokenizerKind tokenizer_kind(const std::filesystem::path& folder,
                              const Architecture& architecture) {
   const bool characters = is_there(folder / kVocabulary), pieces = is_there(folder / kTokenizer);
@@ -105,7 +107,7 @@ TokenizerKind tokenizer_kind(const std::filesystem::path& folder,
   return characters ? TokenizerKind::characters : TokenizerKind::pieces;
 }
 
-/// Finds the labels of the folder's head, by its tokenizer.
+/// Determines the labels of the folder's head, by its tokenizer.
 void plan_labels(const std::filesystem::path& folder, const std::filesystem::path& checkpoint,
                  const std::string& language, ImportPlan& plan) {
   const Settings& config = plan.settings.config;
@@ -129,7 +131,7 @@ void plan_labels(const std::filesystem::path& folder, const std::filesystem::pat
   if (plan.tokens.replaced.empty()) plan.no_pieces.clear();
 }
 
-/// ConfigError unless labels are given just where the folder has no head.
+/// Throws ConfigError unless `text` is given exactly if the folder has no head.
 void check_text(const std::filesystem::path& folder, const ImportPlan& plan,
                 const ImportChoices& choices) {
   const std::optional<configs::TextConfig>& text = choices.text;
@@ -149,11 +151,11 @@ void check_text(const std::filesystem::path& folder, const ImportPlan& plan,
                     folder.string(), plan.headless->name));
 }
 
-/// Features have the channels that the model takes.
+/// Throws unless the features have the channels that the model takes.
 void check_channels(const ImportPlan& plan) {
   const configs::FeatureConfig& features = plan.config.features;
   if (feature_bins(features) == plan.config.model.features) return;
-  // The last one holds where several settings say the same.
+  // If several settings determine the same key, the last one applies.
   const auto settings = std::views::reverse(plan.architecture.features);
   const auto mels = std::ranges::find(settings, "features.mels", &MappedSetting::ours);
   throw_fault(
@@ -183,7 +185,7 @@ ImportPlan plan_import(const std::filesystem::path& folder, const std::filesyste
   return plan;
 }
 
-/// How a folder without a head names the tensors of a pairing.
+/// Returns the differences in names of a folder without a head.
 OtherNames other_names(const ImportPlan& plan) {
   if (!plan.headless) return {};
   return {.prefix = plan.architecture.prefix,
@@ -191,18 +193,19 @@ OtherNames other_names(const ImportPlan& plan) {
           .left_out = plan.headless->left_out};
 }
 
-/// Takes the head out of a pairing.
+/// Removes the head from a pairing.
 void remove_head(Pairing& pairing) {
   std::erase_if(pairing.tensors, [](const TheirTensor& tensor) { return tensor.by_label; });
 }
 
-/// The tensors of a new head, which start as a new model's do.
+/// Returns the tensors of a new head, initialised like those of a new model.
 std::vector<StreamedTensor> new_head(const configs::Config& config, std::int64_t labels) {
   const partition::LayerSequence sequence =
       partition::build_model(config.model, static_cast<int>(labels));
   const auto plans = partition::plan_without_frames(sequence, {});
   std::vector<StreamedTensor> tensors;
-  for (const layers::ParamDecl& param : plans[plans.size() - 2].params) {  // before the loss
+  // The layer before the loss.
+  for (const layers::ParamDecl& param : plans[plans.size() - 2].params) {
     StreamedTensor& tensor = tensors.emplace_back();
     tensor.name = param.name;
     tensor.shape = param.shape;
@@ -213,7 +216,7 @@ std::vector<StreamedTensor> new_head(const configs::Config& config, std::int64_t
   return tensors;
 }
 
-/// Names of the tensors that a folder without a head has and an import leaves out.
+/// Returns the names of tensors that a folder without a head has and an import ignores.
 std::vector<std::string> left_out(const HeadlessClass& headless, const WeightsFolder& weights) {
   std::vector<std::string> names;
   for (const auto& [name, place] : weights.places())
@@ -222,7 +225,7 @@ std::vector<std::string> left_out(const HeadlessClass& headless, const WeightsFo
   return names;
 }
 
-/// Numbers that are kept, as FP32 where they are real ones.
+/// Returns a kept tensor; real numbers are converted to FP32.
 StreamedTensor kept_tensor(const KeptTensor& kept, const std::string& stored,
                            const WeightsFolder& weights) {
   StreamedTensor tensor{.name = kKeptTensors + kept.name, .dtype = kept.dtype, .shape = kept.shape};
@@ -252,7 +255,8 @@ ShardIndex write_weights(const std::filesystem::path& folder,
       [&](const layers::Tensor& handle, std::size_t begin) { return stream.bytes(handle, begin); });
 }
 
-/// config.json of a model that got a new head: that of the architecture's class with one.
+/// Returns the config.json of a model with a new head. Its class is the architecture's class with a
+/// head.
 std::string config_with_head(const ImportPlan& plan) {
   const std::string blank = fmt::format("{}", plan.blank);
   return text_with_settings(
@@ -263,8 +267,7 @@ std::string config_with_head(const ImportPlan& plan) {
        {std::string(plan.architecture.blank_setting), blank}});
 }
 
-/// A file as it stands, but for a new head, and for the language that was chosen instead of the
-/// folder's.
+/// Returns the text of a kept file, adapted to a new head or to the chosen language.
 std::string kept_text(const std::filesystem::path& file, const ImportPlan& plan) {
   const bool config = file.filename() == kModelConfig;
   if (plan.headless && config) return config_with_head(plan);
@@ -275,7 +278,7 @@ std::string kept_text(const std::filesystem::path& file, const ImportPlan& plan)
   return text_of_file(file);
 }
 
-/// Copies what an export gives back. A new head's labels are none of the folder's.
+/// Copies the files that an export writes again. With a new head, the folder's labels are omitted.
 std::vector<KeptFile> keep_files(const ImportPlan& plan, const std::filesystem::path& checkpoint) {
   const std::filesystem::path& from = plan.settings.folder;
   std::vector<KeptFile> kept;
@@ -292,6 +295,8 @@ std::vector<KeptFile> keep_files(const ImportPlan& plan, const std::filesystem::
 
 }  // namespace
 
+/// Everything is checked before the checkpoint's folder is created: settings, labels, and every
+/// tensor's name, shape and type. Tensors are then streamed into one shard, as stage 0.
 ImportReport import_model(const std::filesystem::path& folder,
                           const std::filesystem::path& checkpoint, const ImportChoices& choices) {
   const ImportPlan plan = plan_import(folder, checkpoint, choices);

@@ -4,14 +4,14 @@
 
 namespace penstock::runtime {
 
-/// What a model with other labels keeps of an imported one: all but the files that say what the
-/// labels are.
+/// Removes the files that define labels from the kept parts of an imported model, for a model with
+/// other labels.
 [[nodiscard]] KeptParts without_labels(KeptParts kept);
 
-/// Whether a kept file says what the labels are.
+/// True if a kept file defines the labels.
 [[nodiscard]] bool says_labels(const std::string& file);
 
-/// Whether a checkpoint has files of an imported model that say what its labels are.
+/// True if a checkpoint has files of an imported model that define its labels.
 [[nodiscard]] bool keeps_labels(const Checkpoint& checkpoint);
 
 }  // namespace penstock::runtime

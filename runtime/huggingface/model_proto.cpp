@@ -11,18 +11,18 @@
 namespace penstock::runtime {
 namespace {
 
-// Numbers of fields, from sentencepiece_model.proto.
+// Field numbers, from sentencepiece_model.proto.
 namespace field {
-constexpr int pieces = 1, trainer = 2, normalizer = 3;                    // of ModelProto
-constexpr int piece = 1, score = 2, type = 3;                             // of SentencePiece
-constexpr int kind = 3, vocab_size = 4, suffix = 24, fallback = 35;       // of TrainerSpec
-constexpr int unk_id = 40, unk_piece = 45;                                // of TrainerSpec
-constexpr int name = 1, charsmap = 2, prefix = 3, extra = 4, escape = 5;  // of NormalizerSpec
+constexpr int pieces = 1, trainer = 2, normalizer = 3;                    // ModelProto
+constexpr int piece = 1, score = 2, type = 3;                             // SentencePiece
+constexpr int kind = 3, vocab_size = 4, suffix = 24, fallback = 35;       // TrainerSpec
+constexpr int unk_id = 40, unk_piece = 45;                                // TrainerSpec
+constexpr int name = 1, charsmap = 2, prefix = 3, extra = 4, escape = 5;  // NormalizerSpec
 }  // namespace field
 
 constexpr std::uint64_t kUnigram = 1, kBpe = 2;
 
-// How a field is written.
+// Wire types of Protocol Buffers: the encodings of a field.
 namespace wire {
 constexpr int varint = 0, eight_bytes = 1, bytes = 2, four_bytes = 5;
 }
@@ -54,12 +54,12 @@ class ProtoWriter {
   std::string text_;
 };
 
-/// The fields of a message, one after the other.
+/// Reads the fields of a message one after another.
 class ProtoReader {
  public:
   explicit ProtoReader(std::string_view message) : rest_(message) {}
 
-  /// Goes to the next field; false behind the last one.
+  /// Moves to the next field. Returns false after the last one.
   bool next() {
     if (rest_.empty()) return false;
     const std::uint64_t tag = take_number();

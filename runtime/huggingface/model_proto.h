@@ -6,19 +6,19 @@
 
 namespace penstock::runtime {
 
-/// The numbers of sentencepiece_model.proto.
+/// Types of pieces, numbered as in sentencepiece_model.proto.
 enum class PieceType { normal = 1, unknown, control, user_defined, unused, byte };
 
 struct Piece {
   std::string text;
-  float score = 0;  // of BPE: the higher, the earlier pieces become it
+  float score = 0;  // log-probability in unigram; merge priority in BPE, higher first
   PieceType type = PieceType::normal;
 };
 
-/// What of a SentencePiece model decides how it encodes and decodes.
+/// The parts of a SentencePiece model that determine how it encodes and decodes.
 struct ModelProto {
   std::vector<Piece> pieces;
-  bool bpe = false;  // else unigram
+  bool bpe = false;  // true: BPE; false: unigram
   bool byte_fallback = false;
   std::string charsmap;  // precompiled normalisation; empty: none
   bool dummy_prefix = true;
@@ -27,11 +27,11 @@ struct ModelProto {
   bool spaces_behind_words = false;
 };
 
-/// The bytes of a .model file, a message ModelProto of Protocol Buffers.
+/// Returns the bytes of a .model file, a ModelProto message of Protocol Buffers.
 [[nodiscard]] std::string to_model_bytes(const ModelProto& model);
 
-/// Fields that ModelProto has no place for are passed over. CheckpointError if these are no such
-/// bytes, or a model of whole words or characters.
+/// Parses a .model file. Fields that ModelProto lacks are ignored. Throws CheckpointError if the
+/// bytes are malformed, or if the model consists of whole words or of characters.
 [[nodiscard]] ModelProto parse_model_bytes(std::string_view bytes);
 
 }  // namespace penstock::runtime

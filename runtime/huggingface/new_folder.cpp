@@ -19,9 +19,13 @@
 namespace penstock::runtime {
 namespace {
 
-constexpr const char* kMark = ".unfinished";  // the file that says that a folder is ours
+// A partial folder holds a mark file with an exclusive lock (flock). The kernel drops the lock when
+// the process dies. So a folder with an unlocked mark is a leftover that may be removed, and one
+// with a locked mark is in use.
 
-/// "a/b/" as "a/b", absolute.
+constexpr const char* kMark = ".unfinished";  // file that marks a folder as penstock's
+
+/// Returns an absolute path without a slash at its end: "a/b/" becomes "…/a/b".
 std::filesystem::path without_slash(std::filesystem::path path) {
   path = std::filesystem::absolute(path).lexically_normal();
   return path.has_filename() ? path : path.parent_path();
@@ -36,7 +40,7 @@ bool is_taken(const std::filesystem::path& path) {
   return std::filesystem::exists(std::filesystem::symlink_status(path, ignored));
 }
 
-/// The mark of a folder, locked as long as the handle lives.
+/// Opens and locks a folder's mark. The lock lasts as long as the handle lives.
 FileHandle locked_mark(const std::filesystem::path& folder, int flags) {
   FileHandle mark(folder / kMark, O_RDWR | O_NOFOLLOW | flags);
   if (::flock(mark.descriptor(), LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK)
@@ -44,10 +48,11 @@ FileHandle locked_mark(const std::filesystem::path& folder, int flags) {
   return mark;
 }
 
-/// Removes what a process that died left, and nothing else.
+/// Removes the leftovers of a process that died, and nothing else.
 void remove_leftover(const std::filesystem::path& partial) {
   std::error_code error;
-  if (!is_taken(partial) || ::rmdir(partial.c_str()) == 0) return;  // an empty folder is no loss
+  // Removing an empty folder loses nothing.
+  if (!is_taken(partial) || ::rmdir(partial.c_str()) == 0) return;
   if (!is_taken(partial / kMark))
     throw_fault(partial, "is there already, and penstock did not make it: remove it");
   const FileHandle mark = locked_mark(partial, 0);
@@ -55,11 +60,12 @@ void remove_leftover(const std::filesystem::path& partial) {
   if (error) throw_fault(partial, fmt::format("can't be removed: {}", error.message()));
 }
 
-/// Renames a folder. False, with errno, if that fails or `to` is there.
+/// Renames a folder. Returns false, with errno set, if that fails or `to` exists.
 bool renamed_to_new(const std::filesystem::path& from, const std::filesystem::path& to) {
   if (::renameat2(AT_FDCWD, from.c_str(), AT_FDCWD, to.c_str(), RENAME_NOREPLACE) == 0) return true;
   if (errno != EINVAL && errno != ENOSYS) return false;
-  // The file system can't do that: take the name with an empty folder, which rename() replaces.
+  // The file system lacks RENAME_NOREPLACE: reserve the name with an empty folder, which rename()
+  // replaces.
   if (::mkdir(to.c_str(), 0777) != 0) return false;
   if (::rename(from.c_str(), to.c_str()) == 0) return true;
   const int reason = errno;

@@ -7,22 +7,24 @@
 
 namespace penstock::runtime {
 
-/// A folder that appears under its name whole, or not at all. Until commit() it is
-/// "<name>.partial", which is removed with the object. A locked file within marks it as ours, so
-/// what a process that died left can be told from other folders, and from one that is being made.
+/// Creates a folder that appears under its name completely or not at all. Until commit() it is
+/// called "<name>.partial", and it is removed with the object. A locked file inside marks it as
+/// penstock's. So the leftovers of a process that died can be distinguished from other folders, and
+/// from a folder that is still being written.
 class [[nodiscard]] NewFolder {
  public:
-  /// CheckpointError if there is something of that name, if "<name>.partial" is another's, or if
-  /// the folder can't be made.
+  /// Throws CheckpointError if `path` exists, if "<name>.partial" belongs to someone else, or if
+  /// the folder can't be created.
   explicit NewFolder(std::filesystem::path path);
   NewFolder(const NewFolder&) = delete;
   NewFolder& operator=(const NewFolder&) = delete;
   ~NewFolder();
 
-  /// Where to write what it holds.
+  /// Returns the folder to write into until commit().
   const std::filesystem::path& partial() const { return partial_; }
 
-  /// Gives it its name. CheckpointError if something has it by now: that stays as it is. FileError.
+  /// Gives the folder its final name. Throws CheckpointError if the name exists meanwhile; the
+  /// existing one stays unchanged. Throws FileError.
   void commit();
 
  private:
@@ -30,7 +32,8 @@ class [[nodiscard]] NewFolder {
   std::optional<FileHandle> mark_;
 };
 
-/// CheckpointError if `folder` would lie within a checkpoint's, which holds nothing else.
+/// Throws CheckpointError if `folder` would lie within a checkpoint's folder, which holds nothing
+/// else.
 void refuse_within(const std::filesystem::path& checkpoint, const std::filesystem::path& folder);
 
 }  // namespace penstock::runtime

@@ -3,9 +3,9 @@
 namespace penstock::runtime {
 namespace {
 
-// Omnilingual ASR's CTC recognisers, as transformers has them since 5.24: a wav2vec 2.0 encoder
-// under names of its own, with the norms of large models and positions without weight
-// normalisation. The blank is blank_token_id, and the tokenizer's pad token is another label.
+// Tables for Omnilingual ASR's CTC recognisers, in transformers since 5.24: a wav2vec 2.0 encoder
+// with its own tensor names, the norms of large models, and positions without weight normalisation.
+// The blank is blank_token_id; the tokenizer's pad token is another label.
 
 const std::vector<MappedSetting> kOmniAsrModel = {
     {"audio_config.hidden_size", "1024", "model.width"},

@@ -29,7 +29,7 @@ int whole_number(std::string_view text) {
   return number;
 }
 
-/// A number, or the length of a list.
+/// Returns a number, or the length of a list.
 int count_of(std::string_view text) {
   if (!text.starts_with('[')) return whole_number(text);
   return static_cast<int>(std::ranges::count(text, ',')) + 1;
@@ -56,8 +56,8 @@ layers::Shape their_shape(layers::Shape shape, Axes axes, std::int64_t heads) {
   return shape;
 }
 
-/// For each column of theirs, which of ours: their columns are a matrix of `outer` × `inner`, ours
-/// its transpose; `blocks` such matrices follow each other.
+/// Returns, for each of their columns, the index of ours. Their columns form `blocks` consecutive
+/// matrices of `outer` × `inner`; ours are the transposes.
 std::vector<std::int64_t> transposed(std::int64_t blocks, std::int64_t outer, std::int64_t inner) {
   std::vector<std::int64_t> columns;
   for (std::int64_t block = 0; block < blocks; ++block)
@@ -66,6 +66,8 @@ std::vector<std::int64_t> transposed(std::int64_t blocks, std::int64_t outer, st
   return columns;
 }
 
+/// Expands an architecture's rules into tensors. Every tensor of penstock must be used; the rules
+/// are tables of this program, so a gap is a logic error.
 class Pairer {
  public:
   Pairer(const configs::ModelConfig& model, const ModelTensors& ours) : ours_(ours) {
@@ -151,7 +153,7 @@ class Pairer {
     pairing_.kept.push_back(std::move(kept));
   }
 
-  /// A name of theirs; empty stays empty.
+  /// Returns their name with the group's prefix and the layer's number; an empty name stays empty.
   std::string prefixed(std::string_view name, int layer) const {
     return name.empty() ? "" : fmt::format("{}{}", prefix_, numbered(name, layer));
   }
@@ -166,7 +168,7 @@ class Pairer {
   const ModelTensors& ours_;
   configs::FlatConfig settings_;
   std::int64_t heads_ = 1;
-  std::string_view prefix_;  // of the group
+  std::string_view prefix_;  // current group's
   std::set<std::string, std::less<>> used_;
   Pairing pairing_;
 };

@@ -12,31 +12,31 @@
 
 namespace penstock::runtime {
 
-/// Shapes of the parameters and states of a model of penstock's, by name.
+/// Shapes of a penstock model's parameters and states, by name.
 using ModelTensors = std::map<std::string, layers::Shape, std::less<>>;
 
-/// Those of a configuration's model with `labels` labels, found without allocating it. ConfigError
-/// or ShapeError for a model that can't be built.
+/// Returns the tensors of a configuration's model with `labels` labels, without allocating it.
+/// Throws ConfigError or ShapeError if the model can't be built.
 [[nodiscard]] ModelTensors model_tensors(const configs::ModelConfig& model, int labels);
 
-/// A tensor of transformers, and what of penstock's it is.
+/// A tensor of transformers, and the part of penstock's tensor that it equals.
 struct TheirTensor {
   std::string name;
-  std::string former;  // an earlier name, or empty
+  std::string former;  // an earlier name; empty if there is none
   layers::Shape shape;
   std::string ours;
-  std::int64_t first_row = 0, rows = 0;  // of ours
-  bool by_label = false;                 // its rows are labels
+  std::int64_t first_row = 0, rows = 0;  // range of penstock's rows
+  bool by_label = false;                 // true if its rows are labels
   std::vector<std::int64_t> columns =
-      {};  // for each of theirs in a row, which of ours; empty: same
+      {};  // for each of their columns, the index of ours; empty: same
 };
 
-/// A tensor that is kept, and given back.
+/// A tensor that an import keeps and an export writes again.
 struct KeptTensor {
   std::string name;
   layers::DType dtype = layers::DType::f32;
   layers::Shape shape;
-  std::vector<KeptWith> with;  // of KeptRule
+  std::vector<KeptWith> with;  // from KeptRule
 };
 
 struct Pairing {
@@ -44,11 +44,12 @@ struct Pairing {
   std::vector<KeptTensor> kept;
 };
 
-/// Whether a model with these settings has the tensor.
+/// True if a model with these settings has the tensor.
 [[nodiscard]] bool has_tensor(const Settings& settings, const KeptTensor& tensor);
 
-/// All tensors of an architecture for a model of penstock's: each of `ours` in one of them, or in
-/// three. std::logic_error if a table leaves one out or names one that is not there.
+/// Returns all tensors of an architecture for a penstock model: each tensor in `ours` corresponds
+/// to one of them, or to three. Throws std::logic_error if a table omits a tensor or names one that
+/// does not exist.
 [[nodiscard]] Pairing pair_tensors(const Architecture& architecture,
                                    const configs::ModelConfig& model, const ModelTensors& ours);
 

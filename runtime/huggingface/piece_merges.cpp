@@ -11,7 +11,7 @@ namespace {
 
 using RankOf = std::function<std::optional<int>(const std::string&, const std::string&)>;
 
-constexpr char kBetween = '\0';  // the two of a pair, in a name of both
+constexpr char kBetween = '\0';  // separates the two pieces of a pair in a key
 
 std::vector<std::string> characters_of(std::string_view text) {
   std::vector<std::string> symbols;
@@ -20,7 +20,7 @@ std::vector<std::string> characters_of(std::string_view text) {
   return symbols;
 }
 
-/// The place of the first of the pairs with the lowest rank.
+/// Returns the place of the first pair among those with the lowest rank.
 std::optional<std::size_t> best_pair(const std::vector<std::string>& symbols, const RankOf& rank) {
   std::optional<std::size_t> best;
   int lowest = 0;
@@ -33,6 +33,8 @@ std::optional<std::size_t> best_pair(const std::vector<std::string>& symbols, co
   return best;
 }
 
+/// Merges the characters of `text`, lowest rank first, until two pieces are left. Takes O(n²) ranks
+/// for n characters.
 std::optional<Merges::Pair> pair_left(std::string_view text, const RankOf& rank) {
   std::vector<std::string> symbols = characters_of(text);
   while (symbols.size() > 2) {
@@ -62,6 +64,8 @@ std::optional<Merges::Pair> Merges::last_pair(std::string_view text) const {
   return pair_left(text, [this](const auto& left, const auto& right) { return rank(left, right); });
 }
 
+// Every piece is decomposed once, as if it were the whole text. The pair that remains at the end is
+// its merge, and the pieces' order by score is the order of the merges.
 std::vector<Merges::Pair> merges_of_scores(
     const std::vector<std::pair<std::string, float>>& pieces) {
   std::vector<std::size_t> order(pieces.size());

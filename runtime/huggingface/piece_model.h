@@ -10,20 +10,21 @@
 
 namespace penstock::runtime {
 
-/// A SentencePiece model and the text whose labels its pieces are.
+/// A SentencePiece model, and the [text] whose labels are its pieces.
 struct PieceModel {
   configs::TextConfig text;
   std::string bytes;
 };
 
-/// That of a folder's tokenizer.model. Nothing if there is none, or if its pieces are not the
-/// vocabulary's tokens but the blank's, in their order. CheckpointError if it can't be read.
+/// Returns the model in a folder's tokenizer.model. Returns nothing if the file does not exist, or
+/// if its pieces are not the vocabulary's tokens without the blank, in order. Throws
+/// CheckpointError if the file can't be read.
 [[nodiscard]] std::optional<PieceModel> find_piece_model(const std::filesystem::path& folder,
                                                          const Vocabulary& vocabulary,
                                                          std::int64_t blank);
 
-/// What the folder's tokenizer.json is, to be written to `file`. CheckpointError, as from
-/// model_of_tokenizer(), if it is no such model.
+/// Converts the folder's tokenizer.json to a model, which the caller writes to `file`. Throws
+/// CheckpointError like model_of_tokenizer().
 [[nodiscard]] PieceModel make_piece_model(const std::filesystem::path& folder,
                                           const Vocabulary& vocabulary, std::int64_t blank,
                                           const std::filesystem::path& file);

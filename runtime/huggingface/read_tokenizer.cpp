@@ -23,12 +23,17 @@ namespace {
 
 using TokenizerJson = nlohmann::json;
 
+// A tokenizer.json is a pipeline of normalizer, pre-tokenizer, model and decoder. It equals a
+// SentencePiece model only if every step is one that SentencePiece has. So each step is either
+// recognised here or refused, and nothing is approximated. For BPE, each merge must be the one that
+// SentencePiece would choose for its piece; the merge's rank then becomes the piece's score.
+
 constexpr std::string_view kSpace = "▁";
-constexpr int kBytes = 256;  // pieces "<0x00>" to "<0xFF>"
+constexpr int kBytes = 256;  // number of pieces "<0x00>" to "<0xFF>"
 
 [[noreturn]] void throw_no_pieces(const std::string& what) { throw CheckpointError(what); }
 
-/// Tables and lists are too long to be said.
+/// Throws an error that names a part of the file. Long tables and lists are not printed.
 [[noreturn]] void throw_unlike_pieces(std::string_view part, const TokenizerJson& json) {
   constexpr std::size_t kMost = 100;
   const std::string text = json.dump();
@@ -37,7 +42,7 @@ constexpr int kBytes = 256;  // pieces "<0x00>" to "<0xFF>"
   throw_no_pieces(fmt::format("its {} is a {}", part, json.value("type", "table")));
 }
 
-/// A member; null if there is none.
+/// Returns a member; null if it does not exist.
 TokenizerJson member(const TokenizerJson& json, const char* key) {
   const auto found = json.find(key);
   return found == json.end() ? TokenizerJson() : *found;
@@ -45,7 +50,7 @@ TokenizerJson member(const TokenizerJson& json, const char* key) {
 
 std::string type_of(const TokenizerJson& json) { return json.value("type", std::string()); }
 
-/// The steps of a Sequence, or the one step that there is.
+/// Returns the steps of a Sequence, or the single step.
 std::vector<TokenizerJson> steps_of(const TokenizerJson& json, const char* list) {
   if (json.is_null()) return {};
   if (type_of(json) != "Sequence") return {json};
@@ -61,7 +66,7 @@ bool replaces(const TokenizerJson& step, const char* kind, std::string_view from
          step.value("content", std::string()) == to;
 }
 
-/// Whether a Metaspace puts a space at the front.
+/// True if a Metaspace step prepends a space to the text.
 bool prepends(const TokenizerJson& metaspace) {
   if (metaspace.value("replacement", std::string(kSpace)) != kSpace)
     throw_unlike_pieces("space", metaspace.at("replacement"));
@@ -70,8 +75,8 @@ bool prepends(const TokenizerJson& metaspace) {
   return scheme != "never";
 }
 
-/// What becomes of a text before its pieces are found. Texts have single spaces and none at their
-/// ends, so that steps which see to that change nothing.
+/// Reads the steps that change a text before it is split into pieces. Texts have single spaces and
+/// none at their ends, so steps that only ensure this have no effect and are accepted.
 class Spaces {
  public:
   Spaces(const TokenizerJson& tokenizer, ModelProto& model) : model_(model) {
@@ -84,7 +89,7 @@ class Spaces {
       throw_no_pieces("neither its normalizer nor its pre_tokenizer makes a '▁' of a space");
   }
 
-  /// Whether no piece goes over the end of a word.
+  /// True if no piece extends beyond the end of a word.
   bool words_apart() const { return words_apart_; }
 
  private:
@@ -114,7 +119,7 @@ class Spaces {
   bool marked_ = false, words_apart_ = false;
 };
 
-/// The decoder's steps have no other say than whether all spaces at the front go, or one.
+/// Checks the decoder's steps. They only determine whether all leading spaces are removed, or one.
 void take_decoder(const TokenizerJson& tokenizer, ModelProto& model) {
   model.remove_extra_spaces = false;
   for (const TokenizerJson& step : steps_of(member(tokenizer, "decoder"), "decoders")) {
@@ -136,7 +141,8 @@ std::optional<int> byte_of(const std::string& token) {
   return std::nullopt;
 }
 
-/// Which tokens are no piece of text: those that tokenizers finds before it looks for pieces.
+/// Returns the special tokens, which the tokenizers library finds before it splits text into
+/// pieces.
 std::set<std::string> special_tokens(const TokenizerJson& tokenizer, const std::string& blank,
                                      const std::string& unknown) {
   std::set<std::string> special;
@@ -150,7 +156,7 @@ std::set<std::string> special_tokens(const TokenizerJson& tokenizer, const std::
   return special;
 }
 
-/// Pieces of the tokens, whose scores are still 0.
+/// Adds the tokens as pieces. Their scores are set later.
 void add_pieces(const TokenizerJson& tokenizer, const Vocabulary& vocabulary, std::int64_t blank,
                 const std::string& unknown, ModelProto& model) {
   const std::string& pad = vocabulary.tokens.at(static_cast<std::size_t>(blank));
@@ -181,7 +187,7 @@ std::vector<Merges::Pair> merges_of(const TokenizerJson& bpe) {
       pairs.emplace_back(merge.at(0), merge.at(1));
       continue;
     }
-    const auto both = merge.get<std::string>();  // as earlier versions have it
+    const auto both = merge.get<std::string>();  // the form of earlier versions
     const std::size_t space = both.find(' ');
     if (space == std::string::npos) throw_unlike_pieces("merge", merge);
     pairs.emplace_back(both.substr(0, space), both.substr(space + 1));
@@ -189,8 +195,8 @@ std::vector<Merges::Pair> merges_of(const TokenizerJson& bpe) {
   return pairs;
 }
 
-/// SentencePiece merges whatever spells a piece, the higher score first: so each piece may come of
-/// one pair alone, whose rank is its score.
+/// Turns merges into scores. SentencePiece joins any two pieces that spell a piece, the higher
+/// score first. So each piece must arise from a single pair, whose rank becomes its score.
 void score_by_merges(const TokenizerJson& bpe, ModelProto& model) {
   for (const char* affix : {"continuing_subword_prefix", "end_of_word_suffix"})
     if (const TokenizerJson text = member(bpe, affix); !text.is_null() && text != "")
@@ -198,7 +204,7 @@ void score_by_merges(const TokenizerJson& bpe, ModelProto& model) {
   if (bpe.value("ignore_merges", false)) throw_no_pieces("its ignore_merges is true");
   const std::vector<Merges::Pair> pairs = merges_of(bpe);
   const Merges merges(pairs);
-  auto never = static_cast<float>(pairs.size());  // of pieces that no pair makes
+  auto never = static_cast<float>(pairs.size());  // scores of pieces that no pair yields
   for (Piece& piece : model.pieces) {
     if (piece.type != PieceType::normal) continue;
     piece.score = -never++;

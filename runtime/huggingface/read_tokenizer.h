@@ -8,10 +8,10 @@
 
 namespace penstock::runtime {
 
-/// The SentencePiece model that a folder's tokenizer.json is: it gives a text whose runs of spaces
-/// are one, and which has none at its ends, the same pieces, and pieces the same text. Its pieces
-/// are the vocabulary's tokens but the blank's, in their order. CheckpointError names what of the
-/// file no SentencePiece model can say.
+/// Converts a folder's tokenizer.json to the equivalent SentencePiece model. For a text with single
+/// spaces and none at its ends, both yield the same pieces, and for pieces the same text. The
+/// model's pieces are the vocabulary's tokens without the blank, in order. Throws CheckpointError
+/// that names the part of the file that no SentencePiece model can express.
 [[nodiscard]] ModelProto model_of_tokenizer(const std::filesystem::path& folder,
                                             const Vocabulary& vocabulary, std::int64_t blank);
 

@@ -6,7 +6,8 @@
 namespace penstock::runtime {
 namespace {
 
-/// Row 0 becomes row `blank`, and those before that one row later; or the other way.
+/// Adds the rows of a head. To penstock, row `blank` becomes row 0 and the rows before it move back
+/// by one; otherwise the reverse.
 void add_head_runs(std::vector<RowRun>& runs, const std::string& source, std::int64_t rows,
                    std::int64_t blank, bool to_ours) {
   if (to_ours) {
@@ -35,7 +36,7 @@ std::int64_t columns_of_rows(const layers::Shape& shape, std::int64_t rows) {
 std::vector<StreamedTensor> our_tensors(const Pairing& pairing, const ModelTensors& ours,
                                         const StoredNames& stored, std::int64_t blank) {
   std::map<std::string, StreamedTensor> found;
-  for (const TheirTensor& tensor : pairing.tensors) {  // parts of one tensor come in its order
+  for (const TheirTensor& tensor : pairing.tensors) {  // parts of one tensor come in row order
     StreamedTensor& stream = found[tensor.ours];
     stream.name = tensor.ours;
     stream.shape = ours.find(tensor.ours)->second;

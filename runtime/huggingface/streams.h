@@ -10,13 +10,14 @@
 
 namespace penstock::runtime {
 
-/// penstock's tensors, made of those of a folder; `blank` is the head's row that becomes row 0.
+/// Returns penstock's tensors as streams of a folder's tensors. Row `blank` of the head becomes row
+/// 0.
 [[nodiscard]] std::vector<StreamedTensor> our_tensors(const Pairing& pairing,
                                                       const ModelTensors& ours,
                                                       const StoredNames& stored,
                                                       std::int64_t blank);
 
-/// Theirs, made of penstock's, in the type `dtype`.
+/// Returns their tensors as streams of penstock's, with type `dtype`.
 [[nodiscard]] std::vector<StreamedTensor> their_tensors(const Pairing& pairing, std::int64_t blank,
                                                         layers::DType dtype);
 

@@ -5,54 +5,55 @@
 
 namespace penstock::runtime {
 
-/// Which rows of penstock's tensor are those of a tensor of transformers.
+/// The rows of penstock's tensor that a tensor of transformers holds.
 enum class Rows {
   all,
-  queries,  // the first third
-  keys,     // the second
-  values,   // the last
-  labels,   // all of them: row 0 is the blank's, the others follow in their order
+  queries,  // first third
+  keys,     // second third
+  values,   // last third
+  labels,   // all rows: row 0 is the blank's, the others follow in order
 };
 
-/// In which order the columns of a row are.
+/// The order of the columns of a row.
 enum class Columns {
   same,
-  channel_first,  // theirs are [channel][frequency], penstock's [frequency][channel]
-  time_first,     // a kernel: theirs are [in][time][frequency], penstock's [in][frequency][time]
+  channel_first,  // theirs [channel][frequency], penstock's [frequency][channel]
+  time_first,     // kernel: theirs [in][time][frequency], penstock's [in][frequency][time]
 };
 
-/// Which shape theirs has.
+/// The shape of their tensor, relative to penstock's.
 enum class Axes {
   same,
-  one_second,   // [channels, kernel] is [channels, 1, kernel]
-  one_last,     // [out, in] is [out, in, 1]
-  ones_last,    // [out, in] is [out, in, 1, 1]
-  heads_first,  // [channels] is [heads, channels of a head]
+  one_second,   // [channels, kernel] becomes [channels, 1, kernel]
+  one_last,     // [out, in] becomes [out, in, 1]
+  ones_last,    // [out, in] becomes [out, in, 1, 1]
+  heads_first,  // [channels] becomes [heads, channels of a head]
 };
 
-/// What a tensor of transformers is in penstock. A name's "{}" stands for the number of a layer,
-/// from 0 in theirs and from 1 in ours.
+/// Maps a tensor of transformers to one of penstock. "{}" in a name stands for the number of a
+/// layer, from 0 in their names and from 1 in ours.
 struct TensorRule {
   std::string_view theirs, ours;
   Rows rows = Rows::all;
-  Columns columns = Columns::same;    // of the weight
-  Axes axes = Axes::same;             // of the weight
-  bool alone = false;                 // else ".weight" and, where ours has one, ".bias" follow both
-  std::string_view formerly = {};     // what theirs was called earlier; of one that is alone
-  std::string_view channels_of = {};  // of channel_first: a tensor of ours with a row for each
-  bool not_always = false;            // some models have no such tensor
+  Columns columns = Columns::same;  // applies to the weight only
+  Axes axes = Axes::same;           // applies to the weight only
+  bool alone = false;               // else ".weight" and, if ours has one, ".bias" are appended
+  std::string_view formerly = {};   // earlier name of theirs, if `alone`
+  /// For channel_first: a tensor of ours with one row per channel.
+  std::string_view channels_of = {};
+  bool not_always = false;  // some models have no such tensor
 };
 
-/// A setting above 0, without which a model has no such tensor.
+/// A setting that must be above 0 for a model to have the tensor.
 struct KeptWith {
   std::string_view setting, absent;
 };
 
-/// A tensor that penstock computes nothing with, and gives back.
+/// A tensor that penstock does not compute with, but keeps for an export.
 struct KeptRule {
   std::string_view theirs;
-  std::string_view like = {};       // a tensor of ours of its shape, in FP32; empty: a whole number
-  std::vector<KeptWith> with = {};  // one of these; empty: always
+  std::string_view like = {};  // a tensor of ours with its shape, in FP32; empty: a whole number
+  std::vector<KeptWith> with = {};  // any of these; empty: always
 };
 
 }  // namespace penstock::runtime

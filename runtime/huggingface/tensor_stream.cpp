@@ -15,9 +15,11 @@ constexpr std::int64_t kElementsAtOnce = 1 << 20;
 }  // namespace
 
 layers::Tensor StreamedTensor::handle() const {
-  return {const_cast<StreamedTensor*>(this), dtype, shape};  // a writer only reads
+  return {const_cast<StreamedTensor*>(this), dtype, shape};  // a writer only reads it
 }
 
+/// Returns ready bytes, or reads some rows of the source as FP32, checks their range, reorders
+/// their columns, and rounds them to the target's type.
 std::span<const std::byte> TensorStream::bytes(const layers::Tensor& handle, std::size_t begin) {
   const auto& tensor = *static_cast<const StreamedTensor*>(handle.data);
   if (tensor.runs.empty()) return std::span(tensor.ready).subspan(begin);
@@ -27,7 +29,8 @@ std::span<const std::byte> TensorStream::bytes(const layers::Tensor& handle, std
   return layers::is_half(tensor.dtype) ? rounded(tensor.dtype) : std::as_bytes(std::span(rows_));
 }
 
-/// Reads whole rows from `row` on: as many as lie in one run and are not too many.
+/// Reads whole rows from `row` on, up to the end of the run and at most kElementsAtOnce elements
+/// (but one row at least).
 void TensorStream::fill(const StreamedTensor& tensor, std::int64_t row) {
   auto run = tensor.runs.begin();
   for (; row >= run->count; ++run) row -= run->count;
@@ -38,7 +41,7 @@ void TensorStream::fill(const StreamedTensor& tensor, std::int64_t row) {
   check_range(run->source, tensor.dtype);
 }
 
-/// CheckpointError if a number is not finite, or too large for the type that is written.
+/// Throws CheckpointError if a number is not finite, or too large for `dtype`.
 void TensorStream::check_range(const std::string& source, layers::DType dtype) const {
   constexpr float kLargestHalf = 65504;
   for (const float x : rows_) {

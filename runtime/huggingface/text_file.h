@@ -5,10 +5,12 @@
 
 namespace penstock::runtime {
 
-/// A whole file of a folder of Hugging Face's. FileError if it is missing or can't be read.
+/// Returns the text of a file in a Hugging Face folder. Throws FileError if it is missing or can't
+/// be read.
 [[nodiscard]] std::string text_of_file(const std::filesystem::path& file);
 
-/// Whether there is a file or folder of that name. CheckpointError if that can't be found out.
+/// True if a file or folder of that name exists. Throws CheckpointError if that can't be
+/// determined.
 [[nodiscard]] bool is_there(const std::filesystem::path& path);
 
 }  // namespace penstock::runtime

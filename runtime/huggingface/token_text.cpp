@@ -14,7 +14,8 @@
 namespace penstock::runtime {
 namespace {
 
-/// Stand-ins for tokens that most vocabularies have, by which an alphabet alone says what they are.
+/// Stand-ins for tokens that most vocabularies have. They are fixed, so an alphabet alone tells
+/// which tokens they stand for.
 constexpr std::array<std::pair<std::string_view, char32_t>, 5> kKnownTokens{{
     {"<unk>", 0xE000},
     {"<s>", 0xE001},
@@ -23,7 +24,7 @@ constexpr std::array<std::pair<std::string_view, char32_t>, 5> kKnownTokens{{
     {"[PAD]", 0xE004},
 }};
 
-/// The first of the stand-ins for other tokens; their rows are added to it.
+/// Stand-ins for other tokens begin here; the token's row is added.
 constexpr char32_t kStandIns = 0xF0000;
 
 bool fits_alphabet(char32_t c) {
@@ -36,7 +37,7 @@ char32_t small(char32_t c, bool lower_case) {
   return lower_case ? configs::folded(c, configs::Fold::lower) : c;
 }
 
-/// The character that a token is, or nothing.
+/// Returns the character that a token represents; nothing if it is none.
 std::optional<char32_t> character_of(const std::string& token, const Vocabulary& vocabulary) {
   if (token == vocabulary.space) return U' ';
   const std::u32string characters = decode_utf8(token).characters;
@@ -50,7 +51,7 @@ char32_t stand_in(const std::string& token, std::size_t row) {
   return kStandIns + static_cast<char32_t>(row);
 }
 
-/// Which folding leaves all characters as they are and changes some others.
+/// Returns a folding that leaves all characters unchanged and changes some others.
 std::string fold_of_alphabet(const std::u32string& characters) {
   const auto stays = [&](configs::Fold fold) {
     return std::ranges::all_of(characters,

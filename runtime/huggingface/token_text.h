@@ -9,19 +9,19 @@
 
 namespace penstock::runtime {
 
-/// The alphabet of a vocabulary.
+/// The alphabet of a vocabulary, as [text].
 struct TokenText {
   configs::TextConfig text;
-  std::vector<std::string> replaced;  // tokens for which stand-ins are in the alphabet
+  std::vector<std::string> replaced;  // tokens that the alphabet represents by stand-ins
 };
 
-/// An alphabet whose labels are the tokens but the blank's, in their order: its own character, or
-/// ' ', for each of one character; for others, such as "<unk>", a stand-in, a character of
-/// Unicode's private planes. text.fold is what leaves the alphabet as it is.
+/// Returns an alphabet whose labels are the tokens without the blank, in order. A token of one
+/// character is that character, or ' '. Others, such as "<unk>", get a stand-in, a character of
+/// Unicode's private planes. text.fold leaves the alphabet unchanged.
 [[nodiscard]] TokenText text_of_tokens(const Vocabulary& vocabulary, std::int64_t blank);
 
-/// The tokens of an alphabet behind the blank, in order: what text_of_tokens() made it of as far as
-/// it says.
+/// Returns the tokens of an alphabet's labels, without the blank, in order. It reverses
+/// text_of_tokens() as far as stand-ins identify their tokens.
 [[nodiscard]] std::vector<std::string> tokens_of_text(const configs::TextConfig& text,
                                                       const std::string& space);
 

@@ -21,7 +21,8 @@ namespace {
 using Json = nlohmann::json;
 using TokensByRow = std::map<std::int64_t, std::string>;
 
-/// Gives the JSON of a file to `use`. CheckpointError names the file where either fails.
+/// Calls `use` with the JSON of a file. Throws CheckpointError, which names the file, if parsing or
+/// `use` fails.
 template <class Use>
 void use_json(const std::filesystem::path& file, const Use& use) {
   Json json;
@@ -50,7 +51,7 @@ void add_token(TokensByRow& tokens, std::int64_t row, const std::string& token,
         file, fmt::format("gives row {} of the head to '{}' and to '{}'", row, at->second, token));
 }
 
-/// Of an object "token": row.
+/// Adds the tokens of an object {"token": row}.
 void add_tokens(TokensByRow& tokens, const Json& json, const std::filesystem::path& file) {
   for (const auto& [token, row] : json.items()) {
     if (!row.is_number_integer())
@@ -60,7 +61,7 @@ void add_tokens(TokensByRow& tokens, const Json& json, const std::filesystem::pa
   }
 }
 
-/// A token of tokenizer_config.json, which is a text or an object with one.
+/// Returns a token of tokenizer_config.json, which is a text or an object with one.
 std::optional<std::string> named_token(const Json& json, const char* key) {
   const auto found = json.find(key);
   if (found == json.end() || found->is_null()) return std::nullopt;
@@ -76,12 +77,12 @@ std::string languages_text(const Json& json) {
                      names.size() > shown ? fmt::format(" and {} more", names.size() - shown) : "");
 }
 
-/// Whether a vocab.json has a vocabulary for each of several languages.
+/// True if a vocab.json has one vocabulary per language.
 bool is_by_language(const Json& json) {
   return json.is_object() && !json.empty() && json.front().is_object();
 }
 
-/// The vocabulary of one language, whose name goes to `language` where none is chosen.
+/// Returns the vocabulary of `language`. Throws CheckpointError if there is none.
 const Json& vocabulary_of_language(const Json& json, std::string& language,
                                    const std::filesystem::path& file) {
   const auto found = json.find(language);
@@ -121,7 +122,8 @@ void read_characters(const std::filesystem::path& folder, TokensByRow& tokens,
                                     vocabulary.language));
     add_tokens(tokens, json, file);
   });
-  // After a change of language, what was added to another one's vocabulary gives way.
+  // After a change of language, tokens that were added to another language's vocabulary are ignored
+  // if their rows are taken.
   const bool gives_way = !vocabulary.language.empty();
   use_json_if_there(added, [&](const Json& json) {
     if (!gives_way) return add_tokens(tokens, json, added);
@@ -145,7 +147,7 @@ void read_pieces(const std::filesystem::path& folder, TokensByRow& tokens, Vocab
   const auto file = folder / kTokenizer;
   use_json(file, [&](const Json& json) {
     const Json& pieces = json.at("model").at("vocab");
-    if (pieces.is_array()) {  // of a unigram model: a piece and its score
+    if (pieces.is_array()) {  // a unigram model: each item is a piece and its score
       for (std::size_t row = 0; row < pieces.size(); ++row)
         add_token(tokens, static_cast<std::int64_t>(row), pieces[row].at(0), file);
     } else {
@@ -156,8 +158,8 @@ void read_pieces(const std::filesystem::path& folder, TokensByRow& tokens, Vocab
   });
 }
 
-/// Moves tokens without a row to `beyond`. CheckpointError for a letter without one: a transcript
-/// may need it.
+/// Moves tokens without a row in the head to `beyond`. Throws CheckpointError if such a token is a
+/// letter, because a transcript may need it.
 void set_aside(TokensByRow& tokens, std::vector<std::string>& beyond, std::int64_t rows,
                const std::filesystem::path& file) {
   for (auto at = tokens.lower_bound(rows); at != tokens.end(); at = tokens.erase(at)) {
@@ -169,7 +171,7 @@ void set_aside(TokensByRow& tokens, std::vector<std::string>& beyond, std::int64
   }
 }
 
-/// CheckpointError unless each row of the head has a token.
+/// Throws CheckpointError unless each row of the head has a token.
 void check_tokens(const TokensByRow& tokens, std::int64_t rows, const std::filesystem::path& file) {
   if (!tokens.empty() && tokens.begin()->first < 0)
     throw_fault(file, fmt::format("gives '{}' row {}, but rows count from 0",

@@ -3,8 +3,8 @@
 namespace penstock::runtime {
 namespace {
 
-// Encoders on raw audio: wav2vec 2.0 and HuBERT have the same tensors under two prefixes, and the
-// same settings, which choose between the norms of their base models and of their large ones.
+// Tables for encoders on raw audio. wav2vec 2.0 and HuBERT have the same tensors under two
+// prefixes. They also have the same settings, which select the norms of base or of large models.
 
 const std::vector<TensorRule> kFrontEnd = {
     {"feature_extractor.conv_layers.{}.conv", "frontend.conv{}"},
@@ -61,7 +61,7 @@ struct Names {
   std::string_view architecture, model_type, prefix;
 };
 
-/// What both have.
+/// Returns the parts that both architectures share.
 Architecture encoder_on_raw_audio(const Names& names) {
   return {
       .name = names.architecture,

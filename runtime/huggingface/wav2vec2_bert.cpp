@@ -3,8 +3,8 @@
 namespace penstock::runtime {
 namespace {
 
-// w2v-BERT 2.0 with a CTC head: Conformer blocks with Shaw's relative positions, and with causal
-// convolutions that a layer norm follows, on filter banks of which two frames are stacked.
+// Tables for w2v-BERT 2.0 with a CTC head: Conformer blocks with Shaw's relative positions and with
+// causal convolutions followed by a layer norm, on filter banks with two stacked frames.
 
 const std::vector<MappedSetting> kW2vBertModel = {
     {"hidden_size", "1024", "model.width"},
@@ -107,7 +107,7 @@ Architecture wav2vec2_bert_for_ctc() {
                        {"activation_dropout", "0.0", "model.dropout"},
                        {"conformer_conv_dropout", "0.1", "model.dropout"}},
       .wanted = kW2vBertWanted,
-      // transformers makes features of num_mel_bins, whatever feature_size says. Its windows have
+      // transformers computes num_mel_bins features, whatever feature_size says. Its windows have
       // 400 samples at every rate, and its masks fit no other stride.
       .features = {{"feature_size", "80", "features.mels"},
                    {"num_mel_bins", "80", "features.mels"}},

@@ -17,7 +17,7 @@ namespace {
 
 constexpr std::string_view kWeightMap = "weight_map.";
 
-/// Files by their names in an index, each once, and the file of each tensor.
+/// The files that an index names, each once, and the file of each tensor.
 struct Index {
   std::set<std::string> files;
   std::map<std::string, std::string> file_of;
@@ -56,14 +56,14 @@ void widen(layers::DType dtype, std::span<const std::byte> bytes, float* out) {
   if (dtype == layers::DType::bf16) widen<layers::BFloat16>(bytes, out);
 }
 
-/// A word of a shell's command line.
+/// Quotes a word for a shell's command line.
 std::string shell_word(const std::string& text) {
   std::string word = "'";
   for (const char c : text) word += c == '\'' ? std::string("'\\''") : std::string(1, c);
   return word + "'";
 }
 
-/// The class of a folder's model, as its config.json names it.
+/// Returns the class of a folder's model, as its config.json names it.
 std::string model_class(const std::filesystem::path& folder) {
   const Settings settings = read_settings(folder / kModelConfig);
   const auto named = settings.find("architectures");
@@ -72,8 +72,8 @@ std::string model_class(const std::filesystem::path& folder) {
   return names.empty() ? "AutoModelForCTC" : plain_text(names.front());
 }
 
-/// Throws for a folder without safetensors. Pickled weights can be converted by their owner alone:
-/// to read them is to run what they hold.
+/// Throws for a folder without safetensors. penstock never reads pickled weights, because that
+/// would execute code in them. The error tells the user how to convert them.
 [[noreturn]] void throw_no_weights(const std::filesystem::path& folder) {
   for (const char* pickled : {"pytorch_model.bin", "pytorch_model.bin.index.json"})
     if (is_there(folder / pickled))

@@ -12,7 +12,7 @@
 
 namespace penstock::runtime {
 
-/// The tensors of a folder of transformers': of model.safetensors, or of the files that
+/// The tensors of a folder of transformers, in model.safetensors or in the files that
 /// model.safetensors.index.json names.
 class WeightsFolder {
  public:
@@ -21,18 +21,19 @@ class WeightsFolder {
     SafetensorsEntry entry;
   };
 
-  /// CheckpointError names what is missing, damaged, or held twice.
+  /// Throws CheckpointError that names what is missing, damaged, or present twice.
   explicit WeightsFolder(const std::filesystem::path& folder);
 
-  /// Reads the tensors of a file in place of those of the same names. CheckpointError for a tensor
-  /// that the folder has not.
+  /// Replaces tensors by those of the same name in another file. Throws CheckpointError for a
+  /// tensor that the folder lacks.
   void replace_by(const std::filesystem::path& file);
 
   const std::map<std::string, Place, std::less<>>& places() const { return places_; }
 
-  /// Elements of a tensor of F32, F16 or BF16, from `begin` on. CheckpointError for other types.
+  /// Reads elements of a tensor of type F32, F16 or BF16, from `begin` on. Throws CheckpointError
+  /// for other types.
   void read(const std::string& name, std::int64_t begin, std::span<float> out) const;
-  /// A whole tensor as it stands in the file.
+  /// Returns the bytes of a whole tensor, as stored in the file.
   [[nodiscard]] std::vector<std::byte> bytes(std::string_view name) const;
 
  private:

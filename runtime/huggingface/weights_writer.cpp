@@ -13,7 +13,7 @@ namespace {
 
 using Part = std::vector<NamedTensor>;
 
-/// Tensors of each file, in their order.
+/// Divides tensors into files, in order.
 std::vector<Part> parts_of(const std::vector<StreamedTensor>& tensors, std::uint64_t most) {
   std::vector<Part> parts(1);
   std::uint64_t reached = 0;

@@ -21,7 +21,7 @@ namespace {
 
 using OrderedTokenizer = nlohmann::ordered_json;
 
-constexpr const char* kSpaceMark = "▁";  // of a space
+constexpr const char* kSpaceMark = "▁";  // represents a space
 constexpr int kAllSpaces = 1'000'000;
 
 void check_sayable(const ModelProto& model) {
@@ -35,7 +35,7 @@ void check_sayable(const ModelProto& model) {
         "text.model {}, which no tokenizer.json says: train with another model of pieces", what));
 }
 
-/// The pieces of all rows; the blank is a control symbol.
+/// Returns the pieces of all rows. The blank is a control symbol.
 std::vector<Piece> pieces_of_rows(const ModelProto& model, const HeadRows& rows) {
   std::vector<Piece> pieces = model.pieces;
   const auto count = static_cast<std::size_t>(rows.count) - 1;
@@ -59,6 +59,8 @@ OrderedTokenizer sequence(const char* list, std::vector<OrderedTokenizer> steps)
   return {{"type", "Sequence"}, {list, std::move(steps)}};
 }
 
+/// The reverse of model_of_tokenizer(), see read_tokenizer.cpp: each property of the model becomes
+/// a step of normalizer, pre-tokenizer or decoder.
 OrderedTokenizer normalizer_of(const ModelProto& model) {
   std::vector<OrderedTokenizer> steps;
   if (!model.charsmap.empty())
@@ -123,7 +125,8 @@ OrderedTokenizer unigram_of(const ModelProto& model, const std::vector<Piece>& p
           {"byte_fallback", model.byte_fallback}};
 }
 
-/// The tokens that stand for no text, and those that are found before pieces are.
+/// Returns the tokens that represent no text, and those that are found before text is split into
+/// pieces.
 OrderedTokenizer added_tokens_of(const std::vector<Piece>& pieces) {
   OrderedTokenizer added = OrderedTokenizer::array();
   for (std::size_t row = 0; row < pieces.size(); ++row) {

@@ -7,10 +7,10 @@
 
 namespace penstock::runtime {
 
-/// Writes what tokenizers and transformers load as the tokenizer of a SentencePiece model's pieces:
-/// tokenizer.json, tokenizer_config.json, and the model's bytes as tokenizer.model. Rows that the
-/// pieces leave free are tokens such as "<29>". ConfigError if tokenizer.json can't say what the
-/// model does: it puts spaces behind words, leaves them as they are, or has unused pieces.
+/// Writes the tokenizer of a SentencePiece model in the form that tokenizers and transformers load:
+/// tokenizer.json, tokenizer_config.json, and the model's bytes as tokenizer.model. Rows beyond the
+/// pieces are tokens such as "<29>". Throws ConfigError if tokenizer.json can't express the model:
+/// it puts spaces after words, leaves spaces unescaped, or has unused pieces.
 void write_piece_tokenizer(const std::filesystem::path& folder, std::string_view model,
                            const HeadRows& rows);
 

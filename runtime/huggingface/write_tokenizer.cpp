@@ -28,7 +28,7 @@ OrderedJson rows_of(Tokens tokens, const HeadRows& head) {
   return rows;
 }
 
-/// The name of a token if there is one, else null.
+/// Returns a token's name if the token exists, else null.
 OrderedJson if_among(const Tokens& tokens, const char* name) {
   if (std::ranges::find(tokens, name) == tokens.end()) return nullptr;
   return name;
@@ -40,7 +40,7 @@ void write_json(const std::filesystem::path& file, const OrderedJson& json) {
 
 void write_characters(const std::filesystem::path& folder, const configs::TextConfig& text,
                       const HeadRows& head) {
-  // A letter may be what others take for the end of a word.
+  // If '|' is a letter of the alphabet, it can't mark the end of a word.
   const std::string space = text.alphabet.find('|') == std::string::npos ? "|" : "<space>";
   const Tokens tokens = tokens_of_text(text, space);
   write_json(folder / kVocabulary, rows_of(tokens, head));
@@ -57,7 +57,8 @@ OrderedJson replace(const char* from, const char* to) {
   return {{"type", "Replace"}, {"pattern", {{"String", from}}}, {"content", to}};
 }
 
-/// As the tokenizers library writes a BPE model without merges: every character is a piece.
+/// Writes the pieces as the tokenizers library writes a BPE model without merges: every character
+/// is a piece.
 void write_pieces(const std::filesystem::path& folder, const configs::TextConfig& text,
                   const HeadRows& head) {
   const OrderedJson pad = {{"id", head.blank}, {"content", kPad}, {"single_word", false},

@@ -17,7 +17,7 @@ namespace {
 constexpr std::string_view kOfTheMachine[] = {"data.cache", "data.loaders", "trainer.device",
                                               "trainer.threads"};
 
-constexpr char kEnd = '\0';  // of a key, and of a value
+constexpr char kEnd = '\0';  // ends each key and each value
 
 std::string packed(const configs::FlatConfig& config) {
   std::string text;
@@ -41,13 +41,13 @@ configs::FlatConfig unpacked(std::string_view text) {
   return config;
 }
 
-/// The value in quotes; of another version of penstock, a key may be unknown.
+/// Returns the value in quotes. A key may be unknown on a rank with another version of penstock.
 std::string shown(const configs::FlatConfig& config, const std::string& key) {
   const auto found = config.find(key);
   return found == config.end() ? "unknown" : fmt::format("\"{}\"", found->second);
 }
 
-/// Of what all ranks packed.
+/// Compares the packed recipes of all ranks.
 void require_same(const std::vector<std::string>& all) {
   for (std::size_t rank = 1; rank < all.size(); ++rank) {
     if (all[rank] == all[0]) continue;
@@ -68,7 +68,8 @@ std::string in_words(const comm::Communicator& world) {
   return fmt::format("rank {}", world.rank());
 }
 
-/// What `read` returns; a DataError goes to `fault` instead.
+/// Returns the result of `read`. If it throws DataError, stores the message in `fault` and returns
+/// an empty text.
 std::string read_or_fault(const comm::Communicator& world, const std::function<std::string()>& read,
                           std::string& fault) try {
   return read();

@@ -9,31 +9,32 @@
 
 namespace penstock::runtime {
 
-// What every rank of a job must have found alike before the ranks compute together: otherwise they
-// would wait for messages that nobody sends. All ranks call these.
+// These functions check that all ranks of a job agree before they compute together. Without
+// agreement, a rank would wait for messages that no other rank sends. All ranks call them.
 
-/// ConfigError on every rank that names the first key of which a rank has another value than rank
-/// 0, with both values. Keys that describe a rank's own machine (data.loaders, trainer.device,
-/// trainer.threads) may differ.
+/// Throws ConfigError on every rank if a rank's recipe differs from rank 0's. The error names the
+/// first key that differs, with both values. Keys that describe a rank's own machine (data.cache,
+/// data.loaders, trainer.device, trainer.threads) may differ.
 void require_same_recipe(comm::Communicator& world, const configs::Config& config);
 
-/// Of what ranks may see differently, what rank 0 sees.
+/// Returns rank 0's text on all ranks, for information that ranks may see differently.
 [[nodiscard]] inline std::string word_of_rank_0(comm::Communicator& world, const std::string& own) {
   return comm::broadcast(world, own);
 }
 
-/// DataError on every rank if any has a fault ("": it has none): the lowest such rank's.
+/// Throws DataError on every rank if any rank has a fault; "" means none. The fault of the first
+/// such rank is thrown.
 void throw_together(comm::Communicator& world, const std::string& fault);
 
-/// What some ranks read of files, and all must know.
+/// Data that some ranks read from files and all ranks need.
 struct Reading {
   std::vector<int> readers;
   std::string what;  // "train.jsonl: texts", for errors
 };
 
-/// What `read` returns on the first reader, on every rank. That one reads first and alone, so that
-/// faults are told once and caches written once; then the others do. DataError on every
-/// rank if a reader meets one or finds something else, naming it.
+/// Returns on every rank the result of `read` on the first reader. That rank reads first and alone,
+/// so that errors are reported once and caches are written once. Then the other readers read too.
+/// Throws DataError on every rank if a reader fails or gets another result; the error names it.
 [[nodiscard]] std::string read_alike(comm::Communicator& world, const Reading& reading,
                                      const std::function<std::string()>& read);
 

@@ -9,9 +9,11 @@ namespace penstock::runtime {
 
 namespace {
 
-constexpr std::chrono::seconds kPatience{2};  // ranks find one fault at slightly different times
+// Ranks find the same fault at slightly different times.
+constexpr std::chrono::seconds kPatience{2};
 
-/// MPI ends this process as well; otherwise it is still to return.
+/// Ends all ranks. MPI's abort does not return; other communicators throw CommError, which is
+/// ignored.
 void end_all(comm::Communicator& world, int code) {
   try {
     world.abort(code);
@@ -32,7 +34,7 @@ int run_job(const std::function<int(comm::Communicator&)>& work, const Complain&
   steps.say = [&](const std::exception& error) {
     alone = world->size() == 1 || dynamic_cast<const CommError*>(&error) != nullptr;
     code = complain(error, alone);
-    failure = &error;  // lives until tell() has been called
+    failure = &error;  // valid until tell() has been called
   };
   steps.tell = [&] {
     if (world->size() == 1 || (!alone && comm::all_ranks_fail(*world, code, kPatience))) return;
@@ -43,7 +45,7 @@ int run_job(const std::function<int(comm::Communicator&)>& work, const Complain&
   try {
     return work(*world);
   } catch (const std::exception& error) {
-    world->shutdown().fail(error);  // where nobody has who was nearer to it
+    world->shutdown().fail(error);  // does nothing if the failure is already handled
     return code;
   }
 }

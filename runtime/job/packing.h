@@ -10,7 +10,7 @@
 
 namespace penstock::runtime {
 
-/// A number of eight bytes that may not be there.
+/// Packs an optional number of eight bytes.
 template <class Number>
 void pack(const std::optional<Number>& number, Packer& message) {
   message.add(std::int64_t{number.has_value()});
@@ -22,7 +22,8 @@ std::optional<Number> unpack_optional(Unpacker& from) {
   return std::bit_cast<Number>(from.number());
 }
 
-/// What every rank packed, in the order of the ranks, on all of them. Every rank calls it.
+/// Returns the packed data of all ranks, in the order of the ranks. Collective: every rank calls
+/// it.
 inline std::string gather_to_all(comm::Communicator& ranks, const Packer& own) {
   std::string all;
   for (const std::string& of_rank : comm::gather(ranks, own.bytes())) all += of_rank;

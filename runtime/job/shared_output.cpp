@@ -15,7 +15,7 @@
 namespace penstock::runtime {
 namespace {
 
-/// Why this rank can't write where rank 0 does, or nothing.
+/// Returns why this rank cannot write where rank 0 does, or an empty text.
 std::string fault(const std::filesystem::path& output, const std::string& token, int rank) {
   constexpr const char* kOther = "sees another folder of that name, or none";
   try {

@@ -7,15 +7,16 @@
 
 namespace penstock::runtime {
 
-/// Whether a rank will write to the output folder, and what it must find there.
+/// A rank's use of the output folder.
 struct OutputShare {
   std::filesystem::path output;
-  std::string token;    // of rank 0's OutputLock; elsewhere empty
-  bool writes = false;  // this rank
+  std::string token;    // token of rank 0's OutputLock; empty on other ranks
+  bool writes = false;  // true if this rank will write
 };
 
-/// CheckpointError on every rank if a rank that will write does not see the folder that rank 0 has
-/// locked, or can't write there; names each such rank. All ranks call it.
+/// Checks that all ranks that will write see the folder that rank 0 has locked and can write there.
+/// Otherwise throws CheckpointError on every rank, which names each rank that fails. All ranks call
+/// it.
 void check_shared_output(comm::Communicator& world, const OutputShare& share);
 
 }  // namespace penstock::runtime

@@ -3,6 +3,9 @@
 namespace penstock::runtime {
 namespace {
 
+// Adam with decoupled weight decay (Loshchilov & Hutter 2019). layers::AdamWStep has the formula.
+// An update is one operation for each run of parameters that share a learning-rate factor. The norm
+// is read from the device's memory, so nothing waits for the host.
 class AdamW final : public Optimizer {
  public:
   explicit AdamW(const configs::OptimizerConfig& config) : config_(config) {}

@@ -4,8 +4,10 @@
 namespace penstock::runtime {
 namespace {
 
-/// LAMB (You et al. 2020) as timm has it: Adam whose step for each parameter is as long as
-/// learning_rate · |weight|. Without weight decay parameters are not scaled: plain Adam.
+/// LAMB (You et al. 2020) as in timm. The step of each parameter is Adam's direction, scaled to the
+/// length learning_rate · |weight|. Without weight decay the direction is not scaled, which is
+/// plain Adam. The direction overwrites the gradients; the trust ratios need its norm, so the host
+/// waits for the stream.
 class Lamb final : public Optimizer {
  public:
   explicit Lamb(const configs::OptimizerConfig& config) : config_(config) {}
@@ -36,7 +38,7 @@ class Lamb final : public Optimizer {
   }
 
  private:
-  /// |weight| / |direction| of every parameter; 1 where one of them is 0.
+  /// Returns |weight| / |direction| of every parameter, or 1 if one of them is 0.
   std::vector<double> trust_ratios(layers::Backend& backend, layers::Stream& stream,
                                    const ParameterStore& store, const UpdateArguments& with) const {
     std::vector<double> ratios(store.parameters().size(), 1);

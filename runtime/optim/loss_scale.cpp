@@ -7,8 +7,8 @@ namespace penstock::runtime {
 namespace {
 
 constexpr double kSmallest = 1, kLargest = 16384;
-constexpr double kCleanSteps = 2000;   // of backoff, before the scale doubles
-constexpr double kLogOfOverflow = 16;  // of logmax: fp16 ends at 2^16
+constexpr double kCleanSteps = 2000;   // steps before the scale doubles in backoff
+constexpr double kLogOfOverflow = 16;  // used by logmax: the range of fp16 ends at 2^16
 constexpr double kBeta = 0.99, kSlowBeta = 0.999, kDeviations = 3.09;
 
 }  // namespace
@@ -24,7 +24,7 @@ LossScale::LossScale(const configs::PrecisionConfig& config) {
 
 void LossScale::update(bool overflowed, double largest) {
   if (rule_ == Rule::backoff) return back_off(overflowed);
-  if (rule_ == Rule::none || (largest == 0 && !overflowed)) return;  // log2(0) would tell nothing
+  if (rule_ == Rule::none || (largest == 0 && !overflowed)) return;  // log2(0) is infinite
   follow(overflowed || !std::isfinite(largest) ? kLogOfOverflow : std::log2(largest));
 }
 

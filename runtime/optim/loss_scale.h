@@ -8,9 +8,9 @@
 
 namespace penstock::runtime {
 
-/// The factor by which a loss is multiplied so that its gradients, in fp16, neither vanish nor
-/// overflow. It moves once a step, by one of three rules:
-///   static   stays
+/// The loss scale: a factor that keeps gradients in fp16 from vanishing and overflowing. It changes
+/// once per step, by one of three rules:
+///   static   constant
 ///   backoff  starts at 2^14; halves on overflow, down to 1; doubles after 2,000 steps without, up
 ///            to 2^14 (OpenSeq2Seq's BackoffScaler)
 ///   logmax   starts at 1; with x = log2 of the largest unscaled gradient (16 if not finite), μ the
@@ -24,14 +24,16 @@ class LossScale {
   explicit LossScale(const configs::PrecisionConfig& config);
 
   double value() const { return scale_; }
-  /// Whether update() reads its second argument.
+  /// True if update() reads its second argument.
   bool wants_largest() const { return rule_ == Rule::logmax; }
-  /// `overflowed`: a gradient was not finite. `largest` magnitude of the unscaled gradients.
+  /// Updates the scale after a step. `overflowed` is true if a gradient was not finite. `largest`
+  /// is the largest magnitude of the unscaled gradients.
   void update(bool overflowed, double largest);
 
-  /// All that a resumed run needs, finite; empty where the scale never moves.
+  /// Returns all numbers that a resumed run needs. They are finite; there are none if the scale is
+  /// constant.
   Numbers state() const;
-  /// Takes what state() gave; missing numbers stay as they are.
+  /// Restores the result of state(). Numbers that are missing stay unchanged.
   void restore(const Numbers& state);
 
  private:
@@ -42,8 +44,8 @@ class LossScale {
 
   Rule rule_ = Rule::none;
   double scale_ = 1;
-  double clean_steps_ = 0;                                 // of backoff
-  double updates_ = 0, mean_ = 0, slow_ = 0, square_ = 0;  // of logmax, not yet bias-corrected
+  double clean_steps_ = 0;                                 // used by backoff
+  double updates_ = 0, mean_ = 0, slow_ = 0, square_ = 0;  // used by logmax, not bias-corrected
 };
 
 }  // namespace penstock::runtime

@@ -6,8 +6,8 @@
 namespace penstock::runtime {
 namespace {
 
-/// NovoGrad (Ginsburg et al. 2019): descent with momentum beta1 on gradients over a running norm,
-/// one number for each parameter,
+/// NovoGrad (Ginsburg et al. 2019). Gradients are divided by a running norm, one number per
+/// parameter, and followed with momentum beta1:
 ///   square = beta2 · square + (1 - beta2) · |gradient|², |gradient|² in the first step
 ///   mean   = beta1 · mean + gradient / (√square + epsilon) + weight_decay · weight
 ///   weight -= learning_rate · mean

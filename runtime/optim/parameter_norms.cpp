@@ -5,7 +5,8 @@
 namespace penstock::runtime {
 namespace {
 
-/// Of the model's, from the stage's first to its last; those of other stages may lie between.
+/// Range of the model's norm blocks from the stage's first to its last one. Blocks of other stages
+/// may lie between.
 struct BlockRange {
   std::int64_t begin = 0, end = 0;
 };
@@ -17,13 +18,16 @@ BlockRange blocks_of(const ParameterStore& store) {
           last.first_block + layers::norm_blocks(last.elements)};
 }
 
-/// √Σ, blocks added in their order by every rank alike.
+/// Returns √Σ. All ranks add the blocks in the same order.
 double norm_of(std::span<const double> blocks) {
   double sum = 0;
   for (double block : blocks) sum += block;
   return std::sqrt(sum);
 }
 
+// Squares and sums an arena block by block on the device, sums over the owners, and then adds the
+// blocks of each parameter on the host. A block has one owner, so the sum over owners is exact, and
+// the norms have the same bits for any number of replicas.
 std::vector<double> norms(layers::Backend& backend, layers::Stream& stream,
                           const ParameterStore& store, const UpdateArguments& with,
                           const layers::Tensor& arena, layers::ArenaOf of) {

@@ -7,8 +7,9 @@
 namespace penstock::runtime {
 namespace {
 
-/// Descent with momentum; LARC (You et al. 2017, as apex and timm have it) where `config.larc` is
-/// above 0: a parameter whose step would be large beside its norm takes a smaller one,
+/// Gradient descent with momentum. If `config.larc` is above 0, it is LARC (You et al. 2017, as in
+/// apex and timm). A parameter whose step would be large compared with its norm gets a smaller
+/// learning rate:
 ///   local = larc · |weight| / (|gradient| + weight_decay · |weight| + epsilon)
 ///   its learning rate = min(local, learning_rate); learning_rate where a norm is 0.
 class Sgd final : public Optimizer {
@@ -51,7 +52,7 @@ class Sgd final : public Optimizer {
             .coding = slot_coding(store, with)};
   }
 
-  /// Of the learning rate, for every parameter.
+  /// Returns each parameter's learning rate divided by the common one.
   std::vector<double> shares_of(layers::Backend& backend, layers::Stream& stream,
                                 const ParameterStore& store, const UpdateArguments& with) const {
     std::vector<double> shares = weight_norms(backend, stream, store, with);

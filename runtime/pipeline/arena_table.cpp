@@ -7,14 +7,15 @@
 namespace penstock::runtime {
 namespace {
 
-/// Elements from where `arena` begins to `part`, of the same or of other memory.
+/// Returns the distance in elements from the start of `arena` to `part`, which may lie in other
+/// memory.
 std::int64_t offset(const layers::Tensor& arena, const layers::Tensor& part) {
   const auto bytes =
       reinterpret_cast<std::intptr_t>(part.data) - reinterpret_cast<std::intptr_t>(arena.data);
   return static_cast<std::int64_t>(bytes) / static_cast<std::int64_t>(layers::size_of(arena.dtype));
 }
 
-/// The piece's first block, as if it were as long as the piece.
+/// Returns a block at the piece's first element whose count is that of the whole piece.
 layers::ArenaBlock place_of(const ParameterStore& store, const partition::ParameterPiece& piece) {
   layers::ArenaBlock block;
   block.place = piece.first_block;
@@ -27,6 +28,7 @@ layers::ArenaBlock place_of(const ParameterStore& store, const partition::Parame
   return block;
 }
 
+// Returns the norm block that begins `elements` after the piece's first element.
 layers::ArenaBlock moved(layers::ArenaBlock block, std::int64_t elements) {
   block.place += elements / layers::kNormBlock;
   block.count = std::min(layers::kNormBlock, block.count - elements);

@@ -15,26 +15,27 @@ struct RatedBlocks {
   double rate = 1;
 };
 
-/// Where the norm blocks of what a rank updates lie in its arenas: made once, and then one
-/// operation goes over a whole arena. The store must be complete.
+/// The positions, in a rank's arenas, of the norm blocks that the rank updates. The table is built
+/// once, so that a single operation can process a whole arena. The store must be complete.
 class ArenaTable {
  public:
   ArenaTable() = default;
   ArenaTable(layers::Backend& backend, layers::Stream& stream, const ParameterStore& store);
 
-  /// Of all of ParameterStore::owned(), in their order.
+  /// Returns the blocks of all pieces of ParameterStore::owned(), in their order.
   layers::ArenaBlocks all() const { return part(0, starts_.size() - 1); }
-  /// The same, a part for each factor: one alone where all factors are equal.
+  /// Returns the same blocks, split where the learning-rate factor changes. If all factors are
+  /// equal, there is one part.
   std::vector<RatedBlocks> by_rate() const;
-  /// Of the piece with this index there.
+  /// Returns the blocks of the piece with this index in ParameterStore::owned().
   layers::ArenaBlocks piece(std::size_t index) const { return part(index, index + 1); }
 
  private:
   layers::ArenaBlocks part(std::size_t begin, std::size_t end) const;
 
-  layers::Buffer memory_;                   // of the backend
-  std::vector<std::int64_t> starts_ = {0};  // of each piece's blocks, and their number
-  std::vector<double> rates_;               // of each piece
+  layers::Buffer memory_;                   // the table, in the backend's memory
+  std::vector<std::int64_t> starts_ = {0};  // first block of each piece, then the number of blocks
+  std::vector<double> rates_;               // learning-rate factor of each piece
 };
 
 }  // namespace penstock::runtime

@@ -12,11 +12,13 @@ constexpr double kLeastMiB = 1, kMostMiB = 64;
 
 }  // namespace
 
-/// A bucket takes ⌈log2 R⌉ messages and (R − 1) / R of its bytes each in reduce-scatter and gather.
+/// The reduce-scatter and the all-gather of a bucket each take ⌈log2 R⌉ messages and (R − 1) / R of
+/// its bytes. Solving latency · rounds = kLatencyShare · moved bytes / bandwidth for the bytes
+/// gives the size.
 std::int64_t suited_bucket_bytes(int replicas, const partition::LinkRates& slowest) {
   if (replicas < 2) return static_cast<std::int64_t>(kLeastMiB) << 20;
   const double rounds = std::bit_width(static_cast<unsigned>(replicas - 1));
-  const double moved = (replicas - 1.0) / replicas;  // share of the bucket
+  const double moved = (replicas - 1.0) / replicas;  // share that a rank sends per phase
   const double bytes = rounds * slowest.latency * slowest.bandwidth / (kLatencyShare * moved);
   const double mib = std::max(kLeastMiB, std::min(kMostMiB, std::ceil(bytes / (1 << 20))));
   return static_cast<std::int64_t>(mib) << 20;

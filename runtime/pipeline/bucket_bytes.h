@@ -7,16 +7,17 @@
 
 namespace penstock::runtime {
 
-/// Between machines, where nobody has said what their links achieve.
+/// Rates assumed for a link between machines if no measured ones are given.
 inline constexpr partition::LinkRates kUnknownLink = {.latency = 20e-6, .bandwidth = 10e9};
 
-/// Bytes of gradient that so many replicas add at once over links that are `slowest` at worst: so
-/// many that the latency of a bucket's messages is at most a tenth of its bytes' time. Whole MiB,
-/// from 1 to 64: larger buckets would leave nothing to be added beside backward. The same for every
-/// rank, and so a function of what all of them know.
+/// Returns the bytes of gradients that `replicas` replicas should add at once. The size is chosen
+/// so that the latency of a bucket's messages is at most a tenth of its transfer time over
+/// `slowest`, the slowest link. It is a whole number of MiB from 1 to 64: larger buckets would
+/// leave nothing to overlap with backward. All ranks need the same value, so it depends only on
+/// arguments that all of them know.
 [[nodiscard]] std::int64_t suited_bucket_bytes(int replicas, const partition::LinkRates& slowest);
 
-/// pipeline.bucket_bytes or, where that is 0, what suits such links.
+/// Returns pipeline.bucket_bytes or, if that is 0, the size that suits these links.
 [[nodiscard]] std::int64_t bucket_bytes(const configs::PipelineConfig& pipeline,
                                         const partition::LinkRates& slowest = kUnknownLink);
 

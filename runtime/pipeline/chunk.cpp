@@ -11,7 +11,8 @@ using Region = partition::Place::Region;
 
 namespace {
 
-/// Runs `work` and, where times are wanted, adds its seconds to `sum`.
+/// Runs `work`. If `sum` is set, synchronises the stream before and after, and adds the seconds to
+/// `sum`.
 template <class Work>
 void timed(layers::Backend& backend, layers::Stream& stream, double* sum, Work work) {
   if (sum == nullptr) return work();
@@ -23,6 +24,13 @@ void timed(layers::Backend& backend, layers::Stream& stream, double* sum, Work w
 }
 
 }  // namespace
+
+// A Chunk runs its layers in order and looks up every tensor in the layout of the micro-batch. The
+// layout gives each tensor a region and an offset in it. A region is a buffer of one of the chunk's
+// rings, or the scratch memory. at() adds the base address of the buffer that the micro-batch has
+// taken. Everything is enqueued on one stream, so layers never wait for each other on the host.
+// Backward visits the layers from the last to the first. A recomputed run of layers runs forward
+// again just before the backward of its last layer.
 
 Chunk::Chunk(layers::Backend& backend, layers::Stream& stream, ParameterStore& parameters,
              BufferRing& scratch, const Options& options)
@@ -65,7 +73,8 @@ void Chunk::divide(const partition::BufferBytes& each, const partition::InFlight
   if (count.host > 0) write_gaps();
 }
 
-/// A slot is copied whole, with the gaps between its tensors, which nobody writes.
+/// Zeroes all slots when they are first used or have grown. A slot is copied to the host whole,
+/// including the gaps between its tensors, which nothing else writes.
 void Chunk::write_gaps() {
   if (slots.bytes() == written_) return;
   written_ = slots.bytes();
@@ -119,7 +128,8 @@ std::span<float> Chunk::loss_weights(const MicroBatchRun& run) const {
   return {reinterpret_cast<float*>(behind), run.work->lengths.size()};
 }
 
-/// FP32 numbers of that shape, for the host: the tensor's own, or such as stand in for it.
+/// Returns an FP32 tensor of the same shape for the host: `x_FC` itself, or the workspace if `x_FC`
+/// has another type.
 layers::Tensor Chunk::in_fp32(const MicroBatchRun& run, const layers::Tensor& x_FC) const {
   if (x_FC.dtype == layers::DType::f32) return x_FC;
   return {at(run, run.layout.workspace), layers::DType::f32, x_FC.shape};
@@ -211,6 +221,7 @@ layers::Context Chunk::context(const MicroBatchRun& run, const StepWork& step, s
   context.mode = mode;
   context.lengths = run.layout.activations[layer].frames.front().lengths;
   std::byte* workspace = at(run, run.layout.workspace);
+  // The workspace reaches to the end of the scratch memory.
   context.workspace = {workspace, scratch_[0] + scratch_.bytes()};
   context.random = {step.seed, step.epoch, run.work->utterances};
   return context;
@@ -231,7 +242,7 @@ void Chunk::run_forward(MicroBatchRun& run, const StepWork& step, layers::Mode m
   for (int i = 0; i < layers.first; ++i) row += run.layout.layers[i].sums;
   for (int i = layers.first; i < layers.last; ++i) {
     const layers::LayerPlan& plan = run.layout.layers[i];
-    if (plan.needs_targets && work.label_lengths.empty()) continue;  // transcribing: no loss
+    if (plan.needs_targets && work.label_lengths.empty()) continue;  // no loss when transcribing
     layers::Context c = context(run, step, i, mode);
     if (training) {
       c.sums = std::span(sums.state).subspan(row, plan.sums);
@@ -265,10 +276,11 @@ void Chunk::recompute_output(MicroBatchRun& run, const StepWork& step, StepSums&
   run_forward(run, step, layers::Mode::train, run.layout.recomputed_runs.back(), sums);
 }
 
-/// The recomputation of a run that ends with `layer`, if there is one and it is still to come.
+/// Recomputes the run of layers that ends with `layer`, if there is one. Runs that end with the
+/// chunk are left to recompute_output().
 void Chunk::recompute_before(MicroBatchRun& run, const StepWork& step, std::size_t layer,
                              StepSums& sums) {
-  if (layer + 1 == options_.layers.size()) return;  // recompute_output()
+  if (layer + 1 == options_.layers.size()) return;
   for (const partition::LayerRun& layers : run.layout.recomputed_runs)
     if (layers.last == static_cast<int>(layer) + 1)
       run_forward(run, step, layers::Mode::train, layers, sums);
@@ -296,7 +308,8 @@ void Chunk::backward_input(MicroBatchRun& run, const StepWork& step, StepSums& s
   finish_input_gradient(run);
 }
 
-/// What is sent although nobody needs it is zeros.
+/// Completes the gradient that the chunk sends. If no layer passes one on, the message is zeros,
+/// which no receiver needs.
 void Chunk::finish_input_gradient(const MicroBatchRun& run) {
   if (!options_.role.sends_input_gradient) return;
   if (run.layout.layers.front().passes_gradient) return fill_gaps(gradient(run, 0));
@@ -341,7 +354,7 @@ void Chunk::copy(std::span<std::byte> to, std::span<const std::byte> from) {
   backend_.copy(stream_, to.data(), from.data(), to.size());
 }
 
-/// What lies behind a matrix, up to the next boundary, is sent with it.
+/// Zeroes the padding after each matrix of a message, because it is sent too.
 void Chunk::fill_gaps(const layers::Activation& message) {
   for (const layers::Frames& frames : message.frames) {
     const std::size_t bytes = frames.x_FC.bytes(), gap = layers::aligned(bytes) - bytes;

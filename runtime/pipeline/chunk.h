@@ -17,21 +17,22 @@
 
 namespace penstock::runtime {
 
-/// One micro-batch on its way through one chunk: where its buffers are. -1: none taken.
+/// The indices of one micro-batch's buffers in the rings of one chunk. An index of -1 means that no
+/// buffer is taken.
 struct MicroBatchRun {
   const MicroBatchWork* work = nullptr;
   partition::MicroBatchLayout layout;
   int slot = -1, recomputed = -1, input = -1, output_gradient = -1, input_gradient = -1;
-  int host = -1;                    // what leaves the slot for backward waits there
-  std::vector<double> losses = {};  // of the utterances, of the last chunk
+  int host = -1;                    // buffer that holds the offloaded slot until backward
+  std::vector<double> losses = {};  // one per utterance; last chunk only
 };
 
-/// What a stage leaves behind for the step. Losses stand in the step's canonical order of
+/// Results that a stage accumulates during a step. Losses are in the step's canonical order of
 /// micro-batches, over all replicas.
 struct StepSums {
-  std::vector<double> losses;  // of each micro-batch, summed over its utterances; last stage only
-  std::vector<double> state;   // StepWork::micro_batches × numbers that layers leave: Layer::pool
-  /// Of the utterances of each micro-batch, where losses are not added up yet.
+  std::vector<double> losses;  // one per micro-batch, summed over its utterances; last stage only
+  std::vector<double> state;   // StepWork::micro_batches × numbers that layers write: Layer::pool
+  /// Losses of the utterances of each micro-batch, before they are summed into `losses`.
   std::vector<std::vector<double>> utterance_losses = {};
   std::vector<std::unique_ptr<comm::Transfer>> leaving = {};  // messages that are still being sent
 };
@@ -41,77 +42,82 @@ struct LayerTimes {
   std::vector<double> forward, backward_input, backward_weight;
 };
 
-/// A contiguous range of the model's layers with their parameters and buffers: computes forward and
-/// backward of one micro-batch, and knows nothing of ranks or messages.
+/// A contiguous range of the model's layers with their parameters and buffers. It computes forward
+/// and backward of one micro-batch, and does not know about ranks or messages.
 class Chunk {
  public:
   struct Options {
-    partition::LayerRange before;  // the model's layers in front of this chunk
+    partition::LayerRange before;  // the model's layers that precede this chunk
     partition::LayerRange layers;
     int features = 0;  // channels of the model's input
     partition::ChunkRole role;
     layers::BackendSizes sizes;
-    /// The stage's layers, and their numbers in a row of StepSums::state, before this chunk's.
+    /// Number of layers of the stage, and of sums in a row of StepSums::state, before this chunk's.
     std::size_t first_layer = 0, first_sum = 0;
-    std::size_t row_of_sums = 0;  // numbers of all its layers
+    std::size_t row_of_sums = 0;  // length of a row: sums of all the stage's layers
   };
-  /// `scratch` is for whatever computes on the stage, one layer of one chunk at a time.
+  /// `scratch` is shared by the chunks of a stage: only one layer of one chunk uses it at a time.
   Chunk(layers::Backend& backend, layers::Stream& stream, ParameterStore& parameters,
         BufferRing& scratch, const Options& options);
 
   const partition::ChunkRole& role() const { return options_.role; }
   partition::MicroBatchLayout lay_out(const MicroBatchWork& work, layers::Mode mode) const;
-  /// Allocates, so that what fits in there allocates nothing. No micro-batch is under way.
+  /// Allocates the chunk's memory, so that steps that fit into it allocate nothing. No micro-batch
+  /// may be in flight.
   void reserve(const partition::ChunkBuffers& buffers);
-  /// Divides the memory into so many buffers of those sizes; allocates where there is too little.
+  /// Divides the memory into buffers: `count` says how many, `each` how large. Allocates if there
+  /// is too little.
   void divide(const partition::BufferBytes& each, const partition::InFlight& count);
 
-  /// Whole messages: an activation (or its gradient) and, behind activations, the loss weights.
+  /// Memory of whole messages. An activation message ends with the loss weights; a gradient message
+  /// is the gradient alone.
   std::span<std::byte> input_message(const MicroBatchRun& run) const;
   std::span<std::byte> output_message(const MicroBatchRun& run) const;
   std::span<std::byte> output_gradient(const MicroBatchRun& run) const;
   std::span<std::byte> input_gradient(const MicroBatchRun& run) const;
 
-  /// Behind a finished stream the losses of `run` are there, if this is the last chunk, and the
-  /// state's sums.
+  /// Runs forward of all layers. When the stream has finished, the sums of the state are complete
+  /// and, for the last chunk, so are the losses of `run`.
   void forward(MicroBatchRun& run, const StepWork& step, layers::Mode mode, StepSums& sums);
-  /// Before backward, where MicroBatchLayout::recomputes_output(): runs the last layers' forward
-  /// again, which makes the same once more.
+  /// Reruns forward of the last layers if MicroBatchLayout::recomputes_output(). It is called
+  /// before backward and reproduces the same values.
   void recompute_output(MicroBatchRun& run, const StepWork& step, StepSums& sums);
-  /// Both passes of backward, layer by layer, other layers' recomputation among them; for a chunk
-  /// whose role parts them, one pass of all layers after the other. `layer_done(i)` is called when
-  /// the gradients of layer i have got this micro-batch's share, i counted over the stage's layers.
+  /// Runs backward, recomputing activations where the layout says so. backward() runs both passes
+  /// layer by layer. If the chunk's role splits backward, backward_input() runs one pass through
+  /// all layers, and backward_weight() the other one later. `layer_done(i)` is called when this
+  /// micro-batch has been added to the gradients of layer i, counted over the stage's layers.
   using LayerDone = std::function<void(std::size_t)>;
   void backward(MicroBatchRun& run, const StepWork& step, StepSums& sums,
                 const LayerDone& layer_done);
   void backward_input(MicroBatchRun& run, const StepWork& step, StepSums& sums);
   void backward_weight(const MicroBatchRun& run, const StepWork& step, const LayerDone& layer_done);
 
-  /// Has `fill` write the features of a micro-batch, FP32 frames × channels, and the loss weights
-  /// of its utterances, and takes them as the chunk's input in the compute type. Where they were
-  /// read ahead, it takes those.
+  /// Calls `fill` to write the features of a micro-batch (FP32, frames × channels) and the loss
+  /// weights of its utterances. Converts them to the compute type as the chunk's input. If
+  /// read_ahead() has sent the features, it uses those.
   using Fill = FeatureStaging::Fill;
   void read(const MicroBatchRun& run, const Fill& fill);
-  /// On a device, the same of the micro-batch that is read next, as far as to the device's memory:
-  /// it arrives while the device computes.
+  /// On a device, reads the features of the next micro-batch and starts their copy to the device's
+  /// memory, so that they arrive while the device computes. On a CPU it does nothing.
   void read_ahead(const MicroBatchWork& work, const Fill& fill);
-  /// What enters the last layer, in FP32 and on the host, until the chunk's next call.
+  /// Returns the input of the last layer, in FP32 and in the host's memory. It is valid until the
+  /// chunk's next call.
   layers::Frames logits(const MicroBatchRun& run);
 
-  /// What passes to this chunk or from it within the stage, in the order of the stream.
+  /// Copies a message between this chunk and its neighbour on the same rank, in the stream's order.
   void copy(std::span<std::byte> to, std::span<const std::byte> from);
 
-  /// What `run` keeps in its slot, to its buffer of the host and back. Behind the event it is
-  /// there.
+  /// Copies the slot of `run` to its host buffer, or back. The copy is complete when the event is.
   std::unique_ptr<layers::Event> offload(const MicroBatchRun& run);
   std::unique_ptr<layers::Event> reload(const MicroBatchRun& run);
-  /// Backward reads what was reloaded, after that event.
+  /// Makes the stream wait for a reload, so that backward reads the reloaded slot.
   void await(const layers::Event& reloaded) { backend_.wait(stream_, reloaded); }
-  /// Backward has been the last to read the slot of `run`: another may be reloaded there.
+  /// Marks backward as the last reader of the slot of `run`. Another micro-batch may then be
+  /// reloaded into it.
   void release_slot(const MicroBatchRun& run) { host_slots.release(stream_, run.slot); }
 
-  /// Adds up each layer's time from now on, in `times` of all the stage's layers; nullptr ends
-  /// that.
+  /// Adds up each layer's time in `times`, which has entries for all the stage's layers. nullptr
+  /// stops the measurement.
   void measure(LayerTimes* times) { times_ = times; }
 
   BufferRing slots, recomputed, inputs, output_gradients, input_gradients;
@@ -146,12 +152,12 @@ class Chunk {
   layers::Backend& backend_;
   layers::Stream& stream_;
   ParameterStore& parameters_;
-  BufferRing& scratch_;  // one buffer
+  BufferRing& scratch_;  // holds one buffer
   Options options_;
   FeatureStaging staging_;
-  layers::Buffer logits_;  // on the host, where the device's memory is another
+  layers::Buffer logits_;  // copy in the host's memory; unused on a CPU
   LayerTimes* times_ = nullptr;
-  std::size_t written_ = 0;  // bytes of all slots when their gaps were written last
+  std::size_t written_ = 0;  // bytes of all slots when their gaps were last zeroed
 };
 
 }  // namespace penstock::runtime

@@ -11,6 +11,13 @@
 
 namespace penstock::runtime {
 
+// A ChunkRun performs the actions of one chunk. Sends and receives are only posted here; the action
+// that needs a message waits for it. All memory comes from the chunk's rings. A ring has as many
+// buffers as count_in_flight() finds in the schedule, each sized for the largest micro-batch of the
+// step. A buffer is given back when its last reader is done: the end of backward, or the end of a
+// send if that is later. Every wait makes the communicator progress and starts pending reloads, so
+// other ranks are never blocked by this one's wait.
+
 ChunkRun::ChunkRun(const ActionContext& context, Chunk& chunk, int place, ChunkRun* before)
     : context_(context),
       chunk_(chunk),
@@ -69,11 +76,12 @@ void ChunkRun::perform(const partition::Action& action) {
       break;
     case partition::ActionKind::reduce:
     case partition::ActionKind::step:
-      break;  // layer_whole has said so of each layer while backward went on
+      break;  // reported per layer during backward
   }
 }
 
-/// The slot is given back once the copy is made and what is sent from it has left.
+/// Starts the copy to the host. reclaim_offloaded() gives the slot back once the copy is done and
+/// the output is sent.
 void ChunkRun::offload(Flight& flight) {
   flight.host = take(chunk_.host_slots.buffers);
   flight.offloaded = chunk_.offload(flight);
@@ -84,7 +92,7 @@ void ChunkRun::start_reloads() {
   reclaim();
   while (!reloads_.empty()) {
     Flight& flight = flights_[static_cast<std::size_t>(reloads_.front())];
-    if (flight.slot >= 0) return;  // it has not left yet
+    if (flight.slot >= 0) return;  // its old slot is not free yet
     flight.slot = chunk_.slots.take();
     if (flight.slot < 0) return;
     flight.reloaded = chunk_.reload(flight);
@@ -117,8 +125,8 @@ Chunk::Fill ChunkRun::features_of(int micro_batch) const {
   };
 }
 
-/// The next micro-batch's features, while the device computes this one's forward. What that sends
-/// does not wait for them.
+/// Reads the features of the next micro-batch while the device computes this one's forward. It runs
+/// after the send, so that the send is not delayed.
 void ChunkRun::read_behind(int micro_batch) {
   const auto next = static_cast<std::size_t>(micro_batch) + 1;
   if (first() && next < flights_.size())
@@ -133,7 +141,8 @@ void ChunkRun::forward(Flight& flight, int micro_batch) {
   if (last()) read_behind(micro_batch);
   if (context_.mode == layers::Mode::train) return give_back_recompute_buffer(flight);
 
-  // Of a chunk that is the loss alone, the logits are the input.
+  // The logits are read before the input is given back: in a chunk that is the loss alone, they are
+  // the input.
   if (last() && context_.callbacks.logits)
     context_.callbacks.logits(*flight.work, chunk_.logits(flight));
   chunk_.inputs.give_back(flight.input);
@@ -165,7 +174,7 @@ void ChunkRun::backward(Flight& flight, const partition::Action& action) {
   end_backward(flight);
 }
 
-/// The gradient of the input, to the chunk before on this rank, if there is one.
+/// Copies the gradient of the input to the preceding chunk if this rank holds it.
 void ChunkRun::pass_back(Flight& flight, int micro_batch) {
   if (before_ == nullptr) return;
   Flight& to = before_->flights_.at(micro_batch);
@@ -178,8 +187,8 @@ void ChunkRun::pass_back(Flight& flight, int micro_batch) {
 void ChunkRun::start_backward(Flight& flight) {
   await_reload(flight);
   take_recompute_buffer(flight);
-  if (flight.layout.recomputes_output()) {  // the gradient may come meanwhile
-    wait_for(flight.activation_out);        // the output is recomputed where it is sent from
+  if (flight.layout.recomputes_output()) {  // receive_gradient proceeds meanwhile
+    wait_for(flight.activation_out);        // recomputation overwrites the sent output
     chunk_.recompute_output(flight, context_.step, context_.sums);
   }
   if (!last()) wait_for(flight.gradient_in);
@@ -196,7 +205,7 @@ void ChunkRun::end_backward(Flight& flight) {
   reclaim(flight);
 }
 
-/// Buffers whose sends are done go back to their rings.
+/// Gives buffers back to their rings once nothing reads them and their sends are done.
 void ChunkRun::reclaim(Flight& flight) {
   for (auto* transfer : {&flight.activation_out, &flight.gradient_out})
     if (*transfer != nullptr && (*transfer)->done()) transfer->reset();
@@ -214,7 +223,7 @@ void ChunkRun::reclaim(Flight& flight) {
   give_back_recompute_buffer(flight);
 }
 
-/// The slot, once what it held is on the host; the host's buffer, once it is back.
+/// Gives the slot back once it is on the host, and the host's buffer once it is back on the device.
 void ChunkRun::reclaim_offloaded(Flight& flight) {
   if (flight.offloaded != nullptr && flight.activation_out == nullptr &&
       flight.offloaded->query()) {
@@ -237,6 +246,7 @@ void ChunkRun::reclaim() {
   for (Flight& flight : flights_) reclaim(flight);
 }
 
+// Takes a buffer. If none is free, waits until a send or an offload completes and releases one.
 int ChunkRun::take(BufferRing& ring) {
   reclaim();
   int buffer = ring.take();

@@ -12,38 +12,38 @@
 
 namespace penstock::runtime {
 
-/// What one action list is run with.
+/// The arguments with which one action list is run.
 struct ActionContext {
   comm::Communicator& pipeline;
   const partition::Schedule& schedule;
   const StepWork& step;
   layers::Mode mode;
   const ExecutorCallbacks& callbacks;
-  StepSums& sums;                // of the stage
-  std::function<void()> reload;  // starts what any chunk can reload by now
+  StepSums& sums;                // results of the stage
+  std::function<void()> reload;  // starts every reload, of any chunk, that a slot is free for
 };
 
-/// One chunk during one action list: its micro-batches' buffers and transfers.
+/// One chunk during one action list, with the buffers and transfers of its micro-batches.
 class ChunkRun {
  public:
-  /// `before` is the chunk before this one in the layer sequence where this rank holds that too:
-  /// what passes between the two is copied, not sent.
+  /// `before` is the preceding chunk of the layer sequence if this rank holds that too. Messages
+  /// between the two are copied, not sent.
   ChunkRun(const ActionContext& context, Chunk& chunk, int place, ChunkRun* before);
 
   void perform(const partition::Action& action);
-  /// Starts the reloads that it was told of and that a slot is free for. A reload doesn't keep its
-  /// rank: it waits beside what the rank computes.
+  /// Starts the reloads that are queued and that a slot is free for. A reload never blocks its
+  /// rank: it waits in a queue while the rank computes.
   void start_reloads();
-  /// Leaves losses and what is still being sent to the sums: Stage::complete() waits for it.
+  /// Hands losses and unfinished sends over to the sums. Stage::complete() waits for the sends.
   void leave();
 
  private:
-  /// A micro-batch on the chunk, with its messages under way.
+  /// A micro-batch on the chunk, with its messages in flight.
   struct Flight : MicroBatchRun {
     std::unique_ptr<comm::Transfer> activation_in, activation_out, gradient_in, gradient_out;
-    bool gradient_sent = false;  // it is on its way, or gone
+    bool gradient_sent = false;  // being sent, or sent already
     std::unique_ptr<layers::Event> offloaded, reloaded;
-    bool ended = false;  // nothing of what is kept is needed but by what it sends
+    bool ended = false;  // only its sends still need its buffers
   };
 
   void forward(Flight& flight, int micro_batch);
@@ -72,7 +72,7 @@ class ChunkRun {
   int place_;
   ChunkRun* before_;
   std::vector<Flight> flights_;
-  std::deque<int> reloads_;  // micro-batches that come back as soon as a slot is free, in turn
+  std::deque<int> reloads_;  // queue of micro-batches that are reloaded when a slot is free
 };
 
 }  // namespace penstock::runtime

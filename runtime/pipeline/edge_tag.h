@@ -4,7 +4,8 @@
 
 namespace penstock::runtime {
 
-/// Of the messages that the chunk `producer` sends: activations on, or gradients back.
+/// Returns the message tag of the edge that starts at chunk `producer`: activations to the next
+/// chunk, or gradients to the previous one.
 constexpr int edge_tag(int producer, bool gradient) {
   return comm::tags::edges + 2 * producer + (gradient ? 1 : 0);
 }

@@ -10,6 +10,8 @@
 
 namespace penstock::runtime {
 
+// Performs the actions in the order of the list. Between actions it makes messages progress and
+// starts reloads for which a slot has become free.
 void Executor::run(const partition::Schedule& schedule, const StepWork& step, layers::Mode mode,
                    const ExecutorCallbacks& callbacks, StepSums& sums) {
   std::deque<ChunkRun> runs;
@@ -25,7 +27,7 @@ void Executor::run(const partition::Schedule& schedule, const StepWork& step, la
 
   bool gradients_begun = mode != layers::Mode::train;
   for (const partition::Action& action : schedule.ranks.at(pipeline_.rank())) {
-    if (action.kind == partition::ActionKind::step) break;  // the caller's, once all ranks agree
+    if (action.kind == partition::ActionKind::step) break;  // left to the caller, once agreed
     if (!gradients_begun && partition::computes(action.kind) &&
         action.kind != partition::ActionKind::forward) {
       gradients_begun = true;

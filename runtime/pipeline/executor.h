@@ -12,31 +12,34 @@ namespace penstock::runtime {
 
 enum class Moment { begins, ends };
 
-/// What the executor asks of its surroundings; an empty function is not called.
+/// Callbacks of the executor. An empty function is not called.
 struct ExecutorCallbacks {
-  ReadFeatures read_features;  // first chunk
-  /// Evaluation, last chunk: logits of a micro-batch, before they are overwritten.
+  ReadFeatures read_features;  // called for the first chunk only
+  /// Evaluation, last chunk: receives the logits of a micro-batch before they are overwritten.
   std::function<void(const MicroBatchWork&, const layers::Frames& logits)> logits;
-  /// Training: once, before the first action that adds to the stage's gradients, which are still
-  /// those of the step before.
+  /// Training: called once, before the first action that adds to the stage's gradients. Until then
+  /// they are those of the previous step.
   std::function<void()> gradients_begin;
-  /// Training: the gradients of a layer, counted over the stage's, have got the share of all this
-  /// replica's micro-batches. Called for every layer of a chunk before its action `reduce`.
+  /// Training: called when all micro-batches of this replica have been added to a layer's
+  /// gradients. `layer` is counted over the stage's layers. Every layer of a chunk is reported
+  /// before the chunk's action `reduce`.
   std::function<void(std::size_t layer)> layer_whole;
-  /// Before and behind every action of the list, waiting included.
+  /// Called before and after every action of the list; waiting is part of the action.
   std::function<void(const partition::Action&, Moment)> action;
 };
 
-/// Runs one rank's list of actions: computes, and moves activations and gradients to and from the
-/// ranks of its pipeline. A wait makes the communicator progress; an error names the message.
+/// Runs one rank's list of actions. It computes, and sends and receives activations and gradients
+/// within the rank's pipeline. While it waits, it makes the communicator progress. An error names
+/// the message.
 class Executor {
  public:
-  /// `chunks[i]` is this rank's, number `places[i]` of the layer sequence; places rise.
+  /// `chunks[i]` is held by this rank and is chunk `places[i]` of the layer sequence. `places` must
+  /// be ascending.
   Executor(comm::Communicator& pipeline, std::vector<Chunk*> chunks, std::vector<int> places)
       : pipeline_(pipeline), chunks_(std::move(chunks)), places_(std::move(places)) {}
 
-  /// Runs `schedule` for `step`. Buffers grow where this step needs more than there is. `sums` has
-  /// room for all micro-batches; much of what it gets may still be under way.
+  /// Runs `schedule` for `step`. Buffers grow if this step needs more memory than they have. `sums`
+  /// must have entries for all micro-batches. Some of its results may still be in flight on return.
   void run(const partition::Schedule& schedule, const StepWork& step, layers::Mode mode,
            const ExecutorCallbacks& callbacks, StepSums& sums);
 

@@ -24,7 +24,8 @@ void FeatureStaging::wait(layers::Stream& computing, const std::unique_ptr<layer
   }
 }
 
-/// To give memory back waits for the device, on which a message may spin: what is too small stays.
+/// Replaces a buffer and keeps the old one. Freeing memory would wait for the device, on which a
+/// message may be spinning. Sizes at least double, so the kept buffers stay small.
 void FeatureStaging::replace(layers::Buffer& buffer, layers::Buffer larger) {
   outgrown_.push_back(std::exchange(buffer, std::move(larger)));
 }
@@ -33,7 +34,7 @@ void FeatureStaging::send(layers::Stream& computing, const Count& count, const F
   if (holds_one()) throw Error("features are sent before those in front of them are taken");
   if (!copying_) copying_ = backend_.make_stream();
   Turn& turn = turns_[sent_ % turns_.size()];
-  wait(computing, turn.arrived);  // before the host's memory changes
+  wait(computing, turn.arrived);  // before the host's memory is overwritten
   if (turn.host.bytes() < count.bytes())
     replace(turn.host, backend_.allocate_host(std::max(count.bytes(), 2 * turn.host.bytes())));
   if (turn.device.bytes() < count.bytes())

@@ -11,49 +11,51 @@
 
 namespace penstock::runtime {
 
-/// Features on their way to a device. The host writes them, a stream of their own copies them, and
-/// the computing stream takes them from where they arrive. Two micro-batches take turns in memory
-/// on both sides: one arrives while the device computes on the one before.
+/// Double buffer for features on their way to a device. The host writes them, a separate stream
+/// copies them, and the computing stream reads them where they arrive. There are two buffers on
+/// each side: one micro-batch arrives while the device computes on the previous one.
 class FeatureStaging {
  public:
   using Fill = std::function<void(std::span<float> x_FC, std::span<float> weights)>;
-  /// Numbers of a micro-batch.
+  /// Sizes of one micro-batch, in numbers.
   struct Count {
     std::size_t features = 0, weights = 0;
     std::size_t bytes() const { return (features + weights) * sizeof(float); }
   };
   struct Arrival {
-    std::span<const float> x_FC, weights;  // in the device's memory
+    std::span<const float> x_FC, weights;  // views into the device's memory
   };
 
   /// `backend` must outlive it.
   explicit FeatureStaging(layers::Backend& backend) : backend_(backend) {}
 
-  /// Allocates so much of both sides' memory for both turns together, so that what fits in there
-  /// allocates none.
+  /// Allocates `bytes` on each side, half for each of the two buffers. Micro-batches that fit
+  /// allocate nothing afterwards.
   void reserve(std::size_t bytes);
 
-  /// Whether a micro-batch has been sent that nobody has taken.
+  /// True if a micro-batch has been sent and not taken yet.
   bool holds_one() const { return sent_ > taken_; }
-  /// Has `fill` write the host's memory, and sends that on its way. Not while it holds one.
-  /// `computing` makes progress while this waits.
+  /// Calls `fill` to write a micro-batch into the host's memory and starts its copy to the device.
+  /// Error if holds_one(). `computing` makes progress while this waits.
   void send(layers::Stream& computing, const Count& count, const Fill& fill);
-  /// What was sent, for all that `computing` is asked for from now on, up to release().
+  /// Returns the micro-batch that was sent. Work that is enqueued on `computing` until release()
+  /// may read it.
   Arrival take(layers::Stream& computing);
-  /// Behind what `computing` has been asked for, another micro-batch may lie there.
+  /// Lets another micro-batch overwrite the memory after the work that is enqueued on `computing`
+  /// by now.
   void release(layers::Stream& computing);
 
  private:
   struct Turn {
     layers::Buffer host, device;
     Count count;
-    std::unique_ptr<layers::Event> arrived, released;  // null before the first time
+    std::unique_ptr<layers::Event> arrived, released;  // null before the first use
   };
   static void wait(layers::Stream& computing, const std::unique_ptr<layers::Event>& event);
   void replace(layers::Buffer& buffer, layers::Buffer larger);
 
   layers::Backend& backend_;
-  std::unique_ptr<layers::Stream> copying_;  // made with the first micro-batch
+  std::unique_ptr<layers::Stream> copying_;  // created with the first micro-batch
   std::array<Turn, 2> turns_;
   std::vector<layers::Buffer> outgrown_;
   std::size_t sent_ = 0, taken_ = 0;

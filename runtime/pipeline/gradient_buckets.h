@@ -10,13 +10,14 @@
 
 namespace penstock::runtime {
 
-/// How replicas with `lanes_of` lanes each add their gradients, which lie as `layout` has it: in
-/// buckets of `bucket_bytes` or, where they share the update, in its shards, whose sums stay with
-/// their owners.
+/// Returns how replicas with `lanes_of` lanes each add the gradients of `layout`. Without a sharded
+/// optimizer, buckets have `bucket_bytes` each. With one, buckets are those of the shards, and the
+/// sums stay with the owners.
 comm::LaneReductionPlan gradient_buckets(const partition::ParameterLayout& layout,
                                          std::vector<int> lanes_of, std::int64_t bucket_bytes);
 
-/// Elements of an arena; those of a bucket, and those whose sums a replica gets.
+/// Views of ranges of an arena: any elements, those of a bucket, and those of a bucket whose sums
+/// `replica` receives.
 layers::Tensor elements_of(std::byte* arena, layers::DType dtype, const comm::ElementRange& range);
 layers::Tensor bucket_of(std::byte* arena, const comm::LaneReductionPlan& plan, int bucket);
 layers::Tensor summed_of(std::byte* arena, const comm::LaneReductionPlan& plan, int bucket,

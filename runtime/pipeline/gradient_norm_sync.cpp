@@ -6,6 +6,14 @@
 
 namespace penstock::runtime {
 
+// The norm is a sum over norm blocks (65,536 elements of a parameter). Its bits would depend on the
+// layout if ranks added partial sums. So ranks exchange the sums of single blocks instead: an array
+// with one entry per block of the model, zero where another rank owns the block. The sum of these
+// arrays over ranks is exact, and GradientNorm adds its entries in the same order on every rank. A
+// step exchanges 8 bytes per block, twice that if the largest magnitude is wanted. local_result(),
+// start() and await() are the asynchronous form for post-validation
+// (docs/design/post-validation.md).
+
 GradientNormSync::GradientNormSync(layers::Backend& backend, layers::Stream& computing,
                                    const RankGrid& grid, const Options& options)
     : backend_(backend),
@@ -52,7 +60,8 @@ void GradientNormSync::combine(layers::Stream& stream, double loss_scale,
                            .result = result});
 }
 
-/// Replicas that have the same sums let the first give them.
+/// Writes the squared sums of this rank's blocks and zeros for all others. If replicas hold the
+/// same sums, the first one contributes them.
 void GradientNormSync::measure(const ParameterStore& store) {
   backend_.zero(computing_, numbers_.data(), count() * sizeof(double));
   if (grid_.here().replica != 0 && !store.shared()) return;
@@ -64,7 +73,7 @@ void GradientNormSync::measure(const ParameterStore& store) {
                  layers::LargestMagnitude{blocks, gradients, sums() + options_.model_blocks});
 }
 
-/// The host's copy of `told`, and of the numbers behind it.
+/// Returns a copy, in the host's memory, of `told` followed by this rank's numbers.
 std::vector<double> GradientNormSync::numbers_behind(std::span<const double> told) {
   std::vector<double> all(told.begin(), told.end());
   all.resize(told.size() + count());
@@ -73,7 +82,7 @@ std::vector<double> GradientNormSync::numbers_behind(std::span<const double> tol
   return all;
 }
 
-/// Behind what the computing stream has been asked for.
+/// Sums the numbers over all ranks, after the work that is enqueued on the computing stream by now.
 std::unique_ptr<comm::Transfer> GradientNormSync::sum_over_nccl() {
   backend_.wait(*stream_, *backend_.record(computing_));
   return nccl_->all_reduce(std::span<double>(sums(), count()));
@@ -103,7 +112,8 @@ layers::GradientNormResult GradientNormSync::result_on(layers::Stream& stream) {
   return result;
 }
 
-/// NCCL adds the numbers of all ranks in their place, so it waits for the result on this rank's.
+/// NCCL's sum overwrites this rank's numbers in place, so it starts only after the local result is
+/// computed from them.
 const layers::GradientNormResult* GradientNormSync::local_result(const ParameterStore& store,
                                                                  double loss_scale) {
   loss_scale_ = loss_scale;

@@ -15,54 +15,60 @@
 
 namespace penstock::runtime {
 
-/// NCCL's, which are as many as the few numbers need.
+/// Channels of the norms' NCCL communicator. One is enough for so few numbers.
 inline constexpr int kNormChannels = 1;
 
-/// How all ranks come to one result on a step's gradient: each gives the squared sums of the norm
-/// blocks that it has, every rank gets all, and computes the same. Each number comes from one rank,
-/// so that no order of the additions shows. Where the ranks meet over NCCL, or this one is alone,
-/// the numbers stay on the device and nothing waits; else they pass through the host.
+/// Computes the same gradient norm and skip decision on all ranks. Each rank contributes the
+/// squared sums of its norm blocks, every rank receives all of them, and all compute the same
+/// result. Each number comes from exactly one rank, so the order of additions has no effect. If
+/// ranks communicate over NCCL, or there is only one, the numbers stay on the device and the host
+/// does not wait. Otherwise they pass through the host.
 class GradientNormSync {
  public:
   struct Options {
     std::int64_t model_blocks = 0;
     double clip_norm = 0;
-    bool largest = false;  // whether the result is to tell the largest magnitude
+    bool largest = false;  // true if the result must include the largest magnitude
     DeviceLinks links = DeviceLinks::host;
   };
-  /// All ranks make theirs, and connect. All arguments must outlive it.
+  /// Collective: every rank constructs it, and NCCL connects. All arguments but `options` must
+  /// outlive it.
   GradientNormSync(layers::Backend& backend, layers::Stream& computing, const RankGrid& grid,
                    const Options& options);
 
-  /// Whether sync() waits for nothing.
+  /// True if sync() does not block the host.
   bool on_device() const { return on_device_; }
 
-  /// The result on the gradients in lane 0's arenas, of a loss times `loss_scale`, in the
-  /// backend's memory for what the computing stream is asked for next. `told` is added up over the
-  /// ranks in the same message, unless on_device().
+  /// Computes the result on the gradients in lane 0's arena, which belong to a loss times
+  /// `loss_scale`. The result is in the backend's memory, for work that is enqueued on the
+  /// computing stream after this call. Unless on_device(), `told` is summed over the ranks in the
+  /// same message.
   const layers::GradientNormResult* sync(const ParameterStore& store, double loss_scale,
                                          std::span<double> told);
 
-  /// Waits for it.
+  /// Waits for the result of sync() and returns it.
   layers::GradientNormResult result();
-  /// The same where somebody has waited for the computing stream since.
+  /// Returns the same without waiting. The computing stream must have been synchronised since
+  /// sync().
   const layers::GradientNormResult& landed() const { return result_; }
 
-  // In place of sync(), where nobody is to wait for other ranks. In this order:
+  // The next four replace sync() if no rank may wait for the others. They are called in this order.
 
-  /// As sync(), by what this rank knows alone. Whatever it lacks can only make the result worse.
+  /// Computes the result from this rank's numbers alone. The other ranks' numbers can only lower
+  /// the clip factor or cause a skip.
   const layers::GradientNormResult* local_result(const ParameterStore& store, double loss_scale);
-  /// What was measured is on its way to all ranks, and so is `told`. Where on_device() is false,
-  /// nothing may have changed the numbers since.
+  /// Starts sending this rank's numbers and `told` to all ranks. If on_device() is false, the
+  /// measured numbers must be unchanged since local_result().
   void start(std::span<const double> told);
-  /// Waits for it: `told` is added up over the ranks.
+  /// Waits for all ranks and returns the common result. `told` becomes its sum over the ranks.
   layers::GradientNormResult await(std::span<double> told);
-  /// What await() returned, in the backend's memory.
+  /// The result that await() returned, in the backend's memory.
   const layers::GradientNormResult* awaited() const { return result_at(0); }
 
-  /// The squared sums that it came from, of the whole model; waits.
+  /// Returns the squared sums of all norm blocks of the model. Waits for the computing stream.
   std::vector<double> squared_sums();
-  /// Room for a number for each norm block of the model, in the backend's memory, behind result().
+  /// Workspace of one number per norm block of the model, in the backend's memory. It overlaps the
+  /// squared sums, so it may be used only after the result is computed.
   double* room() { return sums(); }
 
   void progress() {
@@ -75,7 +81,7 @@ class GradientNormSync {
   layers::GradientNormResult* result_at(int place) const {
     return reinterpret_cast<layers::GradientNormResult*>(results_.data()) + place;
   }
-  std::size_t count() const;  // of numbers
+  std::size_t count() const;  // numbers that ranks exchange
   void measure(const ParameterStore& store);
   void combine(layers::Stream& stream, double loss_scale, layers::GradientNormResult* result);
   std::unique_ptr<comm::Transfer> sum_over_nccl();
@@ -88,14 +94,15 @@ class GradientNormSync {
   const RankGrid& grid_;
   Options options_;
   bool on_device_;
-  layers::Buffer numbers_;             // squared sums of all blocks; behind them largest magnitudes
-  layers::Buffer results_;             // all ranks' own, and this one's alone
-  layers::GradientNormResult result_;  // of sync(), once the computing stream has come there
-  std::unique_ptr<layers::Stream> stream_;  // NCCL's
+  layers::Buffer numbers_;  // squared sums of all blocks, then largest magnitudes
+  layers::Buffer results_;  // the common result, then this rank's own
+  /// Result of sync(). It is valid once the computing stream has copied it.
+  layers::GradientNormResult result_;
+  std::unique_ptr<layers::Stream> stream_;  // NCCL's, if ranks communicate over it
   std::unique_ptr<comm::NcclCommunicator> nccl_;
-  double loss_scale_ = 1;  // of the optimistic update
+  double loss_scale_ = 1;  // loss scale of the step whose result is awaited
   std::optional<comm::DisjointSum> asked_;
-  std::unique_ptr<comm::Transfer> summing_;  // by NCCL
+  std::unique_ptr<comm::Transfer> summing_;  // sum over NCCL in flight
 };
 
 }  // namespace penstock::runtime

@@ -8,6 +8,7 @@
 namespace penstock::runtime {
 namespace {
 
+// Reduction of arenas in the host's memory, for CPUs.
 class OnHost final : public GradientReduction {
  public:
   OnHost(comm::Communicator& replicas, const comm::LaneReductionPlan& plan,
@@ -27,6 +28,7 @@ class OnHost final : public GradientReduction {
   comm::LaneReduction lanes_;
 };
 
+// Sum of the lanes of a single replica, on its device and in its computing stream.
 class OnDevice final : public GradientReduction {
  public:
   OnDevice(layers::Backend& backend, layers::Stream& stream, const comm::LaneReductionPlan& plan,

@@ -11,40 +11,44 @@
 
 namespace penstock::runtime {
 
-/// What replicas exchange in a step, wherever it lies. The lanes' gradients are added as
-/// LaneReduction says, call by call and bit for bit, unless NCCL adds them in an order of its own.
+/// Interface of a step's collectives among the replicas of a stage, on any device. Lanes' gradients
+/// are added in the order of LaneReduction, with the same bits, unless NCCL's own all-reduce adds
+/// them.
 class GradientReduction {
  public:
   virtual ~GradientReduction() = default;
 
-  /// The bucket's gradients are whole for what the stream is asked for from now on.
+  /// Starts adding a bucket. Its gradients are complete once the work enqueued on the stream by now
+  /// is done.
   virtual void start(int bucket) = 0;
   virtual void progress() = 0;
-  /// Behind this the sums are whole for what the stream is asked for.
+  /// Work that is enqueued on the stream after this call sees the complete sums.
   virtual void finish() = 0;
 
-  /// Each replica's own part of the arena goes to all others, as the stream has left it; behind
-  /// this the arena is whole for what the stream is asked for.
+  /// Sends each replica's own part of the arena, as the stream has left it, to all others. Work
+  /// that is enqueued on the stream after this call sees the complete arena.
   virtual void gather(const SharedArena& arena) = 0;
 
-  /// Bytes that wait for other replicas' gradients.
+  /// Bytes of the staging memory for other replicas' gradients.
   virtual std::size_t staging() const = 0;
 };
 
-/// What is added, between whom. What it refers to must outlive the reduction.
+/// Arguments of make_gradient_reduction(). Everything that they refer to must outlive the
+/// reduction.
 struct GradientReductionOptions {
   layers::Backend& backend;
   layers::Stream& stream;
   comm::Communicator& replicas;
   const comm::LaneReductionPlan& plan;
-  std::vector<std::byte*> arenas;  // of this replica's lanes
+  std::vector<std::byte*> arenas;  // one per lane of this replica
   DeviceLinks links = DeviceLinks::host;
   ReductionOrder order = ReductionOrder::lanes;
 };
 
-/// In the host's memory a LaneReduction. On a device the lanes of a single replica are added there;
-/// those of several over NCCL, or through the host, where the replicas' ranks exchange them. All
-/// replicas call this, with zeros in the arenas.
+/// Creates the reduction for the backend and the links. On a CPU it is a LaneReduction in the
+/// host's memory. On a device, a single replica adds its lanes there. Several replicas exchange
+/// lanes over NCCL or, without it, through the host. Collective: all replicas call this, with zeros
+/// in the arenas.
 [[nodiscard]] std::unique_ptr<GradientReduction> make_gradient_reduction(
     const GradientReductionOptions& options);
 

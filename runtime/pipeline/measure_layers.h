@@ -9,13 +9,13 @@
 namespace penstock::runtime {
 
 struct MeasureOptions {
-  int repeats = 5;  // after one pass that warms up
+  int repeats = 5;  // after one warm-up pass
   layers::BackendSizes sizes;
 };
 
-/// Seconds that each layer of `sequence` takes for the first micro-batch of `work`, on this device,
-/// whole layer sequence in one stage: of several passes the fastest, since what else runs on a
-/// machine only ever adds to a layer's time.
+/// Measures the seconds of each layer of `sequence` on this device, for the first micro-batch of
+/// `work`. The whole sequence runs in one stage. The fastest of several passes counts, because
+/// other processes can only add time.
 std::vector<partition::LayerCost> measure_layers(layers::Backend& backend,
                                                  const partition::LayerSequence& sequence,
                                                  const StepWork& work, const ReadFeatures& features,

@@ -11,7 +11,7 @@
 namespace penstock::runtime {
 namespace {
 
-/// There for whatever the computing stream is asked for once it is done.
+/// A receive over NCCL. done() never blocks: it makes the computing stream wait for the message.
 class Arriving final : public comm::Transfer {
  public:
   Arriving(layers::Backend& backend, layers::Stream& computing,
@@ -30,19 +30,21 @@ class Arriving final : public comm::Transfer {
 
 }  // namespace
 
-// One order of edges for all ranks, so that of two that wait for each other both are at the same.
+// All ranks connect the edges in one order, so two ranks that wait for each other are always at the
+// same edge.
 NcclMessages::NcclMessages(comm::Communicator& pipeline, const std::vector<int>& chunk_ranks,
                            layers::Backend& backend, layers::Stream& computing)
     : comm::CarriedCommunicator(pipeline), backend_(backend), computing_(computing) {
   for (int chunk = 0; chunk + 1 < static_cast<int>(chunk_ranks.size()); ++chunk) {
     const int one = chunk_ranks[chunk], next = chunk_ranks[chunk + 1];
-    if (one == next) continue;  // what stays on a rank is no message
+    if (one == next) continue;  // messages within a rank are copied
     connect(chunk, false, {one, next});
     connect(chunk + 1, true, {next, one});
   }
 }
 
-/// NCCL connects at the first message, for which both ranks wait: a byte that says nothing.
+/// NCCL connects an edge at its first message, for which both ranks wait. A dummy byte is sent so
+/// that this happens here.
 void NcclMessages::connect(int producer, bool gradient, const Ends& ranks) {
   const int own = carrier().rank();
   if (own != ranks.from && own != ranks.to) return;
@@ -55,7 +57,7 @@ void NcclMessages::connect(int producer, bool gradient, const Ends& ranks) {
       carrier(), {.ranks = {ranks.from, ranks.to}, .stream = edge.stream->native(), .name = name});
   const layers::Buffer byte = backend_.allocate(1);
   backend_.zero(*edge.stream, byte.data(), 1);
-  comm::guarded(carrier().shutdown(), [&] {  // the byte can't be freed while the message waits
+  comm::guarded(carrier().shutdown(), [&] {  // the byte must outlive the message
     const auto first = own == ranks.from
                            ? edge.nccl->send({ranks.to, 0, name}, {byte.data(), 1})
                            : edge.nccl->receive({ranks.from, 0, name}, {byte.data(), 1});

@@ -10,17 +10,17 @@
 
 namespace penstock::runtime {
 
-/// Messages of devices' memory between neighbouring chunks, over NCCL. Each edge (producing chunk,
-/// activations or gradients) between two ranks has a communicator and a stream of its own, so that
-/// none waits for another's. What is sent is what the computing stream has left there. A receive is
-/// done at once for the host; what the computing stream is asked for from then on finds the
-/// message. Whoever waits for that stream calls progress() meanwhile, which raises CommError where
-/// a peer is dead.
+/// Messages of device memory between neighbouring chunks, over NCCL. An edge is a producing chunk
+/// and a kind (activations or gradients). Each edge has its own communicator and stream, so that no
+/// edge waits for another. A send transmits the data as the computing stream has left it. A receive
+/// returns to the host at once; work that is enqueued on the computing stream afterwards sees the
+/// message. Callers that wait for that stream must call progress() meanwhile, which throws
+/// CommError if a peer has died.
 class NcclMessages final : public comm::CarriedCommunicator {
  public:
-  /// Connects every edge: all ranks of `pipeline` call this; chunk c of the layer sequence is on
-  /// rank chunk_ranks[c]. Communicator, backend and stream must outlive it, and it every transfer.
-  /// CommError as from make_nccl.
+  /// Connects every edge. Collective: all ranks of `pipeline` call this. Chunk c of the layer
+  /// sequence is on rank chunk_ranks[c]. The communicator, the backend and the stream must outlive
+  /// this, and this must outlive every transfer. CommError as from make_nccl.
   NcclMessages(comm::Communicator& pipeline, const std::vector<int>& chunk_ranks,
                layers::Backend& backend, layers::Stream& computing);
 
@@ -37,12 +37,13 @@ class NcclMessages final : public comm::CarriedCommunicator {
     int from = 0, to = 0;  // ranks
   };
   void connect(int producer, bool gradient, const Ends& ranks);
-  /// Behind what the computing stream has been asked for.
+  /// Returns the edge of a message. Its stream waits for the work that is enqueued on the computing
+  /// stream by now.
   Edge& edge_of(const comm::Message& message);
 
   layers::Backend& backend_;
   layers::Stream& computing_;
-  std::map<int, Edge> edges_;  // by tag
+  std::map<int, Edge> edges_;  // edges by message tag
 };
 
 }  // namespace penstock::runtime

@@ -19,6 +19,13 @@ std::span<std::byte> bytes_of(const layers::Tensor& tensor) {
 
 }  // namespace
 
+// Both reductions enqueue everything on one stream, which waits for the computing stream in
+// start(); finish() makes the computing stream wait in turn. In ReductionOrder::lanes, rounds come
+// from sum_rounds() and gather_rounds(). For R = 2^k replicas with equally many lanes, a bucket
+// takes 2 log2 R rounds. Every rank then sends (R − 1) / R of it each way
+// (docs/design/gradient-sums.md). A round is one grouped NCCL exchange followed by the additions on
+// the device.
+
 std::size_t nccl_staging_bytes(const comm::LaneReductionPlan& plan, int replica) {
   const comm::TreeRounds sums = comm::sum_rounds(plan.lanes_of, replica);
   std::size_t most = 0;
@@ -46,8 +53,9 @@ NcclReduction::NcclReduction(layers::Backend& backend, layers::Stream& computing
   connect();
 }
 
-/// A byte between those that exchange messages, since NCCL connects two ranks at their first one,
-/// and for sums at the first of each kind, which a bucket's size decides.
+/// Sends a byte between all peers, because NCCL connects two ranks at their first message. For
+/// NCCL's all-reduce it also runs every bucket once: NCCL connects at the first sum of each kind,
+/// and the bucket's size decides the kind.
 void NcclReduction::connect() {
   const std::vector<int> peers = comm::tree_peers(plan_.lanes_of, replicas_.rank());
   const layers::Buffer bytes = backend_.allocate(2 * peers.size());
@@ -55,7 +63,7 @@ void NcclReduction::connect() {
   std::vector<comm::NcclExchange> parts;
   for (std::size_t i = 0; i < peers.size(); ++i)
     parts.push_back({peers[i], {bytes.data() + i, 1}, {bytes.data() + peers.size() + i, 1}});
-  comm::guarded(replicas_.shutdown(), [&] {  // bytes can't be freed while messages wait
+  comm::guarded(replicas_.shutdown(), [&] {  // the bytes must outlive the messages
     comm::wait(*nccl_, *nccl_->exchange(parts, "the first bytes"));
     if (order_ == ReductionOrder::lanes) return;
     for (int bucket = 0; bucket < static_cast<int>(plan_.bucket_ends.size()); ++bucket)
@@ -99,7 +107,8 @@ void NcclReduction::gather(const SharedArena& arena) {
   finish();
 }
 
-/// Lanes of other replicas come into the staging memory, which the stream has left before.
+/// Exchanges the lanes of a round, then adds them. Lanes of other replicas arrive in the staging
+/// memory, which is free again because the stream has finished the previous round.
 void NcclReduction::add_round(int bucket, const std::vector<comm::TreeTransfer>& round) {
   std::vector<comm::NcclExchange> parts;
   std::vector<layers::AddInto> additions;
@@ -128,7 +137,7 @@ void NcclReduction::add_round(int bucket, const std::vector<comm::TreeTransfer>&
   for (const layers::AddInto& addition : additions) backend_.run(*stream_, addition);
 }
 
-/// Sums go to every replica, over what was sent when they were made.
+/// Sends the sums to every replica. They overwrite the partial sums, which are not needed any more.
 void NcclReduction::gather(int bucket) {
   for (const auto& round : gathers_) {
     std::vector<comm::NcclExchange> parts;

@@ -8,20 +8,21 @@
 
 namespace penstock::runtime {
 
-/// Device memory that the reduction of a replica keeps for what other lanes send: of one round of a
-/// bucket, the largest, since buckets follow each other.
+/// Returns the device memory, in bytes, that a replica's reduction needs for gradients from other
+/// replicas. It is that of the largest round of any bucket, because rounds and buckets run one
+/// after another.
 std::size_t nccl_staging_bytes(const comm::LaneReductionPlan& plan, int replica);
 
-/// Adds the lanes of several replicas on their devices, over NCCL, in a stream of its own beside
-/// the computing: reduce-scatter and all-gather in a tree, bit for bit as LaneReduction; or a
-/// replica's own lanes first and then all replicas by NCCL's all-reduce, whose sums are equal on
-/// all replicas, and from run to run on the same machines, but differ in their last bits for other
-/// numbers of replicas. All replicas start the buckets in the same order. Nothing of it waits on
-/// the host.
+/// Adds the lanes of several replicas on their devices, over NCCL, in a stream of its own.
+/// ReductionOrder::lanes is a reduce-scatter and an all-gather in a tree, with the same bits as
+/// LaneReduction. ReductionOrder::library adds a replica's own lanes first, then all replicas by
+/// NCCL's all-reduce. Those sums are equal on all replicas, and from run to run on the same
+/// machines. Their last bits depend on the number of replicas. All replicas must start the buckets
+/// in the same order. No call but the constructor blocks the host.
 class NcclReduction final : public GradientReduction {
  public:
-  /// Connects the replicas: all of them call this, with zeros in the arenas. All arguments must
-  /// outlive it.
+  /// Connects the replicas. Collective: all of them call this, with zeros in the arenas. The
+  /// arguments must outlive it.
   NcclReduction(layers::Backend& backend, layers::Stream& computing, comm::Communicator& replicas,
                 const comm::LaneReductionPlan& plan, const std::vector<std::byte*>& arenas,
                 ReductionOrder order = ReductionOrder::lanes);

@@ -9,7 +9,7 @@
 namespace penstock::runtime {
 namespace {
 
-/// `piece` of a flat array that begins with its parameter.
+/// Returns the elements of `piece` in `whole`, a flat array that begins with the piece's parameter.
 layers::Tensor cut(const layers::Tensor& whole, const partition::ParameterPiece& piece) {
   if (whole.data == nullptr) return {};
   const std::size_t begin = static_cast<std::size_t>(piece.first) * layers::size_of(whole.dtype);
@@ -17,6 +17,11 @@ layers::Tensor cut(const layers::Tensor& whole, const partition::ParameterPiece&
 }
 
 }  // namespace
+
+// All memory is allocated here, as one arena per kind, and tensors are views into the arenas. If
+// layers compute in half precision, masters and copies are two arenas. If replicas also share the
+// update, the arena of masters holds owned pieces and whole frozen parameters. Parameters without a
+// rounded copy then have their only values in the arena of copies.
 
 ParameterStore::ParameterStore(layers::Backend& backend, layers::Stream& stream,
                                const std::vector<layers::LayerPlan>& plans,
@@ -39,7 +44,7 @@ ParameterStore::ParameterStore(layers::Backend& backend, layers::Stream& stream,
   for (const std::vector<layers::Buffer>* kept : {&slots_, &scales_})
     for (const layers::Buffer& each : *kept) backend.zero(stream, each.data(), each.bytes());
   for (const layers::Buffer* read :
-       {&weights_, &copies_})  // replicas send gaps between parameters, too
+       {&weights_, &copies_})  // replicas also send the gaps between parameters
     backend.zero(stream, read->data(), read->bytes());
   place(plans);
   table_ = ArenaTable(backend, stream, *this);

@@ -10,8 +10,8 @@
 
 namespace penstock::runtime {
 
-// Any two pipelines, and any two groups of replicas, are disjoint; a pipeline and a group of
-// replicas have one rank in common.
+// Any two pipelines are disjoint, and so are any two groups of replicas. A pipeline and a group of
+// replicas have exactly one rank in common.
 RankGrid::RankGrid(comm::Communicator& world, const partition::Plan& plan) : world_(world) {
   if (plan.world_size() != world.size())
     throw CommError(fmt::format("the plan places {}, but the job has {}",

@@ -7,10 +7,10 @@
 
 namespace penstock::runtime {
 
-/// The ranks of a job and the two groups that this one belongs to.
+/// The ranks of a job, and the two groups that this rank belongs to.
 class RankGrid {
  public:
-  /// `world` must outlive the grid. CommError if it has another size than the plan's ranks.
+  /// `world` must outlive the grid. CommError if its size differs from the plan's number of ranks.
   RankGrid(comm::Communicator& world, const partition::Plan& plan);
 
   comm::Communicator& world() const { return world_; }

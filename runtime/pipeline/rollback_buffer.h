@@ -7,20 +7,20 @@
 
 namespace penstock::runtime {
 
-/// A second copy of what an update changes, so that it can be rolled back.
+/// A second copy of the memory that an update changes, so that the update can be rolled back.
 class RollbackBuffer {
  public:
-  /// Both must outlive it.
+  /// Both arguments must outlive it.
   RollbackBuffer(layers::Backend& backend, const ParameterStore& store);
 
-  /// Copies what the stream has left in the store.
+  /// Copies the store's memory into the buffer, in the stream's order.
   void take(layers::Stream& stream);
-  /// Puts it back as it was taken.
+  /// Copies the buffer back into the store.
   void restore(layers::Stream& stream);
 
  private:
   layers::Backend& backend_;
-  std::vector<std::span<std::byte>> arenas_;  // of the store
+  std::vector<std::span<std::byte>> arenas_;  // arenas of the store
   std::vector<layers::Buffer> copies_;
 };
 

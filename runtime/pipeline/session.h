@@ -12,39 +12,41 @@
 
 namespace penstock::runtime {
 
-/// The type of precision.compute. ConfigError for another name.
+/// Returns the type that precision.compute names. ConfigError for an unknown name.
 layers::DType compute_type(const configs::PrecisionConfig& precision);
 
-/// Among whom the recipe shares the update of a stage.
+/// Returns how the replicas of a stage share the update under this recipe.
 partition::Sharing sharing_of(const configs::PipelineConfig& pipeline);
 
-/// How optimizer.state keeps the optimizer's slots. ConfigError for another name.
+/// Returns the format that optimizer.state names for the optimizer's slots. ConfigError for an
+/// unknown name.
 partition::SlotFormat slot_format(const configs::OptimizerConfig& optimizer);
 
-/// What the recipe computes on and in.
+/// Returns the device kind and the types that the recipe computes with.
 layers::BackendSizes backend_sizes(const configs::Config& config);
 
-/// ConfigError, naming both numbers, if the recipe's stages × replicas are not the job's ranks.
+/// Throws ConfigError, naming both numbers, if the recipe's stages × replicas differ from the job's
+/// ranks.
 void check_ranks(const configs::Config& config, int ranks);
 
-/// What a session is made from.
+/// The arguments of a session.
 struct SessionOptions {
   const configs::Config& config;
   const partition::LayerSequence& sequence;  // must outlive the session; the others need not
   const partition::Plan& plan;
-  partition::SlotCounts slots = {.of_elements = 0};  // of the optimizer; nothing is trained without
-  MemoryAdvice advice = {};                          // where the plan does not fit
+  partition::SlotCounts slots = {.of_elements = 0};  // optimizer slots; none without training
+  MemoryAdvice advice = {};                          // for the error if the plan does not fit
 };
 
-/// A rank's share of a planned job, ready to compute: what training, evaluation, transcription,
-/// profiling runs and bench have in common.
+/// A rank's share of a planned job, ready to compute. Training, evaluation, transcription,
+/// profiling runs and bench all start from a session.
 class Session {
  public:
-  /// All ranks make theirs. `world` must outlive it. ConfigError if the plan is for another number
-  /// of ranks; DeviceError where a device lacks the memory that it plans, with `advice`, and as
-  /// from choose_device and require_equal_replicas.
+  /// Collective: every rank constructs one. `world` must outlive it. ConfigError if the plan has
+  /// another number of ranks. DeviceError, with `advice`, if a device lacks the memory that the
+  /// plan needs. Also throws as choose_device and require_equal_replicas do.
   Session(comm::Communicator& world, const SessionOptions& options);
-  /// The same on a device that has been chosen.
+  /// The same on a device that is already chosen.
   Session(comm::Communicator& world, RankDevice device, const SessionOptions& options);
   Session(const Session&) = delete;
   Session& operator=(const Session&) = delete;
@@ -56,7 +58,8 @@ class Session {
   Stage& stage() { return *stage_; }
   bool leads() const { return grid_->world().rank() == 0; }
 
-  /// What long computations call, so that messages move; the pipeline's progress if never set.
+  /// Sets the function that long computations call so that messages move. The default is the
+  /// progress of the stage's pipeline.
   void on_progress(std::function<void()> progress) { progress_ = std::move(progress); }
 
  private:
@@ -67,10 +70,10 @@ class Session {
   std::unique_ptr<Stage> stage_;
 };
 
-/// Norm blocks of the whole model.
+/// Returns the number of norm blocks of the whole model.
 std::int64_t model_blocks(const partition::LayerSequence& sequence);
 
-/// Numbers that the whole model learns.
+/// Returns the number of elements of all the model's parameters.
 std::int64_t parameter_count(const partition::LayerSequence& sequence);
 
 }  // namespace penstock::runtime

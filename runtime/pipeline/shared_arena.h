@@ -8,14 +8,16 @@
 
 namespace penstock::runtime {
 
-/// Memory that is to lie alike on all replicas of a stage, and who renews which of it.
+/// Memory whose contents must be equal on all replicas of a stage, with the ranges that each
+/// replica updates.
 struct SharedArena {
   using Range = std::pair<std::size_t, std::size_t>;  // bytes [first, second)
   std::byte* data = nullptr;
-  std::vector<std::vector<Range>> of_replicas;  // as many of each, some empty
+  /// One list per replica. The lists are equally long; ranges may be empty.
+  std::vector<std::vector<Range>> of_replicas;
 };
 
-/// Its ranges in an arena of the same layout at `data`.
+/// Returns its ranges as parts of an arena of the same layout at `data`.
 inline comm::RankParts parts_of(const SharedArena& arena, std::byte* data) {
   comm::RankParts parts(arena.of_replicas.size());
   for (std::size_t replica = 0; replica < parts.size(); ++replica)

@@ -16,8 +16,8 @@
 namespace penstock::runtime {
 namespace {
 
-// Of an evaluation, micro-batches that are laid out at once: enough that the pipeline's filling and
-// draining don't count.
+// Micro-batches that an evaluation runs at once. The number is large enough to make the pipeline's
+// filling and draining negligible.
 constexpr std::size_t kWindow = 64;
 
 StoreOptions store_of(const StageOptions& options) {
@@ -26,7 +26,7 @@ StoreOptions store_of(const StageOptions& options) {
   return store;
 }
 
-/// Null where the pipeline's own messages reach the memory.
+/// Returns null if the pipeline's own messages can access the memory, as on a CPU.
 std::unique_ptr<comm::Communicator> make_links(comm::Communicator& pipeline,
                                                layers::Backend& backend, layers::Stream& computing,
                                                DeviceLinks links,
@@ -94,7 +94,7 @@ void Stage::measure(LayerTimes* times) {
 }
 
 void Stage::reserve(std::span<const partition::ChunkBuffers> buffers) {
-  std::size_t scratch = 0;  // allocated once
+  std::size_t scratch = 0;  // chunks share one scratch memory
   for (const partition::ChunkBuffers& of_chunk : buffers)
     scratch = std::max(scratch, of_chunk.scratch);
   scratch_.reserve(backend_, scratch);
@@ -106,11 +106,12 @@ const partition::Schedule& Stage::schedule(layers::Mode mode, int micro_batches)
   if (!schedule.chunk_rank.empty()) return schedule;
   schedule = mode == layers::Mode::train ? options_.schedule.of(micro_batches)
                                          : partition::forward_only(chunk_ranks_, micro_batches);
-  partition::validate(schedule);  // nothing runs that could hang
+  partition::validate(schedule);  // a schedule that could deadlock is rejected
   return schedule;
 }
 
-/// Losses of all micro-batches, of which this replica fills some; rows of its own for the state.
+/// Returns empty sums: losses of all the step's micro-batches, and state rows of this replica's
+/// own.
 StepSums Stage::no_sums(const StepWork& step, layers::Mode mode) const {
   const auto rows = static_cast<std::size_t>(step.global_micro_batches);
   StepSums sums{std::vector<double>(rows), {}};
@@ -133,7 +134,7 @@ StepSums Stage::train(const StepWork& step, const ExecutorCallbacks& callbacks) 
     parameters_.zero_gradients(stream_);
   };
   if (!step.micro_batches.empty()) return run(step, layers::Mode::train, with);
-  with.gradients_begin();  // more replicas than micro-batches are left in the epoch
+  with.gradients_begin();  // the epoch's last step has fewer micro-batches than replicas
   return no_sums(step, layers::Mode::train);
 }
 

@@ -35,9 +35,9 @@ void StageReduction::layer_whole(std::size_t layer) {
   start_buckets(store_.arena_offset(whole_behind_));
 }
 
-/// A bucket is whole once all layers with elements in it are. Chunks get there one after the other,
-/// in an order that may differ between replicas with unlike numbers of micro-batches; buckets are
-/// started from the last to the first on all of them, which libraries want.
+/// Starts every bucket whose elements all belong to complete layers. Chunks complete one after
+/// another, in an order that may differ between replicas with unequal numbers of micro-batches.
+/// Buckets still start from the last to the first on all replicas, as NCCL requires.
 void StageReduction::start_buckets(std::size_t whole_from) {
   const auto begin = [&](int bucket) {
     return static_cast<std::size_t>(comm::bucket_begin(plan_, bucket)) *

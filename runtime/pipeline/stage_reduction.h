@@ -9,34 +9,35 @@
 
 namespace penstock::runtime {
 
-/// Adds a stage's gradients over lanes and replicas, bucket by bucket from the last to the first,
-/// each as soon as the layers in it are whole, while backward goes on.
+/// Adds a stage's gradients over lanes and replicas while backward runs. Buckets start from the
+/// last to the first, each as soon as all its layers' gradients are complete.
 class StageReduction {
  public:
   struct Options {
-    std::vector<int> lanes_of = {1};  // each replica
+    std::vector<int> lanes_of = {1};  // lanes of each replica
     std::int64_t bucket_bytes = 4 << 20;
     DeviceLinks links = DeviceLinks::host;
     ReductionOrder order = ReductionOrder::lanes;
   };
-  /// All replicas make theirs. All arguments but the last must outlive it.
+  /// Collective: all replicas construct one. All arguments but the last must outlive it.
   StageReduction(layers::Backend& backend, layers::Stream& stream, const RankGrid& grid,
                  const Stage& stage, const Options& options);
 
-  /// A step begins: no layer is whole.
+  /// Begins a step: no layer's gradients are complete.
   void begin();
-  /// The gradients of this layer of the stage are.
+  /// Marks the gradients of this layer of the stage as complete.
   void layer_whole(std::size_t layer);
-  /// All are whole that have not been said to be. Behind finish() those of lane 0 are the sums over
-  /// all lanes, of what this rank owns.
+  /// Marks all remaining layers as complete. After finish(), lane 0 holds the sums over all lanes
+  /// of the elements that this rank owns.
   void all_whole() { start_buckets(0); }
   void finish() { reduction_->finish(); }
 
-  /// What layers read goes from the replicas that own it to all others, where they share it.
+  /// Sends the parameters that layers read from their owners to all other replicas, if replicas
+  /// share the update.
   void gather();
 
   void progress() { reduction_->progress(); }
-  /// Bytes that wait for other replicas' gradients.
+  /// Bytes of the staging memory for other replicas' gradients.
   std::size_t staging() const { return reduction_->staging(); }
 
  private:
@@ -45,9 +46,9 @@ class StageReduction {
   const ParameterStore& store_;
   comm::LaneReductionPlan plan_;
   std::unique_ptr<GradientReduction> reduction_;
-  int next_bucket_ = 0;           // buckets from here on have been started
-  std::vector<bool> whole_;       // layers of the stage whose gradients are
-  std::size_t whole_behind_ = 0;  // all layers from here on are
+  int next_bucket_ = 0;           // buckets from this one on have been started
+  std::vector<bool> whole_;       // true for layers whose gradients are complete
+  std::size_t whole_behind_ = 0;  // all layers from this one on are complete
 };
 
 }  // namespace penstock::runtime

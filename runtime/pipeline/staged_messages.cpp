@@ -5,7 +5,7 @@
 
 namespace penstock::runtime {
 
-/// Copied to the host; then sent from there.
+/// A send: the data is copied to pinned memory, then sent from there.
 class StagedMessages::Sending final : public comm::Transfer {
  public:
   Sending(StagedMessages& owner, comm::Message message, std::span<const std::byte> data)
@@ -21,7 +21,7 @@ class StagedMessages::Sending final : public comm::Transfer {
   Sending& operator=(const Sending&) = delete;
   ~Sending() override { std::erase(owner_.departing_, this); }
 
-  /// Sends what has been copied; false where that has not ended.
+  /// Sends the data if its copy to the host is done, else returns false.
   bool depart() {
     if (!copied_->query()) return false;
     sent_ = owner_.carrier().send(message_, {pinned_.data(), bytes_});
@@ -44,7 +44,8 @@ class StagedMessages::Sending final : public comm::Transfer {
   std::unique_ptr<comm::Transfer> sent_;
 };
 
-/// Received by the host; then copied to the device, behind the last work that used the memory.
+/// A receive: the host receives into pinned memory. The data is then copied to the device, after
+/// the last work that used the destination.
 class StagedMessages::Receiving final : public comm::Transfer {
  public:
   Receiving(StagedMessages& owner, const comm::Message& message, std::span<std::byte> data)
@@ -59,7 +60,7 @@ class StagedMessages::Receiving final : public comm::Transfer {
   Receiving& operator=(const Receiving&) = delete;
   ~Receiving() override { std::erase(owner_.arriving_, this); }
 
-  /// Copies what has been received; false where that has not ended.
+  /// Copies the data to the device if it has been received, else returns false.
   bool arrive() {
     if (!received_->done()) return false;
     layers::Backend& backend = owner_.backend_;
@@ -116,7 +117,8 @@ void StagedMessages::progress() {
   }
 }
 
-/// Messages come in a few sizes, so that before long nothing is allocated.
+/// Returns a free pinned buffer or allocates one. Messages have few different sizes, so allocations
+/// soon stop.
 layers::Buffer StagedMessages::take(std::size_t bytes) {
   const auto fitting = std::find_if(free_.begin(), free_.end(),
                                     [&](const layers::Buffer& b) { return b.bytes() >= bytes; });

@@ -9,13 +9,13 @@
 
 namespace penstock::runtime {
 
-/// Messages of a device's memory, over ranks that send the host's: each passes through pinned
-/// memory, in a stream of its own for each direction, beside the computing. A message that is sent
-/// holds what the computing stream has left there; one that is received is there for what that
-/// stream is asked for once the transfer is done.
+/// Messages of device memory over a communicator that sends host memory. Each message passes
+/// through pinned memory while the device computes, with one copying stream per direction. A send
+/// transmits the data as the computing stream has left it. Once a receive is done, work that is
+/// enqueued on the computing stream sees the message.
 class StagedMessages final : public comm::CarriedCommunicator {
  public:
-  /// All three must outlive it, and it every transfer.
+  /// All arguments must outlive this, and this must outlive every transfer.
   StagedMessages(comm::Communicator& host, layers::Backend& backend, layers::Stream& computing);
   ~StagedMessages() override;
 
@@ -26,7 +26,7 @@ class StagedMessages final : public comm::CarriedCommunicator {
  private:
   class Sending;
   class Receiving;
-  /// Pinned memory that a copy still reads.
+  /// Pinned memory from which a copy to the device is still reading.
   struct Leaving {
     std::unique_ptr<layers::Event> passed;
     layers::Buffer pinned;
@@ -38,7 +38,7 @@ class StagedMessages final : public comm::CarriedCommunicator {
   layers::Backend& backend_;
   layers::Stream& computing_;
   std::unique_ptr<layers::Stream> out_, in_;
-  std::deque<Sending*> departing_;    // being copied to the host, in the order of their sends
+  std::deque<Sending*> departing_;    // being copied to the host, in the order of the sends
   std::vector<Receiving*> arriving_;  // not yet received by the host
   std::deque<Leaving> leaving_;
   std::vector<layers::Buffer> free_;

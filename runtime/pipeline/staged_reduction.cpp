@@ -25,6 +25,10 @@ std::vector<std::byte*> addresses(const std::vector<layers::Buffer>& buffers) {
 
 }  // namespace
 
+// Copies each bucket to the host after its gradients are complete, reduces the copies with
+// LaneReduction, and copies the sums back in finish(). The copies take one gradient arena of pinned
+// host memory per lane.
+
 StagedReduction::StagedReduction(layers::Backend& backend, layers::Stream& computing,
                                  comm::Communicator& replicas, const comm::LaneReductionPlan& plan,
                                  const std::vector<std::byte*>& arenas)
@@ -66,8 +70,8 @@ void StagedReduction::finish() {
   }
 }
 
-/// The sums are on the device by then, and their copies have room: no arena is larger than
-/// gradients are.
+/// Gathers through lane 0's host copy. The sums have been copied to the device by then. The copy is
+/// large enough, because no arena is larger than the gradients.
 void StagedReduction::gather(const SharedArena& arena) {
   std::byte* const host = copies_[0].data();
   const auto own = static_cast<std::size_t>(replicas_.rank());

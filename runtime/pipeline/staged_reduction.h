@@ -9,8 +9,8 @@
 
 namespace penstock::runtime {
 
-/// Adds lanes that lie on devices where the ranks send the host's memory only: through pinned
-/// copies of the arenas, in a stream of their own.
+/// Adds lanes that lie on devices, over a communicator that sends host memory only. It reduces
+/// pinned copies of the arenas, which a stream of its own makes.
 class StagedReduction final : public GradientReduction {
  public:
   /// All arguments must outlive it.
@@ -33,7 +33,7 @@ class StagedReduction final : public GradientReduction {
   std::vector<layers::Buffer> copies_;
   comm::LaneReduction lanes_;
   std::deque<std::pair<int, std::unique_ptr<layers::Event>>>
-      leaving_;  // buckets, in the order of start()
+      leaving_;  // buckets being copied, in the order of start()
 };
 
 }  // namespace penstock::runtime

@@ -19,8 +19,8 @@
 namespace penstock::runtime {
 namespace {
 
-constexpr int kDoublings = 3, kHalvings = 3;  // of an amount of memory
-constexpr double kLeastGib = 0.1;             // amounts are multiples
+constexpr int kDoublings = 3, kHalvings = 3;  // steps of the search for an amount of memory
+constexpr double kLeastGib = 0.1;             // amounts are multiples of this
 
 partition::Cluster with_links_twice_as_fast(partition::Cluster cluster) {
   for (auto* links : {&cluster.node_links, &cluster.exact_links})
@@ -33,7 +33,7 @@ partition::Cluster with_links_twice_as_fast(partition::Cluster cluster) {
 
 double in_tenths(double gib) { return std::ceil(gib / kLeastGib - 1e-6) * kLeastGib; }
 
-/// The least memory that a plan which would be faster lacks, in bytes, or nothing.
+/// Returns the least memory, in bytes, that a faster candidate lacks; nothing if there is none.
 std::optional<double> least_lacking(const partition::Decision& decision) {
   std::optional<double> least;
   for (const partition::Alternative& other : decision.alternatives)
@@ -42,7 +42,7 @@ std::optional<double> least_lacking(const partition::Decision& decision) {
   return least;
 }
 
-/// Whether memory shapes the plan, or kept another from being one.
+/// Returns true if memory shapes the plan or rules out a candidate.
 bool memory_shapes(const partition::Decision& decision) {
   const auto lacks = [](const partition::Alternative& any) { return any.lacks.has_value(); };
   return std::ranges::any_of(decision.alternatives, lacks) || decision.choice.selective ||
@@ -54,6 +54,9 @@ bool is_limited(const partition::Device& device) {
   return device.memory < partition::kUnlimitedGib * kGib;
 }
 
+// Answers each question by planning again with one thing changed. The search for memory doubles the
+// first amount until the speed grows clearly, then bisects between the last two amounts. So it
+// takes at most 1 + kDoublings + kHalvings plans.
 class Adviser {
  public:
   Adviser(const PlannedFrom& from, const PlanAgain& plan, const AdviceTime& time)
@@ -74,7 +77,7 @@ class Adviser {
   }
 
  private:
-  /// Nothing where there is no time either.
+  /// Plans again and returns the speed. Returns nothing if no plan fits or the time is over.
   std::optional<double> speed_with(const configs::Config& recipe,
                                    const partition::Cluster& cluster) {
     const std::chrono::duration<double> passed = std::chrono::steady_clock::now() - begin_;
@@ -83,10 +86,10 @@ class Adviser {
   }
 
   void ask_links() {
-    if (planned_.decision.choice.slots() < 2) return;  // nothing crosses one
+    if (planned_.decision.choice.slots() < 2) return;  // nothing crosses a link
     if (const auto speed = speed_with(recipe_, with_links_twice_as_fast(cluster_)))
       advice_.push_back(
-          {"with links twice as fast", std::max(*speed, speed_)});  // or the same plan
+          {"with links twice as fast", std::max(*speed, speed_)});  // the old plan still holds
   }
 
   void ask_audio() {
@@ -126,10 +129,10 @@ class Adviser {
     return least;
   }
 
-  /// Whether pipeline.memory_gib keeps a device from its memory.
+  /// True if pipeline.memory_gib, not the devices, limits the memory.
   bool limits_by_key() const { return recipe_.pipeline.memory_gib > 0 && most_gib() > 0; }
 
-  /// Returns by how much pipeline.memory_gib may grow before all devices' memory is in use.
+  /// Returns by how much pipeline.memory_gib may grow until the largest device's memory is in use.
   double most_gib() const {
     double usable = 0;
     for (const partition::Device& device : cluster_.devices)
@@ -147,7 +150,7 @@ class Adviser {
     return speed_with(recipe, cluster);
   }
 
-  /// Amounts that were tried, and the least that is worth it, or else the best.
+  /// Tries amounts of memory and adds advice: the least amount that is worth it, or else the best.
   void search_memory(double gib) {
     double below = 0;
     const double most = limits_by_key() ? most_gib() : std::numeric_limits<double>::infinity();
@@ -203,7 +206,7 @@ class Adviser {
     if (gains && limits_by_key())
       change +=
           fmt::format(" (pipeline.memory_gib={:.6g})", recipe_.pipeline.memory_gib + best.gib);
-    // With more memory, the plan as it is still fits.
+    // With more memory, the old plan still fits.
     advice_.push_back({change, std::max(best.speed, speed_)});
   }
 

@@ -12,9 +12,10 @@
 namespace penstock::runtime {
 namespace {
 
-/// AdamW reads weight, gradient and two numbers, and writes all but the gradient.
+/// Memory traffic of AdamW, in numbers per parameter. It reads weight, gradient and two moments,
+/// and writes all but the gradient.
 constexpr double kOptimizerPasses = 7;
-constexpr double kMore = 1.2;  // and less by the same factor
+constexpr double kMore = 1.2;  // factor of the sensitivity analysis, up and down
 
 const char* name_of(layers::DeviceKind kind) {
   return kind == layers::DeviceKind::cpu ? "cpu" : "cuda";
@@ -89,6 +90,8 @@ std::vector<double> RatedKinds::speeds(const partition::Cluster& cluster,
   return speeds;
 }
 
+/// Evaluates the decision again under other costs. Two runs assume that all errors have one sign.
+/// Two more per class of cost, and two for messages, change that class alone by the factor kMore.
 BelievedStep believed_step(const partition::PlanningProblem& problem,
                            const partition::Decision& decision, const ComputedCosts& costs,
                            const RatedKinds& kinds) {

@@ -10,17 +10,17 @@
 
 namespace penstock::runtime {
 
-/// The kinds of device of a cluster whose rates are known, in the order in which its devices name
-/// them. Of the first one costs are computed.
+/// Returns the kinds of device whose rates are known, in the order in which the cluster names them.
+/// Costs are computed for the first.
 [[nodiscard]] std::vector<partition::RatedDevice> rated_devices(const partition::Cluster& cluster);
 
-/// The backend of all of them: "cpu" or "cuda". ConfigError where they differ.
+/// Returns the backend of all kinds: "cpu" or "cuda". Throws ConfigError if they differ.
 [[nodiscard]] std::string backend_of(const std::vector<partition::RatedDevice>& devices);
 
-/// What AdamW takes for a parameter, in seconds: it is bound by memory.
+/// Returns the seconds that AdamW takes per parameter. Memory bandwidth bounds it.
 [[nodiscard]] double parameter_seconds(const partition::DeviceRates& rates);
 
-/// What costs are computed from. `remaking` is null where no layer remakes.
+/// Inputs of computed costs. `remaking` is null if no layer recomputes within itself.
 struct ComputedCosts {
   const partition::LayerSequence* sequence = nullptr;
   const partition::LayerSequence* remaking = nullptr;
@@ -30,26 +30,26 @@ struct ComputedCosts {
   partition::Assumption under(std::string what, const partition::DeviceRates& rates) const;
 };
 
-/// The rates that a kind of device is assumed to have.
+/// Returns the rates that a kind of device is assumed to have.
 using AssumedRates = std::function<partition::DeviceRates(const partition::RatedDevice&)>;
 
-/// Kinds of device by what they take for some micro-batches.
+/// Compares kinds of device by the time they take for some micro-batches.
 struct RatedKinds {
   std::vector<partition::RatedDevice> rated;
   std::vector<partition::MicroBatchLengths> micro_batches;
 
-  /// Of each of the cluster's devices beside the first of `rated`: what the layers take there, by
-  /// what they take on each. A kind without rates keeps its speed.
+  /// Returns the speed of each of the cluster's devices relative to the first of `rated`: the ratio
+  /// of the times of all layers. A device without rates keeps its speed.
   std::vector<double> speeds(const partition::Cluster& cluster, const ComputedCosts& costs,
                              const AssumedRates& rates) const;
 };
 
-/// A step, as far as computed costs may be believed.
+/// A predicted step and the uncertainty of its computed costs.
 struct BelievedStep {
-  /// Where all errors of every kind of device fall one way, each kind's by as much as its file
-  /// says.
+  /// Seconds of the step if all errors of all kinds of device have the same sign, each as large as
+  /// the kind's file states.
   double fastest_s = 0, slowest_s = 0;
-  partition::Sensitivity sensitivity;  // to a fifth of each class of cost, more or less
+  partition::Sensitivity sensitivity;  // per class of cost, a fifth more or less
 };
 
 [[nodiscard]] BelievedStep believed_step(const partition::PlanningProblem& problem,

@@ -17,7 +17,7 @@
 namespace penstock::runtime {
 namespace {
 
-constexpr int kMostPerDevice = 8;  // micro-batches, where their number is free
+constexpr int kMostPerDevice = 8;  // bound on micro-batches if their number is free
 
 partition::Cluster limited(partition::Cluster cluster, double memory_gib) {
   if (memory_gib > 0)
@@ -49,19 +49,19 @@ std::vector<partition::BatchChoice> choices_of(const configs::Config& recipe,
   return choices.empty() ? std::vector<partition::BatchChoice>{given} : choices;
 }
 
-/// What the recipe says, unless that is the default.
+/// Returns the recipe's recomputation unless it is the default.
 std::optional<partition::ChosenLayers> fixed_recomputation(
     const configs::Config& recipe, const partition::LayerSequence& sequence) {
   if (recipe.pipeline.recompute == configs::PipelineConfig().recompute) return std::nullopt;
   return partition::recomputed_layers(recipe.pipeline, sequence);
 }
 
-/// The same of what stays on the devices.
+/// Returns the recipe's number of resident micro-batches unless it is the default.
 std::optional<int> fixed_offload(const configs::Config& recipe) {
   return recipe.pipeline.resident > 0 ? std::optional(recipe.pipeline.resident) : std::nullopt;
 }
 
-/// The same of the optimizer.
+/// Returns whether the recipe shards the optimizer, unless it is the default.
 std::optional<bool> fixed_sharding(const configs::Config& recipe) {
   return recipe.pipeline.shard_optimizer ? std::optional(true) : std::nullopt;
 }
@@ -83,7 +83,7 @@ std::vector<std::string> trained_schedules(const configs::Config& config,
   }
   std::vector<std::string> names(key->allowed.choices.begin(), key->allowed.choices.end());
   std::erase_if(names, [](const auto& name) {
-    return name == partition::kFound || name.find('*') != name.npos;  // of files, or of any chunks
+    return name == partition::kFound || name.find('*') != name.npos;  // files, or any chunks
   });
   std::ranges::stable_partition(names, [](const auto& name) { return name == "1f1b"; });
   return names;

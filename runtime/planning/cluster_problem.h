@@ -10,18 +10,20 @@
 
 namespace penstock::runtime {
 
-/// What the executor runs, the one that wins a tie first; but for found, which is sought for the
-/// best of the others, also where it is requested. Empty `requested`: any. ConfigError for another
-/// name, and for a file.
+/// Returns the schedules that the executor runs, or only `requested` if it names one. The first one
+/// wins a tie. "found" is left out, even if it is requested: it is searched for the best of the
+/// others. Throws ConfigError for an unknown name and for a file.
 [[nodiscard]] std::vector<std::string> trained_schedules(const configs::Config& config,
                                                          const std::string& requested);
 
-/// Ways to share out as much audio a step as `data` does, fewest micro-batches first: so few as
-/// hold the longest utterance, and at most `most`.
+/// Returns the ways to divide a step as long as that of `data`, fewest micro-batches first. Each
+/// micro-batch holds the longest utterance, and there are at most `most`. The numbers are powers of
+/// two and one and a half times these.
 [[nodiscard]] std::vector<partition::BatchChoice> batch_choices(const configs::DataConfig& data,
                                                                 double longest, int most);
 
-/// What to plan, without its costs, step and bytes. `planned` has its layer sequences.
+/// Returns the planning problem without costs, steps and bytes. `planned` must have its layer
+/// sequences.
 [[nodiscard]] partition::PlanningProblem problem_of(const ClusterPlan& planned,
                                                     const configs::Config& recipe,
                                                     const RecipeData& data,

@@ -26,7 +26,7 @@ std::vector<partition::ChunkRange> held_by(const partition::Plan& plan, int stag
   return held;
 }
 
-/// Of a replica's places; where the order is not known, the mean at each.
+/// Returns values by place in a replica's order; every place gets the mean if the order is unknown.
 std::vector<double> in_places(const std::vector<double>& by_size, const std::vector<int>& sizes) {
   const double mean =
       std::accumulate(by_size.begin(), by_size.end(), 0.0) / static_cast<double>(by_size.size());
@@ -79,7 +79,7 @@ CutRun CutRuns::like(const std::string& schedule) {
   CutRun run;
   try {
     run = cut_run(request, bytes);
-  } catch (const ConfigError&) {  // lists may hold as little as one micro-batch
+  } catch (const ConfigError&) {  // a list may hold as little as one micro-batch
     request.bytes = bytes.holding(partition::in_flight_of(1));
     run = cut_run(request, bytes);
   }
@@ -132,14 +132,14 @@ partition::ScheduleProblem CutRuns::problem_of(const partition::Plan& plan) {
       for (auto& chunk : times) chunk = partition::in_order(chunk, sizes);
   }
   problem.times = times;
-  for (std::size_t chunk = 1; chunk < plan.chunks.size(); ++chunk)  // there and back
+  for (std::size_t chunk = 1; chunk < plan.chunks.size(); ++chunk)  // half of a round trip
     problem.transfers.push_back(request_.transfers[static_cast<std::size_t>(begin[chunk] - 1)] / 2);
   problem.transfers.push_back(0);
   return problem;
 }
 
-/// A shorter micro-batch than the largest moves the share that its frames are. The host is reached
-/// at what is usual.
+/// Returns the seconds of copying a chunk's saved activations to the host, or back. Time is
+/// proportional to frames, relative to the largest micro-batch, at the default host bandwidth.
 std::vector<std::vector<double>> CutRuns::copies_of(const partition::Plan& plan,
                                                     const partition::ChunkBytes& bytes) const {
   if (config_.pipeline.resident == 0) return {};
@@ -158,8 +158,8 @@ std::vector<std::vector<double>> CutRuns::copies_of(const partition::Plan& plan,
   return copies;
 }
 
-/// How many micro-batches the stage may hold on each of its chunks, between forward and weight
-/// gradient.
+/// Returns how many micro-batches the stage may hold on each of its chunks, from forward to
+/// backward_weight.
 int CutRuns::room_of(const partition::ChunkBytes& bytes, const partition::Plan& plan,
                      int stage) const {
   if (config_.pipeline.memory_gib == 0) return std::min(own_, plan.stages());
@@ -172,8 +172,9 @@ int CutRuns::room_of(const partition::ChunkBytes& bytes, const partition::Plan& 
   return room;
 }
 
-/// Each chunk's share of a micro-batch on all of its stage's is that of its bytes. Without a limit,
-/// chunks share alike, as papers count.
+/// Sets the problem's memory to 1 per rank and the share that a micro-batch holds on each chunk. A
+/// chunk's share of its stage is proportional to its bytes. Without a limit on memory, all chunks
+/// count alike, as in the literature.
 void CutRuns::limit(const partition::ChunkBytes& bytes, CutRun& run) const {
   const partition::ChunkBytes one = bytes.holding(partition::in_flight_of(1));
   const partition::ChunkBytes two = bytes.holding(partition::in_flight_of(2));

@@ -13,37 +13,41 @@
 
 namespace penstock::runtime {
 
-/// A run whose layers have been cut into the chunks of some schedule, as its lists need it.
+/// A run whose layers are cut into the chunks of a schedule, ready for the search of action lists.
 struct CutRun {
-  partition::Plan plan;  // without lists
-  /// For a replica's mean micro-batch of every size, or in the run's order.
+  partition::Plan plan;  // without action lists
+  /// Times of a replica's mean micro-batch of each size, or in the run's order.
   partition::ScheduleProblem problem;
-  /// [chunk][micro-batch]: seconds of an offload or a reload; empty: pipeline.resident is 0.
+  /// [chunk][micro-batch]: seconds of an offload or a reload. Empty if pipeline.resident is 0.
   std::vector<std::vector<double>> copies = {};
 };
 
-/// Cuts of one recipe's run for lists of several schedules.
+/// Cuts one recipe's run for the action lists of several schedules.
 class CutRuns {
  public:
-  /// What is given must outlive it. Micro-batches are in trainer.order, or by size.
+  /// Keeps references to its arguments, which must outlive it. If `in_order`, micro-batches are in
+  /// trainer.order, else sorted by size.
   CutRuns(const partition::LayerSequence& sequence, const configs::Config& config,
           const RunShape& shape, const std::vector<partition::LayerCost>& costs, bool in_order);
 
-  /// The fastest cut into chunks as that schedule has them, for lists that hold as it does with
-  /// backward in two parts or, where that does not fit, as little as one micro-batch. The problem's
-  /// memory is what a rank has: pipeline.memory_gib, but for twice as many micro-batches as stages
-  /// at most; without that limit as many as stages. ConfigError as make_plan.
+  /// Returns the fastest cut into the chunks of that schedule. Memory is counted as that schedule
+  /// holds micro-batches with backward in two parts or, if this does not fit, with a single
+  /// micro-batch. The problem's memory is a rank's: pipeline.memory_gib, but at most twice as many
+  /// micro-batches as stages. Without that limit it is as many as stages. Throws ConfigError like
+  /// make_plan().
   [[nodiscard]] CutRun like(const std::string& schedule);
-  /// The fastest cut for the schedule itself; its problem has no limit. ConfigError as make_plan.
+  /// Returns the fastest cut for the schedule itself. Its problem has no limit on memory. Throws
+  /// ConfigError like make_plan().
   [[nodiscard]] CutRun exactly(const std::string& schedule);
-  /// Of one step with these lists, whose micro-batch i is the problem's order[i], as simulated with
-  /// the copies of pipeline.resident.
+  /// Simulates one step with these lists and returns its seconds. Micro-batch i is the problem's
+  /// order[i]. Includes the copies of pipeline.resident.
   [[nodiscard]] double step_seconds(const CutRun& run, const partition::Schedule& lists,
                                     const std::vector<int>& order) const;
-  /// The cut run's plan with these lists. ConfigError where pipeline.memory_gib does not suffice.
+  /// Returns the plan of the cut run with these lists. Throws ConfigError if pipeline.memory_gib is
+  /// too small.
   [[nodiscard]] partition::Plan with_lists(const CutRun& run, const partition::Schedule& lists);
 
-  /// Micro-batches of the busiest replica.
+  /// Returns the number of micro-batches of the busiest replica.
   int own() const { return own_; }
 
  private:
@@ -64,7 +68,7 @@ class CutRuns {
   int own_ = 1;
   RunBytes bytes_;
   partition::PlanRequest request_;
-  /// Of a cut, [chunk][place].
+  /// Times by cut: [chunk][place].
   std::map<std::vector<int>, std::vector<std::vector<partition::ChunkTimes>>> times_;
 };
 

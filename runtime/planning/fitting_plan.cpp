@@ -12,10 +12,10 @@
 namespace penstock::runtime {
 namespace {
 
-constexpr double kShortest = 1;  // second of a micro-batch that is worth a try
+constexpr double kShortest = 1;  // seconds of the shortest micro-batch that is tried
 
-/// What the fullest rank takes of the best plan within pipeline.memory_gib; nothing where none
-/// fits.
+/// Returns the bytes of the fullest rank under the best plan within pipeline.memory_gib; nothing if
+/// no plan fits.
 std::optional<std::size_t> fullest_rank(const partition::LayerSequence& sequence,
                                         const configs::Config& config, const RunShape& shape) try {
   const partition::Plan plan =
@@ -43,7 +43,8 @@ std::string with_more_stages(const partition::LayerSequence& sequence, configs::
   return "";
 }
 
-/// An utterance longer than a micro-batch ends the search.
+/// Halves the micro-batches until a plan fits. The search ends when an utterance is longer than a
+/// micro-batch.
 std::string with_smaller_micro_batches(const partition::LayerSequence& sequence,
                                        configs::Config config, const ShapeOfRecipe& shape_of) try {
   double& seconds = config.data.micro_batch_seconds;

@@ -23,8 +23,8 @@
 namespace penstock::runtime {
 namespace {
 
-/// A named schedule of every layout of chunks for which the model has enough layers, before there
-/// are lists of such chunks. One stage gains nothing by several.
+/// Returns a named schedule for each layout of chunks that the model has enough layers for. With
+/// one stage, several chunks gain nothing.
 std::vector<const char*> layouts(const partition::LayerSequence& sequence, int stages) {
   if (stages == 1) return {"zb-h1"};
   std::vector<const char*> names;
@@ -39,18 +39,20 @@ std::vector<int> as_given(int micro_batches) {
   return order;
 }
 
-/// Lists that the search finds for one of several layouts.
+/// The action lists that the search found for one layout.
 struct Found {
   CutRun run;
   partition::FoundSchedule lists;
 };
 
-/// Those of every layout whose bound is below what others gave, and why a layout has none.
+/// The results of all layouts that were searched, and why a layout has none.
 struct Search {
   std::vector<Found> found;
   std::exception_ptr refused;
 };
 
+/// Searches every layout in turn and divides the effort evenly among them. A layout is skipped if
+/// the lower bound of its step is not below the shortest step found so far. Steps are simulated.
 Search search(const partition::LayerSequence& sequence, const configs::Config& config,
               CutRuns& cuts, partition::SearchOptions options) {
   Search search;
@@ -71,13 +73,13 @@ Search search(const partition::LayerSequence& sequence, const configs::Config& c
   return search;
 }
 
-/// Whether no rank holds more micro-batches than a run without a limit on memory may.
+/// Returns true if no rank holds more micro-batches than a run without a memory limit may hold.
 bool holds_few(const partition::Schedule& lists, int stages, int own) {
   const int most = std::ranges::max(partition::peak_activations(lists));
   return most * stages <= std::min(own, stages) * lists.chunks();
 }
 
-/// The plan with the shortest step of those that fit.
+/// Keeps the plan with the shortest step among those that fit.
 class Fastest {
  public:
   Fastest(const configs::Config& config, CutRuns& cuts, std::exception_ptr refused)
@@ -94,7 +96,7 @@ class Fastest {
     }
   }
 
-  /// Cut as a run of that schedule is.
+  /// Considers a named schedule with the cut that a run of that schedule gets.
   void consider_named(std::string_view name) {
     const int stages = config_.pipeline.stages;
     partition::Schedule lists = partition::make_schedule(name, stages, cuts_.own());

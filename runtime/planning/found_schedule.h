@@ -11,28 +11,31 @@
 
 namespace penstock::runtime {
 
-/// Whether the run that `config` begins is to be put into an order of its own: pipeline.schedule is
-/// found, and neither trainer.order nor a plan file says one.
+/// Returns true if the run needs an order of its own: pipeline.schedule is "found", and neither
+/// trainer.order nor a plan file fixes the order.
 [[nodiscard]] bool wants_order(const configs::Config& config);
 
-/// An order of a step's micro-batches (trainer.order) for pipeline.stages × pipeline.replicas: that
-/// of the shortest simulated step that find_schedule() finds, of one chunk a stage or several, for
-/// the mean micro-batch of every size and within a rank's memory. It follows from recipe and
-/// lengths alone: costs are computed. Empty, as sampled, for one stage. ConfigError as make_plan.
+/// Returns an order of a step's micro-batches (trainer.order) for pipeline.stages ×
+/// pipeline.replicas. It is the order of the shortest simulated step that find_schedule() finds,
+/// with one or several chunks per stage. The search uses the mean micro-batch of every size and
+/// respects a rank's memory. Costs are computed, so the order depends on recipe and lengths alone.
+/// Empty (as sampled) for one stage. Throws ConfigError like make_plan().
 [[nodiscard]] std::vector<int> find_order(const partition::LayerSequence& sequence,
                                           const configs::Config& config, const RunShape& shape);
 
-/// The same where config wants one, else trainer.order, as rank 0 says.
+/// Returns find_order() if wants_order(), else trainer.order. Rank 0 computes it and broadcasts it;
+/// all ranks call this together.
 [[nodiscard]] std::vector<int> shared_order(comm::Communicator& world,
                                             const partition::LayerSequence& sequence,
                                             const configs::Config& config, const RunShape& shape);
 
-/// The shortest simulated step, for micro-batches in trainer.order, of lists that find_schedule()
-/// finds for one chunk a stage, for two that go down and up, and for two to four that go round, and
-/// of every named schedule; each with the cut that make_plan() gives it and, with
-/// pipeline.resident, with its copies. A rank holds as many micro-batches as
-/// pipeline.memory_gib has room for (lists that are sought: twice the stages at most); without
-/// that limit as many as stages. `effort` is that of the search. ConfigError as make_plan.
+/// Returns the plan with the shortest simulated step, for micro-batches in trainer.order.
+/// Candidates are every named schedule, and lists of find_schedule() for three kinds of layout: one
+/// chunk per stage, two chunks that go down and up, and two to four that go round. Each has the cut
+/// of make_plan() and, with pipeline.resident, its copies. A rank holds as many micro-batches as
+/// fit into pipeline.memory_gib (in searched lists at most twice the stages). Without that limit it
+/// holds as many as there are stages. `effort` is that of the search. Throws ConfigError like
+/// make_plan().
 [[nodiscard]] partition::Plan plan_found(const partition::LayerSequence& sequence,
                                          const configs::Config& config, const RunShape& shape,
                                          const std::vector<partition::LayerCost>& costs,

@@ -13,8 +13,8 @@
 namespace penstock::runtime {
 namespace {
 
-/// Seconds of every layer for micro-batches of any lengths: as computed, times what `costs`, of a
-/// middling one, are to that.
+/// Returns a cost model for micro-batches of any lengths: computed costs, scaled per layer and pass
+/// so that a middling micro-batch costs what `costs` says.
 partition::CostModel scaled_costs(const partition::LayerSequence& sequence,
                                   const configs::Config& config, const RunShape& shape,
                                   const std::vector<partition::LayerCost>& costs) {
@@ -40,8 +40,8 @@ void add(const partition::ChunkTimes& one, partition::ChunkTimes& sum) {
   sum.backward_weight += one.backward_weight;
 }
 
-/// Calls visit(frames of the utterances) for each micro-batch of the steps that has that size of a
-/// replica's.
+/// Calls visit(frames of the utterances) for each sampled micro-batch that has this size within a
+/// replica.
 template <class Visit>
 void visit_size(const RunShape& shape, int replicas, int size, Visit visit) {
   const auto known = static_cast<int>(shape.by_size.size());

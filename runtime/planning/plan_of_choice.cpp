@@ -12,13 +12,13 @@
 namespace penstock::runtime {
 namespace {
 
-/// Whose layers run where that is chosen.
+/// Returns the layers that run under this choice.
 const partition::LayerSequence& sequence_for(const ClusterPlan& planned,
                                              const partition::PlanChoice& choice) {
   return choice.selective && planned.remaking ? *planned.remaking : *planned.sequence;
 }
 
-/// [stage][replica]: ranks in the order of the cluster's devices.
+/// Returns [stage][replica]: ranks, numbered in the order of the cluster's devices.
 std::vector<std::vector<int>> ranks_of(const std::vector<std::vector<int>>& devices) {
   std::vector<int> used;
   for (const auto& stage : devices) used.insert(used.end(), stage.begin(), stage.end());

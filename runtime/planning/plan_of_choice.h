@@ -7,8 +7,8 @@
 
 namespace penstock::runtime {
 
-/// A choice as a plan, with the memory that the run itself will count. `planned` has layer
-/// sequences, problem and recipe.
+/// Converts a choice to a plan with the memory that the run itself counts. `planned` must have its
+/// layer sequences, problem and recipe.
 [[nodiscard]] partition::Plan plan_of(const ClusterPlan& planned,
                                       const partition::PlanChoice& choice, const RecipeData& data);
 

@@ -24,7 +24,8 @@
 namespace penstock::runtime {
 namespace {
 
-/// With that recomputation; null where it is within layers, and no layer has anything to remake.
+/// Builds the layers with this recomputation. Returns null if it is within layers and no layer has
+/// anything to recompute.
 std::unique_ptr<partition::LayerSequence> sequence_of(configs::Config recipe,
                                                       const char* recompute) {
   recipe.pipeline.recompute = recompute;
@@ -47,7 +48,7 @@ std::shared_ptr<const TrainingState> read_state(const configs::Config& recipe) {
   return saved ? std::make_shared<const TrainingState>(*saved) : nullptr;
 }
 
-/// The recipe with what a run that goes on must keep.
+/// Returns the recipe with the keys that a resumed run must keep.
 configs::Config kept(configs::Config recipe, const TrainingState& saved) {
   const configs::Config before = saved_recipe(recipe, saved);
   if (!accepts_division(recipe)) {
@@ -60,7 +61,7 @@ configs::Config kept(configs::Config recipe, const TrainingState& saved) {
   return recipe;
 }
 
-/// Gives the recipe the step of ClusterConstraints::assumes_step, a multiple of one device's.
+/// Sets the step of ClusterConstraints::assumes_step, a multiple of one device's step.
 void assume_step(configs::Config& recipe, ClusterPlan& planned, const partition::Cluster& cluster,
                  const RecipeData& data) {
   const double one = step_seconds_per_device();
@@ -71,7 +72,7 @@ void assume_step(configs::Config& recipe, ClusterPlan& planned, const partition:
   if (!fault.empty()) throw ConfigError(fault);
 }
 
-/// The decision, and how far it may be believed.
+/// Decides, and estimates how far the decision may be believed if the constraints ask for it.
 void choose(ClusterPlan& planned, const partition::PlanningProblem& problem,
             const ClusterConstraints& constraints, const RatedKinds& kinds) {
   planned.decision = partition::decide(problem);
@@ -82,6 +83,9 @@ void choose(ClusterPlan& planned, const partition::PlanningProblem& problem,
 
 }  // namespace
 
+/// Gathers what decide() needs and converts its choice to a plan. decide() calls back for sampled
+/// steps and for bytes of a choice. In the search, bytes are bounds over all epochs
+/// (RecipeData::bounds()); the final plan counts the steps of the run itself.
 ClusterPlan plan_on_cluster(const configs::Config& given, const partition::Cluster& cluster,
                             const ClusterConstraints& any) {
   configs::Config asked = with_saved_tokenizer(given);
@@ -95,7 +99,7 @@ ClusterPlan plan_on_cluster(const configs::Config& given, const partition::Clust
   configs::Config recipe = saved ? kept(asked, *saved) : asked;
   ClusterConstraints constraints = any;
   if (saved) constraints.free_batch = false;
-  (void)trained_schedules(recipe, constraints.schedule);  // a wrong name ends before data is read
+  (void)trained_schedules(recipe, constraints.schedule);  // a wrong name fails before data is read
   build_sequences(planned, recipe);
   const partition::LayerSequence& sequence = *planned.sequence;
   RecipeData data(recipe, sequence);

@@ -6,15 +6,18 @@
 
 namespace penstock::runtime {
 
-/// The plan for training `recipe` on the cluster: decide() for the utterances of data.train, with
-/// constraints.costs or costs computed for the device that the cluster's first kind names, or else
-/// that trainer.device does, and the runtime's own account of memory. A cluster that names devices
-/// is planned for their backend, whatever trainer.device says. Schedules are those of
-/// pipeline.schedule; pipeline.memory_gib limits every device besides its memory. Unless the recipe
-/// says what is recomputed, the plan may remake within residual units (PlanChoice::selective), and
-/// unless it shards the optimizer, the plan may.
-/// Where trainer.resume goes on with a run, that run's batches, lanes and order stay. ConfigError
-/// and DataError as train(), as decide(), and for measured costs of another model.
+/// Plans the training of `recipe` on the cluster: calls decide() for the utterances of data.train.
+/// Costs are constraints.costs, or else computed for the cluster's first kind of device, or else
+/// for trainer.device. Memory is counted as the runtime counts it.
+///
+/// If the cluster names devices, their backend overrides trainer.device. Schedules are those that
+/// pipeline.schedule may name, or constraints.schedule alone; pipeline.memory_gib limits every
+/// device in addition to its memory. If the recipe does not fix recomputation, the plan may
+/// recompute within residual units (PlanChoice::selective). If the recipe does not shard the
+/// optimizer, the plan may.
+///
+/// If trainer.resume continues a run, that run's batches, lanes and order stay. Throws ConfigError
+/// and DataError like train() and decide(), and ConfigError if measured costs are of another model.
 [[nodiscard]] ClusterPlan plan_on_cluster(const configs::Config& recipe,
                                           const partition::Cluster& cluster,
                                           const ClusterConstraints& constraints);

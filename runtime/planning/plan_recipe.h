@@ -11,12 +11,12 @@ namespace penstock::runtime {
 struct PlannedRun {
   partition::Plan plan;
   partition::PlanEstimate estimate;
-  std::string not_counted = {};  // what the plan's bytes leave out, for people; empty: nothing
+  std::string not_counted = {};  // for people: memory that the plan's bytes leave out; empty: none
 };
 
-/// The plan that training `recipe` would make, for the utterances of data.train; costs are measured
-/// on this machine or computed. Where trainer.resume goes on with a run, its lanes and order stay.
-/// ConfigError, DataError and CheckpointError as train().
+/// Returns the plan that training `recipe` makes for the utterances of data.train. Costs are
+/// measured on this machine or computed. If trainer.resume continues a run, its lanes and order
+/// stay. Throws ConfigError, DataError and CheckpointError like train().
 [[nodiscard]] PlannedRun plan_recipe(const configs::Config& recipe, bool measure);
 
 }  // namespace penstock::runtime

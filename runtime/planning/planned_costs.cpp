@@ -15,10 +15,10 @@
 namespace penstock::runtime {
 namespace {
 
-/// Of every kind of device, or by default rates.
+/// Describes the origin of computed costs: the kinds of device, or default rates.
 std::string computed_from(const std::vector<partition::RatedDevice>& rated,
                           const layers::BackendSizes& sizes) {
-  std::map<std::string, std::string> kinds;  // by their source
+  std::map<std::string, std::string> kinds;  // by the source of their rates
   for (const partition::RatedDevice& device : rated) {
     std::string& names = kinds[device.source];
     names += (names.empty() ? "" : " and ") + device.name;
@@ -33,7 +33,7 @@ std::string computed_from(const std::vector<partition::RatedDevice>& rated,
              : "computed from rates of an H100, not measured: the cluster file names no device";
 }
 
-/// Costs as they were measured. ConfigError unless they were for such a recipe.
+/// Sets measured costs. Throws ConfigError unless they were measured for this model and precision.
 void set_measured(partition::PlanningProblem& problem, const partition::DeviceProfile& measured,
                   const configs::Config& recipe, int labels) {
   partition::check_profile(measured, {.model = partition::model_summary(recipe.model, labels),

@@ -7,16 +7,17 @@
 
 namespace penstock::runtime {
 
-/// What computed costs of `planned`, which has its layer sequences and sizes, follow from.
+/// Returns the inputs of computed costs. `planned` must have its layer sequences and sizes.
 [[nodiscard]] ComputedCosts computed_costs(const ClusterPlan& planned);
 
-/// Gives planned.problem costs: measured ones where constraints have some, else computed for the
-/// first kind of device, or for the one that trainer.device names. ConfigError for measured costs
-/// of another model.
+/// Sets the costs of planned.problem: measured ones if the constraints have some, else computed for
+/// the first kind of device or for the one that trainer.device names. Throws ConfigError if
+/// measured costs are of another model.
 void set_costs(ClusterPlan& planned, const ClusterConstraints& constraints,
                const configs::Config& recipe, int labels);
 
-/// Gives the cluster's devices speeds by what the kinds of device take for that step.
+/// Sets the speeds of the cluster's devices, by the time that each kind of device takes for this
+/// step.
 RatedKinds set_speeds(ClusterPlan& planned, const partition::SampledStep& step);
 
 }  // namespace penstock::runtime

@@ -28,7 +28,7 @@ const std::vector<std::int64_t>& middling(const RunShape& shape) {
   return shape.micro_batches.at(shape.micro_batches.size() / 2);
 }
 
-/// One micro-batch of those lengths with one label for each ten frames.
+/// Returns one micro-batch of these lengths, with one label per ten frames.
 StepWork noise_of(const std::vector<std::int64_t>& lengths) {
   StepWork work;
   work.global_micro_batches = 1;
@@ -101,7 +101,7 @@ partition::PlanRequest plan_request(const partition::LayerSequence& sequence,
 
 namespace {
 
-/// The fastest cut for the lists of a file.
+/// Returns the fastest cut for the action lists of a file.
 partition::Plan plan_listed(const partition::LayerSequence& sequence, const configs::Config& config,
                             const RunShape& shape, partition::PlanRequest request) {
   const std::string& file = config.pipeline.schedule;
@@ -164,15 +164,15 @@ configs::PipelineConfig with_recomputation_of(const partition::Plan& plan,
 
 namespace {
 
-/// Whether a plan may divide the step otherwise: one that data.batch_seconds holds, or one of which
-/// the recipe says nothing.
+/// True if a plan may divide the step into other micro-batches: data.batch_seconds fixes their
+/// product, or the recipe leaves them at the defaults.
 bool may_divide(const configs::DataConfig& data) {
   const configs::DataConfig usual;
   return data.batch_seconds > 0 || (data.micro_batch_seconds == usual.micro_batch_seconds &&
                                     data.micro_batches == usual.micro_batches);
 }
 
-/// Takes the plan's micro-batches. ConfigError where the recipe asks for others.
+/// Takes the plan's micro-batches. Throws ConfigError if the recipe asks for others.
 void divide_as(const partition::Plan& plan, const std::string& file, configs::DataConfig& data) {
   const double step = data.micro_batch_seconds * data.micro_batches;
   const double seconds =
@@ -198,7 +198,8 @@ void divide_as(const partition::Plan& plan, const std::string& file, configs::Da
         file, seconds, data.micro_batch_seconds));
 }
 
-/// As the plan says, if it does. ConfigError where the recipe asks for what the plan leaves out.
+/// Returns the plan's setting, or the recipe's if the plan has none. Throws ConfigError if the
+/// recipe asks for sharding that the plan lacks.
 bool shards_optimizer(const partition::Plan& plan, const configs::PipelineConfig& asked) {
   if (!plan.shards_optimizer) return asked.shard_optimizer;
   if (asked.shard_optimizer && !*plan.shards_optimizer && plan.replicas() > 1)

@@ -12,7 +12,7 @@
 namespace penstock::runtime {
 namespace {
 
-constexpr std::int64_t kSampled = 3;     // steps
+constexpr std::int64_t kSampled = 3;     // steps per sample
 constexpr std::int64_t kLookedAt = 100;  // steps that bound the others, if an epoch is one step
 
 }  // namespace

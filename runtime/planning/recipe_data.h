@@ -16,26 +16,27 @@
 
 namespace penstock::runtime {
 
-/// The recipe's utterances as steps of any batch choice, for any thread.
+/// The recipe's utterances as steps of any batch choice. Thread-safe.
 class RecipeData {
  public:
-  /// `sequence`, of the recipe's layers, must outlive it. DataError and ConfigError as training.
+  /// `sequence` holds the recipe's layers and must outlive it. Throws DataError and ConfigError
+  /// like training.
   RecipeData(configs::Config config, const partition::LayerSequence& sequence);
 
   int labels() const { return labels_; }
   const PlannedValidation& validation() const { return validation_; }
-  /// Of the slowest speed's longest utterance, in seconds.
+  /// Returns the seconds of the longest utterance at the slowest speed.
   double longest() const;
-  /// Of audio in data.train, each utterance at its mean speed.
+  /// Returns the seconds of audio in data.train, each utterance at its mean speed.
   double epoch_seconds() const;
   StepSequence steps(const configs::Config& config) const;
 
-  /// The first steps, or some of the first epoch's, evenly apart; of those that are whole, if any
-  /// is.
+  /// Returns the first steps or, if `first_steps` is 0, evenly spaced steps of the first epoch. The
+  /// epoch's last step may be short, so it is sampled only if it is the only one.
   const std::vector<partition::SampledStep>& sample(const partition::BatchChoice& batch,
                                                     int replicas, int first_steps);
-  /// Bounds of every step for the search, which follow from the options alone. If the data are
-  /// less than one step, the steps are looked at: they never have all of their micro-batches, and
+  /// Returns bounds of every step for the search, which follow from the options alone. If the data
+  /// are less than one step, it looks at the steps: they never have all of their micro-batches, and
   /// some schedules hold more activations for fewer micro-batches.
   const RunShape& bounds(const configs::Config& config);
 
@@ -52,7 +53,7 @@ class RecipeData {
   std::unique_ptr<const Tokenizer> tokenizer_;
   Corpus training_;
   PlannedValidation validation_;
-  std::mutex mutex_;                                                   // of what follows
+  std::mutex mutex_;                                                   // guards the members below
   std::map<std::pair<partition::BatchChoice, int>, RunShape> bounds_;  // with replicas, or 0: any
   std::map<std::pair<partition::BatchChoice, int>, std::vector<partition::SampledStep>> samples_;
 };

@@ -20,8 +20,8 @@
 namespace penstock::runtime {
 namespace {
 
-constexpr std::size_t kForCosts = 8;    // micro-batches
-constexpr std::int64_t kForSizes = 16;  // steps
+constexpr std::size_t kForCosts = 8;    // micro-batches that represent the costs
+constexpr std::int64_t kForSizes = 16;  // steps that are sampled for by_size
 
 std::vector<std::vector<std::int64_t>> lengths_of(const std::vector<MicroBatch>& batches) {
   std::vector<std::vector<std::int64_t>> lengths;
@@ -32,7 +32,8 @@ std::vector<std::vector<std::int64_t>> lengths_of(const std::vector<MicroBatch>&
   return lengths;
 }
 
-/// RunShape::by_size of steps evenly apart; the last, which may be short, only where it is alone.
+/// Computes RunShape::by_size from evenly spaced steps. The last step, which may be short, is used
+/// only if it is the only one.
 std::vector<std::vector<std::vector<std::int64_t>>> micro_batches_by_size(
     const StepSequence& steps) {
   const EpochStart& start = steps.options().start;
@@ -50,8 +51,8 @@ std::vector<std::vector<std::vector<std::int64_t>>> micro_batches_by_size(
   return sizes;
 }
 
-/// Lengths at which a frame less would be a frame less at the loss: between two of them strides
-/// lose frames.
+/// Finds "full" lengths: those at which one frame fewer at the input is one frame fewer at the
+/// loss. At lengths between two of them, strided layers drop frames.
 class FullLengths {
  public:
   explicit FullLengths(const partition::LayerSequence& sequence)
@@ -65,7 +66,7 @@ class FullLengths {
     if (out(frames) > before) return frames;
     std::int64_t step = 1;
     while (out(frames + step) == before) step *= 2;
-    std::int64_t same = frames + step / 2, more = frames + step;  // of frames that enter
+    std::int64_t same = frames + step / 2, more = frames + step;  // input frames
     while (more - same > 1) {
       const std::int64_t middle = (same + more) / 2;
       if (out(middle) == before)
@@ -78,7 +79,7 @@ class FullLengths {
   std::int64_t apart() const { return apart_; }
 
  private:
-  static constexpr std::int64_t kAny = 1000;  // more than the fewest
+  static constexpr std::int64_t kAny = 1000;  // any number above the fewest
 
   std::int64_t out(std::int64_t frames) const { return out_.of(frames); }
 
@@ -86,7 +87,7 @@ class FullLengths {
   std::int64_t fewest_, apart_;
 };
 
-/// `count` full lengths, nearly equal, of at least `frames` in all.
+/// Returns `count` nearly equal full lengths that sum to at least `frames`.
 std::vector<std::int64_t> even_lengths(const FullLengths& full, std::int64_t frames,
                                        std::int64_t count) {
   if (count < 1) return {};
@@ -102,7 +103,7 @@ bool has_nccl(DeviceMessages messages) {
   return messages == DeviceMessages::nccl || comm::nccl_is_built();
 }
 
-/// Whether NCCL may carry what devices hold, which is known for certain when the ranks meet.
+/// True if NCCL may carry the devices' messages. It is certain only when the ranks have connected.
 bool over_nccl(const configs::Config& config, DeviceMessages messages) {
   return device_kind(config.trainer) == layers::DeviceKind::cuda && has_nccl(messages) &&
          config.pipeline.stages * config.pipeline.replicas > 1;
@@ -121,9 +122,9 @@ partition::ParameterBytes parameters_of(const configs::Config& config, int lanes
   parameters.lanes_of = lanes_of;
   parameters.slots = make_optimizer(config.optimizer)->slots().counts();
   parameters.kinds = kinds_of(config);
-  if (lanes_of.size() == 1) return parameters;  // nobody's gradients to be added
+  if (lanes_of.size() == 1) return parameters;  // there are no gradients to reduce
   const bool on_device = backend_sizes(config).device != layers::DeviceKind::cpu;
-  if (on_device && !has_nccl(messages)) return parameters;  // replicas meet in the host's memory
+  if (on_device && !has_nccl(messages)) return parameters;  // replicas reduce in the host's memory
   const bool library = config.pipeline.reduction == "nccl" && over_nccl(config, messages);
   parameters.reduction =
       [=, bucket = bucket_bytes(config.pipeline)](const partition::ParameterLayout& layout) {
@@ -145,8 +146,8 @@ partition::ParameterBytes parameters_of(const configs::Config& config, int lanes
 
 using Reduction = std::function<std::vector<std::size_t>(const partition::ParameterLayout&)>;
 
-/// Of replicas that share nothing, for which it follows from the arena alone: worked out once for
-/// each.
+/// Caches a reduction by the arena's size, for replicas that share nothing. Their bytes depend on
+/// the arena alone.
 Reduction remembered(Reduction reduction) {
   using OfArena = Known<std::size_t, std::vector<std::size_t>>;
   return [reduction = std::move(reduction),
@@ -171,6 +172,8 @@ RunShape shape_of_recognition(const configs::Config& config, const Lengths& leng
   return {lengths_of(evaluation_batches(lengths, config.data, config.features)), labels};
 }
 
+/// One utterance is as long as the longest. The others share the remaining frames as evenly as full
+/// lengths allow.
 std::vector<std::int64_t> covering_lengths(const MicroBatchExtent& extent,
                                            const partition::LayerSequence& sequence) {
   const FullLengths full(sequence);

@@ -14,44 +14,47 @@
 
 namespace penstock::runtime {
 
-/// What a run is planned for.
+/// The dimensions of a run that its plan depends on.
 struct RunShape {
-  /// Feature frames of the utterances of some micro-batches, by length, for the costs.
+  /// Feature frames of the utterances of some micro-batches, sorted by length. The costs are
+  /// computed from them.
   std::vector<std::vector<std::int64_t>> micro_batches;
-  int labels = 0;              // blank included
-  WorkExtent training = {};    // of every step
-  WorkExtent validation = {};  // of a pass, over all replicas; empty: there is none
-  /// [size][sample]: feature frames of the micro-batch of that size, 0 being the longest, in some
-  /// steps of the first epoch. Empty where nothing is trained.
+  int labels = 0;              // including the blank
+  WorkExtent training = {};    // maximum over all steps
+  WorkExtent validation = {};  // one pass over all replicas; empty: no validation
+  /// [size][sample]: feature frames of the micro-batch of that size, where 0 is the longest, in
+  /// some steps of the first epoch. Empty if nothing is trained.
   std::vector<std::vector<std::vector<std::int64_t>>> by_size = {};
 };
 
-/// The shape of a training of `steps`, which validates on utterances of `validation` lengths.
+/// Returns the shape of a training run over `steps` that validates on utterances of `validation`
+/// lengths.
 [[nodiscard]] RunShape shape_of_run(const configs::Config& config, const StepSequence& steps,
                                     const Lengths& validation, int labels);
 
-/// The shape of a pass over utterances of these lengths, for the costs alone.
+/// Returns the shape of one pass over utterances of these lengths, for the costs alone.
 [[nodiscard]] RunShape shape_of_recognition(const configs::Config& config, const Lengths& lengths,
                                             int labels);
 
-/// Lengths of one micro-batch for which no stage needs fewer bytes than for any within `extent`: as
-/// many utterances, one as long as the longest, and as many frames in all, rounded up to lengths
-/// at which strides lose none. That is so because what layers ask for grows with frames, utterances
-/// and the longest of them.
+/// Returns the lengths of one micro-batch that needs at least as many bytes, on any stage, as any
+/// micro-batch within `extent`. It has as many utterances, one as long as the longest, and as many
+/// frames in all. Lengths are rounded up to some at which strided layers drop no frames. This
+/// suffices because layers' needs grow with frames, with utterances and with the longest utterance.
 std::vector<std::int64_t> covering_lengths(const MicroBatchExtent& extent,
                                            const partition::LayerSequence& sequence);
 
-/// Who carries what devices hold: NCCL if this build has it, or NCCL in any case, as on a cluster
-/// that is planned from elsewhere. Its buffers are known without it.
+/// The carrier of messages between devices: NCCL if this build has it, or NCCL in any case, as for
+/// a cluster that is planned on another machine. The sizes of NCCL's buffers are known without
+/// NCCL.
 enum class DeviceMessages { as_built, nccl };
 
-/// bytes_of_run() of many runs of one layer sequence, which differ in batch, stages, replicas,
-/// schedule, recomputed layers and whether replicas share the update: what they have in common is
-/// planned once, on any thread.
+/// Computes bytes_of_run() for many runs of one layer sequence. They may differ in batch, stages,
+/// replicas, schedule, recomputed layers and sharding of the optimizer. Common parts are computed
+/// once. Thread-safe.
 class RunBytes {
  public:
-  /// `sequence` must outlive this and what it returns. Types and optimizer of all runs are those of
-  /// `config`.
+  /// `sequence` must outlive this and the values it returns. All runs have the types and the
+  /// optimizer of `config`.
   RunBytes(const partition::LayerSequence& sequence, const configs::Config& config,
            DeviceMessages messages = DeviceMessages::as_built);
 
@@ -66,16 +69,16 @@ class RunBytes {
   DeviceMessages messages_;
   std::shared_ptr<partition::SequenceBytes> known_;
   Known<MicroBatchExtent, std::vector<std::int64_t>> covering_;
-  /// Of so many replicas, of which so many share the update, and lanes; with NCCL or without.
+  /// Keyed by replicas, replicas that share the update, lanes, and the use of NCCL.
   Known<std::tuple<int, int, int, bool>, partition::ParameterBytes> parameters_;
 };
 
-/// What chunks need so that every step of the run fits under `schedule` and, in turn with it, every
-/// validation: on the replica that needs most.
+/// Returns the bytes that chunks need so that every step fits under `schedule`, and every
+/// validation in turn with the steps, on the replica that needs most.
 [[nodiscard]] partition::ChunkBytes bytes_of_run(
     const partition::LayerSequence& sequence, const configs::Config& config, const RunShape& shape,
     const partition::RunSchedule& schedule, DeviceMessages messages = DeviceMessages::as_built);
-/// The same under pipeline.schedule, which must be one that make_schedule makes.
+/// Returns the bytes under pipeline.schedule, which must be one that make_schedule() makes.
 [[nodiscard]] partition::ChunkBytes bytes_of_run(const partition::LayerSequence& sequence,
                                                  const configs::Config& config,
                                                  const RunShape& shape);

@@ -5,16 +5,16 @@
 
 namespace penstock::runtime {
 
-/// The recipe of a run as it is chosen: its micro-batches, their order, stages, replicas, schedule,
-/// recomputation, offload and sharding. `sequence` is that of the choice's layers.
+/// Returns the recipe of the chosen run: its micro-batches, their order, stages, replicas,
+/// schedule, recomputation, offload and sharding. `sequence` holds the choice's layers.
 [[nodiscard]] configs::Config with_choice(configs::Config config,
                                           const partition::LayerSequence& sequence,
                                           const partition::PlanChoice& choice);
 
-/// Of a ring of all devices.
+/// Returns the slowest link of a ring of all devices.
 [[nodiscard]] partition::LinkRates slowest_link(const partition::Cluster& cluster);
 
-/// With buckets for such links, unless the recipe says how large they are.
+/// Sets the size of gradient buckets for such links, unless the recipe states it.
 [[nodiscard]] configs::Config with_buckets(configs::Config config,
                                            const partition::LinkRates& slowest);
 

@@ -30,8 +30,8 @@
 namespace penstock::runtime {
 namespace {
 
-/// What rank 0 measures of a model: each kind of layer once, so that one rank needs no room for
-/// all.
+/// Measures layer costs on rank 0. If the model repeats its layers, each kind is measured once, so
+/// that one rank needs no memory for the whole model.
 class MeasuredKinds {
  public:
   MeasuredKinds(const configs::Config& config, const partition::LayerSequence& sequence, int labels)
@@ -39,7 +39,8 @@ class MeasuredKinds {
 
   const partition::LayerSequence& sequence() const { return fewer_ ? fewer_->sequence : all_; }
 
-  /// Of every layer of the model, on all ranks.
+  /// Returns the costs of every layer of the model. All ranks call this together and get the same
+  /// costs.
   std::vector<partition::LayerCost> costs(comm::Communicator& world, layers::Backend& backend,
                                           const StepWork& work, const ReadFeatures& features,
                                           const layers::BackendSizes& sizes) const {
@@ -66,7 +67,8 @@ class MeasuredKinds {
   std::optional<EachKindOnce> fewer_;
 };
 
-/// First layer of each chunk, then the number of layers. ConfigError unless they rise.
+/// Returns the first layer of each chunk, then the number of layers. Throws ConfigError unless they
+/// rise.
 std::vector<int> given_cut(const std::vector<int>& cut, int layers, int chunks) {
   std::vector<int> begin = cut;
   begin.insert(begin.begin(), 0);
@@ -89,7 +91,7 @@ std::vector<int> fastest_cut(const std::vector<partition::LayerCost>& layers, in
   return partition::partition(problem).begin;
 }
 
-/// The recipe of a training with such steps.
+/// Returns the recipe of a training run with these steps.
 configs::Config recipe_of(const BenchOptions& options, int ranks) {
   configs::Config config;
   config.model = options.model;
@@ -106,7 +108,7 @@ configs::Config recipe_of(const BenchOptions& options, int ranks) {
   return config;
 }
 
-/// ConfigError unless each replica has stages and micro-batches.
+/// Throws ConfigError unless each replica has equally many stages and at least one micro-batch.
 void check_replicas(const BenchOptions& options, int ranks) {
   if (ranks % options.replicas != 0)
     throw ConfigError(fmt::format("{} can't be divided into --replicas {} of as many stages each",
@@ -117,8 +119,8 @@ void check_replicas(const BenchOptions& options, int ranks) {
                     options.replicas, options.micro_batches));
 }
 
-/// Neighbouring ranks are the stages of a replica. No bytes are predicted, so that no device is
-/// found to lack them beforehand.
+/// Returns a plan in which neighbouring ranks are the stages of a replica. It predicts no bytes, so
+/// that the check of the devices' memory passes.
 partition::Plan plan_of(const configs::Config& config, const partition::LayerSequence& sequence,
                         const std::vector<int>& cut) {
   const partition::RunSchedule schedule(config.pipeline.schedule, config.pipeline.stages);
@@ -135,7 +137,7 @@ partition::Plan plan_of(const configs::Config& config, const partition::LayerSeq
   return plan;
 }
 
-/// The shape of steps that are all alike.
+/// Returns the run shape of steps that all consist of this work.
 RunShape shape_of(const StepWork& work, int labels) {
   RunShape shape{{}, labels};
   shape.training.micro_batches = work.global_micro_batches;
@@ -151,7 +153,7 @@ RunShape shape_of(const StepWork& work, int labels) {
   return shape;
 }
 
-/// The micro-batches of a replica, dealt in turns.
+/// Returns the micro-batches of one replica, dealt round-robin.
 StepWork share_of(const StepWork& work, int replica, int replicas) {
   StepWork share = work;
   std::erase_if(share.micro_batches, [&](const MicroBatchWork& micro_batch) {
@@ -160,7 +162,7 @@ StepWork share_of(const StepWork& work, int replica, int replicas) {
   return share;
 }
 
-/// Of the steps behind those that warm up; and the loss of the very first.
+/// Times the steps after the warm-up and records the loss of the first step.
 void add_times(const BenchOptions& options, comm::Communicator& world,
                const std::function<double()>& run_step, BenchReport& report) {
   std::vector<double> times;
@@ -177,7 +179,7 @@ void add_times(const BenchOptions& options, comm::Communicator& world,
   report.slowest_step_s = times.back();
 }
 
-/// What the median step comes to.
+/// Adds the throughput of the median step.
 void add_speeds(const partition::LayerSequence& sequence, const StepWork& work,
                 double frames_per_second, BenchReport& report) {
   report.audio_s_per_s = audio_seconds(work, frames_per_second) / report.step_s;
@@ -185,22 +187,23 @@ void add_speeds(const partition::LayerSequence& sequence, const StepWork& work,
     report.flops_per_s += partition::training_flops(sequence, micro_batch.lengths) / report.step_s;
 }
 
-/// What a prediction is set beside.
+/// The measurements that a prediction is compared with.
 struct Measured {
   const partition::Plan& plan;
-  const std::vector<partition::LayerCost>& layers;  // of one micro-batch
-  const std::vector<double>& parameters;            // of each stage
+  const std::vector<partition::LayerCost>& layers;  // for one micro-batch
+  const std::vector<double>& parameters;            // number of parameters per stage
 };
 
-/// The speed-up over one rank that the cut and the bubble allow where layers take so long.
+/// Returns the speed-up over one rank that the cut and the pipeline's bubble allow, given these
+/// layer costs.
 double bound_of(const partition::Plan& plan, const std::vector<partition::LayerCost>& layers) {
-  const int most = (plan.micro_batches + plan.replicas() - 1) / plan.replicas();  // of a replica
+  const int most = (plan.micro_batches + plan.replicas() - 1) / plan.replicas();  // per replica
   return partition::speedup_bound(partition::make_schedule(plan.schedule, plan.stages(), most),
                                   partition::chunk_times(plan.cut(), layers)) *
          plan.micro_batches / most;
 }
 
-/// What each stage holds and, by its layers' times, computes.
+/// Adds the layers of each stage and the seconds that they compute.
 void add_layout(const partition::Plan& plan, const std::vector<partition::LayerCost>& layers,
                 BenchReport& report) {
   report.stages = plan.stages();
@@ -214,7 +217,7 @@ void add_layout(const partition::Plan& plan, const std::vector<partition::LayerC
   report.bound = bound_of(plan, layers);
 }
 
-/// Of each stage, on all ranks.
+/// Returns the number of parameters of each stage. All ranks call this together.
 std::vector<double> parameters_of_stages(comm::Communicator& world, Session& session) {
   std::vector<double> parameters(world.size());
   if (const auto [stage, replica] = session.grid().here(); replica == 0)
@@ -228,8 +231,8 @@ std::string predicted_by(const BenchOptions& options, layers::DeviceKind device)
   return device == layers::DeviceKind::cpu ? "cpu-avx2" : "h100";
 }
 
-/// The model's size; its layers by kind, beside what a device file says of them and of the step.
-/// Bench's micro-batches are all alike.
+/// Adds the model's size, its layers by kind with measured and predicted costs, and the predicted
+/// step. All micro-batches of the benchmark are alike, so one represents all.
 void add_prediction(const partition::DeviceRates& rates, const layers::BackendSizes& sizes,
                     const partition::LayerSequence& sequence, const MicroBatchWork& micro_batch,
                     const Measured& measured, BenchReport& report) {
@@ -246,7 +249,7 @@ void add_prediction(const partition::DeviceRates& rates, const layers::BackendSi
                        std::ranges::max(measured.parameters) * parameter_seconds(rates);
 }
 
-/// What was timed, and on what.
+/// Adds the settings and the device.
 void add_settings(const BenchOptions& options, Session& session, BenchReport& report) {
   report.device = session.backend().description();
   report.how = session.device().how;

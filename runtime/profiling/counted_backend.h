@@ -7,7 +7,7 @@
 
 namespace penstock::runtime {
 
-/// A CPU backend that counts what is allocated of it, to be compared with a plan.
+/// A CPU backend that counts the bytes that are allocated from it, for comparison with a plan.
 class CountedBackend final : public layers::HalfCpuBackend {
  public:
   using layers::HalfCpuBackend::HalfCpuBackend;
@@ -16,7 +16,7 @@ class CountedBackend final : public layers::HalfCpuBackend {
     allocated_ += bytes;
     return layers::HalfCpuBackend::allocate(bytes);
   }
-  std::size_t allocated() const { return allocated_; }  // bytes, of all calls
+  std::size_t allocated() const { return allocated_; }  // total bytes of all calls
 
  private:
   std::size_t allocated_ = 0;

@@ -16,7 +16,8 @@
 namespace penstock::runtime {
 namespace {
 
-/// The model with so many blocks; nothing where the recipe can't be of that.
+/// Builds the model with this many blocks. Returns nothing if the recipe does not allow that
+/// number.
 std::optional<EachKindOnce> with_layers(configs::Config config, int labels, int layers) {
   const auto key = configs::find_key(config, "model.layers");
   if (!key || configs::set_value(*key, fmt::format("{}", layers))) return std::nullopt;
@@ -24,12 +25,14 @@ std::optional<EachKindOnce> with_layers(configs::Config config, int labels, int 
     partition::LayerSequence sequence = partition::build_trained_model(config, labels);
     return EachKindOnce{std::move(config), std::move(sequence), {}};
   } catch (const ConfigError&) {
-    return std::nullopt;  // a pattern of parameters may name a block that is gone
+    return std::nullopt;  // a parameter pattern may name a block that is gone
   }
 }
 
 }  // namespace
 
+/// Tries 1, 2, … blocks until the smaller model has a layer with the same declaration for each
+/// layer of the whole model.
 std::optional<EachKindOnce> each_kind_once(const configs::Config& config, int labels,
                                            const partition::LayerSequence& sequence) {
   const layers::BackendSizes sizes = backend_sizes(config);

@@ -8,16 +8,18 @@
 
 namespace penstock::runtime {
 
-/// A model of the same kinds of layers as another, with fewer of each.
+/// A smaller model with the same kinds of layers as another one.
 struct EachKindOnce {
   configs::Config config;
   partition::LayerSequence sequence;
-  std::vector<int> like;  // for each layer of the other model, the one here that costs the same
+  /// For each layer of the other model, the layer of this one that costs the same.
+  std::vector<int> like;
 };
 
-/// The recipe's model with the fewest blocks (model.layers) that still have every layer of
-/// `sequence`, its own, by what they declare: shapes, parameters, what is kept, operations. Nothing
-/// where no fewer do.
+/// Returns the recipe's model with the fewest blocks (model.layers) that still has every kind of
+/// layer of `sequence`, which is the recipe's own. Layers are compared by what they declare:
+/// shapes, parameters, saved tensors and operations. Returns nothing if no smaller model has them
+/// all.
 [[nodiscard]] std::optional<EachKindOnce> each_kind_once(const configs::Config& config, int labels,
                                                          const partition::LayerSequence& sequence);
 

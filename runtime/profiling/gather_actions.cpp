@@ -9,7 +9,7 @@
 namespace penstock::runtime {
 namespace {
 
-/// An action or, where `kind` is below 0, the beginning of a step.
+/// The wire format of an action or, if `kind` is negative, of the beginning of a step.
 struct Row {
   std::int32_t kind = -1, chunk = 0, micro_batch = 0, unused = 0;
   double start = 0, end = 0, computing = 0;

@@ -7,8 +7,8 @@
 
 namespace penstock::runtime {
 
-/// Every rank's steps, [rank][step], on rank 0; elsewhere nothing. Layers' times stay behind.
-/// Every rank calls it.
+/// Gathers the steps of every rank on rank 0, as [rank][step]; other ranks get nothing. The times
+/// of layers are not gathered. All ranks call this together.
 std::vector<std::vector<ProfiledStep>> gather_actions(comm::Communicator& world,
                                                       const std::vector<ProfiledStep>& own);
 

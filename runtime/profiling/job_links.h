@@ -9,23 +9,24 @@
 
 namespace penstock::runtime {
 
-/// Links as what lies on the ranks' devices passes between them: device memory over NCCL where
-/// `device` sends over it, else host memory by the ranks' own messages. Both arguments must outlive
-/// it.
+/// Returns the links on which messages between the ranks' devices pass: device memory over NCCL if
+/// `device` uses it, else host memory by the ranks' own messages. Both arguments must outlive the
+/// result.
 [[nodiscard]] comm::OpenLink job_links(comm::Communicator& world, const RankDevice& device);
 
-/// What job_links() measures: "nccl" or "host"; and in words.
+/// Names the kind of link: "nccl" or "host". text_of() describes it in words.
 [[nodiscard]] std::string_view name_of(DeviceLinks links);
 [[nodiscard]] std::string_view text_of(DeviceLinks links);
 
-/// Of every rank and the next, one pair of a machine at a time, and what was measured.
+/// Speeds of the links between each rank and the next, and their kind. Links of one machine are
+/// measured one pair at a time.
 struct NeighbourSpeeds {
   DeviceLinks links = DeviceLinks::host;
   std::vector<comm::LinkSpeed> speeds = {};
 };
 
-/// On the device that trainer.device = `device` gives each rank. Every rank calls it, and gets all.
-/// Errors as of choose_device().
+/// Measures with the device that trainer.device = `device` gives each rank. All ranks call this
+/// together, and all get every speed. Throws like choose_device().
 [[nodiscard]] NeighbourSpeeds neighbour_speeds(const std::string& device,
                                                comm::Communicator& world);
 

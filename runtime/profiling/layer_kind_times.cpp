@@ -5,7 +5,7 @@
 namespace penstock::runtime {
 namespace {
 
-/// "blocks.3.attention" without ".3".
+/// Removes numbers from a layer's name: "blocks.3.attention" becomes "blocks.attention".
 std::string without_numbers(const std::string& name) {
   std::string kind;
   for (const char c : name) {
@@ -17,7 +17,8 @@ std::string without_numbers(const std::string& name) {
   return kind;
 }
 
-/// Of each layer, as partition::training_flops() adds them up.
+/// Returns the operations of each layer, counted as in partition::training_flops(). The first layer
+/// has no backward_input.
 std::vector<double> flops_of_layers(const partition::LayerSequence& sequence,
                                     std::span<const std::int64_t> lengths) {
   std::vector<double> flops;

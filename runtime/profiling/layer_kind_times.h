@@ -9,16 +9,16 @@
 
 namespace penstock::runtime {
 
-/// What the layers of one kind take for a micro-batch, forward and backward, all together.
+/// Times of all layers of one kind together, for one micro-batch, forward and backward.
 struct LayerKindTimes {
-  std::string kind;  // the layers' name without its numbers: "blocks.attention"
+  std::string kind;  // the layers' name without numbers: "blocks.attention"
   int layers = 0;
   double measured_s = 0, predicted_s = 0;
   double flops = 0;  // operations that the layers declare
 };
 
-/// Layers by kind, in the order in which the model has them. `measured` and `predicted` have a cost
-/// for each layer of `sequence`, for utterances of `lengths`.
+/// Groups the layers by kind, in the model's order. `measured` and `predicted` have a cost for each
+/// layer of `sequence`, for utterances of `lengths`.
 [[nodiscard]] std::vector<LayerKindTimes> layer_kind_times(
     const partition::LayerSequence& sequence, std::span<const std::int64_t> lengths,
     std::span<const partition::LayerCost> measured,

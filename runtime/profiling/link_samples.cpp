@@ -22,7 +22,7 @@ std::vector<Ranks> ranks_of_nodes(const std::vector<int>& nodes) {
   return ranks;
 }
 
-/// Adds every pair of a few ranks; of more those next to each other, and those opposite.
+/// Adds every pair of ranks of a small node. In a larger one, adds neighbours and opposite ranks.
 void add_within(const Ranks& node, comm::RankPairs& pairs) {
   const std::size_t size = node.size();
   std::set<std::pair<int, int>> chosen;
@@ -35,7 +35,8 @@ void add_within(const Ranks& node, comm::RankPairs& pairs) {
   pairs.insert(pairs.end(), chosen.begin(), chosen.end());
 }
 
-/// A pair of two nodes' ranks, smaller first. Which ones changes with the number of either node.
+/// Returns a pair of ranks on two nodes, the smaller first. The choice varies with both nodes'
+/// numbers, so that no rank takes part in all pairs.
 std::pair<int, int> between(const std::vector<Ranks>& nodes, std::size_t one, std::size_t other,
                             std::size_t sample) {
   const auto rank = [&](std::size_t node, std::size_t met) {
@@ -66,7 +67,7 @@ std::vector<partition::LinkRates> rates_of_pairs(const std::vector<comm::LinkSpe
                                                  const std::vector<int>& nodes) {
   const std::size_t ranks = nodes.size();
   std::vector<partition::LinkRates> rates(ranks * ranks, {0, 1});
-  std::map<std::pair<int, int>, std::vector<double>> latencies, bandwidths;  // of nodes, one way
+  std::map<std::pair<int, int>, std::vector<double>> latencies, bandwidths;  // by node pair
   for (const comm::LinkSpeed& speed : measured) {
     const auto from = static_cast<std::size_t>(speed.from), to = static_cast<std::size_t>(speed.to);
     rates[from * ranks + to] = {speed.latency_s, speed.bytes_per_s};

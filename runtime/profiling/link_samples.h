@@ -7,21 +7,21 @@
 
 namespace penstock::runtime {
 
-/// Ranks of a job, and of a node, up to which every pair is measured.
+/// Number of ranks, in a job or on a node, up to which every pair is measured.
 inline constexpr int kRanksOfEveryPair = 8;
 
-/// The pairs of ranks that are measured, where rank r is on nodes[r]. Every pair of a small job. In
-/// a larger one links form classes, of each node and of each two nodes, and some of a class stand
-/// for all:
-/// - in a node of more than kRanksOfEveryPair ranks each one with the next, around, and with the
-///   one half of the node further on; in a smaller node every pair;
-/// - between two nodes two pairs, of other ranks for other nodes.
-/// With link_rounds() of the same nodes that is O(ranks) rounds.
+/// Returns the pairs of ranks to measure; rank r is on nodes[r]. A small job measures every pair.
+/// In a larger one links form classes, one per node and one per pair of nodes, and samples
+/// represent a class:
+/// - within a node of more than kRanksOfEveryPair ranks, each rank with the next one, cyclically,
+///   and with the opposite one; in a smaller node every pair;
+/// - between two nodes two pairs, of varying ranks.
+/// With link_rounds() of the same nodes this takes O(ranks) rounds.
 [[nodiscard]] comm::RankPairs sampled_links(const std::vector<int>& nodes);
 
-/// Rates of every pair, [from · ranks + to], where `measured` are both ways of sampled_links(). A
-/// way between two nodes of which not every pair was measured has the medians of those that were,
-/// for each of its pairs.
+/// Returns the rates of every pair, at [from · ranks + to]. `measured` holds both directions of
+/// sampled_links(). If not every pair of two nodes was measured, all their pairs get the medians of
+/// the measured ones, per direction.
 [[nodiscard]] std::vector<partition::LinkRates> rates_of_pairs(
     const std::vector<comm::LinkSpeed>& measured, const std::vector<int>& nodes);
 

@@ -24,19 +24,20 @@ using layers::DType, layers::Fp32Products;
 using partition::CostClass;
 
 constexpr double kLeastError = 0.1, kMostError = 0.9;
-constexpr std::size_t kCopied = std::size_t{64} << 20;  // bytes, more than caches hold
+constexpr std::size_t kCopied = std::size_t{64} << 20;  // bytes; larger than caches
 
-/// What several sizes say of one number.
+/// Estimates of one rate from layers of several sizes.
 class Estimates {
  public:
   void add(double value) { logs_.push_back(std::log(value)); }
-  /// Geometric mean.
+  /// Returns the geometric mean.
   double mean() const {
     double sum = 0;
     for (const double log : logs_) sum += log;
     return std::exp(sum / static_cast<double>(logs_.size()));
   }
-  /// Of the farthest from the mean, as a share.
+  /// Returns the relative deviation of the farthest estimate from the mean, clamped to sensible
+  /// values.
   double error() const {
     double most = 0;
     for (const double log : logs_)
@@ -48,12 +49,13 @@ class Estimates {
   std::vector<double> logs_;
 };
 
-/// Frames of so many utterances alike.
+/// Declares `utterances` utterances of `each` frames.
 layers::FramesDecl frames(int utterances, std::int64_t each, std::int64_t channels) {
   return {std::vector<std::int64_t>(utterances, each), channels};
 }
 
-/// The device in one format.
+/// Measures the device in one numeric format. A rate is the counted work of a layer divided by its
+/// time without the launch.
 class FormatRates {
  public:
   FormatRates(layers::Backend& backend, const layers::BackendSizes& sizes,
@@ -64,7 +66,8 @@ class FormatRates {
         least_s_(least_s),
         large_(backend.kind() != layers::DeviceKind::cpu) {}
 
-  /// As product_seconds() divides them over multiprocessors.
+  /// Measures matrix products. Work is counted like product_seconds() does, in tiles on
+  /// multiprocessors.
   Estimates products() const {
     Estimates rates;
     const std::int64_t most = large_ ? 4096 : 1024;
@@ -82,7 +85,7 @@ class FormatRates {
     return rates;
   }
 
-  /// DeepSpeech2's two, which take all of its time that is convolutions'.
+  /// Measures DeepSpeech2's two convolutions.
   Estimates convolutions() const {
     Estimates rates;
     for (const std::int64_t in : {1, 32}) {
@@ -113,7 +116,8 @@ class FormatRates {
     return rates;
   }
 
-  /// Seconds of a time step of so many utterances.
+  /// Returns the seconds of one time step of a recurrence, as the slope between a short and a long
+  /// input. The constant cost of the layer cancels.
   double time_step(std::int64_t hidden, int utterances) const {
     const layers::Recurrence layer({.name = "recurrences",
                                     .kind = layers::RecurrenceKind::gru,
@@ -134,12 +138,12 @@ class FormatRates {
   double seconds(const layers::Layer& layer, const layers::FramesDecl& input) const {
     return TimedLayer(backend_, layer, sizes_, input).seconds(least_s_);
   }
-  /// Of the layer, without its launch.
+  /// Returns the seconds of a layer without its launch.
   double of_work(const layers::Layer& layer, const layers::FramesDecl& input) const {
     const double all = seconds(layer, input);
     return std::max(all - known_.launch, all / 2);
   }
-  /// Whether the device wants large layers to be busy.
+  /// True if the device needs large layers to be fully used.
   bool large() const { return large_; }
   double operations(const layers::Layer& layer, const layers::FramesDecl& input) const {
     return layer.plan({sizes_.compute, {input}}, sizes_).flops.forward;
@@ -153,13 +157,13 @@ class FormatRates {
   bool large_;
 };
 
-/// A method of next to no work.
+/// Measures a layer with next to no work, that is, the cost of a launch.
 double launch_of(layers::Backend& backend, double least_s) {
   const layers::ClippedReLU layer("launch");
   return TimedLayer(backend, layer, {backend.kind()}, frames(1, 1, 1)).seconds(least_s);
 }
 
-/// Bytes read and written by copies of memory.
+/// Measures copies in memory. Bytes are counted as read and as written.
 Estimates bandwidth_of(layers::Backend& backend, double least_s) {
   Estimates rates;
   const auto stream = backend.make_stream();
@@ -179,6 +183,8 @@ Estimates bandwidth_of(layers::Backend& backend, double least_s) {
   return rates;
 }
 
+/// Replaces the rates of a device description by measured ones. Rates that all formats share come
+/// first: launch, bandwidth, elementwise. An error is the largest over all formats.
 class Measurement {
  public:
   Measurement(const partition::RatedDevice& like, layers::Backend& backend, double least_s)
@@ -190,7 +196,7 @@ class Measurement {
     device_.name = "measured";
     device_.source = fmt::format("measured on {}", backend.description());
     device_.common.launch = launch_of(backend, least_s);
-    note(CostClass::launches, 0.5);  // a method may launch several kernels
+    note(CostClass::launches, 0.5);  // a layer's method may launch several kernels
     const Estimates bandwidth = bandwidth_of(backend, least_s);
     device_.common.bandwidth = bandwidth.mean();
     note(CostClass::memory, bandwidth.error());
@@ -228,12 +234,12 @@ class Measurement {
     note(of, found.error());
   }
 
-  /// One utterance of few channels costs a step, one of many the reading of the weights, many
-  /// utterances the arithmetic: each what a longer time step takes beyond a shorter one. What is
-  /// too short to tell stays as in `like`.
+  /// Separates three costs of a time step. One utterance with few channels costs the step itself.
+  /// With many channels, the excess is reading the weights; with many utterances, it is arithmetic.
+  /// A number whose excess is too short to measure stays as in `like`.
   void add_recurrences(const FormatRates& format, const layers::BackendSizes& sizes) {
     partition::DeviceRates& rates = device_.common;
-    // A GPU's kernels for FP32 compute longer than they read.
+    // A GPU's FP32 kernels spend more time on arithmetic than on reading.
     const bool reads = sizes.compute == (format.large() ? DType::f16 : DType::f32) &&
                        sizes.products == Fp32Products::full;
     const std::int64_t hidden = format.large() ? 1024 : 512;
@@ -263,7 +269,7 @@ partition::RatedDevice measure_device(const configs::TrainerConfig& device,
   const auto backend = make_backend(device);
   const layers::DeviceKind kind = backend->kind();
   Measurement measurement(like, *backend, least_s);
-  // What is common to all formats is measured in the first, on CPUs f32.
+  // Rates that all formats share are measured in the first format, which is f32 on CPUs.
   const std::array<DType, 3> formats = kind == layers::DeviceKind::cpu
                                            ? std::array{DType::f32, DType::f16, DType::bf16}
                                            : std::array{DType::f16, DType::bf16, DType::f32};

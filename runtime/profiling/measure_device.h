@@ -5,11 +5,11 @@
 
 namespace penstock::runtime {
 
-/// What trainer.device achieves, by single layers of several sizes: rates of each class in each
-/// format, and as its error by how far the sizes are from their mean, a tenth at least. A minute or
-/// two. What can't be measured so is that of `like`: memory, multiprocessors, tile, slice, the
-/// cache's size. Each layer is repeated for at least so many seconds. DeviceError where there is no
-/// such device.
+/// Measures the rates of trainer.device with single layers of several sizes, for each class of cost
+/// in each format. A class's error is the largest deviation of a size from the mean, and at least a
+/// tenth. Takes a minute or two. Numbers that can't be measured this way are copied from `like`:
+/// memory, multiprocessors, tile, slice, and the cache's size. Each layer is repeated for at least
+/// `least_s` seconds. Throws DeviceError if there is no such device.
 [[nodiscard]] partition::RatedDevice measure_device(const configs::TrainerConfig& device,
                                                     const partition::RatedDevice& like,
                                                     double least_s = 0.2);

@@ -21,7 +21,8 @@
 namespace penstock::runtime {
 namespace {
 
-/// `count` micro-batches of an epoch, evenly spread over their sizes; ranks take different ones.
+/// Returns `count` micro-batches of an epoch, at evenly spaced quantiles of their frames. Each rank
+/// gets different ones.
 std::vector<MicroBatch> quantiles(const StepSequence& steps, int count, int rank, int ranks) {
   std::vector<MicroBatch> all;
   for (std::int64_t s = 0; s < steps.steps_in_epoch(0); ++s)
@@ -42,7 +43,7 @@ StepBatches step_of(const std::vector<MicroBatch>& batches) {
   return step;
 }
 
-constexpr double kShareOfHost = 0.8;  // of its memory, which others use too
+constexpr double kShareOfHost = 0.8;  // usable fraction of the host's memory, which is shared
 constexpr int kMethods = 3;
 constexpr std::array<std::vector<double> LayerTimes::*, kMethods> kTimes = {
     &LayerTimes::forward, &LayerTimes::backward_input, &LayerTimes::backward_weight};
@@ -50,8 +51,8 @@ constexpr std::array<double partition::LayerCost::*, kMethods> kCosts = {
     &partition::LayerCost::forward, &partition::LayerCost::backward_input,
     &partition::LayerCost::backward_weight};
 
-/// What was measured of one step: of each micro-batch 3 numbers a layer and the reading, then what
-/// is done once.
+/// Layout of the measurements of one step. Each micro-batch has 3 numbers per layer and its reading
+/// time. One number follows for the work that is done once per step.
 struct RowShape {
   std::size_t layers;
   std::size_t micro_batches;
@@ -78,7 +79,7 @@ std::vector<double> row_of(const ProfiledStep& step, const RowShape& shape) {
   return numbers;
 }
 
-/// The whole model on one device, in one lane.
+/// Returns the recipe of the whole model on one device, in one lane.
 configs::Config on_one_device(const configs::Config& recipe) {
   configs::Config config = alone(recipe);
   config.trainer.lanes = 1;
@@ -89,7 +90,7 @@ configs::Config on_one_device(const configs::Config& recipe) {
   return config;
 }
 
-/// `meet` is called before the first step, so that all ranks' begin together.
+/// Profiles repeated steps. Calls `meet` before the first one, so that all ranks begin together.
 std::vector<std::vector<double>> run_profile(const ProfilingData& data,
                                              const std::vector<MicroBatch>& batches, int repeats,
                                              const std::function<void()>& meet) {
@@ -108,7 +109,7 @@ std::vector<std::vector<double>> run_profile(const ProfilingData& data,
   return rows;
 }
 
-/// Bytes that measuring the whole model takes of a device.
+/// Returns the bytes that measuring the whole model takes on a device.
 double bytes_of_whole(const ProfilingData& data) {
   configs::Config config = on_one_device(data.config);
   config.pipeline.memory_gib = 0;
@@ -118,8 +119,8 @@ double bytes_of_whole(const ProfilingData& data) {
           .total());
 }
 
-/// Bytes that a rank may take: pipeline.memory_gib, or what its device has, which ranks on CPUs
-/// share.
+/// Returns the bytes that a rank may take: pipeline.memory_gib, or its device's free memory. Ranks
+/// on CPUs share the host's memory.
 double bytes_at_hand(const configs::Config& config, int ranks) {
   if (config.pipeline.memory_gib > 0) return config.pipeline.memory_gib * kGib;
   const auto backend = make_backend(config.trainer);
@@ -128,7 +129,7 @@ double bytes_at_hand(const configs::Config& config, int ranks) {
   return kShareOfHost * host_memory() / ranks;
 }
 
-/// Rank 0 says it for all.
+/// Returns true if the whole model does not fit. Rank 0 decides for all ranks.
 bool is_too_large(const ProfilingData& data, int ranks, comm::Communicator& world) {
   std::vector<double> too_large(1);
   if (world.rank() == 0)
@@ -148,6 +149,10 @@ partition::MicroBatchLengths lengths_of(const MicroBatch& batch, const Corpus& c
   return lengths;
 }
 
+/// A step is divided into the times of its layers, per micro-batch, the time of reading features,
+/// and a rest that occurs once per step. Costs are fitted to the layers' times over micro-batches
+/// of different sizes, by the terms of each layer (partition::cost_terms()). The rest, divided by
+/// the number of parameters, is the cost of an update.
 ProfileMeasurement::ProfileMeasurement(const ProfilingData& data, comm::Communicator& world,
                                        const ProfileOptions& options)
     : data_(data), world_(world), options_(options) {
@@ -173,7 +178,7 @@ void ProfileMeasurement::take() {
     steps_.push_back(std::move(row));
 }
 
-/// One behind the other.
+/// Returns the numbers of all ranks, one rank after another. All ranks call this together.
 std::vector<double> ProfileMeasurement::means_of_ranks() const {
   const RowShape shape{measured().sequence.layers.size(), batches_.front().size()};
   std::vector<double> numbers(shape.numbers() * batches_.size());

@@ -9,55 +9,55 @@
 namespace penstock::runtime {
 
 struct ProfileOptions {
-  int micro_batches = 12;  // of each rank, at quantiles of an epoch's frames
-  int repeats = 6;         // of all of them, after one that warms up
+  int micro_batches = 12;  // per rank, at quantiles of an epoch's frames
+  int repeats = 6;         // repetitions of all of them, after one warm-up
 };
 
-/// Profiles steps of the whole model on every rank's device, each on its own but all at the same
-/// time, so that what they contend for is in the times. On CUDA rank 0 measures alone. Where the
-/// model is larger than a device, or than pipeline.memory_gib, one with each kind of layer once is
-/// measured in its place (each_kind_once()). Every rank makes one and calls the same. `data` and
-/// `world` must outlive it.
+/// Profiles steps of the whole model on every rank's device. Ranks work independently but at the
+/// same time, so that the times include contention for shared resources. On CUDA only rank 0
+/// measures. If the model is larger than a device or than pipeline.memory_gib, a model with each
+/// kind of layer once is measured instead (each_kind_once()). All ranks create one and make the
+/// same calls. `data` and `world` must outlive it.
 class ProfileMeasurement {
  public:
   ProfileMeasurement(const ProfilingData& data, comm::Communicator& world,
                      const ProfileOptions& options);
 
-  /// Measures; more than once to spread what is measured over other work. DeviceError where a
-  /// device has no room for what is measured; else as ProfilingRun.
+  /// Takes measurements. It may be called repeatedly, to spread them over other work. Throws
+  /// DeviceError if they do not fit on a device, and otherwise like ProfilingRun.
   void take();
 
-  /// Costs fitted to the means of each rank's steps, since times add up, but for the fastest and
-  /// the slowest quarter of those steps (rounded
-  /// down). The same on every rank.
+  /// Returns costs fitted to each rank's mean step. Means are taken because times add up; the
+  /// fastest and the slowest quarter of the steps (rounded down) are left out. The same on every
+  /// rank. All ranks call this together.
   partition::DeviceProfile profile() const;
 
  private:
   std::vector<double> means_of_ranks() const;
-  /// What was measured of each kind of layer, to all of that kind.
+  /// Assigns the costs of each kind of layer to all layers of that kind.
   void spread(partition::DeviceProfile& profile) const;
 
   const ProfilingData& measured() const { return fewer_ ? *fewer_ : data_; }
 
   const ProfilingData& data_;
-  std::optional<ProfilingData> fewer_;  // in its place
-  std::vector<int> like_;               // as EachKindOnce
+  std::optional<ProfilingData> fewer_;  // measured instead of data_
+  std::vector<int> like_;               // as in EachKindOnce
   comm::Communicator& world_;
   ProfileOptions options_;
-  std::vector<std::vector<MicroBatch>> batches_;  // of each rank that measures
-  std::vector<std::vector<double>> steps_;        // this rank's, a row of numbers each
+  std::vector<std::vector<MicroBatch>> batches_;  // [rank], for ranks that measure
+  std::vector<std::vector<double>> steps_;  // measured on this rank, one row of numbers per step
 };
 
-/// Takes a measurement once.
+/// Takes one measurement and returns its profile.
 partition::DeviceProfile measure_profile(const ProfilingData& data, comm::Communicator& world,
                                          const ProfileOptions& options);
 
-/// Bytes and transfers of the layers for the profile's middling micro-batch: the neutral form.
+/// Returns the neutral profile: bytes and transfers of the layers for the middling micro-batch.
 partition::SequenceProfile neutral_profile(const partition::DeviceProfile& profile,
                                            const partition::LayerSequence& sequence,
                                            const layers::BackendSizes& sizes);
 
-/// Lengths of a micro-batch of the data.
+/// Returns the lengths of a micro-batch of the data.
 partition::MicroBatchLengths lengths_of(const MicroBatch& batch, const Corpus& corpus);
 
 }  // namespace penstock::runtime

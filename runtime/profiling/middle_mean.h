@@ -4,8 +4,8 @@
 
 namespace penstock::runtime {
 
-/// Means of the columns of rows of equal length, without the quarter of the rows (rounded down)
-/// with the least and that with the largest sums.
+/// Returns the means of the columns, for rows of equal length. The quarter of the rows with the
+/// least sums and the quarter with the largest (rounded down) are left out.
 std::vector<double> middle_mean(std::vector<std::vector<double>> rows);
 
 }  // namespace penstock::runtime

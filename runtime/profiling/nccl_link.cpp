@@ -12,7 +12,7 @@
 namespace penstock::runtime {
 namespace {
 
-/// Products in a stream, as many as take so many seconds alone.
+/// Enqueues matrix products on a stream that take a given time if nothing else runs.
 class DeviceWork {
  public:
   DeviceWork(layers::Backend& backend, layers::Stream& stream)
@@ -85,7 +85,7 @@ class NcclLink final : public comm::LinkEnd {
   }
 
  private:
-  /// The first rank's messages are activations, the other one's gradients.
+  /// Messages of the lower rank are activations, those of the higher one gradients.
   comm::Message message_from(int sender) const {
     const bool gradient = sender != first_;
     return {peer_, edge_tag(gradient ? 1 : 0, gradient), "measurement of a link"};

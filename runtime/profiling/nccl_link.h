@@ -8,10 +8,10 @@
 
 namespace penstock::runtime {
 
-/// This rank's end of a link between device memory, over NCCL's edges as a pipeline of these two
-/// ranks of `world` has them: one there, one back. Messages go in the device's order, so that the
-/// host does not wait between them; what is computed are products. The peer calls this too. `world`
-/// and backend must outlive it. CommError as from make_nccl.
+/// Opens this rank's end of a link between device memories, over NCCL edges as a pipeline of these
+/// two ranks of `world` has them, one per direction. Messages go in the device's order, so the host
+/// does not wait between them. The link's computation is matrix products. The peer must call this
+/// too. `world` and `backend` must outlive the result. Throws CommError like make_nccl().
 [[nodiscard]] std::unique_ptr<comm::LinkEnd> open_nccl_link(comm::Communicator& world,
                                                             layers::Backend& backend, int peer);
 

@@ -11,23 +11,24 @@
 
 namespace penstock::runtime {
 
-/// Links between ranks that exchange messages under a plan.
+/// Links between the ranks that exchange messages under a plan.
 struct PlanLinks {
-  DeviceLinks links = DeviceLinks::host;                           // what was measured
-  std::map<std::pair<int, int>, partition::LinkRates> rates = {};  // of ranks of the job
-  double overlap = 1;                                              // the median; 1 without a link
-  /// Of each rank's device, to the host's memory or back: bytes a second.
+  DeviceLinks links = DeviceLinks::host;                           // kind of link that was measured
+  std::map<std::pair<int, int>, partition::LinkRates> rates = {};  // by the job's ranks
+  double overlap = 1;                                              // median; 1 if there is no link
+  /// Bytes per second between each rank's device and the host's memory, in either direction.
   std::vector<double> host_bandwidth = {};
 };
 
-/// Measures them as messages pass on the devices of that recipe (job_links.h); the host is taken to
-/// be reached at kHostBandwidth. Every rank calls it, and gets all. Errors as of choose_device().
+/// Measures the links as messages pass between the recipe's devices (job_links.h). The bandwidth to
+/// the host is assumed to be kHostBandwidth. All ranks call this together and get all rates. Throws
+/// like choose_device().
 [[nodiscard]] PlanLinks measure_plan_links(const partition::Plan& plan,
                                            const configs::TrainerConfig& config,
                                            comm::Communicator& world);
 
-/// The same of a cluster whose i-th device rank i runs on, as `penstock profile --links` writes it.
-/// ConfigError where it has fewer devices than the plan has ranks.
+/// Returns the links of a cluster whose i-th device belongs to rank i, as `penstock profile
+/// --links` writes it. Throws ConfigError if it has fewer devices than the plan has ranks.
 [[nodiscard]] PlanLinks plan_links(const partition::Plan& plan, const partition::Cluster& cluster);
 
 }  // namespace penstock::runtime

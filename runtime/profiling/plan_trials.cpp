@@ -19,7 +19,7 @@
 namespace penstock::runtime {
 namespace {
 
-/// The data as the plan deals them out, which may be a resumed run's.
+/// Returns the steps as the plan deals them to lanes, in the plan's order.
 StepSequence in_order(const ProfilingData& data, const partition::Plan& plan) {
   if (plan.micro_batches != data.config.data.micro_batches)
     throw ConfigError(fmt::format(
@@ -39,8 +39,8 @@ struct TriedPlan {
   std::vector<double> seconds = {};  // [step]
 };
 
-/// Seconds of steps [first, end) on rank 0, from one step's end to the next, behind the step
-/// before.
+/// Runs steps [first, end) after one more step as a warm-up. Returns the seconds on rank 0 from the
+/// end of each step to the end of the next.
 std::vector<double> try_steps(const ProfilingData& data, const TriedPlan& tried, int first, int end,
                               comm::Communicator& world) {
   std::vector<StepBatches> batches{tried.steps.at(std::max(0, first - 1))};
@@ -74,7 +74,7 @@ std::vector<double> try_plans(comm::Communicator& world, const configs::Config& 
     tried.push_back({std::move(plan), std::move(in_turn)});
   }
   if (tried.empty()) return {};
-  // Whether units remake what they keep is the same in all of them.
+  // All plans agree on recomputation within units, so the layers are built once.
   data.config.pipeline =
       with_recomputation_of(tried.front().plan, data.config.pipeline, model.layers);
   data.sequence = partition::build_trained_model(data.config, data.labels);

@@ -23,7 +23,7 @@ std::vector<double> numbers_of_all(comm::Communicator& world, double own) {
   return numbers;
 }
 
-/// Those of a node behind each other, in their order.
+/// Returns the ranks sorted by node, in their order within a node.
 std::vector<int> ranks_by_node(const std::vector<int>& node_of) {
   std::vector<int> ranks(node_of.size());
   std::iota(ranks.begin(), ranks.end(), 0);

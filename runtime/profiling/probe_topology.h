@@ -8,14 +8,14 @@ namespace penstock::runtime {
 
 struct ProbedTopology {
   partition::Cluster cluster;
-  DeviceLinks links = DeviceLinks::host;  // which were measured
+  DeviceLinks links = DeviceLinks::host;  // kind of link that was measured
 };
 
-/// The machines of a job as a cluster: a device for each rank, in nodes by host, the ranks of a
-/// node in their order. Memory is what CUDA devices have free, else an equal part of the host's;
-/// speeds are 1. Latency and bandwidth between ranks are measured as a job's messages go
-/// (job_links.h): of sampled_links(), one pair of a node at a time. So is the overlap, of which the
-/// median over neighbours is taken. Every rank calls it, and gets the same.
+/// Describes the machines of a job as a cluster: one device per rank, one node per host, ranks in
+/// order within a node. Memory is the free memory of a CUDA device, else an equal part of the
+/// host's; speeds are 1. Latency and bandwidth are measured on the links that a job's messages take
+/// (job_links.h), for sampled_links(), one pair per node at a time. The overlap is the median over
+/// neighbouring ranks. All ranks call this together and get the same result.
 ProbedTopology probe_topology(comm::Communicator& world);
 
 }  // namespace penstock::runtime

@@ -10,19 +10,20 @@
 
 namespace penstock::runtime {
 
-/// A recipe's model and utterances, whole on every rank: what steps are profiled with.
+/// A recipe's model and utterances, complete on every rank, for profiling steps.
 struct ProfilingData {
   configs::Config config;  // with plan file and lanes resolved
-  int labels = 0;          // blank included
+  int labels = 0;          // including the blank
   partition::LayerSequence sequence;
   Corpus corpus;
   StepSequence steps;
   RunShape shape;
-  std::unique_ptr<const Tokenizer> tokenizer = {};  // which the corpus refers to
+  std::unique_ptr<const Tokenizer> tokenizer = {};  // the corpus refers to it
 };
 
-/// All ranks of `world` call it; rank 0 reads first, so that what it indexes is there for the
-/// others. No folder is made. ConfigError and DataError as train().
+/// Loads the data. All ranks of `world` call this together. Rank 0 reads first, so that its index
+/// is ready for the others. Creates no output folder. Throws ConfigError and DataError like
+/// train().
 ProfilingData load_profiling_data(const configs::Config& recipe, comm::Communicator& world);
 
 }  // namespace penstock::runtime

@@ -33,7 +33,8 @@ double total(const LayerTimes& times) {
   return sum;
 }
 
-/// The recipe with what steps take once they are trusted, as those of a trained model.
+/// Returns the recipe with updates that are trusted from the first step, as in a training that has
+/// run for some time.
 configs::Config trusted(configs::Config config) {
   if (config.pipeline.post_validation) config.optimizer.clip_norm = 0;
   return config;
@@ -74,7 +75,7 @@ double ProfilingRun::now() const { return clock_seconds() - zero_; }
 void ProfilingRun::note(const partition::Action& action, Moment moment) {
   if (moment == Moment::begins) {
     if (!step_.actions.empty() && step_.actions.front().action == action)
-      step_.actions.clear();  // the step begins again, behind an update that is rolled back
+      step_.actions.clear();  // the step restarts after an update was rolled back
     before_ = times_;
     step_.actions.push_back({.action = action, .start = now()});
     return;
@@ -95,7 +96,7 @@ ProfiledStep ProfilingRun::run(const StepBatches& step) {
   return std::move(step_);
 }
 
-/// A moment that all ranks know, on this rank's clock: now on rank 0's.
+/// Returns a common origin of time on this rank's clock: the present on rank 0's clock.
 double ProfilingRun::common_zero() {
   const double ahead = comm::clock_offset(world_);
   comm::barrier(world_);

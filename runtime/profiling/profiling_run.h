@@ -14,41 +14,41 @@ namespace penstock::runtime {
 /// An action as a rank ran it.
 struct WatchedAction {
   partition::Action action;
-  double start = 0, end = 0;  // seconds since the profiling run's common zero, waiting included
-  double computing = 0;       // seconds of that in layers
-  LayerTimes layers = {};     // of this rank's layers, where it computed
+  double start = 0, end = 0;  // seconds since the run's common zero; includes waiting
+  double computing = 0;       // seconds of it spent in layers
+  LayerTimes layers = {};     // times of this rank's layers, if it computed
 };
 
 struct ProfiledStep {
-  double start = 0, end = 0;           // on this rank, seconds since the common zero
-  std::vector<WatchedAction> actions;  // in the order of the list; the rank's step is the last
+  double start = 0, end = 0;           // seconds since the common zero, on this rank
+  std::vector<WatchedAction> actions;  // in the list's order; the rank's optimizer step is last
 };
 
-/// Real training steps of a recipe on the ranks of a job, to be timed: its utterances, features,
-/// messages, losses and updates, from random weights. Nothing is written.
+/// Runs real training steps of a recipe on the ranks of a job, to time them: its utterances,
+/// features, messages, losses and updates, from random weights. Writes nothing.
 class ProfilingRun {
  public:
-  /// Every rank makes its own, with the same `config` (the data's, but for [pipeline]) and plan.
-  /// `data` and `world` must outlive it. Errors as Session.
+  /// Every rank creates its own, with the same `config` (equal to the data's except for [pipeline])
+  /// and plan. `data` and `world` must outlive it. Throws like Session.
   ProfilingRun(const ProfilingData& data, const configs::Config& config,
                const partition::Plan& plan, comm::Communicator& world);
 
-  /// Steps whose features are made beforehand, as in training.
+  /// Steps whose features are computed ahead, as in training.
   static constexpr std::size_t kStepsAhead = 2;
 
-  /// What is to be compared takes turns of so many steps: machines get faster and slower within
-  /// seconds.
+  /// Steps per turn. Runs that are compared alternate after each turn, because machines change
+  /// their speed within seconds.
   static constexpr int kTurn = 3;
 
-  /// Runs the steps one behind the other, all ranks beginning the first together. The device
-  /// finishes every layer before the next, so that it can be timed. Meanwhile features are made of
-  /// those `ahead` too, as if they were to follow, so that the last steps take as long as the
-  /// others; with any, this is the last call.
+  /// Runs the steps one after another; all ranks begin the first together. The device finishes
+  /// every layer before the next one starts, so that layers can be timed. Features of the steps
+  /// `ahead` are computed too, as if these followed, so that the last steps take as long as the
+  /// others. A call with `ahead` must be the last one.
   std::vector<ProfiledStep> run(const std::vector<StepBatches>& steps,
                                 const std::vector<StepBatches>& ahead = {});
 
-  /// What this rank has allocated so far of what plans count, in bytes; 0 on CUDA, where nobody
-  /// counts.
+  /// Returns the bytes that this rank has allocated for what plans count; 0 on CUDA, where they are
+  /// not counted.
   std::size_t allocated() const;
 
  private:
@@ -59,12 +59,12 @@ class ProfilingRun {
   double now() const;
 
   comm::Communicator& world_;
-  CountedBackend* counted_ = nullptr;  // the session's, on a CPU
+  CountedBackend* counted_ = nullptr;  // the session's backend, if it runs on a CPU
   Session session_;
   StepLoader loader_;
   std::unique_ptr<TrainingStep> training_step_;
   TrainingClock clock_;
-  double zero_ = 0;  // the common zero, by this rank's clock
+  double zero_ = 0;  // the common zero on this rank's clock
   LayerTimes times_, before_;
   ProfiledStep step_;
 };

@@ -12,7 +12,7 @@ using Clock = std::chrono::steady_clock;
 
 constexpr std::size_t kCalls = 64, kFewest = 3;
 
-/// As far from 0 as training begins; 1 of what begins as a constant.
+/// Returns the largest magnitude of an initial weight; 1 for weights that start as a constant.
 float largest_weight(const layers::ParamDecl& param) {
   const layers::Initialiser& start = param.initialiser;
   return start.kind == layers::Initialiser::Kind::uniform ? static_cast<float>(start.value) : 1;
@@ -22,8 +22,8 @@ double seconds_since(Clock::time_point begin) {
   return std::chrono::duration<double>(Clock::now() - begin).count();
 }
 
-/// How many calls of `one_s` seconds are launched back to back, so that usual_seconds() still takes
-/// several samples in `least_s`.
+/// Returns how many calls of `one_s` seconds are launched back to back, such that usual_seconds()
+/// still takes several samples within `least_s`.
 int calls_together(double one_s, double least_s) {
   constexpr double kSamples = 16, kMost = 64;
   return static_cast<int>(std::clamp(least_s / (kSamples * one_s), 1.0, kMost));

@@ -9,27 +9,26 @@
 
 namespace penstock::runtime {
 
-/// A layer by itself, to measure its forward in training. Its weights and input are noise
-/// (layers/noise.h).
+/// Times the training forward of a single layer. Weights and input are noise (layers/noise.h).
 class TimedLayer {
  public:
-  /// `layer` must outlive this, and take one matrix of `channels`.
+  /// `layer` must outlive this and take a single input matrix.
   TimedLayer(layers::Backend& backend, const layers::Layer& layer,
              const layers::BackendSizes& sizes, const layers::FramesDecl& input);
 
   const layers::LayerPlan& plan() const { return plan_; }
-  /// What its forward reads and writes.
+  /// The input and the output of the forward.
   const layers::Activation& input() const { return x_; }
   const layers::Activation& output() const { return y_; }
-  /// Operations of a forward, as the plan counts them.
+  /// Returns the operations of a forward, as the plan counts them.
   double operations() const { return plan_.flops.forward; }
-  /// usual_seconds() of a forward among many that are launched back to back, as the layers of a
-  /// step are: the host waits for all of them together, so that none pays for a wait. They are
-  /// fewer where one takes long.
+  /// Returns the usual_seconds() of one forward among many that are launched back to back, like the
+  /// layers of a step. The host waits once for all of them, so no forward pays for a wait. Slow
+  /// layers are launched fewer at a time.
   double seconds(double least_s);
 
  private:
-  /// Of noise within ± `most`; 0: of zeros.
+  /// Allocates a tensor and fills it with noise within ± `most`; 0 fills it with zeros.
   layers::Tensor take(layers::DType dtype, const layers::Shape& shape, float most);
 
   layers::Backend& backend_;
@@ -42,8 +41,9 @@ class TimedLayer {
   layers::Activation x_, y_;
 };
 
-/// Seconds of `call`, which waits for what it does: the lower quartile of calls for at least
-/// `least_s` seconds, or of 64, since others use a machine too. The first is left out.
+/// Returns the lower quartile of the seconds of `call`, which must wait for its work. Calls for at
+/// least `least_s` seconds or 64 times. A quartile is robust against other users of the machine.
+/// The first call is a warm-up.
 double usual_seconds(const std::function<void()>& call, double least_s);
 
 }  // namespace penstock::runtime

@@ -23,10 +23,10 @@ namespace penstock::runtime {
 namespace {
 
 constexpr int kWarmUp = 2;
-/// What costs are measured by, before the steps and after every turn.
+/// Costs measured before the steps and after every turn.
 constexpr ProfileOptions kBetween{.micro_batches = 8, .repeats = 2};
 
-/// First lane of each replica, then the number of lanes.
+/// Returns the first lane of each replica, then the number of lanes.
 std::vector<int> first_lanes(const partition::Plan& plan) {
   std::vector<int> first{0};
   for (const int lanes : plan.lanes_of_replicas()) first.push_back(first.back() + lanes);
@@ -43,11 +43,11 @@ std::vector<partition::MicroBatchLengths> lengths_of_replica(const StepBatches& 
   return lengths;
 }
 
-/// What predictions of all steps follow from, besides costs.
+/// Inputs of the predictions of all steps, except costs.
 struct Pipelines {
   const partition::Plan& plan;
   const PlanLinks& links;
-  std::vector<double> kept;  // of each chunk: bytes that an offload moves; empty: none does
+  std::vector<double> kept;  // bytes that an offload moves, per chunk; empty: none
 };
 
 std::vector<double> kept_bytes(const ProfilingData& data, const partition::Plan& plan) {
@@ -60,7 +60,7 @@ std::vector<double> kept_bytes(const ProfilingData& data, const partition::Plan&
   return kept;
 }
 
-/// Of each chunk's device on that replica.
+/// Returns the host bandwidth of each chunk's device in this replica.
 std::vector<double> host_bandwidths(const Pipelines& pipelines, int replica) {
   std::vector<double> bandwidths;
   for (const partition::ChunkPlan& chunk : pipelines.plan.chunks)
@@ -69,7 +69,7 @@ std::vector<double> host_bandwidths(const Pipelines& pipelines, int replica) {
   return bandwidths;
 }
 
-/// The step that has these batches.
+/// Predicts the step with these batches: simulates each replica and takes the slowest.
 PredictedStep predict(const ProfilingData& data, const partition::DeviceProfile& profile,
                       const Pipelines& pipelines, const StepBatches& batches) {
   const partition::Plan& plan = pipelines.plan;
@@ -111,15 +111,15 @@ PredictedStep predict(const ProfilingData& data, const partition::DeviceProfile&
   return step;
 }
 
-/// Batches of so many steps of the recipe.
+/// Returns the batches of `count` steps of the recipe.
 std::vector<StepBatches> batches_of(const ProfilingData& data, std::int64_t first, int count) {
   std::vector<StepBatches> batches;
   for (int s = 0; s < count; ++s) batches.push_back(data.steps.at(first + s));
   return batches;
 }
 
-/// What every rank did of step `s` of a turn, on a clock on which the turn's first step behind
-/// those that warm up begins at `begin`.
+/// Records the actions of every rank in step `s` of a turn. Times are shifted so that the first
+/// step after the warm-up begins at `begin`.
 void take_measured(const std::vector<std::vector<ProfiledStep>>& ranks, std::size_t s, double begin,
                    TracedStep& step) {
   const auto end = [&](std::size_t of) {
@@ -139,7 +139,7 @@ void take_measured(const std::vector<std::vector<ProfiledStep>>& ranks, std::siz
   }
 }
 
-/// The turn's steps, behind those before.
+/// Appends the turn's steps to the trace.
 void take_turn(const std::vector<std::vector<ProfiledStep>>& ranks, Trace& trace) {
   const double begin =
       trace.steps.empty() ? 0 : trace.steps.back().begin + trace.steps.back().measured_s;
@@ -147,7 +147,7 @@ void take_turn(const std::vector<std::vector<ProfiledStep>>& ranks, Trace& trace
     take_measured(ranks, s, begin, trace.steps.emplace_back());
 }
 
-/// Rank 0's, since other processors may round otherwise.
+/// Plans on rank 0 and broadcasts the plan, because other processors may round differently.
 partition::Plan plan_by(const ProfilingData& data, const partition::DeviceProfile& profile,
                         comm::Communicator& world) {
   std::string text;
@@ -160,7 +160,8 @@ partition::Plan plan_by(const ProfilingData& data, const partition::DeviceProfil
                                planned_model(data.sequence, data.config.model, data.labels));
 }
 
-/// What was measured beforehand, as layers are trained. ConfigError unless it is of the recipe's.
+/// Returns a profile that was measured beforehand, with the costs of layers as they are trained.
+/// Throws ConfigError unless it fits the recipe.
 partition::DeviceProfile checked(partition::DeviceProfile profile, const ProfilingData& data) {
   partition::check_profile(profile,
                            {.model = partition::model_summary(data.config.model, data.labels),
@@ -174,13 +175,13 @@ partition::DeviceProfile checked(partition::DeviceProfile profile, const Profili
   return profile;
 }
 
-/// Those of `options`, or measured now.
+/// Returns the links in `options`, or measures them.
 PlanLinks links_of(const TraceOptions& options, const partition::Plan& plan,
                    const configs::TrainerConfig& config, comm::Communicator& world) {
   return options.links ? plan_links(plan, *options.links) : measure_plan_links(plan, config, world);
 }
 
-/// Runs the steps in turns, with the costs measured anew behind each.
+/// Runs the steps in turns and measures costs again after each.
 void run_turns(const ProfilingData& data, const TraceOptions& options, comm::Communicator& world,
                ProfileMeasurement& measurement, Trace& trace) {
   for (int first = 0; first < options.steps; first += ProfilingRun::kTurn) {
@@ -192,7 +193,7 @@ void run_turns(const ProfilingData& data, const TraceOptions& options, comm::Com
     trace.allocated_bytes.assign(world.size(), 0);
     trace.allocated_bytes[world.rank()] = static_cast<double>(profiling->allocated());
     comm::sum_disjoint(world, trace.allocated_bytes);
-    profiling.reset();  // the whole model of a profile needs its room
+    profiling.reset();  // frees memory for the whole model of a profile
     if (world.rank() == 0) take_turn(ranks, trace);
     measurement.take();
   }
@@ -230,6 +231,9 @@ double Trace::error(Prediction by) const {
   return median(errors);
 }
 
+/// Steps run in turns, with costs measured between them, because machines change their speed. All
+/// measurements together form the profile "calibrated". Every step is then predicted by simulating
+/// its own micro-batches under each profile.
 Trace trace_steps(const configs::Config& recipe, comm::Communicator& world,
                   const TraceOptions& options) {
   const ProfilingData data = load_profiling_data(recipe, world);

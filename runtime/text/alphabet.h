@@ -12,11 +12,11 @@
 
 namespace penstock::runtime {
 
-/// Labels that stand for the characters of text.alphabet, from 1 in order. A character is a Unicode
-/// code point.
+/// A tokenizer whose labels are the characters of text.alphabet, numbered from 1 in order. A
+/// character is a Unicode code point.
 class Alphabet : public Tokenizer {
  public:
-  /// ConfigError as alphabet_characters().
+  /// Throws ConfigError like alphabet_characters().
   explicit Alphabet(const configs::TextConfig& config);
 
   int labels() const override { return static_cast<int>(characters_.size()) + 1; }

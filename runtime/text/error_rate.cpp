@@ -16,8 +16,8 @@ std::u32string_view trimmed(std::u32string_view text) {
   return text;
 }
 
-// Words of trimmed text. A run of white space parts words, and so does a single ' '; another single
-// white-space character does not, since jiwer only replaces runs.
+// Splits trimmed text into words. A run of white space separates words, and so does a single ' '.
+// Another single white-space character does not, because jiwer replaces only runs.
 std::vector<std::u32string_view> words_of(std::u32string_view text) {
   std::vector<std::u32string_view> words;
   std::size_t begin = 0, at = 0;
@@ -34,10 +34,11 @@ std::vector<std::u32string_view> words_of(std::u32string_view text) {
   return words;
 }
 
-// Levenshtein's distance, by rows: d(i, j) is that of the first i units and the first j.
+// Computes Levenshtein's distance in O(rows × columns) time with one row of memory. d(i, j) is the
+// distance between the first i and the first j units:
 //   d(i, 0) = i, d(0, j) = j
 //   d(i + 1, j + 1) = min(d(i, j) + (units i and j differ), d(i + 1, j) + 1, d(i, j + 1) + 1)
-// row[0 … j] has d(i + 1, ·), the rest still d(i, ·), and `diagonal` is d(i, j).
+// row[0 … j] holds d(i + 1, ·), the rest still holds d(i, ·), and `diagonal` is d(i, j).
 template <class Units>
 EditCount count(const Units& reference, const Units& hypothesis) {
   std::vector<std::int64_t> row(hypothesis.size() + 1);

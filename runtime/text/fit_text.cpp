@@ -19,10 +19,10 @@ using configs::Fold;
 using configs::TextConfig;
 using Characters = std::set<char32_t>;
 
-/// Stand within words of many languages.
+/// True for hyphens and apostrophes, which occur within words of many languages.
 bool may_join(char32_t c) { return c == U'\'' || c == U'-' || c == U'\u2019' || c == U'\u2010'; }
 
-/// What the first pass sees.
+/// Statistics of the first pass: the characters as they are written.
 class WrittenText {
  public:
   explicit WrittenText(FittedText& fitted) : fitted_(fitted) {}
@@ -42,7 +42,8 @@ class WrittenText {
     apart_ = apart_ || composed(all, false) != all;
   }
 
-  bool apart() const { return apart_; }  // letters and marks that are one character in NFC
+  /// True if a letter and its mark are separate code points that NFC composes.
+  bool apart() const { return apart_; }
   const Characters& joining() const { return joining_; }
 
  private:
@@ -51,7 +52,7 @@ class WrittenText {
   bool apart_ = false;
 };
 
-/// Whether `whole` changes a character that `fold` leaves.
+/// True if `whole` changes a character that `fold` leaves unchanged.
 bool folds_more(Fold whole, Fold fold, const FittedText& fitted) {
   return std::ranges::any_of(fitted.characters, [&](const auto& item) {
     const char32_t c = configs::folded(item.first, fold);
@@ -68,7 +69,7 @@ std::string fitted_fold(const FittedText& fitted) {
   return fold;
 }
 
-/// Of the present characters, those that the rules leave as they are.
+/// Returns the present characters that the rules leave unchanged.
 std::u32string unchanged_characters(const std::string& present, const configs::TextRules& rules) {
   std::u32string characters = decode_utf8(present).characters;
   std::erase_if(characters, [&](char32_t c) {
@@ -77,7 +78,7 @@ std::u32string unchanged_characters(const std::string& present, const configs::T
   return characters;
 }
 
-/// What the second pass sees: the characters that rules without removal make.
+/// Second pass: returns the characters that the rules yield without removal.
 Characters folded_characters(const EachText& each, const configs::TextRules& rules) {
   Characters all;
   each([&](std::string_view text) {

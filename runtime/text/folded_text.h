@@ -7,11 +7,12 @@
 
 namespace penstock::runtime {
 
-/// The code points of a text in UTF-8 as the rules make them, runs of white space as one space,
-/// ends trimmed; no space where the rules remove it. DataError if not UTF-8.
+/// Returns the code points of a UTF-8 text after the rules were applied. Runs of white space become
+/// one space, and the ends are trimmed. If the rules remove the space, there is none. Throws
+/// DataError if the text is not UTF-8.
 [[nodiscard]] std::u32string folded_text(std::string_view text, const configs::TextRules& rules);
 
-/// "'é' (U+00E9), '7' (U+0037)": each character once, in the order of its first place.
+/// Lists characters as "'é' (U+00E9), '7' (U+0037)": each once, in the order of first occurrence.
 [[nodiscard]] std::string listed(std::u32string_view characters);
 
 }  // namespace penstock::runtime

@@ -6,11 +6,11 @@
 
 namespace penstock::runtime {
 
-/// Greedy CTC decoding of one utterance: the best label of every frame (the lower one of equals),
-/// repeats collapsed, then blanks dropped. `logits_FC` are frames × `channels` numbers, normalised
-/// or not. The first `labels` channels stand for labels; the others, outputs that the text has no
-/// use for, are not looked at. ShapeError if that is no whole number of frames, or if there are
-/// more labels than channels.
+/// Decodes one utterance greedily, by CTC's rule: takes the best label of every frame (the lower
+/// one of equals), merges repeats, then drops blanks. `logits_FC` are frames × `channels` numbers,
+/// normalised or not. The first `labels` channels are labels; further channels are outputs without
+/// a meaning in text and are ignored. Throws ShapeError if `logits_FC` is no whole number of
+/// frames, or if there are more labels than channels.
 [[nodiscard]] std::vector<std::int32_t> greedy_labels(std::span<const float> logits_FC,
                                                       std::int64_t channels, std::int64_t labels);
 

@@ -27,7 +27,7 @@ namespace {
 }
 
 std::string bytes_of(const std::string& path) {
-  std::error_code ignored;  // opening says what is wrong
+  std::error_code ignored;  // opening the file reports errors
   if (std::filesystem::is_directory(path, ignored)) throw_unusable(path, "is a folder");
   try {
     return read_file(path);
@@ -36,8 +36,8 @@ std::string bytes_of(const std::string& path) {
   }
 }
 
-/// Fills a processor. The library returns most faults and throws others: where a piece is empty,
-/// its tries do.
+/// Loads a model and returns the library's message, "OK" if it succeeded. The library returns most
+/// errors but throws some, for instance for an empty piece.
 std::string fault_of_model(sentencepiece::SentencePieceProcessor& pieces,
                            const std::string& model) try {
   return pieces.LoadFromSerializedProto(model).ToString();
@@ -79,7 +79,7 @@ std::vector<std::int32_t> SentencePieces::encode(std::string_view text) const {
     const int id = static_cast<int>(piece.id());
     if (!pieces_->IsUnknown(id))
       labels.push_back(id + 1);
-    else  // the space that models put before a text has no surface
+    else  // the space that models prepend to a text has no surface
       missing += piece.surface().empty() ? U" " : from_utf8(piece.surface());
   }
   if (missing.empty()) return labels;

@@ -11,10 +11,10 @@
 
 namespace penstock::runtime {
 
-/// CTC's blank. What the text is made of follows from 1, in order.
+/// The label of CTC's blank. Text labels follow from 1 on.
 inline constexpr std::int32_t kBlank = 0;
 
-/// Transcripts as labels and back. Text is UTF-8.
+/// Converts transcripts to labels and back. Text is UTF-8.
 class Tokenizer {
  public:
   Tokenizer() = default;
@@ -22,24 +22,26 @@ class Tokenizer {
   Tokenizer& operator=(const Tokenizer&) = delete;
   virtual ~Tokenizer() = default;
 
-  /// The number of labels, the blank included.
+  /// Returns the number of labels, including the blank.
   [[nodiscard]] virtual int labels() const = 0;
 
-  /// The text as a perfect recogniser would give it: folded_text(), and what else the labels can't
-  /// tell apart. DataError if not UTF-8.
+  /// Returns the text as a perfect recogniser would output it: folded_text(), and without other
+  /// differences that labels cannot express. Throws DataError if the text is not UTF-8.
   [[nodiscard]] virtual std::string normalised(std::string_view text) const = 0;
 
-  /// Labels of the normalised text. DataError lists every character that no label has.
+  /// Returns the labels of the normalised text. Throws DataError that lists every character without
+  /// a label.
   [[nodiscard]] virtual std::vector<std::int32_t> encode(std::string_view text) const = 0;
 
-  /// Text of labels; blanks are left out. DataError if a label is not one of `labels()`.
+  /// Returns the text of labels, without blanks. Throws DataError if one is not below labels().
   [[nodiscard]] virtual std::string decode(std::span<const std::int32_t> labels) const = 0;
 
-  /// The bytes of text.model, which checkpoints keep; empty where the recipe says all.
+  /// Returns the bytes of text.model, which checkpoints store; empty if the recipe is sufficient.
   [[nodiscard]] virtual std::string_view model() const = 0;
 };
 
-/// What text.kind names. ConfigError as alphabet_characters(), or if text.model can't be used.
+/// Creates the tokenizer that text.kind names. Throws ConfigError like alphabet_characters(), or if
+/// text.model can't be used.
 [[nodiscard]] std::unique_ptr<const Tokenizer> make_tokenizer(const configs::TextConfig& config);
 
 }  // namespace penstock::runtime

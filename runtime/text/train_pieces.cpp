@@ -15,9 +15,9 @@
 namespace penstock::runtime {
 namespace {
 
-constexpr char32_t kReserved = U'\u2585';  // the library leaves out texts that have it
+constexpr char32_t kReserved = U'\u2585';  // the library skips texts that contain it
 
-constexpr const char* kLongest = "1073741824";  // bytes of a text, the library's bound
+constexpr const char* kLongest = "1073741824";  // bytes of a text; the library's bound
 
 class Texts : public sentencepiece::SentenceIterator {
  public:
@@ -32,7 +32,7 @@ class Texts : public sentencepiece::SentenceIterator {
   std::size_t at_ = 0;
 };
 
-/// A piece for each character, a space included, and <unk>.
+/// Returns the fewest possible pieces: one per character, including the space, and <unk>.
 int fewest_pieces(const std::vector<std::string>& texts) {
   std::set<char32_t> characters{U' '};
   for (const std::string& text : texts)
@@ -50,7 +50,7 @@ int fewest_pieces(const std::vector<std::string>& texts) {
 std::unordered_map<std::string, std::string> options_of(const PieceTraining& training) {
   return {{"model_type", training.kind},
           {"vocab_size", fmt::format("{}", training.pieces)},
-          {"hard_vocab_limit", "false"},  // how many there are is said below
+          {"hard_vocab_limit", "false"},  // the number of pieces is checked below
           {"normalization_rule_name", "identity"},
           {"character_coverage", "1"},
           {"byte_fallback", "false"},

@@ -8,10 +8,11 @@
 
 namespace penstock::runtime {
 
-/// A transcript has characters that no label stands for.
+/// Thrown if a transcript has characters that have no label.
 class UnknownCharacters : public DataError {
  public:
-  /// `where` no label has them: "outside text.alphabet". `characters` may name one several times.
+  /// `where` says where labels are missing: "outside text.alphabet". `characters` may contain
+  /// repeats.
   UnknownCharacters(std::string_view where, std::u32string characters);
   const std::u32string& characters() const { return characters_; }
 
@@ -19,8 +20,8 @@ class UnknownCharacters : public DataError {
   std::u32string characters_;
 };
 
-/// "'о' (U+043E) in 551, 'е' (U+0435) in 549, and 31 others": how many transcripts have each, the
-/// most frequent first.
+/// Lists characters and the number of transcripts that have each, the most frequent first: "'о'
+/// (U+043E) in 551, 'е' (U+0435) in 549, and 31 others".
 [[nodiscard]] std::string told_characters(const std::map<char32_t, std::int64_t>& transcripts,
                                           std::size_t most);
 

@@ -12,8 +12,9 @@
 
 namespace penstock::runtime {
 
-/// A piece of work in a thread that steps back for those that compute, and what comes of it. It is
-/// asked to stop, and waited for, where nobody takes that.
+/// A piece of work that runs in a thread of low priority, so that it yields to threads that
+/// compute, and its result. If the object is destroyed early, the work is asked to stop and waited
+/// for.
 template <class Result>
 class BackgroundWork {
  public:
@@ -22,7 +23,7 @@ class BackgroundWork {
     result_ = promise.get_future();
     thread_ = std::jthread(
         [work = std::move(work), promise = std::move(promise)](std::stop_token stop) mutable {
-          (void)!::nice(10);  // of this thread, on Linux; not lower, as in the loader
+          (void)!::nice(10);  // this thread's on Linux; as low as the loader's, not lower
           try {
             promise.set_value(work(std::move(stop)));
           } catch (...) {
@@ -30,7 +31,7 @@ class BackgroundWork {
           }
         });
   }
-  /// Work that has been done elsewhere.
+  /// Wraps the result of work that has been done elsewhere.
   explicit BackgroundWork(Result result) {
     std::promise<Result> promise;
     promise.set_value(std::move(result));
@@ -40,7 +41,7 @@ class BackgroundWork {
   bool done() const {
     return result_.wait_for(std::chrono::seconds(0)) == std::future_status::ready;
   }
-  /// Waits for it, once. Raises what the work raised.
+  /// Waits for the result. May be called once. Throws the work's exception, if it threw one.
   Result take() { return result_.get(); }
 
  private:

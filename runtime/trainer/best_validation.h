@@ -12,11 +12,13 @@ namespace penstock::runtime {
 /// The best validation of a run so far, by word error rate, on one set of utterances.
 class BestValidation {
  public:
-  /// `corpus_hash` is of the utterances that the run validates on; empty: on none.
+  /// `corpus_hash` identifies the utterances that the run validates on. It is empty if there are
+  /// none.
   explicit BestValidation(std::string corpus_hash) : corpus_hash_(std::move(corpus_hash)) {}
 
-  /// Goes on from what a checkpoint knows, if the best checkpoint is still `stored` and was chosen
-  /// on the same utterances, or none are validated on now. Returns what to tell otherwise.
+  /// Continues from the best validation that a checkpoint records. That requires that the best
+  /// checkpoint is still `stored`, and that it was chosen on the same utterances or the run has
+  /// none. Otherwise returns a message for the log.
   [[nodiscard]] std::string recall(const TrainingState& saved, bool stored);
 
   bool beaten_by(const EvaluationReport& report) const { return !known_ || report.wer < wer_; }

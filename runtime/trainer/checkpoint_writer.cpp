@@ -21,11 +21,11 @@
 namespace penstock::runtime {
 namespace {
 
-constexpr char kFault = '!';   // begins a text that says why a rank failed
-constexpr char kNoRoom = '#';  // the same where its disk, or its user's part of it, is full
-constexpr char kFolder = '/';  // begins a folder's name
+constexpr char kFault = '!';   // first character of an error text
+constexpr char kNoRoom = '#';  // the same if the disk or the user's quota is full
+constexpr char kFolder = '/';  // first character of a folder's name
 
-/// A fault of a save that may do once there is more room.
+/// An error of a save that may succeed when disk space is freed.
 class NoRoom : public CheckpointError {
  public:
   using CheckpointError::CheckpointError;
@@ -65,17 +65,17 @@ std::vector<ShardIndex> indices_of(const std::vector<std::string>& shards) {
   return indices;
 }
 
-/// What rank 0 makes a checkpoint of.
+/// The data from which rank 0 makes a checkpoint.
 struct Publication {
   const CheckpointWriter::Options& options;
   std::filesystem::path folder;
   TrainingState state;
   std::optional<BestCheckpoint> best;
-  std::vector<std::string> shards;  // as the ranks told them
+  std::vector<std::string> shards;  // gathered from the ranks
 };
 
-/// The new checkpoint is whole by now, whatever comes of this. The best one may go with the old
-/// ones only once it is known not to be the best.
+/// Updates the marks and removes old checkpoints. The new checkpoint stays complete if this fails.
+/// Marks come first: the previous best may be removed only when it is known not to be the best.
 void tidy_up(const Publication& publication, SaveOutcome& outcome) {
   const CheckpointWriter::Options& options = publication.options;
   outcome.unmarked = publication.best;
@@ -89,7 +89,7 @@ void tidy_up(const Publication& publication, SaveOutcome& outcome) {
   }
 }
 
-/// A save that found no room is not given up while an old checkpoint may go for it.
+/// Removes an old checkpoint if that frees space for this save. Returns true if it did.
 bool has_room_now(const Publication& publication) {
   const CheckpointWriter::Options& options = publication.options;
   try {
@@ -131,6 +131,12 @@ SaveOutcome publish(const Publication& publication) {
 }
 
 }  // namespace
+
+// A save has two phases. In `writing`, each rank writes its shard, and the result is a text: the
+// shard's index, or an error that starts with kFault or kNoRoom. In `committing`, rank 0 checks the
+// indices and publishes the checkpoint. Errors travel as texts, so a failure on any rank ends the
+// save on all ranks without an exception. hear() enters the next phase when the notices show that
+// no rank has to wait. In contrast, wait() enters it at once.
 
 CheckpointWriter::CheckpointWriter(const Saving& saving, Options options)
     : saving_(saving), options_(std::move(options)) {}
@@ -216,7 +222,7 @@ std::optional<SaveOutcome> CheckpointWriter::wait() {
   return std::nullopt;
 }
 
-/// Waits for this rank's shard, and on rank 0 for every rank's.
+/// Starts to commit. Waits for this rank's shard and, on rank 0, for every rank's.
 void CheckpointWriter::commit() {
   comm::Communicator& world = saving_.grid().world();
   const std::string own = writing_->take();
@@ -229,7 +235,7 @@ void CheckpointWriter::commit() {
           const std::stop_token&) { return publish(publication); });
 }
 
-/// Waits for rank 0. Nothing if all ranks begin to write once more.
+/// Waits for rank 0's outcome. Returns nothing if all ranks start to write again.
 std::optional<SaveOutcome> CheckpointWriter::conclude() {
   comm::Communicator& world = saving_.grid().world();
   SaveOutcome outcome{.step = state_.step};

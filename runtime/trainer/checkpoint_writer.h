@@ -16,53 +16,58 @@
 
 namespace penstock::runtime {
 
-/// What became of a save, the same on all ranks.
+/// The outcome of a save. It is the same on all ranks except where a field is of rank 0.
 struct SaveOutcome {
   std::int64_t step = 0;
-  std::filesystem::path folder = {};            // of the checkpoint; empty: there is none
-  std::string fault = {};                       // why not
-  std::string aside = {};                       // on rank 0: what failed behind a whole checkpoint
-  std::optional<BestCheckpoint> unmarked = {};  // and the best, if its mark did
-  bool again = false;  // on rank 0: room was made for it, so that it is written once more
+  std::filesystem::path folder = {};            // the checkpoint; empty if there is none
+  std::string fault = {};                       // why there is none
+  std::string aside = {};                       // rank 0: what failed after completion
+  std::optional<BestCheckpoint> unmarked = {};  // rank 0: the best checkpoint, if marking it failed
+  bool again = false;                           // rank 0: space was freed, so the save is repeated
 };
 
-/// Writes a training's checkpoints, one after the other, while training goes on: a step pays for a
-/// copy of the state, threads for the disk. All ranks call write_beside(), begin(), hear() and
-/// wait() together, and these alone send messages: MPI serves one thread of a rank.
+/// Writes a run's checkpoints, one at a time, while training continues. A step only pays for a copy
+/// of the state; background threads write to the disk. All ranks call write_beside(), begin(),
+/// hear() and wait() together. Only these functions send messages, because MPI is called from a
+/// single thread of each rank.
 ///
-/// Every rank's shard is written and read back by the rank. When all have told that in their
-/// notices, rank 0 gathers what they wrote, commits the checkpoint, marks the best and removes old
-/// ones, in a thread as well. Whatever fails, earlier checkpoints are as they were. Where a disk is
-/// full, the oldest goes once a newer one is verified, and all ranks write again; see make_room().
+/// Every rank writes its shard and reads it back. When all ranks have reported this in their
+/// notices, rank 0 gathers the shards' indices and commits the checkpoint. It then marks the best
+/// checkpoint and removes old ones, also in a thread. Whatever fails, earlier checkpoints stay
+/// unchanged. If a disk is full, the oldest checkpoint is removed once a newer one is verified, and
+/// all ranks write again; see make_room().
 class CheckpointWriter {
  public:
   struct Options {
     std::filesystem::path output;
-    std::string tokenizer = {};  // bytes of text.model, of which every checkpoint keeps a copy
-    KeptParts kept = {};         // of an imported model; on rank 0
-    int keep = 1;                // newest checkpoints that stay
-    /// As ShardWork's.
+    std::string tokenizer = {};  // bytes of text.model; every checkpoint stores a copy
+    KeptParts kept = {};         // kept from an imported model; on rank 0
+    int keep = 1;                // number of newest checkpoints to keep
+    /// Waits between attempts, as in ShardWork.
     std::vector<std::chrono::milliseconds> pauses = {std::chrono::seconds(1),
                                                      std::chrono::seconds(2)};
   };
-  /// `saving` must outlive it. Without write_beside() training waits for the disk.
+  /// `saving` must outlive it. Unless write_beside() is called, training waits for the disk.
   CheckpointWriter(const Saving& saving, Options options);
 
-  /// Takes memory for a copy of the state, so that training goes on while a checkpoint is written.
-  /// Where a rank lacks it, training waits, and this says why, alike on all ranks.
+  /// Allocates memory for a copy of the state, so that training continues while a checkpoint is
+  /// written. If a rank lacks the memory, training waits during a save, and the same reason is
+  /// returned on all ranks. Otherwise returns an empty string.
   [[nodiscard]] std::string write_beside();
   bool beside() const { return beside_; }
   bool busy() const { return phase_ != Phase::idle; }
 
-  /// Begins a save; none may be under way. Where training does not go on meanwhile, the shards are
-  /// written behind this. `best`, if it is one, becomes the best checkpoint.
+  /// Begins a save. No other save may be in progress. Without write_beside() the shards are
+  /// complete when this returns. `best`, if set, describes this checkpoint and makes it the best
+  /// one.
   void begin(const TrainingState& state, const std::optional<BestCheckpoint>& best = {});
 
-  /// Adds what this rank has to tell of the save under way.
+  /// Adds this rank's progress of the current save to its notices.
   void tell(Notices& notices) const;
-  /// Goes on with it by what all ranks told; its outcome, if that is known now.
+  /// Advances the save according to the notices of all ranks. Returns its outcome if that is now
+  /// known.
   std::optional<SaveOutcome> hear(const Notices& of_all);
-  /// Waits for the outcome of the save under way, if one is.
+  /// Waits for the current save, if there is one, and returns its outcome.
   std::optional<SaveOutcome> wait();
 
  private:
@@ -76,16 +81,16 @@ class CheckpointWriter {
   const Saving& saving_;
   Options options_;
   bool beside_ = false;
-  std::optional<StateCopy> copy_;  // with beside_, of a rank that has a shard
+  std::optional<StateCopy> copy_;  // used with beside_, on a rank that has a shard
 
   Phase phase_ = Phase::idle;
   TrainingState state_;
-  std::vector<CheckpointPiece> pieces_;  // of this rank, in the copy or where training has them
+  std::vector<CheckpointPiece> pieces_;  // pieces of this rank: in copy_, or in the training memory
   std::optional<BestCheckpoint> best_;
-  std::optional<BestCheckpoint> unmarked_;  // on rank 0: marked with the next one
+  std::optional<BestCheckpoint> unmarked_;  // rank 0: retried with the next save
   std::filesystem::path folder_;
-  std::optional<BackgroundWork<std::string>> writing_;     // a shard's index, or a fault
-  std::optional<BackgroundWork<SaveOutcome>> committing_;  // on rank 0
+  std::optional<BackgroundWork<std::string>> writing_;     // the shard's index, or an error text
+  std::optional<BackgroundWork<SaveOutcome>> committing_;  // used on rank 0
 };
 
 }  // namespace penstock::runtime

@@ -7,19 +7,19 @@
 
 namespace penstock::runtime {
 
-/// What a rank takes of its machine's memory, in bytes.
+/// Memory that a rank uses on its machine, in bytes.
 struct CopyRoom {
   std::string machine;
-  double machine_bytes = 0;  // that the machine has
-  double planned = 0;        // without a copy of its state
-  double limit = 0;          // of planned and copy; 0: none
-  double copy = 0;           // of what it saves
+  double machine_bytes = 0;  // size of the machine's memory
+  double planned = 0;        // planned use, without a copy of the state
+  double limit = 0;          // limit of planned + copy; 0 if there is none
+  double copy = 0;           // size of the copy of the rank's shard
 };
 
-/// Why copies of the state have no room on all ranks, or nothing.
+/// Returns why copies of the state do not fit on all ranks. Returns an empty string if they fit.
 [[nodiscard]] std::string lack_of_room(const std::vector<CopyRoom>& ranks);
 
-/// The same of all ranks, which call it together and get the same.
+/// The same over all ranks, which call this together and get the same result.
 [[nodiscard]] std::string lack_of_room(comm::Communicator& world, const CopyRoom& own);
 
 }  // namespace penstock::runtime

@@ -32,13 +32,13 @@ Corpus load(const Recogniser& recogniser, const TestSet& test, const std::string
   CorpusOptions options =
       corpus_options(recogniser.config(), recogniser.sequence(), manifest, CorpusUse::evaluation);
   options.tells_unkept = manifest == test.manifests.front();
-  options.text.reset();  // the checkpoint's labels stay
+  options.text.reset();  // keep the checkpoint's labels
   if (test.skip_bad) options.data.bad_utterances = *test.skip_bad ? "skip" : "refuse";
   options.advice = "Correct them, or leave them out by --skip-bad.";
   return load_corpus(options, recogniser.tokenizer(), recogniser.world(), recogniser.readers());
 }
 
-/// 17 of "train.jsonl:17".
+/// Returns the line number in a location: 17 for "train.jsonl:17".
 std::size_t line_of(const std::string& where) {
   const std::size_t colon = where.rfind(':');
   std::size_t line = 0;
@@ -46,7 +46,7 @@ std::size_t line_of(const std::string& where) {
   return line;
 }
 
-/// Evaluates one manifest.
+/// The evaluation of one manifest.
 class ManifestEvaluation {
  public:
   ManifestEvaluation(Recogniser& recogniser, const TestSet& test, std::size_t manifest)
@@ -57,7 +57,7 @@ class ManifestEvaluation {
 
   const Corpus& corpus() const { return corpus_; }
 
-  /// From where `totals` end.
+  /// Continues from the utterance at which `totals` end.
   void run(EvaluationTotals& totals, const EvaluationObserver& observer) {
     ErrorTally& tally = totals.manifests.at(manifest_);
     open_fields();
@@ -94,7 +94,8 @@ class ManifestEvaluation {
     }
   }
 
-  /// The values of utterances from `first` on, one for each field, on rank 0; elsewhere nothing.
+  /// Returns the field values of utterances [first, end) on rank 0, one utterance after the other.
+  /// Returns nothing on other ranks.
   std::vector<std::string> values(std::size_t first, std::size_t end) {
     std::vector<std::string> all;
     if (test_.by.empty()) return all;
@@ -112,7 +113,7 @@ class ManifestEvaluation {
     return all;
   }
 
-  /// Counts by values, and hands the utterances on.
+  /// Adds to the tallies per value and passes the utterances to the observer.
   void take(std::vector<Recognised> heard, std::size_t first, EvaluationTotals& totals,
             const EvaluationObserver& observer) {
     const std::size_t end = static_cast<std::size_t>(totals.done[manifest_]);
@@ -137,11 +138,11 @@ class ManifestEvaluation {
   const TestSet& test_;
   std::size_t manifest_;
   Corpus corpus_;
-  std::optional<ManifestFields> fields_;   // on the rank that reads them
-  std::vector<FailedUtterance> failures_;  // of this rank
+  std::optional<ManifestFields> fields_;   // set on the rank that reads them
+  std::vector<FailedUtterance> failures_;  // failures on this rank
 };
 
-/// Nothing counted but what is left out of the manifests.
+/// Returns empty totals, except for the utterances that the manifests skip.
 EvaluationTotals fresh_totals(const Recogniser& recogniser, const TestSet& test,
                               const std::vector<ManifestEvaluation>& all) {
   EvaluationTotals totals;

@@ -14,13 +14,13 @@
 
 namespace penstock::runtime {
 
-/// What to judge a checkpoint by.
+/// The test data of an evaluation and how to count on it.
 struct TestSet {
   std::vector<std::string> manifests;
-  /// Whether utterances that can't be used are left out and counted, or refused. Nothing: as the
-  /// checkpoint's data.bad_utterances says.
+  /// True: unusable utterances are skipped and counted. False: they are an error. Empty: the
+  /// checkpoint's data.bad_utterances decides.
   std::optional<bool> skip_bad = {};
-  std::vector<std::string> by = {};  // fields of manifests' lines, for whose values to count
+  std::vector<std::string> by = {};  // fields of manifest lines; errors are also counted per value
   WindowBounds window = {};
 };
 
@@ -28,23 +28,24 @@ struct JudgedUtterance {
   std::size_t manifest = 0;
   AudioSource source;
   Recognised recognised;
-  std::vector<std::string> values;  // of TestSet::by
+  std::vector<std::string> values;  // one per field of TestSet::by
 };
 
-/// What rank 0 does with results as they come.
+/// Callbacks on rank 0, which receive results as they arrive.
 struct EvaluationObserver {
-  /// Before the first utterance: where an earlier run ended, if one did. `identity` is equal for
-  /// equal checkpoints, manifests and fields.
+  /// Called before the first utterance. Returns the totals of an earlier, unfinished evaluation, if
+  /// there is one. `identity` is equal for equal checkpoints, manifests and fields.
   std::function<std::optional<EvaluationTotals>(const std::string& identity)> begin = {};
-  /// Behind each window: its utterances, in their order, and what is counted by then.
+  /// Called after each window with its utterances, in order, and with the totals so far.
   std::function<void(std::span<const JudgedUtterance>, const EvaluationTotals&)> take = {};
 };
 
-/// Loss and error rates of a checkpoint on manifests, window by window: the same on any number of
-/// ranks. All ranks call it. Manifests' tallies are whole on each rank, those of values on rank 0.
-/// CheckpointError and ConfigError as Recogniser; ConfigError too if a manifest is named by "" or
-/// twice; DataError as load_corpus, as require_fields, and by rank 0 if more recordings of a
-/// manifest fail than data.failing_utterances.
+/// Evaluates a checkpoint on manifests, window by window, and returns loss and error rates. The
+/// results are the same on any number of ranks. All ranks call it. The manifests' tallies are
+/// complete on every rank, the tallies per value on rank 0. CheckpointError and ConfigError as from
+/// Recogniser; ConfigError also if a manifest's name is empty or given twice. DataError as from
+/// load_corpus and require_fields. Rank 0 also throws it if more recordings of a manifest fail than
+/// data.failing_utterances allows.
 EvaluationTotals evaluate_checkpoint(const Trained& trained, const TestSet& test,
                                      comm::Communicator& world,
                                      const EvaluationObserver& observer = {});

@@ -16,8 +16,9 @@
 namespace penstock::runtime {
 namespace {
 
-/// What a rank tells of utterances, one after the other. Of one that fails, the first stage's rank
-/// tells the fault, and the last one's what it makes of the silence.
+/// Kind of an entry in a rank's message about utterances. For a failed utterance, the first stage's
+/// rank sends `fault`. The last stage's rank sends `heard` for every utterance, computed from
+/// silence if it failed.
 enum class Told : std::int64_t { fault, heard };
 
 void add(Packer& message, const ErrorCount& errors) {
@@ -36,7 +37,7 @@ ErrorCount take_errors(Unpacker& from) {
   return errors;
 }
 
-/// Decodes and scores what leaves the last stage of this replica.
+/// Decodes and scores the logits of the last stage of this replica.
 class Scorer {
  public:
   Scorer(const Corpus& corpus, const Tokenizer& tokenizer, const EvaluationOptions& options)
@@ -84,7 +85,7 @@ class Scorer {
   Packer told_;
 };
 
-/// On rank 0; elsewhere nothing.
+/// Returns the results of all ranks on rank 0, and nothing on other ranks.
 std::vector<Recognised> gather_recognised(comm::Communicator& world, const std::string& own,
                                           std::size_t count) {
   std::vector<std::string> told = comm::gather(world, own);
@@ -104,8 +105,7 @@ std::vector<Recognised> gather_recognised(comm::Communicator& world, const std::
   return utterances;
 }
 
-/// What rank 0 counts, on every rank. Utterances that have failed count in nothing but their
-/// number.
+/// Counts on rank 0 and broadcasts the counts. Failed utterances contribute no errors.
 EvaluationReport count_together(comm::Communicator& world,
                                 const std::vector<Recognised>& utterances) {
   Packer counts;
@@ -157,7 +157,7 @@ Evaluation evaluate(Session& session, const Corpus& corpus, const Tokenizer& tok
   callbacks.logits = [&](const MicroBatchWork& m, const layers::Frames& logits) {
     scorer(m, logits);
   };
-  std::vector<double> losses(batches.size());  // each of one rank
+  std::vector<double> losses(batches.size());  // each is computed on one rank
   if (!work.micro_batches.empty()) {
     const StepSums sums = stage.evaluate(work, callbacks);
     if (stage.last()) std::ranges::copy(sums.losses, losses.begin());

@@ -17,33 +17,34 @@ namespace penstock::runtime {
 struct EvaluationOptions {
   configs::FeatureConfig features = {};
   configs::DataConfig data = {};
-  int threads = 1;          // of a rank that compute
-  bool references = false;  // Recognised::reference is wanted
-  /// Takes an utterance's logits, frames × classes, on the rank that computes them; empty: nobody
-  /// wants them.
+  int threads = 1;          // computing threads per rank
+  bool references = false;  // true to fill Recognised::reference
+  /// Receives an utterance's logits (frames × classes) on the rank that computes them. May be
+  /// empty.
   std::function<void(std::uint64_t id, std::span<const float> logits_FC, std::int64_t classes)>
       logits = {};
 };
 
-/// What becomes of an utterance.
+/// The recognition result of an utterance.
 struct Recognised {
   std::string text;
-  std::string reference;  // normalised
-  ErrorCount errors;      // where the corpus has labels
+  std::string reference;  // normalised; empty unless EvaluationOptions::references
+  ErrorCount errors;      // zero if the corpus has no labels
   std::string fault;      // why its audio could not be read; it then counts in no rate
 };
 
-/// What recognition makes of a corpus.
+/// The recognition results of a corpus.
 struct Evaluation {
-  EvaluationReport report;                // whole on every rank; failed recordings are skipped ones
-  double loss_sum = 0;                    // of all utterances, on every rank
-  std::vector<Recognised> utterances;     // by id; on rank 0 only
-  std::vector<FailedUtterance> failures;  // of the recordings that this rank read
+  EvaluationReport report;                // same on every rank; failed recordings count as skipped
+  double loss_sum = 0;                    // sum over all utterances, on every rank
+  std::vector<Recognised> utterances;     // one per id; on rank 0 only
+  std::vector<FailedUtterance> failures;  // recordings that this rank could not read
 };
 
-/// Passes a corpus through the stages of a session, forward only, its micro-batches dealt to the
-/// replicas; decodes greedily; scores where the corpus has labels. Micro-batches, and so every bit
-/// of the results, follow from the lengths alone. All ranks call it.
+/// Runs a corpus forward through the stages of a session and decodes it greedily. Micro-batches are
+/// distributed over the replicas. If the corpus has labels, the texts are scored. Micro-batches
+/// depend on the lengths alone, so the results are the same to the last bit on any number of ranks.
+/// All ranks call it.
 [[nodiscard]] Evaluation evaluate(Session& session, const Corpus& corpus,
                                   const Tokenizer& tokenizer, const EvaluationOptions& options);
 

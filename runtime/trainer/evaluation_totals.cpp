@@ -9,7 +9,7 @@
 
 namespace penstock::runtime {
 
-// Found by nlohmann-json through the arguments' namespace.
+// nlohmann-json finds these by argument-dependent lookup.
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(EditCount, edits, reference)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(ErrorCount, words, characters)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(ErrorTally, utterances, skipped, errors, loss, audio_seconds)

@@ -14,7 +14,7 @@ namespace penstock::runtime {
 /// Sums over utterances.
 struct ErrorTally {
   std::int64_t utterances = 0;
-  std::int64_t skipped = 0;  // besides: left out, since they can't be used or have failed
+  std::int64_t skipped = 0;  // not among `utterances`: unusable or failed
   ErrorCount errors = {};
   double loss = 0;
   double audio_seconds = 0;
@@ -23,30 +23,30 @@ struct ErrorTally {
   bool operator==(const ErrorTally&) const = default;
 };
 
-/// An utterance's; a failed one is a skipped one.
+/// Returns the tally of one utterance. A failed one counts as skipped.
 [[nodiscard]] ErrorTally tally_of(const Recognised& utterance);
-/// A pass's, which is whole on every rank.
+/// Returns the tally of an evaluation, which is the same on every rank.
 [[nodiscard]] ErrorTally tally_of(const Evaluation& evaluation);
 
-/// What an evaluation has counted so far. It grows with the manifests and the values of fields
-/// alone.
+/// Totals of an evaluation so far. Their size depends on the number of manifests and of distinct
+/// field values only.
 struct EvaluationTotals {
-  std::int64_t step = 0;                              // of the checkpoint
-  std::vector<ErrorTally> manifests;                  // in their order
-  std::vector<std::map<std::string, ErrorTally>> by;  // for each field: by its value
-  std::vector<std::int64_t> done;  // utterances of each manifest that have been dealt with
+  std::int64_t step = 0;                              // step of the checkpoint
+  std::vector<ErrorTally> manifests;                  // one per TestSet::manifests
+  std::vector<std::map<std::string, ErrorTally>> by;  // one map per field, by its value
+  std::vector<std::int64_t> done;  // utterances of each manifest that are processed
 
   bool operator==(const EvaluationTotals&) const = default;
 };
 
-/// With rates and loss per utterance. The step and the time are the caller's.
+/// Returns the rates and the loss per utterance. The caller fills in the step and the time.
 [[nodiscard]] EvaluationReport report_of(const ErrorTally& tally);
-/// Of all manifests together.
+/// Returns the sum over all manifests.
 [[nodiscard]] ErrorTally sum_of(const EvaluationTotals& totals);
 
-/// JSON that parse_totals() reads back, to the bit.
+/// Returns JSON from which parse_totals() restores the totals to the last bit.
 [[nodiscard]] std::string to_text(const EvaluationTotals& totals);
-/// DataError if it is none.
+/// Throws DataError if the text is not such JSON.
 [[nodiscard]] EvaluationTotals parse_totals(std::string_view text);
 
 }  // namespace penstock::runtime

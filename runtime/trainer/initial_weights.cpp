@@ -20,7 +20,8 @@ namespace {
 
 using Flat = std::map<std::string, std::string>;
 
-/// Keys of a section that the checkpoint knows with another value: "text.alphabet".
+/// Returns the keys of a section, such as "text.alphabet", for which the checkpoint has another
+/// value.
 std::vector<std::string> changed(const Flat& now, const Flat& before, std::string_view section) {
   std::vector<std::string> keys;
   for (const auto& [key, value] : now) {
@@ -31,16 +32,18 @@ std::vector<std::string> changed(const Flat& now, const Flat& before, std::strin
   return keys;
 }
 
-/// The recipe of the checkpoint. A key that it lacks has its default: it is younger. Of another
-/// family it is as saved: the tensors do not fit then, which is said of them.
+/// Returns the recipe of the checkpoint. A key that it lacks is newer and gets its default. If the
+/// checkpoint's model has another family, its recipe stays as saved; check() then reports that the
+/// tensors do not fit.
 Flat recipe_of(const configs::Config& config, const TrainingState& saved) {
   const auto kind = saved.config.find("model.kind");
   if (kind != saved.config.end() && kind->second != config.model.family.name()) return saved.config;
   return configs::flatten(saved_recipe(config, saved));
 }
 
-/// Those that make other labels: folding, say, makes other transcripts, of the same labels. Of a
-/// file of pieces its bytes count, not where it lies; beside one, the alphabet has no say.
+/// Returns the changed keys that change the labels. Folding, for example, changes transcripts but
+/// not labels. A SentencePiece file is compared by its bytes, not its path; with one, the alphabet
+/// has no effect.
 std::vector<std::string> changed_labels(const configs::Config& config, const TrainingState& saved) {
   std::vector<std::string> keys =
       changed(configs::flatten(config), recipe_of(config, saved), "text.");
@@ -52,9 +55,9 @@ std::vector<std::string> changed_labels(const configs::Config& config, const Tra
   return keys;
 }
 
-/// A value as a note has room for it.
+/// Shortens a value for a note.
 std::string shortened(const std::string& value) {
-  constexpr std::size_t kMost = 40;  // characters
+  constexpr std::size_t kMost = 40;  // in characters
   const std::u32string characters = decode_utf8(value).characters;
   if (characters.size() <= kMost) return value;
   return fmt::format("{}…", to_utf8(std::u32string_view(characters).substr(0, kMost - 1)));
@@ -68,11 +71,11 @@ std::string told(const std::vector<std::string>& keys, const Flat& now, const Fl
   return fmt::format("{}", fmt::join(texts, "; "));
 }
 
-/// The layer of the last product before the loss.
+/// The head: the last layer with parameters.
 struct Head {
   std::string layer;
   std::set<std::string> parameters;
-  std::vector<std::string> frozen = {};  // of these
+  std::vector<std::string> frozen = {};  // the frozen ones of `parameters`
 };
 
 Head head_of(const partition::LayerSequence& sequence,
@@ -89,7 +92,8 @@ Head head_of(const partition::LayerSequence& sequence,
   return {};
 }
 
-/// Compares the model's tensors with the checkpoint's, but for those of a head that starts anew.
+/// Compares the model's tensors with the checkpoint's, except those of a head that is
+/// reinitialised.
 class WeightAccounts {
  public:
   WeightAccounts(const Checkpoint& checkpoint, const Head& anew)
@@ -111,8 +115,8 @@ class WeightAccounts {
                                     fmt::join(found->second.shape, ", "), wanted));
   }
 
-  /// CheckpointError that lists all faults, also tensors that nothing expects. Optimizer state, and
-  /// what an import keeps, are of no model.
+  /// Throws CheckpointError that lists all faults, including tensors that the model does not have.
+  /// Optimizer slots and parts kept from an import are ignored.
   void close() {
     for (const auto& [name, tensor] : checkpoint_.tensors()) {
       const bool of_head = !anew_.layer.empty() && name.starts_with(anew_.layer + ".");
@@ -135,13 +139,13 @@ class WeightAccounts {
   std::vector<std::string> faults_;
 };
 
-/// "starts" or "start", of the parameters named.
+/// Returns the verb form for the number of names.
 template <class Names>
 std::string_view start(const Names& names) {
   return names.size() == 1 ? "starts" : "start";
 }
 
-/// ConfigError if random weights would stay as they are.
+/// Throws ConfigError if a parameter is frozen and would keep its random weights.
 void check_trained(const Head& anew) {
   if (anew.frozen.empty()) return;
   throw ConfigError(
@@ -161,10 +165,11 @@ void check(const Checkpoint& checkpoint, const std::vector<layers::LayerPlan>& p
   accounts.close();
 }
 
-/// Keys that evaluation does not know: "model.input_dropout", "model.layer_drop".
+/// True for keys that have no effect in evaluation: "model.input_dropout", "model.layer_drop".
 bool drops_in_training(std::string_view key) { return key.find("drop") != std::string_view::npos; }
 
-/// What the run takes, and what of the recipe is not as it was where the weights come from.
+/// Describes the weights that the run takes, and the differences between its recipe and the
+/// checkpoint's.
 std::string told_of(const InitialWeights& weights, const configs::Config& config,
                     const Head& head) {
   const TrainingState& saved = weights.checkpoint.state();

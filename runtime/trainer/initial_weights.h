@@ -12,19 +12,20 @@
 
 namespace penstock::runtime {
 
-/// What a new run takes from the checkpoint that trainer.init names.
+/// The weights that a new run takes from the checkpoint that trainer.init names.
 struct InitialWeights {
   Checkpoint checkpoint;
-  std::set<std::string> anew;  // parameters of the head, where it starts anew; else none
-  bool same_labels = true;     // [text] gives the labels that the checkpoint has
+  std::set<std::string> anew;  // parameters of the head if it is reinitialised; else empty
+  bool same_labels = true;     // true if [text] defines the checkpoint's labels
 };
 
-/// Nothing if trainer.init is empty. The head is the last layer with parameters. By default it is
-/// taken where [text] gives the labels that the checkpoint has, and starts anew where it gives
-/// others. All ranks call it; together they verify the weights, and
-/// rank 0 tells `note` what is taken. CheckpointError on rank 0 if the checkpoint is damaged, or
-/// its tensors are not the model's: it names each that is missing, of another shape or unknown.
-/// ConfigError there if a head that starts anew is frozen.
+/// Opens the checkpoint of trainer.init. Returns nothing if trainer.init is empty. The head is the
+/// last layer with parameters. By default it is taken from the checkpoint if [text] defines the
+/// same labels, and is reinitialised otherwise. All ranks call it and verify the weights together;
+/// rank 0 logs to `note` which weights are taken. Rank 0 throws CheckpointError if the checkpoint
+/// is damaged or its tensors are not the model's. The error names each tensor that is missing,
+/// unknown or of another shape. Rank 0 throws ConfigError if a head that is reinitialised is
+/// frozen.
 [[nodiscard]] std::optional<InitialWeights> find_initial_weights(
     const configs::Config& config, const partition::LayerSequence& sequence,
     comm::Communicator& world, const std::function<void(const std::string&)>& note);

@@ -9,23 +9,26 @@
 
 namespace penstock::runtime {
 
-/// Features that can be read once only, kept while it is open whether the step begins again.
+/// Features that can be read only once. With post-validation they are kept until it is certain that
+/// the step is not repeated.
 class KeptFeatures {
  public:
   KeptFeatures(ReadFeatures read, bool keep) : read_(std::move(read)), keeps_(keep) {}
 
-  /// The step goes on to its end: what is read from now on is not kept, nor what has been.
+  /// Declares that the step will not be repeated. Drops the kept features and stops keeping new
+  /// ones.
   void let_go() {
     keeps_ = false;
     kept_.clear();
   }
-  /// The step begins again: reads what was kept, in its order, then goes on.
+  /// Declares that the step is repeated. The reader returns the kept features in order, then reads
+  /// on.
   void again() {
     keeps_ = false;
     next_ = 0;
   }
 
-  /// Empty where there is nothing to read.
+  /// Returns an empty function if there is nothing to read.
   ReadFeatures reader() {
     if (!read_) return {};
     return [this](int micro_batch, std::span<float> x_FC, std::span<float> weights) {

@@ -12,10 +12,10 @@
 namespace penstock::runtime {
 namespace {
 
-/// The cores that a launcher or container lets this process run on.
+/// The cores on which a launcher or container lets this process run.
 struct OwnCores {
   int count = 1;
-  std::string name;  // of the machine and of these cores: equal on ranks that share them
+  std::string name;  // machine and cores; equal on ranks that share them
 };
 
 OwnCores own_cores() {
@@ -35,6 +35,7 @@ int spare_loaders(const SharedCores& shared) {
                     kMostSpareLoaders);
 }
 
+// Ranks with different but overlapping core sets are not recognised as sharing cores.
 int loader_threads(const configs::DataConfig& data, const CoreUse& own, comm::Communicator& world) {
   const OwnCores cores = own_cores();
   Packer use;

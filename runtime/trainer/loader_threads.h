@@ -5,27 +5,28 @@
 
 namespace penstock::runtime {
 
-/// Threads with which a rank reads audio where data.loaders leaves that to the machine: the cores
-/// that no rank computes on, shared by the ranks that read, at least 1 and at most
-/// kMostSpareLoaders. What they read does not depend on their number (runtime/data/loader.h).
+/// Upper limit of spare_loaders(). If data.loaders is 0, a rank reads audio with as many threads as
+/// there are spare cores. Spare cores are those that no rank computes on; the ranks that read share
+/// them, and each has at least one thread. The features do not depend on the number of threads
+/// (runtime/data/loader.h).
 inline constexpr int kMostSpareLoaders = 16;
 
-/// The ranks that may run on the same cores.
+/// Usage of a set of cores that several ranks may share.
 struct SharedCores {
   int cores = 1;
-  int computing = 1;  // threads of all these ranks
-  int readers = 1;    // ranks among them that read audio
+  int computing = 1;  // computing threads of all these ranks
+  int readers = 1;    // number of these ranks that read audio
 };
 [[nodiscard]] int spare_loaders(const SharedCores& shared);
 
-/// What a rank does with the cores that it may run on.
+/// A rank's usage of the cores that it may run on.
 struct CoreUse {
-  int threads = 1;     // that compute
-  bool reads = false;  // audio
+  int threads = 1;     // computing threads
+  bool reads = false;  // true if it reads audio
 };
 
-/// data.loaders, or spare_loaders() of the ranks with which this one shares its cores. All ranks of
-/// `world` call this.
+/// Returns data.loaders if it is set, else spare_loaders() of the ranks that share this rank's
+/// cores. All ranks of `world` call this.
 [[nodiscard]] int loader_threads(const configs::DataConfig& data, const CoreUse& own,
                                  comm::Communicator& world);
 

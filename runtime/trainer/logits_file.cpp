@@ -20,7 +20,7 @@ void LogitsFile::keep(std::size_t recording, std::span<const float> logits_FC,
 }
 
 void LogitsFile::collect(comm::Communicator& world, std::size_t recordings) {
-  std::vector<double> told(2 * recordings);  // size, keeper; whole numbers are exact in FP64
+  std::vector<double> told(2 * recordings);  // size and keeper of each; integers are exact in FP64
   for (const auto& [recording, logits] : kept_) {
     told.at(2 * recording) = static_cast<double>(logits.size());
     told.at(2 * recording + 1) = world.rank();
@@ -36,7 +36,8 @@ void LogitsFile::collect(comm::Communicator& world, std::size_t recordings) {
   kept_.clear();
 }
 
-/// From the rank that keeps them to rank 0, and on into its file.
+/// Sends one recording's logits from the rank that keeps them to rank 0, which appends them to its
+/// file.
 void LogitsFile::take(comm::Communicator& world, std::size_t recording, std::size_t size,
                       int keeper) {
   const bool leads = world.rank() == 0, keeps = world.rank() == keeper;
@@ -62,7 +63,7 @@ void LogitsFile::write(const std::filesystem::path& path) const {
         {fmt::format("{:05}", i),
          {nullptr, layers::DType::f32, {classes_ > 0 ? counts_[i] / classes_ : 0, classes_}}});
   const auto all = collected_->map();
-  std::string_view left = all.bytes();  // the tensors lie in the file's order
+  std::string_view left = all.bytes();  // tensors are in the file's order
   write_safetensors(path, tensors, {}, [&](const layers::Tensor& tensor, std::size_t begin) {
     const std::string_view bytes = left.substr(0, tensor.bytes() - begin);
     left.remove_prefix(bytes.size());

@@ -26,7 +26,7 @@ std::ifstream open_lines(const std::filesystem::path& manifest) {
   return file;
 }
 
-/// What a line holds; no object where it isn't one.
+/// Returns the JSON of a line. The result is not an object if the line is not one.
 nlohmann::json parsed(std::string line) {
   constexpr std::string_view kByteOrderMark = "\xEF\xBB\xBF";
   if (line.starts_with(kByteOrderMark)) line.erase(0, kByteOrderMark.size());

@@ -8,27 +8,28 @@
 
 namespace penstock::runtime {
 
-/// What stands for the value of a field that a line does not have.
+/// Stands for the value of a field that a line does not have.
 inline constexpr const char* kNoValue = "(none)";
 
-/// Values of fields of a manifest in JSON lines, read line after line.
+/// Reads fields of a manifest in JSON lines, line by line.
 class ManifestFields {
  public:
-  /// DataError if the manifest is of another form or can't be read.
+  /// DataError if the manifest has another format or cannot be read.
   ManifestFields(std::filesystem::path manifest, std::vector<std::string> fields);
 
-  /// The values on line `number`, from 1 on; numbers rise. A string is its text, anything else its
-  /// JSON; null is none. DataError if there is no such line any more.
+  /// Returns the values of the fields on line `number`, which counts from 1 and must not decrease
+  /// between calls. A string gives its text, any other value its JSON, and null or a missing field
+  /// gives kNoValue. DataError if the file has no such line.
   std::vector<std::string> at(std::size_t number);
 
  private:
   std::filesystem::path manifest_;
   std::vector<std::string> fields_;
   std::ifstream file_;
-  std::size_t number_ = 0;  // of the line read last
+  std::size_t number_ = 0;  // number of the last line read
 };
 
-/// DataError unless a line of any of the manifests has the field, for each of the fields.
+/// Throws DataError if one of the fields occurs on no line of any of the manifests.
 void require_fields(const std::vector<std::string>& manifests,
                     const std::vector<std::string>& fields);
 

@@ -20,13 +20,14 @@ namespace {
 using Json = nlohmann::ordered_json;
 
 std::string hexadecimal(double value) {
-  if (std::isnan(value)) return "nan";  // without the sign that printf gives some
+  if (std::isnan(value)) return "nan";  // printf writes "-nan" for some
   char text[64];
   std::snprintf(text, sizeof text, "%a", value);  // fmt writes other digits
   return text;
 }
 
-// A line that does not parse was cut off by the run's end.
+// Returns true for lines of steps up to `last_step`. A line that does not parse was cut off when a
+// run ended, and is dropped.
 bool belongs_to(const std::string& line, std::int64_t last_step) {
   const Json json = Json::parse(line, nullptr, false);
   return json.is_object() && json.contains("step") && json["step"].is_number_integer() &&
@@ -38,7 +39,8 @@ bool is_validation(const std::string& line, std::int64_t step) {
   return json["step"].get<std::int64_t>() == step && json.contains("validation_wer");
 }
 
-/// Nothing of a file that is missing. One that can't be read is an error: its lines would be lost.
+/// Returns no lines if the file is missing. If it exists but cannot be read, throws, since its
+/// lines would be lost.
 std::vector<std::string> lines_to_keep(const std::filesystem::path& file,
                                        std::int64_t last_step) try {
   std::vector<std::string> kept;
@@ -51,7 +53,7 @@ std::vector<std::string> lines_to_keep(const std::filesystem::path& file,
   return {};
 }
 
-/// Opens it to append.
+/// Replaces the file by these lines and opens it for appending.
 FileHandle rewritten(const std::filesystem::path& file, const std::vector<std::string>& lines) {
   AtomicFile fresh(file, ".new");
   for (const std::string& line : lines) fresh.write(line + '\n');

@@ -11,23 +11,25 @@
 
 namespace penstock::runtime {
 
-/// metrics.jsonl: one JSON object a line. A step's has the keys step, epoch, loss, loss_hex (the
-/// same as a hexadecimal float), learning_rate, gradient_norm, audio_seconds_per_second, …; a
-/// validation's has step and names that begin with validation_. A skipped step has skipped: true. A
-/// number that is not finite, which JSON lacks, is null, and its loss_hex "nan", "inf" or "-inf".
+/// The file metrics.jsonl, with one JSON object per line. The line of a step has the keys step,
+/// epoch, loss, loss_hex (the same as a hexadecimal float), learning_rate, gradient_norm,
+/// audio_seconds_per_second, …. The line of a validation has step and keys that begin with
+/// validation_. A skipped step has skipped: true. JSON has no infinities and NaNs, so such a number
+/// is null, and loss_hex is "nan", "inf" or "-inf".
 class MetricsFile {
  public:
   using Note = std::function<void(const std::string&)>;
 
-  /// Keeps the lines up to `last_step` and appends behind them; whatever a broken run wrote later
-  /// goes. CheckpointError if the file can't be written. What the disk refuses later is kept, and
-  /// written with the next line; `note` is told when that begins and when it ends.
+  /// Keeps the lines up to `last_step`, drops the later ones of an interrupted run, and appends
+  /// after them. CheckpointError if the file cannot be written. If a later write fails, the lines
+  /// are buffered and written with the next one. `note` logs the first such failure and the
+  /// recovery.
   MetricsFile(const std::filesystem::path& file, std::int64_t last_step, Note note = {});
 
   void write(const StepReport&);
   void write(const EvaluationReport&);
 
-  /// Whether the lines that were kept have a validation of `last_step`.
+  /// True if the kept lines include a validation of `last_step`.
   bool validated() const { return validated_; }
 
  private:
@@ -38,7 +40,7 @@ class MetricsFile {
   bool validated_ = false;
   FileHandle file_;
   Note note_;
-  std::string left_;  // what the file lacks
+  std::string left_;  // lines that are not written yet
 };
 
 }  // namespace penstock::runtime

@@ -6,15 +6,15 @@
 
 namespace penstock::runtime {
 
-/// What ranks tell each other at the end of every step, beside the step's own numbers: how many of
-/// them say so. Counts are added without rounding, in any order.
+/// Notices that ranks exchange at the end of every step, together with the step's numbers. Each
+/// field counts the ranks that raise it. Sums of counts are exact, in any order.
 struct Notices {
   static constexpr std::size_t kCount = 4;
 
-  std::int64_t stop = 0;       // was asked to end
-  std::int64_t due = 0;        // rank 0: it is time for a checkpoint
-  std::int64_t written = 0;    // has written its part of the checkpoint under way
-  std::int64_t committed = 0;  // rank 0: that checkpoint is whole, or has failed
+  std::int64_t stop = 0;       // the rank was asked to stop
+  std::int64_t due = 0;        // rank 0: a checkpoint is due
+  std::int64_t written = 0;    // the rank has written its shard of the current save
+  std::int64_t committed = 0;  // rank 0: that save is complete or has failed
 
   void put(std::span<double> counts) const {
     counts[0] = static_cast<double>(stop);

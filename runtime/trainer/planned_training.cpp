@@ -34,7 +34,8 @@ RunShape shape_of(const PreparedTraining& training, const configs::Config& confi
   return shape_of_run(config, steps, training.validation.lengths, training.tokenizer->labels());
 }
 
-/// Bits follow from the order, so that a process alone takes that of the recipe's ranks.
+/// Searches for an order of micro-batches. The order determines the bits of the result, so a
+/// process that works alone uses the order for the recipe's number of ranks.
 void find_order(PlannedTraining& planned) {
   PreparedTraining& training = planned.prepared;
   if (training.start || !wants_order(training.recipe)) return;
@@ -43,7 +44,7 @@ void find_order(PlannedTraining& planned) {
   if (order.empty()) return;
   training.config.trainer.order = order;
   StepSequence ordered = steps_of(training, training.config);
-  const std::int64_t first = ordered.options().start.epoch;  // which has no order
+  const std::int64_t first = ordered.options().start.epoch;  // before an order exists
   ordered.take(first, planned.steps.bytes_of(first));
   planned.steps = std::move(ordered);
   training.context.note(
@@ -51,7 +52,8 @@ void find_order(PlannedTraining& planned) {
                   configs::value_text(&training.config.trainer.order)));
 }
 
-/// Bytes that measuring takes: the whole model on one rank, without the optimizer's state.
+/// Returns the memory that measuring costs needs: the whole model on one rank, without optimizer
+/// state.
 std::size_t measuring_bytes(const PlannedTraining& planned) {
   const partition::LayerSequence& sequence = planned.prepared.sequence;
   configs::Config one = alone(planned.prepared.config);
@@ -62,7 +64,8 @@ std::size_t measuring_bytes(const PlannedTraining& planned) {
   return bytes.total() - bytes.optimizer;
 }
 
-/// Measured where there is a choice of cuts, and a rank may take what measuring takes.
+/// Measures costs if there is a choice of cuts and a rank may use the memory that measuring needs.
+/// Otherwise computes them.
 std::vector<partition::LayerCost> costs_of(const PlannedTraining& planned) {
   const PreparedTraining& training = planned.prepared;
   const configs::Config& config = training.config;
@@ -91,7 +94,7 @@ bool fits_without_limit(const PlannedTraining& planned,
   return false;
 }
 
-/// Where nothing but pipeline.memory_gib is in the way, the refusal names what fits.
+/// Plans the run. If only pipeline.memory_gib prevents a plan, the error names settings that fit.
 partition::Plan plan_or_advise(const PlannedTraining& planned,
                                const std::vector<partition::LayerCost>& costs) try {
   return plan_run(planned.prepared.sequence, planned.prepared.config, planned.shape, costs);
@@ -104,7 +107,7 @@ partition::Plan plan_or_advise(const PlannedTraining& planned,
       planned.fitting(static_cast<std::size_t>(pipeline.memory_gib * kGib))));
 }
 
-/// Rank 0's, since measured costs differ from rank to rank.
+/// Plans on rank 0 and broadcasts the plan, since measured costs differ between ranks.
 partition::Plan shared_plan(const PlannedTraining& planned) {
   const PreparedTraining& training = planned.prepared;
   std::string text;

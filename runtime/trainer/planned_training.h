@@ -9,19 +9,19 @@
 
 namespace penstock::runtime {
 
-/// A prepared training and what each rank does in it: which steps, by which plan.
+/// A prepared training together with its steps and the plan by which the ranks run them.
 struct PlannedTraining {
   PreparedTraining prepared;
   StepSequence steps;
   RunShape shape;
   partition::Plan plan = {};
 
-  /// What would fit where each rank may take so many bytes; as fitting_plan().
+  /// Describes a plan that fits if each rank may use `bytes`; see fitting_plan().
   std::string fitting(std::size_t bytes) const;
 };
 
-/// Plans a training for all its ranks, which call it together. A new run's order of micro-batches
-/// may be found, and a note says so. ConfigError where no plan fits.
+/// Plans a training. All its ranks call this together. For a new run it may search for an order of
+/// micro-batches, which it logs in a note. ConfigError if no plan fits.
 [[nodiscard]] PlannedTraining plan_training(PreparedTraining prepared);
 
 }  // namespace penstock::runtime

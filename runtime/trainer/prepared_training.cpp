@@ -46,7 +46,7 @@ void note_tokenizer(const PreparedTraining& training, const configs::Config& ask
                                       asked.text.model, model));
 }
 
-/// Takes the output folder for this run, and sees whether its checkpoints will have room there.
+/// Locks the output folder for this run and checks that the disk has space for its checkpoints.
 void lock_output(PreparedTraining& training) {
   comm::lead(training.context.world, [&] {
     const std::string& output = training.config.trainer.output;
@@ -61,8 +61,8 @@ void lock_output(PreparedTraining& training) {
   });
 }
 
-/// The checkpoint to go on from, if there is one, and what the run keeps of it; else what a new run
-/// takes its weights from.
+/// Finds the checkpoint to resume from and adopts its settings. A new run looks for initial weights
+/// instead.
 void find_checkpoint(PreparedTraining& training) {
   configs::Config& config = training.config;
   const auto note = [&](const std::string& text) { training.context.note(text); };
@@ -80,7 +80,7 @@ void find_checkpoint(PreparedTraining& training) {
   config.trainer.order = choose_order(config, saved);
 }
 
-/// The changes of a run that goes on, once its utterances are known.
+/// Completes the list of changes to a resumed run, once its utterances are known.
 void settle_changes(PreparedTraining& training) {
   if (!training.start) return;
   const TrainingState& saved = training.start->state();

@@ -15,26 +15,27 @@
 
 namespace penstock::runtime {
 
-/// A training of which all ranks know that it may begin: same recipe, devices for it, an output
-/// folder of its own, what it goes on from, and its data. Nothing is written yet but caches.
+/// A training that all ranks have agreed to begin. They have the same recipe, devices, a locked
+/// output folder, the checkpoint to start from, and the data. No files but caches are written yet.
 struct PreparedTraining {
   RunContext context;
-  configs::Config
-      config;  // with plan file, lanes and a resumed run's order; of one rank where it is alone
-  configs::Config recipe;  // the same for the recipe's ranks
+  /// Includes the plan file, lanes and a resumed run's order. It is a recipe for one rank if that
+  /// works alone.
+  configs::Config config;
+  configs::Config recipe;  // the same for the recipe's number of ranks
   std::unique_ptr<const Tokenizer> tokenizer;
   partition::LayerSequence sequence;
   OptimizerSlots slots = {};
   std::unique_ptr<OutputLock> lock = {};  // rank 0 only
-  std::optional<Checkpoint> start = {};   // that the run goes on from; nothing: a new run
-  std::vector<Correction> changes = {};   // of the run there, which trainer.accept allows
+  std::optional<Checkpoint> start = {};   // checkpoint to resume from; empty for a new run
+  std::vector<Correction> changes = {};   // changes to the resumed run, allowed by trainer.accept
   DataOrigin data_origin = {};
-  std::optional<InitialWeights> init = {};  // of a new run; nothing: random weights
-  Corpus corpus = {}, validation = {};      // validation is empty where the recipe names none
+  std::optional<InitialWeights> init = {};  // for a new run; empty: random weights
+  Corpus corpus = {}, validation = {};      // validation is empty if the recipe names none
 };
 
-/// Prepares a training. All ranks call it together. ConfigError, DeviceError, DataError and
-/// CheckpointError for what can be known before a plan.
+/// Prepares a training. All ranks call it together. Throws ConfigError, DeviceError, DataError and
+/// CheckpointError for everything that can be checked before planning.
 [[nodiscard]] PreparedTraining prepare_training(const TrainingTask& task, comm::Communicator& world,
                                                 const TrainingObserver& observer);
 

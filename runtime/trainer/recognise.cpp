@@ -17,13 +17,13 @@
 namespace penstock::runtime {
 namespace {
 
-/// The output folder of the training may be anywhere by now; what is indexed is kept with the
-/// checkpoint.
+/// Returns the checkpoint's recipe for this job. Its output is the checkpoint's folder, since the
+/// training's output folder may have moved; data indices are cached there.
 configs::Config config_for(const Checkpoint& checkpoint, const Trained& trained, int ranks) {
   configs::Config config =
       configs::unflatten(checkpoint.state().config, checkpoint.folder().string(), trained.families);
   if (const auto tokenizer = checkpoint.tokenizer_file(); !tokenizer.empty())
-    config.text.model = tokenizer.string();  // the recipe's may be elsewhere by now, or another
+    config.text.model = tokenizer.string();  // the recipe's file may have moved or changed
   config.pipeline = {};
   config.pipeline.stages = ranks / trained.replicas;
   config.pipeline.replicas = trained.replicas;
@@ -48,7 +48,7 @@ Checkpoint open_for(const Trained& trained, comm::Communicator& world) {
   return open_together(world, trained.checkpoint, trained.verified);
 }
 
-/// A stage has a layer at least.
+/// Throws ConfigError if there are more stages than layers.
 void check_stages(const comm::Communicator& world, const configs::PipelineConfig& pipeline,
                   const partition::LayerSequence& sequence) {
   if (pipeline.stages <= sequence.size()) return;

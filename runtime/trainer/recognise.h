@@ -15,27 +15,27 @@
 
 namespace penstock::runtime {
 
-/// Where a trained model comes from, on how many ranks it works, and what of its recipe to change
-/// for now.
+/// A trained model, the ranks that it runs on, and overrides of its recipe.
 struct Trained {
   std::filesystem::path checkpoint;  // a checkpoint's folder, or an output folder: its newest
-  int threads = 1;                   // of a rank
+  int threads = 1;                   // per rank
   std::string compute = {};          // number format of the layers; empty: the checkpoint's
-  std::vector<layers::ModelFamily> families = layers::model_families();  // that its model may be of
-  Verified verified = Verified::all;  // of the checkpoint, by all ranks together
-  int replicas = 1;                   // each of ranks / replicas stages
+  /// Families that the model may have.
+  std::vector<layers::ModelFamily> families = layers::model_families();
+  Verified verified = Verified::all;  // part of the checkpoint to verify
+  int replicas = 1;                   // each has ranks / replicas stages
 };
 
-/// Whether there are texts to compare with what is recognised.
+/// Says if there are reference texts to score against.
 enum class Judging { none, by_texts };
 
-/// A checkpoint's model on the ranks of a job. Stages are cut by computed costs: recognition is
-/// short, measuring would not pay.
+/// A checkpoint's model on the ranks of a job. Stages are cut by computed costs, because
+/// recognition is too short for measuring to pay off.
 class Recogniser {
  public:
-  /// Opens the checkpoint. CheckpointError if any shard is damaged (of what is verified);
-  /// ConfigError if the replicas do not divide the ranks, or there are more stages than layers. All
-  /// ranks make theirs; `world` must outlive it.
+  /// Opens the checkpoint. CheckpointError if a shard that is verified is damaged. ConfigError if
+  /// the replicas do not divide the ranks, or there are more stages than layers. All ranks
+  /// construct one; `world` must outlive it.
   Recogniser(const Trained& trained, comm::Communicator& world, Judging judging);
 
   comm::Communicator& world() const { return world_; }
@@ -44,11 +44,11 @@ class Recogniser {
   const Tokenizer& tokenizer() const { return *tokenizer_; }
   const CorpusReaders& readers() const { return readers_; }
   std::int64_t step() const { return checkpoint_.state().step; }
-  /// Equal for equal checkpoints that compute in equal formats.
+  /// Returns a text that is equal for equal checkpoints that compute in the same number format.
   std::string identity() const;
 
-  /// As evaluate(), by stages that the first call makes, for utterances such as its own. All ranks
-  /// call it, with a corpus that is not empty.
+  /// Evaluates a corpus as runtime::evaluate() does. The first call creates the stages, with
+  /// buffers for utterances like its own. All ranks call it, with a corpus that is not empty.
   [[nodiscard]] Evaluation evaluate(const Corpus& corpus, EvaluationOptions options = {});
 
  private:

@@ -7,11 +7,11 @@
 
 namespace penstock::runtime {
 
-/// The ranks of a run, whom rank 0 tells of it, and who may stop it.
+/// The environment of a run: its ranks, the observer on rank 0, and the stop request.
 struct RunContext {
   comm::Communicator& world;
   TrainingObserver observer;
-  std::function<bool()> stop_asked = {};  // as TrainingTask's
+  std::function<bool()> stop_asked = {};  // see TrainingTask
 
   bool leads() const { return world.rank() == 0; }
   void note(const std::string& text) const {

@@ -22,12 +22,12 @@ std::string scales_name(const std::string& slot, const layers::ParamDecl& parame
   return slot_name(slot + ".scales", parameter);
 }
 
-/// Of the scales of a whole parameter.
+/// Returns the shape of a whole parameter's scales.
 layers::Shape scales_shape(const partition::ParameterEntry& parameter) {
   return {layers::code_blocks(parameter.elements)};
 }
 
-/// Brings a checkpoint's tensors to where they belong.
+/// Reads tensors of a checkpoint into the backend's memory.
 class Reader {
  public:
   Reader(HostWindow& window, const Checkpoint& checkpoint)
@@ -35,7 +35,8 @@ class Reader {
 
   void whole(const std::string& name, const layers::Tensor& to) { part(name, to, to.shape, 0); }
 
-  /// A weight or statistic, which exported weights may have in halves.
+  /// Reads a weight or a statistic. Exported weights may be in half precision and are then
+  /// converted to FP32.
   void weight(const std::string& name, const layers::Tensor& to) {
     if (!layers::is_half(checkpoint_.tensor(name).dtype)) return whole(name, to);
     expect_floats(checkpoint_, name, to.shape);
@@ -45,7 +46,7 @@ class Reader {
     });
   }
 
-  /// What begins with element `first` of a tensor of that shape.
+  /// Reads `to` from element `first` on of a tensor of shape `shape`.
   void part(const std::string& name, const layers::Tensor& to, const layers::Shape& shape,
             std::int64_t first) {
     checkpoint_.expect(name, to.dtype, shape);
@@ -75,7 +76,7 @@ void initialise(HostWindow& window, const layers::ParamDecl& decl, const layers:
   });
 }
 
-/// Whether a parameter has slots to be restored.
+/// True for a parameter whose slots are in the checkpoint.
 using HasSlots = std::function<bool(const layers::ParamDecl&)>;
 
 void restore_slots(Reader& reader, const ParameterStore& store, const OptimizerSlots& slots,

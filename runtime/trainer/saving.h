@@ -13,33 +13,34 @@
 
 namespace penstock::runtime {
 
-/// Where a run begins that is not to start from random numbers alone.
+/// The weights with which a new run starts if they are not all random.
 struct StartingWeights {
   const Checkpoint& checkpoint;
-  std::set<std::string> anew = {};  // parameters that it does not take from there
+  std::set<std::string> anew = {};  // parameters that are initialised at random
 };
 
-/// Moves a stage's numbers between its arenas and checkpoints.
+/// Copies a stage's parameters and state between its arenas and checkpoints.
 class Saving {
  public:
   Saving(layers::Backend& backend, layers::Stream& stream, const RankGrid& grid, Stage& stage,
          OptimizerSlots slots);
 
-  /// What this rank adds to a checkpoint, where it lies. Every stage's first replica adds its
-  /// layers or, where replicas share the update, each what it owns of them; others nothing.
+  /// Returns the pieces that this rank contributes to a checkpoint, as views into its memory. Every
+  /// stage's first replica contributes the stage's layers. If replicas share the update, each
+  /// contributes the pieces that it owns. Other ranks contribute nothing.
   std::vector<CheckpointPiece> pieces() const;
-  /// The name of the shard that holds it, unique among the ranks.
+  /// Returns the name of the shard that holds these pieces. It is unique among the ranks.
   std::string shard_name() const;
 
-  /// Parameters and state of this stage's layers, and the optimizer's slots if `training`; those of
-  /// parameters that match one of `frozen`, of which the checkpoint has none, stay as they are.
-  /// CheckpointError if a tensor is missing or has another shape.
+  /// Reads parameters and state of this stage's layers and, if `training`, the optimizer's slots.
+  /// The checkpoint has no slots of parameters that match a pattern in `frozen`; their slots stay
+  /// unchanged. CheckpointError if a tensor is missing or has another shape.
   void restore(const Checkpoint& checkpoint, bool training,
                const std::vector<std::string>& frozen = {});
 
-  /// Parameters and state of this stage's layers where another run starts: from its checkpoint, but
-  /// for parameters that start anew from (seed, name). Nothing of the optimizer's. CheckpointError
-  /// as restore().
+  /// Reads parameters and state of this stage's layers from another run's checkpoint. Parameters in
+  /// `weights.anew` are initialised from (seed, name) instead. The optimizer's slots stay
+  /// unchanged. CheckpointError as from restore().
   void start_from(const StartingWeights& weights, std::uint64_t seed);
 
   layers::Backend& backend() const { return backend_; }
@@ -56,11 +57,12 @@ class Saving {
   OptimizerSlots slots_;
 };
 
-/// Bytes of so many parameters and the optimizer's numbers of them.
+/// Returns the bytes of `parameters` parameters and their optimizer slots.
 [[nodiscard]] std::uint64_t state_bytes(std::int64_t parameters, std::size_t slots,
                                         partition::SlotFormat format);
 
-/// Free space that a checkpoint of a model with so many parameters may need, in bytes.
+/// Returns the disk space, in bytes, that a checkpoint of a model with `parameters` parameters may
+/// need.
 [[nodiscard]] std::uint64_t checkpoint_bytes(std::int64_t parameters, std::size_t slots,
                                              partition::SlotFormat format);
 

@@ -16,7 +16,7 @@
 namespace penstock::runtime {
 namespace {
 
-constexpr std::size_t kPartBytes = 4 << 20;  // between two looks at whether the run ends
+constexpr std::size_t kPartBytes = 4 << 20;  // written between two checks of `stop`
 
 void go_on_unless(const std::stop_token& stop) {
   if (stop.stop_requested()) throw CheckpointError("the run ends before the checkpoint is written");
@@ -34,7 +34,7 @@ ShardIndex try_once(const ShardWork& work, const std::stop_token& stop) {
   return index;
 }
 
-/// Ends early where the run does.
+/// Waits, but returns early if `stop` is requested.
 void pause(std::chrono::milliseconds length, const std::stop_token& stop) {
   std::mutex mutex;
   std::unique_lock lock(mutex);

@@ -6,19 +6,20 @@
 
 namespace penstock::runtime {
 
-/// Watches for training that goes on without changing the model: a step whose gradient is not
-/// finite is skipped. One may be; FP16's loss scaling skips some at the start, where it halves the
-/// scale each time, 16 times from 65,536 to 1. More in a row than trainer.max_skipped are
-/// divergence.
+/// Detects training that no longer changes the model. A step whose gradient is not finite is
+/// skipped. Single skipped steps are normal: FP16's loss scaling skips some at the start, where
+/// each halves the scale, at most 14 times from 16,384 to 1. More than trainer.max_skipped in a row
+/// count as divergence.
 class SkippedSteps {
  public:
   explicit SkippedSteps(std::int64_t most_in_a_row) : most_(most_in_a_row) {}
 
-  /// DivergenceError with the steps, what they showed and what to do, once there are more in a row.
+  /// Counts a step. Once too many in a row are skipped, throws DivergenceError, which names the
+  /// steps, their numbers and the remedies.
   void count(const StepReport& step);
 
-  /// For the end of a run: DivergenceError if it stops among skipped steps whose very loss is not
-  /// finite, which no scale explains.
+  /// Throws DivergenceError if the run ends with a skipped step whose loss is not finite. No loss
+  /// scale can be the cause of that.
   void check_end() const;
 
   std::int64_t total() const { return total_; }

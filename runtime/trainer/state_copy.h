@@ -9,19 +9,19 @@
 
 namespace penstock::runtime {
 
-/// Bytes of the numbers of pieces.
+/// Returns the size of the pieces' data in bytes.
 [[nodiscard]] std::size_t bytes_of(std::span<const CheckpointPiece> pieces);
 
-/// What a rank adds to a checkpoint, copied to the host's memory, so that it can be written while
-/// training changes it. The memory is taken once.
+/// A copy, in the host's memory, of the pieces that a rank contributes to a checkpoint. It can be
+/// written while training changes the originals. The memory is allocated once.
 class StateCopy {
  public:
-  /// `pieces` lie in the backend's memory, which must outlive the copy. DeviceError if the host has
-  /// not as much memory.
+  /// `pieces` lie in the backend's memory, which must outlive the copy. DeviceError if the host
+  /// lacks the memory.
   StateCopy(layers::Backend& backend, layers::Stream& stream, std::vector<CheckpointPiece> pieces);
 
-  /// Copies the numbers as they are once the stream has done what it was asked for. The pieces that
-  /// it returns refer to the copy, which holds until the next call.
+  /// Copies the data as it is after the work that is enqueued on the stream, and waits. The
+  /// returned pieces point into the copy and are valid until the next call.
   std::vector<CheckpointPiece> take();
 
  private:

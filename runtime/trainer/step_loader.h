@@ -11,26 +11,27 @@
 
 namespace penstock::runtime {
 
-/// This replica's share of the steps of a corpus: what its stage computes and, on the first stage,
-/// the features that it reads, which threads make ahead.
+/// This replica's share of the steps of a corpus: the work of its stage and, on the first stage,
+/// the features, which threads prepare ahead.
 class StepLoader {
  public:
-  /// All ranks make theirs. `corpus` and `session` must outlive it.
+  /// All ranks construct one. `corpus` and `session` must outlive it.
   StepLoader(const Corpus& corpus, const configs::Config& config, const partition::Plan& plan,
              Session& session);
 
-  /// What this rank has to do of a step.
+  /// Returns this rank's work for a step.
   StepWork work(const StepBatches& batches) const;
 
-  /// Whether this rank reads features; the others' functions below do nothing.
+  /// True if this rank reads features. On other ranks the functions below do nothing.
   bool reads() const { return feed_ != nullptr; }
-  /// The step's micro-batches will be read behind those announced before.
+  /// Announces that the step's micro-batches will be read after those announced before.
   void announce(const StepBatches& batches);
   ReadFeatures reader();
 
-  /// Utterances that have failed so far; empty where none are read.
+  /// Returns a function that counts the failed utterances so far. It is empty if this rank reads
+  /// none.
   std::function<std::int64_t()> failed() const;
-  /// Those of the epoch under way.
+  /// Returns the failed utterances of the current epoch.
   std::vector<FailedUtterance> failures() const;
 
  private:

@@ -18,7 +18,7 @@ TrainingSummary train(const TrainingTask& task, comm::Communicator& world,
         if (run.checkpoint_due()) run.save();
       }
       return run.finish();
-    } catch (const DivergenceError&) {  // of all ranks; what is being saved is from before
+    } catch (const DivergenceError&) {  // all ranks throw it; the current save is older
       run.await_save();
       throw;
     }

@@ -28,7 +28,7 @@
 namespace penstock::runtime {
 namespace {
 
-constexpr std::int64_t kStepsAhead = 2;  // for which features are made beforehand
+constexpr std::int64_t kStepsAhead = 2;  // steps for which features are prepared ahead
 
 double audio_seconds(const StepBatches& batches, int rate) {
   std::int64_t samples = 0;
@@ -37,12 +37,12 @@ double audio_seconds(const StepBatches& batches, int rate) {
   return static_cast<double>(samples) / rate;
 }
 
-/// Of the utterances that are validated on; empty where there are none.
+/// Returns the hash of the validation utterances, or an empty string if there are none.
 std::string validation_hash(const PreparedTraining& training) {
   return training.config.data.validation.empty() ? "" : fmt::format("{}", training.validation.hash);
 }
 
-/// What a run hands on of the imported model that it goes back to.
+/// Returns the parts of an imported model that the run's checkpoints keep.
 KeptParts kept_of(const PreparedTraining& training) {
   if (!training.context.leads()) return {};
   if (training.start) return read_kept(*training.start);
@@ -51,8 +51,8 @@ KeptParts kept_of(const PreparedTraining& training) {
   return training.init->same_labels ? kept : without_labels(std::move(kept));
 }
 
-/// Patterns of parameters without optimizer state in the checkpoint, of which the run may train
-/// some now.
+/// Returns the patterns of parameters that were frozen before, which have no optimizer state in the
+/// checkpoint. The run may train some of them.
 std::vector<std::string> were_frozen(const PreparedTraining& training, const TrainingState& saved) {
   return saved_recipe(training.config, saved).optimizer.freeze;
 }
@@ -63,6 +63,11 @@ bool changes_section(const PreparedTraining& training, std::string_view section)
 }
 
 }  // namespace
+
+// Ranks must take every decision alike, since all of them call each method. So decisions depend on
+// the clock, on the recipe and on `heard_`, the notices that all ranks exchanged at the end of the
+// last agreed step. Decisions of rank 0 alone are broadcast. With post-validation the last step may
+// still be open; flush() closes it before a validation, a save and the end.
 
 TrainingRun::TrainingRun(PlannedTraining training)
     : training_(std::move(training)),
@@ -101,8 +106,8 @@ void TrainingRun::require_shared_output() {
   check_shared_output(context_.world, {config_.trainer.output, lock ? lock->token() : "", writes});
 }
 
-/// The copy is no part of a plan's limits: where it does not fit besides, training waits for the
-/// disk.
+/// Creates the writer and, if memory allows, a copy of the state. The copy is not part of the plan.
+/// If it does not fit beside it, training waits for the disk during a save.
 std::unique_ptr<CheckpointWriter> TrainingRun::make_writer() {
   auto writer = std::make_unique<CheckpointWriter>(
       saving_,
@@ -145,12 +150,12 @@ void TrainingRun::restore(const Checkpoint& checkpoint) {
   clock_ = {saved.step, saved.optimizer_steps};
   if (training_.prepared.data_origin == saved.data_origin) {
     training_.steps.know(saved.epoch, saved.step - saved.step_in_epoch);
-    if (saved.epoch != training_.steps.options().start.epoch)  // which all have
+    if (saved.epoch != training_.steps.options().start.epoch)  // all ranks have this epoch
       share_epoch(training_.prepared.context.world, training_.steps, saved.epoch);
   }
   corrections_ = saved.corrections;
   for (const Correction& change : training_.prepared.changes) corrections_.push_back(change);
-  if (!changes_section(training_.prepared, "precision."))  // another rule begins anew
+  if (!changes_section(training_.prepared, "precision."))  // another scaling rule starts afresh
     training_step_->loss_scale().restore(saved.loss_scale);
   saved_ = saved.step;
   announced_ = saved.step;
@@ -165,7 +170,8 @@ void TrainingRun::recall_best(const TrainingState& saved) {
   if (!told.empty()) context_.note(told);
 }
 
-/// Behind this all ranks know that the output folder is ready.
+/// Opens metrics.jsonl and reports the beginning. The broadcast at its end also lets all ranks know
+/// that the output folder is ready.
 void TrainingRun::begin() {
   const partition::Plan& plan = training_.plan;
   summary_.parameters = parameter_count(training_.prepared.sequence);
@@ -181,7 +187,7 @@ void TrainingRun::begin() {
                               summary_.parameters, counted(summary_.utterances, "utterance")));
     if (context_.observer.begin) context_.observer.begin(clock_.step, config_.trainer.steps);
   }
-  if (context_.stop_asked) context_.stop_asked();  // who asks from now on is heard
+  if (context_.stop_asked) context_.stop_asked();  // requests are noticed from now on
   const bool missed = context_.leads() && clock_.step > 0 && !finished() && !metrics_->validated();
   missed_ = !comm::broadcast(context_.world, std::string(missed ? "missed" : "")).empty() &&
             validation_due_before(clock_.step);
@@ -210,8 +216,9 @@ void TrainingRun::step() {
   for (const StepReport& of_step : agreed) record(of_step);
 }
 
-/// The step behind this one, where a device may have its features before this one ends: failures
-/// of audio are counted by epochs, and validation reads its own.
+/// Returns the next step if its features may be copied to a device before this step ends. They may
+/// not across epochs, since failures of audio are counted per epoch, nor across a validation, which
+/// reads its own.
 std::optional<StepWork> TrainingRun::next_to_read() {
   const std::int64_t next = clock_.step + 1;
   if (!loader_->reads() || session_.backend().kind() == layers::DeviceKind::cpu ||
@@ -272,8 +279,8 @@ void TrainingRun::validate() {
     metrics_->write(report);
     if (context_.observer.validation) context_.observer.validation(report);
   }
-  if (best_before_) await_save();  // which may fail, so that the one before is the best again
-  if (summary_.last_step.skipped || !best_.beaten_by(report)) return;  // as in checkpoint_due()
+  if (best_before_) await_save();  // if it failed, the previous best counts again
+  if (summary_.last_step.skipped || !best_.beaten_by(report)) return;  // see checkpoint_due()
   await_save();
   best_before_ = best_;
   best_.set(report);
@@ -283,7 +290,7 @@ void TrainingRun::validate() {
 bool TrainingRun::checkpoint_due() {
   if (saved_ == clock_.step || !checkpoint_time()) return false;
   flush();
-  return !summary_.last_step.skipped;  // divergence must not push good checkpoints out
+  return !summary_.last_step.skipped;  // divergence must not replace good checkpoints
 }
 
 bool TrainingRun::checkpoint_time() const {
@@ -291,8 +298,8 @@ bool TrainingRun::checkpoint_time() const {
   return heard_.due > 0 || (every == 0 ? begins_epoch(clock_.step) : clock_.step % every == 0);
 }
 
-/// Where disks are slower than trainer.checkpoint_seconds asks for, the next checkpoint begins when
-/// the last one is whole.
+/// Returns this rank's notices. While a save is in progress none is due: if disks are slower than
+/// trainer.checkpoint_seconds, saves follow each other without a pause.
 Notices TrainingRun::own_notices() const {
   Notices own;
   own.stop = context_.stop_asked && context_.stop_asked();
@@ -325,7 +332,7 @@ TrainingState TrainingRun::state() const {
 void TrainingRun::save(const std::optional<BestCheckpoint>& best) {
   flush();
   await_save();
-  heard_ = {};  // of the step that the new checkpoint is of
+  heard_ = {};  // these were from before the new save
   saved_ = clock_.step;
   saved_at_ = Clock::now();
   writer_->begin(state(), best);
@@ -349,7 +356,7 @@ void TrainingRun::await_save() {
   settle(*outcome);
 }
 
-/// A checkpoint that can't be written ends nothing but itself.
+/// Records the outcome of a save. A failed save does not end the run.
 void TrainingRun::settle(const SaveOutcome& outcome) {
   if (outcome.fault.empty()) {
     summary_.checkpoint = outcome.folder;

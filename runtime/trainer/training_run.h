@@ -20,40 +20,42 @@
 
 namespace penstock::runtime {
 
-/// One rank of a planned training, from the step after its checkpoint to its last checkpoint;
-/// trainer.cpp says in which order. Every method is called by all ranks together.
+/// One rank of a planned training, from the step after its checkpoint to its last checkpoint.
+/// trainer.cpp calls the methods in order. Every method is called by all ranks together.
 class TrainingRun {
  public:
-  /// Takes this rank's place, goes on from the checkpoint if there is one, makes the output folder
-  /// ready and tells the observer that the run begins. Errors as from Session, CheckpointError as
-  /// from check_shared_output and Saving::restore.
+  /// Creates this rank's stage, restores the checkpoint if there is one, prepares the output folder
+  /// and reports the beginning to the observer. Errors as from Session; CheckpointError as from
+  /// check_shared_output and Saving::restore.
   explicit TrainingRun(PlannedTraining training);
   TrainingRun(const TrainingRun&) = delete;
   TrainingRun& operator=(const TrainingRun&) = delete;
 
   bool finished() const { return stopping_ || clock_.step >= config_.trainer.steps; }
-  /// DivergenceError as from SkippedSteps.
+  /// Runs one step. DivergenceError as from SkippedSteps.
   void step();
 
-  /// Where a run stops, what is due waits until it goes on, or else is done.
+  /// True if a validation is due after the last step. A stop request postpones it until the run is
+  /// resumed, unless the run is complete.
   bool validation_due() const {
     return (!stopping_ || clock_.step >= config_.trainer.steps) &&
            validation_due_before(clock_.step);
   }
-  /// Of the step where a run that goes on was stopped.
+  /// True if a resumed run must validate at its first step, because it was stopped before that
+  /// validation.
   bool validation_missed() const { return missed_; }
   void validate();
 
   bool checkpoint_due();
-  /// Begins to write a checkpoint, which `best` says is the best so far. One that is under way is
-  /// waited for.
+  /// Begins to write a checkpoint, after waiting for an earlier save. `best`, if set, makes it the
+  /// best one so far.
   void save(const std::optional<BestCheckpoint>& best = {});
-  /// What all ranks told at the end of the last step moves the checkpoint that is being written.
+  /// Advances the current save according to the notices of the last step.
   void go_on_saving();
   void await_save();
 
-  /// Saves where the run stops. DivergenceError if it stops in that, CheckpointError if that can't
-  /// be saved.
+  /// Saves the last state and returns the summary. DivergenceError if the run ends in divergence.
+  /// CheckpointError if the state cannot be saved.
   TrainingSummary finish();
 
  private:
@@ -88,19 +90,19 @@ class TrainingRun {
   std::unique_ptr<MetricsFile> metrics_;  // rank 0 only
 
   TrainingClock clock_;
-  std::deque<StepReport> under_way_;  // what is known of steps that are not yet agreed on
-  std::int64_t announced_ = 0;        // steps whose micro-batches the loader knows
-  Notices heard_;                     // at the end of the last step that is agreed on
-  bool stopping_ = false;             // on request
-  bool missed_ = false;               // a validation of the step that the run goes on from
-  std::int64_t saved_ = -1;           // the last step whose checkpoint is whole or under way
+  std::deque<StepReport> under_way_;  // data of steps that all ranks have not yet agreed on
+  std::int64_t announced_ = 0;        // steps whose micro-batches are announced to the loader
+  Notices heard_;                     // notices from the end of the last agreed step
+  bool stopping_ = false;             // a stop was requested
+  bool missed_ = false;               // validation of the resumed step is still to do
+  std::int64_t saved_ = -1;           // last step whose checkpoint is complete or being written
   Clock::time_point saved_at_ = Clock::now();
-  SaveOutcome failed_{.step = -1};  // the last that did
+  SaveOutcome failed_{.step = -1};  // last save that failed
   SkippedSteps skipped_;
   FailedAudio failed_audio_;
   BestValidation best_;
-  std::optional<BestValidation> best_before_;  // while a new best is being written
-  std::vector<Correction> corrections_;        // of the whole run
+  std::optional<BestValidation> best_before_;  // while a new best checkpoint is being written
+  std::vector<Correction> corrections_;        // changes over the whole run
   TrainingSummary summary_;
 };
 

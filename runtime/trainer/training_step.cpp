@@ -9,6 +9,14 @@
 
 namespace penstock::runtime {
 
+// The order of a step: forward and backward with reduction (forward_and_backward), norm and update
+// (sync_gradient_norm), report and statistics (close). sync_gradient_norm has two forms. If norms
+// stay on the device, the update reads the norm from the device's memory and is enqueued without a
+// wait; the losses follow in one message. Otherwise losses and norm travel in one message before
+// the update. With post-validation, update_optimistically replaces sync_gradient_norm after enough
+// plain steps, and the step stays open. await_norm then runs inside the next step, before its first
+// backward (docs/design/post-validation.md).
+
 TrainingStep::TrainingStep(layers::Backend& backend, layers::Stream& stream, const RankGrid& grid,
                            Stage& stage, const Options& options)
     : backend_(backend),
@@ -66,7 +74,8 @@ std::vector<StepReport> TrainingStep::run(StepWork work, const ReadFeatures& rea
   return agreed;
 }
 
-/// What fails is the next step's, and this one's report must not be lost.
+/// Reads the next step's features. An exception belongs to the next step, which rethrows it, so
+/// that this step's report is not lost.
 void TrainingStep::read_ahead(const StepWork& next, const ReadFeatures& read_features) try {
   stage_.read_ahead(next, read_features);
 } catch (...) {
@@ -82,15 +91,16 @@ std::optional<StepReport> TrainingStep::flush(TrainingClock& clock) {
   return report;
 }
 
-/// As it will be if the open step stands.
+/// Returns the loss scale of the next step if the open step is not skipped.
 double TrainingStep::optimistic_scale() const {
   LossScale scale = loss_scale_;
   if (open_) scale.update(false, 0);
   return scale.value();
 }
 
-/// Gradients are whole behind this: those of lane 0 are the sums over all lanes, of what this rank
-/// owns. Those of an open step are there until the first of this one's.
+/// Runs the pipeline and completes the gradients: lane 0 holds the sums over all lanes of the
+/// elements that this rank owns. The gradients of an open step stay intact until the first backward
+/// of this one.
 StepSums TrainingStep::forward_and_backward(const StepWork& work, KeptFeatures& features) {
   reduction_.begin();
   ExecutorCallbacks callbacks;
@@ -104,7 +114,7 @@ StepSums TrainingStep::forward_and_backward(const StepWork& work, KeptFeatures& 
   callbacks.layer_whole = [this](std::size_t layer) { reduction_.layer_whole(layer); };
   StepSums sums = stage_.train(work, callbacks);
   reduction_.all_whole();
-  if (!norm_sync_.on_device()) stage_.complete(sums);  // its last message moves only when asked for
+  if (!norm_sync_.on_device()) stage_.complete(sums);  // progress() must move its last message
   reduction_.finish();
   return sums;
 }
@@ -134,7 +144,7 @@ void TrainingStep::sync_gradient_norm(Ended& step, const std::function<void()>& 
   reduction_.gather();
   if (norm_sync_.on_device()) {
     meanwhile();
-    step.told = tell(step);  // the step's one wait for the device
+    step.told = tell(step);  // the step's only wait for the device
     step.result = norm_sync_.landed();
     comm::sum_disjoint(grid_.world(), step.told);
   } else {
@@ -142,7 +152,7 @@ void TrainingStep::sync_gradient_norm(Ended& step, const std::function<void()>& 
   }
 }
 
-/// Updates before all ranks know the norm, and starts the exchange.
+/// Updates from this rank's norm alone and starts the exchange of norms.
 void TrainingStep::update_optimistically(Ended& step) {
   const layers::GradientNormResult* result =
       norm_sync_.local_result(stage_.parameters(), step.loss_scale);
@@ -158,8 +168,8 @@ void TrainingStep::update_optimistically(Ended& step) {
   if (norm_sync_.on_device()) ask();
 }
 
-/// The norm of the open step over all ranks, and the update that follows from it; only gather() is
-/// left to do, which replicas must call at the same point.
+/// Waits for the norm of the open step over all ranks and, if it requires so, corrects the update.
+/// The caller must call gather() afterwards, since all replicas must call it at the same point.
 void TrainingStep::await_norm() {
   if (open_->result) return;
   open_->result = norm_sync_.await(open_->told);
@@ -194,8 +204,9 @@ StepReport TrainingStep::close(Ended step, TrainingClock& clock) {
   return report;
 }
 
-/// Each replica joins the rows of its own lanes, so that what travels does not grow with the number
-/// of micro-batches. That order is the lanes' own: no layout has another.
+/// Commits running statistics. Each replica pools the rows of each of its lanes, so that the
+/// message does not grow with the number of micro-batches. The order is that of the lanes, which is
+/// the same in every layout.
 void TrainingStep::commit_state(const Ended& step) {
   std::vector<double> rows;
   for (const std::vector<int>& of_lane : step.micro_batches) {
@@ -212,8 +223,9 @@ void TrainingStep::commit_state(const Ended& step) {
   stage_.commit_state(rows);
 }
 
-/// Waits for the losses of the step's micro-batches; behind them, the utterances that have failed
-/// on each replica. Every number is told by one rank, but for the counts of notices at the end.
+/// Returns this rank's numbers for the exchange: losses per micro-batch, failed utterances per
+/// replica, then notices. Waits for the losses. Each number comes from one rank; only the notices
+/// are sums of counts.
 std::vector<double> TrainingStep::tell(Ended& step) {
   if (norm_sync_.on_device()) stage_.complete(step.sums);
   std::vector<double> told = step.sums.losses;
@@ -224,8 +236,8 @@ std::vector<double> TrainingStep::tell(Ended& step) {
   return told;
 }
 
-/// A step that is skipped changes nothing. Behind this and reduction_.gather() layers read the new
-/// weights, whoever owns them.
+/// Updates what this rank owns. A skipped step changes nothing. After this and reduction_.gather()
+/// layers read the new weights of all owners.
 void TrainingStep::update(const layers::GradientNormResult* result, const Ended& step) {
   ParameterStore& store = stage_.parameters();
   UpdateArguments with{.learning_rate = step.learning_rate,

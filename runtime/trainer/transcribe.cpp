@@ -39,18 +39,18 @@ Recording unpack_recording(Unpacker& from) {
   return recording;
 }
 
-/// A recording, and what of its audio is meant.
+/// A recording with the length of its audio, and the part of it that is transcribed.
 struct MeasuredRecording {
   Recording recording;
   AudioLength length = {};
-  std::optional<std::int64_t> first = {};  // sample, of a segment
+  std::optional<std::int64_t> first = {};  // first sample of a segment
   std::string fault = {};
 
   double seconds() const { return length.rate > 0 ? length.seconds() : 0; }
 };
 
-/// Sets length, first and, where it can't be read or resampled, or is too short for the model, the
-/// fault.
+/// Sets length and first. Sets the fault if the audio cannot be read or resampled, or is too short
+/// for the model.
 void measure(MeasuredRecording& measured, const Recogniser& recogniser) try {
   const Recording& recording = measured.recording;
   if (!recording.fault.empty()) throw DataError(recording.fault);
@@ -73,13 +73,13 @@ void measure(MeasuredRecording& measured, const Recogniser& recogniser) try {
                   measured.recording.audio.string(), measured.seconds(), too_short.what());
 }
 
-/// Recordings that have been asked for and not been transcribed, alike on every rank.
+/// Recordings that have been requested and not been transcribed. It is the same on every rank.
 class RecordingQueue {
  public:
   RecordingQueue(const Recogniser& recogniser, const Transcription& list)
       : recogniser_(recogniser), list_(list) {}
 
-  /// The next window; empty: there is none.
+  /// Returns the next window, which is empty after the last one.
   std::vector<MeasuredRecording> next() {
     fill();
     const std::size_t end = window_end(list_.window, {0, waiting_.size()},
@@ -92,7 +92,7 @@ class RecordingQueue {
   }
 
  private:
-  /// Rank 0 tells of more recordings, as many as a window may have.
+  /// Broadcasts further recordings from rank 0, up to the size of a window.
   void fill() {
     const auto bound = static_cast<std::size_t>(list_.window.utterances);
     if (ended_ || waiting_.size() >= bound) return;
@@ -111,7 +111,7 @@ class RecordingQueue {
     std::ranges::move(fresh, std::back_inserter(waiting_));
   }
 
-  /// Reader r of n measures every n-th, from the r-th on.
+  /// Distributes the measuring: reader r of n measures every n-th recording, from the r-th on.
   void measure_together(std::vector<MeasuredRecording>& fresh) {
     const std::vector<int>& readers = recogniser_.readers().audio;
     const auto self = std::ranges::find(readers, recogniser_.world().rank());
@@ -138,13 +138,13 @@ class RecordingQueue {
   const Recogniser& recogniser_;
   const Transcription& list_;
   std::deque<MeasuredRecording> waiting_;
-  bool ended_ = false;  // the list
+  bool ended_ = false;  // the list has ended
 };
 
-/// Those of a window that can be used, as a corpus.
+/// The usable recordings of a window as a corpus.
 struct UsableRecordings {
   Corpus corpus;
-  std::vector<std::size_t> places;  // within the window, by id
+  std::vector<std::size_t> places;  // index in the window of each id
 };
 
 UsableRecordings usable_of(const std::vector<MeasuredRecording>& window) {
@@ -162,7 +162,7 @@ UsableRecordings usable_of(const std::vector<MeasuredRecording>& window) {
   return usable;
 }
 
-/// Transcribes windows.
+/// Transcribes windows and adds up the counts.
 class Transcriber {
  public:
   Transcriber(Recogniser& recogniser, const Transcription& list)
@@ -219,6 +219,8 @@ class Transcriber {
 
 }  // namespace
 
+// Memory is bounded by the window. Rank 0 requests recordings until a window is full, and ranks
+// that read audio measure them. All ranks then cut the same window from the lengths.
 TranscriptionCounts transcribe(const Trained& trained, const Transcription& transcription,
                                comm::Communicator& world) {
   Recogniser recogniser(trained, world, Judging::none);
@@ -230,7 +232,7 @@ TranscriptionCounts transcribe(const Trained& trained, const Transcription& tran
       transcriber.pass(window);
     const TranscriptionCounts counts = transcriber.finish();
     if (world.rank() == 0) transcription.end();
-    comm::barrier(world);  // which rank 0 does not reach where it complains
+    comm::barrier(world);  // rank 0 does not get here if a callback throws
     return counts;
   });
 }

@@ -14,41 +14,41 @@
 
 namespace penstock::runtime {
 
-/// What is to be transcribed.
+/// A recording, or a segment of one, to transcribe.
 struct Recording {
   std::filesystem::path audio = {};
-  std::optional<Segment> segment = {};  // nothing: all of it
-  std::string fault = {};               // why it isn't known what is meant
+  std::optional<Segment> segment = {};  // empty: the whole recording
+  std::string fault = {};               // why the list's entry is not valid
 };
 
 struct Transcript {
   Recording recording;
-  double seconds = 0;  // of audio; 0 if that isn't known
+  double seconds = 0;  // length of the audio; 0 if unknown
   std::string text = {};
   std::string fault = {};  // why there is no text
 };
 
-/// A list of recordings, of which some at a time are in memory, and what is made of it. Rank 0
-/// alone calls the functions.
+/// A list of recordings, of which only a window is in memory at a time, and callbacks for the
+/// results. The functions are called on rank 0 alone.
 struct Transcription {
-  std::function<std::optional<Recording>()> next = {};  // nothing: that was the last one
-  std::function<void(std::span<const Transcript>)> take =
-      {};  // a window's, in the order of the list
-  /// Before the first recording is asked for; `identity` is the Recogniser's.
+  std::function<std::optional<Recording>()> next = {};  // returns nothing after the last one
+  /// Receives the transcripts of a window, in the order of the list.
+  std::function<void(std::span<const Transcript>)> take = {};
+  /// Called before the first recording is requested, with Recogniser::identity().
   std::function<void(const std::string& identity)> begin = [](const std::string&) {};
-  std::function<void()> end = [] {};  // behind the last window; no rank ends before it has
+  std::function<void()> end = [] {};  // called after the last window; all ranks wait for it
   WindowBounds window = {};
-  std::filesystem::path logits = {};  // file for them, as LogitsFile has it; empty: none
+  std::filesystem::path logits = {};  // safetensors file for the logits; may be empty
 };
 
 struct TranscriptionCounts {
   std::int64_t recordings = 0, failed = 0;
-  double seconds = 0;  // of audio
+  double seconds = 0;  // length of the audio
 };
 
-/// Transcribes recordings by windows. One that can't be used or read has its fault in its place.
-/// What is made of a recording is the same on any number of ranks. All ranks call it; the counts
-/// are whole on each. CheckpointError and ConfigError as Recogniser.
+/// Transcribes recordings in windows. A recording that is invalid or cannot be read gets an error
+/// text instead. The results are the same on any number of ranks. All ranks call it, and all return
+/// the same counts. CheckpointError and ConfigError as from Recogniser.
 TranscriptionCounts transcribe(const Trained& trained, const Transcription& transcription,
                                comm::Communicator& world);
 

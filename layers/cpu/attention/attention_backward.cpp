@@ -5,6 +5,10 @@
 namespace penstock::layers {
 namespace {
 
+// Backward of one head of one utterance, after FlashAttention-2 (Dao 2023). Tiles of 64 queries
+// recompute their weights from the saved log-sum-exp. dk and dv are summed over tiles in the
+// workspace, in the order of the tiles, and dq is written tile by tile. run_product() computes all
+// products.
 template <class T>
 class HeadBackward {
  public:
@@ -36,7 +40,7 @@ class HeadBackward {
   }
 
  private:
-  // p = e^(s - log Σ e^s); `dropped` is what forward multiplied v by.
+  // Recomputes p = e^(s - log Σ e^s). `dropped` becomes the weights that forward multiplied v by.
   void weights_again(const AttentionTile& tile) {
     head_.compute_scores(tile);
     for (std::int64_t r = 0; r < tile.rows; ++r) {
@@ -52,7 +56,7 @@ class HeadBackward {
 
   bool drops() const { return op_.dropout.probability > 0; }
 
-  // dv_j += Σ_i p_ij dy_i
+  // Adds Σ_i p_ij dy_i to dv_j.
   void values_gradient(const AttentionTile& tile) {
     run_product(Product<T>{.m = tile.seen,
                            .n = d_,
@@ -64,7 +68,8 @@ class HeadBackward {
                            .beta = 1});
   }
 
-  // ds_ij = p_ij (dp_ij - dy_i · y_i), in d_weights
+  // Computes ds_ij = p_ij (dp_ij - delta_i) in d_weights, with FlashAttention-2's delta_i = dy_i ·
+  // y_i.
   void scores_gradient(const AttentionTile& tile) {
     run_product(Product<T>{.m = tile.rows,
                            .n = tile.seen,
@@ -85,7 +90,8 @@ class HeadBackward {
     }
   }
 
-  // Of q + u, but for 1/√d, which dk has from the queries; and of k.
+  // Computes the gradients of q + u, without the factor 1/√d, and of k, which gets that factor from
+  // the scaled queries.
   void queries_and_keys_gradient(const AttentionTile& tile) {
     run_product(Product<T>{.m = tile.rows,
                            .n = d_,
@@ -105,7 +111,8 @@ class HeadBackward {
                            .beta = 1});
   }
 
-  // The band of ds: each number stands where its distance does.
+  // Adds the gradients of r and v, and the part of dq that comes through r. ds is first moved into
+  // the band, where each number is in the column of its distance.
   void positions_gradient(const AttentionTile& tile) {
     const std::int64_t columns = tile.distances(), C = head_.channels();
     const std::int64_t first = head_.first_distance(tile) * C + head_.place().head * d_;
@@ -121,7 +128,7 @@ class HeadBackward {
                            .c = op_.dr_XC.template as<T>() + first,
                            .c_stride = C,
                            .beta = 1});
-    T* of_v = scratch_.positioned;  // no longer needed
+    T* of_v = scratch_.positioned;  // reused: its numbers have been multiplied
     run_product(Product<T>{.m = tile.rows,
                            .n = d_,
                            .k = columns,
@@ -134,7 +141,7 @@ class HeadBackward {
     for (std::int64_t i = 0; i < tile.rows * d_; ++i) scratch_.d_queries[i] += of_v[i];
   }
 
-  // Column sums of d_queries, over √d.
+  // Adds the column sums of d_queries, over √d, to a bias's gradient.
   void add_bias_gradient(const AttentionTile& tile, const Tensor& gradient_C) {
     T* to = gradient_C.as<T>() + head_.place().head * d_;
     for (std::int64_t c = 0; c < d_; ++c) {

@@ -5,7 +5,7 @@
 namespace penstock::layers {
 namespace {
 
-// Scores become weights. Returns log Σ e^s.
+// Turns scores into weights in place. Returns log Σ e^s.
 template <class T>
 T softmax(T* row, std::int64_t count) {
   const T largest = *std::max_element(row, row + count);
@@ -24,6 +24,9 @@ T softmax(T* row, std::int64_t count) {
   return largest + std::log(sum);
 }
 
+// Computes one head of one utterance, 64 queries at a time, each with all the keys that its tile
+// sees. So the workspace grows with the frames, and not with their square. run_product() computes q
+// · k and the weighted sums of v.
 template <class T>
 void attend(const AttentionForward& op, const AttentionScratch<T>& scratch,
             const AttentionPlace& place) {

@@ -18,16 +18,16 @@ struct AttentionTile {
   std::int64_t distances() const { return rows + seen - 1; }
 };
 
-/// Where one head of one utterance lies.
+/// The place of one head of one utterance.
 struct AttentionPlace {
   std::size_t utterance = 0;
-  std::int64_t first_row = 0;  // of the utterance, in matrices of frames
+  std::int64_t first_row = 0;  // the utterance's, in matrices of frames
   std::int64_t frames = 0;
   std::int64_t head = 0;
 };
 
-/// One head of one utterance: its weights, a tile of frames at a time. `Op` is AttentionForward or
-/// AttentionBackward.
+/// One head of one utterance, which computes its weights one tile of frames at a time. The keys are
+/// rotated once, in the constructor. `Op` is AttentionForward or AttentionBackward.
 template <class T, class Op>
 class AttentionHead {
  public:
@@ -43,19 +43,19 @@ class AttentionHead {
   bool relative() const { return op_.relative.r_XC.data != nullptr; }
   T scale() const { return 1 / std::sqrt(static_cast<T>(width())); }
 
-  /// The first of this head's channels in that frame of a matrix whose first C columns are q, y or
-  /// their gradients.
+  /// Returns the first of this head's channels in a frame, in a matrix whose first C columns are q,
+  /// y or their gradients.
   T* row_of(const Tensor& matrix, std::int64_t frame) const {
     return matrix.as<T>() + (place_.first_row + frame) * matrix.shape[1] + place_.head * width();
   }
-  /// v_j: [frames, d], P numbers from row to row.
+  /// Returns v_j, a row of [frames, d] whose rows start P numbers apart.
   const T* values(std::int64_t j) const { return row_of(op_.qkv_FP, j) + 2 * channels(); }
   T* log_sums(std::int64_t i) const {
     if (op_.log_sums_HF.data == nullptr) return nullptr;
     return op_.log_sums_HF.template as<T>() + place_.head * op_.y_FC.shape[0] + place_.first_row +
            i;
   }
-  /// Row of r_XC for the largest distance that the tile has; the next rows are of smaller ones.
+  /// Returns the row of r_XC for the tile's max distance. The rows after it have smaller distances.
   std::int64_t first_distance(const AttentionTile& tile) const {
     return op_.geometry.longest() - 1 - (tile.first + tile.rows - 1 - tile.first_seen);
   }
@@ -72,7 +72,7 @@ class AttentionHead {
     }
   }
 
-  /// s_ij of the tile, in scratch.weights; what stands where i does not see j means nothing.
+  /// Computes s_ij of the tile in scratch.weights. Numbers are undefined if i does not see j.
   void compute_scores(const AttentionTile& tile) const {
     const std::int64_t d = width();
     for (std::int64_t r = 0; r < tile.rows; ++r)
@@ -88,7 +88,7 @@ class AttentionHead {
     if (relative()) add_positions(tile);
   }
 
-  /// Columns of the tile that row r sees.
+  /// Columns of the tile that a row sees.
   struct Seen {
     std::int64_t begin, end;
   };
@@ -97,7 +97,7 @@ class AttentionHead {
     return {std::max<std::int64_t>(0, i - op_.geometry.left - tile.first_seen),
             std::min(tile.seen, i + op_.geometry.right + 1 - tile.first_seen)};
   }
-  /// Weights of what row r does not see become 0.
+  /// Sets the weights to 0 of frames that row r does not see.
   void clear_unseen(const AttentionTile& tile, std::int64_t r) const {
     T* row = scratch_.weights + r * tile.seen;
     const Seen seen = seen_by(tile, r);
@@ -105,7 +105,7 @@ class AttentionHead {
     std::fill(row + seen.end, row + tile.seen, T{0});
   }
 
-  /// to[r][c] = dropped ? 0 : from[r][c] / (1 - probability), of the tile.
+  /// Applies dropout to the tile: to[r][c] = dropped ? 0 : from[r][c] / (1 - probability).
   void drop(const AttentionTile& tile, const T* from, T* to) const {
     const DropoutMask& mask = op_.dropout;
     const auto limit = static_cast<std::uint64_t>(mask.probability * 0x1p32);
@@ -125,7 +125,8 @@ class AttentionHead {
       }
   }
 
-  /// to = factor · (from + bias), turned by the angles of that frame; backwards where `back`.
+  /// Sets to = factor · (from + bias), rotated by the angles of that frame, or rotated back if
+  /// `back`.
   void copy_rotated(std::int64_t frame, const T* from, T* to, T factor, const T* bias,
                     bool back = false) const {
     const std::int64_t d = width(), half = d / 2;
@@ -149,8 +150,9 @@ class AttentionHead {
   const AttentionPlace& place() const { return place_; }
 
  private:
-  // Column x of the band is of the x-th distance of the tile, from the largest down, so that
-  // distance i - j of row r and column c stands in column c + (rows - 1 - r).
+  // Adds the scores of relative positions. Column x of the band has the tile's x-th distance, from
+  // the largest down. So distance i - j of row r and column c is in column c + (rows - 1 - r): the
+  // relative shift of Transformer-XL (Dai et al. 2019).
   void add_positions(const AttentionTile& tile) const {
     const std::int64_t d = width(), C = channels(), columns = tile.distances();
     for (std::int64_t r = 0; r < tile.rows; ++r)

@@ -11,8 +11,8 @@ namespace penstock::layers {
 /// Frames whose weights are computed together: rows of a tile.
 inline constexpr std::int64_t kTileFrames = 64;
 
-/// What attention computes with: of one head of one utterance, and of a tile of its frames. Grows
-/// with the longest utterance's frames, not with their square.
+/// Workspace of attention, for one head of one utterance and a tile of its frames. It grows with
+/// the longest utterance's frames, and not with their square.
 template <class T>
 struct AttentionScratch {
   AttentionScratch(const AttentionGeometry& geometry, bool relative, bool backward,
@@ -43,13 +43,14 @@ struct AttentionScratch {
   T* weights;          // [rows, frames seen]: scores, then p
   T* positioned;       // [rows, d], queries with v instead of u
   T* band;             // [rows, distances seen]
-  T* dropped;          // as weights, behind dropout
+  T* dropped;          // as weights, after dropout
   T* d_weights;
   T *d_queries, *d_keys, *d_values;
   std::size_t bytes;
 };
 
-/// Angles of every frame up to the longest utterance's last: AttentionGeometry::rotary_base.
+/// Computes the angles of every frame up to the longest utterance's last, as
+/// AttentionGeometry::rotary_base says.
 template <class T>
 void fill_rotary_angles(const AttentionGeometry& geometry, const AttentionScratch<T>& scratch) {
   if (geometry.rotary_base == 0) return;

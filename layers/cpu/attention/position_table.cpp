@@ -14,7 +14,8 @@ void CpuBackend::compute(Stream&, const PositionTable& op) {
     T* table = op.table_XC.as<T>();
     for (std::int64_t c = 0; c < C; c += 2) {
       const double turn = std::pow(10000.0, -static_cast<double>(c) / static_cast<double>(C));
-      // The angle of row x is a step from that of row x - 1: turned by multiplication, in FP64.
+      // Row x is row x - 1 rotated by one step, a multiplication in FP64, which saves a sine and a
+      // cosine for each number.
       const double cosine = std::cos(turn), sine = static_cast<double>(op.step) * std::sin(turn);
       const double first = static_cast<double>(op.first) * turn;
       double s = std::sin(first), k = std::cos(first);

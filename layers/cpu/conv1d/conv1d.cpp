@@ -13,7 +13,10 @@
 namespace penstock::layers {
 namespace {
 
-// Every product reads the frames where they lie: rows of the input are a stride apart.
+// 1-D convolution as products that read the frames in place, without a copy of windows: the rows of
+// the input factor are a stride of frames apart. Taps that are adjacent in memory share a product
+// (conv1d_taps.h). The weight is copied into the products' layout once per call. Kernels of stride
+// + 1 taps go to conv1d_two_taps.h.
 
 template <class T>
 T* laid_out(const Conv1dGeometry& g, const Tensor& weight_OCK, std::span<std::byte> workspace) {

@@ -6,13 +6,14 @@
 
 namespace penstock::layers {
 
-/// Taps whose products are taken as one: their inputs lie end to end in memory.
+/// Taps that share one product, because their inputs are adjacent in memory.
 struct Conv1dTaps {
   std::int64_t first, count;
 };
 
-/// Calls use(Conv1dTaps) for the whole kernel. As many taps as the stride has frames make one
-/// product whose rows do not overlap. Zeros and gaps between frames part them into single ones.
+/// Calls use(Conv1dTaps) for the whole kernel. One product takes as many taps as the stride has
+/// frames, so that its rows do not overlap. With padding, dilation or groups, each tap is a product
+/// of its own.
 template <class Use>
 void for_each_taps(const Conv1dGeometry& g, const Use& use) {
   const bool joined = g.groups == 1 && g.dilation == 1 && g.left == 0 && g.right == 0;
@@ -21,8 +22,8 @@ void for_each_taps(const Conv1dGeometry& g, const Use& use) {
     use(Conv1dTaps{first, std::min(most, g.kernel - first)});
 }
 
-/// Rows of an utterance that meet under some taps: `count` outputs from `first_out` on, whose
-/// inputs are the rows first_in, first_in + stride, …
+/// The rows of an utterance that some taps connect: `count` outputs from `first_out` on, and the
+/// input rows first_in, first_in + stride, …
 struct Conv1dRows {
   Conv1dRows(const Conv1dGeometry& g, const Conv1dTaps& taps, std::int64_t frames) {
     const std::int64_t shift = taps.first * g.dilation - g.left;  // input of output 0
@@ -37,12 +38,13 @@ struct Conv1dRows {
   std::int64_t first_out, count, first_in;
 };
 
-/// Where the numbers of some taps and a group begin in weights laid out as [taps][out][tap][in].
+/// Returns the place where the weights of some taps and a group begin in the layout
+/// [taps][out][tap][in].
 inline std::int64_t place_of(const Conv1dGeometry& g, const Conv1dTaps& taps, std::int64_t group) {
   return g.group_in() * (taps.first * g.out_channels + taps.count * group * g.group_out());
 }
 
-/// Calls use(number of [out, in, kernel], number of [taps][out][tap][in]) for every weight.
+/// Calls use(place in [out, in, kernel], place in [taps][out][tap][in]) for every weight.
 template <class Use>
 void for_each_weight(const Conv1dGeometry& g, const Use& use) {
   const std::int64_t in = g.group_in();
@@ -61,8 +63,8 @@ struct Conv1dProduct {
   std::int64_t columns;       // of x and of a weight's row: taps.count · group_in()
 };
 
-/// Calls use(Conv1dProduct) for all that an utterance needs, in the order of taps, then groups.
-/// `in_row` and `out_row` are the utterance's first rows.
+/// Calls use(Conv1dProduct) for all products that the utterances need, in the order of taps, then
+/// groups.
 template <class Use>
 void for_each_product(const Conv1dGeometry& g, const Use& use) {
   std::int64_t in_row = 0, out_row = 0;

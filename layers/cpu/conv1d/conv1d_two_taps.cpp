@@ -9,7 +9,8 @@
 namespace penstock::layers {
 namespace {
 
-/// Frames are named by the first and last tap, which see every stride-th, and by the taps between.
+/// Sizes of a convolution. The first and the last tap see every stride-th frame, and the taps
+/// between see the other frames.
 struct Sizes {
   explicit Sizes(const Conv1dGeometry& g)
       : in(g.in_channels), out(g.out_channels), between((g.stride - 1) * in), step(g.stride * in) {
@@ -18,18 +19,18 @@ struct Sizes {
   std::int64_t in, out;
   std::int64_t between;      // numbers that the taps between see
   std::int64_t step;         // numbers from output to output
-  std::int64_t longest = 0;  // outputs
+  std::int64_t longest = 0;  // outputs of the longest utterance
 };
 
 enum class TwoTapsPass { forward, backward_input, backward_weight };
 
-/// Weights or their gradients, tap by tap, and room to mix rows.
+/// Workspace for weights or their gradients, tap by tap, and for mixed rows.
 template <class T>
 struct TwoTapsScratch {
   TwoTapsScratch(const Sizes& sizes, TwoTapsPass pass, Scratch scratch) {
     for (T*& tap : taps) tap = scratch.take<T>(sizes.out * sizes.in);
     between = scratch.take<T>(sizes.out * sizes.between);
-    // Backward turns dy's rows into inputs; one more than there are.
+    // In backward_input the rows of dy are mixed, for one output more than there are rows.
     const bool of_dy = pass == TwoTapsPass::backward_input;
     const std::int64_t channels = of_dy ? sizes.out : sizes.in;
     const std::int64_t tile = tap_tile(sizes.longest + (of_dy ? 1 : 0));
@@ -48,7 +49,7 @@ struct TwoTapsScratch {
   std::size_t bytes;
 };
 
-/// Calls use(number of [out, in, kernel], its place in the scratch memory) for every weight.
+/// Calls use(place in [out, in, kernel], address in the workspace) for every weight.
 template <class T, class Use>
 void for_each_place(const Conv1dGeometry& g, const TwoTapsScratch<T>& scratch, const Use& use) {
   const std::int64_t in = g.in_channels, last = g.kernel - 1;
@@ -69,7 +70,7 @@ void take_weights(const Conv1dGeometry& g, const Tensor& weight_OCK,
   for_each_place(g, scratch, [&](std::int64_t weight, T* place) { *place = from[weight]; });
 }
 
-/// Rows of an utterance, from its first numbers on.
+/// Sizes of an utterance, and the places of its first numbers.
 struct UtterancePlace {
   std::int64_t frames, outputs;
   std::int64_t x, y;  // first number of the input and of the output
@@ -140,7 +141,7 @@ void two_taps_backward_input(Stream& stream, const Conv1dBackwardInput& op) {
   const TwoTapsScratch<T> scratch(sizes, TwoTapsPass::backward_input, Scratch(op.workspace));
   take_weights(op.geometry, op.weight_OCK, scratch);
   std::fill_n(scratch.zeros, sizes.out, T{0});
-  // Frame j · stride was the last tap's of output j - 1 and the first tap's of output j.
+  // Frame j · stride is seen by the last tap of output j - 1 and the first tap of output j.
   const TapWeights<T> taps = {scratch.taps[3], scratch.taps[1], scratch.taps[2], scratch.taps[0]};
   const std::int64_t in = sizes.in;
   mix_weights(taps, sizes.out * in);

@@ -5,7 +5,7 @@
 namespace penstock::layers {
 namespace {
 
-/// Calls use(first output, threes) for every tile; returns how many outputs tiles have.
+/// Calls use(first output, threes) for every tile. Returns how many outputs the tiles cover.
 template <class Use>
 std::int64_t for_each_tile(std::int64_t outputs, const Use& use) {
   const std::int64_t threes = outputs / 3;
@@ -14,6 +14,7 @@ std::int64_t for_each_tile(std::int64_t outputs, const Use& use) {
   return 3 * threes;
 }
 
+/// Computes the left factors of m0 to m3 from four neighbouring rows of a.
 template <class T>
 void mix_rows(const std::array<const T*, 4>& a, std::int64_t channels,
               const std::array<T*, 4>& mixed) {
@@ -40,7 +41,7 @@ void mix_tile(const TapRows<T>& a, std::int64_t first, std::int64_t threes,
   }
 }
 
-/// The rows of `y` hold m1 and m2, and then what these give to three outputs.
+/// Replaces m1 and m2, which the first two rows of `y` hold, by their parts of three outputs.
 template <class T>
 void spread(T* y, std::int64_t stride, std::int64_t channels) {
   T* __restrict y0 = y;
@@ -75,7 +76,7 @@ void run_tile(const TwoTaps<T>& taps, std::int64_t first, std::int64_t threes) {
   multiply(3, 2, 1);
 }
 
-/// One output by two products.
+/// Computes one output by two products, for outputs that are left after the last three.
 template <class T>
 void run_single(const TwoTaps<T>& taps, std::int64_t output) {
   for (const std::int64_t tap : {0, 1})
@@ -89,7 +90,8 @@ void run_single(const TwoTaps<T>& taps, std::int64_t output) {
                            .beta = static_cast<T>(tap)});
 }
 
-/// y0 + y1 + y2 and y0 - y1 + y2: what m1 and m2 go to.
+/// Computes the gradients of m1 and m2 from those of three outputs: dy0 + dy1 + dy2 and dy0 - dy1 +
+/// dy2.
 template <class T>
 void gather(const T* dy, std::int64_t stride, std::int64_t channels,
             const std::array<T*, 2>& mixed) {

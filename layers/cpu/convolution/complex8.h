@@ -19,7 +19,8 @@ inline Complex8 times(const Complex8& a, float re, float im) {
   return {a.re * re - a.im * im, a.re * im + a.im * re};
 }
 
-/// `count` made odd: rows that far apart, in cache lines, spread over all sets of a cache.
+/// Returns `count` made odd. Rows that lie an odd number of cache lines apart spread over all sets
+/// of a cache.
 constexpr long odd(long count) { return count | 1; }
 
 }  // namespace penstock::layers

@@ -5,13 +5,14 @@ namespace {
 
 enum class Form { plain, conjugate, transposed_conjugate };
 
-// Number i of a row of groups: its real part; the imaginary one lies 8 floats on.
+// Returns the real part of number i of a row of groups. The imaginary part lies 8 floats further
+// on.
 inline const float* number(const Complex8* row, std::int64_t i) {
   return reinterpret_cast<const float*>(row + i / 8) + i % 8;
 }
 
-// kRows × kGroups of C from row m, group n. Four of these are eight sums, which keep both units for
-// multiply-adds busy, and leave registers for the factors.
+// Computes kRows × kGroups groups of C from row m and group n. Four groups are eight sums: enough
+// to keep both FMA units busy, with registers left for the factors.
 template <Form kForm, int kRows, int kGroups>
 void block(const Complex8Product& p, std::int64_t m, std::int64_t n, bool add) {
   constexpr bool kTransposed = kForm == Form::transposed_conjugate;

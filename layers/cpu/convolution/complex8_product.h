@@ -6,8 +6,8 @@
 
 namespace penstock::layers {
 
-/// C_MN = A_MK · B_KN of complex numbers, N in whole groups of 8. Strides in groups from row to
-/// row.
+/// The complex product C_MN = A_MK · B_KN, with N in whole groups of 8. Strides count groups
+/// between rows.
 struct Complex8Product {
   std::int64_t m = 0, k = 0, n_groups = 0;
   const Complex8* a = nullptr;  // rows of M with groups of K, or rows of K with groups of M
@@ -18,11 +18,11 @@ struct Complex8Product {
   std::int64_t c_stride = 0;
 };
 
-/// A's rows are M.
+/// Sets C = A · B. The rows of A are M.
 void multiply(const Complex8Product&);
-/// The same with the conjugate of B.
+/// Sets C = A · conj(B). The rows of A are M.
 void multiply_by_conjugate(const Complex8Product&);
-/// A's rows are K, and B is conjugated: C_mn = sum over k of A_km · conj(B_kn). With `add` to C.
+/// Sets C_mn = sum over k of A_km · conj(B_kn), or adds it to C if `add`. The rows of A are K.
 void multiply_transposed_by_conjugate(const Complex8Product&, bool add);
 
 }  // namespace penstock::layers

@@ -9,13 +9,13 @@
 namespace penstock::layers {
 namespace {
 
-/// One step of a kernel along an axis, and the position at the other side that it meets.
+/// One step of a kernel along an axis, and the position on the other side that it meets.
 struct AxisTap {
   std::int64_t step, position;
 };
 using AxisTaps = std::vector<AxisTap>;
 
-/// Of the output at `place`: which of `inputs` positions it sees.
+/// Returns the taps by which the output at `place` sees some of `inputs` positions.
 AxisTaps seen_by(const Conv2dAxis& axis, std::int64_t place, std::int64_t inputs) {
   AxisTaps taps;
   for (std::int64_t k = 0; k < axis.kernel; ++k) {
@@ -25,7 +25,7 @@ AxisTaps seen_by(const Conv2dAxis& axis, std::int64_t place, std::int64_t inputs
   return taps;
 }
 
-/// Of the input at `place`: which of `outputs` positions see it.
+/// Returns the taps by which some of `outputs` positions see the input at `place`.
 AxisTaps seeing(const Conv2dAxis& axis, std::int64_t place, std::int64_t outputs) {
   AxisTaps taps;
   for (std::int64_t k = 0; k < axis.kernel; ++k) {
@@ -45,7 +45,7 @@ std::vector<AxisTaps> all_taps(TapsOf taps_of, const Conv2dAxis& axis, std::int6
   return all;
 }
 
-/// A weight's numbers of all channels, and the numbers that they meet.
+/// A tap's weights of all channels, and the numbers that they multiply.
 template <class T>
 struct Meeting {
   const T* weight_C;
@@ -69,7 +69,8 @@ void add_product(std::int64_t channels, const T* a_C, const T* b_C, T* sum_C) {
   });
 }
 
-/// Rows of numbers that are made from rows of others: outputs from inputs, or the other way round.
+/// Computes rows of one side of a convolution from rows of the other: outputs from inputs, or input
+/// gradients from output gradients.
 template <class T>
 struct Side {
   const Conv2dAxis& axis;  // of time
@@ -172,7 +173,7 @@ void conv2d_depthwise::run(Stream&, const Conv2dBackwardWeight& op) {
     T* sums = reinterpret_cast<T*>(op.workspace.data());
     const T* x = op.x_FC.as<T>();
     const T* dy = op.dy_FC.as<T>();
-    for (const std::int64_t frames : g.lengths) {  // a sum for each: shorter sums round less
+    for (const std::int64_t frames : g.lengths) {  // one sum for each: shorter sums round less
       std::fill_n(sums, op.dweight.size(), T{0});
       add_weight_gradient(g, frames, x, dy, sums);
       add_channels_first(sums, op.dweight);

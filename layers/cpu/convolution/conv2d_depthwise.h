@@ -5,10 +5,10 @@
 
 namespace penstock::layers {
 
-/// Convolution of each channel by itself, FP32 or FP64: sums of products over vectors of channels.
+/// Convolves each channel by itself, in FP32 or FP64, by sums of products over vectors of channels.
 namespace conv2d_depthwise {
 
-/// The weights, or their gradient, transposed.
+/// Returns the bytes for the weights, or their gradient, as [taps, channels].
 Workspace workspace(const Conv2dGeometry& geometry, DType dtype);
 void run(Stream&, const Conv2dForward&);
 void run(Stream&, const Conv2dBackwardInput&);

@@ -9,8 +9,8 @@
 namespace penstock::layers::conv2d_direct {
 namespace {
 
-// The windows of one output frame: rows are output frequencies, columns [time tap][frequency
-// tap][channel].
+// The windows of one output frame (im2col): rows are output frequencies, columns are [time
+// tap][frequency tap][channel].
 template <class T>
 class Windows {
  public:
@@ -39,7 +39,8 @@ class Windows {
   T* const matrix;
 
  private:
-  // Neighbouring frequencies of a frame are neighbours in memory, and so in a window.
+  // Calls use(place in x, count, place in the matrix) for each run of numbers that is contiguous in
+  // both. Neighbouring frequencies of a frame are neighbours in memory, and so in a window.
   template <class Use>
   void for_each_piece(std::int64_t length, std::int64_t t, const Use& use) const {
     const std::int64_t width = g_.frequency.kernel * g_.in_channels, row = g_.in_columns();

@@ -5,8 +5,9 @@
 
 namespace penstock::layers {
 
-/// Convolution of any geometry, FP32 or FP64: the windows of one output frame side by side in a
-/// matrix, and a product with the weights.
+/// Convolves with any geometry, in FP32 or FP64. The windows of one output frame are laid side by
+/// side in a matrix (im2col), which is then multiplied by the weights. The workspace is one frame's
+/// windows and one copy of the weight.
 namespace conv2d_direct {
 
 Workspace workspace(const Conv2dGeometry& geometry, DType dtype);

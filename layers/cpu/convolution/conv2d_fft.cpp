@@ -10,6 +10,7 @@ namespace {
 
 using Order = Conv2dTaps::Order;
 
+// Returns x, or dx, as rows of slots of all phases.
 FoldedRows input_rows(const Conv2dGeometry& g, const Conv2dFold2d& fold, const Conv2dLine& line,
                       const Tensor& x_FC) {
   return {.data = x_FC.as<float>(),
@@ -21,6 +22,7 @@ FoldedRows input_rows(const Conv2dGeometry& g, const Conv2dFold2d& fold, const C
           .limit = fold.frequency.read(g.in_frequencies) * g.in_channels};
 }
 
+// Returns y, or dy, as rows of slots; outputs have one phase.
 FoldedRows output_rows(const Conv2dGeometry& g, const Conv2dLine& line, const Tensor& y_FC) {
   return {.data = y_FC.as<float>(),
           .frame_size = g.out_columns(),
@@ -33,6 +35,7 @@ FoldedRows output_rows(const Conv2dGeometry& g, const Conv2dLine& line, const Te
 }  // namespace
 
 bool suits(const Conv2dGeometry& geometry) {
+  // Kernels of fewer taps, and tiles with fewer valid outputs, are left to conv2d_direct.
   constexpr std::int64_t kFewestTaps = 48, kFewestValid = Conv2dFold2d::kTile / 2;
   const Conv2dFold2d fold(geometry);
   return fold.length > 0 && fold.valid >= kFewestValid &&

@@ -5,12 +5,13 @@
 
 namespace penstock::layers {
 
-/// Convolution in FP32 by Fourier transforms: over frequency of every frame, then, bin by bin, over
-/// time of overlapping tiles, with a product of channels at each point. For kernels as wide as
-/// DeepSpeech2's it takes a twentieth of the arithmetic, with errors near 3e-7.
+/// Convolves in FP32 by Fourier transforms: over frequency of every frame, and then, bin by bin,
+/// over time of overlapping tiles. At each point of a tile, one product takes the channels of all
+/// tiles. For kernels as wide as DeepSpeech2's this takes a twentieth of the arithmetic, with
+/// errors near 3e-7.
 namespace conv2d_fft {
 
-/// Whether the geometry fits and is worth it.
+/// Returns true if the geometry fits, and transforms are worth their cost.
 bool suits(const Conv2dGeometry& geometry);
 Workspace workspace(const Conv2dGeometry& geometry);
 void run(Stream&, const Conv2dForward&);

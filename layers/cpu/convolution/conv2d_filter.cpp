@@ -57,7 +57,8 @@ Complex8Product Conv2dFilter::product(std::int64_t point, std::int64_t tiles) co
           .c_stride = to_.groups()};
 }
 
-// Of each tile the first `valid` points are right: for them the circle of kTile is long enough.
+// Correlates by overlap-save. Only the first `valid` points of each tile are right: for the others,
+// taps wrap around the circle of kTile points. Tiles overwrite only rows that no later tile reads.
 void Conv2dFilter::correlate_bin(std::int64_t bin) {
   const std::int64_t stride = frames_.row_stride;
   for_each_block(fold_, [&](std::int64_t first, std::int64_t tiles) {
@@ -75,7 +76,8 @@ void Conv2dFilter::correlate_bin(std::int64_t bin) {
   });
 }
 
-// `valid` rows of dy reach taps - 1 rows of dx into the next tile, where these are added.
+// Spreads by overlap-add. The `valid` rows of dy of a tile reach taps - 1 rows of dx into the next
+// tile, to which these are added.
 void Conv2dFilter::spread_bin(std::int64_t bin) {
   const std::int64_t stride = frames_.row_stride, reach = kTile - fold_.valid;
   std::fill_n(overlap_, reach * to_.groups(), Complex8{});

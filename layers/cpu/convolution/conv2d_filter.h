@@ -11,7 +11,7 @@
 
 namespace penstock::layers {
 
-/// Tiles whose spectra are in work at a time: few enough to stay in cache.
+/// Tiles whose spectra are worked on at a time: few enough to stay in cache.
 inline constexpr std::int64_t kConv2dBlock = 16;
 
 /// Calls use(first tile, tiles) for each block of the line.
@@ -21,16 +21,18 @@ void for_each_block(const Conv2dFold2d& fold, const Use& use) {
     use(first, std::min(kConv2dBlock, fold.tiles - first));
 }
 
-/// Filters the frames of a line by the taps of a weight: forward with the order in_out, the input's
-/// gradient with out_in. The spectra of what comes out take the place of what went in.
+/// Filters the frames of a line by the taps of a weight: forward with the order in_out, and the
+/// input's gradient with out_in. The output's spectra overwrite those of the input.
 class Conv2dFilter {
  public:
   Conv2dFilter(const Conv2dGeometry& geometry, const Conv2dFold2d& fold, Conv2dTaps::Order order,
                Scratch& scratch);
 
-  /// y (`to`) from x (`from`): each output is the sum of the taps times the slots from it on.
+  /// Computes y (`to`) from x (`from`). Each output is the sum of the taps times the slots from it
+  /// on.
   void correlate(Stream&, const float* weight, const FoldedRows& from, const FoldedRows& to);
-  /// dx (`to`) from dy (`from`): each of dy adds to the slots from it on, times the taps.
+  /// Computes dx (`to`) from dy (`from`). Each number of dy, times the taps, is added to the slots
+  /// from it on.
   void spread(Stream&, const float* weight, const FoldedRows& from, const FoldedRows& to);
 
  private:

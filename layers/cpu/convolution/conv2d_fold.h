@@ -8,28 +8,29 @@
 
 namespace penstock::layers {
 
-/// A strided correlation along one axis as a sum of `stride` unstrided ones: input position
-/// stride·m + phase - padding is slot m of that phase, kernel tap stride·j + phase is its tap j,
-/// and output n is the sum over phases and j of slot n + j times tap j.
+/// A strided correlation along one axis as a sum of `stride` unstrided ones. Input position
+/// stride·m + phase - padding is slot m of that phase, and kernel tap stride·j + phase is its tap
+/// j. Output n is the sum over phases and j of slot n + j times tap j.
 struct Conv2dFold {
   explicit Conv2dFold(const Conv2dAxis& axis)
       : axis(axis), taps((axis.kernel + axis.stride - 1) / axis.stride) {}
 
-  /// Slots that the outputs read.
+  /// Returns the number of slots that the outputs read.
   std::int64_t slots(std::int64_t positions) const { return axis.outputs(positions) + taps - 1; }
-  /// Of these, how many at either end are padding in every phase and no more than the outputs leave
-  /// free: what comes next on a line, or around a circle, may share them.
+  /// Returns how many of these, at either end, are padding in every phase and no more than the
+  /// outputs leave free. The next utterance on a line, or the other end of a circle, may share
+  /// them.
   std::int64_t shared(std::int64_t positions) const;
-  /// Input positions that lie in a slot; a stride may leave some behind the last.
+  /// Returns how many input positions lie in a slot. A stride may leave some after the last slot.
   std::int64_t read(std::int64_t positions) const;
 
   Conv2dAxis axis;
   std::int64_t taps;
 };
 
-/// The sizes of a convolution by Fourier transforms: over frequency of whole frames, over time of
+/// Sizes of a convolution by Fourier transforms, over frequency of whole frames and over time of
 /// overlapping tiles. Slots that are padding at both ends of the frequencies share their place on
-/// the transform's circle, which is no shorter than the kernel; utterances lie on one time line and
+/// the transform's circle, which is no shorter than the kernel. Utterances lie on one time line and
 /// share the padding between them.
 struct Conv2dFold2d {
   static constexpr std::int64_t kTile = 32;
@@ -37,7 +38,7 @@ struct Conv2dFold2d {
   explicit Conv2dFold2d(const Conv2dGeometry& geometry);
 
   Conv2dFold frequency, time;
-  std::int64_t length;                 // of the transform over frequency; 0: too long
+  std::int64_t length;                 // of the transform over frequency; 0: too long for one
   std::int64_t bins;                   // length / 2 + 1
   std::int64_t channels;               // in, of all phases: [time][frequency][channel]
   std::int64_t in_groups, out_groups;  // channels / 8, rounded up
@@ -46,7 +47,7 @@ struct Conv2dFold2d {
   std::int64_t tiles, rows;            // of the line; rows are even, and cover all tiles
 };
 
-/// Which frame lies in each slot of the line; -1 where padding does.
+/// The frame that lies in each slot of the line, or -1 for padding.
 struct Conv2dLine {
   Conv2dLine(const Conv2dGeometry& geometry, const Conv2dFold2d& fold);
 

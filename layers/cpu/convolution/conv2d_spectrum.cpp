@@ -8,14 +8,15 @@ namespace {
 
 constexpr std::int64_t kProgressEvery = 64;  // rows
 
-// Rows are transformed in pairs: one is the real part, the next the imaginary part.
+// Rows are transformed in pairs by one complex transform: one row is the real part, and the next
+// the imaginary part.
 enum Part { kReal, kImaginary };
 
 constexpr std::int64_t ceil_divide(std::int64_t a, std::int64_t b) {
   return a <= 0 ? 0 : (a + b - 1) / b;
 }
 
-// Channels [c, c + kWide) of one frame: its slots [first, last) lie at numbers + m·width.
+// Channels [c, c + kWide) of one frame. Their slots [first, last) lie at numbers + m·width.
 struct Lanes {
   float* numbers;
   std::int64_t first, last;
@@ -58,17 +59,18 @@ void store(const FoldedRows& rows, std::int64_t row, std::int64_t group, Part pa
   }
 }
 
-// Whether the channels of a group of 8 are always neighbours in memory.
+// Returns true if the channels of a group of 8 are always neighbours in memory.
 bool in_groups(const FoldedRows& rows) {
   return rows.width % 8 == 0 && rows.shift % 8 == 0 && rows.limit % 8 == 0;
 }
 
+// Returns true if no phase of the row has a frame.
 bool empty(const FoldedRows& rows, std::int64_t row) {
   const std::int64_t* frames = rows.frames + row * rows.phases;
   return std::all_of(frames, frames + rows.phases, [](std::int64_t f) { return f < 0; });
 }
 
-// Spectra A and B of both real rows from that of row + i · next row, Z:
+// Computes the spectra A and B of two real rows from Z, the spectrum of row + i · next row:
 //   A_k = (Z_k + conj Z_{-k}) / 2, B_k = (Z_k - conj Z_{-k}) / 2i
 void split(const Complex8* points, std::int64_t length, const Spectrum& to, std::int64_t row,
            std::int64_t group) {
@@ -80,7 +82,7 @@ void split(const Complex8* points, std::int64_t length, const Spectrum& to, std:
   }
 }
 
-// One group of a row, bin by bin; a row without frames, whatever it holds, counts as zeros.
+// One group of a row, bin by bin. A row without frames counts as zeros, whatever it holds.
 struct Bins {
   const Complex8* data;
   std::int64_t stride;
@@ -94,7 +96,7 @@ Bins bins(const Spectrum& from, const FoldedRows& to, std::int64_t row, std::int
   return {from.at(0, row) + group, from.bin_stride};
 }
 
-// The inverse of split(): Z_k = A_k + i·B_k, Z_{-k} = conj A_k + i·conj B_k.
+// Inverts split(): Z_k = A_k + i·B_k, Z_{-k} = conj A_k + i·conj B_k.
 void join(const Bins& first, const Bins& second, std::int64_t length, Complex8* points) {
   points[0] = {first[0].re, second[0].re};
   points[length / 2] = {first[length / 2].re, second[length / 2].re};

@@ -9,9 +9,9 @@
 
 namespace penstock::layers {
 
-/// How a matrix of frames is read and written as rows of slots of channels, of all phases of a
-/// fold: channel c of slot m in row r is number m·width + c % width - shift of frame
-/// frames[r·phases + c / width], and 0 where that lies outside [0, limit) or there is no frame.
+/// A view of a matrix of frames as rows of slots of channels, of all phases of a fold. Channel c of
+/// slot m in row r is number m·width + c % width - shift of frame frames[r·phases + c / width]. It
+/// is 0 if that lies outside [0, limit) or there is no frame.
 struct FoldedRows {
   float* data = nullptr;
   std::int64_t frame_size = 0;           // numbers from frame to frame
@@ -22,7 +22,7 @@ struct FoldedRows {
   std::int64_t groups() const { return (phases * width + 7) / 8; }
 };
 
-/// Spectra over frequency: row r of bin k starts at data + k·bin_stride + r·row_stride.
+/// Spectra over frequency. Row r of bin k starts at data + k·bin_stride + r·row_stride.
 struct Spectrum {
   Spectrum(std::int64_t bins, std::int64_t rows, std::int64_t groups, Scratch& scratch)
       : rows(rows),
@@ -38,11 +38,11 @@ struct Spectrum {
   Complex8* data;
 };
 
-/// Fourier transforms over the slots of an even number of rows, bins 0 to length / 2.
+/// Transforms the slots of an even number of rows into bins 0 to length / 2.
 void analyse(Stream&, const Fft8&, const FoldedRows& from, const Spectrum& to);
 
-/// The inverse, times the length; writes only the numbers that `to` has, and reads no row that has
-/// no frame.
+/// Inverts analyse(), times the length. Writes only the numbers that `to` has, and reads no row
+/// that has no frame.
 void synthesise(Stream&, const Fft8&, const Spectrum& from, const FoldedRows& to);
 
 }  // namespace penstock::layers

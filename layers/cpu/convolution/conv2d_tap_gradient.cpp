@@ -32,7 +32,8 @@ void Conv2dTapGradient::add(Stream& stream, const FoldedRows& x, const FoldedRow
   taps_.add_to(dweight, 1.0f / static_cast<float>(fold_.length * kTile));
 }
 
-// Tiles of x overlap by taps - 1 rows, those of dy end in as many zeros: no tap wraps around.
+// Sums products of the spectra of x and dy over all tiles of one bin. Tiles of x overlap by taps -
+// 1 rows, and tiles of dy end in as many zeros, so that no tap wraps around.
 void Conv2dTapGradient::sum_bin(std::int64_t bin) {
   for_each_block(fold_, [&](std::int64_t first, std::int64_t tiles) {
     for (std::int64_t i = 0; i < tiles; ++i) {

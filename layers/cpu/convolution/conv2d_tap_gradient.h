@@ -4,13 +4,13 @@
 
 namespace penstock::layers {
 
-/// The gradient of a weight: for each tap the product of x and dy that far apart, summed over the
-/// tiles of a line as products of spectra.
+/// Computes the gradient of a weight: for each tap the product of x and dy at that distance, summed
+/// over the tiles of a line as products of spectra.
 class Conv2dTapGradient {
  public:
   Conv2dTapGradient(const Conv2dGeometry& geometry, const Conv2dFold2d& fold, Scratch& scratch);
 
-  /// Adds to `dweight`.
+  /// Adds the gradient to `dweight`.
   void add(Stream&, const FoldedRows& x, const FoldedRows& dy, float* dweight);
 
  private:

@@ -16,7 +16,7 @@ Conv2dTaps::Conv2dTaps(const Conv2dGeometry& geometry, const Conv2dFold2d& fold,
 }
 
 // Calls use(place here, place in the weight) for each number of the weight. Eight channels that are
-// neighbours here go together: their places in the weight are eight streams, not a scatter.
+// neighbours here go together, so that the weight is accessed as eight streams and not scattered.
 template <class Use>
 void Conv2dTaps::for_each(const Use& use) const {
   const Conv2dGeometry& g = geometry_;

@@ -9,9 +9,9 @@
 
 namespace penstock::layers {
 
-/// The weight of a convolution as rows of slots, as the frames are: one row for each tap of the
-/// folded kernel over time, in it one slot for each over frequency, and in that a matrix of
-/// channels whose inner side is filled up to groups of 8.
+/// The weight of a convolution as rows of slots, like the frames. There is one row for each tap of
+/// the folded kernel over time, and in it one slot for each tap over frequency. A slot is a matrix
+/// of channels, whose inner side is padded to groups of 8.
 class Conv2dTaps {
  public:
   enum class Order { in_out, out_in };  // the inner channels last
@@ -19,9 +19,9 @@ class Conv2dTaps {
   Conv2dTaps(const Conv2dGeometry& geometry, const Conv2dFold2d& fold, Order order,
              Scratch& scratch);
 
-  /// Copies the weight [out, in, frequency, time] times `scale`; the rest is 0.
+  /// Copies the weight [out, in, frequency, time] times `scale`; other numbers become 0.
   void gather(const float* weight, float scale);
-  /// Adds to it what gather() would have read, times `scale`.
+  /// Adds the numbers, times `scale`, to the places of `weight` that gather() reads.
   void add_to(float* weight, float scale) const;
 
   FoldedRows rows() const;

@@ -6,7 +6,8 @@ namespace penstock::layers {
 
 void Conv2dTiles::transform(const Fft8& fft, std::int64_t tile, const Complex8* rows,
                             std::int64_t row_stride, std::int64_t count) const {
-  constexpr std::int64_t kAhead = 2;  // groups: rows lie too far apart for the prefetcher
+  constexpr std::int64_t kAhead =
+      2;  // in groups: rows are too far apart for the hardware prefetcher
   Complex8 padded[Conv2dFold2d::kTile] = {};
   const bool whole = count == Conv2dFold2d::kTile;
   for (std::int64_t group = 0; group < groups_; ++group) {

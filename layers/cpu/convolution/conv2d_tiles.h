@@ -8,8 +8,8 @@
 
 namespace penstock::layers {
 
-/// Spectra over time of up to `count` tiles of one frequency bin: point k of tile i starts at
-/// data + k·point_stride + i·groups.
+/// Spectra over time of up to `count` tiles of one frequency bin. Point k of tile i starts at data
+/// + k·point_stride + i·groups.
 class Conv2dTiles {
  public:
   Conv2dTiles(std::int64_t count, std::int64_t groups, Scratch& scratch)
@@ -22,10 +22,11 @@ class Conv2dTiles {
     return data_ + point * point_stride_ + tile * groups_;
   }
 
-  /// Tile `tile` from `count` rows, and zeros behind them.
+  /// Transforms `count` rows, with zeros after them, into tile `tile`.
   void transform(const Fft8& fft, std::int64_t tile, const Complex8* rows, std::int64_t row_stride,
                  std::int64_t count) const;
-  /// Group `group` of tile `tile` back in time: all points, times their number.
+  /// Transforms group `group` of tile `tile` back to time. The result is not divided by the number
+  /// of points.
   void invert(const Fft8& fft, std::int64_t tile, std::int64_t group, Complex8* rows) const;
 
  private:

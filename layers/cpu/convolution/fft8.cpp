@@ -6,11 +6,12 @@
 namespace penstock::layers {
 namespace {
 
-// One pass of Stockham's self-sorting transform: sub-transforms of length `n`, `s` of them
-// interleaved, by butterflies of a fixed radix r. With m = n / r, for q < s, p < m, k < r:
+// One pass of Stockham's self-sorting transform, which needs no bit reversal. It transforms `s`
+// interleaved sub-transforms of length `n` by butterflies of a fixed radix r. With m = n / r, for q
+// < s, p < m, k < r:
 //   out[q + s·(r·p + k)] =
 //       exp(-2πi·p·k / n) · sum over j < r of in[q + s·(p + m·j)] · exp(-2πi·j·k / r)
-// `roots` are of the whole length n·s.
+// `roots` are those of the whole length n·s.
 struct Pass {
   std::int64_t n, s;
   const Complex8* in;
@@ -21,11 +22,11 @@ struct Pass {
 };
 
 template <bool kInverse>
-Complex8 turned(const Complex8& a) {  // by a quarter: times -i, or i for the inverse
+Complex8 turned(const Complex8& a) {  // a quarter turn: times -i, or i for the inverse
   return kInverse ? Complex8{-a.im, a.re} : Complex8{a.im, -a.re};
 }
 
-// v[k] = sum over j of v[j] · exp(-2πi·j·k / kRadix), or with +2πi for the inverse.
+// Sets v[k] = sum over j of v[j] · exp(-2πi·j·k / kRadix), or with +2πi for the inverse.
 template <bool kInverse, int kRadix>
 inline void butterfly(Complex8 (&v)[kRadix]) {
   if constexpr (kRadix == 2) {

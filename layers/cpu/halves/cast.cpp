@@ -55,7 +55,8 @@ void convert(const From* __restrict from, To* __restrict to, std::int64_t count)
   for (std::int64_t i = 0; i < count; ++i) narrow(widen(from[i]), to[i]);
 }
 
-// Eight at a time where rows of activations are rounded and widened at every operation.
+// These convert eight numbers at a time, because activations are widened and rounded at every
+// operation.
 void convert(const Half* __restrict from, float* __restrict to, std::int64_t count) {
   convert8(from, to, count);
 }

@@ -4,10 +4,10 @@
 
 namespace penstock::layers {
 
-/// The CPU backend with real half values: an operation whose operands are f16 or bf16 reads them
-/// widened to FP32, computes and sums in FP32 and rounds what it writes, as tensor cores do. Other
-/// operations go straight through. The widened copies are part of the workspace that layers
-/// declare: layers/widened.h.
+/// The CPU backend for f16 and bf16. An operation with such operands reads them widened to FP32,
+/// computes and sums in FP32, and rounds what it writes, as tensor cores do. Other operations are
+/// passed on unchanged. The widened copies are part of the workspace that layers declare:
+/// layers/widened.h.
 class HalfCpuBackend : public OperationDispatch<HalfCpuBackend, CpuBackend> {
  public:
   using OperationDispatch::OperationDispatch;

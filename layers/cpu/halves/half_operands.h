@@ -22,8 +22,8 @@
 
 namespace penstock::layers {
 
-// What of each operation may be a half: read, and written. Sums of weight gradients and statistics
-// never are.
+// Lists the operands of each operation that may be f16 or bf16: those that it reads, and those that
+// it writes. Sums of weight gradients and statistics never are.
 
 inline void operands(Widening& w, LinearForward& op) {
   w.reads(op.x_FI, op.w_OI, op.b_O);

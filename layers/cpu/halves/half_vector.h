@@ -8,8 +8,8 @@
 
 namespace penstock::layers {
 
-/// Eight numbers in and out of the half formats; rounding is to nearest, ties to even, as
-/// to_half and to_bfloat16 do it one by one.
+/// Load or store eight f16 or bf16 numbers. Rounding is to nearest, ties to even, as to_half and
+/// to_bfloat16 do it for one number.
 inline __m256 load8(const Half* from) {
   return _mm256_cvtph_ps(_mm_loadu_si128(reinterpret_cast<const __m128i*>(from)));
 }
@@ -29,7 +29,7 @@ inline void store8(BFloat16* to, __m256 values) {
   const __m256i odd = _mm256_and_si256(_mm256_srli_epi32(bits, 16), _mm256_set1_epi32(1));
   const __m256i nearest = _mm256_srli_epi32(
       _mm256_add_epi32(bits, _mm256_add_epi32(odd, _mm256_set1_epi32(0x7fff))), 16);
-  // Rounding up a NaN could make it an infinity: it is cut off and made quiet instead.
+  // Rounding could turn a NaN into an infinity. So a NaN is truncated and made quiet instead.
   const __m256i quiet = _mm256_or_si256(_mm256_srli_epi32(bits, 16), _mm256_set1_epi32(0x40));
   const __m256 is_nan = _mm256_cmp_ps(values, values, _CMP_UNORD_Q);
   const __m256i words = _mm256_blendv_epi8(nearest, quiet, _mm256_castps_si256(is_nan));
@@ -48,6 +48,7 @@ inline void round_to(float& to, float value) { to = value; }
 inline void round_to(Half& to, float value) { to = to_half(value); }
 inline void round_to(BFloat16& to, float value) { to = to_bfloat16(value); }
 
+/// Converts `count` numbers, eight at a time and then one by one.
 template <class From, class To>
 void convert8(const From* from, To* to, std::int64_t count) {
   std::int64_t i = 0;

@@ -6,10 +6,13 @@
 
 namespace penstock::layers {
 
-/// Operands of one operation in FP32 in place of halves; others stay as they are. What the
-/// operation reads is widened at once, what it writes is rounded by round(). The copies lie at the
-/// end of what the stream was lent, for which widened() declares them, and ShapeError says that
-/// they do not fit. Where it was lent nothing they are memory of their own.
+/// Replaces the f16 and bf16 operands of one operation by FP32 copies; other operands stay as they
+/// are. An operand that the operation reads is widened at once. An operand that it writes is
+/// rounded by round().
+///
+/// The copies lie at the end of the memory that the stream was lent, for which widened() declares
+/// them. Throws ShapeError if they do not fit. If the stream was lent nothing, the copies are
+/// allocated.
 class Widening {
  public:
   Widening(CpuBackend& backend, Stream& stream)
@@ -27,7 +30,7 @@ class Widening {
   void writes(Tensors&... tensors) {
     (write(tensors), ...);
   }
-  /// Every written operand, rounded into the halves that it stands for.
+  /// Rounds every written operand into the tensor that it stands for.
   void round();
 
  private:

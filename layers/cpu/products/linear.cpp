@@ -10,6 +10,7 @@
 namespace penstock::layers {
 namespace {
 
+// Copies the bias into y, if there is one, and adds the product to it.
 template <class T>
 void forward(const LinearForward& op) {
   const std::int64_t rows = op.x_FI.shape[0], in = op.w_OI.shape[1], out = op.w_OI.shape[0];

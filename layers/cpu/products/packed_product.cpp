@@ -9,11 +9,17 @@
 namespace penstock::layers {
 namespace {
 
+// A register-blocked product in the manner of Goto & van de Geijn (2008), for few rows. The right
+// factor is packed once into panels of three vectors of columns. A tile of 4 rows × 3 vectors of C
+// stays in registers while it runs down a panel. kDepth rows of the panel stay in the first-level
+// cache for all tiles. After these, the sums go to C, so that the order of additions depends on the
+// shape alone.
+
 constexpr int kPanelVectors = 3;  // 3 vectors by 4 rows fill 12 of the 16 registers with sums
 constexpr int kRows = 4;
 constexpr std::int64_t kDepth = 256;  // rows of a panel that stay in the first-level cache (24 KiB)
-// Larger factors come from memory at every product: fetched a panel ahead, 1024 × 4096 goes from 50
-// to 88 GFLOP/s with 16 rows. Smaller ones lose 4 % by it (256 × 768).
+// Larger factors come from memory at every product. Prefetching them takes 1024 × 4096 with 16 rows
+// from 50 to 88 GFLOP/s. Smaller ones lose 4 % by it (256 × 768).
 constexpr std::int64_t kFetchedAhead = 2 << 20;  // bytes
 constexpr int kToSecondLevel = 2;
 constexpr std::int64_t kTransposed = 64;  // rows of a panel that a transposition fills at a time
@@ -23,14 +29,14 @@ struct Tile {
   const T* const* a_rows;
   std::int64_t depth_first, depth;
   const T* panel;  // at depth_first
-  const T* ahead;  // what to bring nearer meanwhile, `ahead_step` numbers for each row of the panel
+  const T* ahead;  // to prefetch meanwhile, `ahead_step` numbers for each row of the panel
   std::int64_t ahead_step;
   T* c;
   std::int64_t c_stride;
   bool add;
 };
 
-/// `rows` × (vectors · lanes) numbers of C, over a part of the depth.
+/// Computes `rows` × (vectors · lanes) numbers of C, over a part of the depth.
 template <class T, bool prefetch, int vectors, int rows>
 void multiply_tile(const Tile<T>& tile) {
   constexpr std::int64_t lanes = kLanes<T>;

@@ -4,7 +4,7 @@
 
 namespace penstock::layers {
 
-/// One factor of a product: row-major, `stride` numbers from row to row.
+/// One factor of a product, row-major. Rows start `stride` numbers apart.
 template <class T>
 struct Factor {
   const T* data = nullptr;
@@ -12,7 +12,7 @@ struct Factor {
   bool transposed = false;  // op(A) is the transpose of what is stored
 };
 
-/// C_MN = alpha · op(A)_MK · op(B)_KN + beta · C_MN. With beta 0 what C held is not read.
+/// The product C_MN = alpha · op(A)_MK · op(B)_KN + beta · C_MN. If beta is 0, C is not read.
 template <class T>
 struct Product {
   std::int64_t m = 0, n = 0, k = 0;
@@ -22,13 +22,13 @@ struct Product {
   T alpha = 1, beta = 0;
 };
 
-/// By OpenBLAS or oneDNN, whichever was measured faster for such shapes on such a CPU, or by Eigen
-/// in a build without them; the same shape always goes the same way, so equal calls give equal bits
-/// on one kind of CPU.
+/// Multiplies by OpenBLAS or oneDNN, whichever was measured to be faster for such shapes on such a
+/// CPU. A build without them uses Eigen. Equal shapes always use the same library, so that equal
+/// calls give equal bits on one kind of CPU.
 void run_product(const Product<float>&);
 void run_product(const Product<double>&);
 
-/// Of all products of this process from now on.
+/// Sets the threads of all later products of this process.
 void set_product_threads(int threads);
 
 }  // namespace penstock::layers

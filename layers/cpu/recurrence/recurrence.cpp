@@ -8,6 +8,10 @@
 #include "layers/cpu/recurrence/recurrence_forward.h"
 #include "layers/cpu/sizes.h"
 
+// Recurrences (tanh, GRU, LSTM), one direction after the other; layers/ops/recurrence.h has the
+// formulas. U is packed once per pass, and each step multiplies it by the states of the utterances
+// that have a frame left. Weight gradients are products over all frames of a direction.
+
 namespace penstock::layers {
 namespace {
 
@@ -25,7 +29,7 @@ void backward(Stream& stream, const RecurrenceBackwardInput& op) {
     BackwardDirection<T, Gates>(op, scratch, d).run(stream);
 }
 
-/// dW_GH += dg_FG^T · h_FH for `m` rows of U, and db_G += column sums.
+/// Adds dg_FG^T · h_FH to dW_GH for `m` rows of U, and the column sums to db_G.
 template <class T>
 void add_weight_gradient(const Product<T>& dw, T* db) {
   run_product(dw);
@@ -37,7 +41,8 @@ void backward_weight(const RecurrenceBackwardWeight& op) {
   const std::int64_t frames = op.dp_FP.shape[0], hidden = op.shape.hidden,
                      gated = op.shape.gates() * hidden;
   const bool is_gru = op.shape.kind == RecurrenceKind::gru;
-  const std::int64_t rows = is_gru ? 2 * hidden : gated;  // of U, that dp reaches as it is
+  const std::int64_t rows =
+      is_gru ? 2 * hidden : gated;  // rows of U whose products have the gradient dp
   for (std::int64_t d = 0; d < op.shape.directions; ++d) {
     const Factor<T> dp{op.dp_FP.as<T>() + d * gated, op.shape.directions * gated, true};
     const T* const previous = op.previous_DFH.as<T>() + d * frames * hidden;
@@ -61,7 +66,7 @@ void backward_weight(const RecurrenceBackwardWeight& op) {
   }
 }
 
-/// Calls run.operator()<T, Gates>() for a number format and kind.
+/// Calls run.operator()<T, Gates>() for a number format and a kind.
 template <class Run>
 void for_gates(RecurrenceKind kind, DType dtype, const Run& run) {
   for_real(dtype, "recurrence", [&]<class T>(T) {

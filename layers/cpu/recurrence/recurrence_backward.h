@@ -11,8 +11,9 @@
 
 namespace penstock::layers {
 
-/// One direction of a RecurrenceBackwardInput: the steps of ForwardDirection from the last to the
-/// first, the gates of a step and then the product that takes their gradients to the step before.
+/// One direction of a RecurrenceBackwardInput. It takes the steps of ForwardDirection from the last
+/// to the first: the gates of a step, and then the product that takes their gradients to the step
+/// before.
 template <class T, template <class> class Gates>
 class BackwardDirection {
  public:
@@ -27,7 +28,8 @@ class BackwardDirection {
         order_(op.shape.lengths, direction == 1) {}
 
   void run(Stream& stream) {
-    const std::int64_t rows = kIsGru ? 2 * hidden_ : gated_;  // of U, that dp reaches as it is
+    const std::int64_t rows =
+        kIsGru ? 2 * hidden_ : gated_;  // rows of U whose products have the gradient dp
     const T* const w = op_.w_DGH.template as<T>() + direction_ * gated_ * hidden_;
     const auto factor = PackedFactor<T>::of(w, rows, hidden_, scratch_.weights);
     const auto factor_n =

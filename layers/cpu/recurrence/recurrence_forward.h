@@ -10,11 +10,11 @@
 
 namespace penstock::layers {
 
-/// Messages are moved once in so many steps of a recurrence.
+/// Steps of a recurrence between two calls of Stream::progress().
 inline constexpr std::int64_t kStepsBetweenProgress = 16;
 
 /// One direction of a RecurrenceForward. A step is one product over the states of the utterances
-/// that are still active, then the gates row by row.
+/// that are still active, and then the gates row by row. U is packed once for all steps.
 template <class T, template <class> class Gates>
 class ForwardDirection {
  public:
@@ -55,11 +55,11 @@ class ForwardDirection {
   T* cell(std::int64_t step, std::int64_t rank) const {
     return kHasCell ? place(op_.kept.cell_DFH, scratch_.cells, step, rank) : nullptr;
   }
-  /// What the frame before leaves for this one: in training a row for each frame, in evaluation
-  /// one for each utterance.
+  /// Returns the state that the frame before leaves for this one. There is a row for each frame in
+  /// training, and for each utterance in evaluation.
   T* place(const Tensor& kept_DFH, T* by_rank, std::int64_t step, std::int64_t rank) const {
     if (!trains_) return by_rank + rank * hidden_;
-    if (rank >= order_.active(step)) return scratch_.unread;  // behind an utterance's end
+    if (rank >= order_.active(step)) return scratch_.unread;  // after an utterance's end
     return kept_DFH.as<T>() + (first_row_ + order_.row(step, rank)) * hidden_;
   }
 

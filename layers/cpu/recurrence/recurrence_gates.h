@@ -19,8 +19,9 @@ struct ForwardRow {
   bool add_to_y;
 };
 
-/// One frame of one direction, backward. `dh` holds the gradient of h' from the frame after and
-/// leaves that of h, but for what comes through U; `ds` likewise, wholly.
+/// One frame of one direction, backward. `dh` holds the gradient of h' from the frame after. It
+/// becomes that of h, without the part that comes through U. `ds` becomes the whole gradient of s
+/// likewise.
 template <class T>
 struct BackwardRow {
   const T *dy, *kept;
@@ -64,8 +65,8 @@ struct GruGates {
   static constexpr RecurrenceKind kind = RecurrenceKind::gru;
 
   static void forward(const ForwardRow<T>& row, std::int64_t hidden) {
-    // The gates r and z first: chains of dependent operations stay short enough to
-    // overlap.
+    // The gates r and z are computed first, so that chains of dependent operations stay short
+    // enough to overlap.
     for_each_vector<T>(2 * hidden, [&](std::int64_t j, auto lanes) {
       const auto at = [&](const T* x) { return load<T>(x + j, lanes); };
       store<T>(row.kept + j, sigmoid(at(row.p) + at(row.u) + at(row.c)), lanes);

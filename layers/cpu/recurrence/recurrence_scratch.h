@@ -7,7 +7,7 @@
 
 namespace penstock::layers {
 
-/// Parts of the forward workspace; directions run one after the other and share them.
+/// Parts of the forward workspace. Directions run one after the other and share them.
 template <class T>
 struct ForwardScratch {
   ForwardScratch(const RecurrenceShape& shape, Scratch scratch)
@@ -26,7 +26,7 @@ struct ForwardScratch {
   std::byte* weights;  // U^T, packed
   T* u;                // U h of a step, a row for each active utterance
   T *states, *cells;   // h and s of each utterance, in evaluation
-  T* unread;           // takes what nobody reads
+  T* unread;           // a sink for numbers that are never read
   std::size_t bytes;
 };
 
@@ -47,8 +47,8 @@ struct BackwardScratch {
   }
 
   std::int64_t stride;
-  std::byte* weights;    // U, packed; of a gru the rows of r and z
-  std::byte* weights_n;  // of a gru the rows of n
+  std::byte* weights;    // U, packed; for a GRU the rows of r and z
+  std::byte* weights_n;  // for a GRU the rows of n
   T *dh, *ds;            // gradients of the states, a row for each utterance
   std::size_t bytes;
 };

@@ -8,27 +8,27 @@
 
 namespace penstock::layers::cuda {
 
-/// Frames of one utterance that a block of threads computes together: those of FP32, which plain
-/// arithmetic multiplies, and those of halves, which tensor cores do.
+/// Frames of one utterance in a block's tile: in FP32, which FMA multiplies, and in f16 and bf16,
+/// which tensor cores multiply.
 inline constexpr int kAttentionTile = 16, kHalvesTile = 64;
 
 constexpr int attention_tile(DType compute) {
   return compute == DType::f32 ? kAttentionTile : kHalvesTile;
 }
 
-/// Frames that a block takes at a time beside those, in halves, and its threads: a warp for 16
-/// rows.
+/// In f16 and bf16, frames of the other side that a block takes at a time, and its threads: one
+/// warp for 16 rows.
 inline constexpr int kHalvesColumns = 32, kHalvesThreads = kHalvesTile / 16 * 32;
 
-/// Where a tile of frames lies.
+/// The place of a tile of frames.
 struct AttentionTilePlace {
-  std::int64_t utterance_row;  // of the utterance's first frame, in matrices of frames
-  std::int64_t frames;         // of the utterance
-  std::int64_t first;          // of the tile, within the utterance
+  std::int64_t utterance_row;  // the utterance's first row in matrices of frames
+  std::int64_t frames;         // frames of the utterance
+  std::int64_t first;          // the tile's first frame within the utterance
   std::int64_t utterance;
 };
 
-/// What decides how much room attention needs besides its geometry.
+/// Properties besides the geometry that decide the size of attention's workspace.
 struct AttentionRoomFor {
   bool relative, backward;
   DType compute;
@@ -40,12 +40,12 @@ struct AttentionRoom {
 
   std::int64_t tile_count, distance_tile_count;
   AttentionTilePlace* tiles;
-  PhiloxStream* random_UH;    // of each utterance's heads
-  float *cosines, *sines;     // [longest, d / 2], of the rotary angles
-  float* through_sums_HF;     // dy · y of each frame's heads
-  float* bias_gradients;      // sums of a tile: FP32's [tiles, 2, C], else [tiles + distances', C]
-  float* key_biases_HF;       // u · k of halves
-  float* distance_biases_HX;  // v · r of halves
+  PhiloxStream* random_UH;    // one per utterance and head
+  float *cosines, *sines;     // of the rotary angles, [longest, d / 2]
+  float* through_sums_HF;     // delta = dy · y of each head and frame
+  float* bias_gradients;      // per tile; FP32: [tiles, 2, C], else [tiles + distance tiles, C]
+  float* key_biases_HF;       // u · k, in f16 and bf16 only
+  float* distance_biases_HX;  // v · r, in f16 and bf16 only
 };
 
 Workspace attention_workspace(const AttentionGeometry& geometry, bool relative, DType compute);

@@ -6,7 +6,7 @@ namespace penstock::layers::cuda {
 namespace {
 
 constexpr std::int64_t kTileNumbers = 16 << 20;  // 64 MiB in FP32
-constexpr std::int64_t kLeastRows = 64;          // fewer leave a product idle
+constexpr std::int64_t kLeastRows = 64;          // a product of fewer leaves the device idle
 
 }  // namespace
 
@@ -16,7 +16,8 @@ std::int64_t conv1d_tile_rows(const Conv1dGeometry& geometry) {
 
 Conv1dRoom::Conv1dRoom(Scratch& scratch, const Conv1dGeometry& geometry, DType compute)
     : in(scratch, geometry.lengths), out(scratch, geometry.lengths) {
-  // A tile of inputs is seen by no more outputs than it has rows, and some at both of its ends.
+  // A tile of inputs is seen by at most as many outputs as it has rows, and by some more at both
+  // ends.
   const std::int64_t ends = 2 * (geometry.field() / geometry.stride + 1);
   const std::int64_t rows = std::min(conv1d_tile_rows(geometry) + ends, rows_of(geometry.lengths));
   windows = scratch.take<std::byte>(rows * geometry.kernel * geometry.in_channels *

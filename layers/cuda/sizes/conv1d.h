@@ -9,12 +9,12 @@
 
 namespace penstock::layers::cuda {
 
-/// Rows of a tile for which a 1-D convolution lays its windows side by side, one product a tile.
-/// A row has kernel · in_channels numbers.
+/// Returns the rows of a tile for which a 1-D convolution lays its windows side by side, with one
+/// product for each tile. A row has kernel · in_channels numbers.
 std::int64_t conv1d_tile_rows(const Conv1dGeometry& geometry);
 
 /// Parts of the workspace of a 1-D convolution on a CUDA device. There are no more outputs than
-/// inputs: what is planned for so many frames holds whatever the lengths of utterances.
+/// inputs, so that a workspace planned for a number of frames holds for all lengths of utterances.
 struct Conv1dRoom {
   Conv1dRoom(Scratch& scratch, const Conv1dGeometry& geometry, DType compute);
 

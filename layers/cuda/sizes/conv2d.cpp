@@ -7,9 +7,10 @@
 namespace penstock::layers::cuda {
 namespace {
 
-// What cuDNN asks for depends on its version and on the algorithm: one that needs more than this is
-// not taken. Room to lay the images and the filter out anew, twice, and for the filter's gradient
-// of few frames, of which cuDNN 9.19 wants 43 MB in TF32.
+// Returns the bytes of cuDNN's workspace. What cuDNN asks for depends on its version and the
+// algorithm; an algorithm that needs more is not used. The size allows two copies of the images and
+// the filter in another layout. It also covers the filter's gradient of few frames, for which cuDNN
+// 9.19 wants 43 MB in TF32.
 std::size_t library_bytes(std::size_t images_and_filter) {
   return 2 * images_and_filter + (std::size_t{64} << 20);
 }
@@ -29,7 +30,8 @@ Conv2dImage::Conv2dImage(const Conv2dGeometry& geometry) {
     out_starts.push_back(next);
     in_rows = start + frames;
     out_rows = next + time.outputs(frames);
-    // The next utterance's first window may not reach back to this one, nor this one's last to it.
+    // The next utterance's first window must not reach back to this one, nor this one's last window
+    // to the next.
     const std::int64_t clear = (in_rows + time.padding + time.stride - 1) / time.stride;
     next = std::max(out_rows, clear);
   }
@@ -40,7 +42,7 @@ Conv2dRoom::Conv2dRoom(Scratch& scratch, const Conv2dGeometry& geometry, DType c
   const auto utterances = static_cast<std::int64_t>(geometry.lengths.size());
   for (std::int64_t** starts : {&in_starts, &in_first_rows, &out_starts, &out_first_rows})
     *starts = scratch.take<std::int64_t>(utterances + 1);
-  // At most, so that what is planned for so many frames and utterances holds whatever their
+  // Upper bounds, so that a workspace planned for a number of frames and utterances holds for all
   // lengths.
   const std::int64_t in_rows =
                          rows_of(geometry.lengths) + utterances * (time.padding + time.stride),

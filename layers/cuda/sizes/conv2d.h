@@ -9,10 +9,10 @@
 
 namespace penstock::layers::cuda {
 
-/// The utterances of a micro-batch in one tall image, time downwards, so that one convolution does
-/// for all: between two of them lie as many rows of zeros as the padding asks for, and each starts
-/// at a multiple of the stride. Where the result has rows that no utterance owns, they are left
-/// out.
+/// The utterances of a micro-batch in one tall image, with time downwards, so that one convolution
+/// serves all. Between two utterances lie as many rows of zeros as the padding needs, and each
+/// utterance starts at a multiple of the stride. Rows of the result that no utterance owns are
+/// ignored.
 struct Conv2dImage {
   explicit Conv2dImage(const Conv2dGeometry& geometry);
 
@@ -24,11 +24,11 @@ struct Conv2dImage {
 struct Conv2dRoom {
   Conv2dRoom(Scratch& scratch, const Conv2dGeometry& geometry, DType compute);
 
-  std::int64_t *in_starts, *in_first_rows;    // of each utterance, in the image and in x_FC
-  std::int64_t *out_starts, *out_first_rows;  // the same of y_FC; all with an end
+  std::int64_t *in_starts, *in_first_rows;    // first rows of utterances, in the image and in x_FC
+  std::int64_t *out_starts, *out_first_rows;  // the same for y_FC; all have an end
   std::byte *in_image, *out_image;            // of the compute dtype
-  std::byte* filter;                          // as cuDNN wants it, [out, time, frequency, in]
-  std::byte* library;                         // for cuDNN, library_bytes
+  std::byte* filter;                          // cuDNN's order, [out, time, frequency, in]
+  std::byte* library;                         // cuDNN's workspace, library_bytes
   std::size_t library_bytes;
 };
 

@@ -5,8 +5,8 @@
 namespace penstock::layers::cuda {
 namespace {
 
-/// Of all utterances together: by frames and the longest alone, so that what is planned for these
-/// holds for whatever comes.
+/// Returns an upper bound of the sums of all utterances together. It depends on the frames and the
+/// longest utterance alone, so that a planned workspace holds for all micro-batches of these.
 std::int64_t sums_of(std::span<const std::int64_t> lengths) {
   if (lengths.empty()) return 0;
   const std::int64_t rows = rows_of(lengths), longest = *std::ranges::max_element(lengths);

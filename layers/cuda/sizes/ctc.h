@@ -9,11 +9,11 @@
 
 namespace penstock::layers::cuda {
 
-/// What CTC's kernels need to know of an utterance.
+/// An utterance as CTC's kernels see it.
 struct CtcUtterance {
   std::int64_t first_row = 0, frames = 0;
   std::int64_t first_label = 0, labels = 0;
-  std::int64_t first_sum = 0;  // where its bands begin in CtcRoom::from_start and from_end
+  std::int64_t first_sum = 0;  // start of its bands in CtcRoom::from_start and from_end
   bool feasible = false;       // enough frames for its labels; else neither loss nor gradient
 };
 
@@ -29,8 +29,8 @@ struct CtcRoom {
   float *from_start, *from_end;  // sums over paths, band after band
 };
 
-/// Numbers in the bands of an utterance of so many frames, whatever its labels: at most, that of
-/// L labels being 2 L (frames - L) + frames.
+/// Returns an upper bound of the numbers in the bands of an utterance of so many frames. With L
+/// labels they are 2 L (frames - L) + frames.
 constexpr std::int64_t most_sums(std::int64_t frames) { return frames * frames / 2 + frames; }
 
 std::size_t ctc_workspace(std::span<const std::int64_t> lengths, std::int64_t classes);

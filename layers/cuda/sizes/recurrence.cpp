@@ -3,7 +3,7 @@
 namespace penstock::layers::cuda {
 namespace {
 
-constexpr std::int64_t kMostFused = 64, kMostFusedInFp32 = 16;  // utterances
+constexpr std::int64_t kMostFused = 64, kMostFusedInFp32 = 16;  // max utterances of a fused step
 
 std::int64_t padded(std::int64_t count, std::int64_t to) { return (count + to - 1) / to * to; }
 

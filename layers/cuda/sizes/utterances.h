@@ -8,11 +8,12 @@
 
 namespace penstock::layers::cuda {
 
+/// Returns the sum of the lengths.
 inline std::int64_t rows_of(std::span<const std::int64_t> lengths) {
   return std::accumulate(lengths.begin(), lengths.end(), std::int64_t{0});
 }
 
-/// Memory for the map from rows to utterances that layers/cuda/utterances.h fills.
+/// Memory for the map from rows to utterances, which upload_utterances() fills.
 struct UtterancesRoom {
   UtterancesRoom(Scratch& scratch, std::span<const std::int64_t> lengths)
       : starts(scratch.take<std::int64_t>(static_cast<std::int64_t>(lengths.size()) + 1)),

@@ -4,7 +4,7 @@
 
 namespace penstock::layers::cuda {
 
-/// DeviceError "<doing>: <CUDA's name and text of the error>" unless `status` is success.
+/// Raises DeviceError "<doing>: <CUDA's name and text of the error>" unless `status` is success.
 void check(cudaError_t status, const char* doing);
 
 }  // namespace penstock::layers::cuda

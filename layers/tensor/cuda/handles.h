@@ -9,7 +9,7 @@
 
 namespace penstock::layers::cuda {
 
-/// Handles of the CUDA runtime, given back with the object; .get() is CUDA's own.
+/// Owning handles of the CUDA runtime; .get() returns CUDA's own handle.
 template <class T, cudaError_t (*destroy)(T)>
 struct Destroy {
   using pointer = T;
@@ -20,16 +20,16 @@ using StreamHandle =
 using EventHandle =
     std::unique_ptr<std::remove_pointer_t<cudaEvent_t>, Destroy<cudaEvent_t, cudaEventDestroy>>;
 
-/// A stream that does not wait for the NULL stream.
+/// Makes a stream that does not wait for the NULL stream.
 [[nodiscard]] StreamHandle make_stream_handle();
-/// An event that orders and keeps no time.
+/// Makes an event that orders work and keeps no time.
 [[nodiscard]] EventHandle make_event_handle();
-/// One that keeps time as well, for cudaEventElapsedTime.
+/// Makes an event that also keeps time, for cudaEventElapsedTime.
 [[nodiscard]] EventHandle make_timing_event_handle();
 
-/// Memory of the current device, uninitialised. DeviceError says how much was free.
+/// Allocates uninitialised memory of the current device. DeviceError says how much is free.
 Buffer device_buffer(std::size_t bytes);
-/// Host memory from and to which copies run beside other work.
+/// Allocates pinned host memory, with which copies run beside other work.
 [[nodiscard]] Buffer pinned_buffer(std::size_t bytes);
 
 }  // namespace penstock::layers::cuda

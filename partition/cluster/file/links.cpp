@@ -13,7 +13,7 @@
 namespace penstock::partition {
 namespace {
 
-constexpr double kUnknown = -1;  // bandwidth of a link that was not given
+constexpr double kUnknown = -1;  // bandwidth of a link that the file does not give
 
 void add_matrix(ClusterSource& source, Cluster& cluster) {
   const LinkMatrix& matrix = *source.matrix;
@@ -43,7 +43,8 @@ void add_matrix(ClusterSource& source, Cluster& cluster) {
           rates_of(matrix.latency_us[from][to], matrix.gb_per_s[from][to]));
 }
 
-/// The node's number, or nothing after noting that there is none of that name.
+/// Returns the node's index. Returns nothing, after adding a fault, if there is no node of that
+/// name.
 std::optional<std::size_t> node_of(ClusterSource& source, const Cluster& cluster,
                                    const std::string& name, int line) {
   const auto found = std::ranges::find(cluster.nodes, name);
@@ -54,6 +55,7 @@ std::optional<std::size_t> node_of(ClusterSource& source, const Cluster& cluster
   return std::nullopt;
 }
 
+/// Sets the links within nodes. A node with one device needs none, and gets an infinite bandwidth.
 void add_within(ClusterSource& source, Cluster& cluster) {
   std::size_t node = 0;
   for (const NodeGroup& group : source.groups) {

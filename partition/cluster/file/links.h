@@ -5,8 +5,8 @@
 
 namespace penstock::partition {
 
-/// Gives every pair of the cluster's devices its link. Faults are pairs without one, unknown or
-/// repeated nodes, and a matrix of another size.
+/// Sets the links of all pairs of devices. Faults are pairs without a link, unknown or repeated
+/// nodes, and a matrix of the wrong size.
 void add_links(ClusterSource& source, Cluster& cluster);
 
 }  // namespace penstock::partition

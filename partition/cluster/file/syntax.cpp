@@ -17,27 +17,28 @@ namespace penstock::partition {
 namespace {
 
 constexpr int kMostDevicesOfNode = 1 << 10;
-constexpr int kMostDevices = 1 << 12;  // every pair of their nodes has a link
+constexpr int kMostDevices = 1 << 12;  // each pair of their nodes has a link
 
 int line_of(const toml::node& node) { return static_cast<int>(node.source().begin.line); }
 
-/// NaN for what is no number.
+/// Returns NaN if the node is not a number.
 double number_of(const toml::node& node) {
   const double none = std::numeric_limits<double>::quiet_NaN();
   return node.is_number() ? node.value_or(none) : none;
 }
 
-/// What a number may be.
+/// The range of a number.
 struct Least {
   double value = 0;
-  bool above = false;  // `value` itself is not allowed
+  bool above = false;  // true if `value` itself is not allowed
   double most = std::numeric_limits<double>::infinity();
-  std::string_view beyond = {};  // what somebody means who writes more
+  std::string_view beyond = {};  // hint at the likely mistake if a number is too large
 
   bool allows(double number) const {
     return std::isfinite(number) && number <= most && (above ? number > value : number >= value);
   }
-  /// What it takes in place of `number`; a limit that only other units reach is told where it is.
+  /// Describes the allowed range for a message about `number`. If there is a hint, the maximum is
+  /// mentioned only for numbers above it.
   std::string text(double number) const {
     const bool tells_most = beyond.empty() ? !std::isinf(most) : number > most;
     return fmt::format(
@@ -47,7 +48,7 @@ struct Least {
   }
 };
 
-/// A table whose keys are taken one by one; what remains is unknown.
+/// Keys takes the keys of one TOML table one by one. The keys that are not taken are unknown.
 class Keys {
  public:
   Keys(const toml::table& table, ClusterSource& source, std::string where)
@@ -57,7 +58,7 @@ class Keys {
     taken_.push_back(key);
     return table_.get(key);
   }
-  /// Null after noting that it is missing.
+  /// Returns null, after adding a fault, if the key is missing.
   const toml::node* need(std::string_view key) {
     const toml::node* node = find(key);
     if (node == nullptr)
@@ -107,7 +108,7 @@ class Keys {
       expect(*node, key, "a table");
     return nullptr;
   }
-  /// The tables of [[key]]; none where it is absent.
+  /// Returns the tables of [[key]], or none if the key is absent.
   std::vector<const toml::table*> tables(std::string_view key) {
     const toml::node* node = find(key);
     std::vector<const toml::table*> result;
@@ -137,7 +138,7 @@ class Keys {
  private:
   const toml::table& table_;
   ClusterSource& source_;
-  std::string where_;  // "node."
+  std::string where_;  // such as "node."
   std::vector<std::string_view> taken_;
 };
 
@@ -169,7 +170,8 @@ LinkRates rates_table(const toml::table& table, ClusterSource& source, const std
   return rates;
 }
 
-/// A named device's memory needs no key here, and its speed follows from its rates.
+/// Reads a device kind. If it names a device, memory and speed may be left out: they follow from
+/// the device.
 DeviceModel kind_of(const std::string& name, const toml::table& table, ClusterSource& source) {
   Keys keys(table, source, fmt::format("kinds.{}.", name));
   DeviceModel kind{.name = name, .line = line_of(table)};
@@ -186,7 +188,7 @@ DeviceModel kind_of(const std::string& name, const toml::table& table, ClusterSo
   return kind;
 }
 
-/// The keys of a table as the file has them: toml++ keeps them by name.
+/// Returns the keys of a table in the order of the file. toml++ keeps them sorted by name.
 std::vector<std::pair<const toml::key*, const toml::node*>> in_file_order(
     const toml::table& table) {
   std::vector<std::pair<const toml::key*, const toml::node*>> entries;
@@ -245,7 +247,7 @@ std::vector<std::vector<double>> rows_of(Keys& keys, std::string_view key, const
       continue;
     }
     for (const toml::node& item : *row.as_array()) {
-      const bool own = numbers.size() + 1 == rows.size();  // from a device to itself: not read
+      const bool own = numbers.size() + 1 == rows.size();  // from a device to itself: ignored
       const double value = number_of(item);
       if (std::isnan(value) || (!own && !least.allows(value)))
         keys.expect(item, fmt::format("{}[{}][{}]", key, rows.size() - 1, numbers.size()),

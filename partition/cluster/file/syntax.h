@@ -9,41 +9,42 @@
 
 namespace penstock::partition {
 
+/// [kinds.NAME]: a kind of device.
 struct DeviceModel {
   std::string name;
-  double memory_gib = 0, speed = 1;  // no memory: the device's
-  std::string device = {};           // as read_device() takes it; empty: `speed` says all
-  double host_bandwidth = 0;         // bytes a second; 0: the device's, or kHostBandwidth
-  double price_per_hour = 0;         // 0: not said
+  double memory_gib = 0, speed = 1;  // memory 0: that of `device`
+  std::string device = {};           // name for read_device(); empty: `speed` alone counts
+  double host_bandwidth = 0;         // bytes per second; 0: as `device` or kHostBandwidth
+  double price_per_hour = 0;         // 0: not given
   int line = 0;
 };
 
-/// [[node]]: `count` nodes alike.
+/// [[node]]: `count` equal nodes.
 struct NodeGroup {
   std::string name;
   int count = 1;
-  std::vector<std::pair<std::string, int>> devices = {};  // kinds as listed, how many of each
+  std::vector<std::pair<std::string, int>> devices = {};  // kinds in file order, with their numbers
   std::optional<LinkRates> within = {};
-  int adapters = 0;  // that the devices share; 0: one each
+  int adapters = 0;  // adapters that the devices share; 0: one each
   int line = 0;
 };
 
-/// [[link]]: between two nodes, both ways.
+/// [[link]]: between two nodes, in both directions.
 struct NodeLink {
   std::vector<std::string> nodes;
   LinkRates rates;
   int line = 0;
 };
 
-/// [matrix]: from each device to each other.
+/// [matrix]: from each device to each other device.
 struct LinkMatrix {
   std::vector<std::vector<double>> latency_us, gb_per_s;
   int line = 0;
 };
 
-/// A cluster as a file states it.
+/// A ClusterSource is a cluster as a file states it.
 struct ClusterSource {
-  std::string name;                 // of the file
+  std::string name;                 // name of the file
   std::vector<std::string> faults;  // each with file and line
 
   double margin = 0;
@@ -59,8 +60,8 @@ struct ClusterSource {
 
 [[nodiscard]] LinkRates rates_of(double latency_us, double gb_per_s);
 
-/// Reads what the syntax alone says: faults are bad TOML, unknown or missing keys, wrong types and
-/// numbers out of range.
+/// Parses the syntax alone. Faults are bad TOML, unknown or missing keys, wrong types, and numbers
+/// out of range.
 [[nodiscard]] ClusterSource cluster_of_toml(const std::string& text, const std::string& name);
 
 }  // namespace penstock::partition

@@ -18,7 +18,7 @@
 namespace penstock::partition {
 namespace {
 
-constexpr double kAlike = 1.25;  // largest by least
+constexpr double kAlike = 1.25;  // maximum ratio of largest to least
 
 double gib(double bytes) { return std::isfinite(bytes) ? bytes / kGib : kUnlimitedGib; }
 
@@ -32,7 +32,8 @@ bool alike(const std::vector<double>& numbers) {
   return most <= kAlike * least;
 }
 
-/// One link for the many between two nodes, or nothing where they differ.
+/// Returns one link that stands for all links between two nodes, or nothing if they differ too
+/// much.
 std::optional<LinkRates> common(const std::vector<LinkRates>& links) {
   std::vector<double> latencies, bandwidths;
   for (const LinkRates& link : links) {
@@ -43,9 +44,10 @@ std::optional<LinkRates> common(const std::vector<LinkRates>& links) {
   return LinkRates{median(latencies), median(bandwidths)};
 }
 
-using NodePair = std::pair<int, int>;  // the smaller first
+using NodePair = std::pair<int, int>;  // the smaller index first
 
-/// Links by the nodes that they join; nothing where some of the same nodes differ.
+/// Returns the links by the pair of nodes that they join, or nothing if links of one pair differ
+/// too much.
 std::optional<std::map<NodePair, LinkRates>> links_of_nodes(const Cluster& cluster) {
   std::map<NodePair, std::vector<LinkRates>> links;
   for (int from = 0; from < cluster.size(); ++from)

@@ -6,10 +6,10 @@
 
 namespace penstock::partition {
 
-/// The cluster as a file that parse_cluster reads. Where every device has its own links
-/// (Cluster::exact_links), links between the same nodes that differ by no more than a quarter are
-/// written as one, their medians; otherwise all are, as a matrix. Memory that has no limit is
-/// written as 2^20 GiB.
+/// Formats the cluster as a file for parse_cluster(). Devices may have their own links
+/// (Cluster::exact_links). If those between the same nodes differ by at most a quarter, they are
+/// written as one link with their medians. Otherwise all links are written as a matrix. Memory
+/// without a limit is written as 2^20 GiB.
 [[nodiscard]] std::string cluster_toml(const Cluster& cluster);
 
 }  // namespace penstock::partition

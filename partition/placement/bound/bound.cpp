@@ -11,9 +11,10 @@
 namespace penstock::partition {
 namespace {
 
-constexpr double kFirstLimit = 2;  // times what a bottleneck can't be below
+constexpr double kFirstLimit = 2;  // first limit of least_slowest(), over a lower bound
 
-/// Devices of the largest group that links of at least `width` join.
+/// Returns the size of the largest group of devices that links of at least `width` join
+/// (union-find).
 int largest_group(const Cluster& cluster, double width) {
   std::vector<int> group(cluster.size());
   std::iota(group.begin(), group.end(), 0);
@@ -21,7 +22,7 @@ int largest_group(const Cluster& cluster, double width) {
     while (group[device] != device) device = group[device] = group[group[device]];
     return device;
   };
-  // Two devices have one root if links of that width, among pairs seen so far, join them.
+  // Invariant: two devices have one root if such links among the pairs seen so far join them.
   for (int from = 0; from < cluster.size(); ++from)
     for (int to = 0; to < from; ++to)
       if (std::max(cluster.link(from, to).bandwidth, cluster.link(to, from).bandwidth) >= width)
@@ -64,11 +65,13 @@ int Bounds::largest_group(std::size_t width) const {
   return largest_[width] = partition::largest_group(problem_.cluster, widths_[width]);
 }
 
-/// No ring over so many devices has wider links alone: those links would join its devices.
+/// Returns an upper bound on the slowest bandwidth of a ring over so many devices. Links of a ring
+/// join its devices, so they are no wider than the widest links that join so many.
 double Bounds::widest_ring(int replicas) const {
   const auto enough = [&](std::size_t width) { return largest_group(width) >= replicas; };
   std::size_t low = 0, high = widths_.size() - 1;
-  // The narrowest links join all devices. So enough(high) holds, and no place before `low` has it.
+  // Invariant: enough(high) holds, since the narrowest links join all devices, and enough(k) fails
+  // for all k < low.
   while (low < high) {
     const std::size_t middle = (low + high) / 2;
     if (enough(middle))
@@ -93,6 +96,7 @@ std::vector<StageCost> Bounds::best_stages(const Grid& grid) const {
   return stages;
 }
 
+/// Returns the value of the work spread over stages of the devices' speeds (water_fill).
 double Bounds::spread(const Grid& grid) const {
   const Goal goal = goal_of(problem_, grid);
   std::vector<double> speeds;
@@ -102,7 +106,8 @@ double Bounds::spread(const Grid& grid) const {
   return goal.value(filled.sum, filled.largest);
 }
 
-/// Of every R devices the smallest counts, whichever stages they are in.
+/// A stage holds what its smallest device holds. So the stages hold no more than every R-th device
+/// in falling order of memory.
 bool Bounds::may_fit(const Grid& grid) const {
   double room = 0;
   for (int k = 0; k < grid.stages; ++k) room += memories_[(k + 1) * grid.replicas - 1];
@@ -110,14 +115,15 @@ bool Bounds::may_fit(const Grid& grid) const {
   return sequence.bytes_at_least(0, sequence.size(), 1) <= room * kRounding;
 }
 
-/// All work on the fastest stage, all gradients added at the best ring's pace, the least message at
-/// every boundary: no cut has a smaller sum, and no slowest stage is below the mean.
+/// The sum counts all work on the fastest stage, all gradients at the best ring's pace, and the
+/// smallest message at every boundary. The slowest load is at least the mean, and at least the
+/// longest layer.
 Bounds::Floor Bounds::floor(const Grid& grid) const {
   const SequenceLoad& sequence = problem_.sequence;
   const auto best = best_stages(grid);
   double sum = sequence.work(0, sequence.size()) / speed(grid, 0) +
                best.front().reduction.seconds(sequence.parameters(0, sequence.size()));
-  if (grid.stages > 1)  // what crosses counts for both stages
+  if (grid.stages > 1)  // a message counts for both stages
     sum +=
         2 * (grid.stages - 1) * best.front().paces.front().leave.seconds(sequence.least_crossing());
   return {sum, std::max(sum / grid.stages, sequence.longest_layer() / speed(grid, 0))};
@@ -134,8 +140,8 @@ double Bounds::quick(const Grid& grid) const {
   return std::max(goal_of(problem_, grid).value(least.sum, least.slowest), spread(grid));
 }
 
-/// The least bottleneck of best_stages; where it is above `highest`, that or infinite. A table that
-/// holds for all numbers of stages is kept for each number of replicas.
+/// Returns the least bottleneck of best_stages(). If it is above `highest`, returns it or infinity.
+/// A RunTable holds for all numbers of stages, so one is kept for each number of replicas.
 double Bounds::least_slowest(const Grid& grid, double highest) const {
   const StageCost stage = best_stages(grid).front();
   const LinkCost link = crossing_;
@@ -143,8 +149,8 @@ double Bounds::least_slowest(const Grid& grid, double highest) const {
   double limit =
       kFirstLimit * std::max(sequence.work(0, sequence.size()) / speed(grid, 0) / grid.stages,
                              sequence.longest_layer() / speed(grid, 0));
-  // A table finds the least bottleneck if its limit reaches it, else nothing. So nothing is within
-  // the limits tried before, and what the first that finds something finds is the least.
+  // A table finds the least bottleneck if that is within its limit, else nothing. So the first
+  // table that finds something has found the least.
   for (;; limit *= kFirstLimit) {
     if (limit == 0 || limit > highest) limit = highest;
     auto table = tables_.find(grid.replicas);
@@ -164,7 +170,7 @@ double Bounds::least_slowest(const Grid& grid, double highest) const {
   }
 }
 
-/// No load is larger where nobody is slower than the best.
+/// Returns an upper bound on the load of any stage of best_stages().
 double Bounds::largest_load(const Grid& grid) const {
   const StageCost stage = best_stages(grid).front();
   const SequenceLoad& sequence = problem_.sequence;

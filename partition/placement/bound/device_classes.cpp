@@ -13,7 +13,7 @@
 namespace penstock::partition {
 namespace {
 
-constexpr int kLargestCapacity = 16;  // a longer run costs time, and its end hardly counts
+constexpr int kLargestCapacity = 16;  // longer runs cost time and hardly raise the bound
 
 constexpr double kInfinite = std::numeric_limits<double>::infinity();
 
@@ -22,7 +22,7 @@ void take_best(LinkRates& link, const LinkRates& other) {
   link.bandwidth = std::max(link.bandwidth, other.bandwidth);
 }
 
-/// Whether every node has devices inside or outside alone.
+/// True if no node has devices both inside and outside.
 bool parted_by_nodes(const Cluster& cluster, const std::vector<bool>& inside) {
   std::vector<int> seen(cluster.nodes.size(), -1);
   for (int device = 0; device < cluster.size(); ++device) {
@@ -49,7 +49,7 @@ DeviceClasses::DeviceClasses(const PlacementProblem& problem, std::vector<bool> 
     if (std::ranges::count(inside, true) == 0) continue;
     Class& device_class = classes_.emplace_back(class_of(inside));
     if (by_nodes) continue;
-    // Every boundary and every ring has the best of both links, and no run knows its node.
+    // Runs ignore nodes here, so every boundary and every ring has the best of both links.
     Links& best = device_class.within;
     take_best(best.one_way, device_class.between.one_way);
     best.crossing = best_of(best.crossing, device_class.between.crossing);
@@ -64,7 +64,7 @@ std::vector<DeviceClasses> DeviceClasses::of_all_steps(const PlacementProblem& p
   for (const Device& device : problem.cluster.devices) speeds.insert(device.speed);
   const std::vector<bool> known = fastest(problem.cluster);
   for (const double least : speeds) {
-    if (least == *speeds.begin()) continue;  // all are
+    if (least == *speeds.begin()) continue;  // all devices are inside
     std::vector<bool> inside;
     for (const Device& device : problem.cluster.devices) inside.push_back(device.speed >= least);
     if (inside != known || !parted_by_nodes(problem.cluster, inside))
@@ -95,14 +95,14 @@ DeviceClasses::Class DeviceClasses::class_of(const std::vector<bool>& member) co
       best.crossing = best_of(best.crossing, crossing(*problem_, device, other));
     }
   }
-  // Where there are no such links, stages can't have them either.
+  // If there are no links of a sort, those of the other sort stand in: stages can't use the former.
   const std::array<bool, 2> found{links[0].one_way.bandwidth > 0, links[1].one_way.bandwidth > 0};
   device_class.between = links[found[0] ? 0 : 1];
   device_class.within = links[found[1] ? 1 : 0];
   return device_class;
 }
 
-/// The k-th largest memory of some devices, from 1.
+/// Returns the k-th largest memory of some devices; k counts from 1.
 double DeviceClasses::memory(const std::vector<int>& devices, std::size_t k) const {
   std::vector<double> memories;
   for (const int device : devices) memories.push_back(problem_->cluster.usable(device));
@@ -111,18 +111,19 @@ double DeviceClasses::memory(const std::vector<int>& devices, std::size_t k) con
   return memories[k - 1];
 }
 
-/// In the run that stages.runs ends with.
+/// Adds the stages of a class, for the last run of stages.runs.
 void DeviceClasses::add_stages(const Class& device_class, int replicas, Stages& stages) const {
   std::vector<int> all(problem_->cluster.size());
   std::iota(all.begin(), all.end(), 0);
-  // One replica is on a device of the class, and all R are on some R devices of the cluster: no
-  // stage has more than the class's largest memory, nor than the R-th largest of all.
+  // The followed replica is on a device of the class, and all R are on some R devices of the
+  // cluster. So no stage has more memory than the class's largest device, or than the R-th largest
+  // of all.
   StageClass stage{.run = stages.runs.size() - 1,
                    .per_work = 1 / device_class.speed,
                    .memory = std::min(memory(device_class.devices, 1), memory(all, replicas)),
                    .limited = &device_class == &classes_.front() && classes_.size() > 1};
   const int runs = (problem_->micro_batches + replicas - 1) / replicas;
-  if (replicas > 1) {  // with others elsewhere
+  if (replicas > 1) {  // with other replicas in other nodes
     stage.reduction = ring(device_class.between.one_way, replicas, runs);
     stages.classes.push_back(stage);
     stage.reduction = ring(device_class.within.one_way, replicas, runs);
@@ -139,7 +140,7 @@ DeviceClasses::Stages DeviceClasses::of(int replicas) const {
     RunKind& run = stages.runs.emplace_back(RunKind{.within = device_class.within.crossing,
                                                     .between = device_class.between.crossing,
                                                     .capacity = device_class.largest_node});
-    if (run.capacity > kLargestCapacity) {  // every boundary has the best of both links
+    if (run.capacity > kLargestCapacity) {  // too long: every boundary has the best of both links
       run.within.latency = std::min(run.within.latency, run.between.latency);
       run.within.per_unit = std::min(run.within.per_unit, run.between.per_unit);
       run.between = run.within;

@@ -7,51 +7,54 @@
 
 namespace penstock::partition {
 
-/// The devices of a cluster in one or two classes, each with the best that any of its devices has.
-/// There are two, the fastest devices and the others, where no node has both.
+/// The devices of a cluster in one or two classes. Each class has the best speed, memory and links
+/// of any of its devices. There are two, the fastest devices and the others, if no node has both.
 class DeviceClasses {
  public:
   explicit DeviceClasses(const PlacementProblem& problem);
 
-  /// All ways to part the devices of which each gives a bound: by the largest step between speeds,
-  /// and by each other one. Where a node has devices of both classes, classes know nothing of
-  /// nodes, and there is one way more, with a class of all.
+  /// Returns several divisions of the devices, each of which gives a valid bound. One divides at
+  /// the largest ratio of speeds, one at each other speed. If a node has devices of both classes,
+  /// the classes ignore nodes. If that holds at the largest ratio, a division with a single class
+  /// comes first.
   static std::vector<DeviceClasses> of_all_steps(const PlacementProblem& problem);
 
+  /// The stages that the classes allow.
   struct Stages {
-    std::vector<RunKind> runs;  // in nodes of devices of each class
+    std::vector<RunKind> runs;  // one for each class of devices
     std::vector<StageClass> classes;
-    int limited = 0;  // stages that the fastest devices make
+    int limited = 0;  // most stages on the fastest devices
   };
-  /// The classes of stages with so many replicas, for any number of stages, as one replica of a
-  /// pipeline meets them: that with the fewest of the fastest devices, at most its share of them.
-  /// A stage takes no less than this replica's own computing and messages. The others are in its
-  /// node too, or not, and then gradients are added over links between nodes.
+  /// Returns the classes of stages with so many replicas, for any number of stages. They are those
+  /// of one replica: the one with the fewest of the fastest devices, which are at most its share of
+  /// them. A stage takes no less than this replica's own computing and messages. Either all
+  /// replicas are in its node, or gradients are added over links between nodes.
   Stages of(int replicas) const;
 
-  /// Devices that runs of each kind are on.
+  /// Returns the devices of each class.
   std::vector<std::vector<int>> devices() const;
 
  private:
-  /// `inside` are the fastest.
+  /// `inside` is true for the fastest devices.
   DeviceClasses(const PlacementProblem& problem, std::vector<bool> inside);
 
+  /// The best of several links.
   struct Links {
-    LinkRates one_way;  // the least latency and the widest of them
-    LinkCost crossing;  // the best of what crosses a boundary over them
+    LinkRates one_way;  // minimum latency and maximum bandwidth
+    LinkCost crossing;  // minimum cost of a boundary
   };
   struct Class {
     std::vector<int> devices;
     double speed = 0;
-    Links within, between;  // its devices' to all others
-    int largest_node = 0;   // devices
+    Links within, between;  // links of its devices, inside nodes and between nodes
+    int largest_node = 0;   // most devices of the class in a node
   };
   Class class_of(const std::vector<bool>& member) const;
   double memory(const std::vector<int>& devices, std::size_t k) const;
   void add_stages(const Class& device_class, int replicas, Stages& stages) const;
 
   const PlacementProblem* problem_;
-  std::vector<Class> classes_;  // the fastest first
+  std::vector<Class> classes_;  // the fastest class first
 };
 
 }  // namespace penstock::partition

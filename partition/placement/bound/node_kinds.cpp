@@ -13,8 +13,9 @@ namespace penstock::partition {
 namespace {
 
 constexpr std::size_t kMostKinds = 4;
-constexpr int kMostStates = 300;  // of a node: each costs time
+constexpr int kMostStates = 300;  // of a node; each costs time
 
+/// The best of several links.
 struct Links {
   LinkRates one_way{.latency = kNever, .bandwidth = 0};
   LinkCost crossing{kNever, kNever};
@@ -27,12 +28,12 @@ struct Links {
   }
 };
 
-/// Nodes with as many devices of each kind.
+/// Nodes with equal numbers of devices of each kind.
 struct Alike {
-  std::vector<int> devices;            // of each kind, in a node
-  Links within, between;               // the best of any node
-  std::vector<double> largest;         // memory of a device of each kind
-  std::vector<double> least_of_first;  // [n]: of n + 1 devices of a node the smallest, at most
+  std::vector<int> devices;            // [kind]: devices of a node
+  Links within, between;               // the best links of any node
+  std::vector<double> largest;         // [kind]: largest memory of a device
+  std::vector<double> least_of_first;  // [n]: largest of the nodes' (n + 1)-th memories
 
   int size() const { return std::accumulate(devices.begin(), devices.end(), 0); }
 };
@@ -60,7 +61,7 @@ void take_memory(const Cluster& cluster, const std::vector<int>& node, const Dev
 
 void take_links(const PlacementProblem& problem, const std::vector<int>& node, Alike& alike) {
   const Cluster& cluster = problem.cluster;
-  // Devices of a node have the same links, but for those that are named one by one.
+  // Devices of a node have the same links, unless the cluster lists links of single devices.
   const std::size_t differ = cluster.exact_links.empty() ? 1 : node.size();
   for (const int device : std::span(node).first(differ))
     for (int other = 0; other < cluster.size(); ++other) {
@@ -91,16 +92,18 @@ std::vector<Alike> nodes_alike(const PlacementProblem& problem, const DeviceKind
   return all;
 }
 
-/// The n-th fastest device's kind.
+/// Returns the kind of a node's n-th fastest device.
 int slowest_of(const Alike& alike, int n) {
   int kind = 0;
   while (n > alike.devices[kind]) n -= alike.devices[kind++];
   return kind;
 }
 
-/// Devices used: of each kind by this replica, and by all. Those of one kind are told by the last.
+/// Devices used of each kind by this replica, then the number used by all replicas. If all devices
+/// are of one kind, only the latter counts.
 using Used = std::vector<int>;
 
+/// The states of a node, numbered as they are reached.
 class States {
  public:
   explicit States(const Alike& alike) : alike_(alike), size_(alike.size()) {
@@ -110,7 +113,8 @@ class States {
     order_.push_back(known_.begin()->first);
   }
 
-  /// Behind a stage of that kind which takes so many places; 0 where they are not left.
+  /// Returns the state after a stage of that kind that takes so many devices; 0 if too few are
+  /// free.
   int behind(int state, int kind, int places) {
     Used used = order_[static_cast<std::size_t>(state)];
     if (several_ && ++used[kind] > alike_.devices[kind]) return 0;
@@ -120,7 +124,7 @@ class States {
     if (fresh) order_.push_back(used);
     return at->second;
   }
-  /// Those that are known so far; of too many no others are.
+  /// Number of states so far. Beyond kMostStates, no more are added.
   int count() const { return static_cast<int>(order_.size()); }
 
  private:
@@ -131,15 +135,16 @@ class States {
   std::vector<Used> order_;
 };
 
-/// Stages without moves, and the places in the node that each takes.
+/// Stages without moves, and the number of devices of the node that each takes.
 struct Offers {
   std::vector<NodeStage> stages;
   std::vector<int> places;
 };
 
-/// One replica is on a device of the kind, and all R are on some R devices of the cluster: no stage
-/// has more memory than the largest device of its kind, nor than the R-th of all. Where all are in
-/// one node, its R-th fastest and R-th largest device count.
+/// Returns the stages that a node offers to one replica, of each kind of device. The replica is on
+/// a device of the kind, and all R are on some R devices of the cluster. So a stage has no more
+/// memory than the largest device of its kind, or than the R-th largest of all. If all R replicas
+/// are in the node, its R-th fastest and R-th largest device count.
 Offers offers(const PlacementProblem& problem, const DeviceKinds& kinds, const Alike& alike,
               int replicas) {
   const int runs = micro_batches_of(problem, {1, replicas});
@@ -168,6 +173,7 @@ Offers offers(const PlacementProblem& problem, const DeviceKinds& kinds, const A
   return offers;
 }
 
+/// Returns the type of some nodes, with the moves between their states.
 NodeType type_of(const Alike& alike, Offers offers) {
   NodeType type{.within = alike.within.crossing,
                 .between = alike.between.crossing,
@@ -200,7 +206,7 @@ DeviceKinds::DeviceKinds(const Cluster& cluster) {
   for (const Device& device : cluster.devices) known.push_back(device.speed);
   std::ranges::sort(known, std::greater<>());
   known.erase(std::ranges::unique(known).begin(), known.end());
-  std::vector<std::size_t> steps(known.size());  // [i]: from the speed before to known[i]
+  std::vector<std::size_t> steps(known.size());  // indices i of the ratios known[i - 1] / known[i]
   std::iota(steps.begin(), steps.end(), 0);
   std::ranges::stable_sort(steps.begin() + 1, steps.end(), std::greater<>(),
                            [&](std::size_t i) { return known[i - 1] / known[i]; });

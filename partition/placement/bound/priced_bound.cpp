@@ -9,18 +9,20 @@
 namespace penstock::partition {
 namespace {
 
-constexpr int kPriceRounds = 60;  // in which prices are changed, for one limit
-constexpr double kFarAhead = 0.05, kAhead = 1e-3, kSlower = 0.7;  // of what prices aim at
-constexpr double kLeastPrice = 1e-6;        // of a kind's share, so that it may rise again
-constexpr double kExceeds = 1 + 1e-9;       // so that rounding excludes nothing
-constexpr double kPrecise = 1e-9;           // of a sum and its prices: lost by rounding at most
-constexpr double kPreciseLimit = 1 + 1e-3;  // limits are halved so far
-constexpr int kIntervals = 10;              // of limits that sums are asked for within
+constexpr int kPriceRounds = 60;  // of changes of prices, for one limit
+// How far ahead of the best sum prices aim: at first, at the end, and the factor after a failure.
+constexpr double kFarAhead = 0.05, kAhead = 1e-3, kSlower = 0.7;
+constexpr double kLeastPrice = 1e-6;   // least price of a kind's share, so that it may rise again
+constexpr double kExceeds = 1 + 1e-9;  // absorbs rounding, so that it excludes nothing
+constexpr double kPrecise = 1e-9;      // relative rounding of a sum and its prices, at most
+constexpr double kPreciseLimit = 1 + 1e-3;  // precision of bisected limits
+constexpr int kIntervals = 10;  // intervals of limits for which sums are computed, at most
 
-/// Whether replicas that use so much of their shares on either path, some the one and some the
-/// other, use no more than there is: then no prices tell that there are too few devices.
+/// Returns true if a mixture of two paths uses no more than each kind's share. If some replicas
+/// take the one and some the other, devices suffice, so no prices can exclude the limit. Numbers
+/// are parts of a share.
 bool share_out(const std::vector<double>& one, const std::vector<double>& other) {
-  double least = 0, most = 1;  // part of those that take the other path
+  double least = 0, most = 1;  // fraction of replicas on the other path
   for (std::size_t kind = 0; kind < one.size(); ++kind) {
     const double more = other[kind] - one[kind];  // one + part · more <= 1
     if (more == 0 && one[kind] > 1) return false;
@@ -54,7 +56,7 @@ PricedPaths PricedBound::paths(double limit) const {
   return {problem_.sequence, types_, runs_, limit};
 }
 
-/// Devices of each kind, as parts of a replica's share.
+/// Returns the devices that a path uses of each kind, as parts of a replica's share.
 std::vector<double> PricedBound::parts(const PricedPath& path) const {
   std::vector<double> parts;
   for (std::size_t kind = 0; kind < shares_.size(); ++kind)
@@ -62,8 +64,9 @@ std::vector<double> PricedBound::parts(const PricedPath& path) const {
   return parts;
 }
 
-/// Prices of whole shares add up to 1. They follow what the cheapest path uses, as far as would
-/// make its cost exceed 1 if it stayed the cheapest (Polyak 1969).
+/// Prices of whole shares add up to 1, so P = 1. Each round moves them along the subgradient, the
+/// devices that the cheapest path uses. The step would make that path cost more than 1 if it stayed
+/// the cheapest (Polyak 1969).
 bool PricedBound::excludes(double limit) {
   PricedPaths paths = this->paths(limit);
   std::vector<std::vector<double>> known;
@@ -85,7 +88,8 @@ bool PricedBound::excludes(double limit) {
   return false;
 }
 
-/// Moves prices of whole shares along what is used of each, less the mean, so that their sum stays.
+/// Moves prices of whole shares along the used parts, less their mean, which keeps the sum. Then it
+/// normalises them. `more` is the gain in cost to aim at.
 void PricedBound::follow(const std::vector<double>& used, double more) {
   const auto kinds = static_cast<double>(used.size());
   const double mean = std::accumulate(used.begin(), used.end(), 0.0) / kinds;
@@ -101,8 +105,8 @@ void PricedBound::follow(const std::vector<double>& used, double more) {
   for (double& price : share_prices_) price /= all;
 }
 
-/// By steps along what the cheapest path uses beyond its share, to a sum that lies a little ahead
-/// of the best so far.
+/// A subgradient method. Each step moves prices along the devices that the cheapest path uses
+/// beyond its share. The step's length would reach a sum a little ahead of the best so far.
 double PricedBound::least_sum(double limit) {
   PricedPaths paths = this->paths(limit);
   std::vector<double> prices = sum_prices_;
@@ -131,7 +135,8 @@ double PricedBound::least_sum(double limit) {
   return best;
 }
 
-/// To a thousandth, from below: at least `low`, and `high` where all limits up to it are excluded.
+/// Returns the least limit that is not excluded, to a thousandth from below. It is at least `low`,
+/// and `high` if that is excluded.
 double PricedBound::least_slowest(double low, double high) {
   if (low >= high || excludes(high)) return high;
   while (high > low * kPreciseLimit && !is_over(time_)) {
@@ -144,8 +149,9 @@ double PricedBound::least_slowest(double low, double high) {
   return low;
 }
 
-/// A solution whose slowest load is in an interval has a sum of at least what the interval's end
-/// allows. The interval in which the goal may be least is halved, until that tells no more.
+/// Limits are divided into intervals. A solution whose slowest load is in an interval has at least
+/// the least sum for the interval's end. The interval with the lowest resulting value is halved,
+/// until its value reaches `value`, or it is narrow, or there are kIntervals.
 double PricedBound::below(double value) {
   const Goal goal = goal_of(problem_, {1, replicas_});
   if (kinds_.speeds.size() < 2 || goal.slowest <= 0) return 0;

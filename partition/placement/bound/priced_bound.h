@@ -7,27 +7,30 @@
 
 namespace penstock::partition {
 
-/// What no placement with so many replicas can beat, whatever its number of stages: by prices on
-/// devices, a Lagrangian relaxation (Geoffrion 1974) of how many there are of each kind.
+/// A lower bound on the value of placements with so many replicas and any number of stages. It is a
+/// Lagrangian relaxation (Geoffrion 1974) of the numbers of devices of each kind.
 ///
-/// Let B_k devices be of kind k, and w_k >= 0 be their prices. R replicas together use at most B_k
-/// of each, so that the one whose devices cost least pays at most sum_k w_k B_k / R. Its way is one
-/// of PricedPaths. So no pipeline keeps all loads within a limit for which the cheapest path costs
-/// more; and its sum of loads is at least the least sum of loads and prices, less that much. Prices
-/// that say most follow what paths use too much of; any of them make a valid bound.
+/// Let there be B_k devices of kind k, at prices w_k >= 0. R replicas together use at most B_k of
+/// each. So the replica with the cheapest devices pays at most P = sum_k w_k B_k / R. Its pipeline
+/// is one of PricedPaths. Two statements follow:
+/// - if the cheapest path within a limit on loads costs more than P, no pipeline keeps within it;
+/// - a sum of loads is at least the least sum of loads and prices over all paths, less P.
+/// Any prices give a valid bound. Good ones are found by a subgradient method: prices rise for
+/// kinds that the cheapest path uses too much of.
 class PricedBound {
  public:
-  /// `problem` must outlive it. `effort`: steps of paths that may be spent.
+  /// `problem` must outlive this object. `effort` is the number of steps of paths that it may take.
   PricedBound(const PlacementProblem& problem, int replicas, double effort,
               const TimeLimit* time = nullptr);
 
-  /// At most `value`, which says that no solution is below that. 0 where prices say nothing, as of
-  /// one kind of device, or would take too long.
+  /// Returns a lower bound on the value, at most `value`: then no solution is below that. Returns 0
+  /// if prices say nothing, as with one kind of device, or take too long.
   double below(double value);
 
-  /// Whether no pipeline keeps all loads within `limit` seconds, as far as prices tell.
+  /// Returns true if prices prove that no pipeline keeps all loads within `limit` seconds.
   bool excludes(double limit);
-  /// What no sum of loads within `limit` is below; infinite where excludes() has it so at once.
+  /// Returns a lower bound on the sum of loads that are all within `limit`; infinite if there is no
+  /// path within it.
   double least_sum(double limit);
 
   double effort_left() const { return effort_left_; }
@@ -44,8 +47,9 @@ class PricedBound {
   const TimeLimit* time_;
   DeviceKinds kinds_;
   std::vector<NodeType> types_;
-  std::vector<double> shares_;  // of each kind: devices for a replica, on average
-  // The last ones, to begin with: of whole shares, against limits, and of devices, for sums.
+  std::vector<double> shares_;  // [kind]: devices per replica, B_k / R
+  // The last prices, from which the next call starts: of whole shares, for excludes(), and of
+  // devices, for least_sum().
   std::vector<double> share_prices_, sum_prices_;
   double effort_left_;
 };

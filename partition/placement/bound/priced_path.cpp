@@ -8,7 +8,7 @@
 namespace penstock::partition {
 namespace {
 
-constexpr double kRoundedUp = 1 - 1e-9;  // so that rounding adds no micro-batch in flight
+constexpr double kRoundedUp = 1 - 1e-9;  // absorbs rounding, lest it adds a micro-batch in flight
 
 }  // namespace
 
@@ -37,8 +37,9 @@ PricedPaths::PricedPaths(const SequenceLoad& sequence, const std::vector<NodeTyp
     }
 }
 
-/// Work and least bytes grow with `last`: where either is too much, none ends further on. The work
-/// behind a stage takes so many stages at least, each of which has a micro-batch in flight.
+/// Adds the segments of a stage from one first layer on. Work and least bytes grow with `last`, so
+/// the first that is too large ends the loop. The work after a stage needs at least `behind`
+/// stages, each of which adds a micro-batch in flight.
 void PricedPaths::add_segments(const NodeType& type, const NodeStage& stage, int first,
                                std::vector<Segment>& segments) const {
   const auto within = [&](double load) { return load <= limit_ ? load : kNever; };
@@ -64,15 +65,15 @@ void PricedPaths::add_segments(const NodeType& type, const NodeStage& stage, int
   }
 }
 
-/// Puts a stage in front of what is known of later layers:
+/// Extends the programme by a stage that begins at `first`:
 ///   fresh(layers) = 0
 ///   fresh(first) = min over last of
 ///       stage + fresh(last),                      alone in its node,
-///       stage + inside(last, next(0)),            where the run goes on
+///       stage + inside(last, next(0)),            if the run goes on
 ///   inside(first, state) = min over last of
-///       stage + fresh(last),                      where the run ends
+///       stage + fresh(last),                      if the run ends
 ///       stage + inside(last, next(state))
-/// `stage` is its price and, if that counts, its load with the links it has then.
+/// `stage` is its price and, with `counts_loads`, its load with the links of that case.
 void PricedPaths::put_first(int first, const Group& group, double price, bool counts_loads) {
   const auto cost = [&](double load) {
     return load < kNever && !counts_loads ? price : price + load;
@@ -95,8 +96,8 @@ void PricedPaths::put_first(int first, const Group& group, double price, bool co
   for (const NodeMove& move : stage.moves) here[move.from] = std::min(here[move.from], ending);
 }
 
-/// By a dynamic programme from the layer sequence's end, of costs alone. The path is then followed
-/// from the beginning.
+/// A dynamic programme from the end of the layer sequence computes costs alone. The path is then
+/// followed from the beginning.
 PricedPath PricedPaths::cheapest(const std::vector<double>& prices, bool counts_loads) {
   std::ranges::fill(fresh_, kNever);
   fresh_.back() = 0;
@@ -110,7 +111,7 @@ PricedPath PricedPaths::cheapest(const std::vector<double>& prices, bool counts_
   return path;
 }
 
-/// Where the cheapest stage at a place leads, which is counted.
+/// Returns the place after the cheapest stage at a place, and counts that stage's device in `used`.
 PricedPaths::Place PricedPaths::behind(const Place& place, const std::vector<double>& prices,
                                        bool counts_loads, std::vector<int>& used) {
   Place best;

@@ -6,44 +6,47 @@
 
 namespace penstock::partition {
 
-/// A replica's way through nodes that costs least.
+/// The cheapest path of a replica through nodes.
 struct PricedPath {
-  double cost = 0;        // infinite: there is none
-  std::vector<int> used;  // devices of each kind
+  double cost = 0;        // infinite: there is no path
+  std::vector<int> used;  // [kind]: devices
 };
 
-/// The ways of a replica through nodes with no load above a limit: each stage on a device of some
-/// kind, stages in a row in one node as far as it has devices for them, the others crossing between
-/// nodes. Nothing is counted but the devices of the node at hand: a node may be met again.
+/// The paths of a replica through nodes with no load above a limit. Each stage is on a device of
+/// some kind. Consecutive stages share a node only as far as it has devices for them; else the
+/// boundary crosses nodes. Only the devices of the current node are counted: a path may visit a
+/// node again.
 class PricedPaths {
  public:
-  /// `sequence` and `types` must outlive it.
+  /// `sequence` and `types` must outlive this object.
   PricedPaths(const SequenceLoad& sequence, const std::vector<NodeType>& types, int micro_batches,
               double limit);
 
-  /// A stage costs the price of its kind and, with `counts_loads`, its load.
+  /// Returns the cheapest path. A stage costs the price of its kind and, with `counts_loads`, its
+  /// load.
   PricedPath cheapest(const std::vector<double>& prices, bool counts_loads);
 
-  /// Steps that cheapest() takes, about.
+  /// Approximate number of steps of cheapest().
   double effort() const { return effort_; }
 
  private:
-  /// A stage's layers and loads, infinite where above the limit: entering from another node or from
-  /// inside, leaving likewise.
+  /// A stage's last layer and its loads, infinite above the limit: alone in its run, as the first,
+  /// as the last, and in the middle of a run.
   struct Segment {
     int last = 0;
     double alone, begins, ends, inside;
   };
-  /// On devices of one kind in nodes of one type, with all layers that they may have.
+  /// All segments of one stage of one type of node.
   struct Group {
     std::size_t type = 0, stage = 0;
-    std::vector<Segment> segments = {};    // by first layer
+    std::vector<Segment> segments = {};    // sorted by first layer
     std::vector<std::size_t> begins = {};  // [first layer]: its first segment
   };
+  /// A point of a path, from which the next stage starts.
   struct Place {
     int first = 0;
     std::size_t type = 0;
-    int state = 0;  // of the node in front of the stage; 0: a run begins
+    int state = 0;  // of the node before the stage; 0: a run begins
   };
 
   int layers() const { return sequence_.size(); }
@@ -64,8 +67,8 @@ class PricedPaths {
   int micro_batches_;
   double limit_, least_per_work_, effort_ = 0;
   std::vector<Group> groups_;
-  std::vector<double> fresh_;                // [first layer]: a run begins there
-  std::vector<std::vector<double>> inside_;  // [type][first layer · states + state]: it goes on
+  std::vector<double> fresh_;  // [first layer]: least cost from there on, if a run begins
+  std::vector<std::vector<double>> inside_;  // [type][first · states + state]: if a run goes on
 };
 
 }  // namespace penstock::partition

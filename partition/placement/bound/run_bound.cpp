@@ -8,14 +8,14 @@
 namespace penstock::partition {
 namespace {
 
-constexpr double kRoundedDown = 1 - 1e-12;
-constexpr double kNearlyAsked = 1 - 2e-3;  // of prices' limits, which are found to a thousandth
-constexpr int kSums = 4;                   // limits that least sums are asked for within
-constexpr double kMost = 2e8;              // ways to put a stage in front of others, about
+constexpr double kRoundedDown = 1 - 1e-12;  // absorbs rounding, so that the bound stays valid
+constexpr double kNearlyAsked = 1 - 2e-3;   // below this share of its aim, a bound has stalled
+constexpr int kSums = 4;                    // rounds of lowering the limit of least sums
+constexpr double kMost = 2e8;               // steps of a programme, about
 
 }  // namespace
 
-/// Whether limited stages can be counted for every number of stages.
+/// Returns true if a RunTable that counts limited stages is small enough.
 bool RunBound::can_count(const RunTableRequest& request, int replicas) const {
   const double layers = problem_.sequence.size();
   const double most_stages = std::min(layers, 1.0 * problem_.cluster.size() / replicas);
@@ -26,8 +26,8 @@ bool RunBound::can_count(const RunTableRequest& request, int replicas) const {
   return most_stages * layers * ends * runs * (request.limited + 1) <= kMost;
 }
 
-/// The least slowest load of as many stages as there are devices for; at most the limit, and 0
-/// where it would take too long.
+/// Returns a lower bound on the bottleneck for any number of stages (RunCount). It is at most the
+/// limit, and 0 if it would take too long.
 double RunBound::slowest_of_any(const RunTableRequest& request, int replicas, std::size_t parting) {
   Known& known = slowest_of_any_[{parting, replicas}];
   if (known.asked >= request.limit || known.bound < known.asked)
@@ -40,7 +40,6 @@ double RunBound::slowest_of_any(const RunTableRequest& request, int replicas, st
   return known.bound;
 }
 
-/// Of any number of stages.
 double RunBound::priced(int replicas, double value) {
   auto at = priced_.find(replicas);
   if (at == priced_.end())
@@ -62,6 +61,8 @@ double RunBound::of(const Grid& grid, double value) {
   return bound;
 }
 
+/// The bound by one division of the devices into classes. It combines the least bottleneck with the
+/// least sum of loads within a limit, which is lowered up to kSums times.
 double RunBound::of(const Grid& grid, double value, std::size_t parting) {
   const Goal goal = goal_of(problem_, grid);
   DeviceClasses::Stages stages = classes_[parting].of(grid.replicas);
@@ -80,8 +81,8 @@ double RunBound::of(const Grid& grid, double value, std::size_t parting) {
   };
   request.limit = limit();
   double slowest = 0;
-  // Where it takes too long to count limited stages, any number of them is allowed. Then more
-  // pipelines are tried, and the least of them is still a bound.
+  // If counting limited stages takes too long, any number of them is allowed. That admits more
+  // pipelines, so their minimum is still a lower bound.
   if (!can_count(request, grid.replicas)) {
     if (request.limit < kNever) slowest = slowest_of_any(request, grid.replicas, parting);
     request.limited = 0;
@@ -90,9 +91,8 @@ double RunBound::of(const Grid& grid, double value, std::size_t parting) {
   slowest = std::max(slowest, RunTable(problem_.sequence, request).least(grid.stages));
   if (slowest == kNever) return value;
   request.sums = true;
-  // No solution below `value` has a smaller sum than `sum`, so none has a stage slower than
-  // limit(). The least sum within that limit is no larger than theirs, and takes the place of
-  // `sum`.
+  // Invariant: no solution below `value` has a smaller sum than `sum`, so none has a stage slower
+  // than limit(). The least sum within that limit is no larger than theirs, so it replaces `sum`.
   for (int round = 0; goal.sum > 0 && round < kSums; ++round) {
     request.limit = limit();
     const double least = RunTable(problem_.sequence, request).least(grid.stages);

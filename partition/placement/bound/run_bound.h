@@ -9,25 +9,26 @@
 
 namespace penstock::partition {
 
-/// What no placement of a grid can beat, given that stages in a row share a node only as far as it
-/// has devices for them, that the others cross between nodes, and that there are only so many fast
-/// devices. `problem` must outlive it.
+/// Lower bounds on the value of a grid that count nodes and fast devices. Consecutive stages share
+/// a node only as far as it has devices for them; the other boundaries cross nodes. `problem` must
+/// outlive this object. Results are cached.
 class RunBound {
  public:
   explicit RunBound(const PlacementProblem& problem, const TimeLimit* time = nullptr)
       : problem_(problem), time_(time), classes_(DeviceClasses::of_all_steps(problem)) {}
 
-  /// At most `value`, which says that no solution of the grid is below that: a value that is no
-  /// higher than needed takes less time. Less than there may be where the time is over.
+  /// Returns a lower bound, at most `value`: then no solution of the grid is below that. A lower
+  /// `value` takes less time. When time is over, the bound may be weaker than it could be.
   double of(const Grid& grid, double value);
-  /// The same by the prices of devices (PricedBound), for any number of stages.
+  /// The same by prices of devices (PricedBound), for any number of stages.
   double priced(int replicas, double value);
 
  private:
-  /// A bound, and the value that it was asked for, which it may be at most.
+  /// A cached bound, and the value up to which it was computed.
   struct Known {
     double asked = 0, bound = 0;
   };
+  /// The prices and the bound of one number of replicas.
   struct Priced {
     PricedBound prices;
     Known known = {};
@@ -39,10 +40,10 @@ class RunBound {
 
   const PlacementProblem& problem_;
   const TimeLimit* time_;
-  std::vector<DeviceClasses> classes_;                           // each way to part them
-  std::map<std::pair<std::size_t, int>, Known> slowest_of_any_;  // by classes_ and replicas
-  std::map<int, Priced> priced_;                                 // by replicas
-  double effort_left_ = 2e9;                                     // of prices: a few seconds
+  std::vector<DeviceClasses> classes_;                           // all divisions of the devices
+  std::map<std::pair<std::size_t, int>, Known> slowest_of_any_;  // keyed by (division, replicas)
+  std::map<int, Priced> priced_;                                 // keyed by replicas
+  double effort_left_ = 2e9;                                     // of PricedBound: a few seconds
 };
 
 }  // namespace penstock::partition

@@ -11,11 +11,11 @@
 namespace penstock::partition {
 namespace {
 
-constexpr double kBelow = 1 - 1e-9;  // of what is rounded up
-constexpr double kCloseEnough = 1 + 1e-4;
-constexpr std::size_t kFresh = 0;                              // the state in which a run begins
+constexpr double kBelow = 1 - 1e-9;        // absorbs rounding before a value is rounded up
+constexpr double kCloseEnough = 1 + 1e-4;  // precision of least()
+constexpr std::size_t kFresh = 0;          // state in which a run begins
 constexpr int kTooMany = std::numeric_limits<int>::max() / 2;  // stages
-constexpr int kGoesOn = 4;                                     // times as likely as that a run ends
+constexpr int kGoesOn = 4;  // weight of a run that goes on, against one that ends
 
 }  // namespace
 
@@ -40,9 +40,9 @@ double RunCount::effort(double limit) const {
   return ends * (request_.limited + 1);
 }
 
-/// Calls visit(last, seconds) where a stage can end, with what it takes but for messages. In flight
-/// are at least the micro-batches of the stages that the work behind it needs. Work and least bytes
-/// grow with `last`: where either is too much, no stage ends further on.
+/// Calls visit(last, seconds) for each end of a stage, with its load without messages.
+/// Micro-batches in flight are bounded from below by the stages that the work after it needs. Work
+/// and least bytes grow with `last`, so the first that is too large ends the loop.
 template <class Visit>
 void RunCount::for_ends(const StageClass& stage_class, int first, Visit visit) const {
   for (int last = first + 1; last <= layers(); ++last) {
@@ -57,7 +57,8 @@ void RunCount::for_ends(const StageClass& stage_class, int first, Visit visit) c
   }
 }
 
-/// Calls visit(state, way) for each way to begin what is behind `first` by a stage of the class.
+/// Calls visit(state, way) for each stage of the class that begins at `first`, in each state from
+/// which it may begin.
 template <class Visit>
 void RunCount::for_ways(const StageClass& stage_class, int first, Visit visit) const {
   const RunKind& run = request_.runs[stage_class.run];
@@ -83,12 +84,13 @@ void RunCount::for_ways(const StageClass& stage_class, int first, Visit visit) c
   });
 }
 
-/// fewest(first, state, left): with so many other stages, at least, and at most `left` limited ones
-/// the layers from `first` on are done. A stage counts 1 as `limited` or as `other`.
+/// fewest(first, state, left) is the least number of other stages that can do the layers from
+/// `first` on together with at most `left` limited stages. A stage counts 1 as `limited` or as
+/// `other`.
 ///   fewest(layers, fresh, left) = 0
 ///   fewest(first, state, left) = min over stages' ways (last, behind) of
 ///       other + fewest(last, behind, left - limited)
-/// A state of more devices left is no worse than one of fewer: it can do the same.
+/// A state with more devices left can do at least what one with fewer can.
 void RunCount::put_first(const StageClass& stage_class, int first) {
   const int limited = stage_class.limited ? 1 : 0, other = 1 - limited;
   for_ways(stage_class, first, [&](std::size_t state, const Way& way) {
@@ -109,7 +111,7 @@ bool RunCount::possible(double limit) {
   fewest_.assign(at(layers() + 1, 0), kTooMany);
   std::fill_n(fewest_.begin() + static_cast<std::ptrdiff_t>(at(layers(), kFresh)),
               request_.limited + 1, 0);
-  // A way leads to a later boundary, of which everything is known.
+  // A way leads to a later boundary, whose values are final.
   for (int first = layers() - 1; first >= 0; --first)
     for (const StageClass& stage_class : request_.classes) put_first(stage_class, first);
   for (int limited = 0; limited <= request_.limited; ++limited)
@@ -119,7 +121,7 @@ bool RunCount::possible(double limit) {
 
 double RunCount::least(double low, double high) {
   if (low >= high || !possible(high)) return high;
-  // There may be one within `high`. Within `low` there is none, or `low` is the caller's.
+  // Invariant: possible(high), and not possible(low) unless `low` is the caller's.
   while (high > low * kCloseEnough && !is_over(request_.time)) {
     const double middle = (low + high) / 2;
     if (possible(middle))
@@ -136,14 +138,14 @@ std::vector<StageRun> RunCount::sample(std::mt19937_64& numbers) const {
   int others = most_ - limited;
   std::vector<StageRun> runs;
   std::size_t state = kFresh;
-  // fewest(first, state, limited) <= others: what is behind can be done, and some way leads on.
+  // Invariant: fewest(first, state, limited) <= others, so some way leads on.
   for (int first = 0; first < layers();) {
     std::vector<Way> ways;
     for (const StageClass& stage_class : request_.classes) {
       const int left = limited - (stage_class.limited ? 1 : 0),
                 others_left = others - (stage_class.limited ? 0 : 1);
       if (left < 0 || others_left < 0 || (state != kFresh && !in_run(stage_class, state))) continue;
-      // A run that may go on may end as well.
+      // A way whose run ends is listed once, under the state with the fewest devices.
       const std::size_t ending =
           state == kFresh ? kFresh : within(stage_class, stage_class.devices_needed - 1);
       for_ways(stage_class, first, [&](std::size_t from, const Way& way) {

@@ -7,42 +7,42 @@
 
 namespace penstock::partition {
 
-/// Stages in a row that share a node.
+/// Consecutive stages that share a node.
 struct StageRun {
-  std::size_t kind = 0;
+  std::size_t kind = 0;  // index in RunTableRequest::runs
   int stages = 0;
 };
 
-/// How many stages pipelines of runs need, as RunTable has them, whatever their number: for a limit
-/// on loads a dynamic programme over (first layer, devices left in the node, limited stages left)
-/// from the layer sequence's end keeps the fewest other stages, O(layers · layers in a stage ·
-/// devices of nodes · limited). That is less than a RunTable takes, by the number of stages.
-/// `sequence` must outlive it.
+/// Decides for a limit on loads whether a pipeline of runs is possible, for any number of stages.
+/// The pipelines are those of RunTable. A dynamic programme runs from the end of the layer sequence
+/// over (first layer, devices left in the node, limited stages left). It keeps the fewest other
+/// stages. It takes O(layers · layers of a stage · devices of nodes · limited): less than a
+/// RunTable by a factor of the number of stages. `sequence` must outlive this object.
 class RunCount {
  public:
-  /// The request's limit and sums do not count. `most`: stages of all classes together.
+  /// Ignores the request's `limit` and `sums`. `most` is the most stages of all classes together.
   RunCount(const SequenceLoad& sequence, RunTableRequest request, int most);
 
-  /// Steps that this limit takes, about.
+  /// Approximate number of steps for this limit.
   double effort(double limit) const;
 
-  /// Whether there may be a pipeline with no load above `limit` seconds.
+  /// Returns false if no pipeline has all loads within `limit` seconds.
   bool possible(double limit);
 
-  /// The least limit with which there may be one, from below, to a ten-thousandth: at least `low`,
-  /// and `high` where there is none below that.
+  /// Returns the least possible limit, from below, to a ten-thousandth. It is at least `low`, and
+  /// `high` if nothing is possible within that.
   double least(double low, double high);
 
-  /// One of the pipelines without replicas for the limit that possible() has just said yes to, from
-  /// the layer sequence's beginning on. Long runs are likelier. std::logic_error after it said no.
+  /// Returns a random pipeline without replicas for the limit of the last call of possible(), which
+  /// must have returned true; else throws std::logic_error. Long runs are likelier.
   std::vector<StageRun> sample(std::mt19937_64& numbers) const;
 
  private:
-  /// A stage's last layer, and what is behind it.
+  /// A stage with its end, and the state after it.
   struct Way {
     const StageClass* stage_class;
     int last;
-    std::size_t behind;  // a state
+    std::size_t behind;  // state
   };
 
   int layers() const { return sequence_.size(); }
@@ -50,6 +50,7 @@ class RunCount {
     return (static_cast<std::size_t>(first) * states_ + state) *
            (static_cast<std::size_t>(request_.limited) + 1);
   }
+  /// Returns the state in which a run goes on with `more` + 1 devices left in its node.
   std::size_t within(const StageClass& stage_class, int more) const {
     return within_[stage_class.run] + more;
   }
@@ -67,11 +68,10 @@ class RunCount {
   RunTableRequest request_;
   int most_;
   double limit_ = 0, least_per_work_;
-  // Of what is behind a boundary: a run begins there, or goes on in a node with at most so many
-  // devices left, and one more.
+  // States at a boundary: a run begins there, or goes on in a node with a number of devices left.
   std::size_t states_ = 1;
   std::vector<std::size_t> within_;  // [run]: its first state
-  std::vector<int> fewest_;          // [first layer][state][limited left]: others
+  std::vector<int> fewest_;          // [first layer][state][limited left]: fewest other stages
 };
 
 }  // namespace penstock::partition

@@ -9,7 +9,7 @@ namespace penstock::partition {
 
 namespace {
 
-/// least[i] = min(least[i], of(rest[i])): the innermost loop, without a branch.
+/// Sets least[i] = min(least[i], of(rest[i])). This is the innermost loop; it has no branch.
 template <class Of>
 void lower(double* least, const double* rest, int count, Of of) {
   for (int i = 0; i < count; ++i) least[i] = std::min(least[i], of(rest[i]));
@@ -30,12 +30,12 @@ RunTable::RunTable(const SequenceLoad& sequence, RunTableRequest request)
     row->fresh.resize(size);
     for (const RunKind& run : request_.runs) row->within.emplace_back(size * (run.capacity - 1));
   }
-  // No stages do nothing, whatever stands in front of them.
+  // Zero stages do zero layers at no cost.
   clear(row_, layers(), layers() + 1);
   for (int left = 0; left <= request_.limited; ++left) row_.fresh[at(left, layers())] = 0;
 }
 
-/// Nothing is possible there, and other layers are of no interest.
+/// Sets layers [begin, end) of a row to infinity, and makes them its valid layers.
 void RunTable::clear(Row& row, int begin, int end) const {
   row.begin = begin;
   row.end = end;
@@ -50,7 +50,8 @@ void RunTable::clear(Row& row, int begin, int end) const {
 }
 
 double RunTable::least(int stages) {
-  // least_ has all numbers of stages below its size. The next one needs one stage less in row_.
+  // least_ has the results for all numbers of stages below its size. The next one needs a row with
+  // one stage less.
   while (static_cast<int>(least_.size()) <= stages) {
     if (is_over(request_.time)) return 0;
     if (stages_behind_ + 1 < static_cast<int>(least_.size())) {
@@ -61,13 +62,14 @@ double RunTable::least(int stages) {
   return least_[stages];
 }
 
+/// Adds a stage's load to the result for the stages after it; infinite if it exceeds the limit.
 double RunTable::join(double load, double rest) const {
   if (load > request_.limit) return kNever;
   return request_.sums ? load + rest : std::max(load, rest);
 }
 
-/// Calls visit(last, seconds) where a stage in front of row_ can end, with what it takes but for
-/// messages. Work and least bytes grow with `last`: where either is too much, none ends further on.
+/// Calls visit(last, seconds) for each end of a stage before row_, with its load without messages.
+/// Work and least bytes grow with `last`, so the first that is too large ends the loop.
 template <class Visit>
 void RunTable::for_ends(const StageClass& stage_class, int first, Visit visit) const {
   const int behind = stages_behind_;
@@ -82,8 +84,8 @@ void RunTable::for_ends(const StageClass& stage_class, int first, Visit visit) c
   }
 }
 
-/// Puts a stage of the class that begins at `first` in front of row_. With n devices of the node
-/// left, d of them needed, and s stages:
+/// Adds a stage of the class that begins at `first`, before the s stages of row_. n devices of the
+/// node are left, and the stage needs d of them:
 ///   fresh_0(layers) = 0
 ///   fresh_{s+1}(first) = min over last of
 ///       join(between + stage + between, fresh_s(last)),
@@ -91,7 +93,7 @@ void RunTable::for_ends(const StageClass& stage_class, int first, Visit visit) c
 ///   within_{s+1}(first, n) = min over last of
 ///       join(within + stage + between, fresh_s(last)),      for d <= n
 ///       join(within + stage + within, within_s(last, n - d)), for d < n
-/// A limited stage goes on from `left` - 1. What n - 1 devices can do, n can.
+/// A limited stage continues from `left` - 1. n devices can do what n - 1 can.
 void RunTable::put_first(const StageClass& stage_class, int limited_left, int first) {
   const RunKind& run = request_.runs[stage_class.run];
   const int left = limited_left - (stage_class.limited ? 1 : 0), inner = run.capacity - 1;
@@ -127,7 +129,7 @@ void RunTable::put_first(const StageClass& stage_class, int limited_left, int fi
   for (int more = 1; more < inner; ++more) within[more] = std::min(within[more], within[more - 1]);
 }
 
-/// At most, of so many stages within the limit.
+/// Returns the most work that so many stages can do within the limit.
 double RunTable::most_work(int stages) const {
   const int limited = std::min(stages, request_.limited);
   const double others = request_.limited > 0 ? fastest_unlimited_ : fastest_;
@@ -135,8 +137,8 @@ double RunTable::most_work(int stages) const {
          kRounding;
 }
 
-/// Boundaries in front of which, or behind which, there is more work than the stages there can do
-/// are of no interest.
+/// Computes the row with one more stage. It skips boundaries before or after which there is more
+/// work than the stages there can do.
 void RunTable::extend() {
   const int behind = stages_behind_ + 1;
   int begin = 0, end = layers() - stages_behind_;
@@ -154,7 +156,7 @@ void RunTable::extend() {
   stages_behind_ = behind;
 }
 
-/// The least with one more stage that nothing enters, in front of row_.
+/// Returns the minimum for a whole pipeline: row_ and a first stage, which no message enters.
 double RunTable::pipeline() const {
   double least = kNever;
   for (const StageClass& stage_class : request_.classes) {

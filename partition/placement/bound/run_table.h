@@ -7,56 +7,57 @@
 
 namespace penstock::partition {
 
-/// Stages in a row of which one replica stays in a node, at their best: no node of that kind has
-/// better links. Only one replica of a pipeline is followed: others may cross between nodes on the
-/// other side of a stage, which takes as long as the longest of them, not as all their messages.
+/// Consecutive stages of which one replica stays in a node, with the best links of any node of the
+/// kind. Only one replica of a pipeline is followed. Other replicas may cross nodes at other
+/// boundaries of a stage; a stage takes as long as its slowest replica, not as all their messages.
 struct RunKind {
-  LinkCost within = {}, between = {};  // crossing a boundary inside the run, and at its ends
+  LinkCost within = {}, between = {};  // cost of a boundary inside the run, and at its ends
   int capacity = 1;                    // devices of the largest node
 };
 
-/// Stages of one class at their best: none of that class is faster or has less memory.
+/// The best stage of one class: no stage of the class is faster or has more memory.
 struct StageClass {
-  std::size_t run = 0;      // the kind of run that it is part of
-  double per_work = 1;      // seconds for a second's work on a device of speed 1
-  LinkCost reduction = {};  // of gradients, for each micro-batch
+  std::size_t run = 0;      // index in RunTableRequest::runs
+  double per_work = 1;      // seconds per second of work on a device of speed 1
+  LinkCost reduction = {};  // of gradients, per micro-batch
   double memory = 0;        // bytes
-  int devices_needed = 1;   // devices of the run's node
-  bool limited = false;     // of which there are only so many
+  int devices_needed = 1;   // in the run's node
+  bool limited = false;     // RunTableRequest::limited bounds their number
 };
 
-/// What is asked of a RunTable.
+/// The problem that a RunTable solves.
 struct RunTableRequest {
   std::vector<RunKind> runs;
   std::vector<StageClass> classes;
-  int limited = 0;        // stages of limited classes, at most
-  int micro_batches = 1;  // that a replica runs in a step
-  double limit = 0;       // seconds that no stage may take
-  bool sums = false;      // least sum of loads, else the least slowest
-  int stages = 0;         // of the only pipelines that are asked for; 0: any number
+  int limited = 0;        // most stages of limited classes
+  int micro_batches = 1;  // per step of a replica
+  double limit = 0;       // most seconds of a stage
+  bool sums = false;      // minimise the sum of loads; else the slowest load
+  int stages = 0;         // the only argument of least(); 0: any
   const TimeLimit* time = nullptr;
 };
 
-/// A dynamic programme over (stages, first layer) from the layer sequence's end, which holds for
-/// every number of stages at once: the least sum or slowest load of a pipeline that is made of
-/// runs, in which no boundary is between nodes and whose stages take no more devices than a node
-/// has; between two runs all links are those between nodes. `sequence` must outlive it.
+/// The least sum of loads, or the least slowest load, of a pipeline that consists of runs. Stages
+/// of a run take no more devices than a node has, and no boundary inside a run crosses nodes.
+/// Boundaries between runs do. A dynamic programme runs from the end of the layer sequence over
+/// (stages, first layer, devices left in the node, limited stages left). It serves all numbers of
+/// stages. `sequence` must outlive this object.
 class RunTable {
  public:
   RunTable(const SequenceLoad& sequence, RunTableRequest request);
 
-  /// For so many stages; infinite where none fits in memory and the limit, and 0 where the time was
-  /// over before it was known.
+  /// Returns the minimum for so many stages. It is infinite if none fits into memory and the limit,
+  /// and 0 if the time is over before it is known.
   double least(int stages);
   double limit() const { return request_.limit; }
 
  private:
-  /// Of layers from each one on, cut into a number of stages.
+  /// Minima for the layers from each one on, cut into a fixed number of stages.
   struct Row {
-    std::vector<double> fresh;  // [limited left][layer]: where a run begins there
-    // [run][limited left][layer][devices left in its node, less one]: where it goes on there
+    std::vector<double> fresh;  // [limited left][layer]: a run begins there
+    // [run][limited left][layer][devices left in its node, less one]: a run goes on there
     std::vector<std::vector<double>> within;
-    int begin = 0, end = 0;  // layers of interest: others are stale, and not read
+    int begin = 0, end = 0;  // valid layers; the others are stale, and not read
   };
 
   int layers() const { return sequence_.size(); }
@@ -74,10 +75,10 @@ class RunTable {
 
   const SequenceLoad& sequence_;
   RunTableRequest request_;
-  Row row_, next_;  // of stages_behind_, and of one more while it is made
+  Row row_, next_;  // for stages_behind_ stages, and for one more
   int stages_behind_ = 0;
   std::vector<double> least_;               // [stages]
-  double fastest_, fastest_unlimited_ = 0;  // work that a stage does in a second
+  double fastest_, fastest_unlimited_ = 0;  // work per second of a stage
 };
 
 }  // namespace penstock::partition

@@ -6,15 +6,15 @@
 namespace penstock::partition {
 namespace {
 
-/// Stages filled to `time` until the work is done.
+/// Fills stages to `time`, fastest first, until the work is done.
 WaterFill filled(double work, const std::vector<double>& speeds, double time) {
   double sum = 0;
-  for (const double speed : speeds) {  // `work` is what is left for it and slower ones
+  for (const double speed : speeds) {  // `work` is left for this and slower stages
     if (work <= speed * time) return {sum + work / speed, time};
     work -= speed * time;
     sum += time;
   }
-  return {sum + work / speeds.back(), time};  // what rounding left
+  return {sum + work / speeds.back(), time};  // left by rounding
 }
 
 }  // namespace
@@ -30,12 +30,12 @@ WaterFill water_fill(double work, const std::vector<double>& speeds, double larg
     least = value;
     best = filled;
   };
-  // The n fastest, all filled for T_n = work / (sum of their speeds), just do the work. T_n falls
-  // with n, and those before were above `largest`: the best T is one of these, or `largest`.
+  // The n fastest stages, all filled for T_n = work / (sum of their speeds), just do the work. T_n
+  // falls with n. The optimum is at a T_n above `largest`, or at `largest`.
   for (std::size_t n = 1; n <= speeds.size(); ++n) {
     together += speeds[n - 1];
     const double time = work / together;
-    if (time <= largest) {  // these suffice within what is spent anyway
+    if (time <= largest) {  // these suffice within `largest`
       offer(filled(work, speeds, largest));
       break;
     }

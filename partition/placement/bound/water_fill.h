@@ -6,15 +6,15 @@
 
 namespace penstock::partition {
 
-/// Work spread over stages as if it could be cut anywhere.
+/// The loads of stages if work could be cut anywhere.
 struct WaterFill {
-  double sum = 0, largest = 0;  // of the stages' seconds
+  double sum = 0, largest = 0;  // of the stages' loads: seconds
 };
 
-/// Fills stages of these speeds, fastest first, each to the same time, so that the goal is least
-/// where some stage takes `largest` anyway. For a time T the least sum takes the fastest that
-/// suffice: piecewise linear in T, so that the optimum lies where T just fills some number of
-/// stages, or at `largest`.
+/// Returns the division of work over stages of these speeds, which must fall, that minimises the
+/// goal. Some stage takes `largest` in any case. Within a time T, the least sum fills the fastest
+/// stages, each to T. That sum is piecewise linear in T, so the optimum is where T just fills some
+/// number of stages, or at `largest`. O(stages).
 WaterFill water_fill(double work, const std::vector<double>& speeds, double largest,
                      const Goal& goal);
 

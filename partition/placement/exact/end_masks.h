@@ -5,8 +5,8 @@
 
 namespace penstock::partition {
 
-/// For each of some rows and each first layer of a stage, a set of the boundaries where the stage
-/// may end: bit j stands for the boundary in front of layer j.
+/// Bit sets of the boundaries where a stage may end, for each row and each first layer of the
+/// stage. Bit j stands for the boundary in front of layer j. The caller gives rows their meaning.
 class EndMasks {
  public:
   using Word = std::uint64_t;

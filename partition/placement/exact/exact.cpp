@@ -9,13 +9,14 @@
 namespace penstock::partition {
 namespace {
 
-/// What no better solution exceeds: its slowest stage given that its sum is at least `sum`, and the
-/// reverse.
+/// Returns the most that one term of the goal may be in a solution better than `known`. `other` is
+/// the least of the other term, `weight` the term's own weight.
 double most(double known, double weight, double other) {
   return weight == 0 || known == kNever ? kNever : (known * kWorthwhile - other) / weight;
 }
 
-/// No cut is faster: as Bounds say, and its slowest stage where the fastest share the work.
+/// Returns lower bounds on sum and slowest load: Bounds::floor(), and the work spread over the
+/// fastest devices.
 Bounds::Floor floor_of(const PlacementProblem& problem, const Grid& grid) {
   const Bounds bounds(problem);
   const Bounds::Floor floor = bounds.floor(grid);
@@ -29,8 +30,8 @@ bool are_alike(const std::vector<LinkRates>& links) {
   });
 }
 
-/// Where all links are alike, equal devices stand for each other wherever they are, as they do
-/// within a node: far fewer states.
+/// Moves all devices into one node if all links are alike. Equal devices then stand for each other
+/// wherever they are, so the graph has far fewer states.
 PlacementProblem in_one_node(PlacementProblem problem) {
   Cluster& cluster = problem.cluster;
   const auto& links = cluster.exact_links.empty() ? cluster.node_links : cluster.exact_links;
@@ -55,8 +56,9 @@ ExactResult place_exactly(const PlacementProblem& given, const Grid& grid,
   if (!graph) return {.edges = effort.edges};
   GraphSweep sweep(problem, *graph);
   ExactResult result{.best = {}, .proven = true, .edges = graph->target.size()};
-  // Every solution better than `known` has loads of at most `limit`. Of all that do, the found one
-  // has the least sum: none that is as slow is better, and none that is better has a smaller sum.
+  // Invariant: every solution better than `known` has loads of at most `limit`. The one found has
+  // the least sum of these. So none with as slow a stage is better, and better ones have larger
+  // sums.
   for (;;) {
     if (is_over(effort.time)) {
       result.proven = false;

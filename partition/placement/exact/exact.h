@@ -8,23 +8,26 @@
 
 namespace penstock::partition {
 
+/// The result of place_exactly().
 struct ExactResult {
-  std::optional<PlacedCut> best = {};  // better than what was known; nothing: there is none
-  bool proven = false;                 // that nothing else is better
-  std::size_t edges = 0;               // of the graph, as far as it came
+  std::optional<PlacedCut> best = {};  // better than `known`; unset: none was found
+  bool proven = false;                 // nothing else is better
+  std::size_t edges = 0;  // number of edges of the graph; the limit if it was too large
 };
 
+/// Limits of place_exactly().
 struct ExactEffort {
   double known = std::numeric_limits<double>::infinity();  // value of the best known solution
-  std::size_t edges = 4'000'000;                           // of the graph, at most
+  std::size_t edges = 4'000'000;                           // most edges of the graph
   const TimeLimit* time = nullptr;
 };
 
-/// The best cut and placement of a grid: dynamic programmes over a StageGraph and the layer
-/// sequence. For the bottleneck a solution below the best known is asked for until there is none.
-/// For a step the least sum is asked for within a limit on loads, which starts where no better
-/// solution can have a slower stage, and each time falls below the slowest stage just found, and to
-/// where sums no less could still win, until no cut keeps within it (the ε-constraint method).
+/// Returns the best placement and cut of a grid, if it is better than effort.known. Dynamic
+/// programmes run over a StageGraph and the layer sequence (GraphSweep). For a step, each round
+/// finds the least sum of loads within a limit on loads. The limit starts at the slowest stage that
+/// a better solution may have. It then falls below the slowest stage just found, and to where
+/// larger sums can't win. The search ends when no cut keeps within it (the ε-constraint method,
+/// Haimes et al. 1971). For the bottleneck, the limit falls below each solution found.
 ExactResult place_exactly(const PlacementProblem& problem, const Grid& grid,
                           const ExactEffort& effort);
 

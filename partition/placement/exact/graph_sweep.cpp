@@ -8,6 +8,12 @@
 
 namespace penstock::partition {
 
+// A pair (state, boundary) is live if some solution within the limits may pass through it. A call
+// of least_sum() first finds the pairs from which the rest can be done. It goes backwards through
+// the graph, with bit sets of boundaries, 64 at a time. It then drops pairs that no beginning
+// reaches. Only then are loads added up, backwards again, over the pairs that are left. Pairs that
+// are not live under some limits are not live under tighter ones, so the sets carry over from call
+// to call.
 GraphSweep::GraphSweep(const PlacementProblem& problem, const StageGraph& graph)
     : problem_(problem),
       graph_(graph),
@@ -57,7 +63,7 @@ double& GraphSweep::rest(int state, int boundary) {
   return rest_[windows_[state].offset + boundary - windows_[state].begin];
 }
 
-/// Where a replica may end within the limit, for each rate.
+/// Finds the ends of a stage within the limit, for each rate and first layer.
 void GraphSweep::find_ends(double limit) {
   const SequenceLoad& sequence = problem_.sequence;
   ends_.clear();
@@ -74,8 +80,8 @@ void GraphSweep::find_ends(double limit) {
   }
 }
 
-/// Calls visit(word, ends) for the live boundaries behind an edge where its stage can end, until
-/// that is false.
+/// Calls visit(word, ends) for the live boundaries of an edge's target at which the edge's stage
+/// can end, one word of bits at a time. Stops when visit() returns false.
 template <class Visit>
 void GraphSweep::for_ends(int placed, int state, int edge, int first, Visit visit) {
   const int* rates = graph_.rates_of(edge);
@@ -95,7 +101,8 @@ void GraphSweep::for_ends(int placed, int state, int edge, int first, Visit visi
   }
 }
 
-/// Boundaries of which neither side has more work than it can do within the limit: work rises.
+/// Returns the boundaries at which neither side has more work than its stages can do within the
+/// limit. Work is monotonic in the boundary, so both ends are found by bisection.
 GraphSweep::Window GraphSweep::promising(int placed, int state, double slowest) const {
   const SequenceLoad& sequence = problem_.sequence;
   const double before = slowest * graph_.before[state].together * kRounding;
@@ -111,7 +118,7 @@ GraphSweep::Window GraphSweep::promising(int placed, int state, double slowest) 
   return window;
 }
 
-/// Whether the fastest could do what is on either side of the boundary within that.
+/// True if the fastest stages on either side of the boundary can do the work in a sum of `most`.
 bool GraphSweep::promising_sum(int state, int boundary, double most) const {
   const SequenceLoad& sequence = problem_.sequence;
   const double left = sequence.work(boundary, layers()) / graph_.from[state].fastest;
@@ -119,7 +126,8 @@ bool GraphSweep::promising_sum(int state, int boundary, double most) const {
   return left + done <= most * kRounding;
 }
 
-/// What keeps within limits keeps within looser ones: only what was live under these may be live.
+/// Starts from the live pairs of the previous call, unless the limits are looser now. A solution
+/// within limits is within looser ones, too, so no other pair may be live.
 void GraphSweep::take_candidates(const GraphCutLimits& limits) {
   if (limits.slowest > limits_.slowest || limits.sum > limits_.sum)
     std::ranges::fill(live_, ~Word{0});
@@ -128,11 +136,10 @@ void GraphSweep::take_candidates(const GraphCutLimits& limits) {
   live_.assign(candidates_.size(), 0);
 }
 
-/// Makes those boundaries live from which the rest can be done; whether any path can.
-///   live(state behind the last stage, layers)
-///   live(state, first) = a promising candidate, and for some edge and end: the stage [first, end)
-///   fits,
-///                        no replica takes more than the limit, and live(edge's target, end)
+/// Marks the pairs live from which the rest can be done. Returns true if a whole path can.
+///   live(state after the last stage, layers)
+///   live(state, first) if it is a promising candidate and, for some edge and end, the stage
+///     [first, end) fits, no replica exceeds the limit, and live(edge's target, end)
 bool GraphSweep::find_finishing(const GraphCutLimits& limits) {
   const int stages = graph_.grid.stages;
   for (int state = graph_.states_begin(stages); state < graph_.states_end(stages); ++state) {
@@ -162,10 +169,10 @@ bool GraphSweep::find_finishing(const GraphCutLimits& limits) {
   return false;
 }
 
-/// Leaves only those live that a beginning reaches, and sets their windows.
+/// Drops live pairs that no path from a start reaches, and sets the windows.
 void GraphSweep::keep_reached() {
-  // Edges lead to states with one stage more placed. So when a state's turn comes, `reached` has
-  // all of its boundaries that live beginnings lead to.
+  // Edges lead to states with one more placed stage. So `reached` is complete for a state when the
+  // loop comes to it.
   std::vector<Word> reached(live_.size(), 0);
   for (int state = graph_.states_begin(0); state < graph_.states_end(0); ++state)
     reached[state * words_] = 1;
@@ -192,6 +199,7 @@ void GraphSweep::keep_reached() {
   rest_.assign(offset, kNever);
 }
 
+/// Returns the edge and end with the least sum from a state and boundary on.
 GraphSweep::Step GraphSweep::best_step(int placed, int state, int first) {
   Step best{.value = kNever};
   for (int edge = graph_.edges_begin(state); edge < graph_.edges_end(state); ++edge)
@@ -208,9 +216,9 @@ GraphSweep::Step GraphSweep::best_step(int placed, int state, int first) {
   return best;
 }
 
-/// Sums of what is behind each live boundary, if with the best of what may be in front of it they
-/// are at most `most`; else it no longer is live, as no whole solution within `most` is there.
-///   rest(state behind the last stage, layers) = 0
+/// Computes the least sum of loads from each live pair on. A pair is dropped if that sum and the
+/// least that the stages before may take exceed `most`.
+///   rest(state after the last stage, layers) = 0
 ///   rest(state, first) = min over edges and ends of load(edge, first, end) + rest(target, end)
 void GraphSweep::add_up(double most) {
   const SequenceLoad& sequence = problem_.sequence;
@@ -231,6 +239,7 @@ void GraphSweep::add_up(double most) {
       }
 }
 
+/// Follows the best steps from the best start.
 std::optional<GraphCut> GraphSweep::walk() {
   int state = graph_.states_begin(0), first = 0;
   double least = kNever;
@@ -241,7 +250,7 @@ std::optional<GraphCut> GraphSweep::walk() {
     }
   if (least == kNever) return std::nullopt;
   GraphCut cut;
-  // What is left takes rest(state, first), and the best step is the one that this came from.
+  // rest(state, first) is the least sum of what is left; the best step attains it.
   for (int placed = 0; placed < graph_.grid.stages; ++placed) {
     const Step step = best_step(placed, state, first);
     cut.path.push_back(state);

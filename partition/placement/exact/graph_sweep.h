@@ -10,35 +10,37 @@
 
 namespace penstock::partition {
 
-/// A path through a StageGraph, and what the best cut along it makes of the layer sequence.
+/// A path through a StageGraph, with the loads of the best cut along it.
 struct GraphCut {
-  std::vector<int> path;  // a state for each stage
+  std::vector<int> path;  // one state per stage
   double sum = 0, slowest = 0;
 };
 
-/// What a cut must keep within to be of interest, seconds.
+/// Limits within which a cut is of interest: seconds.
 struct GraphCutLimits {
-  double slowest = 0, sum = 0;  // of loads, at most
+  double slowest = 0, sum = 0;  // of loads
 };
 
-/// Dynamic programmes over the states of a graph and the boundaries of the layer sequence, among
-/// cuts that fit in memory. `problem` and `graph` must outlive it.
+/// Dynamic programmes over (state of a graph, boundary of the layer sequence), among cuts that fit
+/// into memory. `problem` and `graph` must outlive this object. See graph_sweep.cpp.
 class GraphSweep {
  public:
   GraphSweep(const PlacementProblem& problem, const StageGraph& graph);
 
-  /// Loads of the least sum over all placements and cuts; nothing where none keeps within
-  /// `limits`. Faster where these are no looser than those of the call before.
+  /// Returns the path and cut with the least sum of loads; nothing if none keeps within `limits`.
+  /// It is faster if these are no looser than those of the previous call.
   std::optional<GraphCut> least_sum(const GraphCutLimits& limits);
 
  private:
   using Word = EndMasks::Word;
+  /// A range of boundaries.
   struct Window {
     int begin = 0, end = 0;  // boundaries
-    std::size_t offset = 0;  // in rest_, of the first
+    std::size_t offset = 0;  // index in rest_ of `begin`
   };
+  /// The best next stage from a state and boundary.
   struct Step {
-    double value = 0, load = 0;  // the least sum from there on, and the first stage's part of it
+    double value = 0, load = 0;  // the least sum from here on, and this stage's part
     int edge = -1, end = -1;
   };
 
@@ -65,13 +67,13 @@ class GraphSweep {
   const StageGraph& graph_;
   EndMasks fits_;              // [memory · stages + placed]
   EndMasks ends_;              // [rate]: within the limit
-  std::vector<int> furthest_;  // [rate · layers + first]: of these the last; 0 where there is none
+  std::vector<int> furthest_;  // [rate · layers + first]: the last of ends_; 0: none
   std::size_t words_;
-  std::vector<Word> live_;  // [state]: boundaries in front of its next stage that a solution has
-  GraphCutLimits limits_ = {kNever, kNever};  // that live_ is of
+  std::vector<Word> live_;                    // [state]: boundaries from which a solution goes on
+  GraphCutLimits limits_ = {kNever, kNever};  // limits for which live_ holds
   std::vector<Word> candidates_;              // [state]: boundaries that may be live
-  std::vector<Window> windows_;               // [state]: no boundary outside of it is live
-  std::vector<double> rest_;                  // least sum of the loads behind them
+  std::vector<Window> windows_;               // [state]: contains all live boundaries
+  std::vector<double> rest_;  // [window's offset + boundary]: least sum from there on
 };
 
 }  // namespace penstock::partition

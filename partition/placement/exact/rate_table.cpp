@@ -3,7 +3,7 @@
 namespace penstock::partition {
 namespace {
 
-/// The place of a value in a list that holds each once.
+/// Returns the index of a value in a list of distinct values, and appends it if it is new.
 template <class Value>
 int place(const std::vector<double>& key, const Value& value,
           std::map<std::vector<double>, int>& places, std::vector<Value>& values) {

@@ -9,8 +9,8 @@
 
 namespace penstock::partition {
 
-/// What one replica of a stage costs as a function of the stage's layers, with its share of adding
-/// gradients; a stage's load is the largest of its replicas'.
+/// The cost of one replica of a stage as a function of the stage's layers, gradient reduction
+/// included. A stage's load is the maximum over its replicas.
 struct Rate {
   Pace pace;
   LinkCost reduction = {};
@@ -23,15 +23,16 @@ struct Rate {
   }
 };
 
-/// The rates that occur in a grid's placements, each once. `problem` must outlive it.
+/// The distinct rates that occur in a grid's placements. `problem` must outlive this object.
 class RateTable {
  public:
   RateTable(const PlacementProblem& problem, const Grid& grid)
       : problem_(problem), micro_batches_(micro_batches_of(problem, grid)) {}
 
-  /// The place of what adding gradients over a stage's devices costs.
+  /// Returns the index of the cost of reducing gradients over a stage's devices.
   int reduction(const std::vector<int>& devices);
-  /// The place in rates() of a replica on `device` between `before` and `behind` (−1: none).
+  /// Returns the index in rates() of a replica on `device`, between the devices `before` and
+  /// `behind`; −1 is none. `reduction` is an index from reduction().
   int rate(int reduction, int before, int device, int behind);
 
   const std::vector<Rate>& rates() const { return rates_; }
@@ -41,8 +42,8 @@ class RateTable {
   int micro_batches_;
   std::vector<LinkCost> reductions_;
   std::vector<Rate> rates_;
-  std::map<std::vector<double>, int> reduction_places_, rate_places_;  // by value
-  std::unordered_map<std::uint64_t, int> by_devices_;
+  std::map<std::vector<double>, int> reduction_places_, rate_places_;  // keyed by value
+  std::unordered_map<std::uint64_t, int> by_devices_;                  // cache of rate()
 };
 
 }  // namespace penstock::partition

@@ -12,9 +12,11 @@
 namespace penstock::partition {
 namespace {
 
-/// Devices of earlier stages, sorted; of the last, sorted; of the next, in that order.
+/// Identifies a state: devices of earlier stages, sorted; of the last stage, sorted; and of the
+/// next stage, in the order of the last stage's replicas.
 using Key = std::u32string;
 
+/// Builds the graph layer by layer, from the first stage on.
 class Builder {
  public:
   Builder(const PlacementProblem& problem, const Grid& grid, const GraphLimits& limits)
@@ -35,8 +37,8 @@ class Builder {
   std::optional<StageGraph> run() {
     graph_.first_state.push_back(0);
     for_stages(true, [&] { state_of({}, tuple_); });
-    // fresh_ has the keys of all states with `placed` stages, in the graph's order. Placing the
-    // next stage of each makes those with one more.
+    // fresh_ has the keys of all states with `placed` stages, in the graph's order. The edges of
+    // each lead to the states with one more.
     for (int placed = 0; placed < stages_; ++placed) {
       graph_.first_state.push_back(static_cast<int>(graph_.memory.size()));
       const std::vector<Key> now = std::exchange(fresh_, {});
@@ -55,7 +57,8 @@ class Builder {
   }
 
  private:
-  /// Calls visit() for every tuple_ of free devices that a stage can have.
+  /// Calls visit() for each tuple_ of free devices for a stage. If `sorted`, each set of devices is
+  /// tried in one order only.
   template <class Visit>
   void for_stages(bool sorted, Visit visit) {
     if (static_cast<int>(tuple_.size()) == replicas_) return visit();
@@ -69,7 +72,7 @@ class Builder {
     }
   }
 
-  /// Adds the edges of a state whose stages up to `placed` are known but for what follows.
+  /// Adds the edges of a state with `placed` placed stages.
   void add_edges(int placed, const Key& key) {
     const std::size_t known = key.size() - replicas_;
     for (const char32_t device : key) used_[device] = true;
@@ -96,7 +99,7 @@ class Builder {
       graph_.edge_rates.push_back(rates_.rate(reduction, before_[r], own_[r], behind[r]));
   }
 
-  /// The state in which own_ is the last stage and tuple_ the next.
+  /// Returns the state in which own_ is the last stage and tuple_ the next; −1 if it is left out.
   int behind(const Key& earlier) {
     std::vector<std::pair<int, int>> pipelines;
     for (int r = 0; r < replicas_; ++r) pipelines.emplace_back(own_[r], tuple_[r]);
@@ -112,7 +115,8 @@ class Builder {
 
   int last_state() { return place({}, std::vector<int>(replicas_, -1), 0); }
 
-  /// −1 where devices in use and the best that are left can't do the work.
+  /// Returns the state of a key, made if needed; −1 if the devices in use and the best free ones
+  /// can't do the work within the limit.
   int state_of(Key key, const std::vector<int>& next) {
     key.append(next.begin(), next.end());
     if (const auto found = places_.find(key); found != places_.end()) return found->second;
@@ -143,8 +147,9 @@ class Builder {
     return known->second;
   }
 
-  /// At most, of the stages in front of the next one, and of it and those behind: of every R
-  /// devices the slowest counts, whichever stages they are in.
+  /// Returns upper bounds on the speeds of the stages before the next one, and of it and those
+  /// after. Devices are grouped by R in falling order of speed, and the slowest of each group
+  /// counts.
   std::pair<StageGraph::Speeds, StageGraph::Speeds> speeds(int stages,
                                                            const std::vector<int>& next) const {
     const auto speed = [&](int device) { return problem_.cluster.devices[device].speed; };
@@ -168,15 +173,16 @@ class Builder {
   StageGraph graph_;
   std::vector<bool> used_;
   std::vector<int> by_speed_, before_, own_, tuple_;
-  std::unordered_map<Key, int> places_;  // of the states behind those being placed
-  std::vector<Key> fresh_;               // their keys, in order
+  std::unordered_map<Key, int> places_;  // states of the layer under construction
+  std::vector<Key> fresh_;               // keys of these states, in order
 };
 
 }  // namespace
 
 Placement StageGraph::placement(const std::vector<int>& path) const {
   Placement placement;
-  std::vector<int> now(grid.replicas);  // which place in its stage each replica's device has
+  // [replica]: index of its device among its stage's sorted devices.
+  std::vector<int> now(grid.replicas);
   std::iota(now.begin(), now.end(), 0);
   for (const int state : path) {
     const int* next = &devices[state * std::size_t(grid.replicas)];

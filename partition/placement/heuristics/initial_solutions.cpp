@@ -9,11 +9,12 @@
 namespace penstock::partition {
 namespace {
 
-/// Takes groups of `size` devices out of nodes: from the fullest node that a group's rest does not
-/// fit, else from the tightest that it fits, nodes and devices in the order given.
+/// Takes groups of `size` devices out of nodes. The rest of a group goes to the node with the
+/// fewest free devices that it fits into. If there is none, it takes the node with the most. Nodes
+/// and devices are tried in the given order.
 std::vector<std::vector<int>> pack(const Cluster& cluster, const std::vector<int>& order, int size,
                                    int groups) {
-  std::vector<std::deque<int>> free;  // of nodes, as they first appear
+  std::vector<std::deque<int>> free;  // [node, in order of appearance]: free devices
   std::vector<int> place(cluster.nodes.size(), -1);
   for (const int device : order) {
     int& node = place[cluster.devices[device].node];
@@ -44,6 +45,7 @@ std::vector<std::vector<int>> pack(const Cluster& cluster, const std::vector<int
   return result;
 }
 
+/// Returns a placement with each replica's pipeline packed into nodes.
 Placement with_pipelines_packed(const PlacementProblem& problem, const Grid& grid,
                                 const std::vector<int>& order) {
   Placement placement(grid.stages);
@@ -52,6 +54,7 @@ Placement with_pipelines_packed(const PlacementProblem& problem, const Grid& gri
   return placement;
 }
 
+/// Returns a placement that takes devices in order, stage by stage.
 Placement dealt(const Grid& grid, const std::vector<int>& order) {
   Placement placement(grid.stages);
   auto next = order.begin();

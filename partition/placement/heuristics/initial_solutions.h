@@ -7,9 +7,9 @@
 
 namespace penstock::partition {
 
-/// Placements to begin a search from: pipelines within nodes as far as they fit, the replicas of a
-/// stage within nodes as far as they fit, both also with the fastest and with the largest devices
-/// first where devices differ, and `random` others that follow from `seed`.
+/// Returns placements from which a search starts. Some pack pipelines into nodes, others pack the
+/// replicas of a stage into nodes, and others deal devices out in order. If devices differ, each is
+/// also made with the fastest and with the largest devices first. `random` more follow from `seed`.
 std::vector<Placement> initial_solutions(const PlacementProblem& problem, const Grid& grid,
                                          int random, std::uint64_t seed);
 

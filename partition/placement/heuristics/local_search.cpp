@@ -9,16 +9,17 @@
 namespace penstock::partition {
 namespace {
 
-constexpr double kWorthAMove = 1 - 1e-9;
-constexpr int kSweeps = 2;        // of a cut that may be made anew
-constexpr int kRounds = 4;        // of moving devices and cutting anew
-constexpr int kMovesAtOnce = 64;  // tried before the time is looked at
-constexpr int kManySlots = 64;    // so many that random placements never win
+constexpr double kWorthAMove = 1 - 1e-9;  // a smaller relative gain counts as none
+constexpr int kSweeps = 2;                // of best_cut() while devices still move
+constexpr int kRounds = 4;                // of moving devices and cutting again
+constexpr int kMovesAtOnce = 64;          // moves between two checks of the time
+constexpr int kManySlots = 64;            // beyond, random starts never win
 
-/// Whether more search could gain a thousandth.
+/// True if more search may still gain a thousandth.
 bool promising(double value, double bound) { return value * (1 - 1e-3) > bound; }
 
-/// A placement with a fixed cut, whose value follows every exchange of devices.
+/// A placement with a fixed cut. Its value is updated after every exchange of devices, which costs
+/// the loads of the stages touched and of their neighbours.
 class Exchange {
  public:
   Exchange(const PlacementProblem& problem, const Grid& grid, PlacedCut& placed)
@@ -33,7 +34,7 @@ class Exchange {
     value_ = value();
   }
 
-  /// Tries one exchange sampled from `numbers`; undoes it unless the value falls.
+  /// Tries one random exchange, and undoes it unless the value falls. Returns true if it was kept.
   bool try_one(std::mt19937_64& numbers) {
     const int a = first_slot(numbers);
     const int b = sample(numbers, grid_.slots() + static_cast<int>(free_.size()));
@@ -52,7 +53,8 @@ class Exchange {
   static int sample(std::mt19937_64& numbers, int below) {
     return static_cast<int>(numbers() % below);
   }
-  /// Mostly of the slowest stage, where nothing else counts.
+  /// Returns the first slot of an exchange. For the bottleneck it is mostly one of the slowest
+  /// stage.
   int first_slot(std::mt19937_64& numbers) const {
     if (goal_.sum > 0 || numbers() % 4 == 0) return sample(numbers, grid_.slots());
     const auto slowest = std::ranges::max_element(loads_) - loads_.begin();
@@ -60,7 +62,7 @@ class Exchange {
   }
   int& device(int slot) { return placed_.devices[slot / grid_.replicas][slot % grid_.replicas]; }
 
-  /// Infinite where the stage does not fit.
+  /// Returns the load of a stage; infinite if it does not fit into memory.
   double load(int k) const {
     const std::vector<int> nobody;
     const auto& devices = placed_.devices;
@@ -75,11 +77,11 @@ class Exchange {
                        *std::ranges::max_element(loads_));
   }
 
-  /// `swap` must undo itself.
+  /// Calls `swap`, and calls it again unless the value falls: it must be its own inverse.
   template <class Swap>
   bool keep_if_better(std::vector<int> stages, Swap swap) {
-    // loads_ and value_ are those of placed_, when the call begins and ends. A stage's load depends
-    // on its own devices and on those of both neighbours, and on no others.
+    // Invariant: before and after the call, loads_ and value_ are those of placed_. A stage's load
+    // depends only on its own devices and those of both neighbours.
     swap();
     std::vector<int> touched;
     for (const int k : stages)
@@ -109,14 +111,14 @@ class Exchange {
   double value_ = 0;
 };
 
-/// Moves devices, then the cut, until neither helps.
+/// Moves devices, then the cut, until neither helps. `placed` never gets worse.
 void improve(const PlacementProblem& problem, const Grid& grid, const SearchEffort& effort,
              double bound, std::mt19937_64& numbers, PlacedCut& placed) {
-  // So many exchanges there are.
+  // No more than there are different exchanges.
   const int moves =
       static_cast<int>(std::min<double>(effort.moves, 1.0 * grid.slots() * problem.cluster.size()));
   bool better = true;
-  // `placed` is the best so far; a round that makes nothing better leaves it as it is.
+  // Invariant: `placed` is the best so far; a round without a gain leaves it alone.
   for (int round = 0; better && round < kRounds && promising(placed.cut.value, bound); ++round) {
     PlacedCut moved = placed;
     Exchange exchange(problem, grid, moved);
@@ -131,7 +133,7 @@ void improve(const PlacementProblem& problem, const Grid& grid, const SearchEffo
   }
 }
 
-/// The best of all starts.
+/// Returns the best result of all starts, cut once more with more sweeps.
 std::optional<PlacedCut> search(const PlacementProblem& problem, const Grid& grid,
                                 std::vector<Placement> starts, const SearchEffort& effort,
                                 double bound) {

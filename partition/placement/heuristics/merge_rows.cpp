@@ -13,26 +13,28 @@ namespace {
 
 constexpr int kNone = -1;
 
-/// The devices of a stage.
+/// Devices that form a stage, with its costs.
 struct Team {
   std::vector<int> devices;
   double per_work = 1, memory = 0;
   LinkCost reduction = {};
 };
 
-/// Devices in an order that stages take them in.
+/// Teams in the order in which stages take them.
 struct Row {
   std::vector<Team> teams;
-  std::vector<int> next_node;  // [place]: the first from there on that begins a node
+  std::vector<int> next_node;  // [index]: first team from there on that begins a node
 };
 
+/// Names a team.
 struct TeamPlace {
   int row = 0, index = 0;
 };
 
-/// Where the stage in front stands, seen from one.
+/// The team of the previous stage, seen from this stage.
 enum Step { same_row, other_row, next_node_of_same, next_node_of_other, kSteps };
 
+/// The dynamic programme for one order of the rows.
 class Merge {
  public:
   Merge(const PlacementProblem& problem, int replicas, const RowOrder& order)
@@ -48,20 +50,23 @@ class Merge {
     if (rows_[0].teams.size() > rows_[1].teams.size()) std::swap(rows_[0], rows_[1]);
   }
 
-  /// Whether it finds a pipeline with no load above the limit.
+  /// Returns true if it finds a pipeline with no load above the limit.
   bool finds(double limit);
 
-  /// The one found last.
+  /// Returns the pipeline that finds() found last.
   Placement placement() const;
 
  private:
   using Used = std::array<int, 2>;  // teams of each row
+  /// The best pipeline of the last layers for a state.
   struct Way {
     int used = kNone;    // teams of the longer row
-    int behind = kNone;  // the state behind the stage, if there is one
+    int behind = kNone;  // state of the next stage, if there is one
   };
 
   Row row_of(const std::vector<int>& devices) const;
+  /// Index of a state: the stage begins at layer `first`, `used` counts include its team, and
+  /// `step` says which team comes before it.
   std::size_t state(int first, const Used& used, const TeamPlace& at, int step) const {
     return ((static_cast<std::size_t>(first) * (rows_[0].teams.size() + 1) + used[0]) * 2 +
             at.row) *
@@ -104,17 +109,18 @@ Row Merge::row_of(const std::vector<int>& devices) const {
   return row;
 }
 
+/// Returns the team of the previous stage; nothing if the row has none left, or no rest to skip.
 std::optional<TeamPlace> Merge::in_front(int row, const Used& used, int step) const {
   const int taken = step == same_row || step == next_node_of_same ? row : 1 - row;
   const int next = used[taken], node = rows_[taken].next_node[next];
   const bool leaves_rest = step == next_node_of_same || step == next_node_of_other;
-  if (leaves_rest && node == next) return std::nullopt;  // nothing to leave
+  if (leaves_rest && node == next) return std::nullopt;  // no rest to skip
   const TeamPlace place{taken, leaves_rest ? node : next};
   if (place.index >= std::ssize(rows_[taken].teams)) return std::nullopt;
   return place;
 }
 
-/// The slowest of their replicas'.
+/// Returns the cost of the slowest link between the replicas of two stages.
 LinkCost Merge::link(const Team& from, const Team& to) const {
   LinkCost worst;
   for (int r = 0; r < replicas_; ++r) {
@@ -124,7 +130,7 @@ LinkCost Merge::link(const Team& from, const Team& to) const {
   return worst;
 }
 
-/// Puts a stage in front of layer `last`, with each beginning that the limit allows.
+/// Adds a stage that ends before layer `last`, with each first layer that the limit allows.
 void Merge::put(const TeamPlace& at, Used used, int last, const Team* behind, int state_behind) {
   const Team& own = team(at);
   used[at.row] = at.index + 1;
@@ -132,7 +138,7 @@ void Merge::put(const TeamPlace& at, Used used, int last, const Team* behind, in
   std::array<std::optional<LinkCost>, kSteps> enter;
   for (int step = 0; step < kSteps; ++step)
     if (const auto front = in_front(at.row, used, step)) enter[step] = link(team(*front), own);
-  const int flying = std::min(runs_, used[0] + used[1]);  // those left out counted as well
+  const int flying = std::min(runs_, used[0] + used[1]);  // skipped teams count too
   for (int first = last - 1; first >= 0; --first) {
     const double load = own.per_work * sequence_.work(first, last) + leave +
                         own.reduction.seconds(sequence_.parameters(first, last));
@@ -146,17 +152,17 @@ void Merge::put(const TeamPlace& at, Used used, int last, const Team* behind, in
   }
 }
 
-/// ways_(first, used, row, step) has the fewest teams of the longer row with which the layers from
-/// `first` on are done, given those used of the shorter row, the row of the stage that begins there
-/// and where the one in front of it will stand. Only from those few it goes on: a heuristic, as
-/// later teams of the longer row may be faster.
+/// ways_(first, used, row, step) has the fewest teams of the longer row that can do the layers from
+/// `first` on. Given are the teams used of the shorter row, the row of the stage that begins there,
+/// and the team before it. Keeping only the fewest is a heuristic: later teams of the longer row
+/// may be faster.
 bool Merge::finds(double limit) {
   limit_ = limit;
   ways_.assign(state(sequence_.size(), {}, {}, 0), {});
   for (int row = 0; row < 2; ++row)
     if (!rows_[row].teams.empty()) put({row, 0}, {}, sequence_.size(), nullptr, kNone);
   const int most = static_cast<int>(rows_[0].teams.size());
-  // A stage in front of `last` begins at an earlier layer: the states of `last` are final.
+  // A stage that ends before `last` begins at an earlier layer, so the states of `last` are final.
   for (int last = sequence_.size() - 1; last > 0; --last)
     for (Used used{}; used[0] <= most; ++used[0])
       for (int row = 0; row < 2; ++row)

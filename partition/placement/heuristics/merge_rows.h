@@ -7,20 +7,21 @@
 
 namespace penstock::partition {
 
-/// A good placement with its cut for the bottleneck, of a pipeline with so many replicas and as
-/// many stages as suit it, whose load is below `below` seconds; nothing where none is found.
+/// Returns a placement and cut with a good bottleneck, below `below` seconds; nothing if none is
+/// found. The number of replicas is given, that of stages is free.
 ///
-/// Stages take their devices from two rows, the fastest and the others: each stage the next ones of
-/// either row, which may leave out the rest of a node first. Rows stand in several orders
-/// (row_orders). For a limit on loads a dynamic programme goes from the layer sequence's end over
-/// (first layer, devices used of the shorter row, the place of the stage in front). It keeps the
-/// way that has used least of the longer row, O(layers · devices of the shorter row · layers in a
-/// stage). The least limit with which there is one is looked for (least_limit). No bound: another
-/// way may stand better in its node, or take nodes in another order.
+/// Devices stand in two rows, the fastest and the others. Each stage takes the next devices of
+/// either row; it may skip the rest of a node first. Several orders of the rows are tried
+/// (row_orders). For a limit on loads, a dynamic programme runs from the end of the layer sequence.
+/// Its state is (first layer, devices used of the shorter row, the row of this stage and the place
+/// of the one before it). It keeps the way that uses the fewest devices of the longer row. A limit
+/// takes O(layers · devices of the shorter row · layers of a stage); least_limit() finds the least
+/// one. The result is no bound: other ways may use nodes better, or in another order.
 std::optional<PlacedCut> merge_rows(const PlacementProblem& problem, int replicas, double below,
                                     const TimeLimit* time = nullptr);
 
-/// What a limit takes, about: ranges of layers that a stage may hold · stages of the shorter row.
+/// Returns the approximate number of steps for one limit: ranges of layers that a stage may hold,
+/// times stages of the shorter row, times orders of rows.
 double merging_effort(const PlacementProblem& problem, int replicas);
 
 }  // namespace penstock::partition

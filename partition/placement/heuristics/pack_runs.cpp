@@ -13,11 +13,11 @@
 namespace penstock::partition {
 namespace {
 
-constexpr double kMostEffort = 1e8;  // of a limit
-constexpr int kSampled = 300'000;    // layers of pipelines, for a limit
-constexpr int kCuts = 4;             // for a limit: links may be slower than those counted on
+constexpr double kMostEffort = 1e8;  // of RunCount, per limit
+constexpr int kSampled = 300'000;    // layers of all sampled pipelines, per limit
+constexpr int kCuts = 4;             // tried per limit: real links may be slower than RunCount's
 
-/// Free devices of nodes, the nodes of each class.
+/// [class of devices][node]: free devices.
 using FreeNodes = std::vector<std::vector<std::deque<int>>>;
 
 FreeNodes nodes_of(const Cluster& cluster, const std::vector<std::vector<int>>& classes) {
@@ -32,7 +32,7 @@ FreeNodes nodes_of(const Cluster& cluster, const std::vector<std::vector<int>>& 
   return free;
 }
 
-/// Devices of every stage, or nothing where the runs do not fit so.
+/// Returns a placement of the runs; empty if best-fit decreasing can't pack them into nodes.
 Placement pack(const std::vector<StageRun>& runs, FreeNodes free) {
   std::vector<std::size_t> order(runs.size());
   std::iota(order.begin(), order.end(), 0);

@@ -8,13 +8,13 @@
 
 namespace penstock::partition {
 
-/// A good placement with its cut for the bottleneck, of a pipeline without replicas and with as
-/// many stages as suit it, whose load is below `below` seconds; nothing where none is found.
+/// Returns a placement and cut with a good bottleneck, below `below` seconds; nothing if none is
+/// found. There are no replicas, and the number of stages is free.
 ///
-/// For a limit on loads, pipelines of runs (RunCount) are sampled, and their runs packed into
-/// nodes, the longest first and each into the node whose free devices it fits tightest; the least
-/// limit with which one fits is looked for (least_limit). Follows from `seed` alone. Limits that
-/// would take more than about 10⁸ steps are left out.
+/// For a limit on loads, it samples pipelines of runs (RunCount) and packs their runs into nodes:
+/// longest runs first, each into the node with the fewest free devices that it fits into (best-fit
+/// decreasing). least_limit() finds the least limit. The result depends on `seed` alone. Limits
+/// that would take more than about 10⁸ steps are left out.
 std::optional<PlacedCut> pack_runs(const PlacementProblem& problem, double below,
                                    std::uint64_t seed, const TimeLimit* time = nullptr);
 

@@ -8,8 +8,8 @@
 namespace penstock::partition {
 namespace {
 
-/// Nodes one behind the other, from `first` on each time the one that is nearest, by what crosses
-/// from the one before.
+/// Returns a chain of nodes from `first` on: each time the nearest one that is left, by the time
+/// for a byte there and back.
 std::vector<int> chain_of_nodes(const Cluster& cluster, int first) {
   const int nodes = static_cast<int>(cluster.nodes.size());
   const auto far = [&](int from, int to) {
@@ -30,6 +30,7 @@ std::vector<int> chain_of_nodes(const Cluster& cluster, int first) {
   return chain;
 }
 
+/// True if links between nodes differ in bandwidth.
 bool links_differ(const Cluster& cluster) {
   const std::size_t nodes = cluster.nodes.size();
   for (std::size_t link = 0; link < nodes * nodes; ++link)
@@ -39,7 +40,8 @@ bool links_differ(const Cluster& cluster) {
   return false;
 }
 
-/// Nodes in the cluster's order; where their links differ, also chains from some of them.
+/// Returns the nodes in the cluster's order and, if their links differ, chains from up to 8 of
+/// them.
 std::vector<std::vector<int>> orders_of_nodes(const Cluster& cluster) {
   constexpr int kMostChains = 8;
   const int nodes = static_cast<int>(cluster.nodes.size());
@@ -54,7 +56,7 @@ std::vector<std::vector<int>> orders_of_nodes(const Cluster& cluster) {
   return orders;
 }
 
-/// [node in the order]: devices; nodes without any are left out.
+/// Returns the members of each node, in the order of nodes; nodes without any are left out.
 std::vector<std::vector<int>> devices_of_nodes(const std::vector<int>& order,
                                                const Cluster& cluster,
                                                const std::vector<bool>& members) {

@@ -6,20 +6,21 @@
 
 namespace penstock::partition {
 
-/// An order in which stages take the devices of a row, each as many as there are replicas.
+/// An order in which stages take the devices of a row, `replicas` at a time.
 struct RowOrder {
   std::vector<int> nodes;
-  /// False: node by node, so that a stage's replicas stand together. True: each replica has a node
-  /// of its own, for as many stages in a row as that has devices.
+  /// False: node by node, so that a stage's replicas share a node. True: each replica has a node of
+  /// its own, for as many consecutive stages as the node has devices.
   bool replicas_apart = false;
 };
 
-/// Nodes in the cluster's order; where their links differ, also in chains of the nearest. Replicas
-/// together, and apart where there are enough nodes.
+/// Returns orders to try: nodes in the cluster's order and, if their links differ, in chains of
+/// nearest neighbours. Each comes with replicas together and, if there are enough nodes, apart.
 std::vector<RowOrder> row_orders(const Cluster& cluster, int replicas);
 
-/// The devices of which `members` is true. Apart, nodes that fill no group are left out, and in
-/// larger nodes of a group what the smallest does not have.
+/// Returns the devices with `members` true, in this order. If replicas are apart, nodes form groups
+/// of `replicas`. Nodes that fill no group are left out, and each node of a group gives as many
+/// devices as the smallest has.
 std::vector<int> devices_in(const RowOrder& order, const Cluster& cluster,
                             const std::vector<bool>& members, int replicas);
 

@@ -72,13 +72,13 @@ void check_ranks(PlanSource& source) {
   }
 }
 
-/// Chunks must lie on the stages where the schedule runs them.
+/// Checks that chunks lie on the stages where the schedule runs them.
 void check_schedule(PlanSource& source) {
   const Plan& plan = source.plan;
   std::vector<int> stages;
   try {
     if (has_lists(plan.schedule) && std::ssize(plan.actions) != plan.stages())
-      return;  // see check_actions
+      return;  // check_actions reports this
     stages = has_lists(plan.schedule) ? lists_of(plan.actions, plan.schedule).chunk_rank
                                       : chunk_ranks(plan.schedule, std::max(1, plan.stages()));
   } catch (const ConfigError& error) {
@@ -105,8 +105,8 @@ void check_order(PlanSource& source) {
   if (!wrong.empty()) source.fault(source.order_line, "order " + wrong);
 }
 
-/// The first fault of rows as such: they may not compute another stage's chunks, nor split some
-/// backwards alone.
+/// Returns the first fault of the rows, or "". A row may compute only chunks of its own stage.
+/// Either all backwards are split, or none.
 std::string fault_of_rows(const Plan& plan, const Schedule& lists) {
   const bool splits = splits_backward(lists);
   for (int stage = 0; stage < plan.stages(); ++stage) {
@@ -129,7 +129,8 @@ std::string fault_of_rows(const Plan& plan, const Schedule& lists) {
   return "";
 }
 
-/// Lists of its own: sound, for as many stages and micro-batches as the plan has.
+/// Checks the plan's own action lists: they must be sound, and for as many stages and micro-batches
+/// as the plan has.
 void check_actions(PlanSource& source) {
   const Plan& plan = source.plan;
   if (!has_lists(plan.schedule)) {
@@ -170,7 +171,8 @@ std::string unknown_layer(const std::string& layer, const PlannedModel& model) {
                      near.empty() ? "" : fmt::format("; did you mean {}?", near));
 }
 
-/// Every layer once, in the order of the layer sequence.
+/// Checks that the chunks name every layer once, in the order of the layer sequence. Sets
+/// ChunkPlan::first.
 void check_cover(PlanSource& source, const PlannedModel& model) {
   std::size_t next = 0;
   for (std::size_t i = 0; i < source.plan.chunks.size(); ++i) {
@@ -201,8 +203,8 @@ void check_cover(PlanSource& source, const PlannedModel& model) {
                fmt::format("the last chunk must end with layer {}", model.layers.back()));
 }
 
-/// Recomputed layers are the chunk's own, each named once, and told of all chunks or of
-/// none.
+/// Checks that recomputed layers are the chunk's own and each named once. Either all chunks have
+/// the list, or none.
 void check_recomputed(PlanSource& source) {
   const auto& chunks = source.plan.chunks;
   const auto silent = std::ranges::find_if(

@@ -5,7 +5,8 @@
 
 namespace penstock::partition {
 
-/// Adds to source.faults where the plan contradicts itself or the model; sets ChunkPlan::first.
+/// Adds a fault to source.faults for each contradiction within the plan or with the model. Sets
+/// ChunkPlan::first.
 void check_rules(PlanSource& source, const PlannedModel& model);
 
 }  // namespace penstock::partition

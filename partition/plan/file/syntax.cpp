@@ -15,13 +15,14 @@ namespace {
 
 int line_of(const toml::node& node) { return static_cast<int>(node.source().begin.line); }
 
-/// The keys of one table, taken one by one; what remains is unknown.
+/// Table takes the keys of one TOML table one by one. The keys that are not taken are unknown.
 class Table {
  public:
   Table(const toml::table& table, PlanSource& source, std::string where)
       : table_(table), source_(source), where_(std::move(where)) {}
 
-  /// The value of a key, or nothing after noting that it is missing or of another type.
+  /// Returns the value of a key. Returns nothing, after adding a fault, if it is missing or has
+  /// another type.
   template <class T>
   std::optional<T> take(std::string_view key, const char* expected, int* line = nullptr) {
     const toml::node* node = find(key);
@@ -55,7 +56,7 @@ class Table {
     return node->as_array();
   }
 
-  /// Null where the key is absent.
+  /// Returns null if the key is absent.
   const toml::table* take_table(std::string_view key) {
     const toml::node* node = find(key);
     if (node != nullptr && !node->is_table()) expect(*node, key, "a table");
@@ -83,7 +84,7 @@ class Table {
 
   const toml::table& table_;
   PlanSource& source_;
-  std::string where_;  // "chunk."
+  std::string where_;  // such as "chunk."
   std::vector<std::string_view> taken_;
 };
 
@@ -111,7 +112,7 @@ void read_ranks(const toml::array& rows, PlanSource& source) {
   }
 }
 
-/// None of them need be there.
+/// Reads the optional keys.
 void read_choices(const toml::table& file, Table& keys, PlanSource& source) {
   if (file.contains("order")) {
     if (const auto* order = keys.take_array("order", &source.order_line)) {

@@ -7,10 +7,10 @@
 
 namespace penstock::partition {
 
-/// A plan as a file states it, with the lines that rules point to.
+/// A PlanSource is a plan as a file states it, with the lines that faults refer to.
 struct PlanSource {
   Plan plan;
-  std::string name;                 // of the file
+  std::string name;                 // name of the file
   std::vector<std::string> faults;  // each with file and line
 
   int model_line = 0, schedule_line = 0, micro_batches_line = 0, lanes_line = 0, ranks_line = 0;
@@ -23,15 +23,15 @@ struct PlanSource {
   void fault(int line, const std::string& what);
 };
 
-/// Reads what the syntax alone says: faults are bad TOML, unknown or missing keys, wrong types.
+/// Parses the syntax alone. Faults are bad TOML, unknown or missing keys, and wrong types.
 [[nodiscard]] PlanSource plan_of_toml(const std::string& text, const std::string& name);
 
-/// Names of StageBytes' members with their values; of what is spared or on the host only where
-/// something is.
+/// Returns the names of StageBytes' members with their values. `spared` and `host` are left out if
+/// they are 0.
 [[nodiscard]] std::vector<std::pair<std::string, std::size_t>> kinds_of_bytes(
     const StageBytes& bytes);
 
-/// The shortest form that reads as the same number, with a point.
+/// Returns the shortest text with a decimal point or an exponent that reads as the same number.
 [[nodiscard]] std::string toml_number(double number);
 
 }  // namespace penstock::partition

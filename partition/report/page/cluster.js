@@ -1,4 +1,4 @@
-// Nodes, devices, and which stage and replica each has.
+// Draws the nodes and devices, with the stage and the replica of each device.
 function stageColour(stage) {
   const count = Math.max(1, data.stages.length - 1);
   return `hsl(${(215 + 250 * stage / (count + 1)) % 360} 48% 52%)`;
@@ -30,7 +30,7 @@ function startCluster() {
   });
 }
 
-/// Links of the placement, as curves from device to device: the wider, the longer it is busy.
+/// Draws the links as curves between devices. The longer a link is busy, the wider is its curve.
 function drawLinks() {
   const svg = by("links"), box = svg.getBoundingClientRect(), most = 48;
   const curves = [];
@@ -43,7 +43,7 @@ function drawLinks() {
   for (const link of data.traffic.slice(0, most)) {
     const from = middle(link.from), to = middle(link.to);
     if (from === null || to === null) continue;
-    const across = [(to[1] - from[1]) * 0.12, (from[0] - to[0]) * 0.12];  // so that both ways are seen
+    const across = [(to[1] - from[1]) * 0.12, (from[0] - to[0]) * 0.12];  // shows the two directions side by side
     const control = [(from[0] + to[0]) / 2 + across[0], (from[1] + to[1]) / 2 + across[1]];
     const name = link.pipeline >= link.reduction ? "forward" : "reduction";
     curves.push(`<path d="M${from} Q${control} ${to}" fill="none" stroke="var(--${name})" stroke-opacity="0.55" ` +

@@ -1,5 +1,5 @@
-// What a place of the timeline is: an action or a blank, under the pointer or chosen by keys.
-/// What a blank is for, in the order of the numbers of causes.
+// Describes the action or the blank under the pointer, or the one that keys have chosen.
+/// The text of each cause of a blank, in the order of the causes' numbers.
 const blankText = [
   (from) => "idle until its first micro-batch is there" + (from < 0 ? "" : `, from stage ${from}`),
   (from) => `idle while stage ${from} computes what it needs`,
@@ -20,7 +20,7 @@ function describeBlank(stage, [from, to, cause, other]) {
   return `${blankText[cause](other)}\n${rowName(stage)}\n${describeTime(from, to)}`;
 }
 
-/// What a stage's row shows, by its beginnings: [from, to, text]. Reductions that run beside passes are left out.
+/// Returns the items of a stage's row, sorted by start: [from, to, text]. Reductions beside passes are left out.
 function itemsOf(stage) {
   const { actions, blanks } = data.replicas[view.replica];
   return [
@@ -30,8 +30,8 @@ function itemsOf(stage) {
   ].sort((a, b) => a[0] - b[0]);
 }
 
-/// The text of what lies at a place of the drawing; null: nothing. Passes count first, then blanks, then what is at
-/// most a pixel away; at the foot of a row, where they are drawn, reductions before all.
+/// Returns the text of the item under the pointer, or null. Passes come first, then blanks, then items at most a
+/// pixel away. At the foot of a row, where reductions are drawn, they come before all others.
 function textAt(event) {
   const box = by("timeline").getBoundingClientRect(), x = event.clientX - box.left;
   const row = (event.clientY - box.top - axis) / rowHeight(), stage = Math.floor(row);
@@ -49,10 +49,10 @@ function textAt(event) {
   return found === undefined ? null : describeAction(stage, found);
 }
 
-// What keys have chosen; a place of -1: nothing yet.
+// The item that keys have chosen; a place of -1 means none yet.
 const chosen = { stage: 0, place: -1 };
 
-/// Moves the choice within its row, or to what another row does at that time; brings it into view.
+/// Moves the choice within its row, or to another row at the same time, and scrolls it into view.
 function choose(stages, places) {
   const before = chosen.place < 0 ? null : itemsOf(chosen.stage)[chosen.place];
   if (before !== null) chosen.stage = Math.max(0, Math.min(data.stages.length - 1, chosen.stage + stages));

@@ -1,7 +1,7 @@
-// Bytes in use over time on every stage, against what it may take.
+// Draws the bytes in use over time on every stage, and its limit.
 const memoryRow = () => Math.max(26, Math.min(64, 1100 / data.stages.length));
 
-/// The highest number of a stage's scale: its limit, unless that is far above.
+/// Returns the top of a stage's scale: its limit, unless the limit is far above the bytes in use.
 function ceiling(stage) {
   const { bytes: allocated, limit } = data.stages[stage];
   return limit !== null && limit < 2.5 * allocated ? Math.max(limit, allocated) * 1.04 : allocated * 1.15;

@@ -1,5 +1,5 @@
-// What is drawn of a timeline's rows: passes or shares of them, messages, the critical path.
-/// Each pass as a bar with its micro-batch.
+// Draws the rows of the timeline: passes or their shares, messages, and the critical path.
+/// Draws each pass as a bar with the number of its micro-batch.
 function drawBars(drawing, canvas, actions, top, row) {
   const fills = kinds.map(([, , name]) => colour(name)), onBar = colour("on-bar"), ink = colour("ink");
   drawing.textAlign = "center";
@@ -19,7 +19,7 @@ function drawBars(drawing, canvas, actions, top, row) {
   }
 }
 
-/// Means over `reach` neighbours at either side, so that pixels and passes make no pattern together.
+/// Returns means over `reach` neighbours on either side. They hide the pattern that pixels and passes would make.
 function smoothed(values, reach) {
   const sums = new Float64Array(values.length + 1);
   values.forEach((value, i) => { sums[i + 1] = sums[i] + value; });
@@ -29,7 +29,7 @@ function smoothed(values, reach) {
   });
 }
 
-/// Where bars would be narrower than pixels: of each column of pixels, what share each kind takes.
+/// Draws each kind's share of every pixel column. This is used if bars would be too narrow.
 function drawShares(drawing, canvas, actions, top, row) {
   const left = leftEdge(), columns = Math.max(1, Math.floor(canvas.clientWidth - left - 8));
   const scale = columns / (view.to - view.from), sums = kinds.map(() => new Float32Array(columns));
@@ -52,20 +52,21 @@ function drawShares(drawing, canvas, actions, top, row) {
   }
 }
 
-/// Seconds of the middle one of each replica's passes.
+/// The median seconds of each replica's passes.
 const middlePass = data.replicas.map((replica) => {
   const lengths = replica.actions.flat().filter(([kind, , , from, to]) => kind < 4 && to > from)
     .map(([, , , from, to]) => to - from).sort((a, b) => a - b);
   return lengths.length === 0 ? Infinity : lengths[lengths.length >> 1];
 });
 
-/// In pixels.
+/// Returns the width of the median pass in pixels.
 const passWidth = (canvas) =>
   middlePass[view.replica] / (view.to - view.from) * (canvas.clientWidth - leftEdge() - 8);
 
 const rowMiddle = (stage) => axis + (stage + 0.5) * rowHeight();
 
-/// From the pass that makes a message to the one that takes it.
+/// Returns [sending stage, time, receiving stage, time] for each message, from the end of the pass that makes it to
+/// the start of the pass that consumes it.
 function messagesOf(replica) {
   const makers = new Map(), list = [];
   const name = (forward, chunk, microBatch) => `${forward} ${chunk} ${microBatch}`;

@@ -1,4 +1,4 @@
-// Headline, facts, tables; then everything is drawn.
+// Fills in the headline, the facts and the tables, and then draws everything.
 function startHeadline() {
   by("title").textContent = data.title;
   document.title = `penstock plan: ${data.title}`;
@@ -32,7 +32,7 @@ function startStages() {
       cell(seconds(stage.seconds), "n"), cell(percent(stage.idle), "n"))));
 }
 
-// [key, colour, what the time goes to]
+// [key, colour, use of the time]
 const causes = [
   ["fill", "m4", "idle until the first micro-batch is there"], ["wait", "m7", "idle while another stage computes"],
   ["message", "m2", "idle while a message is under way"], ["reduction", "reduction", "adding gradients over replicas"],
@@ -73,7 +73,7 @@ function startBytes() {
   legend("bytes-legend", kindsOf.map((kind, i) => [`m${i % 8}`, kind]).filter(([, kind]) => held.includes(kind)));
 }
 
-/// Lines do not end within zb-v, 16 × 64 s or 5 %.
+/// Prevents line breaks within, for example, zb-v, 16 × 64 s or 5 %.
 const unbroken = (text) => text.replace(/(\w)-(\w)/g, "$1\u2011$2").replace(/ × /g, "\u00a0×\u00a0")
   .replace(/(\d) (s\b|%|[KMG]iB)/g, "$1\u00a0$2");
 

@@ -1,4 +1,4 @@
-// A bar for every action; both drawings below each other share their times.
+// Draws a bar for every action. The timeline and the memory below it share one time axis.
 const kinds = [
   ["F", "forward", "forward"], ["B", "input gradient", "input"], ["W", "weight gradient", "weight"],
   ["G", "both gradients", "both"], ["R", "adding gradients over replicas", "reduction"],
@@ -7,10 +7,10 @@ const kinds = [
 const axis = 24;
 const view = { replica: 0, from: 0, to: 0 };
 const isNarrow = () => by("timeline").clientWidth < 800;
-const leftEdge = () => (isNarrow() ? 74 : 150);  // where times begin
+const leftEdge = () => (isNarrow() ? 74 : 150);  // x of the first time, in pixels
 const end = () => data.replicas[view.replica].end;
 const rowHeight = () => Math.max(14, Math.min(30, 720 / data.stages.length));
-const summed = 3;  // pixels of a pass, of which narrower ones are drawn as shares
+const summed = 3;  // pixels: narrower passes are drawn as shares
 
 function rowName(stage) {
   return `stage ${stage} · ${deviceName(data.stages[stage].devices[view.replica])}`;

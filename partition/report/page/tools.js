@@ -1,4 +1,4 @@
-// What every part of the page uses.
+// Functions that all parts of the page use.
 const data = JSON.parse(document.getElementById("data").textContent);
 const by = (id) => document.getElementById(id);
 const colour = (name) => getComputedStyle(document.documentElement).getPropertyValue("--" + name).trim();
@@ -46,7 +46,7 @@ function table(id, heads, rows) {
 
 const cell = (content, kind = "") => element("td", { class: kind }, content);
 
-/// Shares of a whole, side by side: [colour, share].
+/// Returns a bar of shares of a whole, side by side, from [colour, share] pairs.
 function meter(parts) {
   return element("div", { class: "meter", "aria-hidden": "true" }, ...parts.map(([name, share]) =>
     element("i", { style: `background: var(--${name}); width: ${(100 * Math.min(1, share)).toFixed(2)}%` })));
@@ -62,7 +62,7 @@ function showTip(event, text) {
   tip.style.top = Math.min(event.clientY + 14, innerHeight - tip.offsetHeight - 6) + "px";
 }
 
-/// A canvas as sharp as the screen; its context in CSS pixels, cleared.
+/// Sizes a canvas to the screen's resolution, and returns its cleared context in CSS pixels.
 function context(canvas, height) {
   const scale = devicePixelRatio || 1, width = canvas.clientWidth;
   canvas.style.height = height + "px";
@@ -75,7 +75,7 @@ function context(canvas, height) {
   return drawing;
 }
 
-/// Round times between two, about `count` of them.
+/// Returns about `count` round times from `from` to `to`.
 function ticks(from, to, count) {
   const rough = (to - from) / count, power = 10 ** Math.floor(Math.log10(rough));
   const step = [1, 2, 5, 10].map((n) => n * power).find((s) => s >= rough);

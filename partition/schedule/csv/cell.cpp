@@ -25,7 +25,8 @@ constexpr std::array kLetters{
     Letters{"RECV_B", CellKind::RECV_B}};
 
 constexpr std::string_view kDigits = "0123456789";
-constexpr int kMost = std::numeric_limits<int>::max() - 1;  // as there is one number more
+// A count is the number plus 1, so the largest number is one less than the largest int.
+constexpr int kMost = std::numeric_limits<int>::max() - 1;
 
 std::optional<int> whole_number(std::string_view digits) {
   int number = 0;
@@ -38,7 +39,7 @@ std::optional<int> whole_number(std::string_view digits) {
 std::optional<Cell> parse_action(std::string_view text) {
   const auto letters_at = std::min(text.find_first_not_of(kDigits), text.size());
   const auto number_at = text.find_last_not_of(kDigits) + 1;
-  if (number_at < letters_at) return std::nullopt;  // digits alone
+  if (number_at < letters_at) return std::nullopt;  // the text is digits alone
   const auto chunk = whole_number(text.substr(0, letters_at));
   const auto batch = whole_number(text.substr(number_at));
   const auto letters = text.substr(letters_at, number_at - letters_at);
@@ -47,7 +48,7 @@ std::optional<Cell> parse_action(std::string_view text) {
   return Cell{*chunk, known->second, *batch};
 }
 
-/// What stands between the brackets of an overlap, or the text itself.
+/// Returns the text between the brackets of an overlap, or the text itself if it is no overlap.
 std::string_view parts_of(std::string_view text) {
   const auto close = text.find(')');
   if (!text.starts_with('(') || close == text.npos) return text;

@@ -20,7 +20,7 @@ namespace {
 
 bool is_transfer(ActionKind kind) { return is_send(kind) || is_receive(kind); }
 
-/// Finds the cells of actions.
+/// Cells maps positions in the lists back to rows and columns of the text, for error messages.
 class Cells {
  public:
   Cells(const Schedule& schedule, std::vector<std::vector<Cell>> rows)
@@ -32,13 +32,13 @@ class Cells {
     has_transfers_ = cells > computations;
   }
 
-  /// "row 1, column 3 (rank 0, forward of micro-batch 2 on chunk 0)"
+  /// Returns, for example, "row 1, column 3 (rank 0, forward of micro-batch 2 on chunk 0)".
   std::string describe(const Position& position) const {
     return fmt::format("row {}, {} (rank {}, {})", position.rank + 1, column(position),
                        position.rank, partition::describe(action(position)));
   }
 
-  /// "column 3 (forward of micro-batch 2 on chunk 0)"
+  /// Returns, for example, "column 3 (forward of micro-batch 2 on chunk 0)".
   std::string describe_in_row(const Position& position) const {
     return fmt::format("{} ({})", column(position), partition::describe(action(position)));
   }
@@ -48,7 +48,7 @@ class Cells {
     return schedule_.ranks[position.rank][position.index];
   }
 
-  /// Whether the action is one of the text, not put in.
+  /// Returns true if the text has a cell for the action, false if parsing added the action.
   bool has_cell(const Action& action) const {
     return computes(action.kind) || (has_transfers_ && is_transfer(action.kind));
   }
@@ -59,12 +59,13 @@ class Cells {
     if (it.kind == ActionKind::step) return "at its end";
     if (has_cell(it)) return fmt::format("column {}", column_of(position));
     if (is_receive(it.kind)) return fmt::format("before column {}", column_of(taker(position)));
-    std::size_t before = position.index;  // of a send or a reduction, which follow a computation
+    std::size_t before = position.index;  // sends and reductions follow a computation
     while (before > 0 && !has_cell(list[before])) --before;
     return fmt::format("after column {}", column_of({position.rank, before}));
   }
 
-  /// Actions of the text stand in its order, with others in between.
+  /// Returns the column of an action that has a cell. Such actions keep the text's order; added
+  /// actions stand between them.
   int column_of(const Position& position) const {
     const auto begin = schedule_.ranks[position.rank].begin();
     const auto place = std::count_if(begin, begin + static_cast<std::ptrdiff_t>(position.index),
@@ -72,7 +73,8 @@ class Cells {
     return rows_[position.rank][place].column;
   }
 
-  /// The computation that takes what a receive brings: it is there, since that is proven first.
+  /// Returns the computation that consumes a receive's message. It exists, because computations are
+  /// checked before transfers.
   Position taker(const Position& receive) const {
     const auto& list = schedule_.ranks[receive.rank];
     const Action& it = list[receive.index];

@@ -8,8 +8,8 @@
 
 namespace penstock::partition {
 
-/// The actions of each row of a file, a row for each rank. ConfigError names `name`, row and column
-/// of what can't be read.
+/// Returns the actions of each row of a file, one row per rank. Throws ConfigError, which names
+/// `name`, row and column, if a cell cannot be read.
 std::vector<std::vector<Cell>> parse_rows(std::string_view text, const std::string& name);
 
 }  // namespace penstock::partition

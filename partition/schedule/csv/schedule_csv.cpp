@@ -23,6 +23,7 @@ bool occurs(const Rows& rows, CellKind kind) {
       rows, [&](const auto& row) { return std::ranges::count(row, kind, &Cell::kind) > 0; });
 }
 
+/// Returns the action of a cell. `b_is_whole` is true if the file's B stands for both gradients.
 ActionKind kind_of(CellKind kind, bool b_is_whole) {
   switch (kind) {
     case CellKind::F:
@@ -47,7 +48,7 @@ ActionKind kind_of(CellKind kind, bool b_is_whole) {
   return ActionKind::receive_gradient;
 }
 
-/// Where each chunk is first named.
+/// Returns the rank of each chunk: the first row that names it.
 std::vector<int> holders(const Rows& rows, const std::string& name) {
   std::map<int, int> ranks;
   for (std::size_t rank = 0; rank < rows.size(); ++rank) {

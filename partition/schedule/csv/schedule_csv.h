@@ -7,17 +7,20 @@
 
 namespace penstock::partition {
 
-/// A schedule as PyTorch writes them: a row for each rank, a cell for each action in turn. Read:
-/// - empty cells are idle time, an overlap's parts follow each other;
-/// - B is the input gradient where W occurs in the file and I does not, else both gradients; I is
-///   the input gradient, BW always both;
-/// - where no SEND or RECV stands, transfers are put in (see with_transfers); reduce and step are.
-/// `name` is used for the schedule and for errors. ConfigError names row and column of what can't
-/// be read. The schedule may be unsound: see validate(), and check_schedule_csv() for files.
+/// Reads a schedule in PyTorch's CSV format: one row per rank, one cell per action, in order.
+/// - An empty cell is idle time. The parts of an overlap follow each other.
+/// - B is the input gradient if the file has W but no I; otherwise B is both gradients. I is always
+///   the input gradient, and BW always both.
+/// - Transfers are added if the file has no SEND and no RECV (see with_transfers()). Reduces and
+///   steps are always added.
+///
+/// `name` becomes the schedule's name and is used in errors. Throws ConfigError, which names row
+/// and column, for a cell that cannot be read. The schedule may be unsound: see validate(), and
+/// check_schedule_csv() for files.
 [[nodiscard]] Schedule parse_schedule_csv(std::string_view text, const std::string& name);
 
-/// What each rank computes, with F, B (input gradient) and W where the schedule parts them, else F
-/// and BW. Reading it gives the same schedule.
+/// Formats what each rank computes: with F, B (input gradient) and W if the schedule splits
+/// backward, otherwise with F and BW. Parsing the text gives the same schedule.
 [[nodiscard]] std::string schedule_csv(const Schedule& schedule);
 
 }  // namespace penstock::partition

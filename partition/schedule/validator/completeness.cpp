@@ -13,7 +13,9 @@ namespace {
 
 using Kind = ActionKind;
 
-/// Checks one schedule; holds where each action stands.
+/// Completeness checks one schedule. It records the position of every action in a table, first of
+/// computations and then of all others. Each check is then a look-up, so the cost is linear in the
+/// size of the table (positions.h).
 class Completeness {
  public:
   explicit Completeness(const Schedule& schedule) : schedule_(schedule) {}
@@ -21,7 +23,7 @@ class Completeness {
   void check() {
     check_holders();
     positions_.emplace(schedule_);
-    // Computations first: where a transfer is wrong or missing because of one, that is the fault.
+    // Computations are checked first: a transfer may be wrong or missing only because of one.
     find_positions(true);
     for (int chunk = 0; chunk < schedule_.chunks(); ++chunk)
       for (int batch = 0; batch < schedule_.micro_batches; ++batch) need_computations(chunk, batch);
@@ -48,7 +50,7 @@ class Completeness {
     }
   }
 
-  /// Of actions that compute, or of the others.
+  /// Records the positions of the actions that compute, or of the others.
   void find_positions(bool computing) {
     for (int rank = 0; rank < static_cast<int>(schedule_.ranks.size()); ++rank)
       for (std::size_t index = 0; index < schedule_.ranks[rank].size(); ++index)
@@ -74,14 +76,14 @@ class Completeness {
     return positions_->find(action, rank);
   }
 
-  /// The position of an action that must be there.
+  /// Returns the position of an action, and throws if it is missing.
   Position require(const Action& action, int rank) const {
     const auto position = find(action, rank);
     if (!position)
       throw_unsound(schedule_, {fmt::format("rank {} lacks {}", rank, describe(action))});
     return *position;
   }
-  /// The same, and counts it as one that has a purpose.
+  /// Does the same, and counts the action as needed.
   Position need(const Action& action, int rank) {
     ++needed_;
     return require(action, rank);
@@ -92,11 +94,12 @@ class Completeness {
     throw_unsound(schedule_, {after, " must come after ", SameRank{before}});
   }
 
-  /// What brings a computation its input, on the same rank: a receive, or a neighbouring chunk.
+  /// Checks that a computation's input is there before it, on the same rank: from a receive, or
+  /// from the neighbouring chunk if that is local.
   void check_source(const Action& receive, const Action& local, const Position& computation) {
     const Edge edge = edge_of(receive);
     if (edge.producer < 0 || edge.producer >= schedule_.chunks())
-      return;  // an end of the layer sequence
+      return;  // the chunk is at an end of the layer sequence
     const bool message = is_message(schedule_, edge);
     check_order(message ? need(receive, computation.rank) : require(local, computation.rank),
                 computation);
@@ -143,7 +146,8 @@ class Completeness {
     check_offload(chunk, batch, backward);
   }
 
-  /// What is kept leaves once the output has been passed on, and is back before backward.
+  /// Checks that an offload follows the passing on of the output, and that its reload precedes
+  /// backward.
   void check_offload(int chunk, int batch, const Position& backward) {
     const int rank = schedule_.chunk_rank[chunk];
     const Action leaves{Kind::offload, chunk, batch}, returns{Kind::reload, chunk, batch};
@@ -157,7 +161,7 @@ class Completeness {
     check_order(reload, backward);
   }
 
-  /// Whether both gradients are computed at once.
+  /// Returns true if one action computes both gradients.
   bool whole(int chunk, int batch) const {
     return find({Kind::backward, chunk, batch}, 0).has_value();
   }
@@ -185,7 +189,7 @@ class Completeness {
     }
   }
 
-  /// Names an action that no micro-batch, chunk or rank needs.
+  /// Throws, naming an action that no micro-batch, chunk or rank needs.
   [[noreturn]] void throw_surplus() const {
     for (int rank = 0; rank < static_cast<int>(schedule_.ranks.size()); ++rank)
       for (std::size_t index = 0; index < schedule_.ranks[rank].size(); ++index)
@@ -205,9 +209,9 @@ class Completeness {
   }
 
   const Schedule& schedule_;
-  std::optional<Positions> positions_;  // once chunks have their holders
-  std::size_t needed_ = 0;              // actions that were needed, and found
-  bool surplus_ = false;                // an action of a micro-batch that there is not
+  std::optional<Positions> positions_;  // set once every chunk has a valid rank
+  std::size_t needed_ = 0;              // number of needed actions that were found
+  bool surplus_ = false;                // true if an action names a micro-batch that does not exist
 };
 
 }  // namespace

@@ -4,9 +4,9 @@
 
 namespace penstock::partition {
 
-/// Every action that the layer sequence needs stands exactly once in the list of the rank that
-/// holds its chunk, after what it needs of the same rank, and no other action does. ConfigError
-/// names the first fault.
+/// Checks that each needed action appears exactly once, in the list of the rank that holds its
+/// chunk. It must come after the actions of the same rank on which it depends. No other action may
+/// appear. Throws UnsoundSchedule for the first fault.
 void check_complete(const Schedule& schedule);
 
 }  // namespace penstock::partition

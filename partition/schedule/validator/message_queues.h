@@ -9,14 +9,15 @@
 
 namespace penstock::partition {
 
-/// The two ends of an edge: its i-th send is taken by its i-th receive.
+/// A MessageQueue holds the two ends of an edge: its i-th receive takes the message of its i-th
+/// send.
 struct MessageQueue {
   std::vector<Position> sends;
   std::vector<Position> receives;
 };
 
-/// First in, first out: ConfigError where a receive would take another micro-batch than its own.
-/// Every send must have its receive; see check_complete.
+/// Returns the queue of every edge. Throws UnsoundSchedule if a receive would take a message of
+/// another micro-batch. Every send must have its receive; see check_complete().
 std::map<Edge, MessageQueue> match_messages(const Schedule& schedule);
 
 }  // namespace penstock::partition

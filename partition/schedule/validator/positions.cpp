@@ -7,7 +7,8 @@ namespace {
 
 constexpr std::size_t kKinds = static_cast<std::size_t>(ActionKind::step) + 1;
 
-/// That can all be there: of one more, at least one has no forward.
+/// Returns how many micro-batches the table needs. A complete schedule has an action for each, so
+/// one more than there are actions is enough to detect a missing one.
 int micro_batches_of(const Schedule& schedule) {
   std::size_t actions = 0;
   for (const auto& list : schedule.ranks) actions += list.size();

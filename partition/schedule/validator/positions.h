@@ -9,19 +9,20 @@
 
 namespace penstock::partition {
 
-/// Where each action of a schedule stands: a table by kind, chunk and micro-batch. A step is one of
-/// its rank, gradients are reduced once for a chunk.
+/// Positions is a table of the position of each action, by kind, chunk and micro-batch. A step is
+/// stored by its rank, and a reduce once per chunk.
 class Positions {
  public:
   explicit Positions(const Schedule& schedule);
 
-  /// Of an action of that rank, if it was added.
+  /// Returns the position of an action of that rank, if it was added.
   std::optional<Position> find(const Action& action, int rank) const;
-  /// Whether any schedule of so many chunks, micro-batches and ranks may have the action.
+  /// Returns true if a schedule with this many chunks, micro-batches and ranks may contain the
+  /// action.
   bool may_hold(const Action& action, int rank) const;
-  /// Of an action that the schedule may have, and that has no position yet.
+  /// Adds an action for which may_hold() is true and that has no position yet.
   void add(const Action& action, const Position& position);
-  /// Positions that were added.
+  /// The number of positions that were added.
   std::size_t size() const { return size_; }
 
  private:
@@ -29,7 +30,7 @@ class Positions {
 
   int chunks_, micro_batches_, ranks_;
   std::size_t size_ = 0;
-  std::vector<Position> table_;  // with a rank of -1 where there is none
+  std::vector<Position> table_;  // the rank is -1 if the action has no position
 };
 
 }  // namespace penstock::partition

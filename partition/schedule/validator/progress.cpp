@@ -9,6 +9,9 @@
 namespace penstock::partition {
 namespace {
 
+/// Run executes the lists without computing. An action ends as soon as the actions of other ranks
+/// that it awaits have begun. A rank that moves never makes another rank wait longer. So the result
+/// does not depend on the order in which ranks move, and one run proves that lists cannot hang.
 class Run {
  public:
   Run(const Schedule& schedule, const std::map<Edge, MessageQueue>& queues)
@@ -22,8 +25,7 @@ class Run {
   }
 
   void run() {
-    // In front of next_ all has ended. Nothing that a rank does makes another one wait longer: in
-    // whichever order they are asked, those that are left when none moves are stuck.
+    // All actions before next_ have ended. The ranks that are left when none can move are stuck.
     bool moved = true;
     while (moved) {
       moved = false;
@@ -54,7 +56,7 @@ class Run {
     list[position.index] = other;
   }
 
-  /// The computation that takes the message of a receive.
+  /// Returns the computation that consumes the message of a receive.
   Position consumer_of(const Position& receive) const {
     const auto& list = schedule_.ranks[receive.rank];
     const Action& post = list[receive.index];
@@ -69,8 +71,8 @@ class Run {
     return {receive.rank, static_cast<std::size_t>(at - list.begin())};
   }
 
-  /// What the rank's next action waits for: the action of another rank that has not begun (a send
-  /// has begun once its rank stands at it), or has not been posted.
+  /// Returns the action of another rank for which the rank's next action waits, if there is one. A
+  /// send has begun once its rank stands at it; a receive has begun once it has been posted.
   std::optional<Position> waits_for(int rank) const {
     const Position position = front(rank);
     if (at_step(rank)) {
@@ -79,7 +81,7 @@ class Run {
           return Position{other, schedule_.ranks[other].size() - 1};
         }
       }
-      return position;  // the barrier opens for all at once
+      return position;  // the barrier opens for all ranks at once
     }
     const auto& list = awaited_[rank];
     if (position.index >= list.size() || !list[position.index]) return std::nullopt;
@@ -97,7 +99,7 @@ class Run {
     return true;
   }
 
-  /// Follows who waits for whom until a rank comes up twice.
+  /// Follows the ranks that wait for each other until one appears twice.
   Fault waiting_ring(int rank) const {
     Fault ring;
     std::set<int> seen;
@@ -112,7 +114,7 @@ class Run {
   }
 
   const Schedule& schedule_;
-  std::vector<std::vector<std::optional<Position>>> awaited_;  // by rank and position
+  std::vector<std::vector<std::optional<Position>>> awaited_;  // [rank][index in its list]
   std::vector<std::size_t> next_;
 };
 

@@ -7,10 +7,10 @@
 
 namespace penstock::partition {
 
-/// Runs the lists without computing: a send ends when its receive is posted, posting does not wait,
-/// forward and backward wait for their message, a step for all ranks. One order of running
-/// speaks for all, because no rank takes anything away that another waits for. ConfigError names
-/// the ranks that wait for each other.
+/// Runs the lists without computing, and throws UnsoundSchedule if ranks wait for each other. A
+/// send ends when its receive is posted, and posting does not wait. A forward or a backward waits
+/// for its message, and a step for all ranks. One order of running proves all orders, because no
+/// rank takes anything away for which another waits.
 void check_progress(const Schedule& schedule, const std::map<Edge, MessageQueue>& queues);
 
 }  // namespace penstock::partition

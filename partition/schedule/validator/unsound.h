@@ -11,22 +11,23 @@
 
 namespace penstock::partition {
 
-/// Where an action stands.
+/// A Position is the rank of an action and its place in the list.
 struct Position {
   int rank = 0;
-  std::size_t index = 0;  // in the rank's list, from 0
+  std::size_t index = 0;  // index in the rank's list, from 0
 };
 
-/// A position on the rank that was named just before.
+/// A position on the same rank as the position before it in the message.
 struct SameRank {
   Position position;
 };
 
-/// What is wrong, with the positions that it speaks of: who shows it says how they are counted.
+/// A fault is a message with the positions that it mentions. The caller that prints it chooses how
+/// they are counted.
 using Fault = std::vector<std::variant<std::string, Position, SameRank>>;
 
-/// A schedule that is not sound. Its message has the schedule's name, and actions as describe()
-/// names them.
+/// Thrown for a schedule that is not sound. The message holds the schedule's name, and names
+/// actions as describe() does.
 class UnsoundSchedule : public ConfigError {
  public:
   UnsoundSchedule(const Schedule& schedule, Fault fault);
@@ -36,10 +37,10 @@ class UnsoundSchedule : public ConfigError {
   Fault fault_;
 };
 
-/// "rank 1, action 7 (forward of micro-batch 3 on chunk 1)"
+/// Returns, for example, "rank 1, action 7 (forward of micro-batch 3 on chunk 1)".
 std::string describe(const Schedule& schedule, const Position& position);
 
-/// Raises UnsoundSchedule.
+/// Throws UnsoundSchedule.
 [[noreturn]] void throw_unsound(const Schedule& schedule, Fault fault);
 
 }  // namespace penstock::partition

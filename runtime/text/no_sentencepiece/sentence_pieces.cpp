@@ -19,7 +19,7 @@ SentencePieces::SentencePieces(const configs::TextConfig&) { throw_absent(); }
 SentencePieces::SentencePieces(std::string, const configs::TextConfig&) { throw_absent(); }
 SentencePieces::~SentencePieces() = default;
 
-// Of no object.
+// These are never called, because the constructors throw.
 int SentencePieces::labels() const { throw_absent(); }
 std::string SentencePieces::normalised(std::string_view) const { throw_absent(); }
 std::vector<std::int32_t> SentencePieces::encode(std::string_view) const { throw_absent(); }

@@ -14,7 +14,7 @@ using layers::DType;
 constexpr int kCalls = 5;
 constexpr const char* kColumns = "{:<9} {:<5} {:>5} {:>6} {:>11} {:>5} {:>10} {:>6} {:>10} {:>6}";
 
-/// One layer's attention over utterances alike, on noise.
+/// One layer's attention over utterances of equal length, with noise as input.
 class Attention {
  public:
   Attention(layers::Backend& backend, layers::CudaStream& stream, const AttentionCase& of,
@@ -77,7 +77,7 @@ class Attention {
   std::span<std::byte> workspace_;
 };
 
-/// Microseconds of a call.
+/// Returns the microseconds of a call on the device.
 template <class Call>
 double time_of_call(layers::CudaStream& stream, const Call& call) {
   return time_of(stream,
@@ -90,8 +90,8 @@ double time_of_call(layers::CudaStream& stream, const Call& call) {
 
 }  // namespace
 
-// Operations are those of FlashAttention's papers: 4 · frames² · channels a utterance forward, 2.5
-// times as many backward, whatever the positions.
+// Operations are counted as in FlashAttention's papers: 4 · frames² · channels per utterance in
+// forward, 2.5 times as many in backward, whatever the positions.
 void tell_attention(layers::Backend& backend, const std::vector<AttentionCase>& cases,
                     const std::vector<std::int64_t>& lengths, std::int64_t all_frames,
                     const Say& say) {

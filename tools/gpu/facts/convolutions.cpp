@@ -31,7 +31,8 @@ std::string_view name_of(cudnnDeterminism_t determinism) {
   return determinism == CUDNN_DETERMINISTIC ? "DETERMINISTIC" : "NON_DETERMINISTIC";
 }
 
-/// The workspace as cuDNN says when it is asked with the algorithm's own math type.
+/// Lists a pass. The workspace is what cuDNN returns when the descriptor has the algorithm's math
+/// type.
 template <class Pass>
 void tell_pass(cudnnHandle_t library, const std::string& name, const cuda::Convolution& convolution,
                const Say& say) {

@@ -8,7 +8,7 @@
 
 namespace penstock::tools {
 
-/// Device memory, of zeros or of noise, for as long as the object lives.
+/// Allocates device memory, filled with zeros or noise. The object owns it.
 class DeviceTensors {
  public:
   DeviceTensors(layers::Backend& backend, layers::CudaStream& stream)

@@ -11,18 +11,19 @@
 
 namespace penstock::tools {
 
-// What NVIDIA's libraries offer for given shapes, and how long things take, as rows of text.
+// These functions list what NVIDIA's libraries offer for given shapes, and measure times. Results
+// are rows of text.
 
-/// Takes a row, or what is said above rows, which begins with "#".
+/// Receives a row, or a heading, which begins with "#".
 using Say = std::function<void(const std::string&)>;
 
 struct ConvolutionCase {
   std::string name;
-  layers::Conv2dGeometry geometry;  // without its lengths:
+  layers::Conv2dGeometry geometry;  // without its lengths, which follow
   std::vector<std::int64_t> lengths;
 };
 
-/// y = x · wᵀ, of `rows_of_utterance` rows for each utterance.
+/// The product y = x · wᵀ, with `rows_of_utterance` rows for each utterance.
 struct ProductCase {
   std::string name;
   layers::DType dtype, result;
@@ -31,36 +32,37 @@ struct ProductCase {
   bool bias;
 };
 
-/// A bidirectional LSTM on utterances of so many frames, and of more.
+/// A bidirectional LSTM on utterances of `frames` frames, and of `more_frames`.
 struct RecurrenceCase {
   std::string name;
   layers::DType dtype;
   std::int64_t hidden, frames, more_frames;
 };
 
-/// Self-attention of a layer.
+/// Shape of a layer's self-attention.
 struct AttentionCase {
   layers::DType dtype;
   std::int64_t heads, head_channels;
-  bool relative;  // positions as in Conformers
+  bool relative;  // relative positions, as in Conformers
 };
 
-/// cuDNN's whole list for each case in FP32, FP16 and BF16, in each pass: place, algorithm, math
-/// type, determinism, workspace and status.
+/// Lists cuDNN's algorithms for each case in FP32, FP16 and BF16, in each pass: place, algorithm,
+/// math type, determinism, workspace and status.
 void tell_convolutions(const std::vector<ConvolutionCase>& cases, const Say& say);
 
-/// cuBLASLt's best for each case and number of utterances: place, state, workspace, waves, and
-/// microseconds of a product.
+/// Lists cuBLASLt's best algorithms for each case and number of utterances: place, state,
+/// workspace, waves, and microseconds of a product.
 void tell_products(layers::Backend& backend, const std::vector<ProductCase>& cases,
                    const std::vector<std::int64_t>& utterances, const Say& say);
 
-/// Microseconds on the host and on the device of an empty launch, and for each number of utterances
-/// of a recurrence's product, its whole time step and, where that is no single kernel, its gates.
+/// Measures microseconds on host and device: of an empty launch, and for each number of utterances,
+/// of a recurrence's product, its whole time step and, unless the step is a single kernel, its
+/// gates.
 void tell_times(layers::Backend& backend, const RecurrenceCase& of,
                 const std::vector<std::int64_t>& utterances, const Say& say);
 
-/// Microseconds of attention alone, forward and backward, and its 10^12 operations a second, for
-/// utterances of each of these lengths, which have `all_frames` together.
+/// Measures microseconds of attention alone, forward and backward, and its 10^12 operations per
+/// second, for utterances of each of these lengths, which have `all_frames` frames in total.
 void tell_attention(layers::Backend& backend, const std::vector<AttentionCase>& cases,
                     const std::vector<std::int64_t>& lengths, std::int64_t all_frames,
                     const Say& say);

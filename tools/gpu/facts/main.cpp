@@ -1,6 +1,6 @@
-// gpu_facts convolutions | products | times | attention: what cuDNN and cuBLASLt offer for the
-// models' shapes on this machine, and how long calls, kernels and products take. A row a line;
-// lines that begin with # say what rows are. Exit codes: 0 done, 1 failed, 2 usage.
+// gpu_facts convolutions | products | times | attention lists what cuDNN and cuBLASLt offer for the
+// models' shapes on this machine, and measures calls, kernels and products. Each line is a row;
+// lines that begin with # name the columns. Exit codes: 0 done, 1 failed, 2 usage.
 
 #include <fmt/format.h>
 
@@ -16,7 +16,7 @@ namespace {
 
 void run(const std::string& subject) {
   const auto backend = layers::make_cuda_backend();
-  // What is known when a later call fails or hangs has been printed.
+  // Flushes each line, so that the output is complete if a later call fails or hangs.
   const Say say = [](const std::string& line) { std::cout << line << std::endl; };
   say(fmt::format("# {}", backend->description()));
   if (subject == "convolutions") tell_convolutions(convolutions_of_models(), say);

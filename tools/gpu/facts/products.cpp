@@ -15,7 +15,7 @@ constexpr int kCalls = 5;
 constexpr const char* kColumns =
     "{:<28} {:<5} {:>10} {:>6} {:>6} {:>8} {:>5} {:>12} {:>7} {:>9} {}";
 
-/// Operands of a case for so many utterances: noise.
+/// Operands of a case for a number of utterances, filled with noise.
 struct Operands {
   Operands(DeviceTensors& memory, const ProductCase& of, std::int64_t utterances)
       : x(memory.noise(of.dtype, {of.batch * utterances * of.rows_of_utterance, of.inner})),
@@ -37,7 +37,7 @@ struct Operands {
   std::int64_t rows;
 };
 
-/// Microseconds of a product by that algorithm; "-" where it is none.
+/// Returns the microseconds of a product by that algorithm, or "-" if it can't run.
 std::string time_by(const cublasLtMatmulHeuristicResult_t& result, const cuda::ProductPlan& plan,
                     cublasLtHandle_t library, layers::CudaStream& stream,
                     const cuda::Product& product) {

@@ -12,7 +12,7 @@ using layers::cuda::Matrix;
 using layers::cuda::Product;
 
 constexpr std::int64_t kDirections = 2;
-constexpr float kMostWeight = 1.0F / 32;  // as PyTorch begins with 1,024 hidden units
+constexpr float kMostWeight = 1.0F / 32;  // PyTorch's initial range for 1,024 hidden units
 constexpr auto kKind = layers::RecurrenceKind::lstm;
 
 }  // namespace
@@ -50,7 +50,7 @@ void Recurrence::forward() const {
   backend_.run(stream_, layers::RecurrenceForward{shape(), p_, w_, b_, y_, kept_, workspace_});
 }
 
-/// The gradient of p takes p's memory.
+/// Overwrites p with its gradient.
 void Recurrence::backward() const {
   backend_.run(stream_,
                layers::RecurrenceBackwardInput{shape(), y_, w_, kept_, p_, {}, workspace_});

@@ -9,13 +9,13 @@
 
 namespace penstock::tools {
 
-/// So many utterances, all of so many frames.
+/// A number of utterances that all have the same number of frames.
 struct UtterancesOfFrames {
   std::int64_t utterances, frames;
 };
 
-/// A recurrence's passes, and the products that a time step has where it is not fused. Their
-/// operands are noise.
+/// Runs a recurrence's passes, and the products of a time step that is not fused. Their operands
+/// are noise.
 class Recurrence {
  public:
   Recurrence(layers::Backend& backend, layers::CudaStream& stream, const RecurrenceCase& of,
@@ -29,7 +29,7 @@ class Recurrence {
 
  private:
   layers::RecurrenceShape shape() const;
-  /// Of each direction a matrix, in which an utterance has a row.
+  /// Returns a matrix per direction, with a row for each utterance.
   layers::cuda::Matrix of_utterances(const layers::Tensor& tensor, std::int64_t width) const;
   layers::cuda::Matrix of_weights() const;
 
@@ -39,7 +39,7 @@ class Recurrence {
   layers::DType dtype_;
   std::int64_t hidden_;
   std::vector<std::int64_t> lengths_;
-  layers::Tensor p_, w_, b_, y_, h_, u_;  // h_ and u_ of the products alone
+  layers::Tensor p_, w_, b_, y_, h_, u_;  // h_ and u_ serve the products alone
   layers::RecurrenceKept kept_;
   std::span<std::byte> workspace_;
 };

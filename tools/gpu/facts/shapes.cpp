@@ -6,14 +6,14 @@ namespace {
 using layers::Conv2dGeometry;
 using layers::DType;
 
-/// Frames of 8 utterances, 100 a second, spread evenly.
+/// Returns the frames of 8 utterances, evenly from 4 to 8 s, at 100 per second.
 std::vector<std::int64_t> bench_lengths() {
   std::vector<std::int64_t> lengths;
   for (std::int64_t u = 0; u < 8; ++u) lengths.push_back(400 + 400 * u / 7);
   return lengths;
 }
 
-/// Frames of 6 s at 50 and at 12.5 a second.
+/// Frames of 6 s, at 50 and at 12.5 per second.
 constexpr std::int64_t kFrames = 300, kFewFrames = 75;
 
 }  // namespace

@@ -6,13 +6,13 @@
 
 namespace penstock::tools {
 
-/// Microseconds that the host takes to ask for something, and the device to do it.
+/// Microseconds in which the host enqueues work, and in which the device does it.
 struct Times {
   double host = 0, device = 0;
 };
 
-/// Of `work`, which asks the stream for something: the least of several runs, behind one that is
-/// not counted. Waits for the device between runs.
+/// Returns the times of `work`, which enqueues on the stream: the shortest of several runs, after
+/// one warm-up run. Waits for the device between runs.
 [[nodiscard]] Times time_of(layers::CudaStream& stream, const std::function<void()>& work);
 
 inline Times operator-(const Times& a, const Times& b) {

@@ -39,7 +39,8 @@ Times time_of_calls(layers::CudaStream& stream, const std::function<void()>& cal
          kCalls;
 }
 
-/// A time step of a pass: what a longer recurrence takes beyond a shorter one, by step.
+/// Returns the time of a step in a pass: the difference between a longer and a shorter recurrence,
+/// divided by the difference in steps.
 template <class Pass>
 Times time_of_step(layers::CudaStream& stream, const RecurrenceCase& of, const Recurrence& few,
                    const Recurrence& more, const Pass& pass) {

@@ -6,11 +6,11 @@
 
 namespace penstock::layers {
 
-/// As long as it lives, the calling thread takes no signals but those that tell of a fault of its
-/// own. Threads that it starts meanwhile never do.
+/// Blocks signals on the calling thread while the object lives, except those that report a fault of
+/// the thread itself. Threads that are started meanwhile keep them blocked.
 ///
 /// oneDNN's dnnl_sgemm points the stack pointer into a buffer that it works in. The kernel would
-/// write the frame of a handler there, over numbers or whatever lies below the buffer.
+/// write a handler's frame there, over numbers or over whatever lies below the buffer.
 class [[nodiscard]] HeldSignals {
  public:
   HeldSignals() noexcept {

@@ -8,7 +8,7 @@ namespace {
 template <class T>
 using RowMajor = Eigen::Matrix<T, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>;
 
-/// What is stored, of which op() may be the transpose.
+/// Returns the factor as it is stored; op() may be its transpose.
 template <class T>
 auto stored(const Factor<T>& factor, std::int64_t rows, std::int64_t columns) {
   if (factor.transposed) std::swap(rows, columns);
@@ -40,7 +40,7 @@ void product(const Product<T>& p) {
 void run_product(const Product<float>& p) { product(p); }
 void run_product(const Product<double>& p) { product(p); }
 
-// Compiled without OpenMP, Eigen computes on the calling thread alone.
+// Eigen is compiled without OpenMP, and computes on the calling thread alone.
 void set_product_threads(int) {}
 
 }  // namespace penstock::layers
