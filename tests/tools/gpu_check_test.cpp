@@ -1,5 +1,4 @@
-// What tools/gpu_check says where there is no GPU. tests/docs/status_page_test and docs.gpu_status
-// look at the page that its list makes.
+// Tests what tools/gpu_check prints on a machine without a GPU.
 
 #include <gtest/gtest.h>
 
