@@ -42,7 +42,7 @@ constexpr std::size_t kTriedAtOnce = 8, kRefinedAtOnce = 4;
 // ranks them; local search refines the best few. The shortlist is heuristic: the factors 1.5
 // (TriedChoices), 1.25 and 1.03 by which estimates may be wrong are assumptions. Invariant: after
 // sort(), alternatives_ is in the order of pace, and those that were not simulated come last.
-// See docs/design/choosing-a-plan.md for what is exact.
+// See docs/design/planner.md for what is exact.
 class Decider {
  public:
   explicit Decider(const PlanningProblem& problem)

@@ -12,7 +12,7 @@ namespace penstock::runtime {
 // arrays over ranks is exact, and GradientNorm adds its entries in the same order on every rank. A
 // step exchanges 8 bytes per block, twice that if the largest magnitude is wanted. local_result(),
 // start() and await() are the asynchronous form for post-validation
-// (docs/design/post-validation.md).
+// (docs/design/optimizer.md).
 
 GradientNormSync::GradientNormSync(layers::Backend& backend, layers::Stream& computing,
                                    const RankGrid& grid, const Options& options)

@@ -15,7 +15,7 @@ namespace penstock::runtime {
 // wait; the losses follow in one message. Otherwise losses and norm travel in one message before
 // the update. With post-validation, update_optimistically replaces sync_gradient_norm after enough
 // plain steps, and the step stays open. await_norm then runs inside the next step, before its first
-// backward (docs/design/post-validation.md).
+// backward (docs/design/optimizer.md).
 
 TrainingStep::TrainingStep(layers::Backend& backend, layers::Stream& stream, const RankGrid& grid,
                            Stage& stage, const Options& options)

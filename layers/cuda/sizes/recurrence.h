@@ -17,7 +17,7 @@ inline constexpr int kMostTiles = 4, kMostTilesInFp32 = 2;
 
 /// Returns true if a time step is one kernel, which multiplies and computes the gates. Otherwise it
 /// is a product of cuBLASLt and a kernel for the gates. Every kMostTiles tiles of utterances read
-/// all weights again, so that many utterances are faster by cuBLASLt: docs/design/recurrence.md.
+/// all weights again, so that many utterances are faster by cuBLASLt: docs/design/kernels.md.
 [[nodiscard]] bool is_fused(const RecurrenceShape& shape, DType compute);
 
 /// Sizes of a recurrence's workspace on a CUDA device. In a fused step everything is padded with

@@ -8,7 +8,7 @@
 
 namespace penstock::partition {
 
-/// Lower bounds on the value of a grid, for any placement and cut. See docs/design/placement.md.
+/// Lower bounds on the value of a grid, for any placement and cut. See docs/design/planner.md.
 class Bounds {
  public:
   /// `problem` must outlive this object.

@@ -47,7 +47,7 @@ TEST(StepLaunches, OfRecurrencesAreOneATimeStep) {
 
 TEST(StepLaunches, TheHostWaitsOnce) { EXPECT_EQ(of_deep_speech(14).waits, 1); }
 
-TEST(StepLaunches, AreAsFewAsThePageSays) {  // docs/design/recurrence.md
+TEST(StepLaunches, AreAsFewAsThePageSays) {  // docs/design/kernels.md
   constexpr std::int64_t kFrames = 17, kFramesOfPage = 400;
   const Issued step = of_deep_speech(kFrames);
   EXPECT_LE(step.launches + (kFramesOfPage - kFrames) * 5 * 2, 4152);

@@ -34,7 +34,7 @@ TEST(SampledLinks, AreAllPairsOfASmallJob) {
   }
 }
 
-/// docs/cluster-file.md shows these.
+/// docs/cluster-file.md names two of these.
 TEST(SampledLinks, TakeRoundsInProportionToRanks) {
   std::vector<std::size_t> one_node, nodes_of_4, nodes_of_8;
   for (const int ranks : {2, 4, 8, 16, 32, 64}) one_node.push_back(rounds(equal_nodes(1, ranks)));
