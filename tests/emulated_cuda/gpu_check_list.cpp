@@ -66,8 +66,7 @@ class DevicesInTheList final : public ::testing::EmptyTestEventListener {
 TEST(GpuCheckList, HasEveryTestOfTheBackend) {
   Names names;
   for (const auto& [name, text] : listed()) names.insert(name);
-  EXPECT_EQ(without(tests_of_cuda(), names), Names())
-      << "add these to tools/gpu/checks";
+  EXPECT_EQ(without(tests_of_cuda(), names), Names()) << "add these to tools/gpu/checks";
   EXPECT_EQ(without(names, tests_of_cuda()), Names()) << "tools/gpu/checks has tests that are not";
 }
 
