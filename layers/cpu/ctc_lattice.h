@@ -8,8 +8,9 @@
 namespace penstock::layers {
 
 /// The paths of one utterance through time and CTC's states: blank, label, blank, label, …, blank.
-/// By frame t a path has reached only states s < 2t + 2. It can still reach the end only from
-/// states s >= states - 2 (frames - t). Other states are neither computed nor kept. f32 or f64.
+/// A path that has read t frames has reached only states s < 2t + 2. It can still reach the end
+/// only from states s >= states - 2 (frames - t). Other states are neither computed nor kept. f32
+/// or f64.
 template <class T>
 class CtcLattice {
  public:

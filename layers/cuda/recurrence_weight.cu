@@ -7,8 +7,8 @@ namespace penstock::layers {
 namespace cuda {
 namespace {
 
-/// The term of the bias gradient for column_sums.h: gradients of U h + c by the columns of dp.
-/// Those of a GRU's third gate are in dn instead.
+/// The term of the bias gradient for column_sums.h: gradients of U h + c by the columns of dp. The
+/// gradients of a GRU's third gate are in dn instead.
 template <class T>
 struct RecurrenceBiasGradient {
   static constexpr int kSums = 1;

@@ -96,7 +96,7 @@ class CutSolver {
   /// segments; `best` holds those of k, `next` those of k + 1.
   ///   best_0(0) = empty
   ///   best_{k+1}(last) = min over first of add(best_k(first), cost_k(first, last))
-  /// Of equal values, the first one found stays. Each segment after k still needs a layer.
+  /// The first of several equal values stays. Each segment after k still needs a layer.
   template <class Segment>
   void extend(int k, const Segment& segment, const std::vector<Value>& best,
               std::vector<Value>& next, std::vector<int>* firsts) const {

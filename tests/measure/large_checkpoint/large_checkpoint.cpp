@@ -114,7 +114,7 @@ void save(comm::Communicator& world, const fs::path& output, int layers, int sta
   report.print(world);
 }
 
-/// Of a checkpoint that ranks open together: what a run goes on from, or what is evaluated.
+/// Opens a checkpoint on all ranks together, and restores a run or only its weights.
 void load(comm::Communicator& world, const fs::path& path, int stages, int replicas, bool trains) {
   RankReport report;
   report.begin();

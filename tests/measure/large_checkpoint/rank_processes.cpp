@@ -43,7 +43,7 @@ class PatientRank final : public comm::CarriedCommunicator {
   void progress() override { carrier().progress(); }
 };
 
-/// Of one process; its exit status.
+/// Runs `body` as one rank and returns the exit status of its process.
 int run_rank(const comm::FilesOptions& options,
              const std::function<void(comm::Communicator&)>& body) {
   const auto files = comm::join_files(options);

@@ -23,7 +23,7 @@ class RankReport {
   /// Adds the memory at begin(), and the most since.
   void peak(const std::string& phase);
 
-  /// Of all ranks, which call it together: rank 0 prints least, largest and sum of each number.
+  /// Prints the minimum, maximum and sum of each number on rank 0. All ranks call it together.
   void print(comm::Communicator& world) const;
 
  private:

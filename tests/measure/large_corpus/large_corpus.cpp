@@ -68,7 +68,7 @@ class Watch {
   std::clock_t cpu_ = std::clock();
 };
 
-/// Of /proc/self/smaps_rollup, in MB.
+/// Returns a row of /proc/self/smaps_rollup, in MB.
 double memory(const std::string& key) {
   std::ifstream file("/proc/self/smaps_rollup");
   for (std::string line; std::getline(file, line);)

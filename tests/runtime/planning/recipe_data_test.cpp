@@ -20,33 +20,37 @@ class RecipeDataTest : public testing::Test {
  protected:
   RecipeDataTest() { test::write_tone_corpus(manifest_, 13, 1); }
 
-  WorkExtent bound(const std::string& micro_batches) {
-    const configs::Config config = configs::parse_config(
+  configs::Config recipe(const std::string& micro_batches) const {
+    return configs::parse_config(
         test::tone_recipe(manifest_, "", folder_.path() / "output"), "recipe.toml",
         layers::model_families(),
         std::vector<std::string>{"data.micro_batches=" + micro_batches, "trainer.steps=5"});
-    const partition::LayerSequence sequence =
-        partition::build_model(config.model, 6, config.pipeline);
-    RecipeData data(config, sequence);
-    most_ = 0;
-    for (int step = 0; step < 5; ++step)
-      most_ = std::max(most_, std::ssize(data.steps(config).at(step).micro_batches));
-    return data.bounds(config).training;
+  }
+  static partition::LayerSequence model(const configs::Config& config) {
+    return partition::build_model(config.model, 6, config.pipeline);
   }
 
   test::TemporaryFolder folder_;
   std::filesystem::path manifest_ = folder_.path() / "train.jsonl";
-  std::ptrdiff_t most_ = 0;  // micro-batches of one of the first five steps
 };
 
-TEST_F(RecipeDataTest, BoundsAStepByTheRecipe) { EXPECT_EQ(bound("2").micro_batches, 2); }
+TEST_F(RecipeDataTest, BoundsAStepByTheRecipe) {
+  const configs::Config config = recipe("2");
+  const partition::LayerSequence sequence = model(config);
+  EXPECT_EQ(RecipeData(config, sequence).bounds(config).training.micro_batches, 2);
+}
 
 // Interleaved schedules may hold more activations for fewer micro-batches, so that a step that the
 // data never fill would be planned with too little memory.
 TEST_F(RecipeDataTest, BoundsTheOneStepOfFewData) {
-  const int bounded = bound("99").micro_batches;
-  EXPECT_LT(bounded, 99);
-  EXPECT_EQ(bounded, most_);
+  const configs::Config config = recipe("99");
+  const partition::LayerSequence sequence = model(config);
+  RecipeData data(config, sequence);
+  std::ptrdiff_t max = 0;
+  for (int step = 0; step < config.trainer.steps; ++step)
+    max = std::max(max, std::ssize(data.steps(config).at(step).micro_batches));
+  EXPECT_LT(max, 99);
+  EXPECT_EQ(data.bounds(config).training.micro_batches, max);
 }
 
 }  // namespace
