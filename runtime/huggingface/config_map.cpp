@@ -193,17 +193,21 @@ FolderSettings read_folder(const std::filesystem::path& folder) {
                        .config_file = folder / kModelConfig,
                        .features_file = folder / kPreprocessorConfig};
   found.config = read_settings(found.config_file);
-  if (is_there(found.features_file)) {
-    found.features = read_settings(found.features_file);
-    return found;
+  return found;
+}
+
+void read_features(FolderSettings& settings) {
+  if (is_there(settings.features_file)) {
+    settings.features = read_settings(settings.features_file);
+    return;
   }
+  const std::filesystem::path& folder = settings.folder;
   if (!is_there(folder / kProcessorConfig))
     throw_fault(folder, fmt::format("holds neither {} nor {}: save the processor of the model into "
                                     "it",
                                     kPreprocessorConfig, kProcessorConfig));
-  found.features_file = folder / kProcessorConfig;
-  found.features = settings_within_processor(found.features_file);
-  return found;
+  settings.features_file = folder / kProcessorConfig;
+  settings.features = settings_within_processor(settings.features_file);
 }
 
 Settings settings_within_processor(const std::filesystem::path& file) {

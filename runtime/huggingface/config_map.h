@@ -18,8 +18,13 @@ struct FolderSettings {
   std::filesystem::path config_file, features_file;
 };
 
-/// Reads the settings of a folder. Throws CheckpointError if a file is missing or can't be read.
+/// Reads the model's settings of a folder. Throws CheckpointError if the file is missing or can't be
+/// read.
 [[nodiscard]] FolderSettings read_folder(const std::filesystem::path& folder);
+
+/// Reads the feature extractor's settings as well. A folder of an architecture that penstock does
+/// not support may lack them, so its architecture is examined before. Throws as read_folder() does.
+void read_features(FolderSettings& settings);
 
 /// Returns the feature extractor's settings in a processor_config.json. Their paths in that file
 /// begin with kWithinProcessor.

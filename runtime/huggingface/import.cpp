@@ -173,6 +173,7 @@ ImportPlan plan_import(const std::filesystem::path& folder, const std::filesyste
   ImportPlan plan;
   plan.settings = read_folder(folder);
   plan.architecture = architecture_of(plan.settings.config, plan.settings.config_file.string());
+  read_features(plan.settings);
   plan.headless = find_headless(plan.architecture, plan.settings.config);
   check_text(folder, plan, choices);
   if (text) {

@@ -380,6 +380,16 @@ TEST_F(Import, NamesTheNearestRelativeThatItReads) {
   expect_fault(". Its nearest relative among them is parakeet_ctc: the same encoder");
 }
 
+// Whoever saved the model alone is not sent for a processor first.
+TEST_F(Import, NamesAnotherArchitectureBeforeItsMissingProcessor) {
+  const std::filesystem::path folder = spoilt(kParakeet);
+  for (const char* processor : {"preprocessor_config.json", "processor_config.json"})
+    std::filesystem::remove(folder / processor);
+  expect_fault("holds neither preprocessor_config.json nor processor_config.json");
+  test::change_text(folder / "config.json", "parakeet_ctc", "whisper");
+  expect_fault("model_type is \"whisper\", but penstock reads");
+}
+
 TEST_F(Import, SaysHowToConvertPickledWeights) {
   const std::filesystem::path folder = spoilt(kHubert);
   std::filesystem::rename(folder / "model.safetensors", folder / "pytorch_model.bin");
