@@ -18,8 +18,8 @@ struct FolderSettings {
   std::filesystem::path config_file, features_file;
 };
 
-/// Reads the model's settings of a folder. Throws CheckpointError if the file is missing or can't be
-/// read.
+/// Reads the model's settings of a folder. Throws CheckpointError if the file is missing or can't
+/// be read.
 [[nodiscard]] FolderSettings read_folder(const std::filesystem::path& folder);
 
 /// Reads the feature extractor's settings as well. A folder of an architecture that penstock does
