@@ -20,9 +20,9 @@ FileHandle::~FileHandle() {
 }
 
 void FileHandle::write(std::span<const std::byte>& bytes) const {
-  constexpr std::size_t kMost = std::size_t{1} << 30;  // Linux writes less than 2 GiB a call
+  constexpr std::size_t kMax = std::size_t{1} << 30;  // Linux writes less than 2 GiB a call
   while (!bytes.empty()) {
-    const ssize_t written = ::write(descriptor_, bytes.data(), std::min(bytes.size(), kMost));
+    const ssize_t written = ::write(descriptor_, bytes.data(), std::min(bytes.size(), kMax));
     if (written < 0 && errno == EINTR) continue;
     if (written < 0) raise_errno(path_, "can't be written");
     bytes = bytes.subspan(static_cast<std::size_t>(written));

@@ -21,11 +21,11 @@ double limit_in(const fs::path& file) {
 }
 
 /// Returns the smallest limit of a group and of all groups that contain it.
-double least_limit(const fs::path& root, fs::path group, const char* file) {
-  double least = limit_in(root / file);
+double min_limit(const fs::path& root, fs::path group, const char* file) {
+  double min = limit_in(root / file);
   for (; group.has_relative_path(); group = group.parent_path())
-    least = std::min(least, limit_in(root / group.relative_path() / file));
-  return least;
+    min = std::min(min, limit_in(root / group.relative_path() / file));
+  return min;
 }
 
 bool has_memory(const std::string& controllers) {
@@ -38,17 +38,17 @@ bool has_memory(const std::string& controllers) {
 }  // namespace
 
 double cgroup_memory(const fs::path& groups, const fs::path& root) {
-  double least = std::numeric_limits<double>::infinity();
+  double min = std::numeric_limits<double>::infinity();
   std::ifstream in(groups);
   for (std::string number, controllers, group; std::getline(in, number, ':') &&
                                                std::getline(in, controllers, ':') &&
                                                std::getline(in, group);) {
     if (controllers.empty())
-      least = std::min(least, least_limit(root, group, "memory.max"));
+      min = std::min(min, min_limit(root, group, "memory.max"));
     else if (has_memory(controllers))
-      least = std::min(least, least_limit(root / "memory", group, "memory.limit_in_bytes"));
+      min = std::min(min, min_limit(root / "memory", group, "memory.limit_in_bytes"));
   }
-  return least;
+  return min;
 }
 
 double host_memory() {

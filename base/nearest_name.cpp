@@ -33,10 +33,10 @@ std::string_view leaf(std::string_view name) { return name.substr(name.rfind('.'
 
 std::string nearest(std::string_view typed, std::span<const std::string_view> names) {
   std::string_view best;
-  std::size_t fewest = std::string_view::npos;
+  std::size_t min = std::string_view::npos;
   const auto offer = [&](std::string_view name, std::size_t slips, std::size_t letters) {
-    if (slips <= std::max<std::size_t>(1, letters / 3) && slips < fewest) {
-      fewest = slips;
+    if (slips <= std::max<std::size_t>(1, letters / 3) && slips < min) {
+      min = slips;
       best = name;
     }
   };

@@ -37,8 +37,8 @@ std::string seconds_text(double seconds) {
   const double size = std::abs(seconds);
   if (size == 0) return "0 s";
   for (const auto& [unit, name] : units) {
-    const double least = unit > 1 ? 2 * unit : unit;  // "90 s", not "1.5 min"
-    if (size >= least) return fmt::format("{} {}", with_digits(seconds / unit, 4), name);
+    const double min = unit > 1 ? 2 * unit : unit;  // "90 s", not "1.5 min"
+    if (size >= min) return fmt::format("{} {}", with_digits(seconds / unit, 4), name);
   }
   return fmt::format("{} µs", with_digits(seconds * 1e6, 4));
 }

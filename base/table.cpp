@@ -21,7 +21,7 @@ constexpr std::size_t kWhole = 24;    // words wider than this may break
 using Widths = std::vector<std::size_t>;
 
 struct Column {
-  std::size_t natural = 0, body = 0, least = 0;
+  std::size_t natural = 0, body = 0, min = 0;
   bool numbers = true;
 };
 
@@ -41,15 +41,14 @@ std::vector<Column> columns_in(const TableRows& rows) {
       Column& column = columns[c];
       const bool number = is_quantity(row[c]);
       const std::size_t width = widest_line(row[c]);
-      const std::size_t least = number ? width : least_width(row[c], kWhole);
+      const std::size_t min = number ? width : min_width(row[c], kWhole);
       column.natural = std::max(column.natural, width);
-      column.body = std::max(column.body, heading ? least : width);
-      column.least = std::max(column.least, least);
+      column.body = std::max(column.body, heading ? min : width);
+      column.min = std::max(column.min, min);
       if (!heading && !row[c].empty() && !number) column.numbers = false;
     }
   }
-  for (Column& column : columns)
-    column.least = std::max(column.least, std::min(column.body, kComfort));
+  for (Column& column : columns) column.min = std::max(column.min, std::min(column.body, kComfort));
   return columns;
 }
 
@@ -58,11 +57,11 @@ std::size_t total(const Widths& widths) {
 }
 
 /// Widens columns up to `most`, the narrowest first, until the line is full.
-Widths widened(Widths widths, const Widths& most, std::size_t room) {
+Widths widened(Widths widths, const Widths& max, std::size_t room) {
   for (std::size_t left = room - total(widths); left > 0; --left) {
     std::size_t narrowest = widths.size();
     for (std::size_t c = 0; c < widths.size(); ++c)
-      if (widths[c] < most[c] && (narrowest == widths.size() || widths[c] < widths[narrowest]))
+      if (widths[c] < max[c] && (narrowest == widths.size() || widths[c] < widths[narrowest]))
         narrowest = c;
     if (narrowest == widths.size()) break;
     ++widths[narrowest];
@@ -71,15 +70,15 @@ Widths widened(Widths widths, const Widths& most, std::size_t room) {
 }
 
 Widths fitted(const std::vector<Column>& columns, std::size_t room) {
-  Widths natural, body, least;
+  Widths natural, body, min;
   for (const Column& column : columns) {
     natural.push_back(column.natural);
     body.push_back(column.body);
-    least.push_back(column.least);
+    min.push_back(column.min);
   }
   if (total(natural) <= room) return natural;
   if (total(body) <= room) return widened(body, natural, room);
-  return total(least) <= room ? widened(least, body, room) : least;
+  return total(min) <= room ? widened(min, body, room) : min;
 }
 
 std::string without_blanks_at_end(const std::string& line) {
@@ -121,15 +120,15 @@ std::string block_text(const TableRows& rows, std::size_t room) {
 
 /// Returns the columns of each block beside the first one, at most `most` of them per block.
 std::vector<Widths> blocks_of(const std::vector<Column>& columns, std::size_t room,
-                              std::size_t most) {
+                              std::size_t max) {
   std::vector<Widths> blocks(1);
-  std::size_t taken = columns.front().least;
+  std::size_t taken = columns.front().min;
   for (std::size_t c = 1; c < columns.size(); ++c) {
-    const std::size_t width = kGap + columns[c].least;
-    const bool full = taken + width > room || blocks.back().size() == most;
+    const std::size_t width = kGap + columns[c].min;
+    const bool full = taken + width > room || blocks.back().size() == max;
     if (full && !blocks.back().empty()) {
       blocks.emplace_back();
-      taken = columns.front().least;
+      taken = columns.front().min;
     }
     blocks.back().push_back(c);
     taken += width;

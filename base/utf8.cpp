@@ -12,7 +12,7 @@ namespace {
 // Length and first bits of a code point, from its first byte.
 struct Lead {
   std::size_t bytes;
-  char32_t bits, least;  // `least` is the smallest code point that needs so many bytes
+  char32_t bits, min;  // `least` is the smallest code point that needs so many bytes
 };
 
 Lead lead_of(unsigned char byte) {
@@ -29,14 +29,14 @@ DecodedText decode_utf8(std::string_view text) {
   DecodedText out;
   std::size_t at = 0;
   while (at < text.size()) {
-    auto [bytes, value, least] = lead_of(static_cast<unsigned char>(text[at]));
+    auto [bytes, value, min] = lead_of(static_cast<unsigned char>(text[at]));
     bool good = bytes > 0 && bytes <= text.size() - at;
     for (std::size_t i = 1; good && i < bytes; ++i) {
       const auto next = static_cast<unsigned char>(text[at + i]);
       good = (next & 0xc0) == 0x80;
       value = value << 6 | (next & 0x3fu);
     }
-    if (!good || value < least || value > 0x10ffff || (value >= 0xd800 && value < 0xe000)) {
+    if (!good || value < min || value > 0x10ffff || (value >= 0xd800 && value < 0xe000)) {
       out.wrong_byte = at;
       break;
     }

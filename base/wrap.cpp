@@ -141,13 +141,13 @@ std::vector<std::string> wrap(std::string_view text, std::size_t columns) {
   return lines;
 }
 
-std::size_t least_width(std::string_view text, std::size_t whole) {
-  std::size_t least = 0;
+std::size_t min_width(std::string_view text, std::size_t whole) {
+  std::size_t min = 0;
   for (const std::string_view line : split(text, '\n'))
     for_parts(line, whole, [&](std::string_view part, std::string_view) {
-      least = std::max(least, text_width(part));
+      min = std::max(min, text_width(part));
     });
-  return least;
+  return min;
 }
 
 std::string wrapped(std::string_view text, std::size_t columns, std::size_t indent) {

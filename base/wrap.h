@@ -22,7 +22,7 @@ namespace penstock {
 
 /// Returns the smallest width to which wrap() can go without breaking words of up to `whole`
 /// columns.
-[[nodiscard]] std::size_t least_width(std::string_view text, std::size_t whole);
+[[nodiscard]] std::size_t min_width(std::string_view text, std::size_t whole);
 
 /// Returns wrap() as one text, without a newline at the end. All lines but the first begin with
 /// `indent` blanks; `columns` include these, in the first line as well.

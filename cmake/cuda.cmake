@@ -69,7 +69,7 @@ target_compile_options(penstock_flags INTERFACE
   "$<$<COMPILE_LANG_AND_ID:CUDA,Clang>:SHELL:-Xarch_device -mllvm=-unroll-threshold=20000>")
 
 if(CMAKE_CUDA_COMPILER_ID STREQUAL "NVIDIA")
-  file(GLOB KERNELS CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/layers/cuda/*.cu)
+  file(GLOB KERNELS CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/layers/cuda/*/*.cu)
   add_custom_target(kernel_resources
     COMMAND ${CMAKE_SOURCE_DIR}/cmake/kernel_resources ${CMAKE_CUDA_COMPILER} ${PENSTOCK_CUDA_ARCHITECTURES} ${KERNELS}
     WORKING_DIRECTORY ${CMAKE_SOURCE_DIR} USES_TERMINAL VERBATIM)

@@ -22,10 +22,10 @@ using Spans = std::vector<std::span<std::byte>>;
 /// Returns all parts of the ranks at these places, with adjacent ones merged.
 Spans spans_of(const RankParts& parts, const std::vector<int>& ranks,
                const std::vector<int>& places) {
-  std::size_t most = 0;
-  for (const auto& of_rank : parts) most = std::max(most, of_rank.size());
+  std::size_t max = 0;
+  for (const auto& of_rank : parts) max = std::max(max, of_rank.size());
   Spans spans;
-  for (std::size_t i = 0; i < most; ++i)
+  for (std::size_t i = 0; i < max; ++i)
     for (const int place : places) {
       const auto rank = static_cast<std::size_t>(ranks[static_cast<std::size_t>(place)]);
       if (i >= parts[rank].size() || parts[rank][i].empty()) continue;

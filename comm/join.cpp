@@ -38,7 +38,7 @@ std::optional<int> rank_in_job() {
 }
 
 std::unique_ptr<Communicator> join_job() {
-  if (rank_in_job()) suit_nccl();
+  if (rank_in_job()) set_nccl_defaults();
   if (number_in("PENSTOCK_RANK")) return join_files(meeting());
   if (rank_in_job()) return join_mpi();
   return std::move(make_thread_communicators({.ranks = 1}).front());

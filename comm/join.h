@@ -15,8 +15,8 @@ namespace penstock::comm {
 /// Connects the ranks of this process's job. If PENSTOCK_RANK is set, PENSTOCK_RANKS ranks meet in
 /// the folder PENSTOCK_MEET. Otherwise the ranks are MPI's if a launcher started the process, or
 /// else this process alone. Call it once, before the first thread and the first call of CUDA, since
-/// it changes the environment through suit_nccl() and for Open MPI. CommError if the variables
-/// contradict each other.
+/// it changes the environment through set_nccl_defaults() and for Open MPI. CommError if the
+/// variables contradict each other.
 [[nodiscard]] std::unique_ptr<Communicator> join_job();
 
 }  // namespace penstock::comm

@@ -116,7 +116,7 @@ std::vector<ElementRange> lane_runs(const LaneReductionPlan& plan, int bucket,
 
 std::size_t bucket_staging_bytes(const LaneReductionPlan& plan, const TreeRounds& sums, int bucket,
                                  int replica) {
-  std::int64_t most = 0;
+  std::int64_t max = 0;
   for (const auto& round : sums) {
     std::int64_t received = 0;
     for (const TreeTransfer& transfer : round)
@@ -125,9 +125,9 @@ std::size_t bucket_staging_bytes(const LaneReductionPlan& plan, const TreeRounds
           const auto [begin, end] = piece_at(plan, bucket, place);
           received += end - begin;
         }
-    most = std::max(most, received);
+    max = std::max(max, received);
   }
-  return static_cast<std::size_t>(most) * layers::size_of(plan.dtype);
+  return static_cast<std::size_t>(max) * layers::size_of(plan.dtype);
 }
 
 std::size_t staging_bytes(const LaneReductionPlan& plan, int replica) {

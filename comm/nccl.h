@@ -64,7 +64,7 @@ class NcclCommunicator : public Communicator {
 /// Sets environment variables that keep ranks over NCCL from waiting for each other, unless they
 /// are set already: CUDA_MODULE_LOADING, CUDA_DEVICE_MAX_CONNECTIONS, NCCL_LAUNCH_ORDER_IMPLICIT.
 /// Call it before the first thread starts, since CUDA and NCCL read them at their first call.
-void suit_nccl();
+void set_nccl_defaults();
 
 /// Returns true if NCCL starts the messages of several communicators of a device in the order in
 /// which the host posts them, which is the same on all ranks. This takes version 12.3 of both the

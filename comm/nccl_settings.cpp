@@ -11,7 +11,7 @@ constexpr int kOrdersLaunches = 12030;  // CUDA 12.3
 
 }  // namespace
 
-void suit_nccl() {
+void set_nccl_defaults() {
   const auto suggest = [](const char* name, const char* value) { setenv(name, value, 0); };
   // Lazy loading would deadlock. A kernel that is loaded at its first start waits until the device
   // is idle. The device is not idle while NCCL's kernels spin for messages that wait for this

@@ -26,7 +26,7 @@ inline constexpr int all_gather = 1006;
 
 /// Tags of clock_offset.h and measure_links.h.
 inline constexpr int clock = 1007;
-inline constexpr int told_of_link = 1008;
+inline constexpr int link_effort = 1008;
 
 /// First tag of disjoint_sum.h, which takes one for each round.
 inline constexpr int late_sum = 1009;

@@ -5,17 +5,17 @@
 namespace penstock::configs {
 namespace {
 
-// Bounds that catch typing errors, as kMostChannels does.
-constexpr double kMostRanks = 10000, kMostThreads = 1024, kMostCheckpoints = 10000;
+// Bounds that catch typing errors, as kMaxChannels does.
+constexpr double kMaxRanks = 10000, kMaxThreads = 1024, kMaxCheckpoints = 10000;
 
 std::vector<Key> model_keys(ModelConfig& m, std::vector<std::string_view> kinds) {
   std::vector<Key> all = {
       Key("model.base", &m.base, anything(),
           "model of configs/models/, or a TOML file; the other keys override it"),
       m.family.kind_key(std::move(kinds)),
-      Key("model.features", &m.features, between(1, kMostChannels),
+      Key("model.features", &m.features, between(1, kMaxChannels),
           "input channels; must equal what [features] makes"),
-      Key("model.classes", &m.classes, between(0, kMostChannels),
+      Key("model.classes", &m.classes, between(0, kMaxChannels),
           "outputs of the last layer, blank included; 0: as many as the text has labels"),
   };
   const std::vector<Key> own = m.family.keys();
@@ -58,7 +58,7 @@ std::vector<Key> feature_keys(FeatureConfig& f) {
       Key("features.fft", &f.fft, between(0, 1048576),
           "points of the Fourier transform; 0: as many as a window has samples, and the next power "
           "of two for fbank"),
-      Key("features.mels", &f.mels, between(1, kMostChannels),
+      Key("features.mels", &f.mels, between(1, kMaxChannels),
           "mel channels, with features.kind = log-mel or fbank"),
       Key("features.preemphasis", &f.preemphasis, between(0, 1),
           "share of the sample before that is taken away from each sample"),
@@ -104,7 +104,7 @@ std::vector<Key> data_keys(DataConfig& d) {
           "speed factors, one sampled for each utterance and epoch"),
       Key("data.failing_utterances", &d.failing_utterances, between(0, 1),
           "maximum share of an epoch's utterances that may fail to load after the start"),
-      Key("data.loaders", &d.loaders, between(0, kMostThreads),
+      Key("data.loaders", &d.loaders, between(0, kMaxThreads),
           "threads of a rank that read audio and make features. 0: its share of the cores that no "
           "rank computes on, 1 to 16"),
       Key("data.cache", &d.cache, anything(),
@@ -180,9 +180,9 @@ std::vector<Key> pipeline_keys(PipelineConfig& p) {
       Key("pipeline.plan", &p.plan, anything(),
           "plan file; it sets stages, replicas, schedule, lanes, order, recomputation, sharding "
           "and, with data.batch_seconds, micro-batches; empty: a plan is made at the start"),
-      Key("pipeline.stages", &p.stages, between(1, kMostRanks),
+      Key("pipeline.stages", &p.stages, between(1, kMaxRanks),
           "stages into which the model is cut"),
-      Key("pipeline.replicas", &p.replicas, between(1, kMostRanks),
+      Key("pipeline.replicas", &p.replicas, between(1, kMaxRanks),
           "copies of every stage, each with its share of the data"),
       Key("pipeline.schedule", &p.schedule,
           one_of({"gpipe", "1f1b", "interleaved", "interleaved-3", "interleaved-4", "zb-h1",
@@ -229,7 +229,7 @@ std::vector<Key> trainer_keys(TrainerConfig& t) {
           "step at which the run stops; learning-rate schedules do not depend on it"),
       Key("trainer.seed", &t.seed, anything(),
           "seed of initial weights, order of the data, dropout and speeds"),
-      Key("trainer.lanes", &t.lanes, between(0, kMostRanks),
+      Key("trainer.lanes", &t.lanes, between(0, kMaxRanks),
           "gradient sums of a step; 0: the checkpoint's number, or as many as replicas"),
       Key("trainer.order", &t.order, between(0, 65535),
           "for each place in a step, the number of its micro-batch, 0 being the longest. []: the "
@@ -247,7 +247,7 @@ std::vector<Key> trainer_keys(TrainerConfig& t) {
       Key("trainer.init_head", &t.init_head, one_of({"auto", "keep", "new"}),
           "last product of a run with trainer.init: taken where the labels are the checkpoint's, "
           "taken in any case, or new"),
-      Key("trainer.threads", &t.threads, between(1, kMostThreads), "CPU threads of a rank"),
+      Key("trainer.threads", &t.threads, between(1, kMaxThreads), "CPU threads of a rank"),
       Key("trainer.device", &t.device, one_of({"auto", "cpu", "cuda"}),
           "where to compute; auto: on CUDA devices where the ranks have them"),
       Key("trainer.validate_every", &t.validate_every, at_least(-1),
@@ -258,7 +258,7 @@ std::vector<Key> trainer_keys(TrainerConfig& t) {
           "steps between checkpoints; 0: every epoch"),
       Key("trainer.checkpoint_seconds", &t.checkpoint_seconds, at_least(0),
           "seconds after which a checkpoint is saved besides; 0: only by steps"),
-      Key("trainer.keep", &t.keep, between(1, kMostCheckpoints),
+      Key("trainer.keep", &t.keep, between(1, kMaxCheckpoints),
           "newest checkpoints to keep, besides the best"),
       Key("trainer.max_skipped", &t.max_skipped, between(0, 1000000),
           "consecutive steps that may be skipped because gradients are not finite; more end the "

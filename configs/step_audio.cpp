@@ -13,10 +13,10 @@ namespace {
 constexpr double kRounding = 1e-9;  // relative
 
 // Upper bounds of data.micro_batches and data.micro_batch_seconds.
-constexpr double kMostMicroBatches = 65536, kMostSeconds = 86400;
+constexpr double kMaxMicroBatches = 65536, kMaxSeconds = 86400;
 
 /// Returns the smallest number of micro-batches of at most `seconds`. It must fit an int.
-int fewest(double batch_seconds, double seconds) {
+int min(double batch_seconds, double seconds) {
   return static_cast<int>(std::max(1.0, std::ceil(batch_seconds / seconds * (1 - kRounding))));
 }
 
@@ -47,23 +47,22 @@ std::string divide_step(Config& config, const NamedMicroBatches& named) {
         data.batch_seconds, data.micro_batches, data.micro_batch_seconds,
         data.micro_batches * data.micro_batch_seconds);
   }
-  if (named.seconds && data.batch_seconds / data.micro_batch_seconds > kMostMicroBatches)
+  if (named.seconds && data.batch_seconds / data.micro_batch_seconds > kMaxMicroBatches)
     return fmt::format(
         "data.batch_seconds = {:g} holds more than {} micro-batches of {:g} s: make these longer",
-        data.batch_seconds, kMostMicroBatches, data.micro_batch_seconds);
+        data.batch_seconds, kMaxMicroBatches, data.micro_batch_seconds);
   const int lanes =
       config.trainer.lanes > 0 ? config.trainer.lanes : std::max(1, config.pipeline.replicas);
   if (named.seconds)
-    data.micro_batches = fewest(data.batch_seconds, data.micro_batch_seconds);
+    data.micro_batches = min(data.batch_seconds, data.micro_batch_seconds);
   else if (!named.number)
-    data.micro_batches =
-        std::max(lanes, fewest(data.batch_seconds, DataConfig().micro_batch_seconds));
+    data.micro_batches = std::max(lanes, min(data.batch_seconds, DataConfig().micro_batch_seconds));
   if (!named.seconds) data.micro_batch_seconds = data.batch_seconds / data.micro_batches;
-  if (data.micro_batch_seconds > kMostSeconds)
+  if (data.micro_batch_seconds > kMaxSeconds)
     return fmt::format(
         "data.batch_seconds = {:g} in {} makes them longer than {} s: ask for more of them",
         data.batch_seconds, counted(data.micro_batches, "micro-batch", "micro-batches"),
-        kMostSeconds);
+        kMaxSeconds);
   if (holds_step(data.batch_seconds, data.micro_batch_seconds, data.micro_batches)) return "";
   return no_multiple(data);
 }

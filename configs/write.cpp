@@ -13,7 +13,7 @@ namespace penstock::configs {
 namespace {
 
 /// Returns manifests as TOML: a list as it is, and a path as a string.
-std::string toml_of(const std::vector<WeightedManifest>& manifests, const std::string& text) {
+std::string to_toml(const std::vector<WeightedManifest>& manifests, const std::string& text) {
   const bool path = manifests.empty() || text == manifests.front().manifest;
   return path ? toml_string(text) : text;
 }
@@ -26,7 +26,7 @@ std::string toml_value(const KeyValue& value) {
     return fmt::format("[{}]", fmt::join(items, ", "));
   }
   if (const auto* manifests = std::get_if<std::vector<WeightedManifest>*>(&value))
-    return toml_of(**manifests, text);
+    return to_toml(**manifests, text);
   if (std::holds_alternative<std::string*>(value)) return toml_string(text);
   // TOML reads a number without a point as an integer.
   const bool real = std::holds_alternative<double*>(value);

@@ -9,7 +9,7 @@
 #include <utility>
 
 #include "layers/layer_plan.h"
-#include "layers/ops/dispatch.h"
+#include "layers/ops/operation_table.h"
 #include "layers/tensor/buffer.h"
 
 namespace penstock::layers {
@@ -28,18 +28,18 @@ class Stream {
   std::span<std::byte> lent() const { return lent_; }
 
  private:
-  friend class Lending;
+  friend class WorkspaceScope;
   std::span<std::byte> lent_;
 };
 
 /// Lends a stream the workspace that a layer's plan() declares, for one call of the layer.
-class Lending {
+class WorkspaceScope {
  public:
-  Lending(Stream& stream, std::span<std::byte> workspace)
+  WorkspaceScope(Stream& stream, std::span<std::byte> workspace)
       : stream_(stream), before_(std::exchange(stream.lent_, workspace)) {}
-  Lending(const Lending&) = delete;
-  Lending& operator=(const Lending&) = delete;
-  ~Lending() { stream_.lent_ = before_; }
+  WorkspaceScope(const WorkspaceScope&) = delete;
+  WorkspaceScope& operator=(const WorkspaceScope&) = delete;
+  ~WorkspaceScope() { stream_.lent_ = before_; }
 
  private:
   Stream& stream_;
@@ -58,8 +58,14 @@ class Event {
 /// operation is a struct of its arguments, which documents shapes, units and formulas. All pointers
 /// are to the device's memory, except where the struct says otherwise. DeviceError for a dtype in
 /// which the backend does not compute.
-class Backend : public OperationInterface<Operations> {
+class Backend {
  public:
+  virtual ~Backend() = default;
+  /// Enqueues an operation of layers/ops/list.h.
+  template <class Operation>
+  void run(Stream& stream, const Operation& operation) {
+    operations_.run(*this, stream, operation);
+  }
   virtual DeviceKind kind() const = 0;
   /// Describes device, library versions and threads, for the log.
   virtual std::string description() const = 0;
@@ -96,6 +102,9 @@ class Backend : public OperationInterface<Operations> {
   virtual void wait(Stream& stream, const Event& event) = 0;
   /// Returns when the stream's work is done; raises the errors of that work.
   virtual void synchronize(Stream&) = 0;
+
+ protected:
+  OperationTable operations_;  // filled by constructors
 };
 
 /// Makes the CPU backend. `threads` is the number that every product and kernel of this process may

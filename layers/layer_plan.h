@@ -92,7 +92,7 @@ struct LayerPlan {
   Work work = Work::elementwise;
   /// The output is cheap to recompute: a residual unit recomputes it before backward, where it can,
   /// instead of saving it beside its input.
-  bool remade = false;
+  bool cheap_to_recompute = false;
   bool needs_targets = false;  // reads labels; adds a loss where `output` is empty
   /// False if no layer before this one is trained, so nobody needs the gradient of its input.
   bool passes_gradient = true;

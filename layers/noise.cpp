@@ -12,10 +12,10 @@ constexpr std::size_t kDrawn = (1 << 18) - 5;  // numbers before the noise repea
 
 }  // namespace
 
-void fill_with_noise(Backend& backend, Stream& stream, const Tensor& tensor, float most) {
+void fill_with_noise(Backend& backend, Stream& stream, const Tensor& tensor, float max) {
   std::vector<float> noise(static_cast<std::size_t>(tensor.size()));
   std::minstd_rand random(1);
-  std::uniform_real_distribution<float> any(-most, most);
+  std::uniform_real_distribution<float> any(-max, max);
   for (std::size_t i = 0; i < noise.size(); ++i)
     noise[i] = i < kDrawn ? any(random) : noise[i - kDrawn];
   Tensor full{nullptr, DType::f32, tensor.shape};

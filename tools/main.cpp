@@ -8,12 +8,12 @@
 #include "configs/config.h"
 #include "configs/write.h"
 #include "layers/models/families.h"
-#include "tools/commands.h"
-#include "tools/escaped_stream.h"
-#include "tools/exit_code.h"
-#include "tools/launch.h"
-#include "tools/narrow_help.h"
-#include "tools/stop_signals.h"
+#include "tools/cli/escaped_stream.h"
+#include "tools/cli/exit_code.h"
+#include "tools/cli/launch.h"
+#include "tools/cli/narrow_help.h"
+#include "tools/cli/stop_signals.h"
+#include "tools/commands/commands.h"
 
 namespace penstock::tools {
 namespace {
@@ -52,14 +52,14 @@ std::string answer_of(const CLI::App& app, const CLI::ParseError& asked) {
 /// complained, or -1 if `run` is to be called.
 int parse(CLI::App& app, int argc, char** argv) {
   if (const std::string fault = unknown_command(app, argc, argv); !fault.empty()) {
-    complain(fault, true);
+    report_error(fault, true);
     return exit_usage;
   }
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& e) {
     if (e.get_exit_code() != 0) {
-      complain(CLI::FailureMessage::simple(&app, e), true);
+      report_error(CLI::FailureMessage::simple(&app, e), true);
       return exit_usage;
     }
     if (launched_rank() == 0) std::cout << answer_of(app, e);

@@ -20,7 +20,7 @@ constexpr std::chrono::microseconds kLinger{300};
 class MpiCommunicator final : public Communicator {
  public:
   explicit MpiCommunicator(const MpiOptions& options) : options_(options) {
-    suit_open_mpi();
+    set_open_mpi_defaults();
     int provided = 0;
     const int error = MPI_Init_thread(nullptr, nullptr, MPI_THREAD_FUNNELED, &provided);
     if (error != MPI_SUCCESS || provided < MPI_THREAD_FUNNELED)

@@ -9,6 +9,6 @@ namespace penstock::comm {
 /// at each poll of its sender, which polls about every millisecond, so the settings raise both.
 /// Ranks that mpirun started on one machine exchange messages through shared memory alone, and
 /// listen on no network.
-void suit_open_mpi();
+void set_open_mpi_defaults();
 
 }  // namespace penstock::comm

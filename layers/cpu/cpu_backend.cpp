@@ -6,6 +6,7 @@
 
 #include "base/counted.h"
 #include "layers/cpu/products/product.h"
+#include "layers/ops/list.h"
 
 namespace penstock::layers {
 namespace {
@@ -34,7 +35,10 @@ class CpuEvent final : public Event {
 
 }  // namespace
 
-CpuBackend::CpuBackend(int threads) : threads_(threads) { set_product_threads(threads); }
+CpuBackend::CpuBackend(int threads) : threads_(threads) {
+  set_operations<CpuBackend>(operations_, Operations{});
+  set_product_threads(threads);
+}
 
 std::string CpuBackend::description() const {
   return "CPU, " + counted(static_cast<std::size_t>(threads_), "thread");

@@ -6,7 +6,7 @@ namespace penstock::layers {
 
 /// The backend on the CPU, by Eigen, OpenBLAS, oneDNN and kernels of our own. Each family of
 /// operations has a file in this folder.
-class CpuBackend : public OperationDispatch<CpuBackend, Backend> {
+class CpuBackend : public Backend {
  public:
   explicit CpuBackend(int threads);
 
@@ -25,13 +25,11 @@ class CpuBackend : public OperationDispatch<CpuBackend, Backend> {
   void wait(Stream&, const Event&) override {}
   void synchronize(Stream&) override {}
 
- private:
-  template <class, class, class>
-  friend class OperationDispatch;
-  /// Specialised for each operation in the operation's own file.
+  /// Specialised for each operation in the operation's own file; called by run().
   template <class Operation>
   void compute(Stream& stream, const Operation& op);
 
+ private:
   int threads_;
 };
 

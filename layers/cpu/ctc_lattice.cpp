@@ -33,10 +33,10 @@ void log_sum(std::int64_t count, T* near, T* next, T* far, T* skip, T* to) {
   const auto far_or_none = c + d;
   const auto smaller = a.min(b);  // their types differ: not one declaration
   const auto larger = a.max(b);
-  const auto most = larger.max(far_or_none);
+  const auto max = larger.max(far_or_none);
   const auto middle = smaller.max(larger.min(far_or_none));
-  const auto least = smaller.min(far_or_none);
-  row(to, count) = most + (T{1} + (middle - most).exp() + (least - most).exp()).log();
+  const auto min = smaller.min(far_or_none);
+  row(to, count) = max + (T{1} + (middle - max).exp() + (min - max).exp()).log();
 }
 
 // Subtracts the max from all numbers, and returns it.
@@ -57,10 +57,10 @@ void close_margins(T* data, std::int64_t begin, std::int64_t end) {
 }  // namespace
 
 template <class T>
-CtcLattice<T>::CtcLattice(Scratch& scratch, std::int64_t most_frames) {
+CtcLattice<T>::CtcLattice(Scratch& scratch, std::int64_t max_frames) {
   // There are no more labels than frames. The bands of L labels over N frames have 2 L (N - L) + N
   // numbers together, which is at most N² / 2 + N.
-  const std::int64_t states = 2 * most_frames + 1, padded = states + 2 * kMargin;
+  const std::int64_t states = 2 * max_frames + 1, padded = states + 2 * kMargin;
   class_ = scratch.take<std::int32_t>(states);
   for (T** data : {&skip_, &from_, &to_}) {
     *data = scratch.take<T>(padded);
@@ -68,7 +68,7 @@ CtcLattice<T>::CtcLattice(Scratch& scratch, std::int64_t most_frames) {
   }
   emitted_ = scratch.take<T>(padded);
   share_ = scratch.take<T>(padded);
-  kept_ = scratch.take<T>(most_frames * most_frames / 2 + most_frames);
+  kept_ = scratch.take<T>(max_frames * max_frames / 2 + max_frames);
 }
 
 template <class T>

@@ -14,8 +14,8 @@ namespace penstock::layers {
 template <class T>
 class CtcLattice {
  public:
-  /// Takes its memory from `scratch`. No utterance that is set may have more than `most_frames`.
-  CtcLattice(Scratch& scratch, std::int64_t most_frames);
+  /// Takes its memory from `scratch`. No utterance that is set may have more than `max_frames`.
+  CtcLattice(Scratch& scratch, std::int64_t max_frames);
 
   /// Starts an utterance. Its frames must be enough for its labels.
   void set(std::span<const std::int32_t> labels, std::int64_t frames);

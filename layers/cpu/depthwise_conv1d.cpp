@@ -70,8 +70,8 @@ void gather_taps(const Tensor& weight_CK, std::int64_t c, Lanes lanes, bool reve
 
 /// Returns the parts of the workspace.
 template <class T>
-cpu::DepthwiseRoom<T> room_of(std::span<std::byte> workspace, std::int64_t rows,
-                              std::int64_t kernel) {
+cpu::DepthwiseWorkspace<T> capacity_of(std::span<std::byte> workspace, std::int64_t rows,
+                                       std::int64_t kernel) {
   Scratch scratch(workspace);
   return {scratch, rows, kernel};
 }
@@ -81,7 +81,7 @@ cpu::DepthwiseRoom<T> room_of(std::span<std::byte> workspace, std::int64_t rows,
 std::size_t cpu::depthwise_conv1d_workspace(const DepthwiseConv1dSize& size, DType dtype) {
   Scratch counted;
   for_real(dtype, "DepthwiseConv1d",
-           [&]<class T>(T) { DepthwiseRoom<T>(counted, size.rows, size.kernel); });
+           [&]<class T>(T) { DepthwiseWorkspace<T>(counted, size.rows, size.kernel); });
   return counted.used();
 }
 
@@ -89,7 +89,7 @@ template <>
 void CpuBackend::compute(Stream&, const DepthwiseConv1dForward& op) {
   const std::int64_t C = op.weight_CK.shape[0], K = op.weight_CK.shape[1];
   with_source(op.x_FD, C, op.gated, "DepthwiseConv1dForward", [&]<class T>(T, const auto& source) {
-    const auto room = room_of<T>(op.workspace, op.x_FD.shape[0], K);
+    const auto room = capacity_of<T>(op.workspace, op.x_FD.shape[0], K);
     const Rows<T> y{op.y_FC.as<T>(), C};
     for_each_vector<T>(C, [&](std::int64_t c, auto lanes) {
       gather_taps<T>(op.weight_CK, c, lanes, false, room.weight);
@@ -114,7 +114,7 @@ void CpuBackend::compute(Stream&, const DepthwiseConv1dBackwardInput& op) {
   const std::int64_t C = op.weight_CK.shape[0], K = op.weight_CK.shape[1];
   const std::int64_t after = K - 1 - op.left;  // frames after the present one
   const auto backward = [&]<class T, bool kGated>(T, const Source<T, kGated>& source) {
-    const auto room = room_of<T>(op.workspace, op.dy_FC.shape[0], K);
+    const auto room = capacity_of<T>(op.workspace, op.dy_FC.shape[0], K);
     const Rows<const T> dy{op.dy_FC.as<T>(), C};
     const Rows<T> dx{op.dx_FD.as<T>(), source.x.stride};
     for_each_vector<T>(C, [&](std::int64_t c, auto lanes) {
@@ -145,7 +145,7 @@ template <>
 void CpuBackend::compute(Stream&, const DepthwiseConv1dBackwardWeight& op) {
   const std::int64_t C = op.d_weight_CK.shape[0], K = op.d_weight_CK.shape[1];
   const auto backward = [&]<class T>(T, const auto& source) {
-    const auto room = room_of<T>(op.workspace, op.dy_FC.shape[0], K);
+    const auto room = capacity_of<T>(op.workspace, op.dy_FC.shape[0], K);
     const Rows<const T> dy{op.dy_FC.as<T>(), C};
     for_each_vector<T>(C, [&](std::int64_t c, auto lanes) {
       T* const d_weight = op.d_weight_CK.as<T>() + c * K;

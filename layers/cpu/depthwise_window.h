@@ -15,8 +15,8 @@ inline constexpr std::int64_t kDepthwiseTile = 8;
 /// kernel looks past the ends. So loops need no bounds, and a frame is one load from the
 /// first-level cache.
 template <class T>
-struct DepthwiseRoom {
-  DepthwiseRoom(Scratch& scratch, std::int64_t rows, std::int64_t kernel)
+struct DepthwiseWorkspace {
+  DepthwiseWorkspace(Scratch& scratch, std::int64_t rows, std::int64_t kernel)
       : weight(take(scratch, kernel + kDepthwiseTile)),
         window(take(scratch, rows + kernel + 2 * kDepthwiseTile)),
         gradient(take(scratch, rows)) {}

@@ -5,17 +5,17 @@
 namespace penstock::layers {
 namespace {
 
-constexpr int kMostContext = 1'000'000;
+constexpr int kMaxContext = 1'000'000;
 
 }  // namespace
 
 Key left_context_key(int* frames) {
-  return Key("model.left_context", frames, between(-1, kMostContext),
+  return Key("model.left_context", frames, between(-1, kMaxContext),
              "frames before each one that its attention sees in every block; -1: all");
 }
 
 Key right_context_key(int* frames) {
-  return Key("model.right_context", frames, between(-1, kMostContext),
+  return Key("model.right_context", frames, between(-1, kMaxContext),
              "frames behind each one that its attention sees in every block; -1: all");
 }
 

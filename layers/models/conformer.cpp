@@ -89,10 +89,10 @@ void add_block(std::vector<std::unique_ptr<Layer>>& sequence, const ConformerOpt
 
 std::vector<Key> ConformerOptions::keys() {
   return {
-      Key("model.width", &width, between(1, kMostChannels), "channels of every block"),
+      Key("model.width", &width, between(1, kMaxChannels), "channels of every block"),
       Key("model.heads", &heads, between(1, 1024), "heads of attention; they divide the width"),
       Key("model.layers", &layers, between(1, 1000), "blocks"),
-      Key("model.inner", &inner, between(0, kMostChannels),
+      Key("model.inner", &inner, between(0, kMaxChannels),
           "channels within each feed-forward unit; 0: four times the width"),
       Key("model.kernel", &kernel, between(1, 1001),
           "frames of each block's depthwise convolution; an odd number"),
@@ -103,7 +103,7 @@ std::vector<Key> ConformerOptions::keys() {
       Key("model.subsampling", &subsampling, between(1, 8),
           "feature frames that become one: 4, 8 with depthwise convolutions, or 1, where frames "
           "are normalised and projected"),
-      Key("model.channels", &channels, between(0, kMostChannels),
+      Key("model.channels", &channels, between(0, kMaxChannels),
           "channels of the convolutions before the first block; 0: the width"),
       Key("model.positions", &positions, one_of({"relative", "shaw", "absolute"}),
           "how frames are told apart: by attention, with Transformer-XL's positions (relative) or "

@@ -103,7 +103,7 @@ std::vector<Key> DeepSpeech2Options::keys() {
   return {
       Key("model.channels", &channels, between(1, 4096), "channels of both convolutions"),
       Key("model.rnn", &rnn, one_of({"tanh", "gru", "lstm"}), "kind of recurrence"),
-      Key("model.hidden", &hidden, between(1, kMostChannels), "channels of every recurrent layer"),
+      Key("model.hidden", &hidden, between(1, kMaxChannels), "channels of every recurrent layer"),
       Key("model.layers", &layers, between(1, 1000), "recurrent layers"),
       Key("model.bidirectional", &bidirectional, anything(),
           "run every recurrence in both directions and add them"),

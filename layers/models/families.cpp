@@ -20,9 +20,9 @@ std::vector<std::unique_ptr<Layer>> build_layers(const ModelFamily& family, cons
   return family.options()->build(ends);
 }
 
-void remake_cheap_parts(std::span<const std::unique_ptr<Layer>> layers) {
+void recompute_cheap_parts(std::span<const std::unique_ptr<Layer>> layers) {
   for (const auto& layer : layers)
-    if (auto* const unit = dynamic_cast<Residual*>(layer.get())) unit->remake_cheap_parts();
+    if (auto* const unit = dynamic_cast<Residual*>(layer.get())) unit->recompute_cheap_parts();
 }
 
 std::vector<ResidualPart> parts_of(const Layer& layer, const ActivationDecl& input,

@@ -19,7 +19,7 @@ std::vector<std::unique_ptr<Layer>> build_layers(const ModelFamily& family, cons
 
 /// Makes the residual units of a sequence recompute, before backward, the outputs of their parts
 /// without a product instead of saving them (layers/nn/residual.h).
-void remake_cheap_parts(std::span<const std::unique_ptr<Layer>> layers);
+void recompute_cheap_parts(std::span<const std::unique_ptr<Layer>> layers);
 
 /// Returns the parts of a residual unit; empty for another layer.
 [[nodiscard]] std::vector<ResidualPart> parts_of(const Layer& layer, const ActivationDecl& input,

@@ -43,12 +43,12 @@ FeedForwardActivation activation_of(const std::string& name) {
 
 std::vector<Key> TransformerOptions::keys() {
   return {
-      Key("model.channels", &channels, between(1, kMostChannels),
+      Key("model.channels", &channels, between(1, kMaxChannels),
           "channels of the convolutions before the first block"),
-      Key("model.width", &width, between(1, kMostChannels), "channels of every block"),
+      Key("model.width", &width, between(1, kMaxChannels), "channels of every block"),
       Key("model.heads", &heads, between(1, 1024), "heads of attention; they divide the width"),
       Key("model.layers", &layers, between(1, 1000), "blocks"),
-      Key("model.inner", &inner, between(1, kMostChannels),
+      Key("model.inner", &inner, between(1, kMaxChannels),
           "channels within each feed-forward unit"),
       Key("model.positions", &positions, one_of({"none", "absolute", "rotary", "relative"}),
           "how frames are told apart: by what is added before the first block (absolute), or by "

@@ -27,7 +27,7 @@ Conv1dOptions centred(Conv1dOptions options) {
 
 std::vector<Key> Wav2LetterOptions::keys() {
   return {
-      Key("model.channels", &channels, between(1, kMostChannels), "channels of each block"),
+      Key("model.channels", &channels, between(1, kMaxChannels), "channels of each block"),
       Key("model.kernels", &kernels, between(1, 1001), "frames under each block's convolutions"),
       Key("model.repeats", &repeats, between(1, 1000), "convolutions of each block"),
       Key("model.strides", &strides, between(1, 1001), "stride of each block's first convolution"),

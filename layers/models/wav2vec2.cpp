@@ -89,7 +89,7 @@ void add_block(Sequence& sequence, const Wav2Vec2Options& options, int number) {
 
 std::vector<Key> Wav2Vec2Options::keys() {
   return {
-      Key("model.channels", &channels, between(1, kMostChannels),
+      Key("model.channels", &channels, between(1, kMaxChannels),
           "channels of the convolutions that turn samples into frames"),
       Key("model.kernels", &kernels, between(1, 1001), "kernel of each of these convolutions"),
       Key("model.strides", &strides, between(1, 1001), "stride of each of these convolutions"),
@@ -99,10 +99,10 @@ std::vector<Key> Wav2Vec2Options::keys() {
       Key("model.frontend_bias", &frontend_bias, anything(), "biases in these convolutions"),
       Key("model.projection_norm", &projection_norm, anything(),
           "normalise what these convolutions made before its projection to the blocks' width"),
-      Key("model.width", &width, between(1, kMostChannels), "channels of every block"),
+      Key("model.width", &width, between(1, kMaxChannels), "channels of every block"),
       Key("model.heads", &heads, between(1, 1024), "heads of attention; they divide the width"),
       Key("model.layers", &layers, between(1, 1000), "blocks"),
-      Key("model.inner", &inner, between(1, kMostChannels),
+      Key("model.inner", &inner, between(1, kMaxChannels),
           "channels within each feed-forward unit"),
       Key("model.norm_first", &norm_first, anything(),
           "norm before each residual unit, and after the last block (pre-norm); false: after each "
@@ -113,7 +113,7 @@ std::vector<Key> Wav2Vec2Options::keys() {
           "groups of channels of the convolution of positions; they divide the width"),
       Key("model.position_weight_norm", &position_weight_norm, anything(),
           "weight normalisation of the convolution of positions, a length for each tap"),
-      Key("model.adapter", &adapter, between(0, kMostChannels),
+      Key("model.adapter", &adapter, between(0, kMaxChannels),
           "channels within an adapter after each block, as MMS has them; 0: no adapters"),
       Key("model.dropout", &dropout, between(0, 0.95),
           "share of numbers dropped within every residual unit, and of attention's weights"),

@@ -40,7 +40,7 @@ LayerPlan Dropout::plan(const ActivationDecl& input, const BackendSizes& sizes) 
   plan.workspace = {widened(sizes, {n, n}), widened(sizes, {n, n}), 0};
   const auto count = static_cast<double>(n);
   plan.flops = {count, count, 0};
-  plan.remade = true;
+  plan.cheap_to_recompute = true;
   return plan;
 }
 

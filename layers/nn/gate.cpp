@@ -21,7 +21,7 @@ LayerPlan Gate::plan(const ActivationDecl& input, const BackendSizes& sizes) con
   plan.workspace = {widened(sizes, {2 * n, n}), widened(sizes, {2 * n, n, 2 * n}), 0};
   const auto count = static_cast<double>(n);
   plan.flops = {10 * count, 20 * count, 0};
-  plan.remade = true;
+  plan.cheap_to_recompute = true;
   return plan;
 }
 

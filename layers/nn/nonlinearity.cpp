@@ -13,7 +13,7 @@ LayerPlan Nonlinearity::plan(const ActivationDecl& input, const BackendSizes& si
   plan.workspace = {widened(sizes, {n, n}), widened(sizes, {n, n, n}), 0};
   const auto count = static_cast<double>(n);
   plan.flops = {10 * count, 20 * count, 0};
-  plan.remade = true;
+  plan.cheap_to_recompute = true;
   return plan;
 }
 

@@ -60,10 +60,10 @@ Context part_context(const Context& context, const Scratch& scratch) {
 // Scratch of forward and of backward_input, which precedes that of the parts. Forward needs
 // activations 1 … n - 1, since the last part writes y or a saved tensor. Backward needs gradients 1
 // … n, of which n is scale · dy.
-PassingBuffers forward_buffers(Scratch& scratch, const ResidualLayout& layout) {
+AlternatingBuffers forward_buffers(Scratch& scratch, const ResidualLayout& layout) {
   return {scratch, layout.activations, 1, layout.plans.size() - 1};
 }
-PassingBuffers backward_buffers(Scratch& scratch, const ResidualLayout& layout) {
+AlternatingBuffers backward_buffers(Scratch& scratch, const ResidualLayout& layout) {
   return {scratch, layout.activations, 1, layout.plans.size()};
 }
 
@@ -87,7 +87,7 @@ Residual::Residual(ResidualOptions options)
 }
 
 ResidualLayout Residual::layout(const ActivationDecl& input, const BackendSizes& sizes) const {
-  return {options_.parts, input, sizes, scales(), options_.remakes};
+  return {options_.parts, input, sizes, scales(), options_.recomputes_cheap};
 }
 
 ResidualLayout Residual::layout(const Context& context, DType dtype) const {
@@ -103,7 +103,7 @@ LayerPlan Residual::plan(const ActivationDecl& input, const BackendSizes& sizes)
   LayerPlan plan;
   plan.output = input;
   plan.saved = inner.saved;
-  Workspace most;
+  Workspace max;
   for (std::size_t i = 0; i < inner.plans.size(); ++i) {
     const LayerPlan& part = inner.plans[i];
     plan.params.insert(plan.params.end(), part.params.begin(), part.params.end());
@@ -113,23 +113,23 @@ LayerPlan Residual::plan(const ActivationDecl& input, const BackendSizes& sizes)
     plan.flops.backward_input += part.flops.backward_input;
     plan.flops.backward_weight += part.flops.backward_weight;
     if (part.work != Work::elementwise) plan.work = part.work;
-    most.forward = std::max(most.forward, part.workspace.forward);
-    most.backward_input = std::max(most.backward_input, part.workspace.backward_input);
-    most.backward_weight = std::max(most.backward_weight, part.workspace.backward_weight);
-    if (inner.remade[i + 1])
-      most.backward_input = std::max(most.backward_input, part.workspace.forward);
+    max.forward = std::max(max.forward, part.workspace.forward);
+    max.backward_input = std::max(max.backward_input, part.workspace.backward_input);
+    max.backward_weight = std::max(max.backward_weight, part.workspace.backward_weight);
+    if (inner.recomputed[i + 1])
+      max.backward_input = std::max(max.backward_input, part.workspace.forward);
   }
   const std::int64_t n = element_count(input.only().shape());
-  most.forward = std::max(most.forward, widened(sizes, {n, n, n}));
-  most.backward_input = std::max(most.backward_input, widened(sizes, {n, n, n}));
+  max.forward = std::max(max.forward, widened(sizes, {n, n, n}));
+  max.backward_input = std::max(max.backward_input, widened(sizes, {n, n, n}));
   const auto count = static_cast<double>(n);
   plan.flops.forward += 2 * count;
   plan.flops.backward_input += 2 * count;
   Scratch forward, backward;
   forward_buffers(forward, inner);
   backward_buffers(backward, inner);
-  plan.workspace = {forward.used() + most.forward, backward.used() + most.backward_input,
-                    most.backward_weight};
+  plan.workspace = {forward.used() + max.forward, backward.used() + max.backward_input,
+                    max.backward_weight};
   return plan;
 }
 
@@ -139,7 +139,7 @@ std::vector<ResidualPart> Residual::parts(const ActivationDecl& input,
   ResidualLayout inner = layout(input, sizes);
   for (std::size_t i = 0; i < inner.plans.size(); ++i)
     parts.push_back({options_.parts[i].get(), inner.activations[i], std::move(inner.plans[i]),
-                     options_.remakes && inner.remade[i + 1]});
+                     options_.recomputes_cheap && inner.recomputed[i + 1]});
   return parts;
 }
 
@@ -152,7 +152,7 @@ void Residual::forward(Context& context, const Params& params, const Activation&
   }
   const ResidualLayout inner = layout(context, x.only().x_FC.dtype);
   Scratch scratch(context.workspace);
-  const PassingBuffers passing = forward_buffers(scratch, inner);
+  const AlternatingBuffers passing = forward_buffers(scratch, inner);
   Context part = part_context(context, scratch);
   Shares weights(params.weights), state(params.state);
   Shares sums(context.sums);
@@ -162,7 +162,7 @@ void Residual::forward(Context& context, const Params& params, const Activation&
     const LayerPlan& plan = inner.plans[i];
     const ActivationDecl& decl = inner.activations[i + 1];
     const int place =
-        inner.remade[i + 1] ? ResidualLayout::kPassing : inner.kept_activations[i + 1];
+        inner.recomputed[i + 1] ? ResidualLayout::kPassing : inner.kept_activations[i + 1];
     Activation to = kept_or(decl, place, saved, i + 1 == last ? y : passing.at(decl, i + 1));
     part.sums = sums.next(context.sums.empty() ? 0 : plan.sums);
     options_.parts[i]->forward(part,
@@ -184,9 +184,9 @@ void Residual::backward_input(Context& context, const Params& params, const Acti
   }
   const ResidualLayout inner = layout(context, dy.only().x_FC.dtype);
   Scratch scratch(context.workspace);
-  const PassingBuffers passing = backward_buffers(scratch, inner);
+  const AlternatingBuffers passing = backward_buffers(scratch, inner);
   Context part = part_context(context, scratch);
-  remake(part, inner, params, passing, saved);
+  recompute(part, inner, params, passing, saved);
   const auto gradient = [&](std::size_t i, const Activation& other) {
     return kept_or(inner.activations[i], inner.kept_gradients[i], saved, other);
   };
@@ -216,8 +216,8 @@ void Residual::backward_input(Context& context, const Params& params, const Acti
                         AddScaled{dy.only().x_FC, from.only().x_FC, dx.only().x_FC});
 }
 
-void Residual::remake(Context& part, const ResidualLayout& inner, const Params& params,
-                      const PassingBuffers& passing, Saved saved) const {
+void Residual::recompute(Context& part, const ResidualLayout& inner, const Params& params,
+                         const AlternatingBuffers& passing, Saved saved) const {
   const auto activation = [&](std::size_t i) {
     const ActivationDecl& decl = inner.activations[i];
     return kept_or(decl, inner.kept_activations[i], saved, passing.at(decl, i));
@@ -226,7 +226,7 @@ void Residual::remake(Context& part, const ResidualLayout& inner, const Params& 
   for (std::size_t i = 0; i < inner.plans.size(); ++i) {
     const Params own{weights.next(inner.plans[i].params.size()),
                      state.next(inner.plans[i].state.size())};
-    if (!inner.remade[i + 1]) continue;
+    if (!inner.recomputed[i + 1]) continue;
     Activation to = activation(i + 1);
     options_.parts[i]->forward(part, own, activation(i), to, saved_of(inner, i, saved));
     part.stream.progress();

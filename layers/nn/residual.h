@@ -11,14 +11,14 @@
 namespace penstock::layers {
 
 struct ResidualLayout;
-class PassingBuffers;
+class AlternatingBuffers;
 
 struct ResidualOptions {
   std::string name;
   std::int64_t channels = 0;
-  double scale = 1;       // factor of the parts' output: 1/2 in a Conformer's feed-forward
-  bool remakes = false;   // backward recomputes cheap parts: see Residual
-  double layer_drop = 0;  // share of utterances, 0 to 1, that skip the parts in training
+  double scale = 1;               // factor of the parts' output: 1/2 in a Conformer's feed-forward
+  bool recomputes_cheap = false;  // backward recomputes cheap parts: see Residual
+  double layer_drop = 0;          // share of utterances, 0 to 1, that skip the parts in training
   std::vector<std::unique_ptr<Layer>> parts;  // at least one
 };
 
@@ -27,7 +27,8 @@ struct ResidualPart {
   const Layer* layer = nullptr;
   ActivationDecl input;
   LayerPlan plan;
-  bool remade = false;  // the unit's backward recomputes its output, by ResidualOptions::remakes
+  bool recomputed =
+      false;  // the unit's backward recomputes its output, by ResidualOptions::recomputes_cheap
 };
 
 /// Computes y = x + scale · f(x), where f runs the parts one after the other. No part changes the
@@ -37,11 +38,12 @@ struct ResidualPart {
 /// With a layer_drop, utterances are dropped as LayerDrop says, and f counts as 0 for them. If all
 /// utterances of a micro-batch are dropped, nothing is computed.
 ///
-/// Backward recomputes the outputs of parts with LayerPlan::remade, so a nonlinearity saves its
-/// input or its output, not both. With ResidualOptions::remakes it also recomputes the outputs of
-/// other parts without a matrix product (selective recomputation, Korthikanti et al. 2022): norms,
-/// nonlinearities, gates, dropout and depthwise convolutions, which are cheap beside a product.
-/// Parts with statistics for a step are excepted. Recomputation changes no bit.
+/// Backward recomputes the outputs of parts with LayerPlan::cheap_to_recompute, so a nonlinearity
+/// saves its input or its output, not both. With ResidualOptions::recomputes_cheap it also
+/// recomputes the outputs of other parts without a matrix product (selective recomputation,
+/// Korthikanti et al. 2022): norms, nonlinearities, gates, dropout and depthwise convolutions,
+/// which are cheap beside a product. Parts with statistics for a step are excepted. Recomputation
+/// changes no bit.
 class Residual final : public Layer {
  public:
   /// ShapeError if there are no parts, or unless 0 <= layer_drop < 1.
@@ -60,13 +62,13 @@ class Residual final : public Layer {
   /// Returns the parts in the order in which they run.
   std::vector<ResidualPart> parts(const ActivationDecl& input, const BackendSizes& sizes) const;
 
-  /// Sets ResidualOptions::remakes.
-  void remake_cheap_parts() { options_.remakes = true; }
+  /// Sets ResidualOptions::recomputes_cheap.
+  void recompute_cheap_parts() { options_.recomputes_cheap = true; }
 
  private:
   /// Recomputes the activations that are marked in the layout. `part` is the context of the parts.
-  void remake(Context& part, const ResidualLayout& inner, const Params& params,
-              const PassingBuffers& passing, Saved saved) const;
+  void recompute(Context& part, const ResidualLayout& inner, const Params& params,
+                 const AlternatingBuffers& passing, Saved saved) const;
   ResidualLayout layout(const ActivationDecl& input, const BackendSizes& sizes) const;
   /// Returns the layout of the micro-batch that is being computed.
   ResidualLayout layout(const Context& context, DType dtype) const;

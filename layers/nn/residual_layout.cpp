@@ -21,8 +21,8 @@ void require_frames(const Layer& part, const ActivationDecl& from, const Activat
 
 ResidualLayout::ResidualLayout(std::span<const std::unique_ptr<Layer>> parts,
                                const ActivationDecl& input, const BackendSizes& sizes, bool scales,
-                               bool remakes)
-    : remade(parts.size() + 1),
+                               bool recomputes_cheap)
+    : recomputed(parts.size() + 1),
       kept_activations(parts.size() + 1, kPassing),
       kept_gradients(parts.size() + 1, kPassing) {
   activations.push_back(input);
@@ -35,7 +35,7 @@ ResidualLayout::ResidualLayout(std::span<const std::unique_ptr<Layer>> parts,
     throw ShapeError(fmt::format("a residual unit ends with {} of {} channels, but begins with {}",
                                  parts.back()->name(), activations.back().only().channels,
                                  input.only().channels));
-  choose_remade(remakes);
+  choose_recomputed(recomputes_cheap);
   for (std::size_t i = 0; i < plans.size(); ++i) {
     std::vector<int>& places = kept_by.emplace_back();
     for (const SavedDecl& decl : plans[i].saved) switch (decl.kind) {
@@ -70,17 +70,19 @@ bool ResidualLayout::asked_for(std::size_t activation) const {
 
 /// Chooses the activations that backward recomputes: those that some part needs, and that a cheap
 /// part computes from an activation which is saved or itself recomputed. Parts with
-/// LayerPlan::remade always count as cheap. A part with sums for a step does not, since it would
-/// leave them twice. Two passes over the parts suffice: forwards for what is possible, backwards
-/// for what is needed.
-void ResidualLayout::choose_remade(bool remakes) {
-  std::vector<bool> possible(remade.size());
-  for (std::size_t i = 1; i < remade.size(); ++i)
-    possible[i] = (plans[i - 1].remade ||
-                   (remakes && plans[i - 1].work == Work::elementwise && plans[i - 1].sums == 0)) &&
-                  (asked_for(i - 1) || possible[i - 1]);
-  for (std::size_t i = remade.size(); i-- > 1;)
-    remade[i] = possible[i] && (asked_for(i) || (i + 1 < remade.size() && remade[i + 1]));
+/// LayerPlan::cheap_to_recompute always count as cheap. A part with sums for a step does not, since
+/// it would leave them twice. Two passes over the parts suffice: forwards for what is possible,
+/// backwards for what is needed.
+void ResidualLayout::choose_recomputed(bool recomputes_cheap) {
+  std::vector<bool> possible(recomputed.size());
+  for (std::size_t i = 1; i < recomputed.size(); ++i)
+    possible[i] =
+        (plans[i - 1].cheap_to_recompute ||
+         (recomputes_cheap && plans[i - 1].work == Work::elementwise && plans[i - 1].sums == 0)) &&
+        (asked_for(i - 1) || possible[i - 1]);
+  for (std::size_t i = recomputed.size(); i-- > 1;)
+    recomputed[i] =
+        possible[i] && (asked_for(i) || (i + 1 < recomputed.size() && recomputed[i + 1]));
 }
 
 int ResidualLayout::keep(const SavedDecl& decl) {
@@ -92,7 +94,7 @@ int ResidualLayout::keep_activation(std::size_t i, Life life) {
   int& place = kept_activations[i];
   if (place == kPassing) {
     place = keep(i == 0 ? SavedDecl{SavedDecl::Kind::input, life}
-                        : SavedDecl{SavedDecl::Kind::own, remade[i] ? Life::carried : life,
+                        : SavedDecl{SavedDecl::Kind::own, recomputed[i] ? Life::carried : life,
                                     activations[i].dtype, activations[i].only().shape()});
   } else {
     saved[place].life = std::max(saved[place].life, life);
@@ -109,8 +111,9 @@ int ResidualLayout::keep_gradient(std::size_t i, bool as_given) {
   return place;
 }
 
-PassingBuffers::PassingBuffers(Scratch& scratch, std::span<const ActivationDecl> activations,
-                               std::size_t first, std::size_t last) {
+AlternatingBuffers::AlternatingBuffers(Scratch& scratch,
+                                       std::span<const ActivationDecl> activations,
+                                       std::size_t first, std::size_t last) {
   std::size_t bytes[2] = {};
   for (std::size_t i = first; i <= last; ++i)
     bytes[i % 2] = std::max(bytes[i % 2], activations[i].bytes());

@@ -15,17 +15,17 @@ struct ResidualLayout {
   static constexpr int kPassing = -1;
 
   /// `scales`: true if the gradient of the last part's output is not that of the unit's output.
-  /// `remakes`: true if backward recomputes the outputs of all cheap parts instead of saving them.
-  /// It always recomputes those with LayerPlan::remade.
-  /// ShapeError if a part does not fit its predecessor or changes the number of frames, or if the
-  /// last part's channels are not those of the input.
+  /// `recomputes_cheap`: true if backward recomputes the outputs of all cheap parts instead of
+  /// saving them. It always recomputes those with LayerPlan::cheap_to_recompute. ShapeError if a
+  /// part does not fit its predecessor or changes the number of frames, or if the last part's
+  /// channels are not those of the input.
   ResidualLayout(std::span<const std::unique_ptr<Layer>> parts, const ActivationDecl& input,
-                 const BackendSizes& sizes, bool scales, bool remakes);
+                 const BackendSizes& sizes, bool scales, bool recomputes_cheap);
 
   std::vector<ActivationDecl> activations;
   std::vector<LayerPlan> plans;       // plans of the parts
   std::vector<SavedDecl> saved;       // the unit's saved tensors
-  std::vector<bool> remade;           // true for activations that backward recomputes
+  std::vector<bool> recomputed;       // true for activations that backward recomputes
   std::vector<int> kept_activations;  // place of each activation in `saved`, or kPassing
   std::vector<int> kept_gradients;    // the same for gradients
   /// Places in `saved` of each part's saved tensors.
@@ -33,7 +33,7 @@ struct ResidualLayout {
 
  private:
   bool asked_for(std::size_t activation) const;
-  void choose_remade(bool remakes);
+  void choose_recomputed(bool recomputes_cheap);
   int keep(const SavedDecl& decl);
   int keep_activation(std::size_t i, Life life);
   int keep_gradient(std::size_t i, bool as_given);
@@ -41,10 +41,10 @@ struct ResidualLayout {
 
 /// Two scratch buffers that alternate for activations, or gradients, that are not saved. They are
 /// large enough for those from `first` to `last`.
-class PassingBuffers {
+class AlternatingBuffers {
  public:
-  PassingBuffers(Scratch& scratch, std::span<const ActivationDecl> activations, std::size_t first,
-                 std::size_t last);
+  AlternatingBuffers(Scratch& scratch, std::span<const ActivationDecl> activations,
+                     std::size_t first, std::size_t last);
 
   Activation at(const ActivationDecl& decl, std::size_t i) const {
     return place(decl, buffers_[i % 2]);

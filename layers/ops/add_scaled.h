@@ -19,4 +19,12 @@ struct AddScaled {
   std::span<const std::int64_t> lengths = {};  // frames of each utterance, needed with factors
 };
 
+// Operands that may be in half precision. See layers/cpu/halves/half_backend.h.
+
+template <class Operands>
+void operands(Operands& w, AddScaled& op) {
+  w.reads(op.x, op.f);
+  w.writes(op.y);
+}
+
 }  // namespace penstock::layers

@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "layers/cpu/sizes.h"
-#include "layers/cuda/sizes/attention.h"
+#include "layers/cuda/attention/attention_sizes.h"
 
 namespace penstock::layers {
 

@@ -74,4 +74,18 @@ struct AttentionBackward {
 Workspace attention_workspace(const BackendSizes& sizes, const AttentionGeometry& geometry,
                               bool relative);
 
+// Operands that may be in half precision. See layers/cpu/halves/half_backend.h.
+
+template <class Operands>
+void operands(Operands& w, AttentionForward& op) {
+  w.reads(op.qkv_FP, op.relative.r_XC);
+  w.writes(op.y_FC);
+}
+
+template <class Operands>
+void operands(Operands& w, AttentionBackward& op) {
+  w.reads(op.qkv_FP, op.relative.r_XC, op.y_FC, op.dy_FC);
+  w.writes(op.dqkv_FP);
+}
+
 }  // namespace penstock::layers

@@ -67,4 +67,24 @@ struct BatchNormCommit {
   double momentum = 0;
 };
 
+// Operands that may be in half precision. See layers/cpu/halves/half_backend.h.
+
+template <class Operands>
+void operands(Operands& w, BatchNormForward& op) {
+  w.reads(op.x);
+  w.writes(op.y);
+}
+
+template <class Operands>
+void operands(Operands& w, BatchNormInference& op) {
+  w.reads(op.x);
+  w.writes(op.y);
+}
+
+template <class Operands>
+void operands(Operands& w, BatchNormBackwardInput& op) {
+  w.reads(op.x, op.dy);
+  w.writes(op.dx);
+}
+
 }  // namespace penstock::layers

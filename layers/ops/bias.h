@@ -18,4 +18,17 @@ struct BiasBackwardWeight {
   Tensor d_bias_C;  // f32, or f64 under f64
 };
 
+// Operands that may be in half precision. See layers/cpu/halves/half_backend.h.
+
+template <class Operands>
+void operands(Operands& w, AddBias& op) {
+  w.reads(op.x, op.bias_C);
+  w.writes(op.y);
+}
+
+template <class Operands>
+void operands(Operands& w, BiasBackwardWeight& op) {
+  w.reads(op.dy);
+}
+
 }  // namespace penstock::layers

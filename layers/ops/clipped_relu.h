@@ -20,4 +20,18 @@ struct ClippedReluBackward {
   double bound = 20;
 };
 
+// Operands that may be in half precision. See layers/cpu/halves/half_backend.h.
+
+template <class Operands>
+void operands(Operands& w, ClippedReluForward& op) {
+  w.reads(op.x);
+  w.writes(op.y);
+}
+
+template <class Operands>
+void operands(Operands& w, ClippedReluBackward& op) {
+  w.reads(op.y, op.dy);
+  w.writes(op.dx);
+}
+
 }  // namespace penstock::layers

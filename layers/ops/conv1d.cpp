@@ -5,7 +5,7 @@
 #include "base/counted.h"
 #include "base/error.h"
 #include "layers/cpu/sizes.h"
-#include "layers/cuda/sizes/conv1d.h"
+#include "layers/cuda/convolution/conv1d_sizes.h"
 
 namespace penstock::layers {
 

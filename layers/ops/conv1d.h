@@ -58,4 +58,23 @@ struct Conv1dBackwardWeight {
   std::span<std::byte> workspace;
 };
 
+// Operands that may be in half precision. See layers/cpu/halves/half_backend.h.
+
+template <class Operands>
+void operands(Operands& w, Conv1dForward& op) {
+  w.reads(op.x_FC, op.weight_OCK, op.bias_O);
+  w.writes(op.y_FO);
+}
+
+template <class Operands>
+void operands(Operands& w, Conv1dBackwardInput& op) {
+  w.reads(op.dy_FO, op.weight_OCK);
+  w.writes(op.dx_FC);
+}
+
+template <class Operands>
+void operands(Operands& w, Conv1dBackwardWeight& op) {
+  w.reads(op.x_FC, op.dy_FO);
+}
+
 }  // namespace penstock::layers

@@ -6,7 +6,7 @@
 
 #include "base/error.h"
 #include "layers/cpu/sizes.h"
-#include "layers/cuda/sizes/conv2d.h"
+#include "layers/cuda/convolution/conv2d_sizes.h"
 
 namespace penstock::layers {
 

@@ -66,4 +66,23 @@ struct Conv2dBackwardWeight {
   std::span<std::byte> workspace;
 };
 
+// Operands that may be in half precision. See layers/cpu/halves/half_backend.h.
+
+template <class Operands>
+void operands(Operands& w, Conv2dForward& op) {
+  w.reads(op.x_FC, op.weight, op.bias_O);
+  w.writes(op.y_FC);
+}
+
+template <class Operands>
+void operands(Operands& w, Conv2dBackwardInput& op) {
+  w.reads(op.dy_FC, op.weight);
+  w.writes(op.dx_FC);
+}
+
+template <class Operands>
+void operands(Operands& w, Conv2dBackwardWeight& op) {
+  w.reads(op.x_FC, op.dy_FC);
+}
+
 }  // namespace penstock::layers

@@ -7,7 +7,7 @@
 #include "base/counted.h"
 #include "base/error.h"
 #include "layers/cpu/sizes.h"
-#include "layers/cuda/sizes/ctc.h"
+#include "layers/cuda/training/ctc_sizes.h"
 
 namespace penstock::layers {
 

@@ -35,4 +35,11 @@ void expect_targets_that_fit(const CtcLoss& op);
 /// pairs.
 std::int64_t ctc_frames_needed(std::span<const std::int32_t> labels);
 
+// Operands that may be in half precision. See layers/cpu/halves/half_backend.h.
+
+template <class Operands>
+void operands(Operands& w, CtcLoss& op) {
+  w.reads(op.logits_FC);
+}
+
 }  // namespace penstock::layers

@@ -58,4 +58,23 @@ struct DepthwiseConv1dSize {
 /// Returns a workspace, in bytes, that suffices for any lengths with `rows` rows in total.
 std::size_t depthwise_conv1d_workspace(const DepthwiseConv1dSize& size, const BackendSizes& sizes);
 
+// Operands that may be in half precision. See layers/cpu/halves/half_backend.h.
+
+template <class Operands>
+void operands(Operands& w, DepthwiseConv1dForward& op) {
+  w.reads(op.x_FD, op.weight_CK, op.bias_C);
+  w.writes(op.y_FC);
+}
+
+template <class Operands>
+void operands(Operands& w, DepthwiseConv1dBackwardInput& op) {
+  w.reads(op.x_FD, op.dy_FC, op.weight_CK);
+  w.writes(op.dx_FD);
+}
+
+template <class Operands>
+void operands(Operands& w, DepthwiseConv1dBackwardWeight& op) {
+  w.reads(op.x_FD, op.dy_FC);
+}
+
 }  // namespace penstock::layers

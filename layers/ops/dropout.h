@@ -33,4 +33,18 @@ struct DropoutBackward {
   DropoutMask mask;
 };
 
+// Operands that may be in half precision. See layers/cpu/halves/half_backend.h.
+
+template <class Operands>
+void operands(Operands& w, DropoutForward& op) {
+  w.reads(op.x_FC);
+  w.writes(op.y_FC);
+}
+
+template <class Operands>
+void operands(Operands& w, DropoutBackward& op) {
+  w.reads(op.dy_FC);
+  w.writes(op.dx_FC);
+}
+
 }  // namespace penstock::layers

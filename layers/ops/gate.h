@@ -24,4 +24,18 @@ struct GateBackward {
   Tensor dx_FD;
 };
 
+// Operands that may be in half precision. See layers/cpu/halves/half_backend.h.
+
+template <class Operands>
+void operands(Operands& w, GateForward& op) {
+  w.reads(op.x_FD);
+  w.writes(op.y_FC);
+}
+
+template <class Operands>
+void operands(Operands& w, GateBackward& op) {
+  w.reads(op.x_FD, op.dy_FC);
+  w.writes(op.dx_FD);
+}
+
 }  // namespace penstock::layers

@@ -42,4 +42,18 @@ struct LayerNormBackwardWeight {
   Tensor d_bias_C;    // without data: no bias
 };
 
+// Operands that may be in half precision. See layers/cpu/halves/half_backend.h.
+
+template <class Operands>
+void operands(Operands& w, LayerNormForward& op) {
+  w.reads(op.x_FC);
+  w.writes(op.y_FC);
+}
+
+template <class Operands>
+void operands(Operands& w, LayerNormBackwardInput& op) {
+  w.reads(op.x_FC, op.dy_FC);
+  w.writes(op.dx_FC);
+}
+
 }  // namespace penstock::layers

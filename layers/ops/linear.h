@@ -20,4 +20,23 @@ struct LinearBackwardWeight {
   Tensor x_FI, dy_FO, dw_OI, db_O;
 };
 
+// Operands that may be in half precision. See layers/cpu/halves/half_backend.h.
+
+template <class Operands>
+void operands(Operands& w, LinearForward& op) {
+  w.reads(op.x_FI, op.w_OI, op.b_O);
+  w.writes(op.y_FO);
+}
+
+template <class Operands>
+void operands(Operands& w, LinearBackwardInput& op) {
+  w.reads(op.dy_FO, op.w_OI);
+  w.writes(op.dx_FI);
+}
+
+template <class Operands>
+void operands(Operands& w, LinearBackwardWeight& op) {
+  w.reads(op.x_FI, op.dy_FO);
+}
+
 }  // namespace penstock::layers

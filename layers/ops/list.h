@@ -1,43 +1,56 @@
 #pragma once
 
+#include "layers/ops/add_scaled.h"
+#include "layers/ops/attention.h"
+#include "layers/ops/batch_norm.h"
+#include "layers/ops/bias.h"
+#include "layers/ops/cast.h"
+#include "layers/ops/clipped_relu.h"
+#include "layers/ops/conv1d.h"
+#include "layers/ops/conv2d.h"
+#include "layers/ops/ctc.h"
+#include "layers/ops/depthwise_conv1d.h"
+#include "layers/ops/dropout.h"
+#include "layers/ops/gate.h"
+#include "layers/ops/layer_norm.h"
+#include "layers/ops/linear.h"
+#include "layers/ops/nonlinearity.h"
+#include "layers/ops/norms.h"
+#include "layers/ops/operation_table.h"
+#include "layers/ops/optimizer.h"
+#include "layers/ops/position_table.h"
+#include "layers/ops/recurrence.h"
+#include "layers/ops/shaw_positions.h"
+#include "layers/ops/weight_norm.h"
+
 namespace penstock::layers {
 
 template <class... Operation>
 struct OperationList {};
 
-/// The operations of which layers, losses and optimizers are made. This is the only list: the
-/// virtual functions of Backend, of the backends and of HalfCpuBackend follow from it.
+/// The operations of which layers, losses and optimizers are made. This is the only list: the table
+/// of each backend follows from it, and only the backends include it.
 ///
 /// A backend defines each operation by a specialisation, `template <> void
 /// CpuBackend::compute(Stream&, const NAME& op)`. A missing one is an undefined reference at the
-/// link; an operation that is not in the list has no Backend::run(). CONTRIBUTING.md lists the
-/// files of a new operation.
+/// link. CONTRIBUTING.md lists the files of a new operation.
 using Operations = OperationList<
-    struct LinearForward, struct LinearBackwardInput, struct LinearBackwardWeight,  // linear.h
-    struct Conv2dForward, struct Conv2dBackwardInput, struct Conv2dBackwardWeight,  // conv2d.h
-    struct Conv1dForward, struct Conv1dBackwardInput, struct Conv1dBackwardWeight,  // conv1d.h
-    struct WeightNormForward, struct WeightNormBackward,                            // weight_norm.h
-    struct AddBias, struct BiasBackwardWeight,                                      // bias.h
-    struct BatchNormForward, struct BatchNormInference,                             // batch_norm.h
-    struct BatchNormBackwardInput, struct BatchNormBackwardWeight,                  //
-    struct BatchNormCommit,                                                         //
-    struct LayerNormForward, struct LayerNormBackwardInput,
-    struct LayerNormBackwardWeight,                                           // layer_norm.h
-    struct NonlinearityForward, struct NonlinearityBackward,                  // nonlinearity.h
-    struct GateForward, struct GateBackward,                                  // gate.h
-    struct AddScaled,                                                         // add_scaled.h
-    struct ClippedReluForward, struct ClippedReluBackward,                    // clipped_relu.h
-    struct RecurrenceForward, struct RecurrenceBackwardInput,                 // recurrence.h
-    struct RecurrenceBackwardWeight,                                          //
-    struct AttentionForward, struct AttentionBackward,                        // attention.h
-    struct PositionTable,                                                     // position_table.h
-    struct ShawPositionsForward, struct ShawPositionsBackwardWeight,          // shaw_positions.h
-    struct DepthwiseConv1dForward, struct DepthwiseConv1dBackwardInput,       // depthwise_conv1d.h
-    struct DepthwiseConv1dBackwardWeight,                                     //
-    struct DropoutForward, struct DropoutBackward,                            // dropout.h
-    struct CtcLoss,                                                           // ctc.h
-    struct Cast,                                                              // cast.h
-    struct SquaredSums, struct LargestMagnitude, struct GradientNorm,         // norms.h
-    struct AddInto, struct AdamWStep, struct LambDirection, struct SgdStep>;  // optimizer.h
+    LinearForward, LinearBackwardInput, LinearBackwardWeight, Conv2dForward, Conv2dBackwardInput,
+    Conv2dBackwardWeight, Conv1dForward, Conv1dBackwardInput, Conv1dBackwardWeight,
+    WeightNormForward, WeightNormBackward, AddBias, BiasBackwardWeight, BatchNormForward,
+    BatchNormInference, BatchNormBackwardInput, BatchNormBackwardWeight, BatchNormCommit,
+    LayerNormForward, LayerNormBackwardInput, LayerNormBackwardWeight, NonlinearityForward,
+    NonlinearityBackward, GateForward, GateBackward, AddScaled, ClippedReluForward,
+    ClippedReluBackward, RecurrenceForward, RecurrenceBackwardInput, RecurrenceBackwardWeight,
+    AttentionForward, AttentionBackward, PositionTable, ShawPositionsForward,
+    ShawPositionsBackwardWeight, DepthwiseConv1dForward, DepthwiseConv1dBackwardInput,
+    DepthwiseConv1dBackwardWeight, DropoutForward, DropoutBackward, CtcLoss, Cast, SquaredSums,
+    LargestMagnitude, GradientNorm, AddInto, AdamWStep, LambDirection, SgdStep>;
+
+/// Enters all operations as functions of `Self` into the table of a backend.
+template <class Self, class... Operation>
+void set_operations(OperationTable& table, OperationList<Operation...>) {
+  (table.template set<Self, Operation>(), ...);
+}
 
 }  // namespace penstock::layers

@@ -26,4 +26,18 @@ struct NonlinearityBackward {
   Tensor dx;
 };
 
+// Operands that may be in half precision. See layers/cpu/halves/half_backend.h.
+
+template <class Operands>
+void operands(Operands& w, NonlinearityForward& op) {
+  w.reads(op.x);
+  w.writes(op.y);
+}
+
+template <class Operands>
+void operands(Operands& w, NonlinearityBackward& op) {
+  w.reads(op.x, op.dy);
+  w.writes(op.dx);
+}
+
 }  // namespace penstock::layers

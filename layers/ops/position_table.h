@@ -17,4 +17,11 @@ struct PositionTable {
   std::int64_t step = 1;  // 1 or -1
 };
 
+// Operands that may be in half precision. See layers/cpu/halves/half_backend.h.
+
+template <class Operands>
+void operands(Operands& w, PositionTable& op) {
+  w.writes(op.table_XC);
+}
+
 }  // namespace penstock::layers

@@ -3,7 +3,7 @@
 #include <numeric>
 
 #include "layers/cpu/sizes.h"
-#include "layers/cuda/sizes/recurrence.h"
+#include "layers/cuda/recurrence/recurrence_sizes.h"
 
 namespace penstock::layers {
 

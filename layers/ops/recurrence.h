@@ -68,4 +68,23 @@ struct RecurrenceBackwardWeight {
   Tensor previous_DFH, dp_FP, dn_DFH, dw_DGH, db_DG;
 };
 
+// Operands that may be in half precision. See layers/cpu/halves/half_backend.h.
+
+template <class Operands>
+void operands(Operands& w, RecurrenceForward& op) {
+  w.reads(op.p_FP, op.w_DGH, op.b_DG);
+  w.writes(op.y_FH, op.kept.kept_DFK, op.kept.previous_DFH, op.kept.cell_DFH);
+}
+
+template <class Operands>
+void operands(Operands& w, RecurrenceBackwardInput& op) {
+  w.reads(op.dy_FH, op.w_DGH, op.kept.kept_DFK, op.kept.previous_DFH, op.kept.cell_DFH);
+  w.writes(op.dp_FP, op.dn_DFH);
+}
+
+template <class Operands>
+void operands(Operands& w, RecurrenceBackwardWeight& op) {
+  w.reads(op.previous_DFH, op.dp_FP, op.dn_DFH);
+}
+
 }  // namespace penstock::layers

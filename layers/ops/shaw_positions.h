@@ -40,4 +40,12 @@ inline ShawRows shaw_rows(std::int64_t k, std::int64_t K, std::int64_t left, std
   return {k == 0 ? 0 : within(x), k == K - 1 ? X : within(x + 1)};
 }
 
+// Operands that may be in half precision. See layers/cpu/halves/half_backend.h.
+
+template <class Operands>
+void operands(Operands& w, ShawPositionsForward& op) {
+  w.reads(op.weight_KD);
+  w.writes(op.r_XC);
+}
+
 }  // namespace penstock::layers

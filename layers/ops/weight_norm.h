@@ -23,4 +23,17 @@ struct WeightNormBackward {
   Tensor dv_OCK, dg_K;
 };
 
+// Operands that may be in half precision. See layers/cpu/halves/half_backend.h.
+
+template <class Operands>
+void operands(Operands& w, WeightNormForward& op) {
+  w.reads(op.v_OCK);
+  w.writes(op.w_OCK);
+}
+
+template <class Operands>
+void operands(Operands& w, WeightNormBackward& op) {
+  w.reads(op.v_OCK);
+}
+
 }  // namespace penstock::layers

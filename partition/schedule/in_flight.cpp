@@ -86,13 +86,13 @@ InFlight in_flight_of(int micro_batches) {
 
 InFlight count_in_flight(const Schedule& schedule, int chunk) {
   const Neighbours with(schedule, chunk);
-  InFlight now, most;
+  InFlight now, max;
   std::set<int> on_host;
   if (!schedule.forward_only && !with.first) now.input_gradients = with.receives_input ? 2 : 1;
   // Between take() and the release, `now` is what is held while the action runs.
   for (const Action& a : schedule.ranks.at(schedule.chunk_rank.at(chunk))) {
     take(a, chunk, with, now);
-    most.cover(now);
+    max.cover(now);
     if (schedule.forward_only)
       give_back_evaluated(a, chunk, with, now);
     else
@@ -101,7 +101,7 @@ InFlight count_in_flight(const Schedule& schedule, int chunk) {
     if (a.kind == ActionKind::offload) on_host.insert(a.micro_batch);
     if (starts_backward(a) && on_host.erase(a.micro_batch) > 0) --now.host;
   }
-  return most;
+  return max;
 }
 
 }  // namespace penstock::partition

@@ -29,15 +29,15 @@ struct Generator {
 };
 
 template <int chunks>
-Schedule in_loops(int stages, int micro_batches) {
+Schedule round_robin(int stages, int micro_batches) {
   return interleaved(stages, micro_batches, chunks);
 }
 
 constexpr std::array kGenerators{Generator{"gpipe", gpipe},
                                  Generator{"1f1b", one_forward_one_backward},
-                                 Generator{"interleaved", in_loops<2>, 2},
-                                 Generator{"interleaved-3", in_loops<3>, 3},
-                                 Generator{"interleaved-4", in_loops<4>, 4},
+                                 Generator{"interleaved", round_robin<2>, 2},
+                                 Generator{"interleaved-3", round_robin<3>, 3},
+                                 Generator{"interleaved-4", round_robin<4>, 4},
                                  Generator{"zb-h1", zb_h1},
                                  Generator{"zb-h2", zb_h2},
                                  Generator{"zb-v", zb_v, 2, true},
@@ -53,7 +53,7 @@ int loops_of(std::string_view name) {
   int chunks = 0;
   const auto [end, fault] = std::from_chars(digits.data(), digits.data() + digits.size(), chunks);
   const bool whole = fault == std::errc() && end == digits.data() + digits.size();
-  return whole && digits.front() != '0' && chunks <= kMostLoops ? chunks : 0;
+  return whole && digits.front() != '0' && chunks <= kMaxLoops ? chunks : 0;
 }
 
 void check_positive(const char* what, int value) {

@@ -7,8 +7,8 @@
 
 namespace penstock::partition {
 
-/// The name of schedules that a search finds (partition/search/). They carry their own lists, of
-/// one or several chunks per rank.
+/// The name of schedules that a search finds (partition/planner/search/). They carry their own
+/// lists, of one or several chunks per rank.
 inline constexpr std::string_view kFound = "found";
 
 /// Returns true if `name` names a file of lists, *.csv.
@@ -18,10 +18,10 @@ inline constexpr std::string_view kFound = "found";
 [[nodiscard]] bool has_lists(std::string_view name);
 
 /// The maximum number of chunks per rank of an interleaved schedule.
-inline constexpr int kMostLoops = 64;
+inline constexpr int kMaxLoops = 64;
 
 /// Returns the names that make_schedule() accepts, except those such as "interleaved-5". These are
-/// accepted too, for any number of chunks per rank up to kMostLoops.
+/// accepted too, for any number of chunks per rank up to kMaxLoops.
 [[nodiscard]] std::vector<std::string_view> schedule_names();
 
 /// Returns schedule_names() and kFound.

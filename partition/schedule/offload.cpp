@@ -14,7 +14,7 @@ namespace {
 // one from its forward until its output is passed on, and again during its backward. The lists are
 // known in advance, so Belady's rule (1966) applies: if no slot is free, the micro-batch that is
 // needed last is offloaded. The order of the other actions does not change. A slot is never needed
-// by more than least_resident() micro-batches at once, so an action can always run.
+// by more than min_resident() micro-batches at once, so an action can always run.
 
 /// A Stay is the time of one micro-batch on a chunk, as indices into the rank's list.
 struct Stay {
@@ -55,14 +55,14 @@ class Occupancy {
     for (std::size_t at = first; at <= last; ++at) ++held_[at];
   }
   int at(std::size_t place) const { return held_[place]; }
-  int most() const { return *std::ranges::max_element(held_); }
+  int max() const { return *std::ranges::max_element(held_); }
 
  private:
   std::vector<int> held_;
 };
 
 /// Returns the occupancy if every micro-batch is on the device only while it has to be.
-Occupancy least_of(const std::vector<Stay>& stays, std::size_t actions) {
+Occupancy min_of(const std::vector<Stay>& stays, std::size_t actions) {
   Occupancy held(actions);
   for (const Stay& stay : stays) {
     held.add(stay.forward, stay.passed_on);
@@ -137,7 +137,7 @@ struct Insertions {
 void insert_chunk(const Schedule& schedule, int chunk, int resident, Insertions& insertions) {
   const std::size_t actions = insertions.before.size();
   std::vector<Stay> stays = stays_of(schedule, chunk);
-  const int room = std::max(resident, least_of(stays, actions).most());
+  const int room = std::max(resident, min_of(stays, actions).max());
   choose_leaving(stays, actions, room);
   place_reloads(stays, actions, room);
   std::vector<std::pair<std::size_t, int>> reloads;
@@ -155,9 +155,9 @@ void insert_chunk(const Schedule& schedule, int chunk, int resident, Insertions&
 
 }  // namespace
 
-int least_resident(const Schedule& schedule, int chunk) {
+int min_resident(const Schedule& schedule, int chunk) {
   const std::size_t actions = schedule.ranks.at(schedule.chunk_rank.at(chunk)).size();
-  return least_of(stays_of(schedule, chunk), actions).most();
+  return min_of(stays_of(schedule, chunk), actions).max();
 }
 
 Schedule with_offload(Schedule schedule, int resident) {

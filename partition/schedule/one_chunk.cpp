@@ -7,8 +7,8 @@
 namespace penstock::partition {
 namespace {
 
-/// LateWeights is the distance between the three passes of a stage.
-struct LateWeights {
+/// PassOffsets is the distance between the three passes of a stage.
+struct PassOffsets {
   int ahead = 0;  // forwards before the first pair of a forward and an input gradient
   int late = 0;   // maximum number of input gradients whose weight gradient still waits
 };
@@ -16,7 +16,7 @@ struct LateWeights {
 /// Returns the list of a stage. First come `ahead` forwards. Then a forward and an input gradient
 /// alternate, followed by a weight gradient once more than `late` wait. The remaining weight
 /// gradients come last.
-std::vector<Action> late_weights(int stage, int micro_batches, const LateWeights& apart) {
+std::vector<Action> late_weights(int stage, int micro_batches, const PassOffsets& apart) {
   std::vector<Action> list;
   int forwards = 0, weights = 0;
   for (; forwards < std::min(apart.ahead, micro_batches); ++forwards) {

@@ -41,7 +41,7 @@ std::vector<Action> without_others(const std::vector<Action>& list,
 
 }  // namespace
 
-RunSchedule::RunSchedule(std::string name, int stages, std::shared_ptr<KnownSchedules> known)
+RunSchedule::RunSchedule(std::string name, int stages, std::shared_ptr<ScheduleCache> known)
     : name_(std::move(name)), stages_(stages), known_(std::move(known)) {
   const Schedule one = made(1);
   chunk_ranks_ = one.chunk_rank;

@@ -4,8 +4,8 @@
 #include <string>
 #include <vector>
 
-#include "partition/schedule/known_schedules.h"
 #include "partition/schedule/schedule.h"
+#include "partition/schedule/schedule_cache.h"
 
 namespace penstock::partition {
 
@@ -16,7 +16,7 @@ class RunSchedule {
   /// Uses a schedule that make_schedule() makes, for a pipeline of `stages` ranks. Throws
   /// ConfigError as make_schedule() does. If `known` is given, schedules are taken from that cache.
   explicit RunSchedule(std::string name = "1f1b", int stages = 1,
-                       std::shared_ptr<KnownSchedules> known = nullptr);
+                       std::shared_ptr<ScheduleCache> known = nullptr);
 
   /// Uses lists that were found for a whole step. `sizes[i]` is the place of micro-batch i in the
   /// replica's order of size, where 0 is the longest; empty means that it is not known. Throws
@@ -49,7 +49,7 @@ class RunSchedule {
   std::vector<int> chunk_ranks_ = {};
   bool splits_backward_ = false;
   int resident_ = 0;
-  std::shared_ptr<KnownSchedules> known_ = nullptr;
+  std::shared_ptr<ScheduleCache> known_ = nullptr;
 };
 
 }  // namespace penstock::partition

@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "runtime/checkpoint/manifest.h"
-#include "runtime/checkpoint/safetensors.h"
+#include "runtime/checkpoint/safetensors/safetensors.h"
 
 namespace penstock::runtime {
 

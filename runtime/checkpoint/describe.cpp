@@ -1,7 +1,7 @@
 #include "runtime/checkpoint/describe.h"
 
-#include "runtime/checkpoint/safetensors.h"
-#include "runtime/checkpoint/safetensors_dtype.h"
+#include "runtime/checkpoint/safetensors/safetensors.h"
+#include "runtime/checkpoint/safetensors/safetensors_dtype.h"
 
 namespace penstock::runtime {
 

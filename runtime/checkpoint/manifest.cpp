@@ -8,7 +8,7 @@
 
 #include "base/error.h"
 #include "runtime/checkpoint/hash.h"
-#include "runtime/checkpoint/safetensors_dtype.h"
+#include "runtime/checkpoint/safetensors/safetensors_dtype.h"
 
 /// Writes a dtype by its safetensors name. It is a specialisation, since nlohmann-json would look
 /// for functions in the dtype's own namespace, find none, and write its number.

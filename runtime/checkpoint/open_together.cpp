@@ -6,9 +6,9 @@
 
 #include "base/error.h"
 #include "comm/collectives.h"
-#include "comm/lead.h"
+#include "comm/run_on_rank_0.h"
 #include "runtime/checkpoint/newest.h"
-#include "runtime/checkpoint/rank_words.h"
+#include "runtime/checkpoint/rank_messages.h"
 #include "runtime/checkpoint/step_label.h"
 
 namespace penstock::runtime {
@@ -24,7 +24,7 @@ struct Opened {
 Opened open_shares(comm::Communicator& world, const std::filesystem::path& folder,
                    Verified verified) {
   Opened opened;
-  const std::string own = rank_word([&] {
+  const std::string own = rank_message([&] {
     opened.checkpoint.emplace(folder, OpenShards::as_read);
     opened.checkpoint->verify(
         verified, {static_cast<std::size_t>(world.rank()), static_cast<std::size_t>(world.size())});
@@ -39,9 +39,9 @@ Opened open_shares(comm::Communicator& world, const std::filesystem::path& folde
 Checkpoint open_together(comm::Communicator& world, const std::filesystem::path& path,
                          Verified verified, const std::function<void(const Checkpoint&)>& check) {
   std::string folder;
-  comm::lead(world, [&] { folder = checkpoint_folder(path).string(); });
+  comm::run_on_rank_0(world, [&] { folder = checkpoint_folder(path).string(); });
   Opened opened = open_shares(world, comm::broadcast(world, folder), verified);
-  comm::lead(world, [&] {
+  comm::run_on_rank_0(world, [&] {
     if (!opened.verdict.fault.empty()) throw CheckpointError(opened.verdict.fault);
     warn_of_renamed_keys(*opened.checkpoint);
     check(*opened.checkpoint);
@@ -59,14 +59,14 @@ std::optional<Checkpoint> newest_together(comm::Communicator& world,
   if (leads) left = list_labelled(output, report);
   const std::size_t stored = leads ? list_checkpoints(output).size() : 0;
   while (true) {
-    comm::lead(world, [&] {
+    comm::run_on_rank_0(world, [&] {
       if (stored > 0 && left.empty()) throw_none_whole(output, stored);
     });
     const std::string folder =
         comm::broadcast(world, left.empty() ? std::string() : left.back().folder.string());
     if (folder.empty()) return std::nullopt;
     Opened opened = open_shares(world, folder, Verified::all);
-    comm::lead(world, [&] {
+    comm::run_on_rank_0(world, [&] {
       if (opened.verdict.unreadable) throw CheckpointError(opened.verdict.fault);
     });
     const std::string broken = comm::broadcast(world, opened.verdict.fault);

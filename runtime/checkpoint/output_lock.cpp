@@ -26,7 +26,7 @@ namespace {
 // while a third creates a new one. try_lock() therefore checks that the name still refers to the
 // locked file, and locked() retries.
 
-constexpr int kMostTries = 1000;
+constexpr int kMaxTries = 1000;
 
 /// Returns "process 4711 on host node-3", and the time on a second line, which makes it unique.
 std::string token_of_this_process() {
@@ -90,7 +90,7 @@ FileHandle locked(const std::filesystem::path& output) {
       if (auto file = try_lock(output)) return std::move(*file);
     } catch (const FileError& error) {
       // Another run may remove the folder between make_output() and open_lock().
-      if (!error.missing() || tries == kMostTries) throw;
+      if (!error.missing() || tries == kMaxTries) throw;
     }
   }
 }

@@ -54,7 +54,7 @@ std::filesystem::path start_save(const std::filesystem::path& output, std::int64
 
 std::filesystem::path commit(const std::filesystem::path& folder, const TrainingState& state,
                              std::vector<ShardIndex> shards, std::string_view tokenizer,
-                             const KeptParts& kept) {
+                             const PassthroughParts& kept) {
   Manifest manifest{state, std::move(shards)};
   write_kept(folder, kept, manifest);
   check_coverage(manifest.shards);

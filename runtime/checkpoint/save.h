@@ -5,7 +5,7 @@
 #include <string_view>
 #include <vector>
 
-#include "runtime/checkpoint/kept_parts.h"
+#include "runtime/checkpoint/passthrough_parts.h"
 #include "runtime/checkpoint/shard.h"
 #include "runtime/checkpoint/training_state.h"
 
@@ -28,7 +28,7 @@ void remove_dead_saves(const std::filesystem::path& output);
 /// checkpoint's folder. CheckpointError on failure; earlier checkpoints are then unchanged.
 std::filesystem::path commit(const std::filesystem::path& folder, const TrainingState& state,
                              std::vector<ShardIndex> shards, std::string_view tokenizer = {},
-                             const KeptParts& kept = {});
+                             const PassthroughParts& kept = {});
 
 /// Writes the file LATEST, a hint for people, beside the checkpoint. CheckpointError on failure.
 void mark_latest(const std::filesystem::path& checkpoint);

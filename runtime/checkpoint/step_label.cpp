@@ -29,7 +29,7 @@ std::filesystem::path free_name(const std::filesystem::path& path) {
 
 }  // namespace
 
-std::string mislabel(const StoredCheckpoint& stored) try {
+std::string label_error(const StoredCheckpoint& stored) try {
   const std::int64_t step = read_manifest(stored.folder).state.step;
   if (step == stored.step) return {};
   return fmt::format(
@@ -43,7 +43,7 @@ std::vector<StoredCheckpoint> list_labelled(const std::filesystem::path& output,
                                             const Report& report) {
   std::vector<StoredCheckpoint> labelled = list_checkpoints(output, report);
   std::erase_if(labelled, [&](const StoredCheckpoint& stored) {
-    const std::string wrong = mislabel(stored);
+    const std::string wrong = label_error(stored);
     if (!wrong.empty()) report(fmt::format("{} is passed over: {}", stored.folder.string(), wrong));
     return !wrong.empty();
   });
@@ -53,13 +53,13 @@ std::vector<StoredCheckpoint> list_labelled(const std::filesystem::path& output,
 void make_way(const StoredCheckpoint& stored) {
   std::error_code ignored;  // renaming reports errors
   if (!std::filesystem::exists(stored.folder, ignored)) return;
-  if (std::filesystem::is_directory(stored.folder, ignored) && mislabel(stored).empty()) return;
+  if (std::filesystem::is_directory(stored.folder, ignored) && label_error(stored).empty()) return;
   move_folder(stored.folder, free_name(stored.folder));
 }
 
 void set_aside(const std::filesystem::path& output, std::int64_t step, const Report& note) {
   for (const StoredCheckpoint& stored : list_checkpoints(output)) {
-    const std::string wrong = mislabel(stored);
+    const std::string wrong = label_error(stored);
     if (wrong.empty() && stored.step <= step) continue;
     const std::filesystem::path aside =
         wrong.empty() ? with_suffix(stored.folder, ".broken") : free_name(stored.folder);

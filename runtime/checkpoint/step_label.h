@@ -15,7 +15,7 @@ namespace penstock::runtime {
 
 /// Returns why the folder's name is wrong. Returns an empty text if the name is right, or if the
 /// manifest cannot be read. Opening the checkpoint reports the latter.
-[[nodiscard]] std::string mislabel(const StoredCheckpoint& stored);
+[[nodiscard]] std::string label_error(const StoredCheckpoint& stored);
 
 /// Returns list_checkpoints() without mislabelled ones, which `report` logs.
 [[nodiscard]] std::vector<StoredCheckpoint> list_labelled(

@@ -7,10 +7,10 @@
 #include "base/counted.h"
 #include "base/error.h"
 #include "configs/flatten.h"
-#include "partition/model/output_frames.h"
+#include "partition/layout/output_frames.h"
 #include "partition/schedule/csv/check.h"
 #include "partition/schedule/make_schedule.h"
-#include "runtime/data/features.h"
+#include "runtime/data/audio/features.h"
 
 namespace penstock::runtime {
 namespace {
@@ -33,7 +33,7 @@ CorpusOptions corpus_options(const configs::Config& config,
   options.manifest = manifest;
   options.cache = cache_folder(config.data.cache, config.data.cache_gib);
   const auto& train = config.data.train;  // only the corpus that is read first logs it
-  options.tells_unkept =
+  options.warns_unkept =
       train.empty() || (use == CorpusUse::training && train.front().manifest == manifest);
   options.use = use;
   options.data = config.data;
@@ -75,14 +75,14 @@ namespace {
 /// Returns settings of [features] that yield this many channels, ready to paste. A mel kind stays:
 /// it gets another number of mels or of stacked frames.
 std::string features_with(int channels, const configs::FeatureConfig& now) {
-  constexpr int kMostMels = 128;  // the most that models on log-mel features use
+  constexpr int kMaxMels = 128;  // the most that models on log-mel features use
   if (channels == 1) return "features.kind=waveform";
   if (now.kind == "log-mel" || now.kind == "fbank") {
-    if (channels % now.stack == 0 && channels / now.stack <= kMostMels)
+    if (channels % now.stack == 0 && channels / now.stack <= kMaxMels)
       return fmt::format("features.mels={}", channels / now.stack);
     if (channels % now.mels == 0) return fmt::format("features.stack={}", channels / now.mels);
   }
-  if (channels <= kMostMels) return fmt::format("features.kind=log-mel features.mels={}", channels);
+  if (channels <= kMaxMels) return fmt::format("features.kind=log-mel features.mels={}", channels);
   return fmt::format("features.kind=spectrogram features.fft={}", 2 * (channels - 1));
 }
 

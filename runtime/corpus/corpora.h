@@ -1,8 +1,8 @@
 #pragma once
 
 #include "configs/config.h"
-#include "partition/model/layer_sequence.h"
-#include "partition/plan/plan_file.h"
+#include "partition/layout/layer_sequence.h"
+#include "partition/planner/plan/plan_file.h"
 #include "runtime/corpus/corpus.h"
 
 namespace penstock::runtime {

@@ -10,9 +10,9 @@
 #include "base/error.h"
 #include "comm/threads.h"
 #include "runtime/corpus/corpus_faults.h"
+#include "runtime/corpus/filter_utterances.h"
 #include "runtime/corpus/shared_index.h"
-#include "runtime/corpus/weigh_utterances.h"
-#include "runtime/data/stream_hash.h"
+#include "runtime/data/index/stream_hash.h"
 #include "runtime/job/consistency.h"
 #include "runtime/text/tokenizer.h"
 
@@ -34,7 +34,7 @@ std::string sampled_labels(const Corpus& corpus) {
 
 /// Builds the corpus of the usable utterances of an index. `tokenizer` is null if the rank reads no
 /// texts.
-Corpus assemble(const UtteranceIndex& index, WeighedUtterances weighed,
+Corpus assemble(const UtteranceIndex& index, FilteredUtterances weighed,
                 const std::filesystem::path& folder, const Tokenizer* tokenizer) {
   Corpus corpus;
   corpus.too_short = weighed.too_short;
@@ -86,9 +86,9 @@ Corpus load_corpus(const CorpusOptions& options, const Tokenizer& tokenizer,
                                   options.data.bad_utterances));
   const std::string manifest = options.manifest.string();
   const auto [index, folder] = share_index(options, world, readers);
-  WeighedUtterances weighed = unpack_weighed(read_alike(
+  FilteredUtterances weighed = unpack_weighed(read_alike(
       world, {{readers.texts.front()}, manifest + ": utterances"},
-      [&, &index = index] { return pack(weigh_utterances(options, index, tokenizer)); }));
+      [&, &index = index] { return pack(filter_utterances(options, index, tokenizer)); }));
   const std::int64_t skipped = throw_or_count(world, weighed.faults, weighed.texts, options);
   if (weighed.left_out.size() == index.size())
     throw DataError(

@@ -9,9 +9,9 @@
 
 #include "comm/communicator.h"
 #include "configs/config.h"
-#include "runtime/data/cache_folder.h"
-#include "runtime/data/loader.h"
-#include "runtime/data/mixture.h"
+#include "runtime/data/audio/loader.h"
+#include "runtime/data/batch/mixture.h"
+#include "runtime/data/index/cache_folder.h"
 
 namespace penstock::runtime {
 
@@ -48,7 +48,7 @@ enum class CorpusUse {
 struct CorpusOptions {
   std::filesystem::path manifest;
   CacheFolder cache = {};    // for the manifest's index and the frames that its labels need
-  bool tells_unkept = true;  // as in IndexOptions
+  bool warns_unkept = true;  // as in IndexOptions
   CorpusUse use = CorpusUse::training;
   configs::DataConfig data;
   configs::FeatureConfig features;

@@ -55,7 +55,7 @@ void BadTextTally::add(std::string_view where, const UnknownCharacters& unknown)
 }
 
 std::string BadTextTally::characters() const {
-  if (count_ > 1) return told_characters(utterances_, kCharacters);
+  if (count_ > 1) return describe_characters(utterances_, kCharacters);
   std::u32string all;
   for (const auto& [character, utterances] : utterances_) all += character;
   return listed(all);

@@ -8,7 +8,7 @@
 
 #include "comm/communicator.h"
 #include "runtime/corpus/corpus.h"
-#include "runtime/data/faults.h"
+#include "runtime/data/manifest/faults.h"
 #include "runtime/job/packing.h"
 #include "runtime/text/fit_text.h"
 #include "runtime/text/unknown_characters.h"

@@ -2,7 +2,7 @@
 
 #include <numeric>
 
-#include "runtime/data/epoch_draws.h"
+#include "runtime/data/batch/epoch_draws.h"
 
 namespace penstock::runtime {
 namespace {

@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "runtime/corpus/corpus.h"
-#include "runtime/data/steps.h"
+#include "runtime/data/batch/steps.h"
 #include "runtime/pipeline/step_work.h"
 
 namespace penstock::runtime {

@@ -7,7 +7,7 @@
 #include "base/counted.h"
 #include "base/error.h"
 #include "comm/collectives.h"
-#include "runtime/data/faults.h"
+#include "runtime/data/manifest/faults.h"
 #include "runtime/job/packing.h"
 
 namespace penstock::runtime {

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "comm/communicator.h"
-#include "runtime/data/loader.h"
+#include "runtime/data/audio/loader.h"
 
 namespace penstock::runtime {
 

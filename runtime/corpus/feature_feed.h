@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "runtime/corpus/corpus.h"
-#include "runtime/data/loader.h"
+#include "runtime/data/audio/loader.h"
 #include "runtime/pipeline/step_work.h"
 
 namespace penstock::runtime {

@@ -12,9 +12,9 @@
 #include "base/error.h"
 #include "base/file_handle.h"
 #include "base/parallel_for.h"
-#include "runtime/data/cache_folder.h"
-#include "runtime/data/stream_hash.h"
-#include "runtime/data/tar_member.h"
+#include "runtime/data/index/cache_folder.h"
+#include "runtime/data/index/stream_hash.h"
+#include "runtime/data/manifest/tar_member.h"
 
 namespace penstock::runtime {
 namespace {

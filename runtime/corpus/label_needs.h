@@ -10,7 +10,7 @@
 #include "base/file_handle.h"
 #include "base/mapped_file.h"
 #include "runtime/corpus/corpus.h"
-#include "runtime/data/index.h"
+#include "runtime/data/index/index.h"
 #include "runtime/text/tokenizer.h"
 
 namespace penstock::runtime {

@@ -16,10 +16,10 @@
 #include "base/parallel_for.h"
 #include "base/utf8.h"
 #include "runtime/checkpoint/hash.h"
-#include "runtime/data/audio.h"
-#include "runtime/data/manifest.h"
-#include "runtime/data/segment.h"
-#include "runtime/data/tar_member.h"
+#include "runtime/data/audio/audio.h"
+#include "runtime/data/audio/segment.h"
+#include "runtime/data/manifest/manifest.h"
+#include "runtime/data/manifest/tar_member.h"
 #include "runtime/text/folded_text.h"
 
 namespace penstock::runtime {

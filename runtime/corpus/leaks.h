@@ -3,7 +3,7 @@
 #include <cstdint>
 #include <filesystem>
 
-#include "runtime/data/faults.h"
+#include "runtime/data/manifest/faults.h"
 
 namespace penstock::runtime {
 

@@ -8,7 +8,7 @@
 #include <memory>
 #include <utility>
 
-#include "runtime/data/stream_hash.h"
+#include "runtime/data/index/stream_hash.h"
 
 namespace penstock::runtime {
 namespace {
@@ -82,7 +82,7 @@ Corpus mixed_corpus(const configs::DataConfig& data,
   return all;
 }
 
-std::string told_mixture(const Corpus& corpus) {
+std::string describe_mixture(const Corpus& corpus) {
   std::vector<std::string> parts;
   for (const Mixture::Part& part : corpus.mixture.parts()) parts.push_back(told(part));
   return fmt::format("{}", fmt::join(parts, ", "));

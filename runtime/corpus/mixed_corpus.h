@@ -17,6 +17,6 @@ namespace penstock::runtime {
 
 /// Describes the contents of an epoch for people: "a.jsonl 12.5 h × 0.4 (25 %), b.jsonl …". Returns
 /// "" for a single manifest.
-[[nodiscard]] std::string told_mixture(const Corpus& corpus);
+[[nodiscard]] std::string describe_mixture(const Corpus& corpus);
 
 }  // namespace penstock::runtime

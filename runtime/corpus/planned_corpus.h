@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "configs/config.h"
-#include "partition/model/layer_sequence.h"
+#include "partition/layout/layer_sequence.h"
 #include "runtime/corpus/corpus.h"
 #include "runtime/text/tokenizer.h"
 

@@ -6,7 +6,7 @@
 #include <utility>
 #include <vector>
 
-#include "runtime/data/sample_hash.h"
+#include "runtime/data/batch/sample_hash.h"
 
 namespace penstock::runtime {
 namespace {

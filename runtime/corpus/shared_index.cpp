@@ -126,7 +126,7 @@ std::optional<FoundIndex> find_or_fault(const CorpusOptions& options, SharedMeas
         find_index({.manifest = options.manifest,
                     .cache = options.cache,
                     .threads = options.threads,
-                    .tells_unkept = options.tells_unkept},
+                    .warns_unkept = options.warns_unkept},
                    [&](std::span<const RecordingQuery> queries) { return measuring.ask(queries); });
   } catch (const DataError& error) {
     fault = error.what();

@@ -2,7 +2,7 @@
 
 #include "comm/communicator.h"
 #include "runtime/corpus/corpus.h"
-#include "runtime/data/index.h"
+#include "runtime/data/index/index.h"
 
 namespace penstock::runtime {
 

@@ -10,7 +10,7 @@
 
 #include "base/counted.h"
 #include "runtime/checkpoint/fault.h"
-#include "runtime/checkpoint/safetensors_dtype.h"
+#include "runtime/checkpoint/safetensors/safetensors_dtype.h"
 
 namespace penstock::runtime {
 namespace {

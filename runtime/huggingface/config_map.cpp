@@ -14,7 +14,7 @@
 #include "configs/rules.h"
 #include "layers/models/families.h"
 #include "runtime/checkpoint/fault.h"
-#include "runtime/data/features.h"
+#include "runtime/data/audio/features.h"
 #include "runtime/huggingface/file_names.h"
 #include "runtime/huggingface/text_file.h"
 

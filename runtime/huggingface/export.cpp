@@ -8,7 +8,7 @@
 #include "base/atomic_file.h"
 #include "configs/flatten.h"
 #include "runtime/checkpoint/newest.h"
-#include "runtime/checkpoint/read_floats.h"
+#include "runtime/checkpoint/safetensors/read_floats.h"
 #include "runtime/huggingface/config_map.h"
 #include "runtime/huggingface/file_names.h"
 #include "runtime/huggingface/kept_labels.h"
@@ -81,7 +81,7 @@ class Exporter {
   ExportReport write(const std::filesystem::path& folder) const {
     if (kept_config_) {
       write_durably(folder / kModelConfig, text_with_settings(*kept_config_, config_changes()));
-      give_back_files(folder);
+      restore_files(folder);
     } else {
       Settings settings = settings_;
       settings["dtype"] = dtype_setting(options_.dtype);
@@ -128,7 +128,7 @@ class Exporter {
     return changes;
   }
 
-  void give_back_files(const std::filesystem::path& folder) const {
+  void restore_files(const std::filesystem::path& folder) const {
     for (const KeptFile& kept : checkpoint_.files()) {
       const std::filesystem::path file = checkpoint_.folder() / kept.file;
       const std::filesystem::path name = file.filename();

@@ -6,9 +6,9 @@
 
 #include "base/atomic_file.h"
 #include "runtime/checkpoint/coverage.h"
-#include "runtime/checkpoint/kept_parts.h"
 #include "runtime/checkpoint/newest.h"
-#include "runtime/checkpoint/read_floats.h"
+#include "runtime/checkpoint/passthrough_parts.h"
+#include "runtime/checkpoint/safetensors/read_floats.h"
 #include "runtime/huggingface/new_folder.h"
 #include "runtime/huggingface/text_file.h"
 #include "runtime/huggingface/weights_writer.h"

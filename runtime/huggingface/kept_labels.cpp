@@ -15,8 +15,9 @@ bool says_labels(const std::string& file) {
          kOthers.end();
 }
 
-KeptParts without_labels(KeptParts kept) {
-  std::erase_if(kept.files, [](const KeptParts::File& file) { return says_labels(file.file); });
+PassthroughParts without_labels(PassthroughParts kept) {
+  std::erase_if(kept.files,
+                [](const PassthroughParts::File& file) { return says_labels(file.file); });
   return kept;
 }
 

@@ -1,12 +1,12 @@
 #pragma once
 
-#include "runtime/checkpoint/kept_parts.h"
+#include "runtime/checkpoint/passthrough_parts.h"
 
 namespace penstock::runtime {
 
 /// Removes the files that define labels from the kept parts of an imported model, for a model with
 /// other labels.
-[[nodiscard]] KeptParts without_labels(KeptParts kept);
+[[nodiscard]] PassthroughParts without_labels(PassthroughParts kept);
 
 /// True if a kept file defines the labels.
 [[nodiscard]] bool says_labels(const std::string& file);

@@ -123,7 +123,7 @@ void parse_trainer(std::string_view message, ModelProto& model) {
     if (reader.field() == field::kind && number != kUnigram && number != kBpe)
       throw CheckpointError("is a model of whole words or characters, not of pieces");
     if (reader.field() == field::kind) model.bpe = number == kBpe;
-    if (reader.field() == field::suffix) model.spaces_behind_words = number != 0;
+    if (reader.field() == field::suffix) model.spaces_after_words = number != 0;
     if (reader.field() == field::fallback) model.byte_fallback = number != 0;
   }
 }
@@ -141,7 +141,7 @@ std::string trainer_bytes(const ModelProto& model) {
   ProtoWriter spec;
   spec.number(field::kind, model.bpe ? kBpe : kUnigram);
   spec.number(field::vocab_size, model.pieces.size());
-  spec.number(field::suffix, model.spaces_behind_words ? 1 : 0);
+  spec.number(field::suffix, model.spaces_after_words ? 1 : 0);
   spec.number(field::fallback, model.byte_fallback ? 1 : 0);
   const auto unknown = std::ranges::find(model.pieces, PieceType::unknown, &Piece::type);
   if (unknown != model.pieces.end()) {

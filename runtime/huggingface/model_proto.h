@@ -24,7 +24,7 @@ struct ModelProto {
   bool dummy_prefix = true;
   bool remove_extra_spaces = true;
   bool escape_spaces = true;
-  bool spaces_behind_words = false;
+  bool spaces_after_words = false;
 };
 
 /// Returns the bytes of a .model file, a ModelProto message of Protocol Buffers.

@@ -8,7 +8,7 @@
 #include <stdexcept>
 
 #include "configs/flatten.h"
-#include "partition/model/build_model.h"
+#include "partition/layout/build_model.h"
 
 namespace penstock::runtime {
 namespace {

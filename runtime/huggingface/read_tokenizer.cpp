@@ -34,10 +34,10 @@ constexpr int kBytes = 256;  // number of pieces "<0x00>" to "<0xFF>"
 [[noreturn]] void throw_no_pieces(const std::string& what) { throw CheckpointError(what); }
 
 /// Throws an error that names a part of the file. Long tables and lists are not printed.
-[[noreturn]] void throw_unlike_pieces(std::string_view part, const TokenizerJson& json) {
-  constexpr std::size_t kMost = 100;
+[[noreturn]] void throw_not_sentencepiece(std::string_view part, const TokenizerJson& json) {
+  constexpr std::size_t kMax = 100;
   const std::string text = json.dump();
-  if (text.size() <= kMost || !json.is_object())
+  if (text.size() <= kMax || !json.is_object())
     throw_no_pieces(fmt::format("its {} is {}", part, text));
   throw_no_pieces(fmt::format("its {} is a {}", part, json.value("type", "table")));
 }
@@ -69,7 +69,7 @@ bool replaces(const TokenizerJson& step, const char* kind, std::string_view from
 /// True if a Metaspace step prepends a space to the text.
 bool prepends(const TokenizerJson& metaspace) {
   if (metaspace.value("replacement", std::string(kSpace)) != kSpace)
-    throw_unlike_pieces("space", metaspace.at("replacement"));
+    throw_not_sentencepiece("space", metaspace.at("replacement"));
   const TokenizerJson scheme = member(metaspace, "prepend_scheme");
   if (scheme.is_null()) return metaspace.value("add_prefix_space", true);
   return scheme != "never";
@@ -104,12 +104,12 @@ class Spaces {
       marked_ = true;
     } else if (type_of(step) != "Strip" && !replaces(step, "Regex", " {2,}", kSpace) &&
                !replaces(step, "Regex", " {2,}", " ")) {
-      throw_unlike_pieces("normalizer", step);
+      throw_not_sentencepiece("normalizer", step);
     }
   }
 
   void split(const TokenizerJson& step) {
-    if (type_of(step) != "Metaspace") throw_unlike_pieces("pre_tokenizer", step);
+    if (type_of(step) != "Metaspace") throw_not_sentencepiece("pre_tokenizer", step);
     model_.dummy_prefix = prepends(step) || model_.dummy_prefix;
     words_apart_ = step.value("split", true);
     marked_ = true;
@@ -130,7 +130,7 @@ void take_decoder(const TokenizerJson& tokenizer, ModelProto& model) {
                step.value("stop", 0) == 0) {
       model.remove_extra_spaces = step.value("start", 0) > 1;
     } else if (type != "ByteFallback" && type != "Fuse" && !replaces(step, "String", kSpace, " ")) {
-      throw_unlike_pieces("decoder", step);
+      throw_not_sentencepiece("decoder", step);
     }
   }
 }
@@ -189,7 +189,7 @@ std::vector<Merges::Pair> merges_of(const TokenizerJson& bpe) {
     }
     const auto both = merge.get<std::string>();  // the form of earlier versions
     const std::size_t space = both.find(' ');
-    if (space == std::string::npos) throw_unlike_pieces("merge", merge);
+    if (space == std::string::npos) throw_not_sentencepiece("merge", merge);
     pairs.emplace_back(both.substr(0, space), both.substr(space + 1));
   }
   return pairs;
@@ -200,7 +200,7 @@ std::vector<Merges::Pair> merges_of(const TokenizerJson& bpe) {
 void score_by_merges(const TokenizerJson& bpe, ModelProto& model) {
   for (const char* affix : {"continuing_subword_prefix", "end_of_word_suffix"})
     if (const TokenizerJson text = member(bpe, affix); !text.is_null() && text != "")
-      throw_unlike_pieces(affix, text);
+      throw_not_sentencepiece(affix, text);
   if (bpe.value("ignore_merges", false)) throw_no_pieces("its ignore_merges is true");
   const std::vector<Merges::Pair> pairs = merges_of(bpe);
   const Merges merges(pairs);
@@ -245,7 +245,7 @@ ModelProto model_of_json(const TokenizerJson& tokenizer, const Vocabulary& vocab
                          std::int64_t blank) {
   const TokenizerJson& theirs = tokenizer.at("model");
   if (type_of(theirs) != "BPE" && type_of(theirs) != "Unigram")
-    throw_unlike_pieces("model", theirs.at("type"));
+    throw_not_sentencepiece("model", theirs.at("type"));
   ModelProto model;
   const Spaces spaces(tokenizer, model);
   take_decoder(tokenizer, model);

@@ -34,8 +34,8 @@ std::span<const std::byte> TensorStream::bytes(const layers::Tensor& handle, std
 void TensorStream::fill(const StreamedTensor& tensor, std::int64_t row) {
   auto run = tensor.runs.begin();
   for (; row >= run->count; ++run) row -= run->count;
-  const std::int64_t most = std::max<std::int64_t>(1, kElementsAtOnce / tensor.columns);
-  const std::int64_t rows = std::min(run->count - row, most);
+  const std::int64_t max = std::max<std::int64_t>(1, kElementsAtOnce / tensor.columns);
+  const std::int64_t rows = std::min(run->count - row, max);
   rows_.resize(static_cast<std::size_t>(rows * tensor.columns));
   read_(run->source, (run->first + row) * tensor.columns, rows_);
   check_range(run->source, tensor.dtype);

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "runtime/checkpoint/safetensors_writer.h"
+#include "runtime/checkpoint/safetensors/safetensors_writer.h"
 
 namespace penstock::runtime {
 

@@ -8,7 +8,7 @@
 #include <string_view>
 #include <vector>
 
-#include "runtime/checkpoint/safetensors.h"
+#include "runtime/checkpoint/safetensors/safetensors.h"
 
 namespace penstock::runtime {
 

@@ -14,12 +14,12 @@ namespace {
 using Part = std::vector<NamedTensor>;
 
 /// Divides tensors into files, in order.
-std::vector<Part> parts_of(const std::vector<StreamedTensor>& tensors, std::uint64_t most) {
+std::vector<Part> parts_of(const std::vector<StreamedTensor>& tensors, std::uint64_t max) {
   std::vector<Part> parts(1);
   std::uint64_t reached = 0;
   for (const StreamedTensor& tensor : tensors) {
     const NamedTensor named{tensor.name, tensor.handle()};
-    if (reached > 0 && reached + named.tensor.bytes() > most) {
+    if (reached > 0 && reached + named.tensor.bytes() > max) {
       parts.emplace_back();
       reached = 0;
     }
@@ -39,8 +39,8 @@ void write_part(const std::filesystem::path& file, const Part& part, const ReadE
 }  // namespace
 
 int write_in_parts(const std::filesystem::path& folder, const std::vector<StreamedTensor>& tensors,
-                   std::uint64_t most, const WritePart& write) {
-  const std::vector<Part> parts = parts_of(tensors, most);
+                   std::uint64_t max, const WritePart& write) {
+  const std::vector<Part> parts = parts_of(tensors, max);
   nlohmann::ordered_json map = nlohmann::ordered_json::object();
   std::uint64_t total = 0;
   for (std::size_t i = 0; i < parts.size(); ++i) {
@@ -61,9 +61,9 @@ int write_in_parts(const std::filesystem::path& folder, const std::vector<Stream
 }
 
 int write_weight_files(const std::filesystem::path& folder,
-                       const std::vector<StreamedTensor>& tensors, std::uint64_t most,
+                       const std::vector<StreamedTensor>& tensors, std::uint64_t max,
                        const ReadElements& read) {
-  return write_in_parts(folder, tensors, most, [&](const std::string& name, const Part& part) {
+  return write_in_parts(folder, tensors, max, [&](const std::string& name, const Part& part) {
     write_part(folder / (name + ".safetensors"), part, read);
   });
 }

@@ -18,13 +18,13 @@ using WritePart =
 /// in write_weight_files(). Then writes their index, if there are several. Returns the number of
 /// files.
 int write_in_parts(const std::filesystem::path& folder, const std::vector<StreamedTensor>& tensors,
-                   std::uint64_t most, const WritePart& write);
+                   std::uint64_t max, const WritePart& write);
 
 /// Writes model.safetensors. If that would exceed `most` bytes, writes
 /// model-00001-of-0000N.safetensors and so on, with their index. A tensor that exceeds the bound
 /// has a file of its own. Returns the number of files. Throws CheckpointError if a call fails.
 int write_weight_files(const std::filesystem::path& folder,
-                       const std::vector<StreamedTensor>& tensors, std::uint64_t most,
+                       const std::vector<StreamedTensor>& tensors, std::uint64_t max,
                        const ReadElements& read);
 
 /// Writes one file, whatever its size. Throws CheckpointError if a call fails.

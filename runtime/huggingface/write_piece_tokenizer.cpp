@@ -24,9 +24,9 @@ using OrderedTokenizer = nlohmann::ordered_json;
 constexpr const char* kSpaceMark = "▁";  // represents a space
 constexpr int kAllSpaces = 1'000'000;
 
-void check_sayable(const ModelProto& model) {
+void check_expressible(const ModelProto& model) {
   const char* what = nullptr;
-  if (model.spaces_behind_words) what = "puts spaces behind words";
+  if (model.spaces_after_words) what = "puts spaces behind words";
   if (!model.escape_spaces) what = "leaves spaces as they are";
   if (std::ranges::find(model.pieces, PieceType::unused, &Piece::type) != model.pieces.end())
     what = "has unused pieces";
@@ -148,7 +148,7 @@ OrderedTokenizer added_tokens_of(const std::vector<Piece>& pieces) {
 void write_piece_tokenizer(const std::filesystem::path& folder, std::string_view bytes,
                            const HeadRows& rows) {
   const ModelProto model = parse_model_bytes(bytes);
-  check_sayable(model);
+  check_expressible(model);
   const std::vector<Piece> pieces = pieces_of_rows(model, rows);
   const auto unknown = static_cast<std::size_t>(
       std::ranges::find(pieces, PieceType::unknown, &Piece::type) - pieces.begin());

@@ -8,7 +8,7 @@
 
 #include "base/error.h"
 #include "comm/collectives.h"
-#include "comm/lead.h"
+#include "comm/run_on_rank_0.h"
 #include "configs/flatten.h"
 
 namespace penstock::runtime {
@@ -82,7 +82,7 @@ std::string read_or_fault(const comm::Communicator& world, const std::function<s
 
 void require_same_recipe(comm::Communicator& world, const configs::Config& config) {
   const std::vector<std::string> all = comm::gather(world, packed(configs::flatten(config)));
-  comm::lead(world, [&] { require_same(all); });
+  comm::run_on_rank_0(world, [&] { require_same(all); });
 }
 
 void throw_together(comm::Communicator& world, const std::string& fault) {

@@ -18,7 +18,7 @@ namespace penstock::runtime {
 void require_same_recipe(comm::Communicator& world, const configs::Config& config);
 
 /// Returns rank 0's text on all ranks, for information that ranks may see differently.
-[[nodiscard]] inline std::string word_of_rank_0(comm::Communicator& world, const std::string& own) {
+[[nodiscard]] inline std::string broadcast_text(comm::Communicator& world, const std::string& own) {
   return comm::broadcast(world, own);
 }
 

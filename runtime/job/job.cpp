@@ -25,7 +25,7 @@ void end_all(comm::Communicator& world, int code) {
 
 bool runs_alone() { return !comm::rank_in_job(); }
 
-int run_job(const std::function<int(comm::Communicator&)>& work, const Complain& complain) {
+int run_job(const std::function<int(comm::Communicator&)>& work, const ReportError& report_error) {
   const auto world = comm::join_job();
   int code = 0;
   bool alone = false;
@@ -33,12 +33,12 @@ int run_job(const std::function<int(comm::Communicator&)>& work, const Complain&
   comm::FailureSteps steps;
   steps.say = [&](const std::exception& error) {
     alone = world->size() == 1 || dynamic_cast<const CommError*>(&error) != nullptr;
-    code = complain(error, alone);
+    code = report_error(error, alone);
     failure = &error;  // valid until tell() has been called
   };
   steps.tell = [&] {
     if (world->size() == 1 || (!alone && comm::all_ranks_fail(*world, code, kPatience))) return;
-    if (!alone && world->rank() != 0) code = complain(*failure, true);
+    if (!alone && world->rank() != 0) code = report_error(*failure, true);
     end_all(*world, code);
   };
   world->shutdown().on_failure(steps);

@@ -9,7 +9,7 @@ namespace penstock::runtime {
 
 /// Reports an error and returns the exit code for it. If `alone` is false, all ranks may have the
 /// error, and only rank 0 reports it.
-using Complain = std::function<int(const std::exception&, bool alone)>;
+using ReportError = std::function<int(const std::exception&, bool alone)>;
 
 /// True if this process was not started as a rank (rank_in_job()). It then does the work of a whole
 /// job.
@@ -20,6 +20,6 @@ using Complain = std::function<int(const std::exception&, bool alone)>;
 /// single rank ends all ranks, under mpirun with its code. The others first get two seconds in
 /// which they may fail with the same code.
 [[nodiscard]] int run_job(const std::function<int(comm::Communicator&)>& work,
-                          const Complain& complain);
+                          const ReportError& report_error);
 
 }  // namespace penstock::runtime

@@ -3,7 +3,7 @@
 #include <cstdint>
 
 #include "comm/communicator.h"
-#include "runtime/data/steps.h"
+#include "runtime/data/batch/steps.h"
 
 namespace penstock::runtime {
 

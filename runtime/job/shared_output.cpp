@@ -9,7 +9,7 @@
 #include "base/file_handle.h"
 #include "base/read_file.h"
 #include "comm/collectives.h"
-#include "comm/lead.h"
+#include "comm/run_on_rank_0.h"
 #include "runtime/checkpoint/output_lock.h"
 
 namespace penstock::runtime {
@@ -40,7 +40,7 @@ void check_shared_output(comm::Communicator& world, const OutputShare& share) {
   std::string faults;
   for (std::size_t rank = 0; rank < all.size(); ++rank)
     if (!all[rank].empty()) faults += fmt::format("\n  rank {}: {}", rank, all[rank]);
-  comm::lead(world, [&] {
+  comm::run_on_rank_0(world, [&] {
     if (!faults.empty())
       throw CheckpointError(
           fmt::format("{}: trainer.output must be the same folder for every rank that writes "

@@ -8,7 +8,7 @@ namespace penstock::runtime {
 namespace {
 
 constexpr double kLatencyShare = 0.1;
-constexpr double kLeastMiB = 1, kMostMiB = 64;
+constexpr double kMinMiB = 1, kMaxMiB = 64;
 
 }  // namespace
 
@@ -16,11 +16,11 @@ constexpr double kLeastMiB = 1, kMostMiB = 64;
 /// its bytes. Solving latency · rounds = kLatencyShare · moved bytes / bandwidth for the bytes
 /// gives the size.
 std::int64_t suited_bucket_bytes(int replicas, const partition::LinkRates& slowest) {
-  if (replicas < 2) return static_cast<std::int64_t>(kLeastMiB) << 20;
+  if (replicas < 2) return static_cast<std::int64_t>(kMinMiB) << 20;
   const double rounds = std::bit_width(static_cast<unsigned>(replicas - 1));
   const double moved = (replicas - 1.0) / replicas;  // share that a rank sends per phase
   const double bytes = rounds * slowest.latency * slowest.bandwidth / (kLatencyShare * moved);
-  const double mib = std::max(kLeastMiB, std::min(kMostMiB, std::ceil(bytes / (1 << 20))));
+  const double mib = std::max(kMinMiB, std::min(kMaxMiB, std::ceil(bytes / (1 << 20))));
   return static_cast<std::int64_t>(mib) << 20;
 }
 

@@ -3,7 +3,7 @@
 #include <cstdint>
 
 #include "configs/config.h"
-#include "partition/cost/cost.h"
+#include "partition/planner/cost/cost.h"
 
 namespace penstock::runtime {
 

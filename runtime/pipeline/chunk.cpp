@@ -138,7 +138,7 @@ layers::Tensor Chunk::in_fp32(const MicroBatchRun& run, const layers::Tensor& x_
 void Chunk::read(const MicroBatchRun& run, const Fill& fill) {
   const layers::Tensor x_FC = activation(run, 0).only().x_FC;
   if (backend_.kind() != layers::DeviceKind::cpu) {
-    read_ahead(*run.work, fill);
+    prefetch(*run.work, fill);
     return read_from_device(run, x_FC);
   }
   const layers::Tensor read_FC = in_fp32(run, x_FC);
@@ -146,7 +146,7 @@ void Chunk::read(const MicroBatchRun& run, const Fill& fill) {
   if (x_FC.dtype != layers::DType::f32) backend_.run(stream_, layers::Cast{read_FC, x_FC});
 }
 
-void Chunk::read_ahead(const MicroBatchWork& work, const Fill& fill) {
+void Chunk::prefetch(const MicroBatchWork& work, const Fill& fill) {
   if (backend_.kind() != layers::DeviceKind::cpu && !staging_.holds_one())
     staging_.send(stream_, features_of(work), fill);
 }
@@ -252,7 +252,7 @@ void Chunk::run_forward(MicroBatchRun& run, const StepWork& step, layers::Mode m
     const layers::Activation x = activation(run, i);
     layers::Activation y = activation(run, i + 1);
     const auto kept = training ? saved(run, i, false) : std::vector<layers::Tensor>{};
-    const layers::Lending lending(stream_, c.workspace);
+    const layers::WorkspaceScope lending(stream_, c.workspace);
     timed(backend_, stream_, time_of(&LayerTimes::forward, i), [&] {
       options_.layers[i]->forward(c, parameters_.params(options_.first_layer + i), x, y, kept);
     });
@@ -291,8 +291,8 @@ void Chunk::backward(MicroBatchRun& run, const StepWork& step, StepSums& sums,
   for (std::size_t i = options_.layers.size(); i-- > 0;) {
     if (runs_backward(run, i)) {
       recompute_before(run, step, i, sums);
-      pass_gradient(run, step, i);
-      add_gradient(run, step, i);
+      backward_input(run, step, i);
+      backward_weight(run, step, i);
     }
     layer_done(options_.first_layer + i);
     stream_.progress();
@@ -303,7 +303,7 @@ void Chunk::backward(MicroBatchRun& run, const StepWork& step, StepSums& sums,
 void Chunk::backward_input(MicroBatchRun& run, const StepWork& step, StepSums& sums) {
   for (std::size_t i = options_.layers.size(); i-- > 0 && runs_backward(run, i);) {
     recompute_before(run, step, i, sums);
-    pass_gradient(run, step, i);
+    backward_input(run, step, i);
   }
   finish_input_gradient(run);
 }
@@ -320,18 +320,18 @@ void Chunk::finish_input_gradient(const MicroBatchRun& run) {
 void Chunk::backward_weight(const MicroBatchRun& run, const StepWork& step,
                             const LayerDone& layer_done) {
   for (std::size_t i = options_.layers.size(); i-- > 0;) {
-    add_gradient(run, step, i);
+    backward_weight(run, step, i);
     layer_done(options_.first_layer + i);
     stream_.progress();
   }
 }
 
-void Chunk::pass_gradient(const MicroBatchRun& run, const StepWork& step, std::size_t layer) {
+void Chunk::backward_input(const MicroBatchRun& run, const StepWork& step, std::size_t layer) {
   const auto kept = saved(run, layer, true);
   layers::Context c = context(run, step, layer, layers::Mode::train);
   const layers::Activation dy = gradient(run, layer + 1);
   layers::Activation dx = gradient(run, layer);
-  const layers::Lending lending(stream_, c.workspace);
+  const layers::WorkspaceScope lending(stream_, c.workspace);
   timed(backend_, stream_, time_of(&LayerTimes::backward_input, layer), [&] {
     options_.layers[layer]->backward_input(c, parameters_.params(options_.first_layer + layer), dy,
                                            kept, dx);
@@ -339,11 +339,11 @@ void Chunk::pass_gradient(const MicroBatchRun& run, const StepWork& step, std::s
   stream_.progress();
 }
 
-void Chunk::add_gradient(const MicroBatchRun& run, const StepWork& step, std::size_t layer) {
+void Chunk::backward_weight(const MicroBatchRun& run, const StepWork& step, std::size_t layer) {
   if (!run.layout.layers[layer].trained()) return;
   const auto kept = saved(run, layer, true);
   layers::Context c = context(run, step, layer, layers::Mode::train);
-  const layers::Lending lending(stream_, c.workspace);
+  const layers::WorkspaceScope lending(stream_, c.workspace);
   timed(backend_, stream_, time_of(&LayerTimes::backward_weight, layer), [&] {
     options_.layers[layer]->backward_weight(
         c, kept, parameters_.grads(options_.first_layer + layer, run.work->lane));

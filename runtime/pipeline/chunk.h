@@ -7,8 +7,8 @@
 
 #include "comm/communicator.h"
 #include "layers/backend.h"
-#include "partition/memory/stage_bytes.h"
-#include "partition/model/micro_batch_layout.h"
+#include "partition/layout/micro_batch_layout.h"
+#include "partition/layout/stage_bytes.h"
 #include "runtime/pipeline/buffer_ring.h"
 #include "runtime/pipeline/feature_staging.h"
 #include "runtime/pipeline/host_slots.h"
@@ -94,12 +94,12 @@ class Chunk {
 
   /// Calls `fill` to write the features of a micro-batch (FP32, frames × channels) and the loss
   /// weights of its utterances. Converts them to the compute type as the chunk's input. If
-  /// read_ahead() has sent the features, it uses those.
+  /// prefetch() has sent the features, it uses those.
   using Fill = FeatureStaging::Fill;
   void read(const MicroBatchRun& run, const Fill& fill);
   /// On a device, reads the features of the next micro-batch and starts their copy to the device's
   /// memory, so that they arrive while the device computes. On a CPU it does nothing.
-  void read_ahead(const MicroBatchWork& work, const Fill& fill);
+  void prefetch(const MicroBatchWork& work, const Fill& fill);
   /// Returns the input of the last layer, in FP32 and in the host's memory. It is valid until the
   /// chunk's next call.
   layers::Frames logits(const MicroBatchRun& run);
@@ -133,8 +133,8 @@ class Chunk {
                    const partition::LayerRun& layers, StepSums& sums);
   void recompute_before(MicroBatchRun& run, const StepWork& step, std::size_t layer,
                         StepSums& sums);
-  void pass_gradient(const MicroBatchRun& run, const StepWork& step, std::size_t layer);
-  void add_gradient(const MicroBatchRun& run, const StepWork& step, std::size_t layer);
+  void backward_input(const MicroBatchRun& run, const StepWork& step, std::size_t layer);
+  void backward_weight(const MicroBatchRun& run, const StepWork& step, std::size_t layer);
   FeatureStaging::Count features_of(const MicroBatchWork& work) const;
   void read_from_device(const MicroBatchRun& run, const layers::Tensor& x_FC);
   layers::Tensor in_fp32(const MicroBatchRun& run, const layers::Tensor& x_FC) const;

@@ -51,7 +51,7 @@ void ChunkRun::perform(const partition::Action& action) {
       flight->activation_out =
           pipeline.send(message(place_, false, place_ + 1, m), chunk_.output_message(*flight));
       flight->ended = context_.mode == layers::Mode::evaluate;
-      read_behind(m);
+      prefetch_next(m);
       break;
     case partition::ActionKind::receive_gradient:
       flight->output_gradient = take(chunk_.output_gradients);
@@ -127,10 +127,10 @@ Chunk::Fill ChunkRun::features_of(int micro_batch) const {
 
 /// Reads the features of the next micro-batch while the device computes this one's forward. It runs
 /// after the send, so that the send is not delayed.
-void ChunkRun::read_behind(int micro_batch) {
+void ChunkRun::prefetch_next(int micro_batch) {
   const auto next = static_cast<std::size_t>(micro_batch) + 1;
   if (first() && next < flights_.size())
-    chunk_.read_ahead(*flights_[next].work, features_of(micro_batch + 1));
+    chunk_.prefetch(*flights_[next].work, features_of(micro_batch + 1));
 }
 
 void ChunkRun::forward(Flight& flight, int micro_batch) {
@@ -138,7 +138,7 @@ void ChunkRun::forward(Flight& flight, int micro_batch) {
   flight.slot = take(chunk_.slots);
   take_recompute_buffer(flight);
   chunk_.forward(flight, context_.step, context_.mode, context_.sums);
-  if (last()) read_behind(micro_batch);
+  if (last()) prefetch_next(micro_batch);
   if (context_.mode == layers::Mode::train) return give_back_recompute_buffer(flight);
 
   // The logits are read before the input is given back: in a chunk that is the loss alone, they are
@@ -163,7 +163,7 @@ void ChunkRun::backward(Flight& flight, const partition::Action& action) {
   }
   const bool whole = action.micro_batch + 1 == static_cast<int>(flights_.size());
   const auto layer_done = [&](std::size_t layer) {
-    if (whole && context_.callbacks.layer_whole) context_.callbacks.layer_whole(layer);
+    if (whole && context_.callbacks.layer_complete) context_.callbacks.layer_complete(layer);
   };
   if (action.kind == partition::ActionKind::backward) {
     chunk_.backward(flight, context_.step, context_.sums, layer_done);

@@ -52,7 +52,7 @@ class ChunkRun {
   void await_reload(Flight& flight);
   void take_input(Flight& flight, int micro_batch);
   Chunk::Fill features_of(int micro_batch) const;
-  void read_behind(int micro_batch);
+  void prefetch_next(int micro_batch);
   void backward(Flight& flight, const partition::Action& action);
   void pass_back(Flight& flight, int micro_batch);
   void start_backward(Flight& flight);

@@ -23,7 +23,7 @@ struct ExecutorCallbacks {
   /// Training: called when all micro-batches of this replica have been added to a layer's
   /// gradients. `layer` is counted over the stage's layers. Every layer of a chunk is reported
   /// before the chunk's action `reduce`.
-  std::function<void(std::size_t layer)> layer_whole;
+  std::function<void(std::size_t layer)> layer_complete;
   /// Called before and after every action of the list; waiting is part of the action.
   std::function<void(const partition::Action&, Moment)> action;
 };

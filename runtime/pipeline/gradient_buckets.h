@@ -6,7 +6,7 @@
 
 #include "comm/lane_reduction.h"
 #include "layers/tensor/tensor.h"
-#include "partition/model/parameter_layout.h"
+#include "partition/layout/parameter_layout.h"
 
 namespace penstock::runtime {
 

@@ -74,7 +74,7 @@ void GradientNormSync::measure(const ParameterStore& store) {
 }
 
 /// Returns a copy, in the host's memory, of `told` followed by this rank's numbers.
-std::vector<double> GradientNormSync::numbers_behind(std::span<const double> told) {
+std::vector<double> GradientNormSync::with_numbers(std::span<const double> told) {
   std::vector<double> all(told.begin(), told.end());
   all.resize(told.size() + count());
   backend_.copy_out(computing_, all.data() + told.size(), sums(), count() * sizeof(double));
@@ -94,7 +94,7 @@ void GradientNormSync::exchange(std::span<double> told) {
     backend_.wait(computing_, *backend_.record(*stream_));
   }
   if (on_device_) return;
-  std::vector<double> all = numbers_behind(told);
+  std::vector<double> all = with_numbers(told);
   comm::sum_disjoint(grid_.world(), all);
   std::copy_n(all.begin(), told.size(), told.begin());
   backend_.copy_in(computing_, sums(), all.data() + told.size(), count() * sizeof(double));
@@ -125,7 +125,7 @@ const layers::GradientNormResult* GradientNormSync::local_result(const Parameter
 
 void GradientNormSync::start(std::span<const double> told) {
   asked_.emplace(grid_.world(),
-                 on_device_ ? std::vector(told.begin(), told.end()) : numbers_behind(told));
+                 on_device_ ? std::vector(told.begin(), told.end()) : with_numbers(told));
 }
 
 layers::GradientNormResult GradientNormSync::await(std::span<double> told) {

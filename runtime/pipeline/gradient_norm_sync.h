@@ -86,7 +86,7 @@ class GradientNormSync {
   void combine(layers::Stream& stream, double loss_scale, layers::GradientNormResult* result);
   std::unique_ptr<comm::Transfer> sum_over_nccl();
   void exchange(std::span<double> told);
-  std::vector<double> numbers_behind(std::span<const double> told);
+  std::vector<double> with_numbers(std::span<const double> told);
   layers::GradientNormResult result_on(layers::Stream& stream);
 
   layers::Backend& backend_;

@@ -6,7 +6,7 @@
 
 #include "base/counted.h"
 #include "base/error.h"
-#include "partition/memory/stage_bytes.h"
+#include "partition/layout/stage_bytes.h"
 
 namespace penstock::runtime {
 namespace {

@@ -3,7 +3,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "partition/model/layer_sequence.h"
+#include "partition/layout/layer_sequence.h"
 
 namespace penstock::runtime {
 

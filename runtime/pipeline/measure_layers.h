@@ -2,8 +2,8 @@
 
 #include <vector>
 
-#include "partition/cost/cost.h"
-#include "partition/model/layer_sequence.h"
+#include "partition/layout/layer_sequence.h"
+#include "partition/planner/cost/cost.h"
 #include "runtime/pipeline/step_work.h"
 
 namespace penstock::runtime {

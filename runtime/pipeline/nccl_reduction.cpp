@@ -28,10 +28,10 @@ std::span<std::byte> bytes_of(const layers::Tensor& tensor) {
 
 std::size_t nccl_staging_bytes(const comm::LaneReductionPlan& plan, int replica) {
   const comm::TreeRounds sums = comm::sum_rounds(plan.lanes_of, replica);
-  std::size_t most = 0;
+  std::size_t max = 0;
   for (int bucket = 0; bucket < static_cast<int>(plan.bucket_ends.size()); ++bucket)
-    most = std::max(most, comm::bucket_staging_bytes(plan, sums, bucket, replica));
-  return most;
+    max = std::max(max, comm::bucket_staging_bytes(plan, sums, bucket, replica));
+  return max;
 }
 
 NcclReduction::NcclReduction(layers::Backend& backend, layers::Stream& computing,

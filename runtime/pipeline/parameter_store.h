@@ -6,8 +6,8 @@
 
 #include "layers/backend.h"
 #include "layers/layer.h"
-#include "partition/memory/stage_bytes.h"
-#include "partition/model/parameter_layout.h"
+#include "partition/layout/parameter_layout.h"
+#include "partition/layout/stage_bytes.h"
 #include "runtime/pipeline/arena_table.h"
 #include "runtime/pipeline/shared_arena.h"
 

@@ -3,7 +3,7 @@
 #include <memory>
 
 #include "comm/communicator.h"
-#include "partition/plan/plan.h"
+#include "partition/planner/plan/plan.h"
 
 namespace penstock::runtime {
 

@@ -6,8 +6,8 @@
 
 #include "base/counted.h"
 #include "base/error.h"
-#include "partition/model/recomputed_layers.h"
-#include "partition/plan/plan_schedule.h"
+#include "partition/layout/recomputed_layers.h"
+#include "partition/planner/plan/plan_schedule.h"
 #include "runtime/pipeline/bucket_bytes.h"
 
 namespace penstock::runtime {

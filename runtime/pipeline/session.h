@@ -4,8 +4,8 @@
 #include <memory>
 
 #include "configs/config.h"
-#include "partition/model/layer_sequence.h"
-#include "partition/plan/plan.h"
+#include "partition/layout/layer_sequence.h"
+#include "partition/planner/plan/plan.h"
 #include "runtime/devices/device.h"
 #include "runtime/pipeline/rank_grid.h"
 #include "runtime/pipeline/stage.h"

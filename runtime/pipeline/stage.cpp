@@ -138,9 +138,9 @@ StepSums Stage::train(const StepWork& step, const ExecutorCallbacks& callbacks) 
   return no_sums(step, layers::Mode::train);
 }
 
-void Stage::read_ahead(const StepWork& next, const ReadFeatures& read_features) {
+void Stage::prefetch(const StepWork& next, const ReadFeatures& read_features) {
   if (!first() || next.micro_batches.empty()) return;
-  chunks_.front().read_ahead(
+  chunks_.front().prefetch(
       next.micro_batches.front(),
       [&](std::span<float> x_FC, std::span<float> weights) { read_features(0, x_FC, weights); });
 }

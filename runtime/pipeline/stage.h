@@ -3,7 +3,7 @@
 #include <deque>
 #include <map>
 
-#include "partition/model/layer_sequence.h"
+#include "partition/layout/layer_sequence.h"
 #include "partition/schedule/run_schedule.h"
 #include "runtime/devices/device_links.h"
 #include "runtime/pipeline/executor.h"
@@ -52,7 +52,7 @@ class Stage {
   StepSums train(const StepWork& step, const ExecutorCallbacks& callbacks);
   /// On a device, starts the copy of the next step's first micro-batch of features, if this stage
   /// reads features. No other features may be read before that step.
-  void read_ahead(const StepWork& next, const ReadFeatures& read_features);
+  void prefetch(const StepWork& next, const ReadFeatures& read_features);
   /// Waits for pending sends and computations. Afterwards losses and the sums of the state are
   /// complete.
   void complete(StepSums& sums);

@@ -25,14 +25,14 @@ StageReduction::StageReduction(layers::Backend& backend, layers::Stream& stream,
 void StageReduction::begin() {
   next_bucket_ = static_cast<int>(plan_.bucket_ends.size());
   whole_.assign(whole_.size(), false);
-  whole_behind_ = whole_.size();
+  complete_from_ = whole_.size();
 }
 
-void StageReduction::layer_whole(std::size_t layer) {
+void StageReduction::layer_complete(std::size_t layer) {
   whole_[layer] = true;
-  if (layer + 1 != whole_behind_) return;
-  while (whole_behind_ > 0 && whole_[whole_behind_ - 1]) --whole_behind_;
-  start_buckets(store_.arena_offset(whole_behind_));
+  if (layer + 1 != complete_from_) return;
+  while (complete_from_ > 0 && whole_[complete_from_ - 1]) --complete_from_;
+  start_buckets(store_.arena_offset(complete_from_));
 }
 
 /// Starts every bucket whose elements all belong to complete layers. Chunks complete one after

@@ -26,10 +26,10 @@ class StageReduction {
   /// Begins a step: no layer's gradients are complete.
   void begin();
   /// Marks the gradients of this layer of the stage as complete.
-  void layer_whole(std::size_t layer);
+  void layer_complete(std::size_t layer);
   /// Marks all remaining layers as complete. After finish(), lane 0 holds the sums over all lanes
   /// of the elements that this rank owns.
-  void all_whole() { start_buckets(0); }
+  void all_complete() { start_buckets(0); }
   void finish() { reduction_->finish(); }
 
   /// Sends the parameters that layers read from their owners to all other replicas, if replicas
@@ -46,9 +46,9 @@ class StageReduction {
   const ParameterStore& store_;
   comm::LaneReductionPlan plan_;
   std::unique_ptr<GradientReduction> reduction_;
-  int next_bucket_ = 0;           // buckets from this one on have been started
-  std::vector<bool> whole_;       // true for layers whose gradients are complete
-  std::size_t whole_behind_ = 0;  // all layers from this one on are complete
+  int next_bucket_ = 0;            // buckets from this one on have been started
+  std::vector<bool> whole_;        // true for layers whose gradients are complete
+  std::size_t complete_from_ = 0;  // all layers from this one on are complete
 };
 
 }  // namespace penstock::runtime

@@ -12,15 +12,15 @@
 #include "base/error.h"
 #include "base/gib.h"
 #include "base/quantities.h"
-#include "partition/choose/reasons.h"
-#include "partition/cluster/cluster_file.h"
+#include "partition/planner/choose/explain/reasons.h"
+#include "partition/planner/cluster/cluster_file.h"
 #include "runtime/planning/plan_on_cluster.h"
 
 namespace penstock::runtime {
 namespace {
 
 constexpr int kDoublings = 3, kHalvings = 3;  // steps of the search for an amount of memory
-constexpr double kLeastGib = 0.1;             // amounts are multiples of this
+constexpr double kMinGib = 0.1;               // amounts are multiples of this
 
 partition::Cluster with_links_twice_as_fast(partition::Cluster cluster) {
   for (auto* links : {&cluster.node_links, &cluster.exact_links})
@@ -31,23 +31,23 @@ partition::Cluster with_links_twice_as_fast(partition::Cluster cluster) {
   return cluster;
 }
 
-double in_tenths(double gib) { return std::ceil(gib / kLeastGib - 1e-6) * kLeastGib; }
+double in_tenths(double gib) { return std::ceil(gib / kMinGib - 1e-6) * kMinGib; }
 
 /// Returns the least memory, in bytes, that a faster candidate lacks; nothing if there is none.
-std::optional<double> least_lacking(const partition::Decision& decision) {
-  std::optional<double> least;
-  for (const partition::Alternative& other : decision.alternatives)
-    if (partition::would_be_faster(other, decision.alternatives.front()))
-      least = std::min(least.value_or(other.lacks->bytes), other.lacks->bytes);
-  return least;
+std::optional<double> min_lacking(const partition::Decision& decision) {
+  std::optional<double> min;
+  for (const partition::Candidate& other : decision.candidates)
+    if (partition::would_be_faster(other, decision.candidates.front()))
+      min = std::min(min.value_or(other.lacks->bytes), other.lacks->bytes);
+  return min;
 }
 
 /// Returns true if memory shapes the plan or rules out a candidate.
 bool memory_shapes(const partition::Decision& decision) {
-  const auto lacks = [](const partition::Alternative& any) { return any.lacks.has_value(); };
-  return std::ranges::any_of(decision.alternatives, lacks) || decision.choice.selective ||
+  const auto lacks = [](const partition::Candidate& any) { return any.lacks.has_value(); };
+  return std::ranges::any_of(decision.candidates, lacks) || decision.choice.selective ||
          decision.choice.resident > 0 || std::ranges::count(decision.choice.recomputed, true) > 0 ||
-         decision.alternatives.front().memory_bound;
+         decision.candidates.front().memory_bound;
 }
 
 bool is_limited(const partition::Device& device) {
@@ -110,30 +110,30 @@ class Adviser {
 
   void ask_memory() {
     const partition::Decision& decision = planned_.decision;
-    if (planned_.problem.recomputed || decision.alternatives.empty()) return;
+    if (planned_.problem.recomputed || decision.candidates.empty()) return;
     const auto& devices = planned_.problem.cluster.devices;
     if (std::ranges::none_of(devices, is_limited)) return;
-    const auto lacking = least_lacking(decision);
+    const auto lacking = min_lacking(decision);
     if (!lacking && !memory_shapes(decision)) return;
-    double gib = least_of_choice() / 4 / kGib;
+    double gib = min_of_choice() / 4 / kGib;
     if (lacking) gib = *lacking / (limits_by_key() ? 1 : 1 - cluster_.margin) / kGib;
     search_memory(in_tenths(gib));
   }
 
   /// Returns the least memory of a device of the choice, in bytes.
-  double least_of_choice() const {
-    double least = std::numeric_limits<double>::infinity();
+  double min_of_choice() const {
+    double min = std::numeric_limits<double>::infinity();
     for (const auto& stage : planned_.decision.choice.devices)
       for (const int device : stage)
-        least = std::min(least, planned_.problem.cluster.devices[device].memory);
-    return least;
+        min = std::min(min, planned_.problem.cluster.devices[device].memory);
+    return min;
   }
 
   /// True if pipeline.memory_gib, not the devices, limits the memory.
-  bool limits_by_key() const { return recipe_.pipeline.memory_gib > 0 && most_gib() > 0; }
+  bool limits_by_key() const { return recipe_.pipeline.memory_gib > 0 && max_gib() > 0; }
 
   /// Returns by how much pipeline.memory_gib may grow until the largest device's memory is in use.
-  double most_gib() const {
+  double max_gib() const {
     double usable = 0;
     for (const partition::Device& device : cluster_.devices)
       usable = std::max(usable, device.memory * (1 - cluster_.margin) / kGib);
@@ -153,13 +153,13 @@ class Adviser {
   /// Tries amounts of memory and adds advice: the least amount that is worth it, or else the best.
   void search_memory(double gib) {
     double below = 0;
-    const double most = limits_by_key() ? most_gib() : std::numeric_limits<double>::infinity();
+    const double max = limits_by_key() ? max_gib() : std::numeric_limits<double>::infinity();
     for (int i = 0; i <= kDoublings && !is_worth_it(); ++i, gib *= 2) {
-      const double amount = std::min(gib, most);
+      const double amount = std::min(gib, max);
       const auto speed = speed_with_memory(amount);
       if (!speed) break;
       tried_.push_back({amount, *speed});
-      if (is_worth_it() || amount >= most) break;
+      if (is_worth_it() || amount >= max) break;
       below = amount;
     }
     if (tried_.empty()) return;
@@ -167,18 +167,18 @@ class Adviser {
       add_memory(*std::ranges::max_element(tried_, {}, &Amount::speed));
       return;
     }
-    Amount least = tried_.back();
+    Amount min = tried_.back();
     for (int i = 0; i < kHalvings; ++i) {
-      const double between = in_tenths((below + least.gib) / 2);
-      if (between >= least.gib - kLeastGib / 2 || between <= below) break;
+      const double between = in_tenths((below + min.gib) / 2);
+      if (between >= min.gib - kMinGib / 2 || between <= below) break;
       const auto speed = speed_with_memory(between);
       if (!speed) break;
       if (is_worth_it({between, *speed}))
-        least = {between, *speed};
+        min = {between, *speed};
       else
         below = between;
     }
-    add_memory(least);
+    add_memory(min);
   }
 
   struct Amount {

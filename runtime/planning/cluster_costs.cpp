@@ -7,7 +7,7 @@
 #include <utility>
 
 #include "base/error.h"
-#include "partition/cost/device_file.h"
+#include "partition/planner/cost/device_file.h"
 
 namespace penstock::runtime {
 namespace {
@@ -60,8 +60,8 @@ std::string backend_of(const std::vector<partition::RatedDevice>& devices) {
 void ComputedCosts::set(partition::PlanningProblem& problem,
                         const partition::DeviceRates& rates) const {
   problem.costs = partition::analytic_cost_model(*sequence, sizes, rates);
-  if (remaking != nullptr)
-    problem.selective_costs = partition::analytic_cost_model(*remaking, sizes, rates);
+  if (recomputing != nullptr)
+    problem.selective_costs = partition::analytic_cost_model(*recomputing, sizes, rates);
   problem.parameter_s = parameter_seconds(rates);
 }
 
@@ -70,8 +70,8 @@ partition::Assumption ComputedCosts::under(std::string what,
   partition::Assumption assumption{.what = std::move(what),
                                    .costs = partition::analytic_cost_model(*sequence, sizes, rates),
                                    .parameter_s = parameter_seconds(rates)};
-  if (remaking != nullptr)
-    assumption.selective_costs = partition::analytic_cost_model(*remaking, sizes, rates);
+  if (recomputing != nullptr)
+    assumption.selective_costs = partition::analytic_cost_model(*recomputing, sizes, rates);
   return assumption;
 }
 

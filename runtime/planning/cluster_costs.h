@@ -4,9 +4,9 @@
 #include <string>
 #include <vector>
 
-#include "partition/choose/decide.h"
-#include "partition/choose/sensitivity.h"
-#include "partition/cost/rated_device.h"
+#include "partition/planner/choose/decide.h"
+#include "partition/planner/choose/explain/sensitivity.h"
+#include "partition/planner/cost/rated_device.h"
 
 namespace penstock::runtime {
 
@@ -20,10 +20,10 @@ namespace penstock::runtime {
 /// Returns the seconds that AdamW takes per parameter. Memory bandwidth bounds it.
 [[nodiscard]] double parameter_seconds(const partition::DeviceRates& rates);
 
-/// Inputs of computed costs. `remaking` is null if no layer recomputes within itself.
+/// Inputs of computed costs. `recomputing` is null if no layer recomputes within itself.
 struct ComputedCosts {
   const partition::LayerSequence* sequence = nullptr;
-  const partition::LayerSequence* remaking = nullptr;
+  const partition::LayerSequence* recomputing = nullptr;
   layers::BackendSizes sizes = {};
 
   void set(partition::PlanningProblem& problem, const partition::DeviceRates& rates) const;

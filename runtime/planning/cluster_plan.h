@@ -8,10 +8,10 @@
 
 #include "base/time_limit.h"
 #include "configs/config.h"
-#include "partition/choose/decide.h"
-#include "partition/cost/device_profile.h"
-#include "partition/model/layer_sequence.h"
-#include "partition/plan/plan.h"
+#include "partition/layout/layer_sequence.h"
+#include "partition/planner/choose/decide.h"
+#include "partition/planner/cost/device_profile.h"
+#include "partition/planner/plan/plan.h"
 #include "runtime/planning/cluster_costs.h"
 
 namespace penstock::runtime {
@@ -58,7 +58,7 @@ struct ClusterPlan {
   configs::Config recipe;  // the recipe to train with, including the chosen keys of [data]
   std::unique_ptr<partition::LayerSequence> sequence;
   /// The same layers with recomputation within residual units; null if no layer can do that.
-  std::unique_ptr<partition::LayerSequence> remaking;
+  std::unique_ptr<partition::LayerSequence> recomputing;
   partition::PlanningProblem problem;  // for `sequence`
   partition::Decision decision;
   bool search_ended = false;  // the time limit ended the search; the plan is the best so far

@@ -10,14 +10,14 @@
 #include "base/gib.h"
 #include "configs/schema.h"
 #include "configs/value.h"
-#include "partition/model/recomputed_layers.h"
+#include "partition/layout/recomputed_layers.h"
 #include "partition/schedule/make_schedule.h"
 #include "runtime/pipeline/session.h"
 
 namespace penstock::runtime {
 namespace {
 
-constexpr int kMostPerDevice = 8;  // bound on micro-batches if their number is free
+constexpr int kMaxPerDevice = 8;  // bound on micro-batches if their number is free
 
 partition::Cluster limited(partition::Cluster cluster, double memory_gib) {
   if (memory_gib > 0)
@@ -42,7 +42,7 @@ std::vector<partition::BatchChoice> choices_of(const configs::Config& recipe,
   if (constraints.micro_batches > 0)
     return {{given.seconds * given.micro_batches / constraints.micro_batches,
              constraints.micro_batches}};
-  auto choices = batch_choices(recipe.data, data.longest(), kMostPerDevice * devices);
+  auto choices = batch_choices(recipe.data, data.longest(), kMaxPerDevice * devices);
   std::erase_if(choices, [&](const partition::BatchChoice& choice) {
     return choice.micro_batches < std::max(recipe.trainer.lanes, constraints.replicas);
   });
@@ -90,12 +90,12 @@ std::vector<std::string> trained_schedules(const configs::Config& config,
 }
 
 std::vector<partition::BatchChoice> batch_choices(const configs::DataConfig& data, double longest,
-                                                  int most) {
+                                                  int max) {
   const double seconds = data.micro_batch_seconds * data.micro_batches;
   std::vector<partition::BatchChoice> choices;
-  for (int power = 1; power <= most; power *= 2)
+  for (int power = 1; power <= max; power *= 2)
     for (const int number : {power, power + power / 2}) {
-      if (number > most || seconds / number < longest) continue;
+      if (number > max || seconds / number < longest) continue;
       const bool known = !choices.empty() && choices.back().micro_batches == number;
       if (!known) choices.push_back({seconds / number, number});
     }
@@ -112,13 +112,13 @@ partition::PlanningProblem problem_of(const ClusterPlan& planned, const configs:
           .batches = choices_of(recipe, data, constraints, cluster.size()),
           .schedules = trained_schedules(recipe, constraints.schedule),
           .recomputed = fixed_recomputation(recipe, *planned.sequence),
-          .selective = planned.remaking && recipe.pipeline.recompute == partition::kSelective,
+          .selective = planned.recomputing && recipe.pipeline.recompute == partition::kSelective,
           .resident = fixed_offload(recipe),
           .shards_optimizer = fixed_sharding(recipe),
           .adds_whole_gradients = recipe.pipeline.reduction == "nccl",
           .stages = constraints.stages,
           .replicas = constraints.replicas,
-          .most_replicas = recipe.trainer.lanes,
+          .max_replicas = recipe.trainer.lanes,
           .finds = constraints.schedule.empty() || constraints.schedule == partition::kFound,
           .finds_only = constraints.schedule == partition::kFound,
           .barrier = recipe.pipeline.post_validation ? partition::Barrier::none

@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "configs/config.h"
-#include "partition/choose/problem.h"
+#include "partition/planner/choose/problem.h"
 #include "runtime/planning/cluster_plan.h"
 #include "runtime/planning/recipe_data.h"
 
@@ -20,7 +20,7 @@ namespace penstock::runtime {
 /// micro-batch holds the longest utterance, and there are at most `most`. The numbers are powers of
 /// two and one and a half times these.
 [[nodiscard]] std::vector<partition::BatchChoice> batch_choices(const configs::DataConfig& data,
-                                                                double longest, int most);
+                                                                double longest, int max);
 
 /// Returns the planning problem without costs, steps and bytes. `planned` must have its layer
 /// sequences.

@@ -5,12 +5,12 @@
 
 #include "base/error.h"
 #include "base/gib.h"
-#include "partition/cluster/cluster.h"
-#include "partition/plan/plan_schedule.h"
+#include "partition/planner/cluster/cluster.h"
+#include "partition/planner/plan/plan_schedule.h"
+#include "partition/planner/search/pattern.h"
+#include "partition/planner/simulate/size_order.h"
 #include "partition/schedule/make_schedule.h"
 #include "partition/schedule/offload.h"
-#include "partition/search/pattern.h"
-#include "partition/simulate/size_order.h"
 #include "runtime/planning/mean_times.h"
 #include "runtime/planning/planning.h"
 
@@ -147,21 +147,21 @@ std::vector<std::vector<double>> CutRuns::copies_of(const partition::Plan& plan,
   std::vector<double> frames = mean_frames_by_size(shape_, replicas, own_);
   if (in_order_)
     frames = in_places(frames, partition::order_of_replica(config_.trainer.order, replicas, own_));
-  const auto most = static_cast<double>(shape_.training.micro_batch.frames);
+  const auto max = static_cast<double>(shape_.training.micro_batch.frames);
   std::vector<std::vector<double>> copies;
   for (const partition::ChunkPlan& chunk : plan.chunks) {
     const auto at = static_cast<int>(copies.size());
     const double whole = bytes.kept(chunk.first, chunk.last(), at) / partition::kHostBandwidth;
     std::vector<double>& of_chunk = copies.emplace_back();
-    for (const double each : frames) of_chunk.push_back(whole * std::min(1.0, each / most));
+    for (const double each : frames) of_chunk.push_back(whole * std::min(1.0, each / max));
   }
   return copies;
 }
 
 /// Returns how many micro-batches the stage may hold on each of its chunks, from forward to
 /// backward_weight.
-int CutRuns::room_of(const partition::ChunkBytes& bytes, const partition::Plan& plan,
-                     int stage) const {
+int CutRuns::capacity_of(const partition::ChunkBytes& bytes, const partition::Plan& plan,
+                         int stage) const {
   if (config_.pipeline.memory_gib == 0) return std::min(own_, plan.stages());
   const auto held = held_by(plan, stage);
   int room = std::min(own_, 2 * plan.stages());
@@ -193,7 +193,7 @@ void CutRuns::limit(const partition::ChunkBytes& bytes, CutRun& run) const {
     const double whole = of_stage[static_cast<std::size_t>(stage)];
     const double share = whole > 0 ? each[i] / whole : 1;
     run.problem.held.emplace_back(static_cast<std::size_t>(own_),
-                                  share / room_of(bytes, run.plan, stage));
+                                  share / capacity_of(bytes, run.plan, stage));
   }
   run.problem.memory = 1;
 }

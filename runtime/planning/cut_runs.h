@@ -5,10 +5,10 @@
 #include <utility>
 #include <vector>
 
-#include "partition/cost/cost.h"
-#include "partition/plan/plan.h"
-#include "partition/plan/planner.h"
-#include "partition/search/problem.h"
+#include "partition/planner/cost/cost.h"
+#include "partition/planner/plan/plan.h"
+#include "partition/planner/plan/planner.h"
+#include "partition/planner/search/problem.h"
 #include "runtime/planning/run_shape.h"
 
 namespace penstock::runtime {
@@ -58,7 +58,7 @@ class CutRuns {
                                              const partition::ChunkBytes& bytes) const;
   partition::ScheduleProblem problem_of(const partition::Plan& plan);
   void limit(const partition::ChunkBytes& bytes, CutRun& run) const;
-  int room_of(const partition::ChunkBytes& bytes, const partition::Plan& plan, int stage) const;
+  int capacity_of(const partition::ChunkBytes& bytes, const partition::Plan& plan, int stage) const;
 
   const partition::LayerSequence& sequence_;
   const configs::Config& config_;

@@ -13,10 +13,10 @@
 
 #include "base/error.h"
 #include "comm/collectives.h"
+#include "partition/planner/search/lower_bound.h"
+#include "partition/planner/simulate/memory.h"
+#include "partition/planner/simulate/size_order.h"
 #include "partition/schedule/make_schedule.h"
-#include "partition/search/lower_bound.h"
-#include "partition/simulate/memory.h"
-#include "partition/simulate/size_order.h"
 #include "runtime/planning/cut_runs.h"
 #include "runtime/planning/planning.h"
 
@@ -63,11 +63,11 @@ Search search(const partition::LayerSequence& sequence, const configs::Config& c
       if (!search.refused) search.refused = std::current_exception();
     }
   options.effort /= std::max<std::int64_t>(1, std::ssize(runs));
-  double least = std::numeric_limits<double>::infinity();
+  double min = std::numeric_limits<double>::infinity();
   for (CutRun& run : runs) {
-    if (partition::lower_bound(run.problem) >= least) continue;
+    if (partition::lower_bound(run.problem) >= min) continue;
     auto lists = partition::find_schedule(run.problem, options);
-    least = std::min(least, cuts.step_seconds(run, lists.schedule, lists.order));
+    min = std::min(min, cuts.step_seconds(run, lists.schedule, lists.order));
     search.found.push_back({std::move(run), std::move(lists)});
   }
   return search;
@@ -75,8 +75,8 @@ Search search(const partition::LayerSequence& sequence, const configs::Config& c
 
 /// Returns true if no rank holds more micro-batches than a run without a memory limit may hold.
 bool holds_few(const partition::Schedule& lists, int stages, int own) {
-  const int most = std::ranges::max(partition::peak_activations(lists));
-  return most * stages <= std::min(own, stages) * lists.chunks();
+  const int max = std::ranges::max(partition::peak_activations(lists));
+  return max * stages <= std::min(own, stages) * lists.chunks();
 }
 
 /// Keeps the plan with the shortest step among those that fit.

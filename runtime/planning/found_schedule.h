@@ -4,9 +4,9 @@
 #include <vector>
 
 #include "comm/communicator.h"
-#include "partition/cost/cost.h"
-#include "partition/plan/plan.h"
-#include "partition/search/find_schedule.h"
+#include "partition/planner/cost/cost.h"
+#include "partition/planner/plan/plan.h"
+#include "partition/planner/search/find_schedule.h"
 #include "runtime/planning/run_shape.h"
 
 namespace penstock::runtime {

@@ -4,9 +4,9 @@
 #include <cstdint>
 #include <numeric>
 
-#include "partition/cost/cost_model.h"
-#include "partition/model/recomputed_layers.h"
-#include "partition/simulate/chunk_times.h"
+#include "partition/layout/recomputed_layers.h"
+#include "partition/planner/cost/cost_model.h"
+#include "partition/planner/simulate/chunk_times.h"
 #include "runtime/pipeline/session.h"
 #include "runtime/planning/planning.h"
 

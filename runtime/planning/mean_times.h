@@ -2,8 +2,8 @@
 
 #include <vector>
 
-#include "partition/cost/cost.h"
-#include "partition/simulate/simulate.h"
+#include "partition/planner/cost/cost.h"
+#include "partition/planner/simulate/simulate.h"
 #include "runtime/planning/run_shape.h"
 
 namespace penstock::runtime {

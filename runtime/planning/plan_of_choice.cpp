@@ -4,8 +4,8 @@
 #include <utility>
 #include <vector>
 
-#include "partition/choose/find_choice.h"
-#include "partition/plan/planner.h"
+#include "partition/planner/choose/find_choice.h"
+#include "partition/planner/plan/planner.h"
 #include "runtime/planning/planning.h"
 #include "runtime/planning/with_choice.h"
 
@@ -15,7 +15,7 @@ namespace {
 /// Returns the layers that run under this choice.
 const partition::LayerSequence& sequence_for(const ClusterPlan& planned,
                                              const partition::PlanChoice& choice) {
-  return choice.selective && planned.remaking ? *planned.remaking : *planned.sequence;
+  return choice.selective && planned.recomputing ? *planned.recomputing : *planned.sequence;
 }
 
 /// Returns [stage][replica]: ranks, numbered in the order of the cluster's devices.

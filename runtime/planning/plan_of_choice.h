@@ -1,7 +1,7 @@
 #pragma once
 
-#include "partition/choose/problem.h"
-#include "partition/plan/plan.h"
+#include "partition/planner/choose/problem.h"
+#include "partition/planner/plan/plan.h"
 #include "runtime/planning/cluster_plan.h"
 #include "runtime/planning/recipe_data.h"
 

@@ -6,13 +6,13 @@
 
 #include "base/error.h"
 #include "configs/step_audio.h"
-#include "partition/choose/find_choice.h"
-#include "partition/choose/rank_choices.h"
-#include "partition/model/recomputed_layers.h"
-#include "partition/model/trained_model.h"
-#include "runtime/checkpoint/corrections.h"
-#include "runtime/checkpoint/resume.h"
-#include "runtime/checkpoint/saved_tokenizer.h"
+#include "partition/layout/recomputed_layers.h"
+#include "partition/layout/trained_model.h"
+#include "partition/planner/choose/find_choice.h"
+#include "partition/planner/choose/rank_choices.h"
+#include "runtime/checkpoint/resume/corrections.h"
+#include "runtime/checkpoint/resume/resume.h"
+#include "runtime/checkpoint/resume/saved_tokenizer.h"
 #include "runtime/corpus/corpora.h"
 #include "runtime/pipeline/session.h"
 #include "runtime/planning/cluster_problem.h"
@@ -31,16 +31,16 @@ std::unique_ptr<partition::LayerSequence> sequence_of(configs::Config recipe,
   recipe.pipeline.recompute = recompute;
   auto sequence = std::make_unique<partition::LayerSequence>(
       partition::build_trained_model(recipe, make_tokenizer(recipe.text)->labels()));
-  const bool remakes =
-      recompute != partition::kSelective || partition::remakes(*sequence, backend_sizes(recipe));
-  return remakes ? std::move(sequence) : nullptr;
+  const bool recomputes_cheap = recompute != partition::kSelective ||
+                                partition::recomputes_cheap(*sequence, backend_sizes(recipe));
+  return recomputes_cheap ? std::move(sequence) : nullptr;
 }
 
 void build_sequences(ClusterPlan& planned, const configs::Config& recipe) {
   const bool free = recipe.pipeline.recompute == configs::PipelineConfig().recompute;
   const bool selective = recipe.pipeline.recompute == partition::kSelective;
   planned.sequence = sequence_of(recipe, configs::PipelineConfig().recompute.c_str());
-  if (free || selective) planned.remaking = sequence_of(recipe, partition::kSelective);
+  if (free || selective) planned.recomputing = sequence_of(recipe, partition::kSelective);
 }
 
 std::shared_ptr<const TrainingState> read_state(const configs::Config& recipe) {
@@ -65,8 +65,8 @@ configs::Config kept(configs::Config recipe, const TrainingState& saved) {
 void assume_step(configs::Config& recipe, ClusterPlan& planned, const partition::Cluster& cluster,
                  const RecipeData& data) {
   const double one = step_seconds_per_device();
-  const double most = std::floor(data.epoch_seconds() / 2 / one);
-  planned.assumed_step_s = one * std::clamp<double>(most, 1, std::max(cluster.size(), 1));
+  const double max = std::floor(data.epoch_seconds() / 2 / one);
+  planned.assumed_step_s = one * std::clamp<double>(max, 1, std::max(cluster.size(), 1));
   recipe.data.batch_seconds = planned.assumed_step_s;
   const std::string fault = configs::divide_step(recipe, {});
   if (!fault.empty()) throw ConfigError(fault);
@@ -108,7 +108,8 @@ ClusterPlan plan_on_cluster(const configs::Config& given, const partition::Clust
   planned.problem.keeps_order = saved || !recipe.trainer.order.empty();
   set_costs(planned, constraints, recipe, data.labels());
   RunBytes keeping(sequence, recipe, DeviceMessages::nccl);
-  RunBytes remaking(planned.remaking ? *planned.remaking : sequence, recipe, DeviceMessages::nccl);
+  RunBytes recomputing(planned.recomputing ? *planned.recomputing : sequence, recipe,
+                       DeviceMessages::nccl);
   const auto sample = [&](const partition::BatchChoice& batch, int replicas) {
     return data.sample(batch, replicas, constraints.first_steps);
   };
@@ -120,7 +121,7 @@ ClusterPlan plan_on_cluster(const configs::Config& given, const partition::Clust
   problem.sample = sample;
   problem.bytes = [&](const partition::PlanChoice& choice) {
     const configs::Config config = with_buckets(with_choice(recipe, sequence, choice), slowest);
-    RunBytes& bytes = choice.selective ? remaking : keeping;
+    RunBytes& bytes = choice.selective ? recomputing : keeping;
     return bytes.of(config, data.bounds(config),
                     partition::schedule_of(choice, problem.known_schedules));
   };

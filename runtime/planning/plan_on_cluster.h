@@ -1,7 +1,7 @@
 #pragma once
 
 #include "configs/config.h"
-#include "partition/cluster/cluster.h"
+#include "partition/planner/cluster/cluster.h"
 #include "runtime/planning/cluster_plan.h"
 
 namespace penstock::runtime {

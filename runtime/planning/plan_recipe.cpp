@@ -2,10 +2,10 @@
 
 #include <vector>
 
-#include "partition/model/trained_model.h"
-#include "runtime/checkpoint/corrections.h"
-#include "runtime/checkpoint/resume.h"
-#include "runtime/checkpoint/saved_tokenizer.h"
+#include "partition/layout/trained_model.h"
+#include "runtime/checkpoint/resume/corrections.h"
+#include "runtime/checkpoint/resume/resume.h"
+#include "runtime/checkpoint/resume/saved_tokenizer.h"
 #include "runtime/corpus/corpora.h"
 #include "runtime/corpus/planned_corpus.h"
 #include "runtime/planning/found_schedule.h"

@@ -3,8 +3,8 @@
 #include <string>
 
 #include "configs/config.h"
-#include "partition/plan/plan.h"
-#include "partition/plan/plan_estimate.h"
+#include "partition/planner/plan/plan.h"
+#include "partition/planner/plan/plan_estimate.h"
 
 namespace penstock::runtime {
 

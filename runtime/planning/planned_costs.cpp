@@ -7,10 +7,10 @@
 #include <string>
 #include <vector>
 
-#include "partition/cost/device_profile.h"
-#include "partition/cost/fitted_costs.h"
-#include "partition/model/build_model.h"
-#include "partition/model/recomputed_layers.h"
+#include "partition/layout/build_model.h"
+#include "partition/layout/recomputed_layers.h"
+#include "partition/planner/cost/device_profile.h"
+#include "partition/planner/cost/fitted_costs.h"
 
 namespace penstock::runtime {
 namespace {
@@ -50,7 +50,7 @@ void set_measured(partition::PlanningProblem& problem, const partition::DevicePr
 }  // namespace
 
 ComputedCosts computed_costs(const ClusterPlan& planned) {
-  return {planned.sequence.get(), planned.remaking.get(), planned.problem.sizes};
+  return {planned.sequence.get(), planned.recomputing.get(), planned.problem.sizes};
 }
 
 void set_costs(ClusterPlan& planned, const ClusterConstraints& constraints,
@@ -64,9 +64,9 @@ void set_costs(ClusterPlan& planned, const ClusterConstraints& constraints,
     return;
   }
   set_measured(problem, *constraints.costs, recipe, labels);
-  if (planned.remaking)
+  if (planned.recomputing)
     problem.selective_costs =
-        partition::with_remaking(problem.costs, *planned.remaking, problem.sizes);
+        partition::with_recompute(problem.costs, *planned.recomputing, problem.sizes);
 }
 
 RatedKinds set_speeds(ClusterPlan& planned, const partition::SampledStep& step) {

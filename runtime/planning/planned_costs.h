@@ -1,7 +1,7 @@
 #pragma once
 
 #include "configs/config.h"
-#include "partition/choose/problem.h"
+#include "partition/planner/choose/problem.h"
 #include "runtime/planning/cluster_costs.h"
 #include "runtime/planning/cluster_plan.h"
 

@@ -6,10 +6,10 @@
 #include <vector>
 
 #include "configs/config.h"
-#include "partition/cost/cost.h"
-#include "partition/model/layer_sequence.h"
-#include "partition/plan/plan_file.h"
-#include "partition/plan/planner.h"
+#include "partition/layout/layer_sequence.h"
+#include "partition/planner/cost/cost.h"
+#include "partition/planner/plan/plan_file.h"
+#include "partition/planner/plan/planner.h"
 #include "runtime/planning/run_shape.h"
 
 namespace penstock::runtime {

@@ -3,10 +3,10 @@
 #include <algorithm>
 #include <utility>
 
-#include "partition/plan/plan.h"
+#include "partition/planner/plan/plan.h"
 #include "runtime/corpus/corpora.h"
-#include "runtime/data/batching.h"
-#include "runtime/data/extent.h"
+#include "runtime/data/batch/batching.h"
+#include "runtime/data/batch/extent.h"
 #include "runtime/planning/with_choice.h"
 
 namespace penstock::runtime {

@@ -5,11 +5,11 @@
 #include <memory>
 #include <utility>
 
-#include "partition/model/output_frames.h"
-#include "partition/model/recomputed_layers.h"
-#include "partition/plan/planner.h"
+#include "partition/layout/output_frames.h"
+#include "partition/layout/recomputed_layers.h"
+#include "partition/planner/plan/planner.h"
 #include "partition/schedule/forward_only.h"
-#include "runtime/data/batching.h"
+#include "runtime/data/batch/batching.h"
 #include "runtime/optim/optimizer.h"
 #include "runtime/pipeline/bucket_bytes.h"
 #include "runtime/pipeline/gradient_buckets.h"
@@ -57,11 +57,11 @@ class FullLengths {
  public:
   explicit FullLengths(const partition::LayerSequence& sequence)
       : out_(sequence),
-        fewest_(partition::fewest_frames(sequence)),
-        apart_(at_least(at_least(kAny + fewest_) + 1) - at_least(kAny + fewest_)) {}
+        min_(partition::min_frames(sequence)),
+        apart_(at_least(at_least(kAny + min_) + 1) - at_least(kAny + min_)) {}
 
   std::int64_t at_least(std::int64_t frames) const {
-    if (frames <= fewest_) return fewest_;
+    if (frames <= min_) return min_;
     const std::int64_t before = out(frames - 1);
     if (out(frames) > before) return frames;
     std::int64_t step = 1;
@@ -84,7 +84,7 @@ class FullLengths {
   std::int64_t out(std::int64_t frames) const { return out_.of(frames); }
 
   mutable partition::OutputFrames out_;
-  std::int64_t fewest_, apart_;
+  std::int64_t min_, apart_;
 };
 
 /// Returns `count` nearly equal full lengths that sum to at least `frames`.
@@ -148,8 +148,8 @@ using Reduction = std::function<std::vector<std::size_t>(const partition::Parame
 
 /// Caches a reduction by the arena's size, for replicas that share nothing. Their bytes depend on
 /// the arena alone.
-Reduction remembered(Reduction reduction) {
-  using OfArena = Known<std::size_t, std::vector<std::size_t>>;
+Reduction cached(Reduction reduction) {
+  using OfArena = Cache<std::size_t, std::vector<std::size_t>>;
   return [reduction = std::move(reduction),
           known = std::make_shared<OfArena>()](const partition::ParameterLayout& layout) {
     return known->of(layout.arena, [&] { return reduction(layout); });
@@ -174,8 +174,8 @@ RunShape shape_of_recognition(const configs::Config& config, const Lengths& leng
 
 /// One utterance is as long as the longest. The others share the remaining frames as evenly as full
 /// lengths allow.
-std::vector<std::int64_t> covering_lengths(const MicroBatchExtent& extent,
-                                           const partition::LayerSequence& sequence) {
+std::vector<std::int64_t> worst_case_lengths(const MicroBatchExtent& extent,
+                                             const partition::LayerSequence& sequence) {
   const FullLengths full(sequence);
   const std::int64_t longest = full.at_least(extent.longest), others = extent.utterances - 1;
   auto lengths = even_lengths(full, std::max(extent.frames - longest, others), others);
@@ -191,7 +191,7 @@ RunBytes::RunBytes(const partition::LayerSequence& sequence, const configs::Conf
                                                         kinds_of(config))) {}
 
 const std::vector<std::int64_t>& RunBytes::covering(const MicroBatchExtent& extent) {
-  return covering_.of(extent, [&] { return covering_lengths(extent, sequence_); });
+  return covering_.of(extent, [&] { return worst_case_lengths(extent, sequence_); });
 }
 
 const partition::ParameterBytes& RunBytes::parameters(const configs::Config& config, int lanes) {
@@ -200,7 +200,7 @@ const partition::ParameterBytes& RunBytes::parameters(const configs::Config& con
                         [&] {
                           auto parameters = parameters_of(config, lanes, messages_);
                           if (parameters.reduction && parameters.kinds.sharing.replicas == 1)
-                            parameters.reduction = remembered(std::move(parameters.reduction));
+                            parameters.reduction = cached(std::move(parameters.reduction));
                           return parameters;
                         });
 }

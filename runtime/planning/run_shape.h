@@ -5,12 +5,12 @@
 #include <tuple>
 #include <vector>
 
-#include "base/known.h"
+#include "base/cache.h"
 #include "configs/config.h"
-#include "partition/memory/chunk_bytes.h"
-#include "partition/model/layer_sequence.h"
+#include "partition/layout/chunk_bytes.h"
+#include "partition/layout/layer_sequence.h"
 #include "partition/schedule/run_schedule.h"
-#include "runtime/data/extent.h"
+#include "runtime/data/batch/extent.h"
 
 namespace penstock::runtime {
 
@@ -40,8 +40,8 @@ struct RunShape {
 /// micro-batch within `extent`. It has as many utterances, one as long as the longest, and as many
 /// frames in all. Lengths are rounded up to some at which strided layers drop no frames. This
 /// suffices because layers' needs grow with frames, with utterances and with the longest utterance.
-std::vector<std::int64_t> covering_lengths(const MicroBatchExtent& extent,
-                                           const partition::LayerSequence& sequence);
+std::vector<std::int64_t> worst_case_lengths(const MicroBatchExtent& extent,
+                                             const partition::LayerSequence& sequence);
 
 /// The carrier of messages between devices: NCCL if this build has it, or NCCL in any case, as for
 /// a cluster that is planned on another machine. The sizes of NCCL's buffers are known without
@@ -68,9 +68,9 @@ class RunBytes {
   const partition::LayerSequence& sequence_;
   DeviceMessages messages_;
   std::shared_ptr<partition::SequenceBytes> known_;
-  Known<MicroBatchExtent, std::vector<std::int64_t>> covering_;
+  Cache<MicroBatchExtent, std::vector<std::int64_t>> covering_;
   /// Keyed by replicas, replicas that share the update, lanes, and the use of NCCL.
-  Known<std::tuple<int, int, int, bool>, partition::ParameterBytes> parameters_;
+  Cache<std::tuple<int, int, int, bool>, partition::ParameterBytes> parameters_;
 };
 
 /// Returns the bytes that chunks need so that every step fits under `schedule`, and every

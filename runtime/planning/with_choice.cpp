@@ -3,9 +3,9 @@
 #include <numeric>
 #include <vector>
 
-#include "partition/model/build_model.h"
-#include "partition/model/recomputed_layers.h"
-#include "partition/placement/problem.h"
+#include "partition/layout/build_model.h"
+#include "partition/layout/recomputed_layers.h"
+#include "partition/planner/placement/problem.h"
 #include "runtime/pipeline/bucket_bytes.h"
 
 namespace penstock::runtime {

@@ -1,7 +1,7 @@
 #pragma once
 
 #include "configs/config.h"
-#include "partition/choose/problem.h"
+#include "partition/planner/choose/problem.h"
 
 namespace penstock::runtime {
 

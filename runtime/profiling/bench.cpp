@@ -11,20 +11,20 @@
 #include "base/counted.h"
 #include "base/error.h"
 #include "comm/collectives.h"
-#include "comm/stopwatch.h"
-#include "partition/cost/device_file.h"
-#include "partition/cut/partitioner.h"
-#include "partition/model/build_model.h"
-#include "partition/model/recomputed_layers.h"
+#include "partition/layout/build_model.h"
+#include "partition/layout/recomputed_layers.h"
+#include "partition/planner/cost/device_file.h"
+#include "partition/planner/cut/partitioner.h"
+#include "partition/planner/simulate/chunk_times.h"
+#include "partition/planner/simulate/simulate.h"
 #include "partition/schedule/make_schedule.h"
-#include "partition/simulate/chunk_times.h"
-#include "partition/simulate/simulate.h"
 #include "runtime/corpus/synthetic_work.h"
 #include "runtime/devices/device.h"
 #include "runtime/pipeline/measure_layers.h"
 #include "runtime/pipeline/session.h"
 #include "runtime/planning/cluster_costs.h"
 #include "runtime/profiling/each_kind_once.h"
+#include "runtime/profiling/links/stopwatch.h"
 #include "runtime/trainer/make_training_step.h"
 
 namespace penstock::runtime {
@@ -87,7 +87,7 @@ std::vector<int> fastest_cut(const std::vector<partition::LayerCost>& layers, in
   for (const partition::LayerCost& layer : layers) problem.compute.push_back(layer.total());
   problem.transfer.assign(layers.size(), 0.0);
   problem.stages = chunks;
-  problem.chunks_a_rank = chunks / stages;
+  problem.chunks_per_rank = chunks / stages;
   return partition::partition(problem).begin;
 }
 
@@ -143,11 +143,11 @@ RunShape shape_of(const StepWork& work, int labels) {
   shape.training.micro_batches = work.global_micro_batches;
   for (const MicroBatchWork& micro_batch : work.micro_batches) {
     const std::vector<std::int64_t>& lengths = micro_batch.lengths;
-    MicroBatchExtent& most = shape.training.micro_batch;
-    most.utterances = std::max(most.utterances, std::ssize(lengths));
-    most.frames =
-        std::max(most.frames, std::accumulate(lengths.begin(), lengths.end(), std::int64_t{0}));
-    most.longest = std::max(most.longest, std::ranges::max(lengths));
+    MicroBatchExtent& max = shape.training.micro_batch;
+    max.utterances = std::max(max.utterances, std::ssize(lengths));
+    max.frames =
+        std::max(max.frames, std::accumulate(lengths.begin(), lengths.end(), std::int64_t{0}));
+    max.longest = std::max(max.longest, std::ranges::max(lengths));
     shape.micro_batches.push_back(lengths);
   }
   return shape;
@@ -169,7 +169,7 @@ void add_times(const BenchOptions& options, comm::Communicator& world,
   for (int s = 0; s < options.warm_up + options.steps; ++s) {
     comm::barrier(world);
     double loss = 0;
-    const double seconds = comm::seconds_of([&] { loss = run_step(); });
+    const double seconds = seconds_of([&] { loss = run_step(); });
     if (s == 0) report.loss = loss;
     if (s >= options.warm_up) times.push_back(seconds);
   }
@@ -197,10 +197,10 @@ struct Measured {
 /// Returns the speed-up over one rank that the cut and the pipeline's bubble allow, given these
 /// layer costs.
 double bound_of(const partition::Plan& plan, const std::vector<partition::LayerCost>& layers) {
-  const int most = (plan.micro_batches + plan.replicas() - 1) / plan.replicas();  // per replica
-  return partition::speedup_bound(partition::make_schedule(plan.schedule, plan.stages(), most),
+  const int max = (plan.micro_batches + plan.replicas() - 1) / plan.replicas();  // per replica
+  return partition::speedup_bound(partition::make_schedule(plan.schedule, plan.stages(), max),
                                   partition::chunk_times(plan.cut(), layers)) *
-         plan.micro_batches / most;
+         plan.micro_batches / max;
 }
 
 /// Adds the layers of each stage and the seconds that they compute.

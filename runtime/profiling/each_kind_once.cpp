@@ -9,8 +9,8 @@
 #include "base/error.h"
 #include "configs/schema.h"
 #include "configs/value.h"
-#include "partition/model/layer_kinds.h"
-#include "partition/model/trained_model.h"
+#include "partition/layout/layer_kinds.h"
+#include "partition/layout/trained_model.h"
 #include "runtime/pipeline/session.h"
 
 namespace penstock::runtime {

@@ -5,8 +5,8 @@
 
 namespace penstock::runtime {
 
-comm::OpenLink job_links(comm::Communicator& world, const RankDevice& device) {
-  if (device.links != DeviceLinks::nccl) return comm::host_links(world);
+OpenLink job_links(comm::Communicator& world, const RankDevice& device) {
+  if (device.links != DeviceLinks::nccl) return host_links(world);
   return [&world, backend = device.backend.get()](int peer) {
     return open_nccl_link(world, *backend, peer);
   };
@@ -23,8 +23,8 @@ NeighbourSpeeds neighbour_speeds(const std::string& device, comm::Communicator& 
   configs::TrainerConfig config;
   config.device = device;
   const RankDevice own = choose_device(config, world);
-  return {own.links, comm::link_speeds(world, comm::neighbours(world.size()), job_links(world, own),
-                                       nodes_of(world).of_rank)};
+  return {own.links, link_speeds(world, neighbours(world.size()), job_links(world, own),
+                                 nodes_of(world).of_rank)};
 }
 
 }  // namespace penstock::runtime

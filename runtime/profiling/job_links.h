@@ -4,15 +4,15 @@
 #include <string_view>
 #include <vector>
 
-#include "comm/link_speeds.h"
 #include "runtime/devices/device.h"
+#include "runtime/profiling/links/link_speeds.h"
 
 namespace penstock::runtime {
 
 /// Returns the links on which messages between the ranks' devices pass: device memory over NCCL if
 /// `device` uses it, else host memory by the ranks' own messages. Both arguments must outlive the
 /// result.
-[[nodiscard]] comm::OpenLink job_links(comm::Communicator& world, const RankDevice& device);
+[[nodiscard]] OpenLink job_links(comm::Communicator& world, const RankDevice& device);
 
 /// Names the kind of link: "nccl" or "host". text_of() describes it in words.
 [[nodiscard]] std::string_view name_of(DeviceLinks links);
@@ -22,7 +22,7 @@ namespace penstock::runtime {
 /// measured one pair at a time.
 struct NeighbourSpeeds {
   DeviceLinks links = DeviceLinks::host;
-  std::vector<comm::LinkSpeed> speeds = {};
+  std::vector<LinkSpeed> speeds = {};
 };
 
 /// Measures with the device that trainer.device = `device` gives each rank. All ranks call this

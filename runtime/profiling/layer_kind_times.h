@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "partition/cost/cost.h"
+#include "partition/planner/cost/cost.h"
 
 namespace penstock::runtime {
 

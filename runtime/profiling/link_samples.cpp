@@ -23,7 +23,7 @@ std::vector<Ranks> ranks_of_nodes(const std::vector<int>& nodes) {
 }
 
 /// Adds every pair of ranks of a small node. In a larger one, adds neighbours and opposite ranks.
-void add_within(const Ranks& node, comm::RankPairs& pairs) {
+void add_within(const Ranks& node, RankPairs& pairs) {
   const std::size_t size = node.size();
   std::set<std::pair<int, int>> chosen;
   for (std::size_t one = 0; one < size; ++one)
@@ -48,11 +48,10 @@ std::pair<int, int> between(const std::vector<Ranks>& nodes, std::size_t one, st
 
 }  // namespace
 
-comm::RankPairs sampled_links(const std::vector<int>& nodes) {
-  if (std::ssize(nodes) <= kRanksOfEveryPair)
-    return comm::every_pair(static_cast<int>(nodes.size()));
+RankPairs sampled_links(const std::vector<int>& nodes) {
+  if (std::ssize(nodes) <= kRanksOfEveryPair) return every_pair(static_cast<int>(nodes.size()));
   const std::vector<Ranks> ranks = ranks_of_nodes(nodes);
-  comm::RankPairs pairs;
+  RankPairs pairs;
   for (const Ranks& node : ranks) add_within(node, pairs);
   for (std::size_t one = 0; one < ranks.size(); ++one)
     for (std::size_t other = one + 1; other < ranks.size(); ++other) {
@@ -63,12 +62,12 @@ comm::RankPairs sampled_links(const std::vector<int>& nodes) {
   return pairs;
 }
 
-std::vector<partition::LinkRates> rates_of_pairs(const std::vector<comm::LinkSpeed>& measured,
+std::vector<partition::LinkRates> rates_of_pairs(const std::vector<LinkSpeed>& measured,
                                                  const std::vector<int>& nodes) {
   const std::size_t ranks = nodes.size();
   std::vector<partition::LinkRates> rates(ranks * ranks, {0, 1});
   std::map<std::pair<int, int>, std::vector<double>> latencies, bandwidths;  // by node pair
-  for (const comm::LinkSpeed& speed : measured) {
+  for (const LinkSpeed& speed : measured) {
     const auto from = static_cast<std::size_t>(speed.from), to = static_cast<std::size_t>(speed.to);
     rates[from * ranks + to] = {speed.latency_s, speed.bytes_per_s};
     latencies[{nodes[from], nodes[to]}].push_back(speed.latency_s);

@@ -2,8 +2,8 @@
 
 #include <vector>
 
-#include "comm/link_speeds.h"
-#include "partition/cost/cost.h"
+#include "partition/planner/cost/cost.h"
+#include "runtime/profiling/links/link_speeds.h"
 
 namespace penstock::runtime {
 
@@ -17,12 +17,12 @@ inline constexpr int kRanksOfEveryPair = 8;
 ///   and with the opposite one; in a smaller node every pair;
 /// - between two nodes two pairs, of varying ranks.
 /// With link_rounds() of the same nodes this takes O(ranks) rounds.
-[[nodiscard]] comm::RankPairs sampled_links(const std::vector<int>& nodes);
+[[nodiscard]] RankPairs sampled_links(const std::vector<int>& nodes);
 
 /// Returns the rates of every pair, at [from · ranks + to]. `measured` holds both directions of
 /// sampled_links(). If not every pair of two nodes was measured, all their pairs get the medians of
 /// the measured ones, per direction.
 [[nodiscard]] std::vector<partition::LinkRates> rates_of_pairs(
-    const std::vector<comm::LinkSpeed>& measured, const std::vector<int>& nodes);
+    const std::vector<LinkSpeed>& measured, const std::vector<int>& nodes);
 
 }  // namespace penstock::runtime

@@ -13,7 +13,7 @@
 #include "layers/nn/nonlinearity.h"
 #include "layers/nn/recurrence.h"
 #include "layers/noise.h"
-#include "partition/cost/operation_seconds.h"
+#include "partition/planner/cost/operation_seconds.h"
 #include "runtime/devices/device.h"
 #include "runtime/profiling/timed_layer.h"
 
@@ -23,7 +23,7 @@ namespace {
 using layers::DType, layers::Fp32Products;
 using partition::CostClass;
 
-constexpr double kLeastError = 0.1, kMostError = 0.9;
+constexpr double kMinError = 0.1, kMaxError = 0.9;
 constexpr std::size_t kCopied = std::size_t{64} << 20;  // bytes; larger than caches
 
 /// Estimates of one rate from layers of several sizes.
@@ -39,10 +39,10 @@ class Estimates {
   /// Returns the relative deviation of the farthest estimate from the mean, clamped to sensible
   /// values.
   double error() const {
-    double most = 0;
+    double max = 0;
     for (const double log : logs_)
-      most = std::max(most, std::abs(std::expm1(log - std::log(mean()))));
-    return std::clamp(most, kLeastError, kMostError);
+      max = std::max(max, std::abs(std::expm1(log - std::log(mean()))));
+    return std::clamp(max, kMinError, kMaxError);
   }
 
  private:
@@ -59,22 +59,22 @@ layers::FramesDecl frames(int utterances, std::int64_t each, std::int64_t channe
 class FormatRates {
  public:
   FormatRates(layers::Backend& backend, const layers::BackendSizes& sizes,
-              const partition::DeviceRates& known, double least_s)
+              const partition::DeviceRates& known, double min_s)
       : backend_(backend),
         sizes_(sizes),
         known_(known),
-        least_s_(least_s),
+        min_s_(min_s),
         large_(backend.kind() != layers::DeviceKind::cpu) {}
 
   /// Measures matrix products. Work is counted like product_seconds() does, in tiles on
   /// multiprocessors.
   Estimates products() const {
     Estimates rates;
-    const std::int64_t most = large_ ? 4096 : 1024;
-    for (const auto& [rows, in, out] : {std::array<std::int64_t, 3>{most, most, most},
-                                        {most / 2, most / 4, most},
-                                        {most / 4, most, most / 2},
-                                        {200, most / 2, most / 2}}) {
+    const std::int64_t max = large_ ? 4096 : 1024;
+    for (const auto& [rows, in, out] : {std::array<std::int64_t, 3>{max, max, max},
+                                        {max / 2, max / 4, max},
+                                        {max / 4, max, max / 2},
+                                        {200, max / 2, max / 2}}) {
       const layers::Linear layer({.name = "products", .in = in, .out = out});
       const double seconds = of_work(layer, frames(1, rows, in));
       rates.add(partition::product_seconds(
@@ -136,7 +136,7 @@ class FormatRates {
   }
 
   double seconds(const layers::Layer& layer, const layers::FramesDecl& input) const {
-    return TimedLayer(backend_, layer, sizes_, input).seconds(least_s_);
+    return TimedLayer(backend_, layer, sizes_, input).seconds(min_s_);
   }
   /// Returns the seconds of a layer without its launch.
   double of_work(const layers::Layer& layer, const layers::FramesDecl& input) const {
@@ -153,18 +153,18 @@ class FormatRates {
   layers::Backend& backend_;
   layers::BackendSizes sizes_;
   partition::DeviceRates known_;
-  double least_s_;
+  double min_s_;
   bool large_;
 };
 
 /// Measures a layer with next to no work, that is, the cost of a launch.
-double launch_of(layers::Backend& backend, double least_s) {
+double launch_of(layers::Backend& backend, double min_s) {
   const layers::ClippedReLU layer("launch");
-  return TimedLayer(backend, layer, {backend.kind()}, frames(1, 1, 1)).seconds(least_s);
+  return TimedLayer(backend, layer, {backend.kind()}, frames(1, 1, 1)).seconds(min_s);
 }
 
 /// Measures copies in memory. Bytes are counted as read and as written.
-Estimates bandwidth_of(layers::Backend& backend, double least_s) {
+Estimates bandwidth_of(layers::Backend& backend, double min_s) {
   Estimates rates;
   const auto stream = backend.make_stream();
   for (const std::size_t bytes : {kCopied, 2 * kCopied}) {
@@ -173,12 +173,12 @@ Estimates bandwidth_of(layers::Backend& backend, double least_s) {
                     {from.data(), DType::f32, {static_cast<std::int64_t>(bytes / sizeof(float))}},
                     1);
     rates.add(2 * static_cast<double>(bytes) /
-              usual_seconds(
+              lower_quartile_seconds(
                   [&] {
                     backend.copy(*stream, to.data(), from.data(), bytes);
                     backend.synchronize(*stream);
                   },
-                  least_s));
+                  min_s));
   }
   return rates;
 }
@@ -187,27 +187,27 @@ Estimates bandwidth_of(layers::Backend& backend, double least_s) {
 /// first: launch, bandwidth, elementwise. An error is the largest over all formats.
 class Measurement {
  public:
-  Measurement(const partition::RatedDevice& like, layers::Backend& backend, double least_s)
-      : device_(like), like_(like), least_s_(least_s) {
+  Measurement(const partition::RatedDevice& like, layers::Backend& backend, double min_s)
+      : device_(like), like_(like), min_s_(min_s) {
     std::ranges::fill(device_.error, 0);
     for (partition::ByFormat* rates :
          {&device_.products, &device_.convolutions, &device_.attention, &device_.recurrences})
       *rates = {};
     device_.name = "measured";
     device_.source = fmt::format("measured on {}", backend.description());
-    device_.common.launch = launch_of(backend, least_s);
+    device_.common.launch = launch_of(backend, min_s);
     note(CostClass::launches, 0.5);  // a layer's method may launch several kernels
-    const Estimates bandwidth = bandwidth_of(backend, least_s);
+    const Estimates bandwidth = bandwidth_of(backend, min_s);
     device_.common.bandwidth = bandwidth.mean();
     note(CostClass::memory, bandwidth.error());
     const layers::Nonlinearity gelu("elementwise", layers::NonlinearityKind::gelu);
-    const FormatRates format(backend, {backend.kind()}, device_.common, least_s);
+    const FormatRates format(backend, {backend.kind()}, device_.common, min_s);
     const auto cached = frames(1, format.large() ? 4096 : 64, 1024);
     device_.common.elementwise = format.operations(gelu, cached) / format.of_work(gelu, cached);
   }
 
   void add_format(layers::Backend& backend, const layers::BackendSizes& sizes) {
-    const FormatRates format(backend, sizes, device_.common, least_s_);
+    const FormatRates format(backend, sizes, device_.common, min_s_);
     set(device_.products, sizes, CostClass::products, format.products());
     set(device_.convolutions, sizes, CostClass::convolutions, format.convolutions());
     set(device_.attention, sizes, CostClass::attention, format.attention());
@@ -218,8 +218,8 @@ class Measurement {
 
  private:
   void note(CostClass of, double error) {
-    double& most = device_.error[static_cast<int>(of)];
-    most = std::max(most, std::round(100 * error) / 100);
+    double& max = device_.error[static_cast<int>(of)];
+    max = std::max(max, std::round(100 * error) / 100);
   }
 
   static double& number(partition::ByFormat& rates, const layers::BackendSizes& sizes) {
@@ -259,16 +259,16 @@ class Measurement {
 
   partition::RatedDevice device_;
   partition::RatedDevice like_;
-  double least_s_;
+  double min_s_;
 };
 
 }  // namespace
 
 partition::RatedDevice measure_device(const configs::TrainerConfig& device,
-                                      const partition::RatedDevice& like, double least_s) {
+                                      const partition::RatedDevice& like, double min_s) {
   const auto backend = make_backend(device);
   const layers::DeviceKind kind = backend->kind();
-  Measurement measurement(like, *backend, least_s);
+  Measurement measurement(like, *backend, min_s);
   // Rates that all formats share are measured in the first format, which is f32 on CPUs.
   const std::array<DType, 3> formats = kind == layers::DeviceKind::cpu
                                            ? std::array{DType::f32, DType::f16, DType::bf16}

@@ -1,7 +1,7 @@
 #pragma once
 
 #include "configs/config.h"
-#include "partition/cost/rated_device.h"
+#include "partition/planner/cost/rated_device.h"
 
 namespace penstock::runtime {
 
@@ -9,9 +9,9 @@ namespace penstock::runtime {
 /// in each format. A class's error is the largest deviation of a size from the mean, and at least a
 /// tenth. Takes a minute or two. Numbers that can't be measured this way are copied from `like`:
 /// memory, multiprocessors, tile, slice, and the cache's size. Each layer is repeated for at least
-/// `least_s` seconds. Throws DeviceError if there is no such device.
+/// `min_s` seconds. Throws DeviceError if there is no such device.
 [[nodiscard]] partition::RatedDevice measure_device(const configs::TrainerConfig& device,
                                                     const partition::RatedDevice& like,
-                                                    double least_s = 0.2);
+                                                    double min_s = 0.2);
 
 }  // namespace penstock::runtime

@@ -12,11 +12,11 @@
 #include "base/median.h"
 #include "comm/collectives.h"
 #include "comm/threads.h"
-#include "partition/model/build_model.h"
+#include "partition/layout/build_model.h"
 #include "runtime/planning/planning.h"
 #include "runtime/profiling/each_kind_once.h"
-#include "runtime/profiling/middle_mean.h"
 #include "runtime/profiling/profiling_run.h"
+#include "runtime/profiling/trimmed_mean.h"
 
 namespace penstock::runtime {
 namespace {
@@ -183,8 +183,8 @@ std::vector<double> ProfileMeasurement::means_of_ranks() const {
   const RowShape shape{measured().sequence.layers.size(), batches_.front().size()};
   std::vector<double> numbers(shape.numbers() * batches_.size());
   if (!steps_.empty())
-    std::ranges::copy(middle_mean(steps_), numbers.begin() + static_cast<std::ptrdiff_t>(
-                                                                 shape.numbers() * world_.rank()));
+    std::ranges::copy(trimmed_mean(steps_), numbers.begin() + static_cast<std::ptrdiff_t>(
+                                                                  shape.numbers() * world_.rank()));
   comm::sum_disjoint(world_, numbers);
   return numbers;
 }

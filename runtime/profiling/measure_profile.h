@@ -3,7 +3,7 @@
 #include <optional>
 #include <vector>
 
-#include "partition/cost/device_profile.h"
+#include "partition/planner/cost/device_profile.h"
 #include "runtime/profiling/profiling_data.h"
 
 namespace penstock::runtime {

@@ -4,10 +4,10 @@
 #include <optional>
 #include <vector>
 
-#include "comm/stopwatch.h"
 #include "layers/ops/linear.h"
 #include "runtime/pipeline/edge_tag.h"
 #include "runtime/pipeline/nccl_messages.h"
+#include "runtime/profiling/links/stopwatch.h"
 
 namespace penstock::runtime {
 namespace {
@@ -20,7 +20,7 @@ class DeviceWork {
     backend.zero(stream, memory_.data(), kBytes);
     multiply(1);
     backend.synchronize(stream);
-    seconds_each_ = comm::seconds_of([&] {
+    seconds_each_ = seconds_of([&] {
                       multiply(kTrial);
                       backend.synchronize(stream);
                     }) /
@@ -51,13 +51,13 @@ class DeviceWork {
   double seconds_each_ = 0;
 };
 
-class NcclLink final : public comm::LinkEnd {
+class NcclLink final : public LinkEnd {
  public:
   NcclLink(comm::Communicator& world, layers::Backend& backend, int peer)
       : backend_(backend),
         peer_(peer),
         first_(std::min(world.rank(), peer)),
-        memory_(backend.allocate(comm::kLinkMessages * comm::kLinkMessage)),
+        memory_(backend.allocate(kLinkMessages * kLinkMessage)),
         computing_(backend.make_stream([this] {
           if (messages_ != nullptr) messages_->progress();
         })),
@@ -91,7 +91,7 @@ class NcclLink final : public comm::LinkEnd {
     return {peer_, edge_tag(gradient ? 1 : 0, gradient), "measurement of a link"};
   }
   std::span<std::byte> place(int number, std::size_t bytes) const {
-    return {memory_.data() + static_cast<std::size_t>(number) * comm::kLinkMessage, bytes};
+    return {memory_.data() + static_cast<std::size_t>(number) * kLinkMessage, bytes};
   }
 
   layers::Backend& backend_;
@@ -105,8 +105,8 @@ class NcclLink final : public comm::LinkEnd {
 
 }  // namespace
 
-std::unique_ptr<comm::LinkEnd> open_nccl_link(comm::Communicator& world, layers::Backend& backend,
-                                              int peer) {
+std::unique_ptr<LinkEnd> open_nccl_link(comm::Communicator& world, layers::Backend& backend,
+                                        int peer) {
   return std::make_unique<NcclLink>(world, backend, peer);
 }
 

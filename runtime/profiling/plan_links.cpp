@@ -8,14 +8,14 @@
 #include "base/counted.h"
 #include "base/error.h"
 #include "base/median.h"
-#include "comm/link_overlap.h"
 #include "runtime/devices/rank_nodes.h"
 #include "runtime/profiling/job_links.h"
+#include "runtime/profiling/links/link_overlap.h"
 
 namespace penstock::runtime {
 namespace {
 
-comm::RankPairs pairs_of(const partition::Plan& plan) {
+RankPairs pairs_of(const partition::Plan& plan) {
   std::set<std::pair<int, int>> pairs;
   for (std::size_t c = 0; c + 1 < plan.chunks.size(); ++c)
     for (int replica = 0; replica < plan.replicas(); ++replica) {
@@ -31,13 +31,13 @@ comm::RankPairs pairs_of(const partition::Plan& plan) {
 PlanLinks measure_plan_links(const partition::Plan& plan, const configs::TrainerConfig& config,
                              comm::Communicator& world) {
   const RankDevice device = choose_device(config, world);
-  const comm::OpenLink open = job_links(world, device);
-  const comm::RankPairs pairs = pairs_of(plan);
+  const OpenLink open = job_links(world, device);
+  const RankPairs pairs = pairs_of(plan);
   PlanLinks measured{.links = device.links};
   const std::vector<int> nodes = nodes_of(world).of_rank;
-  for (const comm::LinkSpeed& speed : comm::link_speeds(world, pairs, open, nodes))
+  for (const LinkSpeed& speed : link_speeds(world, pairs, open, nodes))
     measured.rates[{speed.from, speed.to}] = {speed.latency_s, speed.bytes_per_s};
-  const std::vector<double> overlaps = comm::link_overlaps(world, pairs, open, nodes);
+  const std::vector<double> overlaps = link_overlaps(world, pairs, open, nodes);
   if (!overlaps.empty()) measured.overlap = median(overlaps);
   measured.host_bandwidth.assign(static_cast<std::size_t>(plan.world_size()),
                                  partition::kHostBandwidth);

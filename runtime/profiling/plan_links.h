@@ -5,8 +5,8 @@
 #include <vector>
 
 #include "comm/communicator.h"
-#include "partition/cluster/cluster.h"
-#include "partition/plan/plan.h"
+#include "partition/planner/cluster/cluster.h"
+#include "partition/planner/plan/plan.h"
 #include "runtime/devices/device.h"
 
 namespace penstock::runtime {

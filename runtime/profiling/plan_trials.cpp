@@ -10,9 +10,9 @@
 #include "base/error.h"
 #include "base/median.h"
 #include "comm/collectives.h"
-#include "partition/model/recomputed_layers.h"
-#include "partition/model/trained_model.h"
-#include "partition/plan/plan_file.h"
+#include "partition/layout/recomputed_layers.h"
+#include "partition/layout/trained_model.h"
+#include "partition/planner/plan/plan_file.h"
 #include "runtime/planning/planning.h"
 #include "runtime/profiling/profiling_run.h"
 

@@ -7,11 +7,11 @@
 #include "base/host_memory.h"
 #include "base/median.h"
 #include "comm/collectives.h"
-#include "comm/link_overlap.h"
 #include "runtime/devices/device.h"
 #include "runtime/devices/rank_nodes.h"
 #include "runtime/profiling/job_links.h"
 #include "runtime/profiling/link_samples.h"
+#include "runtime/profiling/links/link_overlap.h"
 
 namespace penstock::runtime {
 namespace {
@@ -47,12 +47,12 @@ ProbedTopology probe_topology(comm::Communicator& world) {
   cluster.nodes = names;
   for (const int rank : ranks)
     cluster.devices.push_back({.kind = kinds[rank], .memory = memory[rank], .node = node_of[rank]});
-  const comm::OpenLink open = job_links(world, own);
+  const OpenLink open = job_links(world, own);
   const auto rates =
-      rates_of_pairs(comm::link_speeds(world, sampled_links(node_of), open, node_of), node_of);
+      rates_of_pairs(link_speeds(world, sampled_links(node_of), open, node_of), node_of);
   for (const int from : ranks)
     for (const int to : ranks) cluster.exact_links.push_back(rates[from * world.size() + to]);
-  const auto overlaps = comm::link_overlaps(world, comm::neighbours(world.size()), open, node_of);
+  const auto overlaps = link_overlaps(world, neighbours(world.size()), open, node_of);
   if (!overlaps.empty()) cluster.overlap = median(overlaps);
   return {cluster, own.links};
 }

@@ -1,7 +1,7 @@
 #pragma once
 
 #include "comm/communicator.h"
-#include "partition/cluster/cluster.h"
+#include "partition/planner/cluster/cluster.h"
 #include "runtime/devices/device_links.h"
 
 namespace penstock::runtime {

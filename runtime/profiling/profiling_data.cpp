@@ -4,8 +4,8 @@
 #include <utility>
 
 #include "comm/collectives.h"
-#include "partition/model/trained_model.h"
-#include "runtime/checkpoint/saved_tokenizer.h"
+#include "partition/layout/trained_model.h"
+#include "runtime/checkpoint/resume/saved_tokenizer.h"
 #include "runtime/corpus/corpora.h"
 #include "runtime/corpus/planned_corpus.h"
 #include "runtime/planning/found_schedule.h"

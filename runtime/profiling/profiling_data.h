@@ -2,9 +2,9 @@
 
 #include "comm/communicator.h"
 #include "configs/config.h"
-#include "partition/model/layer_sequence.h"
+#include "partition/layout/layer_sequence.h"
 #include "runtime/corpus/corpus.h"
-#include "runtime/data/steps.h"
+#include "runtime/data/batch/steps.h"
 #include "runtime/planning/run_shape.h"
 #include "runtime/text/tokenizer.h"
 

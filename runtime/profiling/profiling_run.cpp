@@ -5,8 +5,8 @@
 #include <chrono>
 #include <numeric>
 
-#include "comm/clock_offset.h"
 #include "comm/collectives.h"
+#include "runtime/profiling/links/clock_offset.h"
 #include "runtime/trainer/make_training_step.h"
 
 namespace penstock::runtime {
@@ -98,7 +98,7 @@ ProfiledStep ProfilingRun::run(const StepBatches& step) {
 
 /// Returns a common origin of time on this rank's clock: the present on rank 0's clock.
 double ProfilingRun::common_zero() {
-  const double ahead = comm::clock_offset(world_);
+  const double ahead = clock_offset(world_);
   comm::barrier(world_);
   std::array<double, 1> zero{world_.rank() == 0 ? clock_seconds() : 0.0};
   comm::sum_disjoint(world_, zero);

@@ -10,7 +10,7 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-constexpr std::size_t kCalls = 64, kFewest = 3;
+constexpr std::size_t kCalls = 64, kMin = 3;
 
 /// Returns the largest magnitude of an initial weight; 1 for weights that start as a constant.
 float largest_weight(const layers::ParamDecl& param) {
@@ -22,20 +22,20 @@ double seconds_since(Clock::time_point begin) {
   return std::chrono::duration<double>(Clock::now() - begin).count();
 }
 
-/// Returns how many calls of `one_s` seconds are launched back to back, such that usual_seconds()
-/// still takes several samples within `least_s`.
-int calls_together(double one_s, double least_s) {
-  constexpr double kSamples = 16, kMost = 64;
-  return static_cast<int>(std::clamp(least_s / (kSamples * one_s), 1.0, kMost));
+/// Returns how many calls of `one_s` seconds are launched back to back, such that
+/// lower_quartile_seconds() still takes several samples within `min_s`.
+int calls_together(double one_s, double min_s) {
+  constexpr double kSamples = 16, kMax = 64;
+  return static_cast<int>(std::clamp(min_s / (kSamples * one_s), 1.0, kMax));
 }
 
 }  // namespace
 
-double usual_seconds(const std::function<void()>& call, double least_s) {
+double lower_quartile_seconds(const std::function<void()>& call, double min_s) {
   call();
   std::vector<double> seconds;
   const auto begin = Clock::now();
-  while (seconds.size() < kFewest || (seconds.size() < kCalls && seconds_since(begin) < least_s)) {
+  while (seconds.size() < kMin || (seconds.size() < kCalls && seconds_since(begin) < min_s)) {
     const auto one = Clock::now();
     call();
     seconds.push_back(seconds_since(one));
@@ -69,29 +69,29 @@ TimedLayer::TimedLayer(layers::Backend& backend, const layers::Layer& layer,
   buffers_.push_back(backend.allocate(std::max<std::size_t>(plan_.workspace.forward, 1)));
 }
 
-layers::Tensor TimedLayer::take(layers::DType dtype, const layers::Shape& shape, float most) {
+layers::Tensor TimedLayer::take(layers::DType dtype, const layers::Shape& shape, float max) {
   layers::Tensor tensor{nullptr, dtype, shape};
   layers::Buffer& buffer = buffers_.emplace_back(backend_.allocate(tensor.bytes()));
   backend_.zero(*stream_, buffer.data(), tensor.bytes());
   tensor.data = buffer.data();
-  if (most > 0) fill_with_noise(backend_, *stream_, tensor, most);
+  if (max > 0) fill_with_noise(backend_, *stream_, tensor, max);
   return tensor;
 }
 
-double TimedLayer::seconds(double least_s) {
+double TimedLayer::seconds(double min_s) {
   const std::span<std::byte> workspace{buffers_.back().data(), plan_.workspace.forward};
   layers::Context context{.backend = backend_,
                           .stream = *stream_,
                           .lengths = input_.frames[0].lengths,
                           .workspace = workspace};
   const auto run = [&](int calls) {
-    const layers::Lending lending(*stream_, workspace);
+    const layers::WorkspaceScope lending(*stream_, workspace);
     for (int call = 0; call < calls; ++call)
       layer_.forward(context, {weights_, {}}, x_, y_, saved_);
     backend_.synchronize(*stream_);
   };
-  const int calls = calls_together(usual_seconds([&] { run(1); }, 0), least_s);
-  return usual_seconds([&] { run(calls); }, least_s) / calls;
+  const int calls = calls_together(lower_quartile_seconds([&] { run(1); }, 0), min_s);
+  return lower_quartile_seconds([&] { run(calls); }, min_s) / calls;
 }
 
 }  // namespace penstock::runtime

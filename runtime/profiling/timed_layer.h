@@ -22,14 +22,14 @@ class TimedLayer {
   const layers::Activation& output() const { return y_; }
   /// Returns the operations of a forward, as the plan counts them.
   double operations() const { return plan_.flops.forward; }
-  /// Returns the usual_seconds() of one forward among many that are launched back to back, like the
-  /// layers of a step. The host waits once for all of them, so no forward pays for a wait. Slow
-  /// layers are launched fewer at a time.
-  double seconds(double least_s);
+  /// Returns the lower_quartile_seconds() of one forward among many that are launched back to back,
+  /// like the layers of a step. The host waits once for all of them, so no forward pays for a wait.
+  /// Slow layers are launched fewer at a time.
+  double seconds(double min_s);
 
  private:
   /// Allocates a tensor and fills it with noise within ± `most`; 0 fills it with zeros.
-  layers::Tensor take(layers::DType dtype, const layers::Shape& shape, float most);
+  layers::Tensor take(layers::DType dtype, const layers::Shape& shape, float max);
 
   layers::Backend& backend_;
   const layers::Layer& layer_;
@@ -42,8 +42,8 @@ class TimedLayer {
 };
 
 /// Returns the lower quartile of the seconds of `call`, which must wait for its work. Calls for at
-/// least `least_s` seconds or 64 times. A quartile is robust against other users of the machine.
+/// least `min_s` seconds or 64 times. A quartile is robust against other users of the machine.
 /// The first call is a warm-up.
-double usual_seconds(const std::function<void()>& call, double least_s);
+double lower_quartile_seconds(const std::function<void()>& call, double min_s);
 
 }  // namespace penstock::runtime

@@ -5,11 +5,11 @@
 #include <vector>
 
 #include "comm/communicator.h"
-#include "partition/cluster/cluster.h"
-#include "partition/cost/device_profile.h"
-#include "partition/plan/plan.h"
-#include "partition/simulate/messages.h"
-#include "partition/simulate/simulate.h"
+#include "partition/planner/cluster/cluster.h"
+#include "partition/planner/cost/device_profile.h"
+#include "partition/planner/plan/plan.h"
+#include "partition/planner/simulate/messages.h"
+#include "partition/planner/simulate/simulate.h"
 #include "runtime/devices/device_links.h"
 #include "runtime/profiling/profiling_run.h"
 

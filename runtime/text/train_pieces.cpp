@@ -33,7 +33,7 @@ class Texts : public sentencepiece::SentenceIterator {
 };
 
 /// Returns the fewest possible pieces: one per character, including the space, and <unk>.
-int fewest_pieces(const std::vector<std::string>& texts) {
+int min_pieces(const std::vector<std::string>& texts) {
   std::set<char32_t> characters{U' '};
   for (const std::string& text : texts)
     for (const char32_t character : from_utf8(text)) characters.insert(character);
@@ -66,12 +66,12 @@ std::unordered_map<std::string, std::string> options_of(const PieceTraining& tra
 std::string train_pieces(const std::vector<std::string>& texts, const PieceTraining& training) {
   if (training.kind != "unigram" && training.kind != "bpe")
     throw ConfigError(fmt::format("pieces of kind \"{}\"; known are unigram, bpe", training.kind));
-  const int fewest = fewest_pieces(texts);
-  if (training.pieces < fewest)
+  const int min = min_pieces(texts);
+  if (training.pieces < min)
     throw ConfigError(fmt::format(
         "{} are too few: each character of the transcripts, a space and <unk> need one, "
         "which are {}",
-        counted(training.pieces, "piece"), fewest));
+        counted(training.pieces, "piece"), min));
   Texts iterator(texts);
   std::string model;
   const auto trained =

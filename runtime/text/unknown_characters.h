@@ -22,7 +22,7 @@ class UnknownCharacters : public DataError {
 
 /// Lists characters and the number of transcripts that have each, the most frequent first: "'о'
 /// (U+043E) in 551, 'е' (U+0435) in 549, and 31 others".
-[[nodiscard]] std::string told_characters(const std::map<char32_t, std::int64_t>& transcripts,
-                                          std::size_t most);
+[[nodiscard]] std::string describe_characters(const std::map<char32_t, std::int64_t>& transcripts,
+                                              std::size_t max);
 
 }  // namespace penstock::runtime

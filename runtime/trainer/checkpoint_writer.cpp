@@ -10,9 +10,9 @@
 
 #include "base/file_handle.h"
 #include "comm/collectives.h"
+#include "runtime/checkpoint/disk_space.h"
 #include "runtime/checkpoint/output_folder.h"
 #include "runtime/checkpoint/retention.h"
-#include "runtime/checkpoint/room.h"
 #include "runtime/checkpoint/save.h"
 #include "runtime/devices/host_window.h"
 #include "runtime/job/packing.h"
@@ -26,7 +26,7 @@ constexpr char kNoRoom = '#';  // the same if the disk or the user's quota is fu
 constexpr char kFolder = '/';  // first character of a folder's name
 
 /// An error of a save that may succeed when disk space is freed.
-class NoRoom : public CheckpointError {
+class DiskFull : public CheckpointError {
  public:
   using CheckpointError::CheckpointError;
 };
@@ -52,7 +52,7 @@ bool is_fault(const std::string& text) {
 
 [[noreturn]] void raise_fault(std::size_t rank, const std::string& text) {
   const std::string message = fmt::format("rank {}: {}", rank, text.substr(1));
-  if (text.front() == kNoRoom) throw NoRoom(message);
+  if (text.front() == kNoRoom) throw DiskFull(message);
   throw CheckpointError(message);
 }
 
@@ -120,7 +120,7 @@ SaveOutcome publish(const Publication& publication) {
     outcome.folder = commit(publication.folder, publication.state, indices_of(publication.shards),
                             options.tokenizer, options.kept);
     tidy_up(publication, outcome);
-  } catch (const NoRoom& error) {
+  } catch (const DiskFull& error) {
     give_up(error, true);
   } catch (const FileError& error) {
     give_up(error, is_full(error));

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "runtime/checkpoint/best.h"
-#include "runtime/checkpoint/kept_parts.h"
+#include "runtime/checkpoint/passthrough_parts.h"
 #include "runtime/trainer/background_work.h"
 #include "runtime/trainer/notices.h"
 #include "runtime/trainer/saving.h"
@@ -41,7 +41,7 @@ class CheckpointWriter {
   struct Options {
     std::filesystem::path output;
     std::string tokenizer = {};  // bytes of text.model; every checkpoint stores a copy
-    KeptParts kept = {};         // kept from an imported model; on rank 0
+    PassthroughParts kept = {};  // kept from an imported model; on rank 0
     int keep = 1;                // number of newest checkpoints to keep
     /// Waits between attempts, as in ShardWork.
     std::vector<std::chrono::milliseconds> pauses = {std::chrono::seconds(1),

@@ -12,8 +12,8 @@
 #include "base/utf8.h"
 #include "configs/flatten.h"
 #include "runtime/checkpoint/open_together.h"
-#include "runtime/checkpoint/resume.h"
-#include "runtime/checkpoint/saved_tokenizer.h"
+#include "runtime/checkpoint/resume/resume.h"
+#include "runtime/checkpoint/resume/saved_tokenizer.h"
 
 namespace penstock::runtime {
 namespace {
@@ -57,10 +57,10 @@ std::vector<std::string> changed_labels(const configs::Config& config, const Tra
 
 /// Shortens a value for a note.
 std::string shortened(const std::string& value) {
-  constexpr std::size_t kMost = 40;  // in characters
+  constexpr std::size_t kMax = 40;  // in characters
   const std::u32string characters = decode_utf8(value).characters;
-  if (characters.size() <= kMost) return value;
-  return fmt::format("{}…", to_utf8(std::u32string_view(characters).substr(0, kMost - 1)));
+  if (characters.size() <= kMax) return value;
+  return fmt::format("{}…", to_utf8(std::u32string_view(characters).substr(0, kMax - 1)));
 }
 
 std::string told(const std::vector<std::string>& keys, const Flat& now, const Flat& before) {

@@ -7,7 +7,7 @@
 
 #include "comm/communicator.h"
 #include "configs/config.h"
-#include "partition/model/layer_sequence.h"
+#include "partition/layout/layer_sequence.h"
 #include "runtime/checkpoint/checkpoint.h"
 
 namespace penstock::runtime {

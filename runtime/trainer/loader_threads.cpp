@@ -32,7 +32,7 @@ OwnCores own_cores() {
 
 int spare_loaders(const SharedCores& shared) {
   return std::clamp((shared.cores - shared.computing) / std::max(1, shared.readers), 1,
-                    kMostSpareLoaders);
+                    kMaxSpareLoaders);
 }
 
 // Ranks with different but overlapping core sets are not recognised as sharing cores.

@@ -8,8 +8,8 @@ namespace penstock::runtime {
 /// Upper limit of spare_loaders(). If data.loaders is 0, a rank reads audio with as many threads as
 /// there are spare cores. Spare cores are those that no rank computes on; the ranks that read share
 /// them, and each has at least one thread. The features do not depend on the number of threads
-/// (runtime/data/loader.h).
-inline constexpr int kMostSpareLoaders = 16;
+/// (runtime/data/audio/loader.h).
+inline constexpr int kMaxSpareLoaders = 16;
 
 /// Usage of a set of cores that several ranks may share.
 struct SharedCores {

@@ -1,6 +1,6 @@
 #include "runtime/trainer/make_training_step.h"
 
-#include "partition/plan/plan_schedule.h"
+#include "partition/planner/plan/plan_schedule.h"
 #include "runtime/optim/optimizer.h"
 #include "runtime/pipeline/bucket_bytes.h"
 

@@ -3,8 +3,8 @@
 #include <functional>
 #include <memory>
 
-#include "partition/model/layer_sequence.h"
-#include "partition/plan/plan.h"
+#include "partition/layout/layer_sequence.h"
+#include "partition/planner/plan/plan.h"
 #include "runtime/pipeline/session.h"
 #include "runtime/planning/run_shape.h"
 #include "runtime/trainer/training_step.h"

@@ -8,7 +8,7 @@
 #include "base/gib.h"
 #include "comm/collectives.h"
 #include "configs/value.h"
-#include "partition/plan/plan_file.h"
+#include "partition/planner/plan/plan_file.h"
 #include "runtime/job/share_epoch.h"
 #include "runtime/planning/fitting_plan.h"
 #include "runtime/planning/found_schedule.h"

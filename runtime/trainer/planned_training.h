@@ -2,8 +2,8 @@
 
 #include <string>
 
-#include "partition/plan/plan.h"
-#include "runtime/data/steps.h"
+#include "partition/planner/plan/plan.h"
+#include "runtime/data/batch/steps.h"
 #include "runtime/planning/run_shape.h"
 #include "runtime/trainer/prepared_training.h"
 

@@ -4,14 +4,14 @@
 
 #include <utility>
 
-#include "comm/lead.h"
-#include "partition/model/trained_model.h"
-#include "runtime/checkpoint/corrections.h"
+#include "comm/run_on_rank_0.h"
+#include "partition/layout/trained_model.h"
+#include "runtime/checkpoint/disk_space.h"
 #include "runtime/checkpoint/output_folder.h"
-#include "runtime/checkpoint/resume.h"
-#include "runtime/checkpoint/room.h"
+#include "runtime/checkpoint/resume/corrections.h"
+#include "runtime/checkpoint/resume/resume.h"
+#include "runtime/checkpoint/resume/saved_tokenizer.h"
 #include "runtime/checkpoint/save.h"
-#include "runtime/checkpoint/saved_tokenizer.h"
 #include "runtime/corpus/corpora.h"
 #include "runtime/corpus/mixed_corpus.h"
 #include "runtime/corpus/sample_corpus.h"
@@ -48,7 +48,7 @@ void note_tokenizer(const PreparedTraining& training, const configs::Config& ask
 
 /// Locks the output folder for this run and checks that the disk has space for its checkpoints.
 void lock_output(PreparedTraining& training) {
-  comm::lead(training.context.world, [&] {
+  comm::run_on_rank_0(training.context.world, [&] {
     const std::string& output = training.config.trainer.output;
     training.lock = std::make_unique<OutputLock>(output);
     probe_output(output);
@@ -56,8 +56,8 @@ void lock_output(PreparedTraining& training) {
     const std::uint64_t bytes =
         checkpoint_bytes(parameter_count(training.sequence), training.slots.of_elements.size(),
                          slot_format(training.config.optimizer));
-    require_room(output, {.bytes = bytes + training.tokenizer->model().size(),
-                          .keep = training.config.trainer.keep});
+    require_disk_space(output, {.bytes = bytes + training.tokenizer->model().size(),
+                                .keep = training.config.trainer.keep});
   });
 }
 
@@ -128,7 +128,7 @@ PreparedTraining prepare_training(const TrainingTask& task, comm::Communicator& 
   training.corpus = mixed_corpus(data, [&](const std::string& manifest) {
     return load(training, manifest, CorpusUse::training);
   });
-  if (const std::string mixture = told_mixture(training.corpus); !mixture.empty())
+  if (const std::string mixture = describe_mixture(training.corpus); !mixture.empty())
     training.context.note("an epoch of data.train: " + mixture);
   settle_changes(training);
   if (!data.validation.empty())

@@ -4,7 +4,7 @@
 #include <optional>
 #include <vector>
 
-#include "partition/model/layer_sequence.h"
+#include "partition/layout/layer_sequence.h"
 #include "runtime/checkpoint/checkpoint.h"
 #include "runtime/checkpoint/output_lock.h"
 #include "runtime/corpus/corpus.h"

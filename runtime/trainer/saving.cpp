@@ -8,7 +8,7 @@
 
 #include "base/glob.h"
 #include "layers/initialise.h"
-#include "runtime/checkpoint/read_floats.h"
+#include "runtime/checkpoint/safetensors/read_floats.h"
 #include "runtime/devices/host_window.h"
 
 namespace penstock::runtime {

@@ -13,7 +13,7 @@ void SkippedSteps::count(const StepReport& step) {
   last_ = step;
   total_ += step.skipped;
   in_a_row_ = step.skipped ? in_a_row_ + 1 : 0;
-  if (in_a_row_ > most_) throw_divergence();
+  if (in_a_row_ > max_) throw_divergence();
 }
 
 void SkippedSteps::check_end() const {
@@ -26,7 +26,7 @@ void SkippedSteps::throw_divergence() const {
       "the model (last loss {}, learning rate {:g}; trainer.max_skipped = {}). Begin anew with a "
       "lower optimizer.learning_rate, a lower optimizer.clip_norm or a longer lr_schedule.warmup.",
       counted(in_a_row_, "step"), last_.step - in_a_row_ + 1, last_.step, last_.loss,
-      last_.learning_rate, most_));
+      last_.learning_rate, max_));
 }
 
 }  // namespace penstock::runtime

@@ -12,7 +12,7 @@ namespace penstock::runtime {
 /// count as divergence.
 class SkippedSteps {
  public:
-  explicit SkippedSteps(std::int64_t most_in_a_row) : most_(most_in_a_row) {}
+  explicit SkippedSteps(std::int64_t max_in_a_row) : max_(max_in_a_row) {}
 
   /// Counts a step. Once too many in a row are skipped, throws DivergenceError, which names the
   /// steps, their numbers and the remedies.
@@ -27,7 +27,7 @@ class SkippedSteps {
  private:
   [[noreturn]] void throw_divergence() const;
 
-  std::int64_t most_, total_ = 0, in_a_row_ = 0;
+  std::int64_t max_, total_ = 0, in_a_row_ = 0;
   StepReport last_;
 };
 

@@ -13,7 +13,7 @@ TrainingSummary train(const TrainingTask& task, comm::Communicator& world,
       if (run.validation_missed()) run.validate();
       while (!run.finished()) {
         run.step();
-        run.go_on_saving();
+        run.advance_save();
         if (run.validation_due()) run.validate();
         if (run.checkpoint_due()) run.save();
       }

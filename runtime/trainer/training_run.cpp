@@ -11,18 +11,18 @@
 #include "base/host_memory.h"
 #include "comm/collectives.h"
 #include "configs/flatten.h"
-#include "partition/plan/plan_file.h"
+#include "partition/planner/plan/plan_file.h"
 #include "runtime/checkpoint/best.h"
 #include "runtime/checkpoint/output_folder.h"
-#include "runtime/checkpoint/resume.h"
+#include "runtime/checkpoint/resume/resume.h"
 #include "runtime/checkpoint/step_label.h"
 #include "runtime/devices/rank_info.h"
 #include "runtime/huggingface/kept_labels.h"
 #include "runtime/job/consistency.h"
 #include "runtime/job/share_epoch.h"
 #include "runtime/job/shared_output.h"
-#include "runtime/trainer/copy_room.h"
 #include "runtime/trainer/evaluation.h"
+#include "runtime/trainer/host_memory_use.h"
 #include "runtime/trainer/make_training_step.h"
 
 namespace penstock::runtime {
@@ -43,11 +43,11 @@ std::string validation_hash(const PreparedTraining& training) {
 }
 
 /// Returns the parts of an imported model that the run's checkpoints keep.
-KeptParts kept_of(const PreparedTraining& training) {
+PassthroughParts kept_of(const PreparedTraining& training) {
   if (!training.context.leads()) return {};
   if (training.start) return read_kept(*training.start);
   if (!training.init) return {};
-  KeptParts kept = read_kept(training.init->checkpoint);
+  PassthroughParts kept = read_kept(training.init->checkpoint);
   return training.init->same_labels ? kept : without_labels(std::move(kept));
 }
 
@@ -117,13 +117,13 @@ std::unique_ptr<CheckpointWriter> TrainingRun::make_writer() {
                                 .keep = config_.trainer.keep});
   const bool on_cpu = session_.backend().kind() == layers::DeviceKind::cpu;
   const partition::StageBytes& planned = training_.plan.bytes_of(session_.grid().here().stage);
-  std::string lack =
-      lack_of_room(context_.world,
-                   {.machine = machine_name(),
-                    .machine_bytes = host_memory(),
-                    .planned = static_cast<double>(planned.host + (on_cpu ? planned.total() : 0)),
-                    .limit = on_cpu ? config_.pipeline.memory_gib * kGib : 0,
-                    .copy = static_cast<double>(bytes_of(saving_.pieces()))});
+  std::string lack = memory_shortage(
+      context_.world,
+      {.machine = machine_name(),
+       .machine_bytes = host_memory(),
+       .planned = static_cast<double>(planned.host + (on_cpu ? planned.total() : 0)),
+       .limit = on_cpu ? config_.pipeline.memory_gib * kGib : 0,
+       .copy = static_cast<double>(bytes_of(saving_.pieces()))});
   if (lack.empty()) lack = writer->write_beside();
   if (!lack.empty())
     context_.note(fmt::format("training waits while a checkpoint is written: {}", lack));
@@ -339,7 +339,7 @@ void TrainingRun::save(const std::optional<BestCheckpoint>& best) {
   if (!writer_->beside()) await_save();
 }
 
-void TrainingRun::go_on_saving() {
+void TrainingRun::advance_save() {
   if (const auto outcome = writer_->hear(heard_)) settle(*outcome);
   stopping_ = stopping_ || heard_.stop > 0;
 }

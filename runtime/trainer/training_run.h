@@ -51,7 +51,7 @@ class TrainingRun {
   /// best one so far.
   void save(const std::optional<BestCheckpoint>& best = {});
   /// Advances the current save according to the notices of the last step.
-  void go_on_saving();
+  void advance_save();
   void await_save();
 
   /// Saves the last state and returns the summary. DivergenceError if the run ends in divergence.

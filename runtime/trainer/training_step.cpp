@@ -31,7 +31,7 @@ TrainingStep::TrainingStep(layers::Backend& backend, layers::Stream& stream, con
       norm_sync_(backend, stream, grid,
                  {options.model_blocks, options.optimizer.clip_norm, loss_scale_.wants_largest(),
                   options.links}),
-      cautious_for_(options.trusted_after) {
+      steps_to_trust_(options.trusted_after) {
   if (options.post_validation && grid.world().size() > 1)
     rollback_ = std::make_unique<RollbackBuffer>(backend, stage.parameters());
 }
@@ -61,12 +61,12 @@ std::vector<StepReport> TrainingStep::run(StepWork work, const ReadFeatures& rea
   }
   if (watch_) watch_({partition::ActionKind::step}, Moment::begins);
   Ended step = end(std::move(sums), work, clock);
-  if (rollback_ && cautious_for_ == 0) {
+  if (rollback_ && steps_to_trust_ == 0) {
     update_optimistically(step);
     open_ = std::move(step);
   } else {
     sync_gradient_norm(step, [&] {
-      if (next != nullptr && !rollback_) read_ahead(*next, read_features);
+      if (next != nullptr && !rollback_) prefetch(*next, read_features);
     });
     agreed.push_back(close(std::move(step), clock));
   }
@@ -76,8 +76,8 @@ std::vector<StepReport> TrainingStep::run(StepWork work, const ReadFeatures& rea
 
 /// Reads the next step's features. An exception belongs to the next step, which rethrows it, so
 /// that this step's report is not lost.
-void TrainingStep::read_ahead(const StepWork& next, const ReadFeatures& read_features) try {
-  stage_.read_ahead(next, read_features);
+void TrainingStep::prefetch(const StepWork& next, const ReadFeatures& read_features) try {
+  stage_.prefetch(next, read_features);
 } catch (...) {
   unread_ = std::current_exception();
 }
@@ -111,9 +111,9 @@ StepSums TrainingStep::forward_and_backward(const StepWork& work, KeptFeatures& 
     await_norm();
     if (open_->plain()) features.let_go();
   };
-  callbacks.layer_whole = [this](std::size_t layer) { reduction_.layer_whole(layer); };
+  callbacks.layer_complete = [this](std::size_t layer) { reduction_.layer_complete(layer); };
   StepSums sums = stage_.train(work, callbacks);
-  reduction_.all_whole();
+  reduction_.all_complete();
   if (!norm_sync_.on_device()) stage_.complete(sums);  // progress() must move its last message
   reduction_.finish();
   return sums;
@@ -195,7 +195,7 @@ StepReport TrainingStep::close(Ended step, TrainingClock& clock) {
       static_cast<std::int64_t>(std::accumulate(failed.begin(), failed.end(), 0.0));
   report.notices = Notices::of(notices);
   loss_scale_.update(report.skipped, step.result->largest);
-  cautious_for_ = step.plain() ? std::max(cautious_for_ - 1, 0) : options_.trusted_after;
+  steps_to_trust_ = step.plain() ? std::max(steps_to_trust_ - 1, 0) : options_.trusted_after;
   if (report.skipped) {
     --clock.optimizer_steps;
     return report;

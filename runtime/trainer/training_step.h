@@ -110,7 +110,7 @@ class TrainingStep {
   };
 
   double optimistic_scale() const;
-  void read_ahead(const StepWork& next, const ReadFeatures& read_features);
+  void prefetch(const StepWork& next, const ReadFeatures& read_features);
   StepSums forward_and_backward(const StepWork& work, KeptFeatures& features);
   Ended end(StepSums sums, const StepWork& work, TrainingClock& clock);
   /// Calls `meanwhile` after everything is enqueued, before the wait. This happens only if
@@ -133,7 +133,7 @@ class TrainingStep {
   StageReduction reduction_;
   GradientNormSync norm_sync_;
   std::unique_ptr<RollbackBuffer> rollback_;  // only with post-validation
-  int cautious_for_;                          // coming steps that wait for the norm of all ranks
+  int steps_to_trust_;                        // coming steps that wait for the norm of all ranks
   std::optional<Ended> open_;                 // updated optimistically, not yet agreed on
   std::int64_t optimistic_ = 0, rolled_back_ = 0;
   std::exception_ptr unread_;  // why reading the next step's features failed

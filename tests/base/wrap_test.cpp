@@ -29,9 +29,9 @@ TEST(Wrap, BreaksLongWordsAtTheirSigns) {
 }
 
 TEST(Wrap, SaysHowNarrowATextCanBe) {
-  EXPECT_EQ(least_width("3 stages of two", 24), 8u);
-  EXPECT_EQ(least_width("micro-batches", 24), 13u);
-  EXPECT_EQ(least_width("micro-batches", 12), 7u);
+  EXPECT_EQ(min_width("3 stages of two", 24), 8u);
+  EXPECT_EQ(min_width("micro-batches", 24), 13u);
+  EXPECT_EQ(min_width("micro-batches", 12), 7u);
 }
 
 TEST(Wrap, IndentsAllLinesButTheFirst) {

@@ -35,7 +35,7 @@ class NcclSettings : public ::testing::Test {
 };
 
 TEST_F(NcclSettings, AreSetWhereNobodyHas) {
-  suit_nccl();
+  set_nccl_defaults();
   EXPECT_EQ(found(), kSettings);
 }
 
@@ -43,7 +43,7 @@ TEST_F(NcclSettings, OfTheUserStay) {
   for (const auto& [name, value] : kSettings) {
     forget();
     ::setenv(name.c_str(), "mine", 1);
-    suit_nccl();
+    set_nccl_defaults();
     EXPECT_EQ(std::getenv(name.c_str()), std::string("mine")) << name;
     EXPECT_EQ(found().size(), kSettings.size()) << name;
   }

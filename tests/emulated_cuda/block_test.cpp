@@ -1,12 +1,12 @@
 // What a kernel gets from its block: barriers, shared memory, warps, atomics.
 
-#include "layers/cuda/block.h"
+#include "layers/cuda/core/block.h"
 
 #include <gtest/gtest.h>
 
 #include <numeric>
 
-#include "layers/cuda/launch.h"
+#include "layers/cuda/core/launch.h"
 #include "tests/emulated_cuda/device_array.h"
 
 namespace emulated_cuda::test {

@@ -1,6 +1,6 @@
 // That tiles of a convolution's windows add up, however few rows of the output they have.
 
-#include "layers/cuda/convolution_by_products.h"
+#include "layers/cuda/convolution/convolution_by_products.h"
 
 #include <gtest/gtest.h>
 
@@ -8,8 +8,8 @@
 #include <limits>
 #include <vector>
 
-#include "layers/cuda/direct_convolution.h"
-#include "layers/cuda/sizes/conv2d.h"
+#include "layers/cuda/convolution/conv2d_sizes.h"
+#include "layers/cuda/convolution/direct_convolution.h"
 #include "tools/gpu/facts/device_tensors.h"
 
 namespace emulated_cuda::test {

@@ -37,7 +37,7 @@ class Orders final : public ::testing::EmptyTestEventListener {
 }  // namespace emulated_cuda
 
 int main(int argc, char** argv) {
-  penstock::comm::suit_nccl();  // as a rank of penstock does
+  penstock::comm::set_nccl_defaults();  // as a rank of penstock does
   ::testing::InitGoogleTest(&argc, argv);
   ::testing::TestEventListeners& listeners = ::testing::UnitTest::GetInstance()->listeners();
   ::testing::TestEventListener* const printer =

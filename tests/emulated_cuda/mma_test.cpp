@@ -1,13 +1,13 @@
 // Products of a warp: every number of every operand has its place, in both ways of multiplying.
 
-#include "layers/cuda/mma.h"
+#include "layers/cuda/core/mma.h"
 
 #include <gtest/gtest.h>
 
 #include <cmath>
 
-#include "layers/cuda/fragments.h"
-#include "layers/cuda/launch.h"
+#include "layers/cuda/core/fragments.h"
+#include "layers/cuda/core/launch.h"
 #include "tests/emulated_cuda/device_array.h"
 
 namespace emulated_cuda::test {
@@ -32,7 +32,7 @@ __global__ void multiply_once(const T* a, const T* b, float* c, bool transposed)
     a_rows[i / kPitch][i % kPitch] = a[i];
     b_rows[i / kPitch][i % kPitch] = b[i];
   }
-  sync_warp();
+  __syncwarp();
   const FragmentA left = load_a(&a_rows[0][0], kPitch);
   const FragmentB right =
       transposed ? load_transposed_b(&b_rows[0][0], kPitch) : load_b(&b_rows[0][0], kPitch);
@@ -132,12 +132,12 @@ TEST_F(Mma, MultipliesInTf32) {
 
 TEST(Tf32Format, IsRoundedToNearestTiesAway) {
   const auto in_tf32 = [](float number) { return to_float(from_float<Tf32>(number)); };
-  const float spacing = 0x1p-10f, least = 0x1p-23f;
+  const float spacing = 0x1p-10f, min = 0x1p-23f;
   EXPECT_EQ(in_tf32(1 + spacing), 1 + spacing);
   EXPECT_EQ(in_tf32(1 + spacing / 2), 1 + spacing);
   EXPECT_EQ(in_tf32(-1 - spacing / 2), -1 - spacing);
-  EXPECT_EQ(in_tf32(1 + spacing / 2 - least), 1);
-  EXPECT_EQ(in_tf32(2 - least), 2);
+  EXPECT_EQ(in_tf32(1 + spacing / 2 - min), 1);
+  EXPECT_EQ(in_tf32(2 - min), 2);
   EXPECT_EQ(in_tf32(-INFINITY), -INFINITY);
   EXPECT_TRUE(std::isnan(in_tf32(std::bit_cast<float>(0x7fffffff))));
 }

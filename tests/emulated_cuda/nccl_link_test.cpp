@@ -24,22 +24,22 @@ Issued issued_by(int ranks, Body body) {
 }
 
 // Each way has a byte that connects, 7 round trips or more, and others that warm up.
-constexpr std::int64_t kFewestMessages = 1 + 2 * 7;
+constexpr std::int64_t kMinMessages = 1 + 2 * 7;
 
 TEST(NcclLink, NeighboursSendTheirDevicesMemory) {
   const Issued by_nccl = issued_by(3, [](comm::Communicator& world) {
     const runtime::NeighbourSpeeds measured = runtime::neighbour_speeds("cuda", world);
     EXPECT_EQ(measured.links, runtime::DeviceLinks::nccl);
     std::vector<std::pair<int, int>> ways;
-    for (const comm::LinkSpeed& speed : measured.speeds) {
+    for (const runtime::LinkSpeed& speed : measured.speeds) {
       ways.emplace_back(speed.from, speed.to);
       EXPECT_GT(speed.latency_s, 0);
       EXPECT_GT(speed.bytes_per_s, 0);
     }
     EXPECT_EQ(ways, (std::vector<std::pair<int, int>>{{0, 1}, {1, 0}, {1, 2}, {2, 1}}));
   });
-  EXPECT_GT(by_nccl.messages, 4 * kFewestMessages);
-  EXPECT_GT(by_nccl.message_bytes, 4 * static_cast<std::int64_t>(4 * comm::kLinkMessage));
+  EXPECT_GT(by_nccl.messages, 4 * kMinMessages);
+  EXPECT_GT(by_nccl.message_bytes, 4 * static_cast<std::int64_t>(4 * runtime::kLinkMessage));
 }
 
 TEST(NcclLink, OfAPlanComputesWhileItSends) {
@@ -55,7 +55,7 @@ TEST(NcclLink, OfAPlanComputesWhileItSends) {
     EXPECT_GE(measured.overlap, 0);
     EXPECT_LE(measured.overlap, 1);
   });
-  EXPECT_GT(by_nccl.messages, 2 * kFewestMessages);
+  EXPECT_GT(by_nccl.messages, 2 * kMinMessages);
 }
 
 TEST(NcclLink, IsTheHostsWhereRanksShareADevice) {
@@ -65,8 +65,8 @@ TEST(NcclLink, IsTheHostsWhereRanksShareADevice) {
     config.device = "cuda";
     const runtime::RankDevice device = runtime::choose_device(config, world);
     EXPECT_EQ(device.links, runtime::DeviceLinks::host);
-    const comm::RankPairs ends{{0, ranks - 1}};
-    EXPECT_EQ(comm::link_speeds(world, ends, runtime::job_links(world, device)).size(), 2u);
+    const runtime::RankPairs ends{{0, ranks - 1}};
+    EXPECT_EQ(runtime::link_speeds(world, ends, runtime::job_links(world, device)).size(), 2u);
   });
   EXPECT_EQ(by_nccl.messages, 0);
 }

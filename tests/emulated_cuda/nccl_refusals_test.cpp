@@ -7,8 +7,8 @@
 #include <mutex>
 #include <thread>
 
-#include "layers/cuda/block.h"
-#include "layers/cuda/launch.h"
+#include "layers/cuda/core/block.h"
+#include "layers/cuda/core/launch.h"
 #include "tests/emulated_cuda/emulation/control.h"
 #include "tests/emulated_cuda/nccl_ranks.h"
 

@@ -145,13 +145,13 @@ class Tf32Recurrence : public ::testing::Test {
   }
   /// The second state's distance from tanh(p + b + U' h'), at most.
   double distance(const Numbers& y_FH, const Numbers& u, const Numbers& h) const {
-    double most = 0;
+    double max = 0;
     for (std::size_t row = 0; row < kHidden; ++row) {
       double sum = p_FP[kHidden + row] + b_DG[row];
       for (std::size_t k = 0; k < kHidden; ++k) sum += double{u[row * kHidden + k]} * h[k];
-      most = std::max(most, std::abs(std::tanh(sum) - y_FH[kHidden + row]));
+      max = std::max(max, std::abs(std::tanh(sum) - y_FH[kHidden + row]));
     }
-    return most;
+    return max;
   }
 
   const Numbers p_FP = noise(2 * kHidden, 5), w_DGH = noise(kHidden * kHidden, 6),

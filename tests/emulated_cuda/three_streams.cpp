@@ -1,7 +1,7 @@
 #include "tests/emulated_cuda/three_streams.h"
 
-#include "layers/cuda/block.h"
-#include "layers/cuda/launch.h"
+#include "layers/cuda/core/block.h"
+#include "layers/cuda/core/launch.h"
 #include "tests/emulated_cuda/device_array.h"
 
 namespace emulated_cuda::test {

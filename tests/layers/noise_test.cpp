@@ -19,10 +19,10 @@ TEST(Noise, IsInEveryFormat) {
     std::vector<float> found(1000);
     backend->run(*stream, Cast{{buffer.data(), dtype, {1000}},
                                {reinterpret_cast<std::byte*>(found.data()), DType::f32, {1000}}});
-    const auto [least, most] = std::ranges::minmax(found);
-    EXPECT_LT(least, -0.4F);
-    EXPECT_GT(most, 0.4F);
-    EXPECT_LE(std::max(-least, most), 0.5F);
+    const auto [min, max] = std::ranges::minmax(found);
+    EXPECT_LT(min, -0.4F);
+    EXPECT_GT(max, 0.4F);
+    EXPECT_LE(std::max(-min, max), 0.5F);
   }
 }
 

@@ -18,11 +18,11 @@ class MemoryLimit : public testing::Test {
         folder_.run({"plan", folder_.in("recipe.toml"), kWide,
                      fmt::format("pipeline.stages={}", stages), "--computed", "--json"});
     EXPECT_EQ(outcome.code, 0) << outcome.err;
-    double most = 0;
+    double max = 0;
     const auto report = nlohmann::json::parse(outcome.out);
     for (const auto& stage : report["plan"])
-      most = std::max(most, stage["bytes"]["total"].get<double>());
-    return most / (1 << 30);
+      max = std::max(max, stage["bytes"]["total"].get<double>());
+    return max / (1 << 30);
   }
   test::Outcome train(const std::string& output, int stages, double gib) const {
     return folder_.train(output,

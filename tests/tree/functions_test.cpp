@@ -13,7 +13,7 @@ namespace {
 using test::Function;
 using test::SourceFile;
 
-constexpr std::size_t most_function_lines = 50, most_parameters = 6;
+constexpr std::size_t max_function_lines = 50, max_parameters = 6;
 
 /// NVIDIA's functions, with NVIDIA's parameters.
 bool emulates(const SourceFile& file) { return file.in("tests/emulated_cuda/emulation"); }
@@ -28,9 +28,9 @@ std::vector<std::string> broken_limits(const SourceFile& file) {
   std::vector<std::string> rules;
   for (const Function& function : test::functions_of(file)) {
     const std::string where = std::to_string(function.line) + ": " + function.name + " has ";
-    if (function.lines > most_function_lines)
+    if (function.lines > max_function_lines)
       rules.push_back(where + std::to_string(function.lines) + " lines, more than 50");
-    if (function.parameters > most_parameters && !emulates(file) && !is_macro(function))
+    if (function.parameters > max_parameters && !emulates(file) && !is_macro(function))
       rules.push_back(where + std::to_string(function.parameters) + " parameters, more than 6");
   }
   return rules;
@@ -53,7 +53,7 @@ TEST(FunctionRules, AreNoticedWhereBroken) {
   const auto faults = [](const std::string& text, const char* path = "layers/a.cpp") {
     return broken_limits(test::parse_source(path, text)).size();
   };
-  const std::string blank(most_function_lines - 2, '\n');
+  const std::string blank(max_function_lines - 2, '\n');
   EXPECT_EQ(faults("void f() {" + blank + "\n}\n"), 0u);
   EXPECT_EQ(faults("void f() {\n" + blank + "\n}\n"), 1u);
   EXPECT_EQ(faults("void f(int a, int b, int c, int d, int e, int g);\n"), 0u);

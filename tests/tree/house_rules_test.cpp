@@ -10,7 +10,7 @@ namespace {
 
 using test::SourceFile;
 
-constexpr std::size_t most_lines = 500;
+constexpr std::size_t max_lines = 500;
 
 bool matches(const std::vector<std::string>& lines, const std::string& pattern) {
   const std::regex regex(pattern);
@@ -80,7 +80,7 @@ std::vector<std::string> broken(const SourceFile& file) {
       matches(file.code, R"(\bstd::to_string\b|\bw?o?stringstream\b|\bstd::v?format\w*)"))
     rules.push_back("formats text without fmt");
   if (chooses_target(file)) rules.push_back("chooses in an expression what to assign to");
-  if (file.lines.size() > most_lines) rules.push_back("is longer than 500 lines");
+  if (file.lines.size() > max_lines) rules.push_back("is longer than 500 lines");
   if (file.header() && (file.code.empty() || file.code.front() != "#pragma once")) {
     rules.push_back("does not begin with #pragma once");
   }
@@ -129,7 +129,7 @@ TEST(HouseRules, AreNoticedWhereBroken) {
   EXPECT_EQ(faults("tools/a.cpp", "std::stringstream a;\n"), 1u);
   EXPECT_EQ(faults("tools/a.cpp", "auto a = std::format(\"\", 1);\n"), 1u);
   std::string text;
-  for (std::size_t line = 0; line <= most_lines; ++line) text += "\n";
+  for (std::size_t line = 0; line <= max_lines; ++line) text += "\n";
   EXPECT_EQ(faults("layers/a.cpp", text), 1u);
 }
 

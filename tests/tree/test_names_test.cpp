@@ -13,7 +13,7 @@ namespace {
 
 using test::SourceFile;
 
-constexpr int most_words = 8;
+constexpr int max_words = 8;
 
 /// Words of a name in camel case. An acronym is one, and a number belongs to the word before it:
 /// "FP32SumsFitOn64Ranks" has five.
@@ -47,7 +47,7 @@ std::vector<std::string> too_long(const SourceFile& file) {
   std::vector<std::string> found;
   for (const TestName& test : tests_of(file)) {
     const int words = words_in(test.name);
-    if (words > most_words)
+    if (words > max_words)
       found.push_back(test.suite + "." + test.name + " has " + std::to_string(words) +
                       " words, more than 8");
   }

@@ -21,7 +21,7 @@ class HeadBackward {
     std::fill_n(scratch_.d_keys, frames * d_, T{0});
     std::fill_n(scratch_.d_values, frames * d_, T{0});
     head_.for_tiles([&](const AttentionTile& tile) {
-      weights_again(tile);
+      recompute_weights(tile);
       values_gradient(tile);
       scores_gradient(tile);
       queries_and_keys_gradient(tile);
@@ -41,7 +41,7 @@ class HeadBackward {
 
  private:
   // Recomputes p = e^(s - log Σ e^s). `dropped` becomes the weights that forward multiplied v by.
-  void weights_again(const AttentionTile& tile) {
+  void recompute_weights(const AttentionTile& tile) {
     head_.compute_scores(tile);
     for (std::int64_t r = 0; r < tile.rows; ++r) {
       T* row = scratch_.weights + r * tile.seen;

@@ -34,7 +34,7 @@ void attend(const AttentionForward& op, const AttentionScratch<T>& scratch,
   head.for_tiles([&](const AttentionTile& tile) {
     head.compute_scores(tile);
     for (std::int64_t r = 0; r < tile.rows; ++r) {
-      const auto [begin, end] = head.seen_by(tile, r);
+      const auto [begin, end] = head.keys_seen_by(tile, r);
       const T log_sum = softmax(scratch.weights + r * tile.seen + begin, end - begin);
       head.clear_unseen(tile, r);
       if (T* kept = head.log_sums(tile.first + r)) *kept = log_sum;

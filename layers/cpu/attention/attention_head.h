@@ -92,7 +92,7 @@ class AttentionHead {
   struct Seen {
     std::int64_t begin, end;
   };
-  Seen seen_by(const AttentionTile& tile, std::int64_t r) const {
+  Seen keys_seen_by(const AttentionTile& tile, std::int64_t r) const {
     const std::int64_t i = tile.first + r;
     return {std::max<std::int64_t>(0, i - op_.geometry.left - tile.first_seen),
             std::min(tile.seen, i + op_.geometry.right + 1 - tile.first_seen)};
@@ -100,7 +100,7 @@ class AttentionHead {
   /// Sets the weights to 0 of frames that row r does not see.
   void clear_unseen(const AttentionTile& tile, std::int64_t r) const {
     T* row = scratch_.weights + r * tile.seen;
-    const Seen seen = seen_by(tile, r);
+    const Seen seen = keys_seen_by(tile, r);
     std::fill(row, row + seen.begin, T{0});
     std::fill(row + seen.end, row + tile.seen, T{0});
   }

@@ -56,10 +56,10 @@ void fill_rotary_angles(const AttentionGeometry& geometry, const AttentionScratc
   if (geometry.rotary_base == 0) return;
   const std::int64_t d = geometry.head_channels(), half = d / 2, frames = geometry.longest();
   for (std::int64_t c = 0; c < half; ++c) {
-    const double turn =
+    const double rotate =
         std::pow(geometry.rotary_base, -2 * static_cast<double>(c) / static_cast<double>(d));
     for (std::int64_t t = 0; t < frames; ++t) {
-      const double angle = static_cast<double>(t) * turn;
+      const double angle = static_cast<double>(t) * rotate;
       scratch.cosines[t * half + c] = static_cast<T>(std::cos(angle));
       scratch.sines[t * half + c] = static_cast<T>(std::sin(angle));
     }

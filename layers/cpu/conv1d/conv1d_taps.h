@@ -17,9 +17,9 @@ struct Conv1dTaps {
 template <class Use>
 void for_each_taps(const Conv1dGeometry& g, const Use& use) {
   const bool joined = g.groups == 1 && g.dilation == 1 && g.left == 0 && g.right == 0;
-  const std::int64_t most = joined ? g.stride : 1;
-  for (std::int64_t first = 0; first < g.kernel; first += most)
-    use(Conv1dTaps{first, std::min(most, g.kernel - first)});
+  const std::int64_t max = joined ? g.stride : 1;
+  for (std::int64_t first = 0; first < g.kernel; first += max)
+    use(Conv1dTaps{first, std::min(max, g.kernel - first)});
 }
 
 /// The rows of an utterance that some taps connect: `count` outputs from `first_out` on, and the

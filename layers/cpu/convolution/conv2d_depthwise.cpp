@@ -16,7 +16,7 @@ struct AxisTap {
 using AxisTaps = std::vector<AxisTap>;
 
 /// Returns the taps by which the output at `place` sees some of `inputs` positions.
-AxisTaps seen_by(const Conv2dAxis& axis, std::int64_t place, std::int64_t inputs) {
+AxisTaps inputs_seen_by(const Conv2dAxis& axis, std::int64_t place, std::int64_t inputs) {
   AxisTaps taps;
   for (std::int64_t k = 0; k < axis.kernel; ++k) {
     const std::int64_t position = place * axis.stride + k - axis.padding;
@@ -26,7 +26,7 @@ AxisTaps seen_by(const Conv2dAxis& axis, std::int64_t place, std::int64_t inputs
 }
 
 /// Returns the taps by which some of `outputs` positions see the input at `place`.
-AxisTaps seeing(const Conv2dAxis& axis, std::int64_t place, std::int64_t outputs) {
+AxisTaps outputs_seeing(const Conv2dAxis& axis, std::int64_t place, std::int64_t outputs) {
   AxisTaps taps;
   for (std::int64_t k = 0; k < axis.kernel; ++k) {
     const std::int64_t from = place + axis.padding - k;
@@ -104,9 +104,10 @@ template <class T>
 void add_weight_gradient(const Conv2dGeometry& g, std::int64_t frames, const T* x, const T* dy,
                          T* sums_KC) {
   const std::int64_t C = g.in_channels;
-  const auto frequency_taps = all_taps(seen_by, g.frequency, g.out_frequencies(), g.in_frequencies);
+  const auto frequency_taps =
+      all_taps(inputs_seen_by, g.frequency, g.out_frequencies(), g.in_frequencies);
   for (std::int64_t t = 0; t < g.time.outputs(frames); ++t) {
-    const AxisTaps time_taps = seen_by(g.time, t, frames);
+    const AxisTaps time_taps = inputs_seen_by(g.time, t, frames);
     for (const AxisTaps& taps : frequency_taps) {
       for (const AxisTap& time : time_taps)
         for (const AxisTap& tap : taps)
@@ -130,11 +131,11 @@ void conv2d_depthwise::run(Stream&, const Conv2dForward& op) {
     const Conv2dGeometry& g = op.geometry;
     const std::int64_t out = g.out_frequencies();
     const Side<T> side{g.time,
-                       seen_by,
+                       inputs_seen_by,
                        g.in_channels,
                        out,
                        g.in_frequencies,
-                       all_taps(seen_by, g.frequency, out, g.in_frequencies),
+                       all_taps(inputs_seen_by, g.frequency, out, g.in_frequencies),
                        channels_last<T>(op.weight, op.workspace)};
     const T* x = op.x_FC.as<T>();
     T* y = op.y_FC.as<T>();
@@ -151,11 +152,11 @@ void conv2d_depthwise::run(Stream&, const Conv2dBackwardInput& op) {
     const Conv2dGeometry& g = op.geometry;
     const std::int64_t out = g.out_frequencies();
     const Side<T> side{g.time,
-                       seeing,
+                       outputs_seeing,
                        g.in_channels,
                        g.in_frequencies,
                        out,
-                       all_taps(seeing, g.frequency, g.in_frequencies, out),
+                       all_taps(outputs_seeing, g.frequency, g.in_frequencies, out),
                        channels_last<T>(op.weight, op.workspace)};
     const T* dy = op.dy_FC.as<T>();
     T* dx = op.dx_FC.as<T>();

@@ -36,10 +36,10 @@ FoldedRows output_rows(const Conv2dGeometry& g, const Conv2dLine& line, const Te
 
 bool suits(const Conv2dGeometry& geometry) {
   // Kernels of fewer taps, and tiles with fewer valid outputs, are left to conv2d_direct.
-  constexpr std::int64_t kFewestTaps = 48, kFewestValid = Conv2dFold2d::kTile / 2;
+  constexpr std::int64_t kMinTaps = 48, kMinValid = Conv2dFold2d::kTile / 2;
   const Conv2dFold2d fold(geometry);
-  return fold.length > 0 && fold.valid >= kFewestValid &&
-         geometry.frequency.kernel * geometry.time.kernel >= kFewestTaps;
+  return fold.length > 0 && fold.valid >= kMinValid &&
+         geometry.frequency.kernel * geometry.time.kernel >= kMinTaps;
 }
 
 Workspace workspace(const Conv2dGeometry& geometry) {

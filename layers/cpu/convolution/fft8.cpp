@@ -22,7 +22,7 @@ struct Pass {
 };
 
 template <bool kInverse>
-Complex8 turned(const Complex8& a) {  // a quarter turn: times -i, or i for the inverse
+Complex8 rotated(const Complex8& a) {  // a quarter turn: times -i, or i for the inverse
   return kInverse ? Complex8{-a.im, a.re} : Complex8{a.im, -a.re};
 }
 
@@ -36,14 +36,14 @@ inline void butterfly(Complex8 (&v)[kRadix]) {
   } else if constexpr (kRadix == 3) {
     constexpr float kHalfRootOf3 = 0.866025403784438647f;
     const Complex8 sum = v[1] + v[2], difference = v[1] - v[2];
-    const Complex8 side = turned<kInverse>(times(difference, kHalfRootOf3, 0));
+    const Complex8 side = rotated<kInverse>(times(difference, kHalfRootOf3, 0));
     const Complex8 middle = v[0] - times(sum, 0.5f, 0);
     v[0] = v[0] + sum;
     v[1] = middle + side;
     v[2] = middle - side;
   } else {
     const Complex8 even = v[0] + v[2], odd = v[1] + v[3];
-    const Complex8 even_less = v[0] - v[2], odd_less = turned<kInverse>(v[1] - v[3]);
+    const Complex8 even_less = v[0] - v[2], odd_less = rotated<kInverse>(v[1] - v[3]);
     v[0] = even + odd;
     v[1] = even_less + odd_less;
     v[2] = even - odd;

@@ -26,12 +26,12 @@ constexpr std::array kLetters{
 
 constexpr std::string_view kDigits = "0123456789";
 // A count is the number plus 1, so the largest number is one less than the largest int.
-constexpr int kMost = std::numeric_limits<int>::max() - 1;
+constexpr int kMax = std::numeric_limits<int>::max() - 1;
 
 std::optional<int> whole_number(std::string_view digits) {
   int number = 0;
   const auto [end, error] = std::from_chars(digits.begin(), digits.end(), number);
-  if (digits.empty() || error != std::errc() || end != digits.end() || number > kMost)
+  if (digits.empty() || error != std::errc() || end != digits.end() || number > kMax)
     return std::nullopt;
   return number;
 }

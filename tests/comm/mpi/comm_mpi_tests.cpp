@@ -34,10 +34,10 @@ TEST_F(Mpi, KeepsGroupsApart) { test::groups_do_not_mix(world()); }
 TEST_F(Mpi, LeavesSettingsOfTheEnvironment) {
   const char* const depth = "OMPI_MCA_pml_ob1_send_pipeline_depth";
   unsetenv(depth);
-  suit_open_mpi();
+  set_open_mpi_defaults();
   EXPECT_STREQ(getenv(depth), "64");
   setenv(depth, "5", 1);
-  suit_open_mpi();
+  set_open_mpi_defaults();
   EXPECT_STREQ(getenv(depth), "5");
 }
 

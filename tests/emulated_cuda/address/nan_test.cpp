@@ -4,8 +4,8 @@
 
 #include <cmath>
 
-#include "layers/cuda/block.h"
-#include "layers/cuda/launch.h"
+#include "layers/cuda/core/block.h"
+#include "layers/cuda/core/launch.h"
 #include "tests/emulated_cuda/device_array.h"
 
 namespace emulated_cuda::test {

@@ -23,7 +23,7 @@ cudaError_t queue_launch(Launch launch, cudaStream_t stream) {
   Call call("cudaLaunchKernelEx");
   if (!fits(launch.blocks, launch.threads)) return call.error(cudaErrorInvalidConfiguration);
   // More than what may be declared takes an attribute of the function, which penstock never sets.
-  if (launch.dynamic_shared_bytes > SharedMemory::kMostDeclared)
+  if (launch.dynamic_shared_bytes > SharedMemory::kMaxDeclared)
     return call.error(cudaErrorInvalidValue);
   CUstream_st& own = call.stream(stream);
   call.load(own.device, launch.kernel);

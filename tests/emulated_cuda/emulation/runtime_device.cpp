@@ -43,8 +43,8 @@ cudaError_t cudaGetDeviceProperties(cudaDeviceProp* properties, int device) {
   properties->multiProcessorCount = 132;
   properties->maxThreadsPerBlock = 1024;
   properties->warpSize = 32;
-  properties->sharedMemPerBlock = SharedMemory::kMostDeclared;
-  properties->sharedMemPerBlockOptin = SharedMemory::kMost;
+  properties->sharedMemPerBlock = SharedMemory::kMaxDeclared;
+  properties->sharedMemPerBlockOptin = SharedMemory::kMax;
   return cudaSuccess;
 }
 

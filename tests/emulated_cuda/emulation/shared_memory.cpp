@@ -14,7 +14,7 @@ constexpr std::size_t kGap = 4096, kAlignment = 256;
 
 }  // namespace
 
-SharedMemory::SharedMemory() : memory_(2 * kMost + 64 * kGap) {
+SharedMemory::SharedMemory() : memory_(2 * kMax + 64 * kGap) {
   watch().forbid(memory_.data(), memory_.size());
 }
 
@@ -35,9 +35,9 @@ void* SharedMemory::declared(const void* key, std::size_t bytes) {
   for (const Array& array : arrays_)
     if (array.key == key) return array.begin;
   declared_bytes_ += bytes;
-  if (declared_bytes_ > kMostDeclared)
+  if (declared_bytes_ > kMaxDeclared)
     fail("a kernel declares ", declared_bytes_, " bytes of shared memory; nvcc takes ",
-         kMostDeclared);
+         kMaxDeclared);
   return add(key, bytes);
 }
 

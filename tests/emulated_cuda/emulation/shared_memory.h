@@ -23,9 +23,9 @@ class SharedMemory {
   /// The array of the size that the launch gave. fail() if that was none.
   void* dynamic() const;
 
-  static constexpr std::size_t kMostDeclared = std::size_t{48} << 10;
+  static constexpr std::size_t kMaxDeclared = std::size_t{48} << 10;
   /// Of sm_90: with what is declared.
-  static constexpr std::size_t kMost = std::size_t{227} << 10;
+  static constexpr std::size_t kMax = std::size_t{227} << 10;
 
  private:
   struct Array {

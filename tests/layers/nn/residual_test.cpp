@@ -228,8 +228,8 @@ TEST(Residual, EvaluatesAsItTrainsWithoutDropout) {
   EXPECT_EQ(numbers(runner.output().only().x_FC), trained);
 }
 
-std::unique_ptr<Layer> remaking(std::unique_ptr<Layer> unit) {
-  remake_cheap_parts({&unit, 1});
+std::unique_ptr<Layer> recomputing(std::unique_ptr<Layer> unit) {
+  recompute_cheap_parts({&unit, 1});
   return unit;
 }
 
@@ -257,7 +257,7 @@ TEST(Residual, RemadePartsAreThoseThatRunAgain) {
   const auto names = [&](const Layer& layer) {
     std::vector<std::string> names;
     for (const ResidualPart& part : parts_of(layer, input, {})) {
-      if (!part.remade) continue;
+      if (!part.recomputed) continue;
       EXPECT_EQ(part.plan.work, Work::elementwise);
       EXPECT_EQ(part.input.only().lengths, kUnitLengths);
       names.push_back(part.layer->name());
@@ -266,7 +266,7 @@ TEST(Residual, RemadePartsAreThoseThatRunAgain) {
   };
   auto unit = std::move(units().front());
   EXPECT_TRUE(names(*unit).empty());
-  unit = remaking(std::move(unit));
+  unit = recomputing(std::move(unit));
   const std::vector<std::string> expected{"f.norm", "f.act", "f.act_dropout"};
   EXPECT_EQ(names(*unit), expected);
   const double all_again = unit->plan(input, {}).flops.backward_input;
@@ -276,11 +276,12 @@ TEST(Residual, RemadePartsAreThoseThatRunAgain) {
   EXPECT_EQ(names(rated), expected);
 }
 
-// LayerRunner poisons what is carried before backward_input, so what is not remade would be NaN.
+// LayerRunner poisons what is carried before backward_input, so what is not recomputed would be
+// NaN.
 TEST(Residual, RemakingChangesNoBitAndKeepsLess) {
-  std::vector<std::unique_ptr<Layer>> keep = units(), remake = units();
+  std::vector<std::unique_ptr<Layer>> keep = units(), recompute = units();
   for (std::size_t i = 0; i < keep.size(); ++i) {
-    const auto unit = remaking(std::move(remake[i]));
+    const auto unit = recomputing(std::move(recompute[i]));
     LayerRunner expected(*keep[i], {DType::bf16, {{kUnitLengths, 6}}}),
         runner(*unit, {DType::bf16, {{kUnitLengths, 6}}});
     for (LayerRunner* each : {&expected, &runner}) {
@@ -311,7 +312,7 @@ TEST(Residual, KeepsOneSideOfANonlinearity) {
 
 TEST(Residual, RemakingKeepsOfFeedForwardOneProductsOutput) {
   const auto unit =
-      remaking(feed_forward_unit({.name = "f", .width = 6, .inner = 11, .dropout = 0.3}));
+      recomputing(feed_forward_unit({.name = "f", .width = 6, .inner = 11, .dropout = 0.3}));
   const LayerPlan plan = unit->plan({DType::f32, {{kUnitLengths, 6}}}, {});
   const std::size_t rows = 26, statistics = 2 * rows;  // of the norm
   EXPECT_EQ(kept_bytes(plan), sizeof(float) * (rows * 11 + statistics));
@@ -321,7 +322,7 @@ TEST(Residual, RemakingHasTheGradientOfFiniteDifferences) {
   std::vector<std::unique_ptr<Layer>> all = units();
   all.pop_back();  // the gradient of a bias before batch norm is 0, so nothing to compare with
   for (auto& each : all) {
-    const auto unit = remaking(std::move(each));
+    const auto unit = recomputing(std::move(each));
     LayerRunner runner(*unit, {DType::f64, {{kUnitLengths, 6}}});
     runner.random.utterances = kUnitUtterances;
     runner.randomise(3);

@@ -5,7 +5,7 @@
 #include <functional>
 
 #include "base/error.h"
-#include "runtime/data/sample_hash.h"
+#include "runtime/data/batch/sample_hash.h"
 
 namespace penstock::test {
 namespace {

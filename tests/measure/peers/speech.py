@@ -46,7 +46,7 @@ class Labels:
 
 
 class Features:
-    """[features] of a recipe: samples, or log-mel energies as runtime/data/features.cpp makes them."""
+    """[features] of a recipe: samples, or log-mel energies as runtime/data/audio/features.cpp makes them."""
 
     def __init__(self, keys):
         self.rate, self.keys, self.kept = keys.get("sample_rate", 16000), keys, {}

@@ -3,10 +3,10 @@
 #include <algorithm>
 #include <string>
 
+#include "partition/planner/simulate/memory.h"
+#include "partition/planner/simulate/simulate.h"
 #include "partition/schedule/make_schedule.h"
 #include "partition/schedule/validator/validator.h"
-#include "partition/simulate/memory.h"
-#include "partition/simulate/simulate.h"
 
 namespace penstock::partition {
 namespace {
@@ -52,10 +52,10 @@ TEST(Bubbles, InterleavedHasNoMoreWhereGroupsAreUneven) {
               << name << " " << stages << " " << batches;
         const int groups = batches / stages, largest = (batches + groups - 1) / groups;
         const int chunks = chunks_of(name);
-        const auto most = peak_activations(schedule);
+        const auto max = peak_activations(schedule);
         for (int stage = 0; stage < stages; ++stage)
-          EXPECT_EQ(most[stage], std::min(chunks * batches,
-                                          2 * (stages - stage - 1) + (chunks - 1) * largest + 1))
+          EXPECT_EQ(max[stage], std::min(chunks * batches,
+                                         2 * (stages - stage - 1) + (chunks - 1) * largest + 1))
               << name << " " << stages << " " << batches;
       }
     }

@@ -2,9 +2,9 @@
 
 #include <gtest/gtest.h>
 
+#include "partition/planner/simulate/simulate.h"
 #include "partition/schedule/make_schedule.h"
 #include "partition/schedule/validator/validator.h"
-#include "partition/simulate/simulate.h"
 
 namespace penstock::partition {
 namespace {

@@ -55,21 +55,21 @@ std::vector<Needs> needs_of(const Schedule& schedule, int chunk) {
 }
 
 /// The most that are on the device at once where those whose bit is set are there only when needed.
-int most_held(const std::vector<Needs>& needs, std::size_t actions, unsigned leaving) {
-  int most = 0;
+int max_held(const std::vector<Needs>& needs, std::size_t actions, unsigned leaving) {
+  int max = 0;
   for (std::size_t place = 0; place < actions; ++place) {
     int held = 0;
     for (std::size_t m = 0; m < needs.size(); ++m)
       held += (leaving >> m & 1U) != 0 ? needs[m].at(place) : needs[m].whole(place);
-    most = std::max(most, held);
+    max = std::max(max, held);
   }
-  return most;
+  return max;
 }
 
 /// Runs through the list: what is on the device at once, and what never comes to it too early.
-int most_held(const Schedule& schedule, int chunk) {
+int max_held(const Schedule& schedule, int chunk) {
   std::set<int> held;
-  std::size_t most = 0;
+  std::size_t max = 0;
   for (const Action& action : schedule.ranks[schedule.chunk_rank[chunk]]) {
     if (action.chunk != chunk || action.kind == reduce || action.kind == step) continue;
     const int m = action.micro_batch;
@@ -79,12 +79,12 @@ int most_held(const Schedule& schedule, int chunk) {
                action.kind == backward_weight || action.kind == send_activation) {
       EXPECT_TRUE(held.contains(m)) << describe(action);
     }
-    most = std::max(most, held.size());
+    max = std::max(max, held.size());
     if (action.kind == offload || action.kind == backward || action.kind == backward_weight) {
       EXPECT_EQ(held.erase(m), 1U);
     }
   }
-  return static_cast<int>(most);
+  return static_cast<int>(max);
 }
 
 Schedule without_copies(Schedule schedule) {
@@ -102,10 +102,10 @@ std::vector<int> moved(const Schedule& schedule, int chunk, ActionKind kind) {
 
 /// Calls `check(whole lists, the same with offload, resident)`.
 template <class Check>
-void for_all(int most_batches, Check check) {
+void for_all(int max_batches, Check check) {
   for (const std::string_view name : schedule_names())
     for (int stages = 1; stages <= 5; ++stages)
-      for (int batches = 1; batches <= most_batches; ++batches) {
+      for (int batches = 1; batches <= max_batches; ++batches) {
         const Schedule whole = make_schedule(name, stages, batches);
         for (int resident = 1; resident <= 4; ++resident) {
           SCOPED_TRACE(std::string(name) + " " + std::to_string(stages) + " stages, " +
@@ -121,10 +121,10 @@ TEST(Offload, HoldsNoMoreThanItMay) {
     EXPECT_NO_THROW(validate(lists));
     for (int chunk = 0; chunk < lists.chunks(); ++chunk) {
       const std::size_t actions = whole.ranks[whole.chunk_rank[chunk]].size();
-      const int least = most_held(needs_of(whole, chunk), actions, ~0U);
-      EXPECT_EQ(least_resident(whole, chunk), least) << chunk;
-      EXPECT_LE(most_held(lists, chunk), std::max(resident, least)) << chunk;
-      EXPECT_EQ(count_in_flight(lists, chunk).slots, most_held(lists, chunk)) << chunk;
+      const int min = max_held(needs_of(whole, chunk), actions, ~0U);
+      EXPECT_EQ(min_resident(whole, chunk), min) << chunk;
+      EXPECT_LE(max_held(lists, chunk), std::max(resident, min)) << chunk;
+      EXPECT_EQ(count_in_flight(lists, chunk).slots, max_held(lists, chunk)) << chunk;
     }
   });
 }
@@ -141,12 +141,11 @@ TEST(Offload, MovesAsFewAsCanBe) {
     for (int chunk = 0; chunk < lists.chunks(); ++chunk) {
       const std::vector<Needs> needs = needs_of(whole, chunk);
       const std::size_t actions = whole.ranks[whole.chunk_rank[chunk]].size();
-      const int room = std::max(resident, most_held(needs, actions, ~0U));
-      int fewest = whole.micro_batches;
+      const int room = std::max(resident, max_held(needs, actions, ~0U));
+      int min = whole.micro_batches;
       for (unsigned leaving = 0; leaving < 1U << needs.size(); ++leaving)
-        if (most_held(needs, actions, leaving) <= room)
-          fewest = std::min(fewest, std::popcount(leaving));
-      EXPECT_EQ(std::ssize(moved(lists, chunk, offload)), fewest) << chunk;
+        if (max_held(needs, actions, leaving) <= room) min = std::min(min, std::popcount(leaving));
+      EXPECT_EQ(std::ssize(moved(lists, chunk, offload)), min) << chunk;
     }
   });
 }
@@ -155,7 +154,7 @@ TEST(Offload, ReloadsInOrderOfBackwardAndEarly) {
   for_all(7, [](const Schedule& whole, const Schedule& lists, int resident) {
     for (int chunk = 0; chunk < lists.chunks(); ++chunk) {
       const auto& list = lists.ranks[lists.chunk_rank[chunk]];
-      const int room = std::max(resident, least_resident(whole, chunk));
+      const int room = std::max(resident, min_resident(whole, chunk));
       std::size_t before = 0, backward_before = 0;
       for (const int m : moved(lists, chunk, reload)) {
         const Needs needs = needs_of(lists, chunk)[static_cast<std::size_t>(m)];

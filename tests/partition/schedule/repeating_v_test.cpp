@@ -4,9 +4,9 @@
 
 #include <algorithm>
 
+#include "partition/planner/simulate/memory.h"
+#include "partition/planner/simulate/simulate.h"
 #include "partition/schedule/validator/validator.h"
-#include "partition/simulate/memory.h"
-#include "partition/simulate/simulate.h"
 
 namespace penstock::partition {
 namespace {
@@ -20,7 +20,7 @@ double makespan(const Schedule& schedule) {
   return simulate(schedule, equal_micro_batches(times)).makespan;
 }
 
-int most(const Schedule& schedule) { return std::ranges::max(peak_activations(schedule)); }
+int max(const Schedule& schedule) { return std::ranges::max(peak_activations(schedule)); }
 
 TEST(RepeatingV, IsSoundWithinItsMemoryForAnySizes) {
   for (int stages = 1; stages <= 13; ++stages) {
@@ -28,16 +28,16 @@ TEST(RepeatingV, IsSoundWithinItsMemoryForAnySizes) {
       const Schedule half = v_half(stages, batches), third = v_min(stages, batches);
       for (const Schedule* schedule : {&half, &third})
         EXPECT_NO_THROW(validate(*schedule)) << schedule->name << " " << stages << " " << batches;
-      EXPECT_LE(most(half), half_pairs(stages)) << stages << " " << batches;
-      EXPECT_LE(most(third), third_pairs(stages)) << stages << " " << batches;
+      EXPECT_LE(max(half), half_pairs(stages)) << stages << " " << batches;
+      EXPECT_LE(max(third), third_pairs(stages)) << stages << " " << batches;
     }
   }
 }
 
 TEST(RepeatingV, FillsItsMemoryWithManyMicroBatches) {
   for (int stages = 1; stages <= 13; ++stages) {
-    EXPECT_EQ(most(v_half(stages, 4 * stages)), half_pairs(stages)) << stages;
-    EXPECT_EQ(most(v_min(stages, 4 * stages)), third_pairs(stages)) << stages;
+    EXPECT_EQ(max(v_half(stages, 4 * stages)), half_pairs(stages)) << stages;
+    EXPECT_EQ(max(v_min(stages, 4 * stages)), third_pairs(stages)) << stages;
   }
 }
 

@@ -8,7 +8,7 @@
 
 #include "base/error.h"
 #include "configs/config.h"
-#include "partition/plan/plan_schedule.h"
+#include "partition/planner/plan/plan_schedule.h"
 #include "partition/schedule/in_flight.h"
 #include "partition/schedule/make_schedule.h"
 #include "partition/schedule/validator/validator.h"
@@ -46,12 +46,12 @@ TEST(RunSchedule, LeavesOutWhatAShorterStepLacks) {
         EXPECT_NO_THROW(validate(step));
         EXPECT_EQ(test::run_schedule(step, random), "");
         for (int stage = 0; stage < stages; ++stage) {
-          InFlight most = count_in_flight(whole, stage);
-          const InFlight before = most;
-          most.cover(count_in_flight(step, stage));
-          EXPECT_EQ(most.slots, before.slots);
-          EXPECT_EQ(most.inputs, before.inputs);
-          EXPECT_EQ(most.output_gradients, before.output_gradients);
+          InFlight max = count_in_flight(whole, stage);
+          const InFlight before = max;
+          max.cover(count_in_flight(step, stage));
+          EXPECT_EQ(max.slots, before.slots);
+          EXPECT_EQ(max.inputs, before.inputs);
+          EXPECT_EQ(max.output_gradients, before.output_gradients);
         }
       }
     }

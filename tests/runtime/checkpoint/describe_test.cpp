@@ -6,7 +6,7 @@
 
 #include "base/error.h"
 #include "runtime/checkpoint/newest.h"
-#include "runtime/checkpoint/safetensors_writer.h"
+#include "runtime/checkpoint/safetensors/safetensors_writer.h"
 #include "tests/support/runtime/example_checkpoint.h"
 #include "tests/support/system/temporary_folder.h"
 

@@ -16,11 +16,11 @@ TEST(Hash, DoesNotSayHowBytesCame) {
   std::string text;
   for (int i = 0; i < 5000; ++i) text += static_cast<char>(7 * i);
   const auto bytes = std::as_bytes(std::span(text));
-  for (const std::size_t most : {1, 13, 255, 257, 4999}) {
+  for (const std::size_t max : {1, 13, 255, 257, 4999}) {
     Xxh3 hash;
-    for (std::size_t begin = 0; begin < bytes.size(); begin += most)
-      hash.add(bytes.subspan(begin, std::min(most, bytes.size() - begin)));
-    EXPECT_EQ(hash.digest(), xxh3_128(text)) << most;
+    for (std::size_t begin = 0; begin < bytes.size(); begin += max)
+      hash.add(bytes.subspan(begin, std::min(max, bytes.size() - begin)));
+    EXPECT_EQ(hash.digest(), xxh3_128(text)) << max;
   }
 }
 

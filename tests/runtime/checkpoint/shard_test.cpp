@@ -4,7 +4,7 @@
 
 #include "base/error.h"
 #include "runtime/checkpoint/hash.h"
-#include "runtime/checkpoint/safetensors.h"
+#include "runtime/checkpoint/safetensors/safetensors.h"
 #include "tests/support/runtime/example_checkpoint.h"
 #include "tests/support/system/temporary_folder.h"
 

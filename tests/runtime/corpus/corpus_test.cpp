@@ -9,8 +9,8 @@
 
 #include "base/error.h"
 #include "comm/threads.h"
-#include "runtime/data/index.h"
-#include "runtime/data/tar_member.h"
+#include "runtime/data/index/index.h"
+#include "runtime/data/manifest/tar_member.h"
 #include "runtime/text/alphabet.h"
 #include "tests/support/runtime/sounds.h"
 #include "tests/support/runtime/tar_writer.h"

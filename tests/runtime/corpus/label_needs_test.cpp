@@ -8,7 +8,7 @@
 #include <string>
 
 #include "base/error.h"
-#include "runtime/data/stream_hash.h"
+#include "runtime/data/index/stream_hash.h"
 #include "runtime/text/alphabet.h"
 #include "tests/support/system/temporary_folder.h"
 

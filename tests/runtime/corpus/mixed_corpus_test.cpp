@@ -65,7 +65,7 @@ TEST(MixedCorpus, OfOneManifestIsThatCorpus) {
   EXPECT_TRUE(one.mixture.empty());
   EXPECT_EQ(one.draws(), 3u);
   EXPECT_EQ(one.name(2), "utterance 2");
-  EXPECT_EQ(told_mixture(one), "");
+  EXPECT_EQ(describe_mixture(one), "");
 }
 
 TEST(MixedCorpus, HashFollowsFromManifestsAndOrder) {
@@ -79,7 +79,7 @@ TEST(MixedCorpus, HashFollowsFromManifestsAndOrder) {
 TEST(MixedCorpus, TellsWhatAnEpochHolds) {
   const Corpus all = mixed({{"a"}, {"b", 2}});
   // Of 22 s, 10 · 22 / 34 and 24 · 22 / 34.
-  EXPECT_EQ(told_mixture(all), "a 0.002778 h × 0.647 (29.4 %), b 0.003333 h × 1.29 (70.6 %)");
+  EXPECT_EQ(describe_mixture(all), "a 0.002778 h × 0.647 (29.4 %), b 0.003333 h × 1.29 (70.6 %)");
   EXPECT_EQ(all.draws(), 7u);  // 5 · 0.647 + 3 · 1.29
 }
 

@@ -22,7 +22,7 @@ const std::string kImported = "wav2vec2_for_ctc";
 /// A checkpoint as trainings of 0.1 saved them, of an imported one: without what came with it.
 void save_as_trained(const Checkpoint& imported, const std::filesystem::path& output,
                      const std::function<void(TrainingState&)>& change = {},
-                     std::int64_t rows_of_head = 0, const KeptParts& kept = {}) {
+                     std::int64_t rows_of_head = 0, const PassthroughParts& kept = {}) {
   std::vector<std::vector<std::byte>> numbers;
   std::vector<CheckpointPiece> pieces;
   for (const auto& [name, tensor] : imported.tensors()) {

@@ -10,7 +10,7 @@
 #include "base/error.h"
 #include "configs/flatten.h"
 #include "layers/models/families.h"
-#include "partition/model/build_model.h"
+#include "partition/layout/build_model.h"
 #include "runtime/checkpoint/newest.h"
 #include "tests/support/layers/golden.h"
 #include "tests/support/layers/layer_runner.h"

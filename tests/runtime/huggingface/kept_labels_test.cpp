@@ -16,7 +16,7 @@ TEST(KeptLabels, GoWithTheLabels) {
     import_model(test::source(std::string("tests/golden/") + name), imported);
     const Checkpoint checkpoint(imported);
     EXPECT_TRUE(keeps_labels(checkpoint));
-    const KeptParts left = without_labels(read_kept(checkpoint));
+    const PassthroughParts left = without_labels(read_kept(checkpoint));
     ASSERT_EQ(left.files.size(), 2u);
     EXPECT_EQ(left.files[0].file, "huggingface/config.json");
     EXPECT_EQ(left.files[1].file, "huggingface/preprocessor_config.json");

@@ -54,13 +54,13 @@ TEST(ModelProto, GivesEveryFieldBack) {
                    .dummy_prefix = false,
                    .remove_extra_spaces = false,
                    .escape_spaces = false,
-                   .spaces_behind_words = true};
+                   .spaces_after_words = true};
   const ModelProto again = parse_model_bytes(to_model_bytes(model));
   ASSERT_EQ(again.pieces.size(), 2u);
   EXPECT_EQ(again.pieces[0].score, -0.5F);
   EXPECT_EQ(again.pieces[1].score, 300);
   EXPECT_EQ(again.pieces[1].type, PieceType::user_defined);
-  EXPECT_TRUE(again.bpe && again.byte_fallback && again.spaces_behind_words);
+  EXPECT_TRUE(again.bpe && again.byte_fallback && again.spaces_after_words);
   EXPECT_FALSE(again.dummy_prefix || again.remove_extra_spaces || again.escape_spaces);
   EXPECT_EQ(again.charsmap, model.charsmap);
 }

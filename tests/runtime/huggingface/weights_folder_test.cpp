@@ -6,7 +6,7 @@
 #include <cstring>
 
 #include "base/error.h"
-#include "runtime/checkpoint/safetensors_writer.h"
+#include "runtime/checkpoint/safetensors/safetensors_writer.h"
 #include "tests/support/system/temporary_folder.h"
 
 namespace penstock::runtime {

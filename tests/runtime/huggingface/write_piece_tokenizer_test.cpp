@@ -54,7 +54,7 @@ TEST(PieceTokenizer, NamesRowsThatThePiecesLeaveFree) {
 TEST(PieceTokenizer, RefusesModelsThatItCannotSay) {
   const test::TemporaryFolder folder;
   ModelProto model = parse_model_bytes(model_file("unigram"));
-  model.spaces_behind_words = true;
+  model.spaces_after_words = true;
   EXPECT_NE(test::message_of<ConfigError>([&] {
               write_piece_tokenizer(folder.path(), to_model_bytes(model), {81, 80});
             }).find("puts spaces behind words"),

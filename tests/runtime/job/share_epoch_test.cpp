@@ -7,7 +7,7 @@
 
 #include "base/error.h"
 #include "comm/threads.h"
-#include "tests/runtime/data/ragged_audio.h"
+#include "tests/runtime/data/audio/ragged_audio.h"
 #include "tests/support/system/temporary_folder.h"
 
 namespace penstock::runtime {

@@ -7,7 +7,7 @@
 
 #include "comm/threads.h"
 #include "layers/models/deepspeech2.h"
-#include "partition/model/trained_model.h"
+#include "partition/layout/trained_model.h"
 #include "runtime/corpus/synthetic_work.h"
 #include "runtime/pipeline/stage.h"
 

@@ -4,8 +4,8 @@
 
 #include "base/error.h"
 #include "layers/models/deepspeech2.h"
-#include "partition/memory/stage_bytes.h"
-#include "partition/model/build_model.h"
+#include "partition/layout/build_model.h"
+#include "partition/layout/stage_bytes.h"
 
 namespace penstock::runtime {
 namespace {

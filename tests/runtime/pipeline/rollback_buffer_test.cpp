@@ -5,7 +5,7 @@
 #include <cstring>
 
 #include "layers/models/deepspeech2.h"
-#include "partition/model/build_model.h"
+#include "partition/layout/build_model.h"
 
 namespace penstock::runtime {
 namespace {

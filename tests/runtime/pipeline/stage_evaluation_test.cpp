@@ -5,7 +5,7 @@
 #include "comm/threads.h"
 #include "layers/cpu/cpu_backend.h"
 #include "layers/models/deepspeech2.h"
-#include "partition/model/build_model.h"
+#include "partition/layout/build_model.h"
 #include "runtime/corpus/synthetic_work.h"
 #include "runtime/pipeline/stage.h"
 

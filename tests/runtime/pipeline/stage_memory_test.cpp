@@ -7,8 +7,8 @@
 
 #include "comm/threads.h"
 #include "layers/models/deepspeech2.h"
-#include "partition/memory/chunk_bytes.h"
-#include "partition/model/build_model.h"
+#include "partition/layout/build_model.h"
+#include "partition/layout/chunk_bytes.h"
 #include "partition/schedule/make_schedule.h"
 #include "partition/schedule/offload.h"
 #include "runtime/corpus/synthetic_work.h"
@@ -102,7 +102,7 @@ Asked asked_to_keep(const Cut& cut, const partition::ChunkRange& chunk,
   const auto keeps = [&](int i, Kind kind) {
     return std::ranges::count(plans[i].saved, kind, &layers::SavedDecl::kind) > 0;
   };
-  std::size_t kept = 0, carried = 0, made = 0, most_made = 0;
+  std::size_t kept = 0, carried = 0, made = 0, max_made = 0;
   bool any = false;
   for (int i = chunk.first; i < chunk.last; ++i) {
     if (!chosen(i)) made = 0;
@@ -126,7 +126,7 @@ Asked asked_to_keep(const Cut& cut, const partition::ChunkRange& chunk,
     kept += chosen(i) ? 0 : own;
     if (keeps_output) kept += plans[i].output.bytes();
     if (makes_output) made += plans[i].output.bytes();
-    most_made = split && chosen(i) ? 0 : std::max(most_made, made);
+    max_made = split && chosen(i) ? 0 : std::max(max_made, made);
     if (split && chosen(i)) carried += made, made = 0;
   }
   if (!split) carried = 0;
@@ -139,7 +139,7 @@ Asked asked_to_keep(const Cut& cut, const partition::ChunkRange& chunk,
   const std::size_t weights =
       layers::aligned(work.lengths.size() * sizeof(float));  // of the utterances
   kept += plans[chunk.last - 1].output.bytes() + weights;
-  return any ? Asked{kept, carried + most_made} : Asked{kept + carried, 0};
+  return any ? Asked{kept, carried + max_made} : Asked{kept + carried, 0};
 }
 
 struct MostInFlight {
@@ -148,30 +148,30 @@ struct MostInFlight {
   int on_host = 0;     // from their offload to the end of their first backward pass
 };
 
-MostInFlight most_in_flight(const Cut& cut, const partition::ChunkRange& chunk, int micro_batches) {
+MostInFlight max_in_flight(const Cut& cut, const partition::ChunkRange& chunk, int micro_batches) {
   const partition::Schedule schedule = cut.lists(micro_batches);
-  MostInFlight now, most;
+  MostInFlight now, max;
   std::set<int> away;
   for (const partition::Action& a : schedule.ranks[cut.stage]) {
     if (a.chunk != chunk.chunk) continue;
     if (a.kind == partition::ActionKind::forward || a.kind == partition::ActionKind::reload)
       ++now.passed;
     if (a.kind == partition::ActionKind::offload) away.insert(a.micro_batch);
-    most.on_host = std::max(most.on_host, static_cast<int>(away.size()));
+    max.on_host = std::max(max.on_host, static_cast<int>(away.size()));
     if (a.kind == partition::ActionKind::backward ||
         a.kind == partition::ActionKind::backward_input) {
       ++now.recomputed;
       away.erase(a.micro_batch);
     }
     const int within = a.kind == partition::ActionKind::forward ? 1 : 0;
-    most.passed = std::max(most.passed, now.passed);
-    most.recomputed = std::max(most.recomputed, now.recomputed + within);
+    max.passed = std::max(max.passed, now.passed);
+    max.recomputed = std::max(max.recomputed, now.recomputed + within);
     if (a.kind == partition::ActionKind::backward ||
         a.kind == partition::ActionKind::backward_weight)
       --now.passed, --now.recomputed;
     if (a.kind == partition::ActionKind::offload) --now.passed;
   }
-  return most;
+  return max;
 }
 
 class PlannedStage : public testing::TestWithParam<std::string_view> {
@@ -188,7 +188,7 @@ class PlannedStage : public testing::TestWithParam<std::string_view> {
         for (const layers::ParamDecl& p : plans[i].params) weights += padded(p.shape);
         own.push_back(plans[i]);
       }
-      const auto [passed, recomputed, away] = most_in_flight(cut, chunk, kMicroBatches);
+      const auto [passed, recomputed, away] = max_in_flight(cut, chunk, kMicroBatches);
       const Asked asked = asked_to_keep(cut, chunk, work_.micro_batches[0]);
       saved += passed * asked.passed + recomputed * asked.recomputed;
       on_host += away * asked.passed;

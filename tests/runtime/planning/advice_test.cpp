@@ -11,7 +11,7 @@
 #include "base/gib.h"
 #include "configs/load.h"
 #include "layers/models/families.h"
-#include "partition/cluster/cluster_file.h"
+#include "partition/planner/cluster/cluster_file.h"
 #include "runtime/planning/plan_on_cluster.h"
 #include "tests/support/runtime/tone_corpus.h"
 #include "tests/support/system/temporary_folder.h"
@@ -32,14 +32,14 @@ class AdviceOnPlan : public testing::Test {
     partition::Decision& decision = planned_.decision;
     decision.choice = {.stages = 2, .devices = {{0}, {1}}};
     decision.estimate = {.step_seconds = 1, .audio_seconds = 100, .busy = {1, 1}};
-    decision.alternatives = {{.choice = decision.choice, .estimate = decision.estimate}};
+    decision.candidates = {{.choice = decision.choice, .estimate = decision.estimate}};
   }
 
   /// As if a plan that would be faster lacked so much.
   void lack(double gib) {
-    planned_.decision.alternatives.push_back({.choice = planned_.decision.choice,
-                                              .lacks = partition::LackingMemory{0, gib * kGib},
-                                              .roomy_speed = 120});
+    planned_.decision.candidates.push_back({.choice = planned_.decision.choice,
+                                            .lacks = partition::LackingMemory{0, gib * kGib},
+                                            .speed_with_memory = 120});
   }
 
   std::vector<Advice> advise(const PlanAgain& plan, const AdviceTime& time = kAmple) const {
@@ -97,13 +97,13 @@ TEST_F(AdviceOnPlan, AddsMemoryOfWhichPlansUseAShare) {
 
 TEST_F(AdviceOnPlan, AddsAQuarterWhereMemoryShapesThePlan) {
   EXPECT_EQ(of_memory(40), "");
-  planned_.decision.alternatives.front().memory_bound = true;
+  planned_.decision.candidates.front().memory_bound = true;
   EXPECT_EQ(of_memory(40), "With 8 GiB more on every device: 110 s of audio a second, 10 % more.");
 }
 
 TEST_F(AdviceOnPlan, AddsAQuarterWherePlansLackIt) {
   lack(1);
-  planned_.decision.alternatives.back().roomy_speed = 99;
+  planned_.decision.candidates.back().speed_with_memory = 99;
   EXPECT_EQ(of_memory(40), "With 8 GiB more on every device: 110 s of audio a second, 10 % more.");
 }
 
@@ -205,8 +205,8 @@ TEST_F(AdviceFromPlans, AreThoseOfPlansWithTheChange) {
 }
 
 TEST_F(AdviceFromPlans, SayNothingOnceTheTimeIsOver) {
-  int asked = 0, most = 1 << 30;  // how often the time is asked for before it is over
-  const TimeLimit limit(10, [&] { return ++asked > most ? 11.0 : 0.0; });
+  int asked = 0, max = 1 << 30;  // how often the time is asked for before it is over
+  const TimeLimit limit(10, [&] { return ++asked > max ? 11.0 : 0.0; });
   ClusterConstraints limited = constraints_;
   limited.time = &limit;
   limited.threads = 1;
@@ -214,7 +214,7 @@ TEST_F(AdviceFromPlans, SayNothingOnceTheTimeIsOver) {
   EXPECT_TRUE(plan(recipe(), two("1", "1")));
   for (const int during : {1, 0}) {  // the plan, or before
     asked = 0;
-    most = during;
+    max = during;
     EXPECT_FALSE(plan(recipe(), two("1", "1"))) << during;
   }
   EXPECT_FALSE(limit.ended_a_search());  // the plan's

@@ -5,7 +5,7 @@
 #include <algorithm>
 
 #include "layers/models/deepspeech2.h"
-#include "partition/model/build_model.h"
+#include "partition/layout/build_model.h"
 #include "runtime/planning/planning.h"
 
 namespace penstock::runtime {

@@ -15,13 +15,13 @@
 #include "configs/rules.h"
 #include "layers/models/deepspeech2.h"
 #include "layers/models/families.h"
-#include "partition/cluster/cluster.h"
-#include "partition/model/build_model.h"
-#include "partition/plan/plan_file.h"
-#include "partition/plan/plan_schedule.h"
+#include "partition/layout/build_model.h"
+#include "partition/planner/cluster/cluster.h"
+#include "partition/planner/plan/plan_file.h"
+#include "partition/planner/plan/plan_schedule.h"
+#include "partition/planner/simulate/memory.h"
+#include "partition/planner/simulate/size_order.h"
 #include "partition/schedule/make_schedule.h"
-#include "partition/simulate/memory.h"
-#include "partition/simulate/size_order.h"
 #include "runtime/planning/mean_times.h"
 #include "runtime/planning/plan_recipe.h"
 #include "runtime/planning/planning.h"
@@ -49,12 +49,12 @@ class FoundSchedules : public testing::Test {
 };
 
 /// Micro-batches on all chunks of the fullest stage.
-double most_in_flight(const partition::Schedule& lists) {
+double max_in_flight(const partition::Schedule& lists) {
   const double pairs = std::ranges::max(partition::peak_activations(lists));
   return pairs * static_cast<double>(lists.ranks.size()) / lists.chunks();
 }
-double most_in_flight(const partition::Plan& plan) {
-  return most_in_flight(partition::lists_of(plan.actions));
+double max_in_flight(const partition::Plan& plan) {
+  return max_in_flight(partition::lists_of(plan.actions));
 }
 
 TEST_F(FoundSchedules, FindOrderAndListsForTheManifest) {
@@ -65,7 +65,7 @@ TEST_F(FoundSchedules, FindOrderAndListsForTheManifest) {
     EXPECT_EQ(configs::fault_of_order(found.order, 8), "");
     EXPECT_EQ(found.actions.size(), static_cast<std::size_t>(stages));
     EXPECT_EQ(partition::schedule_of(found).of(8).micro_batches, 8);
-    EXPECT_LE(most_in_flight(found), stages);
+    EXPECT_LE(max_in_flight(found), stages);
     EXPECT_EQ(found, plan({fmt::format("pipeline.stages={}", stages)}));  // nothing varies
   }
 }
@@ -107,15 +107,15 @@ TEST_F(FoundSchedules, KeepWithinTheMemory) {
     return plan({"pipeline.stages=2", fmt::format("pipeline.memory_gib={:f}", bytes / (1 << 30))});
   };
   const auto needed = static_cast<double>(bytes_of(free));
-  EXPECT_EQ(most_in_flight(free), 2);
+  EXPECT_EQ(max_in_flight(free), 2);
   for (const auto& [share, held] : {std::pair{0.8, 2}, {0.63, 1}}) {
     const partition::Plan tight = within(share * needed);
     EXPECT_LE(bytes_of(tight), share * needed);
-    EXPECT_EQ(most_in_flight(tight), held) << share;
+    EXPECT_EQ(max_in_flight(tight), held) << share;
   }
   const partition::Plan roomy = within(4 * needed);
-  EXPECT_GT(most_in_flight(roomy), 2);
-  EXPECT_LE(most_in_flight(roomy), 4);  // twice the stages
+  EXPECT_GT(max_in_flight(roomy), 2);
+  EXPECT_LE(max_in_flight(roomy), 4);  // twice the stages
   EXPECT_THROW(within(0.1 * needed), ConfigError);
 }
 
@@ -223,10 +223,10 @@ class RaggedRun {
 };
 
 double fullest(const partition::Plan& plan) {
-  double most = 0;
+  double max = 0;
   for (int stage = 0; stage < plan.stages(); ++stage)
-    most = std::max(most, static_cast<double>(plan.bytes_of(stage).total()));
-  return most;
+    max = std::max(max, static_cast<double>(plan.bytes_of(stage).total()));
+  return max;
 }
 
 /// Found lists beside every named schedule within the same memory.
@@ -243,7 +243,7 @@ Compared expect_never_worse(const RaggedRun& run, const partition::Plan& found,
   for (const std::string_view name : partition::schedule_names()) {
     const auto named = run.named(name);
     if (!named) continue;
-    if (run.allowed() == 0 && most_in_flight(run.lists(*named)) > run.stages()) continue;
+    if (run.allowed() == 0 && max_in_flight(run.lists(*named)) > run.stages()) continue;
     ++compared.fit;
     const double other = run.seconds(*named);
     EXPECT_LE(seconds, other * (1 + 1e-9)) << name << " " << where;

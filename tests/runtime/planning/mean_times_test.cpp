@@ -3,9 +3,9 @@
 #include <gtest/gtest.h>
 
 #include "layers/models/deepspeech2.h"
-#include "partition/cost/cost_model.h"
-#include "partition/model/build_model.h"
-#include "partition/simulate/chunk_times.h"
+#include "partition/layout/build_model.h"
+#include "partition/planner/cost/cost_model.h"
+#include "partition/planner/simulate/chunk_times.h"
 #include "runtime/pipeline/session.h"
 #include "runtime/planning/planning.h"
 

@@ -15,8 +15,8 @@
 #include "configs/load.h"
 #include "layers/models/conformer.h"
 #include "layers/models/families.h"
-#include "partition/cluster/cluster_file.h"
-#include "partition/plan/plan_file.h"
+#include "partition/planner/cluster/cluster_file.h"
+#include "partition/planner/plan/plan_file.h"
 #include "runtime/planning/cluster_problem.h"
 #include "runtime/planning/planning.h"
 #include "tests/support/runtime/tone_corpus.h"
@@ -189,14 +189,14 @@ TEST_F(PlanOnCluster, IsTheSameOnManyThreads) {
   };
   const ClusterPlan alone = plan(1), many = plan(4);
   EXPECT_EQ(many.plan, alone.plan);
-  ASSERT_EQ(many.decision.alternatives.size(), alone.decision.alternatives.size());
-  EXPECT_GT(alone.decision.alternatives.size(), 20u);
-  EXPECT_TRUE(std::ranges::any_of(alone.decision.alternatives, [](const auto& one) {
+  ASSERT_EQ(many.decision.candidates.size(), alone.decision.candidates.size());
+  EXPECT_GT(alone.decision.candidates.size(), 20u);
+  EXPECT_TRUE(std::ranges::any_of(alone.decision.candidates, [](const auto& one) {
     return !one.choice.recomputed.empty() || one.choice.shards_optimizer;
   }));
-  for (std::size_t i = 0; i < alone.decision.alternatives.size(); ++i)
-    EXPECT_EQ(many.decision.alternatives[i].step_seconds(1),
-              alone.decision.alternatives[i].step_seconds(1))
+  for (std::size_t i = 0; i < alone.decision.candidates.size(); ++i)
+    EXPECT_EQ(many.decision.candidates[i].step_seconds(1),
+              alone.decision.candidates[i].step_seconds(1))
         << i;
 }
 
@@ -247,7 +247,7 @@ TEST_F(PlanOnCluster, ShardsTheOptimizerWhereMemoryIsShort) {
   while (!tight.decision.choice.shards_optimizer) tight = plan(memory *= 0.98, false);
   EXPECT_EQ(tight.plan.shards_optimizer, std::optional(true));
   EXPECT_LE(gib(tight), memory);
-  EXPECT_GT(tight.plan.bytes_of(0).spared, 0u);
+  EXPECT_GT(tight.plan.bytes_of(0).sharded_away, 0u);
   configs::Config run = recipe();
   run.pipeline.plan = in("plan.toml").string();
   partition::write_plan(run.pipeline.plan, tight.plan);
@@ -355,16 +355,16 @@ TEST_F(PlanOnCluster, IsNoSlowerThanNamedRecomputation) {
   EXPECT_EQ(named.plan.recomputes_within, std::optional(true));
   ASSERT_LT(named.plan.bytes_of(0).total(), kept.plan.bytes_of(0).total());
 
-  const double least = static_cast<double>(named.plan.bytes_of(0).total()) / (1 << 30);
+  const double min = static_cast<double>(named.plan.bytes_of(0).total()) / (1 << 30);
   double with_less = 0;  // memory
   int fitted = 0;
   for (const double share : {0.9, 1.0, 1.1, 1.2, 1.3, 1.35, 1.4, 1.5}) {
-    const auto chosen = speed("none", share * least);
+    const auto chosen = speed("none", share * min);
     ASSERT_TRUE(chosen) << share;
     EXPECT_GE(*chosen, with_less) << share;
     with_less = *chosen;
     for (const char* recompute : {"selective", "stage"})
-      if (const auto other = speed(recompute, share * least)) {
+      if (const auto other = speed(recompute, share * min)) {
         EXPECT_GE(*chosen, *other) << recompute << " " << share;
         ++fitted;
       }

@@ -4,7 +4,7 @@
 
 #include "base/error.h"
 #include "layers/models/deepspeech2.h"
-#include "partition/model/build_model.h"
+#include "partition/layout/build_model.h"
 #include "tests/support/system/temporary_folder.h"
 
 namespace penstock::runtime {
@@ -191,7 +191,7 @@ TEST_F(PlanFileOfARecipe, SaysWhetherReplicasShareTheUpdate) {
   EXPECT_TRUE(with_plan_file(config_).pipeline.shard_optimizer);
   const partition::Plan shared = planned();
   EXPECT_EQ(shared.shards_optimizer, std::optional(true));
-  EXPECT_GT(shared.bytes_of(0).spared, 0u);
+  EXPECT_GT(shared.bytes_of(0).sharded_away, 0u);
 }
 
 TEST_F(PlanFileOfARecipe, SaysWhatStaysOnTheDevice) {

@@ -9,7 +9,7 @@
 
 #include "configs/load.h"
 #include "layers/models/families.h"
-#include "partition/model/build_model.h"
+#include "partition/layout/build_model.h"
 #include "tests/support/runtime/tone_corpus.h"
 #include "tests/support/system/temporary_folder.h"
 

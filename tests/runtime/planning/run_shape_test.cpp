@@ -7,12 +7,12 @@
 #include <numeric>
 
 #include "layers/models/deepspeech2.h"
-#include "partition/model/build_model.h"
-#include "partition/plan/planner.h"
+#include "partition/layout/build_model.h"
+#include "partition/planner/plan/planner.h"
 #include "partition/schedule/forward_only.h"
 #include "partition/schedule/make_schedule.h"
-#include "runtime/data/batching.h"
-#include "runtime/data/sample_hash.h"
+#include "runtime/data/batch/batching.h"
+#include "runtime/data/batch/sample_hash.h"
 
 namespace penstock::runtime {
 namespace {
@@ -74,7 +74,7 @@ TEST(CoveringLengths, HoldWhatTheExtentHoldsAndLittleMore) {
   const MicroBatchExtent cases[] = {
       {1, 7, 7}, {1, 8, 8}, {2, 16, 15}, {5, 100, 40}, {64, 1999, 90}};
   for (const MicroBatchExtent& extent : cases) {
-    const auto covering = covering_lengths(extent, sequence);
+    const auto covering = worst_case_lengths(extent, sequence);
     EXPECT_EQ(std::ssize(covering), extent.utterances);
     EXPECT_GE(frames(covering), extent.frames);
     EXPECT_LE(frames(covering), extent.frames + 3);

@@ -6,7 +6,7 @@
 
 #include "configs/load.h"
 #include "layers/models/families.h"
-#include "partition/model/trained_model.h"
+#include "partition/layout/trained_model.h"
 
 namespace penstock::runtime {
 namespace {

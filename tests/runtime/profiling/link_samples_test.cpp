@@ -9,8 +9,8 @@
 #include <random>
 #include <set>
 
-#include "comm/link_rounds.h"
 #include "comm/threads.h"
+#include "runtime/profiling/links/link_rounds.h"
 #include "tests/support/comm/counted_communicator.h"
 
 namespace penstock::runtime {
@@ -24,13 +24,13 @@ std::vector<int> equal_nodes(int nodes, int ranks_each) {
 }
 
 std::size_t rounds(const std::vector<int>& nodes) {
-  return comm::link_rounds(sampled_links(nodes), nodes).size();
+  return link_rounds(sampled_links(nodes), nodes).size();
 }
 
 TEST(SampledLinks, AreAllPairsOfASmallJob) {
   for (const int ranks : {1, 2, 5, 8}) {
-    EXPECT_EQ(sampled_links(equal_nodes(1, ranks)), comm::every_pair(ranks));
-    EXPECT_EQ(sampled_links(equal_nodes(ranks, 1)), comm::every_pair(ranks));
+    EXPECT_EQ(sampled_links(equal_nodes(1, ranks)), every_pair(ranks));
+    EXPECT_EQ(sampled_links(equal_nodes(ranks, 1)), every_pair(ranks));
   }
 }
 
@@ -92,7 +92,7 @@ TEST(RatesOfPairs, DoNotDependOnTheOrderOfRanks) {
   std::mt19937 random(5);
   for (int shuffled = 0; shuffled < 3; ++shuffled, std::ranges::shuffle(nodes, random)) {
     const auto node = [&](int rank) { return nodes[static_cast<std::size_t>(rank)]; };
-    std::vector<comm::LinkSpeed> measured;
+    std::vector<LinkSpeed> measured;
     for (const auto& [one, other] : sampled_links(nodes)) {
       measured.push_back({one, other, 1.0 + node(one), 2.0 + node(other)});
       measured.push_back({other, one, 1.0 + node(other), 2.0 + node(one)});
@@ -111,7 +111,7 @@ TEST(RatesOfPairs, KeepWholeClassesAndGiveMedians) {
   // Nodes of 9 ranks and of 2: of the second every pair is measured, both ways.
   std::vector<int> nodes = equal_nodes(1, 9);
   nodes.insert(nodes.end(), {1, 1});
-  std::vector<comm::LinkSpeed> measured{{9, 10, 7, 70}, {10, 9, 8, 80}};
+  std::vector<LinkSpeed> measured{{9, 10, 7, 70}, {10, 9, 8, 80}};
   measured.insert(measured.end(), {{0, 1, 1, 30}, {1, 0, 5, 10}, {1, 2, 2, 20}});
   measured.insert(measured.end(), {{0, 9, 3, 5}, {1, 10, 5, 9}});
   const auto rates = rates_of_pairs(measured, nodes);
@@ -127,7 +127,7 @@ TEST(RatesOfPairs, KeepWholeClassesAndGiveMedians) {
 }
 
 /// An end that moves nothing.
-struct NoEnd final : comm::LinkEnd {
+struct NoEnd final : LinkEnd {
   void send(std::size_t, int) override {}
   void receive(std::size_t, int) override {}
   void compute(double) override {}
@@ -137,13 +137,13 @@ struct NoEnd final : comm::LinkEnd {
 TEST(SampledLinks, TakeMessagesInProportionToRoundsAndRanks) {
   for (const int ranks : {2, 7, 16, 64}) {
     const std::vector<int> nodes = equal_nodes(1, ranks);
-    const comm::RankPairs pairs = sampled_links(nodes);
+    const RankPairs pairs = sampled_links(nodes);
     std::mutex mutex;
     std::int64_t sent = 0, ends = 0;
     comm::run_as_threads({.ranks = ranks}, [&](comm::Communicator& world) {
       test::CountedCommunicator counted(world);
       std::int64_t opened = 0;
-      const auto speeds = comm::link_speeds(
+      const auto speeds = link_speeds(
           counted, pairs, [&](int) { return ++opened, std::make_unique<NoEnd>(); }, nodes);
       EXPECT_EQ(speeds.size(), 2 * pairs.size());
       const std::scoped_lock lock(mutex);

@@ -2,8 +2,8 @@
 
 #include <gtest/gtest.h>
 
-#include "partition/cost/device_file.h"
-#include "partition/cost/write_device.h"
+#include "partition/planner/cost/device_file.h"
+#include "partition/planner/cost/write_device.h"
 
 namespace penstock::runtime {
 namespace {

@@ -9,7 +9,7 @@
 #include "comm/threads.h"
 #include "configs/load.h"
 #include "layers/models/families.h"
-#include "partition/model/build_model.h"
+#include "partition/layout/build_model.h"
 #include "runtime/planning/planning.h"
 #include "runtime/profiling/profiling_run.h"
 #include "tests/support/runtime/tone_corpus.h"

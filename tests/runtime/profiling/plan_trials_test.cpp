@@ -7,7 +7,7 @@
 #include "comm/threads.h"
 #include "configs/load.h"
 #include "layers/models/families.h"
-#include "partition/plan/plan_file.h"
+#include "partition/planner/plan/plan_file.h"
 #include "runtime/planning/plan_recipe.h"
 #include "tests/support/runtime/tone_corpus.h"
 #include "tests/support/system/temporary_folder.h"

@@ -73,10 +73,10 @@ TEST_P(TrainPieces, BoundsAreSaid) {
   EXPECT_NE(refused(texts, 3).find("3 pieces are too few"), std::string::npos);
   EXPECT_NE(refused(texts, 3).find("which are 4"), std::string::npos);
   EXPECT_EQ(refused(texts, 4), "");
-  const std::string most = refused(texts, 1000);
-  const auto at = most.find("at most ");
-  ASSERT_NE(at, std::string::npos) << most;
-  const int bound = std::stoi(most.substr(at + 8));
+  const std::string max = refused(texts, 1000);
+  const auto at = max.find("at most ");
+  ASSERT_NE(at, std::string::npos) << max;
+  const int bound = std::stoi(max.substr(at + 8));
   EXPECT_EQ(refused(texts, bound), "");
   EXPECT_NE(refused(texts, bound + 1), "");
 }

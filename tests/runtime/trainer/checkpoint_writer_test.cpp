@@ -11,7 +11,7 @@
 #include "comm/threads.h"
 #include "layers/cpu/halves/half_backend.h"
 #include "layers/models/deepspeech2.h"
-#include "partition/model/build_model.h"
+#include "partition/layout/build_model.h"
 #include "runtime/checkpoint/checkpoint.h"
 #include "runtime/checkpoint/output_folder.h"
 #include "tests/support/system/file_size_limit.h"

@@ -15,7 +15,7 @@
 #include "comm/threads.h"
 #include "configs/config.h"
 #include "layers/models/deepspeech2.h"
-#include "partition/model/trained_model.h"
+#include "partition/layout/trained_model.h"
 #include "partition/schedule/make_schedule.h"
 #include "partition/schedule/run_schedule.h"
 #include "partition/schedule/validator/validator.h"

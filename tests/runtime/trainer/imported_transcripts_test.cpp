@@ -5,7 +5,7 @@
 
 #include "comm/threads.h"
 #include "runtime/huggingface/import.h"
-#include "runtime/trainer/transcribe.h"
+#include "runtime/recognise/transcribe.h"
 #include "tests/support/system/temporary_folder.h"
 #include "tests/support/tree/sources.h"
 

@@ -9,7 +9,7 @@
 #include "base/error.h"
 #include "comm/threads.h"
 #include "layers/models/deepspeech2.h"
-#include "partition/model/build_model.h"
+#include "partition/layout/build_model.h"
 #include "runtime/checkpoint/newest.h"
 #include "runtime/devices/host_window.h"
 #include "runtime/trainer/checkpoint_writer.h"

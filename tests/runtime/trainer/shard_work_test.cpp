@@ -7,7 +7,7 @@
 
 #include "base/error.h"
 #include "runtime/checkpoint/read_back.h"
-#include "runtime/checkpoint/safetensors.h"
+#include "runtime/checkpoint/safetensors/safetensors.h"
 #include "tests/support/runtime/example_checkpoint.h"
 #include "tests/support/system/file_size_limit.h"
 #include "tests/support/system/temporary_folder.h"

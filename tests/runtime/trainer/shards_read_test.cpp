@@ -10,7 +10,7 @@
 
 #include "comm/threads.h"
 #include "layers/models/deepspeech2.h"
-#include "partition/model/build_model.h"
+#include "partition/layout/build_model.h"
 #include "runtime/checkpoint/newest.h"
 #include "runtime/checkpoint/open_together.h"
 #include "runtime/pipeline/session.h"

@@ -7,15 +7,15 @@
 #include "configs/load.h"
 #include "layers/models/deepspeech2.h"
 #include "layers/models/families.h"
-#include "partition/model/build_model.h"
-#include "partition/model/recomputed_layers.h"
-#include "partition/model/trained_model.h"
-#include "partition/plan/plan_file.h"
+#include "partition/layout/build_model.h"
+#include "partition/layout/recomputed_layers.h"
+#include "partition/layout/trained_model.h"
+#include "partition/planner/plan/plan_file.h"
+#include "partition/planner/simulate/size_order.h"
 #include "partition/schedule/make_schedule.h"
-#include "partition/simulate/size_order.h"
 #include "runtime/checkpoint/newest.h"
 #include "runtime/corpus/corpus_work.h"
-#include "runtime/data/sample_hash.h"
+#include "runtime/data/batch/sample_hash.h"
 #include "runtime/pipeline/session.h"
 #include "runtime/planning/run_shape.h"
 #include "runtime/trainer/checkpoint_writer.h"
@@ -131,11 +131,11 @@ TrainingStep::Options step_options(const partition::LayerSequence& sequence,
 void expect_shares(const partition::StageBytes& bytes, const configs::PipelineConfig& pipeline,
                    int replica) {
   if (pipeline.shard_optimizer) {
-    EXPECT_GT(bytes.spared, 0u);
+    EXPECT_GT(bytes.sharded_away, 0u);
     return;
   }
   EXPECT_EQ(bytes.reduction, asked_of_reduction(bytes.gradients, pipeline.bucket_bytes, replica));
-  EXPECT_EQ(bytes.spared, 0u);
+  EXPECT_EQ(bytes.sharded_away, 0u);
 }
 
 /// One rank of a training, by hand, so that its backend counts.

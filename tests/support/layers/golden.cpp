@@ -1,6 +1,6 @@
 #include "tests/support/layers/golden.h"
 
-#include "runtime/checkpoint/safetensors.h"
+#include "runtime/checkpoint/safetensors/safetensors.h"
 #include "tests/support/layers/tensors.h"
 #include "tests/support/tree/sources.h"
 

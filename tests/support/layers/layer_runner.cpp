@@ -111,7 +111,7 @@ void LayerRunner::forward() {
     poison_saved(life);
   layers::Context with = context(plan_.workspace.forward);
   if (mode != layers::Mode::train) with.sums = {};
-  const layers::Lending lending(*stream_, lent(with.workspace));
+  const layers::WorkspaceScope lending(*stream_, lent(with.workspace));
   layer_.forward(with, {params(), state()}, input(), output(),
                  mode == layers::Mode::train ? layers::Saved(saved_.tensors) : layers::Saved());
   check();
@@ -122,7 +122,7 @@ void LayerRunner::backward_input(bool wanted) {
   poison_saved(layers::Life::carried);
   layers::Context with = context(plan_.workspace.backward_input);
   layers::Activation nothing;
-  const layers::Lending lending(*stream_, lent(with.workspace));
+  const layers::WorkspaceScope lending(*stream_, lent(with.workspace));
   layer_.backward_input(with, {params(), state()}, output_gradient(), saved_.tensors,
                         wanted ? input_gradient() : nothing);
   check();
@@ -131,7 +131,7 @@ void LayerRunner::backward_input(bool wanted) {
 
 void LayerRunner::backward_weight() {
   layers::Context with = context(plan_.workspace.backward_weight);
-  const layers::Lending lending(*stream_, lent(with.workspace));
+  const layers::WorkspaceScope lending(*stream_, lent(with.workspace));
   layer_.backward_weight(with, saved_.tensors, grads());
   check();
 }

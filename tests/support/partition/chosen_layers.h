@@ -1,8 +1,8 @@
 #pragma once
 
 #include "layers/models/deepspeech2.h"
-#include "partition/memory/chunk_bytes.h"
-#include "partition/model/build_model.h"
+#include "partition/layout/build_model.h"
+#include "partition/layout/chunk_bytes.h"
 #include "partition/schedule/forward_only.h"
 #include "partition/schedule/make_schedule.h"
 

@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include "partition/placement/search.h"
+#include "partition/planner/placement/search.h"
 #include "tests/support/partition/rounding.h"
 
 namespace penstock::test {

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "partition/placement/placed_cut.h"
+#include "partition/planner/placement/placed_cut.h"
 #include "tests/support/partition/tried_placements.h"
 
 namespace penstock::test {

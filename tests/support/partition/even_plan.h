@@ -1,7 +1,7 @@
 #pragma once
 
-#include "partition/model/layer_sequence.h"
-#include "partition/plan/plan.h"
+#include "partition/layout/layer_sequence.h"
+#include "partition/planner/plan/plan.h"
 
 namespace penstock::test {
 

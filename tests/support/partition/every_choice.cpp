@@ -4,8 +4,8 @@
 #include <numeric>
 #include <vector>
 
-#include "partition/choose/choice_estimate.h"
-#include "partition/choose/stage_memory.h"
+#include "partition/planner/choose/choice_estimate.h"
+#include "partition/planner/choose/stage_memory.h"
 
 namespace penstock::test {
 

@@ -1,7 +1,7 @@
 #pragma once
 
-#include "partition/choose/problem.h"
-#include "partition/choose/workload.h"
+#include "partition/planner/choose/problem.h"
+#include "partition/planner/choose/workload.h"
 
 namespace penstock::test {
 

@@ -1,7 +1,7 @@
 #include "tests/support/partition/found_lists.h"
 
+#include "partition/planner/search/find_schedule.h"
 #include "partition/schedule/make_schedule.h"
-#include "partition/search/find_schedule.h"
 
 namespace penstock::test {
 

@@ -5,7 +5,7 @@
 #include <numeric>
 #include <utility>
 
-#include "partition/cluster/cluster_file.h"
+#include "partition/planner/cluster/cluster_file.h"
 #include "tests/support/tree/sources.h"
 
 namespace penstock::test {
@@ -62,7 +62,7 @@ namespace {
 
 /// The least bottleneck of a list cut into so many parts, from below: filling parts one after the
 /// other up to a limit needs the fewest.
-double least_bottleneck(const std::vector<double>& seconds, int parts) {
+double min_bottleneck(const std::vector<double>& seconds, int parts) {
   double low = 0, high = std::accumulate(seconds.begin(), seconds.end(), 0.0);
   for (const double own : seconds) low = std::max(low, own);
   for (int i = 0; i < 40; ++i) {
@@ -85,12 +85,12 @@ double least_bottleneck(const std::vector<double>& seconds, int parts) {
 
 double plain_bound(const Instance& instance) {
   std::vector<double> seconds;
-  double parameters = 0, least_bytes = std::numeric_limits<double>::infinity();
+  double parameters = 0, min_bytes = std::numeric_limits<double>::infinity();
   double speed = 0, width = 0, latency = std::numeric_limits<double>::infinity();
   for (const partition::LayerProfile& layer : instance.sequence.layers) {
     seconds.push_back((layer.forward_ms + layer.backward_ms) / 1000);
     parameters += layer.parameter_bytes;
-    least_bytes = std::min(least_bytes, layer.activation_bytes);
+    min_bytes = std::min(min_bytes, layer.activation_bytes);
   }
   for (const partition::Device& device : instance.cluster.devices)
     speed = std::max(speed, device.speed);
@@ -106,11 +106,11 @@ double plain_bound(const Instance& instance) {
   for (const partition::Device& device : instance.cluster.devices) ++in_node[device.node];
   const int largest_node = *std::ranges::max_element(in_node);
   const double work = std::accumulate(seconds.begin(), seconds.end(), 0.0) / speed;
-  const double message = 2 * (latency + least_bytes / width);
+  const double message = 2 * (latency + min_bytes / width);
   const int layers = static_cast<int>(seconds.size()), devices = instance.cluster.size();
-  double least = std::numeric_limits<double>::infinity();
+  double min = std::numeric_limits<double>::infinity();
   for (int stages = 1; stages <= std::min(layers, devices); ++stages) {
-    const double bottleneck = least_bottleneck(seconds, stages) / speed;
+    const double bottleneck = min_bottleneck(seconds, stages) / speed;
     for (int replicas = 1; stages * replicas <= devices && replicas <= instance.micro_batches;
          ++replicas) {
       const int runs = (instance.micro_batches + replicas - 1) / replicas;
@@ -121,12 +121,12 @@ double plain_bound(const Instance& instance) {
                    parameters / replicas / (replicas > largest_node ? between : width));
       const double slowest =
           std::max(sum / stages, bottleneck + (stages > 1 ? message : 0) + round * latency);
-      least = std::min(least, instance.objective == partition::Objective::bottleneck
-                                  ? slowest
-                                  : sum + (runs - 1) * slowest);
+      min = std::min(min, instance.objective == partition::Objective::bottleneck
+                              ? slowest
+                              : sum + (runs - 1) * slowest);
     }
   }
-  return least;
+  return min;
 }
 
 Moved moved(std::mt19937& random, const Instance& instance, Moved from, int moves) {

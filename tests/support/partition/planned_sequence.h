@@ -2,7 +2,7 @@
 
 #include "base/error.h"
 #include "configs/config.h"
-#include "partition/choose/find_choice.h"
+#include "partition/planner/choose/find_choice.h"
 #include "tests/support/partition/small_sequence.h"
 
 namespace penstock::test {

@@ -28,7 +28,7 @@ class PollingRun {
   }
 
   PolledStep run() {
-    while (now_ < kNever) {
+    while (now_ < kInfeasible) {
       for (bool changed = true; changed;) {
         changed = free_ended();
         changed = let_leave() || changed;
@@ -42,7 +42,7 @@ class PollingRun {
  private:
   using enum ActionKind;
   using Key = ActionKey;
-  static constexpr double kNever = std::numeric_limits<double>::infinity();
+  static constexpr double kInfeasible = std::numeric_limits<double>::infinity();
 
   struct Rank {
     std::size_t next = 0;
@@ -61,7 +61,7 @@ class PollingRun {
   }
   double at(const std::map<Key, double>& times, Key of) const {
     const auto found = times.find(of);
-    return found == times.end() ? kNever : found->second;
+    return found == times.end() ? kInfeasible : found->second;
   }
   double arrival(ActionKind sent_as, ActionKind posted_as, const Edge& edge, int m) const {
     return std::max(at(sent_, {sent_as, edge.producer, m}),
@@ -168,7 +168,7 @@ class PollingRun {
   }
 
   double next_time() const {
-    double next = kNever;
+    double next = kInfeasible;
     const auto later = [&](double time) {
       if (time > now_) next = std::min(next, time);
     };

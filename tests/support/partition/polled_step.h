@@ -3,8 +3,8 @@
 #include <map>
 #include <tuple>
 
+#include "partition/planner/simulate/simulate.h"
 #include "partition/schedule/schedule.h"
-#include "partition/simulate/simulate.h"
 
 namespace penstock::test {
 

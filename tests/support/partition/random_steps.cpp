@@ -29,7 +29,7 @@ std::vector<int> random_layout(Lots& lots) {
 
 /// Between what a micro-batch alone holds on a rank and what all of them do.
 double random_memory(const ScheduleProblem& problem, Lots& lots) {
-  double least = 0, most = 0;
+  double min = 0, max = 0;
   for (int rank = 0; rank < problem.ranks(); ++rank) {
     double all = 0;
     for (int batch = 0; batch < problem.micro_batches(); ++batch) {
@@ -37,12 +37,12 @@ double random_memory(const ScheduleProblem& problem, Lots& lots) {
       for (int chunk = 0; chunk < problem.chunks(); ++chunk)
         if (problem.chunk_rank[static_cast<std::size_t>(chunk)] == rank)
           alone += problem.held_by(chunk, batch);
-      least = std::max(least, alone);
+      min = std::max(min, alone);
       all += alone;
     }
-    most = std::max(most, all);
+    max = std::max(max, all);
   }
-  return least + (most - least) * lots.whole(0, 9) / 10;
+  return min + (max - min) * lots.whole(0, 9) / 10;
 }
 
 }  // namespace
@@ -51,8 +51,8 @@ ScheduleProblem random_step(std::mt19937& random) {
   Lots lots(random);
   ScheduleProblem problem{.chunk_rank = random_layout(lots)};
   const int chunks = problem.chunks();
-  const int most = chunks <= 3 ? 4 : chunks == 4 ? 3 : 2;
-  const int batches = lots.whole(1, lots.one_in(5) ? most + 1 : most);
+  const int max = chunks <= 3 ? 4 : chunks == 4 ? 3 : 2;
+  const int batches = lots.whole(1, lots.one_in(5) ? max + 1 : max);
   const bool alike = lots.one_in(4), messages = !lots.one_in(3);
   std::vector<double> speed;
   for (int rank = 0; rank < problem.ranks(); ++rank) speed.push_back(lots.one_in(3) ? 2 : 1);

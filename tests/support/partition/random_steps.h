@@ -2,7 +2,7 @@
 
 #include <random>
 
-#include "partition/search/problem.h"
+#include "partition/planner/search/problem.h"
 
 namespace penstock::test {
 

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "partition/model/layer_sequence.h"
+#include "partition/layout/layer_sequence.h"
 
 namespace penstock::test {
 

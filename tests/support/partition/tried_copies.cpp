@@ -46,18 +46,18 @@ class ChunkTrips {
   }
 
   /// Within `resident`, or the least with which there are any.
-  std::vector<Trips> all(int resident, std::size_t most) {
+  std::vector<Trips> all(int resident, std::size_t max) {
     std::vector<Trips> found;
     for (room_ = resident; found.empty(); ++room_) {
       held_.assign(passes_, 0);
-      most_ = most;
+      max_ = max;
       found.clear();
       extend({}, 0, found);
     }
-    if (found.size() > most) return found;  // some are missing
-    std::size_t fewest = visits_.size();
-    for (const Trips& trips : found) fewest = std::min(fewest, trips.size());
-    std::erase_if(found, [&](const Trips& trips) { return trips.size() > fewest + 1; });
+    if (found.size() > max) return found;  // some are missing
+    std::size_t min = visits_.size();
+    for (const Trips& trips : found) min = std::min(min, trips.size());
+    std::erase_if(found, [&](const Trips& trips) { return trips.size() > min + 1; });
     return found;
   }
 
@@ -69,7 +69,7 @@ class ChunkTrips {
   }
 
   void extend(Trips trips, int micro_batch, std::vector<Trips>& found) {
-    if (found.size() > most_) return;
+    if (found.size() > max_) return;
     if (micro_batch == std::ssize(visits_)) {
       found.push_back(std::move(trips));
       return;
@@ -92,7 +92,7 @@ class ChunkTrips {
 
   std::vector<Visit> visits_;
   int passes_ = 0, room_ = 0;
-  std::size_t most_ = 0;
+  std::size_t max_ = 0;
   std::vector<int> held_;  // by pass
 };
 
@@ -123,14 +123,14 @@ Schedule with_copies(const Schedule& whole, const std::vector<Trips>& chosen) {
 
 }  // namespace
 
-std::size_t try_copies(const Schedule& whole, int resident, std::size_t most,
+std::size_t try_copies(const Schedule& whole, int resident, std::size_t max,
                        const std::function<void(const Schedule&)>& visit) {
   std::vector<std::vector<Trips>> ways;
   std::size_t count = 1;
   for (int chunk = 0; chunk < whole.chunks(); ++chunk) {
-    ways.push_back(ChunkTrips(whole, chunk).all(resident, most));
+    ways.push_back(ChunkTrips(whole, chunk).all(resident, max));
     count *= ways.back().size();
-    if (count > most) return count;
+    if (count > max) return count;
   }
   for (std::size_t number = 0; number < count; ++number) {
     std::vector<Trips> chosen;

@@ -79,7 +79,7 @@ class AllLists {
   /// Of the message that the pass takes.
   double transfer(int kind, int chunk) const {
     const int behind = kind == kForward ? chunk - 1 : chunk;
-    return behind < 0 || behind + 1 == chunks_ ? 0 : problem_.transfer_behind(behind);
+    return behind < 0 || behind + 1 == chunks_ ? 0 : problem_.transfer_after(behind);
   }
   double seconds(int kind, int chunk, int place) const {
     const auto& times = problem_.times[at(chunk)][at(order_[at(place)])];

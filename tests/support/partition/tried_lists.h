@@ -3,7 +3,7 @@
 #include <optional>
 #include <vector>
 
-#include "partition/search/problem.h"
+#include "partition/planner/search/problem.h"
 
 namespace penstock::test {
 

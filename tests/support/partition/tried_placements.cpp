@@ -45,8 +45,8 @@ struct StageTime {
     }
     for (int i = begin[k]; i < begin[k + 1]; ++i)
       bytes += instance.sequence.layers[i].parameter_bytes;
-    const std::size_t most = (instance.micro_batches + devices[k].size() - 1) / devices[k].size();
-    const auto runs = static_cast<double>(most);
+    const std::size_t max = (instance.micro_batches + devices[k].size() - 1) / devices[k].size();
+    const auto runs = static_cast<double>(max);
     return 2 * (replicas - 1) * (latency + bytes / replicas * per_byte) / runs;
   }
 };
@@ -132,7 +132,7 @@ class Sampler {
 partition::Cluster random_cluster(Sampler& sample, const InstanceSize& size) {
   partition::Cluster cluster;
   const int nodes = sample.whole(1, 3);
-  const int devices = sample.whole(size.least_devices, size.most_devices);
+  const int devices = sample.whole(size.min_devices, size.max_devices);
   const bool mixed = !sample.one_in(3), tight = sample.one_in(2);
   for (int i = 0; i < nodes; ++i) cluster.nodes.push_back("n" + std::to_string(i));
   for (int i = 0; i < devices; ++i)
@@ -170,7 +170,7 @@ Instance random_instance(std::mt19937& random, const InstanceSize& size) {
       .objective = sample.one_in(3) ? partition::Objective::bottleneck : partition::Objective::step,
       .micro_batches = sample.whole(1, 12),
       .constraints = {}};
-  const int layers = sample.whole(1, size.most_layers);
+  const int layers = sample.whole(1, size.max_layers);
   for (int i = 0; i < layers; ++i)
     instance.sequence.layers.push_back({.name = "layer",
                                         .forward_ms = 1.0 * sample.whole(0, 9),
@@ -193,18 +193,18 @@ std::optional<double> value_of(const Instance& instance, const std::vector<int>&
   if (!fits(instance, begin, devices)) return std::nullopt;
   const StageTime time{instance, begin, devices};
   const auto replicas = devices.front().size();
-  double sum = 0, most = 0;
+  double sum = 0, max = 0;
   for (std::size_t k = 0; k < devices.size(); ++k) {
     double slowest = 0;
     for (std::size_t r = 0; r < replicas; ++r)
       slowest = std::max(slowest, time.compute_and_messages(k, r));
     slowest += time.reduction(k);
     sum += slowest;
-    most = std::max(most, slowest);
+    max = std::max(max, slowest);
   }
-  if (instance.objective == partition::Objective::bottleneck) return most;
+  if (instance.objective == partition::Objective::bottleneck) return max;
   const std::size_t runs = (instance.micro_batches + replicas - 1) / replicas;
-  return sum + static_cast<double>(runs - 1) * most;
+  return sum + static_cast<double>(runs - 1) * max;
 }
 
 std::optional<double> try_all(const Instance& instance) {

@@ -3,7 +3,7 @@
 #include <optional>
 #include <random>
 
-#include "partition/placement/search.h"
+#include "partition/planner/placement/search.h"
 
 namespace penstock::test {
 
@@ -19,7 +19,7 @@ struct Instance {
 };
 
 struct InstanceSize {
-  int most_layers = 8, least_devices = 1, most_devices = 5;
+  int max_layers = 8, min_devices = 1, max_devices = 5;
 };
 
 /// At most 8 layers on 5 devices unless told otherwise: mixed or equal speeds, memories and links,

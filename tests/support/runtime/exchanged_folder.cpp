@@ -2,8 +2,8 @@
 
 #include <gtest/gtest.h>
 
-#include "runtime/checkpoint/safetensors.h"
-#include "runtime/checkpoint/safetensors_writer.h"
+#include "runtime/checkpoint/safetensors/safetensors.h"
+#include "runtime/checkpoint/safetensors/safetensors_writer.h"
 #include "tests/support/system/temporary_folder.h"
 
 namespace penstock::test {

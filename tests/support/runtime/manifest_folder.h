@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "base/error.h"
-#include "runtime/data/manifest.h"
+#include "runtime/data/manifest/manifest.h"
 #include "tests/support/system/temporary_folder.h"
 
 namespace penstock::test {

@@ -3,7 +3,7 @@
 #include <string>
 #include <vector>
 
-#include "runtime/trainer/transcribe.h"
+#include "runtime/recognise/transcribe.h"
 #include "tests/support/system/temporary_folder.h"
 
 namespace penstock::test {

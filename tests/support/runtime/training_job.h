@@ -9,7 +9,7 @@
 
 #include "comm/communicator.h"
 #include "configs/config.h"
-#include "partition/model/build_model.h"
+#include "partition/layout/build_model.h"
 #include "runtime/devices/device_links.h"
 #include "runtime/pipeline/step_work.h"
 #include "runtime/trainer/report.h"

@@ -11,8 +11,8 @@
 #include <string>
 #include <vector>
 
-#include "runtime/data/features.h"
-#include "runtime/data/loader.h"
+#include "runtime/data/audio/features.h"
+#include "runtime/data/audio/loader.h"
 #include "tests/support/runtime/sounds.h"
 #include "tests/support/system/temporary_folder.h"
 

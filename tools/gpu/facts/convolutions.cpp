@@ -1,8 +1,8 @@
 #include <fmt/format.h>
 
-#include "layers/cuda/convolution_list.h"
-#include "layers/cuda/libraries.h"
-#include "layers/cuda/sizes/conv2d.h"
+#include "layers/cuda/convolution/conv2d_sizes.h"
+#include "layers/cuda/convolution/convolution_list.h"
+#include "layers/cuda/core/libraries.h"
 #include "tools/gpu/facts/facts.h"
 
 namespace penstock::tools {

@@ -3,7 +3,7 @@
 #include <deque>
 
 #include "layers/backend.h"
-#include "layers/cuda/cuda_stream.h"
+#include "layers/cuda/core/cuda_stream.h"
 #include "layers/noise.h"
 
 namespace penstock::tools {
@@ -20,9 +20,9 @@ class DeviceTensors {
     return {memory(bytes).data(), dtype, shape};
   }
   [[nodiscard]] layers::Tensor noise(layers::DType dtype, const layers::Shape& shape,
-                                     float most = 1) {
+                                     float max = 1) {
     const layers::Tensor tensor = zeros(dtype, shape);
-    layers::fill_with_noise(backend_, stream_, tensor, most);
+    layers::fill_with_noise(backend_, stream_, tensor, max);
     return tensor;
   }
   [[nodiscard]] std::span<std::byte> memory(std::size_t bytes) {

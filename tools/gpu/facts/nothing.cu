@@ -1,5 +1,5 @@
-#include "layers/cuda/block.h"
-#include "layers/cuda/launch.h"
+#include "layers/cuda/core/block.h"
+#include "layers/cuda/core/launch.h"
 #include "tools/gpu/facts/nothing.h"
 
 namespace penstock::tools {

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "layers/cuda/cuda_stream.h"
+#include "layers/cuda/core/cuda_stream.h"
 
 namespace penstock::tools {
 

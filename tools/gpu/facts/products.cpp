@@ -1,7 +1,7 @@
 #include <fmt/format.h>
 
-#include "layers/cuda/libraries.h"
-#include "layers/cuda/product_plan.h"
+#include "layers/cuda/core/libraries.h"
+#include "layers/cuda/products/product_plan.h"
 #include "tools/gpu/facts/device_tensors.h"
 #include "tools/gpu/facts/facts.h"
 #include "tools/gpu/facts/stopwatch.h"

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "layers/cuda/sizes/recurrence.h"
+#include "layers/cuda/recurrence/recurrence_sizes.h"
 
 namespace penstock::tools {
 namespace {
@@ -12,7 +12,7 @@ using layers::cuda::Matrix;
 using layers::cuda::Product;
 
 constexpr std::int64_t kDirections = 2;
-constexpr float kMostWeight = 1.0F / 32;  // PyTorch's initial range for 1,024 hidden units
+constexpr float kMaxWeight = 1.0F / 32;  // PyTorch's initial range for 1,024 hidden units
 constexpr auto kKind = layers::RecurrenceKind::lstm;
 
 }  // namespace
@@ -27,9 +27,9 @@ Recurrence::Recurrence(layers::Backend& backend, layers::CudaStream& stream,
       lengths_(static_cast<std::size_t>(size.utterances), size.frames) {
   const std::int64_t frames = shape().frames(), gated = shape().gates() * hidden_;
   p_ = memory_.noise(dtype_, {frames, kDirections * gated});
-  w_ = memory_.noise(dtype_, {kDirections, gated, hidden_}, kMostWeight);
-  b_ = memory_.noise(dtype_, {kDirections, gated}, kMostWeight);
-  y_ = memory_.noise(dtype_, {frames, hidden_}, kMostWeight);
+  w_ = memory_.noise(dtype_, {kDirections, gated, hidden_}, kMaxWeight);
+  b_ = memory_.noise(dtype_, {kDirections, gated}, kMaxWeight);
+  y_ = memory_.noise(dtype_, {frames, hidden_}, kMaxWeight);
   h_ = memory_.noise(DType::f32, {kDirections, size.utterances, gated});
   u_ = memory_.zeros(DType::f32, {kDirections, size.utterances, gated});
   kept_ = {memory_.zeros(dtype_, {kDirections, frames, shape().kept() * hidden_}),

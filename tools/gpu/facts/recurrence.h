@@ -2,7 +2,7 @@
 
 #include <vector>
 
-#include "layers/cuda/product.h"
+#include "layers/cuda/products/product.h"
 #include "layers/ops/recurrence.h"
 #include "tools/gpu/facts/device_tensors.h"
 #include "tools/gpu/facts/facts.h"

@@ -18,7 +18,7 @@ Times time_of(layers::CudaStream& stream, const std::function<void()>& work) {
   const auto begin = layers::cuda::make_timing_event_handle();
   const auto end = layers::cuda::make_timing_event_handle();
   constexpr double none = std::numeric_limits<double>::infinity();
-  Times least{none, none};
+  Times min{none, none};
   for (int run = -1; run < kRuns; ++run) {
     check(cudaEventRecord(begin.get(), stream.handle()), "marking a stream");
     const auto before = std::chrono::steady_clock::now();
@@ -29,11 +29,11 @@ Times time_of(layers::CudaStream& stream, const std::function<void()>& work) {
     float milliseconds = 0;
     check(cudaEventElapsedTime(&milliseconds, begin.get(), end.get()), "reading two marks");
     if (run < 0) continue;
-    least.host =
-        std::min(least.host, std::chrono::duration<double, std::micro>(after - before).count());
-    least.device = std::min(least.device, 1e3 * static_cast<double>(milliseconds));
+    min.host =
+        std::min(min.host, std::chrono::duration<double, std::micro>(after - before).count());
+    min.device = std::min(min.device, 1e3 * static_cast<double>(milliseconds));
   }
-  return least;
+  return min;
 }
 
 }  // namespace penstock::tools

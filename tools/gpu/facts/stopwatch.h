@@ -2,7 +2,7 @@
 
 #include <functional>
 
-#include "layers/cuda/cuda_stream.h"
+#include "layers/cuda/core/cuda_stream.h"
 
 namespace penstock::tools {
 

@@ -1,7 +1,7 @@
 #include <fmt/format.h>
 
-#include "layers/cuda/product.h"
-#include "layers/cuda/sizes/recurrence.h"
+#include "layers/cuda/products/product.h"
+#include "layers/cuda/recurrence/recurrence_sizes.h"
 #include "tools/gpu/facts/facts.h"
 #include "tools/gpu/facts/nothing.h"
 #include "tools/gpu/facts/recurrence.h"

@@ -21,7 +21,7 @@ class WideningTest : public testing::Test {
     assign(written_, std::vector<double>(7, -1));
   }
   void widen(std::span<std::byte> workspace) {
-    const Lending lending(*stream_, workspace);
+    const WorkspaceScope lending(*stream_, workspace);
     Widening widening(backend_, *stream_);
     Tensor read = read_, written = written_;
     widening.reads(read);

@@ -28,7 +28,7 @@ std::string fault_of_device() {
 }  // namespace penstock::layers
 
 int main(int argc, char** argv) {
-  penstock::comm::suit_nccl();  // some tests train over NCCL
+  penstock::comm::set_nccl_defaults();  // some tests train over NCCL
   ::testing::InitGoogleTest(&argc, argv);
   penstock::test::watch_device({.fault = penstock::layers::fault_of_device,
                                 .end = [] { std::_Exit(penstock::layers::kDeviceInError); }});

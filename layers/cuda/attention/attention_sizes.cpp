@@ -1,0 +1,37 @@
+#include "layers/cuda/attention/attention_sizes.h"
+
+#include "layers/cuda/core/utterances_sizes.h"
+
+namespace penstock::layers::cuda {
+
+AttentionWorkspace::AttentionWorkspace(Scratch& scratch, const AttentionGeometry& geometry,
+                                       const AttentionWorkspaceFor& use)
+    : tile_count(0) {
+  const std::int64_t tile = attention_tile(use.compute), rows = rows_of(geometry.lengths);
+  for (const std::int64_t frames : geometry.lengths) tile_count += (frames + tile - 1) / tile;
+  distance_tile_count = (geometry.distances() + tile - 1) / tile;
+  const auto utterances = static_cast<std::int64_t>(geometry.lengths.size());
+  const std::int64_t angles =
+      geometry.rotary_base == 0 ? 0 : geometry.longest() * (geometry.head_channels() / 2);
+  tiles = scratch.take<AttentionTilePlace>(tile_count);
+  random_UH = scratch.take<PhiloxStream>(utterances * geometry.heads);
+  cosines = scratch.take<float>(angles);
+  sines = scratch.take<float>(angles);
+  delta_HF = scratch.take<float>(use.backward ? geometry.heads * rows : 0);
+  const bool halves = use.compute != DType::f32;
+  const std::int64_t shares = halves ? tile_count + distance_tile_count : 2 * tile_count;
+  bias_gradients =
+      scratch.take<float>(use.backward && use.relative ? shares * geometry.channels : 0);
+  const std::int64_t biased_heads = halves && use.relative ? geometry.heads : 0;
+  key_biases_HF = scratch.take<float>(biased_heads * rows);
+  distance_biases_HX = scratch.take<float>(biased_heads * geometry.distances());
+}
+
+Workspace attention_workspace(const AttentionGeometry& geometry, bool relative, DType compute) {
+  Scratch forward, backward;
+  AttentionWorkspace(forward, geometry, {relative, false, compute});
+  AttentionWorkspace(backward, geometry, {relative, true, compute});
+  return {.forward = forward.used(), .backward_input = backward.used()};
+}
+
+}  // namespace penstock::layers::cuda

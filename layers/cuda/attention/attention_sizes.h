@@ -1,0 +1,54 @@
+#pragma once
+
+#include <cstdint>
+
+#include "layers/ops/attention.h"
+#include "layers/philox.h"
+#include "layers/scratch.h"
+
+namespace penstock::layers::cuda {
+
+/// Frames of one utterance in a block's tile: in FP32, which FMA multiplies, and in f16 and bf16,
+/// which tensor cores multiply.
+inline constexpr int kAttentionTile = 16, kHalvesTile = 64;
+
+constexpr int attention_tile(DType compute) {
+  return compute == DType::f32 ? kAttentionTile : kHalvesTile;
+}
+
+/// In f16 and bf16, frames of the other side that a block takes at a time, and its threads: one
+/// warp for 16 rows.
+inline constexpr int kHalvesColumns = 32, kHalvesThreads = kHalvesTile / 16 * 32;
+
+/// The place of a tile of frames.
+struct AttentionTilePlace {
+  std::int64_t utterance_row;  // the utterance's first row in matrices of frames
+  std::int64_t frames;         // frames of the utterance
+  std::int64_t first;          // the tile's first frame within the utterance
+  std::int64_t utterance;
+};
+
+/// Properties besides the geometry that decide the size of attention's workspace.
+struct AttentionWorkspaceFor {
+  bool relative, backward;
+  DType compute;
+};
+
+/// Parts of attention's workspace on a CUDA device.
+struct AttentionWorkspace {
+  AttentionWorkspace(Scratch& scratch, const AttentionGeometry& geometry,
+                     const AttentionWorkspaceFor& use);
+
+  std::int64_t tile_count, distance_tile_count;
+  AttentionTilePlace* tiles;
+  PhiloxStream* random_UH;    // one per utterance and head
+  float *cosines, *sines;     // of the rotary angles, [longest, d / 2]
+  float* delta_HF;            // delta = dy · y of each head and frame
+  float* bias_gradients;      // per tile; FP32: [tiles, 2, C], else [tiles + distance tiles, C]
+  float* key_biases_HF;       // u · k, in f16 and bf16 only
+  float* distance_biases_HX;  // v · r, in f16 and bf16 only
+};
+
+Workspace attention_workspace(const AttentionGeometry& geometry, bool relative, DType compute);
+
+}  // namespace penstock::layers::cuda

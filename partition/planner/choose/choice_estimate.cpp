@@ -1,0 +1,297 @@
+#include "partition/planner/choose/choice_estimate.h"
+
+#include <algorithm>
+#include <map>
+#include <utility>
+
+#include "partition/layout/recomputed_layers.h"
+#include "partition/planner/choose/find_choice.h"
+#include "partition/planner/placement/adapters.h"
+#include "partition/planner/placement/problem.h"
+#include "partition/planner/simulate/copy_seconds.h"
+#include "partition/schedule/csv/rows.h"
+#include "partition/schedule/make_schedule.h"
+
+namespace penstock::partition {
+namespace {
+
+// Absorbs the rounding by which a longest path may exceed the simulation that it bounds.
+constexpr double kRounded = 1 - 1e-11;
+
+/// Number of replicas that share an optimizer update.
+int sharers(const PlanChoice& choice) { return choice.shards_optimizer ? choice.replicas : 1; }
+
+/// Cost of a ring reduce-scatter or all-gather over a stage's replicas: half of an all-reduce.
+LinkCost half_a_ring(const PlanningProblem& problem, const PlanChoice& choice, int stage) {
+  const LinkCost whole =
+      ring(slowest_of_rings(problem.cluster, choice.devices, stage), choice.replicas, 1);
+  return {whole.latency / 2, whole.per_unit / 2};
+}
+
+/// Seconds of each stage's work once per step, such as the update, on a device of speed 1.
+std::vector<double> once_seconds(const PlanningProblem& problem, const Workload& workload,
+                                 const PlanChoice& choice, const std::vector<int>& ranks) {
+  std::vector<double> seconds(choice.stages, problem.step_s);
+  for (std::size_t chunk = 0; chunk < ranks.size(); ++chunk)
+    for (int layer = choice.begin[chunk]; layer < choice.begin[chunk + 1]; ++layer)
+      seconds[ranks[chunk]] += problem.parameter_s * workload.mean.layers[layer].parameter_bytes /
+                               sizeof(float) / sharers(choice);
+  return seconds;
+}
+
+/// Seconds of each stage's all-gather after a sharded update. It moves the parameters in the type
+/// in which layers read them.
+std::vector<double> gather_seconds(const PlanningProblem& problem, const Workload& workload,
+                                   const PlanChoice& choice, const std::vector<int>& ranks) {
+  std::vector<double> seconds(choice.stages, 0);
+  for (std::size_t chunk = 0; chunk < ranks.size(); ++chunk) {
+    const LinkCost way = half_a_ring(problem, choice, ranks[chunk]);
+    for (int layer = choice.begin[chunk]; layer < choice.begin[chunk + 1]; ++layer)
+      if (workload.read_bytes[layer] > 0)
+        seconds[ranks[chunk]] += way.seconds(workload.read_bytes[layer]);
+  }
+  return seconds;
+}
+
+/// Seconds that each stage computes in a replica's step.
+std::vector<double> busy_seconds(const StepEstimate& step, const std::vector<int>& ranks,
+                                 int stages) {
+  std::vector<double> busy(stages, 0);
+  for (std::size_t chunk = 0; chunk < ranks.size(); ++chunk)
+    for (const ChunkTimes& times : step.times()[chunk]) busy[ranks[chunk]] += times.total();
+  return busy;
+}
+
+/// Bandwidth to the host of each chunk's device, for one replica.
+std::vector<double> host_bandwidths(const PlanningProblem& problem, const PlanChoice& choice,
+                                    const std::vector<int>& ranks, int replica) {
+  std::vector<double> bandwidths;
+  for (const int stage : ranks)
+    bandwidths.push_back(problem.cluster.devices[choice.devices[stage][replica]].host_bandwidth);
+  return bandwidths;
+}
+
+/// The time of a step over several replicas.
+struct Period {
+  double seconds = 0;
+  int slowest = 0;  // replica
+};
+
+/// Returns the time of a step of several replicas. That is the slowest one's, unless adapters are
+/// shared: then all are simulated together.
+Period joint_period_of(const PlanningProblem& problem, const PlanChoice& choice,
+                       const std::vector<PredictedPipeline*>& pipelines,
+                       const std::vector<int>& replicas) {
+  Period period;
+  if (pipelines.empty()) return period;
+  if (problem.cluster.adapters.empty()) {
+    for (std::size_t i = 0; i < pipelines.size(); ++i) {
+      const double seconds = pipelines[i]->period(problem.barrier);
+      if (seconds > period.seconds) period = {seconds, replicas[i]};
+    }
+    return period;
+  }
+  std::vector<const StepEstimate*> all;
+  for (const PredictedPipeline* pipeline : pipelines) all.push_back(&pipeline->step());
+  Placement placement(choice.devices.size());
+  for (std::size_t k = 0; k < placement.size(); ++k)
+    for (const int replica : replicas) placement[k].push_back(choice.devices[k][replica]);
+  period.seconds = joint_period(all, shared_adapters(problem.cluster, placement), problem.barrier);
+  return period;
+}
+
+}  // namespace
+
+std::vector<double> offloaded_bytes(const PlanningProblem& problem, const PlanChoice& choice) {
+  std::vector<double> bytes(choice.begin.size() - 1, 0);
+  if (choice.resident == 0) return bytes;
+  const ChunkBytes memory = problem.bytes(choice);
+  for (std::size_t chunk = 0; chunk < bytes.size(); ++chunk)
+    bytes[chunk] =
+        memory.kept(choice.begin[chunk], choice.begin[chunk + 1], static_cast<int>(chunk));
+  return bytes;
+}
+
+std::vector<int> ranks_of_chunks(const PlanChoice& choice) {
+  if (choice.actions.empty()) return chunk_ranks(choice.schedule, choice.stages);
+  std::vector<int> ranks(choice.begin.size() - 1);
+  for (int stage = 0; stage < std::ssize(choice.actions); ++stage)
+    for (const auto& row : parse_rows(choice.actions[stage], choice.schedule))
+      for (const Cell& cell : row) ranks.at(cell.chunk) = stage;
+  return ranks;
+}
+
+ChoiceLists::ChoiceLists(const PlanChoice& choice, const std::shared_ptr<ScheduleCache>& known)
+    : schedule_(schedule_of(choice, known)),
+      ranks_(choice.actions.empty() ? schedule_.chunk_ranks() : ranks_of_chunks(choice)) {}
+
+const Schedule& ChoiceLists::of(int micro_batches) {
+  const auto [at, fresh] = known_.try_emplace(micro_batches);
+  if (fresh) at->second = schedule_.of(micro_batches);
+  return at->second;
+}
+
+const PeriodLowerBound& ChoiceLists::min_period_of(int micro_batches) {
+  const auto known = min_periods_.find(micro_batches);
+  if (known != min_periods_.end()) return known->second;
+  return min_periods_.try_emplace(micro_batches, of(micro_batches)).first->second;
+}
+
+std::vector<double> reduction_seconds(const PlanningProblem& problem, const Workload& workload,
+                                      const PlanChoice& choice, const ChoiceLists& lists,
+                                      const std::vector<LayerCost>& last, int replica) {
+  const auto& ranks = lists.ranks();
+  std::vector<double> seconds(ranks.size(), 0);
+  for (std::size_t chunk = 0; chunk < ranks.size(); ++chunk) {
+    const int device = choice.devices[ranks[chunk]][replica];
+    const bool owned = sharers(choice) > 1 && !problem.adds_whole_gradients;
+    LinkCost reduction = half_a_ring(problem, choice, ranks[chunk]);
+    if (!owned) reduction = {2 * reduction.latency, 2 * reduction.per_unit};
+    double computed = 0, added = 0;
+    for (int layer = choice.begin[chunk + 1] - 1; layer >= choice.begin[chunk]; --layer) {
+      const LayerCost& cost = last[layer];
+      computed += (cost.backward_weight + (lists.splits_backward() ? 0 : cost.backward_input)) /
+                  problem.cluster.devices[device].speed;
+      const double bytes = workload.mean.layers[layer].parameter_bytes;
+      if (bytes > 0) added = std::max(added, computed) + reduction.seconds(bytes);
+    }
+    seconds[chunk] = std::max(0.0, added - computed);
+  }
+  return seconds;
+}
+
+double longest_update(const PlanningProblem& problem, const Workload& workload,
+                      const PlanChoice& choice) {
+  PlanChoice whole = choice;
+  whole.shards_optimizer = false;
+  const auto seconds = once_seconds(problem, workload, whole, ranks_of_chunks(whole));
+  double longest = 0;
+  for (int stage = 0; stage < choice.stages; ++stage)
+    for (const int device : choice.devices[stage])
+      longest = std::max(longest, seconds[stage] / problem.cluster.devices[device].speed);
+  return longest;
+}
+
+/// A simulated step has these costs beyond the passes and messages: copies of offloaded
+/// activations, gradient reduction after a chunk's last backward, and the optimizer's update once
+/// per step. If the update is sharded, an all-gather of parameters is added to it.
+std::unique_ptr<StepEstimate> ChoiceEstimator::predict(const PlanChoice& choice,
+                                                       const ReplicaStep& of, ChoiceLists& lists,
+                                                       const std::vector<double>& offloaded) const {
+  const int replica = of.replica;
+  const StepCosts& costs = workload_.steps[of.step].replicas[replica];
+  StepLayout layout{.begin = choice.begin, .schedule = lists.of(costs.micro_batches())};
+  layout.recomputed = choice.recomputed;
+  if (choice.resident > 0)
+    layout.copy_seconds =
+        copy_seconds(costs, choice.begin,
+                     {offloaded, host_bandwidths(problem_, choice, lists.ranks(), replica)});
+  if (choice.replicas > 1)
+    layout.reduce_seconds =
+        reduction_seconds(problem_, workload_, choice, lists,
+                          with_recomputation(costs.layers.back(), choice.recomputed), replica);
+  layout.step_seconds = once_seconds(problem_, workload_, choice, lists.ranks());
+  for (int stage = 0; stage < choice.stages; ++stage) {
+    const Device& device = problem_.cluster.devices[choice.devices[stage][replica]];
+    layout.speeds.push_back(device.speed);
+    layout.step_seconds[stage] /= device.speed;
+  }
+  if (sharers(choice) > 1) {
+    const auto gathered = gather_seconds(problem_, workload_, choice, lists.ranks());
+    for (int stage = 0; stage < choice.stages; ++stage)
+      layout.step_seconds[stage] += gathered[stage];
+  }
+  layout.overlap = problem_.cluster.overlap;
+  layout.link = [&cluster = problem_.cluster, devices = choice.devices, replica](int from, int to) {
+    return cluster.link(devices[from][replica], devices[to][replica]);
+  };
+  return std::make_unique<StepEstimate>(costs, std::move(layout));
+}
+
+/// Lists of a found schedule replace the cached ones: they are seldom estimated twice.
+ChoiceLists& ChoiceEstimator::lists_of(const PlanChoice& choice) {
+  std::unique_ptr<ChoiceLists>& known = lists_[{choice.schedule, choice.stages, choice.resident}];
+  if (!known || !choice.actions.empty())
+    known = std::make_unique<ChoiceLists>(choice, problem_.known_schedules);
+  return *known;
+}
+
+double ChoiceEstimator::longest_paths(const PlanChoice& choice, double enough,
+                                      const std::vector<int>& slowest, PredictedPipelines& known) {
+  ChoiceLists& lists = lists_of(choice);
+  const auto offloaded = offloaded_bytes(problem_, choice);
+  const auto steps = static_cast<double>(workload_.steps.size());
+  double sum = 0;
+  for (std::size_t s = 0; s < slowest.size(); ++s) {
+    const int micro_batches = workload_.steps[s].replicas[slowest[s]].micro_batches();
+    if (micro_batches == 0) continue;
+    PredictedPipeline& pipeline = known[{s, slowest[s]}];
+    if (!pipeline.is_predicted())
+      pipeline = PredictedPipeline(predict(choice, {s, slowest[s]}, lists, offloaded));
+    if (problem_.barrier == Barrier::none) continue;
+    sum += lists.min_period_of(micro_batches).seconds(pipeline.step().durations());
+    if (sum * kRounded >= enough * steps) break;
+  }
+  return sum * kRounded / steps;
+}
+
+bool ChoiceEstimator::takes(const PlanChoice& choice, double seconds,
+                            const std::vector<int>& slowest, PredictedPipelines& known) {
+  if (!problem_.cluster.adapters.empty()) return false;
+  if (longest_paths(choice, seconds, slowest, known) >= seconds) return true;
+  if (choice.replicas == 1) return false;
+  const double enough = seconds * static_cast<double>(workload_.steps.size());
+  double sum = 0;
+  for (auto& [of, pipeline] : known) {
+    sum += pipeline.period(problem_.barrier);
+    if (sum >= enough) return true;
+  }
+  return false;
+}
+
+ChoiceEstimate ChoiceEstimator::estimate(const PlanChoice& choice, std::size_t max_steps,
+                                         PredictedPipelines known) {
+  const std::size_t steps = std::min(max_steps, workload_.steps.size());
+  const double share = 1.0 / static_cast<double>(steps);
+  ChoiceEstimate estimate;
+  estimate.busy.assign(choice.stages, 0);
+  ChoiceLists& lists = lists_of(choice);
+  const auto offloaded = offloaded_bytes(problem_, choice);
+  for (std::size_t s = 0; s < steps; ++s) {
+    estimate.audio_seconds += share * workload_.steps[s].audio_seconds;
+    std::vector<PredictedPipeline*> pipelines;
+    std::vector<int> replicas;
+    std::vector<double> max(choice.stages, 0);
+    for (int replica = 0; replica < choice.replicas; ++replica) {
+      if (workload_.steps[s].replicas[replica].micro_batches() == 0) continue;
+      PredictedPipeline& pipeline = known[{s, replica}];
+      if (!pipeline.is_predicted())
+        pipeline = PredictedPipeline(predict(choice, {s, replica}, lists, offloaded));
+      pipelines.push_back(&pipeline);
+      replicas.push_back(replica);
+      const auto busy = busy_seconds(pipeline.step(), lists.ranks(), choice.stages);
+      for (int k = 0; k < choice.stages; ++k) max[k] = std::max(max[k], busy[k]);
+    }
+    const Period period = joint_period_of(problem_, choice, pipelines, replicas);
+    estimate.step_seconds += share * period.seconds;
+    estimate.slowest.push_back(period.slowest);
+    for (int k = 0; k < choice.stages; ++k) estimate.busy[k] += share * max[k];
+    known.erase(known.begin(), known.lower_bound({s + 1, 0}));
+  }
+  return estimate;
+}
+
+std::unique_ptr<StepEstimate> predict_replica(const PlanningProblem& problem,
+                                              const Workload& workload, const PlanChoice& choice,
+                                              const ReplicaStep& of,
+                                              const std::vector<double>& offloaded) {
+  ChoiceLists lists(choice, problem.known_schedules);
+  return ChoiceEstimator(problem, workload).predict(choice, of, lists, offloaded);
+}
+
+ChoiceEstimate estimate_choice(const PlanningProblem& problem, const Workload& workload,
+                               const PlanChoice& choice, std::size_t max_steps) {
+  return ChoiceEstimator(problem, workload).estimate(choice, max_steps);
+}
+
+}  // namespace penstock::partition

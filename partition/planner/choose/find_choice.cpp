@@ -1,0 +1,193 @@
+#include "partition/planner/choose/find_choice.h"
+
+#include <algorithm>
+#include <functional>
+#include <utility>
+
+#include "partition/planner/choose/cut_choice.h"
+#include "partition/planner/choose/stage_memory.h"
+#include "partition/planner/plan/plan_schedule.h"
+#include "partition/planner/plan/planner.h"
+#include "partition/planner/search/find_schedule.h"
+#include "partition/planner/search/pattern.h"
+#include "partition/planner/simulate/size_order.h"
+#include "partition/schedule/make_schedule.h"
+
+namespace penstock::partition {
+namespace {
+
+double total(const std::vector<std::vector<ChunkTimes>>& times, std::size_t micro_batch) {
+  double seconds = 0;
+  for (const auto& chunk : times) seconds += chunk[micro_batch].total();
+  return seconds;
+}
+
+void add(const ChunkTimes& one, double share, ChunkTimes& sum) {
+  sum.forward += share * one.forward;
+  sum.backward_input += share * one.backward_input;
+  sum.backward_weight += share * one.backward_weight;
+}
+
+/// Micro-batches per step of the busiest replica.
+int busiest(const PlanningProblem& problem, const PlanChoice& choice) {
+  const int lanes = problem.max_replicas > 0 ? problem.max_replicas : choice.replicas;
+  return micro_batches_per_replica(choice.batch.micro_batches, lanes, choice.replicas);
+}
+
+/// Returns the seconds of the mean message from a chunk to the next, on the slowest of the
+/// replicas' links; 0 if both chunks are on one stage.
+double transfer_after(const PlanningProblem& problem, const Workload& workload,
+                      const PlanChoice& choice, const std::vector<int>& ranks, int chunk) {
+  if (chunk + 1 == std::ssize(ranks) || ranks[chunk] == ranks[chunk + 1]) return 0;
+  const auto& layer = workload.mean.layers[static_cast<std::size_t>(choice.begin[chunk + 1] - 1)];
+  double slowest = 0;
+  for (int replica = 0; replica < choice.replicas; ++replica) {
+    const LinkRates link = problem.cluster.link(choice.devices[ranks[chunk]][replica],
+                                                choice.devices[ranks[chunk + 1]][replica]);
+    slowest = std::max(slowest, link.latency + layer.activation_bytes / link.bandwidth);
+  }
+  return slowest;
+}
+
+/// Returns `choice` with these lists as its own.
+PlanChoice with_lists(const PlanChoice& choice, const Schedule& lists) {
+  PlanChoice listed = choice;
+  listed.schedule = kFound;
+  listed.actions = rows_of(lists);
+  return listed;
+}
+
+/// Returns `choice` with a schedule that splits backward, for the same chunks on the same stages.
+/// Found lists split it too, so that costs and bytes of this choice hold for them.
+PlanChoice split_of(const PlanChoice& choice, int own) {
+  PlanChoice split = choice;
+  for (const char* name : {"zb-h1", "zb-v"})
+    if (ranks_of_chunks(choice) == chunk_ranks(name, choice.stages)) {
+      split.schedule = name;
+      split.actions.clear();
+      return split;
+    }
+  return with_lists(split, with_backward_in_parts(schedule_of(choice).of(own)));
+}
+
+/// Sets the memory of the search. A stage's memory is 1. A micro-batch on a chunk holds a share in
+/// proportion to the chunk's bytes. As many micro-batches as fit on all chunks of a stage make 1.
+void share_memory(const StageMemory& memory, const PlanChoice& choice, int own,
+                  ScheduleProblem& search) {
+  const std::vector<int>& ranks = search.chunk_rank;
+  std::vector<double> bytes, of_stage(choice.stages, 0);
+  const ChunkBytes one = memory.bytes().holding(in_flight_of(1));
+  const ChunkBytes two = memory.bytes().holding(in_flight_of(2));
+  for (int chunk = 0; chunk < search.chunks(); ++chunk) {
+    const int first = choice.begin[chunk], last = choice.begin[chunk + 1];
+    bytes.push_back(static_cast<double>(two(first, last, chunk).total()) -
+                    static_cast<double>(one(first, last, chunk).total()));
+    of_stage[ranks[chunk]] += bytes.back();
+  }
+  for (int chunk = 0; chunk < search.chunks(); ++chunk) {
+    const int stage = ranks[chunk];
+    const int capacity = memory.capacity(choice.begin, stage, std::min(own, 2 * choice.stages));
+    const double share = of_stage[stage] > 0 ? bytes[chunk] / of_stage[stage] : 1;
+    search.held.emplace_back(static_cast<std::size_t>(own), share / capacity);
+  }
+  search.memory = 1;
+}
+
+/// Returns the fastest choice that fits; of equals, the first. Micro-batches in flight are counted
+/// exactly here. All sampled steps are simulated, each in the choice's own order.
+std::optional<PlanChoice> fastest_that_fits(const PlanningProblem& problem, Workloads& workloads,
+                                            std::vector<PlanChoice> choices) {
+  std::optional<PlanChoice> fastest;
+  double min = 0;
+  for (PlanChoice& choice : choices) {
+    if (StageMemory(problem, choice).too_full(choice.begin)) continue;
+    const Workload& workload = workloads.of(choice.batch, choice.replicas, choice.selective);
+    const double seconds = estimate_choice(problem, workload, choice).step_seconds;
+    if (fastest && seconds >= min) continue;
+    fastest = std::move(choice);
+    min = seconds;
+  }
+  return fastest;
+}
+
+}  // namespace
+
+RunSchedule schedule_of(const PlanChoice& choice, const std::shared_ptr<ScheduleCache>& known) {
+  if (choice.schedule != kFound)
+    return RunSchedule(choice.schedule, choice.stages, known).resident(choice.resident);
+  Schedule lists = lists_of(choice.actions);
+  auto sizes = order_of_replica(choice.batch.order, choice.replicas, lists.micro_batches);
+  return RunSchedule(std::move(lists), std::move(sizes)).resident(choice.resident);
+}
+
+std::vector<std::vector<ChunkTimes>> times_by_size(const PlanningProblem& problem,
+                                                   const Workload& workload,
+                                                   const PlanChoice& choice) {
+  std::vector<std::vector<ChunkTimes>> sums(choice.begin.size() - 1);
+  std::vector<double> counts;
+  for (std::size_t s = 0; s < workload.steps.size(); ++s)
+    for (int replica = 0; replica < choice.replicas; ++replica) {
+      const int own = workload.steps[s].replicas[replica].micro_batches();
+      if (own == 0) continue;
+      const auto step = predict_replica(problem, workload, choice, {s, replica}, {});
+      std::vector<std::size_t> longest;
+      for (int m = 0; m < own; ++m) longest.push_back(static_cast<std::size_t>(m));
+      std::ranges::stable_sort(longest, std::greater{},
+                               [&](std::size_t m) { return total(step->times(), m); });
+      counts.resize(std::max(counts.size(), longest.size()), 0);
+      for (auto& chunk : sums) chunk.resize(counts.size());
+      for (std::size_t size = 0; size < longest.size(); ++size) {
+        ++counts[size];
+        for (std::size_t chunk = 0; chunk < sums.size(); ++chunk)
+          add(step->times()[chunk][longest[size]], 1, sums[chunk][size]);
+      }
+    }
+  std::vector<std::vector<ChunkTimes>> means(sums.size());
+  for (std::size_t chunk = 0; chunk < sums.size(); ++chunk)
+    for (std::size_t size = 0; size < counts.size(); ++size)
+      add(sums[chunk][size], 1 / counts[size], means[chunk].emplace_back());
+  return means;
+}
+
+// find_schedule() sees one abstract replica: mean costs by size, the slowest links, and memory in
+// shares of a stage. Its lists are therefore candidates only. They compete with the choice's own
+// lists and with those of all named schedules of the same chunks. Exact bytes and the simulation of
+// all sampled steps decide.
+std::optional<PlanChoice> find_choice(const PlanningProblem& problem, Workloads& workloads,
+                                      const PlanChoice& choice) {
+  const Workload& workload = workloads.of(choice.batch, choice.replicas, choice.selective);
+  const int own = busiest(problem, choice);
+  PlanChoice split = split_of(choice, own);
+  if (!problem.recomputed) recompute_to_fit(problem, workload, split);
+  ScheduleProblem search{.chunk_rank = ranks_of_chunks(choice),
+                         .times = times_by_size(problem, workload, split)};
+  for (auto& chunk : search.times) {
+    if (chunk.empty()) return std::nullopt;
+    chunk.resize(static_cast<std::size_t>(own), chunk.back());  // no sampled step may have as many
+  }
+  const bool keeps = problem.keeps_order || choice.stages == 1;
+  const auto sizes = order_of_replica(choice.batch.order, choice.replicas, own);
+  if (keeps)
+    for (auto& chunk : search.times) chunk = in_order(chunk, sizes);
+  for (int chunk = 0; chunk < search.chunks(); ++chunk)
+    search.transfers.push_back(transfer_after(problem, workload, choice, search.chunk_rank, chunk));
+  share_memory(StageMemory(problem, split), choice, own, search);
+  const FoundSchedule found = find_schedule(
+      search, {.seed = problem.seed, .effort = problem.find_effort, .keep_order = keeps});
+  std::vector<PlanChoice> choices{with_lists(split, found.schedule)};
+  if (!keeps)
+    choices.front().batch.order =
+        order_of_step(found.order, choice.replicas, choice.batch.micro_batches);
+  choices.push_back(choice.actions.empty()
+                        ? with_lists(choice, make_schedule(choice.schedule, choice.stages, own))
+                        : choice);
+  for (const auto name : schedule_names())
+    if (chunk_ranks(name, choice.stages) == search.chunk_rank)
+      choices.push_back(with_lists(split, make_schedule(name, choice.stages, own)));
+  auto fastest = fastest_that_fits(problem, workloads, std::move(choices));
+  if (fastest && !problem.recomputed && !fastest->recomputed.empty())
+    fastest->recompute_exact = false;  // fewer layers may suffice: these lists may hold less
+  return fastest;
+}
+
+}  // namespace penstock::partition

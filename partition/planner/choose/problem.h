@@ -1,0 +1,103 @@
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/time_limit.h"
+#include "partition/layout/chunk_bytes.h"
+#include "partition/planner/cluster/cluster.h"
+#include "partition/planner/cost/cost_model.h"
+#include "partition/planner/cost/fitted_costs.h"
+#include "partition/planner/simulate/simulate.h"
+#include "partition/schedule/schedule_cache.h"
+
+namespace penstock::partition {
+
+/// How a step's audio is divided: a global batch holds `seconds` × `micro_batches` of audio.
+struct BatchChoice {
+  double seconds = 0;           // most audio of a micro-batch: data.micro_batch_seconds
+  int micro_batches = 1;        // per step, over all replicas: data.micro_batches
+  std::vector<int> order = {};  // canonical order of the micro-batches: trainer.order
+  auto operator<=>(const BatchChoice&) const = default;
+};
+
+/// Everything that a plan decides.
+struct PlanChoice {
+  int stages = 1, replicas = 1;
+  BatchChoice batch = {};
+  std::string schedule = "1f1b";
+  ChosenLayers recomputed = {};           // layers whose activations are recomputed
+  bool selective = false;                 // residual units recompute outputs of cheap parts
+  int resident = 0;                       // pipeline.resident; 0: nothing is offloaded
+  bool recompute_exact = true;            // no cheaper recomputation fits, by the mean micro-batch
+  bool shards_optimizer = false;          // replicas share the update: pipeline.shard_optimizer
+  std::vector<std::string> actions = {};  // as Plan::actions, for the schedule "found"
+  std::vector<std::vector<int>> devices = {};  // [stage][replica]: indices into Cluster::devices
+  std::vector<int> begin = {};  // first layer of each chunk, then the number of layers
+
+  int slots() const { return stages * replicas; }
+};
+
+/// One step of the training, with the lengths of real utterances.
+struct SampledStep {
+  double audio_seconds = 0;
+  std::vector<MicroBatchLengths> micro_batches;  // in canonical order
+  std::vector<int> replica;                      // replica that runs each micro-batch
+};
+
+/// A model to be trained on a cluster.
+struct PlanningProblem {
+  const LayerSequence* sequence = nullptr;
+  layers::BackendSizes sizes = {};
+  CostModel costs = {};  // seconds on a device of speed 1
+  /// The same if residual units recompute outputs of cheap parts; empty: they never do.
+  CostModel selective_costs = {};
+  std::string costs_from = {};   // origin of the costs, for display
+  std::string not_counted = {};  // what `bytes` omits, for display; empty: nothing
+  FittedCost reading = {};       // of a micro-batch's audio, before its first forward
+  /// Seconds on a device of speed 1, once per step: of a rank, and for each of its trained
+  /// parameters.
+  double step_s = 0, parameter_s = 0;
+  Cluster cluster;
+  std::vector<BatchChoice> batches;    // candidates
+  std::vector<std::string> schedules;  // candidates, by the names of make_schedule()
+  /// Fixes the layers whose activations are recomputed, and PlanChoice::selective to the next
+  /// field. If unset, both are chosen where memory binds.
+  std::optional<ChosenLayers> recomputed = {};
+  bool selective = false;
+  /// Fixes PlanChoice::resident. If unset, it is chosen where memory binds.
+  std::optional<int> resident = {};
+  /// Fixes PlanChoice::shards_optimizer. If unset, it is chosen where memory binds or where it is
+  /// faster.
+  std::optional<bool> shards_optimizer = false;
+  bool adds_whole_gradients = false;  // even if the update is sharded: pipeline.reduction = nccl
+  int stages = 0, replicas = 0;       // 0: chosen
+  int max_replicas = 0;               // number of lanes; 0: no limit
+  /// `finds`: find_choice() runs for the best choices. `finds_only`: a found schedule is preferred
+  /// to a faster named one. `keeps_order`: the search keeps the order of micro-batches.
+  bool finds = false, finds_only = false, keeps_order = false;
+  std::int64_t find_effort = 4'000'000;    // SearchOptions::effort of each find_schedule()
+  Barrier barrier = Barrier::before_step;  // `none` is pipeline.post_validation
+  /// Skips refinement, and the advice in the error if nothing fits.
+  bool is_quick = false;
+  std::uint64_t seed = 1;
+  const TimeLimit* time = nullptr;  // ends the search with the best choice so far
+  int threads = 1;                  // 0: one per core; the number does not change the choice
+  /// Cache of schedules, shared by all copies of this problem; every lookup may add to it.
+  std::shared_ptr<ScheduleCache> known_schedules = std::make_shared<ScheduleCache>();
+  /// Returns some real steps. May be called on any thread. Throws ConfigError if no step can be
+  /// formed.
+  std::function<std::vector<SampledStep>(const BatchChoice&, int replicas)> sample = {};
+  /// Returns the memory of any chunks under a choice. May be called on any thread. It reads all of
+  /// the choice except its cut and devices.
+  std::function<ChunkBytes(const PlanChoice&)> bytes = {};
+};
+
+/// Returns a short description for people: "4 stages × 2 replicas, zb-h1, 16 × 8 s".
+std::string describe(const PlanChoice& choice);
+
+}  // namespace penstock::partition

@@ -1,0 +1,216 @@
+#include "partition/planner/choose/refine_choice.h"
+
+#include <algorithm>
+#include <limits>
+#include <utility>
+
+#include "partition/planner/choose/chunk_loads.h"
+#include "partition/planner/choose/cut_choice.h"
+#include "partition/planner/choose/stage_memory.h"
+
+namespace penstock::partition {
+namespace {
+
+constexpr int kExchanged = 12;         // largest cluster whose pairs of devices are exchanged
+constexpr double kShorter = 1 - 1e-9;  // of a step; a smaller gain counts as none
+
+/// Returns the places to which the boundary before chunk `b` may move: one layer on, and the next
+/// place where the message is no larger than now, on either side.
+std::vector<int> other_places(const SequenceProfile& sequence, const std::vector<int>& begin,
+                              std::size_t b) {
+  const auto crossing = [&](int layer) {
+    return sequence.layers[static_cast<std::size_t>(layer - 1)].activation_bytes;
+  };
+  std::vector<int> places;
+  for (const int way : {-1, 1}) {
+    int place = begin[b] + way;
+    const auto is_inside = [&] { return place > begin[b - 1] && place < begin[b + 1]; };
+    if (is_inside()) places.push_back(place);
+    while (is_inside() && crossing(place) > crossing(begin[b])) place += way;
+    if (is_inside() && place != places.back()) places.push_back(place);
+  }
+  return places;
+}
+
+bool same_rates(const LinkRates& one, const LinkRates& other) {
+  return one.latency == other.latency && one.bandwidth == other.bandwidth;
+}
+
+/// True if exchanging the two devices changes nothing.
+bool alike(const Cluster& cluster, int one, int two) {
+  const Device &a = cluster.devices[one], &b = cluster.devices[two];
+  if (a.speed != b.speed || a.memory != b.memory) return false;
+  if (!cluster.adapters.empty() && cluster.adapters[one] != cluster.adapters[two]) return false;
+  if (!same_rates(cluster.link(one, two), cluster.link(two, one))) return false;
+  for (int other = 0; other < cluster.size(); ++other) {
+    if (other == one || other == two) continue;
+    if (!same_rates(cluster.link(one, other), cluster.link(two, other)) ||
+        !same_rates(cluster.link(other, one), cluster.link(other, two)))
+      return false;
+  }
+  return true;
+}
+
+}  // namespace
+
+bool exchanges_devices(const Cluster& cluster) { return cluster.size() <= kExchanged; }
+
+Moves quick_moves(const PlanningProblem& problem) {
+  const bool bounded = problem.barrier != Barrier::none && problem.cluster.adapters.empty();
+  return bounded && !exchanges_devices(problem.cluster) ? Moves::shortening_path : Moves::all;
+}
+
+// First-improvement local search; its objective is the simulated step. A change is rejected as
+// early as possible. Longest paths come first, since they bound a step from below. The replicas
+// that were slowest before are simulated next. A full simulation and a check of memory come last.
+// Invariant: a RankedChoice fits into memory, and its step never gets longer.
+ChoiceRefiner::ChoiceRefiner(const PlanningProblem& problem, const Workload& workload, Moves moves)
+    : problem_(problem),
+      workload_(workload),
+      moves_(moves),
+      estimator_(std::make_unique<ChoiceEstimator>(problem, workload)) {}
+
+bool ChoiceRefiner::move_boundaries(RankedChoice& ranked) const {
+  return move_unsettled(ranked, ranked.choice.begin.size()) > 0;
+}
+
+std::size_t ChoiceRefiner::move_unsettled(RankedChoice& ranked, std::size_t settled) const {
+  std::size_t moved = 0;
+  std::optional<double> path;
+  for (std::size_t b = 1; b + 1 < ranked.choice.begin.size(); ++b) {
+    if (moved == 0 && b > settled) break;
+    for (const int place : other_places(workload_.mean, ranked.choice.begin, b)) {
+      if (is_over(problem_.time)) return 0;
+      PlanChoice other = ranked.choice;
+      other.begin[b] = place;
+      if (moves_ == Moves::shortening_path && keeps_path(ranked, other, path)) continue;
+      if (!take_if_shorter(ranked, std::move(other))) continue;
+      moved = b;
+      path.reset();
+    }
+  }
+  return moved;
+}
+
+bool ChoiceRefiner::exchange_devices(RankedChoice& ranked) const {
+  if (!exchanges_devices(problem_.cluster)) return false;
+  const int devices = problem_.cluster.size();
+  bool better = false;
+  for (int one = 0; one < devices; ++one)
+    for (int two = one + 1; two < devices; ++two) {
+      if (is_over(problem_.time)) return false;
+      if (alike(problem_.cluster, one, two)) continue;
+      PlanChoice other = ranked.choice;
+      bool used = false;
+      for (auto& stage : other.devices)
+        for (int& device : stage) {
+          used |= device == one || device == two;
+          device = device == one ? two : device == two ? one : device;
+        }
+      if (used) better |= take_if_shorter(ranked, std::move(other));
+    }
+  return better;
+}
+
+void ChoiceRefiner::refine_cut(RankedChoice& ranked) const {
+  const auto climb = [&](RankedChoice& from) {
+    std::size_t moved = from.choice.begin.size();
+    while (moved > 0) moved = move_unsettled(from, moved);
+  };
+  const std::vector<int> given = ranked.choice.begin;
+  climb(ranked);
+  for (const ChunkCutProblem& way : chunk_loads(problem_, workload_, ranked.choice)) {
+    PlanChoice other = ranked.choice;
+    if (is_over(problem_.time)) return;
+    other.begin = *cut_chunks(way);
+    if (other.begin == given || other.begin == ranked.choice.begin) continue;
+    auto start =
+        within(std::move(other), std::numeric_limits<double>::infinity(), ranked.estimate.slowest);
+    if (!start) continue;
+    climb(*start);
+    if (start->estimate.step_seconds < ranked.estimate.step_seconds * kShorter)
+      ranked = std::move(*start);
+  }
+}
+
+void ChoiceRefiner::refine(RankedChoice& ranked) const {
+  refine_cut(ranked);
+  while (exchange_devices(ranked)) refine_cut(ranked);
+}
+
+void ChoiceRefiner::share_cuts(std::vector<RankedChoice>& ranked) const {
+  std::vector<PlanChoice> cuts;  // the best placement's first
+  for (const RankedChoice& one : ranked) {
+    const bool known = std::ranges::any_of(
+        cuts, [&](const PlanChoice& cut) { return cut.begin == one.choice.begin; });
+    if (!known) cuts.push_back(one.choice);
+  }
+  for (RankedChoice& one : ranked) {
+    std::vector<RankedChoice> offered;
+    double min = one.estimate.step_seconds;
+    // `offered` holds the cuts that came near the shortest step so far, in the order of `cuts`.
+    for (const PlanChoice& cut : cuts) {
+      if (cut.begin == one.choice.begin) {
+        offered.push_back(one);
+        continue;
+      }
+      PlanChoice other = one.choice;
+      other.begin = cut.begin;
+      auto fitted = within(std::move(other), min * (1 + kSameStep), one.estimate.slowest);
+      if (!fitted) continue;
+      min = std::min(min, fitted->estimate.step_seconds);
+      offered.push_back(std::move(*fitted));
+    }
+    one = *std::ranges::find_if(offered, [&](const RankedChoice& offer) {
+      return offer.estimate.step_seconds <= min * (1 + kSameStep);
+    });
+  }
+  std::ranges::stable_sort(ranked, {},
+                           [](const RankedChoice& one) { return one.estimate.step_seconds; });
+}
+
+bool ChoiceRefiner::keeps_path(const RankedChoice& ranked, PlanChoice other,
+                               std::optional<double>& path) const {
+  if (chooses_recomputation(other)) other.recomputed.clear();
+  const std::vector<int> first(1, ranked.estimate.slowest.front());  // sampled step alone
+  const auto seconds = [&](const PlanChoice& choice, double enough) {
+    PredictedPipelines known;
+    return estimator_->longest_paths(choice, enough, first, known);
+  };
+  if (!path) path = seconds(ranked.choice, std::numeric_limits<double>::infinity());
+  return seconds(other, *path * kShorter) >= *path * kShorter;
+}
+
+bool ChoiceRefiner::chooses_recomputation(const PlanChoice& choice) const {
+  return !problem_.recomputed && !choice.recomputed.empty();
+}
+
+bool ChoiceRefiner::take_if_shorter(RankedChoice& ranked, PlanChoice other) const {
+  auto better =
+      within(std::move(other), ranked.estimate.step_seconds * kShorter, ranked.estimate.slowest);
+  if (!better) return false;
+  ranked = std::move(*better);
+  return true;
+}
+
+std::optional<RankedChoice> ChoiceRefiner::within(PlanChoice other, double seconds,
+                                                  const std::vector<int>& slowest) const {
+  const bool free = chooses_recomputation(other);
+  if (free) other.recomputed.clear();  // the least that it may need: a lower bound
+  PredictedPipelines known;
+  if (seconds < std::numeric_limits<double>::infinity() &&
+      estimator_->takes(other, seconds, slowest, known))
+    return std::nullopt;
+  ChoiceEstimate estimate = estimator_->estimate(other, 1000, std::move(known));
+  if (estimate.step_seconds >= seconds) return std::nullopt;
+  if (free) {
+    if (!recompute_to_fit(problem_, workload_, other)) return std::nullopt;
+    estimate = estimator_->estimate(other);
+    if (estimate.step_seconds >= seconds) return std::nullopt;
+  } else if (StageMemory(problem_, other).too_full(other.begin)) {
+    return std::nullopt;
+  }
+  return RankedChoice{std::move(other), std::move(estimate)};
+}
+
+}  // namespace penstock::partition

@@ -1,0 +1,64 @@
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "partition/planner/choose/problem.h"
+
+namespace penstock::partition {
+
+/// Memory that the stages of a choice may use, and memory that they need. Bytes are those of the
+/// runtime.
+class StageMemory {
+ public:
+  /// `choice` needs no cut yet. A stage may use the memory of its smallest device, less the
+  /// cluster's margin.
+  StageMemory(const PlanningProblem& problem, const PlanChoice& choice);
+
+  /// Bytes that a stage may use.
+  double limit(int stage) const { return limits_[stage]; }
+  /// Returns the bytes of layers [first, last) as that chunk, alone on its rank, on the replica
+  /// that needs most.
+  double of_chunk(int first, int last, int chunk) const;
+  /// True if of_chunk() is within limit_of_chunk().
+  bool fits(int first, int last, int chunk) const {
+    return bytes_.fits(first, last, chunk, limit_of_chunk(chunk));
+  }
+  /// Returns a lower bound on of_chunk() / limit_of_chunk(), from parameters alone. It is additive
+  /// over neighbouring ranges.
+  double fullness_at_least(int first, int last, int chunk) const;
+  /// Returns the bytes of every stage with all of its chunks. `begin` is as in PlanChoice.
+  std::vector<double> of_stages(const std::vector<int>& begin) const;
+  /// Returns how many micro-batches fit into a stage's memory between forward and weight gradient,
+  /// on all of its chunks. At least 1, at most `most`.
+  int capacity(const std::vector<int>& begin, int stage, int max) const;
+  /// Returns the peak bytes that micro-batches in flight hold, by chunk.
+  std::vector<double> slots(const std::vector<int>& begin) const;
+  /// Returns the stage that exceeds its limit by the largest factor, if any does.
+  std::optional<int> too_full(const std::vector<int>& begin) const;
+  /// Returns a chunk's equal share of its stage's limit.
+  double limit_of_chunk(int chunk) const;
+  const ChunkBytes& bytes() const { return bytes_; }
+  int stages() const { return static_cast<int>(limits_.size()); }
+  int stage_of(int chunk) const { return ranks_[chunk]; }
+  const std::vector<int>& stage_of_chunks() const { return ranks_; }
+  int chunks() const { return static_cast<int>(ranks_.size()); }
+
+ private:
+  ChunkBytes bytes_;
+  std::vector<int> ranks_;  // stage of each chunk
+  std::vector<double> limits_;
+};
+
+/// The cut whose fullest stage is least full. Fullness is bytes over the stage's limit: 1 is full.
+/// Each chunk counts as if all chunks of its stage were like it.
+struct LeastFullCut {
+  std::vector<int> begin;
+  int stage = 0;
+  double bytes = 0, fullness = 0;
+};
+/// Returns the least full cut. If there is none, `begin` is empty and `fullness` is kInfeasible.
+LeastFullCut min_full_cut(const StageMemory& memory, int layers);
+
+}  // namespace penstock::partition

@@ -1,0 +1,36 @@
+#include "partition/planner/cost/cost_model.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "partition/layout/layer_kinds.h"
+
+namespace penstock::partition {
+
+CostModel analytic_cost_model(const LayerSequence& sequence, const layers::BackendSizes& sizes,
+                              const DeviceRates& rates) {
+  return [&sequence, sizes, rates,
+          kinds = layer_kinds(sequence, sizes)](const MicroBatchLengths& lengths) {
+    return analytic_costs(sequence, lengths.frames, sizes, rates, lengths.labels, kinds);
+  };
+}
+
+CostModel with_recompute(CostModel costs, const LayerSequence& recomputing,
+                         const layers::BackendSizes& sizes) {
+  return [costs = std::move(costs), &recomputing, sizes,
+          rates = default_rates(sizes)](const MicroBatchLengths& lengths) {
+    std::vector<LayerCost> all = costs(lengths);
+    const auto computed = analytic_costs(recomputing, lengths.frames, sizes, rates);
+    const auto seconds = recompute_seconds(recomputing, lengths.frames, sizes, rates);
+    for (std::size_t i = 0; i < all.size(); ++i)
+      all[i].backward_input += seconds[i] * all[i].forward / computed[i].forward;
+    return all;
+  };
+}
+
+bool recomputes_cheap(const LayerSequence& sequence, const layers::BackendSizes& sizes) {
+  return std::ranges::any_of(recompute_seconds(sequence, {}, sizes, default_rates(sizes)),
+                             [](double seconds) { return seconds > 0; });
+}
+
+}  // namespace penstock::partition

@@ -1,0 +1,33 @@
+#include "partition/planner/cost/step_costs.h"
+
+namespace penstock::partition {
+namespace {
+
+std::vector<double> message_bytes(const LayerSequence& sequence, const layers::BackendSizes& sizes,
+                                  const std::vector<std::int64_t>& frames) {
+  const auto weights = static_cast<double>(layers::aligned(frames.size() * sizeof(float)));
+  std::vector<double> bytes;
+  for (const layers::LayerPlan& plan : plan_layers(sequence, frames, sizes))
+    bytes.push_back(static_cast<double>(plan.output.bytes()) + weights);
+  return bytes;
+}
+
+}  // namespace
+
+const std::vector<double>& MessageCache::of(const LayerSequence& sequence,
+                                            const layers::BackendSizes& sizes,
+                                            const std::vector<std::int64_t>& frames) {
+  return known_.of(frames, [&] { return message_bytes(sequence, sizes, frames); });
+}
+
+StepCosts step_costs(const LayerSequence& sequence, const layers::BackendSizes& sizes,
+                     const CostModel& costs, std::span<const MicroBatchLengths> micro_batches) {
+  StepCosts step;
+  for (const MicroBatchLengths& lengths : micro_batches) {
+    step.layers.push_back(costs(lengths));
+    step.bytes.push_back(message_bytes(sequence, sizes, lengths.frames));
+  }
+  return step;
+}
+
+}  // namespace penstock::partition

@@ -1,0 +1,28 @@
+#pragma once
+
+#include "partition/planner/choose/sequence/sequence_steps.h"
+#include "partition/planner/report/plan_view.h"
+
+namespace penstock::partition {
+
+/// Says if a step of over half a million passes is simulated for display, which takes seconds.
+enum class LongStep { simulated, closed_form };
+
+/// Returns a measured layer sequence on a cluster for display. The first of `steps`, in the order
+/// of sequence_steps(), is simulated. If all replicas are too much to draw, only the first ones are
+/// kept, but at least one. With LongStep::closed_form a long step has no replicas. `others` are
+/// grids that were not chosen.
+PlanView view_of(const SequencePlan& plan, const std::vector<SequenceStep>& steps,
+                 const std::vector<AlternativeView>& others = {},
+                 LongStep of_long = LongStep::simulated);
+
+/// Returns at most `most` other grids, best first. A grid has the placement of a short search. It
+/// has only its bound if the bound is not below the step found already, or if the grid is large.
+std::vector<AlternativeView> other_grids(const PlacementProblem& problem,
+                                         const PlacedSequence& placed,
+                                         const GridConstraints& constraints, std::size_t max);
+
+/// Returns the seconds of a step by the closed form.
+double closed_form_step(const PlacementProblem& problem, const PlacedSequence& placed);
+
+}  // namespace penstock::partition

@@ -1,0 +1,68 @@
+#include "partition/planner/report/table.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <vector>
+
+#include "base/counted.h"
+#include "base/table.h"
+#include "base/wrap.h"
+#include "partition/planner/report/memory_table.h"
+
+namespace penstock::partition {
+namespace {
+
+std::string grouped(std::int64_t number) {
+  std::string digits = fmt::format("{}", number);
+  for (auto at = static_cast<int>(digits.size()) - 3; at > 0; at -= 3) digits.insert(at, 1, ',');
+  return digits;
+}
+
+std::string percent(double share) { return fmt::format("{:.1f} %", 100 * share); }
+
+std::string layers_of(const ChunkPlan& chunk) {
+  if (chunk.layers.size() == 1) return chunk.layers.front();
+  return fmt::format("{} to {} ({})", chunk.layers.front(), chunk.layers.back(),
+                     chunk.layers.size());
+}
+
+/// Returns a table with a row for each chunk.
+std::string chunk_table(const Plan& plan, const PlanEstimate& estimate, std::size_t columns) {
+  TableRows rows{{"stage", "ranks", "parameters", "time", "idle", "layers"}};
+  for (const ChunkPlan& chunk : plan.chunks)
+    rows.push_back({fmt::format("{}", chunk.stage),
+                    fmt::format("{}", fmt::join(plan.ranks[chunk.stage], " ")),
+                    grouped(chunk.predicted.parameters), percent(chunk.predicted.time_share),
+                    percent(estimate.idle[chunk.stage]), layers_of(chunk)});
+  return table_text(rows, columns);
+}
+
+std::string stage_memory(const Plan& plan, std::size_t columns) {
+  std::vector<MemoryByKind> stages;
+  MemoryRow sharded_away{.name = "spared"}, host{.name = "on the host"};
+  for (int k = 0; k < plan.stages(); ++k) {
+    const StageBytes& bytes = plan.bytes_of(k);
+    stages.push_back(by_kind(bytes));
+    sharded_away.of_stages.push_back(static_cast<double>(bytes.sharded_away));
+    host.of_stages.push_back(static_cast<double>(bytes.host));
+  }
+  std::vector<MemoryRow> below;
+  for (const MemoryRow& row : {sharded_away, host})
+    if (std::ranges::max(row.of_stages) > 0) below.push_back(row);
+  return memory_table(stages, below, columns);
+}
+
+}  // namespace
+
+std::string plan_table(const Plan& plan, const PlanEstimate& estimate, std::size_t columns) {
+  const std::string words = fmt::format(
+      "{}: {} a step in {}, {} × {}; at most {:.2f} times one stage", plan.schedule,
+      counted(plan.micro_batches, "micro-batch", "micro-batches"), counted(plan.lanes, "lane"),
+      counted(plan.stages(), "stage"), counted(plan.replicas(), "replica"), estimate.bound);
+  return fmt::format("{}\n{}\n{}\n", chunk_table(plan, estimate, columns),
+                     stage_memory(plan, columns), wrapped(words, columns));
+}
+
+}  // namespace penstock::partition

@@ -1,0 +1,50 @@
+#include "runtime/checkpoint/resume/saved_tokenizer.h"
+
+#include <fmt/format.h>
+
+#include <ranges>
+#include <system_error>
+
+#include "base/error.h"
+#include "runtime/checkpoint/checkpoint.h"
+#include "runtime/checkpoint/hash.h"
+#include "runtime/checkpoint/mapped_file.h"
+#include "runtime/checkpoint/step_label.h"
+
+namespace penstock::runtime {
+namespace {
+
+/// Returns the tokenizer file of a checkpoint. Returns an empty path if it has none or is broken.
+/// Resuming reports the latter.
+std::filesystem::path tokenizer_of(const std::filesystem::path& folder) try {
+  return Checkpoint(folder).tokenizer_file();
+} catch (const CheckpointError&) {
+  return {};
+}
+
+}  // namespace
+
+configs::Config with_saved_tokenizer(configs::Config config) {
+  std::error_code ignored;  // later reads report errors
+  if (!config.trainer.resume || config.text.kind != "sentencepiece" ||
+      std::filesystem::exists(config.text.model, ignored))
+    return config;
+  const auto stored = list_labelled(config.trainer.output);
+  for (const StoredCheckpoint& candidate : std::views::reverse(stored)) {
+    const std::filesystem::path file = tokenizer_of(candidate.folder);
+    if (file.empty()) continue;
+    config.text.model = file.string();
+    break;
+  }
+  return config;
+}
+
+std::string tokenizer_change(const configs::TextConfig& text, const TrainingState& saved) {
+  if (text.kind != "sentencepiece" || saved.tokenizer_hash.empty()) return {};
+  const std::string hash = xxh3_128(MappedFile(text.model).bytes());
+  if (hash == saved.tokenizer_hash) return {};
+  return fmt::format("was a file with the XXH3-128 {}, is now {} with {}", saved.tokenizer_hash,
+                     text.model, hash);
+}
+
+}  // namespace penstock::runtime

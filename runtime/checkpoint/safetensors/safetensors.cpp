@@ -1,0 +1,98 @@
+#include "runtime/checkpoint/safetensors/safetensors.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <limits>
+#include <utility>
+
+#include "base/counted.h"
+#include "base/error.h"
+#include "runtime/checkpoint/safetensors/safetensors_dtype.h"
+#include "runtime/checkpoint/safetensors/safetensors_header.h"
+
+namespace penstock::runtime {
+namespace {
+
+constexpr std::uint64_t kPartBytes = 4 << 20;  // part size of SafetensorsFile::read
+
+// Returns the little-endian length field of the header. CheckpointError if the file cannot hold it.
+std::uint64_t header_length(std::span<const std::byte> file) {
+  if (file.size() < kLengthBytes)
+    throw CheckpointError(
+        fmt::format("has {}, but a safetensors file has at least 8", counted(file.size(), "byte")));
+  std::uint64_t length = 0;
+  for (std::size_t i = kLengthBytes; i-- > 0;)
+    length = length << 8 | std::to_integer<std::uint64_t>(file[i]);
+  if (length > kSafetensorsHeaderLimit)
+    throw CheckpointError(
+        fmt::format("states a header of {} bytes, but at most 100000000 are allowed", length));
+  if (length > file.size() - kLengthBytes)
+    throw CheckpointError(fmt::format("states a header of {}, but has only {} after the length",
+                                      counted(length, "byte"), file.size() - kLengthBytes));
+  return length;
+}
+
+}  // namespace
+
+SafetensorsFile::SafetensorsFile(std::filesystem::path path)
+    : path_(std::move(path)), file_(path_) {
+  try {
+    const std::size_t length = header_length(file_.bytes());
+    data_begin_ = kLengthBytes + length;
+    const auto* json = reinterpret_cast<const char*>(file_.bytes().data()) + kLengthBytes;
+    header_ = parse_safetensors_header({json, length}, data_begin_, file_bytes());
+  } catch (const CheckpointError& error) {
+    throw CheckpointError(fmt::format("{}: {}", path_.string(), error.what()));
+  }
+}
+
+const SafetensorsEntry& SafetensorsFile::entry(std::string_view name) const {
+  const auto found = std::ranges::find(header_.entries, name, &SafetensorsEntry::name);
+  if (found == header_.entries.end())
+    throw CheckpointError(fmt::format("{}: holds no tensor '{}'", path_.string(), name));
+  return *found;
+}
+
+std::span<const std::byte> SafetensorsFile::header_bytes() const {
+  return file_.bytes().first(data_begin_);
+}
+
+std::span<const std::byte> SafetensorsFile::bytes(const SafetensorsEntry& entry) const {
+  return bytes(entry.begin, entry.end);
+}
+
+std::span<const std::byte> SafetensorsFile::bytes(std::uint64_t begin, std::uint64_t end) const {
+  return file_.bytes().subspan(begin, end - begin);
+}
+
+void SafetensorsFile::read(std::uint64_t begin, std::uint64_t end,
+                           const std::function<void(std::span<const std::byte>)>& use) const {
+  while (begin < end) {
+    const std::uint64_t part_end = std::min(end, begin + kPartBytes);
+    use(bytes(begin, part_end));
+    file_.release(begin, part_end);
+    begin = part_end;
+  }
+}
+
+layers::Tensor SafetensorsFile::tensor(std::string_view name) const {
+  const SafetensorsEntry& found = entry(name);
+  const auto dtype = from_safetensors(found.dtype);
+  const std::string where = fmt::format("{}: tensor '{}'", path_.string(), name);
+  if (!dtype)
+    throw CheckpointError(
+        fmt::format("{} is of {}, a type that penstock does not compute with", where, found.dtype));
+  if (found.begin % layers::size_of(*dtype) != 0)
+    throw CheckpointError(fmt::format("{} starts at the misaligned byte {}", where, found.begin));
+  layers::Shape shape;
+  for (const std::uint64_t size : found.shape) {
+    if (size > static_cast<std::uint64_t>(std::numeric_limits<std::int64_t>::max()))
+      throw CheckpointError(fmt::format("{} has a size of {}", where, size));
+    shape.push_back(static_cast<std::int64_t>(size));
+  }
+  return {const_cast<std::byte*>(bytes(found).data()), *dtype, std::move(shape)};
+}
+
+}  // namespace penstock::runtime

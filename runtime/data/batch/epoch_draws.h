@@ -1,0 +1,57 @@
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "runtime/data/batch/mixture.h"
+#include "runtime/data/batch/permutation.h"
+
+namespace penstock::runtime {
+
+/// Identifies one epoch of a training run.
+struct EpochKey {
+  std::uint64_t seed = 0;
+  std::int64_t epoch = 0;
+};
+
+/// One draw of an utterance. An epoch may draw an utterance again, as another repeat.
+struct Draw {
+  std::uint64_t id = 0;
+  std::uint32_t repeat = 0;  // counted from 0
+};
+
+/// The key from which a draw's random numbers derive. For the first repeat it is the utterance's
+/// id.
+template <class Utterance>
+constexpr std::uint64_t draw_key(const Utterance& draw) {
+  return draw.id | std::uint64_t{draw.repeat} << 32;
+}
+
+/// The utterances that an epoch draws, computed on demand from the numbers 0 … size() - 1.
+///
+/// Each part of a mixture has a random order of its own, derived from the seed. Epochs cycle
+/// through that order: each begins after the last utterance of the epoch before it. So, within an
+/// epoch and over all epochs, the draws of two utterances of a part differ by at most one.
+class EpochDraws {
+ public:
+  EpochDraws(const Mixture& mixture, std::uint64_t utterances, const EpochKey& key);
+
+  std::uint64_t size() const { return size_; }
+  /// True if a draw's number is its utterance's id.
+  bool are_ids() const { return parts_.empty(); }
+  Draw at(std::uint64_t number) const;
+
+ private:
+  struct Part {
+    std::uint64_t first_draw = 0;
+    std::uint64_t first_id = 0, utterances = 0;
+    std::uint64_t whole = 0;  // draws in complete passes over the part's utterances
+    std::uint64_t start = 0;  // where the remaining draws begin in the part's order
+    Permutation order;
+  };
+
+  std::uint64_t size_ = 0;
+  std::vector<Part> parts_;  // empty: a draw's number is its utterance's id
+};
+
+}  // namespace penstock::runtime

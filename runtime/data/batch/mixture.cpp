@@ -1,0 +1,99 @@
+#include "runtime/data/batch/mixture.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <iterator>
+#include <utility>
+
+#include "base/error.h"
+
+namespace penstock::runtime {
+namespace {
+
+// Draws per epoch are fixed-point numbers with 16 fractional bits. So the draws before any epoch
+// follow from integer arithmetic, and all ranks agree on them.
+constexpr int kDrawBits = 16;
+constexpr std::uint64_t kOneDraw = std::uint64_t{1} << kDrawBits;
+constexpr double kMaxDraws = 4e9;  // bound that keeps the draws' numbers within 32 bits
+
+/// Returns ratio^(1 / temperature), rounded to 24 bits. The last bit of a math library's power
+/// differs between machines; the rounded value does not.
+double tempered(double ratio, double temperature) {
+  if (temperature == 1) return ratio;
+  return static_cast<float>(std::pow(ratio, 1 / temperature));
+}
+
+/// Returns each part's share of the seconds. Ratios to the largest part keep the power from
+/// overflowing at any temperature.
+std::vector<double> shares_of(const std::vector<MixturePart>& parts, double temperature) {
+  const double longest = std::ranges::max(parts, {}, &MixturePart::seconds).seconds;
+  const double heaviest = std::ranges::max(parts, {}, &MixturePart::weight).weight;
+  std::vector<double> shares;
+  double sum = 0;
+  for (const MixturePart& part : parts)
+    sum +=
+        shares.emplace_back(part.weight / heaviest * tempered(part.seconds / longest, temperature));
+  for (double& share : shares) share /= sum;
+  return shares;
+}
+
+}  // namespace
+
+Mixture::Mixture(std::vector<MixturePart> parts, double temperature) {
+  if (parts.size() < 2) return;
+  const std::vector<double> shares = shares_of(parts, temperature);
+  double seconds = 0, draws = 0;
+  for (const MixturePart& part : parts) seconds += part.seconds;
+  std::uint64_t first = 0;
+  for (std::size_t i = 0; i < parts.size(); ++i) {
+    const auto utterances = static_cast<double>(parts[i].utterances);
+    const double drawn = shares[i] * seconds / parts[i].seconds * utterances;
+    if (!(drawn >= 1))
+      throw ConfigError(
+          fmt::format("an epoch would hold {:.2g} utterances of {}, and should hold one at least: "
+                      "raise its weight in data.train, or leave it out",
+                      drawn, parts[i].manifest));
+    draws += drawn;
+    if (draws > kMaxDraws)
+      throw ConfigError(
+          fmt::format("an epoch would repeat the utterances of {} {:.3g} times, and hold more than "
+                      "4e9 in all: lower its weight in data.train, or data.temperature",
+                      parts[i].manifest, drawn / utterances));
+    Part& part = parts_.emplace_back();
+    part.first = first;
+    part.rate = static_cast<std::uint64_t>(std::llround(drawn * static_cast<double>(kOneDraw)));
+    part.share = shares[i];
+    first += parts[i].utterances;
+    part.is = std::move(parts[i]);
+  }
+}
+
+std::uint64_t Mixture::Part::before(std::int64_t epoch) const {
+  const auto epochs = static_cast<std::uint64_t>(epoch);
+  const std::uint64_t whole = rate >> kDrawBits, units = rate & (kOneDraw - 1);
+  return whole * epochs + (units * epochs >> kDrawBits);
+}
+
+double Mixture::Part::repeats() const {
+  return static_cast<double>(rate) / static_cast<double>(kOneDraw * is.utterances);
+}
+
+std::uint64_t Mixture::Part::max_repeats() const {
+  const std::uint64_t max = (rate + kOneDraw - 1) / kOneDraw;
+  return (max + is.utterances - 1) / is.utterances;
+}
+
+const Mixture::Part& Mixture::part_of(std::uint64_t id) const {
+  return *std::prev(std::ranges::upper_bound(parts_, id, {}, &Part::first));
+}
+
+std::uint64_t Mixture::draws(std::uint64_t utterances) const {
+  if (empty()) return utterances;
+  std::uint64_t units = 0;
+  for (const Part& part : parts_) units += part.rate;
+  return (units + kOneDraw / 2) / kOneDraw;
+}
+
+}  // namespace penstock::runtime

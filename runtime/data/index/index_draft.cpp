@@ -1,0 +1,133 @@
+#include "runtime/data/index/index_draft.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <cstring>
+#include <limits>
+#include <optional>
+#include <string>
+#include <utility>
+
+#include "base/error.h"
+#include "base/scratch_file.h"
+#include "runtime/data/index/index_layout.h"
+#include "runtime/data/index/stream_hash.h"
+#include "runtime/data/index/utterance_index.h"
+#include "runtime/data/manifest/manifest.h"
+
+namespace penstock::runtime {
+namespace {
+
+constexpr double kNone = std::numeric_limits<double>::quiet_NaN();
+
+template <class Item>
+std::string_view bytes_of(const Item& item) {
+  return {reinterpret_cast<const char*>(&item), sizeof item};
+}
+
+/// Writes lines and their strings to scratch files.
+class LineWriter {
+ public:
+  LineWriter(const std::filesystem::path& folder, ScratchFile& lines, ScratchFile& strings)
+      : folder_(folder), lines_(lines), strings_(strings) {}
+
+  void add(const ManifestEntry& entry) {
+    std::string path = key_of(entry.audio, folder_);
+    if (path != last_path_) {
+      last_.path_hash = hash_of(path);
+      last_.path_at = strings_.size();
+      strings_.write(bytes_of(std::uint64_t{path.size()}));
+      strings_.write(path);
+      last_path_ = std::move(path);
+    }
+    last_.offset = entry.offset.value_or(kNone);
+    last_.text_at = strings_.size();
+    strings_.write(
+        bytes_of(IndexLine{entry.text.size(), entry.where.size(), entry.duration.value_or(kNone)}));
+    strings_.write(entry.text);
+    strings_.write(entry.where);
+    lines_.write(bytes_of(last_));
+  }
+
+ private:
+  const std::filesystem::path& folder_;
+  ScratchFile &lines_, &strings_;
+  std::optional<std::string> last_path_;
+  IndexDraft::Line last_;
+};
+
+}  // namespace
+
+IndexDraft::IndexDraft(const std::filesystem::path& manifest) : folder_(folder_of(manifest)) {
+  made_ = std::chrono::nanoseconds(std::chrono::system_clock::now().time_since_epoch()).count();
+  read(manifest);
+  number_recordings();
+}
+
+void IndexDraft::read(const std::filesystem::path& manifest) {
+  // The stamp is taken before reading, so that a file that changes meanwhile does not pass as
+  // unchanged.
+  const FileStamp before = stamp_of(manifest);
+  ScratchFile lines, strings;
+  LineWriter writer(folder_, lines, strings);
+  ManifestSink sink{[&](const ManifestEntry& entry) { writer.add(entry); }};
+  read_manifest(manifest, sink, faults_);
+  for (const auto& source : sink.sources) {
+    sources_.push_back(
+        source_of(source, key_of(source, folder_), source == manifest ? before : stamp_of(source)));
+    if (sources_.back().stamp.changed >= made_) sources_.back().digest = 0;
+  }
+  file_ = lines.map();
+  strings_ = strings.map();
+  lines_ = {reinterpret_cast<const Line*>(file_.bytes().data()),
+            file_.bytes().size() / sizeof(Line)};
+  if (lines_.size() > std::numeric_limits<std::uint32_t>::max())
+    throw DataError(fmt::format("{}: its {} lines are more than an index can hold: divide it",
+                                manifest.string(), lines_.size()));
+}
+
+void IndexDraft::number_recordings() {
+  std::vector<std::pair<std::uint64_t, std::uint32_t>> by_path(lines_.size());
+  for (std::uint32_t i = 0; i < by_path.size(); ++i) by_path[i] = {lines_[i].path_hash, i};
+  std::ranges::sort(by_path);
+  recordings_of_.resize(lines_.size());
+  // Each line first points to the first line that names the same recording. If two paths share a
+  // hash, a recording may count more than once.
+  for (std::size_t i = 0, first = 0; i < by_path.size(); ++i) {
+    if (by_path[i].first != by_path[first].first) first = i;
+    const std::uint32_t line = by_path[i].second, before = by_path[first].second;
+    const bool same = path(lines_[line]) == path(lines_[before]);
+    recordings_of_[line] = same ? before : line;
+  }
+  for (std::uint32_t i = 0; i < lines_.size(); ++i) {
+    if (recordings_of_[i] < i) {
+      recordings_of_[i] = recordings_of_[recordings_of_[i]];
+      continue;
+    }
+    recordings_of_[i] = static_cast<std::uint32_t>(first_lines_.size());
+    first_lines_.push_back(i);
+  }
+}
+
+std::string_view IndexDraft::path(const Line& line) const {
+  std::uint64_t size = 0;
+  std::memcpy(&size, strings().data() + line.path_at, sizeof size);
+  return strings().substr(line.path_at + sizeof size, size);
+}
+
+double IndexDraft::duration(const Line& line) const {
+  IndexLine read;
+  std::memcpy(&read, strings().data() + line.text_at, sizeof read);
+  return read.duration;
+}
+
+std::string_view IndexDraft::where(const Line& line) const {
+  IndexLine read;
+  std::memcpy(&read, strings().data() + line.text_at, sizeof read);
+  return strings().substr(line.text_at + sizeof read + read.text, read.where);
+}
+
+}  // namespace penstock::runtime

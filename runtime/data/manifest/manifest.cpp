@@ -1,0 +1,244 @@
+#include "runtime/data/manifest/manifest.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <fstream>
+#include <nlohmann/json.hpp>
+#include <utility>
+
+#include "base/error.h"
+#include "base/file_handle.h"
+#include "base/read_file.h"
+#include "runtime/data/manifest/manifest_formats.h"
+#include "runtime/data/manifest/tar_member.h"
+
+namespace penstock::runtime {
+namespace {
+
+ManifestFormat folder_format(const std::filesystem::path& folder) {
+  std::error_code error;
+  if (std::filesystem::exists(folder / "wav.scp", error)) return ManifestFormat::kaldi;
+  if (std::filesystem::exists(folder / "metadata.csv", error)) return ManifestFormat::ljspeech;
+  bool texts = false, sounds = false, tars = false;
+  for (const auto& file : files_below(folder)) {
+    if (file.string().ends_with(".trans.txt")) return ManifestFormat::librispeech;
+    texts = texts || file.extension() == ".txt";
+    sounds = sounds || is_sound(file);
+    tars = tars || is_tar_name(file);
+  }
+  if ((tars || !sounds) && !nemo_manifests(folder).empty()) return ManifestFormat::nemo;
+  if (tars && !sounds) return ManifestFormat::webdataset;
+  if (texts) return ManifestFormat::folder;
+  throw DataError(
+      fmt::format("{}: this folder has no transcripts that are known: *.trans.txt (LibriSpeech), "
+                  "wav.scp (Kaldi), metadata.csv (LJSpeech), tarred_audio_manifest.json (NeMo), "
+                  "tars (WebDataset), or a NAME.txt beside each recording. "
+                  "List its recordings in a manifest",
+                  folder.string()));
+}
+
+/// Recognises a table's format by its first line. Both columns of deepspeech.pytorch's are paths.
+ManifestFormat table_format(const std::filesystem::path& table) {
+  const std::vector<std::string> first = first_fields(table);
+  const auto has = [&](const char* name) { return std::ranges::find(first, name) != first.end(); };
+  std::error_code error;
+  if (table.extension() == ".tsv") {
+    const bool layout =
+        has("client_id") || std::filesystem::is_directory(table.parent_path() / "clips", error);
+    return has("path") && has("sentence") && layout ? ManifestFormat::common_voice
+                                                    : ManifestFormat::table;
+  }
+  const bool paths = first.size() == 2 && (trimmed(first[1]).ends_with(".txt") ||
+                                           std::filesystem::is_regular_file(
+                                               table.parent_path() / trimmed(first[1]), error) ||
+                                           (first[0] == "wav" && first[1] == "txt"));
+  return paths ? ManifestFormat::deepspeech_csv : ManifestFormat::table;
+}
+
+/// Returns true for deepspeech.pytorch's JSON object. The first line already distinguishes JSON
+/// lines from an object over many lines, so large manifests are not read completely.
+bool is_deepspeech(const std::filesystem::path& manifest) {
+  const auto is = [](const nlohmann::json& json) {
+    return json.is_object() && json.contains("samples");
+  };
+  const auto first = nlohmann::json::parse(first_line(manifest), nullptr, false);
+  if (first.is_object() && !is(first)) return false;
+  return is(nlohmann::json::parse(read_text(manifest), nullptr, false));
+}
+
+/// Returns true if a path stands for several, in NeMo's notation: "manifest__OP_0..511_CL_.json".
+bool is_pattern(const std::filesystem::path& manifest) {
+  const std::string& path = manifest.native();
+  return path.find("_OP_") != std::string::npos || path.find('{') != std::string::npos;
+}
+
+/// Replaces "TAR:NAME" by the member that it names.
+void find_member(ManifestEntry& entry, TarListings& tars) {
+  if (tar_member(entry.audio.native())) return;
+  if (const auto member = split_member(entry.audio.native()))
+    entry.audio = tars.get(member->first, member->second);
+}
+
+}  // namespace
+
+std::string_view name_of(ManifestFormat format) {
+  switch (format) {
+    case ManifestFormat::json_lines:
+      return "JSON lines";
+    case ManifestFormat::deepspeech_json:
+      return "deepspeech.pytorch JSON";
+    case ManifestFormat::deepspeech_csv:
+      return "deepspeech.pytorch CSV";
+    case ManifestFormat::table:
+      return "table of recordings and texts";
+    case ManifestFormat::common_voice:
+      return "Common Voice TSV";
+    case ManifestFormat::librispeech:
+      return "LibriSpeech folder";
+    case ManifestFormat::kaldi:
+      return "Kaldi folder";
+    case ManifestFormat::ljspeech:
+      return "LJSpeech folder";
+    case ManifestFormat::nemo:
+      return "NeMo folder of tars";
+    case ManifestFormat::webdataset:
+      return "WebDataset tars";
+    case ManifestFormat::folder:
+      return "folder of recordings and texts";
+  }
+  return "";
+}
+
+ManifestFormat manifest_format(const std::filesystem::path& manifest) {
+  std::error_code error;
+  if (!std::filesystem::exists(manifest, error))
+    throw DataError(fmt::format("manifest {}: no such file or folder{}", manifest.string(),
+                                is_pattern(manifest) ? ". It looks like a pattern of several: name "
+                                                       "the folder that holds them"
+                                                     : ""));
+  if (std::filesystem::is_directory(manifest)) return folder_format(manifest);
+  if (is_tar_name(manifest)) return ManifestFormat::webdataset;
+  if (manifest.extension() == ".csv" || manifest.extension() == ".tsv")
+    return table_format(manifest);
+  return is_deepspeech(manifest) ? ManifestFormat::deepspeech_json : ManifestFormat::json_lines;
+}
+
+void read_manifest(const std::filesystem::path& manifest, ManifestSink& sink, Faults& faults) {
+  TarListings tars(sink.sources);
+  const auto add = [&](ManifestEntry entry) {
+    try {
+      find_member(entry, tars);
+    } catch (const DataError& error) {
+      return faults.add(entry.where, error.what());
+    }
+    sink.add(std::move(entry));
+  };
+  const ManifestReading reading{manifest, add, faults, sink.sources, tars};
+  switch (manifest_format(manifest)) {
+    case ManifestFormat::json_lines:
+      read_json_lines(reading);
+      break;
+    case ManifestFormat::deepspeech_json:
+      read_deepspeech_json(reading);
+      break;
+    case ManifestFormat::deepspeech_csv:
+      read_deepspeech_csv(reading);
+      break;
+    case ManifestFormat::table:
+      read_table(reading);
+      break;
+    case ManifestFormat::common_voice:
+      read_common_voice(reading);
+      break;
+    case ManifestFormat::librispeech:
+      read_librispeech(reading);
+      break;
+    case ManifestFormat::kaldi:
+      read_kaldi(reading);
+      break;
+    case ManifestFormat::ljspeech:
+      read_ljspeech(reading);
+      break;
+    case ManifestFormat::nemo:
+      read_nemo(reading);
+      break;
+    case ManifestFormat::webdataset:
+      read_webdataset(reading);
+      break;
+    case ManifestFormat::folder:
+      read_folder(reading);
+      break;
+  }
+}
+
+std::vector<ManifestEntry> read_manifest(const std::filesystem::path& manifest, Faults& faults) {
+  std::vector<ManifestEntry> entries;
+  ManifestSink sink{[&](ManifestEntry entry) { entries.push_back(std::move(entry)); }};
+  read_manifest(manifest, sink, faults);
+  return entries;
+}
+
+std::string ManifestReading::at_line(std::size_t line) const {
+  return fmt::format("{}:{}", manifest.filename().string(), line);
+}
+
+std::string read_text(const std::filesystem::path& file) try {
+  return read_file(file);
+} catch (const FileError& error) {
+  throw DataError(error.what());
+}
+
+namespace {
+
+/// Calls `use` for every line that isn't blank until it returns false.
+template <class Use>
+void read_lines(const std::filesystem::path& file, Use use) {
+  std::ifstream in(file, std::ios::binary);
+  if (!in) throw DataError(file.string() + ": cannot be read");
+  std::string line;
+  for (std::size_t number = 1; std::getline(in, line); ++number) {
+    if (number == 1 && line.starts_with("\xef\xbb\xbf")) line.erase(0, 3);
+    if (line.ends_with('\r')) line.pop_back();
+    if (line.find_first_not_of(" \t") != std::string::npos && !use(line, number)) return;
+  }
+  if (in.bad()) throw DataError(file.string() + ": cannot be read to its end");
+}
+
+}  // namespace
+
+void for_each_line(const std::filesystem::path& file,
+                   const std::function<void(const std::string&, std::size_t)>& use) {
+  read_lines(file, [&](const std::string& line, std::size_t number) {
+    use(line, number);
+    return true;
+  });
+}
+
+std::string first_line(const std::filesystem::path& file) {
+  std::string first;
+  read_lines(file, [&](const std::string& line, std::size_t) {
+    first = line;
+    return false;
+  });
+  return first;
+}
+
+std::vector<std::string> split(std::string_view line, char separator) {
+  std::vector<std::string> fields;
+  for (std::size_t start = 0; start <= line.size();) {
+    const std::size_t end = std::min(line.find(separator, start), line.size());
+    fields.emplace_back(line.substr(start, end - start));
+    start = end + 1;
+  }
+  return fields;
+}
+
+std::string trimmed(const std::string& text) {
+  constexpr const char* kBlank = " \t\r\n";
+  const std::size_t first = text.find_first_not_of(kBlank);
+  if (first == std::string::npos) return {};
+  return text.substr(first, text.find_last_not_of(kBlank) - first + 1);
+}
+
+}  // namespace penstock::runtime

@@ -1,0 +1,62 @@
+#pragma once
+
+#include <filesystem>
+#include <functional>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "runtime/data/manifest/faults.h"
+
+namespace penstock::runtime {
+
+/// One utterance of a manifest.
+struct ManifestEntry {
+  std::filesystem::path audio;  // absolute or relative to the working folder; may be a TarMember
+  std::string text;
+  std::optional<double> duration;     // seconds, positive; a hint for a whole recording
+  std::string where;                  // "train.jsonl:17", for messages
+  std::optional<double> offset = {};  // seconds at which a segment begins; none: whole recording
+};
+
+enum class ManifestFormat {
+  json_lines,       // NeMo: each line {"audio_filepath", "offset", "duration", "text"}
+  deepspeech_json,  // deepspeech.pytorch: {"root_path", "samples": [{"wav_path",
+                    // "transcript_path"}]}
+  deepspeech_csv,   // its earlier form: each line "wav,txt", both paths
+  table,            // CSV or TSV: columns for a recording and its text; a header may name more
+  common_voice,     // TSV with columns path and sentence, and client_id or clips/ beside it
+  librispeech,      // a folder with *.trans.txt beside the audio
+  kaldi,            // a folder with wav.scp, text and, if it has segments, segments
+  ljspeech,         // a folder with metadata.csv and wavs/
+  nemo,        // a folder of NeMo's tars, with tarred_audio_manifest.json or manifest_0.json, …
+  webdataset,  // a tar or a folder of tars, with a KEY.txt or KEY.json for each recording
+  folder,      // any other folder: a NAME.txt beside each recording
+};
+
+/// Returns "JSON lines", "deepspeech.pytorch JSON", ….
+std::string_view name_of(ManifestFormat);
+
+/// Recognises a manifest's format. Folders are recognised by the files in them, tables (.csv, .tsv)
+/// by their first line. An object with "samples" is deepspeech.pytorch's; everything else is JSON
+/// lines. Throws DataError if the path does not exist, or a folder has none of these files.
+[[nodiscard]] ManifestFormat manifest_format(const std::filesystem::path& manifest);
+
+/// Receives a manifest's utterances.
+struct ManifestSink {
+  std::function<void(ManifestEntry)> add;
+  std::vector<std::filesystem::path> sources = {};  // files and folders that were read
+};
+
+/// Passes the utterances to the sink in the manifest's order; keeps none. Relative audio paths
+/// start from the manifest's folder. "TAR:NAME" is a member of a tar, which is looked up: see
+/// TarMember. Problems with single lines go to `faults`. Throws DataError if the manifest can't be
+/// read at all.
+void read_manifest(const std::filesystem::path& manifest, ManifestSink& sink, Faults& faults);
+
+/// Returns all utterances at once.
+[[nodiscard]] std::vector<ManifestEntry> read_manifest(const std::filesystem::path& manifest,
+                                                       Faults& faults);
+
+}  // namespace penstock::runtime

@@ -1,0 +1,81 @@
+#pragma once
+
+#include <filesystem>
+#include <functional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "runtime/data/manifest/manifest.h"
+#include "runtime/data/manifest/tar_listings.h"
+
+namespace penstock::runtime {
+
+/// The state that the readers of all formats share. Each reader adds utterances, faults and
+/// sources.
+struct ManifestReading {
+  std::filesystem::path manifest;
+  std::function<void(ManifestEntry)> add;
+  Faults& faults;
+  std::vector<std::filesystem::path>& sources;  // ManifestSink::sources
+  TarListings& tars;
+
+  /// Returns "train.jsonl:17".
+  std::string at_line(std::size_t line) const;
+};
+
+void read_json_lines(const ManifestReading&);
+void read_deepspeech_json(const ManifestReading&);
+void read_deepspeech_csv(const ManifestReading&);
+void read_table(const ManifestReading&);
+void read_common_voice(const ManifestReading&);
+void read_librispeech(const ManifestReading&);
+void read_kaldi(const ManifestReading&);
+void read_ljspeech(const ManifestReading&);
+void read_folder(const ManifestReading&);
+void read_nemo(const ManifestReading&);
+void read_webdataset(const ManifestReading&);
+
+/// Returns the NeMo manifests in a folder of tarred data: the manifest of all shards, or those of
+/// single shards in order. Returns none if the folder is of another kind.
+[[nodiscard]] std::vector<std::filesystem::path> nemo_manifests(
+    const std::filesystem::path& folder);
+
+/// Returns true if a file has an extension of audio.
+[[nodiscard]] bool is_sound(const std::filesystem::path& file);
+
+/// Returns all files below the folder, sorted by path. If `folders` is not null, it gets this
+/// folder and those below it. Throws DataError if a folder can't be read.
+[[nodiscard]] std::vector<std::filesystem::path> files_below(
+    const std::filesystem::path& folder, std::vector<std::filesystem::path>* folders = nullptr);
+/// Returns all files below the manifest, which is a folder.
+[[nodiscard]] std::vector<std::filesystem::path> files_below(const ManifestReading& reading);
+
+/// Adds an utterance whose text lies in a file of its own. Its lines are joined by spaces.
+void add_with_text_file(const ManifestReading&, const std::filesystem::path& audio,
+                        const std::filesystem::path& transcript, const std::string& where);
+
+/// Returns a transcript without white space at its ends, with its lines joined by spaces.
+[[nodiscard]] std::string one_line(const std::string& transcript);
+
+/// Returns the fields of a table's first line that isn't blank; none if the table is empty.
+[[nodiscard]] std::vector<std::string> first_fields(const std::filesystem::path& table);
+
+/// Returns a file's text. Throws DataError if it can't be read.
+[[nodiscard]] std::string read_text(const std::filesystem::path& file);
+
+/// Calls use(line, number) for every line that isn't blank. Numbers start at 1; line ends and a
+/// byte order mark are removed.
+void for_each_line(const std::filesystem::path& file,
+                   const std::function<void(const std::string&, std::size_t)>& use);
+
+/// Returns the first line that isn't blank, as for_each_line() passes it; "" if there is none.
+[[nodiscard]] std::string first_line(const std::filesystem::path& file);
+
+/// Returns the fields between the separators: one more than there are separators.
+[[nodiscard]] std::vector<std::string> split(std::string_view line, char separator);
+
+/// Returns the text without white space at both ends.
+std::string trimmed(const std::string& text);
+
+}  // namespace penstock::runtime

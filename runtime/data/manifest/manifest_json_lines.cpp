@@ -1,0 +1,102 @@
+#include <fmt/format.h>
+
+#include <cmath>
+#include <nlohmann/json.hpp>
+#include <optional>
+
+#include "base/error.h"
+#include "runtime/data/manifest/manifest_formats.h"
+#include "runtime/data/manifest/nemo_shards.h"
+
+namespace penstock::runtime {
+namespace {
+
+/// Describes the problem with a line's duration; "" if there is none.
+std::string duration_fault(const nlohmann::json& duration) {
+  if (!duration.is_number()) return fmt::format("its duration {} is not a number", duration.dump());
+  if (!(duration.get<double>() > 0) || !std::isfinite(duration.get<double>()))
+    return fmt::format("its duration {} is not positive", duration.dump());
+  return {};
+}
+
+/// Describes the problem with a line's offset; "" if there is none.
+std::string offset_fault(const nlohmann::json& offset) {
+  if (offset.is_null()) return {};
+  if (!offset.is_number()) return fmt::format("its offset {} is not a number", offset.dump());
+  if (!(offset.get<double>() >= 0) || !std::isfinite(offset.get<double>()))
+    return fmt::format("its offset {} is negative", offset.dump());
+  return {};
+}
+
+/// Describes the problem with a line; "" if there is none.
+std::string fault_of(const nlohmann::json& line) {
+  if (!line.is_object()) return "is not a JSON object";
+  for (const char* key : {"audio_filepath", "text"}) {
+    if (!line.contains(key)) return fmt::format("has no \"{}\"", key);
+    if (!line[key].is_string()) return fmt::format("its \"{}\" is not a string", key);
+  }
+  if (line["audio_filepath"].get_ref<const std::string&>().empty())
+    return "its \"audio_filepath\" is empty";
+  std::string fault = line.contains("duration") ? duration_fault(line["duration"]) : std::string();
+  if (!fault.empty() || !line.contains("offset")) return fault;
+  return offset_fault(line["offset"]);
+}
+
+/// Finds the recording that a line names: a file or, in NeMo's tarred manifests, a member of a
+/// shard.
+class LineRecordings {
+ public:
+  explicit LineRecordings(const ManifestReading& reading) : reading_(reading) {}
+
+  std::filesystem::path of(const nlohmann::json& line) {
+    const auto name = line["audio_filepath"].get<std::string>();
+    const auto file = reading_.manifest.parent_path() / name;
+    if (!line.contains("shard_id")) return file;
+    const nlohmann::json& shard = line["shard_id"];
+    const bool is_number = shard.is_number_integer() && shard.get<std::int64_t>() >= 0;
+    std::error_code error;
+    if (!is_number && std::filesystem::exists(file, error)) return file;  // not a shard of NeMo's
+    if (!is_number)
+      throw DataError(fmt::format("its shard_id {} is not a whole number from 0 on", shard.dump()));
+    if (!shards_) shards_.emplace(reading_.manifest, reading_.tars, reading_.sources);
+    return shards_->recording(shard.get<std::int64_t>(), name);
+  }
+
+ private:
+  const ManifestReading& reading_;
+  std::optional<NemoShards> shards_;
+};
+
+}  // namespace
+
+void read_json_lines(const ManifestReading& reading) {
+  LineRecordings recordings(reading);
+  reading.sources.push_back(reading.manifest);
+  for_each_line(reading.manifest, [&](const std::string& text, std::size_t number) {
+    const std::string where = reading.at_line(number);
+    nlohmann::json line;
+    try {
+      line = nlohmann::json::parse(text);
+    } catch (const nlohmann::json::exception& error) {
+      // The message is "[json.exception.…] parse error at line 1, column 7: …"; its line is always
+      // 1.
+      const std::string what = error.what();
+      const std::size_t column = what.find("column");
+      return reading.faults.add(
+          where, "bad JSON: " + (column == std::string::npos ? what : what.substr(column)));
+    }
+    const std::string fault = fault_of(line);
+    if (!fault.empty()) return reading.faults.add(where, fault);
+    ManifestEntry entry{{}, line["text"], {}, where};
+    try {
+      entry.audio = recordings.of(line);
+    } catch (const DataError& error) {
+      return reading.faults.add(where, error.what());
+    }
+    if (line.contains("duration")) entry.duration = line["duration"];
+    if (line.contains("offset") && !line["offset"].is_null()) entry.offset = line["offset"];
+    reading.add(std::move(entry));
+  });
+}
+
+}  // namespace penstock::runtime

@@ -1,0 +1,149 @@
+#include <fmt/format.h>
+
+#include <charconv>
+#include <cmath>
+#include <optional>
+#include <string_view>
+#include <utility>
+
+#include "base/counted.h"
+#include "runtime/data/manifest/manifest_formats.h"
+
+namespace penstock::runtime {
+namespace {
+
+constexpr std::string_view kPaths[] = {"path",     "audio",     "audio_filepath", "file",
+                                       "filename", "file_name", "wav_filename",   "wav"};
+constexpr std::string_view kTexts[] = {"sentence", "text", "transcript", "transcription", "txt"};
+constexpr std::string_view kOffsets[] = {"offset"}, kDurations[] = {"duration"};
+
+/// Splits a line of CSV as RFC 4180 specifies: within quotes a comma is text, and two quotes are
+/// one. Returns nothing if a quote is left open.
+std::optional<std::vector<std::string>> fields_of_csv(std::string_view line) {
+  std::vector<std::string> fields(1);
+  bool quoted = false;
+  for (std::size_t i = 0; i < line.size(); ++i) {
+    const char c = line[i];
+    const bool opens = !quoted && c == '"' && fields.back().empty();
+    if (opens || (quoted && c == '"')) {
+      if (quoted && i + 1 < line.size() && line[i + 1] == '"')
+        fields.back() += line[i++];
+      else
+        quoted = opens;
+    } else if (c == ',' && !quoted) {
+      fields.emplace_back();
+    } else {
+      fields.back() += c;
+    }
+  }
+  if (quoted) return std::nullopt;
+  return fields;
+}
+
+bool is_tsv(const std::filesystem::path& table) { return table.extension() == ".tsv"; }
+
+/// Splits a line of a table. In TSV, quotes are plain text.
+std::optional<std::vector<std::string>> fields_of(const std::filesystem::path& table,
+                                                  std::string_view line) {
+  return is_tsv(table) ? split(line, '\t') : fields_of_csv(line);
+}
+
+/// Returns the first column that has one of these names.
+template <std::size_t N>
+std::optional<std::size_t> column(const std::vector<std::string>& header,
+                                  const std::string_view (&names)[N]) {
+  for (const std::string_view name : names)
+    for (std::size_t i = 0; i < header.size(); ++i)
+      if (trimmed(header[i]) == name) return i;
+  return std::nullopt;
+}
+
+/// The numbers of a table's columns.
+struct TableColumns {
+  std::size_t path = 0, text = 1, number = 2;
+  std::optional<std::size_t> offset = {}, duration = {};  // segments, as in JSON lines
+};
+
+std::optional<TableColumns> columns_of(const std::vector<std::string>& header) {
+  const auto path = column(header, kPaths), text = column(header, kTexts);
+  if (!path || !text) return std::nullopt;
+  return TableColumns{.path = *path,
+                      .text = *text,
+                      .number = header.size(),
+                      .offset = column(header, kOffsets),
+                      .duration = column(header, kDurations)};
+}
+
+/// Parses a number of seconds. Returns nothing if the field is no number or is below `least`.
+std::optional<double> seconds_of(const std::string& field, double min) {
+  const std::string text = trimmed(field);
+  double seconds = 0;
+  const auto [end, fault] = std::from_chars(text.data(), text.data() + text.size(), seconds);
+  const bool whole = fault == std::errc() && end == text.data() + text.size();
+  return whole && std::isfinite(seconds) && seconds >= min ? std::optional(seconds) : std::nullopt;
+}
+
+/// Reads the segment that a row names, if any. Describes the problem with it; "" if there is none.
+std::string take_segment(const std::vector<std::string>& fields, const TableColumns& columns,
+                         ManifestEntry& entry) {
+  constexpr double kShortest = 1e-9;
+  if (columns.offset && !(entry.offset = seconds_of(fields[*columns.offset], 0)))
+    return fmt::format("its offset {} is not a number from 0 on", fields[*columns.offset]);
+  if (columns.duration && !(entry.duration = seconds_of(fields[*columns.duration], kShortest)))
+    return fmt::format("its duration {} is not a number above 0", fields[*columns.duration]);
+  return {};
+}
+
+}  // namespace
+
+std::vector<std::string> first_fields(const std::filesystem::path& table) {
+  const std::string line = first_line(table);
+  return fields_of(table, line).value_or(std::vector{line});
+}
+
+void read_table(const ManifestReading& reading) {
+  const auto folder = reading.manifest.parent_path();
+  reading.sources.push_back(reading.manifest);
+  TableColumns columns;
+  bool first = true;
+  for_each_line(reading.manifest, [&](const std::string& line, std::size_t number) {
+    const std::string where = reading.at_line(number);
+    const auto fields = fields_of(reading.manifest, line);
+    if (!fields) return reading.faults.add(where, "a quote is opened and not closed");
+    if (std::exchange(first, false))
+      if (const auto named = columns_of(*fields)) {
+        columns = *named;
+        return;
+      }
+    if (fields->size() != columns.number)
+      return reading.faults.add(
+          where,
+          fmt::format("has {}, not {}{}", counted(std::ssize(*fields), "field"), columns.number,
+                      is_tsv(reading.manifest) ? "" : ": put a text with a comma in quotes"));
+    const std::string path = trimmed((*fields)[columns.path]);
+    if (path.empty()) return reading.faults.add(where, "names no recording");
+    ManifestEntry entry{folder / path, trimmed((*fields)[columns.text]), {}, where};
+    const std::string fault = take_segment(*fields, columns, entry);
+    if (!fault.empty()) return reading.faults.add(where, fault);
+    reading.add(std::move(entry));
+  });
+}
+
+/// Reads metadata.csv: name|text|normalised text. The last field may be missing.
+void read_ljspeech(const ManifestReading& reading) {
+  const auto file = reading.manifest / "metadata.csv";
+  reading.sources.insert(reading.sources.end(), {file, reading.manifest});
+  for_each_line(file, [&](const std::string& line, std::size_t number) {
+    const std::string where = fmt::format("metadata.csv:{}", number);
+    const std::vector<std::string> fields = split(line, '|');
+    if (fields.size() < 2 || fields.size() > 3 || trimmed(fields[0]).empty())
+      return reading.faults.add(where, "is not name|text or name|text|normalised text");
+    const std::string last = trimmed(fields.back());
+    reading.add({reading.manifest / "wavs" / (trimmed(fields[0]) + ".wav"),
+                 last.empty() ? trimmed(fields[1]) : last,
+                 {},
+                 where});
+  });
+}
+
+}  // namespace penstock::runtime

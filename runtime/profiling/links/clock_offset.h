@@ -1,0 +1,13 @@
+#pragma once
+
+#include "comm/communicator.h"
+
+namespace penstock::runtime {
+
+/// Returns the seconds by which this rank's std::chrono::steady_clock is ahead of rank 0's; 0 on
+/// rank 0. Of several pings it takes the fastest, and assumes that the answer was sent in the
+/// middle of that round trip (Cristian 1989). So the error is at most half of the round trip. Every
+/// rank calls it.
+[[nodiscard]] double clock_offset(comm::Communicator& ranks);
+
+}  // namespace penstock::runtime

@@ -1,0 +1,99 @@
+#include "runtime/profiling/links/link_speeds.h"
+
+#include <algorithm>
+#include <array>
+#include <functional>
+#include <span>
+#include <utility>
+
+#include "base/median.h"
+#include "comm/tags.h"
+#include "runtime/profiling/links/measure_links.h"
+#include "runtime/profiling/links/stopwatch.h"
+
+namespace penstock::runtime {
+namespace {
+
+constexpr int kRounds = 7, kRoundTrips = 20;
+constexpr int kMinRounds = 2;
+constexpr double kSecondsOfLink = 1;     // target duration of the messages of a way
+constexpr double kSecondsOfTrips = 0.5;  // target duration of its round trips
+
+double median_seconds(int rounds, const std::function<void()>& work) {
+  std::vector<double> seconds;
+  for (int round = 0; round < rounds; ++round) seconds.push_back(seconds_of(work));
+  return median(std::move(seconds));
+}
+
+/// Returns the round trips per round if one takes `seconds`. It keeps a slow link within seconds.
+int affordable_trips(double seconds) {
+  return std::clamp(static_cast<int>(kSecondsOfTrips / kRounds / seconds), 1, kRoundTrips);
+}
+
+/// How many messages a round has and how many rounds there are. The sender chooses.
+struct Effort {
+  int messages = kLinkMessages, rounds = kRounds;
+
+  /// Returns the effort for messages of which one takes `seconds`.
+  static Effort of(double seconds) {
+    const int affordable = static_cast<int>(kSecondsOfLink / seconds);
+    const int messages = std::clamp(affordable / kRounds, 1, kLinkMessages);
+    return {messages, std::clamp(affordable / messages, kMinRounds, kRounds)};
+  }
+};
+
+/// Measures {latency in s, bytes per s} on the sender; the receiver takes the opposite part. A
+/// message is timed up to a short answer from the receiver, so all has arrived, and one latency is
+/// subtracted.
+std::array<double, 2> measure(comm::Communicator& ranks, const Way& way, LinkEnd& end) {
+  const auto go = [&](std::size_t bytes, int times) {
+    if (way.sends) {
+      end.send(bytes, times);
+      end.receive(sizeof(double));
+    } else {
+      end.receive(bytes, times);
+      end.send(sizeof(double));
+    }
+  };
+  const auto go_once = [&](std::size_t bytes, int times) {
+    go(bytes, times);
+    end.finish();
+  };
+  go_once(sizeof(double), 1);  // libraries set up the connection at the first message
+  int trips = affordable_trips(seconds_of([&] { go_once(sizeof(double), 1); }));
+  exchange_effort(ranks, way, std::as_writable_bytes(std::span(&trips, 1)));
+  const double there_and_back = median_seconds(kRounds, [&] {
+    for (int i = 0; i < trips; ++i) go(sizeof(double), 1);
+    end.finish();
+  });
+  go_once(kLinkMessage, 1);
+  Effort effort = Effort::of(seconds_of([&] { go_once(kLinkMessage, 1); }));
+  exchange_effort(ranks, way, std::as_writable_bytes(std::span(&effort, 1)));
+  const double stream =
+      median_seconds(effort.rounds, [&] { go_once(kLinkMessage, effort.messages); });
+  const double latency = there_and_back / trips / 2;
+  const double bytes = static_cast<double>(effort.messages * kLinkMessage);
+  return {latency, bytes / std::max(stream - latency, 1e-9)};
+}
+
+}  // namespace
+
+std::vector<LinkSpeed> link_speeds(comm::Communicator& ranks, const RankPairs& links,
+                                   const OpenLink& open, const std::vector<int>& nodes) {
+  const std::vector<double> figures = measure_both_ways(
+      ranks, {links, open, nodes}, 2, [&](const Way& way, LinkEnd& end, std::span<double> found) {
+        std::ranges::copy(measure(ranks, way, end), found.begin());
+      });
+  std::vector<LinkSpeed> speeds;
+  const auto add = [&](int from, int to) {
+    const double* of_way = figures.data() + 2 * speeds.size();
+    speeds.push_back({from, to, of_way[0], of_way[1]});
+  };
+  for (const auto& [one, other] : links) {
+    add(one, other);
+    add(other, one);
+  }
+  return speeds;
+}
+
+}  // namespace penstock::runtime

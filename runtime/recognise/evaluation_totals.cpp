@@ -1,0 +1,73 @@
+#include "runtime/recognise/evaluation_totals.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+#include "base/error.h"
+
+namespace penstock::runtime {
+
+// nlohmann-json finds these by argument-dependent lookup.
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(EditCount, edits, reference)
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(ErrorCount, words, characters)
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(ErrorTally, utterances, skipped, errors, loss, audio_seconds)
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(EvaluationTotals, step, manifests, by, done)
+
+ErrorTally& ErrorTally::operator+=(const ErrorTally& other) {
+  utterances += other.utterances;
+  skipped += other.skipped;
+  errors += other.errors;
+  loss += other.loss;
+  audio_seconds += other.audio_seconds;
+  return *this;
+}
+
+ErrorTally tally_of(const Recognised& utterance) {
+  if (!utterance.fault.empty()) return {.skipped = 1};
+  return {.utterances = 1, .errors = utterance.errors};
+}
+
+ErrorTally tally_of(const Evaluation& evaluation) {
+  const EvaluationReport& report = evaluation.report;
+  return {.utterances = report.utterances,
+          .skipped = report.skipped,
+          .errors = {.words = {report.word_edits, report.words},
+                     .characters = {report.character_edits, report.characters}},
+          .loss = evaluation.loss_sum,
+          .audio_seconds = report.audio_seconds};
+}
+
+EvaluationReport report_of(const ErrorTally& tally) {
+  EvaluationReport report;
+  report.utterances = tally.utterances;
+  report.skipped = tally.skipped;
+  report.loss = tally.loss / static_cast<double>(std::max<std::int64_t>(tally.utterances, 1));
+  report.wer = tally.errors.words.rate();
+  report.cer = tally.errors.characters.rate();
+  report.word_edits = tally.errors.words.edits;
+  report.words = tally.errors.words.reference;
+  report.character_edits = tally.errors.characters.edits;
+  report.characters = tally.errors.characters.reference;
+  report.audio_seconds = tally.audio_seconds;
+  return report;
+}
+
+ErrorTally sum_of(const EvaluationTotals& totals) {
+  ErrorTally sum;
+  for (const ErrorTally& tally : totals.manifests) sum += tally;
+  return sum;
+}
+
+std::string to_text(const EvaluationTotals& totals) {
+  return nlohmann::json(totals).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+}
+
+EvaluationTotals parse_totals(std::string_view text) try {
+  return nlohmann::json::parse(text).get<EvaluationTotals>();
+} catch (const nlohmann::json::exception& error) {
+  throw DataError(fmt::format("the counts of an evaluation can't be read: {}", error.what()));
+}
+
+}  // namespace penstock::runtime

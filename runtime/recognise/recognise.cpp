@@ -1,0 +1,103 @@
+#include "runtime/recognise/recognise.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "base/counted.h"
+#include "base/error.h"
+#include "base/mapped_file.h"
+#include "configs/flatten.h"
+#include "partition/layout/trained_model.h"
+#include "runtime/checkpoint/open_together.h"
+#include "runtime/data/index/stream_hash.h"
+#include "runtime/planning/planning.h"
+#include "runtime/trainer/saving.h"
+
+namespace penstock::runtime {
+namespace {
+
+/// Returns the checkpoint's recipe for this job. Its output is the checkpoint's folder, since the
+/// training's output folder may have moved; data indices are cached there.
+configs::Config config_for(const Checkpoint& checkpoint, const Trained& trained, int ranks) {
+  configs::Config config =
+      configs::unflatten(checkpoint.state().config, checkpoint.folder().string(), trained.families);
+  if (const auto tokenizer = checkpoint.tokenizer_file(); !tokenizer.empty())
+    config.text.model = tokenizer.string();  // the recipe's file may have moved or changed
+  config.pipeline = {};
+  config.pipeline.stages = ranks / trained.replicas;
+  config.pipeline.replicas = trained.replicas;
+  config.data.micro_batches = std::max(config.data.micro_batches, trained.replicas);
+  config.trainer.lanes = trained.replicas;
+  config.trainer.threads = trained.threads;
+  if (!trained.compute.empty()) config.precision.compute = trained.compute;
+  config.trainer.output = checkpoint.folder().string();
+  return config;
+}
+
+void check_replicas(const comm::Communicator& world, int replicas) {
+  if (world.size() % replicas == 0) return;
+  throw ConfigError(fmt::format(
+      "the job has {}, which {} can't share equally: start it with mpirun -np and a multiple of "
+      "{}, or change --replicas",
+      counted(world.size(), "rank"), counted(replicas, "replica"), replicas));
+}
+
+Checkpoint open_for(const Trained& trained, comm::Communicator& world) {
+  check_replicas(world, trained.replicas);
+  return open_together(world, trained.checkpoint, trained.verified);
+}
+
+/// Throws ConfigError if there are more stages than layers.
+void check_stages(const comm::Communicator& world, const configs::PipelineConfig& pipeline,
+                  const partition::LayerSequence& sequence) {
+  if (pipeline.stages <= sequence.size()) return;
+  const std::string stages =
+      pipeline.replicas == 1 ? "each a stage"
+                             : fmt::format("{} for each of {} replicas",
+                                           counted(pipeline.stages, "stage"), pipeline.replicas);
+  throw ConfigError(fmt::format(
+      "the job has {}, {}, but the checkpoint's model has only {}: start it with mpirun -np {} or "
+      "fewer, or with more --replicas",
+      counted(world.size(), "rank"), stages, counted(sequence.size(), "layer"),
+      sequence.size() * pipeline.replicas));
+}
+
+}  // namespace
+
+Recogniser::Recogniser(const Trained& trained, comm::Communicator& world, Scoring judging)
+    : world_(world),
+      judging_(judging),
+      checkpoint_(open_for(trained, world)),
+      config_(config_for(checkpoint_, trained, world.size())),
+      tokenizer_(make_tokenizer(config_.text)),
+      sequence_(partition::build_frozen_model(config_.model, tokenizer_->labels())) {
+  check_stages(world, config_.pipeline, sequence_);
+  readers_ = corpus_readers(config_, planned_model(sequence_, config_.model, tokenizer_->labels()));
+}
+
+std::string Recogniser::identity() const {
+  const auto manifest = map_file(checkpoint_.folder() / kManifestFile);
+  return fmt::format("{:016x} in {}", hash_of(manifest.bytes()), config_.precision.compute);
+}
+
+void Recogniser::make_session(const Corpus& corpus) {
+  const RunShape shape = shape_of_recognition(config_, corpus.lengths, tokenizer_->labels());
+  const partition::Plan plan =
+      plan_run(sequence_, config_, shape,
+               recognition_costs(sequence_, config_, shape, judging_ == Scoring::by_texts));
+  session_ = std::make_unique<Session>(
+      world_, SessionOptions{.config = config_, .sequence = sequence_, .plan = plan});
+  Saving(session_->backend(), session_->stream(), session_->grid(), session_->stage(), {})
+      .restore(checkpoint_, false);
+}
+
+Evaluation Recogniser::evaluate(const Corpus& corpus, EvaluationOptions options) {
+  if (session_ == nullptr) make_session(corpus);
+  options.features = config_.features;
+  options.data = config_.data;
+  options.threads = config_.trainer.threads;
+  return runtime::evaluate(*session_, corpus, *tokenizer_, options);
+}
+
+}  // namespace penstock::runtime

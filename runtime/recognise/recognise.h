@@ -1,0 +1,67 @@
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "comm/communicator.h"
+#include "configs/config.h"
+#include "layers/models/families.h"
+#include "runtime/checkpoint/checkpoint.h"
+#include "runtime/corpus/corpora.h"
+#include "runtime/trainer/evaluation.h"
+
+namespace penstock::runtime {
+
+/// A trained model, the ranks that it runs on, and overrides of its recipe.
+struct Trained {
+  std::filesystem::path checkpoint;  // a checkpoint's folder, or an output folder: its newest
+  int threads = 1;                   // per rank
+  std::string compute = {};          // number format of the layers; empty: the checkpoint's
+  /// Families that the model may have.
+  std::vector<layers::ModelFamily> families = layers::model_families();
+  Verified verified = Verified::all;  // part of the checkpoint to verify
+  int replicas = 1;                   // each has ranks / replicas stages
+};
+
+/// Says if there are reference texts to score against.
+enum class Scoring { none, by_texts };
+
+/// A checkpoint's model on the ranks of a job. Stages are cut by computed costs, because
+/// recognition is too short for measuring to pay off.
+class Recogniser {
+ public:
+  /// Opens the checkpoint. CheckpointError if a shard that is verified is damaged. ConfigError if
+  /// the replicas do not divide the ranks, or there are more stages than layers. All ranks
+  /// construct one; `world` must outlive it.
+  Recogniser(const Trained& trained, comm::Communicator& world, Scoring judging);
+
+  comm::Communicator& world() const { return world_; }
+  const configs::Config& config() const { return config_; }
+  const partition::LayerSequence& sequence() const { return sequence_; }
+  const Tokenizer& tokenizer() const { return *tokenizer_; }
+  const CorpusReaders& readers() const { return readers_; }
+  std::int64_t step() const { return checkpoint_.state().step; }
+  /// Returns a text that is equal for equal checkpoints that compute in the same number format.
+  std::string identity() const;
+
+  /// Evaluates a corpus as runtime::evaluate() does. The first call creates the stages, with
+  /// buffers for utterances like its own. All ranks call it, with a corpus that is not empty.
+  [[nodiscard]] Evaluation evaluate(const Corpus& corpus, EvaluationOptions options = {});
+
+ private:
+  void make_session(const Corpus& corpus);
+
+  comm::Communicator& world_;
+  Scoring judging_;
+  Checkpoint checkpoint_;
+  configs::Config config_;
+  std::unique_ptr<const Tokenizer> tokenizer_;
+  partition::LayerSequence sequence_;
+  CorpusReaders readers_;
+  std::unique_ptr<Session> session_;
+};
+
+}  // namespace penstock::runtime

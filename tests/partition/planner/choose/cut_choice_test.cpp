@@ -1,0 +1,173 @@
+#include "partition/planner/choose/cut_choice.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <random>
+
+#include "partition/planner/choose/chunk_loads.h"
+#include "partition/planner/choose/stage_memory.h"
+#include "tests/support/partition/chosen_layers.h"
+#include "tests/support/partition/planned_sequence.h"
+
+namespace penstock::partition {
+namespace {
+
+/// All ways to cut so many layers into so many chunks.
+std::vector<std::vector<int>> all_cuts(int layers, int chunks) {
+  std::vector<std::vector<int>> cuts{{0}};
+  for (int chunk = 1; chunk <= chunks; ++chunk) {
+    std::vector<std::vector<int>> longer;
+    for (const auto& cut : cuts)
+      for (int last = cut.back() + 1; last <= layers; ++last)
+        if ((chunk == chunks) == (last == layers)) {
+          longer.push_back(cut);
+          longer.back().push_back(last);
+        }
+    cuts = std::move(longer);
+  }
+  return cuts;
+}
+
+class CutChoice : public testing::Test {
+ protected:
+  double simulated(PlanChoice choice, const std::vector<int>& begin) {
+    choice.begin = begin;
+    return estimate_choice(problem_, workload(), choice, 1).step_seconds;
+  }
+  const Workload& workload() { return workloads_.of(problem_.batches.front(), 1); }
+  PlanChoice stages(int count) const {
+    PlanChoice choice{.stages = count, .batch = problem_.batches.front()};
+    for (int k = 0; k < count; ++k) choice.devices.push_back({k});
+    return choice;
+  }
+  void limit(double memory) {
+    for (Device& device : problem_.cluster.devices) device.memory = memory;
+  }
+
+  LayerSequence sequence_ = test::sequence_to_choose_from();
+  PlanningProblem problem_ = [&] {
+    PlanningProblem problem = test::planned_sequence(sequence_, 3, 1e12);
+    problem.costs = [&](const MicroBatchLengths& lengths) {
+      std::vector<LayerCost> costs;
+      for (int i = 0; i < sequence_.size(); ++i) {
+        const double seconds = static_cast<double>(lengths.frames[0] * (1 + 5 * i % 7));
+        costs.push_back({"", seconds, seconds, seconds});
+      }
+      return costs;
+    };
+    return problem;
+  }();
+  Workloads workloads_{problem_};
+};
+
+TEST_F(CutChoice, TriesCutsWithMessagesWholeAndHidden) {
+  std::mt19937 random(5);
+  int first = 0, second = 0;
+  const PlanChoice choice = stages(3);
+  for (int round = 0; round < 60; ++round) {
+    problem_.cluster.overlap = std::uniform_real_distribution(0.0, 1.0)(random);
+    problem_.cluster.node_links.front().bandwidth =
+        std::uniform_real_distribution(0.5, 30.0)(random);
+    const auto ways = chunk_loads(problem_, workload(), choice);
+    const double whole = simulated(choice, *cut_chunks(ways[0]));
+    const double hidden = simulated(choice, *cut_chunks(ways[1]));
+    first += whole < hidden;
+    second += hidden < whole;
+    const ChosenCut cut = cut_choice(problem_, workload(), choice);
+    EXPECT_TRUE(cut.fits);
+    EXPECT_FALSE(cut.memory_bound);
+    EXPECT_EQ(simulated(choice, cut.begin), std::min(whole, hidden));
+    double min = 1e300;
+    for (const auto& begin : all_cuts(sequence_.size(), 3))
+      min = std::min(min, closed_form(ways[0], begin));
+    EXPECT_NEAR(cut.closed_form, min, 1e-9 * min);
+  }
+  EXPECT_GT(first, 2);
+  EXPECT_GT(second, 2);
+}
+
+TEST_F(CutChoice, FitsWhereverACutDoes) {
+  const PlanChoice choice = stages(3);
+  const auto free = cut_choice(problem_, workload(), choice);
+  std::vector<double> needed;  // by every cut, on its fullest stage
+  for (const auto& begin : all_cuts(sequence_.size(), 3))
+    needed.push_back(std::ranges::max(StageMemory(problem_, choice).of_stages(begin)));
+  const double wanted = std::ranges::max(StageMemory(problem_, choice).of_stages(free.begin));
+  const double min = std::ranges::min(needed);
+  ASSERT_LT(min, wanted);
+  for (const double memory : {min - 1, min, wanted - 1, wanted}) {
+    limit(memory);
+    const ChosenCut cut = cut_choice(problem_, workload(), choice);
+    EXPECT_EQ(cut.fits, memory >= min);
+    EXPECT_EQ(cut.memory_bound, memory >= min && memory < wanted);
+    if (memory >= wanted) {
+      EXPECT_EQ(cut.begin, free.begin);
+      continue;
+    }
+    EXPECT_DOUBLE_EQ(cut.lacking_bytes, wanted - memory);
+    EXPECT_EQ(StageMemory(problem_, choice).too_full(cut.begin).has_value(), !cut.fits);
+    EXPECT_TRUE(cut.recomputed.empty());
+    if (cut.fits) {
+      EXPECT_GT(cut.closed_form, free.closed_form);
+    }
+  }
+}
+
+TEST_F(CutChoice, RecomputesOnlyWhereTheChoiceIsFree) {
+  const PlanChoice choice = stages(2);
+  double min = 1e300;
+  for (const auto& begin : all_cuts(sequence_.size(), 2))
+    min = std::min(min, std::ranges::max(StageMemory(problem_, choice).of_stages(begin)));
+  limit(min - 1);
+  EXPECT_FALSE(cut_choice(problem_, workload(), choice).fits);
+  const ChosenCut cut = cut_choice(problem_, workload(), choice, Recomputing::free);
+  ASSERT_TRUE(cut.fits);
+  EXPECT_GT(std::ranges::count(cut.recomputed, true), 0);
+  PlanChoice chosen = choice;
+  chosen.begin = cut.begin;
+  chosen.recomputed = cut.recomputed;
+  EXPECT_FALSE(StageMemory(problem_, chosen).too_full(cut.begin));
+
+  PlanChoice again = choice;
+  again.begin = cut.begin;
+  EXPECT_TRUE(recompute_to_fit(problem_, workload(), again));
+  EXPECT_EQ(again.recomputed, cut.recomputed);
+  limit(1e12);
+  EXPECT_TRUE(recompute_to_fit(problem_, workload(), again));
+  EXPECT_TRUE(again.recomputed.empty());
+  limit(100);
+  again.recomputed = cut.recomputed;
+  EXPECT_FALSE(recompute_to_fit(problem_, workload(), again));
+  EXPECT_EQ(again.recomputed, cut.recomputed);
+}
+
+TEST_F(CutChoice, SeeksNoMemoryOnceTheTimeIsOver) {
+  const PlanChoice choice = stages(2);
+  ChoiceEstimator estimator(problem_, workload());
+  CutCache known;
+  const auto at = [&](double seconds, Recomputing recomputing) {
+    const TimeLimit time(seconds, [now = 0.0]() mutable { return now++; });  // a second a question
+    return cut_choice(problem_, workload(), choice, recomputing, {estimator, known, &time});
+  };
+  EXPECT_FALSE(at(0, Recomputing::as_chosen).ended);  // it fits as it is
+  const double fastest = std::ranges::max(
+      StageMemory(problem_, choice).of_stages(at(0, Recomputing::as_chosen).begin));
+  limit(fastest - 1);
+  for (const auto recomputing : {Recomputing::as_chosen, Recomputing::free}) {
+    EXPECT_TRUE(at(1e9, recomputing).fits);
+    EXPECT_FALSE(at(1e9, recomputing).ended);
+    EXPECT_FALSE(at(0, recomputing).fits);
+    EXPECT_TRUE(at(0, recomputing).ended);
+    ChosenCut cut{.ended = true};
+    for (double questions = 1; cut.ended; ++questions) {
+      cut = at(questions, recomputing);
+      EXPECT_TRUE(!cut.fits || cut.closed_form < kInfeasible);
+      EXPECT_TRUE(cut.fits || cut.ended);
+    }
+    EXPECT_TRUE(cut.fits);
+  }
+}
+
+}  // namespace
+}  // namespace penstock::partition

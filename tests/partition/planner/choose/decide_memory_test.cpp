@@ -1,0 +1,178 @@
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+#include "base/error.h"
+#include "configs/config.h"
+#include "partition/planner/choose/decide.h"
+#include "partition/planner/choose/stage_memory.h"
+#include "tests/support/partition/chosen_layers.h"
+#include "tests/support/partition/planned_sequence.h"
+#include "tests/support/system/temporary_folder.h"
+
+namespace penstock::partition {
+namespace {
+
+/// Bytes of small_sequence() with an optimizer that is shared where the choice says so.
+void count_sharing(PlanningProblem& problem) {
+  problem.bytes = [&sequence = *problem.sequence](const PlanChoice& choice) {
+    const int runs = (choice.batch.micro_batches + choice.replicas - 1) / choice.replicas;
+    ParameterBytes parameters{.lanes_of = std::vector<int>(choice.replicas, 1)};
+    parameters.kinds.sharing = {.replicas = choice.shards_optimizer ? choice.replicas : 1};
+    return ChunkBytes(sequence, {{{{12, 5}}, schedule_of(choice).of(runs), choice.recomputed}}, {},
+                      parameters);
+  };
+}
+
+TEST(Decide, ShardsTheOptimizerWhereMemoryBinds) {
+  const LayerSequence sequence = test::small_sequence();
+  PlanningProblem problem = test::planned_sequence(sequence, 2, 1e9);
+  count_sharing(problem);
+  problem.stages = 1;
+  problem.replicas = 2;
+  const Decision whole = decide(problem);
+  const double needed = StageMemory(problem, whole.choice).of_stages(whole.choice.begin)[0];
+  for (Device& device : problem.cluster.devices) device.memory = needed - 1;
+  EXPECT_FALSE(test::message_of<ConfigError>([&] { decide(problem); }).empty());
+  problem.shards_optimizer.reset();
+  const Decision shared = decide(problem);
+  EXPECT_TRUE(shared.choice.shards_optimizer);
+  EXPECT_TRUE(shared.choice.recomputed.empty());
+  EXPECT_NE(describe(shared.choice).find("optimizer sharded over replicas"), std::string::npos);
+  EXPECT_NE(shared.bottleneck.find("for which replicas share the optimizer (else stage 0 lacks"),
+            std::string::npos)
+      << shared.bottleneck;
+  EXPECT_LT(StageMemory(problem, shared.choice).of_stages(shared.choice.begin)[0], needed - 1);
+}
+
+TEST(Decide, ShardsAndOffloadsWhereOnlyBothFit) {
+  const LayerSequence sequence = test::small_sequence();
+  PlanningProblem problem = test::planned_sequence(sequence, 2, 1e9);
+  count_sharing(problem);
+  problem.schedules = {"gpipe"};
+  problem.batches = {{.seconds = 4, .micro_batches = 10}};
+  problem.stages = 1;
+  problem.replicas = 2;
+  problem.recomputed = ChosenLayers();
+  const PlanChoice whole = decide(problem).choice;
+  const auto bytes = [&](int resident, bool shards) {
+    PlanChoice other = whole;
+    other.resident = resident;
+    other.shards_optimizer = shards;
+    return StageMemory(problem, other).of_stages(whole.begin).front();
+  };
+  const double both = bytes(2, true);
+  ASSERT_LT(both, bytes(0, true));
+  ASSERT_LT(both, bytes(2, false));
+  for (Device& device : problem.cluster.devices) {
+    device.memory = both;
+    device.host_bandwidth = 1e12;
+  }
+  problem.shards_optimizer.reset();
+  problem.resident.reset();
+  const Decision decision = decide(problem);
+  EXPECT_TRUE(decision.choice.shards_optimizer);
+  EXPECT_EQ(decision.choice.resident, 2);
+  EXPECT_LE(StageMemory(problem, decision.choice).of_stages(decision.choice.begin).front(), both);
+}
+
+TEST(Decide, ShardsTheOptimizerWhereThatIsFaster) {
+  const LayerSequence sequence = test::small_sequence();
+  PlanningProblem problem = test::planned_sequence(sequence, 3, 1e9);
+  count_sharing(problem);
+  problem.shards_optimizer.reset();
+  problem.stages = 1;
+  EXPECT_FALSE(decide(problem).choice.shards_optimizer);  // there is nothing to gain
+  problem.parameter_s = 1;
+  const Decision shared = decide(problem);
+  EXPECT_TRUE(shared.choice.shards_optimizer);
+  EXPECT_EQ(shared.bottleneck.find("memory"), std::string::npos) << shared.bottleneck;
+  for (const bool shards : {false, true}) {
+    PlanningProblem fixed = problem;
+    fixed.shards_optimizer = shards;
+    const Decision other = decide(fixed);
+    EXPECT_EQ(other.choice.shards_optimizer, shards);
+    EXPECT_LE(shared.estimate.step_seconds, other.estimate.step_seconds) << shards;
+  }
+  problem.cluster.node_links.front().bandwidth = 0.5;  // a gather is dearer than the update
+  EXPECT_FALSE(decide(problem).choice.shards_optimizer);
+  problem.replicas = 1;
+  problem.shards_optimizer = true;
+  EXPECT_FALSE(decide(problem).choice.shards_optimizer);
+}
+
+// The one device that has room for the model is the slowest.
+TEST(Decide, FindsTheOnlyDeviceThatFits) {
+  const LayerSequence sequence = test::sequence_to_choose_from();
+  PlanningProblem problem = test::planned_sequence(sequence, 6, 1e12);
+  problem.recomputed = ChosenLayers();
+  problem.costs = analytic_cost_model(sequence, {}, default_rates({}));
+  problem.schedules = {"gpipe"};
+  problem.batches.clear();
+  for (int number = 6; number < 12; ++number)
+    problem.batches.push_back({.seconds = 4, .micro_batches = number});
+  double small = 1e12;
+  for (const BatchChoice& batch : problem.batches)
+    for (int stages = 1; stages <= 6; ++stages)
+      for (int replicas = 1; replicas <= 6 / stages; ++replicas) {
+        PlanChoice choice{
+            .stages = stages, .replicas = replicas, .batch = batch, .schedule = "gpipe"};
+        choice.devices.assign(stages, std::vector<int>(replicas, 0));
+        small = std::min(small, min_full_cut(StageMemory(problem, choice), sequence.size()).bytes);
+      }
+  for (Device& device : problem.cluster.devices) device.memory = 0.95 * small;
+  problem.cluster.devices[4].memory = 1e12;
+  problem.cluster.devices[4].speed = 0.1;
+  const Decision decision = decide(problem);
+  EXPECT_EQ(decision.choice.devices, (std::vector<std::vector<int>>{{4}}));
+}
+
+TEST(Decide, SaysThatTimeEndedTheSearch) {
+  const LayerSequence sequence = test::sequence_to_choose_from();
+  PlanningProblem problem = test::planned_sequence(sequence, 12, 1e12);
+  problem.costs = analytic_cost_model(sequence, {}, default_rates({}));
+  problem.recomputed = ChosenLayers();
+  problem.schedules = {"gpipe"};
+  problem.batches.clear();
+  for (int number = 12; number <= 24; ++number)
+    problem.batches.push_back({.seconds = 4, .micro_batches = number});
+  PlanChoice one{.batch = problem.batches.front(), .schedule = "gpipe", .devices = {{0}}};
+  const double parameters = StageMemory(problem, one).bytes().at_least(0, sequence.size());
+  for (Device& device : problem.cluster.devices) device.memory = parameters;
+  const TimeLimit over(0);
+  problem.time = &over;
+  const auto ended = test::message_of<ConfigError>([&] { decide(problem); });
+  EXPECT_NE(ended.find("no plan was found in the time limit of 0 s"), std::string::npos) << ended;
+  EXPECT_NE(ended.find("The closest is"), std::string::npos) << ended;
+  for (Device& device : problem.cluster.devices) device.memory = parameters / 100;
+  const auto proven = test::message_of<ConfigError>([&] { decide(problem); });
+  EXPECT_NE(proven.find("no plan fits"), std::string::npos) << proven;
+}
+
+// Time that is over leaves the first choice that fits, though choices are tried in rounds.
+TEST(Decide, TakesTheFirstThatFitsWithoutTime) {
+  const LayerSequence sequence = test::small_sequence();
+  const TimeLimit over(0);
+  int ended = 0, behind_others = 0;
+  for (double memory = 6000; memory < 16000; memory += 250) {
+    PlanningProblem problem = test::planned_sequence(sequence, 4, memory);
+    problem.cluster.node_links = {{.latency = 0, .bandwidth = 1e9}};
+    problem.batches = {{4, 4}, {3, 6}, {2, 8}};
+    problem.time = &over;
+    try {
+      const Decision decision = decide(problem);
+      const auto fitting = std::ranges::count_if(
+          decision.candidates, [](const Candidate& one) { return one.estimate.has_value(); });
+      EXPECT_EQ(fitting, 1) << memory;
+      ++ended;
+      behind_others += std::ranges::any_of(
+          decision.candidates, [](const Candidate& one) { return one.lacks.has_value(); });
+    } catch (const ConfigError&) {
+    }
+  }
+  EXPECT_GT(ended, 10);
+  EXPECT_GT(behind_others, 3);
+}
+
+}  // namespace
+}  // namespace penstock::partition

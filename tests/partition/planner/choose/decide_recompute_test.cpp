@@ -1,0 +1,179 @@
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+#include "base/error.h"
+#include "configs/config.h"
+#include "layers/models/conformer.h"
+#include "partition/layout/recomputed_layers.h"
+#include "partition/planner/choose/decide.h"
+#include "partition/planner/choose/stage_memory.h"
+#include "tests/support/partition/chosen_layers.h"
+#include "tests/support/partition/planned_sequence.h"
+
+namespace penstock::partition {
+namespace {
+
+double max_bytes(const PlanningProblem& problem, const Decision& decision) {
+  return std::ranges::max(StageMemory(problem, decision.choice).of_stages(decision.choice.begin));
+}
+
+/// The least memory in which so many stages have a cut, for a schedule and chosen layers.
+double min_memory(const PlanningProblem& problem, const ChosenLayers& recomputed) {
+  PlanChoice choice{.stages = problem.stages,
+                    .batch = problem.batches.front(),
+                    .schedule = problem.schedules.front(),
+                    .recomputed = recomputed};
+  for (int k = 0; k < choice.stages; ++k) choice.devices.push_back({k});
+  return min_full_cut(StageMemory(problem, choice), problem.sequence->size()).bytes;
+}
+
+TEST(Decide, RecomputesSomeLayersWhereMemoryIsShort) {
+  const LayerSequence sequence = test::sequence_to_choose_from();
+  for (const auto& [schedule, stages] : {std::pair{"gpipe", 1}, {"gpipe", 2}, {"zb-h1", 2}}) {
+    PlanningProblem problem = test::planned_sequence(sequence, stages, 1e12);
+    problem.costs = analytic_cost_model(sequence, {}, default_rates({}));
+    problem.cluster.node_links = {{.latency = 0, .bandwidth = 1e12}};
+    problem.stages = stages;
+    problem.schedules = {schedule};
+    const Decision kept = decide(problem);
+    EXPECT_TRUE(kept.choice.recomputed.empty());
+    PlanningProblem all = problem;
+    all.recomputed = ChosenLayers(sequence.size(), true);
+    const double memory = 0.6 * min_memory(problem, {}) + 0.4 * min_memory(all, *all.recomputed);
+    for (Device& device : problem.cluster.devices) device.memory = memory;
+    all.cluster = problem.cluster;
+    const Decision stage = decide(all);
+
+    const Decision chosen = decide(problem);
+    const auto again = std::ranges::count(chosen.choice.recomputed, true);
+    EXPECT_GT(again, 0) << schedule;
+    EXPECT_LT(again, sequence.size()) << schedule;
+    EXPECT_LE(max_bytes(problem, chosen), memory);
+    EXPECT_LT(chosen.estimate.step_seconds, stage.estimate.step_seconds) << schedule;
+    EXPECT_GT(chosen.estimate.step_seconds, kept.estimate.step_seconds) << schedule;
+    EXPECT_LE(chosen.lower_bound, chosen.estimate.step_seconds);
+    EXPECT_NE(describe(chosen.choice).find("recomputing"), std::string::npos);
+    EXPECT_NE(chosen.bottleneck.find("memory"), std::string::npos) << chosen.bottleneck;
+    EXPECT_TRUE(std::ranges::any_of(chosen.candidates, [](const Candidate& other) {
+      return other.choice.recomputed.empty() && other.lacks && other.lacks->bytes > 0;
+    }));
+  }
+}
+
+TEST(Decide, OffloadsWhereThatIsFasterThanRecomputing) {
+  const LayerSequence sequence = test::sequence_to_choose_from();
+  const char* const schedule = "gpipe";
+  for (const int stages : {1, 2}) {
+    PlanningProblem problem = test::planned_sequence(sequence, stages, 1e12);
+    problem.costs = analytic_cost_model(sequence, {}, default_rates({}));
+    problem.cluster.node_links = {{.latency = 0, .bandwidth = 1e12}};
+    problem.stages = stages;
+    problem.schedules = {schedule};
+    problem.resident = std::nullopt;
+    EXPECT_EQ(decide(problem).choice.resident, 0) << stages;
+    PlanChoice held{.stages = stages, .batch = problem.batches.front(), .schedule = schedule};
+    for (int k = 0; k < stages; ++k) held.devices.push_back({k});
+    const auto min = [&] {
+      return min_full_cut(StageMemory(problem, held), sequence.size()).bytes;
+    };
+    const double kept = min();
+    held.resident = 2;
+    double memory = min();
+    held.resident = 0;
+    held.recomputed = ChosenLayers(sequence.size(), true);
+    memory = std::max(memory, min()) + 1;
+    ASSERT_LT(memory, kept) << stages;
+    for (Device& device : problem.cluster.devices) {
+      device.memory = memory;
+      device.host_bandwidth = 1e12;
+    }
+
+    const Decision offloaded = decide(problem);
+    EXPECT_GE(offloaded.choice.resident, 2) << stages;
+    EXPECT_TRUE(offloaded.choice.recomputed.empty()) << stages;
+    EXPECT_LE(max_bytes(problem, offloaded), memory);
+    EXPECT_NE(describe(offloaded.choice).find("offloading all but"), std::string::npos);
+    PlanningProblem none = problem;
+    none.resident = 0;
+    const Decision recomputed = decide(none);
+    EXPECT_LT(offloaded.estimate.step_seconds, recomputed.estimate.step_seconds) << stages;
+
+    for (Device& device : problem.cluster.devices) device.host_bandwidth = 10;
+    const Decision slow = decide(problem);
+    EXPECT_EQ(slow.choice.resident, 0) << stages;
+    EXPECT_EQ(slow.choice.recomputed, recomputed.choice.recomputed) << stages;
+  }
+}
+
+/// Two blocks of a Conformer, which keep everything or recompute what is cheap.
+LayerSequence blocks(const char* recompute) {
+  const configs::ModelConfig model{
+      .features = 17,
+      .family = layers::ConformerOptions{
+          .width = 12, .heads = 3, .layers = 2, .kernel = 5, .dropout = 0.1}};
+  configs::PipelineConfig pipeline;
+  pipeline.recompute = recompute;
+  return build_model(model, 9, pipeline);
+}
+
+std::vector<SampledStep> two_utterances(const BatchChoice& batch, int) {
+  SampledStep step;
+  step.audio_seconds = 4;
+  step.micro_batches.assign(static_cast<std::size_t>(batch.micro_batches), {{61, 40}, {}});
+  step.replica.assign(step.micro_batches.size(), 0);
+  return {step};
+}
+
+TEST(Decide, RemakesWithinLayersBeforeWholeOnes) {
+  const LayerSequence keeping = blocks("none"), recomputing = blocks(kSelective);
+  PlanningProblem problem = test::planned_sequence(keeping, 1, 1e12);
+  const DeviceRates dear_products{1e9, 1e9, 1e9, 4e9, 8e9, 1e-9};
+  problem.costs = analytic_cost_model(keeping, {}, dear_products);
+  problem.selective_costs = analytic_cost_model(recomputing, {}, dear_products);
+  problem.stages = 1;
+  problem.schedules = {"gpipe"};
+  problem.sample = two_utterances;
+  problem.bytes = [&](const PlanChoice& choice) {
+    const ChunkLoad load{{{61, 40}}, schedule_of(choice).of(4), choice.recomputed};
+    return ChunkBytes(choice.selective ? recomputing : keeping, {load}, {}, {});
+  };
+  const auto bytes = [&](bool selective, bool whole) {
+    PlanChoice choice{.batch = problem.batches.front(),
+                      .schedule = "gpipe",
+                      .recomputed = ChosenLayers(keeping.size(), whole),
+                      .selective = selective,
+                      .devices = {{0}}};
+    return StageMemory(problem, choice).of_stages({0, keeping.size()})[0];
+  };
+  const auto within = [&](double memory) {
+    problem.cluster.devices[0].memory = memory;
+    return decide(problem);
+  };
+  ASSERT_LT(bytes(true, false), bytes(false, false));
+  ASSERT_LT(bytes(true, true), bytes(true, false));
+  const Decision kept = within(bytes(false, false));
+  EXPECT_FALSE(kept.choice.selective);
+  EXPECT_TRUE(kept.choice.recomputed.empty());
+
+  const Decision selective = within(bytes(true, false));
+  EXPECT_TRUE(selective.choice.selective);
+  EXPECT_TRUE(selective.choice.recomputed.empty());
+  EXPECT_GT(selective.estimate.step_seconds, kept.estimate.step_seconds);
+  EXPECT_NE(describe(selective.choice).find("recomputing within layers"), std::string::npos);
+
+  const double memory = 0.6 * bytes(true, false) + 0.4 * bytes(true, true);
+  const Decision both = within(memory);
+  EXPECT_TRUE(both.choice.selective);
+  EXPECT_GT(std::ranges::count(both.choice.recomputed, true), 0);
+  EXPECT_LE(max_bytes(problem, both), memory);
+  EXPECT_GT(both.estimate.step_seconds, selective.estimate.step_seconds);
+  problem.selective_costs = {};  // whole layers alone take longer
+  EXPECT_GT(within(memory).estimate.step_seconds, both.estimate.step_seconds);
+  EXPECT_GT(within(bytes(true, false)).estimate.step_seconds, selective.estimate.step_seconds);
+  problem.recomputed = ChosenLayers();  // what a recipe says stays
+  EXPECT_THROW(within(bytes(true, false)), ConfigError);
+}
+
+}  // namespace
+}  // namespace penstock::partition

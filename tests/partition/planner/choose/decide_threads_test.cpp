@@ -1,0 +1,87 @@
+#include <gtest/gtest.h>
+
+#include <random>
+
+#include "partition/planner/choose/decide.h"
+#include "partition/planner/choose/explain/sensitivity.h"
+#include "tests/support/partition/planned_sequence.h"
+
+namespace penstock::partition {
+namespace {
+
+void expect_same(const Decision& one, const Decision& other) {
+  EXPECT_EQ(one.lower_bound, other.lower_bound);
+  ASSERT_EQ(one.candidates.size(), other.candidates.size());
+  for (std::size_t i = 0; i < one.candidates.size(); ++i) {
+    const Candidate &a = one.candidates[i], &b = other.candidates[i];
+    EXPECT_EQ(describe(a.choice), describe(b.choice)) << i;
+    EXPECT_EQ(a.choice.begin, b.choice.begin) << i;
+    EXPECT_EQ(a.choice.devices, b.choice.devices) << i;
+    EXPECT_EQ(a.choice.actions, b.choice.actions) << i;
+    EXPECT_EQ(a.choice.recomputed, b.choice.recomputed) << i;
+    EXPECT_EQ(a.choice.resident, b.choice.resident) << i;
+    EXPECT_EQ(a.why, b.why) << i;
+    EXPECT_EQ(a.closed_form, b.closed_form) << i;
+    EXPECT_EQ(a.other_barrier_s, b.other_barrier_s) << i;
+    ASSERT_EQ(a.estimate.has_value(), b.estimate.has_value()) << i;
+    if (a.estimate) {
+      EXPECT_EQ(a.estimate->step_seconds, b.estimate->step_seconds) << i;
+    }
+  }
+}
+
+/// Of enough choices that threads meet, some of which fit only with recomputation or offload.
+PlanningProblem many_choices(const LayerSequence& sequence, unsigned seed, int devices) {
+  std::mt19937 random(seed);
+  const auto number = [&](double low, double high) {
+    return std::uniform_real_distribution<double>(low, high)(random);
+  };
+  PlanningProblem problem = test::planned_sequence(sequence, devices, number(7000, 16000));
+  for (Device& device : problem.cluster.devices) device.speed = number(0, 1) < 0.5 ? 1 : 2;
+  problem.batches = {{4, 6}, {3, 8}, {2, 12}};
+  problem.schedules = {"1f1b", "gpipe", "zb-h1", "zb-h2"};
+  problem.resident.reset();
+  problem.shards_optimizer.reset();
+  problem.finds = true;
+  problem.find_effort = 20'000;
+  return problem;
+}
+
+TEST(DecideThreads, ChooseTheSame) {
+  const LayerSequence sequence = test::small_sequence();
+  std::size_t compared = 0;
+  for (unsigned seed = 1; seed <= 6; ++seed) {
+    PlanningProblem problem = many_choices(sequence, seed, seed % 2 ? 5 : 14);
+    const Decision alone = decide(problem);
+    for (const int threads : {2, 5}) {
+      problem.threads = threads;
+      expect_same(alone, decide(problem));
+    }
+    compared += alone.candidates.size();
+  }
+  EXPECT_GT(compared, 300u);
+}
+
+TEST(DecideThreads, FindTheSameSensitivity) {
+  const LayerSequence sequence = test::small_sequence();
+  PlanningProblem problem = many_choices(sequence, 3, 5);
+  problem.cluster.devices.resize(4);
+  for (Device& device : problem.cluster.devices) device.memory = 1e9;
+  const Decision decision = decide(problem);
+  std::vector<Assumption> assumptions;
+  for (const double factor : {0.01, 0.8, 1.0, 1.2, 30.0, 300.0})
+    assumptions.push_back({.what = "messages", .message_factor = factor});
+  const Sensitivity alone = sensitivity_of(problem, decision, assumptions);
+  problem.threads = 3;
+  const Sensitivity threaded = sensitivity_of(problem, decision, assumptions);
+  EXPECT_EQ(threaded.assumptions, alone.assumptions);
+  ASSERT_EQ(threaded.others.size(), alone.others.size());
+  EXPECT_GT(alone.others.size(), 0u);
+  for (std::size_t i = 0; i < alone.others.size(); ++i) {
+    EXPECT_EQ(threaded.others[i].gain, alone.others[i].gain);
+    EXPECT_EQ(describe(threaded.others[i].choice), describe(alone.others[i].choice));
+  }
+}
+
+}  // namespace
+}  // namespace penstock::partition

@@ -1,0 +1,176 @@
+#include "partition/planner/choose/refine_choice.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+#include "partition/planner/choose/chunk_loads.h"
+#include "partition/planner/choose/stage_memory.h"
+#include "tests/support/partition/chosen_layers.h"
+#include "tests/support/partition/planned_sequence.h"
+
+namespace penstock::partition {
+namespace {
+
+/// 15 layers that take the same time; the inputs of two recurrences (6 and 10) have large outputs.
+class RefineChoice : public testing::Test {
+ protected:
+  RankedChoice ranked(std::vector<std::vector<int>> devices, std::vector<int> begin) {
+    const int stages = static_cast<int>(devices.size());
+    PlanChoice choice{.stages = stages,
+                      .batch = problem_.batches.front(),
+                      .devices = std::move(devices),
+                      .begin = std::move(begin)};
+    ChoiceEstimate estimate = estimate_choice(problem_, workload(), choice);
+    return {std::move(choice), std::move(estimate)};
+  }
+  const Workload& workload() { return workloads_.of(problem_.batches.front(), 1); }
+  double seconds(const std::vector<std::vector<int>>& devices, const std::vector<int>& begin) {
+    return ranked(devices, begin).estimate.step_seconds;
+  }
+
+  LayerSequence sequence_ = test::sequence_to_choose_from();
+  PlanningProblem problem_ = [&] {
+    PlanningProblem problem = test::planned_sequence(sequence_, 4, 1e12);
+    problem.costs = [&](const MicroBatchLengths& lengths) {
+      const auto seconds = static_cast<double>(lengths.frames[0]);
+      return std::vector<LayerCost>(sequence_.size(), {"", seconds, seconds, seconds});
+    };
+    problem.cluster.node_links.front().bandwidth = 5;
+    return problem;
+  }();
+  Workloads workloads_{problem_};
+};
+
+TEST_F(RefineChoice, CrossesPlacesWhereMuchWouldBeSent) {
+  const ChoiceRefiner refiner(problem_, workload());
+  const std::vector<std::vector<int>> devices{{0}, {1}};
+  double best = 1e300;
+  std::vector<double> of_cut(sequence_.size() + 1, 1e300);
+  for (int cut = 1; cut < sequence_.size(); ++cut) {
+    of_cut[cut] = seconds(devices, {0, cut, sequence_.size()});
+    best = std::min(best, of_cut[cut]);
+  }
+  int stuck = 0;
+  for (int cut = 1; cut < sequence_.size(); ++cut) {
+    RankedChoice one = ranked(devices, {0, cut, sequence_.size()});
+    while (refiner.move_boundaries(one)) {
+    }
+    EXPECT_EQ(one.estimate.step_seconds, seconds(devices, one.choice.begin));
+    EXPECT_EQ(one.estimate.step_seconds, best) << cut;
+    stuck += of_cut[cut] > best && of_cut[cut] <= of_cut[cut - 1] && of_cut[cut] <= of_cut[cut + 1];
+  }
+  EXPECT_GT(stuck, 0) << "no cut would have been left by single layers";
+}
+
+TEST_F(RefineChoice, BeginsFromTheClosedFormsCutsToo) {
+  const ChoiceRefiner refiner(problem_, workload());
+  RankedChoice moved = ranked({{0}, {1}, {2}}, {0, 1, 2, sequence_.size()}), refined = moved;
+  while (refiner.move_boundaries(moved)) {
+  }
+  refiner.refine_cut(refined);
+  EXPECT_LT(refined.estimate.step_seconds, moved.estimate.step_seconds);
+  for (const ChunkCutProblem& way : chunk_loads(problem_, workload(), refined.choice))
+    EXPECT_LE(refined.estimate.step_seconds, seconds(refined.choice.devices, *cut_chunks(way)));
+}
+
+TEST_F(RefineChoice, LeavesNoBoundaryThatHelps) {
+  const ChoiceRefiner refiner(problem_, workload());
+  int moved = 0;
+  for (int one = 1; one < sequence_.size(); ++one)
+    for (int two = one + 1; two < sequence_.size(); ++two)
+      for (int three = two + 1; three < sequence_.size(); ++three) {
+        RankedChoice refined = ranked({{0}, {1}, {2}, {3}}, {0, one, two, three, sequence_.size()});
+        const std::vector<int> begin = refined.choice.begin;
+        refiner.refine_cut(refined);
+        moved += refined.choice.begin != begin;
+        EXPECT_FALSE(refiner.move_boundaries(refined)) << one << " " << two << " " << three;
+      }
+  EXPECT_GT(moved, 200);
+}
+
+// Far from good cuts, and where messages take as long as passes, the moves left out count most.
+TEST_F(RefineChoice, LosesLittleByMovesThatShortenPaths) {
+  const ChoiceRefiner all(problem_, workload());
+  const ChoiceRefiner some(problem_, workload(), Moves::shortening_path);
+  int starts = 0, refined = 0;
+  double worst = 1, sum = 0;
+  for (int one = 1; one < sequence_.size(); ++one)
+    for (int two = one + 1; two < sequence_.size(); ++two)
+      for (int three = two + 1; three < sequence_.size(); ++three) {
+        const RankedChoice start =
+            ranked({{0}, {1}, {2}, {3}}, {0, one, two, three, sequence_.size()});
+        RankedChoice best = start, quick = start;
+        all.refine_cut(best);
+        some.refine_cut(quick);
+        EXPECT_LE(quick.estimate.step_seconds, start.estimate.step_seconds);
+        refined += quick.choice.begin != start.choice.begin;
+        while (all.move_boundaries(quick)) {
+        }
+        const double ratio = quick.estimate.step_seconds / best.estimate.step_seconds;
+        ++starts;
+        sum += ratio;
+        worst = std::max(worst, ratio);
+      }
+  EXPECT_GT(refined, 200);
+  RecordProperty("starts", starts);
+  RecordProperty("mean", std::to_string(sum / starts));
+  RecordProperty("worst", std::to_string(worst));
+  EXPECT_LE(sum / starts, 1.02);
+  EXPECT_LE(worst, 1.05);
+}
+
+TEST_F(RefineChoice, ExchangesDevicesOfASmallCluster) {
+  problem_.cluster.devices[2].speed = 3;
+  RankedChoice one = ranked({{0}, {1}}, {0, 7, sequence_.size()});
+  const double before = one.estimate.step_seconds;
+  ChoiceRefiner(problem_, workload()).refine(one);
+  EXPECT_LT(one.estimate.step_seconds, before);
+  EXPECT_TRUE(one.choice.devices[0][0] == 2 || one.choice.devices[1][0] == 2);
+  EXPECT_EQ(one.estimate.step_seconds, seconds(one.choice.devices, one.choice.begin));
+}
+
+TEST_F(RefineChoice, StaysWithinMemory) {
+  const std::vector<std::vector<int>> devices{{0}, {1}, {2}};
+  const PlanChoice any{.stages = 3, .batch = problem_.batches.front(), .devices = devices};
+  const LeastFullCut min = min_full_cut(StageMemory(problem_, any), sequence_.size());
+  const ChoiceRefiner refiner(problem_, workload());
+  const RankedChoice start = ranked(devices, min.begin);
+  RankedChoice free = start, tight = start;
+  refiner.refine(free);
+  for (Device& device : problem_.cluster.devices) device.memory = min.bytes;
+  EXPECT_TRUE(StageMemory(problem_, free.choice).too_full(free.choice.begin));
+  refiner.refine(tight);
+  EXPECT_FALSE(StageMemory(problem_, tight.choice).too_full(tight.choice.begin));
+  EXPECT_LT(free.estimate.step_seconds, tight.estimate.step_seconds);
+}
+
+TEST_F(RefineChoice, AlikePlacementsShareACut) {
+  // Hosts 1 and 2 are alike, but for a ten-thousandth that their links were measured to differ.
+  problem_.cluster.exact_links.assign(9, {.latency = 1, .bandwidth = 5});
+  problem_.cluster.exact_links[2].bandwidth = 5.0005;
+  problem_.cluster.exact_links[6].bandwidth = 5.0005;
+  const std::vector<std::vector<int>> to_1{{0}, {1}}, to_2{{0}, {2}};
+  const std::vector<int> good{0, 8, sequence_.size()}, worse{0, 9, sequence_.size()};
+  std::vector<RankedChoice> all{ranked(to_2, good), ranked(to_1, worse)};
+  ASSERT_LT(all[0].estimate.step_seconds, all[1].estimate.step_seconds);
+  const ChoiceRefiner refiner(problem_, workload());
+  refiner.share_cuts(all);
+  ASSERT_EQ(all.size(), 2u);
+  EXPECT_EQ(all[0].choice.devices, to_2);
+  EXPECT_EQ(all[1].choice.begin, good);
+  EXPECT_EQ(all[1].estimate.step_seconds, seconds(to_1, good));
+
+  // Where a cut makes a difference each has its own.
+  problem_.cluster.devices[2].speed = 3;
+  const std::vector<int> uneven{0, 4, sequence_.size()};
+  ASSERT_LT(seconds(to_2, uneven), seconds(to_2, good));
+  ASSERT_LT(seconds(to_1, good), seconds(to_1, uneven));
+  std::vector<RankedChoice> unlike{ranked(to_2, uneven), ranked(to_1, good)};
+  refiner.share_cuts(unlike);
+  EXPECT_EQ(unlike[0].choice.begin, uneven);
+  EXPECT_EQ(unlike[1].choice.begin, good);
+}
+
+}  // namespace
+}  // namespace penstock::partition

@@ -1,0 +1,191 @@
+#include "runtime/data/manifest/manifest.h"
+
+#include <gtest/gtest.h>
+#include <sys/fsuid.h>
+
+#include <string>
+
+#include "base/error.h"
+#include "tests/support/runtime/manifest_folder.h"
+
+namespace penstock::runtime {
+namespace {
+
+using test::expect_parts, test::message_of, test::read;
+
+class ManifestTest : public testing::Test, protected test::ManifestFolder {};
+
+TEST_F(ManifestTest, JsonLinesWithRelativeAndAbsolutePaths) {
+  const auto entries = read(put(
+      "train.jsonl",
+      "\xef\xbb\xbf{\"audio_filepath\": \"a/1.wav\", \"text\": \"one two\", \"duration\": 2}\r\n"
+      "\n"
+      "{\"text\": \"\", \"audio_filepath\": \"/x/2.wav\", \"speaker\": {\"age\": 6}}"));
+  ASSERT_EQ(entries.size(), 2u);
+  EXPECT_EQ(entries[0].audio, in("a/1.wav"));
+  EXPECT_EQ(entries[0].text, "one two");
+  EXPECT_EQ(entries[0].duration, 2);
+  EXPECT_EQ(entries[0].where, "train.jsonl:1");
+  EXPECT_EQ(entries[1].audio, "/x/2.wav");
+  EXPECT_EQ(entries[1].text, "");
+  EXPECT_FALSE(entries[1].duration);
+  EXPECT_EQ(entries[1].where, "train.jsonl:3");
+}
+
+TEST_F(ManifestTest, EveryBadJsonLineIsNamed) {
+  const std::string good = R"({"audio_filepath": "1.wav", "text": "a", "duration": 0.5})";
+  const std::string message = error_message(
+      "train.jsonl", good + "\n" +
+                         R"({"audio_filepath": "1.wav", "text": "a")"
+                         "\n"
+                         R"({"audio_filepath": "1.wav", "text": "a", "duration": 0})"
+                         "\n"
+                         R"({"audio_filepath": "1.wav", "text": "a", "duration": -2.5})"
+                         "\n"
+                         R"({"audio_filepath": "1.wav", "text": "a", "duration": "long"})"
+                         "\n"
+                         R"({"audio_filepath": "1.wav", "text": "a", "duration": null})"
+                         "\n"
+                         R"({"audio_filepath": "1.wav", "text": "a", "duration": NaN})"
+                         "\n"
+                         R"({"text": "a"})"
+                         "\n"
+                         R"({"audio_filepath": "1.wav"})"
+                         "\n"
+                         R"({"audio_filepath": "1.wav", "text": 7})"
+                         "\n"
+                         R"(["1.wav"])"
+                         "\n"
+                         "{\"audio_filepath\": \"1.wav\", \"text\": \"\xff\"}\n");
+  expect_parts(
+      message,
+      {"11 faults", "train.jsonl:2: bad JSON", "train.jsonl:3: its duration 0 is not positive",
+       "train.jsonl:4: its duration -2.5 is not positive",
+       "train.jsonl:5: its duration \"long\" is not a number",
+       "train.jsonl:6: its duration null is not a number", "train.jsonl:7: bad JSON",
+       "train.jsonl:8: has no \"audio_filepath\"", "train.jsonl:9: has no \"text\"",
+       "train.jsonl:10: its \"text\" is not a string", "train.jsonl:11: is not a JSON object",
+       "train.jsonl:12: bad JSON"});
+  EXPECT_EQ(message.find("train.jsonl:1:"), std::string::npos);
+}
+
+TEST_F(ManifestTest, JsonLinesMayNameSegments) {
+  const auto line = [](const std::string& offset) {
+    return R"({"audio_filepath": "1.wav", "text": "a", "duration": 2, "offset": )" + offset + "}\n";
+  };
+  const auto entries = read(put("good.jsonl", line("0") + line("2.5") + line("null")));
+  EXPECT_EQ(entries[0].offset, 0);
+  EXPECT_EQ(entries[1].offset, 2.5);
+  EXPECT_EQ(entries[1].duration, 2);
+  EXPECT_EQ(entries[2].offset, std::nullopt);
+  const std::string message = error_message("cut.jsonl", line("0") + line("-2.5") + line("\"2\""));
+  expect_parts(message, {"2 faults", "cut.jsonl:2: its offset -2.5 is negative",
+                         "cut.jsonl:3: its offset \"2\" is not a number"});
+  EXPECT_EQ(message.find("cut.jsonl:1:"), std::string::npos);
+}
+
+TEST_F(ManifestTest, AThousandBadLinesAreToldInShort) {
+  std::string text;
+  for (int i = 0; i < 1000; ++i) text += "{}\n";
+  expect_parts(error_message("train.jsonl", text), {"train.jsonl:20:", "and 980 more"});
+}
+
+TEST_F(ManifestTest, NothingThereIsRejected) {
+  EXPECT_TRUE(read(put("empty.jsonl", "")).empty());
+  EXPECT_TRUE(read(put("blank.jsonl", "\n \n")).empty());
+  expect_parts(message_of<DataError>([&] { read(in("missing.jsonl")); }),
+               {"missing.jsonl", "no such file"});
+}
+
+TEST_F(ManifestTest, DeepspeechJson) {
+  put("data/a.txt", "HELLO\nTHERE\n");
+  const auto entries = read(put("train.json", R"({"root_path": "data",
+                            "samples": [{"wav_path": "a.wav", "transcript_path": "a.txt"}]})"));
+  ASSERT_EQ(entries.size(), 1u);
+  EXPECT_EQ(entries[0].audio, in("data/a.wav"));
+  EXPECT_EQ(entries[0].text, "HELLO THERE");
+  EXPECT_EQ(entries[0].where, "train.json:samples[0]");
+  expect_parts(error_message("bad.json", R"({"samples": [{"wav_path": "a.wav"}, 3,
+                                       {"wav_path": "a.wav", "transcript_path": "b.txt"}]})"),
+               {"samples[0]: needs", "samples[1]: needs", "samples[2]: its transcript", "b.txt"});
+  expect_parts(error_message("odd.json", R"({"samples": 3})"), {"is not an array"});
+}
+
+TEST_F(ManifestTest, DeepspeechCsv) {
+  put("txt/a.txt", "hello\r\n");
+  const auto entries = read(put("train.csv", "wav/a.wav,txt/a.txt\n"));
+  ASSERT_EQ(entries.size(), 1u);
+  EXPECT_EQ(entries[0].audio, in("wav/a.wav"));
+  EXPECT_EQ(entries[0].text, "hello");
+  expect_parts(error_message("bad.csv", "a.wav,txt/a.txt\na.wav\na,b,c\nb.wav,gone.txt\n"),
+               {"bad.csv:2: is not", "bad.csv:3: is not", "bad.csv:4: its transcript"});
+}
+
+TEST_F(ManifestTest, LibrispeechFolder) {
+  put("clean/84/12/84-12.trans.txt", "84-12-0000 GO DO YOU HEAR\n84-12-0001 BUT IN LESS\n");
+  put("clean/61/70/61-70.trans.txt", "61-70-0000 HE BEGAN\n");
+  const auto entries = read(in("clean"));
+  ASSERT_EQ(entries.size(), 3u);
+  EXPECT_EQ(entries[0].audio, in("clean/61/70/61-70-0000.flac"));
+  EXPECT_EQ(entries[2].text, "BUT IN LESS");
+  EXPECT_EQ(entries[2].where, "84-12.trans.txt:2");
+  put("clean/84/13/84-13.trans.txt", "84-13-0000\n");
+  expect_parts(message_of<DataError>([&] { read(in("clean")); }), {"84-13.trans.txt:1: is not"});
+}
+
+TEST_F(ManifestTest, NamesAFolderWithoutTranscripts) {
+  put("recordings/one.wav", "");
+  put("recordings/one.lab", "one");
+  expect_parts(message_of<DataError>([&] { read(in("recordings")); }),
+               {"recordings: this folder has no transcripts that are known: *.trans.txt",
+                "List its recordings in a manifest"});
+}
+
+/// This thread meets files as somebody else, since root may read everything.
+class AsSomebodyElse {
+ public:
+  AsSomebodyElse() : before_(::setfsuid(65534)) {}
+  ~AsSomebodyElse() { ::setfsuid(static_cast<uid_t>(before_)); }
+
+ private:
+  int before_;
+};
+
+TEST_F(ManifestTest, NamesALibrispeechFolderThatCannotBeRead) {
+  using std::filesystem::perms;
+  put("clean/61/70/61-70.trans.txt", "61-70-0000 HE BEGAN\n");
+  std::filesystem::permissions(in(""), perms::all);
+  std::filesystem::permissions(in("clean/61"), perms::none);
+  {
+    const AsSomebodyElse somebody_else;
+    expect_parts(message_of<DataError>([&] { read(in("clean")); }),
+                 {"clean/61: can't be read: Permission denied"});
+  }
+  std::filesystem::permissions(in("clean/61"), perms::owner_all);
+}
+
+TEST_F(ManifestTest, CommonVoice) {
+  const auto entries = read(put(
+      "cv/train.tsv", "client_id\tpath\tsentence_id\tsentence\tage\n1\ta.mp3\t9\tHi, you.\t\n"));
+  ASSERT_EQ(entries.size(), 1u);
+  EXPECT_EQ(entries[0].audio, in("cv/clips/a.mp3"));
+  EXPECT_EQ(entries[0].text, "Hi, you.");
+  EXPECT_EQ(entries[0].where, "train.tsv:2");
+  expect_parts(error_message("b.tsv", "client_id\tpath\tsentence\n1\ta.mp3\n"),
+               {"b.tsv:2: has no path"});
+}
+
+/// A table with Common Voice's column names is one of anybody's, unless the rest is Common Voice's.
+TEST_F(ManifestTest, TableWithCommonVoicesColumnsNeedsItsLayout) {
+  const auto own = put("own/a.tsv", "path\tsentence\nwavs/a.wav\tHi\n");
+  EXPECT_EQ(manifest_format(own), ManifestFormat::table);
+  EXPECT_EQ(read(own)[0].audio, in("own/wavs/a.wav"));
+  put("own/clips/b.wav", "");
+  EXPECT_EQ(manifest_format(own), ManifestFormat::common_voice);
+  EXPECT_EQ(read(put("own/b.tsv", "path\tsentence\nb.wav\tHi\n"))[0].audio, in("own/clips/b.wav"));
+  put("own/c.wav", "");
+  EXPECT_EQ(read(put("own/c.tsv", "path\tsentence\nc.wav\tHi\n"))[0].audio, in("own/c.wav"));
+}
+
+}  // namespace
+}  // namespace penstock::runtime

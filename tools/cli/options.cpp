@@ -1,0 +1,77 @@
+#include "tools/cli/options.h"
+
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <charconv>
+#include <cmath>
+#include <cstdint>
+#include <limits>
+#include <string>
+#include <type_traits>
+
+#include "base/error.h"
+#include "configs/config.h"
+
+namespace penstock::tools {
+namespace {
+
+/// Returns true if a whole number has leading zeros, which would make it octal.
+bool octal(const std::string& text) {
+  const std::size_t digits = text.starts_with('-') ? 1 : 0;
+  return text.size() > digits + 1 && text[digits] == '0';
+}
+
+/// Returns true if the whole `text` is a Number within the limits.
+template <class Number>
+bool fits(const std::string& text, Limits limits) {
+  Number number{};
+  if (std::is_integral_v<Number> && octal(text)) return false;
+  const char* end = text.data() + text.size();
+  const auto [rest, error] = std::from_chars(text.data(), end, number);
+  const auto value = static_cast<double>(number);
+  return error == std::errc() && rest == end && value >= limits.low && value <= limits.high;
+}
+
+template <class Number>
+CLI::Option* takes(CLI::Option* option, const char* kind, Limits limits) {
+  const auto check = [kind, limits](const std::string& text) {
+    return fits<Number>(text, limits)
+               ? std::string()
+               : fmt::format("takes {} from {} to {}, not {}", kind, limits.low, limits.high, text);
+  };
+  return option->check(check, fmt::format("[{} - {}]", limits.low, limits.high));
+}
+
+}  // namespace
+
+CLI::Option* takes_whole(CLI::Option* option, Limits limits) {
+  return takes<std::int64_t>(option, "a whole number", limits);
+}
+
+CLI::Option* takes_seed(CLI::Option* option) {
+  const auto check = [](const std::string& text) {
+    std::uint64_t seed = 0;
+    const char* end = text.data() + text.size();
+    const auto [rest, error] = std::from_chars(text.data(), end, seed);
+    return error == std::errc() && rest == end && !octal(text)
+               ? std::string()
+               : fmt::format("takes a whole number from 0 to {}, not {}",
+                             std::numeric_limits<std::uint64_t>::max(), text);
+  };
+  return option->check(check, "[0 - 2^64)");
+}
+
+void require_absent(const CLI::App& command, std::initializer_list<const char*> options,
+                    const std::string& meant_for) {
+  for (const char* option : options)
+    if (command.count(option) > 0)
+      throw ConfigError(
+          fmt::format("{}: {} is for {}: leave it out", command.get_name(), option, meant_for));
+}
+
+CLI::Option* takes_number(CLI::Option* option, Limits limits) {
+  return takes<double>(option, "a number", limits);
+}
+
+}  // namespace penstock::tools

@@ -1,0 +1,59 @@
+#include "tools/cli/recipe.h"
+
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <iostream>
+
+#include "base/error.h"
+#include "configs/load.h"
+#include "configs/renamed_keys.h"
+#include "layers/models/families.h"
+#include "tools/cli/launch.h"
+
+namespace penstock::tools {
+
+namespace {
+
+bool overrides_a_key(const std::string& word) { return word.find('=') != std::string::npos; }
+
+}  // namespace
+
+configs::Config RecipeArguments::load() const {
+  std::string file;
+  std::vector<std::string> overrides;
+  for (const std::string& word : words) {
+    if (overrides_a_key(word))
+      overrides.push_back(word);
+    else if (file.empty())
+      file = word;
+    else
+      throw ConfigError(fmt::format(
+          "two recipes were given, {} and {}: give one, and overrides as key=value", file, word));
+  }
+  if (launched_rank() == 0)
+    for (const std::string& note : configs::renaming_notes(file, overrides))
+      std::cerr << "penstock: " << note << '\n';
+  return configs::load_config(file, layers::model_families(), overrides);
+}
+
+std::vector<NamedFile> RecipeArguments::files(const configs::Config& config,
+                                              std::vector<NamedFile> others) const {
+  others.insert(others.end(), {{"model.base", config.model.base},
+                               {"text.model", config.text.model},
+                               {"data.validation", config.data.validation}});
+  for (const WeightedManifest& item : config.data.train)
+    others.push_back({"data.train", item.manifest});
+  for (const std::string& word : words)
+    if (!overrides_a_key(word)) others.push_back({"the recipe", word});
+  return others;
+}
+
+void add_recipe(CLI::App* command, RecipeArguments& arguments) {
+  command
+      ->add_option("recipe", arguments.words,
+                   "A TOML file, then key=value overrides (penstock --keys lists the keys)")
+      ->required();
+}
+
+}  // namespace penstock::tools

@@ -1,0 +1,164 @@
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <iostream>
+
+#include "base/counted.h"
+#include "base/error.h"
+#include "runtime/corpus/leaks.h"
+#include "runtime/data/index/index.h"
+#include "runtime/data/manifest/summary.h"
+#include "tools/cli/exit_code.h"
+#include "tools/cli/launch.h"
+#include "tools/cli/options.h"
+#include "tools/commands/commands.h"
+#include "tools/commands/data_alphabet.h"
+#include "tools/commands/data_tokens.h"
+#include "tools/reports/index_report.h"
+#include "tools/reports/summary_report.h"
+
+namespace penstock::tools {
+namespace {
+
+struct DataOptions {
+  runtime::MakeOptions make;
+  std::string manifest;  // for index, summary and verify
+  std::string leaks;     // for verify: a test set, or empty
+  int threads = 0;
+  bool json = false;
+};
+
+void report(const DataOptions& options, const std::string& manifest,
+            const runtime::ManifestSummary& summary, const runtime::Leaks* leaks = nullptr) {
+  std::cout << (options.json ? summary_json(manifest, summary, leaks)
+                             : summary_text(summary, leaks));
+}
+
+int make(DataOptions options) {
+  options.make.threads = options.threads;
+  options.make.cache = runtime::cache_folder();
+  report(options, options.make.output.string(), runtime::make_manifest(options.make));
+  return exit_done;
+}
+
+int summary(const DataOptions& options) {
+  report(options, options.manifest,
+         runtime::summarise(options.manifest, {.cache = runtime::cache_folder(),
+                                               .threads = options.threads,
+                                               .use = runtime::IndexUse::checked}));
+  return exit_done;
+}
+
+int verify(const DataOptions& options) {
+  const runtime::ManifestSummary found =
+      runtime::summarise(options.manifest, {.cache = runtime::cache_folder(),
+                                            .threads = options.threads,
+                                            .use = runtime::IndexUse::fresh});
+  found.rejected.require_none(fmt::format("{}: {} cannot be used", options.manifest,
+                                          counted(found.rejected.size(), "utterance")));
+  if (found.utterances == 0) throw DataError(options.manifest + ": holds no utterances");
+  if (options.leaks.empty()) {
+    report(options, options.manifest, found);
+    return exit_done;
+  }
+  const runtime::Leaks leaks =
+      runtime::find_leaks(options.manifest, options.leaks, options.threads);
+  report(options, options.manifest, found, &leaks);
+  leaks.recordings.require_none(
+      fmt::format("{} of {} are recordings of {} as well",
+                  counted(std::ssize(leaks.recordings.all()), "utterance"), options.leaks,
+                  options.manifest),
+      "Leave them out of one of the two.");
+  return exit_done;
+}
+
+int index(const DataOptions& options) {
+  const runtime::FoundIndex found = runtime::find_index({.manifest = options.manifest,
+                                                         .cache = runtime::cache_folder(),
+                                                         .threads = options.threads,
+                                                         .use = runtime::IndexUse::checked,
+                                                         .beside = true});
+  if (found.file.empty())
+    throw DataError(
+        fmt::format("{}: no index can be written beside it: allow that, or run where it "
+                    "is allowed",
+                    options.manifest));
+  std::cout << (options.json ? index_json(options.manifest, found) : index_text(found));
+  return exit_done;
+}
+
+CLI::App* add_common(CLI::App* command, DataOptions& options) {
+  takes_whole(command->add_option(
+                  "--threads", options.threads,
+                  "Recordings that are read at the same time; by default, as many as cores"),
+              kThreads);
+  command->add_flag("--json", options.json, "Print one JSON object");
+  return command;
+}
+
+void add_manifest(CLI::App* command, DataOptions& options) {
+  command->add_option("manifest", options.manifest, "A manifest or folder of any format")
+      ->required();
+}
+
+void add_data_verify(CLI::App* command, DataOptions& options) {
+  add_manifest(command, options);
+  command->add_option("--leaks", options.leaks,
+                      "A test set's manifest: tell what it shares with this one. Exit code 3: a "
+                      "recording");
+}
+
+void add_make(CLI::App* command, DataOptions& options) {
+  command
+      ->add_option("inputs", options.make.inputs,
+                   "Manifests and folders of any format; several are merged")
+      ->required();
+  command->add_option("-o,--output", options.make.output, "The manifest to write, in JSON lines")
+      ->required();
+  command->add_flag("--absolute-paths", options.make.absolute_paths,
+                    "Write absolute paths, not relative to the manifest");
+  command->add_flag("--skip-bad", options.make.skip_bad,
+                    "Leave out utterances that can't be used, instead of refusing all");
+}
+
+}  // namespace
+
+void add_data(CLI::App& app, Run& run) {
+  const auto options = std::make_shared<DataOptions>();
+  CLI::App* data = app.add_subcommand(
+      "data", "Make, merge, verify and summarise manifests; train pieces of text");
+  data->require_subcommand(1);
+  data->footer(
+      "Files: JSON lines (audio_filepath, offset, duration, text), deepspeech.pytorch's JSON and "
+      "CSV,\n"
+      "Common Voice's TSV, any other CSV and TSV of recordings and texts.\n"
+      "Folders: of LibriSpeech, Kaldi and LJSpeech, or with a NAME.txt beside each recording.\n"
+      "Tars: NeMo's tarred_audio_manifest.json, WebDataset's shards; a manifest may name "
+      "TAR:NAME.\n\n"
+      "Examples:\n"
+      "  penstock data make LibriSpeech/train-clean-100 --output train.jsonl\n"
+      "  penstock data merge a.jsonl b.csv --output both.jsonl\n"
+      "  penstock data index train.jsonl\n"
+      "  penstock data verify train.jsonl --leaks test.jsonl\n"
+      "  penstock data summary train.jsonl --json\n"
+      "  penstock data alphabet train.jsonl test.jsonl\n"
+      "  penstock data tokens train.jsonl --pieces 128 --output pieces.model");
+  const auto add = [&](const char* name, const char* what, auto add_options, auto work) {
+    CLI::App* command = add_common(data->add_subcommand(name, what), *options);
+    add_options(command, *options);
+    command->callback(
+        [options, &run, work] { run = on_rank_0([options, work] { return work(*options); }); });
+  };
+  add("make", "Write a JSON-lines manifest with exact durations", add_make, make);
+  add("merge", "Merge several manifests into one", add_make, make);
+  add("index", "Keep the lengths of recordings beside a manifest, so that runs start at once",
+      add_manifest, index);
+  add("verify", "Read every recording to its end. Exit code 3: one can't be used", add_data_verify,
+      verify);
+  add("summary", "Print hours, durations, characters and rejected utterances", add_manifest,
+      summary);
+  add_data_alphabet(*data, run);
+  add_data_tokens(*data, run);
+}
+
+}  // namespace penstock::tools

@@ -1,0 +1,131 @@
+#include <CLI/CLI.hpp>
+#include <chrono>
+#include <iostream>
+#include <memory>
+#include <optional>
+
+#include "runtime/job/job.h"
+#include "runtime/recognise/evaluate_manifests.h"
+#include "tools/cli/exit_code.h"
+#include "tools/cli/launch.h"
+#include "tools/cli/output_file.h"
+#include "tools/cli/recognition_options.h"
+#include "tools/cli/result_file.h"
+#include "tools/commands/commands.h"
+#include "tools/reports/evaluation_report.h"
+#include "tools/reports/transcript_lines.h"
+
+namespace penstock::tools {
+namespace {
+
+struct EvaluateOptions {
+  runtime::Trained trained;
+  runtime::TestSet test;
+  ResultFileOptions results{"--results"};
+  bool json = false;
+};
+
+void check(const EvaluateOptions& options) {
+  if (options.results.path.empty() || launched_rank() != 0) return;
+  check_result_file(options.results);
+  std::vector<NamedFile> read;
+  for (const std::string& manifest : options.test.manifests) read.push_back({"manifest", manifest});
+  check_outputs(
+      {{"--results", options.results.path}, {"--results", progress_file(options.results.path)}},
+      read);
+}
+
+/// Writes utterances to the file of results as they come, and continues after those of an earlier
+/// run.
+runtime::EvaluationObserver writing_to(std::unique_ptr<ResultFile>& file,
+                                       const EvaluateOptions& options) {
+  runtime::EvaluationObserver observer;
+  if (options.results.path.empty()) return observer;
+  observer.begin = [&](const std::string& identity) -> std::optional<runtime::EvaluationTotals> {
+    file = std::make_unique<ResultFile>(options.results, identity);
+    if (file->state().empty()) return std::nullopt;
+    return runtime::parse_totals(file->state());
+  };
+  observer.take = [&](std::span<const runtime::JudgedUtterance> utterances,
+                      const runtime::EvaluationTotals& totals) {
+    std::string lines;
+    for (const runtime::JudgedUtterance& utterance : utterances)
+      lines += judged_line(utterance, options.test);
+    file->append(lines, to_text(totals));
+  };
+  return observer;
+}
+
+int run_evaluate(const EvaluateOptions& options) {
+  return runtime::run_job(
+      [&](comm::Communicator& world) {
+        const auto start = std::chrono::steady_clock::now();
+        check(options);
+        std::unique_ptr<ResultFile> file;
+        const runtime::EvaluationTotals totals = runtime::evaluate_checkpoint(
+            options.trained, options.test, world, writing_to(file, options));
+        const std::chrono::duration<double> took = std::chrono::steady_clock::now() - start;
+        const EvaluationOutcome outcome{options.test, totals, took.count()};
+        if (world.rank() == 0)
+          std::cout << (options.json ? evaluation_json(outcome) : evaluation_text(outcome));
+        return exit_done;
+      },
+      complain_in_job);
+}
+
+void takes_manifests(CLI::App* command, runtime::TestSet& test) {
+  command->add_option("manifests", test.manifests, "Manifests: utterances with transcripts")
+      ->required();
+  command
+      ->add_option("--by", test.by,
+                   "Field of the manifests' lines, speaker say: count for each of its values as "
+                   "well. May be given several times")
+      ->allow_extra_args(false);
+  // CLI11 treats an optional<bool> as a counter, and would set it to 0 without the flag.
+  CLI::Option* skip = command->add_flag_callback(
+      "--skip-bad", [&test] { test.skip_bad = true; },
+      "Leave out and count utterances that can't be used. Default: as the training's "
+      "data.bad_utterances says");
+  command
+      ->add_flag_callback(
+          "--refuse-bad", [&test] { test.skip_bad = false; },
+          "Refuse a manifest with utterances that can't be used")
+      ->excludes(skip);
+}
+
+void takes_results(CLI::App* command, ResultFileOptions& results) {
+  CLI::Option* file = command->add_option("--results", results.path,
+                                          "File to write a JSON line to for each utterance, as "
+                                          "they come: reference, hypothesis, edits");
+  command
+      ->add_flag("--resume", results.resume,
+                 "Go on behind what FILE has of the same manifests, if it is there")
+      ->needs(file);
+}
+
+}  // namespace
+
+void add_evaluate(CLI::App& app, Run& run) {
+  auto options = std::make_shared<EvaluateOptions>();
+  CLI::App* command =
+      app.add_subcommand("evaluate", "Measure the word and character error rates of a checkpoint");
+  command
+      ->add_option("checkpoint", options->trained.checkpoint,
+                   "A checkpoint's folder, an output folder (its newest checkpoint), or its BEST")
+      ->required();
+  takes_manifests(command, options->test);
+  takes_recognition(command, options->trained, options->test.window);
+  takes_results(command, options->results);
+  command->add_flag("--json", options->json, "Print one JSON object; its rates are fractions");
+  command->footer(
+      "Runs alone, or under mpirun with stages × replicas ranks. The training may have had "
+      "others.\n"
+      "\n"
+      "Examples:\n"
+      "  penstock evaluate outputs/quickstart outputs/quickstart/data/held-out.jsonl\n"
+      "  mpirun -np 4 penstock evaluate outputs/digits --replicas 2 clean.jsonl noisy.jsonl \\\n"
+      "    --by speaker --json");
+  command->callback([options, &run] { run = [options] { return run_evaluate(*options); }; });
+}
+
+}  // namespace penstock::tools

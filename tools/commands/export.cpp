@@ -1,0 +1,103 @@
+#include "runtime/huggingface/export.h"
+
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <iostream>
+#include <map>
+#include <memory>
+#include <nlohmann/json.hpp>
+
+#include "base/counted.h"
+#include "runtime/huggingface/export_weights.h"
+#include "tools/cli/exit_code.h"
+#include "tools/cli/json_line.h"
+#include "tools/cli/launch.h"
+#include "tools/cli/options.h"
+#include "tools/commands/commands.h"
+
+namespace penstock::tools {
+namespace {
+
+struct ExportCommand {
+  std::filesystem::path checkpoint, folder;
+  std::string precision = "fp32";
+  double file_gb = 5;
+  bool weights = false;
+  bool json = false;
+};
+
+void print(const ExportCommand& options, const runtime::ExportReport& report) {
+  if (options.json) {
+    std::cout << json_line(nlohmann::ordered_json{{"architecture", report.architecture},
+                                                  {"parameters", report.parameters},
+                                                  {"weight_files", report.files},
+                                                  {"folder", options.folder.string()}});
+    return;
+  }
+  std::cout << fmt::format("{} with {} is now {}, its weights in {}\n", report.architecture,
+                           counted(report.parameters, "number"), options.folder.string(),
+                           counted(report.files, "file"));
+}
+
+void print(const ExportCommand& options, const runtime::WeightsReport& report) {
+  if (options.json) {
+    std::cout << json_line(nlohmann::ordered_json{{"parameters", report.parameters},
+                                                  {"weight_files", report.files},
+                                                  {"folder", options.folder.string()}});
+    return;
+  }
+  std::cout << fmt::format("{} in {} are now {}, in {}\n", counted(report.parameters, "number"),
+                           options.precision, options.folder.string(),
+                           counted(report.files, "file"));
+}
+
+int run_export(const ExportCommand& options) {
+  static const std::map<std::string, layers::DType> dtypes = {
+      {"fp32", layers::DType::f32}, {"fp16", layers::DType::f16}, {"bf16", layers::DType::bf16}};
+  constexpr double kGigabyte = 1e9;
+  const runtime::ExportOptions how{
+      .dtype = dtypes.at(options.precision),
+      .shard_bytes = static_cast<std::uint64_t>(options.file_gb * kGigabyte)};
+  if (options.weights)
+    print(options, runtime::export_weights(options.checkpoint, options.folder, how));
+  else
+    print(options, runtime::export_model(options.checkpoint, options.folder, how));
+  return exit_done;
+}
+
+}  // namespace
+
+void add_export(CLI::App& app, Run& run) {
+  const auto options = std::make_shared<ExportCommand>();
+  CLI::App* command = app.add_subcommand(
+      "export",
+      "Write a checkpoint as transformers of Hugging Face loads it, or its weights alone");
+  command
+      ->add_option("checkpoint", options->checkpoint,
+                   "A checkpoint's folder, an output folder (its newest checkpoint), or its BEST")
+      ->required();
+  command->add_option("-o,--output", options->folder, "The folder, which is made")->required();
+  command->add_flag("--weights", options->weights,
+                    "Of any model, the weights alone, as a checkpoint that trainer.init takes");
+  command->option_defaults()->always_capture_default();
+  command->add_option("--precision", options->precision, "Type of number of the weights")
+      ->check(CLI::IsMember({"fp32", "fp16", "bf16"}));
+  takes_number(command->add_option("--file-gb", options->file_gb,
+                                   "Gigabytes of a file, unless one tensor has more"),
+               {1e-6, 1e6});
+  command->add_flag("--json", options->json, "Print one JSON object");
+  command->footer(
+      "A wav2vec 2.0 model becomes a Wav2Vec2ForCTC, a FastConformer a ParakeetForCTC, a w2v-BERT\n"
+      "a Wav2Vec2BertForCTC. Exit code 2: transformers has no such model. --weights leaves out "
+      "the\n"
+      "optimizer's state, so that no run resumes from the folder.\n\n"
+      "Examples:\n"
+      "  penstock export --weights outputs/mine -o weights --precision bf16\n"
+      "  penstock export outputs/omni-300m -o for-transformers\n"
+      "  penstock export outputs/omni-300m -o halves --precision bf16");
+  command->callback(
+      [options, &run] { run = on_rank_0([options] { return run_export(*options); }); });
+}
+
+}  // namespace penstock::tools

@@ -1,0 +1,130 @@
+#include "runtime/huggingface/import.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <iostream>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <optional>
+
+#include "base/counted.h"
+#include "base/error.h"
+#include "configs/load.h"
+#include "layers/models/families.h"
+#include "tools/cli/exit_code.h"
+#include "tools/cli/json_line.h"
+#include "tools/cli/launch.h"
+#include "tools/cli/terminal.h"
+#include "tools/commands/commands.h"
+
+namespace penstock::tools {
+namespace {
+
+constexpr std::size_t kShownTokens = 8;
+
+struct ImportOptions {
+  std::filesystem::path folder, checkpoint;
+  std::vector<std::string> words;
+  runtime::ImportChoices choices;
+  bool json = false;
+};
+
+/// Returns the labels of a new head, if any are given. ConfigError for keys outside [text].
+std::optional<configs::TextConfig> text_of_words(const std::vector<std::string>& words) {
+  for (const std::string& word : words)
+    if (!word.starts_with("text.") || word.find('=') == std::string::npos)
+      throw ConfigError(fmt::format(
+          "{}: an import takes text.KEY=VALUE alone, for a model without a head", word));
+  if (words.empty()) return std::nullopt;
+  return configs::parse_config("", "command line", layers::model_families(), words).text;
+}
+
+void print(const ImportOptions& options, const runtime::ImportReport& report) {
+  if (options.json) {
+    std::cout << json_line(nlohmann::ordered_json{{"architecture", report.architecture},
+                                                  {"parameters", report.parameters},
+                                                  {"labels", report.labels},
+                                                  {"without_letter", report.without_letter},
+                                                  {"beyond_head", report.beyond_head},
+                                                  {"without_numbers", report.without_numbers},
+                                                  {"language", report.language},
+                                                  {"no_pieces", report.no_pieces},
+                                                  {"new_head", report.new_head},
+                                                  {"left_out", report.left_out},
+                                                  {"checkpoint", options.checkpoint.string()}});
+    return;
+  }
+  std::cout << fmt::format("{} with {} and {} is now {}\n", report.architecture,
+                           counted(report.parameters, "number"), counted(report.labels, "label"),
+                           options.checkpoint.string());
+  if (report.new_head)
+    std::cout << fmt::format("the head is new, for {}: train it\n",
+                             counted(report.labels, "label"));
+  if (!report.left_out.empty())
+    std::cout << output_line(fmt::format("left out, since only pre-training uses them: {}",
+                                         fmt::join(report.left_out, " ")));
+  if (!report.language.empty())
+    std::cout << fmt::format("it recognises the language {}\n", report.language);
+  if (!report.without_numbers.empty())
+    std::cout << output_line(fmt::format("the folder lacks {}: an export writes zeros",
+                                         fmt::join(report.without_numbers, ", ")));
+  if (!report.beyond_head.empty())
+    std::cout << fmt::format(
+        "the tokenizer has tokens for which the head has no row, and which are never recognised: "
+        "{}\n",
+        fmt::join(report.beyond_head, " "));
+  const auto& tokens = report.without_letter;
+  if (tokens.empty()) return;
+  const std::vector<std::string> shown(
+      tokens.begin(),
+      tokens.begin() + static_cast<std::ptrdiff_t>(std::min(tokens.size(), kShownTokens)));
+  std::cout << fmt::format(
+      "{} no single character, so that transcripts show a stand-in: {}{}\n",
+      tokens.size() == 1 ? "1 token is" : fmt::format("{} tokens are", tokens.size()),
+      fmt::join(shown, " "), tokens.size() > shown.size() ? " …" : "");
+  if (!report.no_pieces.empty())
+    std::cout << fmt::format("tokenizer.json is no SentencePiece model: {}\n", report.no_pieces);
+}
+
+}  // namespace
+
+void add_import(CLI::App& app, Run& run) {
+  const auto options = std::make_shared<ImportOptions>();
+  CLI::App* command = app.add_subcommand(
+      "import", "Make a checkpoint of a model that transformers of Hugging Face saved");
+  command
+      ->add_option("folder", options->folder,
+                   "With config.json, model.safetensors, preprocessor and tokenizer")
+      ->required();
+  command->add_option("-o,--output", options->checkpoint, "The checkpoint's folder, which is made")
+      ->required();
+  command->add_option("labels", options->words,
+                      "text.KEY=VALUE: the labels of a new head, for a model that was only "
+                      "pre-trained");
+  command->add_option("--language", options->choices.language,
+                      "Of MMS: the language whose adapter.LANGUAGE.safetensors is read");
+  command->add_flag("--json", options->json, "Print one JSON object");
+  command->footer(
+      "Reads Wav2Vec2ForCTC, HubertForCTC, Wav2Vec2BertForCTC, OmniASRForCTC and ParakeetForCTC.\n"
+      "With a new head it reads Wav2Vec2ForPreTraining, Wav2Vec2Model, HubertModel and\n"
+      "Wav2Vec2BertModel. Exit code 4: the folder lacks something, or has what penstock's models\n"
+      "have not.\n\n"
+      "Examples:\n"
+      "  penstock import downloads/omni-300m -o omni-300m\n"
+      "  penstock transcribe omni-300m prompt.wav\n"
+      "  penstock import downloads/xls-r-300m -o xls-r text.alphabet=\" "
+      "abcdefghijklmnopqrstuvwxyz\"");
+  command->callback([options, &run] {
+    run = on_rank_0([options] {
+      runtime::ImportChoices choices = options->choices;
+      choices.text = text_of_words(options->words);
+      print(*options, runtime::import_model(options->folder, options->checkpoint, choices));
+      return exit_done;
+    });
+  });
+}
+
+}  // namespace penstock::tools

@@ -1,0 +1,127 @@
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <iostream>
+#include <memory>
+#include <nlohmann/json.hpp>
+
+#include "base/counted.h"
+#include "runtime/job/job.h"
+#include "runtime/trainer/trainer.h"
+#include "tools/cli/exit_code.h"
+#include "tools/cli/json_line.h"
+#include "tools/cli/launch.h"
+#include "tools/cli/progress.h"
+#include "tools/cli/recipe.h"
+#include "tools/cli/stop_signals.h"
+#include "tools/commands/commands.h"
+
+namespace penstock::tools {
+namespace {
+
+struct TrainOptions {
+  RecipeArguments recipe;
+  bool json = false;
+};
+
+/// Formats audio seconds per second, below 10 with two digits, since large models are slower than
+/// real time.
+std::string speed(double rate) {
+  return rate < 10 ? fmt::format("{:.2g}", rate) : fmt::format("{:.0f}", rate);
+}
+
+std::string facts(const runtime::StepReport& r) {
+  return fmt::format("loss {:.3f}  norm {:.2f}  {} audio s/s{}", r.loss, r.gradient_norm,
+                     speed(r.audio_seconds_per_second()), r.skipped ? "  skipped" : "");
+}
+
+std::string facts(const runtime::EvaluationReport& r) {
+  const std::string left_out =
+      r.skipped > 0 ? fmt::format(", {} left out", counted(r.skipped, "utterance")) : "";
+  return fmt::format("step {}: validation loss {:.3f}, WER {:.2f} %, CER {:.2f} %{}", r.step,
+                     r.loss, 100 * r.wer, 100 * r.cer, left_out);
+}
+
+/// Returns an observer that shows progress on standard error, with validations as lines of their
+/// own.
+runtime::TrainingObserver show(std::unique_ptr<Progress>& progress) {
+  runtime::TrainingObserver observer;
+  observer.begin = [&](std::int64_t done, std::int64_t steps) {
+    progress = std::make_unique<Progress>(std::cerr, error_is_terminal(), done, steps);
+  };
+  observer.step = [&](const runtime::StepReport& r) { progress->show(r.step, facts(r)); };
+  observer.validation = [&](const runtime::EvaluationReport& r) { progress->say(facts(r)); };
+  observer.note = [](const std::string& text) { std::cerr << text << '\n'; };
+  return observer;
+}
+
+void report(const runtime::TrainingSummary& s, bool as_json) {
+  using json = nlohmann::ordered_json;
+  const double rate = s.seconds > 0 ? s.audio_seconds / s.seconds : 0;
+  if (as_json) {
+    json object{{"steps", s.steps},
+                {"skipped", s.skipped},
+                {"step", s.last_step.step},
+                {"loss", s.steps > 0 ? json(s.last_step.loss) : json()},
+                {"utterances", s.utterances},
+                {"parameters", s.parameters},
+                {"audio_s_per_s", rate},
+                {"seconds", s.seconds},
+                {"checkpoint", s.checkpoint.string()}};
+    if (s.stopped) object["stopped"] = true;
+    if (s.last_validation.utterances > 0) {
+      object["validation_loss"] = s.last_validation.loss;
+      object["validation_wer"] = s.last_validation.wer;
+      object["validation_cer"] = s.last_validation.cer;
+    }
+    std::cout << json_line(object);
+    return;
+  }
+  if (s.steps == 0) {
+    std::cout << fmt::format(
+        "nothing left to do: the checkpoint {} is already at step {} (trainer.steps)\n",
+        s.checkpoint.string(), s.last_step.step);
+    return;
+  }
+  std::cout << fmt::format("{}{} ({} skipped) in {} s, {} audio seconds a second; checkpoint {}\n",
+                           s.stopped ? "stopped on request: " : "", counted(s.steps, "step"),
+                           s.skipped, static_cast<long>(s.seconds), speed(rate),
+                           s.checkpoint.string());
+}
+
+int run_train(const TrainOptions& options) {
+  StopSignals signals;
+  const runtime::TrainingTask task{options.recipe.load(), runtime::runs_alone(),
+                                   [&signals] { return signals.asked(); }};
+  std::unique_ptr<Progress> progress;
+  return runtime::run_job(
+      [&](comm::Communicator& world) {
+        const runtime::TrainingSummary summary = runtime::train(task, world, show(progress));
+        progress.reset();
+        if (world.rank() == 0) report(summary, options.json);
+        return summary.stopped ? exit_stopped : exit_done;
+      },
+      [&](const std::exception& error, bool alone) {
+        progress.reset();  // ends the bar's line before the complaint
+        return complain_in_job(error, alone);
+      });
+}
+
+}  // namespace
+
+void add_train(CLI::App& app, Run& run) {
+  auto options = std::make_shared<TrainOptions>();
+  CLI::App* command = app.add_subcommand("train", "Train a recipe, alone or under mpirun");
+  add_recipe(command, options->recipe);
+  command->add_flag("--json", options->json, "Print one JSON object at the end");
+  command->footer(
+      "Under mpirun, -np is pipeline.stages × pipeline.replicas. Alone, one process runs the "
+      "whole\n"
+      "recipe and gets the same bits. SIGUSR1 or SIGTERM ends a run behind its step, with a\n"
+      "checkpoint and exit code 85.\n\nExamples:\n"
+      "  penstock train my.toml data.train=train.jsonl trainer.steps=2000 trainer.resume=true\n"
+      "  mpirun -np 4 penstock train configs/recipes/quickstart.toml");
+  command->callback([options, &run] { run = [options] { return run_train(*options); }; });
+}
+
+}  // namespace penstock::tools

@@ -1,0 +1,19 @@
+#pragma once
+
+#include <string>
+
+#include "runtime/corpus/leaks.h"
+#include "runtime/data/manifest/summary.h"
+
+namespace penstock::tools {
+
+/// Returns hours, a histogram of durations, characters, rejected utterances with reasons, and what
+/// a test set shares with the manifest if one was compared, for people.
+std::string summary_text(const runtime::ManifestSummary& summary,
+                         const runtime::Leaks* leaks = nullptr);
+
+/// Returns the same as one JSON object, whose first member is `manifest`.
+std::string summary_json(const std::string& manifest, const runtime::ManifestSummary& summary,
+                         const runtime::Leaks* leaks = nullptr);
+
+}  // namespace penstock::tools

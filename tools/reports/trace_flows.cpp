@@ -1,0 +1,80 @@
+#include "tools/reports/trace_flows.h"
+
+#include <algorithm>
+#include <map>
+#include <tuple>
+#include <utility>
+
+namespace penstock::tools {
+namespace {
+
+using partition::ActionKind;
+using partition::TimedAction;
+
+// Ends of arrows lie within their passes by this share of the pass, so that viewers attach them to
+// it.
+constexpr double kInside = 0.01;
+
+/// Name of a pass: (replica, true if forward, chunk, micro-batch).
+using Name = std::tuple<int, bool, int, int>;
+
+}  // namespace
+
+// Each pass but backward_weight consumes a message of the neighbouring chunk's pass in the same
+// direction, for the same micro-batch and replica. Passes on one rank exchange no message.
+std::vector<TraceFlow> flows_of(const partition::Plan& plan,
+                                const std::vector<std::vector<TimedAction>>& passes) {
+  std::map<Name, std::pair<int, const TimedAction*>> makers;
+  const auto makes = [](ActionKind kind) {
+    return partition::computes(kind) && kind != ActionKind::backward_weight;
+  };
+  for (int rank = 0; rank < static_cast<int>(passes.size()); ++rank)
+    for (const TimedAction& pass : passes[rank])
+      if (makes(pass.action.kind))
+        makers[{plan.place_of(rank).replica, pass.action.kind == ActionKind::forward,
+                pass.action.chunk, pass.action.micro_batch}] = {rank, &pass};
+  std::vector<TraceFlow> flows;
+  for (const auto& [name, taker] : makers) {
+    const auto& [replica, forward, chunk, micro_batch] = name;
+    const partition::Edge edge{
+        forward ? chunk - 1 : chunk + 1, chunk,
+        forward ? partition::Edge::Kind::activation : partition::Edge::Kind::gradient};
+    const auto maker = makers.find({replica, forward, edge.producer, micro_batch});
+    if (maker == makers.end() || maker->second.first == taker.first) continue;
+    const TimedAction &made = *maker->second.second, &took = *taker.second;
+    flows.push_back({.edge = edge,
+                     .micro_batch = micro_batch,
+                     .from_rank = maker->second.first,
+                     .to_rank = taker.first,
+                     .sent = made.end - kInside * (made.end - made.start),
+                     .taken = took.start + kInside * (took.end - took.start)});
+  }
+  std::ranges::stable_sort(flows, {}, &TraceFlow::sent);
+  return flows;
+}
+
+std::vector<partition::MemoryPoint> memory_of(const partition::Plan& plan, int rank,
+                                              const std::vector<TimedAction>& passes) {
+  std::vector<std::pair<double, int>> changes;  // micro-batches in flight
+  for (const TimedAction& pass : passes) {
+    if (pass.action.kind == ActionKind::forward) changes.emplace_back(pass.start, 1);
+    if (pass.action.kind == ActionKind::backward || pass.action.kind == ActionKind::backward_weight)
+      changes.emplace_back(pass.end, -1);
+  }
+  if (changes.empty()) return {};
+  std::ranges::stable_sort(changes);
+  int held = 0, max = 1;
+  for (const auto& [time, change] : changes) max = std::max(max, held += change);
+  const partition::StageBytes& bytes = plan.bytes_of(plan.place_of(rank).stage);
+  const auto saved = static_cast<double>(bytes.saved);
+  const double always = static_cast<double>(bytes.total()) - saved;
+  std::vector<partition::MemoryPoint> points;
+  held = 0;
+  for (const auto& [time, change] : changes) {
+    held += change;
+    points.push_back({time, always + saved * held / max});
+  }
+  return points;
+}
+
+}  // namespace penstock::tools
