@@ -5,9 +5,6 @@ namespace penstock::comm::tags {
 // Tags of one communicator. Every sender takes its tag from here, so no two uses of a pair of ranks
 // can mix their messages. MPI carries it as its own tag.
 
-/// Tags 0 … 999 are those of pipeline edges (producing chunk, consuming chunk, kind).
-inline constexpr int edges = 0;
-
 /// Tags of collectives.h. Every rank makes these calls in the same order, so one tag each is
 /// enough.
 inline constexpr int barrier = 1000;
@@ -38,6 +35,11 @@ inline constexpr int logits = 1017;
 /// Tag of the exit codes of ranks that fail: common_failure.h.
 inline constexpr int failure = 1018;
 
+/// First tag of pipeline edges (runtime/pipeline/edge_tag.h), which take two for each chunk: for
+/// activations and for gradients.
+inline constexpr int edges = 1 << 12;
+inline constexpr int edge_chunks = 1 << 14;
+
 /// First tag of lane_reduction.h, which takes two for each bucket: for its sums and for their
 /// gather.
 inline constexpr int reduction = 1 << 16;
@@ -46,5 +48,14 @@ inline constexpr int reduction_buckets = 1 << 18;
 /// Distance between the tags of groups (group.h). Groups that share two ranks use different
 /// multiples of it.
 inline constexpr int group_stride = 1 << 20;
+
+static_assert(failure < edges && edges + 2 * edge_chunks <= reduction &&
+              reduction + 2 * reduction_buckets <= group_stride);
+
+/// Returns true if the tag is that of a pipeline edge, in any group.
+constexpr bool is_edge(int tag) {
+  const int within_group = tag % group_stride;
+  return within_group >= edges && within_group < edges + 2 * edge_chunks;
+}
 
 }  // namespace penstock::comm::tags

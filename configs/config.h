@@ -1,7 +1,9 @@
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/weighted_manifest.h"
@@ -109,6 +111,11 @@ struct PrecisionConfig {
   double scale = 1024;                   // for static
   bool operator==(const PrecisionConfig&) const = default;
 };
+
+/// The named schedules that partition::make_schedule() generates, in the order of messages.
+inline constexpr std::array<std::string_view, 11> kNamedSchedules = {
+    "gpipe", "1f1b", "interleaved", "interleaved-3", "interleaved-4", "zb-h1",
+    "zb-h2", "zb-v", "v-half",      "v-min",         "dualpipe-v"};
 
 /// [pipeline]: how the model is split over ranks.
 struct PipelineConfig {

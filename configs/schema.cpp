@@ -175,6 +175,12 @@ std::vector<Key> precision_keys(PrecisionConfig& p) {
   };
 }
 
+std::vector<std::string_view> schedule_choices() {
+  std::vector<std::string_view> choices(kNamedSchedules.begin(), kNamedSchedules.end());
+  choices.insert(choices.end(), {"found", "interleaved-*", "*.csv"});
+  return choices;
+}
+
 std::vector<Key> pipeline_keys(PipelineConfig& p) {
   return {
       Key("pipeline.plan", &p.plan, anything(),
@@ -184,23 +190,17 @@ std::vector<Key> pipeline_keys(PipelineConfig& p) {
           "stages into which the model is cut"),
       Key("pipeline.replicas", &p.replicas, between(1, kMaxRanks),
           "copies of every stage, each with its share of the data"),
-      Key("pipeline.schedule", &p.schedule,
-          one_of({"gpipe", "1f1b", "interleaved", "interleaved-3", "interleaved-4", "zb-h1",
-                  "zb-h2", "zb-v", "v-half", "v-min", "dualpipe-v", "found", "interleaved-*",
-                  "*.csv"}),
+      Key("pipeline.schedule", &p.schedule, one_of(schedule_choices()),
           "order of forward and backward passes. found is searched for the data's micro-batches. "
           "interleaved-5 has five chunks a rank, its virtual pipeline size, and so on. A file "
-          "holds "
-          "lists as penstock schedule --csv writes them."),
+          "holds lists as penstock schedule --csv writes them."),
       Key("pipeline.recompute", &p.recompute, one_of({"none", "selective", "stage", "layers"}),
           "activations that backward recomputes: none, those of cheap layers within residual units "
           "(selective), of whole stages, or of pipeline.recompute_layers. Depthwise convolutions "
-          "are "
-          "cheap, products are not. This saves memory, costs time and changes no bit."),
+          "are cheap, products are not. This saves memory, costs time and changes no bit."),
       Key("pipeline.recompute_layers", &p.recompute_layers, anything(),
           "layers to recompute, with pipeline.recompute = layers or selective; adjacent ones in a "
-          "stage keep "
-          "only the first one's input"),
+          "stage keep only the first one's input"),
       Key("pipeline.resident", &p.resident, between(0, 65536),
           "of each chunk, the micro-batches whose activations stay on the device between forward "
           "and backward; those of the others wait in the host's memory. This saves memory, costs "

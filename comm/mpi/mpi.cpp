@@ -46,7 +46,7 @@ class MpiCommunicator final : public Communicator {
     check(message);
     auto transfer = std::make_unique<MpiSend>(MpiSide{
         rank_, message, const_cast<std::byte*>(data.data()), data.size(), options_.piece_bytes});
-    if (message.tag % tags::group_stride < tags::barrier) linger(*transfer);
+    if (tags::is_edge(message.tag)) linger(*transfer);
     return transfer;
   }
 

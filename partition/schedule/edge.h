@@ -16,8 +16,8 @@ struct Edge {
   int consumer = 0;
   Kind kind = Kind::activation;
 
-  /// The `tag` of a Message. It is different for all edges of a layer sequence.
-  int tag() const { return 2 * producer + (kind == Kind::gradient ? 1 : 0); }
+  /// A number from 0 to 2 chunks - 1, different for all edges of a layer sequence.
+  int number() const { return 2 * producer + (kind == Kind::gradient ? 1 : 0); }
   auto operator<=>(const Edge&) const = default;
 };
 

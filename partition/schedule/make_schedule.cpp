@@ -45,6 +45,9 @@ constexpr std::array kGenerators{Generator{"gpipe", gpipe},
                                  Generator{"v-min", v_min, 2, true},
                                  Generator{"dualpipe-v", dualpipe_v, 2, true}};
 
+static_assert(std::ranges::equal(kGenerators, configs::kNamedSchedules, {}, &Generator::name),
+              "recipes name the schedules that are generated");
+
 /// Returns the chunks per rank of a name such as "interleaved-5", or 0 for any other name.
 int loops_of(std::string_view name) {
   constexpr std::string_view kPrefix = "interleaved-";

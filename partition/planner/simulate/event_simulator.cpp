@@ -268,7 +268,7 @@ void EventSimulator::add_event(Event event) {
 }
 
 int EventSimulator::number_of(const Edge& edge, int micro_batch) {
-  const int number = edge.tag() * micro_batches_ + micro_batch;
+  const int number = edge.number() * micro_batches_ + micro_batch;
   messages_[number].edge = edge;
   messages_[number].micro_batch = micro_batch;
   return number;

@@ -60,8 +60,8 @@ class PeriodLowerBound::Walk {
   }
 
   void take(Place& place, const Edge& edge) const {
-    place.edge = edge.tag();
-    place.message = edge.tag() * micro_batches_ + place.action.micro_batch;
+    place.edge = edge.number();
+    place.message = edge.number() * micro_batches_ + place.action.micro_batch;
     found_.ways_[place.edge] = {edge, schedule_.chunk_rank[edge.producer],
                                 schedule_.chunk_rank[edge.consumer]};
   }
