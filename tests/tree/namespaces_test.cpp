@@ -8,7 +8,7 @@
 namespace penstock::test {
 namespace {
 
-/// A type with a body in a namespace; `space` passes over anonymous ones around it.
+/// A type with a body in a named namespace.
 struct Type {
   std::string space;  // "penstock::layers::cuda"
   std::string name;
@@ -48,7 +48,7 @@ Names names_of(const SourceFile& file) {
   static const std::regex declaration(R"(^\s*(template <.*>|(class|struct|enum class) \w+;)?\s*$)");
   Names names;
   std::vector<std::string> open;
-  std::vector<bool> defines;
+  std::vector<bool> defines, anonymous;
   std::size_t depth = 0;
   for (const std::string& line : file.code) {
     std::smatch match;
@@ -57,6 +57,7 @@ Names names_of(const SourceFile& file) {
       const std::string name = match[1];
       open.push_back(name.empty() ? outer : outer.empty() ? name : outer + "::" + name);
       defines.push_back(false);
+      anonymous.push_back(name.empty() || (!anonymous.empty() && anonymous.back()));
       ++depth;
       continue;
     }
@@ -65,10 +66,11 @@ Names names_of(const SourceFile& file) {
         if (defines.back()) names.spaces.push_back(open.back());
         open.pop_back();
         defines.pop_back();
+        anonymous.pop_back();
         --depth;
         continue;
       }
-      if (std::regex_match(line, match, type)) names.types.push_back({open.back(), match[1]});
+      if (!anonymous.back() && std::regex_match(line, match, type)) names.types.push_back({open.back(), match[1]});
       if (!std::regex_match(line, declaration)) defines.back() = true;
     }
     for (const char c : line) depth += c == '{' ? 1 : c == '}' ? -1 : 0;
@@ -125,13 +127,14 @@ TEST(Namespaces, DefineATypesNameOnce) {
 
 TEST(Namespaces, FindTypesOfOneName) {
   const auto in_space = [](const char* path, const std::string& space, const std::string& body) {
-    return parse_source(path, "namespace " + space + " {\nnamespace {\n" + body + "\n}\n}\n");
+    return parse_source(path, "namespace " + space + " {\n" + body + "\n}\n");
   };
   const auto files_of = definitions({
       in_space("a.cpp", "penstock::a",
                "struct Edge { int from; };\nclass Kept final : public X {\n};"),
       in_space("b.cpp", "penstock::b", "struct Edge {\n  struct Kept {};\n};"),
       in_space("c.cpp", "penstock::a", "void f() {\n}\nstruct Edge {\n};\nstruct Kept;"),
+      in_space("d.cpp", "penstock::a", "namespace {\nstruct Kept {\n};\n}"),
   });
   EXPECT_EQ(files_of.at("penstock::a::Edge").size(), 2u);
   EXPECT_EQ(files_of.at("penstock::a::Kept").size(), 1u);
