@@ -3,7 +3,7 @@
 BEGIN {
   LINE = "\002"   # stands before the number of a line, as a word of its own
   BLANK = "\003"  # a blank between backquotes
-  # A full stop behind these ends no sentence; behind the second kind it does before a capital.
+  # A full stop after these ends no sentence; after the second kind it does before a capital.
   count = split("e.g. i.e. vs. cf. Fig. Figs. Eq. Eqs. Sec. Secs. No. Nos. Dr. pp. ca. approx.", word, " ")
   for (i = 1; i <= count; ++i) never[word[i]] = 1
   count = split("etc. al. resp. incl. min. max.", word, " ")
@@ -27,7 +27,7 @@ comment { if (/-->/) comment = 0; next }
   gsub(/\t/, "    ", text)
   match(text, /^ */)
   indent = RLENGTH
-  # Indented code begins behind an empty line, four columns right of the text around it.
+  # Indented code begins after an empty line, four columns right of the text around it.
   if (indent < item) { if (blank && indent == 0) item = 0 }
   if ((blank || code) && indent >= item + 4) { code = 1; blank = 0; next }
   code = 0
@@ -69,7 +69,7 @@ function joined_code(s,   before, span) {
   return before s
 }
 
-# Whether a sentence ends with a word, NEXT being the word behind it.
+# Whether a sentence ends with a word, NEXT being the word after it.
 function ends(w, next_word) {
   gsub(/[])"'*_]+$/, "", w)
   gsub(/^[[("'*_]+/, "", w)

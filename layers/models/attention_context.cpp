@@ -16,7 +16,7 @@ Key left_context_key(int* frames) {
 
 Key right_context_key(int* frames) {
   return Key("model.right_context", frames, between(-1, kMaxContext),
-             "frames behind each one that its attention sees in every block; -1: all");
+             "frames after each one that its attention sees in every block; -1: all");
 }
 
 std::int64_t frames_of_context(int frames) { return frames < 0 ? kWholeUtterance : frames; }

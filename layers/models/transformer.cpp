@@ -57,7 +57,7 @@ std::vector<Key> TransformerOptions::keys() {
           "nonlinearity within each feed-forward unit; swiglu gates model.inner channels by as "
           "many more"),
       Key("model.norm", &norm, one_of({"layer", "rms"}),
-          "norm of each residual unit, and behind the last: LayerNorm or RMSNorm"),
+          "norm of each residual unit, and after the last: LayerNorm or RMSNorm"),
       left_context_key(&left_context),
       right_context_key(&right_context),
       Key("model.dropout", &dropout, between(0, 0.95),

@@ -34,7 +34,7 @@ std::vector<Key> Wav2LetterOptions::keys() {
       Key("model.dilations", &dilations, between(1, 1001),
           "frames from tap to tap of each block's convolutions"),
       Key("model.dropouts", &dropouts, between(0, 0.95),
-          "share of numbers dropped behind each of a block's convolutions"),
+          "share of numbers dropped after each of a block's convolutions"),
       Key("model.clip", &clip, above(0), "largest value that the clipped ReLU lets pass"),
   };
 }

@@ -65,7 +65,7 @@ Conv1d::Conv1d(Conv1dOptions options) : options_(std::move(options)) {
   const std::int64_t field = geometry({}).field();
   if (o.left < 0 || o.right < 0 || o.left + o.right >= field)
     throw ShapeError(fmt::format(
-        "convolution {}: it puts {} and {} frames of zeros before and behind; neither may be "
+        "convolution {}: it puts {} and {} frames of zeros before and after; neither may be "
         "negative, and together they must be fewer than the {} that an output sees",
         name(), o.left, o.right, field));
 }

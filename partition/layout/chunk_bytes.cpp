@@ -101,13 +101,13 @@ double ChunkBytes::at_least(int first, int last) const {
 StageBytes ChunkBytes::of_replica(std::span<const ChunkRange> held, int replica) const {
   ChunkBuffers all_buffers;
   int edges = 0;
-  int behind = 0;  // end of the preceding held chunk
+  int previous_end = 0;  // end of the preceding held chunk
   for (const auto& [first, last, chunk] : held) {
     all_buffers.join(buffers(first, last, chunk));
     // If the preceding chunk ends here, its edge was counted; it is none, as this rank holds both.
-    if (first > 0) edges += first == behind ? -1 : 1;
+    if (first > 0) edges += first == previous_end ? -1 : 1;
     if (last < sequence_->layers()) ++edges;
-    behind = last;
+    previous_end = last;
   }
   StageBytes bytes = without_messages(held, all_buffers, replica);
   bytes.optimizer += sequence_->norm_bytes();

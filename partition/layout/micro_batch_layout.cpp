@@ -63,9 +63,9 @@ std::size_t wide_bytes(const layers::ActivationDecl& activation) {
 std::vector<LayerRun> runs_not_kept(const MicroBatchLayout& layout, const ChosenLayers& chosen) {
   const auto front = std::ranges::find_if(layout.layers, &layers::LayerPlan::runs_backward) -
                      layout.layers.begin();
-  ChosenLayers behind = chosen;
-  std::fill_n(behind.begin(), std::min(front, std::ssize(behind)), false);
-  std::vector<LayerRun> runs = runs_of(behind);
+  ChosenLayers later = chosen;
+  std::fill_n(later.begin(), std::min(front, std::ssize(later)), false);
+  std::vector<LayerRun> runs = runs_of(later);
   if (front > 0) runs.insert(runs.begin(), {0, static_cast<int>(front)});
   return runs;
 }

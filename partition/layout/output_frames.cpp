@@ -6,17 +6,17 @@
 namespace penstock::partition {
 
 std::int64_t OutputFrames::of(std::int64_t frames) {
-  const auto behind = known_.lower_bound(frames);
-  if (behind != known_.end() && behind->second.min <= frames) return behind->second.left;
+  const auto upper = known_.lower_bound(frames);
+  if (upper != known_.end() && upper->second.min <= frames) return upper->second.left;
   const std::int64_t left = output_frames(sequence_, std::vector<std::int64_t>{frames}).front();
-  if (behind != known_.end() && behind->second.left == left) {
-    behind->second.min = frames;
+  if (upper != known_.end() && upper->second.left == left) {
+    upper->second.min = frames;
     return left;
   }
   Alike alike{frames, left};
-  if (behind != known_.begin() && std::prev(behind)->second.left == left) {
-    alike.min = std::prev(behind)->second.min;
-    known_.erase(std::prev(behind));
+  if (upper != known_.begin() && std::prev(upper)->second.left == left) {
+    alike.min = std::prev(upper)->second.min;
+    known_.erase(std::prev(upper));
   }
   known_.emplace(frames, alike);
   return left;

@@ -60,7 +60,7 @@ class SequenceBytes {
   std::size_t norm_bytes() const { return norm_bytes_; }
   /// Returns the sums over the layers of the range.
   ParameterSums sums(const LayerRun& range) const {
-    return sums_[static_cast<std::size_t>(range.last)].behind(
+    return sums_[static_cast<std::size_t>(range.last)].after(
         sums_[static_cast<std::size_t>(range.first)]);
   }
   std::shared_ptr<RangeBuffers> buffers(

@@ -66,7 +66,7 @@ std::int64_t norm_blocks(std::span<const layers::LayerPlan> layers) {
 
 namespace {
 
-/// The sums that add() and behind() combine member by member.
+/// The sums that add() and after() combine member by member.
 constexpr std::array kSums = {&ParameterSums::arena,
                               &ParameterSums::masters,
                               &ParameterSums::copies,
@@ -129,7 +129,7 @@ void ParameterSums::add(const ParameterSums& other) {
   owned_blocks += other.owned_blocks;
 }
 
-ParameterSums ParameterSums::behind(const ParameterSums& first) const {
+ParameterSums ParameterSums::after(const ParameterSums& first) const {
   ParameterSums rest = *this;
   for (const auto sum : kSums) rest.*sum -= first.*sum;
   rest.owned_blocks -= first.owned_blocks;

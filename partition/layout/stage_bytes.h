@@ -90,7 +90,7 @@ struct ParameterSums {
   void add(const ParameterSums& other);
   /// Returns the sums of the remaining layers, if this object covers all of them and `first` the
   /// first ones.
-  ParameterSums behind(const ParameterSums& first) const;
+  ParameterSums after(const ParameterSums& first) const;
 };
 ParameterSums sums_of(std::span<const layers::LayerPlan> layers, const ParameterLayout& layout);
 

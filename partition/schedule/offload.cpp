@@ -130,8 +130,8 @@ void place_reloads(std::vector<Stay>& stays, std::size_t actions, int room) {
 
 /// The actions to insert before and after each action of a rank's list.
 struct Insertions {
-  explicit Insertions(std::size_t actions) : before(actions), behind(actions) {}
-  std::vector<std::vector<Action>> before, behind;
+  explicit Insertions(std::size_t actions) : before(actions), after(actions) {}
+  std::vector<std::vector<Action>> before, after;
 };
 
 void insert_chunk(const Schedule& schedule, int chunk, int resident, Insertions& insertions) {
@@ -144,7 +144,7 @@ void insert_chunk(const Schedule& schedule, int chunk, int resident, Insertions&
   for (int m = 0; m < schedule.micro_batches; ++m) {
     const Stay& stay = stays[static_cast<std::size_t>(m)];
     if (!stay.leaves) continue;
-    insertions.behind[stay.passed_on].push_back({ActionKind::offload, chunk, m});
+    insertions.after[stay.passed_on].push_back({ActionKind::offload, chunk, m});
     reloads.emplace_back(stay.begins, m);
   }
   std::ranges::sort(reloads);
@@ -170,10 +170,10 @@ Schedule with_offload(Schedule schedule, int resident) {
     std::vector<Action> whole;
     for (std::size_t at = 0; at < schedule.ranks[rank].size(); ++at) {
       const auto& before = insertions[rank].before[at];
-      const auto& behind = insertions[rank].behind[at];
+      const auto& after = insertions[rank].after[at];
       whole.insert(whole.end(), before.begin(), before.end());
       whole.push_back(schedule.ranks[rank][at]);
-      whole.insert(whole.end(), behind.begin(), behind.end());
+      whole.insert(whole.end(), after.begin(), after.end());
     }
     schedule.ranks[rank] = std::move(whole);
   }

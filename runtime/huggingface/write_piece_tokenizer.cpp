@@ -26,7 +26,7 @@ constexpr int kAllSpaces = 1'000'000;
 
 void check_expressible(const ModelProto& model) {
   const char* what = nullptr;
-  if (model.spaces_after_words) what = "puts spaces behind words";
+  if (model.spaces_after_words) what = "puts spaces after words";
   if (!model.escape_spaces) what = "leaves spaces as they are";
   if (std::ranges::find(model.pieces, PieceType::unused, &Piece::type) != model.pieces.end())
     what = "has unused pieces";

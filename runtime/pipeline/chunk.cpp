@@ -124,8 +124,8 @@ std::span<std::byte> Chunk::input_gradient(const MicroBatchRun& run) const {
 }
 
 std::span<float> Chunk::loss_weights(const MicroBatchRun& run) const {
-  std::byte* behind = inputs[run.input] + run.layout.activations.front().bytes();
-  return {reinterpret_cast<float*>(behind), run.work->lengths.size()};
+  std::byte* lengths_after = inputs[run.input] + run.layout.activations.front().bytes();
+  return {reinterpret_cast<float*>(lengths_after), run.work->lengths.size()};
 }
 
 /// Returns an FP32 tensor of the same shape for the host: `x_FC` itself, or the workspace if `x_FC`

@@ -84,10 +84,10 @@ class RecordingQueue {
     fill();
     const std::size_t end = window_end(list_.window, {0, waiting_.size()},
                                        [&](std::size_t i) { return waiting_[i].seconds(); });
-    const auto behind = waiting_.begin() + static_cast<std::ptrdiff_t>(end);
+    const auto finished = waiting_.begin() + static_cast<std::ptrdiff_t>(end);
     std::vector<MeasuredRecording> window(std::make_move_iterator(waiting_.begin()),
-                                          std::make_move_iterator(behind));
-    waiting_.erase(waiting_.begin(), behind);
+                                          std::make_move_iterator(finished));
+    waiting_.erase(waiting_.begin(), finished);
     return window;
   }
 

@@ -70,7 +70,8 @@ Names names_of(const SourceFile& file) {
         --depth;
         continue;
       }
-      if (!anonymous.back() && std::regex_match(line, match, type)) names.types.push_back({open.back(), match[1]});
+      if (!anonymous.back() && std::regex_match(line, match, type))
+        names.types.push_back({open.back(), match[1]});
       if (!std::regex_match(line, declaration)) defines.back() = true;
     }
     for (const char c : line) depth += c == '{' ? 1 : c == '}' ? -1 : 0;

@@ -99,7 +99,7 @@ void takes_results(CLI::App* command, ResultFileOptions& results) {
                                           "they come: reference, hypothesis, edits");
   command
       ->add_flag("--resume", results.resume,
-                 "Go on behind what FILE has of the same manifests, if it is there")
+                 "Go on after what FILE has of the same manifests, if it is there")
       ->needs(file);
 }
 

@@ -117,7 +117,7 @@ void add_train(CLI::App& app, Run& run) {
   command->footer(
       "Under mpirun, -np is pipeline.stages × pipeline.replicas. Alone, one process runs the "
       "whole\n"
-      "recipe and gets the same bits. SIGUSR1 or SIGTERM ends a run behind its step, with a\n"
+      "recipe and gets the same bits. SIGUSR1 or SIGTERM ends a run after its step, with a\n"
       "checkpoint and exit code 85.\n\nExamples:\n"
       "  penstock train my.toml data.train=train.jsonl trainer.steps=2000 trainer.resume=true\n"
       "  mpirun -np 4 penstock train configs/recipes/quickstart.toml");

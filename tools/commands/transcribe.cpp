@@ -203,11 +203,10 @@ void takes_outputs(CLI::App* command, TranscribeOptions& options) {
   CLI::Option* output = command->add_option(
       "--output,-o", options.output.path,
       "File to write a JSON line to for each recording, in the order of the list, as they come");
-  CLI::Option* resume =
-      command
-          ->add_flag("--resume", options.output.resume,
-                     "Go on behind what FILE has of the same list, if it is there")
-          ->needs(output);
+  CLI::Option* resume = command
+                            ->add_flag("--resume", options.output.resume,
+                                       "Go on after what FILE has of the same list, if it is there")
+                            ->needs(output);
   command
       ->add_option("--logits", options.logits,
                    "File to write each recording's logits to (safetensors, FP32, frames × "

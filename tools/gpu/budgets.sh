@@ -26,7 +26,7 @@ load_budgets() {
 
 in_group() { case ${group_of[$1]} in '' | spare) return 1 ;; esac; }
 
-# budget_of NAME...: whole seconds that these take one behind the other where all of them hang.
+# budget_of NAME...: whole seconds that these take one after the other where all of them hang.
 budget_of() {
   for name; do echo "${seconds_of[$name]} ${group_of[$name]:--}"; done |
     awk -v start=$start_seconds '

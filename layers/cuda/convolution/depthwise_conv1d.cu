@@ -63,8 +63,7 @@ __global__ void convolve_frames(Source source, Taps taps, Sums to, DepthwiseSize
       const int i = thread_y() + j * kTileRows;
       if (first + i >= size.rows) continue;
       const TapRange seen = taps_seen(utterances, first + i, first + i + tap - size.left, count);
-      for (int k = seen.first; k < seen.behind; ++k)
-        sums[j] += weight[k][lane] * window[i + k][lane];
+      for (int k = seen.first; k < seen.end; ++k) sums[j] += weight[k][lane] * window[i + k][lane];
     }
     __syncthreads();
   }

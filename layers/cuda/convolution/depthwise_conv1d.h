@@ -59,7 +59,7 @@ __device__ void fill_window(float (*window)[kTileColumns], const Source& source,
 }
 
 struct TapRange {
-  int first, behind;  // `behind` is one past the last
+  int first, end;  // `end` is one past the last
 };
 
 /// Returns which of `count` taps meet a frame of the utterance of `row`, if tap k meets frame from

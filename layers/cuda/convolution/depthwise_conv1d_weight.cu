@@ -42,8 +42,7 @@ __global__ void correlate_frames(Source source, const T* dy, DepthwiseSize size,
       UNROLLED
       for (int j = 0; j < kWindowTaps / kTileRows; ++j) {
         const int k = thread_y() + j * kTileRows;
-        if (k >= seen.first && k < seen.behind)
-          of_tile[j] += gradient[i][lane] * window[i + k][lane];
+        if (k >= seen.first && k < seen.end) of_tile[j] += gradient[i][lane] * window[i + k][lane];
       }
     }
     UNROLLED

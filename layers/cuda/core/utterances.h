@@ -28,13 +28,13 @@ std::vector<std::int64_t> starts_of(std::span<const std::int64_t> lengths);
 
 /// Returns the last of `count` ascending starts that is ≤ `row`, by binary search.
 __device__ inline int last_at_or_before(const std::int64_t* starts, int count, std::int64_t row) {
-  int first = 0, behind = count;
-  while (behind - first > 1) {
-    const int middle = (first + behind) / 2;
+  int first = 0, end = count;
+  while (end - first > 1) {
+    const int middle = (first + end) / 2;
     if (starts[middle] <= row)
       first = middle;
     else
-      behind = middle;
+      end = middle;
   }
   return first;
 }

@@ -56,7 +56,8 @@ __global__ void __launch_bounds__(kRecurrenceThreads, 2)
   });
 }
 
-/// One step backward in time: adds Uᵀ · behind to the gradient of h, and differentiates the gates.
+/// One step backward in time: adds Uᵀ · `next_g_DNG` to the gradient of h, and differentiates the
+/// gates.
 /// `next_g_DNG` holds the gradients of U h + c of the step that follows in time. It is 0 after the
 /// last frame of an utterance.
 template <class T, class Factor, class Gates, int kTiles>

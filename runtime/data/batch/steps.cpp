@@ -210,8 +210,8 @@ struct StepSequence::State {
   EpochStart epoch_of(std::int64_t step) {
     if (step < options.start.step) throw std::out_of_range("a step before the data's start");
     count_steps(step);
-    const auto behind = std::ranges::upper_bound(first_step, step);
-    return {known + (behind - first_step.begin()) - 1, *std::prev(behind)};
+    const auto next = std::ranges::upper_bound(first_step, step);
+    return {known + (next - first_step.begin()) - 1, *std::prev(next)};
   }
 
   /// Returns a step's micro-batches in sampled order.

@@ -68,10 +68,10 @@ class Lengths {
       const std::span<const std::uint32_t> left_out =
           table.left_out ? std::span(table.left_out->ids()) : std::span<const std::uint32_t>();
       const std::size_t size = table.lengths.size() - left_out.size();
-      std::size_t behind = 0;  // places left out before the next length
+      std::size_t skipped = 0;  // places left out before the next length
       for (std::size_t id = 0; id < size; ++id) {
-        while (behind < left_out.size() && left_out[behind] <= id) ++behind;
-        visit(table.first + id, table.lengths[id + behind].unpacked());
+        while (skipped < left_out.size() && left_out[skipped] <= id) ++skipped;
+        visit(table.first + id, table.lengths[id + skipped].unpacked());
       }
     }
   }

@@ -28,7 +28,7 @@ std::map<std::string, KaldiLine> read_table(const ManifestReading& reading, cons
     KaldiLine read{line.substr(0, space), trimmed(line.substr(space)),
                    fmt::format("{}:{}", file.filename().string(), number)};
     if (read.rest.empty())
-      return faults.add(read.where, fmt::format("has nothing behind \"{}\"", read.name));
+      return faults.add(read.where, fmt::format("has nothing after \"{}\"", read.name));
     const std::string name = read.name, where = read.where;
     if (!table.emplace(name, std::move(read)).second)
       faults.add(where, fmt::format("names \"{}\" a second time", name));

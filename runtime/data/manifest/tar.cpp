@@ -159,7 +159,7 @@ class TarScan {
                           method));
     if (ended_)
       fail(
-          fmt::format("goes on behind its end, from byte {} on, as tars do that cat has joined: "
+          fmt::format("goes on after its end, from byte {} on, as tars do that cat has joined: "
                       "join them by tar --concatenate, or keep them apart",
                       at_));
     if (header.whole()) return;

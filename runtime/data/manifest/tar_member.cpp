@@ -15,11 +15,11 @@ constexpr std::array<std::string_view, 7> kTars = {".tar",    ".tar.gz",  ".tgz"
                                                    ".tar.xz", ".tar.bz2", ".tar.lz4"};
 
 /// Removes a number and the character after it from the front of `text`.
-std::optional<std::int64_t> take_number(std::string_view& text, char behind) {
+std::optional<std::int64_t> take_number(std::string_view& text, char terminator) {
   std::int64_t number = -1;
   const char* const last = text.data() + text.size();
   const auto [end, fault] = std::from_chars(text.data(), last, number);
-  if (fault != std::errc() || number < 0 || end == last || *end != behind) return std::nullopt;
+  if (fault != std::errc() || number < 0 || end == last || *end != terminator) return std::nullopt;
   text.remove_prefix(static_cast<std::size_t>(end + 1 - text.data()));
   return number;
 }

@@ -1,4 +1,4 @@
-"""Conv1d over utterances, each with zeros of its own before and behind; the last case with a length for each tap, as wav2vec 2.0's
+"""Conv1d over utterances, each with zeros of its own before and after; the last case with a length for each tap, as wav2vec 2.0's
 positions are convolved."""
 import torch
 import torch.nn.functional as F

@@ -25,7 +25,7 @@ TEST(CorpusWindow, EndsByNumberOrByAudio) {
   EXPECT_EQ(window_end({5}, {0, 0}, {}), 0u);
 }
 
-// So a run that goes on behind a window makes the same windows.
+// So a run that goes on after a window makes the same windows.
 TEST(CorpusWindow, FollowsFromWhatLiesBehindItsStart) {
   const std::vector<double> seconds = {3, 30, 5, 14, 14, 14, 1, 1, 1, 1, 40, 0, 7};
   const Ends whole = ends_of({3}, seconds);

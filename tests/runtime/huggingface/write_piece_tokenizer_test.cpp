@@ -57,7 +57,7 @@ TEST(PieceTokenizer, RefusesModelsThatItCannotSay) {
   model.spaces_after_words = true;
   EXPECT_NE(test::message_of<ConfigError>([&] {
               write_piece_tokenizer(folder.path(), to_model_bytes(model), {81, 80});
-            }).find("puts spaces behind words"),
+            }).find("puts spaces after words"),
             std::string::npos);
   EXPECT_TRUE(std::filesystem::is_empty(folder.path()));
 }

@@ -72,7 +72,7 @@ TEST_P(CudaRecurrence, BackwardInput) {
   });
 }
 
-TEST_P(CudaRecurrence, BackwardWeightBehindOtherMicroBatches) {
+TEST_P(CudaRecurrence, BackwardWeightAfterOtherMicroBatches) {
   for_each_shape(kHidden, [&] {
     const RecurrenceTwins first = micro_batch({7, 1, 13, 5}), second = micro_batch({2, 11});
     forward(first);

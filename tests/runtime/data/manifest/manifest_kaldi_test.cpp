@@ -53,9 +53,9 @@ TEST_F(KaldiFolderTest, RunsNoCommandsAndSaysSo) {
                 "wav.scp:1: is the command \"sph2pipe -f wav -p -c 1 a.sph |\", but penstock runs "
                 "none: convert the recordings into files",
                 "wav.scp:2: names a Kaldi archive, \"feats.ark:17\", but a sound file is needed",
-                "wav.scp:3: has nothing behind \"c\"", "wav.scp:5: names \"d\" a second time",
+                "wav.scp:3: has nothing after \"c\"", "wav.scp:5: names \"d\" a second time",
                 "text:1: wav.scp has no recording \"a\" that can be used",
-                "text:3: wav.scp has no recording \"e\"", "text:4: has nothing behind \"f\""});
+                "text:3: wav.scp has no recording \"e\"", "text:4: has nothing after \"f\""});
 }
 
 TEST_F(KaldiFolderTest, NamesSegmentsThatCannotBe) {

@@ -78,7 +78,7 @@ TEST_F(WebdatasetTest, SaysWhatToDoAboutMistakes) {
   std::filesystem::remove(in("w/t.tar.gz"));
   const std::string one = TarWriter().add("a.wav", "1").add("a.txt", "a").bytes();
   expect_parts(error_message("w/s.tar", one + one),
-               {"goes on behind its end", "join them by tar --concatenate"});
+               {"goes on after its end", "join them by tar --concatenate"});
   expect_parts(error_message("w/s.tar", "version https://git-lfs.github.com/spec/v1"),
                {"s.tar: is no tar"});
 }

@@ -154,7 +154,7 @@ TEST_F(TarTest, SaysWhatIsWrongAndWhere) {
       {two.substr(0, 1700), "damaged or cut: there is no whole header at byte 1536"},
       {two.substr(0, 1536), "is cut: it ends without the block of zeros"},
       {damaged, "damaged or cut: there is no whole header at byte 1536"},
-      {two + two, "goes on behind its end, from byte 3584 on, as tars do that cat has joined"},
+      {two + two, "goes on after its end, from byte 3584 on, as tars do that cat has joined"},
       {TarWriter().add("s.wav", "x", 'S').bytes(),
        "its member s.wav is sparse: make the tar without --sparse"},
       {TarWriter().add("x", pax_record("GNU.sparse.major", "1"), 'x').add("p.wav", "x").bytes(),
