@@ -162,7 +162,7 @@ TEST(LaneReductionPlan, StagesWhatARoundReceives) {
 
 TEST(LaneReductionPlan, KeepsPiecesThatGoTogetherTogether) {
   const LaneReductionPlan plan{layers::DType::f32, {7, 131}, {1, 1, 1, 1}};
-  EXPECT_EQ(lane_piece(plan, 1, 1), (ElementRange{7 + 64, 7 + 96}));  // behind those of 0 and 2
+  EXPECT_EQ(lane_piece(plan, 1, 1), (ElementRange{7 + 64, 7 + 96}));  // after those of 0 and 2
   EXPECT_EQ(lane_runs(plan, 1, {0, 1}), (std::vector<ElementRange>{{7, 7 + 64}}));
   EXPECT_EQ(lane_runs(plan, 1, {1, 3}),
             (std::vector<ElementRange>{{7 + 32, 7 + 64}, {7 + 96, 131}}));

@@ -37,7 +37,7 @@ TEST(Command, AnswersHelpAndKeys) {
   EXPECT_EQ(keys.out, configs::config_reference(layers::model_families()));
 }
 
-/// The first words of the lines behind "Subcommands:".
+/// The first words of the lines after "Subcommands:".
 std::vector<std::string> subcommands() {
   const std::string help = penstock({"--help"}).out;
   const std::size_t heading = help.find("Subcommands:\n");

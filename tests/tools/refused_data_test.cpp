@@ -15,7 +15,7 @@ std::string line_of(const std::string& audio, const std::string& more) {
   return R"({"audio_filepath": ")" + audio + "\", " + more + "}\n";
 }
 
-/// One utterance that can't be trained on, behind the 30 of a sound manifest.
+/// One utterance that can't be trained on, after the 30 of a sound manifest.
 struct BadUtterance {
   std::string name, line, said;
   std::string audio = {};  // contents of bad.wav

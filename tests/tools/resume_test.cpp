@@ -166,7 +166,7 @@ TEST_F(Resume, AcceptsByTheLineThatARefusalNames) {
   auto accepting = changes;
   accepting.push_back(line_of(resume(changes)));
   EXPECT_EQ(accepting.back(), "trainer.accept=[\"optimizer.learning_rate\"]");
-  accepting.back() = line_of(resume(accepting));  // the utterances are looked at behind the keys
+  accepting.back() = line_of(resume(accepting));  // the utterances are looked at after the keys
   const auto outcome = resume(accepting);
   EXPECT_EQ(outcome.code, 0) << outcome.err;
   const auto told = folder_.run({"info", folder_.in("output")});

@@ -27,7 +27,7 @@ class SavingBeside : public testing::Test {
   static std::string full_disk(const std::string& run) {
     return "sh -c \"trap '' XFSZ; ulimit -S -f 2048; exec " + run + " model.hidden=200\"";
   }
-  /// Ends behind the first step that metrics.jsonl tells.
+  /// Ends after the first step that metrics.jsonl tells.
   std::string signalled(const std::string& run, const std::string& signal) const {
     return run + " & until grep -q step '" + folder_.in("stopped/metrics.jsonl") +
            "' 2> /dev/null; do sleep 0.05; done; kill -" + signal + " $!; wait $!";

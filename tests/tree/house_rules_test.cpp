@@ -40,7 +40,7 @@ std::vector<std::string> statements_of(const SourceFile& file) {
   return statements;
 }
 
-/// Whether a reference that a condition bound is written to in the statements behind it.
+/// Whether a reference that a condition bound is written to in the statements after it.
 bool is_written(const std::vector<std::string>& statements, std::size_t bound,
                 const std::string& name) {
   constexpr std::size_t near = 6;
@@ -55,7 +55,7 @@ bool is_written(const std::vector<std::string>& statements, std::size_t bound,
 
 /// An expression that chooses what to assign to: "(a ? b : c) = x", also by way of a reference.
 bool chooses_target(const SourceFile& file) {
-  // Behind a name, a parenthesis holds arguments; within one, "==" and "<=" assign nothing.
+  // After a name, a parenthesis holds arguments; within one, "==" and "<=" assign nothing.
   static const std::string part = "(?:[^=]|[=!<>]=)*";
   static const std::regex direct("(^|[^\\w\\s])\\s*\\(" + part + "\\?" + part + ":" + part +
                                  R"(\)\s*([-+*/%&|^]|<<|>>)?=[^=])"

@@ -66,7 +66,7 @@ class Call {
   void queue(CUstream_st& stream, std::function<void()> work) const;
   /// Queues what may have to wait, and touches no memory.
   void queue_waiting(CUstream_st& stream, std::function<bool(CUstream_st&)> advance) const;
-  /// Behind this the kernel is on the device. CUDA waits until nothing runs there before it loads
+  /// After this the kernel is on the device. CUDA waits until nothing runs there before it loads
   /// one.
   void load(int device, const void* kernel);
   /// Waits until what was queued up to now in the stream, or on the device, is done.

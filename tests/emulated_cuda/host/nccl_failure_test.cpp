@@ -120,7 +120,7 @@ TEST_F(NcclFailure, OfAPeerElsewhereIsToldByNccl) {
   });
 }
 
-/// Both stages of a pipeline connect, of which the second dies behind so many edges.
+/// Both stages of a pipeline connect, of which the second dies after so many edges.
 void die_behind(int edges, Communicator& pipeline) {
   const auto cuda = layers::make_cuda_backend(pipeline.rank());
   const auto stream = cuda->make_stream();

@@ -27,7 +27,7 @@ Issued of_a_step(TrainingJob job) {
 }
 
 /// ds2-large with fewer channels, as well aligned, so that as many kernels start, on one
-/// micro-batch of eight utterances, of which the longest has so many frames behind the
+/// micro-batch of eight utterances, of which the longest has so many frames after the
 /// convolutions.
 Issued of_deep_speech(std::int64_t frames) {
   TrainingJob job = penstock::test::small_job();

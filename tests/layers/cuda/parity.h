@@ -50,7 +50,7 @@ class Parity : public ::testing::TestWithParam<Format> {
 
   /// max|cuda - cpu| / max|cpu| ≤ tolerance, with `what` in the message.
   void expect_close(const Twin& twin, double tolerance, const char* what);
-  /// Of FP32 sums of products: what their order may add. In TF32 an operand has 10 bits behind its
+  /// Of FP32 sums of products: what their order may add. In TF32 an operand has 10 bits after its
   /// first one and is off by 2⁻¹¹ of itself at most, a product of two by 2⁻¹⁰. Errors of terms have
   /// either sign and add up as the terms themselves do, to 2⁻¹⁰ of the largest sum.
   double sum_tolerance() const;

@@ -233,7 +233,7 @@ std::unique_ptr<Layer> recomputing(std::unique_ptr<Layer> unit) {
   return unit;
 }
 
-// Each family's units, with dropout behind a nonlinearity and behind the last product.
+// Each family's units, with dropout after a nonlinearity and after the last product.
 std::vector<std::unique_ptr<Layer>> units() {
   std::vector<std::unique_ptr<Layer>> all;
   all.push_back(feed_forward_unit(

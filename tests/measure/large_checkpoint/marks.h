@@ -14,7 +14,7 @@ namespace penstock::test {
 void set_marks(std::span<const runtime::CheckpointPiece> pieces);
 
 /// How many marks are in these pieces. CheckpointError that names the first element that is not
-/// what it was marked as, or is no zero behind a mark.
+/// what it was marked as, or is no zero after a mark.
 std::int64_t count_marks(std::span<const runtime::CheckpointPiece> pieces);
 
 /// How many are in all that a checkpoint holds, or in its weights alone.

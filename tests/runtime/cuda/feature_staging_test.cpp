@@ -10,7 +10,7 @@
 namespace penstock::runtime {
 namespace {
 
-/// Micro-batches of unequal sizes, the later ones larger: weights behind features.
+/// Micro-batches of unequal sizes, the later ones larger: weights after features.
 constexpr FeatureStaging::Count kCounts[] = {{35, 3}, {301, 1}, {17, 2}, {999, 5}};
 
 std::vector<float> numbers_of(std::size_t micro_batch) {

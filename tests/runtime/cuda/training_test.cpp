@@ -277,7 +277,7 @@ TEST_P(CudaTraining, OtherFamiliesAgreeWithTheCpu) {
                                            .channels = 3,
                                            .positions = "absolute",
                                            .scale_input = true}},
-       1},  // behind ×8, a third of the frames would leave batch norm two rows
+       1},  // after ×8, a third of the frames would leave batch norm two rows
       {{.features = 17,
         .family =
             layers::TransformerOptions{

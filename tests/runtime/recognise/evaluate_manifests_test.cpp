@@ -18,7 +18,7 @@ namespace {
 struct Seen {
   EvaluationTotals totals;
   std::vector<JudgedUtterance> judged;
-  std::vector<EvaluationTotals> states;  // behind each window
+  std::vector<EvaluationTotals> states;  // after each window
   std::string identity;
 };
 

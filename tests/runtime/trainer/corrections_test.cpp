@@ -100,7 +100,7 @@ TEST_F(CorrectedRun, TakesTheChangeAndKeepsItsHistory) {
   EXPECT_EQ(state("output").data_origin, DataOrigin{});
 }
 
-// All kinds of change at once, on other ranks, and stopped behind it once more.
+// All kinds of change at once, on other ranks, and stopped after it once more.
 TEST_F(CorrectedRun, IsBitEqualOnAnyLayout) {
   const Overrides changes = {"optimizer.clip_norm=3",
                              "optimizer.beta2=0.99",

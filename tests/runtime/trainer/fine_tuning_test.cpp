@@ -17,7 +17,7 @@ using test::TrainingOutcome;
 using Patterns = std::vector<std::string>;
 
 /// The front, whose backward then ends before the pipeline's first stages; layers with trained ones
-/// before and behind them; and parts of layers.
+/// before and after them; and parts of layers.
 const std::vector<Patterns> kFrozen = {{"conv*", "norm?.*", "rnn1*"},
                                        {"conv2.*", "rnn1.weight*", "rnn1.input.*"},
                                        {"*.bias", "norm1*"}};

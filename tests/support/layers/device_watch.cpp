@@ -30,7 +30,7 @@ class Asks final : public ::testing::EmptyTestEventListener {
   Failed failed_;
 };
 
-/// Behind the verdict.
+/// After the verdict.
 class Ends final : public ::testing::EmptyTestEventListener {
  public:
   Ends(std::function<void()> end, Failed failed)

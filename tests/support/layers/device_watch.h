@@ -11,8 +11,8 @@ struct WatchedDevice {
   std::function<void()> end;           // of the process
 };
 
-/// From now on the device is asked behind each test. In one that is in error every later call fails
-/// as well: the test behind which that shows fails, and the process ends behind its verdict.
+/// From now on the device is asked after each test. In one that is in error every later call fails
+/// as well: the test after which that shows fails, and the process ends after its verdict.
 void watch_device(const WatchedDevice& device);
 
 }  // namespace penstock::test

@@ -9,7 +9,7 @@
 
 namespace penstock::test {
 
-/// Host memory of exactly `bytes`, with a pattern behind it that shows writes beyond the end.
+/// Host memory of exactly `bytes`, with a pattern after it that shows writes beyond the end.
 class GuardedMemory {
  public:
   explicit GuardedMemory(std::size_t bytes = 0);

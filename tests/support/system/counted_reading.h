@@ -10,7 +10,7 @@ namespace penstock::test {
 /// Another program counts nothing.
 struct Reading {
   std::vector<std::string> opened;  // files that were opened to be read, in order
-  /// Bytes of mapped files that were let go of behind their use: whole pages. Headers of shards and
+  /// Bytes of mapped files that were let go of after their use: whole pages. Headers of shards and
   /// manifests, which stay mapped, are not among them.
   std::uint64_t mapped = 0;
 };

@@ -26,7 +26,7 @@ std::string text_of(const SourceFile& file) {
   return text;
 }
 
-/// Behind the bracket that closes the one at `open`; the text's end if none does.
+/// After the bracket that closes the one at `open`; the text's end if none does.
 std::size_t behind_bracket(const std::string& text, std::size_t open) {
   const char opening = text[open];
   const char closing = opening == '(' ? ')' : opening == '{' ? '}' : opening == '[' ? ']' : '>';
@@ -98,7 +98,7 @@ std::optional<Function> read_head(const std::string& text) {
   return std::nullopt;
 }
 
-/// Whether a brace behind `head` is around a member's initial value: "a_(x), b_" of a constructor.
+/// Whether a brace after `head` is around a member's initial value: "a_(x), b_" of a constructor.
 bool initialises_member(const std::string& head) {
   static const std::regex list(R"(\)\s*(noexcept\s*)?:[^:])");
   static const std::regex member(R"([\w>]\s*$)");
@@ -172,7 +172,7 @@ class Reader {
   }
 
   std::string text_;
-  std::size_t at_ = 0, start_ = 0;  // start_: behind the last statement
+  std::size_t at_ = 0, start_ = 0;  // start_: after the last statement
   std::vector<Function> functions_;
 };
 

@@ -259,7 +259,7 @@ TEST_F(PlanCluster, TakesAModelByName) {
   ASSERT_EQ(outcome.code, 0) << outcome.err;
   EXPECT_NE(nlohmann::json::parse(outcome.out)["model"].get<std::string>().find("labels=5"),
             std::string::npos);
-  // Also behind a recipe, whose own keys come first.
+  // Also after a recipe, whose own keys come first.
   const auto both = folder_.run({"plan", folder_.in("recipe.toml"), "ds2-tiny",
                                  "features.kind=spectrogram", "--cluster", cluster_});
   EXPECT_EQ(both.code, 0) << both.err;

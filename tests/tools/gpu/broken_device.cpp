@@ -1,4 +1,4 @@
-// broken_device: a test program whose device, that is no real one, a test breaks for all behind it.
+// broken_device: a test program whose device, that is no real one, a test breaks for all after it.
 // tests_test runs it.
 
 #include <gtest/gtest.h>

@@ -47,7 +47,7 @@ TEST(TraceJson, HasACompleteEventForEachAction) {
   EXPECT_EQ(events["1 F3"]["args"]["chunk"], 1);
   EXPECT_EQ(events["1 F3"]["args"]["micro_batch"], 3);
   EXPECT_EQ(events["1 F3"]["args"]["action"], "forward of micro-batch 3 on chunk 1");
-  EXPECT_EQ(events["2 F3"]["ts"], 2.5e6);  // behind the step's measured beginning
+  EXPECT_EQ(events["2 F3"]["ts"], 2.5e6);  // after the step's measured beginning
   EXPECT_EQ(events["2 step"]["dur"], 0.5e6);
   EXPECT_FALSE(events["1 step"]["args"].contains("chunk"));
 }

@@ -42,7 +42,7 @@ class WideningTest : public testing::Test {
 };
 
 TEST_F(WideningTest, TakesTheEndOfWhatWasLent) {
-  widen({workspace_.data(), kRoom + 63});  // of which 63 bytes are behind the last boundary
+  widen({workspace_.data(), kRoom + 63});  // of which 63 bytes are after the last boundary
   EXPECT_EQ(places_, (std::vector{workspace_.data() + kAlignment, workspace_.data()}));
   EXPECT_EQ(numbers(written_), (std::vector<double>{1, 2, 3, 4, 5, 6, 7}));
   EXPECT_EQ(stream_->lent().data(), nullptr);

@@ -1,4 +1,4 @@
-// Tests on a real GPU: behind each one the device is waited for, so that what failed on it is that
+// Tests on a real GPU: after each one the device is waited for, so that what failed on it is that
 // test's.
 
 #include <cuda_runtime_api.h>

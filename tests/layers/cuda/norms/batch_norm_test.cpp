@@ -5,7 +5,7 @@
 namespace penstock::layers {
 namespace {
 
-/// Channels that fill no tile, and several frequencies in a row as behind a convolution.
+/// Channels that fill no tile, and several frequencies in a row as after a convolution.
 struct Geometry {
   std::int64_t groups, channels;
 };

@@ -5,7 +5,7 @@
 namespace penstock::layers {
 namespace {
 
-/// Channels that fill no tile, and several frequencies in a row as behind a convolution.
+/// Channels that fill no tile, and several frequencies in a row as after a convolution.
 constexpr struct { std::int64_t groups, channels; } kGeometries[] = {{1, 35}, {3, 32}, {1, 1}};
 
 class CudaBias : public Parity {};

@@ -23,7 +23,7 @@ using Lengths = std::vector<std::int64_t>;
 
 TEST(Cost, IsTheRooflinePlusALaunch) {
   const LayerSequence sequence = test::small_sequence();
-  const Lengths lengths{7, 1, 13, 5};  // 26 frames, 15 behind the convolution
+  const Lengths lengths{7, 1, 13, 5};  // 26 frames, 15 after the convolution
   const DeviceRates rates{.product = 1e3,
                           .convolution = 1e4,
                           .recurrence = 1,

@@ -65,7 +65,7 @@ const ModelSize& model_of(std::string_view name) {
                             [](const ModelSize& size) { return std::string_view(size.name); });
 }
 
-/// The same blocks and output, behind a subsampling that they do not have.
+/// The same blocks and output, after a subsampling that they do not have.
 LayerSequence transformer_of(const ModelSize& size) {
   const configs::ModelConfig model{.features = 80,
                                    .family = layers::TransformerOptions{.channels = 1,

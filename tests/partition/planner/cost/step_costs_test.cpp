@@ -18,7 +18,7 @@ TEST(StepCosts, HoldEveryMicroBatchsCostsAndMessageBytes) {
     for (std::size_t layer = 0; layer < 4; ++layer)
       EXPECT_EQ(step.layers[m][layer].total(), own[layer].total()) << m << ", " << layer;
   }
-  // 4 + 1 + 7 + 3 frames leave the convolution, with 12 channels and 4 weights behind them.
+  // 4 + 1 + 7 + 3 frames leave the convolution, with 12 channels and 4 weights after them.
   EXPECT_EQ(step.bytes[0][0], layers::aligned(15 * 12 * 4) + layers::aligned(4 * 4));
   EXPECT_EQ(step.bytes[1][2], layers::aligned(9 * 10 * 4) + layers::aligned(3 * 4));
   EXPECT_TRUE(step.reading.empty());

@@ -103,7 +103,7 @@ TEST(CutChunks, EqualsTryingAllCuts) {
   EXPECT_GT(falling, 200);
 }
 
-// Each of 279 layers behind an unlike one takes what the others do, up to 5 %.
+// Each of 279 layers after an unlike one takes what the others do, up to 5 %.
 TEST(CutChunks, AsksForFewRangesOfManyLayers) {
   std::vector<double> until{0, 40};  // seconds of the first i layers
   std::mt19937 random(3);

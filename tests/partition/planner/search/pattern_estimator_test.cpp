@@ -18,7 +18,7 @@ TEST(PatternEstimator, MessagesTakeTheirTimeBothWays) {
                                 .times = {{{1, 2, 4}}, {{8, 16, 32}}, {{64, 128, 256}}},
                                 .transfers = {1000, 5000, 0}};
   PatternEstimator estimator(problem);
-  // The first rank's gradient comes last, and its weights behind it.
+  // The first rank's gradient comes last, and its weights after it.
   EXPECT_DOUBLE_EQ(estimator.makespan(one_by_one(problem)),
                    2 * (1000 + 5000) + 1 + 8 + 64 + 128 + 16 + 2 + 4);
   EXPECT_EQ(estimator.turns(), 9);

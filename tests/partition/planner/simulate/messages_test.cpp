@@ -33,7 +33,7 @@ TEST(SimulatedMessages, SayWhenTheyAreSentAndThere) {
   EXPECT_DOUBLE_EQ(first.end, 3);
   EXPECT_EQ(second.micro_batch, 1);
   EXPECT_DOUBLE_EQ(second.sent, 3);
-  EXPECT_DOUBLE_EQ(second.start, 7);  // its receive is posted behind the forward
+  EXPECT_DOUBLE_EQ(second.start, 7);  // its receive is posted after the forward
   EXPECT_DOUBLE_EQ(second.end, 9);
 }
 

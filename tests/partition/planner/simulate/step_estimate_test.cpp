@@ -71,7 +71,7 @@ TEST(StepEstimate, AddsRecomputationToTheGradientsOfInputs) {
 }
 
 TEST(StepEstimate, MessagesTakeTheirOwnBytesAndLinks) {
-  const std::vector<MicroBatchLengths> one{{{7, 1}}};  // 4 + 1 frames behind the convolution
+  const std::vector<MicroBatchLengths> one{{{7, 1}}};  // 4 + 1 frames after the convolution
   const StepCosts costs = step_costs(test::small_sequence(), {}, per_frame, one);
   const double bytes = layers::aligned(5 * 12 * 4) + layers::aligned(2 * 4);
   ASSERT_EQ(costs.bytes[0][1], bytes);
