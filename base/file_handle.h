@@ -12,14 +12,14 @@
 namespace penstock {
 
 /// The operating system refused access to a file. This says nothing about the file's bytes, unless
-/// it is missing. It derives from CheckpointError because code for checkpoints lets it propagate;
-/// other writers catch it.
-class FileError : public CheckpointError {
+/// it is missing.
+class FileError : public Error {
  public:
   FileError(std::filesystem::path path, const std::string& message, std::errc code)
-      : CheckpointError(message), path_(std::move(path)), code_(code) {}
+      : Error(message), path_(std::move(path)), code_(code) {}
   const std::filesystem::path& path() const { return path_; }
   std::error_code code() const { return std::make_error_code(code_); }
+  /// Returns true if no file of this name is there, or if it is not a regular file.
   bool missing() const { return code_ == std::errc::no_such_file_or_directory; }
 
  private:
@@ -54,5 +54,9 @@ class [[nodiscard]] FileHandle {
 
 /// Raises FileError "<path>: <what>: <text of errno>".
 [[noreturn]] void raise_errno(const std::filesystem::path& path, const std::string& what);
+
+/// Returns the bytes of a file. It uses read(2), since a stream's iterator raises an error that
+/// names no file. FileError if the file can't be opened or read.
+[[nodiscard]] std::string read_file(const std::filesystem::path& path);
 
 }  // namespace penstock

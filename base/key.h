@@ -8,9 +8,15 @@
 #include <variant>
 #include <vector>
 
-#include "base/weighted_manifest.h"
-
 namespace penstock {
+
+/// One of several manifests to train on. Its share of an epoch is proportional to its weight; see
+/// Mixture.
+struct WeightedManifest {
+  std::string manifest;
+  double weight = 1;
+  bool operator==(const WeightedManifest&) const = default;
+};
 
 /// Pointer to a key's value. The alternative is the key's type.
 using KeyValue = std::variant<bool*, int*, std::int64_t*, std::uint64_t*, double*, std::string*,

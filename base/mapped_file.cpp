@@ -1,8 +1,14 @@
 #include "base/mapped_file.h"
 
 #include <fcntl.h>
+#include <fmt/format.h>
+#include <stdlib.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
+#include <unistd.h>
+
+#include <cstdint>
+#include <string>
 
 #include "base/file_handle.h"
 
@@ -23,12 +29,47 @@ MappedFile::~MappedFile() {
 }
 
 void MappedFile::forget(std::string_view part) const {
-  ::madvise(const_cast<char*>(part.data()), part.size(), MADV_DONTNEED);
+  if (part.empty()) return;
+  const auto page = static_cast<std::size_t>(::sysconf(_SC_PAGESIZE));
+  const std::size_t before = reinterpret_cast<std::uintptr_t>(part.data()) % page;
+  ::madvise(const_cast<char*>(part.data()) - before, before + part.size(), MADV_DONTNEED);
 }
 
 MappedFile map_file(const std::filesystem::path& path) {
-  const FileHandle file(path, O_RDONLY);
+  const FileHandle file(path, O_RDONLY | O_NONBLOCK);  // opening a pipe must not wait
+  struct stat status = {};
+  if (::fstat(file.descriptor(), &status) != 0) raise_errno(path, "can't be examined");
+  if (!S_ISREG(status.st_mode))
+    throw FileError(path, fmt::format("{}: not a regular file", path.string()),
+                    std::errc::no_such_file_or_directory);
   return {file.descriptor(), path};
+}
+
+ScratchFile::ScratchFile() {
+  std::error_code error;
+  auto folder = std::filesystem::temp_directory_path(error);
+  if (error) folder = "/tmp";  // TMPDIR names a folder that does not exist
+  std::string name = (folder / "penstock-XXXXXX").string();
+  const int descriptor = ::mkstemp(name.data());
+  if (descriptor < 0) raise_errno(name, "no temporary file can be made");
+  path_ = name;
+  ::unlink(name.c_str());
+  file_.reset(::fdopen(descriptor, "w+b"));
+  if (!file_) {
+    ::close(descriptor);
+    raise_errno(path_, "can't be opened");
+  }
+}
+
+void ScratchFile::write(std::string_view bytes) {
+  if (std::fwrite(bytes.data(), 1, bytes.size(), file_.get()) != bytes.size())
+    raise_errno(path_, "can't be written");
+  size_ += bytes.size();
+}
+
+MappedFile ScratchFile::map() {
+  if (std::fflush(file_.get()) != 0) raise_errno(path_, "can't be written");
+  return {::fileno(file_.get()), path_};
 }
 
 }  // namespace penstock

@@ -1,7 +1,9 @@
 #pragma once
 
 #include <atomic>
+#include <chrono>
 #include <functional>
+#include <utility>
 
 namespace penstock {
 
@@ -13,15 +15,26 @@ class TimeLimit {
 
   /// Starts the limit. The clock must never go back, and any searching thread may call it; tests
   /// pass their own.
-  explicit TimeLimit(double seconds, Clock clock = steady_seconds);
-  TimeLimit(const TimeLimit& other);
+  explicit TimeLimit(double seconds, Clock clock = steady_seconds)
+      : seconds_(seconds), clock_(std::move(clock)), end_(clock_() + seconds) {}
+  TimeLimit(const TimeLimit& other)
+      : seconds_(other.seconds_),
+        clock_(other.clock_),
+        end_(other.end_),
+        over_(other.over_.load()) {}
 
-  bool is_over() const;
+  bool is_over() const {
+    if (!over_ && clock_() >= end_) over_ = true;
+    return over_;
+  }
   /// Returns true if is_over() has returned true.
   bool ended_a_search() const { return over_; }
   double seconds() const { return seconds_; }
 
-  static double steady_seconds();
+  static double steady_seconds() {
+    return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch())
+        .count();
+  }
 
  private:
   double seconds_;

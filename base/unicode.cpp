@@ -5,11 +5,85 @@
 
 #include <cstdlib>
 #include <memory>
+#include <utility>
 
 #include "base/error.h"
-#include "base/utf8.h"
 
 namespace penstock {
+namespace {
+
+// Length and first bits of a code point, from its first byte.
+struct Lead {
+  std::size_t bytes;
+  char32_t bits, min;  // `least` is the smallest code point that needs so many bytes
+};
+
+Lead lead_of(unsigned char byte) {
+  if (byte < 0x80) return {1, byte, 0};
+  if (byte >= 0xc0 && byte < 0xe0) return {2, byte & 0x1fu, 0x80};
+  if (byte >= 0xe0 && byte < 0xf0) return {3, byte & 0x0fu, 0x800};
+  if (byte >= 0xf0 && byte < 0xf8) return {4, byte & 0x07u, 0x10000};
+  return {0, 0, 0};
+}
+
+}  // namespace
+
+DecodedText decode_utf8(std::string_view text) {
+  DecodedText out;
+  std::size_t at = 0;
+  while (at < text.size()) {
+    auto [bytes, value, min] = lead_of(static_cast<unsigned char>(text[at]));
+    bool good = bytes > 0 && bytes <= text.size() - at;
+    for (std::size_t i = 1; good && i < bytes; ++i) {
+      const auto next = static_cast<unsigned char>(text[at + i]);
+      good = (next & 0xc0) == 0x80;
+      value = value << 6 | (next & 0x3fu);
+    }
+    if (!good || value < min || value > 0x10ffff || (value >= 0xd800 && value < 0xe000)) {
+      out.wrong_byte = at;
+      break;
+    }
+    out.characters += value;
+    at += bytes;
+  }
+  return out;
+}
+
+std::u32string from_utf8(std::string_view text) {
+  DecodedText decoded = decode_utf8(text);
+  if (decoded.wrong_byte)
+    throw DataError(fmt::format("not UTF-8 at byte {} of a text", *decoded.wrong_byte));
+  return std::move(decoded.characters);
+}
+
+std::string to_utf8(std::u32string_view text) {
+  std::string out;
+  const auto continuation = [&](char32_t bits) { out += static_cast<char>(0x80 | (bits & 0x3f)); };
+  for (const char32_t c : text) {
+    if (c < 0x80) {
+      out += static_cast<char>(c);
+    } else if (c < 0x800) {
+      out += static_cast<char>(0xc0 | c >> 6);
+      continuation(c);
+    } else if (c < 0x10000) {
+      out += static_cast<char>(0xe0 | c >> 12);
+      continuation(c >> 6);
+      continuation(c);
+    } else {
+      out += static_cast<char>(0xf0 | c >> 18);
+      continuation(c >> 12);
+      continuation(c >> 6);
+      continuation(c);
+    }
+  }
+  return out;
+}
+
+bool is_space(char32_t c) {
+  return (c >= 0x09 && c <= 0x0d) || (c >= 0x1c && c <= 0x20) || c == 0x85 || c == 0xa0 ||
+         c == 0x1680 || (c >= 0x2000 && c <= 0x200a) || c == 0x2028 || c == 0x2029 || c == 0x202f ||
+         c == 0x205f || c == 0x3000;
+}
 
 std::u32string composed(std::u32string_view text, bool compatible) {
   const std::string bytes = to_utf8(text);

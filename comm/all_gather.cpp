@@ -1,5 +1,3 @@
-#include "comm/all_gather.h"
-
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -8,8 +6,9 @@
 #include <string>
 
 #include "base/bit_reversal.h"
-#include "base/counted.h"
 #include "base/error.h"
+#include "base/quantities.h"
+#include "comm/collectives.h"
 #include "comm/tags.h"
 #include "comm/tree_rounds.h"
 

@@ -4,6 +4,7 @@
 #include <memory>
 #include <span>
 #include <string>
+#include <vector>
 
 #include "comm/shutdown.h"
 
@@ -49,5 +50,49 @@ class Communicator {
 
 /// Waits until `transfer` is done, and calls progress() meanwhile. An error names the message.
 void wait(Communicator&, Transfer& transfer);
+
+/// A base class for a communicator that uses another one, its carrier, to send or to connect. Rank
+/// numbers, shutdown and abort are the carrier's. The carrier must outlive it.
+class CarriedCommunicator : public Communicator {
+ public:
+  explicit CarriedCommunicator(Communicator& carrier) : carrier_(carrier) {}
+
+  int rank() const override { return carrier_.rank(); }
+  int size() const override { return carrier_.size(); }
+  Shutdown& shutdown() override { return carrier_.shutdown(); }
+  void abort(int exit_code) override { carrier_.abort(exit_code); }
+
+ protected:
+  Communicator& carrier() const { return carrier_; }
+
+ private:
+  Communicator& carrier_;
+};
+
+/// Paces a thread that polls for messages. It polls eagerly for a while, since most messages come
+/// soon, and then sleeps briefly between polls, which frees the core if there are more ranks than
+/// cores. Make a new one, or call reset(), for each wait.
+class Backoff {
+ public:
+  /// Call it after a poll that found nothing.
+  void pause();
+  /// Call it after a poll that found something.
+  void reset() { polls_ = 0; }
+
+ private:
+  int polls_ = 0;
+};
+
+struct GroupOptions {
+  std::vector<int> ranks;  // ranks of the parent; entry i is the group's rank i
+  /// Groups that share two ranks need different numbers. The parent itself is 0.
+  int number = 1;
+};
+
+/// Makes a communicator of some ranks of another one: the replicas of a stage, or the stages of a
+/// replica. `parent` must outlive it, and abort() ends all of the parent's ranks. CommError if this
+/// rank is not among `ranks`, or if `ranks` are not distinct ranks of the parent.
+[[nodiscard]] std::unique_ptr<Communicator> make_group(Communicator& parent,
+                                                       const GroupOptions& options);
 
 }  // namespace penstock::comm

@@ -1,5 +1,3 @@
-#include "comm/files.h"
-
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -12,8 +10,9 @@
 #include <utility>
 
 #include "base/atomic_file.h"
-#include "base/counted.h"
 #include "base/error.h"
+#include "base/quantities.h"
+#include "comm/join.h"
 
 namespace penstock::comm {
 namespace {

@@ -1,13 +1,12 @@
-#include "comm/group.h"
-
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <set>
 #include <utility>
 
-#include "base/counted.h"
 #include "base/error.h"
+#include "base/quantities.h"
+#include "comm/communicator.h"
 #include "comm/tags.h"
 
 namespace penstock::comm {

@@ -5,8 +5,6 @@
 #include <utility>
 
 #include "base/error.h"
-#include "comm/files.h"
-#include "comm/mpi.h"
 #include "comm/nccl.h"
 #include "comm/threads.h"
 

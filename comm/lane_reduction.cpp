@@ -9,9 +9,9 @@
 #include <utility>
 
 #include "base/bit_reversal.h"
-#include "base/counted.h"
 #include "base/error.h"
-#include "comm/backoff.h"
+#include "base/quantities.h"
+#include "comm/communicator.h"
 #include "comm/tags.h"
 #include "layers/tensor/tensor.h"
 

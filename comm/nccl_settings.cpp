@@ -9,6 +9,11 @@ namespace {
 
 constexpr int kOrdersLaunches = 12030;  // CUDA 12.3
 
+constexpr std::size_t kPage = std::size_t{2} << 20, kMargin = std::size_t{16} << 20;
+constexpr std::size_t kSimple = std::size_t{4} << 20;
+// Steps × threads × bytes that a thread sends per step (src/include/device.h of NCCL).
+constexpr std::size_t kLl128 = 8 * 640 * 120 * sizeof(std::uint64_t), kLl = 8 * 512 * 8 * 16;
+
 }  // namespace
 
 void set_nccl_defaults() {
@@ -23,6 +28,11 @@ void set_nccl_defaults() {
 
 bool nccl_orders_launches(const layers::CudaVersions& cuda) {
   return std::min(cuda.driver, cuda.runtime) >= kOrdersLaunches;
+}
+
+std::size_t nccl_memory(int ways, int channels) {
+  constexpr std::size_t buffers = (kSimple + kLl128 + kLl + kPage - 1) / kPage * kPage;
+  return static_cast<std::size_t>(ways) * static_cast<std::size_t>(channels) * buffers + kMargin;
 }
 
 }  // namespace penstock::comm

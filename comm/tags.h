@@ -21,7 +21,7 @@ inline constexpr int nccl = 1005;
 /// Tag of all_gather.h.
 inline constexpr int all_gather = 1006;
 
-/// Tags of clock_offset.h and measure_links.h.
+/// Tags of links/clocks.h and links/measure_links.h of runtime/profiling.
 inline constexpr int clock = 1007;
 inline constexpr int link_effort = 1008;
 

@@ -14,8 +14,8 @@
 #include <tuple>
 #include <utility>
 
-#include "base/counted.h"
 #include "base/error.h"
+#include "base/quantities.h"
 
 namespace penstock::comm {
 namespace {

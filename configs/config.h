@@ -6,7 +6,7 @@
 #include <string_view>
 #include <vector>
 
-#include "base/weighted_manifest.h"
+#include "base/key.h"
 #include "layers/models/model_family.h"
 
 namespace penstock::configs {
@@ -21,8 +21,8 @@ struct ModelConfig {
   bool operator==(const ModelConfig&) const = default;
 };
 
-/// [text]: labels. Label 0 is CTC's blank; the alphabet's characters or the model's pieces follow
-/// in order.
+/// [text]: labels. Label 0 is the loss's own; the alphabet's characters or the model's pieces
+/// follow in order.
 struct TextConfig {
   std::string kind = "alphabet";  // alphabet | sentencepiece
   std::string alphabet = "'abcdefghijklmnopqrstuvwxyz ";

@@ -5,7 +5,7 @@
 #include <algorithm>
 
 #include "base/error.h"
-#include "configs/renamed_keys.h"
+#include "configs/named_keys.h"
 #include "configs/schema.h"
 #include "configs/value.h"
 

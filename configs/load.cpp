@@ -5,16 +5,16 @@
 
 #include <algorithm>
 #include <array>
+#include <cstdlib>
 #include <map>
 #include <string_view>
+#include <system_error>
 
 #include "base/error.h"
-#include "base/nearest_name.h"
-#include "configs/config_folder.h"
+#include "base/name_match.h"
 #include "configs/rules.h"
 #include "configs/schema.h"
 #include "configs/source.h"
-#include "configs/step_audio.h"
 #include "configs/value.h"
 
 namespace penstock::configs {
@@ -206,6 +206,20 @@ std::string hint_for(const std::filesystem::path& file) {
 }
 
 }  // namespace
+
+std::filesystem::path config_folder() {
+  const char* chosen = std::getenv("PENSTOCK_CONFIGS");
+  return chosen != nullptr ? chosen : PENSTOCK_CONFIG_FOLDER;
+}
+
+std::vector<std::string> names_in_config_folder(const char* subfolder) {
+  std::vector<std::string> names;
+  std::error_code error;
+  for (const auto& entry : std::filesystem::directory_iterator(config_folder() / subfolder, error))
+    if (entry.path().extension() == ".toml") names.push_back(entry.path().stem().string());
+  std::ranges::sort(names);
+  return names;
+}
 
 Config parse_config(const std::string& text, const std::string& name,
                     std::span<const layers::ModelFamily> families,

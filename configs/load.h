@@ -9,6 +9,14 @@
 
 namespace penstock::configs {
 
+/// Returns the folder with models/ and recipes/: $PENSTOCK_CONFIGS if set, else the one in the
+/// source tree of the build.
+[[nodiscard]] std::filesystem::path config_folder();
+
+/// Returns the names of the TOML files in one of its folders, such as "models", without the ending
+/// and sorted.
+[[nodiscard]] std::vector<std::string> names_in_config_folder(const char* subfolder);
+
 /// Returns the configuration of `file` (none if empty), overridden by `overrides` ("key=value").
 /// Its model is of one of `families`: the one that model.kind names, else the first. Keys that
 /// neither names come from the model file that model.base names, else from the defaults of config.h

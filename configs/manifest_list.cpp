@@ -1,5 +1,3 @@
-#include "configs/manifest_list.h"
-
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 #include <toml++/toml.h>
@@ -8,8 +6,8 @@
 #include <filesystem>
 #include <optional>
 
-#include "base/nearest_name.h"
-#include "configs/toml_text.h"
+#include "base/name_match.h"
+#include "configs/value.h"
 
 namespace penstock::configs {
 namespace {

@@ -1,5 +1,3 @@
-#include "configs/rate_factors.h"
-
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -9,6 +7,7 @@
 #include <string_view>
 
 #include "base/error.h"
+#include "configs/rules.h"
 
 namespace penstock::configs {
 namespace {

@@ -7,12 +7,11 @@
 #include <cmath>
 #include <utility>
 
-#include "base/counted.h"
 #include "base/error.h"
-#include "base/nearest_name.h"
-#include "configs/alphabet.h"
-#include "configs/rate_factors.h"
+#include "base/name_match.h"
+#include "base/quantities.h"
 #include "configs/schema.h"
+#include "configs/text_rules.h"
 #include "configs/value.h"
 
 namespace penstock::configs {

@@ -11,6 +11,9 @@
 
 namespace penstock::configs {
 
+// These rules bind several keys: they find values that contradict each other, and compute values
+// that follow from others.
+
 /// Returns one message per fault for values that are allowed each but contradict each other. A
 /// message begins with the place where the key was set, which `where` returns for a key.
 [[nodiscard]] std::vector<std::string> contradictions(
@@ -31,5 +34,29 @@ struct Shares {
 /// Returns the points of the Fourier transform for a window of `window` samples. features.fft = 0
 /// means the window's samples, or for fbank the next power of two.
 [[nodiscard]] std::int64_t fft_points(const FeatureConfig& features, std::int64_t window);
+
+/// An entry of optimizer.learning_rates.
+struct RateFactor {
+  std::string pattern;  // pattern of parameter names; see base/name_match.h
+  double factor = 1;    // factor of the learning rate, above 0
+};
+
+/// Parses optimizer.learning_rates, in its order. ConfigError names each entry that is not
+/// "pattern: factor".
+std::vector<RateFactor> rate_factors(const OptimizerConfig& optimizer);
+
+/// True for each of the micro-batch keys that a recipe names.
+struct NamedMicroBatches {
+  bool seconds = false, number = false;
+};
+
+/// Divides the step of data.batch_seconds, if that is set, into micro-batches. If the recipe names
+/// one of the two keys, that one decides. If it names neither, micro-batches are equal, of at most
+/// the default seconds, and no fewer than lanes. Returns "" or the fault: keys that contradict each
+/// other, or a step that is no multiple of its micro-batches (holds_step()).
+[[nodiscard]] std::string divide_step(Config& config, const NamedMicroBatches& named);
+
+/// Returns true if the micro-batches together are as long as the step, up to rounding.
+[[nodiscard]] bool holds_step(double batch_seconds, double micro_batch_seconds, int micro_batches);
 
 }  // namespace penstock::configs

@@ -7,7 +7,7 @@
 #include <algorithm>
 #include <fstream>
 
-#include "configs/renamed_keys.h"
+#include "configs/named_keys.h"
 #include "configs/value.h"
 
 namespace penstock::configs {

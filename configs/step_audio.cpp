@@ -1,11 +1,10 @@
-#include "configs/step_audio.h"
-
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <cmath>
 
-#include "base/counted.h"
+#include "base/quantities.h"
+#include "configs/rules.h"
 
 namespace penstock::configs {
 namespace {

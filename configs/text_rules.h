@@ -2,6 +2,7 @@
 
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "configs/config.h"
 
@@ -32,5 +33,10 @@ struct TextRules {
 /// Returns how the rules change a character, such as "text.fold = lower turns into 'é'", or "" if
 /// they don't.
 [[nodiscard]] std::string change_of(char32_t character, const TextRules& rules);
+
+/// Returns the characters of text.alphabet, without the blank. ConfigError as from text_rules().
+/// Also ConfigError unless each is a printable code point of UTF-8 or ' ', occurs once, and is a
+/// character that the text rules leave in transcripts.
+std::u32string alphabet_characters(const TextConfig& config);
 
 }  // namespace penstock::configs

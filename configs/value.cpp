@@ -8,9 +8,8 @@
 #include <cmath>
 #include <type_traits>
 
-#include "base/nearest_name.h"
-#include "base/utf8.h"
-#include "configs/manifest_list.h"
+#include "base/name_match.h"
+#include "base/unicode.h"
 
 namespace penstock::configs {
 
@@ -208,6 +207,21 @@ std::optional<std::string> set_value(const Key& key, std::string_view text) {
                            did_you_mean(text, key.allowed.choices));
       },
       key.value);
+}
+
+std::string toml_string(std::string_view text) {
+  constexpr char digits[] = "0123456789ABCDEF";
+  std::string out = "\"";
+  for (const char c : text) {
+    if (c == '"' || c == '\\') {
+      out += {'\\', c};
+    } else if (static_cast<unsigned char>(c) < ' ' || c == '\x7f') {
+      out += {'\\', 'u', '0', '0', digits[c >> 4], digits[c & 15]};
+    } else {
+      out += c;
+    }
+  }
+  return out + '"';
 }
 
 }  // namespace penstock::configs

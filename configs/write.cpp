@@ -6,7 +6,6 @@
 #include <algorithm>
 
 #include "configs/schema.h"
-#include "configs/toml_text.h"
 #include "configs/value.h"
 
 namespace penstock::configs {

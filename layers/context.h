@@ -11,7 +11,8 @@ class Stream;
 
 enum class Mode { train, evaluate };
 
-/// Labels of a micro-batch, utterances one after the other. The blank (0) does not occur.
+/// Labels of a micro-batch, utterances one after the other. Class 0, the loss's own, does
+/// not occur.
 struct Targets {
   std::span<const std::int32_t> labels;
   std::span<const std::int32_t> lengths;  // labels of each utterance

@@ -1,7 +1,10 @@
 #include "layers/initialise.h"
 
 #include <algorithm>
+#include <random>
+#include <vector>
 
+#include "layers/ops/elementwise.h"
 #include "layers/philox.h"
 
 namespace penstock::layers {
@@ -27,6 +30,8 @@ void fill(const Initialiser& how, const PhiloxStream& random, T* values, std::in
   }
 }
 
+constexpr std::size_t kDrawn = (1 << 18) - 5;  // numbers before the noise repeats; rows differ
+
 }  // namespace
 
 void initialise(const ParamDecl& param, std::uint64_t seed, const Tensor& values,
@@ -37,6 +42,20 @@ void initialise(const ParamDecl& param, std::uint64_t seed, const Tensor& values
     fill(param.initialiser, random, values.as<double>(), first, values.size());
   else
     fill(param.initialiser, random, values.as<float>(), first, values.size());
+}
+
+void fill_with_noise(Backend& backend, Stream& stream, const Tensor& tensor, float max) {
+  std::vector<float> noise(static_cast<std::size_t>(tensor.size()));
+  std::minstd_rand random(1);
+  std::uniform_real_distribution<float> any(-max, max);
+  for (std::size_t i = 0; i < noise.size(); ++i)
+    noise[i] = i < kDrawn ? any(random) : noise[i - kDrawn];
+  Tensor full{nullptr, DType::f32, tensor.shape};
+  const Buffer own = backend.allocate(full.bytes());
+  full.data = own.data();
+  backend.copy_in(stream, full.data, noise.data(), full.bytes());
+  backend.run(stream, Cast{full, tensor});
+  backend.synchronize(stream);  // before `own` is freed
 }
 
 }  // namespace penstock::layers

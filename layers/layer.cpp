@@ -2,10 +2,24 @@
 
 namespace penstock::layers {
 
+Flops Layer::flops(const ActivationDecl& input, std::span<const std::int64_t>) const {
+  return plan(input, {}).flops;
+}
+
 void Layer::backward_weight(Context&, Saved, Grads) const {}
 
 std::vector<double> Layer::pool(std::span<const double>) const { return {}; }
 
 void Layer::commit_state(Context&, std::span<const double>, std::span<const Tensor>) const {}
+
+std::vector<double> columns(std::span<const double> rows, std::size_t width, std::size_t first,
+                            std::size_t count) {
+  std::vector<double> found;
+  for (std::size_t begin = first; begin + count <= rows.size(); begin += width) {
+    const std::span<const double> row = rows.subspan(begin, count);
+    found.insert(found.end(), row.begin(), row.end());
+  }
+  return found;
+}
 
 }  // namespace penstock::layers

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <cstddef>
+#include <cstdint>
 #include <memory>
 #include <span>
 #include <string>
@@ -40,6 +42,10 @@ class Layer {
   /// fit.
   virtual LayerPlan plan(const ActivationDecl& input, const BackendSizes& sizes) const = 0;
 
+  /// Returns the operations for known numbers of labels per utterance, for a layer whose plan needs
+  /// targets; plan() assumes a usual number. The default is the plan's operations.
+  virtual Flops flops(const ActivationDecl& input, std::span<const std::int64_t> labels) const;
+
   /// Computes y from x. Writes Saved in training, and nothing in evaluation.
   virtual void forward(Context&, const Params&, const Activation& x, Activation& y,
                        Saved) const = 0;
@@ -63,5 +69,9 @@ class Layer {
   virtual void commit_state(Context&, std::span<const double> sums,
                             std::span<const Tensor> state) const;
 };
+
+/// Returns columns [first, first + count) of rows of `width` numbers, row by row.
+[[nodiscard]] std::vector<double> columns(std::span<const double> rows, std::size_t width,
+                                          std::size_t first, std::size_t count);
 
 }  // namespace penstock::layers

@@ -4,15 +4,14 @@
 #include <iostream>
 #include <string_view>
 
-#include "base/nearest_name.h"
+#include "base/name_match.h"
 #include "configs/config.h"
 #include "configs/write.h"
 #include "layers/models/families.h"
 #include "tools/cli/escaped_stream.h"
-#include "tools/cli/exit_code.h"
 #include "tools/cli/launch.h"
-#include "tools/cli/narrow_help.h"
-#include "tools/cli/stop_signals.h"
+#include "tools/cli/process_end.h"
+#include "tools/cli/terminal.h"
 #include "tools/commands/commands.h"
 
 namespace penstock::tools {

@@ -1,5 +1,3 @@
-#include "comm/mpi.h"
-
 #include <fmt/format.h>
 
 #include <chrono>
@@ -7,6 +5,7 @@
 #include <string>
 
 #include "base/error.h"
+#include "comm/join.h"
 #include "comm/mpi/mpi_transfer.h"
 #include "comm/mpi/open_mpi.h"
 #include "comm/tags.h"

@@ -10,7 +10,7 @@
 #include <string>
 
 #include "base/error.h"
-#include "comm/backoff.h"
+#include "comm/communicator.h"
 #include "comm/tags.h"
 
 namespace penstock::comm {

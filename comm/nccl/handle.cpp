@@ -2,8 +2,11 @@
 
 #include <chrono>
 
-#include "comm/backoff.h"
-#include "comm/nccl/revoke.h"
+#include "comm/communicator.h"
+
+// NCCL has this function from version 2.28. It is null if an older version is loaded, whichever one
+// the program was built with.
+extern "C" [[gnu::weak]] ncclResult_t ncclCommRevoke(ncclComm_t communicator, int flags);
 
 namespace penstock::comm {
 namespace {
@@ -20,6 +23,12 @@ void await_quiet(ncclComm_t communicator) {
 }
 
 }  // namespace
+
+bool nccl_revoke(ncclComm_t communicator) {
+  if (ncclCommRevoke == nullptr) return false;
+  const ncclResult_t status = ncclCommRevoke(communicator, 0);
+  return status == ncclSuccess || status == ncclInProgress;
+}
 
 void NcclHandle::destroy() {
   if (communicator_ != nullptr) ncclCommDestroy(communicator_);

@@ -8,6 +8,10 @@
 
 namespace penstock::comm {
 
+/// Asks the communicator's kernels to end, without waiting. Returns false if NCCL refuses, or is
+/// too old to have ncclCommRevoke.
+[[nodiscard]] bool nccl_revoke(ncclComm_t communicator);
+
 /// Owns an ncclComm_t and ends it in one of two ways: by destroy(), or by revoke() and abort().
 class NcclHandle final : public Abortable {
  public:

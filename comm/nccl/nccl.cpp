@@ -6,10 +6,9 @@
 #include <string>
 #include <utility>
 
-#include "base/counted.h"
 #include "base/error.h"
+#include "base/quantities.h"
 #include "comm/nccl/connection.h"
-#include "layers/tensor/cuda/error.h"
 #include "layers/tensor/cuda/handles.h"
 
 namespace penstock::comm {

@@ -1,6 +1,5 @@
-#include "comm/mpi.h"
-
 #include "base/error.h"
+#include "comm/join.h"
 
 namespace penstock::comm {
 

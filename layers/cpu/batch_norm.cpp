@@ -5,8 +5,7 @@
 #include <vector>
 
 #include "layers/cpu/cpu_backend.h"
-#include "layers/cpu/for_real.h"
-#include "layers/cpu/silu.h"
+#include "layers/cpu/gate_functions.h"
 
 namespace penstock::layers {
 namespace {

@@ -1,8 +1,6 @@
-#include "layers/ops/bias.h"
-
 #include "layers/cpu/column_sums.h"
 #include "layers/cpu/cpu_backend.h"
-#include "layers/cpu/for_real.h"
+#include "layers/ops/linear.h"
 
 namespace penstock::layers {
 namespace {

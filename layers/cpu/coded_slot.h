@@ -4,9 +4,9 @@
 
 #include "layers/code_map.h"
 #include "layers/ops/norms.h"
-#include "layers/ops/slot_coding.h"
+#include "layers/ops/optimizer.h"
 #include "layers/random_rounding.h"
-#include "layers/tensor/code_blocks.h"
+#include "layers/tensor/parameter_blocks.h"
 
 namespace penstock::layers {
 

@@ -1,10 +1,13 @@
 #include "layers/cpu/cpu_backend.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cstddef>
 #include <utility>
 
-#include "base/counted.h"
+#include "base/error.h"
+#include "base/quantities.h"
 #include "layers/cpu/products/product.h"
 #include "layers/ops/list.h"
 
@@ -77,5 +80,10 @@ void CpuBackend::copy_out_async(Stream&, void* host, const void* device, std::si
 }
 
 std::unique_ptr<Event> CpuBackend::record(Stream&) { return std::make_unique<CpuEvent>(); }
+
+void throw_not_real(DType dtype, const char* operation) {
+  throw DeviceError(
+      fmt::format("{} on the CPU takes f32 or f64, not {}", operation, name_of(dtype)));
+}
 
 }  // namespace penstock::layers

@@ -6,7 +6,6 @@
 
 #include "layers/cpu/cpu_backend.h"
 #include "layers/cpu/ctc_lattice.h"
-#include "layers/cpu/for_real.h"
 #include "layers/cpu/sizes.h"
 
 // CTC loss and gradient by the forward-backward algorithm (Graves et al. 2006), one utterance at a

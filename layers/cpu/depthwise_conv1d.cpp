@@ -1,10 +1,8 @@
-#include "layers/ops/depthwise_conv1d.h"
-
 #include "layers/cpu/cpu_backend.h"
 #include "layers/cpu/depthwise_window.h"
-#include "layers/cpu/for_real.h"
 #include "layers/cpu/gate_functions.h"
 #include "layers/cpu/sizes.h"
+#include "layers/ops/conv1d.h"
 
 // Depthwise 1-D convolution of one vector of channels at a time. An utterance's numbers of these
 // channels are copied into a window with zeros at both ends, gated on the way. Then tiles of sums

@@ -4,7 +4,20 @@
 
 namespace penstock::layers {
 
-/// One vector of each half of a row; see layers/ops/gate.h.
+// These functions are SiLU and the gated linear units, of whole vectors.
+
+/// SiLU, x · σ(x), and its slope, of whole vectors.
+template <class T>
+struct Silu {
+  using V = Vector<T>;
+  static V value(V x) { return x * sigmoid(x); }
+  static V slope(V x) {
+    const V s = sigmoid(x);
+    return s * (T(1) + x * (T(1) - s));
+  }
+};
+
+/// One vector of each half of a row; see layers/ops/elementwise.h.
 template <class T>
 struct Halves {
   Vector<T> a, b;

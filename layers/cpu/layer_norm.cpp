@@ -4,7 +4,6 @@
 #include <cmath>
 
 #include "layers/cpu/cpu_backend.h"
-#include "layers/cpu/for_real.h"
 
 namespace penstock::layers {
 namespace {

@@ -9,8 +9,7 @@
 #include "base/error.h"
 #include "layers/cpu/coded_slot.h"
 #include "layers/cpu/cpu_backend.h"
-#include "layers/cpu/for_real.h"
-#include "layers/ops/cast.h"
+#include "layers/ops/elementwise.h"
 
 // AdamW (Loshchilov & Hutter 2019), the direction of LAMB (You et al. 2020) and SGD;
 // layers/ops/optimizer.h has the formulas. Slots in f32 or f64 are updated in place. Slots in bf16

@@ -7,7 +7,6 @@
 #include "layers/ops/attention.h"
 #include "layers/ops/conv1d.h"
 #include "layers/ops/conv2d.h"
-#include "layers/ops/depthwise_conv1d.h"
 #include "layers/ops/recurrence.h"
 #include "layers/tensor/dtype.h"
 

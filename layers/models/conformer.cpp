@@ -6,16 +6,13 @@
 #include <functional>
 #include <map>
 
-#include "base/counted.h"
 #include "base/error.h"
-#include "layers/models/attention_context.h"
+#include "base/quantities.h"
 #include "layers/models/residual_units.h"
 #include "layers/models/subsampling.h"
-#include "layers/nn/ctc.h"
-#include "layers/nn/dropout.h"
+#include "layers/nn/elementwise.h"
 #include "layers/nn/layer_norm.h"
 #include "layers/nn/linear.h"
-#include "layers/nn/scale.h"
 #include "layers/nn/sinusoidal_positions.h"
 
 namespace penstock::layers {
@@ -163,7 +160,7 @@ std::vector<std::unique_ptr<Layer>> ConformerOptions::build(const ModelEnds& end
   for (int i = 1; i <= layers; ++i) add_block(sequence, *this, fmt::format("block{}", i));
   sequence.push_back(
       std::make_unique<Linear>(LinearOptions{.name = "output", .in = width, .out = ends.labels}));
-  sequence.push_back(std::make_unique<Ctc>("ctc"));
+  sequence.push_back(ends.loss.make_layer());
   return sequence;
 }
 

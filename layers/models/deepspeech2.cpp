@@ -8,11 +8,9 @@
 
 #include "base/error.h"
 #include "layers/nn/batch_norm.h"
-#include "layers/nn/clipped_relu.h"
 #include "layers/nn/conv2d.h"
-#include "layers/nn/ctc.h"
 #include "layers/nn/depthwise_conv1d.h"
-#include "layers/nn/dropout.h"
+#include "layers/nn/elementwise.h"
 #include "layers/nn/linear.h"
 #include "layers/nn/recurrence.h"
 
@@ -49,7 +47,7 @@ class Builder {
     add<BatchNorm>(BatchNormOptions{.name = "output.norm", .channels = options_.hidden});
     add<Linear>(
         LinearOptions{.name = "output", .in = options_.hidden, .out = ends_.labels, .bias = false});
-    add<Ctc>("ctc");
+    sequence_.push_back(ends_.loss.make_layer());
     return std::move(sequence_);
   }
 

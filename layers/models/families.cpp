@@ -17,7 +17,9 @@ std::vector<ModelFamily> model_families() {
 
 std::vector<std::unique_ptr<Layer>> build_layers(const ModelFamily& family, const ModelEnds& ends) {
   if (!family.options()) throw ConfigError("the model can't be built: model.kind names no family");
-  return family.options()->build(ends);
+  ModelEnds chosen = ends;
+  chosen.loss = family.loss();
+  return family.options()->build(chosen);
 }
 
 void recompute_cheap_parts(std::span<const std::unique_ptr<Layer>> layers) {

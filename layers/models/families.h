@@ -13,8 +13,8 @@ namespace penstock::layers {
 /// default family. A new family is a file beside this one, and a line of families.cpp.
 [[nodiscard]] std::vector<ModelFamily> model_families();
 
-/// Returns the layers from feature frames to the loss. ConfigError if `family` is none; ShapeError
-/// for values that describe no model.
+/// Returns the layers from feature frames to the family's loss. ConfigError if `family` is none;
+/// ShapeError for values that describe no model.
 std::vector<std::unique_ptr<Layer>> build_layers(const ModelFamily& family, const ModelEnds& ends);
 
 /// Makes the residual units of a sequence recompute, before backward, the outputs of their parts

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <variant>
 
+#include "base/error.h"
+
 namespace penstock::layers {
 namespace {
 
@@ -40,6 +42,11 @@ std::vector<Contradiction> ModelFamily::contradictions(int features) const {
 }
 
 ModelFamily ModelFamily::defaults() const { return options_ ? options_->defaults() : *this; }
+
+const Loss& ModelFamily::loss() const {
+  if (!options_) throw ConfigError("the model has no loss: model.kind names no family");
+  return options_->loss();
+}
 
 bool ModelFamily::operator==(const ModelFamily& other) const {
   ModelFamily a = *this, b = other;

@@ -10,21 +10,24 @@
 
 #include "base/key.h"
 #include "layers/layer.h"
+#include "layers/losses/losses.h"
 
 namespace penstock::layers {
 
 /// The two ends of a model, whatever its family.
 struct ModelEnds {
-  int features = 161;  // channels of a frame
-  int labels = 29;     // blank included
+  int features = 161;            // channels of a frame
+  int labels = 29;               // blank included
+  Loss loss = losses().front();  // its layer is the last
 };
 
-/// Requirements on a struct of options that is a family of models: its name, its keys, and the
-/// layers from feature frames to the loss for their values.
+/// Requirements on a struct of options that is a family of models: its name, the name of its
+/// loss, its keys, and the layers from feature frames to the loss for their values.
 template <class T>
 concept ModelOptions = std::copyable<T> && std::default_initializable<T> &&
     requires(T options, const T& fixed, const ModelEnds& ends) {
   { T::kind } -> std::convertible_to<std::string_view>;
+  { fixed.loss } -> std::convertible_to<std::string_view>;
   { options.keys() } -> std::same_as<std::vector<Key>>;
   { fixed.build(ends) } -> std::same_as<std::vector<std::unique_ptr<Layer>>>;
 };
@@ -50,6 +53,7 @@ class ModelFamily {
     virtual std::string_view name() const = 0;
     virtual std::unique_ptr<Options> copy() const = 0;
     virtual ModelFamily defaults() const = 0;
+    virtual const Loss& loss() const = 0;
     virtual std::vector<Key> keys() = 0;
     virtual std::vector<Contradiction> contradictions(int features) const = 0;
     virtual std::vector<std::unique_ptr<Layer>> build(const ModelEnds& ends) const = 0;
@@ -58,8 +62,10 @@ class ModelFamily {
   /// Makes an empty family: it has no key but model.kind, and builds nothing.
   ModelFamily() = default;
   template <OptionsOfAnother<ModelFamily> T>
-  ModelFamily(T options)  // NOLINT: options are all that a family is
-      : options_(std::make_unique<Held<T>>(std::move(options))), kind_(T::kind) {}
+  ModelFamily(T options,  // NOLINT: options are all that a family is
+              std::vector<Loss> losses = layers::losses())
+      : options_(std::make_unique<Held<T>>(std::move(options), std::move(losses))),
+        kind_(T::kind) {}
   ModelFamily(const ModelFamily& other);
   ModelFamily(ModelFamily&&) noexcept = default;
   ModelFamily& operator=(ModelFamily other) noexcept;
@@ -74,6 +80,8 @@ class ModelFamily {
   std::vector<Contradiction> contradictions(int features) const;
   /// Returns the family with the defaults of its keys.
   ModelFamily defaults() const;
+  /// Returns the loss that the options name. ConfigError if there is no such loss, or no family.
+  const Loss& loss() const;
   /// Returns the options as a T. std::bad_cast unless they are a T.
   template <ModelOptions T>
   T& as() {
@@ -92,10 +100,12 @@ class ModelFamily {
  private:
   template <class T>
   struct Held final : Options {
-    explicit Held(T held) : options(std::move(held)) {}
+    Held(T held, std::vector<Loss> known)
+        : options(std::move(held)), known_losses(std::move(known)) {}
     std::string_view name() const override { return T::kind; }
-    std::unique_ptr<Options> copy() const override { return std::make_unique<Held>(options); }
-    ModelFamily defaults() const override { return T{}; }
+    std::unique_ptr<Options> copy() const override { return std::make_unique<Held>(*this); }
+    ModelFamily defaults() const override { return {T{}, known_losses}; }
+    const Loss& loss() const override { return find_loss(known_losses, options.loss); }
     std::vector<Key> keys() override { return options.keys(); }
     std::vector<Contradiction> contradictions(int features) const override {
       if constexpr (ChecksItsKeys<T>) return options.contradictions(features);
@@ -105,6 +115,7 @@ class ModelFamily {
       return options.build(ends);
     }
     T options;
+    std::vector<Loss> known_losses;
   };
 
   std::unique_ptr<Options> options_;

@@ -21,6 +21,8 @@ class RatedLayer final : public Layer {
   const std::string& name() const override { return layer_->name(); }
   /// Returns the layer's plan without the operations and workspace of what is never computed.
   LayerPlan plan(const ActivationDecl& input, const BackendSizes& sizes) const override;
+  /// Returns the layer's operations without those that are never computed.
+  Flops flops(const ActivationDecl& input, std::span<const std::int64_t> labels) const override;
   void forward(Context&, const Params&, const Activation& x, Activation& y, Saved) const override;
   void backward_input(Context&, const Params&, const Activation& dy, Saved,
                       Activation& dx) const override;

@@ -4,15 +4,13 @@
 #include <utility>
 
 #include "layers/nn/batch_norm.h"
-#include "layers/nn/clipped_relu.h"
 #include "layers/nn/conv1d.h"
 #include "layers/nn/depthwise_conv1d.h"
-#include "layers/nn/dropout.h"
-#include "layers/nn/gate.h"
+#include "layers/nn/elementwise.h"
 #include "layers/nn/layer_norm.h"
 #include "layers/nn/linear.h"
-#include "layers/nn/nonlinearity.h"
 #include "layers/nn/residual.h"
+#include "layers/ops/attention.h"
 
 namespace penstock::layers {
 namespace {
@@ -60,6 +58,8 @@ class Unit {
   ResidualOptions options_;
   bool bias_;
 };
+
+constexpr int kMaxContext = 1'000'000;
 
 }  // namespace
 
@@ -144,5 +144,17 @@ std::unique_ptr<Layer> convolutional_positions(const ConvolutionalPositionsOptio
   unit.add<Nonlinearity>(unit.part("act"), NonlinearityKind::gelu);
   return unit.build();
 }
+
+Key left_context_key(int* frames) {
+  return Key("model.left_context", frames, between(-1, kMaxContext),
+             "frames before each one that its attention sees in every block; -1: all");
+}
+
+Key right_context_key(int* frames) {
+  return Key("model.right_context", frames, between(-1, kMaxContext),
+             "frames after each one that its attention sees in every block; -1: all");
+}
+
+std::int64_t frames_of_context(int frames) { return frames < 0 ? kWholeUtterance : frames; }
 
 }  // namespace penstock::layers

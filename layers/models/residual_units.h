@@ -5,10 +5,10 @@
 #include <string>
 #include <variant>
 
+#include "base/key.h"
 #include "layers/layer.h"
 #include "layers/nn/attention.h"
-#include "layers/ops/gate.h"
-#include "layers/ops/nonlinearity.h"
+#include "layers/ops/elementwise.h"
 
 namespace penstock::layers {
 
@@ -91,5 +91,15 @@ struct ConvolutionalPositionsOptions {
 /// Parts: conv act, without a norm: x + GELU(convolution over frames), the positions of wav2vec
 /// 2.0. An even kernel sees one frame more before the present one than after it.
 std::unique_ptr<Layer> convolutional_positions(const ConvolutionalPositionsOptions& options);
+
+// Keys of the families whose attention may see a part of each utterance. They count frames after
+// the subsampling and hold for each block, so the context of several blocks adds up.
+
+/// Returns the key; `frames` must outlive it. -1 stands for all frames.
+[[nodiscard]] Key left_context_key(int* frames);
+[[nodiscard]] Key right_context_key(int* frames);
+
+/// Converts a key's value to that of AttentionOptions.
+[[nodiscard]] std::int64_t frames_of_context(int frames);
 
 }  // namespace penstock::layers

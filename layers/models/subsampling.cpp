@@ -4,10 +4,9 @@
 
 #include <limits>
 
-#include "layers/nn/clipped_relu.h"
 #include "layers/nn/conv2d.h"
+#include "layers/nn/elementwise.h"
 #include "layers/nn/linear.h"
-#include "layers/nn/scale.h"
 
 namespace penstock::layers {
 namespace {

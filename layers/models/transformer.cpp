@@ -4,12 +4,10 @@
 
 #include <cmath>
 
-#include "base/counted.h"
 #include "base/error.h"
-#include "layers/models/attention_context.h"
+#include "base/quantities.h"
 #include "layers/models/residual_units.h"
 #include "layers/models/subsampling.h"
-#include "layers/nn/ctc.h"
 #include "layers/nn/layer_norm.h"
 #include "layers/nn/linear.h"
 #include "layers/nn/sinusoidal_positions.h"
@@ -109,7 +107,7 @@ std::vector<std::unique_ptr<Layer>> TransformerOptions::build(const ModelEnds& e
       LayerNormOptions{.name = "norm", .channels = width, .centred = centred, .bias = centred}));
   sequence.push_back(
       std::make_unique<Linear>(LinearOptions{.name = "output", .in = width, .out = ends.labels}));
-  sequence.push_back(std::make_unique<Ctc>("ctc"));
+  sequence.push_back(ends.loss.make_layer());
   return sequence;
 }
 

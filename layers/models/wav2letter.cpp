@@ -2,13 +2,11 @@
 
 #include <fmt/format.h>
 
-#include "base/counted.h"
 #include "base/error.h"
+#include "base/quantities.h"
 #include "layers/nn/batch_norm.h"
-#include "layers/nn/clipped_relu.h"
 #include "layers/nn/conv1d.h"
-#include "layers/nn/ctc.h"
-#include "layers/nn/dropout.h"
+#include "layers/nn/elementwise.h"
 #include "layers/nn/linear.h"
 
 namespace penstock::layers {
@@ -83,7 +81,7 @@ std::vector<std::unique_ptr<Layer>> Wav2LetterOptions::build(const ModelEnds& en
   }
   sequence.push_back(
       std::make_unique<Linear>(LinearOptions{.name = "output", .in = in, .out = ends.labels}));
-  sequence.push_back(std::make_unique<Ctc>("ctc"));
+  sequence.push_back(ends.loss.make_layer());
   return sequence;
 }
 

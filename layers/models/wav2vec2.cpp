@@ -4,15 +4,14 @@
 
 #include <cmath>
 
-#include "base/counted.h"
 #include "base/error.h"
+#include "base/quantities.h"
 #include "layers/models/residual_units.h"
 #include "layers/nn/conv1d.h"
-#include "layers/nn/ctc.h"
+#include "layers/nn/elementwise.h"
 #include "layers/nn/instance_norm.h"
 #include "layers/nn/layer_norm.h"
 #include "layers/nn/linear.h"
-#include "layers/nn/nonlinearity.h"
 
 namespace penstock::layers {
 namespace {
@@ -164,7 +163,7 @@ Sequence Wav2Vec2Options::build(const ModelEnds& ends) const {
   for (int i = 1; i <= layers; ++i) add_block(sequence, *this, i);
   if (norm_first) add_norm(sequence, "norm", width);
   add_linear(sequence, "output", width, ends.labels);
-  sequence.push_back(std::make_unique<Ctc>("ctc"));
+  sequence.push_back(ends.loss.make_layer());
   return sequence;
 }
 

@@ -6,13 +6,12 @@
 #include <cmath>
 #include <utility>
 
-#include "base/counted.h"
 #include "base/error.h"
+#include "base/quantities.h"
 #include "layers/backend.h"
-#include "layers/ops/add_scaled.h"
+#include "layers/ops/elementwise.h"
 #include "layers/ops/linear.h"
-#include "layers/ops/position_table.h"
-#include "layers/ops/shaw_positions.h"
+#include "layers/ops/positions.h"
 #include "layers/philox.h"
 #include "layers/scratch.h"
 #include "layers/widened.h"

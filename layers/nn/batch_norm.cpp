@@ -5,8 +5,8 @@
 #include <utility>
 #include <vector>
 
-#include "base/counted.h"
 #include "base/error.h"
+#include "base/quantities.h"
 #include "layers/backend.h"
 #include "layers/ops/batch_norm.h"
 #include "layers/widened.h"

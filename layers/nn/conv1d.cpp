@@ -6,10 +6,10 @@
 #include <cmath>
 #include <utility>
 
-#include "base/counted.h"
 #include "base/error.h"
+#include "base/quantities.h"
 #include "layers/backend.h"
-#include "layers/ops/bias.h"
+#include "layers/ops/linear.h"
 #include "layers/ops/weight_norm.h"
 #include "layers/scratch.h"
 #include "layers/widened.h"

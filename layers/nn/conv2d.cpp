@@ -4,10 +4,10 @@
 
 #include <cmath>
 
-#include "base/counted.h"
 #include "base/error.h"
+#include "base/quantities.h"
 #include "layers/backend.h"
-#include "layers/ops/bias.h"
+#include "layers/ops/linear.h"
 #include "layers/widened.h"
 
 namespace penstock::layers {

@@ -5,11 +5,11 @@
 #include <cmath>
 #include <utility>
 
-#include "base/counted.h"
 #include "base/error.h"
+#include "base/quantities.h"
 #include "layers/backend.h"
-#include "layers/ops/bias.h"
-#include "layers/ops/depthwise_conv1d.h"
+#include "layers/ops/conv1d.h"
+#include "layers/ops/linear.h"
 #include "layers/widened.h"
 
 namespace penstock::layers {

@@ -4,8 +4,8 @@
 
 #include <algorithm>
 
-#include "base/counted.h"
 #include "base/error.h"
+#include "base/quantities.h"
 #include "layers/backend.h"
 #include "layers/ops/batch_norm.h"
 #include "layers/scratch.h"

@@ -5,8 +5,8 @@
 #include <algorithm>
 #include <utility>
 
-#include "base/counted.h"
 #include "base/error.h"
+#include "base/quantities.h"
 #include "layers/philox.h"
 
 namespace penstock::layers {

@@ -2,8 +2,8 @@
 
 #include <fmt/format.h>
 
-#include "base/counted.h"
 #include "base/error.h"
+#include "base/quantities.h"
 #include "layers/backend.h"
 #include "layers/ops/layer_norm.h"
 #include "layers/widened.h"

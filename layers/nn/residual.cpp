@@ -7,10 +7,9 @@
 
 #include "base/error.h"
 #include "layers/backend.h"
-#include "layers/columns.h"
+#include "layers/layer.h"
 #include "layers/nn/residual_layout.h"
-#include "layers/ops/add_scaled.h"
-#include "layers/ops/cast.h"
+#include "layers/ops/elementwise.h"
 #include "layers/widened.h"
 
 namespace penstock::layers {

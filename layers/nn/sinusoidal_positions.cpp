@@ -4,8 +4,8 @@
 #include <span>
 
 #include "layers/backend.h"
-#include "layers/ops/add_scaled.h"
-#include "layers/ops/position_table.h"
+#include "layers/ops/elementwise.h"
+#include "layers/ops/positions.h"
 #include "layers/scratch.h"
 #include "layers/widened.h"
 

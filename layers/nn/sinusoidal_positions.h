@@ -9,7 +9,7 @@ namespace penstock::layers {
 
 /// Computes y[t] = scale · x[t] + table[t], where t counts from an utterance's first frame:
 /// absolute positions (Vaswani et al. 2017), the PositionalEncoding of PyTorch's tutorial, ESPnet
-/// and NeMo. The table (layers/ops/position_table.h) is made once for all utterances of a
+/// and NeMo. The table (layers/ops/positions.h) is made once for all utterances of a
 /// micro-batch, in scratch. It has no parameters and saves nothing.
 class SinusoidalPositions final : public Layer {
  public:

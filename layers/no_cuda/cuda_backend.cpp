@@ -1,5 +1,6 @@
 #include "base/error.h"
 #include "layers/backend.h"
+#include "layers/tensor/cuda_versions.h"
 
 namespace penstock::layers {
 
@@ -12,5 +13,7 @@ std::unique_ptr<Backend> make_cuda_backend(int, Fp32Products) {
 int cuda_device_count() { return 0; }
 
 std::string cuda_absence() { return "this penstock was built without CUDA"; }
+
+CudaVersions cuda_versions() { return {}; }
 
 }  // namespace penstock::layers

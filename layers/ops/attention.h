@@ -5,7 +5,7 @@
 #include <span>
 
 #include "layers/layer_plan.h"
-#include "layers/ops/dropout.h"
+#include "layers/ops/elementwise.h"
 #include "layers/tensor/tensor.h"
 
 namespace penstock::layers {

@@ -2,10 +2,10 @@
 
 #include <fmt/format.h>
 
-#include "base/counted.h"
 #include "base/error.h"
+#include "base/quantities.h"
 #include "layers/cpu/sizes.h"
-#include "layers/cuda/convolution/conv1d_sizes.h"
+#include "layers/cuda/convolution/convolution_sizes.h"
 
 namespace penstock::layers {
 
@@ -28,6 +28,11 @@ Workspace conv1d_workspace(const BackendSizes& sizes, const Conv1dGeometry& geom
   return sizes.device == DeviceKind::cuda
              ? cuda::conv1d_workspace(geometry, sizes.compute)
              : cpu::conv1d_workspace(geometry, arithmetic_of(sizes.compute));
+}
+
+std::size_t depthwise_conv1d_workspace(const DepthwiseConv1dSize& size, const BackendSizes& sizes) {
+  if (sizes.device == DeviceKind::cuda) return 0;
+  return cpu::depthwise_conv1d_workspace(size, arithmetic_of(sizes.compute));
 }
 
 }  // namespace penstock::layers

@@ -6,7 +6,7 @@
 
 #include "base/error.h"
 #include "layers/cpu/sizes.h"
-#include "layers/cuda/convolution/conv2d_sizes.h"
+#include "layers/cuda/convolution/convolution_sizes.h"
 
 namespace penstock::layers {
 

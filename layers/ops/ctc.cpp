@@ -4,8 +4,8 @@
 
 #include <string>
 
-#include "base/counted.h"
 #include "base/error.h"
+#include "base/quantities.h"
 #include "layers/cpu/sizes.h"
 #include "layers/cuda/training/ctc_sizes.h"
 

@@ -1,26 +1,18 @@
 #pragma once
 
-#include "layers/ops/add_scaled.h"
 #include "layers/ops/attention.h"
 #include "layers/ops/batch_norm.h"
-#include "layers/ops/bias.h"
-#include "layers/ops/cast.h"
-#include "layers/ops/clipped_relu.h"
 #include "layers/ops/conv1d.h"
 #include "layers/ops/conv2d.h"
 #include "layers/ops/ctc.h"
-#include "layers/ops/depthwise_conv1d.h"
-#include "layers/ops/dropout.h"
-#include "layers/ops/gate.h"
+#include "layers/ops/elementwise.h"
 #include "layers/ops/layer_norm.h"
 #include "layers/ops/linear.h"
-#include "layers/ops/nonlinearity.h"
 #include "layers/ops/norms.h"
 #include "layers/ops/operation_table.h"
 #include "layers/ops/optimizer.h"
-#include "layers/ops/position_table.h"
+#include "layers/ops/positions.h"
 #include "layers/ops/recurrence.h"
-#include "layers/ops/shaw_positions.h"
 #include "layers/ops/weight_norm.h"
 
 namespace penstock::layers {

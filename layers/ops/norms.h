@@ -2,7 +2,7 @@
 
 #include <cstdint>
 
-#include "layers/tensor/norm_blocks.h"
+#include "layers/tensor/parameter_blocks.h"
 #include "layers/tensor/tensor.h"
 
 namespace penstock::layers {

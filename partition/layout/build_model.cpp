@@ -1,13 +1,21 @@
 #include "partition/layout/build_model.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
-#include "base/counted.h"
+#include <algorithm>
+#include <string_view>
+#include <utility>
+
 #include "base/error.h"
-#include "configs/alphabet.h"
+#include "base/name_match.h"
+#include "base/quantities.h"
+#include "configs/rules.h"
 #include "configs/schema.h"
+#include "configs/text_rules.h"
 #include "configs/value.h"
 #include "layers/models/families.h"
+#include "layers/models/rated_layer.h"
 #include "partition/layout/recomputed_layers.h"
 
 namespace penstock::partition {
@@ -39,6 +47,66 @@ int outputs_of(const configs::ModelConfig& model, int labels) {
   return model.classes > 0 ? model.classes : labels;
 }
 
+constexpr std::size_t kShownNames = 8;  // maximum number of names in an error
+
+using Names = std::vector<std::vector<std::string>>;  // names of each layer's parameters
+
+Names parameter_names(const LayerSequence& sequence) {
+  Names names;
+  for (const layers::LayerPlan& plan : plan_without_frames(sequence, {})) {
+    std::vector<std::string>& own = names.emplace_back();
+    for (const layers::ParamDecl& p : plan.params) own.push_back(p.name);
+  }
+  return names;
+}
+
+/// Returns an error message if the pattern matches no parameter, or "".
+std::string fault_of(const std::string& pattern, const char* key, const Names& names) {
+  std::vector<std::string_view> all;
+  for (const std::vector<std::string>& own : names) all.insert(all.end(), own.begin(), own.end());
+  if (std::ranges::any_of(all, [&](auto name) { return matches_glob(pattern, name); })) return {};
+  std::string plain = pattern;
+  std::erase_if(plain, [](char c) { return c == '*' || c == '?'; });
+  // Names that share the longest possible prefix with the pattern.
+  std::vector<std::string_view> near;
+  for (std::string_view left = plain; !left.empty() && near.empty(); left.remove_suffix(1))
+    std::ranges::copy_if(all, std::back_inserter(near),
+                         [&](auto name) { return name.starts_with(left); });
+  if (near.empty()) near = all;
+  if (near.size() > kShownNames) near.resize(kShownNames);
+  return fmt::format(
+      "{} has the pattern \"{}\", which matches no parameter of the model. Names near it: {}", key,
+      pattern, fmt::join(near, ", "));
+}
+
+void check_patterns(const configs::OptimizerConfig& optimizer,
+                    const std::vector<configs::RateFactor>& factors, const Names& names) {
+  std::vector<std::string> faults;
+  for (const std::string& pattern : optimizer.freeze)
+    faults.push_back(fault_of(pattern, "optimizer.freeze", names));
+  for (const configs::RateFactor& f : factors)
+    faults.push_back(fault_of(f.pattern, "optimizer.learning_rates", names));
+  std::erase(faults, "");
+  if (!faults.empty()) throw ConfigError(fmt::format("{}", fmt::join(faults, "\n")));
+}
+
+/// Returns the factor on a parameter's learning rate: 0 if it is frozen, else that of the first
+/// matching pattern, else 1.
+double rate_of(const std::string& name, const configs::OptimizerConfig& optimizer,
+               const std::vector<configs::RateFactor>& factors) {
+  for (const std::string& pattern : optimizer.freeze)
+    if (matches_glob(pattern, name)) return 0;
+  for (const configs::RateFactor& f : factors)
+    if (matches_glob(f.pattern, name)) return f.factor;
+  return 1;
+}
+
+/// Replaces a layer by one that trains with these factors.
+void rate(LayerSequence& sequence, std::size_t layer, layers::RatedLayer::Rates rates) {
+  std::unique_ptr<layers::Layer>& rated = sequence.layers[layer];
+  rated = std::make_unique<layers::RatedLayer>(std::move(rated), std::move(rates));
+}
+
 }  // namespace
 
 int labels_without_text(const configs::ModelConfig& model) {
@@ -66,6 +134,35 @@ std::string model_summary(const configs::ModelConfig& model, int labels) {
     summary += fmt::format("{}={} ", key.leaf(), configs::value_text(key.value));
   }
   return summary + fmt::format("labels={}", outputs_of(model, labels));
+}
+
+LayerSequence build_trained_model(const configs::Config& config, int labels) {
+  const configs::OptimizerConfig& optimizer = config.optimizer;
+  LayerSequence sequence = build_model(config.model, labels, config.pipeline);
+  if (optimizer.freeze.empty() && optimizer.learning_rates.empty()) return sequence;
+  const Names names = parameter_names(sequence);
+  const std::vector<configs::RateFactor> factors = configs::rate_factors(optimizer);
+  check_patterns(optimizer, factors, names);
+  bool trained = false;
+  for (std::size_t i = 0; i < names.size(); ++i) {
+    layers::RatedLayer::Rates rates{{}, trained};
+    for (const std::string& name : names[i])
+      rates.of_parameters.push_back(rate_of(name, optimizer, factors));
+    trained = trained || std::ranges::any_of(rates.of_parameters, [](double r) { return r > 0; });
+    rate(sequence, i, std::move(rates));
+  }
+  if (!trained)
+    throw ConfigError(
+        "optimizer.freeze matches every parameter of the model: leave at least one to train");
+  return sequence;
+}
+
+LayerSequence build_frozen_model(const configs::ModelConfig& model, int labels) {
+  LayerSequence sequence = build_model(model, labels);
+  const Names names = parameter_names(sequence);
+  for (std::size_t i = 0; i < names.size(); ++i)
+    rate(sequence, i, {std::vector<double>(names[i].size(), 0), false});
+  return sequence;
 }
 
 }  // namespace penstock::partition

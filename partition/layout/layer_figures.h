@@ -2,12 +2,15 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <span>
 #include <string>
 #include <vector>
 
 #include "partition/layout/layer_sequence.h"
 
 namespace penstock::partition {
+
+// These functions say what each layer declares: its figures for one micro-batch, and its kind.
 
 /// LayerFigures holds the size of a layer and its cost for one micro-batch.
 struct LayerFigures {
@@ -27,5 +30,14 @@ struct LayerFigures {
 
 /// Returns the sum over all layers; `scratch` is the maximum. The sum has no name.
 [[nodiscard]] LayerFigures total_of(const std::vector<LayerFigures>& layers);
+
+/// Returns a text for each layer of everything that determines its costs: inputs, outputs,
+/// parameters, operations, and saved tensors. Layers with equal texts are of one kind, for any
+/// lengths. The plans compared are those of two utterances of fixed, unequal lengths.
+std::vector<std::string> declared_layers(const LayerSequence& sequence,
+                                         const layers::BackendSizes& sizes);
+
+/// Returns the kind of each layer, numbered from 0.
+std::vector<int> layer_kinds(const LayerSequence& sequence, const layers::BackendSizes& sizes);
 
 }  // namespace penstock::partition

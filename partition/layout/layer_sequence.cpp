@@ -2,7 +2,9 @@
 
 #include <fmt/format.h>
 
+#include <iterator>
 #include <utility>
+#include <vector>
 
 #include "base/error.h"
 
@@ -67,6 +69,38 @@ std::vector<std::int64_t> output_frames(const LayerSequence& sequence,
     input = std::move(plan.output);
   }
   return input.only().lengths;
+}
+
+std::vector<LayerRun> runs_of(const ChosenLayers& chosen) {
+  std::vector<LayerRun> runs;
+  for (int layer = 0; layer < static_cast<int>(chosen.size()); ++layer) {
+    if (!chosen[layer]) continue;
+    if (runs.empty() || runs.back().last < layer) runs.push_back({layer, layer});
+    runs.back().last = layer + 1;
+  }
+  return runs;
+}
+
+ChosenLayers chosen_among(const ChosenLayers& chosen, int first, int last) {
+  if (chosen.empty()) return {};
+  return {chosen.begin() + first, chosen.begin() + last};
+}
+
+std::int64_t OutputFrames::of(std::int64_t frames) {
+  const auto upper = known_.lower_bound(frames);
+  if (upper != known_.end() && upper->second.min <= frames) return upper->second.left;
+  const std::int64_t left = output_frames(sequence_, std::vector<std::int64_t>{frames}).front();
+  if (upper != known_.end() && upper->second.left == left) {
+    upper->second.min = frames;
+    return left;
+  }
+  Alike alike{frames, left};
+  if (upper != known_.begin() && std::prev(upper)->second.left == left) {
+    alike.min = std::prev(upper)->second.min;
+    known_.erase(std::prev(upper));
+  }
+  known_.emplace(frames, alike);
+  return left;
 }
 
 }  // namespace penstock::partition

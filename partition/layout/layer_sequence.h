@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <span>
 #include <vector>
@@ -42,5 +43,42 @@ std::int64_t min_frames(const LayerSequence& sequence);
 /// or, without a loss, that leave the last layer. They bound the number of labels of the utterance.
 std::vector<std::int64_t> output_frames(const LayerSequence& sequence,
                                         std::span<const std::int64_t> lengths);
+
+/// For each layer of a layer sequence, true if it is chosen. Empty means that none is.
+using ChosenLayers = std::vector<bool>;
+
+/// A LayerRun is the consecutive layers [first, last).
+struct LayerRun {
+  int first = 0, last = 0;
+  bool operator==(const LayerRun&) const = default;
+};
+
+/// Returns the longest runs of chosen layers, in order.
+std::vector<LayerRun> runs_of(const ChosenLayers& chosen);
+
+/// Returns the choice among layers [first, last), indexed from `first`.
+ChosenLayers chosen_among(const ChosenLayers& chosen, int first, int last);
+
+/// OutputFrames is a cache of output_frames() for single utterances. A longer utterance never
+/// leaves fewer frames, so all lengths between two with the same answer have this answer. Layers
+/// are planned only for lengths outside such intervals. Not thread-safe.
+class OutputFrames {
+ public:
+  /// `sequence` must outlive this object.
+  explicit OutputFrames(const LayerSequence& sequence) : sequence_(sequence) {}
+
+  /// Returns output_frames() of one utterance, and throws as it does.
+  std::int64_t of(std::int64_t frames);
+
+ private:
+  /// An interval of lengths with the same answer.
+  struct Alike {
+    std::int64_t min = 0;  // first length of the interval, in frames
+    std::int64_t left = 0;
+  };
+
+  const LayerSequence& sequence_;
+  std::map<std::int64_t, Alike> known_;  // keyed by the last length of the interval
+};
 
 }  // namespace penstock::partition

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "layers/layer.h"
-#include "partition/layout/layer_runs.h"
+#include "partition/layout/layer_sequence.h"
 
 namespace penstock::partition {
 

@@ -6,8 +6,7 @@
 #include <utility>
 #include <vector>
 
-#include "layers/tensor/code_blocks.h"
-#include "layers/tensor/norm_blocks.h"
+#include "layers/tensor/parameter_blocks.h"
 #include "partition/layout/shards.h"
 
 namespace penstock::partition {

@@ -6,7 +6,7 @@
 #include <algorithm>
 
 #include "base/error.h"
-#include "base/nearest_name.h"
+#include "base/name_match.h"
 
 namespace penstock::partition {
 namespace {

@@ -5,7 +5,6 @@
 #include <vector>
 
 #include "configs/config.h"
-#include "partition/layout/layer_runs.h"
 #include "partition/layout/layer_sequence.h"
 
 namespace penstock::partition {

@@ -5,7 +5,7 @@
 #include <cstdlib>
 
 #include "base/bit_reversal.h"
-#include "layers/tensor/norm_blocks.h"
+#include "layers/tensor/parameter_blocks.h"
 
 namespace penstock::partition {
 namespace {

@@ -1,11 +1,10 @@
-#include "partition/schedule/dualpipe_v.h"
-
 #include <algorithm>
 #include <deque>
 #include <utility>
 
-#include "partition/schedule/chunk_placement.h"
 #include "partition/schedule/complete.h"
+#include "partition/schedule/generators.h"
+#include "partition/schedule/schedule.h"
 
 namespace penstock::partition {
 namespace {
@@ -13,7 +12,7 @@ namespace {
 /// HalfOfDualPipe builds one rank's list. `down_` counts the passes begun on the chunk on the way
 /// to the last rank, and `up_` those on the other chunk.
 ///
-/// The list has six phases (see dualpipe_v.h):
+/// The list has six phases (see generators.h):
 /// - forwards on `down`;
 /// - forwards on both chunks in turn;
 /// - input gradients, weight gradients and forwards on `up` in turn;

@@ -1,9 +1,8 @@
-#include "partition/schedule/forward_only.h"
-
 #include <algorithm>
 #include <utility>
 
 #include "partition/schedule/complete.h"
+#include "partition/schedule/generators.h"
 
 namespace penstock::partition {
 

@@ -1,12 +1,11 @@
-#include "partition/schedule/interleaved.h"
-
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <utility>
 
-#include "partition/schedule/chunk_placement.h"
 #include "partition/schedule/complete.h"
+#include "partition/schedule/generators.h"
+#include "partition/schedule/schedule.h"
 
 namespace penstock::partition {
 namespace {

@@ -10,12 +10,8 @@
 
 #include "base/error.h"
 #include "configs/config.h"
-#include "partition/schedule/chunk_placement.h"
-#include "partition/schedule/dualpipe_v.h"
-#include "partition/schedule/interleaved.h"
-#include "partition/schedule/one_chunk.h"
-#include "partition/schedule/repeating_v.h"
-#include "partition/schedule/zb_v.h"
+#include "partition/schedule/generators.h"
+#include "partition/schedule/schedule.h"
 
 namespace penstock::partition {
 namespace {
@@ -107,6 +103,11 @@ std::vector<int> chunk_ranks(std::string_view name, int stages) {
   const auto known = std::ranges::find(kGenerators, name, &Generator::name);
   if (known == kGenerators.end() || stages < 1) return make_schedule(name, stages, 1).chunk_rank;
   return known->returns ? chunks_in_a_v(stages) : chunks_in_loops(stages, known->chunks);
+}
+
+const Schedule& ScheduleCache::of(const std::string& name, int stages, int micro_batches) {
+  return made_.of({name, stages, micro_batches},
+                  [&] { return make_schedule(name, stages, micro_batches); });
 }
 
 }  // namespace penstock::partition

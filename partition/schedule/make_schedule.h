@@ -1,8 +1,11 @@
 #pragma once
 
+#include <string>
 #include <string_view>
+#include <tuple>
 #include <vector>
 
+#include "base/parallel.h"
 #include "partition/schedule/schedule.h"
 
 namespace penstock::partition {
@@ -38,5 +41,16 @@ Schedule make_schedule(std::string_view name, int stages, int micro_batches);
 /// micro-batches. For kFound this is the placement of one chunk per rank. Throws ConfigError as
 /// make_schedule() does.
 [[nodiscard]] std::vector<int> chunk_ranks(std::string_view name, int stages);
+
+/// ScheduleCache is a cache of make_schedule(), keyed by name and sizes. Any thread may call it.
+class ScheduleCache {
+ public:
+  /// Returns the cached schedule, or makes it. Throws as make_schedule() does. The reference stays
+  /// valid for the lifetime of the cache.
+  const Schedule& of(const std::string& name, int stages, int micro_batches);
+
+ private:
+  Cache<std::tuple<std::string, int, int>, Schedule> made_;
+};
 
 }  // namespace penstock::partition

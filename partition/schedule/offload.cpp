@@ -1,10 +1,9 @@
-#include "partition/schedule/offload.h"
-
 #include <algorithm>
 #include <cstddef>
 #include <utility>
 #include <vector>
 
+#include "partition/schedule/complete.h"
 #include "partition/schedule/edge.h"
 
 namespace penstock::partition {

@@ -1,8 +1,7 @@
-#include "partition/schedule/one_chunk.h"
-
 #include <algorithm>
 
 #include "partition/schedule/complete.h"
+#include "partition/schedule/generators.h"
 
 namespace penstock::partition {
 namespace {

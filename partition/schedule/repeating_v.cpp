@@ -1,5 +1,3 @@
-#include "partition/schedule/repeating_v.h"
-
 #include <algorithm>
 #include <array>
 #include <deque>
@@ -7,8 +5,9 @@
 #include <string>
 #include <utility>
 
-#include "partition/schedule/chunk_placement.h"
 #include "partition/schedule/complete.h"
+#include "partition/schedule/generators.h"
+#include "partition/schedule/schedule.h"
 
 namespace penstock::partition {
 namespace {

@@ -9,8 +9,8 @@
 #include "base/error.h"
 #include "configs/config.h"
 #include "configs/rules.h"
+#include "partition/schedule/complete.h"
 #include "partition/schedule/make_schedule.h"
-#include "partition/schedule/offload.h"
 #include "partition/schedule/validator/validator.h"
 
 namespace penstock::partition {

@@ -4,8 +4,8 @@
 #include <string>
 #include <vector>
 
+#include "partition/schedule/make_schedule.h"
 #include "partition/schedule/schedule.h"
-#include "partition/schedule/schedule_cache.h"
 
 namespace penstock::partition {
 

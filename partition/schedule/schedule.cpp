@@ -63,4 +63,17 @@ std::string describe(const Action& action) {
   return fmt::format("{} on chunk {}", text, action.chunk);
 }
 
+std::vector<int> chunks_in_loops(int stages, int chunks) {
+  std::vector<int> ranks;
+  for (int chunk = 0; chunk < chunks * stages; ++chunk) ranks.push_back(chunk % stages);
+  return ranks;
+}
+
+std::vector<int> chunks_in_a_v(int stages) {
+  std::vector<int> ranks;
+  for (int chunk = 0; chunk < 2 * stages; ++chunk)
+    ranks.push_back(std::min(chunk, 2 * stages - 1 - chunk));
+  return ranks;
+}
+
 }  // namespace penstock::partition

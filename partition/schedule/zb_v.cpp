@@ -1,16 +1,15 @@
-#include "partition/schedule/zb_v.h"
-
 #include <algorithm>
 #include <utility>
 
-#include "partition/schedule/chunk_placement.h"
 #include "partition/schedule/complete.h"
+#include "partition/schedule/generators.h"
+#include "partition/schedule/schedule.h"
 
 namespace penstock::partition {
 namespace {
 
 /// Rank builds one rank's list. `down_` counts the passes on the chunk on the way to the last rank,
-/// and `up_` those on the other chunk. See zb_v.h for the bubble and the memory.
+/// and `up_` those on the other chunk. See generators.h for the bubble and the memory.
 class Rank {
  public:
   Rank(int rank, int ranks, int micro_batches)

@@ -9,11 +9,10 @@
 #include <utility>
 
 #include "base/error.h"
-#include "runtime/checkpoint/coverage.h"
+#include "base/mapped_file.h"
 #include "runtime/checkpoint/fault.h"
 #include "runtime/checkpoint/hash.h"
-#include "runtime/checkpoint/mapped_file.h"
-#include "runtime/checkpoint/read_manifest.h"
+#include "runtime/checkpoint/shard.h"
 
 namespace penstock::runtime {
 namespace {
@@ -46,6 +45,21 @@ std::string shape_text(const layers::Shape& shape) {
   return fmt::format("[{}]", fmt::join(shape, ", "));
 }
 
+constexpr std::size_t kAtOnce = 1 << 16;  // half-precision numbers converted at a time
+
+template <class HalfFormat>
+void read_halves(const Checkpoint& checkpoint, std::string_view name, std::int64_t begin,
+                 std::span<float> out) {
+  std::vector<HalfFormat> halves(std::min(out.size(), kAtOnce));
+  while (!out.empty()) {
+    const auto part = std::span(halves).first(std::min(out.size(), halves.size()));
+    checkpoint.read(name, begin, begin + std::ssize(part), std::as_writable_bytes(part));
+    std::ranges::transform(part, out.begin(), [](HalfFormat x) { return layers::to_float(x); });
+    out = out.subspan(part.size());
+    begin += std::ssize(part);
+  }
+}
+
 }  // namespace
 
 struct Checkpoint::OpenFiles {
@@ -60,7 +74,7 @@ Checkpoint::Checkpoint(std::filesystem::path folder, OpenShards open)
       manifest_(checked_manifest(folder_)),
       files_(std::make_unique<OpenFiles>(manifest_.shards.size())) {
   if (const std::filesystem::path tokenizer = tokenizer_file(); !tokenizer.empty())
-    if (xxh3_128(MappedFile(tokenizer).bytes()) != state().tokenizer_hash)
+    if (xxh3_128(map_file(tokenizer).bytes()) != state().tokenizer_hash)
       throw_fault(tokenizer, "damaged: not the model of pieces that the manifest describes");
   for (std::size_t number = 0; number < shard_count(); ++number) {
     if (open == OpenShards::all) (void)shard(number);
@@ -138,7 +152,7 @@ void Checkpoint::verify(Verified what, const Share& share) const {
 
 void Checkpoint::verify_files() const {
   for (const KeptFile& kept : files())
-    if (xxh3_128(MappedFile(folder_ / kept.file).bytes()) != kept.hash)
+    if (xxh3_128(map_file(folder_ / kept.file).bytes()) != kept.hash)
       throw_fault(folder_ / kept.file, "damaged: not the file that the manifest describes");
 }
 
@@ -179,6 +193,21 @@ void Checkpoint::expect(std::string_view name, layers::DType dtype,
     throw_fault(folder_, fmt::format("'{}' is {}{}, but the model expects {}{}", name,
                                      layers::name_of(stored.dtype), shape_text(stored.shape),
                                      layers::name_of(dtype), shape_text(shape)));
+}
+
+void expect_floats(const Checkpoint& checkpoint, std::string_view name,
+                   const layers::Shape& shape) {
+  const layers::DType stored = checkpoint.tensor(name).dtype;
+  checkpoint.expect(name, layers::is_half(stored) ? stored : layers::DType::f32, shape);
+}
+
+void read_floats(const Checkpoint& checkpoint, std::string_view name, std::int64_t begin,
+                 std::span<float> out) {
+  const layers::DType stored = checkpoint.tensor(name).dtype;
+  if (stored == layers::DType::f16) return read_halves<layers::Half>(checkpoint, name, begin, out);
+  if (stored == layers::DType::bf16)
+    return read_halves<layers::BFloat16>(checkpoint, name, begin, out);
+  checkpoint.read(name, begin, begin + std::ssize(out), std::as_writable_bytes(out));
 }
 
 }  // namespace penstock::runtime

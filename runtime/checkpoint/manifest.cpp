@@ -7,6 +7,8 @@
 #include <nlohmann/json.hpp>
 
 #include "base/error.h"
+#include "base/mapped_file.h"
+#include "runtime/checkpoint/fault.h"
 #include "runtime/checkpoint/hash.h"
 #include "runtime/checkpoint/safetensors/safetensors_dtype.h"
 
@@ -143,6 +145,16 @@ Manifest parse_manifest(std::string_view text) try {
   return manifest;
 } catch (const Json::exception& error) {
   throw CheckpointError(fmt::format("not a checkpoint's manifest: {}", error.what()));
+}
+
+Manifest read_manifest(const std::filesystem::path& folder) {
+  const std::filesystem::path path = folder / kManifestFile;
+  const MappedFile file = map_file(path);
+  try {
+    return parse_manifest(file.bytes());
+  } catch (const Error& error) {
+    throw_fault(path, error.what());
+  }
 }
 
 }  // namespace penstock::runtime

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <filesystem>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -44,5 +45,8 @@ struct Manifest {
 /// Parses the exact output of to_text(). CheckpointError if a single bit differs, if the format's
 /// version is another one, or if it names a file outside the checkpoint's folder.
 [[nodiscard]] Manifest parse_manifest(std::string_view text);
+
+/// Reads the manifest in a checkpoint's folder. CheckpointError that names the file.
+[[nodiscard]] Manifest read_manifest(const std::filesystem::path& folder);
 
 }  // namespace penstock::runtime

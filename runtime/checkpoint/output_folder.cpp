@@ -1,8 +1,11 @@
 #include "runtime/checkpoint/output_folder.h"
 
+#include <fcntl.h>
 #include <fmt/format.h>
+#include <stdio.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <string_view>
 #include <system_error>
 
@@ -10,11 +13,53 @@
 #include "base/error.h"
 #include "base/file_handle.h"
 #include "runtime/checkpoint/fault.h"
+#include "runtime/checkpoint/manifest.h"
 
 namespace penstock::runtime {
 namespace {
 
 constexpr std::string_view kPrefix = "checkpoint-";
+
+using Report = std::function<void(const std::string&)>;
+
+std::filesystem::path with_suffix(std::filesystem::path path, const std::string& suffix) {
+  path += suffix;
+  return path;
+}
+
+/// Returns "<name>.mislabelled", followed by a number if that name is taken, so that nothing is
+/// replaced.
+std::filesystem::path free_name(const std::filesystem::path& path) {
+  std::filesystem::path name = with_suffix(path, ".mislabelled");
+  for (int n = 2; std::filesystem::exists(std::filesystem::symlink_status(name)); ++n)
+    name = with_suffix(path, fmt::format(".mislabelled-{}", n));
+  return name;
+}
+
+void rename_or_raise(const std::filesystem::path& from, const std::filesystem::path& to) {
+  if (::rename(from.c_str(), to.c_str()) != 0)
+    raise_errno(from, fmt::format("can't be renamed to {}", to.string()));
+}
+
+void remove_or_raise(const std::filesystem::path& path) {
+  std::error_code error;
+  std::filesystem::remove_all(path, error);
+  if (!error) return;
+  errno = error.value();
+  raise_errno(path, "can't be removed");
+}
+
+/// Returns why the folder's name is wrong. Returns an empty text if the name is right, or if the
+/// manifest cannot be read. Opening the checkpoint reports the latter.
+std::string label_error(const StoredCheckpoint& stored) try {
+  const std::int64_t step = read_manifest(stored.folder).state.step;
+  if (step == stored.step) return {};
+  return fmt::format(
+      "its manifest says step {}, not {}: it is a copy, or of another run. As {} it would count",
+      step, stored.step, checkpoint_name(step));
+} catch (const Error&) {
+  return {};
+}
 
 }  // namespace
 
@@ -29,8 +74,8 @@ std::optional<std::int64_t> step_of_checkpoint(std::string_view name) {
   return std::stoll(digits);
 }
 
-std::vector<StoredCheckpoint> list_checkpoints(
-    const std::filesystem::path& output, const std::function<void(const std::string&)>& report) {
+std::vector<StoredCheckpoint> list_checkpoints(const std::filesystem::path& output,
+                                               const Report& report) {
   std::vector<StoredCheckpoint> found;
   std::error_code error, ignored;
   if (!std::filesystem::is_directory(output, error)) return found;
@@ -47,6 +92,62 @@ std::vector<StoredCheckpoint> list_checkpoints(
   if (error) throw_fault(output, fmt::format("can't be listed: {}", error.message()));
   std::ranges::sort(found, {}, &StoredCheckpoint::step);
   return found;
+}
+
+std::vector<StoredCheckpoint> list_labelled(const std::filesystem::path& output,
+                                            const Report& report) {
+  std::vector<StoredCheckpoint> labelled = list_checkpoints(output, report);
+  std::erase_if(labelled, [&](const StoredCheckpoint& stored) {
+    const std::string wrong = label_error(stored);
+    if (!wrong.empty()) report(fmt::format("{} is passed over: {}", stored.folder.string(), wrong));
+    return !wrong.empty();
+  });
+  return labelled;
+}
+
+void move_folder(const std::filesystem::path& from, const std::filesystem::path& to) {
+  std::error_code kept;  // remains do no harm
+  if (!std::filesystem::exists(to)) {
+    rename_or_raise(from, to);
+  } else if (::renameat2(AT_FDCWD, from.c_str(), AT_FDCWD, to.c_str(), RENAME_EXCHANGE) == 0) {
+    std::filesystem::remove_all(from, kept);
+  } else {
+    const auto old = with_suffix(to, ".discarded");
+    remove_or_raise(old);
+    rename_or_raise(to, old);
+    rename_or_raise(from, to);
+    std::filesystem::remove_all(old, kept);
+  }
+  sync_folder(to.parent_path());
+}
+
+void discard_folder(const std::filesystem::path& folder) {
+  const auto discarded = with_suffix(folder, ".discarded");
+  remove_or_raise(discarded);
+  rename_or_raise(folder, discarded);
+  sync_folder(folder.parent_path());
+  remove_or_raise(discarded);
+}
+
+void make_way(const StoredCheckpoint& stored) {
+  std::error_code ignored;  // renaming reports errors
+  if (!std::filesystem::exists(stored.folder, ignored)) return;
+  if (std::filesystem::is_directory(stored.folder, ignored) && label_error(stored).empty()) return;
+  move_folder(stored.folder, free_name(stored.folder));
+}
+
+void set_aside(const std::filesystem::path& output, std::int64_t step, const Report& note) {
+  for (const StoredCheckpoint& stored : list_checkpoints(output)) {
+    const std::string wrong = label_error(stored);
+    if (wrong.empty() && stored.step <= step) continue;
+    const std::filesystem::path aside =
+        wrong.empty() ? with_suffix(stored.folder, ".broken") : free_name(stored.folder);
+    std::error_code error;
+    std::filesystem::remove_all(aside, error);
+    move_folder(stored.folder, aside);
+    note(fmt::format("{} is renamed to {}: {}", stored.folder.string(), aside.filename().string(),
+                     wrong.empty() ? "it is broken" : wrong));
+  }
 }
 
 std::filesystem::path nearest_existing(const std::filesystem::path& path) {

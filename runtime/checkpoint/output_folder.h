@@ -10,6 +10,10 @@
 
 namespace penstock::runtime {
 
+// An output folder holds the checkpoints of a run. Each is a folder that is named after its step,
+// which its manifest also states. If the two differ, the checkpoint is mislabelled: it is a copy,
+// or from another run. It is never resumed, never counted among the kept ones, and never removed.
+
 /// A checkpoint in an output folder, known by its name alone.
 struct StoredCheckpoint {
   std::int64_t step = 0;
@@ -29,6 +33,30 @@ struct StoredCheckpoint {
 [[nodiscard]] std::vector<StoredCheckpoint> list_checkpoints(
     const std::filesystem::path& output,
     const std::function<void(const std::string&)>& report = [](const std::string&) {});
+
+/// Returns list_checkpoints() without mislabelled ones, which `report` logs.
+[[nodiscard]] std::vector<StoredCheckpoint> list_labelled(
+    const std::filesystem::path& output,
+    const std::function<void(const std::string&)>& report = [](const std::string&) {});
+
+/// Renames folder `from` to `to` and flushes the parent folder. If `to` exists, the old folder is
+/// replaced and then removed as far as possible. If the file system can exchange names, `to` exists
+/// at every moment. CheckpointError on failure.
+void move_folder(const std::filesystem::path& from, const std::filesystem::path& to);
+
+/// Removes a folder. A crash leaves it whole or under the name "<name>.discarded". CheckpointError
+/// on failure.
+void discard_folder(const std::filesystem::path& folder);
+
+/// Frees the name of a checkpoint: a mislabelled one or a file of that name is renamed to
+/// "<name>.mislabelled". CheckpointError on failure.
+void make_way(const StoredCheckpoint& stored);
+
+/// Renames checkpoints that must not count in a run that resumes from `step`. Mislabelled ones
+/// become "<name>.mislabelled". Later ones, which are broken, become "<name>.broken". `note` logs
+/// each. CheckpointError on failure.
+void set_aside(const std::filesystem::path& output, std::int64_t step,
+               const std::function<void(const std::string&)>& note);
 
 /// Throws CheckpointError if the output folder cannot be created or written, so that a run fails
 /// before any work. It writes a file to find out and leaves no trace. The caller must hold the

@@ -1,19 +1,18 @@
 #include "runtime/checkpoint/passthrough_parts.h"
 
 #include "base/atomic_file.h"
+#include "base/mapped_file.h"
 #include "runtime/checkpoint/hash.h"
-#include "runtime/checkpoint/mapped_file.h"
 #include "runtime/checkpoint/output_folder.h"
-#include "runtime/checkpoint/read_back.h"
+#include "runtime/checkpoint/shard.h"
 
 namespace penstock::runtime {
 
 PassthroughParts read_kept(const Checkpoint& checkpoint) {
   PassthroughParts kept;
   for (const KeptFile& stored : checkpoint.files()) {
-    const MappedFile file(checkpoint.folder() / stored.file);
-    kept.files.push_back(
-        {stored.file, {reinterpret_cast<const char*>(file.bytes().data()), file.bytes().size()}});
+    const MappedFile file = map_file(checkpoint.folder() / stored.file);
+    kept.files.push_back({stored.file, std::string(file.bytes())});
   }
   for (const auto& [name, tensor] : checkpoint.tensors()) {
     if (!name.starts_with(kKeptTensors)) continue;

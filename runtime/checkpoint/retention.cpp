@@ -1,18 +1,30 @@
 #include "runtime/checkpoint/retention.h"
 
-#include <algorithm>
-#include <cstdint>
-#include <system_error>
+#include <fmt/format.h>
 
+#include <algorithm>
+#include <nlohmann/json.hpp>
+#include <ranges>
+#include <span>
+#include <string_view>
+#include <system_error>
+#include <vector>
+
+#include "base/atomic_file.h"
 #include "base/error.h"
-#include "runtime/checkpoint/best.h"
+#include "base/mapped_file.h"
+#include "runtime/checkpoint/checkpoint.h"
 #include "runtime/checkpoint/fault.h"
-#include "runtime/checkpoint/folders.h"
-#include "runtime/checkpoint/read_manifest.h"
-#include "runtime/checkpoint/step_label.h"
+#include "runtime/checkpoint/output_folder.h"
 
 namespace penstock::runtime {
 namespace {
+
+constexpr const char* kBestFile = "BEST";
+
+bool is_stored(const std::filesystem::path& output, std::int64_t step) {
+  return std::filesystem::exists(output / checkpoint_name(step));
+}
 
 void check_size(const std::filesystem::path& file, std::uint64_t bytes) {
   std::error_code error;
@@ -28,7 +40,56 @@ void check_sizes(const std::filesystem::path& checkpoint) {
   for (const KeptFile& kept : manifest.files) check_size(checkpoint / kept.file, kept.bytes);
 }
 
+bool is_whole(const StoredCheckpoint& stored) try {
+  Checkpoint(stored.folder).verify();
+  return true;
+} catch (const Error&) {
+  return false;
+}
+
+/// Returns advice. If a smaller trainer.keep would fit, it contains that override.
+std::string remedy(std::uint64_t fitting, const DiskSpace& room) {
+  const std::string others = "Free them, or choose another trainer.output";
+  if (fitting < 1 || fitting >= static_cast<std::uint64_t>(room.keep)) return others + ".";
+  return fmt::format("{}, or keep fewer checkpoints by the override\n  trainer.keep={}", others,
+                     fitting);
+}
+
 }  // namespace
+
+void mark_best(const std::filesystem::path& output, const BestCheckpoint& best) {
+  const nlohmann::ordered_json json = {
+      {"checkpoint", checkpoint_name(best.step)}, {"metric", best.metric}, {"value", best.value}};
+  write_durably(output / kBestFile, json.dump() + "\n");
+}
+
+std::optional<BestCheckpoint> best_checkpoint(const std::filesystem::path& output) {
+  const auto path = output / kBestFile;
+  if (!std::filesystem::exists(path)) return std::nullopt;
+  const MappedFile file = map_file(path);
+  try {
+    const auto json = nlohmann::json::parse(file.bytes());
+    const auto step = step_of_checkpoint(json.at("checkpoint").get<std::string>());
+    if (!step) throw_fault(path, "names no checkpoint: remove it to go on without a best one");
+    return BestCheckpoint{*step, json.at("metric"), json.at("value")};
+  } catch (const nlohmann::json::exception& error) {
+    throw_fault(path, fmt::format("damaged ({}): remove it to go on without a best checkpoint",
+                                  error.what()));
+  }
+}
+
+bool restore_best(const std::filesystem::path& output, const TrainingState& saved) {
+  if (!saved.best_metric.empty() && is_stored(output, saved.best_step)) {
+    mark_best(output, {saved.best_step, saved.best_metric, saved.best_value});
+    return true;
+  }
+  const auto marked = best_checkpoint(output);
+  if (marked && !is_stored(output, marked->step)) {
+    std::filesystem::remove(output / kBestFile);
+    sync_folder(output);
+  }
+  return false;
+}
 
 void keep_newest(const std::filesystem::path& output, int count) {
   const auto stored = list_labelled(output);
@@ -38,6 +99,36 @@ void keep_newest(const std::filesystem::path& output, int count) {
   check_sizes(stored.back().folder);
   for (std::size_t i = 0; i + kept < stored.size(); ++i)
     if (!best || best->step != stored[i].step) discard_folder(stored[i].folder);
+}
+
+void require_disk_space(const std::filesystem::path& output, const DiskSpace& room) {
+  std::error_code error;
+  const std::filesystem::path existing = nearest_existing(output);
+  const std::uint64_t available = std::filesystem::space(existing, error).available;
+  if (error) throw_fault(output, fmt::format("free space is unknown: {}", error.message()));
+  const std::uint64_t stored = list_labelled(output).size();
+  const auto held = static_cast<std::uint64_t>(room.keep) + 1;
+  const std::uint64_t more = held - std::min(held, stored);
+  if (available / std::max<std::uint64_t>(room.bytes, 1) >= more) return;
+  throw_fault(
+      output,
+      fmt::format("{} bytes are missing: a checkpoint takes up to {} bytes, and trainer.keep "
+                  "+ 1 = {} are held while one is written, {} of which are there, but the "
+                  "file system has {} bytes free. {}",
+                  more * room.bytes - available, room.bytes, held, std::min(held, stored),
+                  available, remedy(available / room.bytes + stored - 1, room)));
+}
+
+std::optional<std::filesystem::path> make_room(const std::filesystem::path& output) {
+  const std::vector<StoredCheckpoint> stored = list_labelled(output);
+  const std::optional<BestCheckpoint> best = best_checkpoint(output);
+  const auto oldest = std::ranges::find_if(
+      stored, [&](const StoredCheckpoint& each) { return !best || each.step != best->step; });
+  if (oldest == stored.end()) return std::nullopt;
+  const std::span newer(oldest + 1, stored.end());
+  if (std::ranges::none_of(newer | std::views::reverse, is_whole)) return std::nullopt;
+  discard_folder(oldest->folder);
+  return oldest->folder;
 }
 
 }  // namespace penstock::runtime

@@ -7,11 +7,10 @@
 
 #include "base/atomic_file.h"
 #include "base/file_handle.h"
-#include "runtime/checkpoint/coverage.h"
-#include "runtime/checkpoint/folders.h"
 #include "runtime/checkpoint/hash.h"
 #include "runtime/checkpoint/manifest.h"
-#include "runtime/checkpoint/step_label.h"
+#include "runtime/checkpoint/output_folder.h"
+#include "runtime/checkpoint/shard.h"
 
 namespace penstock::runtime {
 namespace {

@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <functional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -55,5 +56,18 @@ struct ShardIndex {
 [[nodiscard]] ShardIndex write_shard(const std::filesystem::path& folder, const std::string& shard,
                                      std::span<const CheckpointPiece> pieces,
                                      const TensorBytes& bytes = host_bytes);
+
+/// Reads a shard in `folder` back from the disk and compares every byte with the hashes of the
+/// index. The shard is first dropped from the page cache, as far as the system permits. Memory use
+/// does not grow with the file. `between` is called between parts; an exception from it ends the
+/// reading. CheckpointError that names the file and, if a tensor differs, the tensor. FileError if
+/// the disk returns a read error.
+void read_back(
+    const std::filesystem::path& folder, const ShardIndex& shard,
+    const std::function<void()>& between = [] {});
+
+/// Checks that the pieces of every tensor agree on dtype and shape and cover it exactly once.
+/// Throws CheckpointError, which names tensor, range and shards.
+void check_coverage(const std::vector<ShardIndex>& shards);
 
 }  // namespace penstock::runtime

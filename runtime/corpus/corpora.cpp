@@ -4,11 +4,11 @@
 
 #include <memory>
 
-#include "base/counted.h"
 #include "base/error.h"
+#include "base/quantities.h"
 #include "configs/flatten.h"
-#include "partition/layout/output_frames.h"
-#include "partition/schedule/csv/check.h"
+#include "partition/layout/layer_sequence.h"
+#include "partition/schedule/csv/schedule_csv.h"
 #include "partition/schedule/make_schedule.h"
 #include "runtime/data/audio/features.h"
 
@@ -41,6 +41,7 @@ CorpusOptions corpus_options(const configs::Config& config,
   options.features = config.features;
   options.threads = config.data.loaders > 1 ? config.data.loaders : 0;
   options.labels_key = labels_key(config);
+  options.loss = config.model.family.loss();
   options.output_frames = [known = std::make_shared<partition::OutputFrames>(sequence)](
                               std::int64_t frames) { return known->of(frames); };
   return options;

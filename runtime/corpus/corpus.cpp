@@ -73,12 +73,6 @@ std::string Corpus::name(std::uint64_t id) const {
   return fmt::format("{}: utterance {}", part.is.manifest, id - part.first);
 }
 
-std::int64_t ctc_frames(const std::vector<std::int32_t>& labels) {
-  std::int64_t frames = std::ssize(labels);
-  for (std::size_t i = 1; i < labels.size(); ++i) frames += labels[i] == labels[i - 1];
-  return frames;
-}
-
 Corpus load_corpus(const CorpusOptions& options, const Tokenizer& tokenizer,
                    comm::Communicator& world, const CorpusReaders& readers) {
   if (options.data.bad_utterances != "refuse" && options.data.bad_utterances != "skip")

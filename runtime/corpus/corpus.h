@@ -9,6 +9,7 @@
 
 #include "comm/communicator.h"
 #include "configs/config.h"
+#include "layers/losses/loss.h"
 #include "runtime/data/audio/loader.h"
 #include "runtime/data/batch/mixture.h"
 #include "runtime/data/index/cache_folder.h"
@@ -60,6 +61,7 @@ struct CorpusOptions {
   std::optional<configs::TextConfig> text = {};
   /// How the user can continue despite bad utterances. This text ends the list of them.
   std::string advice = "Correct them, or leave them out by data.bad_utterances = \"skip\".";
+  layers::Loss loss = {};  // says how many frames labels need
   /// Returns the frames that reach the loss from this many feature frames.
   std::function<std::int64_t(std::int64_t)> output_frames;
 };
@@ -87,9 +89,5 @@ struct CorpusReaders {
 
 /// Loads a corpus in a process that runs alone.
 [[nodiscard]] Corpus load_corpus(const CorpusOptions&, const Tokenizer&);
-
-/// Returns the frames that CTC needs for these labels: one per label, and a blank between equal
-/// neighbours.
-std::int64_t ctc_frames(const std::vector<std::int32_t>& labels);
 
 }  // namespace penstock::runtime

@@ -8,11 +8,11 @@
 #include <set>
 #include <string>
 
-#include "base/counted.h"
 #include "base/error.h"
+#include "base/quantities.h"
 #include "base/unicode.h"
 #include "runtime/job/consistency.h"
-#include "runtime/text/folded_text.h"
+#include "runtime/text/tokenizer.h"
 
 namespace penstock::runtime {
 

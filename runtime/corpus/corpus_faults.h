@@ -11,7 +11,7 @@
 #include "runtime/data/manifest/faults.h"
 #include "runtime/job/packing.h"
 #include "runtime/text/fit_text.h"
-#include "runtime/text/unknown_characters.h"
+#include "runtime/text/tokenizer.h"
 
 namespace penstock::runtime {
 

@@ -9,6 +9,8 @@
 
 namespace penstock::runtime {
 
+// These functions make the work of steps, from a corpus or from noise.
+
 /// The lanes [first, first + count) of a step, which belong to one replica.
 struct LaneShare {
   int first = 0, count = 1;
@@ -27,5 +29,24 @@ StepWork evaluation_work(const std::vector<MicroBatch>& batches, const Corpus& c
 
 /// Returns the micro-batches of `work`, in the order in which a loader reads them.
 std::vector<MicroBatch> batches_of(const StepWork& work, const std::vector<MicroBatch>& all);
+
+/// Options of noise utterances. Their lengths are spread evenly over [0.5, 1] × `seconds`, and they
+/// have 12 labels per second.
+struct SyntheticOptions {
+  int micro_batches = 1;
+  int utterances = 8;  // per micro-batch
+  double seconds = 4;
+  double frames_per_second = 100;
+  int labels = 29;  // including the blank
+  std::uint64_t seed = 0;
+};
+
+StepWork synthetic_work(const SyntheticOptions& options);
+
+/// Returns standard normal features that depend on (seed, micro-batch, place) alone.
+ReadFeatures synthetic_features(std::uint64_t seed);
+
+/// Returns the seconds of audio that `work` represents.
+double audio_seconds(const StepWork& work, double frames_per_second);
 
 }  // namespace penstock::runtime

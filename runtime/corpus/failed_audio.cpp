@@ -4,8 +4,8 @@
 
 #include <utility>
 
-#include "base/counted.h"
 #include "base/error.h"
+#include "base/quantities.h"
 #include "comm/collectives.h"
 #include "runtime/data/manifest/faults.h"
 #include "runtime/job/packing.h"

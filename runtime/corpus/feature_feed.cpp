@@ -4,8 +4,8 @@
 
 #include <algorithm>
 
-#include "base/counted.h"
 #include "base/error.h"
+#include "base/quantities.h"
 
 namespace penstock::runtime {
 

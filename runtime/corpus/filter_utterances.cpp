@@ -8,8 +8,8 @@
 #include <utility>
 #include <vector>
 
-#include "base/counted.h"
 #include "base/error.h"
+#include "base/quantities.h"
 #include "runtime/corpus/corpus_faults.h"
 #include "runtime/corpus/label_needs.h"
 #include "runtime/data/batch/batching.h"

@@ -11,7 +11,7 @@
 
 #include "base/error.h"
 #include "base/file_handle.h"
-#include "base/parallel_for.h"
+#include "base/parallel.h"
 #include "runtime/data/index/cache_folder.h"
 #include "runtime/data/index/stream_hash.h"
 #include "runtime/data/manifest/tar_member.h"
@@ -48,12 +48,6 @@ void in_blocks(std::size_t count, int threads, Use use) {
   });
 }
 
-std::uint32_t needed(const Tokenizer& tokenizer, std::string_view text) try {
-  return static_cast<std::uint32_t>(ctc_frames(tokenizer.encode(text)));
-} catch (const DataError&) {
-  return LabelNeeds::kBad;
-}
-
 std::uint64_t hash_of_ids(const LeftOut& left_out) {
   return hash_of(bytes_of(std::span(left_out.ids())));
 }
@@ -65,12 +59,20 @@ LabelNeeds::LabelNeeds(const CorpusOptions& options, const UtteranceIndex& index
     : options_(options), index_(index), tokenizer_(tokenizer) {
   StreamHash key;
   key.add(options.labels_key);
+  key.add(options.loss.name);
   key.add(tokenizer.model());
   const std::uint64_t id = index.id();
   key.add({reinterpret_cast<const char*>(&id), sizeof id});
   key_ = key.digest();
   if (!options.labels_key.empty() && read()) return;
   find();
+}
+
+std::uint32_t LabelNeeds::needed(std::size_t utterance) const try {
+  const std::vector<std::int32_t> labels = tokenizer_.encode(index_.text(utterance));
+  return static_cast<std::uint32_t>(options_.loss.frames_needed(labels));
+} catch (const DataError&) {
+  return kBad;
 }
 
 bool LabelNeeds::read() try {
@@ -105,14 +107,14 @@ bool LabelNeeds::holds_for_sample() const {
   constexpr std::size_t kSample = 1000;
   const std::size_t step = std::max<std::size_t>(1, index_.size() / kSample);
   for (std::size_t u = 0; u < index_.size(); u += step)
-    if (frames_[u] != needed(tokenizer_, index_.text(u))) return false;
+    if (frames_[u] != needed(u)) return false;
   return true;
 }
 
 void LabelNeeds::find() {
   found_.resize(index_.size());
   in_blocks(found_.size(), options_.threads, [&](std::size_t first, std::size_t end) {
-    for (std::size_t u = first; u < end; ++u) found_[u] = needed(tokenizer_, index_.text(u));
+    for (std::size_t u = first; u < end; ++u) found_[u] = needed(u);
   });
   frames_ = found_;
 }

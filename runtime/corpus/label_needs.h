@@ -15,9 +15,10 @@
 
 namespace penstock::runtime {
 
-/// The frames that CTC needs for the labels of each utterance of an index. If options.labels_key is
-/// set, they are cached in a file, together with the hash of the corpus that was made from them
-/// last. A cached file is used only if a sample of the texts still needs the same frames.
+/// The frames that the loss needs for the labels of each utterance of an index. If
+/// options.labels_key is set, they are cached in a file, together with the hash of the corpus that
+/// was made from them last. A cached file is used only if a sample of the texts still needs the
+/// same frames.
 class LabelNeeds {
  public:
   LabelNeeds(const CorpusOptions& options, const UtteranceIndex& index, const Tokenizer& tokenizer);
@@ -34,6 +35,7 @@ class LabelNeeds {
   bool read();
   bool holds_for_sample() const;
   void find();
+  std::uint32_t needed(std::size_t utterance) const;
   void keep() const;
 
   const CorpusOptions& options_;

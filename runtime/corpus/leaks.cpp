@@ -11,16 +11,16 @@
 #include <utility>
 #include <vector>
 
-#include "base/counted.h"
 #include "base/error.h"
-#include "base/parallel_for.h"
-#include "base/utf8.h"
+#include "base/parallel.h"
+#include "base/quantities.h"
+#include "base/unicode.h"
 #include "runtime/checkpoint/hash.h"
 #include "runtime/data/audio/audio.h"
 #include "runtime/data/audio/segment.h"
 #include "runtime/data/manifest/manifest.h"
 #include "runtime/data/manifest/tar_member.h"
-#include "runtime/text/folded_text.h"
+#include "runtime/text/tokenizer.h"
 
 namespace penstock::runtime {
 namespace {

@@ -5,7 +5,7 @@
 #include <filesystem>
 
 #include "runtime/corpus/corpora.h"
-#include "runtime/corpus/mixed_corpus.h"
+#include "runtime/corpus/derived_corpus.h"
 
 namespace penstock::runtime {
 

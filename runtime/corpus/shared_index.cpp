@@ -8,7 +8,7 @@
 
 #include "base/error.h"
 #include "base/file_handle.h"
-#include "base/scratch_file.h"
+#include "base/mapped_file.h"
 #include "runtime/job/consistency.h"
 #include "runtime/job/packing.h"
 

@@ -7,9 +7,20 @@
 #include "comm/communicator.h"
 #include "configs/config.h"
 #include "layers/backend.h"
-#include "runtime/devices/device_links.h"
 
 namespace penstock::runtime {
+
+/// The path of messages from one device's memory to another's.
+enum class DeviceLinks {
+  host,  // through pinned host memory, by the ranks' own messages
+  nccl,  // from device to device; every rank has its own device
+};
+
+/// The order in which replicas' gradients are reduced.
+enum class ReductionOrder {
+  lanes,    // one order for every layout of replicas
+  library,  // NCCL's order, if links are NCCL's
+};
 
 /// Returns the kind of device that trainer.device names. "auto" is CUDA if this machine has a CUDA
 /// device, else the CPU. Throws ConfigError for another name.

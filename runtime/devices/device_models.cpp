@@ -4,7 +4,6 @@
 #include <string>
 
 #include "base/error.h"
-#include "configs/config.h"
 #include "runtime/devices/device.h"
 #include "runtime/job/packing.h"
 

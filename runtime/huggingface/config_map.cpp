@@ -15,8 +15,7 @@
 #include "layers/models/families.h"
 #include "runtime/checkpoint/fault.h"
 #include "runtime/data/audio/features.h"
-#include "runtime/huggingface/file_names.h"
-#include "runtime/huggingface/text_file.h"
+#include "runtime/huggingface/folder_files.h"
 
 namespace penstock::runtime {
 namespace {

@@ -7,16 +7,13 @@
 
 #include "base/atomic_file.h"
 #include "configs/flatten.h"
-#include "runtime/checkpoint/newest.h"
-#include "runtime/checkpoint/safetensors/read_floats.h"
+#include "runtime/checkpoint/checkpoint.h"
+#include "runtime/checkpoint/open_checkpoint.h"
 #include "runtime/huggingface/config_map.h"
-#include "runtime/huggingface/file_names.h"
-#include "runtime/huggingface/kept_labels.h"
+#include "runtime/huggingface/folder_files.h"
 #include "runtime/huggingface/new_folder.h"
 #include "runtime/huggingface/streams.h"
-#include "runtime/huggingface/text_file.h"
 #include "runtime/huggingface/weights_writer.h"
-#include "runtime/huggingface/write_piece_tokenizer.h"
 #include "runtime/huggingface/write_tokenizer.h"
 
 namespace penstock::runtime {

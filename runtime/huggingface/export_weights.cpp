@@ -1,16 +1,15 @@
-#include "runtime/huggingface/export_weights.h"
-
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "base/atomic_file.h"
-#include "runtime/checkpoint/coverage.h"
-#include "runtime/checkpoint/newest.h"
+#include "runtime/checkpoint/checkpoint.h"
+#include "runtime/checkpoint/open_checkpoint.h"
 #include "runtime/checkpoint/passthrough_parts.h"
-#include "runtime/checkpoint/safetensors/read_floats.h"
+#include "runtime/checkpoint/shard.h"
+#include "runtime/huggingface/export.h"
+#include "runtime/huggingface/folder_files.h"
 #include "runtime/huggingface/new_folder.h"
-#include "runtime/huggingface/text_file.h"
 #include "runtime/huggingface/weights_writer.h"
 
 namespace penstock::runtime {

@@ -17,7 +17,6 @@
 #include "configs/flatten.h"
 #include "layers/initialise.h"
 #include "partition/layout/build_model.h"
-#include "runtime/checkpoint/coverage.h"
 #include "runtime/checkpoint/fault.h"
 #include "runtime/checkpoint/hash.h"
 #include "runtime/checkpoint/manifest.h"
@@ -26,13 +25,11 @@
 #include "runtime/checkpoint/shard.h"
 #include "runtime/data/audio/features.h"
 #include "runtime/huggingface/config_map.h"
-#include "runtime/huggingface/file_names.h"
-#include "runtime/huggingface/kept_labels.h"
+#include "runtime/huggingface/folder_files.h"
 #include "runtime/huggingface/new_folder.h"
 #include "runtime/huggingface/piece_model.h"
 #include "runtime/huggingface/settings.h"
 #include "runtime/huggingface/streams.h"
-#include "runtime/huggingface/text_file.h"
 #include "runtime/huggingface/token_text.h"
 #include "runtime/huggingface/vocabulary.h"
 #include "runtime/text/tokenizer.h"
@@ -66,6 +63,8 @@ void plan_pieces(const std::filesystem::path& folder, const std::filesystem::pat
     plan.tokens.text = std::move(model->text);
     plan.piece_model = std::move(model->bytes);
   } catch (const CheckpointError& error) {
+    plan.no_pieces = error.what();
+  } catch (const FileError& error) {
     plan.no_pieces = error.what();
   }
 }

@@ -4,7 +4,7 @@
 #include <functional>
 #include <numeric>
 
-#include "base/utf8.h"
+#include "base/unicode.h"
 
 namespace penstock::runtime {
 namespace {

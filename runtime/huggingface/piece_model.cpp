@@ -3,8 +3,7 @@
 #include "base/error.h"
 #include "runtime/checkpoint/fault.h"
 #include "runtime/checkpoint/manifest.h"
-#include "runtime/huggingface/read_tokenizer.h"
-#include "runtime/huggingface/text_file.h"
+#include "runtime/huggingface/folder_files.h"
 #include "runtime/text/sentence_pieces.h"
 
 namespace penstock::runtime {

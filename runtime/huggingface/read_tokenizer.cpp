@@ -1,5 +1,3 @@
-#include "runtime/huggingface/read_tokenizer.h"
-
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -11,12 +9,12 @@
 #include <utility>
 #include <vector>
 
-#include "base/base64.h"
+#include "base/encoded_text.h"
 #include "base/error.h"
 #include "runtime/checkpoint/fault.h"
-#include "runtime/huggingface/file_names.h"
+#include "runtime/huggingface/folder_files.h"
 #include "runtime/huggingface/piece_merges.h"
-#include "runtime/huggingface/text_file.h"
+#include "runtime/huggingface/piece_model.h"
 
 namespace penstock::runtime {
 namespace {

@@ -6,7 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "runtime/checkpoint/fault.h"
-#include "runtime/huggingface/text_file.h"
+#include "runtime/huggingface/folder_files.h"
 
 namespace penstock::runtime {
 namespace {

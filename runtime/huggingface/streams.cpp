@@ -1,10 +1,115 @@
 #include "runtime/huggingface/streams.h"
 
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
 #include <map>
+#include <set>
+#include <string_view>
 #include <utility>
+#include <vector>
+
+#include "base/quantities.h"
+#include "runtime/checkpoint/fault.h"
+#include "runtime/checkpoint/safetensors/safetensors_dtype.h"
 
 namespace penstock::runtime {
 namespace {
+
+constexpr std::size_t kNamed = 20;  // names listed of each kind; the others are counted
+
+bool computed(std::string_view dtype) {
+  return dtype == "F32" || dtype == "F16" || dtype == "BF16";
+}
+
+/// Matches the tensors of a pairing with those of a folder. Tensors of the folder that are never
+/// found remain in `besides_`.
+class Accounts {
+ public:
+  Accounts(const WeightsFolder& weights, const OtherNames& others)
+      : weights_(weights), others_(others) {
+    for (const auto& [name, place] : weights.places())
+      if (std::ranges::none_of(others.left_out,
+                               [&](std::string_view begin) { return name.starts_with(begin); }))
+        besides_.insert(name);
+  }
+
+  /// Finds a tensor by its current name or, if the folder lacks that, by its former name.
+  bool find(const std::string& name, const std::string& former) {
+    for (const std::string& known : {in_folder(name), in_folder(former)}) {
+      if (known.empty() || !weights_.places().contains(known)) continue;
+      stored_.emplace(name, known);
+      besides_.erase(known);
+      return true;
+    }
+    return false;
+  }
+
+  void require(const TheirTensor& tensor) {
+    if (!find(tensor.name, tensor.former)) {
+      lacking_.push_back(tensor.name);
+      return;
+    }
+    const SafetensorsEntry& entry = weights_.places().at(stored_.at(tensor.name)).entry;
+    if (!same_shape(entry, tensor.shape))
+      misshapen_.push_back(fmt::format("{} is [{}], expected [{}]", entry.name,
+                                       fmt::join(entry.shape, ", "),
+                                       fmt::join(tensor.shape, ", ")));
+    if (!computed(entry.dtype))
+      misshapen_.push_back(
+          fmt::format("{} is of {}, expected F32, F16 or BF16", entry.name, entry.dtype));
+  }
+
+  void allow(const KeptTensor& tensor) {
+    if (!find(tensor.name, "")) return;
+    const SafetensorsEntry& entry = weights_.places().at(stored_.at(tensor.name)).entry;
+    const bool number = tensor.dtype == layers::DType::f32;
+    if (!same_shape(entry, tensor.shape) ||
+        (number ? !computed(entry.dtype) : entry.dtype != "I64"))
+      misshapen_.push_back(fmt::format("{} is {}[{}], expected {}[{}]", entry.name, entry.dtype,
+                                       fmt::join(entry.shape, ", "), number ? "F32" : "I64",
+                                       fmt::join(tensor.shape, ", ")));
+  }
+
+  /// Returns one line per problem.
+  std::vector<std::string> faults() const {
+    std::vector<std::string> lines;
+    list(lines, "it lacks", lacking_);
+    list(lines, "it has, and no such model has,",
+         std::vector<std::string>(besides_.begin(), besides_.end()));
+    list(lines, "of another shape or type:", misshapen_);
+    return lines;
+  }
+
+  StoredNames take() { return std::move(stored_); }
+
+ private:
+  std::string in_folder(const std::string& name) const {
+    if (!name.starts_with(others_.prefix)) return name;
+    return fmt::format("{}{}", others_.stored_prefix, name.substr(others_.prefix.size()));
+  }
+
+  static bool same_shape(const SafetensorsEntry& entry, const layers::Shape& shape) {
+    return std::ranges::equal(entry.shape, shape, [](std::uint64_t a, std::int64_t b) {
+      return a == static_cast<std::uint64_t>(b);
+    });
+  }
+
+  static void list(std::vector<std::string>& lines, std::string_view what,
+                   const std::vector<std::string>& names) {
+    for (std::size_t i = 0; i < std::min(names.size(), kNamed); ++i)
+      lines.push_back(fmt::format("{} {}", what, names[i]));
+    if (names.size() > kNamed)
+      lines.push_back(fmt::format("{} {} more", what, names.size() - kNamed));
+  }
+
+  const WeightsFolder& weights_;
+  const OtherNames& others_;
+  std::set<std::string> besides_;
+  StoredNames stored_;
+  std::vector<std::string> lacking_, misshapen_;
+};
 
 /// Adds the rows of a head. To penstock, row `blank` becomes row 0 and the rows before it move back
 /// by one; otherwise the reverse.
@@ -32,6 +137,19 @@ std::int64_t columns_of_rows(const layers::Shape& shape, std::int64_t rows) {
 }
 
 }  // namespace
+
+StoredNames account(const Pairing& pairing, const WeightsFolder& weights,
+                    const std::filesystem::path& folder, const OtherNames& others) {
+  Accounts accounts(weights, others);
+  for (const TheirTensor& tensor : pairing.tensors) accounts.require(tensor);
+  for (const KeptTensor& tensor : pairing.kept) accounts.allow(tensor);
+  const std::vector<std::string> faults = accounts.faults();
+  if (!faults.empty())
+    throw_fault(folder,
+                fmt::format("its tensors are not those of the model that {} describes:\n  {}",
+                            "config.json", fmt::join(faults, "\n  ")));
+  return accounts.take();
+}
 
 std::vector<StreamedTensor> our_tensors(const Pairing& pairing, const ModelTensors& ours,
                                         const StoredNames& stored, std::int64_t blank) {

@@ -1,14 +1,33 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <string>
+#include <string_view>
 #include <vector>
 
-#include "runtime/huggingface/account.h"
 #include "runtime/huggingface/pairing.h"
 #include "runtime/huggingface/tensor_stream.h"
+#include "runtime/huggingface/weights_folder.h"
 
 namespace penstock::runtime {
+
+/// The name under which a folder holds each tensor of a pairing: the current or the former one.
+/// Kept tensors that the folder lacks are left out.
+using StoredNames = std::map<std::string, std::string>;
+
+/// How a folder of a class without a head differs from a pairing: other prefixes, and tensors that
+/// it may hold in addition.
+struct OtherNames {
+  std::string_view prefix = {}, stored_prefix = {};  // pairing's, and folder's
+  std::vector<std::string_view> left_out = {};  // prefixes of additional tensors that are allowed
+};
+
+/// Looks up every tensor of a pairing. Throws one CheckpointError that names all tensors that the
+/// folder lacks, has in addition, or has in another shape or type.
+[[nodiscard]] StoredNames account(const Pairing& pairing, const WeightsFolder& weights,
+                                  const std::filesystem::path& folder,
+                                  const OtherNames& others = {});
 
 /// Returns penstock's tensors as streams of a folder's tensors. Row `blank` of the head becomes row
 /// 0.

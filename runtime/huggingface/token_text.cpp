@@ -7,8 +7,7 @@
 #include <optional>
 #include <utility>
 
-#include "base/utf8.h"
-#include "configs/alphabet.h"
+#include "base/unicode.h"
 #include "configs/text_rules.h"
 
 namespace penstock::runtime {

@@ -9,11 +9,10 @@
 #include <nlohmann/json.hpp>
 #include <optional>
 
-#include "base/counted.h"
-#include "base/utf8.h"
+#include "base/quantities.h"
+#include "base/unicode.h"
 #include "runtime/checkpoint/fault.h"
-#include "runtime/huggingface/file_names.h"
-#include "runtime/huggingface/text_file.h"
+#include "runtime/huggingface/folder_files.h"
 
 namespace penstock::runtime {
 namespace {

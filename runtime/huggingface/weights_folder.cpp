@@ -8,9 +8,8 @@
 #include "base/error.h"
 #include "runtime/checkpoint/fault.h"
 #include "runtime/checkpoint/safetensors/safetensors_dtype.h"
-#include "runtime/huggingface/file_names.h"
+#include "runtime/huggingface/folder_files.h"
 #include "runtime/huggingface/settings.h"
-#include "runtime/huggingface/text_file.h"
 
 namespace penstock::runtime {
 namespace {

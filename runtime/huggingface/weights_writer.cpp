@@ -6,7 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/atomic_file.h"
-#include "runtime/huggingface/file_names.h"
+#include "runtime/huggingface/folder_files.h"
 
 namespace penstock::runtime {
 namespace {

@@ -1,5 +1,3 @@
-#include "runtime/huggingface/write_piece_tokenizer.h"
-
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -9,12 +7,13 @@
 #include <vector>
 
 #include "base/atomic_file.h"
-#include "base/base64.h"
+#include "base/encoded_text.h"
 #include "base/error.h"
 #include "runtime/checkpoint/manifest.h"
-#include "runtime/huggingface/file_names.h"
+#include "runtime/huggingface/folder_files.h"
 #include "runtime/huggingface/model_proto.h"
 #include "runtime/huggingface/piece_merges.h"
+#include "runtime/huggingface/write_tokenizer.h"
 
 namespace penstock::runtime {
 namespace {

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "base/atomic_file.h"
-#include "runtime/huggingface/file_names.h"
+#include "runtime/huggingface/folder_files.h"
 #include "runtime/huggingface/token_text.h"
 
 namespace penstock::runtime {

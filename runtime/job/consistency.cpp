@@ -7,8 +7,8 @@
 #include <vector>
 
 #include "base/error.h"
+#include "comm/agree.h"
 #include "comm/collectives.h"
-#include "comm/run_on_rank_0.h"
 #include "configs/flatten.h"
 
 namespace penstock::runtime {
@@ -108,6 +108,13 @@ std::string read_alike(comm::Communicator& world, const Reading& reading,
                     reading.what, in_words(world), first);
   throw_together(world, fault);
   return told;
+}
+
+void share_epoch(comm::Communicator& world, StepSequence& steps, std::int64_t epoch) {
+  if (world.size() == 1) return;
+  const bool leads = world.rank() == 0;
+  const std::string bytes = comm::broadcast(world, leads ? steps.bytes_of(epoch) : "");
+  if (!leads) steps.take(epoch, bytes);
 }
 
 }  // namespace penstock::runtime

@@ -1,11 +1,14 @@
 #pragma once
 
+#include <cstdint>
 #include <functional>
 #include <string>
 #include <vector>
 
 #include "comm/collectives.h"
+#include "comm/communicator.h"
 #include "configs/config.h"
+#include "runtime/data/batch/steps.h"
 
 namespace penstock::runtime {
 
@@ -37,5 +40,10 @@ struct Reading {
 /// Throws DataError on every rank if a reader fails or gets another result; the error names it.
 [[nodiscard]] std::string read_alike(comm::Communicator& world, const Reading& reading,
                                      const std::function<std::string()>& read);
+
+/// Builds an epoch on rank 0 and broadcasts it to the others, which must not have built it. For
+/// millions of utterances, building takes seconds of a core, which the ranks of a machine would
+/// take from each other. All ranks call it with the same options.
+void share_epoch(comm::Communicator& world, StepSequence& steps, std::int64_t epoch);
 
 }  // namespace penstock::runtime

@@ -7,9 +7,8 @@
 #include "base/atomic_file.h"
 #include "base/error.h"
 #include "base/file_handle.h"
-#include "base/read_file.h"
+#include "comm/agree.h"
 #include "comm/collectives.h"
-#include "comm/run_on_rank_0.h"
 #include "runtime/checkpoint/output_lock.h"
 
 namespace penstock::runtime {

@@ -1,5 +1,4 @@
 #include "runtime/optim/optimizer.h"
-#include "runtime/optim/parameter_norms.h"
 
 namespace penstock::runtime {
 namespace {

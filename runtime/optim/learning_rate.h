@@ -1,6 +1,9 @@
 #pragma once
 
+#include <algorithm>
+#include <cmath>
 #include <cstdint>
+#include <numbers>
 
 #include "configs/config.h"
 
@@ -15,6 +18,19 @@ namespace penstock::runtime {
 ///   polynomial    floor + (peak − floor) · (1 − t)^power
 /// with t = (step − warmup) / (horizon − warmup), at most 1. `floor` is min_lr and `horizon` is
 /// total_steps of the schedule.
-double learning_rate(const configs::LrScheduleConfig& schedule, double peak, std::int64_t step);
+inline double learning_rate(const configs::LrScheduleConfig& schedule, double peak,
+                            std::int64_t step) {
+  if (step < schedule.warmup) return peak * (step + 1.0) / schedule.warmup;
+  const double since = static_cast<double>(step - schedule.warmup);
+  if (schedule.kind == "exponential")
+    return peak * std::pow(schedule.decay, since / schedule.decay_steps);
+  if (schedule.kind == "constant") return peak;
+  const double span =
+      static_cast<double>(std::max<std::int64_t>(1, schedule.total_steps - schedule.warmup));
+  const double t = std::min(1.0, since / span);
+  const double left = schedule.kind == "cosine" ? (1 + std::cos(std::numbers::pi * t)) / 2
+                                                : std::pow(1 - t, schedule.power);
+  return schedule.min_lr + (peak - schedule.min_lr) * left;
+}
 
 }  // namespace penstock::runtime

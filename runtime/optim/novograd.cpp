@@ -1,7 +1,6 @@
 #include <cmath>
 
 #include "runtime/optim/optimizer.h"
-#include "runtime/optim/parameter_norms.h"
 
 namespace penstock::runtime {
 namespace {

@@ -2,7 +2,6 @@
 #include <cmath>
 
 #include "runtime/optim/optimizer.h"
-#include "runtime/optim/parameter_norms.h"
 
 namespace penstock::runtime {
 namespace {

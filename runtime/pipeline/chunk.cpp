@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <chrono>
 
-#include "layers/ops/cast.h"
+#include "layers/ops/elementwise.h"
 
 namespace penstock::runtime {
 

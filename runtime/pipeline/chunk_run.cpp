@@ -5,7 +5,7 @@
 #include <thread>
 
 #include "base/error.h"
-#include "comm/backoff.h"
+#include "comm/communicator.h"
 #include "partition/schedule/in_flight.h"
 #include "runtime/pipeline/edge_tag.h"
 

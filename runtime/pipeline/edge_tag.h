@@ -1,19 +1,9 @@
 #pragma once
 
-#include <fmt/format.h>
-
-#include "base/error.h"
-#include "comm/tags.h"
-
 namespace penstock::runtime {
 
 /// Returns the message tag of the edge that starts at chunk `producer`: activations to the next
 /// chunk, or gradients to the previous one. Throws CommError if a model has more chunks than tags.
-inline int edge_tag(int producer, bool gradient) {
-  if (producer >= comm::tags::edge_chunks)
-    throw CommError(fmt::format("chunk {} has no message tag: a pipeline has at most {} chunks",
-                                producer, comm::tags::edge_chunks));
-  return comm::tags::edges + 2 * producer + (gradient ? 1 : 0);
-}
+int edge_tag(int producer, bool gradient);
 
 }  // namespace penstock::runtime

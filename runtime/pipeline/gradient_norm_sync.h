@@ -9,7 +9,7 @@
 #include "comm/nccl.h"
 #include "layers/backend.h"
 #include "layers/ops/norms.h"
-#include "runtime/devices/device_links.h"
+#include "runtime/devices/device.h"
 #include "runtime/pipeline/parameter_store.h"
 #include "runtime/pipeline/rank_grid.h"
 

@@ -6,8 +6,8 @@
 
 #include "comm/lane_reduction.h"
 #include "layers/backend.h"
-#include "runtime/devices/device_links.h"
-#include "runtime/pipeline/shared_arena.h"
+#include "runtime/devices/device.h"
+#include "runtime/pipeline/arenas.h"
 
 namespace penstock::runtime {
 

@@ -4,8 +4,8 @@
 
 #include <string>
 
-#include "base/counted.h"
 #include "base/error.h"
+#include "base/quantities.h"
 #include "partition/layout/stage_bytes.h"
 
 namespace penstock::runtime {

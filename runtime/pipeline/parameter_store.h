@@ -8,8 +8,7 @@
 #include "layers/layer.h"
 #include "partition/layout/parameter_layout.h"
 #include "partition/layout/stage_bytes.h"
-#include "runtime/pipeline/arena_table.h"
-#include "runtime/pipeline/shared_arena.h"
+#include "runtime/pipeline/arenas.h"
 
 namespace penstock::runtime {
 
@@ -146,6 +145,23 @@ class ParameterStore {
   std::vector<layers::Buffer> gradients_, slots_, scales_;
   std::vector<LayerViews> layers_;
   ArenaTable table_;
+};
+
+/// A second copy of the memory that an update changes, so that the update can be rolled back.
+class RollbackBuffer {
+ public:
+  /// Both arguments must outlive it.
+  RollbackBuffer(layers::Backend& backend, const ParameterStore& store);
+
+  /// Copies the store's memory into the buffer, in the stream's order.
+  void take(layers::Stream& stream);
+  /// Copies the buffer back into the store.
+  void restore(layers::Stream& stream);
+
+ private:
+  layers::Backend& backend_;
+  std::vector<std::span<std::byte>> arenas_;  // arenas of the store
+  std::vector<layers::Buffer> copies_;
 };
 
 }  // namespace penstock::runtime

@@ -4,9 +4,9 @@
 
 #include <string>
 
-#include "base/counted.h"
 #include "base/error.h"
-#include "comm/group.h"
+#include "base/quantities.h"
+#include "comm/communicator.h"
 
 namespace penstock::runtime {
 

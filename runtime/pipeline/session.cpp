@@ -4,11 +4,11 @@
 
 #include <utility>
 
-#include "base/counted.h"
 #include "base/error.h"
+#include "base/quantities.h"
 #include "partition/layout/recomputed_layers.h"
 #include "partition/planner/plan/plan_schedule.h"
-#include "runtime/pipeline/bucket_bytes.h"
+#include "runtime/pipeline/gradient_buckets.h"
 
 namespace penstock::runtime {
 namespace {

@@ -5,10 +5,10 @@
 #include <algorithm>
 #include <numeric>
 
-#include "base/counted.h"
 #include "base/error.h"
-#include "layers/columns.h"
-#include "partition/schedule/forward_only.h"
+#include "base/quantities.h"
+#include "layers/layer.h"
+#include "partition/schedule/generators.h"
 #include "partition/schedule/validator/validator.h"
 #include "runtime/pipeline/nccl_messages.h"
 #include "runtime/pipeline/staged_messages.h"

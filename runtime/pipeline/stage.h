@@ -5,7 +5,7 @@
 
 #include "partition/layout/layer_sequence.h"
 #include "partition/schedule/run_schedule.h"
-#include "runtime/devices/device_links.h"
+#include "runtime/devices/device.h"
 #include "runtime/pipeline/executor.h"
 #include "runtime/pipeline/local_layers.h"
 

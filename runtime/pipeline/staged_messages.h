@@ -4,7 +4,7 @@
 #include <memory>
 #include <vector>
 
-#include "comm/carried.h"
+#include "comm/communicator.h"
 #include "layers/backend.h"
 
 namespace penstock::runtime {

@@ -10,9 +10,8 @@
 #include <utility>
 
 #include "base/error.h"
-#include "base/gib.h"
 #include "base/quantities.h"
-#include "partition/planner/choose/explain/reasons.h"
+#include "partition/planner/choose/explain.h"
 #include "partition/planner/cluster/cluster_file.h"
 #include "runtime/planning/plan_on_cluster.h"
 

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "partition/planner/choose/decide.h"
-#include "partition/planner/choose/explain/sensitivity.h"
+#include "partition/planner/choose/explain.h"
 #include "partition/planner/cost/rated_device.h"
 
 namespace penstock::runtime {

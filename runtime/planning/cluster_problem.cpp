@@ -5,9 +5,8 @@
 #include <algorithm>
 #include <optional>
 
-#include "base/counted.h"
 #include "base/error.h"
-#include "base/gib.h"
+#include "base/quantities.h"
 #include "configs/schema.h"
 #include "configs/value.h"
 #include "partition/layout/recomputed_layers.h"

@@ -4,13 +4,13 @@
 #include <numeric>
 
 #include "base/error.h"
-#include "base/gib.h"
+#include "base/quantities.h"
 #include "partition/planner/cluster/cluster.h"
 #include "partition/planner/plan/plan_schedule.h"
 #include "partition/planner/search/pattern.h"
 #include "partition/planner/simulate/size_order.h"
+#include "partition/schedule/complete.h"
 #include "partition/schedule/make_schedule.h"
-#include "partition/schedule/offload.h"
 #include "runtime/planning/mean_times.h"
 #include "runtime/planning/planning.h"
 

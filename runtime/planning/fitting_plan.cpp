@@ -6,7 +6,7 @@
 #include <optional>
 
 #include "base/error.h"
-#include "base/gib.h"
+#include "base/quantities.h"
 #include "runtime/planning/planning.h"
 
 namespace penstock::runtime {

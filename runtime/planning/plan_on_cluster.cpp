@@ -5,11 +5,11 @@
 #include <utility>
 
 #include "base/error.h"
-#include "configs/step_audio.h"
+#include "configs/rules.h"
+#include "partition/layout/build_model.h"
 #include "partition/layout/recomputed_layers.h"
-#include "partition/layout/trained_model.h"
 #include "partition/planner/choose/find_choice.h"
-#include "partition/planner/choose/rank_choices.h"
+#include "partition/planner/choose/refine_choice.h"
 #include "runtime/checkpoint/resume/corrections.h"
 #include "runtime/checkpoint/resume/resume.h"
 #include "runtime/checkpoint/resume/saved_tokenizer.h"
@@ -131,9 +131,9 @@ ClusterPlan plan_on_cluster(const configs::Config& given, const partition::Clust
   planned.recipe.pipeline.memory_gib = recipe.pipeline.memory_gib;
   planned.plan = plan_of(planned, planned.decision.choice, data);
   if (constraints.placements > 0)
-    for (const auto& [choice, estimate] :
+    for (const partition::Candidate& one :
          partition::rank_choices(problem, planned.decision.choice, constraints.placements))
-      planned.ranked.push_back({choice, estimate, plan_of(planned, choice, data)});
+      planned.ranked.push_back({one.choice, *one.estimate, plan_of(planned, one.choice, data)});
   return planned;
 }
 

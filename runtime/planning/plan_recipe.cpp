@@ -2,7 +2,7 @@
 
 #include <vector>
 
-#include "partition/layout/trained_model.h"
+#include "partition/layout/build_model.h"
 #include "runtime/checkpoint/resume/corrections.h"
 #include "runtime/checkpoint/resume/resume.h"
 #include "runtime/checkpoint/resume/saved_tokenizer.h"

@@ -4,17 +4,17 @@
 
 #include <utility>
 
-#include "base/counted.h"
 #include "base/error.h"
-#include "configs/step_audio.h"
+#include "base/quantities.h"
+#include "configs/rules.h"
 #include "configs/value.h"
 #include "partition/layout/build_model.h"
 #include "partition/layout/recomputed_layers.h"
 #include "partition/planner/plan/plan_schedule.h"
 #include "partition/planner/simulate/size_order.h"
-#include "partition/schedule/csv/check.h"
+#include "partition/schedule/csv/schedule_csv.h"
 #include "partition/schedule/make_schedule.h"
-#include "runtime/corpus/synthetic_work.h"
+#include "runtime/corpus/corpus_work.h"
 #include "runtime/devices/device.h"
 #include "runtime/pipeline/measure_layers.h"
 #include "runtime/pipeline/session.h"

@@ -5,13 +5,12 @@
 #include <memory>
 #include <utility>
 
-#include "partition/layout/output_frames.h"
+#include "partition/layout/layer_sequence.h"
 #include "partition/layout/recomputed_layers.h"
 #include "partition/planner/plan/planner.h"
-#include "partition/schedule/forward_only.h"
+#include "partition/schedule/generators.h"
 #include "runtime/data/batch/batching.h"
 #include "runtime/optim/optimizer.h"
-#include "runtime/pipeline/bucket_bytes.h"
 #include "runtime/pipeline/gradient_buckets.h"
 #include "runtime/pipeline/gradient_norm_sync.h"
 #include "runtime/pipeline/nccl_reduction.h"

@@ -5,7 +5,7 @@
 #include <tuple>
 #include <vector>
 
-#include "base/cache.h"
+#include "base/parallel.h"
 #include "configs/config.h"
 #include "partition/layout/chunk_bytes.h"
 #include "partition/layout/layer_sequence.h"

@@ -6,7 +6,7 @@
 #include "partition/layout/build_model.h"
 #include "partition/layout/recomputed_layers.h"
 #include "partition/planner/placement/problem.h"
-#include "runtime/pipeline/bucket_bytes.h"
+#include "runtime/pipeline/gradient_buckets.h"
 
 namespace penstock::runtime {
 

@@ -8,8 +8,8 @@
 #include <optional>
 #include <utility>
 
-#include "base/counted.h"
 #include "base/error.h"
+#include "base/quantities.h"
 #include "comm/collectives.h"
 #include "partition/layout/build_model.h"
 #include "partition/layout/recomputed_layers.h"
@@ -18,13 +18,13 @@
 #include "partition/planner/simulate/chunk_times.h"
 #include "partition/planner/simulate/simulate.h"
 #include "partition/schedule/make_schedule.h"
-#include "runtime/corpus/synthetic_work.h"
+#include "runtime/corpus/corpus_work.h"
 #include "runtime/devices/device.h"
 #include "runtime/pipeline/measure_layers.h"
 #include "runtime/pipeline/session.h"
 #include "runtime/planning/cluster_costs.h"
-#include "runtime/profiling/each_kind_once.h"
-#include "runtime/profiling/links/stopwatch.h"
+#include "runtime/profiling/layer_kinds.h"
+#include "runtime/profiling/links/clocks.h"
 #include "runtime/trainer/make_training_step.h"
 
 namespace penstock::runtime {

@@ -6,7 +6,7 @@
 
 #include "comm/communicator.h"
 #include "configs/config.h"
-#include "runtime/profiling/layer_kind_times.h"
+#include "runtime/profiling/layer_kinds.h"
 
 namespace penstock::runtime {
 

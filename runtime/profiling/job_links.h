@@ -1,13 +1,24 @@
 #pragma once
 
+#include <memory>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "comm/communicator.h"
+#include "layers/backend.h"
 #include "runtime/devices/device.h"
+#include "runtime/profiling/links/link_end.h"
 #include "runtime/profiling/links/link_speeds.h"
 
 namespace penstock::runtime {
+
+/// Opens this rank's end of a link between device memories, over NCCL edges as a pipeline of these
+/// two ranks of `world` has them, one per direction. Messages go in the device's order, so the host
+/// does not wait between them. The link's computation is matrix products. The peer must call this
+/// too. `world` and `backend` must outlive the result. Throws CommError like make_nccl().
+[[nodiscard]] std::unique_ptr<LinkEnd> open_nccl_link(comm::Communicator& world,
+                                                      layers::Backend& backend, int peer);
 
 /// Returns the links on which messages between the ranks' devices pass: device memory over NCCL if
 /// `device` uses it, else host memory by the ranks' own messages. Both arguments must outlive the

@@ -6,13 +6,12 @@
 #include <array>
 #include <cmath>
 
+#include "layers/initialise.h"
 #include "layers/nn/attention.h"
-#include "layers/nn/clipped_relu.h"
 #include "layers/nn/conv2d.h"
+#include "layers/nn/elementwise.h"
 #include "layers/nn/linear.h"
-#include "layers/nn/nonlinearity.h"
 #include "layers/nn/recurrence.h"
-#include "layers/noise.h"
 #include "partition/planner/cost/operation_seconds.h"
 #include "runtime/devices/device.h"
 #include "runtime/profiling/timed_layer.h"

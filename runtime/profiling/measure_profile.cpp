@@ -4,19 +4,20 @@
 #include <array>
 #include <functional>
 #include <iterator>
+#include <numeric>
 #include <ranges>
 #include <utility>
 
-#include "base/gib.h"
+#include "base/averages.h"
 #include "base/host_memory.h"
-#include "base/median.h"
+#include "base/quantities.h"
 #include "comm/collectives.h"
 #include "comm/threads.h"
 #include "partition/layout/build_model.h"
+#include "partition/planner/plan/profiled_step.h"
 #include "runtime/planning/planning.h"
-#include "runtime/profiling/each_kind_once.h"
+#include "runtime/profiling/layer_kinds.h"
 #include "runtime/profiling/profiling_run.h"
-#include "runtime/profiling/trimmed_mean.h"
 
 namespace penstock::runtime {
 namespace {
@@ -224,7 +225,9 @@ partition::DeviceProfile ProfileMeasurement::profile() const {
   if (fewer_) spread(profile);
   profile.reading = partition::fit_cost(
       {partition::CostTerm::constant, partition::CostTerm::frames}, lengths, reading);
-  profile.parameter_s = median(once) / static_cast<double>(parameter_count(sequence));
+  const auto trained = partition::trained_parameters(sequence);
+  profile.parameter_s =
+      median(once) / static_cast<double>(std::reduce(trained.begin(), trained.end()));
   profile.middling = lengths_of(batches_[ranks / 2][shape.micro_batches / 2], data_.corpus);
   return profile;
 }

@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "partition/planner/cost/device_profile.h"
-#include "runtime/profiling/profiling_data.h"
+#include "runtime/profiling/profiling_run.h"
 
 namespace penstock::runtime {
 

@@ -5,12 +5,12 @@
 #include <algorithm>
 #include <set>
 
-#include "base/counted.h"
+#include "base/averages.h"
 #include "base/error.h"
-#include "base/median.h"
-#include "runtime/devices/rank_nodes.h"
+#include "base/quantities.h"
+#include "runtime/devices/rank_info.h"
 #include "runtime/profiling/job_links.h"
-#include "runtime/profiling/links/link_overlap.h"
+#include "runtime/profiling/links/link_speeds.h"
 
 namespace penstock::runtime {
 namespace {

@@ -6,12 +6,12 @@
 #include <span>
 #include <utility>
 
-#include "base/counted.h"
+#include "base/averages.h"
 #include "base/error.h"
-#include "base/median.h"
+#include "base/quantities.h"
 #include "comm/collectives.h"
+#include "partition/layout/build_model.h"
 #include "partition/layout/recomputed_layers.h"
-#include "partition/layout/trained_model.h"
 #include "partition/planner/plan/plan_file.h"
 #include "runtime/planning/planning.h"
 #include "runtime/profiling/profiling_run.h"

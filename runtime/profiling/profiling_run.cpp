@@ -4,13 +4,35 @@
 #include <array>
 #include <chrono>
 #include <numeric>
+#include <optional>
+#include <span>
+#include <string>
+#include <utility>
 
 #include "comm/collectives.h"
-#include "runtime/profiling/links/clock_offset.h"
+#include "partition/layout/build_model.h"
+#include "runtime/checkpoint/resume/saved_tokenizer.h"
+#include "runtime/corpus/corpora.h"
+#include "runtime/corpus/planned_corpus.h"
+#include "runtime/planning/found_schedule.h"
+#include "runtime/planning/planning.h"
+#include "runtime/profiling/links/clocks.h"
+#include "runtime/text/tokenizer.h"
 #include "runtime/trainer/make_training_step.h"
 
 namespace penstock::runtime {
 namespace {
+
+Corpus load_in_turn(const configs::Config& config, const partition::LayerSequence& sequence,
+                    const Tokenizer& tokenizer, comm::Communicator& world) {
+  const auto load = [&] {
+    return planned_corpus(config, sequence, tokenizer, CorpusUse::training);
+  };
+  std::optional<Corpus> corpus;
+  if (world.rank() == 0) corpus = load();
+  comm::barrier(world);
+  return corpus ? std::move(*corpus) : load();
+}
 
 double clock_seconds() {
   return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
@@ -40,7 +62,69 @@ configs::Config trusted(configs::Config config) {
   return config;
 }
 
+/// The wire format of an action or, if `kind` is negative, of the beginning of a step.
+struct Row {
+  std::int32_t kind = -1, chunk = 0, micro_batch = 0, unused = 0;
+  double start = 0, end = 0, computing = 0;
+};
+
+std::string rows_of(const std::vector<ProfiledStep>& steps) {
+  std::vector<Row> rows;
+  for (const ProfiledStep& step : steps) {
+    rows.push_back({.start = step.start, .end = step.end});
+    for (const WatchedAction& a : step.actions)
+      rows.push_back({static_cast<std::int32_t>(a.action.kind), a.action.chunk,
+                      a.action.micro_batch, 0, a.start, a.end, a.computing});
+  }
+  return {reinterpret_cast<const char*>(rows.data()), rows.size() * sizeof(Row)};
+}
+
+std::vector<ProfiledStep> steps_of(const std::string& bytes) {
+  std::vector<Row> rows(bytes.size() / sizeof(Row));
+  std::copy_n(bytes.data(), rows.size() * sizeof(Row), reinterpret_cast<char*>(rows.data()));
+  std::vector<ProfiledStep> steps;
+  for (const Row& row : rows) {
+    if (row.kind < 0) {
+      steps.push_back({row.start, row.end, {}});
+      continue;
+    }
+    steps.back().actions.push_back(
+        {{static_cast<partition::ActionKind>(row.kind), row.chunk, row.micro_batch},
+         row.start,
+         row.end,
+         row.computing});
+  }
+  return steps;
+}
+
 }  // namespace
+
+ProfilingData load_profiling_data(const configs::Config& recipe, comm::Communicator& world) {
+  check_features(recipe);
+  check_training_manifest(recipe);
+  configs::Config config = with_plan_file(with_saved_tokenizer(recipe));
+  if (config.trainer.lanes == 0) config.trainer.lanes = config.pipeline.replicas;
+  config.data.validation.clear();
+  auto tokenizer = make_tokenizer(config.text);
+  partition::LayerSequence sequence = partition::build_trained_model(config, tokenizer->labels());
+  Corpus corpus = load_in_turn(config, sequence, *tokenizer, world);
+  const auto steps_of = [&] {
+    return StepSequence({corpus.lengths,
+                         config.data,
+                         config.features,
+                         config.trainer.seed,
+                         config.trainer.lanes,
+                         config.trainer.order,
+                         {},
+                         corpus.mixture});
+  };
+  RunShape shape = shape_of_run(config, steps_of(), {}, tokenizer->labels());
+  config.trainer.order = shared_order(world, sequence, config, shape);
+  StepSequence steps = steps_of();
+  const int labels = tokenizer->labels();
+  return {std::move(config), labels,           std::move(sequence), std::move(corpus),
+          std::move(steps),  std::move(shape), std::move(tokenizer)};
+}
 
 ProfilingRun::ProfilingRun(const ProfilingData& data, const configs::Config& config,
                            const partition::Plan& plan, comm::Communicator& world)
@@ -124,6 +208,13 @@ std::vector<ProfiledStep> ProfilingRun::run(const std::vector<StepBatches>& step
     training_step_->flush(clock_);
     return done;
   });
+}
+
+std::vector<std::vector<ProfiledStep>> gather_actions(comm::Communicator& world,
+                                                      const std::vector<ProfiledStep>& own) {
+  std::vector<std::vector<ProfiledStep>> all;
+  for (const std::string& bytes : comm::gather(world, rows_of(own))) all.push_back(steps_of(bytes));
+  return all;
 }
 
 }  // namespace penstock::runtime

@@ -1,15 +1,53 @@
 #pragma once
 
+#include <cstddef>
 #include <memory>
 #include <vector>
 
+#include "comm/communicator.h"
+#include "configs/config.h"
+#include "layers/cpu/halves/half_backend.h"
+#include "partition/layout/layer_sequence.h"
+#include "runtime/corpus/corpus.h"
+#include "runtime/data/batch/steps.h"
 #include "runtime/pipeline/session.h"
-#include "runtime/profiling/counted_backend.h"
-#include "runtime/profiling/profiling_data.h"
+#include "runtime/planning/run_shape.h"
+#include "runtime/text/tokenizer.h"
 #include "runtime/trainer/step_loader.h"
 #include "runtime/trainer/training_step.h"
 
 namespace penstock::runtime {
+
+/// A recipe's model and utterances, complete on every rank, for profiling steps.
+struct ProfilingData {
+  configs::Config config;  // with plan file and lanes resolved
+  int labels = 0;          // including the blank
+  partition::LayerSequence sequence;
+  Corpus corpus;
+  StepSequence steps;
+  RunShape shape;
+  std::unique_ptr<const Tokenizer> tokenizer = {};  // the corpus refers to it
+};
+
+/// Loads the data. All ranks of `world` call this together. Rank 0 reads first, so that its index
+/// is ready for the others. Creates no output folder. Throws ConfigError and DataError like
+/// train().
+ProfilingData load_profiling_data(const configs::Config& recipe, comm::Communicator& world);
+
+/// A CPU backend that counts the bytes that are allocated from it, for comparison with a plan.
+class CountedBackend final : public layers::HalfCpuBackend {
+ public:
+  using layers::HalfCpuBackend::HalfCpuBackend;
+
+  layers::Buffer allocate(std::size_t bytes) override {
+    allocated_ += bytes;
+    return layers::HalfCpuBackend::allocate(bytes);
+  }
+  std::size_t allocated() const { return allocated_; }  // total bytes of all calls
+
+ private:
+  std::size_t allocated_ = 0;
+};
 
 /// An action as a rank ran it.
 struct WatchedAction {
@@ -68,5 +106,10 @@ class ProfilingRun {
   LayerTimes times_, before_;
   ProfiledStep step_;
 };
+
+/// Gathers the steps of every rank on rank 0, as [rank][step]; other ranks get nothing. The times
+/// of layers are not gathered. All ranks call this together.
+std::vector<std::vector<ProfiledStep>> gather_actions(comm::Communicator& world,
+                                                      const std::vector<ProfiledStep>& own);
 
 }  // namespace penstock::runtime

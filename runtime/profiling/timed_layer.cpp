@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <chrono>
 
-#include "layers/noise.h"
+#include "layers/initialise.h"
 
 namespace penstock::runtime {
 namespace {

@@ -9,7 +9,7 @@
 
 namespace penstock::runtime {
 
-/// Times the training forward of a single layer. Weights and input are noise (layers/noise.h).
+/// Times the training forward of a single layer. Weights and input are noise (layers/initialise.h).
 class TimedLayer {
  public:
   /// `layer` must outlive this and take a single input matrix.

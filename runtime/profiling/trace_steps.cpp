@@ -5,8 +5,8 @@
 #include <string>
 #include <utility>
 
+#include "base/averages.h"
 #include "base/error.h"
-#include "base/median.h"
 #include "comm/collectives.h"
 #include "partition/layout/build_model.h"
 #include "partition/layout/recomputed_layers.h"
@@ -15,9 +15,9 @@
 #include "partition/planner/plan/profiled_step.h"
 #include "partition/planner/simulate/copy_seconds.h"
 #include "runtime/planning/planning.h"
-#include "runtime/profiling/gather_actions.h"
 #include "runtime/profiling/measure_profile.h"
 #include "runtime/profiling/plan_links.h"
+#include "runtime/profiling/profiling_run.h"
 
 namespace penstock::runtime {
 namespace {
@@ -82,7 +82,7 @@ PredictedStep predict(const ProfilingData& data, const partition::DeviceProfile&
         lengths_of_replica(batches, data.corpus, lanes[replica], lanes[replica + 1]);
     if (lengths.empty()) continue;
     partition::StepLayout layout =
-        partition::profiled_layout(profile, plan, static_cast<int>(lengths.size()));
+        partition::profiled_layout(profile, data.sequence, plan, static_cast<int>(lengths.size()));
     layout.overlap = links.overlap;
     layout.link = [&, replica](int from, int to) {
       return links.rates.at({plan.ranks[from][replica], plan.ranks[to][replica]});

@@ -10,7 +10,7 @@
 #include "partition/planner/plan/plan.h"
 #include "partition/planner/simulate/messages.h"
 #include "partition/planner/simulate/simulate.h"
-#include "runtime/devices/device_links.h"
+#include "runtime/devices/device.h"
 #include "runtime/profiling/profiling_run.h"
 
 namespace penstock::runtime {

@@ -8,7 +8,7 @@
 #include <span>
 #include <vector>
 
-#include "base/scratch_file.h"
+#include "base/mapped_file.h"
 #include "comm/communicator.h"
 
 namespace penstock::runtime {

@@ -4,12 +4,12 @@
 
 #include <algorithm>
 
-#include "base/counted.h"
 #include "base/error.h"
 #include "base/mapped_file.h"
+#include "base/quantities.h"
 #include "configs/flatten.h"
-#include "partition/layout/trained_model.h"
-#include "runtime/checkpoint/open_together.h"
+#include "partition/layout/build_model.h"
+#include "runtime/checkpoint/open_checkpoint.h"
 #include "runtime/data/index/stream_hash.h"
 #include "runtime/planning/planning.h"
 #include "runtime/trainer/saving.h"
@@ -96,6 +96,7 @@ Evaluation Recogniser::evaluate(const Corpus& corpus, EvaluationOptions options)
   if (session_ == nullptr) make_session(corpus);
   options.features = config_.features;
   options.data = config_.data;
+  options.loss = config_.model.family.loss();
   options.threads = config_.trainer.threads;
   return runtime::evaluate(*session_, corpus, *tokenizer_, options);
 }

@@ -10,7 +10,7 @@
 
 #include "base/error.h"
 #include "comm/collectives.h"
-#include "partition/layout/output_frames.h"
+#include "partition/layout/layer_sequence.h"
 #include "runtime/data/batch/batching.h"
 #include "runtime/job/packing.h"
 #include "runtime/recognise/logits_file.h"

@@ -5,9 +5,8 @@
 #include <utility>
 
 #include "base/error.h"
-#include "base/utf8.h"
-#include "runtime/text/folded_text.h"
-#include "runtime/text/unknown_characters.h"
+#include "base/unicode.h"
+#include "runtime/text/tokenizer.h"
 
 namespace penstock::runtime {
 
@@ -40,7 +39,7 @@ std::string Alphabet::decode(std::span<const std::int32_t> labels) const {
   for (const std::int32_t label : labels) {
     if (label < 0 || label >= this->labels())
       throw DataError(fmt::format("label {} is none of the alphabet's {}", label, this->labels()));
-    if (label != kBlank) text += characters_[static_cast<std::size_t>(label) - 1];
+    if (label != kNoText) text += characters_[static_cast<std::size_t>(label) - 1];
   }
   return to_utf8(text);
 }

@@ -7,7 +7,7 @@
 #include <unordered_map>
 #include <vector>
 
-#include "configs/alphabet.h"
+#include "configs/text_rules.h"
 #include "runtime/text/tokenizer.h"
 
 namespace penstock::runtime {

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "base/utf8.h"
+#include "base/unicode.h"
 
 namespace penstock::runtime {
 namespace {

@@ -6,11 +6,10 @@
 #include <set>
 #include <utility>
 
-#include "base/shell_word.h"
+#include "base/encoded_text.h"
 #include "base/unicode.h"
-#include "base/utf8.h"
 #include "configs/text_rules.h"
-#include "runtime/text/folded_text.h"
+#include "runtime/text/tokenizer.h"
 
 namespace penstock::runtime {
 namespace {

@@ -3,64 +3,51 @@
 #include <fmt/format.h>
 #include <spdlog/spdlog.h>
 
-#include <cerrno>
 #include <functional>
 #include <stop_token>
 #include <utility>
 
-#include "base/file_handle.h"
 #include "comm/collectives.h"
-#include "runtime/checkpoint/disk_space.h"
 #include "runtime/checkpoint/output_folder.h"
-#include "runtime/checkpoint/retention.h"
 #include "runtime/checkpoint/save.h"
 #include "runtime/devices/host_window.h"
-#include "runtime/job/packing.h"
 #include "runtime/trainer/shard_work.h"
 
 namespace penstock::runtime {
 namespace {
 
-constexpr char kFault = '!';   // first character of an error text
-constexpr char kNoRoom = '#';  // the same if the disk or the user's quota is full
-constexpr char kFolder = '/';  // first character of a folder's name
-
-/// An error of a save that may succeed when disk space is freed.
-class DiskFull : public CheckpointError {
- public:
-  using CheckpointError::CheckpointError;
-};
-
-bool is_full(const FileError& error) {
-  const auto code = static_cast<std::errc>(error.code().value());
-  return code == std::errc::no_space_on_device || error.code().value() == EDQUOT;
-}
-
-std::string or_fault(const std::function<std::string()>& work) {
+/// Returns the failure of `work`, of whatever type: a save that fails must not end the run.
+comm::Failure any_failure_in(const std::function<void()>& work) {
   try {
-    return work();
-  } catch (const FileError& error) {
-    return (is_full(error) ? kNoRoom : kFault) + std::string(error.what());
+    return comm::failure_in(work);
   } catch (const std::exception& error) {
-    return kFault + std::string(error.what());
+    return {comm::Failure::Kind::checkpoint, error.what()};
   }
 }
 
-bool is_fault(const std::string& text) {
-  return !text.empty() && (text.front() == kFault || text.front() == kNoRoom);
+std::string packed(const ShardResult& result) {
+  Packer message;
+  message.add(result.index);
+  comm::pack(result.failure, message);
+  return message.bytes();
 }
 
-[[noreturn]] void raise_fault(std::size_t rank, const std::string& text) {
-  const std::string message = fmt::format("rank {}: {}", rank, text.substr(1));
-  if (text.front() == kNoRoom) throw DiskFull(message);
-  throw CheckpointError(message);
+ShardResult unpacked(const std::string& bytes) {
+  Unpacker message(bytes);
+  ShardResult result{.index = message.text()};
+  result.failure = comm::unpack_failure(message);
+  return result;
 }
 
-std::vector<ShardIndex> indices_of(const std::vector<std::string>& shards) {
+/// Returns the indices of all shards. Raises the failure of the first rank that has one.
+std::vector<ShardIndex> indices_of(const std::vector<ShardResult>& shards) {
   std::vector<ShardIndex> indices;
   for (std::size_t rank = 0; rank < shards.size(); ++rank) {
-    if (is_fault(shards[rank])) raise_fault(rank, shards[rank]);
-    if (!shards[rank].empty()) indices.push_back(parse_shard_index(shards[rank]));
+    if (comm::Failure failure = shards[rank].failure) {
+      failure.text = fmt::format("rank {}: {}", rank, failure.text);
+      comm::raise(failure);
+    }
+    if (!shards[rank].index.empty()) indices.push_back(parse_shard_index(shards[rank].index));
   }
   return indices;
 }
@@ -71,7 +58,7 @@ struct Publication {
   std::filesystem::path folder;
   TrainingState state;
   std::optional<BestCheckpoint> best;
-  std::vector<std::string> shards;  // gathered from the ranks
+  std::vector<ShardResult> shards;  // gathered from the ranks
 };
 
 /// Updates the marks and removes old checkpoints. The new checkpoint stays complete if this fails.
@@ -111,32 +98,27 @@ bool has_room_now(const Publication& publication) {
 SaveOutcome publish(const Publication& publication) {
   SaveOutcome outcome{.step = publication.state.step};
   const CheckpointWriter::Options& options = publication.options;
-  const auto give_up = [&](const std::exception& error, bool full) {
-    if (!publication.folder.empty()) abandon_save(publication.folder);
-    outcome.again = full && has_room_now(publication);
-    outcome.fault = error.what();
-  };
-  try {
+  const comm::Failure failure = any_failure_in([&] {
     outcome.folder = commit(publication.folder, publication.state, indices_of(publication.shards),
                             options.tokenizer, options.kept);
+  });
+  if (!failure) {
     tidy_up(publication, outcome);
-  } catch (const DiskFull& error) {
-    give_up(error, true);
-  } catch (const FileError& error) {
-    give_up(error, is_full(error));
-  } catch (const std::exception& error) {
-    give_up(error, false);
+    return outcome;
   }
+  if (!publication.folder.empty()) abandon_save(publication.folder);
+  outcome.again = failure.disk_full() && has_room_now(publication);
+  outcome.fault = failure.text;
   return outcome;
 }
 
 }  // namespace
 
-// A save has two phases. In `writing`, each rank writes its shard, and the result is a text: the
-// shard's index, or an error that starts with kFault or kNoRoom. In `committing`, rank 0 checks the
-// indices and publishes the checkpoint. Errors travel as texts, so a failure on any rank ends the
-// save on all ranks without an exception. hear() enters the next phase when the notices show that
-// no rank has to wait. In contrast, wait() enters it at once.
+// A save has two phases. In `writing`, each rank writes its shard; the result is the shard's index
+// or a failure. In `committing`, rank 0 checks the indices and publishes the checkpoint. Failures
+// travel as values, so a failure on any rank ends the save on all ranks without an exception.
+// hear() enters the next phase when the notices show that no rank has to wait. In contrast, wait()
+// enters it at once.
 
 CheckpointWriter::CheckpointWriter(const Saving& saving, Options options)
     : saving_(saving), options_(std::move(options)) {}
@@ -144,17 +126,15 @@ CheckpointWriter::CheckpointWriter(const Saving& saving, Options options)
 std::string CheckpointWriter::write_beside() {
   comm::Communicator& world = saving_.grid().world();
   std::vector<CheckpointPiece> pieces = saving_.pieces();
-  const std::string own = or_fault([&] {
-    if (!pieces.empty()) copy_.emplace(saving_.backend(), saving_.stream(), std::move(pieces));
-    return std::string();
-  });
-  Packer message;
-  message.add(own);
-  std::string lack;
-  int rank = 0;
-  for (Unpacker all(gather_to_all(world, message)); !all.empty(); ++rank)
-    if (const std::string fault = all.text(); is_fault(fault) && lack.empty())
-      lack = fmt::format("rank {}: {}", rank, fault.substr(1));
+  const std::vector<comm::Failure> failures =
+      comm::gather(world, any_failure_in([&] {
+                     if (!pieces.empty())
+                       copy_.emplace(saving_.backend(), saving_.stream(), std::move(pieces));
+                   }));
+  std::string lack;  // the first rank's, on rank 0
+  for (std::size_t rank = 0; rank < failures.size() && lack.empty(); ++rank)
+    if (failures[rank]) lack = fmt::format("rank {}: {}", rank, failures[rank].text);
+  lack = comm::broadcast(world, lack);
   beside_ = lack.empty();
   if (!beside_) copy_.reset();
   return lack;
@@ -171,11 +151,13 @@ void CheckpointWriter::begin(const TrainingState& state,
 void CheckpointWriter::start() {
   comm::Communicator& world = saving_.grid().world();
   phase_ = Phase::writing;
-  const auto start = [&] { return kFolder + start_save(options_.output, state_.step).string(); };
-  const std::string word = comm::broadcast(world, world.rank() == 0 ? or_fault(start) : "");
-  folder_ = is_fault(word) ? "" : word.substr(1);
-  if (is_fault(word))
-    writing_.emplace(world.rank() == 0 ? word : std::string());
+  comm::Failure failure;
+  if (world.rank() == 0)
+    failure = any_failure_in([&] { folder_ = start_save(options_.output, state_.step); });
+  if (failure) folder_.clear();
+  folder_ = comm::broadcast(world, folder_.string());  // empty if it can't be made
+  if (folder_.empty())
+    writing_.emplace(ShardResult{.failure = failure});
   else
     write(folder_);
 }
@@ -185,12 +167,15 @@ void CheckpointWriter::write(const std::filesystem::path& folder) {
                  .shard = saving_.shard_name(),
                  .pieces = pieces_,
                  .pauses = options_.pauses};
-  const auto index_or_fault = [](const ShardWork& own, const std::stop_token& stop) {
-    return or_fault([&] { return to_text(write_and_read_back(own, stop)); });
+  const auto attempt = [](const ShardWork& own, const std::stop_token& stop) {
+    ShardResult result;
+    result.failure =
+        any_failure_in([&] { result.index = to_text(write_and_read_back(own, stop)); });
+    return result;
   };
   if (copy_) {
-    writing_.emplace([work = std::move(work), index_or_fault](const std::stop_token& stop) {
-      return index_or_fault(work, stop);
+    writing_.emplace([work = std::move(work), attempt](const std::stop_token& stop) {
+      return attempt(work, stop);
     });
     return;
   }
@@ -198,7 +183,7 @@ void CheckpointWriter::write(const std::filesystem::path& folder) {
   work.bytes = [&](const layers::Tensor& tensor, std::size_t begin) {
     return window.read(tensor, begin);
   };
-  writing_.emplace(work.pieces.empty() ? std::string() : index_or_fault(work, {}));
+  writing_.emplace(work.pieces.empty() ? ShardResult() : attempt(work, {}));
 }
 
 void CheckpointWriter::tell(Notices& notices) const {
@@ -225,9 +210,11 @@ std::optional<SaveOutcome> CheckpointWriter::wait() {
 /// Starts to commit. Waits for this rank's shard and, on rank 0, for every rank's.
 void CheckpointWriter::commit() {
   comm::Communicator& world = saving_.grid().world();
-  const std::string own = writing_->take();
+  const ShardResult own = writing_->take();
   writing_.reset();
-  std::vector<std::string> shards = comm::gather(world, own);
+  std::vector<ShardResult> shards;
+  for (const std::string& bytes : comm::gather(world, std::string_view(packed(own))))
+    shards.push_back(unpacked(bytes));
   phase_ = Phase::committing;
   if (world.rank() != 0) return;
   committing_.emplace(
@@ -241,7 +228,7 @@ std::optional<SaveOutcome> CheckpointWriter::conclude() {
   SaveOutcome outcome{.step = state_.step};
   if (committing_) outcome = committing_->take();
   committing_.reset();
-  if (!comm::broadcast(world, std::string(outcome.again ? "again" : "")).empty()) {
+  if (comm::answer_from_rank_0(world, outcome.again)) {
     start();
     return std::nullopt;
   }

@@ -7,8 +7,9 @@
 #include <string>
 #include <vector>
 
-#include "runtime/checkpoint/best.h"
+#include "comm/agree.h"
 #include "runtime/checkpoint/passthrough_parts.h"
+#include "runtime/checkpoint/retention.h"
 #include "runtime/trainer/background_work.h"
 #include "runtime/trainer/notices.h"
 #include "runtime/trainer/saving.h"
@@ -24,6 +25,12 @@ struct SaveOutcome {
   std::string aside = {};                       // rank 0: what failed after completion
   std::optional<BestCheckpoint> unmarked = {};  // rank 0: the best checkpoint, if marking it failed
   bool again = false;                           // rank 0: space was freed, so the save is repeated
+};
+
+/// A rank's part of a save: the text of its shard's index, empty if it has none, or a failure.
+struct ShardResult {
+  std::string index = {};
+  comm::Failure failure = {};
 };
 
 /// Writes a run's checkpoints, one at a time, while training continues. A step only pays for a copy
@@ -89,7 +96,7 @@ class CheckpointWriter {
   std::optional<BestCheckpoint> best_;
   std::optional<BestCheckpoint> unmarked_;  // rank 0: retried with the next save
   std::filesystem::path folder_;
-  std::optional<BackgroundWork<std::string>> writing_;     // the shard's index, or an error text
+  std::optional<BackgroundWork<ShardResult>> writing_;
   std::optional<BackgroundWork<SaveOutcome>> committing_;  // used on rank 0
 };
 

@@ -10,7 +10,6 @@
 #include "runtime/corpus/corpus_work.h"
 #include "runtime/corpus/feature_feed.h"
 #include "runtime/job/packing.h"
-#include "runtime/text/greedy.h"
 #include "runtime/trainer/loader_threads.h"
 
 namespace penstock::runtime {
@@ -51,7 +50,8 @@ class Scorer {
       row += size;
       if (options_.logits) options_.logits(work.utterances[u], of_utterance, logits.channels());
       tell(work.utterances[u],
-           tokenizer_.decode(greedy_labels(of_utterance, logits.channels(), tokenizer_.labels())),
+           tokenizer_.decode(
+               options_.loss.greedy_labels(of_utterance, logits.channels(), tokenizer_.labels())),
            !work.label_lengths.empty());
     }
   }

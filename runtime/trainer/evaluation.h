@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "layers/losses/loss.h"
 #include "runtime/corpus/corpus.h"
 #include "runtime/pipeline/session.h"
 #include "runtime/text/error_rate.h"
@@ -17,6 +18,7 @@ namespace penstock::runtime {
 struct EvaluationOptions {
   configs::FeatureConfig features = {};
   configs::DataConfig data = {};
+  layers::Loss loss = {};   // decodes the logits
   int threads = 1;          // computing threads per rank
   bool references = false;  // true to fill Recognised::reference
   /// Receives an utterance's logits (frames × classes) on the rank that computes them. May be

@@ -6,7 +6,7 @@
 #include <cstdint>
 #include <map>
 
-#include "base/gib.h"
+#include "base/quantities.h"
 #include "runtime/job/packing.h"
 
 namespace penstock::runtime {

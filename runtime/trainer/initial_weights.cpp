@@ -9,9 +9,9 @@
 #include <vector>
 
 #include "base/error.h"
-#include "base/utf8.h"
+#include "base/unicode.h"
 #include "configs/flatten.h"
-#include "runtime/checkpoint/open_together.h"
+#include "runtime/checkpoint/open_checkpoint.h"
 #include "runtime/checkpoint/resume/resume.h"
 #include "runtime/checkpoint/resume/saved_tokenizer.h"
 

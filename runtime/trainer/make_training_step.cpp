@@ -2,7 +2,7 @@
 
 #include "partition/planner/plan/plan_schedule.h"
 #include "runtime/optim/optimizer.h"
-#include "runtime/pipeline/bucket_bytes.h"
+#include "runtime/pipeline/gradient_buckets.h"
 
 namespace penstock::runtime {
 namespace {

@@ -12,7 +12,7 @@
 #include <utility>
 
 #include "base/atomic_file.h"
-#include "base/read_file.h"
+#include "base/file_handle.h"
 
 namespace penstock::runtime {
 namespace {

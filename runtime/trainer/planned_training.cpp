@@ -5,11 +5,11 @@
 #include <utility>
 
 #include "base/error.h"
-#include "base/gib.h"
+#include "base/quantities.h"
 #include "comm/collectives.h"
 #include "configs/value.h"
 #include "partition/planner/plan/plan_file.h"
-#include "runtime/job/share_epoch.h"
+#include "runtime/job/consistency.h"
 #include "runtime/planning/fitting_plan.h"
 #include "runtime/planning/found_schedule.h"
 #include "runtime/planning/planning.h"

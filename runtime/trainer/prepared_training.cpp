@@ -4,17 +4,16 @@
 
 #include <utility>
 
-#include "comm/run_on_rank_0.h"
-#include "partition/layout/trained_model.h"
-#include "runtime/checkpoint/disk_space.h"
+#include "comm/agree.h"
+#include "partition/layout/build_model.h"
 #include "runtime/checkpoint/output_folder.h"
 #include "runtime/checkpoint/resume/corrections.h"
 #include "runtime/checkpoint/resume/resume.h"
 #include "runtime/checkpoint/resume/saved_tokenizer.h"
+#include "runtime/checkpoint/retention.h"
 #include "runtime/checkpoint/save.h"
 #include "runtime/corpus/corpora.h"
-#include "runtime/corpus/mixed_corpus.h"
-#include "runtime/corpus/sample_corpus.h"
+#include "runtime/corpus/derived_corpus.h"
 #include "runtime/devices/device.h"
 #include "runtime/job/consistency.h"
 #include "runtime/pipeline/session.h"

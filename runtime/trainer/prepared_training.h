@@ -28,7 +28,8 @@ struct PreparedTraining {
   OptimizerSlots slots = {};
   std::unique_ptr<OutputLock> lock = {};  // rank 0 only
   std::optional<Checkpoint> start = {};   // checkpoint to resume from; empty for a new run
-  std::vector<Correction> changes = {};   // changes to the resumed run, allowed by trainer.accept
+  std::vector<Correction> changes =
+      {};  // allowed by trainer.accept; a restored run adds earlier ones
   DataOrigin data_origin = {};
   std::optional<InitialWeights> init = {};  // for a new run; empty: random weights
   Corpus corpus = {}, validation = {};      // validation is empty if the recipe names none

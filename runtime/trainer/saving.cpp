@@ -6,9 +6,8 @@
 #include <functional>
 #include <utility>
 
-#include "base/glob.h"
+#include "base/name_match.h"
 #include "layers/initialise.h"
-#include "runtime/checkpoint/safetensors/read_floats.h"
 #include "runtime/devices/host_window.h"
 
 namespace penstock::runtime {

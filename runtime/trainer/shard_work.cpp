@@ -11,7 +11,7 @@
 #include <span>
 
 #include "base/error.h"
-#include "runtime/checkpoint/read_back.h"
+#include "runtime/checkpoint/shard.h"
 
 namespace penstock::runtime {
 namespace {

@@ -4,8 +4,8 @@
 
 #include <cmath>
 
-#include "base/counted.h"
 #include "base/error.h"
+#include "base/quantities.h"
 
 namespace penstock::runtime {
 

@@ -1,18 +1,14 @@
 #pragma once
 
-#include <chrono>
-#include <deque>
+#include <cstdint>
 #include <memory>
 #include <optional>
-#include <string>
-#include <vector>
 
 #include "runtime/corpus/failed_audio.h"
 #include "runtime/pipeline/session.h"
-#include "runtime/trainer/best_validation.h"
-#include "runtime/trainer/checkpoint_writer.h"
-#include "runtime/trainer/metrics.h"
 #include "runtime/trainer/planned_training.h"
+#include "runtime/trainer/run_checkpoints.h"
+#include "runtime/trainer/run_log.h"
 #include "runtime/trainer/saving.h"
 #include "runtime/trainer/skipped_steps.h"
 #include "runtime/trainer/step_loader.h"
@@ -31,14 +27,14 @@ class TrainingRun {
   TrainingRun(const TrainingRun&) = delete;
   TrainingRun& operator=(const TrainingRun&) = delete;
 
-  bool finished() const { return stopping_ || clock_.step >= config_.trainer.steps; }
+  bool finished() const { return stopping_ || clock_.step >= config().trainer.steps; }
   /// Runs one step. DivergenceError as from SkippedSteps.
   void step();
 
   /// True if a validation is due after the last step. A stop request postpones it until the run is
   /// resumed, unless the run is complete.
   bool validation_due() const {
-    return (!stopping_ || clock_.step >= config_.trainer.steps) &&
+    return (!stopping_ || clock_.step >= config().trainer.steps) &&
            validation_due_before(clock_.step);
   }
   /// True if a resumed run must validate at its first step, because it was stopped before that
@@ -52,58 +48,48 @@ class TrainingRun {
   void save(const std::optional<BestCheckpoint>& best = {});
   /// Advances the current save according to the notices of the last step.
   void advance_save();
-  void await_save();
+  void await_save() { checkpoints_->wait(!finished()); }
 
   /// Saves the last state and returns the summary. DivergenceError if the run ends in divergence.
   /// CheckpointError if the state cannot be saved.
   TrainingSummary finish();
 
  private:
-  using Clock = std::chrono::steady_clock;
+  const RunContext& context() const { return training_.prepared.context; }
+  const configs::Config& config() const { return training_.prepared.config; }
 
   void require_shared_output();
-  std::unique_ptr<CheckpointWriter> make_writer();
+  std::unique_ptr<RunCheckpoints> make_checkpoints();
+  void write_beside();
   std::unique_ptr<TrainingStep> make_step();
   void restore(const Checkpoint& checkpoint);
   void recall_best(const TrainingState& saved);
   void begin();
 
   void announce_ahead();
-  void record(StepReport report);
+  void record(const StepReport& result);
   void flush();
   bool begins_epoch(std::int64_t step) const;
   bool validation_due_before(std::int64_t step) const;
   std::optional<StepWork> next_to_read();
   bool checkpoint_time() const;
   Notices own_notices() const;
-  void settle(const SaveOutcome& outcome);
   TrainingState state() const;
 
   PlannedTraining training_;
-  const RunContext& context_;
-  const configs::Config& config_;
   Session session_;
   std::unique_ptr<StepLoader> loader_;
   std::unique_ptr<TrainingStep> training_step_;
   Saving saving_;
-  std::unique_ptr<CheckpointWriter> writer_;
-  std::unique_ptr<MetricsFile> metrics_;  // rank 0 only
-
+  std::unique_ptr<RunCheckpoints> checkpoints_;
+  RunLog log_;
   TrainingClock clock_;
-  std::deque<StepReport> under_way_;  // data of steps that all ranks have not yet agreed on
-  std::int64_t announced_ = 0;        // steps whose micro-batches are announced to the loader
-  Notices heard_;                     // notices from the end of the last agreed step
-  bool stopping_ = false;             // a stop was requested
-  bool missed_ = false;               // validation of the resumed step is still to do
-  std::int64_t saved_ = -1;           // last step whose checkpoint is complete or being written
-  Clock::time_point saved_at_ = Clock::now();
-  SaveOutcome failed_{.step = -1};  // last save that failed
+  std::int64_t announced_ = 0;  // steps whose micro-batches are announced to the loader
+  Notices heard_;               // notices from the end of the last agreed step
+  bool stopping_ = false;       // a stop was requested
+  bool missed_ = false;         // validation of the resumed step is still to do
   SkippedSteps skipped_;
   FailedAudio failed_audio_;
-  BestValidation best_;
-  std::optional<BestValidation> best_before_;  // while a new best checkpoint is being written
-  std::vector<Correction> corrections_;        // changes over the whole run
-  TrainingSummary summary_;
 };
 
 }  // namespace penstock::runtime

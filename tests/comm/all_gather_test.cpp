@@ -1,10 +1,9 @@
-#include "comm/all_gather.h"
-
 #include <gtest/gtest.h>
 
 #include <vector>
 
 #include "base/error.h"
+#include "comm/collectives.h"
 #include "comm/threads.h"
 
 namespace penstock::comm {

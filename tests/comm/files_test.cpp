@@ -1,8 +1,7 @@
-#include "comm/files.h"
-
 #include <gtest/gtest.h>
 
 #include "base/error.h"
+#include "comm/join.h"
 #include "comm/threads.h"
 #include "tests/support/comm/communicator_cases.h"
 #include "tests/support/system/temporary_folder.h"

@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "comm/carried.h"
+#include "comm/communicator.h"
 #include "comm/lane_reduction.h"
 #include "comm/threads.h"
 #include "tests/support/tree/sources.h"

@@ -8,7 +8,7 @@
 #include <stdexcept>
 #include <string>
 
-#include "comm/group.h"
+#include "comm/communicator.h"
 #include "comm/threads.h"
 
 namespace penstock::comm {

@@ -1,8 +1,8 @@
-#include "configs/manifest_list.h"
-
 #include <gtest/gtest.h>
 
 #include <filesystem>
+
+#include "configs/value.h"
 
 namespace penstock::configs {
 namespace {

@@ -1,8 +1,7 @@
-#include "configs/rate_factors.h"
-
 #include <gtest/gtest.h>
 
 #include "base/error.h"
+#include "configs/rules.h"
 #include "tests/support/system/temporary_folder.h"
 
 namespace penstock::configs {

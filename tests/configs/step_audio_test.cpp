@@ -1,9 +1,8 @@
-#include "configs/step_audio.h"
-
 #include <gtest/gtest.h>
 
 #include "base/error.h"
 #include "configs/load.h"
+#include "configs/rules.h"
 #include "layers/models/families.h"
 
 namespace penstock::configs {

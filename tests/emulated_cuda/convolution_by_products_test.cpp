@@ -1,15 +1,13 @@
 // That tiles of a convolution's windows add up, however few rows of the output they have.
 
-#include "layers/cuda/convolution/convolution_by_products.h"
-
 #include <gtest/gtest.h>
 
 #include <functional>
 #include <limits>
 #include <vector>
 
-#include "layers/cuda/convolution/conv2d_sizes.h"
-#include "layers/cuda/convolution/direct_convolution.h"
+#include "layers/cuda/convolution/convolution_sizes.h"
+#include "layers/cuda/convolution/own_convolutions.h"
 #include "tools/gpu/facts/device_tensors.h"
 
 namespace emulated_cuda::test {

@@ -6,7 +6,6 @@
 #include <vector>
 
 #include "base/error.h"
-#include "layers/tensor/cuda/error.h"
 #include "layers/tensor/cuda/handles.h"
 
 namespace emulated_cuda::test {

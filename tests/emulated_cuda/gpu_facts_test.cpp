@@ -6,7 +6,6 @@
 #include <sstream>
 
 #include "tools/gpu/facts/facts.h"
-#include "tools/gpu/facts/shapes.h"
 
 namespace emulated_cuda::test {
 namespace {

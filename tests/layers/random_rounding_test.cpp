@@ -5,13 +5,13 @@
 #include <cmath>
 #include <limits>
 
-#include "layers/ops/slot_coding.h"
+#include "layers/ops/optimizer.h"
 #include "layers/tensor/dtype.h"
 
 namespace penstock::layers {
 namespace {
 
-// Of all 65,536 random numbers, as many round up as the share of a spacing that is cut off.
+// As many of all 65,536 random numbers round up as the share of a spacing that is cut off.
 TEST(RandomRounding, GoesUpAsOftenAsItShould) {
   for (const float value : {1.0f + 0x1p-10f, -3.0f - 0x1.8p-9f, 0x1.234p-100f, 5.0f}) {
     double sum = 0;

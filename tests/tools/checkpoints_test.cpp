@@ -5,8 +5,8 @@
 #include <nlohmann/json.hpp>
 #include <set>
 
-#include "runtime/checkpoint/best.h"
 #include "runtime/checkpoint/output_folder.h"
+#include "runtime/checkpoint/retention.h"
 #include "tests/support/runtime/training_folder.h"
 
 namespace penstock::tools {

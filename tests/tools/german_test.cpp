@@ -3,7 +3,7 @@
 #include <nlohmann/json.hpp>
 #include <sstream>
 
-#include "base/utf8.h"
+#include "base/unicode.h"
 #include "tests/support/runtime/training_folder.h"
 
 namespace penstock::tools {

@@ -5,8 +5,8 @@
 #include <nlohmann/json.hpp>
 #include <tuple>
 
-#include "base/counted.h"
-#include "runtime/checkpoint/newest.h"
+#include "base/quantities.h"
+#include "runtime/checkpoint/open_checkpoint.h"
 #include "tests/support/runtime/training_folder.h"
 #include "tests/support/system/temporary_folder.h"
 

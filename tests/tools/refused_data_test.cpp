@@ -92,7 +92,7 @@ TEST_P(RejectedUtterance, IsSkippedIfTheRecipeSaysSo) {
 INSTANTIATE_TEST_SUITE_P(Of, RejectedUtterance, testing::ValuesIn(bad_utterances()),
                          [](const auto& info) { return info.param.name; });
 
-/// Of an index that is ready, a start does not look at recordings.
+/// A start whose index is ready does not look at recordings.
 TEST(ChangedRecording, IsFoundWhenItIsRead) {
   const TrainingFolder folder(PENSTOCK_BINARY, PENSTOCK_MPIRUN);
   ASSERT_EQ(folder.train("first", {"trainer.steps=1"}).code, 0);

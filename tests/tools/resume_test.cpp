@@ -4,9 +4,9 @@
 #include <nlohmann/json.hpp>
 #include <regex>
 
-#include "runtime/checkpoint/best.h"
-#include "runtime/checkpoint/newest.h"
+#include "runtime/checkpoint/open_checkpoint.h"
 #include "runtime/checkpoint/output_lock.h"
+#include "runtime/checkpoint/retention.h"
 #include "tests/support/runtime/training_folder.h"
 
 namespace penstock::tools {
@@ -255,7 +255,7 @@ TEST_F(Resume, PassesOverAFlippedBitInOptimizerState) {
   expect_passed_over();
 }
 
-// Of two ranks, each of which looks at its share.
+// Each of two ranks looks at its share.
 TEST_F(Resume, VerifiesWhatIsAskedFor) {
   std::string bytes = test::read_file(shard());
   const auto table =

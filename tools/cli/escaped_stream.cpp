@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <ostream>
 
-#include "base/utf8.h"
+#include "base/unicode.h"
 
 namespace penstock::tools {
 namespace {

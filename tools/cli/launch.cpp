@@ -13,8 +13,7 @@
 #include "base/error.h"
 #include "runtime/job/job.h"
 #include "tools/cli/escaped_stream.h"
-#include "tools/cli/exit_code.h"
-#include "tools/cli/watchdog.h"
+#include "tools/cli/process_end.h"
 
 namespace penstock::tools {
 namespace {

@@ -11,7 +11,6 @@
 #include <type_traits>
 
 #include "base/error.h"
-#include "configs/config.h"
 
 namespace penstock::tools {
 namespace {
@@ -72,6 +71,49 @@ void require_absent(const CLI::App& command, std::initializer_list<const char*> 
 
 CLI::Option* takes_number(CLI::Option* option, Limits limits) {
   return takes<double>(option, "a number", limits);
+}
+
+void add_time_limit(CLI::App* command, double& seconds) {
+  constexpr double kMax = 1e6;
+  takes_number(command->add_option(
+                   "--time-limit", seconds,
+                   fmt::format("End the search after so many seconds, with the best plan so far. "
+                               "Default: {:g}",
+                               kTimeLimit)),
+               {0, kMax});
+}
+
+std::string words_of(const TimeLimit& limit) {
+  return fmt::format(
+      "--time-limit {:g} ended it: this is the best plan so far, and a longer search may find a "
+      "better one",
+      limit.seconds());
+}
+
+void takes_verified(CLI::App* command, runtime::Verified& verified) {
+  command
+      ->add_option_function<std::string>(
+          "--verify",
+          [&verified](const std::string& word) {
+            verified = word == "read" ? runtime::Verified::read : runtime::Verified::all;
+          },
+          "What of the checkpoint is compared with its hashes: every byte, or only what this "
+          "command reads. Default: all")
+      ->check(CLI::IsMember({"all", "read"}));
+}
+
+void takes_recognition(CLI::App* command, runtime::Trained& trained,
+                       runtime::WindowBounds& window) {
+  takes_whole(command->add_option("--threads", trained.threads, "Threads of each rank"), kThreads);
+  takes_whole(command->add_option("--replicas", trained.replicas,
+                                  "Copies of the model under mpirun, which share the recordings; "
+                                  "each has ranks / replicas stages. Default: 1"),
+              {1, 1 << 20});
+  takes_whole(command->add_option("--window", window.utterances,
+                                  "Recordings that are sorted by length at once, and written at "
+                                  "once. 1 has the least delay. Default: 1024"),
+              {1, 1e9});
+  takes_verified(command, trained.verified);
 }
 
 }  // namespace penstock::tools

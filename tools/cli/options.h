@@ -3,12 +3,19 @@
 #include <initializer_list>
 #include <string>
 
+#include "base/time_limit.h"
+#include "runtime/checkpoint/checkpoint.h"
+#include "runtime/corpus/corpus_window.h"
+#include "runtime/recognise/recognise.h"
+
 namespace CLI {
 class App;
 class Option;
 }  // namespace CLI
 
 namespace penstock::tools {
+
+// These options are shared by several subcommands.
 
 /// Limits of a number on the command line.
 struct Limits {
@@ -32,5 +39,20 @@ void require_absent(const CLI::App& command, std::initializer_list<const char*> 
 
 /// Limits of --threads.
 inline constexpr Limits kThreads = {1, 1024};
+
+inline constexpr double kTimeLimit = 30;  // seconds
+
+/// Adds --time-limit to a command that searches.
+void add_time_limit(CLI::App* command, double& seconds);
+
+/// Returns the meaning of a limit that ended a search, for people.
+[[nodiscard]] std::string words_of(const TimeLimit& limit);
+
+/// Adds --verify, which chooses what of a checkpoint is verified. `verified` must outlive the
+/// command.
+void takes_verified(CLI::App* command, runtime::Verified& verified);
+
+/// Adds the options that evaluate and transcribe share: --threads, --replicas, --window, --verify.
+void takes_recognition(CLI::App* command, runtime::Trained& trained, runtime::WindowBounds& window);
 
 }  // namespace penstock::tools

@@ -3,16 +3,19 @@
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
+#include <array>
 #include <iostream>
+#include <string_view>
 
 #include "base/error.h"
+#include "configs/flatten.h"
 #include "configs/load.h"
-#include "configs/renamed_keys.h"
+#include "configs/named_keys.h"
+#include "configs/write.h"
 #include "layers/models/families.h"
 #include "tools/cli/launch.h"
 
 namespace penstock::tools {
-
 namespace {
 
 bool overrides_a_key(const std::string& word) { return word.find('=') != std::string::npos; }
@@ -54,6 +57,18 @@ void add_recipe(CLI::App* command, RecipeArguments& arguments) {
       ->add_option("recipe", arguments.words,
                    "A TOML file, then key=value overrides (penstock --keys lists the keys)")
       ->required();
+}
+
+std::string saved_recipe_text(const runtime::Checkpoint& checkpoint,
+                              const std::filesystem::path& path) {
+  static constexpr std::array<std::string_view, 4> kShown = {"model", "text", "features",
+                                                             "trainer.init"};
+  configs::Config config =
+      configs::unflatten(checkpoint.state().config, path.string(), layers::model_families());
+  const std::filesystem::path pieces = checkpoint.tokenizer_file();
+  if (!pieces.empty()) config.text.model = pieces.string();
+  config.trainer.init = path.string();
+  return configs::recipe_text(config, kShown);
 }
 
 }  // namespace penstock::tools

@@ -1,14 +1,16 @@
 #pragma once
 
+#include <filesystem>
 #include <string>
 #include <vector>
 
 #include "configs/config.h"
+#include "runtime/checkpoint/checkpoint.h"
 #include "tools/cli/output_file.h"
 
 namespace CLI {
 class App;
-}
+}  // namespace CLI
 
 namespace penstock::tools {
 
@@ -26,5 +28,10 @@ struct RecipeArguments {
 };
 
 void add_recipe(CLI::App* command, RecipeArguments& arguments);
+
+/// Returns a recipe, as TOML, that starts from the weights of a checkpoint: its model, labels and
+/// features, and trainer.init = `path`, which opened the checkpoint.
+[[nodiscard]] std::string saved_recipe_text(const runtime::Checkpoint& checkpoint,
+                                            const std::filesystem::path& path);
 
 }  // namespace penstock::tools

@@ -4,7 +4,7 @@
 
 namespace CLI {
 class App;
-}
+}  // namespace CLI
 
 namespace penstock::tools {
 
@@ -26,5 +26,12 @@ void add_schedule(CLI::App& app, Run& run);
 void add_profile(CLI::App& app, Run& run);
 void add_trace(CLI::App& app, Run& run);
 void add_search(CLI::App& app, Run& run);
+
+/// Adds `penstock data alphabet`, which prints the [text] that fits the transcripts of manifests.
+void add_data_alphabet(CLI::App& data, Run& run);
+
+/// Adds `penstock data tokens`, which trains a SentencePiece model on the transcripts of a
+/// manifest.
+void add_data_tokens(CLI::App& data, Run& run);
 
 }  // namespace penstock::tools

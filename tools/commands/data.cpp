@@ -3,19 +3,16 @@
 #include <CLI/CLI.hpp>
 #include <iostream>
 
-#include "base/counted.h"
 #include "base/error.h"
+#include "base/quantities.h"
 #include "runtime/corpus/leaks.h"
 #include "runtime/data/index/index.h"
 #include "runtime/data/manifest/summary.h"
-#include "tools/cli/exit_code.h"
 #include "tools/cli/launch.h"
 #include "tools/cli/options.h"
+#include "tools/cli/process_end.h"
 #include "tools/commands/commands.h"
-#include "tools/commands/data_alphabet.h"
-#include "tools/commands/data_tokens.h"
-#include "tools/reports/index_report.h"
-#include "tools/reports/summary_report.h"
+#include "tools/reports/data_report.h"
 
 namespace penstock::tools {
 namespace {

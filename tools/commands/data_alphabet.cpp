@@ -1,5 +1,3 @@
-#include "tools/commands/data_alphabet.h"
-
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -10,16 +8,16 @@
 #include <string>
 #include <vector>
 
-#include "base/counted.h"
 #include "base/error.h"
-#include "base/utf8.h"
+#include "base/quantities.h"
+#include "base/unicode.h"
 #include "runtime/data/manifest/manifest.h"
 #include "runtime/text/fit_text.h"
-#include "runtime/text/unknown_characters.h"
-#include "tools/cli/exit_code.h"
-#include "tools/cli/json_line.h"
+#include "runtime/text/tokenizer.h"
 #include "tools/cli/launch.h"
+#include "tools/cli/process_end.h"
 #include "tools/cli/terminal.h"
+#include "tools/commands/commands.h"
 
 namespace penstock::tools {
 namespace {

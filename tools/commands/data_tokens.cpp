@@ -1,21 +1,20 @@
-#include "tools/commands/data_tokens.h"
-
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
 #include <iostream>
 
-#include "base/counted.h"
 #include "base/error.h"
-#include "base/utf8.h"
+#include "base/quantities.h"
+#include "base/unicode.h"
 #include "configs/text_rules.h"
 #include "runtime/data/manifest/manifest.h"
-#include "runtime/text/folded_text.h"
-#include "runtime/text/train_pieces.h"
-#include "tools/cli/exit_code.h"
+#include "runtime/text/sentence_pieces.h"
+#include "runtime/text/tokenizer.h"
 #include "tools/cli/launch.h"
 #include "tools/cli/options.h"
 #include "tools/cli/output_file.h"
+#include "tools/cli/process_end.h"
+#include "tools/commands/commands.h"
 
 namespace penstock::tools {
 namespace {

@@ -6,14 +6,12 @@
 
 #include "runtime/job/job.h"
 #include "runtime/recognise/evaluate_manifests.h"
-#include "tools/cli/exit_code.h"
 #include "tools/cli/launch.h"
+#include "tools/cli/options.h"
 #include "tools/cli/output_file.h"
-#include "tools/cli/recognition_options.h"
-#include "tools/cli/result_file.h"
+#include "tools/cli/process_end.h"
 #include "tools/commands/commands.h"
-#include "tools/reports/evaluation_report.h"
-#include "tools/reports/transcript_lines.h"
+#include "tools/reports/recognition_report.h"
 
 namespace penstock::tools {
 namespace {

@@ -8,12 +8,11 @@
 #include <memory>
 #include <nlohmann/json.hpp>
 
-#include "base/counted.h"
-#include "runtime/huggingface/export_weights.h"
-#include "tools/cli/exit_code.h"
-#include "tools/cli/json_line.h"
+#include "base/quantities.h"
 #include "tools/cli/launch.h"
 #include "tools/cli/options.h"
+#include "tools/cli/process_end.h"
+#include "tools/cli/terminal.h"
 #include "tools/commands/commands.h"
 
 namespace penstock::tools {

@@ -10,13 +10,12 @@
 #include <nlohmann/json.hpp>
 #include <optional>
 
-#include "base/counted.h"
 #include "base/error.h"
+#include "base/quantities.h"
 #include "configs/load.h"
 #include "layers/models/families.h"
-#include "tools/cli/exit_code.h"
-#include "tools/cli/json_line.h"
 #include "tools/cli/launch.h"
+#include "tools/cli/process_end.h"
 #include "tools/cli/terminal.h"
 #include "tools/commands/commands.h"
 

@@ -7,15 +7,14 @@
 #include <iostream>
 #include <nlohmann/json.hpp>
 
-#include "base/counted.h"
+#include "base/quantities.h"
 #include "base/table.h"
 #include "configs/load.h"
 #include "layers/models/families.h"
 #include "partition/layout/build_model.h"
 #include "partition/layout/layer_figures.h"
 #include "runtime/pipeline/session.h"
-#include "tools/cli/exit_code.h"
-#include "tools/cli/json_line.h"
+#include "tools/cli/process_end.h"
 #include "tools/cli/terminal.h"
 
 namespace penstock::tools {

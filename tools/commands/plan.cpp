@@ -5,21 +5,26 @@
 #include <iostream>
 #include <memory>
 #include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
 
 #include "base/error.h"
+#include "base/quantities.h"
+#include "base/table.h"
+#include "partition/planner/plan/any_plan.h"
 #include "partition/planner/plan/plan_estimate.h"
 #include "partition/planner/plan/plan_file.h"
+#include "partition/planner/report/plan_diff.h"
 #include "partition/planner/report/table.h"
 #include "runtime/planning/plan_recipe.h"
-#include "tools/cli/exit_code.h"
 #include "tools/cli/launch.h"
 #include "tools/cli/options.h"
 #include "tools/cli/output_file.h"
+#include "tools/cli/process_end.h"
 #include "tools/cli/terminal.h"
 #include "tools/commands/commands.h"
-#include "tools/commands/plan_cluster.h"
-#include "tools/commands/plan_diff.h"
-#include "tools/reports/plan_checkpoint.h"
+#include "tools/commands/plan_modes.h"
+#include "tools/reports/plan_facts.h"
 
 namespace penstock::tools {
 namespace {
@@ -80,6 +85,35 @@ void check_mode(const CLI::App& command, const PlanArguments& arguments) {
         {"--report", "--stages", "--replicas", "--micro-batches", "--seed", "--time-limit"},
         "--profile, or a recipe with --cluster");
   if (!profile) require_absent(command, {"--objective"}, "--profile");
+}
+
+/// Prints the differences between two plan files, as one JSON object or as a table. ConfigError
+/// unless `files` are two plan files.
+int run_plan_diff(const std::vector<std::string>& files, bool json) {
+  if (files.size() != 2)
+    throw ConfigError(
+        fmt::format("--diff compares two plan files, but {} given: penstock plan "
+                    "A.toml B.toml --diff",
+                    files.size() == 1 ? "1 is" : fmt::format("{} are", files.size())));
+  const partition::Plan first = partition::read_any_plan(files[0]);
+  const auto rows = partition::differences(first, partition::read_any_plan(files[1]));
+  if (json) {
+    auto list = nlohmann::ordered_json::array();
+    for (const partition::PlanDifference& row : rows)
+      list.push_back({{"what", row.what}, {"first", row.first}, {"second", row.second}});
+    std::cout << json_line(nlohmann::ordered_json{{"differences", list}});
+    return exit_done;
+  }
+  if (rows.empty()) {
+    std::cout << "Both plans train alike.\n";
+    return exit_done;
+  }
+  std::vector<std::vector<std::string>> table{{"", files[0], files[1]}};
+  for (const partition::PlanDifference& row : rows)
+    table.push_back({row.what, row.first, row.second});
+  std::cout << table_text(table, output_columns())
+            << fmt::format("\nThe plans differ in {}.\n", counted(rows.size(), "place"));
+  return exit_done;
 }
 
 /// Chooses one of four modes: --diff compares two plan files, --profile places measured layers,

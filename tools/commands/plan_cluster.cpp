@@ -1,5 +1,3 @@
-#include "tools/commands/plan_cluster.h"
-
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -9,10 +7,9 @@
 #include <iostream>
 #include <nlohmann/json.hpp>
 
-#include "base/counted.h"
+#include "base/encoded_text.h"
 #include "base/error.h"
 #include "base/quantities.h"
-#include "base/shell_word.h"
 #include "configs/load.h"
 #include "configs/named_keys.h"
 #include "partition/planner/cluster/cluster_file.h"
@@ -21,11 +18,10 @@
 #include "partition/planner/report/report.h"
 #include "runtime/planning/advice.h"
 #include "runtime/planning/plan_on_cluster.h"
-#include "tools/cli/exit_code.h"
-#include "tools/cli/json_line.h"
+#include "tools/cli/process_end.h"
 #include "tools/cli/terminal.h"
-#include "tools/reports/plan_belief.h"
-#include "tools/reports/plan_checkpoint.h"
+#include "tools/commands/plan_modes.h"
+#include "tools/reports/plan_facts.h"
 #include "tools/reports/plan_text.h"
 
 namespace penstock::tools {

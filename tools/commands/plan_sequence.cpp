@@ -1,5 +1,3 @@
-#include "tools/commands/plan_sequence.h"
-
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cmath>
@@ -8,18 +6,17 @@
 
 #include "base/error.h"
 #include "configs/config.h"
-#include "partition/planner/choose/sequence/choose_sequence.h"
-#include "partition/planner/choose/sequence/sequence_bottleneck.h"
+#include "partition/planner/choose/choose_sequence.h"
 #include "partition/planner/cluster/cluster_file.h"
 #include "partition/planner/cost/profile.h"
 #include "partition/planner/placement/infeasible_placement.h"
 #include "partition/planner/report/report.h"
 #include "partition/planner/report/sequence_view.h"
-#include "tools/cli/exit_code.h"
-#include "tools/cli/json_line.h"
 #include "tools/cli/options.h"
 #include "tools/cli/output_file.h"
+#include "tools/cli/process_end.h"
 #include "tools/cli/terminal.h"
+#include "tools/commands/plan_modes.h"
 #include "tools/reports/plan_text.h"
 
 namespace penstock::tools {
@@ -152,7 +149,7 @@ int run_plan_sequence(const SequenceArguments& arguments, bool json) {
   const bool ended = limit.ended_a_search();
   if (!json || !arguments.report.empty()) {
     partition::PlanView view = partition::view_of(
-        plan, steps, partition::other_grids(problem, placed, constraints, kMaxAlternatives),
+        plan, steps, partition::other_grids(plan, steps, constraints, kMaxAlternatives),
         arguments.report.empty() ? partition::LongStep::closed_form
                                  : partition::LongStep::simulated);
     if (ended) view.facts.emplace_back("search", words_of(limit));

@@ -4,8 +4,8 @@
 #include <iostream>
 #include <memory>
 
-#include "base/counted.h"
 #include "base/error.h"
+#include "base/quantities.h"
 #include "base/table.h"
 #include "partition/planner/cluster/file/write.h"
 #include "partition/planner/cost/device_file.h"
@@ -17,10 +17,10 @@
 #include "runtime/profiling/measure_device.h"
 #include "runtime/profiling/measure_profile.h"
 #include "runtime/profiling/probe_topology.h"
-#include "tools/cli/exit_code.h"
 #include "tools/cli/launch.h"
 #include "tools/cli/options.h"
 #include "tools/cli/output_file.h"
+#include "tools/cli/process_end.h"
 #include "tools/cli/recipe.h"
 #include "tools/cli/terminal.h"
 #include "tools/commands/commands.h"

@@ -8,24 +8,21 @@
 #include <nlohmann/json.hpp>
 #include <optional>
 
-#include "base/counted.h"
 #include "base/error.h"
-#include "base/nearest_name.h"
+#include "base/name_match.h"
+#include "base/quantities.h"
 #include "base/table.h"
-#include "configs/config.h"
 #include "partition/planner/report/render.h"
 #include "partition/planner/search/equal_micro_batches.h"
 #include "partition/planner/simulate/memory.h"
-#include "partition/schedule/csv/check.h"
 #include "partition/schedule/csv/schedule_csv.h"
 #include "partition/schedule/make_schedule.h"
 #include "partition/schedule/validator/validator.h"
 #include "tools/cli/escaped_stream.h"
-#include "tools/cli/exit_code.h"
-#include "tools/cli/json_line.h"
 #include "tools/cli/launch.h"
 #include "tools/cli/options.h"
 #include "tools/cli/output_file.h"
+#include "tools/cli/process_end.h"
 #include "tools/cli/terminal.h"
 #include "tools/commands/commands.h"
 

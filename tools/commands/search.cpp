@@ -4,20 +4,19 @@
 #include <iostream>
 #include <memory>
 
-#include "base/counted.h"
 #include "base/error.h"
+#include "base/quantities.h"
 #include "partition/planner/cluster/cluster_file.h"
 #include "partition/planner/cost/device_profile.h"
 #include "partition/planner/plan/plan_file.h"
 #include "runtime/job/job.h"
 #include "runtime/planning/plan_on_cluster.h"
 #include "runtime/profiling/plan_trials.h"
-#include "tools/cli/exit_code.h"
 #include "tools/cli/launch.h"
 #include "tools/cli/options.h"
 #include "tools/cli/output_file.h"
+#include "tools/cli/process_end.h"
 #include "tools/cli/recipe.h"
-#include "tools/cli/time_limit.h"
 #include "tools/commands/commands.h"
 #include "tools/reports/search_report.h"
 

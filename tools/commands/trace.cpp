@@ -5,17 +5,16 @@
 #include <memory>
 #include <nlohmann/json.hpp>
 
-#include "base/counted.h"
+#include "base/quantities.h"
 #include "base/table.h"
 #include "partition/planner/cluster/cluster_file.h"
 #include "runtime/job/job.h"
 #include "runtime/profiling/job_links.h"
 #include "runtime/profiling/trace_steps.h"
-#include "tools/cli/exit_code.h"
-#include "tools/cli/json_line.h"
 #include "tools/cli/launch.h"
 #include "tools/cli/options.h"
 #include "tools/cli/output_file.h"
+#include "tools/cli/process_end.h"
 #include "tools/cli/recipe.h"
 #include "tools/cli/terminal.h"
 #include "tools/commands/commands.h"

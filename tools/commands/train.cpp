@@ -5,15 +5,14 @@
 #include <memory>
 #include <nlohmann/json.hpp>
 
-#include "base/counted.h"
+#include "base/quantities.h"
 #include "runtime/job/job.h"
 #include "runtime/trainer/trainer.h"
-#include "tools/cli/exit_code.h"
-#include "tools/cli/json_line.h"
 #include "tools/cli/launch.h"
+#include "tools/cli/process_end.h"
 #include "tools/cli/progress.h"
 #include "tools/cli/recipe.h"
-#include "tools/cli/stop_signals.h"
+#include "tools/cli/terminal.h"
 #include "tools/commands/commands.h"
 
 namespace penstock::tools {

@@ -7,20 +7,17 @@
 #include <memory>
 #include <nlohmann/json.hpp>
 
-#include "base/counted.h"
 #include "base/error.h"
+#include "base/quantities.h"
 #include "runtime/data/manifest/faults.h"
 #include "runtime/job/job.h"
-#include "tools/cli/exit_code.h"
 #include "tools/cli/launch.h"
 #include "tools/cli/options.h"
 #include "tools/cli/output_file.h"
-#include "tools/cli/recognition_options.h"
+#include "tools/cli/process_end.h"
 #include "tools/cli/recording_list.h"
-#include "tools/cli/result_file.h"
-#include "tools/cli/verified_option.h"
 #include "tools/commands/commands.h"
-#include "tools/reports/transcript_lines.h"
+#include "tools/reports/recognition_report.h"
 
 namespace penstock::tools {
 namespace {

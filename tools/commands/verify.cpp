@@ -8,12 +8,12 @@
 #include <memory>
 #include <nlohmann/json.hpp>
 
-#include "base/counted.h"
-#include "runtime/checkpoint/open_together.h"
+#include "base/quantities.h"
+#include "runtime/checkpoint/open_checkpoint.h"
 #include "runtime/job/job.h"
-#include "tools/cli/exit_code.h"
-#include "tools/cli/json_line.h"
 #include "tools/cli/launch.h"
+#include "tools/cli/process_end.h"
+#include "tools/cli/terminal.h"
 #include "tools/commands/commands.h"
 
 namespace penstock::tools {

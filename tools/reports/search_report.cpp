@@ -7,10 +7,8 @@
 #include <iostream>
 #include <nlohmann/json.hpp>
 
-#include "base/counted.h"
 #include "base/quantities.h"
 #include "base/table.h"
-#include "tools/cli/json_line.h"
 #include "tools/cli/terminal.h"
 
 namespace penstock::tools {

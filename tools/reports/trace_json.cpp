@@ -10,7 +10,6 @@
 #include <vector>
 
 #include "tools/reports/trace_flows.h"
-#include "tools/reports/trace_messages.h"
 
 namespace penstock::tools {
 namespace {

@@ -1,6 +1,5 @@
 #include "layers/cpu/attention/attention_head.h"
 #include "layers/cpu/cpu_backend.h"
-#include "layers/cpu/for_real.h"
 
 namespace penstock::layers {
 namespace {

@@ -1,6 +1,6 @@
 #include "layers/cpu/attention/attention_head.h"
 #include "layers/cpu/cpu_backend.h"
-#include "layers/cpu/for_real.h"
+#include "layers/cpu/sizes.h"
 
 namespace penstock::layers {
 namespace {
@@ -50,7 +50,18 @@ void attend(const AttentionForward& op, const AttentionScratch<T>& scratch,
   });
 }
 
+template <class T>
+Workspace workspace_of(const AttentionGeometry& geometry, bool relative) {
+  return {.forward = AttentionScratch<T>(geometry, relative, false, Scratch()).bytes,
+          .backward_input = AttentionScratch<T>(geometry, relative, true, Scratch()).bytes};
+}
+
 }  // namespace
+
+Workspace cpu::attention_workspace(const AttentionGeometry& geometry, bool relative, DType dtype) {
+  return arithmetic_of(dtype) == DType::f64 ? workspace_of<double>(geometry, relative)
+                                            : workspace_of<float>(geometry, relative);
+}
 
 template <>
 void CpuBackend::compute(Stream& stream, const AttentionForward& op) {

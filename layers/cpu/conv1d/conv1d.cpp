@@ -3,9 +3,7 @@
 #include <algorithm>
 
 #include "layers/cpu/conv1d/conv1d_taps.h"
-#include "layers/cpu/conv1d/conv1d_two_taps.h"
 #include "layers/cpu/cpu_backend.h"
-#include "layers/cpu/for_real.h"
 #include "layers/cpu/products/product.h"
 #include "layers/cpu/sizes.h"
 #include "layers/scratch.h"
@@ -16,7 +14,7 @@ namespace {
 // 1-D convolution as products that read the frames in place, without a copy of windows: the rows of
 // the input factor are a stride of frames apart. Taps that are adjacent in memory share a product
 // (conv1d_taps.h). The weight is copied into the products' layout once per call. Kernels of stride
-// + 1 taps go to conv1d_two_taps.h.
+// + 1 taps go to conv1d_two_taps.cpp.
 
 template <class T>
 T* laid_out(const Conv1dGeometry& g, const Tensor& weight_OCK, std::span<std::byte> workspace) {

@@ -1,8 +1,7 @@
-#include "layers/cpu/conv1d/conv1d_two_taps.h"
-
 #include <algorithm>
 #include <array>
 
+#include "layers/cpu/conv1d/conv1d_taps.h"
 #include "layers/cpu/conv1d/two_taps.h"
 #include "layers/scratch.h"
 

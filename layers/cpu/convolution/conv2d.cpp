@@ -1,11 +1,9 @@
 #include "layers/ops/conv2d.h"
 
-#include "layers/cpu/convolution/conv2d_depthwise.h"
-#include "layers/cpu/convolution/conv2d_direct.h"
-#include "layers/cpu/convolution/conv2d_fft.h"
+#include "layers/cpu/convolution/conv2d_methods.h"
 #include "layers/cpu/cpu_backend.h"
 #include "layers/cpu/sizes.h"
-#include "layers/ops/bias.h"
+#include "layers/ops/linear.h"
 
 namespace penstock::layers {
 namespace {

@@ -1,13 +1,36 @@
-#include "layers/cpu/convolution/conv2d_depthwise.h"
-
 #include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <span>
 
-#include "layers/cpu/channels_last.h"
-#include "layers/cpu/for_real.h"
+#include "layers/cpu/convolution/conv2d_methods.h"
+#include "layers/cpu/cpu_backend.h"
 #include "layers/cpu/vector.h"
+#include "layers/tensor/tensor.h"
 
 namespace penstock::layers {
 namespace {
+
+/// Copies a depthwise weight [C, K…] as [K…, C] to `workspace`, so that loops run over channels,
+/// and returns the copy.
+template <class T>
+T* channels_last(const Tensor& weight_CK, std::span<std::byte> workspace) {
+  const std::int64_t C = weight_CK.shape[0], K = weight_CK.size() / (C > 0 ? C : 1);
+  const T* from = weight_CK.as<T>();
+  T* to = reinterpret_cast<T*>(workspace.data());
+  for (std::int64_t c = 0; c < C; ++c)
+    for (std::int64_t k = 0; k < K; ++k) to[k * C + c] = from[c * K + k];
+  return to;
+}
+
+/// Adds sums [K…, C] to a gradient [C, K…].
+template <class T>
+void add_channels_first(const T* sums_KC, const Tensor& d_weight_CK) {
+  const std::int64_t C = d_weight_CK.shape[0], K = d_weight_CK.size() / (C > 0 ? C : 1);
+  T* d_weight = d_weight_CK.as<T>();
+  for (std::int64_t c = 0; c < C; ++c)
+    for (std::int64_t k = 0; k < K; ++k) d_weight[c * K + k] += sums_KC[k * C + c];
+}
 
 /// One step of a kernel along an axis, and the position on the other side that it meets.
 struct AxisTap {

@@ -1,8 +1,7 @@
-#include "layers/cpu/convolution/conv2d_direct.h"
-
 #include <algorithm>
 
-#include "layers/cpu/for_real.h"
+#include "layers/cpu/convolution/conv2d_methods.h"
+#include "layers/cpu/cpu_backend.h"
 #include "layers/cpu/products/product.h"
 #include "layers/scratch.h"
 

@@ -1,9 +1,7 @@
-#include "layers/cpu/convolution/conv2d_fft.h"
-
 #include <algorithm>
 
 #include "layers/cpu/convolution/conv2d_filter.h"
-#include "layers/cpu/convolution/conv2d_tap_gradient.h"
+#include "layers/cpu/convolution/conv2d_methods.h"
 
 namespace penstock::layers::conv2d_fft {
 namespace {

@@ -1,5 +1,3 @@
-#include "layers/ops/cast.h"
-
 #include <fmt/format.h>
 
 #include <cstring>
@@ -7,6 +5,7 @@
 #include "base/error.h"
 #include "layers/cpu/cpu_backend.h"
 #include "layers/cpu/halves/half_vector.h"
+#include "layers/ops/elementwise.h"
 
 namespace penstock::layers {
 namespace {

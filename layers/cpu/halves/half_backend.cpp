@@ -1,8 +1,42 @@
 #include "layers/cpu/halves/half_backend.h"
 
+#include <fmt/format.h>
+
+#include "base/error.h"
+#include "layers/ops/elementwise.h"
 #include "layers/ops/list.h"
 
 namespace penstock::layers {
+
+Tensor Widening::room_for(const Tensor& half) {
+  const std::size_t bytes = aligned(static_cast<std::size_t>(half.size()) * sizeof(float));
+  if (stream_.lent().data() == nullptr)
+    return {own_.emplace_back(host_buffer(bytes)).data(), DType::f32, half.shape};
+  if (bytes > left_.size())
+    throw ShapeError(
+        fmt::format("a copy of halves in FP32 takes {} bytes, but {} are left of a workspace of {}",
+                    bytes, left_.size(), stream_.lent().size()));
+  left_ = left_.first(left_.size() - bytes);
+  return {left_.data() + left_.size(), DType::f32, half.shape};
+}
+
+void Widening::read(Tensor& tensor) {
+  if (!is_half(tensor.dtype) || tensor.data == nullptr) return;
+  const Tensor wide = room_for(tensor);
+  backend_.run(stream_, Cast{tensor, wide});
+  tensor = wide;
+}
+
+void Widening::write(Tensor& tensor) {
+  if (!is_half(tensor.dtype) || tensor.data == nullptr) return;
+  const Tensor wide = room_for(tensor);
+  written_.push_back({wide, tensor});
+  tensor = wide;
+}
+
+void Widening::round() {
+  for (const Pair& pair : written_) backend_.run(stream_, Cast{pair.wide, pair.half});
+}
 
 HalfCpuBackend::HalfCpuBackend(int threads) : CpuBackend(threads) {
   set_operations<HalfCpuBackend>(operations_, Operations{});

@@ -4,7 +4,6 @@
 
 #include "layers/cpu/column_sums.h"
 #include "layers/cpu/cpu_backend.h"
-#include "layers/cpu/for_real.h"
 #include "layers/cpu/products/product.h"
 
 namespace penstock::layers {

@@ -2,7 +2,6 @@
 
 #include "layers/cpu/column_sums.h"
 #include "layers/cpu/cpu_backend.h"
-#include "layers/cpu/for_real.h"
 #include "layers/cpu/products/product.h"
 #include "layers/cpu/recurrence/recurrence_backward.h"
 #include "layers/cpu/recurrence/recurrence_forward.h"

@@ -7,7 +7,7 @@
 #include "layers/cpu/recurrence/recurrence_forward.h"
 #include "layers/cpu/recurrence/recurrence_gates.h"
 #include "layers/cpu/recurrence/recurrence_scratch.h"
-#include "layers/ops/frame_order.h"
+#include "layers/ops/recurrence.h"
 
 namespace penstock::layers {
 

@@ -1,12 +1,12 @@
 #include <algorithm>
 
-#include "layers/cuda/convolution/conv1d_sizes.h"
+#include "layers/cuda/convolution/convolution_sizes.h"
 #include "layers/cuda/core/cuda_backend.h"
 #include "layers/cuda/core/launch.h"
 #include "layers/cuda/core/numbers.h"
 #include "layers/cuda/core/utterances.h"
-#include "layers/ops/bias.h"
 #include "layers/ops/conv1d.h"
+#include "layers/ops/linear.h"
 
 namespace penstock::layers {
 namespace cuda {

@@ -1,6 +1,5 @@
-#include "layers/cuda/convolution/conv2d_sizes.h"
-#include "layers/cuda/convolution/convolution_by_products.h"
-#include "layers/cuda/convolution/depthwise_conv2d.h"
+#include "layers/cuda/convolution/convolution_sizes.h"
+#include "layers/cuda/convolution/own_convolutions.h"
 #include "layers/cuda/core/block.h"
 #include "layers/cuda/core/cuda_backend.h"
 #include "layers/cuda/core/launch.h"
@@ -15,7 +14,7 @@ namespace {
 // 2-D convolution of all utterances of a micro-batch by one call of cuDNN. Frames are copied into a
 // tall image with rows of zeros between utterances (Conv2dImage), and the weight is reordered to
 // cuDNN's filter. After the convolution, the rows that belong to utterances are copied back, with
-// the bias added. Depthwise convolutions have kernels of their own (depthwise_conv2d.h).
+// the bias added. Depthwise convolutions have kernels of their own (depthwise_conv2d.cu).
 
 constexpr int kThreads = 256;
 

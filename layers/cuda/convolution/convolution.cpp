@@ -6,7 +6,7 @@
 #include <limits>
 
 #include "layers/cuda/convolution/convolution_list.h"
-#include "layers/cuda/products/row_bucket.h"
+#include "layers/cuda/products/product.h"
 
 namespace penstock::layers::cuda {
 namespace {

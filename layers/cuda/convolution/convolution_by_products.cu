@@ -1,7 +1,6 @@
 #include <algorithm>
 
-#include "layers/cuda/convolution/convolution_by_products.h"
-#include "layers/cuda/convolution/direct_convolution.h"
+#include "layers/cuda/convolution/own_convolutions.h"
 #include "layers/cuda/core/block.h"
 #include "layers/cuda/core/launch.h"
 #include "layers/cuda/core/numbers.h"

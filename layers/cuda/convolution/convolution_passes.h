@@ -3,7 +3,7 @@
 #include <cudnn.h>
 
 #include "layers/cuda/convolution/convolution_description.h"
-#include "layers/cuda/convolution/direct_convolution.h"
+#include "layers/cuda/convolution/own_convolutions.h"
 
 namespace penstock::layers::cuda {
 

@@ -1,6 +1,6 @@
 #include "layers/cuda/convolution/depthwise_conv1d.h"
 #include "layers/cuda/core/cuda_backend.h"
-#include "layers/ops/depthwise_conv1d.h"
+#include "layers/ops/conv1d.h"
 
 namespace penstock::layers {
 namespace cuda {

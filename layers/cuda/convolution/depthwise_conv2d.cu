@@ -1,5 +1,5 @@
 #include "layers/cuda/convolution/conv2d_axis.h"
-#include "layers/cuda/convolution/depthwise_conv2d.h"
+#include "layers/cuda/convolution/own_convolutions.h"
 #include "layers/cuda/core/numbers.h"
 #include "layers/cuda/core/utterances.h"
 #include "layers/cuda/norms/column_sums.h"

@@ -1,5 +1,5 @@
 #include "layers/cuda/convolution/conv2d_axis.h"
-#include "layers/cuda/convolution/direct_convolution.h"
+#include "layers/cuda/convolution/own_convolutions.h"
 #include "layers/cuda/core/block.h"
 #include "layers/cuda/core/launch.h"
 #include "layers/cuda/core/numbers.h"

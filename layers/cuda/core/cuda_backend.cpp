@@ -6,7 +6,7 @@
 
 #include "base/error.h"
 #include "layers/ops/list.h"
-#include "layers/tensor/cuda/error.h"
+#include "layers/tensor/cuda/handles.h"
 #include "layers/tensor/cuda_versions.h"
 
 namespace penstock::layers {

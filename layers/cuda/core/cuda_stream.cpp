@@ -5,7 +5,7 @@
 #include <thread>
 #include <utility>
 
-#include "layers/tensor/cuda/error.h"
+#include "layers/tensor/cuda/handles.h"
 #include "layers/tensor/tensor.h"
 
 namespace penstock::layers {

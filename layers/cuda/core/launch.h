@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <utility>
 
-#include "layers/tensor/cuda/error.h"
+#include "layers/tensor/cuda/handles.h"
 
 namespace penstock::layers::cuda {
 

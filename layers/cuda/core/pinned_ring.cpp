@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "layers/tensor/cuda/error.h"
+#include "layers/tensor/cuda/handles.h"
 #include "layers/tensor/tensor.h"
 
 namespace penstock::layers::cuda {

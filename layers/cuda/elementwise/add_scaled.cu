@@ -3,7 +3,7 @@
 #include "layers/cuda/core/cuda_backend.h"
 #include "layers/cuda/core/utterances.h"
 #include "layers/cuda/elementwise/elementwise.h"
-#include "layers/ops/add_scaled.h"
+#include "layers/ops/elementwise.h"
 
 namespace penstock::layers {
 namespace cuda {

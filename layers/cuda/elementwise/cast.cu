@@ -1,6 +1,6 @@
 #include "layers/cuda/core/cuda_backend.h"
 #include "layers/cuda/elementwise/elementwise.h"
-#include "layers/ops/cast.h"
+#include "layers/ops/elementwise.h"
 
 namespace penstock::layers {
 namespace cuda {

@@ -3,7 +3,7 @@
 #include "layers/cuda/core/cuda_backend.h"
 #include "layers/cuda/core/utterances.h"
 #include "layers/cuda/elementwise/elementwise.h"
-#include "layers/ops/dropout.h"
+#include "layers/ops/elementwise.h"
 #include "layers/philox.h"
 
 namespace penstock::layers {

@@ -1,7 +1,7 @@
 #include "layers/cuda/core/cuda_backend.h"
 #include "layers/cuda/elementwise/elementwise.h"
 #include "layers/cuda/elementwise/gate_functions.h"
-#include "layers/ops/gate.h"
+#include "layers/ops/elementwise.h"
 
 namespace penstock::layers {
 namespace cuda {

@@ -4,7 +4,18 @@
 
 namespace penstock::layers::cuda {
 
-/// One number of each half of a row; see layers/ops/gate.h.
+// These functions are SiLU and the gated linear units, of single numbers.
+
+/// SiLU, x · σ(x), and its slope.
+struct Silu {
+  static __device__ float value(float x) { return x / (1 + expf(-x)); }
+  static __device__ float slope(float x) {
+    const float s = 1 / (1 + expf(-x));
+    return s * (1 + x * (1 - s));
+  }
+};
+
+/// One number of each half of a row; see layers/ops/elementwise.h.
 struct HalfRows {
   float a, b;
 };

@@ -2,7 +2,7 @@
 
 #include "layers/cuda/core/cuda_backend.h"
 #include "layers/cuda/elementwise/elementwise.h"
-#include "layers/cuda/elementwise/silu.h"
+#include "layers/cuda/elementwise/gate_functions.h"
 #include "layers/cuda/norms/column_sums.h"
 #include "layers/ops/batch_norm.h"
 

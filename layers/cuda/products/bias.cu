@@ -1,8 +1,8 @@
 #include "layers/cuda/core/cuda_backend.h"
 #include "layers/cuda/elementwise/elementwise.h"
 #include "layers/cuda/norms/column_sums.h"
-#include "layers/cuda/products/bias.h"
-#include "layers/ops/bias.h"
+#include "layers/cuda/products/product.h"
+#include "layers/ops/linear.h"
 
 namespace penstock::layers {
 namespace cuda {

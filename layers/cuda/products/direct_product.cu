@@ -1,7 +1,7 @@
 #include "layers/cuda/core/block.h"
 #include "layers/cuda/core/launch.h"
 #include "layers/cuda/core/numbers.h"
-#include "layers/cuda/products/direct_product.h"
+#include "layers/cuda/products/product.h"
 
 namespace penstock::layers::cuda {
 namespace {

@@ -1,5 +1,4 @@
 #include "layers/cuda/core/cuda_backend.h"
-#include "layers/ops/bias.h"
 #include "layers/ops/linear.h"
 
 namespace penstock::layers {

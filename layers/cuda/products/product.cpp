@@ -1,9 +1,6 @@
 #include "layers/cuda/products/product.h"
 
-#include "layers/cuda/products/bias.h"
-#include "layers/cuda/products/direct_product.h"
 #include "layers/cuda/products/product_plan.h"
-#include "layers/cuda/products/row_bucket.h"
 
 namespace penstock::layers::cuda {
 namespace {

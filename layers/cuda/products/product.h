@@ -2,7 +2,9 @@
 
 #include <cublasLt.h>
 
+#include <bit>
 #include <compare>
+#include <cstdint>
 #include <map>
 #include <memory>
 
@@ -82,5 +84,22 @@ class Products {
   CublasLt library_;
   std::map<Key, std::unique_ptr<ProductPlan>> plans_;  // a cache: recurrences repeat the same few
 };
+
+/// Writes the product's bias into every row of its d.
+void spread_bias(CudaStream& stream, const Product& product);
+
+/// Multiplies by a kernel of our own, for products that cuBLASLt has no algorithm for. It takes any
+/// layout, with one thread for each number of d. Sums are FP32 in the order of the inner dimension,
+/// and are rounded once, with the bias.
+void multiply_directly(CudaStream& stream, const Product& product);
+
+/// Returns the end of the bucket of row counts that `rows` ≥ 0 falls into: at least `rows`, and at
+/// most an eighth more. There are eight buckets between two powers of two. What is chosen once for
+/// a bucket depends on its end alone, and not on which of its row counts came first.
+constexpr std::int64_t bucket_of(std::int64_t rows) {
+  const int bits = static_cast<int>(std::bit_width(static_cast<std::uint64_t>(rows)));
+  const std::int64_t step = std::int64_t{1} << (bits > 4 ? bits - 4 : 0);
+  return (rows + step - 1) / step * step;
+}
 
 }  // namespace penstock::layers::cuda

@@ -1,10 +1,10 @@
 #include <type_traits>
 
 #include "layers/cuda/core/launch.h"
-#include "layers/cuda/recurrence/fused_recurrence.h"
 #include "layers/cuda/recurrence/recurrence_gates.h"
 #include "layers/cuda/recurrence/recurrence_output.h"
 #include "layers/cuda/recurrence/recurrence_products.h"
+#include "layers/cuda/recurrence/recurrence_steps.h"
 
 namespace penstock::layers::cuda {
 namespace {

@@ -1,7 +1,6 @@
 #include "layers/cuda/core/block.h"
 #include "layers/cuda/core/cuda_backend.h"
 #include "layers/cuda/core/launch.h"
-#include "layers/cuda/recurrence/fused_recurrence.h"
 #include "layers/cuda/recurrence/recurrence_gates.h"
 #include "layers/cuda/recurrence/recurrence_output.h"
 #include "layers/cuda/recurrence/recurrence_steps.h"

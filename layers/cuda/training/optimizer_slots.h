@@ -7,7 +7,7 @@
 #include "layers/cuda/core/reduce.h"
 #include "layers/ops/norms.h"
 #include "layers/random_rounding.h"
-#include "layers/tensor/code_blocks.h"
+#include "layers/tensor/parameter_blocks.h"
 
 namespace penstock::layers::cuda {
 

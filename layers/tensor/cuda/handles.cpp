@@ -5,7 +5,18 @@
 #include <string>
 
 #include "base/error.h"
-#include "layers/tensor/cuda/error.h"
+#include "layers/tensor/cuda_versions.h"
+
+namespace penstock::layers {
+
+CudaVersions cuda_versions() {
+  CudaVersions versions;
+  if (cudaDriverGetVersion(&versions.driver) != cudaSuccess) versions.driver = 0;
+  if (cudaRuntimeGetVersion(&versions.runtime) != cudaSuccess) versions.runtime = 0;
+  return versions;
+}
+
+}  // namespace penstock::layers
 
 namespace penstock::layers::cuda {
 namespace {
@@ -17,6 +28,12 @@ EventHandle make_event(unsigned flags) {
 }
 
 }  // namespace
+
+void check(cudaError_t status, const char* doing) {
+  if (status == cudaSuccess) return;
+  throw DeviceError(std::string(doing) + ": " + cudaGetErrorName(status) + ", " +
+                    cudaGetErrorString(status));
+}
 
 StreamHandle make_stream_handle() {
   cudaStream_t stream = nullptr;

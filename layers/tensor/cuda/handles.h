@@ -9,6 +9,11 @@
 
 namespace penstock::layers::cuda {
 
+// This file turns errors of CUDA into exceptions, and owns its handles.
+
+/// Raises DeviceError "<doing>: <CUDA's name and text of the error>" unless `status` is success.
+void check(cudaError_t status, const char* doing);
+
 /// Owning handles of the CUDA runtime; .get() returns CUDA's own handle.
 template <class T, cudaError_t (*destroy)(T)>
 struct Destroy {

@@ -5,10 +5,11 @@
 #include <utility>
 
 #include "partition/layout/recomputed_layers.h"
-#include "partition/planner/choose/find_choice.h"
 #include "partition/planner/placement/adapters.h"
 #include "partition/planner/placement/problem.h"
+#include "partition/planner/plan/plan_schedule.h"
 #include "partition/planner/simulate/copy_seconds.h"
+#include "partition/planner/simulate/size_order.h"
 #include "partition/schedule/csv/rows.h"
 #include "partition/schedule/make_schedule.h"
 
@@ -119,6 +120,14 @@ std::vector<int> ranks_of_chunks(const PlanChoice& choice) {
     for (const auto& row : parse_rows(choice.actions[stage], choice.schedule))
       for (const Cell& cell : row) ranks.at(cell.chunk) = stage;
   return ranks;
+}
+
+RunSchedule schedule_of(const PlanChoice& choice, const std::shared_ptr<ScheduleCache>& known) {
+  if (choice.schedule != kFound)
+    return RunSchedule(choice.schedule, choice.stages, known).resident(choice.resident);
+  Schedule lists = lists_of(choice.actions);
+  auto sizes = order_of_replica(choice.batch.order, choice.replicas, lists.micro_batches);
+  return RunSchedule(std::move(lists), std::move(sizes)).resident(choice.resident);
 }
 
 ChoiceLists::ChoiceLists(const PlanChoice& choice, const std::shared_ptr<ScheduleCache>& known)

@@ -8,7 +8,7 @@
 #include <utility>
 #include <vector>
 
-#include "partition/planner/choose/workload.h"
+#include "partition/planner/choose/problem.h"
 #include "partition/planner/simulate/period_lower_bound.h"
 #include "partition/planner/simulate/step_estimate.h"
 #include "partition/schedule/run_schedule.h"
@@ -24,6 +24,38 @@ struct ChoiceEstimate {
   /// Audio seconds trained per second.
   double speed() const { return step_seconds > 0 ? audio_seconds / step_seconds : 0; }
   double idle(int stage) const { return 1 - busy[stage] / step_seconds; }
+};
+
+/// Memory that a stage lacks for the fastest cut.
+struct LackingMemory {
+  int stage = 0;
+  double bytes = 0;
+};
+
+/// A choice that was considered, with the reason why it lost.
+struct Candidate {
+  PlanChoice choice;                            // without a cut if it was not cut
+  std::optional<ChoiceEstimate> estimate = {};  // set if it was simulated
+  bool over_all_steps = false;  // `estimate` is over all sampled steps, not the first alone
+  double closed_form = 0;       // seconds of a step, or a lower bound
+  bool is_bound = false;        // `closed_form` is a bound: the choice was not tried
+  bool memory_bound = false;    // a faster cut did not fit
+  double audio_seconds = 0;     // of a step
+  std::optional<LackingMemory> lacks = {};  // set if no cut fits
+  /// Audio seconds that it would train per second if it had the memory that it lacks; 0: not
+  /// simulated.
+  double speed_with_memory = 0;
+  std::string why = {};  // reason why it lost; empty: it is the best
+  /// Seconds of a step with the other Barrier than the problem's. Set for the best few that use
+  /// more than one device.
+  std::optional<double> other_barrier_s = {};
+
+  /// Returns the predicted or bounded seconds of a step, scaled to `audio` seconds of audio. So
+  /// choices with different batches compare.
+  double step_seconds(double audio) const {
+    if (estimate) return audio / estimate->speed();
+    return audio_seconds > 0 ? closed_form * audio / audio_seconds : 0;
+  }
 };
 
 /// Relative difference of step times below which predictions count as equal.
@@ -64,6 +96,11 @@ struct ReplicaStep {
 
 /// Returns the rank that holds each chunk. A rank is the index of its stage.
 [[nodiscard]] std::vector<int> ranks_of_chunks(const PlanChoice& choice);
+
+/// Returns the schedule of a choice: the named one, cached in `known` if that is given, or the
+/// choice's own lists.
+RunSchedule schedule_of(const PlanChoice& choice,
+                        const std::shared_ptr<ScheduleCache>& known = nullptr);
 
 /// A cache of the action lists of a choice, which depend neither on its cut nor on its devices.
 /// Each is made on first use.

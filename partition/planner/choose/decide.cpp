@@ -8,39 +8,23 @@
 #include <utility>
 
 #include "base/error.h"
-#include "base/parallel_for.h"
+#include "base/parallel.h"
 #include "configs/config.h"
-#include "partition/planner/choose/explain/infeasible_plan.h"
-#include "partition/planner/choose/explain/reasons.h"
-#include "partition/planner/choose/found_candidates.h"
-#include "partition/planner/choose/memory_bound.h"
+#include "partition/planner/choose/explain.h"
+#include "partition/planner/choose/find_choice.h"
 #include "partition/planner/choose/proposals.h"
 #include "partition/planner/choose/refine_choice.h"
+#include "partition/planner/choose/search_limits.h"
 #include "partition/planner/choose/stage_memory.h"
 #include "partition/planner/cut/limits.h"
 
 namespace penstock::partition {
 namespace {
 
-constexpr std::size_t kMaxPlaced = 48;  // proposals that are placed
-constexpr std::size_t kExplained = 4;   // proposals that can't fit, for which the lack is computed
-// A choice may be the best over all sampled steps if its first step is within this factor of the
-// best. The factor is an assumption.
-constexpr double kWideOfOneStep = 1.25;
-constexpr std::size_t kRefined = 12, kRefinedOffloads = 4;
-// Moving boundaries is assumed to shorten no step by more than this factor. Exchanging devices may
-// shorten it more.
-constexpr double kWideOfRefined = 1.03;
-constexpr std::size_t kSettled = 4;
-constexpr std::size_t kRoomy = 32;  // choices that lack memory and are simulated, by closed form
-// Size of a round: proposals, or choices to be refined, that threads work on at once. Each is
-// judged by the results of earlier rounds only, so the number of threads changes no decision.
-constexpr std::size_t kTriedAtOnce = 8, kRefinedAtOnce = 4;
-
 // A best-first search over (batch, stages, replicas, devices, schedule, cut, memory measures), in
 // stages of rising cost. Cheap bounds and the closed form shortlist choices; the event simulator
-// ranks them; local search refines the best few. The shortlist is heuristic: the factors 1.5
-// (TriedChoices), 1.25 and 1.03 by which estimates may be wrong are assumptions. Invariant: after
+// ranks them; local search refines the best few. The shortlist is heuristic: the factors
+// of SearchLimits by which estimates may be wrong are assumptions. Invariant: after
 // sort(), candidates_ is in the order of pace, and those that were not simulated come last.
 // See docs/design/planner.md for what is exact.
 class Decider {
@@ -81,12 +65,12 @@ class Decider {
     std::ranges::partition_copy(all, std::back_inserter(left), std::back_inserter(refuted),
                                 [&](const Proposal& one) { return memory.can_fit(one); });
     const auto fullness = [&](const Proposal& one) { return memory.fullness(one.batch, one.grid); };
-    left = try_some(left, kMaxPlaced);
+    left = try_some(left, kLimits.placed);
     if (!tried_.found()) {
       std::ranges::stable_sort(left, {}, fullness);
       left = try_some(left, left.size(), true);
       std::ranges::stable_sort(left, {}, &Proposal::bound);
-      left = try_some(left, kMaxPlaced);
+      left = try_some(left, kLimits.placed);
     }
     for (const Proposal& proposal : left) leave_out(proposal, "lower bound from the closed form");
     if (candidates_.empty()) std::ranges::stable_sort(refuted, {}, fullness);
@@ -101,7 +85,7 @@ class Decider {
     std::size_t placed = 0;
     for (auto next = some.begin(); next != some.end();) {
       // Until something fits, rounds have one proposal, so that a time limit ends at the first fit.
-      const std::size_t room = until_found || !tried_.found() ? 1 : kTriedAtOnce;
+      const std::size_t room = until_found || !tried_.found() ? 1 : kLimits.tried_at_once;
       Proposals round;
       for (; next != some.end() && round.size() < room; ++next) {
         const bool enough =
@@ -142,7 +126,7 @@ class Decider {
   void explain(const Proposals& refuted) {
     std::size_t explained = 0;
     for (const Proposal& proposal : refuted) {
-      if (explained == kExplained || tried_.is_hopeless(proposal.bound) || has_to_end()) {
+      if (explained == kLimits.explained || tried_.is_hopeless(proposal.bound) || has_to_end()) {
         leave_out(proposal, "its parameters alone need more memory");
         continue;
       }
@@ -237,17 +221,15 @@ class Decider {
     Quota few;
     for (auto next = candidates_.begin(); next != candidates_.end();) {
       std::vector<Candidate*> round;
-      for (; next != candidates_.end() && round.size() < kRefinedAtOnce; ++next) {
+      for (; next != candidates_.end() && round.size() < kLimits.refined_at_once; ++next) {
         if (!may_become_best(*next, refined_pace) || has_to_end()) {
           next = candidates_.end();
           break;
         }
         if (is_among(few, next->choice)) round.push_back(&*next);
       }
-      parallel_for(round.size(), problem_.threads, [&](std::size_t i) {
-        change(*round[i], moves_,
-               [](const ChoiceRefiner& refiner, RankedChoice& one) { refiner.refine(one); });
-      });
+      parallel_for(round.size(), problem_.threads,
+                   [&](std::size_t i) { refiner_of(*round[i], moves_).refine(*round[i]); });
       for (const Candidate* one : round)
         refined_pace = std::min(refined_pace, seconds_per_audio_second(*one));
     }
@@ -257,28 +239,23 @@ class Decider {
   bool may_become_best(const Candidate& candidate, double refined_pace) const {
     return candidate.estimate &&
            (exchanges_devices(problem_.cluster) ||
-            seconds_per_audio_second(candidate) <= kWideOfRefined * refined_pace);
+            seconds_per_audio_second(candidate) <= kLimits.refinement * refined_pace);
   }
 
   /// Tries all moves of boundaries for the best few, if refinement left some out.
   void finish_refinement() {
     if (moves_ == Moves::all) return;
-    parallel_for(std::min(kSettled, candidates_.size()), problem_.threads, [&](std::size_t i) {
-      if (candidates_[i].estimate && !has_to_end())
-        change(candidates_[i], Moves::all, [](const ChoiceRefiner& refiner, RankedChoice& one) {
-          while (refiner.move_boundaries(one)) {
-          }
-        });
-    });
+    parallel_for(std::min(kLimits.settled, candidates_.size()), problem_.threads,
+                 [&](std::size_t i) {
+                   if (!candidates_[i].estimate || has_to_end()) return;
+                   const ChoiceRefiner refiner = refiner_of(candidates_[i], Moves::all);
+                   while (refiner.move_boundaries(candidates_[i])) {
+                   }
+                 });
   }
 
-  /// Applies how(refiner, choice) to an alternative in place.
-  template <class How>
-  void change(Candidate& candidate, Moves moves, How how) {
-    RankedChoice changed{std::move(candidate.choice), *candidate.estimate};
-    how(ChoiceRefiner(problem_, tried_.workload_of(changed.choice), moves), changed);
-    candidate.choice = std::move(changed.choice);
-    candidate.estimate = std::move(changed.estimate);
+  ChoiceRefiner refiner_of(const Candidate& candidate, Moves moves) {
+    return {problem_, tried_.workload_of(candidate.choice), moves};
   }
 
   /// Numbers of best choices that were taken so far.
@@ -289,14 +266,14 @@ class Decider {
   /// Counts the next best choice, and returns true if it is among the best few. Choices that
   /// offload without being asked to have a quota of their own.
   bool is_among(Quota& few, const PlanChoice& choice) const {
-    if (tried_.offloads_besides(choice)) return few.offloading++ < kRefinedOffloads;
-    return few.others++ < kRefined;
+    if (tried_.offloads_besides(choice)) return few.offloading++ < kLimits.refined_offloads;
+    return few.others++ < kLimits.refined;
   }
 
   /// Simulates the best few, and all that come near the best, over all sampled steps. Returns true
   /// if an estimate changed and there is time for more.
   bool simulate_all_steps() {
-    const double wide = kWideOfOneStep * seconds_per_audio_second(candidates_.front());
+    const double wide = kLimits.one_step * seconds_per_audio_second(candidates_.front());
     std::vector<Candidate*> wanted;
     Quota few;
     for (Candidate& candidate : candidates_) {
@@ -333,11 +310,12 @@ class Decider {
   void compare_barriers() {
     PlanningProblem other = problem_;
     other.barrier = problem_.barrier == Barrier::none ? Barrier::before_step : Barrier::none;
-    parallel_for(std::min(kRefined, candidates_.size()), problem_.threads, [&](std::size_t i) {
-      Candidate& candidate = candidates_[i];
-      if (candidate.estimate && candidate.choice.slots() > 1 && !has_to_end())
-        candidate.other_barrier_s = estimate(other, candidate.choice).step_seconds;
-    });
+    parallel_for(std::min(kLimits.refined, candidates_.size()), problem_.threads,
+                 [&](std::size_t i) {
+                   Candidate& candidate = candidates_[i];
+                   if (candidate.estimate && candidate.choice.slots() > 1 && !has_to_end())
+                     candidate.other_barrier_s = estimate(other, candidate.choice).step_seconds;
+                 });
   }
 
   /// Simulates choices that lack memory as if they had it. The closed form alone does not show
@@ -348,7 +326,7 @@ class Decider {
       if (candidate.lacks && !candidate.choice.begin.empty()) lacking.push_back(&candidate);
     std::ranges::stable_sort(
         lacking, {}, [](const Candidate* one) { return one->closed_form / one->audio_seconds; });
-    parallel_for(std::min(kRoomy, lacking.size()), problem_.threads, [&](std::size_t i) {
+    parallel_for(std::min(kLimits.roomy, lacking.size()), problem_.threads, [&](std::size_t i) {
       if (!has_to_end())
         lacking[i]->speed_with_memory = estimate(problem_, lacking[i]->choice).speed();
     });

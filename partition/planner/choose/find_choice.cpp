@@ -2,9 +2,12 @@
 
 #include <algorithm>
 #include <functional>
+#include <iterator>
 #include <utility>
 
+#include "base/parallel.h"
 #include "partition/planner/choose/cut_choice.h"
+#include "partition/planner/choose/search_limits.h"
 #include "partition/planner/choose/stage_memory.h"
 #include "partition/planner/plan/plan_schedule.h"
 #include "partition/planner/plan/planner.h"
@@ -112,14 +115,6 @@ std::optional<PlanChoice> fastest_that_fits(const PlanningProblem& problem, Work
 
 }  // namespace
 
-RunSchedule schedule_of(const PlanChoice& choice, const std::shared_ptr<ScheduleCache>& known) {
-  if (choice.schedule != kFound)
-    return RunSchedule(choice.schedule, choice.stages, known).resident(choice.resident);
-  Schedule lists = lists_of(choice.actions);
-  auto sizes = order_of_replica(choice.batch.order, choice.replicas, lists.micro_batches);
-  return RunSchedule(std::move(lists), std::move(sizes)).resident(choice.resident);
-}
-
 std::vector<std::vector<ChunkTimes>> times_by_size(const PlanningProblem& problem,
                                                    const Workload& workload,
                                                    const PlanChoice& choice) {
@@ -188,6 +183,62 @@ std::optional<PlanChoice> find_choice(const PlanningProblem& problem, Workloads&
   if (fastest && !problem.recomputed && !fastest->recomputed.empty())
     fastest->recompute_exact = false;  // fewer layers may suffice: these lists may hold less
   return fastest;
+}
+
+namespace {
+
+bool has_same_chunks(const Candidate& one, const Candidate& other) {
+  return one.choice.devices == other.choice.devices && one.choice.begin == other.choice.begin &&
+         ranks_of_chunks(one.choice) == ranks_of_chunks(other.choice) &&
+         one.choice.batch.micro_batches == other.choice.batch.micro_batches;
+}
+
+/// Replaces the alternative's schedule by a found one. If none fits, `estimate` is left unset.
+void find(const PlanningProblem& problem, Workloads& workloads, Candidate& candidate) {
+  candidate.estimate.reset();
+  const auto choice = find_choice(problem, workloads, candidate.choice);
+  if (!choice) return;
+  candidate.choice = *choice;
+  candidate.estimate = estimate_choice(
+      problem, workloads.of(choice->batch, choice->replicas, choice->selective), *choice);
+}
+
+}  // namespace
+
+std::vector<Candidate> found_candidates(const PlanningProblem& problem, Workloads& workloads,
+                                        const std::vector<Candidate>& candidates) {
+  std::vector<Candidate> found;
+  std::vector<const Candidate*> waiting;
+  for (const Candidate& candidate : candidates)
+    if (candidate.estimate && (candidate.choice.stages > 1 || problem.finds_only))
+      waiting.push_back(&candidate);
+  while (!waiting.empty() && found.size() < kLimits.found) {
+    // With finds_only, one at a time until one is found, since time does not end this search.
+    const bool needs_one = problem.finds_only && found.empty();
+    const std::size_t room = needs_one ? 1 : kLimits.found - found.size();
+    if (is_over(problem.time) && !needs_one) break;
+    std::vector<Candidate> round;
+    std::vector<const Candidate*> later;  // also those alike to one of the round, which may fail
+    for (const Candidate* next : waiting) {
+      const auto alike = [&](const Candidate& other) { return has_same_chunks(other, *next); };
+      if (std::ranges::any_of(found, alike)) continue;
+      if (round.size() < room && std::ranges::none_of(round, alike))
+        round.push_back(*next);
+      else
+        later.push_back(next);
+    }
+    parallel_for(round.size(), problem.threads, [&](std::size_t i) {
+      if (is_over(problem.time) && !needs_one)
+        round[i].estimate.reset();
+      else
+        find(problem, workloads, round[i]);
+    });
+    std::ranges::copy_if(std::make_move_iterator(round.begin()),
+                         std::make_move_iterator(round.end()), std::back_inserter(found),
+                         [](const Candidate& one) { return one.estimate.has_value(); });
+    waiting = std::move(later);
+  }
+  return found;
 }
 
 }  // namespace penstock::partition

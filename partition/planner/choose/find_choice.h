@@ -1,10 +1,9 @@
 #pragma once
 
-#include <memory>
 #include <optional>
+#include <vector>
 
 #include "partition/planner/choose/choice_estimate.h"
-#include "partition/schedule/run_schedule.h"
 
 namespace penstock::partition {
 
@@ -23,9 +22,11 @@ namespace penstock::partition {
 [[nodiscard]] std::optional<PlanChoice> find_choice(const PlanningProblem& problem,
                                                     Workloads& workloads, const PlanChoice& choice);
 
-/// Returns the schedule of a choice: the named one, cached in `known` if that is given, or the
-/// choice's own lists.
-RunSchedule schedule_of(const PlanChoice& choice,
-                        const std::shared_ptr<ScheduleCache>& known = nullptr);
+/// Returns the best few of `alternatives` with found schedules. `alternatives` must be sorted by
+/// pace. find_choice() runs for those that differ in devices, cut, layout of chunks or number of
+/// micro-batches. When time is over, the result is empty, or has one entry if
+/// problem.finds_only.
+std::vector<Candidate> found_candidates(const PlanningProblem& problem, Workloads& workloads,
+                                        const std::vector<Candidate>& candidates);
 
 }  // namespace penstock::partition

@@ -8,6 +8,7 @@
 
 #include "base/error.h"
 #include "configs/config.h"
+#include "partition/planner/choose/search_limits.h"
 #include "partition/planner/choose/stage_memory.h"
 #include "partition/planner/placement/bound/bound.h"
 #include "partition/planner/placement/infeasible_placement.h"
@@ -15,12 +16,6 @@
 
 namespace penstock::partition {
 namespace {
-
-// Largest cluster on which placements are proven. On larger ones a proof takes longer than the rest
-// of planning.
-constexpr int kProvenDevices = 16;
-// Up to this many stages, all orders are tried if memories differ; with more, only the reverse.
-constexpr std::size_t kReordered = 3;
 
 bool memories_differ(const Cluster& cluster) {
   return std::ranges::any_of(cluster.devices, [&](const Device& device) {
@@ -89,7 +84,7 @@ std::vector<std::vector<std::pair<double, double>>> sorts_of(const Cluster& clus
 /// Returns the same stages in other orders: all orders of a few stages, or the reverse of many.
 /// They are tried because the closed form's bytes do not show which stage needs most.
 std::vector<Placement> other_orders(const Placement& given) {
-  if (given.size() > kReordered) return {Placement(given.rbegin(), given.rend())};
+  if (given.size() > kLimits.reordered_stages) return {Placement(given.rbegin(), given.rend())};
   std::vector<Placement> orders;
   Placement order = given;
   while (std::ranges::next_permutation(order).found) orders.push_back(order);
@@ -155,7 +150,7 @@ std::vector<Placement> placements(const PlanningProblem& problem, const Workload
   const PlacementProblem closed = closed_form_problem(problem, workload, proposal.batch);
   const SearchEffort effort{.seed = problem.seed,
                             .time = problem.time,
-                            .proves = problem.cluster.size() <= kProvenDevices};
+                            .proves = problem.cluster.size() <= kLimits.proven_devices};
   const auto fastest = find_placement(without_memory(closed), constraints, effort);
   if (!fastest) return {};
   std::vector<Placement> result{fastest->devices};

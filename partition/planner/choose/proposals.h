@@ -2,7 +2,7 @@
 
 #include <vector>
 
-#include "partition/planner/choose/workload.h"
+#include "partition/planner/choose/problem.h"
 #include "partition/planner/placement/problem.h"
 
 namespace penstock::partition {

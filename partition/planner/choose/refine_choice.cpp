@@ -4,15 +4,15 @@
 #include <limits>
 #include <utility>
 
-#include "partition/planner/choose/chunk_loads.h"
 #include "partition/planner/choose/cut_choice.h"
+#include "partition/planner/choose/proposals.h"
+#include "partition/planner/choose/search_limits.h"
 #include "partition/planner/choose/stage_memory.h"
+#include "partition/planner/placement/ranking.h"
+#include "partition/planner/placement/symmetry.h"
 
 namespace penstock::partition {
 namespace {
-
-constexpr int kExchanged = 12;         // largest cluster whose pairs of devices are exchanged
-constexpr double kShorter = 1 - 1e-9;  // of a step; a smaller gain counts as none
 
 /// Returns the places to which the boundary before chunk `b` may move: one layer on, and the next
 /// place where the message is no larger than now, on either side.
@@ -53,7 +53,9 @@ bool alike(const Cluster& cluster, int one, int two) {
 
 }  // namespace
 
-bool exchanges_devices(const Cluster& cluster) { return cluster.size() <= kExchanged; }
+bool exchanges_devices(const Cluster& cluster) {
+  return cluster.size() <= kLimits.exchanged_devices;
+}
 
 Moves quick_moves(const PlanningProblem& problem) {
   const bool bounded = problem.barrier != Barrier::none && problem.cluster.adapters.empty();
@@ -63,27 +65,27 @@ Moves quick_moves(const PlanningProblem& problem) {
 // First-improvement local search; its objective is the simulated step. A change is rejected as
 // early as possible. Longest paths come first, since they bound a step from below. The replicas
 // that were slowest before are simulated next. A full simulation and a check of memory come last.
-// Invariant: a RankedChoice fits into memory, and its step never gets longer.
+// Invariant: a Candidate fits into memory, and its step never gets longer.
 ChoiceRefiner::ChoiceRefiner(const PlanningProblem& problem, const Workload& workload, Moves moves)
     : problem_(problem),
       workload_(workload),
       moves_(moves),
       estimator_(std::make_unique<ChoiceEstimator>(problem, workload)) {}
 
-bool ChoiceRefiner::move_boundaries(RankedChoice& ranked) const {
+bool ChoiceRefiner::move_boundaries(Candidate& ranked) const {
   return move_unsettled(ranked, ranked.choice.begin.size()) > 0;
 }
 
-std::size_t ChoiceRefiner::move_unsettled(RankedChoice& ranked, std::size_t settled) const {
+std::size_t ChoiceRefiner::move_unsettled(Candidate& ranked, std::size_t settled) const {
   std::size_t moved = 0;
   std::optional<double> path;
   for (std::size_t b = 1; b + 1 < ranked.choice.begin.size(); ++b) {
     if (moved == 0 && b > settled) break;
     for (const int place : other_places(workload_.mean, ranked.choice.begin, b)) {
       if (is_over(problem_.time)) return 0;
-      PlanChoice other = ranked.choice;
-      other.begin[b] = place;
-      if (moves_ == Moves::shortening_path && keeps_path(ranked, other, path)) continue;
+      Candidate other = ranked;
+      other.choice.begin[b] = place;
+      if (moves_ == Moves::shortening_path && keeps_path(ranked, other.choice, path)) continue;
       if (!take_if_shorter(ranked, std::move(other))) continue;
       moved = b;
       path.reset();
@@ -92,7 +94,7 @@ std::size_t ChoiceRefiner::move_unsettled(RankedChoice& ranked, std::size_t sett
   return moved;
 }
 
-bool ChoiceRefiner::exchange_devices(RankedChoice& ranked) const {
+bool ChoiceRefiner::exchange_devices(Candidate& ranked) const {
   if (!exchanges_devices(problem_.cluster)) return false;
   const int devices = problem_.cluster.size();
   bool better = false;
@@ -100,9 +102,9 @@ bool ChoiceRefiner::exchange_devices(RankedChoice& ranked) const {
     for (int two = one + 1; two < devices; ++two) {
       if (is_over(problem_.time)) return false;
       if (alike(problem_.cluster, one, two)) continue;
-      PlanChoice other = ranked.choice;
+      Candidate other = ranked;
       bool used = false;
-      for (auto& stage : other.devices)
+      for (auto& stage : other.choice.devices)
         for (int& device : stage) {
           used |= device == one || device == two;
           device = device == one ? two : device == two ? one : device;
@@ -112,105 +114,151 @@ bool ChoiceRefiner::exchange_devices(RankedChoice& ranked) const {
   return better;
 }
 
-void ChoiceRefiner::refine_cut(RankedChoice& ranked) const {
-  const auto climb = [&](RankedChoice& from) {
+void ChoiceRefiner::refine_cut(Candidate& ranked) const {
+  const auto climb = [&](Candidate& from) {
     std::size_t moved = from.choice.begin.size();
     while (moved > 0) moved = move_unsettled(from, moved);
   };
   const std::vector<int> given = ranked.choice.begin;
   climb(ranked);
   for (const ChunkCutProblem& way : chunk_loads(problem_, workload_, ranked.choice)) {
-    PlanChoice other = ranked.choice;
     if (is_over(problem_.time)) return;
-    other.begin = *cut_chunks(way);
-    if (other.begin == given || other.begin == ranked.choice.begin) continue;
-    auto start =
-        within(std::move(other), std::numeric_limits<double>::infinity(), ranked.estimate.slowest);
+    Candidate other = ranked;
+    other.choice.begin = *cut_chunks(way);
+    if (other.choice.begin == given || other.choice.begin == ranked.choice.begin) continue;
+    auto start = within(std::move(other), std::numeric_limits<double>::infinity());
     if (!start) continue;
     climb(*start);
-    if (start->estimate.step_seconds < ranked.estimate.step_seconds * kShorter)
+    if (start->estimate->step_seconds < ranked.estimate->step_seconds * kLimits.shorter)
       ranked = std::move(*start);
   }
 }
 
-void ChoiceRefiner::refine(RankedChoice& ranked) const {
+void ChoiceRefiner::refine(Candidate& ranked) const {
   refine_cut(ranked);
   while (exchange_devices(ranked)) refine_cut(ranked);
 }
 
-void ChoiceRefiner::share_cuts(std::vector<RankedChoice>& ranked) const {
+void ChoiceRefiner::share_cuts(std::vector<Candidate>& ranked) const {
   std::vector<PlanChoice> cuts;  // the best placement's first
-  for (const RankedChoice& one : ranked) {
+  for (const Candidate& one : ranked) {
     const bool known = std::ranges::any_of(
         cuts, [&](const PlanChoice& cut) { return cut.begin == one.choice.begin; });
     if (!known) cuts.push_back(one.choice);
   }
-  for (RankedChoice& one : ranked) {
-    std::vector<RankedChoice> offered;
-    double min = one.estimate.step_seconds;
+  for (Candidate& one : ranked) {
+    std::vector<Candidate> offered;
+    double min = one.estimate->step_seconds;
     // `offered` holds the cuts that came near the shortest step so far, in the order of `cuts`.
     for (const PlanChoice& cut : cuts) {
       if (cut.begin == one.choice.begin) {
         offered.push_back(one);
         continue;
       }
-      PlanChoice other = one.choice;
-      other.begin = cut.begin;
-      auto fitted = within(std::move(other), min * (1 + kSameStep), one.estimate.slowest);
+      Candidate other = one;
+      other.choice.begin = cut.begin;
+      auto fitted = within(std::move(other), min * (1 + kSameStep));
       if (!fitted) continue;
-      min = std::min(min, fitted->estimate.step_seconds);
+      min = std::min(min, fitted->estimate->step_seconds);
       offered.push_back(std::move(*fitted));
     }
-    one = *std::ranges::find_if(offered, [&](const RankedChoice& offer) {
-      return offer.estimate.step_seconds <= min * (1 + kSameStep);
+    one = *std::ranges::find_if(offered, [&](const Candidate& offer) {
+      return offer.estimate->step_seconds <= min * (1 + kSameStep);
     });
   }
   std::ranges::stable_sort(ranked, {},
-                           [](const RankedChoice& one) { return one.estimate.step_seconds; });
+                           [](const Candidate& one) { return one.estimate->step_seconds; });
 }
 
-bool ChoiceRefiner::keeps_path(const RankedChoice& ranked, PlanChoice other,
+bool ChoiceRefiner::keeps_path(const Candidate& ranked, PlanChoice other,
                                std::optional<double>& path) const {
   if (chooses_recomputation(other)) other.recomputed.clear();
-  const std::vector<int> first(1, ranked.estimate.slowest.front());  // sampled step alone
+  const std::vector<int> first(1, ranked.estimate->slowest.front());  // sampled step alone
   const auto seconds = [&](const PlanChoice& choice, double enough) {
     PredictedPipelines known;
     return estimator_->longest_paths(choice, enough, first, known);
   };
   if (!path) path = seconds(ranked.choice, std::numeric_limits<double>::infinity());
-  return seconds(other, *path * kShorter) >= *path * kShorter;
+  return seconds(other, *path * kLimits.shorter) >= *path * kLimits.shorter;
 }
 
 bool ChoiceRefiner::chooses_recomputation(const PlanChoice& choice) const {
   return !problem_.recomputed && !choice.recomputed.empty();
 }
 
-bool ChoiceRefiner::take_if_shorter(RankedChoice& ranked, PlanChoice other) const {
-  auto better =
-      within(std::move(other), ranked.estimate.step_seconds * kShorter, ranked.estimate.slowest);
+bool ChoiceRefiner::take_if_shorter(Candidate& ranked, Candidate other) const {
+  auto better = within(std::move(other), ranked.estimate->step_seconds * kLimits.shorter);
   if (!better) return false;
   ranked = std::move(*better);
   return true;
 }
 
-std::optional<RankedChoice> ChoiceRefiner::within(PlanChoice other, double seconds,
-                                                  const std::vector<int>& slowest) const {
-  const bool free = chooses_recomputation(other);
-  if (free) other.recomputed.clear();  // the least that it may need: a lower bound
+std::optional<Candidate> ChoiceRefiner::within(Candidate other, double seconds) const {
+  PlanChoice& choice = other.choice;
+  const bool free = chooses_recomputation(choice);
+  if (free) choice.recomputed.clear();  // the least that it may need: a lower bound
   PredictedPipelines known;
   if (seconds < std::numeric_limits<double>::infinity() &&
-      estimator_->takes(other, seconds, slowest, known))
+      estimator_->takes(choice, seconds, other.estimate->slowest, known))
     return std::nullopt;
-  ChoiceEstimate estimate = estimator_->estimate(other, 1000, std::move(known));
-  if (estimate.step_seconds >= seconds) return std::nullopt;
+  other.estimate = estimator_->estimate(choice, 1000, std::move(known));
+  if (other.estimate->step_seconds >= seconds) return std::nullopt;
   if (free) {
-    if (!recompute_to_fit(problem_, workload_, other)) return std::nullopt;
-    estimate = estimator_->estimate(other);
-    if (estimate.step_seconds >= seconds) return std::nullopt;
-  } else if (StageMemory(problem_, other).too_full(other.begin)) {
+    if (!recompute_to_fit(problem_, workload_, choice)) return std::nullopt;
+    other.estimate = estimator_->estimate(choice);
+    if (other.estimate->step_seconds >= seconds) return std::nullopt;
+  } else if (StageMemory(problem_, choice).too_full(choice.begin)) {
     return std::nullopt;
   }
-  return RankedChoice{std::move(other), std::move(estimate)};
+  return other;
+}
+
+std::vector<Candidate> rank_choices(const PlanningProblem& problem, const PlanChoice& like,
+                                    std::size_t count) {
+  Workloads workloads(problem);
+  const Workload& workload = workloads.of(like.batch, like.replicas, like.selective);
+  PlacementProblem closed = closed_form_problem(problem, workload, like.batch);
+  // No limits here: cut_choice() checks memory, by the runtime's bytes.
+  for (Device& device : closed.cluster.devices)
+    device.memory = std::numeric_limits<double>::infinity();
+  RankingOptions options{.count = std::max(kLimits.min_ranked, kLimits.ranked_per_wanted * count)};
+  options.effort.seed = problem.seed;
+  options.effort.time = problem.time;
+
+  const bool free = !problem.recomputed && !like.recomputed.empty();
+  const Recomputing recomputing = free ? Recomputing::free : Recomputing::as_chosen;
+
+  const Symmetry symmetry(problem.cluster);
+  const Placement own = like.begin.empty() ? Placement() : symmetry.canonical(like.devices);
+  std::vector<Candidate> ranked;
+  if (!like.begin.empty()) ranked.push_back({like, estimate_choice(problem, workload, like)});
+  for (PlacedCut& placed : rank_placements(closed, {like.stages, like.replicas}, options)) {
+    if (!ranked.empty() && is_over(problem.time)) break;
+    if (!like.begin.empty() && symmetry.canonical(placed.devices) == own) continue;
+    PlanChoice choice = like;
+    choice.devices = std::move(placed.devices);
+    ChosenCut cut = cut_choice(problem, workload, choice, recomputing);
+    if (!cut.fits) continue;
+    choice.begin = std::move(cut.begin);
+    choice.recomputed = std::move(cut.recomputed);
+    choice.recompute_exact = cut.recompute_exact;
+    ranked.push_back({choice, estimate_choice(problem, workload, choice)});
+  }
+  const auto seconds = [](const Candidate& one) { return one.estimate->step_seconds; };
+  std::ranges::stable_sort(ranked, {}, seconds);
+  ranked.resize(std::min(ranked.size(), std::max(count, kLimits.min_ranked_refined)));
+  const auto behind = ranked.begin() + static_cast<std::ptrdiff_t>(
+                                           std::min(ranked.size(), kLimits.max_ranked_refined));
+  const std::vector<Candidate> rest(behind, ranked.end());
+  ranked.erase(behind, ranked.end());
+  const ChoiceRefiner refiner(problem, workload);
+  for (Candidate& one : ranked) refiner.refine_cut(one);
+  std::ranges::stable_sort(ranked, {}, seconds);
+  refiner.share_cuts(ranked);
+  ranked.insert(ranked.end(), rest.begin(), rest.end());
+  std::ranges::stable_sort(ranked, {}, seconds);
+  ranked.resize(std::min(ranked.size(), count));
+  return ranked;
 }
 
 }  // namespace penstock::partition

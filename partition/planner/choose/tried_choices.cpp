@@ -4,19 +4,11 @@
 #include <iterator>
 #include <utility>
 
-#include "partition/planner/choose/explain/reasons.h"
-#include "partition/planner/choose/find_choice.h"
+#include "partition/planner/choose/explain.h"
+#include "partition/planner/choose/search_limits.h"
 #include "partition/planner/plan/planner.h"
 
 namespace penstock::partition {
-namespace {
-
-// Simulation is assumed to differ from the closed form by at most this factor. Without a barrier,
-// steps overlap by up to the pipeline's fill time, which the closed form counts.
-constexpr double kWide = 1.5, kWideWithoutBarrier = 3;
-
-}  // namespace
-
 TriedChoices TriedChoices::beside(const TriedChoices& others) {
   TriedChoices none(others.common_);
   none.best_closed_ = others.best_closed_;
@@ -31,7 +23,8 @@ void TriedChoices::add(TriedChoices other) {
 bool TriedChoices::found() const { return best_closed_ < kInfeasible; }
 
 bool TriedChoices::is_hopeless(double closed_form) const {
-  const double wide = problem().barrier == Barrier::none ? kWideWithoutBarrier : kWide;
+  const double wide = problem().barrier == Barrier::none ? kLimits.closed_form_without_barrier
+                                                         : kLimits.closed_form;
   return closed_form > wide * best_closed_;
 }
 
@@ -51,10 +44,10 @@ void TriedChoices::try_with_what_memory_asks(const PlanChoice& choice) {
   offload(choice);
 }
 
-/// Tries 4, 3 and 2 resident micro-batches, until memory no longer binds: more are faster.
+/// Tries fewer and fewer resident micro-batches, until memory no longer binds.
 void TriedChoices::offload(const PlanChoice& choice) {
   if (problem().resident) return;
-  for (const int resident : {4, 3, 2}) {
+  for (const int resident : kLimits.resident) {
     PlanChoice offloading = choice;
     offloading.resident = resident;
     if (offloads(offloading) && !consider(offloading, Recomputing::as_chosen)) return;

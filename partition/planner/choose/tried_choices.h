@@ -12,38 +12,6 @@
 
 namespace penstock::partition {
 
-/// Memory that a stage lacks for the fastest cut.
-struct LackingMemory {
-  int stage = 0;
-  double bytes = 0;
-};
-
-/// A choice that was considered, with the reason why it lost.
-struct Candidate {
-  PlanChoice choice;                            // without a cut if it was not cut
-  std::optional<ChoiceEstimate> estimate = {};  // set if it was simulated
-  bool over_all_steps = false;  // `estimate` is over all sampled steps, not the first alone
-  double closed_form = 0;       // seconds of a step, or a lower bound
-  bool is_bound = false;        // `closed_form` is a bound: the choice was not tried
-  bool memory_bound = false;    // a faster cut did not fit
-  double audio_seconds = 0;     // of a step
-  std::optional<LackingMemory> lacks = {};  // set if no cut fits
-  /// Audio seconds that it would train per second if it had the memory that it lacks; 0: not
-  /// simulated.
-  double speed_with_memory = 0;
-  std::string why = {};  // reason why it lost; empty: it is the best
-  /// Seconds of a step with the other Barrier than the problem's. Set for the best few that use
-  /// more than one device.
-  std::optional<double> other_barrier_s = {};
-
-  /// Returns the predicted or bounded seconds of a step, scaled to `audio` seconds of audio. So
-  /// choices with different batches compare.
-  double step_seconds(double audio) const {
-    if (estimate) return audio / estimate->speed();
-    return audio_seconds > 0 ? closed_form * audio / audio_seconds : 0;
-  }
-};
-
 /// A collection of choices that were cut and, if they fit, simulated over one step. It adds
 /// variants that save memory where memory binds. It is not thread-safe: each thread fills one of
 /// its own (beside()), and the results are joined by add().

@@ -7,10 +7,10 @@
 #include <vector>
 
 #include "base/error.h"
-#include "base/gib.h"
-#include "base/nearest_name.h"
+#include "base/name_match.h"
+#include "base/quantities.h"
 #include "configs/config.h"
-#include "configs/config_folder.h"
+#include "configs/load.h"
 #include "configs/source.h"
 #include "partition/planner/cluster/file/links.h"
 #include "partition/planner/cluster/file/syntax.h"

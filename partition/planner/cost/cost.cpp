@@ -5,7 +5,6 @@
 #include <utility>
 
 #include "layers/models/families.h"
-#include "layers/models/labelled_flops.h"
 #include "partition/planner/cost/operation_seconds.h"
 
 namespace penstock::partition {
@@ -193,8 +192,7 @@ std::vector<LayerCost> analytic_costs(const LayerSequence& sequence,
       continue;
     }
     layers::LayerPlan plan = layer->plan(input, sizes);
-    if (!labels.empty())
-      plan.flops = layers::labelled_flops(*layer, input, labels).value_or(plan.flops);
+    if (!labels.empty() && plan.needs_targets) plan.flops = layer->flops(input, labels);
     const Parts parts = layers::parts_of(*layer, input, sizes);
     LayerCost& cost = costs.emplace_back(cost_of(parts, input, plan, sizes, rates));
     cost.layer = layer->name();

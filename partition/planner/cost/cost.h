@@ -5,7 +5,6 @@
 #include <string>
 #include <vector>
 
-#include "partition/layout/layer_runs.h"
 #include "partition/layout/layer_sequence.h"
 #include "partition/planner/cost/device_rates.h"
 
@@ -46,7 +45,7 @@ std::vector<double> recompute_seconds(const LayerSequence& sequence,
 /// recompute_seconds() count to backward_input. The first layer has no backward_input, as nothing
 /// needs the gradient of the features.
 ///
-/// `labels` of each utterance count in the CTC loss; empty means a usual number. Layers of the same
+/// `labels` of each utterance count in the loss; empty means a usual number. Layers of the same
 /// kind in `kinds` (see layer_kinds()) are priced once; empty means that each layer is priced.
 std::vector<LayerCost> analytic_costs(const LayerSequence& sequence,
                                       std::span<const std::int64_t> lengths,

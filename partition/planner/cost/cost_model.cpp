@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "partition/layout/layer_kinds.h"
+#include "partition/layout/layer_figures.h"
 
 namespace penstock::partition {
 

@@ -9,8 +9,8 @@
 #include <vector>
 
 #include "base/error.h"
-#include "base/nearest_name.h"
-#include "configs/config_folder.h"
+#include "base/name_match.h"
+#include "configs/load.h"
 #include "configs/source.h"
 
 namespace penstock::partition {

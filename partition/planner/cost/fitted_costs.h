@@ -14,7 +14,7 @@ enum class CostTerm {
   frames,          // sum over all utterances
   longest,         // frames of the longest utterance: the steps of a recurrence
   frames_squared,  // Σ frames² over utterances: attention
-  frames_labels,   // Σ frames * labels over utterances: the lattice of CTC
+  frames_labels,   // Σ frames * labels over utterances, such as the lattice of CTC
 };
 
 /// Returns "constant", "frames", "longest", "frames_squared" or "frames_labels".

@@ -9,7 +9,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/error.h"
-#include "base/nearest_name.h"
+#include "base/name_match.h"
 #include "configs/config.h"
 #include "configs/source.h"
 

@@ -4,7 +4,7 @@
 #include <span>
 #include <vector>
 
-#include "base/cache.h"
+#include "base/parallel.h"
 #include "partition/layout/layer_sequence.h"
 #include "partition/planner/cost/cost_model.h"
 

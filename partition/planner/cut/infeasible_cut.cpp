@@ -2,9 +2,8 @@
 
 #include <fmt/format.h>
 
-#include "base/counted.h"
 #include "base/error.h"
-#include "base/gib.h"
+#include "base/quantities.h"
 #include "configs/config.h"
 #include "partition/planner/cut/cut_solver.h"
 #include "partition/planner/cut/limits.h"

@@ -8,9 +8,8 @@
 #include <string>
 #include <vector>
 
-#include "base/counted.h"
 #include "base/error.h"
-#include "base/gib.h"
+#include "base/quantities.h"
 #include "configs/config.h"
 
 namespace penstock::partition {

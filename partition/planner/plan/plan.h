@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "partition/layout/layer_runs.h"
+#include "partition/layout/layer_sequence.h"
 #include "partition/layout/stage_bytes.h"
 
 namespace penstock::partition {

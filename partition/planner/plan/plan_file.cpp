@@ -3,7 +3,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include "base/atomic_write.h"
+#include "base/atomic_file.h"
 #include "base/error.h"
 #include "configs/config.h"
 #include "configs/source.h"

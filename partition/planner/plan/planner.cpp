@@ -7,7 +7,7 @@
 #include <cmath>
 
 #include "base/error.h"
-#include "base/gib.h"
+#include "base/quantities.h"
 #include "configs/rules.h"
 #include "partition/layout/recomputed_layers.h"
 #include "partition/planner/cut/partitioner.h"

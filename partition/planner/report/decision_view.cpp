@@ -8,7 +8,6 @@
 #include <numeric>
 #include <set>
 
-#include "base/counted.h"
 #include "base/quantities.h"
 #include "partition/planner/choose/find_choice.h"
 #include "partition/planner/report/abridge.h"

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "base/gib.h"
+#include "base/quantities.h"
 #include "base/table.h"
 
 namespace penstock::partition {

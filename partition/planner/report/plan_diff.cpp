@@ -6,7 +6,6 @@
 #include <algorithm>
 #include <functional>
 
-#include "base/counted.h"
 #include "base/quantities.h"
 #include "partition/planner/report/abridge.h"
 

@@ -3,7 +3,7 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
-#include "base/atomic_write.h"
+#include "base/atomic_file.h"
 #include "base/error.h"
 #include "configs/config.h"
 #include "partition/planner/report/page.h"

@@ -8,9 +8,9 @@
 #include <limits>
 #include <numeric>
 
-#include "base/counted.h"
+#include "base/quantities.h"
 #include "partition/planner/choose/choice_estimate.h"
-#include "partition/planner/choose/sequence/sequence_bottleneck.h"
+#include "partition/planner/choose/choose_sequence.h"
 #include "partition/planner/placement/bound/bound.h"
 #include "partition/planner/report/abridge.h"
 #include "partition/schedule/make_schedule.h"
@@ -171,30 +171,46 @@ class SequenceView {
   PlanView view_;
 };
 
-/// Estimates another grid by a short search, or by its bound if no search is needed or worthwhile.
-AlternativeView weighed(const PlacementProblem& problem, const PlacedSequence& placed,
-                        const Grid& grid, double bound) {
-  AlternativeView other{.what = words(grid)};
-  const double value = placed.value;
-  if (bound >= value * (1 - 1e-9) || grid.slots() > kSearchedSlots) {
-    other.step_seconds = bound;
-    other.about = "≥ ";
-    other.why = bound >= value * (1 - 1e-9) ? "no cut or placement takes less"
-                                            : "the search found none that takes less";
+/// Compares other grids with a plan, by compared_seconds().
+class OtherGrids {
+ public:
+  OtherGrids(const SequencePlan& plan, const std::vector<SequenceStep>& steps)
+      : plan_(plan),
+        simulated_(plan.problem.objective == Objective::step && steps.front().seconds > 0),
+        seconds_(compared_seconds(plan, steps)) {}
+
+  /// Returns a grid as a short search places it, or with its bound alone. `bound` is that on the
+  /// closed form.
+  AlternativeView weighed(const Grid& grid, double bound) const {
+    const GridConstraints constraints{grid.stages, grid.replicas};
+    const double min = simulated_ ? min_step(plan_.problem, plan_.profile, constraints) : bound;
+    const auto bounded = [&](const char* why) {
+      return AlternativeView{.what = words(grid), .step_seconds = min, .about = "≥ ", .why = why};
+    };
+    if (min >= seconds_ * (1 - 1e-9)) return bounded("no cut or placement takes less");
+    if (grid.slots() > kSearchedSlots) return bounded("the search found none that takes less");
+    const auto found =
+        find_placement(plan_.problem, constraints, {.random_starts = 0, .moves = 400});
+    if (!found) return bounded("memory: no cut fits");
+    AlternativeView other{.what = words(grid), .step_seconds = found->value};
+    if (simulated_) {
+      const SequenceStep step = sequence_steps({plan_.problem, *found, plan_.profile}).front();
+      if (!step.fits) return bounded("memory: no schedule fits");
+      if (step.seconds == 0) return bounded("its step is too long to simulate");
+      other.step_seconds = step.seconds;
+    }
+    other.why = other.step_seconds < seconds_ * (1 - kSameStep)
+                    ? fmt::format("{:.1f} % faster: ask for it with --stages and --replicas",
+                                  100 * (1 - other.step_seconds / seconds_))
+                    : slower(other.step_seconds, seconds_);
     return other;
   }
-  const auto found =
-      find_placement(problem, {grid.stages, grid.replicas}, {.random_starts = 0, .moves = 400});
-  if (!found) {
-    other.step_seconds = bound;
-    other.about = "≥ ";
-    other.why = "memory: no cut fits";
-    return other;
-  }
-  other.step_seconds = found->value;
-  other.why = fmt::format("{:.1f} % slower", 100 * (found->value / value - 1));
-  return other;
-}
+
+ private:
+  const SequencePlan& plan_;
+  bool simulated_;  // compared_seconds() are simulated
+  double seconds_;
+};
 
 }  // namespace
 
@@ -202,9 +218,15 @@ double closed_form_step(const PlacementProblem& problem, const PlacedSequence& p
   return placed.cut.sum + (micro_batches_of(problem, placed.grid) - 1) * placed.cut.slowest;
 }
 
-std::vector<AlternativeView> other_grids(const PlacementProblem& problem,
-                                         const PlacedSequence& placed,
+double compared_seconds(const SequencePlan& plan, const std::vector<SequenceStep>& steps) {
+  const bool simulated = plan.problem.objective == Objective::step && steps.front().seconds > 0;
+  return simulated ? steps.front().seconds : plan.placed.value;
+}
+
+std::vector<AlternativeView> other_grids(const SequencePlan& plan,
+                                         const std::vector<SequenceStep>& steps,
                                          const GridConstraints& constraints, std::size_t max) {
+  const PlacementProblem& problem = plan.problem;
   const Bounds bounds(problem);
   std::vector<std::pair<double, Grid>> grids;
   const int devices = problem.cluster.size();
@@ -213,15 +235,17 @@ std::vector<AlternativeView> other_grids(const PlacementProblem& problem,
          ++replicas) {
       const Grid grid{stages, replicas};
       if ((constraints.stages > 0 && stages != constraints.stages) ||
-          (constraints.replicas > 0 && replicas != constraints.replicas) || grid == placed.grid)
+          (constraints.replicas > 0 && replicas != constraints.replicas) ||
+          grid == plan.placed.grid)
         continue;
       grids.emplace_back(bounds.quick(grid), grid);
     }
   std::ranges::stable_sort(grids, {}, [](const auto& pair) { return pair.first; });
+  const OtherGrids compared(plan, steps);
   std::vector<AlternativeView> others;
   for (const auto& [bound, grid] : grids) {
     if (others.size() == max) break;
-    others.push_back(weighed(problem, placed, grid, bound));
+    others.push_back(compared.weighed(grid, bound));
   }
   std::ranges::stable_sort(others, {}, &AlternativeView::step_seconds);
   return others;
@@ -230,7 +254,8 @@ std::vector<AlternativeView> other_grids(const PlacementProblem& problem,
 PlanView view_of(const SequencePlan& plan, const std::vector<SequenceStep>& steps,
                  const std::vector<AlternativeView>& others, LongStep of_long) {
   PlanView view = SequenceView(plan, steps, of_long).make();
-  view.candidates = {{.what = words(plan.placed.grid), .step_seconds = plan.placed.value}};
+  view.candidates = {
+      {.what = words(plan.placed.grid), .step_seconds = compared_seconds(plan, steps)}};
   view.candidates.insert(view.candidates.end(), others.begin(), others.end());
   return view;
 }

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "partition/planner/choose/sequence/sequence_steps.h"
+#include "partition/planner/choose/choose_sequence.h"
 #include "partition/planner/report/plan_view.h"
 
 namespace penstock::partition {
@@ -16,10 +16,16 @@ PlanView view_of(const SequencePlan& plan, const std::vector<SequenceStep>& step
                  const std::vector<AlternativeView>& others = {},
                  LongStep of_long = LongStep::simulated);
 
-/// Returns at most `most` other grids, best first. A grid has the placement of a short search. It
-/// has only its bound if the bound is not below the step found already, or if the grid is large.
-std::vector<AlternativeView> other_grids(const PlacementProblem& problem,
-                                         const PlacedSequence& placed,
+/// Returns the seconds by which the plan is compared with other grids: the simulated step, or the
+/// closed form if a step is too long to simulate. With Objective::bottleneck it is the largest
+/// load.
+double compared_seconds(const SequencePlan& plan, const std::vector<SequenceStep>& steps);
+
+/// Returns at most `max` other grids, best first, by compared_seconds(). A grid has the placement
+/// of a short search. It has only its bound if the bound is not below the plan's seconds, if the
+/// grid is large, or if its step is too long to simulate.
+std::vector<AlternativeView> other_grids(const SequencePlan& plan,
+                                         const std::vector<SequenceStep>& steps,
                                          const GridConstraints& constraints, std::size_t max);
 
 /// Returns the seconds of a step by the closed form.

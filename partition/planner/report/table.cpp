@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <vector>
 
-#include "base/counted.h"
+#include "base/quantities.h"
 #include "base/table.h"
 #include "base/wrap.h"
 #include "partition/planner/report/memory_table.h"

@@ -2,7 +2,7 @@
 
 #include <vector>
 
-#include "partition/layout/layer_runs.h"
+#include "partition/layout/layer_sequence.h"
 #include "partition/planner/cost/cost.h"
 #include "partition/planner/simulate/simulate.h"
 

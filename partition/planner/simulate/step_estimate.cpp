@@ -7,7 +7,7 @@
 #include <string>
 #include <utility>
 
-#include "base/counted.h"
+#include "base/quantities.h"
 #include "partition/planner/simulate/chunk_times.h"
 
 namespace penstock::partition {

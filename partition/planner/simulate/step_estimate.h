@@ -3,7 +3,7 @@
 #include <functional>
 #include <vector>
 
-#include "partition/layout/layer_runs.h"
+#include "partition/layout/layer_sequence.h"
 #include "partition/planner/cost/step_costs.h"
 #include "partition/planner/simulate/simulate.h"
 

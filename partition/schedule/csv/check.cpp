@@ -1,12 +1,10 @@
-#include "partition/schedule/csv/check.h"
-
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <vector>
 
-#include "base/counted.h"
 #include "base/error.h"
+#include "base/quantities.h"
 #include "configs/source.h"
 #include "partition/schedule/complete.h"
 #include "partition/schedule/csv/rows.h"

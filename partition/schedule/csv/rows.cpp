@@ -3,12 +3,56 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
+#include <charconv>
+#include <limits>
+#include <optional>
+#include <utility>
 
 #include "base/error.h"
-#include "configs/config.h"
 
 namespace penstock::partition {
 namespace {
+
+using Letters = std::pair<std::string_view, CellKind>;
+
+constexpr std::array kLetters{
+    Letters{"F", CellKind::F},           Letters{"B", CellKind::B},
+    Letters{"I", CellKind::I},           Letters{"W", CellKind::W},
+    Letters{"BW", CellKind::BW},         Letters{"SEND_F", CellKind::SEND_F},
+    Letters{"RECV_F", CellKind::RECV_F}, Letters{"SEND_B", CellKind::SEND_B},
+    Letters{"RECV_B", CellKind::RECV_B}};
+
+constexpr std::string_view kDigits = "0123456789";
+// A count is the number plus 1, so the largest number is one less than the largest int.
+constexpr int kMax = std::numeric_limits<int>::max() - 1;
+
+std::optional<int> whole_number(std::string_view digits) {
+  int number = 0;
+  const auto [end, error] = std::from_chars(digits.begin(), digits.end(), number);
+  if (digits.empty() || error != std::errc() || end != digits.end() || number > kMax)
+    return std::nullopt;
+  return number;
+}
+
+std::optional<Cell> parse_action(std::string_view text) {
+  const auto letters_at = std::min(text.find_first_not_of(kDigits), text.size());
+  const auto number_at = text.find_last_not_of(kDigits) + 1;
+  if (number_at < letters_at) return std::nullopt;  // the text is digits alone
+  const auto chunk = whole_number(text.substr(0, letters_at));
+  const auto batch = whole_number(text.substr(number_at));
+  const auto letters = text.substr(letters_at, number_at - letters_at);
+  const auto known = std::ranges::find(kLetters, letters, &Letters::first);
+  if (!chunk || !batch || known == kLetters.end()) return std::nullopt;
+  return Cell{*chunk, known->second, *batch};
+}
+
+/// Returns the text between the brackets of an overlap, or the text itself if it is no overlap.
+std::string_view parts_of(std::string_view text) {
+  const auto close = text.find(')');
+  if (!text.starts_with('(') || close == text.npos) return text;
+  return text.substr(close + 1).starts_with("OVERLAP") ? text.substr(1, close - 1) : text;
+}
 
 std::string_view trimmed(std::string_view text) {
   const auto first = text.find_first_not_of(" \t\r");
@@ -34,6 +78,41 @@ std::vector<Cell> parse_row(std::string_view line, const std::string& where) {
 }
 
 }  // namespace
+
+std::vector<Cell> parse_cell(std::string_view text) {
+  std::vector<Cell> cells;
+  std::string_view rest = parts_of(text);
+  while (!rest.empty()) {
+    const auto end = std::min(rest.find(';'), rest.size());
+    const auto cell = parse_action(rest.substr(0, end));
+    if (!cell || (end < rest.size() && parts_of(text) == text)) {
+      throw ConfigError(fmt::format(
+          "\"{}\" is no action: expected [stage][action][micro-batch], as 0F3, with F, "
+          "B, I, W, BW, SEND_F, RECV_F, SEND_B or RECV_B and numbers up to 2147483646; nothing; or "
+          "(0F7;7B3)OVERLAP_F_B",
+          text));
+    }
+    cells.push_back(*cell);
+    rest.remove_prefix(std::min(end + 1, rest.size()));
+  }
+  return cells;
+}
+
+std::string cell_text(const Action& action) {
+  const auto letters = [&] {
+    switch (action.kind) {
+      case ActionKind::forward:
+        return "F";
+      case ActionKind::backward_input:
+        return "B";
+      case ActionKind::backward_weight:
+        return "W";
+      default:
+        return "BW";
+    }
+  };
+  return fmt::format("{}{}{}", action.chunk, letters(), action.micro_batch);
+}
 
 std::vector<std::vector<Cell>> parse_rows(std::string_view text, const std::string& name) {
   std::vector<std::vector<Cell>> rows;

@@ -8,7 +8,6 @@
 #include <vector>
 
 #include "base/error.h"
-#include "configs/config.h"
 #include "partition/schedule/complete.h"
 #include "partition/schedule/csv/rows.h"
 #include "partition/schedule/edge.h"

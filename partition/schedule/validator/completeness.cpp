@@ -1,11 +1,10 @@
-#include "partition/schedule/validator/completeness.h"
-
 #include <fmt/format.h>
 
 #include <optional>
 
 #include "partition/schedule/edge.h"
 #include "partition/schedule/validator/positions.h"
+#include "partition/schedule/validator/proofs.h"
 #include "partition/schedule/validator/unsound.h"
 
 namespace penstock::partition {

@@ -6,7 +6,6 @@
 #include <vector>
 
 #include "base/error.h"
-#include "configs/config.h"
 #include "partition/schedule/schedule.h"
 
 namespace penstock::partition {

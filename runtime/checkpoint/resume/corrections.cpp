@@ -5,10 +5,10 @@
 
 #include <algorithm>
 
-#include "base/counted.h"
 #include "base/error.h"
+#include "base/quantities.h"
 #include "configs/flatten.h"
-#include "configs/step_audio.h"
+#include "configs/rules.h"
 #include "configs/value.h"
 #include "runtime/checkpoint/resume/resume.h"
 #include "runtime/checkpoint/resume/saved_tokenizer.h"

@@ -4,16 +4,15 @@
 
 #include <algorithm>
 
-#include "base/counted.h"
 #include "base/error.h"
-#include "comm/run_on_rank_0.h"
+#include "base/quantities.h"
+#include "comm/agree.h"
 #include "configs/flatten.h"
 #include "configs/value.h"
-#include "runtime/checkpoint/best.h"
-#include "runtime/checkpoint/newest.h"
-#include "runtime/checkpoint/open_together.h"
+#include "runtime/checkpoint/open_checkpoint.h"
 #include "runtime/checkpoint/output_folder.h"
 #include "runtime/checkpoint/resume/corrections.h"
+#include "runtime/checkpoint/retention.h"
 
 namespace penstock::runtime {
 configs::Config saved_recipe(const configs::Config& config, const TrainingState& saved) {

@@ -6,10 +6,10 @@
 #include <system_error>
 
 #include "base/error.h"
+#include "base/mapped_file.h"
 #include "runtime/checkpoint/checkpoint.h"
 #include "runtime/checkpoint/hash.h"
-#include "runtime/checkpoint/mapped_file.h"
-#include "runtime/checkpoint/step_label.h"
+#include "runtime/checkpoint/output_folder.h"
 
 namespace penstock::runtime {
 namespace {
@@ -18,7 +18,7 @@ namespace {
 /// Resuming reports the latter.
 std::filesystem::path tokenizer_of(const std::filesystem::path& folder) try {
   return Checkpoint(folder).tokenizer_file();
-} catch (const CheckpointError&) {
+} catch (const Error&) {
   return {};
 }
 
@@ -41,7 +41,7 @@ configs::Config with_saved_tokenizer(configs::Config config) {
 
 std::string tokenizer_change(const configs::TextConfig& text, const TrainingState& saved) {
   if (text.kind != "sentencepiece" || saved.tokenizer_hash.empty()) return {};
-  const std::string hash = xxh3_128(MappedFile(text.model).bytes());
+  const std::string hash = xxh3_128(map_file(text.model).bytes());
   if (hash == saved.tokenizer_hash) return {};
   return fmt::format("was a file with the XXH3-128 {}, is now {} with {}", saved.tokenizer_hash,
                      text.model, hash);

@@ -7,8 +7,8 @@
 #include <limits>
 #include <utility>
 
-#include "base/counted.h"
 #include "base/error.h"
+#include "base/quantities.h"
 #include "runtime/checkpoint/safetensors/safetensors_dtype.h"
 #include "runtime/checkpoint/safetensors/safetensors_header.h"
 
@@ -37,12 +37,12 @@ std::uint64_t header_length(std::span<const std::byte> file) {
 }  // namespace
 
 SafetensorsFile::SafetensorsFile(std::filesystem::path path)
-    : path_(std::move(path)), file_(path_) {
+    : path_(std::move(path)), file_(map_file(path_)) {
   try {
-    const std::size_t length = header_length(file_.bytes());
+    const std::size_t length = header_length(file_.raw());
     data_begin_ = kLengthBytes + length;
-    const auto* json = reinterpret_cast<const char*>(file_.bytes().data()) + kLengthBytes;
-    header_ = parse_safetensors_header({json, length}, data_begin_, file_bytes());
+    header_ = parse_safetensors_header(file_.bytes().substr(kLengthBytes, length), data_begin_,
+                                       file_bytes());
   } catch (const CheckpointError& error) {
     throw CheckpointError(fmt::format("{}: {}", path_.string(), error.what()));
   }
@@ -56,7 +56,7 @@ const SafetensorsEntry& SafetensorsFile::entry(std::string_view name) const {
 }
 
 std::span<const std::byte> SafetensorsFile::header_bytes() const {
-  return file_.bytes().first(data_begin_);
+  return file_.raw().first(data_begin_);
 }
 
 std::span<const std::byte> SafetensorsFile::bytes(const SafetensorsEntry& entry) const {
@@ -64,7 +64,7 @@ std::span<const std::byte> SafetensorsFile::bytes(const SafetensorsEntry& entry)
 }
 
 std::span<const std::byte> SafetensorsFile::bytes(std::uint64_t begin, std::uint64_t end) const {
-  return file_.bytes().subspan(begin, end - begin);
+  return file_.raw().subspan(begin, end - begin);
 }
 
 void SafetensorsFile::read(std::uint64_t begin, std::uint64_t end,
@@ -72,7 +72,7 @@ void SafetensorsFile::read(std::uint64_t begin, std::uint64_t end,
   while (begin < end) {
     const std::uint64_t part_end = std::min(end, begin + kPartBytes);
     use(bytes(begin, part_end));
-    file_.release(begin, part_end);
+    file_.forget(file_.bytes().substr(begin, part_end - begin));
     begin = part_end;
   }
 }

@@ -8,8 +8,8 @@
 #include <string>
 #include <string_view>
 
+#include "base/mapped_file.h"
 #include "layers/tensor/tensor.h"
-#include "runtime/checkpoint/mapped_file.h"
 #include "runtime/checkpoint/safetensors/safetensors_header.h"
 
 namespace penstock::runtime {

@@ -9,8 +9,8 @@
 #include <tuple>
 #include <utility>
 
-#include "base/counted.h"
 #include "base/error.h"
+#include "base/quantities.h"
 #include "runtime/checkpoint/safetensors/safetensors_dtype.h"
 
 namespace penstock::runtime {

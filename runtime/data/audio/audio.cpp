@@ -9,9 +9,9 @@
 #include <string>
 #include <utility>
 
-#include "base/counted.h"
 #include "base/error.h"
-#include "runtime/data/audio/container.h"
+#include "base/quantities.h"
+#include "runtime/data/audio/audio_file.h"
 #include "runtime/data/manifest/tar.h"
 #include "runtime/data/manifest/tar_member.h"
 

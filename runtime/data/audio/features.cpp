@@ -14,8 +14,8 @@
 #include <variant>
 #include <vector>
 
-#include "base/counted.h"
 #include "base/error.h"
+#include "base/quantities.h"
 #include "configs/rules.h"
 #include "runtime/data/audio/mel.h"
 

@@ -14,8 +14,8 @@
 #include <thread>
 #include <utility>
 
-#include "base/counted.h"
 #include "base/error.h"
+#include "base/quantities.h"
 #include "runtime/data/audio/features.h"
 #include "runtime/data/audio/resample.h"
 #include "runtime/data/manifest/tar_member.h"

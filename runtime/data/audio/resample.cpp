@@ -8,8 +8,8 @@
 #include <numeric>
 #include <string>
 
-#include "base/counted.h"
 #include "base/error.h"
+#include "base/quantities.h"
 
 namespace penstock::runtime {
 

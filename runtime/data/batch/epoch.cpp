@@ -8,8 +8,8 @@
 #include <tuple>
 #include <utility>
 
-#include "base/counted.h"
 #include "base/error.h"
+#include "base/quantities.h"
 #include "runtime/data/batch/sample_hash.h"
 
 namespace penstock::runtime {

@@ -1,11 +1,44 @@
 #include "runtime/data/batch/epoch_draws.h"
 
 #include <algorithm>
+#include <bit>
 #include <iterator>
+#include <utility>
 
 #include "runtime/data/batch/sample_hash.h"
 
 namespace penstock::runtime {
+namespace {
+
+/// Returns the bits that numbers below `count` need, at least two.
+int bits_below(std::uint64_t count) {
+  return std::max(2, static_cast<int>(std::bit_width(count > 0 ? count - 1 : 0)));
+}
+
+}  // namespace
+
+Permutation::Permutation(std::uint64_t count, std::uint64_t key)
+    : count_(count), low_bits_(bits_below(count) / 2), high_bits_(bits_below(count) - low_bits_) {
+  for (std::uint64_t round = 0; round < keys_.size(); ++round)
+    keys_[round] = sample_hash(SampleKind::permutation, key, {round});
+}
+
+// A round swaps the halves and mixes one with a hash of the other, which is invertible for any
+// hash. So the network permutes all numbers of high_bits_ + low_bits_ bits. Applying it until the
+// result is below `count` permutes the numbers below `count`.
+std::uint64_t Permutation::operator()(std::uint64_t place) const {
+  do {
+    int low_bits = low_bits_, high_bits = high_bits_;
+    for (const std::uint64_t key : keys_) {
+      const std::uint64_t high = place >> low_bits;
+      const std::uint64_t low = place & ((std::uint64_t{1} << low_bits) - 1);
+      const std::uint64_t bits = sample_hash(SampleKind::permutation, key, {low});
+      place = low << high_bits | (high ^ (bits & ((std::uint64_t{1} << high_bits) - 1)));
+      std::swap(low_bits, high_bits);
+    }
+  } while (place >= count_);
+  return place;
+}
 
 EpochDraws::EpochDraws(const Mixture& mixture, std::uint64_t utterances, const EpochKey& key) {
   if (mixture.empty()) size_ = utterances;

@@ -18,8 +18,8 @@
 #include <tuple>
 #include <utility>
 
-#include "base/counted.h"
 #include "base/error.h"
+#include "base/quantities.h"
 #include "configs/rules.h"
 #include "runtime/data/batch/epoch.h"
 #include "runtime/data/batch/sample_hash.h"

@@ -16,7 +16,7 @@
 #include <vector>
 
 #include "base/atomic_file.h"
-#include "base/gib.h"
+#include "base/quantities.h"
 #include "runtime/data/index/stream_hash.h"
 
 namespace penstock::runtime {

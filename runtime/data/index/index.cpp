@@ -9,8 +9,8 @@
 #include <set>
 #include <utility>
 
-#include "base/counted.h"
-#include "base/scratch_file.h"
+#include "base/mapped_file.h"
+#include "base/quantities.h"
 #include "runtime/data/index/index_draft.h"
 #include "runtime/data/index/index_journal.h"
 #include "runtime/data/index/index_writer.h"

@@ -12,7 +12,7 @@
 #include <utility>
 
 #include "base/error.h"
-#include "base/scratch_file.h"
+#include "base/mapped_file.h"
 #include "runtime/data/index/index_layout.h"
 #include "runtime/data/index/stream_hash.h"
 #include "runtime/data/index/utterance_index.h"

@@ -7,7 +7,7 @@
 #include <thread>
 
 #include "base/error.h"
-#include "base/parallel_for.h"
+#include "base/parallel.h"
 #include "runtime/data/audio/audio.h"
 #include "runtime/data/manifest/tar_member.h"
 

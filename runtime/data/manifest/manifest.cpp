@@ -9,7 +9,6 @@
 
 #include "base/error.h"
 #include "base/file_handle.h"
-#include "base/read_file.h"
 #include "runtime/data/manifest/manifest_formats.h"
 #include "runtime/data/manifest/tar_member.h"
 

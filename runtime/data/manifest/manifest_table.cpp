@@ -6,7 +6,7 @@
 #include <string_view>
 #include <utility>
 
-#include "base/counted.h"
+#include "base/quantities.h"
 #include "runtime/data/manifest/manifest_formats.h"
 
 namespace penstock::runtime {

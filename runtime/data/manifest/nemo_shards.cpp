@@ -5,8 +5,8 @@
 #include <algorithm>
 #include <charconv>
 
-#include "base/counted.h"
 #include "base/error.h"
+#include "base/quantities.h"
 #include "runtime/data/manifest/tar_member.h"
 
 namespace penstock::runtime {

@@ -8,9 +8,9 @@
 #include <string_view>
 #include <utility>
 
-#include "base/atomic_write.h"
-#include "base/counted.h"
+#include "base/atomic_file.h"
 #include "base/error.h"
+#include "base/quantities.h"
 #include "runtime/data/manifest/tar_member.h"
 
 namespace penstock::runtime {

@@ -9,8 +9,8 @@
 #include <string_view>
 #include <utility>
 
-#include "base/counted.h"
 #include "base/error.h"
+#include "base/quantities.h"
 
 namespace penstock::runtime {
 namespace {

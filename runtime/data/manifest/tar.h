@@ -4,7 +4,7 @@
 #include <functional>
 #include <string>
 
-#include "runtime/data/audio/file_range.h"
+#include "runtime/data/audio/audio_file.h"
 #include "runtime/data/manifest/tar_member.h"
 
 namespace penstock::runtime {

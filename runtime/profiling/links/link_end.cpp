@@ -5,7 +5,7 @@
 #include <optional>
 
 #include "comm/tags.h"
-#include "runtime/profiling/links/stopwatch.h"
+#include "runtime/profiling/links/clocks.h"
 
 namespace penstock::runtime {
 namespace {

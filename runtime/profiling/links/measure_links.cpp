@@ -1,5 +1,6 @@
 #include "runtime/profiling/links/measure_links.h"
 
+#include <algorithm>
 #include <map>
 #include <memory>
 #include <utility>
@@ -7,10 +8,20 @@
 #include "comm/collectives.h"
 #include "comm/shutdown.h"
 #include "comm/tags.h"
-#include "runtime/profiling/links/link_rounds.h"
 
 namespace penstock::runtime {
 namespace {
+
+using BusyRounds = std::vector<bool>;  // true in the rounds in which a node is busy
+
+bool busy(const BusyRounds& rounds, std::size_t round) {
+  return round < rounds.size() && rounds[round];
+}
+
+void occupy(BusyRounds& rounds, std::size_t round) {
+  rounds.resize(std::max(rounds.size(), round + 1));
+  rounds[round] = true;
+}
 
 /// Returns the pair of this rank in a round, or null.
 const std::pair<int, int>* pair_of(const RankPairs& round, int rank) {
@@ -20,6 +31,25 @@ const std::pair<int, int>* pair_of(const RankPairs& round, int rank) {
 }
 
 }  // namespace
+
+std::vector<RankPairs> link_rounds(const RankPairs& pairs, const std::vector<int>& nodes) {
+  const auto node_of = [&](int rank) {
+    return nodes.empty() ? 0 : nodes[static_cast<std::size_t>(rank)];
+  };
+  std::map<int, BusyRounds> busy_rounds;
+  std::vector<RankPairs> rounds;
+  for (const auto& [one, other] : pairs) {
+    BusyRounds& of_one = busy_rounds[node_of(one)];
+    BusyRounds& of_other = busy_rounds[node_of(other)];
+    std::size_t round = 0;
+    while (busy(of_one, round) || busy(of_other, round)) ++round;
+    occupy(of_one, round);
+    occupy(of_other, round);
+    rounds.resize(std::max(rounds.size(), round + 1));
+    rounds[round].emplace_back(one, other);
+  }
+  return rounds;
+}
 
 std::vector<double> measure_both_ways(comm::Communicator& ranks, const MeasuredLinks& links,
                                       std::size_t figures, const MeasureWay& measure) {

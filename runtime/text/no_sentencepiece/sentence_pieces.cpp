@@ -26,4 +26,9 @@ std::vector<std::int32_t> SentencePieces::encode(std::string_view) const { throw
 std::string SentencePieces::decode(std::span<const std::int32_t>) const { throw_absent(); }
 std::vector<std::string> SentencePieces::pieces() const { throw_absent(); }
 
+std::string train_pieces(const std::vector<std::string>&, const PieceTraining&) {
+  throw ConfigError(
+      "this penstock was built without SentencePiece: build it with PENSTOCK_SENTENCEPIECE=ON");
+}
+
 }  // namespace penstock::runtime

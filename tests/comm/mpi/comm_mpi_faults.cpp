@@ -12,7 +12,7 @@
 
 #include "base/error.h"
 #include "comm/collectives.h"
-#include "comm/mpi.h"
+#include "comm/join.h"
 
 namespace penstock::comm {
 namespace {

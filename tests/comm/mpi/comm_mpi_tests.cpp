@@ -4,7 +4,6 @@
 #include <stdlib.h>
 
 #include "comm/join.h"
-#include "comm/mpi.h"
 #include "comm/mpi/open_mpi.h"
 #include "tests/support/comm/communicator_cases.h"
 

@@ -24,7 +24,7 @@ class SharedMemory {
   void* dynamic() const;
 
   static constexpr std::size_t kMaxDeclared = std::size_t{48} << 10;
-  /// Of sm_90: with what is declared.
+  /// The bound of sm_90 includes what is declared.
   static constexpr std::size_t kMax = std::size_t{227} << 10;
 
  private:

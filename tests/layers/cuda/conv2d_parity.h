@@ -10,7 +10,7 @@ class Conv2dParity : public Parity {
  protected:
   void compare_forward(const Conv2dGeometry& geometry);
   void compare_backward_input(const Conv2dGeometry& geometry);
-  /// Of two micro-batches, whose gradients are added; of the result up to `largest`.
+  /// Compares the sums of two micro-batches' gradients, up to `largest`.
   void compare_backward_weight(const Conv2dGeometry& geometry, double largest = 1);
 
  private:

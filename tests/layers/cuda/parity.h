@@ -50,12 +50,12 @@ class Parity : public ::testing::TestWithParam<Format> {
 
   /// max|cuda - cpu| / max|cpu| ≤ tolerance, with `what` in the message.
   void expect_close(const Twin& twin, double tolerance, const char* what);
-  /// Of FP32 sums of products: what their order may add. In TF32 an operand has 10 bits after its
-  /// first one and is off by 2⁻¹¹ of itself at most, a product of two by 2⁻¹⁰. Errors of terms have
-  /// either sign and add up as the terms themselves do, to 2⁻¹⁰ of the largest sum.
+  /// Bounds what the order of FP32 sums of products may add. In TF32 an operand has 10 bits after
+  /// its first one and is off by 2⁻¹¹ of itself at most, a product of two by 2⁻¹⁰. Errors of terms
+  /// have either sign and add up as the terms themselves do, to 2⁻¹⁰ of the largest sum.
   double sum_tolerance() const;
-  /// Of results that are rounded to dtype() once: half a unit in the last place of the largest
-  /// number besides.
+  /// Bounds the errors of results that are rounded to dtype() once: half a unit in the last place
+  /// of the largest number besides.
   double tolerance() const;
 
   std::vector<double> on_device(const Tensor& tensor);
@@ -83,7 +83,7 @@ std::string name_of_parameter(const ::testing::TestParamInfo<Format>& info);
 #define PARITY_OF_ALL_TYPES(fixture)                                                              \
   INSTANTIATE_TEST_SUITE_P(Cuda, fixture, ::testing::Values(DType::f32, DType::f16, DType::bf16), \
                            name_of_parameter)
-/// Of operations that are products, or have some.
+/// Instantiates the tests of operations that are products, or have some.
 #define PARITY_OF_ALL_PRODUCTS(prefix, fixture)                                           \
   INSTANTIATE_TEST_SUITE_P(prefix, fixture,                                               \
                            ::testing::Values(DType::f32, kTf32, DType::f16, DType::bf16), \

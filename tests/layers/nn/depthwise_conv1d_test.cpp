@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "base/error.h"
-#include "layers/nn/gate.h"
+#include "layers/nn/elementwise.h"
 #include "tests/support/layers/golden.h"
 #include "tests/support/layers/gradient_check.h"
 

@@ -7,12 +7,10 @@
 #include "layers/models/rated_layer.h"
 #include "layers/models/residual_units.h"
 #include "layers/nn/batch_norm.h"
-#include "layers/nn/clipped_relu.h"
 #include "layers/nn/conv2d.h"
-#include "layers/nn/dropout.h"
+#include "layers/nn/elementwise.h"
 #include "layers/nn/layer_norm.h"
 #include "layers/nn/linear.h"
-#include "layers/nn/nonlinearity.h"
 #include "tests/support/layers/golden.h"
 #include "tests/support/layers/gradient_check.h"
 
@@ -300,7 +298,7 @@ TEST(Residual, RemakingChangesNoBitAndKeepsLess) {
   }
 }
 
-// Of the norm, its statistics and its output; of what follows, the first product's output alone.
+// The unit keeps the norm's statistics and output, and then the first product's output alone.
 TEST(Residual, KeepsOneSideOfANonlinearity) {
   for (const double dropout : {0.0, 0.3}) {
     const auto unit = feed_forward_unit({.name = "f", .width = 6, .inner = 11, .dropout = dropout});

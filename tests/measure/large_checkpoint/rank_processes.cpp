@@ -9,8 +9,8 @@
 #include <thread>
 #include <utility>
 
-#include "comm/carried.h"
-#include "comm/files.h"
+#include "comm/communicator.h"
+#include "comm/join.h"
 #include "tests/support/system/temporary_folder.h"
 
 namespace penstock::test {

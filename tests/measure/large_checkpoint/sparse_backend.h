@@ -1,7 +1,7 @@
 #pragma once
 
 #include "layers/cpu/halves/half_backend.h"
-#include "layers/ops/cast.h"
+#include "layers/ops/elementwise.h"
 
 namespace penstock::test {
 

@@ -11,8 +11,9 @@
 #include <iostream>
 #include <string>
 
-#include "comm/files.h"
+#include "comm/join.h"
 #include "configs/config.h"
+#include "layers/losses/losses.h"
 #include "runtime/corpus/corpus.h"
 #include "runtime/corpus/corpus_work.h"
 #include "runtime/data/batch/epoch.h"
@@ -20,7 +21,7 @@
 #include "runtime/data/batch/sample_hash.h"
 #include "runtime/data/batch/steps.h"
 #include "runtime/data/index/index.h"
-#include "runtime/job/share_epoch.h"
+#include "runtime/job/consistency.h"
 #include "runtime/text/alphabet.h"
 #include "tests/support/system/resident_memory.h"
 #include "tests/support/system/temporary_folder.h"
@@ -125,6 +126,7 @@ runtime::CorpusOptions options_of(const fs::path& folder) {
   options.data.micro_batches = 16;
   options.threads = 0;
   options.labels_key = "large_corpus";
+  options.loss = layers::losses().front();
   options.output_frames = [](std::int64_t frames) { return (frames + 1) / 2; };
   return options;
 }

@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include "partition/schedule/forward_only.h"
+#include "partition/schedule/generators.h"
 #include "partition/schedule/make_schedule.h"
 #include "tests/support/partition/small_sequence.h"
 

@@ -5,8 +5,8 @@
 #include <array>
 
 #include "layers/models/conformer.h"
+#include "partition/layout/build_model.h"
 #include "partition/layout/recomputed_layers.h"
-#include "partition/layout/trained_model.h"
 
 namespace penstock::partition {
 namespace {

@@ -6,7 +6,7 @@
 #include <random>
 
 #include "base/bit_reversal.h"
-#include "layers/tensor/norm_blocks.h"
+#include "layers/tensor/parameter_blocks.h"
 #include "partition/layout/parameter_layout.h"
 
 namespace penstock::partition {

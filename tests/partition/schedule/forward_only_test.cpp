@@ -1,8 +1,7 @@
-#include "partition/schedule/forward_only.h"
-
 #include <gtest/gtest.h>
 
 #include "partition/planner/simulate/simulate.h"
+#include "partition/schedule/generators.h"
 #include "partition/schedule/make_schedule.h"
 #include "partition/schedule/validator/validator.h"
 

@@ -1,5 +1,3 @@
-#include "partition/schedule/offload.h"
-
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -9,9 +7,9 @@
 #include <string>
 #include <vector>
 
-#include "configs/config.h"
+#include "partition/schedule/complete.h"
 #include "partition/schedule/edge.h"
-#include "partition/schedule/forward_only.h"
+#include "partition/schedule/generators.h"
 #include "partition/schedule/in_flight.h"
 #include "partition/schedule/make_schedule.h"
 #include "partition/schedule/run_schedule.h"
@@ -28,7 +26,7 @@ std::size_t place_of(const std::vector<Action>& list, const Action& action) {
   return static_cast<std::size_t>(std::ranges::find(list, action) - list.begin());
 }
 
-/// Of a micro-batch on a chunk: where it must be on the device, as two spans of places.
+/// The two spans of places in which a micro-batch of a chunk must be on the device.
 struct Needs {
   std::size_t forward, passed_on, begins, ends;
   bool at(std::size_t place) const {

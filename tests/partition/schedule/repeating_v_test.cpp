@@ -1,11 +1,10 @@
-#include "partition/schedule/repeating_v.h"
-
 #include <gtest/gtest.h>
 
 #include <algorithm>
 
 #include "partition/planner/simulate/memory.h"
 #include "partition/planner/simulate/simulate.h"
+#include "partition/schedule/generators.h"
 #include "partition/schedule/validator/validator.h"
 
 namespace penstock::partition {
@@ -14,7 +13,7 @@ namespace {
 int half_pairs(int stages) { return 2 * ((stages + 2) / 2); }
 int third_pairs(int stages) { return 2 * ((stages + 4) / 3); }
 
-/// Of passes that take 1 on a rank, 1/2 on each of its chunks.
+/// Returns the makespan if passes take 1 on a rank, 1/2 on each of its chunks.
 double makespan(const Schedule& schedule) {
   const std::vector<ChunkTimes> times(schedule.chunks(), {0.5, 0.5, 0.5});
   return simulate(schedule, equal_micro_batches(times)).makespan;

@@ -7,7 +7,6 @@
 #include <random>
 
 #include "base/error.h"
-#include "configs/config.h"
 #include "partition/planner/plan/plan_schedule.h"
 #include "partition/schedule/in_flight.h"
 #include "partition/schedule/make_schedule.h"

@@ -22,7 +22,7 @@ using test::write_file;
 
 // The complaint about a checkpoint, or "" if every byte is right.
 std::string complaint(const fs::path& folder) {
-  return message_of<CheckpointError>([&] { Checkpoint(folder).verify(); });
+  return message_of<Error>([&] { Checkpoint(folder).verify(); });
 }
 
 class CheckpointFaults : public testing::Test {

@@ -5,7 +5,8 @@
 #include <filesystem>
 
 #include "base/error.h"
-#include "runtime/checkpoint/newest.h"
+#include "base/file_handle.h"
+#include "runtime/checkpoint/open_checkpoint.h"
 #include "runtime/checkpoint/safetensors/safetensors_writer.h"
 #include "tests/support/runtime/example_checkpoint.h"
 #include "tests/support/system/temporary_folder.h"
@@ -58,7 +59,7 @@ TEST(Describe, RejectsWhatIsNoSafetensorsFile) {
   const TemporaryFolder output;
   const fs::path folder = test::save_example(output.path(), 10, 3);
   EXPECT_THROW((void)describe_file(folder / "manifest.json"), CheckpointError);
-  EXPECT_THROW((void)describe_file(output.path() / "missing"), CheckpointError);
+  EXPECT_THROW((void)describe_file(output.path() / "missing"), FileError);
 }
 
 }  // namespace

@@ -3,7 +3,7 @@
 
 #include <filesystem>
 
-#include "runtime/checkpoint/newest.h"
+#include "runtime/checkpoint/open_checkpoint.h"
 #include "runtime/checkpoint/output_folder.h"
 #include "runtime/checkpoint/retention.h"
 #include "tests/support/runtime/example_checkpoint.h"

@@ -5,7 +5,8 @@
 #include <filesystem>
 
 #include "base/error.h"
-#include "runtime/checkpoint/newest.h"
+#include "base/file_handle.h"
+#include "runtime/checkpoint/open_checkpoint.h"
 #include "tests/support/runtime/example_checkpoint.h"
 #include "tests/support/system/temporary_folder.h"
 
@@ -68,7 +69,7 @@ TEST(Save, ReplacesACheckpointOfTheSameStep) {
 TEST(Save, SaysWhyAnOutputFolderCannotBeUsed) {
   const TemporaryFolder output;
   test::write_file(output.path() / "file", "");
-  EXPECT_THROW((void)start_save(output.path() / "file", 1), CheckpointError);
+  EXPECT_THROW((void)start_save(output.path() / "file", 1), FileError);
 }
 
 }  // namespace

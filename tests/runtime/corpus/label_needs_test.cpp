@@ -8,6 +8,7 @@
 #include <string>
 
 #include "base/error.h"
+#include "layers/losses/ctc.h"
 #include "runtime/data/index/stream_hash.h"
 #include "runtime/text/alphabet.h"
 #include "tests/support/system/temporary_folder.h"
@@ -24,6 +25,7 @@ TEST(LabelNeeds, AreFoundAnewWhereTheyAreCrafted) {
   options.manifest = folder.path() / "train.jsonl";
   options.cache.path = folder.path() / "cache";
   options.labels_key = "a";
+  options.loss = layers::ctc_loss();
   std::string lines;
   for (int i = 0; i < 7; ++i)
     lines += fmt::format("{{\"audio_filepath\": \"{}.wav\", \"text\": \"{}\"}}\n", i,

@@ -2,8 +2,8 @@
 
 #include <gtest/gtest.h>
 
-#include "base/counted.h"
 #include "base/error.h"
+#include "base/quantities.h"
 #include "comm/nccl.h"
 #include "comm/threads.h"
 

@@ -5,7 +5,7 @@
 #include <cstring>
 
 #include "base/error.h"
-#include "runtime/checkpoint/newest.h"
+#include "runtime/checkpoint/open_checkpoint.h"
 #include "runtime/checkpoint/save.h"
 #include "runtime/huggingface/import.h"
 #include "runtime/huggingface/settings.h"

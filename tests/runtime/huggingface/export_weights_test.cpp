@@ -1,12 +1,11 @@
-#include "runtime/huggingface/export_weights.h"
-
 #include <gtest/gtest.h>
 
 #include "base/error.h"
 #include "comm/threads.h"
 #include "configs/load.h"
-#include "runtime/checkpoint/newest.h"
-#include "runtime/checkpoint/safetensors/read_floats.h"
+#include "runtime/checkpoint/checkpoint.h"
+#include "runtime/checkpoint/open_checkpoint.h"
+#include "runtime/huggingface/export.h"
 #include "runtime/recognise/evaluate_manifests.h"
 #include "runtime/trainer/trainer.h"
 #include "tests/support/runtime/tone_corpus.h"

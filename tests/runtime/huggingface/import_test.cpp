@@ -11,7 +11,7 @@
 #include "configs/flatten.h"
 #include "layers/models/families.h"
 #include "partition/layout/build_model.h"
-#include "runtime/checkpoint/newest.h"
+#include "runtime/checkpoint/open_checkpoint.h"
 #include "tests/support/layers/golden.h"
 #include "tests/support/layers/layer_runner.h"
 #include "tests/support/runtime/exchanged_folder.h"
@@ -105,8 +105,8 @@ class Import : public testing::Test {
 
   /// What the import of the copy says, if anything; then nothing is left of it.
   std::string fault() {
-    std::string message = test::message_of<CheckpointError>(
-        [&] { import_model(output_.path() / "spoilt", checkpoint_); });
+    std::string message =
+        test::message_of<Error>([&] { import_model(output_.path() / "spoilt", checkpoint_); });
     EXPECT_EQ(std::filesystem::exists(checkpoint_), message.empty());
     EXPECT_FALSE(std::filesystem::exists(checkpoint_.string() + ".partial"));
     return message;
@@ -132,7 +132,7 @@ TEST_F(Import, ComputesTheLogitsOfW2vBert) { expect_logits(kW2vBert, 0); }
 
 TEST_F(Import, ComputesTheLogitsOfMms) { expect_logits(kMms, 0); }
 
-// Of adapter.rus.safetensors, whose head has other labels.
+// The logits are those of adapter.rus.safetensors, whose head has other labels.
 TEST_F(Import, ComputesTheLogitsOfAChosenLanguage) { expect_logits(kMms, 0, "rus"); }
 
 // OmniASRForCTC has pieces as it was published, but its processor takes any tokenizer.

@@ -5,7 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/error.h"
-#include "runtime/checkpoint/newest.h"
+#include "runtime/checkpoint/open_checkpoint.h"
 #include "runtime/huggingface/export.h"
 #include "runtime/huggingface/import.h"
 #include "runtime/text/sentence_pieces.h"

@@ -1,5 +1,3 @@
-#include "runtime/huggingface/read_tokenizer.h"
-
 #include <gtest/gtest.h>
 
 #include <array>
@@ -7,7 +5,8 @@
 #include <nlohmann/json.hpp>
 
 #include "base/error.h"
-#include "runtime/huggingface/write_piece_tokenizer.h"
+#include "runtime/huggingface/piece_model.h"
+#include "runtime/huggingface/write_tokenizer.h"
 #include "runtime/text/sentence_pieces.h"
 #include "tests/support/runtime/exchanged_folder.h"
 #include "tests/support/system/temporary_folder.h"

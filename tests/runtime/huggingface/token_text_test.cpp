@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include "base/utf8.h"
+#include "base/unicode.h"
 #include "runtime/text/alphabet.h"
 
 namespace penstock::runtime {

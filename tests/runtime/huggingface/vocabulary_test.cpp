@@ -25,7 +25,7 @@ class VocabularyFiles : public testing::Test {
     return read_vocabulary(folder_.path(), {.rows = rows, .language = language});
   }
   std::string fault(std::int64_t rows, std::int64_t blank) {
-    return test::message_of<CheckpointError>([&] { (void)read(rows, blank); });
+    return test::message_of<Error>([&] { (void)read(rows, blank); });
   }
 
  private:

@@ -25,7 +25,7 @@ class Weights : public testing::Test {
                      R"({"metadata": {"total_size": 1}, "weight_map": )" + std::string(map) + "}");
   }
   std::string fault() {
-    return test::message_of<CheckpointError>([&] { WeightsFolder{folder()}; });
+    return test::message_of<Error>([&] { WeightsFolder{folder()}; });
   }
   const std::filesystem::path& folder() const { return output_.path(); }
 

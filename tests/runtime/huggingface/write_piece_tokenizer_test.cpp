@@ -1,10 +1,9 @@
-#include "runtime/huggingface/write_piece_tokenizer.h"
-
 #include <gtest/gtest.h>
 
 #include "base/error.h"
 #include "runtime/huggingface/model_proto.h"
-#include "runtime/huggingface/read_tokenizer.h"
+#include "runtime/huggingface/piece_model.h"
+#include "runtime/huggingface/write_tokenizer.h"
 #include "runtime/text/sentence_pieces.h"
 #include "tests/support/system/temporary_folder.h"
 #include "tests/support/tree/sources.h"

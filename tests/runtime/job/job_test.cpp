@@ -24,7 +24,7 @@ class Recorded final : public comm::Abortable {
   Events& events_;
 };
 
-/// Of a job whose work does this, and the code that it deserves.
+/// Returns the events of a job that does this work, and the code that it deserves.
 Events events_of(const std::function<int(comm::Communicator&)>& work) {
   Events events;
   const int code = run_job(

@@ -7,8 +7,8 @@
 
 #include "comm/threads.h"
 #include "layers/models/deepspeech2.h"
-#include "partition/layout/trained_model.h"
-#include "runtime/corpus/synthetic_work.h"
+#include "partition/layout/build_model.h"
+#include "runtime/corpus/corpus_work.h"
 #include "runtime/pipeline/stage.h"
 
 namespace penstock::runtime {

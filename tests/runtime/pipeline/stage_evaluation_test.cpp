@@ -6,7 +6,7 @@
 #include "layers/cpu/cpu_backend.h"
 #include "layers/models/deepspeech2.h"
 #include "partition/layout/build_model.h"
-#include "runtime/corpus/synthetic_work.h"
+#include "runtime/corpus/corpus_work.h"
 #include "runtime/pipeline/stage.h"
 
 namespace penstock::runtime {

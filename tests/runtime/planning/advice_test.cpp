@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "base/gib.h"
+#include "base/quantities.h"
 #include "configs/load.h"
 #include "layers/models/families.h"
 #include "partition/planner/cluster/cluster_file.h"

@@ -10,7 +10,7 @@
 #include <random>
 
 #include "base/error.h"
-#include "base/gib.h"
+#include "base/quantities.h"
 #include "configs/load.h"
 #include "configs/rules.h"
 #include "layers/models/deepspeech2.h"
@@ -148,7 +148,7 @@ class RaggedRun {
   }
 
   void allow(double bytes) { config_.pipeline.memory_gib = bytes / kGib; }
-  /// Of each chunk but so many micro-batches, whose copies take about as long as their forwards.
+  /// Keeps `resident` micro-batches of each chunk. Copies take about as long as forwards.
   void offload(int resident) {
     config_.pipeline.resident = resident;
     double forward = 0;
@@ -201,7 +201,7 @@ class RaggedRun {
   }
 
  private:
-  /// Of each chunk, what the largest micro-batch keeps, in bytes.
+  /// Returns the bytes that the largest micro-batch keeps, of each chunk.
   std::vector<double> kept(const partition::Plan& plan) const {
     const auto bytes = bytes_of_run(sequence_, config_, shape_, partition::schedule_of(plan));
     std::vector<double> kept;
@@ -209,7 +209,7 @@ class RaggedRun {
       kept.push_back(bytes.kept(chunk.first, chunk.last(), static_cast<int>(kept.size())));
     return kept;
   }
-  /// Of the largest micro-batch, by frames.
+  /// Returns the share of the largest micro-batch, by frames.
   double share_of(int place) const {
     const int size = config_.trainer.order[static_cast<std::size_t>(place)];
     const auto frames = shape_.by_size[static_cast<std::size_t>(size)].front().front();

@@ -35,7 +35,7 @@ class MeanTimes : public testing::Test {
     return costs;
   }
 
-  /// Of a chunk's pass, by the costs themselves.
+  /// Returns the mean seconds of a chunk's pass, by the costs themselves.
   double mean(double partition::ChunkTimes::*pass, std::size_t chunk,
               const std::vector<std::vector<std::int64_t>>& micro_batches) const {
     const layers::BackendSizes sizes = backend_sizes(config_);

@@ -9,9 +9,8 @@
 #include <vector>
 
 #include "base/error.h"
-#include "base/gib.h"
+#include "base/quantities.h"
 #include "comm/nccl.h"
-#include "configs/config_folder.h"
 #include "configs/load.h"
 #include "layers/models/conformer.h"
 #include "layers/models/families.h"

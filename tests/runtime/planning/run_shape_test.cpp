@@ -9,7 +9,7 @@
 #include "layers/models/deepspeech2.h"
 #include "partition/layout/build_model.h"
 #include "partition/planner/plan/planner.h"
-#include "partition/schedule/forward_only.h"
+#include "partition/schedule/generators.h"
 #include "partition/schedule/make_schedule.h"
 #include "runtime/data/batch/batching.h"
 #include "runtime/data/batch/sample_hash.h"
@@ -168,7 +168,7 @@ TEST_F(BytesOfRun, CountWhatReplicasAdd) {
   const auto whole = [&] {
     return bytes_of_run(sequence_, config_, shape)(0, sequence_.size(), 0);
   };
-  // Of 3 lanes the first replica has 2 and gets the third's share of what it adds: half.
+  // The first replica has 2 of 3 lanes, and gets the third's share of what it adds: half.
   const partition::StageBytes two = whole();
   EXPECT_EQ(two.gradients, 2 * two.weights);
   EXPECT_GE(two.reduction, two.weights / 2);

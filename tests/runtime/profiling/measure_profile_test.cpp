@@ -5,7 +5,7 @@
 
 #include <algorithm>
 
-#include "base/gib.h"
+#include "base/quantities.h"
 #include "comm/threads.h"
 #include "configs/load.h"
 #include "layers/models/families.h"

@@ -9,11 +9,11 @@
 #include "base/error.h"
 #include "comm/threads.h"
 #include "configs/load.h"
+#include "layers/losses/ctc.h"
 #include "layers/models/families.h"
 #include "runtime/checkpoint/safetensors/safetensors.h"
 #include "runtime/data/audio/audio.h"
 #include "runtime/text/alphabet.h"
-#include "runtime/text/greedy.h"
 #include "runtime/trainer/trainer.h"
 #include "tests/support/runtime/sounds.h"
 #include "tests/support/runtime/tone_checkpoint.h"
@@ -155,7 +155,7 @@ TEST_F(Transcribe, LogitsDecodeToTheTexts) {
     std::vector<float> logits_FC(entry.shape[0] * entry.shape[1]);
     ASSERT_EQ(file.bytes(entry).size(), logits_FC.size() * sizeof(float));
     std::memcpy(logits_FC.data(), file.bytes(entry).data(), file.bytes(entry).size());
-    EXPECT_EQ(Alphabet(text).decode(greedy_labels(logits_FC, 5, 5)), texts[i]);
+    EXPECT_EQ(Alphabet(text).decode(layers::ctc_greedy_labels(logits_FC, 5, 5)), texts[i]);
     EXPECT_LT(*std::ranges::min_element(logits_FC), 0);  // no probabilities
   }
 }

@@ -102,7 +102,7 @@ class Writer : public testing::Test {
   CheckpointWriter::Options options(int keep = 9) const {
     return {.output = output_.path(), .keep = keep, .pauses = {}};
   }
-  /// Of a save that is waited for.
+  /// Returns the outcome of a save, for which it waits.
   SaveOutcome save(std::int64_t step, const CheckpointWriter::Options& options,
                    const std::optional<BestCheckpoint>& best = {}, bool beside = true) const {
     std::array<SaveOutcome, 2> outcomes;
@@ -196,7 +196,7 @@ TEST_F(Writer, TellsAllOfOneRanksFault) {
   EXPECT_EQ(stored(), (std::vector<std::int64_t>{1, 3}));
 }
 
-/// Of all files in a folder.
+/// Returns the bytes of all files in a folder.
 std::size_t bytes_in(const fs::path& folder) {
   std::size_t bytes = 0;
   for (const auto& entry : fs::recursive_directory_iterator(folder))

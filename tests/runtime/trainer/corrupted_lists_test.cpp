@@ -15,11 +15,11 @@
 #include "comm/threads.h"
 #include "configs/config.h"
 #include "layers/models/deepspeech2.h"
-#include "partition/layout/trained_model.h"
+#include "partition/layout/build_model.h"
 #include "partition/schedule/make_schedule.h"
 #include "partition/schedule/run_schedule.h"
 #include "partition/schedule/validator/validator.h"
-#include "runtime/corpus/synthetic_work.h"
+#include "runtime/corpus/corpus_work.h"
 #include "runtime/pipeline/executor.h"
 #include "runtime/pipeline/local_layers.h"
 

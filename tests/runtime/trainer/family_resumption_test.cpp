@@ -6,7 +6,7 @@
 #include "configs/load.h"
 #include "layers/models/families.h"
 #include "layers/models/wav2vec2.h"
-#include "runtime/checkpoint/newest.h"
+#include "runtime/checkpoint/open_checkpoint.h"
 #include "runtime/trainer/trainer.h"
 #include "tests/support/runtime/small_families.h"
 #include "tests/support/runtime/tone_corpus.h"

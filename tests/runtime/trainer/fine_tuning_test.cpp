@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "base/glob.h"
+#include "base/name_match.h"
 #include "layers/models/conformer.h"
 #include "partition/schedule/make_schedule.h"
 #include "tests/support/runtime/training_job.h"

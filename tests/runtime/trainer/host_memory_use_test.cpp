@@ -4,7 +4,7 @@
 
 #include <mutex>
 
-#include "base/gib.h"
+#include "base/quantities.h"
 #include "comm/threads.h"
 
 namespace penstock::runtime {

@@ -3,7 +3,7 @@
 #include "comm/threads.h"
 #include "configs/flatten.h"
 #include "layers/models/families.h"
-#include "runtime/checkpoint/newest.h"
+#include "runtime/checkpoint/open_checkpoint.h"
 #include "runtime/huggingface/export.h"
 #include "runtime/huggingface/import.h"
 #include "runtime/huggingface/settings.h"

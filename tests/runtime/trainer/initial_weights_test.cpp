@@ -4,14 +4,14 @@
 #include <gtest/gtest.h>
 
 #include "base/error.h"
-#include "base/utf8.h"
+#include "base/unicode.h"
 #include "comm/threads.h"
 #include "configs/load.h"
 #include "layers/models/families.h"
 #include "runtime/checkpoint/manifest.h"
-#include "runtime/checkpoint/newest.h"
+#include "runtime/checkpoint/open_checkpoint.h"
 #include "runtime/checkpoint/output_folder.h"
-#include "runtime/text/train_pieces.h"
+#include "runtime/text/sentence_pieces.h"
 #include "runtime/trainer/trainer.h"
 #include "tests/support/runtime/tone_corpus.h"
 #include "tests/support/system/temporary_folder.h"
@@ -49,7 +49,7 @@ class InitialWeightsOfRun : public testing::Test {
     return summary;
   }
 
-  /// Of a run of one step that moves no weight by as much as its last bit: all is as it began.
+  /// Runs one step that moves no weight by as much as its last bit: all is as it began.
   std::string start(const std::string& output, Overrides overrides, int ranks = 1) {
     overrides.insert(overrides.end(), {"trainer.steps=1", "optimizer.learning_rate=1e-30"});
     run(output, overrides, ranks);

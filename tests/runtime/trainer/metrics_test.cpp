@@ -108,7 +108,7 @@ TEST_F(Metrics, KeepsWhatAFullDiskRefuses) {
 }
 
 TEST_F(Metrics, RejectsAFolderThatIsNotThere) {
-  EXPECT_THROW(MetricsFile(folder_ / "none" / "metrics.jsonl", 0), CheckpointError);
+  EXPECT_THROW(MetricsFile(folder_ / "none" / "metrics.jsonl", 0), FileError);
 }
 
 /// Lines that can't be read must not be lost by writing the file anew.

@@ -8,7 +8,7 @@
 #include "comm/threads.h"
 #include "configs/load.h"
 #include "layers/models/families.h"
-#include "runtime/checkpoint/newest.h"
+#include "runtime/checkpoint/open_checkpoint.h"
 #include "runtime/trainer/trainer.h"
 #include "tests/support/runtime/tone_corpus.h"
 #include "tests/support/system/temporary_folder.h"

@@ -10,7 +10,7 @@
 #include "comm/threads.h"
 #include "layers/models/deepspeech2.h"
 #include "partition/layout/build_model.h"
-#include "runtime/checkpoint/newest.h"
+#include "runtime/checkpoint/open_checkpoint.h"
 #include "runtime/devices/host_window.h"
 #include "runtime/trainer/checkpoint_writer.h"
 #include "tests/support/layers/tensors.h"

@@ -9,8 +9,7 @@
 #include "configs/load.h"
 #include "configs/write.h"
 #include "layers/models/families.h"
-#include "layers/nn/clipped_relu.h"
-#include "layers/nn/ctc.h"
+#include "layers/nn/elementwise.h"
 #include "layers/nn/linear.h"
 #include "partition/layout/build_model.h"
 #include "runtime/recognise/evaluate_manifests.h"
@@ -24,6 +23,7 @@ namespace {
 /// All that a second family takes: products and ReLUs, frame by frame.
 struct Perceptron {
   static constexpr std::string_view kind = "perceptron";
+  static constexpr std::string_view loss = "ctc";
 
   int width = 16, depth = 1;
   std::string last = "bias";  // bias | none
@@ -50,7 +50,7 @@ struct Perceptron {
     }
     layers.push_back(std::make_unique<layers::Linear>(layers::LinearOptions{
         .name = "output", .in = in, .out = ends.labels, .bias = last == "bias"}));
-    layers.push_back(std::make_unique<layers::Ctc>("ctc"));
+    layers.push_back(ends.loss.make_layer());
     return layers;
   }
 };

@@ -6,8 +6,9 @@
 #include <thread>
 
 #include "base/error.h"
-#include "runtime/checkpoint/read_back.h"
+#include "base/file_handle.h"
 #include "runtime/checkpoint/safetensors/safetensors.h"
+#include "runtime/checkpoint/shard.h"
 #include "tests/support/runtime/example_checkpoint.h"
 #include "tests/support/system/file_size_limit.h"
 #include "tests/support/system/temporary_folder.h"
@@ -52,7 +53,7 @@ TEST_F(WrittenShard, IsGivenUpBehindTheLastPause) {
   ShardWork twice = work();
   twice.pauses = {1ms};
   const std::string fault =
-      test::message_of<CheckpointError>([&] { (void)write_and_read_back(twice, {}); });
+      test::message_of<FileError>([&] { (void)write_and_read_back(twice, {}); });
   EXPECT_NE(fault.find("stage-0.safetensors"), std::string::npos) << fault;
   EXPECT_TRUE(std::filesystem::is_empty(folder_.path()));
 }

@@ -9,11 +9,10 @@
 #include "layers/models/families.h"
 #include "partition/layout/build_model.h"
 #include "partition/layout/recomputed_layers.h"
-#include "partition/layout/trained_model.h"
 #include "partition/planner/plan/plan_file.h"
 #include "partition/planner/simulate/size_order.h"
 #include "partition/schedule/make_schedule.h"
-#include "runtime/checkpoint/newest.h"
+#include "runtime/checkpoint/open_checkpoint.h"
 #include "runtime/corpus/corpus_work.h"
 #include "runtime/data/batch/sample_hash.h"
 #include "runtime/pipeline/session.h"
@@ -75,7 +74,7 @@ std::size_t asked_of_reduction(std::size_t arena, std::size_t bucket, int replic
   return bytes;
 }
 
-/// Of found lists, those of the busier replica, with three of five micro-batches.
+/// Returns, if lists are found, those of the busier replica, with three of five micro-batches.
 partition::RunSchedule schedule_of(const configs::Config& config) {
   if (config.pipeline.schedule != partition::kFound)
     return partition::RunSchedule(config.pipeline.schedule, kStages);

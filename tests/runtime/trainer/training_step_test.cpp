@@ -114,7 +114,7 @@ TEST_P(ScheduledTrainingStep, RecomputationOfSomeLayersChangesNoBit) {
   }
 }
 
-// Of five micro-batches one, two or three of a chunk stay; some are recomputed besides.
+// One, two or three of a chunk's five micro-batches stay; some are recomputed besides.
 TEST_P(ScheduledTrainingStep, OffloadChangesNoBit) {
   struct Layout {
     int resident, stages, replicas;

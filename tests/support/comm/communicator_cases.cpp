@@ -7,7 +7,7 @@
 #include <random>
 
 #include "comm/collectives.h"
-#include "comm/group.h"
+#include "comm/communicator.h"
 
 namespace penstock::test {
 namespace {

@@ -4,7 +4,7 @@
 #include <memory>
 #include <set>
 
-#include "comm/carried.h"
+#include "comm/communicator.h"
 
 namespace penstock::test {
 

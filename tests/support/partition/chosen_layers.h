@@ -3,7 +3,7 @@
 #include "layers/models/deepspeech2.h"
 #include "partition/layout/build_model.h"
 #include "partition/layout/chunk_bytes.h"
-#include "partition/schedule/forward_only.h"
+#include "partition/schedule/generators.h"
 #include "partition/schedule/make_schedule.h"
 
 namespace penstock::test {
@@ -16,7 +16,7 @@ inline partition::LayerSequence sequence_to_choose_from() {
   return partition::build_model(model, 9);
 }
 
-/// Of ragged micro-batches through 3 stages, and of a longer validation in the same memory.
+/// Returns the bytes of ragged micro-batches through 3 stages, and of a longer validation.
 inline partition::ChunkBytes bytes_with(const partition::LayerSequence& sequence,
                                         const std::string& schedule,
                                         const partition::ChosenLayers& chosen) {

@@ -1,7 +1,6 @@
 #pragma once
 
 #include "partition/planner/choose/problem.h"
-#include "partition/planner/choose/workload.h"
 
 namespace penstock::test {
 

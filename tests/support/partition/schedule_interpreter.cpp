@@ -18,7 +18,7 @@ using Slot = std::pair<int, int>;  // chunk, micro-batch
 
 Value mix(Value a, Value b) { return (a ^ (b + 0x9e3779b97f4a7c15 + (a << 6) + (a >> 2))) * 31; }
 Value source(int batch) { return mix(1, static_cast<Value>(batch)); }
-/// Of the micro-batch that x is taken for: two messages that are mistaken twice are no right ones.
+/// Takes x for that of `batch`: two messages that are mistaken twice are no right ones.
 Value layer(int chunk, int batch, Value x) {
   return mix(mix(static_cast<Value>(chunk) + 100, static_cast<Value>(batch)), x);
 }

@@ -1,7 +1,7 @@
 #include "tests/support/partition/small_sequence.h"
 
-#include "layers/nn/clipped_relu.h"
 #include "layers/nn/conv2d.h"
+#include "layers/nn/elementwise.h"
 #include "layers/nn/linear.h"
 
 namespace penstock::test {

@@ -76,7 +76,7 @@ class AllLists {
   std::size_t sent(int kind, int chunk, int place) const {
     return at(2 * ranks_ + (kind * chunks_ + chunk) * places_ + place);
   }
-  /// Of the message that the pass takes.
+  /// Returns the seconds of the message that the pass takes.
   double transfer(int kind, int chunk) const {
     const int behind = kind == kForward ? chunk - 1 : chunk;
     return behind < 0 || behind + 1 == chunks_ ? 0 : problem_.transfer_after(behind);

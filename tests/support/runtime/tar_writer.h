@@ -35,7 +35,7 @@ class TarWriter {
     tar_ += bytes;
     return *this;
   }
-  /// Of what was added; `closed`: with the zeros of its end.
+  /// Returns the archive of what was added; `closed`: with the zeros of its end.
   std::string bytes(bool closed = true) const {
     return tar_ + std::string(closed ? 1024 : 0, '\0');
   }

@@ -4,7 +4,7 @@
 #include <nlohmann/json.hpp>
 #include <utility>
 
-#include "runtime/checkpoint/newest.h"
+#include "runtime/checkpoint/open_checkpoint.h"
 #include "tests/support/runtime/tone_corpus.h"
 #include "tests/support/tree/sources.h"
 
@@ -25,7 +25,7 @@ std::vector<std::string> TrainingFolder::launch(Ranks ranks) const {
   } else if (ranks.count > 0) {
     command.insert(command.end(), {mpirun_, "--allow-run-as-root", "--oversubscribe", "-np",
                                    std::to_string(ranks.count)});
-    // Of its own: one job that ends removes the folder in which another one begins.
+    // Each job has its own: one that ends would remove the folder in which another one begins.
     command.insert(command.end(), {"--mca", "orte_tmpdir_base", in("sessions")});
     if (ranks.tcp) command.insert(command.end(), {"--mca", "btl", "tcp,self"});
   }

@@ -10,7 +10,7 @@
 #include "comm/communicator.h"
 #include "configs/config.h"
 #include "partition/layout/build_model.h"
-#include "runtime/devices/device_links.h"
+#include "runtime/devices/device.h"
 #include "runtime/pipeline/step_work.h"
 #include "runtime/trainer/report.h"
 

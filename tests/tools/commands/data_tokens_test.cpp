@@ -1,5 +1,3 @@
-#include "tools/commands/data_tokens.h"
-
 #include <gtest/gtest.h>
 
 #include <filesystem>
@@ -8,6 +6,7 @@
 #include "runtime/text/sentence_pieces.h"
 #include "tests/support/system/process.h"
 #include "tests/support/system/temporary_folder.h"
+#include "tools/commands/commands.h"
 
 namespace penstock::tools {
 namespace {

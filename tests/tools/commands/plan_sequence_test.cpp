@@ -92,7 +92,7 @@ TEST(PlanSequence, RecomputesWholeStagesWhereNothingElseFits) {
                                   "within = { latency_us = 1, gb_per_s = 100 }\n");
     return plan({"--profile", profile, "--cluster", cluster, "--stages", "2", "--json"});
   };
-  // Of two in flight the first stage keeps 4 layers' 64 MiB each, and 16 MiB of parameters.
+  // The first stage keeps 4 layers' 64 MiB of each of two in flight, and 16 MiB of parameters.
   const auto kept = nlohmann::json::parse(with("0.6").out);
   EXPECT_EQ(kept["recompute"], "none");
   const auto again = nlohmann::json::parse(with("0.4").out);

@@ -1,7 +1,7 @@
 #include <fmt/format.h>
 
-#include "layers/cuda/convolution/conv2d_sizes.h"
 #include "layers/cuda/convolution/convolution_list.h"
+#include "layers/cuda/convolution/convolution_sizes.h"
 #include "layers/cuda/core/libraries.h"
 #include "tools/gpu/facts/facts.h"
 

@@ -4,7 +4,7 @@
 
 #include "layers/backend.h"
 #include "layers/cuda/core/cuda_stream.h"
-#include "layers/noise.h"
+#include "layers/initialise.h"
 
 namespace penstock::tools {
 

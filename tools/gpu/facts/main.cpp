@@ -9,7 +9,6 @@
 
 #include "base/error.h"
 #include "tools/gpu/facts/facts.h"
-#include "tools/gpu/facts/shapes.h"
 
 namespace penstock::tools {
 namespace {

@@ -1,6 +1,6 @@
 #include "layers/cuda/core/block.h"
 #include "layers/cuda/core/launch.h"
-#include "tools/gpu/facts/nothing.h"
+#include "tools/gpu/facts/stopwatch.h"
 
 namespace penstock::tools {
 namespace {

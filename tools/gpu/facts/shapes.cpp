@@ -1,4 +1,4 @@
-#include "tools/gpu/facts/shapes.h"
+#include "tools/gpu/facts/facts.h"
 
 namespace penstock::tools {
 namespace {

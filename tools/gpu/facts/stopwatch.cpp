@@ -4,7 +4,7 @@
 #include <chrono>
 #include <limits>
 
-#include "layers/tensor/cuda/error.h"
+#include "layers/tensor/cuda/handles.h"
 
 namespace penstock::tools {
 namespace {

@@ -20,4 +20,7 @@ inline Times operator-(const Times& a, const Times& b) {
 }
 inline Times operator/(const Times& a, double count) { return {a.host / count, a.device / count}; }
 
+/// Starts a kernel that does nothing.
+void launch_nothing(const layers::CudaStream& stream);
+
 }  // namespace penstock::tools

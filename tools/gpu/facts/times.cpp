@@ -3,7 +3,6 @@
 #include "layers/cuda/products/product.h"
 #include "layers/cuda/recurrence/recurrence_sizes.h"
 #include "tools/gpu/facts/facts.h"
-#include "tools/gpu/facts/nothing.h"
 #include "tools/gpu/facts/recurrence.h"
 #include "tools/gpu/facts/stopwatch.h"
 

@@ -8,7 +8,7 @@
 #include <utility>
 #include <vector>
 
-#include "base/nearest_name.h"
+#include "base/name_match.h"
 
 namespace penstock::partition {
 namespace {

@@ -10,7 +10,7 @@
 #include <string_view>
 #include <utility>
 
-#include "base/nearest_name.h"
+#include "base/name_match.h"
 #include "partition/planner/cluster/cluster_file.h"
 
 namespace penstock::partition {

@@ -11,8 +11,8 @@
 #include <utility>
 #include <vector>
 
-#include "base/gib.h"
-#include "base/median.h"
+#include "base/averages.h"
+#include "base/quantities.h"
 #include "partition/planner/cluster/cluster_file.h"
 
 namespace penstock::partition {

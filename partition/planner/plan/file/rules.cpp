@@ -6,9 +6,9 @@
 #include <set>
 #include <string_view>
 
-#include "base/counted.h"
 #include "base/error.h"
-#include "base/nearest_name.h"
+#include "base/name_match.h"
+#include "base/quantities.h"
 #include "configs/config.h"
 #include "configs/rules.h"
 #include "partition/planner/plan/plan_schedule.h"

@@ -8,7 +8,7 @@
 #include <string_view>
 #include <utility>
 
-#include "base/nearest_name.h"
+#include "base/name_match.h"
 
 namespace penstock::partition {
 namespace {

@@ -2,8 +2,8 @@
 
 #include <cmath>
 
-// Of CUDA's arithmetic what its headers give to nvcc alone and penstock's kernels use. Fast forms
-// are answered by exact ones: tests compare with tolerances.
+// These functions of CUDA's arithmetic are given to nvcc alone; penstock's kernels use them. Fast
+// forms are answered by exact ones: tests compare with tolerances.
 
 inline float rsqrtf(float x) { return 1.0f / sqrtf(x); }
 inline float __expf(float x) { return expf(x); }

@@ -15,5 +15,5 @@
 #define UNROLLED
 #define NEVER_INLINED
 
-/// Of functions in headers whose loads and stores are not the kernel's own.
+/// Marks functions in headers whose loads and stores are not the kernel's own.
 #define EMULATED_CUDA_UNOBSERVED __attribute__((no_sanitize("thread")))

@@ -1,9 +1,8 @@
-#include "layers/cpu/conv1d/conv1d_two_taps.h"
-
 #include <gtest/gtest.h>
 
 #include <algorithm>
 
+#include "layers/cpu/conv1d/conv1d_taps.h"
 #include "layers/nn/conv1d.h"
 #include "tests/support/layers/layer_runner.h"
 #include "tests/support/layers/tensors.h"

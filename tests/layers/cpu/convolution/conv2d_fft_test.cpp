@@ -1,7 +1,6 @@
-#include "layers/cpu/convolution/conv2d_fft.h"
-
 #include <gtest/gtest.h>
 
+#include "layers/cpu/convolution/conv2d_methods.h"
 #include "layers/nn/conv2d.h"
 #include "tests/support/layers/layer_runner.h"
 

@@ -1,9 +1,8 @@
-#include "layers/ops/cast.h"
-
 #include <gtest/gtest.h>
 
 #include "base/error.h"
 #include "layers/backend.h"
+#include "layers/ops/elementwise.h"
 #include "tests/support/layers/tensors.h"
 
 namespace penstock::layers {

@@ -4,8 +4,7 @@
 #include <span>
 
 #include "base/error.h"
-#include "layers/ops/position_table.h"
-#include "layers/ops/shaw_positions.h"
+#include "layers/ops/positions.h"
 #include "tests/layers/cuda/parity.h"
 
 namespace penstock::layers {
@@ -108,7 +107,7 @@ class CudaAttention : public Parity {
     expect_close(of.log_sums, kind.rotary_base == 0 ? 1e-5 : 4 * tolerance(), "log sums");
   }
 
-  // Of du and dv no operand is rounded. dr is a sum of many rounded gradients of scores, whose
+  // No operand of du and dv is rounded. dr is a sum of many rounded gradients of scores, whose
   // errors have either sign.
   void expect_backward(const Kind& kind) {
     const AttentionGeometry shape = geometry(kind);

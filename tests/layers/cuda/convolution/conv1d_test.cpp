@@ -62,7 +62,7 @@ TEST_P(CudaConv1d, Forward) {
         cuda.bias_O = bias.cuda;
       }
       run(on_cpu, cuda);
-      // Of several groups, sums are rounded before the bias is added.
+      // Sums of several groups are rounded before the bias is added.
       expect_close(y, (biased && g.groups > 1 ? 2 : 1) * tolerance(), "y");
     }
   });

@@ -1,5 +1,4 @@
-#include "layers/ops/depthwise_conv1d.h"
-
+#include "layers/ops/conv1d.h"
 #include "tests/layers/cuda/parity.h"
 
 namespace penstock::layers {

@@ -1,5 +1,4 @@
-#include "layers/ops/dropout.h"
-
+#include "layers/ops/elementwise.h"
 #include "tests/layers/cuda/parity.h"
 
 namespace penstock::layers {

@@ -1,5 +1,4 @@
-#include "layers/ops/bias.h"
-
+#include "layers/ops/linear.h"
 #include "tests/layers/cuda/parity.h"
 
 namespace penstock::layers {

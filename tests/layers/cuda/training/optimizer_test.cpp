@@ -3,7 +3,7 @@
 #include <cmath>
 #include <span>
 
-#include "layers/tensor/code_blocks.h"
+#include "layers/tensor/parameter_blocks.h"
 #include "tests/layers/cuda/parity.h"
 
 namespace penstock::layers {
@@ -113,7 +113,7 @@ struct FewBytes {
 
 class CudaOptimizerInFewBytes : public CudaOptimizer {
  protected:
-  /// Of numbers that a slot of `dtype` held before.
+  /// Returns numbers that a slot of `dtype` held before.
   FewBytes few(DType dtype, bool square) {
     const auto count = static_cast<std::size_t>(arena_[0]);
     const Tensor cpu{host_memory(count * size_of(dtype)).data(), dtype, arena_};

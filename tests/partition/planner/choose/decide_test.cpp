@@ -211,7 +211,7 @@ TEST(Decide, LeavesNoHelpfulBoundaryInALargeCluster) {
     problem.replicas = 1;
     const Decision decision = decide(problem);
     Workloads workloads(problem);
-    RankedChoice best{decision.choice, decision.estimate};
+    Candidate best{decision.choice, decision.estimate};
     const ChoiceRefiner refiner(problem, workloads.of(best.choice.batch, 1));
     ASSERT_EQ(quick_moves(problem), Moves::shortening_path);
     EXPECT_FALSE(refiner.move_boundaries(best)) << describe(best.choice);

@@ -3,7 +3,7 @@
 #include <random>
 
 #include "partition/planner/choose/decide.h"
-#include "partition/planner/choose/explain/sensitivity.h"
+#include "partition/planner/choose/explain.h"
 #include "tests/support/partition/planned_sequence.h"
 
 namespace penstock::partition {
@@ -30,7 +30,7 @@ void expect_same(const Decision& one, const Decision& other) {
   }
 }
 
-/// Of enough choices that threads meet, some of which fit only with recomputation or offload.
+/// Returns so many choices that threads meet. Some fit only with recomputation or offload.
 PlanningProblem many_choices(const LayerSequence& sequence, unsigned seed, int devices) {
   std::mt19937 random(seed);
   const auto number = [&](double low, double high) {

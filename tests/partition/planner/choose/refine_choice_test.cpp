@@ -3,8 +3,10 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <set>
 
-#include "partition/planner/choose/chunk_loads.h"
+#include "partition/planner/choose/cut_choice.h"
+#include "partition/planner/choose/decide.h"
 #include "partition/planner/choose/stage_memory.h"
 #include "tests/support/partition/chosen_layers.h"
 #include "tests/support/partition/planned_sequence.h"
@@ -15,7 +17,7 @@ namespace {
 /// 15 layers that take the same time; the inputs of two recurrences (6 and 10) have large outputs.
 class RefineChoice : public testing::Test {
  protected:
-  RankedChoice ranked(std::vector<std::vector<int>> devices, std::vector<int> begin) {
+  Candidate ranked(std::vector<std::vector<int>> devices, std::vector<int> begin) {
     const int stages = static_cast<int>(devices.size());
     PlanChoice choice{.stages = stages,
                       .batch = problem_.batches.front(),
@@ -26,7 +28,7 @@ class RefineChoice : public testing::Test {
   }
   const Workload& workload() { return workloads_.of(problem_.batches.front(), 1); }
   double seconds(const std::vector<std::vector<int>>& devices, const std::vector<int>& begin) {
-    return ranked(devices, begin).estimate.step_seconds;
+    return ranked(devices, begin).estimate->step_seconds;
   }
 
   LayerSequence sequence_ = test::sequence_to_choose_from();
@@ -53,11 +55,11 @@ TEST_F(RefineChoice, CrossesPlacesWhereMuchWouldBeSent) {
   }
   int stuck = 0;
   for (int cut = 1; cut < sequence_.size(); ++cut) {
-    RankedChoice one = ranked(devices, {0, cut, sequence_.size()});
+    Candidate one = ranked(devices, {0, cut, sequence_.size()});
     while (refiner.move_boundaries(one)) {
     }
-    EXPECT_EQ(one.estimate.step_seconds, seconds(devices, one.choice.begin));
-    EXPECT_EQ(one.estimate.step_seconds, best) << cut;
+    EXPECT_EQ(one.estimate->step_seconds, seconds(devices, one.choice.begin));
+    EXPECT_EQ(one.estimate->step_seconds, best) << cut;
     stuck += of_cut[cut] > best && of_cut[cut] <= of_cut[cut - 1] && of_cut[cut] <= of_cut[cut + 1];
   }
   EXPECT_GT(stuck, 0) << "no cut would have been left by single layers";
@@ -65,13 +67,13 @@ TEST_F(RefineChoice, CrossesPlacesWhereMuchWouldBeSent) {
 
 TEST_F(RefineChoice, BeginsFromTheClosedFormsCutsToo) {
   const ChoiceRefiner refiner(problem_, workload());
-  RankedChoice moved = ranked({{0}, {1}, {2}}, {0, 1, 2, sequence_.size()}), refined = moved;
+  Candidate moved = ranked({{0}, {1}, {2}}, {0, 1, 2, sequence_.size()}), refined = moved;
   while (refiner.move_boundaries(moved)) {
   }
   refiner.refine_cut(refined);
-  EXPECT_LT(refined.estimate.step_seconds, moved.estimate.step_seconds);
+  EXPECT_LT(refined.estimate->step_seconds, moved.estimate->step_seconds);
   for (const ChunkCutProblem& way : chunk_loads(problem_, workload(), refined.choice))
-    EXPECT_LE(refined.estimate.step_seconds, seconds(refined.choice.devices, *cut_chunks(way)));
+    EXPECT_LE(refined.estimate->step_seconds, seconds(refined.choice.devices, *cut_chunks(way)));
 }
 
 TEST_F(RefineChoice, LeavesNoBoundaryThatHelps) {
@@ -80,7 +82,7 @@ TEST_F(RefineChoice, LeavesNoBoundaryThatHelps) {
   for (int one = 1; one < sequence_.size(); ++one)
     for (int two = one + 1; two < sequence_.size(); ++two)
       for (int three = two + 1; three < sequence_.size(); ++three) {
-        RankedChoice refined = ranked({{0}, {1}, {2}, {3}}, {0, one, two, three, sequence_.size()});
+        Candidate refined = ranked({{0}, {1}, {2}, {3}}, {0, one, two, three, sequence_.size()});
         const std::vector<int> begin = refined.choice.begin;
         refiner.refine_cut(refined);
         moved += refined.choice.begin != begin;
@@ -98,16 +100,16 @@ TEST_F(RefineChoice, LosesLittleByMovesThatShortenPaths) {
   for (int one = 1; one < sequence_.size(); ++one)
     for (int two = one + 1; two < sequence_.size(); ++two)
       for (int three = two + 1; three < sequence_.size(); ++three) {
-        const RankedChoice start =
+        const Candidate start =
             ranked({{0}, {1}, {2}, {3}}, {0, one, two, three, sequence_.size()});
-        RankedChoice best = start, quick = start;
+        Candidate best = start, quick = start;
         all.refine_cut(best);
         some.refine_cut(quick);
-        EXPECT_LE(quick.estimate.step_seconds, start.estimate.step_seconds);
+        EXPECT_LE(quick.estimate->step_seconds, start.estimate->step_seconds);
         refined += quick.choice.begin != start.choice.begin;
         while (all.move_boundaries(quick)) {
         }
-        const double ratio = quick.estimate.step_seconds / best.estimate.step_seconds;
+        const double ratio = quick.estimate->step_seconds / best.estimate->step_seconds;
         ++starts;
         sum += ratio;
         worst = std::max(worst, ratio);
@@ -122,12 +124,12 @@ TEST_F(RefineChoice, LosesLittleByMovesThatShortenPaths) {
 
 TEST_F(RefineChoice, ExchangesDevicesOfASmallCluster) {
   problem_.cluster.devices[2].speed = 3;
-  RankedChoice one = ranked({{0}, {1}}, {0, 7, sequence_.size()});
-  const double before = one.estimate.step_seconds;
+  Candidate one = ranked({{0}, {1}}, {0, 7, sequence_.size()});
+  const double before = one.estimate->step_seconds;
   ChoiceRefiner(problem_, workload()).refine(one);
-  EXPECT_LT(one.estimate.step_seconds, before);
+  EXPECT_LT(one.estimate->step_seconds, before);
   EXPECT_TRUE(one.choice.devices[0][0] == 2 || one.choice.devices[1][0] == 2);
-  EXPECT_EQ(one.estimate.step_seconds, seconds(one.choice.devices, one.choice.begin));
+  EXPECT_EQ(one.estimate->step_seconds, seconds(one.choice.devices, one.choice.begin));
 }
 
 TEST_F(RefineChoice, StaysWithinMemory) {
@@ -135,14 +137,14 @@ TEST_F(RefineChoice, StaysWithinMemory) {
   const PlanChoice any{.stages = 3, .batch = problem_.batches.front(), .devices = devices};
   const LeastFullCut min = min_full_cut(StageMemory(problem_, any), sequence_.size());
   const ChoiceRefiner refiner(problem_, workload());
-  const RankedChoice start = ranked(devices, min.begin);
-  RankedChoice free = start, tight = start;
+  const Candidate start = ranked(devices, min.begin);
+  Candidate free = start, tight = start;
   refiner.refine(free);
   for (Device& device : problem_.cluster.devices) device.memory = min.bytes;
   EXPECT_TRUE(StageMemory(problem_, free.choice).too_full(free.choice.begin));
   refiner.refine(tight);
   EXPECT_FALSE(StageMemory(problem_, tight.choice).too_full(tight.choice.begin));
-  EXPECT_LT(free.estimate.step_seconds, tight.estimate.step_seconds);
+  EXPECT_LT(free.estimate->step_seconds, tight.estimate->step_seconds);
 }
 
 TEST_F(RefineChoice, AlikePlacementsShareACut) {
@@ -152,25 +154,76 @@ TEST_F(RefineChoice, AlikePlacementsShareACut) {
   problem_.cluster.exact_links[6].bandwidth = 5.0005;
   const std::vector<std::vector<int>> to_1{{0}, {1}}, to_2{{0}, {2}};
   const std::vector<int> good{0, 8, sequence_.size()}, worse{0, 9, sequence_.size()};
-  std::vector<RankedChoice> all{ranked(to_2, good), ranked(to_1, worse)};
-  ASSERT_LT(all[0].estimate.step_seconds, all[1].estimate.step_seconds);
+  std::vector<Candidate> all{ranked(to_2, good), ranked(to_1, worse)};
+  ASSERT_LT(all[0].estimate->step_seconds, all[1].estimate->step_seconds);
   const ChoiceRefiner refiner(problem_, workload());
   refiner.share_cuts(all);
   ASSERT_EQ(all.size(), 2u);
   EXPECT_EQ(all[0].choice.devices, to_2);
   EXPECT_EQ(all[1].choice.begin, good);
-  EXPECT_EQ(all[1].estimate.step_seconds, seconds(to_1, good));
+  EXPECT_EQ(all[1].estimate->step_seconds, seconds(to_1, good));
 
   // Where a cut makes a difference each has its own.
   problem_.cluster.devices[2].speed = 3;
   const std::vector<int> uneven{0, 4, sequence_.size()};
   ASSERT_LT(seconds(to_2, uneven), seconds(to_2, good));
   ASSERT_LT(seconds(to_1, good), seconds(to_1, uneven));
-  std::vector<RankedChoice> unlike{ranked(to_2, uneven), ranked(to_1, good)};
+  std::vector<Candidate> unlike{ranked(to_2, uneven), ranked(to_1, good)};
   refiner.share_cuts(unlike);
   EXPECT_EQ(unlike[0].choice.begin, uneven);
   EXPECT_EQ(unlike[1].choice.begin, good);
 }
 
+class RankChoices : public testing::Test {
+ protected:
+  /// Three devices, each pair with a link of its own, one way as the other.
+  PlanningProblem problem(double memory) const {
+    PlanningProblem problem = test::planned_sequence(sequence_, 3, memory);
+    for (const double rate : {1.0, 500.0, 90.0, 500.0, 1.0, 200.0, 90.0, 200.0, 1.0})
+      problem.cluster.exact_links.push_back({.latency = 1, .bandwidth = rate});
+    return problem;
+  }
+  static PlanChoice three_stages(const PlanningProblem& problem) {
+    return {.stages = 3, .batch = problem.batches.front()};
+  }
+
+  LayerSequence sequence_ = test::small_sequence();
+};
+
+TEST_F(RankChoices, OrdersEveryPlacementByItsSimulatedStep) {
+  const PlanningProblem problem = this->problem(1e9);
+  const auto ranked = rank_choices(problem, three_stages(problem), 100);
+  std::set<std::vector<std::vector<int>>> distinct;
+  for (const Candidate& r : ranked) {
+    distinct.insert(r.choice.devices);
+    EXPECT_EQ(r.choice.begin.size(), 4u);
+    Workloads workloads(problem);
+    EXPECT_EQ(r.estimate->step_seconds,
+              estimate_choice(problem, workloads.of(r.choice.batch, 1), r.choice).step_seconds);
+  }
+  EXPECT_EQ(distinct.size(), 6u);
+  EXPECT_TRUE(
+      std::ranges::is_sorted(ranked, {}, [](const auto& r) { return r.estimate->step_seconds; }));
+  // The stage in the middle is on the device whose links are fast.
+  EXPECT_EQ(ranked.front().choice.devices[1], std::vector<int>{1});
+}
+
+TEST_F(RankChoices, FirstIsNoWorseThanTheDecision) {
+  PlanningProblem problem = this->problem(1e9);
+  problem.schedules = {"1f1b"};
+  problem.stages = 3;
+  problem.replicas = 1;
+  const Decision decision = decide(problem);
+  const auto ranked = rank_choices(problem, decision.choice, 1);
+  ASSERT_EQ(ranked.size(), 1u);
+  EXPECT_LE(ranked.front().estimate->step_seconds, decision.estimate.step_seconds);
+}
+
+TEST_F(RankChoices, HasNothingWhereNothingFits) {
+  const PlanningProblem problem = this->problem(100);
+  EXPECT_TRUE(rank_choices(problem, three_stages(problem), 5).empty());
+}
+
 }  // namespace
+
 }  // namespace penstock::partition

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <random>
 
 #include "tests/support/partition/planned_sequence.h"
 
@@ -40,5 +41,67 @@ TEST(StageMemory, FindsTheLeastFullCut) {
   EXPECT_DOUBLE_EQ(min.fullness, tried / 1e6);
 }
 
+ChunkBytes bytes_of(const LayerSequence& sequence, const PlanChoice& choice) {
+  ParameterBytes parameters{.lanes_of = std::vector<int>(choice.replicas, 1)};
+  parameters.kinds.sharing = {.replicas = choice.shards_optimizer ? choice.replicas : 1};
+  return {sequence, {{{{12, 5}}, schedule_of(choice).of(3), choice.recomputed}}, {}, parameters};
+}
+
+/// Placements of a grid in the devices' order of memory, from any of them on.
+PlanChoice placed(const Grid& grid, const std::vector<int>& order) {
+  PlanChoice choice{.stages = grid.stages, .replicas = grid.replicas};
+  for (int k = 0; k < grid.stages; ++k) {
+    auto& stage = choice.devices.emplace_back();
+    for (int r = 0; r < grid.replicas; ++r) stage.push_back(order[k * grid.replicas + r]);
+  }
+  return choice;
+}
+
+// With memory as tight as each placement needs, the bound must not say that it can't fit.
+TEST(MemoryBound, RefutesNothingThatFits) {
+  const LayerSequence sequence = test::small_sequence();
+  PlanningProblem problem = test::planned_sequence(sequence, 5, 1e9);
+  problem.bytes = [&](const PlanChoice& choice) { return bytes_of(sequence, choice); };
+  std::mt19937 random(3);
+  int tight = 0;
+  for (int round = 0; round < 200; ++round) {
+    const int stages = 1 + static_cast<int>(random() % 4);
+    const Grid grid{stages, 1 + static_cast<int>(random() % (5 / stages))};
+    std::vector<int> order{0, 1, 2, 3, 4};
+    std::ranges::shuffle(order, random);
+    PlanChoice choice = placed(grid, order);
+    choice.shards_optimizer = random() % 2 == 0 && grid.replicas > 1;
+    problem.shards_optimizer =
+        random() % 2 == 0 ? std::nullopt : std::optional(choice.shards_optimizer);
+    for (Device& device : problem.cluster.devices) device.memory = 1e9;
+    const auto cut = min_full_cut(StageMemory(problem, choice), sequence.size());
+    const auto needed = StageMemory(problem, choice).of_stages(cut.begin);
+    for (int k = 0; k < grid.stages; ++k)
+      for (const int device : choice.devices[k])
+        problem.cluster.devices[device].memory = needed[k] / (1 - problem.cluster.margin);
+    const double fullness = MemoryBound(problem).fullness(choice.batch, grid);
+    EXPECT_LE(fullness, 1 + 1e-9) << round;
+    tight += fullness > 0.3;
+  }
+  EXPECT_GT(tight, 50);
+}
+
+TEST(MemoryBound, RefutesStagesWithoutRoomForParameters) {
+  const LayerSequence sequence = test::small_sequence();
+  PlanningProblem problem = test::planned_sequence(sequence, 4, 1e9);
+  problem.bytes = [&](const PlanChoice& choice) { return bytes_of(sequence, choice); };
+  const double all = bytes_of(sequence, {}).at_least(0, sequence.size());
+  problem.cluster.margin = 0;
+  for (Device& device : problem.cluster.devices) device.memory = all / 2;
+  EXPECT_DOUBLE_EQ(MemoryBound(problem).fullness({}, {1, 1}), 2);
+  EXPECT_LT(MemoryBound(problem).fullness({}, {4, 1}), 2);
+  problem.cluster.devices[0].memory = all;
+  EXPECT_DOUBLE_EQ(MemoryBound(problem).fullness({}, {1, 1}), 1);
+  EXPECT_DOUBLE_EQ(MemoryBound(problem).fullness({}, {1, 2}), 2);  // the smaller one counts
+  problem.shards_optimizer.reset();
+  EXPECT_LT(MemoryBound(problem).fullness({}, {1, 2}), 1.7);
+}
+
 }  // namespace
+
 }  // namespace penstock::partition

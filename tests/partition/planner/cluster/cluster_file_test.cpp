@@ -6,7 +6,7 @@
 #include <algorithm>
 
 #include "base/error.h"
-#include "base/gib.h"
+#include "base/quantities.h"
 #include "configs/config.h"
 #include "tests/support/system/temporary_folder.h"
 #include "tests/support/tree/sources.h"

@@ -12,7 +12,6 @@
 #include "layers/nn/recurrence.h"
 #include "partition/layout/build_model.h"
 #include "partition/layout/recomputed_layers.h"
-#include "partition/layout/trained_model.h"
 #include "tests/support/partition/small_sequence.h"
 
 namespace penstock::partition {

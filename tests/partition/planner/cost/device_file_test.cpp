@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "base/error.h"
-#include "configs/config_folder.h"
+#include "configs/load.h"
 
 namespace penstock::partition {
 namespace {

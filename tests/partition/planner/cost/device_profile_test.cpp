@@ -5,7 +5,7 @@
 #include "base/error.h"
 #include "configs/config.h"
 #include "layers/models/deepspeech2.h"
-#include "partition/layout/trained_model.h"
+#include "partition/layout/build_model.h"
 #include "tests/support/system/temporary_folder.h"
 
 namespace penstock::partition {

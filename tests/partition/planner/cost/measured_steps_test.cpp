@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "base/median.h"
+#include "base/averages.h"
 #include "configs/load.h"
 #include "layers/models/families.h"
 #include "partition/layout/build_model.h"

@@ -29,7 +29,7 @@ TEST(OperationSeconds, OfFewTilesShareTheInnerIndex) {
   EXPECT_DOUBLE_EQ(product_seconds({1, 10, 31}, 1e3, rates), alone * 31 / 100);
 }
 
-/// Of as many steps as the longest utterance has frames, whatever the others add.
+/// There are as many steps as the longest utterance has frames, whatever the others add.
 TEST(OperationSeconds, OfRecurrencesFollowTheLongestUtterance) {
   const RecurrenceWork work{.weight_bytes = 800, .frame_operations = 10};
   const DeviceRates slow_memory{.recurrence = 1e9, .bandwidth = 100, .time_step = 2};

@@ -11,7 +11,7 @@
 #include <string>
 #include <vector>
 
-#include "base/median.h"
+#include "base/averages.h"
 #include "partition/planner/cost/device_file.h"
 #include "partition/planner/cost/operation_seconds.h"
 

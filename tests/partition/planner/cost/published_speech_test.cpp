@@ -11,7 +11,7 @@
 
 #include "configs/config.h"
 #include "layers/models/wav2vec2.h"
-#include "partition/layout/trained_model.h"
+#include "partition/layout/build_model.h"
 #include "partition/planner/cost/cost.h"
 #include "partition/planner/cost/device_file.h"
 

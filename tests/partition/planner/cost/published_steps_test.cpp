@@ -12,7 +12,7 @@
 #include <string_view>
 #include <vector>
 
-#include "base/median.h"
+#include "base/averages.h"
 #include "layers/models/transformer.h"
 #include "partition/layout/build_model.h"
 #include "partition/planner/cost/cost.h"

@@ -14,7 +14,7 @@ struct Least {
   double sum = kInfeasible, largest = kInfeasible;
 };
 
-/// Of all cuts of layers [first, layers) into segments from `segment` on, by trying them.
+/// Tries all cuts of layers [first, layers) into segments from `segment` on.
 Least of_all_cuts(const CutShape& shape, const std::function<double(int, int, int)>& cost,
                   int first, int segment) {
   if (segment == shape.segments) return first == shape.layers ? Least{0, 0} : Least{};

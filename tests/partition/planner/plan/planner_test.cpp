@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "base/error.h"
-#include "layers/nn/clipped_relu.h"
+#include "layers/nn/elementwise.h"
 #include "partition/layout/chunk_bytes.h"
 #include "partition/planner/plan/plan_file.h"
 #include "partition/schedule/make_schedule.h"

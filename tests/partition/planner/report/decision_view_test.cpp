@@ -9,7 +9,7 @@
 namespace penstock::partition {
 namespace {
 
-/// Of one chunk a stage.
+/// Returns a plan of one chunk a stage.
 Plan plan_of(const PlanningProblem& problem, const PlanChoice& choice) {
   Plan plan{.model = "small", .schedule = choice.schedule, .micro_batches = 4, .lanes = 2};
   const ChunkBytes bytes = problem.bytes(choice);

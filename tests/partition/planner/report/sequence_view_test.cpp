@@ -4,6 +4,9 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdio>
+
+#include "partition/planner/choose/choice_estimate.h"
 
 namespace penstock::partition {
 namespace {
@@ -31,7 +34,7 @@ TEST_F(SequenceViewOf, ShowsTheStepAsSimulated) {
       {.schedule = "1f1b", .in_flight = {2, 1}, .seconds = 36},
       {.schedule = "zb-h1", .in_flight = {2, 2}, .seconds = 37.8},
       {.schedule = "gpipe", .in_flight = {3, 3}, .fits = false, .seconds = 36}};
-  const PlanView view = view_of(plan, steps, other_grids(problem_, placed, {}, 3));
+  const PlanView view = view_of(plan, steps, other_grids(plan, steps, {}, 3));
   ASSERT_EQ(view.stages.size(), 2u);
   ASSERT_EQ(view.replicas.size(), 2u);
   // The first replica runs 3 of the 5: both stages have work of 9 seconds.
@@ -88,12 +91,35 @@ TEST_F(SequenceViewOf, ShowsWhatIsRecomputed) {
   EXPECT_NEAR(view.stages[0].seconds, 5 * (4.0 + 8), 1e-6);  // forward twice, backward
 }
 
-TEST_F(SequenceViewOf, OtherGridsAreNeverBetter) {
+TEST_F(SequenceViewOf, ComparesOtherGridsBySimulatedSteps) {
   problem_.sequence = SequenceLoad(profile_, SequenceLoad::Crossing::bytes);
+  const auto candidates = sequence_candidates(problem_, profile_, {}, {});
+  const PlacedSequence& placed = choose_sequence(problem_, profile_, candidates);
+  const SequencePlan plan{problem_, placed, profile_};
+  const auto steps = sequence_steps(plan);
+  const auto others = other_grids(plan, steps, {}, 100);
+  EXPECT_EQ(others.size(), 6u);  // 4 + 2 + 1, less the plan's
+  EXPECT_TRUE(std::ranges::is_sorted(others, {}, &AlternativeView::step_seconds));
+  for (const AlternativeView& other : others) {
+    int stages = 0, replicas = 0;
+    ASSERT_EQ(std::sscanf(other.what.c_str(), "%d stage%*[s ]× %d", &stages, &replicas), 2)
+        << other.what;
+    const PlacedSequence own = place_sequence(problem_, {.stages = stages, .replicas = replicas});
+    const double step = sequence_steps({problem_, own, profile_}).front().seconds;
+    EXPECT_GE(step, other.step_seconds * (1 - 1e-9)) << other.what;
+    EXPECT_GE(other.step_seconds, steps.front().seconds * (1 - kSameStep)) << other.what;
+  }
+}
+
+TEST_F(SequenceViewOf, ComparesTheBottleneckByLoads) {
+  problem_.sequence = SequenceLoad(profile_, SequenceLoad::Crossing::bytes);
+  problem_.objective = Objective::bottleneck;
   const PlacedSequence placed = place_sequence(problem_, {});
-  for (const AlternativeView& other : other_grids(problem_, placed, {}, 100))
-    EXPECT_GE(other.step_seconds, placed.value * (1 - 1e-9)) << other.what;
-  EXPECT_EQ(other_grids(problem_, placed, {}, 100).size(), 6u);  // 4 + 2 + 1, less the plan's
+  const SequencePlan plan{problem_, placed, profile_};
+  const auto steps = sequence_steps(plan);
+  EXPECT_EQ(compared_seconds(plan, steps), placed.cut.slowest);
+  for (const AlternativeView& other : other_grids(plan, steps, {}, 100))
+    EXPECT_GE(other.step_seconds, placed.cut.slowest * (1 - 1e-9)) << other.what;
 }
 
 }  // namespace

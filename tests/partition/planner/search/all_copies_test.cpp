@@ -10,8 +10,8 @@
 
 #include "base/error.h"
 #include "partition/planner/simulate/simulate.h"
+#include "partition/schedule/complete.h"
 #include "partition/schedule/make_schedule.h"
-#include "partition/schedule/offload.h"
 #include "tests/support/partition/polled_step.h"
 #include "tests/support/partition/tried_copies.h"
 
@@ -72,7 +72,7 @@ bool offloads(const Schedule& lists) {
   });
 }
 
-/// Of steps whose offloads and reloads were compared with every way.
+/// Counts steps whose offloads and reloads were compared with every way.
 struct TriedCopies {
   int steps = 0, optimal = 0;
   std::size_t ways = 0, hanging = 0;

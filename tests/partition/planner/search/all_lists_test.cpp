@@ -14,7 +14,7 @@
 namespace penstock::partition {
 namespace {
 
-/// Of steps whose lists were found, compared with all lists that there are.
+/// Counts steps whose lists were found, and compares them with all lists that there are.
 struct TriedSteps {
   int steps = 0, down_and_up = 0, round = 0, bound_by_memory = 0;
   int optimal = 0, known_by_bound = 0;

@@ -6,9 +6,9 @@
 #include <cmath>
 #include <random>
 
+#include "partition/schedule/complete.h"
 #include "partition/schedule/edge.h"
 #include "partition/schedule/make_schedule.h"
-#include "partition/schedule/transfers.h"
 
 namespace penstock::partition {
 namespace {

@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include "partition/schedule/forward_only.h"
+#include "partition/schedule/generators.h"
 #include "partition/schedule/make_schedule.h"
 
 namespace penstock::partition {

@@ -1,5 +1,3 @@
-#include "partition/schedule/offload.h"
-
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
@@ -12,6 +10,7 @@
 #include "configs/config.h"
 #include "partition/planner/simulate/memory.h"
 #include "partition/planner/simulate/simulate.h"
+#include "partition/schedule/complete.h"
 #include "partition/schedule/edge.h"
 #include "partition/schedule/in_flight.h"
 #include "partition/schedule/make_schedule.h"

@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
+#include "partition/schedule/complete.h"
 #include "partition/schedule/make_schedule.h"
-#include "partition/schedule/offload.h"
 
 namespace penstock::partition {
 namespace {

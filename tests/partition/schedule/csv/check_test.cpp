@@ -1,5 +1,3 @@
-#include "partition/schedule/csv/check.h"
-
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -9,7 +7,6 @@
 #include <vector>
 
 #include "base/error.h"
-#include "configs/config.h"
 #include "partition/schedule/csv/rows.h"
 #include "partition/schedule/csv/schedule_csv.h"
 #include "partition/schedule/make_schedule.h"

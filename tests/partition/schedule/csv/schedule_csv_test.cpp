@@ -5,7 +5,6 @@
 #include <string>
 
 #include "base/error.h"
-#include "configs/config.h"
 #include "partition/schedule/make_schedule.h"
 #include "partition/schedule/validator/validator.h"
 #include "tests/support/system/temporary_folder.h"

@@ -8,12 +8,10 @@
 #include <vector>
 
 #include "base/error.h"
-#include "configs/config.h"
+#include "partition/schedule/complete.h"
 #include "partition/schedule/edge.h"
-#include "partition/schedule/forward_only.h"
+#include "partition/schedule/generators.h"
 #include "partition/schedule/make_schedule.h"
-#include "partition/schedule/offload.h"
-#include "partition/schedule/transfers.h"
 #include "tests/support/partition/corrupted_lists.h"
 #include "tests/support/partition/schedule_interpreter.h"
 #include "tests/support/system/temporary_folder.h"

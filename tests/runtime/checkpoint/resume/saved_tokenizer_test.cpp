@@ -5,7 +5,7 @@
 #include "base/error.h"
 #include "configs/flatten.h"
 #include "runtime/checkpoint/hash.h"
-#include "runtime/checkpoint/newest.h"
+#include "runtime/checkpoint/open_checkpoint.h"
 #include "runtime/checkpoint/resume/corrections.h"
 #include "runtime/checkpoint/resume/resume.h"
 #include "runtime/checkpoint/save.h"

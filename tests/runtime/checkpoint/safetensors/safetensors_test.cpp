@@ -6,6 +6,7 @@
 #include <string>
 
 #include "base/error.h"
+#include "base/file_handle.h"
 #include "tests/support/runtime/safetensors_cases.h"
 #include "tests/support/system/temporary_folder.h"
 
@@ -63,9 +64,9 @@ TEST(SafetensorsFile, RejectsMisalignedNumbersAsATensorOnly) {
 TEST(SafetensorsFile, NamesFileThatIsMissingOrNoFile) {
   const TemporaryFolder folder;
   const auto missing = folder.path() / "nowhere.safetensors";
-  EXPECT_NE(message_of<CheckpointError>([&] { SafetensorsFile{missing}; }).find(missing.string()),
+  EXPECT_NE(message_of<FileError>([&] { SafetensorsFile{missing}; }).find(missing.string()),
             std::string::npos);
-  EXPECT_THROW(SafetensorsFile{folder.path()}, CheckpointError);
+  EXPECT_THROW(SafetensorsFile{folder.path()}, FileError);
 }
 
 TEST(SafetensorsFile, ChecksTheLengthFieldAgainstTheFile) {

@@ -45,7 +45,7 @@ TEST(Extent, IsOfTheStepsThatHaveMost) {
   expect_within(epoch.micro_batch, expected.micro_batch);
 }
 
-/// Of a run whose data changed: the epochs before its start held others.
+/// The run's data changed: the epochs before its start held others.
 TEST(Extent, IsOfTheStepsFromTheStartOn) {
   StepSequenceOptions changed = options(11);
   const StepSequence whole(changed);

@@ -65,7 +65,7 @@ TEST(StepSequence, HoldsEachUtteranceOnceAnEpoch) {
   }
 }
 
-// Of a step that is not whole, those that there are keep the order.
+// The micro-batches of a step that is not whole keep the order.
 TEST(StepSequence, PutsMicroBatchesInOrderBySize) {
   const std::vector<int> order = {3, 0, 4, 1, 2};
   StepSequenceOptions in_order = options(2);
@@ -143,7 +143,7 @@ TEST(StepSequence, GoesOnFromAnEpochThatIsKnown) {
   EXPECT_EQ(known.steps_in_epoch(2), whole.steps_in_epoch(2));
 }
 
-/// Of a run whose data changed in the midst of an epoch: those before held other steps.
+/// The run's data changed in the midst of an epoch: those before held other steps.
 TEST(StepSequence, BeginsAnEpochWhereItIsTold) {
   const StepSequence whole(options(2));
   StepSequenceOptions changed = options(2);

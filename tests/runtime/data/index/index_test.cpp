@@ -60,7 +60,7 @@ class IndexTest : public testing::Test {
     return find(in("train.jsonl"), use).index;
   }
 
-  /// Of an earlier time, so that nothing seems to have changed just now.
+  /// Gives all files an earlier time, so that nothing seems to have changed just now.
   void age(std::chrono::minutes by = std::chrono::minutes(60)) const {
     const auto then = fs::file_time_type::clock::now() - by;
     for (const auto& item : fs::recursive_directory_iterator(folder_.path()))

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "base/error.h"
-#include "runtime/data/audio/file_range.h"
+#include "runtime/data/audio/audio_file.h"
 #include "runtime/data/manifest/tar_member.h"
 #include "tests/support/runtime/tar_writer.h"
 #include "tests/support/system/temporary_folder.h"

@@ -35,7 +35,7 @@ Cluster unlike(int devices) {
   return cluster;
 }
 
-/// Of all paths of the graph; a stage's replicas in order.
+/// Returns the placements of all paths of the graph, with a stage's replicas in order.
 std::multiset<Placement> placements(const StageGraph& graph) {
   std::multiset<Placement> all;
   std::vector<int> path;

@@ -1,0 +1,109 @@
+#include "layers/losses/ctc.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <memory>
+
+#include "base/error.h"
+#include "base/quantities.h"
+#include "layers/backend.h"
+#include "layers/ops/ctc.h"
+#include "layers/ops/elementwise.h"
+#include "layers/widened.h"
+
+namespace penstock::layers {
+namespace {
+
+// Frames per label that a plan assumes, since labels are not known yet: about that of spelt English
+// at 50 frames per second.
+constexpr double kFramesPerLabel = 5;
+constexpr std::int32_t kBlank = 0;
+
+/// Returns the states that one pass over the lattice of N frames and L labels reaches: 2 L (N - L)
+/// + N.
+double reached_states(double frames, double labels) {
+  const double aligned = std::min(labels, frames);  // more labels have no alignment
+  return 2 * aligned * (frames - aligned) + frames;
+}
+
+/// Counts a softmax and a pass over the lattice in forward. The pass back runs in forward too, but
+/// it counts as backward_input, since evaluation does without it.
+Flops flops_of(const FramesDecl& x, double states) {
+  return {.forward = 30 * static_cast<double>(x.rows() * x.channels) + 30 * states,
+          .backward_input = 30 * states};
+}
+
+}  // namespace
+
+LayerPlan Ctc::plan(const ActivationDecl& input, const BackendSizes& sizes) const {
+  const FramesDecl& x = input.only();
+  LayerPlan plan;
+  plan.output = {input.dtype, {}};
+  plan.saved = {
+      {SavedDecl::Kind::own, Life::to_backward_input, arithmetic_of(input.dtype), x.shape()}};
+  plan.workspace.forward = ctc_workspace({sizes.device, input.dtype}, x.lengths, x.channels);
+  add_copies(plan.workspace, {widened(sizes, {x.rows() * x.channels}), 0, 0});
+  double states = 0;
+  for (const std::int64_t length : x.lengths) {
+    const auto frames = static_cast<double>(length);
+    states += reached_states(frames, frames / kFramesPerLabel);
+  }
+  plan.flops = flops_of(x, states);
+  plan.needs_targets = true;
+  return plan;
+}
+
+Flops Ctc::flops(const ActivationDecl& input, std::span<const std::int64_t> labels) const {
+  const FramesDecl& x = input.only();
+  if (labels.size() != x.lengths.size())
+    throw ShapeError(fmt::format("labels of {} utterances, but frames of {}: give one number each",
+                                 labels.size(), x.lengths.size()));
+  double states = 0;
+  for (std::size_t u = 0; u < labels.size(); ++u)
+    states += reached_states(static_cast<double>(x.lengths[u]), static_cast<double>(labels[u]));
+  return flops_of(x, states);
+}
+
+void Ctc::forward(Context& context, const Params&, const Activation& x, Activation&,
+                  Saved saved) const {
+  if (context.targets == nullptr)
+    throw ShapeError(name_ + " was run without labels: set Context::targets");
+  context.backend.run(context.stream, CtcLoss{x.only().x_FC, x.only().lengths, *context.targets,
+                                              context.mode == Mode::train ? saved[0] : Tensor{},
+                                              context.workspace});
+}
+
+void Ctc::backward_input(Context& context, const Params&, const Activation&, Saved saved,
+                         Activation& dx) const {
+  if (!dx.empty()) context.backend.run(context.stream, Cast{saved[0], dx.only().x_FC});
+}
+
+std::vector<std::int32_t> ctc_greedy_labels(std::span<const float> logits_FC, std::int64_t channels,
+                                            std::int64_t labels) {
+  const auto width = static_cast<std::size_t>(channels);
+  if (channels < 1 || logits_FC.size() % width != 0)
+    throw ShapeError(fmt::format("{} are not frames of {}", counted(logits_FC.size(), "logit"),
+                                 counted(channels, "channel")));
+  if (labels < 1 || labels > channels)
+    throw ShapeError(fmt::format("{} can't be told from {}", counted(labels, "label"),
+                                 counted(channels, "channel")));
+  std::vector<std::int32_t> decoded;
+  std::int32_t before = kBlank;
+  for (std::size_t start = 0; start < logits_FC.size(); start += width) {
+    const auto frame = logits_FC.subspan(start, static_cast<std::size_t>(labels));
+    const auto best = static_cast<std::int32_t>(std::ranges::max_element(frame) - frame.begin());
+    if (best != before && best != kBlank) decoded.push_back(best);
+    before = best;
+  }
+  return decoded;
+}
+
+Loss ctc_loss() {
+  return {.name = "ctc",
+          .make_layer = []() -> std::unique_ptr<Layer> { return std::make_unique<Ctc>("ctc"); },
+          .frames_needed = ctc_frames_needed,
+          .greedy_labels = ctc_greedy_labels};
+}
+
+}  // namespace penstock::layers

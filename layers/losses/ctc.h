@@ -1,0 +1,44 @@
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "layers/layer.h"
+#include "layers/losses/loss.h"
+
+namespace penstock::layers {
+
+/// The loss at the end of a layer sequence: CTC over the log-softmax of its input, blank 0 (CtcLoss
+/// defines it). Its output is empty, and losses go to Context::targets. In training, forward also
+/// computes and saves the gradient of the logits.
+class Ctc final : public Layer {
+ public:
+  explicit Ctc(std::string name) : name_(std::move(name)) {}
+
+  const std::string& name() const override { return name_; }
+  LayerPlan plan(const ActivationDecl& input, const BackendSizes&) const override;
+  /// Returns the operations for these labels; plan() assumes a share of the frames. ShapeError for
+  /// another number of utterances.
+  Flops flops(const ActivationDecl& input, std::span<const std::int64_t> labels) const override;
+  void forward(Context&, const Params&, const Activation& x, Activation& y, Saved) const override;
+  void backward_input(Context&, const Params&, const Activation& dy, Saved,
+                      Activation& dx) const override;
+
+ private:
+  std::string name_;
+};
+
+/// Decodes one utterance greedily, by CTC's rule: takes the best label of every frame (the lower
+/// one of equals), merges repeats, then drops blanks. Logits may be normalised or not. Arguments
+/// and errors are those of Loss::greedy_labels.
+[[nodiscard]] std::vector<std::int32_t> ctc_greedy_labels(std::span<const float> logits_FC,
+                                                          std::int64_t channels,
+                                                          std::int64_t labels);
+
+/// Returns the declaration of CTC, the first of losses().
+[[nodiscard]] Loss ctc_loss();
+
+}  // namespace penstock::layers

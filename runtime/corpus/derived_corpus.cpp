@@ -1,0 +1,127 @@
+#include "runtime/corpus/derived_corpus.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <iterator>
+#include <memory>
+#include <numeric>
+#include <utility>
+#include <vector>
+
+#include "runtime/data/batch/sample_hash.h"
+#include "runtime/data/index/stream_hash.h"
+
+namespace penstock::runtime {
+namespace {
+
+/// A function of an utterance's id.
+template <class Result>
+using OfUtterance = std::function<Result(std::uint64_t)>;
+
+/// Dispatches an id to the function of the corpus that holds it.
+template <class Result>
+struct OfCorpora {
+  std::vector<std::uint64_t> firsts;  // first id of each corpus
+  std::vector<OfUtterance<Result>> functions;
+
+  Result operator()(std::uint64_t id) const {
+    const auto next = std::ranges::upper_bound(firsts, id);
+    const auto corpus = static_cast<std::size_t>(next - firsts.begin()) - 1;
+    return functions[corpus](id - firsts[corpus]);
+  }
+};
+
+/// Joins a function of all corpora. Returns an empty one if this rank does not read that part.
+template <class Result>
+OfUtterance<Result> joined(const std::vector<Corpus>& corpora,
+                           OfUtterance<Result> Corpus::*function) {
+  OfCorpora<Result> all;
+  std::uint64_t first = 0;
+  for (const Corpus& corpus : corpora) {
+    if (!(corpus.*function)) return {};
+    all.firsts.push_back(std::exchange(first, first + corpus.size()));
+    all.functions.push_back(corpus.*function);
+  }
+  return all;
+}
+
+Corpus join(const std::vector<Corpus>& corpora) {
+  Corpus all;
+  StreamHash hash;
+  for (const Corpus& corpus : corpora) {
+    all.lengths.append(corpus.lengths);
+    all.too_short += corpus.too_short;
+    all.too_long += corpus.too_long;
+    all.skipped += corpus.skipped;
+    hash.add({reinterpret_cast<const char*>(&corpus.hash), sizeof corpus.hash});
+  }
+  all.audio = joined(corpora, &Corpus::audio);
+  all.text = joined(corpora, &Corpus::text);
+  all.labels = joined(corpora, &Corpus::labels);
+  all.hash = hash.digest();
+  return all;
+}
+
+std::string told(const Mixture::Part& part) {
+  return fmt::format("{} {:.4g} h × {:.3g} ({:.3g} %)", part.is.manifest, part.is.seconds / 3600,
+                     part.repeats(), 100 * part.share);
+}
+
+/// Returns the `count` ids with the smallest hashes, in ascending order.
+std::vector<std::uint32_t> sampled_ids(std::size_t of, std::size_t count) {
+  std::vector<std::uint32_t> ids(of);
+  std::iota(ids.begin(), ids.end(), 0u);
+  const auto by_hash = [](std::uint32_t id) {
+    return std::pair(sample_hash(SampleKind::validation, 0, {id}), id);
+  };
+  const auto end = ids.begin() + static_cast<std::ptrdiff_t>(count);
+  std::ranges::nth_element(ids, end, {}, by_hash);
+  ids.erase(end, ids.end());
+  std::ranges::sort(ids);
+  return ids;
+}
+
+}  // namespace
+
+Corpus mixed_corpus(const configs::DataConfig& data,
+                    const std::function<Corpus(const std::string& manifest)>& load) {
+  if (data.train.size() == 1) return load(data.train.front().manifest);
+  std::vector<Corpus> corpora;
+  std::vector<MixturePart> parts;
+  for (const WeightedManifest& item : data.train) {
+    const Corpus& corpus = corpora.emplace_back(load(item.manifest));
+    parts.push_back({item.manifest, corpus.size(), corpus.seconds(), item.weight});
+  }
+  Corpus all = join(corpora);
+  all.mixture = Mixture(std::move(parts), data.temperature);
+  return all;
+}
+
+std::string describe_mixture(const Corpus& corpus) {
+  std::vector<std::string> parts;
+  for (const Mixture::Part& part : corpus.mixture.parts()) parts.push_back(told(part));
+  return fmt::format("{}", fmt::join(parts, ", "));
+}
+
+Corpus sample_corpus(Corpus corpus, std::int64_t utterances) {
+  const auto count = static_cast<std::size_t>(utterances);
+  if (count == 0 || count >= corpus.size()) return corpus;
+  const auto ids =
+      std::make_shared<const std::vector<std::uint32_t>>(sampled_ids(corpus.size(), count));
+  std::vector<AudioLength> lengths;
+  for (const std::uint32_t id : *ids) lengths.push_back(corpus.lengths[id]);
+  const auto of_sample = [&ids](const auto& of_corpus) {
+    return [ids, of_corpus](std::uint64_t id) { return of_corpus(ids->at(id)); };
+  };
+  if (corpus.audio) corpus.audio = of_sample(corpus.audio);
+  if (corpus.text) corpus.text = of_sample(corpus.text);
+  if (corpus.labels) corpus.labels = of_sample(corpus.labels);
+  if (corpus.where) corpus.where = of_sample(corpus.where);
+  corpus.lengths = lengths;
+  corpus.hash = sample_hash(SampleKind::validation, corpus.hash, {count});
+  return corpus;
+}
+
+}  // namespace penstock::runtime

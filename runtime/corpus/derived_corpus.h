@@ -1,0 +1,30 @@
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "configs/config.h"
+#include "runtime/corpus/corpus.h"
+
+namespace penstock::runtime {
+
+// These functions make a corpus of others: a mixture, or a sample.
+
+/// Joins the corpora of the manifests in data.train into one, whose ids follow each other in the
+/// list's order. `load` loads the corpus of one manifest. A single manifest's corpus is returned
+/// unchanged. Throws ConfigError like Mixture.
+[[nodiscard]] Corpus mixed_corpus(const configs::DataConfig& data,
+                                  const std::function<Corpus(const std::string& manifest)>& load);
+
+/// Describes the contents of an epoch for people: "a.jsonl 12.5 h × 0.4 (25 %), b.jsonl …". Returns
+/// "" for a single manifest.
+[[nodiscard]] std::string describe_mixture(const Corpus& corpus);
+
+/// Returns a sample of a corpus, in its order. The sample depends only on the corpus's size and on
+/// `utterances`. Returns the whole corpus if it has no more, or if `utterances` is 0. The sample's
+/// hash identifies the corpus and the sample's size.
+[[nodiscard]] Corpus sample_corpus(Corpus corpus, std::int64_t utterances);
+
+}  // namespace penstock::runtime

@@ -1,0 +1,38 @@
+#include "runtime/trainer/run_log.h"
+
+#include <string>
+
+namespace penstock::runtime {
+
+void RunLog::open(const std::filesystem::path& file, std::int64_t last_step) {
+  metrics_ = std::make_unique<MetricsFile>(
+      file, last_step, [this](const std::string& note) { context_.note(note); });
+}
+
+StepReport RunLog::record(StepReport result) {
+  const StepReport& known = open_steps_.front();
+  result.epoch = known.epoch;
+  result.utterances = known.utterances;
+  result.audio_seconds = known.audio_seconds;
+  result.step_seconds = known.step_seconds;
+  open_steps_.pop_front();
+
+  summary_.last_step = result;
+  ++summary_.steps;
+  summary_.audio_seconds += result.audio_seconds;
+  summary_.seconds += result.step_seconds;
+  if (context_.leads()) {
+    metrics_->write(result);
+    if (context_.observer.step) context_.observer.step(result);
+  }
+  return result;
+}
+
+void RunLog::record(const EvaluationReport& report) {
+  summary_.last_validation = report;
+  if (!context_.leads()) return;
+  metrics_->write(report);
+  if (context_.observer.validation) context_.observer.validation(report);
+}
+
+}  // namespace penstock::runtime

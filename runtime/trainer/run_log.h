@@ -1,0 +1,45 @@
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <filesystem>
+#include <memory>
+
+#include "runtime/trainer/metrics.h"
+#include "runtime/trainer/report.h"
+#include "runtime/trainer/run_context.h"
+#include "runtime/trainer/trainer.h"
+
+namespace penstock::runtime {
+
+/// What a run reports: metrics.jsonl and the observer on rank 0, and the summary on every rank.
+/// With post-validation a step's result is known only during the next one, so the log keeps the
+/// data of steps whose result is still open.
+class RunLog {
+ public:
+  /// `context` must outlive it.
+  explicit RunLog(const RunContext& context) : context_(context) {}
+
+  /// Opens the file after the lines of `last_step`, on rank 0. CheckpointError or FileError if it
+  /// can't be written.
+  void open(const std::filesystem::path& file, std::int64_t last_step);
+  /// Returns true if the file has a validation of `last_step`. On rank 0, after open().
+  bool validated() const { return metrics_->validated(); }
+
+  /// Adds a step that has run; the caller sets epoch, utterances and seconds.
+  StepReport& add_step() { return open_steps_.emplace_back(); }
+  /// Completes the oldest open step with the result that all ranks agreed on. Returns the whole.
+  StepReport record(StepReport result);
+  void record(const EvaluationReport& report);
+
+  TrainingSummary& summary() { return summary_; }
+  const TrainingSummary& summary() const { return summary_; }
+
+ private:
+  const RunContext& context_;
+  std::unique_ptr<MetricsFile> metrics_;  // rank 0 only
+  std::deque<StepReport> open_steps_;
+  TrainingSummary summary_;
+};
+
+}  // namespace penstock::runtime

@@ -1,0 +1,250 @@
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <string>
+
+#include "base/error.h"
+#include "comm/threads.h"
+#include "configs/load.h"
+#include "layers/losses/losses.h"
+#include "layers/models/families.h"
+#include "layers/nn/linear.h"
+#include "partition/layout/build_model.h"
+#include "partition/planner/cost/cost.h"
+#include "runtime/data/batch/batching.h"
+#include "runtime/recognise/recognise.h"
+#include "runtime/trainer/trainer.h"
+#include "tests/support/layers/gradient_check.h"
+#include "tests/support/runtime/tone_corpus.h"
+#include "tests/support/system/temporary_folder.h"
+
+namespace penstock::runtime {
+namespace {
+
+using layers::Activation, layers::ActivationDecl, layers::Context, layers::DType, layers::Loss;
+using Labels = std::vector<std::int32_t>;
+using Lengths64 = std::vector<std::int64_t>;
+
+constexpr double kFlopsPerLabel = 1e6;
+
+/// All that a second loss takes: the squared distance of every frame's logits to 1 at its label,
+/// and 0 elsewhere. The labels of an utterance divide its frames evenly.
+class SquaredDistance final : public layers::Layer {
+ public:
+  const std::string& name() const override { return name_; }
+
+  layers::LayerPlan plan(const ActivationDecl& input, const layers::BackendSizes&) const override {
+    layers::LayerPlan plan;
+    plan.output = {input.dtype, {}};
+    plan.saved = {{layers::SavedDecl::Kind::own, layers::Life::to_backward_input, input.dtype,
+                   input.only().shape()}};
+    plan.flops = {.forward = 3.0 * static_cast<double>(input.only().rows())};
+    plan.needs_targets = true;
+    return plan;
+  }
+
+  layers::Flops flops(const ActivationDecl&, std::span<const std::int64_t> labels) const override {
+    layers::Flops flops;
+    for (const std::int64_t count : labels)
+      flops.forward += kFlopsPerLabel * static_cast<double>(count);
+    return flops;
+  }
+
+  void forward(Context& context, const layers::Params&, const Activation& x, Activation&,
+               layers::Saved saved) const override {
+    if (x.only().x_FC.dtype == DType::f64)
+      compute<double>(context, x.only(), saved);
+    else
+      compute<float>(context, x.only(), saved);
+  }
+
+  void backward_input(Context& context, const layers::Params&, const Activation&,
+                      layers::Saved saved, Activation& dx) const override {
+    if (!dx.empty())
+      context.backend.copy(context.stream, dx.only().x_FC.data, saved[0].data, saved[0].bytes());
+  }
+
+ private:
+  template <class T>
+  static void compute(Context& context, const layers::Frames& logits, layers::Saved saved) {
+    layers::Targets& targets = *context.targets;
+    const std::int64_t classes = logits.channels();
+    const T* x = logits.x_FC.as<T>();
+    T* gradient = context.mode == layers::Mode::train ? saved[0].as<T>() : nullptr;
+    std::size_t first = 0;
+    for (std::size_t u = 0; u < logits.lengths.size(); ++u) {
+      const std::int64_t frames = logits.lengths[u], count = targets.lengths[u];
+      targets.losses[u] = 0;
+      for (std::int64_t t = 0; t < frames; ++t) {
+        const int wanted = count == 0 ? 0 : targets.labels[first + t * count / frames];
+        for (std::int64_t c = 0; c < classes; ++c, ++x) {
+          const double distance = *x - (c == wanted ? 1 : 0);
+          targets.losses[u] += targets.weights[u] * distance * distance;
+          if (gradient != nullptr)
+            *gradient++ = static_cast<T>(2 * targets.scale * targets.weights[u] * distance);
+        }
+      }
+      first += static_cast<std::size_t>(count);
+    }
+  }
+
+  std::string name_ = "squares";
+};
+
+/// Hears a label in every second frame, unlike CTC: repeats stay, and class 0 is none.
+Labels label_of_each_second_frame(std::span<const float> logits_FC, std::int64_t channels,
+                                  std::int64_t labels) {
+  Labels heard;
+  for (std::int64_t at = 0; at < std::ssize(logits_FC); at += 2 * channels) {
+    const auto frame = logits_FC.subspan(at + 1, labels - 1);
+    heard.push_back(1 + static_cast<int>(std::ranges::max_element(frame) - frame.begin()));
+  }
+  return heard;
+}
+
+template <int kFramesPerLabel>
+Loss squares() {
+  return {
+      .name = "squares",
+      .make_layer = []() -> std::unique_ptr<layers::Layer> {
+        return std::make_unique<SquaredDistance>();
+      },
+      .frames_needed =
+          [](std::span<const std::int32_t> labels) { return kFramesPerLabel * std::ssize(labels); },
+      .greedy_labels = label_of_each_second_frame};
+}
+
+/// A family of one product, with a key for the loss behind it.
+struct OneProduct {
+  static constexpr std::string_view kind = "product";
+
+  std::string loss = "squares";  // ctc | squares
+
+  std::vector<Key> keys() {
+    return {Key("model.loss", &loss, one_of({"ctc", "squares"}), "what is learnt")};
+  }
+  std::vector<std::unique_ptr<layers::Layer>> build(const layers::ModelEnds& ends) const {
+    std::vector<std::unique_ptr<layers::Layer>> layers;
+    layers.push_back(std::make_unique<layers::Linear>(
+        layers::LinearOptions{.name = "output", .in = ends.features, .out = ends.labels}));
+    layers.push_back(ends.loss.make_layer());
+    return layers;
+  }
+};
+
+layers::ModelFamily family_with(Loss second) {
+  std::vector<Loss> losses = layers::losses();
+  losses.push_back(second);
+  return {OneProduct(), losses};
+}
+
+TEST(SecondLoss, HasTheGradientOfFiniteDifferences) {
+  const auto layer = squares<2>().make_layer();
+  const Labels labels = {1, 2, 2, 3, 3, 1}, lengths = {3, 0, 3};
+  const std::vector<float> weights = {1, 0.5f, 1};
+  std::vector<double> losses(3, NAN);
+  layers::Targets targets{labels, lengths, weights, 0.25, losses};
+  test::LayerRunner runner(*layer, {DType::f64, {{{7, 1, 13}, 4}}});
+  runner.targets = &targets;
+  runner.randomise(4);
+  check_gradients(runner);
+}
+
+TEST(SecondLoss, IsChosenByTheFamily) {
+  const std::vector<layers::ModelFamily> families = {family_with(squares<2>())};
+  const auto chosen = [&](const std::string& recipe) {
+    return std::string(
+        configs::parse_config(recipe, "recipe.toml", families).model.family.loss().name);
+  };
+  EXPECT_EQ(chosen("[model]\nkind = 'product'"), "squares");
+  EXPECT_EQ(chosen("[model]\nkind = 'product'\nloss = 'ctc'"), "ctc");
+  EXPECT_EQ(test::message_of<ConfigError>([] { (void)layers::ModelFamily(OneProduct()).loss(); }),
+            "no loss is named squares: it is one of ctc");
+}
+
+TEST(SecondLoss, IsPlannedWithItsOwnWork) {
+  const configs::ModelConfig model{.features = 17, .family = family_with(squares<2>())};
+  const partition::LayerSequence sequence = partition::build_model(model, 5);
+  ASSERT_EQ(sequence.size(), 2);
+  EXPECT_EQ(sequence.layers.back()->name(), "squares");
+  const partition::DeviceRates rates{
+      .product = 1, .elementwise = kFlopsPerLabel, .bandwidth = 1e300};
+  const auto costs =
+      partition::analytic_costs(sequence, Lengths64{7, 13}, {}, rates, Lengths64{3, 4});
+  EXPECT_DOUBLE_EQ(costs.back().forward, 7);
+}
+
+/// A corpus of tones, and a recipe to train on it.
+class SecondLossRun : public testing::Test {
+ protected:
+  SecondLossRun() { test::write_tone_corpus(in("train.jsonl"), 9, 1); }
+
+  std::string in(const std::string& name) const { return (folder_.path() / name).string(); }
+
+  configs::Config recipe(const Loss& loss, const std::vector<std::string>& overrides = {}) const {
+    return configs::parse_config(
+        "[model]\nkind = 'product'\nfeatures = 41\n[text]\nalphabet = 'abcd'\n"
+        "[features]\nsample_rate = 8000\nwindow_ms = 10\nhop_ms = 5\n"
+        "[optimizer]\nlearning_rate = 0.01\n[data]\nmicro_batch_seconds = 2.5\ntrain = '" +
+            in("train.jsonl") + "'\n[pipeline]\nstages = 2\n[trainer]\noutput = '" + in("output") +
+            "'\n",
+        "recipe.toml", std::vector{family_with(loss)}, overrides);
+  }
+
+  void train_until(int steps, const std::string& resume) const {
+    const configs::Config config = recipe(
+        squares<2>(), {"trainer.steps=" + std::to_string(steps), "trainer.resume=" + resume});
+    comm::run_as_threads({.ranks = 2}, [&](comm::Communicator& world) {
+      const TrainingSummary told = train({config}, world, {});
+      if (world.rank() != 0) return;
+      EXPECT_EQ(told.last_step.step, steps);
+    });
+  }
+
+  /// Evaluates the training's corpus. Checks that each text has a label for every second frame.
+  double loss_after_training() const {
+    double loss = 0;
+    comm::run_as_threads({.ranks = 2}, [&](comm::Communicator& world) {
+      Recogniser recogniser({.checkpoint = in("output"), .families = {family_with(squares<2>())}},
+                            world, Scoring::by_texts);
+      const Corpus corpus = load_corpus(corpus_options(recogniser.config(), recogniser.sequence(),
+                                                       in("train.jsonl"), CorpusUse::evaluation),
+                                        recogniser.tokenizer(), world, recogniser.readers());
+      const Evaluation evaluation = recogniser.evaluate(corpus);
+      if (world.rank() != 0) return;
+      loss = evaluation.report.loss;
+      UtteranceShapes shapes(recogniser.config().features);
+      for (std::size_t u = 0; u < corpus.size(); ++u)
+        EXPECT_EQ(std::ssize(evaluation.utterances.at(u).text),
+                  (shapes(u, corpus.lengths[u], 1).frames + 1) / 2);
+    });
+    return loss;
+  }
+
+  test::TemporaryFolder folder_;
+};
+
+TEST_F(SecondLossRun, TrainsAndDecodesByItsOwnRule) {
+  train_until(1, "false");
+  const double before = loss_after_training();
+  train_until(20, "true");
+  const double after = loss_after_training();
+  EXPECT_GT(after, 0);
+  EXPECT_LT(after, before);
+}
+
+TEST_F(SecondLossRun, SaysHowManyFramesLabelsNeed) {
+  const auto fault = [&](const Loss& loss) {
+    return test::message_of<DataError>([&] {
+      comm::run_as_threads({.ranks = 2}, [&](comm::Communicator& world) {
+        train({recipe(loss, {"trainer.steps=1"})}, world, {});
+      });
+    });
+  };
+  const std::string refused = fault(squares<1000>());
+  EXPECT_NE(refused.find("000 frames at the loss"), std::string::npos) << refused;
+}
+
+}  // namespace
+}  // namespace penstock::runtime

@@ -1,0 +1,39 @@
+#include "tools/cli/recipe.h"
+
+#include <gtest/gtest.h>
+
+#include "configs/flatten.h"
+#include "configs/load.h"
+#include "layers/models/families.h"
+#include "runtime/checkpoint/checkpoint.h"
+#include "runtime/huggingface/import.h"
+#include "tests/support/system/temporary_folder.h"
+#include "tests/support/tree/sources.h"
+
+namespace penstock::tools {
+namespace {
+
+// Settings of both, an alphabet with marks for tokens of several letters, and pieces.
+TEST(SavedRecipe, SaysWhatTheCheckpointIs) {
+  for (const char* golden :
+       {"wav2vec2_for_ctc", "parakeet_for_ctc", "imported_transcripts/parakeet"}) {
+    const test::TemporaryFolder folder;
+    const std::string checkpoint = (folder.path() / "imported").string();
+    runtime::import_model(test::source("tests/golden/" + std::string(golden)), checkpoint);
+    const auto recipe = folder.path() / "tuned.toml";
+    test::write_file(recipe, saved_recipe_text(runtime::Checkpoint(checkpoint), checkpoint));
+    const configs::Config config = configs::load_config(recipe, layers::model_families());
+    EXPECT_EQ(config.trainer.init, checkpoint);
+    configs::FlatConfig saved = runtime::Checkpoint(checkpoint).state().config;
+    for (const auto& [key, value] : configs::flatten(config)) {
+      const bool told =
+          key.starts_with("model.") || key.starts_with("text.") || key.starts_with("features.");
+      if (told && key != "model.base" && key != "text.model") {
+        EXPECT_EQ(value, saved[key]) << key;
+      }
+    }
+  }
+}
+
+}  // namespace
+}  // namespace penstock::tools

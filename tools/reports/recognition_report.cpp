@@ -1,0 +1,135 @@
+#include "tools/reports/recognition_report.h"
+
+#include <fmt/format.h>
+
+#include <nlohmann/json.hpp>
+
+#include "base/quantities.h"
+#include "base/table.h"
+#include "tools/cli/terminal.h"
+
+namespace penstock::tools {
+namespace {
+
+using Rows = std::vector<std::vector<std::string>>;
+
+std::vector<std::string> row_of(const std::string& name, const runtime::ErrorTally& tally) {
+  const runtime::EvaluationReport r = runtime::report_of(tally);
+  return {name,
+          fmt::format("{}", r.utterances),
+          fmt::format("{}", r.skipped),
+          fmt::format("{}", r.words),
+          fmt::format("{:.2f} %", 100 * r.wer),
+          fmt::format("{:.2f} %", 100 * r.cer)};
+}
+
+Rows rows_headed(const std::string& name) {
+  return {{name, "utterances", "left out", "words", "WER", "CER"}};
+}
+
+nlohmann::ordered_json counts_json(const runtime::ErrorTally& tally) {
+  const runtime::EvaluationReport r = runtime::report_of(tally);
+  return {{"wer", r.wer},
+          {"cer", r.cer},
+          {"utterances", r.utterances},
+          {"skipped_utterances", r.skipped},
+          {"word_edits", r.word_edits},
+          {"words", r.words},
+          {"character_edits", r.character_edits},
+          {"characters", r.characters}};
+}
+
+}  // namespace
+
+std::string evaluation_text(const EvaluationOutcome& outcome) {
+  const auto& [test, totals, seconds] = outcome;
+  const runtime::EvaluationReport r = runtime::report_of(runtime::sum_of(totals));
+  std::string text =
+      fmt::format("{} after step {}: WER {:.2f} % ({} of {}), CER {:.2f} %, loss {:.3f}\n",
+                  counted(r.utterances, "utterance"), totals.step, 100 * r.wer, r.word_edits,
+                  counted(r.words, "word"), 100 * r.cer, r.loss);
+  if (r.skipped > 0) text += fmt::format("{} left out\n", counted(r.skipped, "utterance"));
+  if (test.manifests.size() > 1) {
+    Rows rows = rows_headed("manifest");
+    for (std::size_t m = 0; m < test.manifests.size(); ++m)
+      rows.push_back(row_of(test.manifests[m], totals.manifests.at(m)));
+    text += '\n' + table_text(rows, output_columns());
+  }
+  for (std::size_t f = 0; f < test.by.size(); ++f) {
+    Rows rows = rows_headed(test.by[f]);
+    for (const auto& [value, tally] : totals.by.at(f)) rows.push_back(row_of(value, tally));
+    text += '\n' + table_text(rows, output_columns());
+  }
+  return text;
+}
+
+std::string evaluation_json(const EvaluationOutcome& outcome) {
+  const auto& [test, totals, seconds] = outcome;
+  const runtime::EvaluationReport r = runtime::report_of(runtime::sum_of(totals));
+  nlohmann::ordered_json json{{"wer", r.wer},
+                              {"cer", r.cer},
+                              {"utterances", r.utterances},
+                              {"skipped_utterances", r.skipped},
+                              {"loss", r.loss},
+                              {"word_edits", r.word_edits},
+                              {"words", r.words},
+                              {"character_edits", r.character_edits},
+                              {"characters", r.characters},
+                              {"step", totals.step},
+                              {"audio_seconds", r.audio_seconds},
+                              {"seconds", seconds}};
+  if (test.manifests.size() > 1) {
+    auto manifests = nlohmann::ordered_json::array();
+    for (std::size_t m = 0; m < test.manifests.size(); ++m) {
+      const runtime::ErrorTally& tally = totals.manifests.at(m);
+      nlohmann::ordered_json of_manifest{{"manifest", test.manifests[m]}};
+      of_manifest.update(counts_json(tally));
+      of_manifest["loss"] = runtime::report_of(tally).loss;
+      of_manifest["audio_seconds"] = tally.audio_seconds;
+      manifests.push_back(of_manifest);
+    }
+    json["manifests"] = manifests;
+  }
+  for (std::size_t f = 0; f < test.by.size(); ++f)
+    for (const auto& [value, tally] : totals.by.at(f))
+      json["by"][test.by[f]][value] = counts_json(tally);
+  return json_line(json);
+}
+
+std::string transcript_line(const runtime::Transcript& transcript) {
+  nlohmann::ordered_json line{{"audio_filepath", transcript.recording.audio.string()}};
+  if (transcript.recording.segment) line["offset"] = transcript.recording.segment->offset;
+  if (transcript.seconds > 0) line["duration"] = transcript.seconds;
+  if (transcript.fault.empty())
+    line["text"] = transcript.text;
+  else
+    line["error"] = transcript.fault;
+  return json_line(line);
+}
+
+std::string judged_line(const runtime::JudgedUtterance& utterance, const runtime::TestSet& test) {
+  const runtime::AudioSource& source = utterance.source;
+  nlohmann::ordered_json line;
+  if (test.manifests.size() > 1) line["manifest"] = test.manifests.at(utterance.manifest);
+  line["audio_filepath"] = source.audio.string();
+  if (source.first) line["offset"] = static_cast<double>(*source.first) / source.length.rate;
+  line["duration"] = source.length.seconds();
+  nlohmann::ordered_json values;
+  for (std::size_t f = 0; f < utterance.values.size(); ++f)
+    values[test.by.at(f)] = utterance.values[f];
+  if (!values.empty()) line["by"] = values;
+  const runtime::Recognised& r = utterance.recognised;
+  if (!r.fault.empty()) {
+    line["error"] = r.fault;
+    return json_line(line);
+  }
+  line["reference"] = r.reference;
+  line["hypothesis"] = r.text;
+  line["word_edits"] = r.errors.words.edits;
+  line["words"] = r.errors.words.reference;
+  line["character_edits"] = r.errors.characters.edits;
+  line["characters"] = r.errors.characters.reference;
+  return json_line(line);
+}
+
+}  // namespace penstock::tools
