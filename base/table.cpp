@@ -1,7 +1,7 @@
 // This file fits a table into a width. Each column has three widths: `natural`, at which nothing
-// breaks; `body`, at which the heading may break but no cell below it; `least`, at which texts
+// breaks; `body`, at which the heading may break but no cell below it; `min`, at which texts
 // break as well, but not below kComfort. The first that fits is taken: all columns natural; between
-// body and natural; between least and body, where spare columns go to the narrowest first; and at
+// body and natural; between min and body, where spare columns go to the narrowest first; and at
 // last blocks of columns, each laid out by the same rule.
 
 #include "base/table.h"
@@ -56,7 +56,7 @@ std::size_t total(const Widths& widths) {
   return std::reduce(widths.begin(), widths.end()) + kGap * (widths.size() - 1);
 }
 
-/// Widens columns up to `most`, the narrowest first, until the line is full.
+/// Widens columns up to `max`, the narrowest first, until the line is full.
 Widths widened(Widths widths, const Widths& max, std::size_t room) {
   for (std::size_t left = room - total(widths); left > 0; --left) {
     std::size_t narrowest = widths.size();
@@ -118,7 +118,7 @@ std::string block_text(const TableRows& rows, std::size_t room) {
   return text;
 }
 
-/// Returns the columns of each block beside the first one, at most `most` of them per block.
+/// Returns the columns of each block beside the first one, at most `max` of them per block.
 std::vector<Widths> blocks_of(const std::vector<Column>& columns, std::size_t room,
                               std::size_t max) {
   std::vector<Widths> blocks(1);

@@ -4,6 +4,19 @@
 
 #include "comm/tags.h"
 
+// Collectives consist of messages from rank to rank. Broadcast, barrier and sum use one binomial
+// tree: place p sends to its children p + 1, p + 2, p + 4, … below its lowest set bit, so a message
+// passes at most ⌈log2 ranks⌉ links one after another, and no rank has more children than that. A
+// barrier is a token that rises to the root once all children's have come, and falls again. A sum
+// rises and falls in the same way. It needs no fixed order of additions, because at most one rank's
+// number is not 0.
+//
+// gather() sends straight to rank 0, which takes the ranks in order: texts differ in length, and
+// collecting them in a tree would send most of them several times.
+//
+// Messages of one collective can't meet those of the next one: an edge and a tag keep their order,
+// and every rank calls collectives in the same order.
+
 namespace penstock::comm {
 namespace {
 

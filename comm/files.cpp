@@ -14,6 +14,16 @@
 #include "base/quantities.h"
 #include "comm/join.h"
 
+// A message is a file, and its name is its address: sender, receiver, tag, and its number among the
+// messages of these three. Both sides count, so they agree on names without talking, and messages
+// on an edge keep their order, whenever their files appear. A file is renamed to its name once it
+// is complete, so a receiver that sees it reads it whole. It removes it afterwards, and the folder
+// holds only messages on their way, besides a file rank-R for each rank that has joined. A file
+// "ended" stands for abort(); ranks see it while they wait.
+//
+// Nothing is locked. Waiting is polling, at intervals that double, since the folder may lie on a
+// shared disk.
+
 namespace penstock::comm {
 namespace {
 

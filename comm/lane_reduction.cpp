@@ -22,6 +22,10 @@ namespace penstock::comm {
 // received and starts the next round. The pairs of each addition are fixed by the tree of
 // sum_rounds(), so neither timing nor the bucket sizes change a bit of the result. Staging memory
 // holds the largest round of each bucket, since a bucket has one round in flight at a time.
+//
+// With 2^k replicas of equally many lanes, the rounds are Rabenseifner's all-reduce (2004):
+// recursive halving for the sums, then recursive doubling to gather them. Every replica then sends
+// and receives 2 (R - 1) / R of a bucket.
 
 namespace {
 

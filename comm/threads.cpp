@@ -17,6 +17,16 @@
 #include "base/error.h"
 #include "base/quantities.h"
 
+// Ranks that are threads meet in a Hub, which has two queues for each edge (sender, receiver, tag):
+// sends that wait for their receive, and receives that wait for their send. A thread that posts one
+// side takes the first of the other side, if there is one, or else queues its own. So at any time
+// one of the two queues is empty, and sides match in order. The thread that finds both sides copies
+// the bytes, outside the lock. `done` is set last, after the bytes or the error, and tells the
+// other thread that both are complete.
+//
+// A transfer that is destroyed early takes its post out of the queue, or waits until the copy that
+// has begun is done: afterwards nobody touches its memory.
+
 namespace penstock::comm {
 namespace {
 

@@ -9,6 +9,16 @@
 
 #include "base/bit_reversal.h"
 
+// The tree of additions is fixed by the number of lanes. What differs from piece to piece is where
+// each node's sum lies, because the sum at the root must end at the piece's owner.
+// LaneTree::holder() decides that node by node, from the owner alone, so every replica computes the
+// same answer without a message.
+//
+// Each inner node then costs one transfer, of the right sum to the left one or the other way round.
+// A node of height h takes it in round h, when both sums are complete. All pieces that go from one
+// lane to another in a round share the transfer, so a round costs a message for each pair of lanes
+// and not for each piece.
+
 namespace penstock::comm {
 namespace {
 

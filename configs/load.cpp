@@ -17,6 +17,18 @@
 #include "configs/source.h"
 #include "configs/value.h"
 
+// A configuration is made of settings in the order of their force: the model file, the recipe, the
+// command line. The order in which they are read differs, because each step needs one before it:
+//   1. The recipe and the overrides are read as text. The last of them that names model.base says
+//      which model file comes first.
+//   2. The model's family is chosen, from the model file and then from the rest, because the family
+//      decides which keys exist.
+//   3. All settings are applied, each checked against its key's type and range. Faults are
+//      collected with their places, and loading goes on.
+//   4. Only if there were none, the step is divided and keys are compared with each other, since
+//      contradictions of faulty values would only distract.
+// `where_` remembers which line set each key, so that a contradiction is reported at that line.
+
 namespace penstock::configs {
 namespace {
 

@@ -9,6 +9,13 @@
 #include "base/name_match.h"
 #include "configs/value.h"
 
+// A list of manifests is one plain text on command lines and in checkpoints. manifests_text() and
+// read_manifests() are inverses. A single path needs no syntax, so it stays as the user wrote it.
+// The exception is a path that itself looks like a list, which is written as a list of one.
+//
+// Lists are TOML, and TOML needs quotes, which shells remove. So a list that TOML refuses is read
+// once more as bare paths between commas, if no character in it could mean anything else.
+
 namespace penstock::configs {
 namespace {
 

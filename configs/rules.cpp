@@ -14,6 +14,10 @@
 #include "configs/text_rules.h"
 #include "configs/value.h"
 
+// Rules compare keys with each other, after each has passed its own range. A rule yields the key to
+// name and a sentence that says what to change. The rules of a part of the configuration stand
+// together, and are independent: all that is wrong is reported at once.
+
 namespace penstock::configs {
 namespace {
 

@@ -2,6 +2,13 @@
 
 #include <algorithm>
 
+// This file lists the keys of all sections: name, where the value lies, what it may be, and its
+// help. Everything else about configurations follows from these rows: loading, printing, the
+// reference in docs/configuration.md, and the recipes that checkpoints hold. on_resume() adds which
+// of them a run may change when it resumes. Keys on which tensors depend are fixed. Those of
+// [pipeline] and [trainer], except the seed, are free, since they say where and how long a run
+// computes. Most others change the course of training, so the user must accept the change.
+
 namespace penstock::configs {
 namespace {
 

@@ -10,6 +10,12 @@
 #include "configs/named_keys.h"
 #include "configs/value.h"
 
+// Values from a TOML file and from the command line become one form, plain text, so that a key is
+// set in one way whatever its source. The command line has no types, so text is also all that both
+// can share. What TOML knows besides, the kind of a value and how it was written, is kept for
+// checks and messages. toml++ sorts keys by name; settings are put back into the file's order, in
+// which faults are reported and later values win.
+
 namespace penstock::configs {
 namespace {
 

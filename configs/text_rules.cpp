@@ -11,6 +11,11 @@
 #include "base/error.h"
 #include "base/unicode.h"
 
+// A transcript becomes label characters in a fixed order: normalise, fold, normalise again, remove.
+// Folding can take text out of its normalisation form, which is why that runs twice. Removal comes
+// last, so text.remove names characters as they are after the other rules; a character that these
+// would have changed can't occur there, and is refused rather than ignored.
+
 namespace penstock::configs {
 namespace {
 

@@ -8,6 +8,10 @@
 #include "configs/schema.h"
 #include "configs/value.h"
 
+// Both outputs walk through the schema's keys in its order, so none can be missing or out of date.
+// A recipe must read back to the same values: text is quoted, and a real number gets a point,
+// because TOML would read "1" as an integer.
+
 namespace penstock::configs {
 namespace {
 

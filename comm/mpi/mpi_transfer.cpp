@@ -6,6 +6,16 @@
 
 #include "base/error.h"
 
+// A send starts all pieces of its message at once. A receive takes them one by one, since it must
+// see the size of a piece before MPI may write it. It asks by MPI_Improbe, which takes the message
+// out of MPI's queue, so that no other receive can match it, and then receives that very message by
+// MPI_Imrecv.
+//
+// MPI keeps the order of messages with one sender, receiver and tag. So receives of an edge stand
+// in a queue, in which only the first may probe: whatever comes next on that edge belongs to it. A
+// message whose size is a whole number of pieces ends with an empty one, so a receiver that expects
+// less meets a full piece in place of its last one.
+
 namespace penstock::comm {
 namespace {
 

@@ -13,6 +13,14 @@
 #include "comm/communicator.h"
 #include "comm/tags.h"
 
+// A connection is made in three steps. Its handle is entered into the meeting's shutdown, so that a
+// failure at any later point can end NCCL's kernels. The first rank makes NCCL's id and sends it to
+// the others over the meeting. Then all ranks connect, each under its place in `ranks_`.
+//
+// NCCL runs without blocking: a call returns ncclInProgress, and await() polls until it is done.
+// Each poll also moves the meeting's messages, which is how this rank learns that a peer has died,
+// and compares the clock with the limit.
+
 namespace penstock::comm {
 
 namespace {

@@ -11,6 +11,14 @@
 #include "comm/nccl/connection.h"
 #include "layers/tensor/cuda/handles.h"
 
+// Messages are work on one CUDA stream. A send or receive enqueues a kernel of NCCL and then an
+// event, and the transfer is done when the stream has passed the event. So layers that are enqueued
+// later see a received message without a wait on the host. Tags are not sent: messages between two
+// ranks match in the order in which they are posted.
+//
+// A transfer that is not done yet asks for errors of NCCL and of the peers each time, since a
+// kernel whose peer has died would spin for ever.
+
 namespace penstock::comm {
 namespace {
 

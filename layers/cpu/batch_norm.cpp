@@ -7,6 +7,19 @@
 #include "layers/cpu/cpu_backend.h"
 #include "layers/cpu/gate_functions.h"
 
+// Batch normalisation (Ioffe & Szegedy 2015); layers/ops/batch_norm.h has the formulas. The data is
+// a matrix with a column for each channel, and all loops run over its channels innermost, so that
+// the compiler vectorises them.
+//
+// Forward reads x twice: once for mean and Σ (x - mean)² of each channel, and once to map it. The
+// map is affine, (x - mean) · (weight / deviation) + bias, and subtracts before it scales: x · a +
+// b would cancel digits where the mean is large. Inference has the map alone. Backward reads x and
+// dz twice as well: for the sums Σ dz and Σ dz · (x - mean), and then for dx, which is affine in dz
+// and x.
+//
+// Sums are FP64 and in the order of the rows, so equal inputs give equal bits. Memory besides the
+// operands is a few numbers for each channel.
+
 namespace penstock::layers {
 namespace {
 

@@ -11,6 +11,11 @@
 // CTC loss and gradient by the forward-backward algorithm (Graves et al. 2006), one utterance at a
 // time. CtcLattice holds the recursion. Log-probabilities of an utterance are kept in the
 // gradient's memory until its gradient overwrites them.
+//
+// An utterance takes two passes over its frames. The first goes forward: log-softmax of a frame,
+// then one step of the lattice. The second goes backward and leaves the share of all paths that
+// pass through each class at each frame. A pass costs, for each frame, its classes and the
+// lattice's band of states.
 
 namespace penstock::layers {
 namespace {

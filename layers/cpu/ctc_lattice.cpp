@@ -5,6 +5,15 @@
 #include <cmath>
 #include <utility>
 
+// The recursions of CTC (Graves et al. 2006) in the logarithmic domain, with the max of each frame
+// subtracted. So the numbers of the states on likely paths stay near zero however long the
+// utterance is, and single precision is enough for them. The subtracted maxima matter to the loss
+// alone and are summed in FP64. Shares are divided by their sum, in which any constant of a frame
+// cancels, so backward does not even keep its maxima.
+//
+// α is kept for all frames, since backward needs it. β is kept for one frame only: the share of a
+// frame is taken as soon as its β is known.
+
 namespace penstock::layers {
 namespace {
 

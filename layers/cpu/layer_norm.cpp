@@ -5,6 +5,16 @@
 
 #include "layers/cpu/cpu_backend.h"
 
+// LayerNorm (Ba et al. 2016) and RMSNorm (Zhang & Sennrich 2019); layers/ops/layer_norm.h has the
+// formulas. Each frame is a row that is normalised by itself. Forward passes over it three times
+// while it lies in cache: for the mean, for the variance around it, and for y. Backward needs two
+// means of the row before dx, mean(g) and mean(g · x_hat), with x_hat recomputed from x and the
+// saved statistics.
+//
+// A row's sums have the data's type: a row has some hundred or thousand numbers, added in 16 lanes.
+// The parameters' gradients are sums over all frames instead, so they are FP64. backward_input
+// makes them while it has x and dy at hand, and backward_weight only adds them to the gradients.
+
 namespace penstock::layers {
 namespace {
 

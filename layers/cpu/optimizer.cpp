@@ -13,7 +13,9 @@
 
 // AdamW (Loshchilov & Hutter 2019), the direction of LAMB (You et al. 2020) and SGD;
 // layers/ops/optimizer.h has the formulas. Slots in f32 or f64 are updated in place. Slots in bf16
-// or 8-bit codes are updated through FP32 copies, one code block at a time (coded_slot.h).
+// or 8-bit codes are updated through FP32 copies, one code block at a time (coded_slot.h). Factors
+// of a whole step, such as Adam's bias corrections, are computed once in FP64 and rounded to the
+// weights' type, so that an element takes a few multiply-adds, a square root and a division.
 
 namespace penstock::layers {
 namespace {

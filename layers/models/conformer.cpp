@@ -15,6 +15,14 @@
 #include "layers/nn/linear.h"
 #include "layers/nn/sinusoidal_positions.h"
 
+// A block of a Conformer is a sandwich: half a feed-forward unit, attention, convolution, the other
+// half, and a norm. The two halves add half of their output each (Macaron networks, Lu et al.
+// 2019).
+//
+// Each layer here is a link of the model's sequence, before and after which a stage may begin. Its
+// name is the prefix of its parameters' names, which checkpoints contain and from which initial
+// weights are drawn. So a layer that is renamed is another model.
+
 namespace penstock::layers {
 namespace {
 

@@ -14,6 +14,14 @@
 #include "layers/nn/linear.h"
 #include "layers/nn/recurrence.h"
 
+// The builder appends the layers in the order in which they run, and follows how many columns a
+// frame has. A convolution's frame is [frequency][channel], and each convolution halves the
+// frequencies; only the first one halves the frames. The first recurrence takes all columns, later
+// ones `hidden`. A norm precedes each recurrence but the first, whose input the convolutions have
+// normalised. The projection of a recurrence is a layer of its own, and starts with the range of
+// the recurrence's weights as in PyTorch, where both are one module. A one-directional model sees
+// later frames through the lookahead alone, which is Amodei et al.'s row convolution.
+
 namespace penstock::layers {
 namespace {
 

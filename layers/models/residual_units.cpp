@@ -12,6 +12,10 @@
 #include "layers/nn/residual.h"
 #include "layers/ops/attention.h"
 
+// A unit is collected part by part and becomes one Residual, in which the parts run one after the
+// other. Optional parts are left out altogether rather than made to do nothing, so that they take
+// no memory and no time. Dropout with probability 0 is one of them.
+
 namespace penstock::layers {
 namespace {
 

@@ -12,6 +12,11 @@
 #include "layers/nn/linear.h"
 #include "layers/nn/sinusoidal_positions.h"
 
+// A Transformer encoder takes subsampled frames through blocks of attention and feed-forward units,
+// each of which normalises its input and adds to it (pre-norm). The sum passes all blocks without a
+// norm, so one norm follows the last block. Positions are either added to the frames before the
+// first block (absolute) or given to every attention (rotary, relative).
+
 namespace penstock::layers {
 namespace {
 

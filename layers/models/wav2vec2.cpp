@@ -13,6 +13,13 @@
 #include "layers/nn/layer_norm.h"
 #include "layers/nn/linear.h"
 
+// A wav2vec 2.0 model has four pieces. The front end turns samples into frames by convolutions
+// without padding, each followed by a norm, if it has one, and GELU; 400 samples make the first
+// frame with the default kernels, and 320 more each further one. A projection takes its channels to
+// the blocks' width. A grouped convolution over frames adds positions. The blocks are Transformer
+// blocks, pre-norm or post-norm, of which `norm_first` alone decides where the norms stand: within
+// the units, with one after the last block, or after each unit, with one before the first block.
+
 namespace penstock::layers {
 namespace {
 

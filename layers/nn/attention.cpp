@@ -182,6 +182,8 @@ LayerPlan Attention::plan(const ActivationDecl& input, const BackendSizes& sizes
     pairs += static_cast<double>(frames) * static_cast<double>(std::min(frames, seen + 1));
   }
   const double product = 2 * pairs * static_cast<double>(C);
+  // Forward multiplies q · k and p · v. Backward repeats q · k, and multiplies for dp, dv, dq and
+  // dk.
   plan.flops = {2 * product, 5 * product, 0};
   if (relative()) {
     plan.flops.forward += product;

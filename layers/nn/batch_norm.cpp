@@ -11,6 +11,17 @@
 #include "layers/ops/batch_norm.h"
 #include "layers/widened.h"
 
+// The layer wraps the operations of layers/ops/batch_norm.h. Its state must come out the same for
+// any division of a step into stages, replicas and lanes, so no micro-batch changes it. Forward
+// leaves a row of sums for each micro-batch instead: the count, and the mean and Σ (x - mean)² of
+// each channel. At the step, commit_state() gets all rows in canonical order, merges them, and
+// moves the running statistics once. pool() merges rows into one row of the same form, which can be
+// merged again.
+//
+// A merge keeps Σ (x - mean)² around the common mean: with counts n and m and means a and b, it is
+// the sum of both plus (b - a)² · n · m / (n + m). No square of a mean is subtracted, so no digits
+// cancel.
+
 namespace penstock::layers {
 namespace {
 

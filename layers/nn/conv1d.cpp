@@ -14,6 +14,13 @@
 #include "layers/scratch.h"
 #include "layers/widened.h"
 
+// The layer wraps the operations of layers/ops/conv1d.h. Weight normalisation (Salimans & Kingma
+// 2016) is added around them: the weight is v scaled to the length g, for each tap. It is never
+// saved. forward and backward_input compute it into the start of their workspace, and give the
+// convolution the rest. backward_weight lets the convolution add into a zeroed gradient of the
+// weight there, from which WeightNormBackward makes those of v and g. It needs v and g for that and
+// gets no weights, so backward_input carries copies.
+
 namespace penstock::layers {
 namespace {
 

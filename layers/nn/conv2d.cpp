@@ -10,6 +10,12 @@
 #include "layers/ops/linear.h"
 #include "layers/widened.h"
 
+// The layer wraps the operations of layers/ops/conv2d.h. It saves its input and carries its
+// output's gradient, which the residual unit or stage keeps once for all layers that ask for them.
+// Each pass multiplies every window by every output channel's weights, so all three have the same
+// cost. A depthwise convolution does so little for each number it reads that it counts as
+// elementwise work.
+
 namespace penstock::layers {
 namespace {
 

@@ -11,6 +11,12 @@
 #include "layers/scratch.h"
 #include "layers/widened.h"
 
+// Each utterance's frames are consecutive rows, so the norm is BatchNorm's operation on the rows of
+// one utterance after the other. Statistics and reductions are lists with an item for each
+// utterance. backward_weight adds the items in that order, and the gradients of weight and bias are
+// sums over utterances. An utterance without frames is skipped: it has no statistics, and its items
+// stay unread.
+
 namespace penstock::layers {
 namespace {
 

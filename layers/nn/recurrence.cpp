@@ -8,6 +8,16 @@
 #include "layers/backend.h"
 #include "layers/widened.h"
 
+// The layer wraps the operations of layers/ops/recurrence.h. The product with the input is a Linear
+// layer before it, so a plan can cut the model between the two. Forward saves the activated gates
+// and the states before each frame, so backward repeats no product. backward_input walks back
+// through the frames and leaves dp, the gradient of the projection, which is carried: it is also
+// the input's gradient. All weight gradients follow from dp and the saved states by products over
+// all frames at once.
+//
+// Time is frames · directions · gates · hidden² multiply-adds for each pass. Saved are kept() + 1
+// numbers of `hidden` for each frame and direction, and one more for a GRU or an LSTM.
+
 namespace penstock::layers {
 namespace {
 

@@ -160,6 +160,7 @@ void Residual::forward(Context& context, const Params& params, const Activation&
   for (std::size_t i = 0; i < last; ++i) {
     const LayerPlan& plan = inner.plans[i];
     const ActivationDecl& decl = inner.activations[i + 1];
+    // In forward an activation that backward recomputes is not kept, even if it has a place.
     const int place =
         inner.recomputed[i + 1] ? ResidualLayout::kPassing : inner.kept_activations[i + 1];
     Activation to = kept_or(decl, place, saved, i + 1 == last ? y : passing.at(decl, i + 1));
@@ -197,6 +198,7 @@ void Residual::backward_input(Context& context, const Params& params, const Acti
         context.stream,
         AddScaled{{}, dy.only().x_FC, from.only().x_FC, options_.scale, factors, context.lengths});
   }
+  // The lists of parameters are consumed from their ends, as the parts run backwards.
   std::size_t weights = params.weights.size(), state = params.state.size();
   for (std::size_t i = last; i-- > 0;) {
     const LayerPlan& plan = inner.plans[i];
@@ -210,6 +212,7 @@ void Residual::backward_input(Context& context, const Params& params, const Acti
     context.stream.progress();
     from = to;
   }
+  // The gradient of x has two paths: around the parts, and through them.
   if (!dx.empty())
     context.backend.run(context.stream,
                         AddScaled{dy.only().x_FC, from.only().x_FC, dx.only().x_FC});
@@ -244,6 +247,8 @@ void Residual::backward_weight(Context& context, Saved saved, Grads grads) const
   }
 }
 
+// pool() and commit_state() cut rows of sums into the columns of the parts. How many these are
+// depends on no frame, so the layout is that of any input.
 std::vector<double> Residual::pool(std::span<const double> sums) const {
   const ResidualLayout inner = layout({DType::f32, {{{1}, options_.channels}}}, {});
   std::vector<double> row;

@@ -6,6 +6,18 @@
 
 #include "base/error.h"
 
+// The layout decides which tensors of a unit are memory, and who shares them. It walks the parts
+// once:
+//   1. Each part is planned for the output of the part before it.
+//   2. choose_recomputed() marks the activations that backward will recompute.
+//   3. The tensors that each part asks for become the unit's. A part's own are taken over as they
+//      are. An activation or gradient between two parts becomes one tensor, however many parts ask
+//      for it, with the longest of their lives. The input, and the unit's own output gradient where
+//      the parts see it unscaled, stay what they are outside, and cost no memory here.
+// An activation that is recomputed is written by backward_input, so its life is `carried`. All else
+// passes through two buffers that alternate: part i reads one and writes the other, and the one it
+// read is free again afterwards.
+
 namespace penstock::layers {
 namespace {
 

@@ -136,6 +136,11 @@ std::string model_summary(const configs::ModelConfig& model, int labels) {
   return summary + fmt::format("labels={}", outputs_of(model, labels));
 }
 
+// Rates follow from the names of parameters: the first pattern that matches holds, and freezing
+// counts before rates. A layer that has no trained layer before it needs no gradient of its input,
+// so the layers are visited from the first on. Without patterns the model stays as it is built. A
+// pattern that matches nothing is most likely misspelt, and would train or freeze the wrong layers
+// in silence. So it is an error, which names parameters with the longest common beginning.
 LayerSequence build_trained_model(const configs::Config& config, int labels) {
   const configs::OptimizerConfig& optimizer = config.optimizer;
   LayerSequence sequence = build_model(config.model, labels, config.pipeline);

@@ -3,6 +3,17 @@
 #include <algorithm>
 #include <iterator>
 
+// Offsets are assigned in this order, because each step needs the one before:
+//   1. All parameters are listed in the order of the layers.
+//   2. Those with gradient sums get offsets first, then those of frozen layers. So the arena of
+//      sums, and everything that training changes, is a prefix.
+//   3. In the same pass they get offsets among the copies that layers read.
+//   4. The arena of sums is divided into shards, of which each replica owns one range per bucket.
+//   5. The pieces of parameters in this replica's ranges get offsets in the optimizer's slots and,
+//      if masters are in parts, among the masters.
+//
+// Only the last step depends on the replica, and lay_out_for() repeats just that.
+
 namespace penstock::partition {
 namespace {
 

@@ -6,6 +6,16 @@
 
 #include "partition/layout/saved_tensors.h"
 
+// A planner asks for the memory of thousands of cuts, which consist of the same few ranges of
+// layers. What a range needs is computed once:
+//   - Parameters add up over layers, so prefix sums give those of any range by one subtraction.
+//     That holds for replicas that share nothing. If they share the update, pieces depend on the
+//     whole stage, and share() lays the stage out for each replica.
+//   - Buffers depend on what lies at the range's ends and on what is recomputed, so they don't add
+//     up. Each range is laid out for each micro-batch, and each kind of buffer takes its own
+//     maximum, because the largest micro-batch need not be the same for all kinds.
+// Caches are keyed by all that an answer depends on, and never forget.
+
 namespace penstock::partition {
 namespace {
 

@@ -3,6 +3,15 @@
 #include <algorithm>
 #include <array>
 
+// A stage's memory is what its parameters need and what its buffers need. The parameters' bytes
+// follow from a few sums over its layers (kept_bytes), and these from its layout of parameters. The
+// buffers' bytes are their size times the number that the schedule has in flight. None of it is
+// estimated: the runtime allocates the same layouts. Only the memory of NCCL, a library, is a
+// bound.
+//
+// Replicas that share the update differ, because each owns other pieces. bytes_of_sharers()
+// computes all of them, and how much each is spared compared with a replica that shares nothing.
+
 namespace penstock::partition {
 namespace {
 
@@ -86,7 +95,8 @@ std::size_t table_of(std::int64_t blocks) {
   return static_cast<std::size_t>(blocks) * sizeof(layers::ArenaBlock);
 }
 
-/// Returns the memory without buffers, without the workspace of the reduction and without `spared`.
+/// Returns the memory without buffers, without the workspace of the reduction and without
+/// `sharded_away`.
 StageBytes kept_bytes(const ParameterSums& sums, const ParameterBytes& parameters, int replica) {
   StageBytes bytes;
   bytes.weights = sums.masters + sums.copies;

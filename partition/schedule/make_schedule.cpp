@@ -13,6 +13,10 @@
 #include "partition/schedule/generators.h"
 #include "partition/schedule/schedule.h"
 
+// Names of schedules lead to the functions that make them. The table is the only list of names:
+// those of help and errors, and the placements of chunks, come from it. interleaved-N is one
+// function for any N, of which the table names those that a planner tries.
+
 namespace penstock::partition {
 namespace {
 

@@ -9,6 +9,19 @@
 #include "partition/schedule/generators.h"
 #include "partition/schedule/schedule.h"
 
+// Let every pass of micro-batch b run in slot at + per_rank · rank + 6 · b (Wave, Repetition). A
+// rank then does the same six passes in every six slots, and the pairs that it holds follow from
+// how long one micro-batch stays on it, from a chunk's forward to its input gradient. On rank r of
+// p these are, in slots:
+//   v-half: 6p-2+wait - 3r on the way down, 1+wait + 3r on the way up; sum 6p-1 + 2·wait
+//   v-min:  4p-1+wait - 2r on the way down, 1+wait + 2r on the way up; sum 4p + 2·wait
+// The sum is the same on every rank. A new micro-batch comes every 6 slots, so a rank holds about a
+// sixth of it: p or 2p/3 pairs. 1F1B would hold 2p on the first rank.
+//
+// That is the steady state. Slots simulates the whole run around it: before the pattern is full,
+// and after the last micro-batch has begun, passes run early if their input has arrived and memory
+// allows it. Weight gradients have no place in the pattern and fill the slots that are left.
+
 namespace penstock::partition {
 namespace {
 

@@ -53,6 +53,9 @@ CorpusReaders corpus_readers(const configs::Config& config, const partition::Pla
     const partition::Plan plan = partition::read_plan(p.plan, model);
     return {plan.ranks.at(plan.chunks.back().stage), plan.ranks.at(plan.chunks.front().stage)};
   }
+  // Without a plan file, texts and audio are read before the plan is made, which needs their
+  // lengths. So the placement of ranks and chunks is taken from the recipe and from the schedule's
+  // name.
   const auto ranks = partition::neighbouring_stages(p.stages, p.replicas);
   const std::vector<int> stages =
       partition::is_schedule_file(p.schedule)

@@ -14,6 +14,11 @@
 #include "runtime/job/consistency.h"
 #include "runtime/text/tokenizer.h"
 
+// A wrong alphabet makes almost every transcript of a manifest bad, for the same few characters. So
+// bad transcripts are not listed one by one: the tally keeps how many utterances have each
+// character, and the places of the first few. The summary ends with settings that fit the data,
+// which takes further passes over the transcripts, and only if there is something to report.
+
 namespace penstock::runtime {
 
 namespace {

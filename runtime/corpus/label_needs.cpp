@@ -16,6 +16,19 @@
 #include "runtime/data/index/stream_hash.h"
 #include "runtime/data/manifest/tar_member.h"
 
+// Encoding all transcripts of a large corpus takes long, and every start of a run needs two results
+// of it: the frames that CTC needs for each utterance, which decide whether it can be used, and the
+// hash of the corpus. Both are cached in one file: an array of uint32, then a trailer. The file's
+// key is the hash of all that labels depend on, namely [text], the pieces and the index. A file
+// with another key or wrong contents is made anew, and so is one that a sample of 1000 texts
+// contradicts, since a new version of penstock may encode differently under the same key.
+//
+// The hash of the corpus also depends on which utterances are left out, so the trailer says for
+// which of them it holds. It is computed in order although threads encode: each takes a block, and
+// the blocks are hashed one after another, a bounded number of labels at a time. So it is the same
+// for any number of threads. Every field is preceded by its length, so that no two corpora spell
+// the same bytes.
+
 namespace penstock::runtime {
 namespace {
 

@@ -22,6 +22,16 @@
 #include "runtime/data/manifest/tar_member.h"
 #include "runtime/text/tokenizer.h"
 
+// A test utterance leaks if training has its recording. There are two ways to tell. A file that
+// both manifests name is found by its canonical path. A copy under another name is found by its
+// samples: equal samples have equal lengths, so only utterances with a counterpart of the same
+// length and rate are decoded and hashed. Of two disjoint sets that is a small share. A copy that
+// was converted or cut anew is not found.
+//
+// Texts are a weaker sign, because people say the same things, so they are reported apart. All
+// lookups are by hash tables, which keep the first utterance in training's order: the report does
+// not depend on threads.
+
 namespace penstock::runtime {
 namespace {
 
@@ -105,6 +115,7 @@ std::vector<std::size_t> as_long_as(const Utterances& of, const Utterances& othe
 /// Finds test recordings that are a file of training or have the samples of one. Samples are
 /// compared by hashes, and only those of utterances with equal extents are decoded.
 void find_recordings(Utterances& training, Utterances& test, int threads, Faults& found) {
+  // Index training by file and by samples, with the first utterance of each.
   std::unordered_map<std::string, std::size_t> files, sounds;
   add_digests(training, as_long_as(training, test), threads);
   add_digests(test, as_long_as(test, training), threads);

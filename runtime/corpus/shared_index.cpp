@@ -12,6 +12,17 @@
 #include "runtime/job/consistency.h"
 #include "runtime/job/packing.h"
 
+// One rank has the manifest and others have the audio, so finding an index is a conversation. The
+// first reader of texts runs find_index(). Whenever that must measure recordings, it broadcasts the
+// queries, the readers of audio answer a share each, and the answers are gathered on all ranks. The
+// other ranks loop in answer() until an empty message tells them that the index is found or that
+// finding it failed. Every exchange is a collective, so no rank can miss one.
+//
+// Then the index is distributed. The builder tells the file's path and the hash of its contents. A
+// rank that can open that path, and finds that hash, maps it: on one machine or a shared disk
+// nothing is sent. Ranks that can't are counted, and if there are any, the bytes are broadcast to
+// all in pieces, of which only those ranks keep a copy.
+
 namespace penstock::runtime {
 namespace {
 

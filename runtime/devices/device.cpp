@@ -9,6 +9,11 @@
 #include "comm/nccl.h"
 #include "runtime/devices/rank_info.h"
 
+// Ranks gather what each knows of its machine, and then every rank decides for itself from the same
+// list. So all come to the same result, or throw the same error, without a further message. A
+// rank's device is its number among the ranks of its machine, modulo the machine's devices. NCCL
+// carries messages only if no device is dealt twice, unless all were told that they may share.
+
 namespace penstock::runtime {
 namespace {
 

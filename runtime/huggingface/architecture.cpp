@@ -8,6 +8,11 @@
 
 #include "base/error.h"
 
+// An architecture is a table, and all code about transformers works on these tables. A folder's
+// model_type chooses it. Its list of classes then says whether the model has a head; a folder
+// without the list is taken to have one. Types that penstock does not read are answered with the
+// nearest one that it does, since a recipe for that may serve as well.
+
 namespace penstock::runtime {
 namespace {
 

@@ -17,6 +17,19 @@
 #include "runtime/data/audio/features.h"
 #include "runtime/huggingface/folder_files.h"
 
+// The same rows of an architecture's tables are read in both directions, so an export undoes an
+// import. To import, a setting becomes a key in the text form of configs::flatten(), whatever its
+// type; to export, the key's text becomes JSON again. Settings that penstock has one value for are
+// only compared, as JSON, so that 1e-5 and 0.00001 are equal.
+//
+// Faults are collected over all settings and files. After a fault the setting's default stands in,
+// so that later settings which depend on it don't fail as well. Keys are set before the rules
+// between them are checked, and a contradiction names the setting of transformers from which its
+// key came.
+//
+// An imported model that is exported again changes as little as possible: model_changes() and
+// feature_changes() yield only settings whose values differ from what the folder says.
+
 namespace penstock::runtime {
 namespace {
 

@@ -16,6 +16,19 @@
 #include "runtime/huggingface/weights_writer.h"
 #include "runtime/huggingface/write_tokenizer.h"
 
+// An export has two sources. A model that was imported gives its own files back, with the settings
+// that training has changed; one that was trained here has its files made from the architecture's
+// tables. The weights are the same in both cases: the pairing says which rows and columns of
+// penstock's tensors make each of theirs, and they are streamed from the checkpoint, in parts, to
+// files of bounded size.
+//
+// Labels are given back only if they are the imported ones and the head still has a row for each.
+// Then the blank keeps its row. Otherwise the tokenizer is written anew, and the blank is where the
+// architecture has it.
+//
+// Everything is checked before the folder is made, and the folder gets its name when it is
+// complete.
+
 namespace penstock::runtime {
 namespace {
 

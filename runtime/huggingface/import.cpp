@@ -299,6 +299,7 @@ std::vector<KeptFile> keep_files(const ImportPlan& plan, const std::filesystem::
 /// tensor's name, shape and type. Tensors are then streamed into one shard, as stage 0.
 ImportReport import_model(const std::filesystem::path& folder,
                           const std::filesystem::path& checkpoint, const ImportChoices& choices) {
+  // Settings and labels, then which of the folder's tensors is which of ours.
   const ImportPlan plan = plan_import(folder, checkpoint, choices);
   const ModelTensors ours = model_tensors(plan.config.model, static_cast<int>(plan.rows));
   Pairing pairing = pair_tensors(plan.architecture, plan.config.model, ours);
@@ -307,6 +308,8 @@ ImportReport import_model(const std::filesystem::path& folder,
   if (!plan.language_file.empty()) weights.replace_by(plan.language_file);
   const StoredNames stored = account(pairing, weights, folder, other_names(plan));
 
+  // The tensors of the checkpoint. Most are descriptions of where their numbers are, which are read
+  // only while they are written. A new head and kept tensors are in memory.
   std::vector<StreamedTensor> tensors = our_tensors(pairing, ours, stored, plan.blank);
   if (plan.headless)
     std::ranges::move(new_head(plan.config, plan.rows), std::back_inserter(tensors));
@@ -326,6 +329,7 @@ ImportReport import_model(const std::filesystem::path& folder,
       report.without_numbers.push_back(kept.name);
     }
 
+  // Everything is written to a partial folder, which gets its name only when it is complete.
   NewFolder made(checkpoint);
   Manifest manifest;
   manifest.state.config = configs::flatten(plan.config);

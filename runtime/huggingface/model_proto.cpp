@@ -8,6 +8,15 @@
 
 #include "base/error.h"
 
+// A SentencePiece model is a message of Protocol Buffers. The encoding is small enough to write by
+// hand. A message is a row of fields. Each begins with a number, field << 3 | wire type, and
+// continues by its wire type: a number, a length and so many bytes, or 4 or 8 fixed bytes. Numbers
+// are varints: 7 bits a byte, lowest first, with the top bit set in all but the last. A message
+// within a message is a field of bytes.
+//
+// A reader skips fields that it does not know, and every length is compared with what is left,
+// since the file may be damaged.
+
 namespace penstock::runtime {
 namespace {
 

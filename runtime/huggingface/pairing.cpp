@@ -10,6 +10,15 @@
 #include "configs/flatten.h"
 #include "partition/layout/build_model.h"
 
+// Rules describe tensors of one layer; groups repeat them for each layer of the model. A rule
+// stands for a weight and, if penstock's model has one, a bias, unless it is for one tensor alone.
+// From a rule and the shape of penstock's tensor follows which rows and columns theirs are, and how
+// it is shaped. The shape comes from penstock's own plan of the model, so tables hold no sizes.
+//
+// Three of their tensors may share one of penstock's (q, k and v), and columns may be permuted
+// where images lie in another order. Nothing else occurs, so copying a tensor is a gather of rows
+// and columns.
+
 namespace penstock::runtime {
 namespace {
 

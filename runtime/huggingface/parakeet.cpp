@@ -1,5 +1,14 @@
 #include "runtime/huggingface/architecture.h"
 
+// ParakeetForCTC is NVIDIA's FastConformer with a CTC head. Its tensors differ from penstock's in
+// layout alone. Images lie as [channel][time][frequency] there and as [frequency][channel] in a row
+// here, so kernels are transposed and the columns of the subsampling's linear layer permuted.
+// Convolutions with a kernel of 1 are products here. The biases u and v of attention have an axis
+// for the heads.
+//
+// Its features are NeMo's log-mel energies: a symmetric Hann window, pre-emphasis, each channel
+// normalised over the utterance, and no frame at the end that lies half beyond the recording.
+
 namespace penstock::runtime {
 namespace {
 

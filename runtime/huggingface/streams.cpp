@@ -24,7 +24,8 @@ bool computed(std::string_view dtype) {
 }
 
 /// Matches the tensors of a pairing with those of a folder. Tensors of the folder that are never
-/// found remain in `besides_`.
+/// found remain in `besides_`. All differences are listed together, because they are usually one:
+/// the config.json of another model.
 class Accounts {
  public:
   Accounts(const WeightsFolder& weights, const OtherNames& others)

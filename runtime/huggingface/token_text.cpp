@@ -10,6 +10,15 @@
 #include "base/unicode.h"
 #include "configs/text_rules.h"
 
+// An alphabet of penstock is a text with one character for each label, and vocabularies have tokens
+// like <unk> that are none. Each of those gets a character of Unicode's private planes, which no
+// transcript contains, so every row of the head keeps its label and labels keep their order. Common
+// tokens have fixed stand-ins, from which an export knows their names. Others are numbered by row,
+// and their names are lost.
+//
+// A token that equals an earlier one once it is in lower case gets a stand-in too, since an
+// alphabet holds each character once.
+
 namespace penstock::runtime {
 namespace {
 

@@ -14,6 +14,13 @@
 #include "runtime/checkpoint/fault.h"
 #include "runtime/huggingface/folder_files.h"
 
+// Tokens are collected by row from all files that may name some, and then checked as a whole. For
+// characters these are vocab.json, added_tokens.json and the decoder of added tokens in
+// tokenizer_config.json; for pieces tokenizer.json has all. Files may repeat each other, but two
+// names for a row are an error. Tokens beyond the head are set aside, and then the rows must be
+// exactly those of the head: a label that stands for the wrong character would not show until
+// someone reads transcripts.
+
 namespace penstock::runtime {
 namespace {
 

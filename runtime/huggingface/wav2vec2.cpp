@@ -61,6 +61,9 @@ struct Names {
   std::string_view architecture, model_type, prefix;
 };
 
+// feat_extract_norm and do_stable_layer_norm tell base models (group norm, post-norm) from large
+// ones. penstock has one dropout where transformers has several, so the others are written at an
+// export and ignored by an import.
 /// Returns the parts that both architectures share.
 Architecture encoder_on_raw_audio(const Names& names) {
   return {

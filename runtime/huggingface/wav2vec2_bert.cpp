@@ -5,6 +5,10 @@ namespace {
 
 // Tables for w2v-BERT 2.0 with a CTC head: Conformer blocks with Shaw's relative positions and with
 // causal convolutions followed by a layer norm, on filter banks with two stacked frames.
+//
+// Its features are Kaldi's filter bank, which penstock computes with the fixed values below. The
+// layers of its adapter, which some published models have, shorten the sequence and have no
+// counterpart here.
 
 const std::vector<MappedSetting> kW2vBertModel = {
     {"hidden_size", "1024", "model.width"},

@@ -11,6 +11,11 @@
 #include "runtime/huggingface/folder_files.h"
 #include "runtime/huggingface/settings.h"
 
+// The folder's files are opened, which reads their headers, and all tensors go into one map by
+// name. A folder in several files has an index besides. A tensor must lie in the file that the
+// index names, and in no other: else the result would depend on which file is read first. File
+// names of the index must lie in the folder itself, so that none leads out of it.
+
 namespace penstock::runtime {
 namespace {
 

@@ -20,7 +20,7 @@ using WritePart =
 int write_in_parts(const std::filesystem::path& folder, const std::vector<StreamedTensor>& tensors,
                    std::uint64_t max, const WritePart& write);
 
-/// Writes model.safetensors. If that would exceed `most` bytes, writes
+/// Writes model.safetensors. If that would exceed `max` bytes, writes
 /// model-00001-of-0000N.safetensors and so on, with their index. A tensor that exceeds the bound
 /// has a file of its own. Returns the number of files. Throws CheckpointError if a call fails.
 int write_weight_files(const std::filesystem::path& folder,

@@ -15,6 +15,12 @@
 #include "runtime/huggingface/piece_merges.h"
 #include "runtime/huggingface/write_tokenizer.h"
 
+// A SentencePiece model is a few properties and a list of pieces; tokenizer.json is a chain of
+// steps. Each property becomes a step: normalisation and spaces in the normalizer, the marks of
+// words in the pre-tokenizer, bytes and spaces again in the decoder. Scores stay scores in a
+// unigram model. BPE becomes a list of merges in the order of scores (piece_merges.h). The blank is
+// one more piece, inserted at its row, so pieces after it move by one.
+
 namespace penstock::runtime {
 namespace {
 

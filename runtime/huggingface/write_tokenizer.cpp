@@ -11,6 +11,11 @@
 #include "runtime/huggingface/folder_files.h"
 #include "runtime/huggingface/token_text.h"
 
+// The alphabet's labels, in order, with the blank at its row, are the vocabulary of either form.
+// Rows that the head has beyond the alphabet get names, because transformers wants one for each. In
+// the form of pieces every character is a piece and there are no merges, so a text splits into its
+// characters.
+
 namespace penstock::runtime {
 namespace {
 

@@ -11,6 +11,14 @@
 #include "comm/collectives.h"
 #include "configs/flatten.h"
 
+// An error on one rank alone would leave the others waiting, so agreement takes two messages: every
+// rank sends what it has, or its fault, to rank 0, and gets back one verdict, on which all throw or
+// none.
+//
+// read_alike() has two such rounds. In the first the first reader reads alone, and the others get
+// its result; in the second the other readers read the same and compare. Whatever is wrong with the
+// files is thus reported once, and caches that the first reader writes are there for the others.
+
 namespace penstock::runtime {
 namespace {
 

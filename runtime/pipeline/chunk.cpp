@@ -237,6 +237,9 @@ void Chunk::run_forward(MicroBatchRun& run, const StepWork& step, layers::Mode m
   const bool training = mode == layers::Mode::train;
   layers::Targets targets{work.labels, work.label_lengths, loss_weights(run),
                           step.scale * step.loss_scale, run.losses};
+  // A micro-batch has a row of sums for all the stage's layers. This run's layers begin after those
+  // of earlier chunks, and after this chunk's layers before `layers.first`. Recomputation writes
+  // them again.
   const auto number = static_cast<std::size_t>(&work - step.micro_batches.data());
   std::size_t row = number * options_.row_of_sums + options_.first_sum;
   for (int i = 0; i < layers.first; ++i) row += run.layout.layers[i].sums;

@@ -168,6 +168,9 @@ layers::Tensor ParameterStore::loading(const partition::ParameterEntry& entry) c
   return layout_.parts && !entry.decl.frozen() ? gradient(entry, 0) : weight(entry);
 }
 
+// If this rank keeps masters of its pieces alone, these are cut first, from lane 0's gradient sums,
+// where the whole values lie. Then everything that layers read is derived from the whole values,
+// not from the masters: other replicas' pieces are needed too.
 void ParameterStore::loaded(layers::Stream& stream) {
   for (const partition::ParameterPiece& piece : owned())
     if (layout_.parts && has_copy(entry(piece)))

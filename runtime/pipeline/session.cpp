@@ -10,6 +10,15 @@
 #include "partition/planner/plan/plan_schedule.h"
 #include "runtime/pipeline/gradient_buckets.h"
 
+// A session is built from the outside in, and each step needs the one before. The number of ranks
+// is checked before a device is touched. The device is chosen before the grid, over the whole job.
+// Checks that concern several ranks, equal devices of replicas and free memory, come before the
+// first large allocation, because they fail on all ranks together, while an allocation fails on
+// one. The stage comes last: it allocates all that the plan counted.
+//
+// The stream is made before the stage and calls its progress later, so progress goes through a
+// function that looks whether the stage is there.
+
 namespace penstock::runtime {
 namespace {
 

@@ -13,6 +13,15 @@
 #include "runtime/pipeline/nccl_messages.h"
 #include "runtime/pipeline/staged_messages.h"
 
+// A stage puts together what its rank computes with: the layers that the cut gives to its chunks,
+// their parameters, a Chunk for each, and the communicator that reaches the neighbours' memory. The
+// executor then runs the schedule's list. Schedules are made and validated once for each mode and
+// number of micro-batches: the last step of an epoch may have fewer.
+//
+// Results of a step arrive in two parts. run() returns when the list is done, while sends and
+// kernels may still be in flight. complete() waits for both and adds the losses of utterances up,
+// in their order, so that the sum's bits don't depend on timing.
+
 namespace penstock::runtime {
 namespace {
 

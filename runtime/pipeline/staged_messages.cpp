@@ -3,6 +3,17 @@
 #include <algorithm>
 #include <utility>
 
+// A message takes two steps, a copy between device and host and a transfer between hosts. Neither
+// may block, so progress() starts the second step of each message whose first step is done. Events
+// order the copies with the computing stream:
+//   - A send's copy waits for what was enqueued before the send, and the stream goes on meanwhile.
+//   - A receive's copy waits for the last work that used the destination. In return, done() makes
+//     the computing stream wait for the copy.
+//
+// Sends depart in the order in which they were made, even if a later copy ends first: the host's
+// communicator delivers messages of one address in order. A pinned buffer is used again when its
+// data has left it.
+
 namespace penstock::runtime {
 
 /// A send: the data is copied to pinned memory, then sent from there.

@@ -27,6 +27,11 @@
 #include "runtime/profiling/links/clocks.h"
 #include "runtime/trainer/make_training_step.h"
 
+// The benchmark builds what a training run with these settings would build: a recipe, a plan and a
+// session. Only features and labels are made up, and the plan follows from the cut instead of the
+// planner's search. Layers are measured before the session exists, because a rank must know the cut
+// to hold its stage.
+
 namespace penstock::runtime {
 namespace {
 

@@ -16,6 +16,12 @@
 #include "runtime/devices/device.h"
 #include "runtime/profiling/timed_layer.h"
 
+// Whole layers run, as in training, so a rate includes what libraries really reach. Where the
+// planner's formula for a cost has terms (tiles on multiprocessors, a launch, a time step), rates
+// are the inverse of that formula: work by the formula divided by measured seconds. Predicting the
+// same layer from the rates would give the measured time back, up to the spread of sizes that
+// Estimates::error() reports.
+
 namespace penstock::runtime {
 namespace {
 

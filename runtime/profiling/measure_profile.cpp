@@ -201,6 +201,8 @@ partition::DeviceProfile ProfileMeasurement::profile() const {
   profile.compute = data_.config.precision.compute;
   profile.ranks = static_cast<int>(ranks);
   profile.threads = data_.config.trainer.threads;
+  // Unpack the numbers of all ranks, which row_of() has laid out: lengths and times of every
+  // micro-batch.
   std::vector<partition::MeasuredMicroBatch> measured;
   std::vector<partition::MicroBatchLengths> lengths;
   std::vector<double> reading, once;
@@ -220,6 +222,7 @@ partition::DeviceProfile ProfileMeasurement::profile() const {
     }
     once.push_back(of_rank[shape.once()]);
   }
+  // Fit costs to the times of all ranks together: their micro-batches are of different sizes.
   profile.layers =
       partition::fit_costs(partition::cost_terms(sequence, backend_sizes(data_.config)), measured);
   if (fewer_) spread(profile);

@@ -28,7 +28,7 @@ class TimedLayer {
   double seconds(double min_s);
 
  private:
-  /// Allocates a tensor and fills it with noise within ± `most`; 0 fills it with zeros.
+  /// Allocates a tensor and fills it with noise within ± `max`; 0 fills it with zeros.
   layers::Tensor take(layers::DType dtype, const layers::Shape& shape, float max);
 
   layers::Backend& backend_;

@@ -81,6 +81,8 @@ PredictedStep predict(const ProfilingData& data, const partition::DeviceProfile&
     const auto lengths =
         lengths_of_replica(batches, data.corpus, lanes[replica], lanes[replica + 1]);
     if (lengths.empty()) continue;
+    // Each replica is simulated by itself, with the lengths of its own micro-batches, and the rates
+    // of the links between its own ranks.
     partition::StepLayout layout =
         partition::profiled_layout(profile, data.sequence, plan, static_cast<int>(lengths.size()));
     layout.overlap = links.overlap;
@@ -99,6 +101,7 @@ PredictedStep predict(const ProfilingData& data, const partition::DeviceProfile&
         late ? partition::Barrier::none : partition::Barrier::before_step;
     step.seconds = std::max(step.seconds, prediction.period(barrier));
     partition::Simulation run = prediction.simulation(barrier);
+    // The simulation counts stages. The trace counts ranks.
     for (int stage = 0; stage < plan.stages(); ++stage)
       step.ranks[plan.ranks[stage][replica]] = std::move(run.ranks[stage]);
     for (partition::TimedMessage message :

@@ -13,6 +13,15 @@
 #include "runtime/job/packing.h"
 #include "runtime/recognise/manifest_fields.h"
 
+// Each manifest is heard in windows of a bounded number of utterances, so memory does not grow with
+// the test set. After a window the tallies move on and the window's utterances go to the observer.
+// Tallies and `done` are all that a later run needs to go on, and the identity of checkpoint,
+// manifests and fields says if it may.
+//
+// Windows follow from lengths alone, so all ranks cut the same ones. Fields of --by are read by the
+// first reader of texts and gathered: ranks without fields send nothing, so what arrives is that
+// rank's list.
+
 namespace penstock::runtime {
 namespace {
 

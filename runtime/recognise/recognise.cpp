@@ -14,11 +14,16 @@
 #include "runtime/planning/planning.h"
 #include "runtime/trainer/saving.h"
 
+// Recognition reuses the machinery of training with an adapted recipe: the checkpoint's model,
+// features and text, but stages and replicas of this job, without recomputation, sharding or a plan
+// file. All parameters are frozen, so no gradient sums are allocated. The session is made for the
+// first corpus, because buffers follow from its utterances, and is kept for later ones.
+
 namespace penstock::runtime {
 namespace {
 
 /// Returns the checkpoint's recipe for this job. Its output is the checkpoint's folder, since the
-/// training's output folder may have moved; data indices are cached there.
+/// training's output folder may have moved.
 configs::Config config_for(const Checkpoint& checkpoint, const Trained& trained, int ranks) {
   configs::Config config =
       configs::unflatten(checkpoint.state().config, checkpoint.folder().string(), trained.families);

@@ -221,6 +221,10 @@ class Transcriber {
 
 // Memory is bounded by the window. Rank 0 requests recordings until a window is full, and ranks
 // that read audio measure them. All ranks then cut the same window from the lengths.
+//
+// The queue is the same on every rank, since all that goes into it was broadcast or gathered. A
+// recording with a fault stays in its place in the window, and only the others form the corpus that
+// is heard, so transcripts come in the order of the list.
 TranscriptionCounts transcribe(const Trained& trained, const Transcription& transcription,
                                comm::Communicator& world) {
   Recogniser recogniser(trained, world, Scoring::none);

@@ -11,6 +11,16 @@
 #include "configs/text_rules.h"
 #include "runtime/text/tokenizer.h"
 
+// The settings are found in the order in which the rules apply to a text, because each changes what
+// the next one sees. Normalisation and folding follow from the characters as they are written, in
+// one pass over the transcripts. The second pass applies both, and every character that comes out
+// is sorted: characters of words go to the alphabet, all others are removed. Hyphens and
+// apostrophes are undecided by themselves, so they count as characters of words if they once stand
+// between two of them.
+//
+// Present settings are kept where they fit. Characters that the new rules would change are dropped
+// from both lists first, since no text could contain them any more.
+
 namespace penstock::runtime {
 namespace {
 

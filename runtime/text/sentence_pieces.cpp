@@ -19,6 +19,11 @@
 #include "base/unicode.h"
 #include "runtime/text/tokenizer.h"
 
+// The library numbers pieces from 0, and label 0 is CTC's blank, so piece i is label i + 1. A text
+// is first normalised and folded by [text] and then by the model's own rules. The library encodes
+// characters without a piece as its unknown piece; such a text is refused, and the error names the
+// characters that lack a piece.
+
 namespace penstock::runtime {
 namespace {
 

@@ -7,6 +7,11 @@
 
 #include "base/unicode.h"
 
+// The filter is a stream buffer that stands in front of the real one. Text may arrive in pieces
+// that cut a character in two, so up to three bytes wait for the rest of it; all else is passed on
+// in the same call, so that a crash loses nothing. What is not UTF-8 is spelt out byte by byte: a
+// terminal must not guess an encoding in which the bytes are control characters.
+
 namespace penstock::tools {
 namespace {
 

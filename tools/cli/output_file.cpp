@@ -97,6 +97,10 @@ void check_result_file(const ResultFileOptions& options) {
                     options.option, path, progress_file(path)));
 }
 
+// Two files must agree across a crash, and only one can be replaced atomically. So the lines are
+// appended and flushed first, and PATH.progress is replaced afterwards; it says how many bytes of
+// PATH count. A crash in between leaves lines that are not counted, which the next run cuts off and
+// computes again. So no line is lost, doubled or torn.
 ResultFile::ResultFile(const ResultFileOptions& options, const std::string& made_by)
     : path_(options.path), made_by_(made_by) {
   check_result_file(options);

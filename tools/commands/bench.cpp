@@ -21,6 +21,9 @@
 #include "tools/cli/terminal.h"
 #include "tools/commands/commands.h"
 
+// The command times whole steps on random features, so it needs a model and no data. With --links
+// it is another command, which takes no model and measures what lies between the ranks.
+
 namespace penstock::tools {
 namespace {
 

@@ -14,6 +14,11 @@
 #include "tools/commands/commands.h"
 #include "tools/reports/data_report.h"
 
+// Make, merge, index, verify and summary share one struct of options and run on one rank. They go
+// through manifests' indexes, so what one of them has measured the next one knows. They differ in
+// how much they trust an index: verify decodes every recording, and the others measure those that
+// have changed.
+
 namespace penstock::tools {
 namespace {
 

@@ -21,6 +21,10 @@
 #include "tools/commands/commands.h"
 #include "tools/commands/model_info.h"
 
+// One command describes three things, a model, a checkpoint or a file of weights, and its argument
+// decides. Options that belong to another of these are refused rather than ignored. Rank 0 decides
+// for all, because verifying a checkpoint is shared by all ranks, which must take part or not.
+
 namespace penstock::tools {
 namespace {
 

@@ -17,6 +17,11 @@
 #include "tools/cli/process_end.h"
 #include "tools/cli/terminal.h"
 
+// The figures are those of the layers' own plans for one micro-batch of equal utterances: nothing
+// is allocated or measured, so models of any size can be listed anywhere. Operations are divided by
+// the seconds of audio, which makes them comparable between lengths; memory is that of the
+// micro-batch.
+
 namespace penstock::tools {
 namespace {
 

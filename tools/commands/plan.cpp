@@ -74,6 +74,8 @@ nlohmann::ordered_json to_json(const partition::Plan& plan,
 /// Raises ConfigError for an option that would be ignored.
 void check_mode(const CLI::App& command, const PlanArguments& arguments) {
   const SequenceArguments& layout = arguments.layout;
+  // Each option is for some of the modes. What another mode would ignore is an error, so that
+  // nobody waits for a plan that does not follow from all that was asked.
   const bool profile = !layout.profile.empty(), cluster = !layout.cluster.empty();
   if (profile || !cluster)
     require_absent(command, {"--data", "--schedule", "--costs"}, "a recipe with --cluster");

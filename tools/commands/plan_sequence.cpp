@@ -19,6 +19,11 @@
 #include "tools/commands/plan_modes.h"
 #include "tools/reports/plan_text.h"
 
+// The profile's layers are placed first without recomputation. If no placement fits into memory,
+// stages recompute, and placements are sought again; only if that fails too is the problem
+// infeasible. Of the placements that fit, the one with the shortest simulated step is the plan. Its
+// step is then simulated under each schedule, and the fastest that fits comes first.
+
 namespace penstock::tools {
 namespace {
 

@@ -25,6 +25,11 @@
 #include "tools/cli/terminal.h"
 #include "tools/commands/commands.h"
 
+// Three measurements share the command. A recipe's layers are timed on all ranks at once, so that
+// ranks that share a machine slow each other down as in training. Links are timed between the
+// ranks, and a device is timed alone. The latter two need no recipe. Their results are TOML: a
+// cluster file, and a device that cluster files name.
+
 namespace penstock::tools {
 namespace {
 

@@ -26,6 +26,11 @@
 #include "tools/cli/terminal.h"
 #include "tools/commands/commands.h"
 
+// A schedule comes from a name, from the search, or from a file, and then all is the same: it is
+// validated, simulated with equal micro-batches and links that take no time, and drawn. The
+// durations are those of a rank, so that schedules with different numbers of chunks are compared at
+// the same work.
+
 namespace penstock::tools {
 namespace {
 

@@ -20,6 +20,9 @@
 #include "tools/commands/commands.h"
 #include "tools/reports/search_report.h"
 
+// The search itself runs on rank 0 alone. With --measure the best placements then run on all ranks,
+// which get them as the text of plan files; the measured times decide, not the predicted ones.
+
 namespace penstock::tools {
 namespace {
 

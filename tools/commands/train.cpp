@@ -90,6 +90,8 @@ void report(const runtime::TrainingSummary& s, bool as_json) {
 
 int run_train(const TrainOptions& options) {
   StopSignals signals;
+  // The recipe is loaded before the job is joined, so that a wrong one fails at once, on every rank
+  // alike.
   const runtime::TrainingTask task{options.recipe.load(), runtime::runs_alone(),
                                    [&signals] { return signals.asked(); }};
   std::unique_ptr<Progress> progress;

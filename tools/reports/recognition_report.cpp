@@ -8,6 +8,9 @@
 #include "base/table.h"
 #include "tools/cli/terminal.h"
 
+// Rates are not averaged over manifests or values: edits and words are summed and divided once, so
+// that long tests count for what they are. Every table and object comes from such a tally.
+
 namespace penstock::tools {
 namespace {
 

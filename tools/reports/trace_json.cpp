@@ -11,6 +11,15 @@
 
 #include "tools/reports/trace_flows.h"
 
+// Viewers know processes and threads only, so the trace is told in these: a process for the
+// measured run and for each prediction, a thread for each rank. A measured pass is cut in two by
+// the time that its layers took, of which the rest is the wait before it. A predicted message is an
+// event of its own; messages to one rank may overlap, so they are dealt to lanes, each a thread
+// after those of the ranks. An arrow leads from the pass that sends to the one that takes, through
+// the message if there is one.
+//
+// All steps lie on one clock, that of the measured run: a prediction begins with its step.
+
 namespace penstock::tools {
 namespace {
 

@@ -5,6 +5,19 @@
 #include "layers/cpu/conv1d/two_taps.h"
 #include "layers/scratch.h"
 
+// With stride s and s + 1 taps, frame j · s is the first tap's for output j and the last tap's for
+// output j - 1. Let a[j] be that frame, and r[j] the s - 1 frames after it, which are adjacent in
+// memory. With the weights A of the first tap, B of the last and R of those between:
+//   forward          y[j] = a[j] · A + a[j + 1] · B + r[j] · R
+//   backward_input   da[j] = dy[j - 1] · B + dy[j] · A with zeros outside dy;  dr[j] = dy[j] · R^T
+//   backward_weight  dA = Σ dy[j]^T · a[j];  dB = Σ dy[j]^T · a[j + 1];  dR = Σ dy[j]^T · r[j]
+// The terms of A and B are two taps over neighbouring rows (two_taps.h), and that of R is a plain
+// product. backward_input writes each frame of dx once, so dx needs no zeros first, except frames
+// after the last window.
+//
+// An output takes 4/3 + s - 1 products of [in, out] instead of s + 1: 7/3 instead of 3 for a stride
+// of 2. The workspace is a copy of the weights, the two mixed ones, and tap_tile() mixed rows.
+
 namespace penstock::layers {
 namespace {
 

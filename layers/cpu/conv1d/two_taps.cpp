@@ -2,6 +2,19 @@
 
 #include <algorithm>
 
+// A tile is up to kTapTile groups of three outputs. Its four left factors are mixed into matrices
+// with a row for each group, so each of m0 to m3 is one product for the whole tile. The products
+// need no memory of their own: m1 and m2 are written to the first two rows of each group of y,
+// spread() turns them into their parts of all three rows, and then m0 and m3 are added to the first
+// and the third. Up to two outputs are left after the last group; they take two plain products
+// each.
+//
+// The gradient is the transpose of this. With dy0, dy1, dy2 of a group, those of m0 to m3 are dy0,
+// dy0 + dy1 + dy2, dy0 - dy1 + dy2 and dy2. Each is multiplied by its mixed rows and added to its
+// sum. The weights were mixed linearly, so finish_sums() can do the rest once, after all tiles:
+//   dA = sum0 + (sum1 + sum2) / 2;  dB = sum3 + (sum1 - sum2) / 2
+// Outputs that are left add to sum0 and sum3, which are gradients of A and B already.
+
 namespace penstock::layers {
 namespace {
 

@@ -8,6 +8,19 @@
 #include "layers/cpu/vector.h"
 #include "layers/tensor/tensor.h"
 
+// A row of numbers for one frame and frequency is a vector of channels. Depthwise, an output vector
+// is the sum of taps times input vectors, channel by channel. So for each output the taps that meet
+// real numbers are listed first, and then one loop over the channels adds up their products in
+// registers and writes once. Padding is never read, because taps that meet it are not listed.
+//
+// Backward to the input is the same with both sides exchanged: an input position lists the outputs
+// that see it. As a gather, not a scatter, it writes every number once and adds in a fixed order.
+// Backward to the weight adds dy times x for each pair that meets. The weights lie as
+// [tap][channel] meanwhile.
+//
+// Lists for the frequencies are made once per call, those for time once per frame. Each pass takes
+// one multiply-add for each tap, frame, frequency and channel.
+
 namespace penstock::layers {
 namespace {
 

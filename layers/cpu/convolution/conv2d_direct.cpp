@@ -5,6 +5,16 @@
 #include "layers/cpu/products/product.h"
 #include "layers/scratch.h"
 
+// All three passes go through one frame's windows (im2col), a matrix W with a row for each output
+// frequency, and the weight K laid out as [window, out channels]:
+//   forward          gathers W from x, then y = W · K
+//   backward_input   W = dy · K^T, then adds W to the places of dx that it was gathered from
+//   backward_weight  gathers W from x, then dK += W^T · dy
+// Within a window the order is [time tap][frequency tap][channel], as in a frame, so the taps of
+// one frame are one contiguous run. Runs are cut at the first and last frequency, and the rest of
+// the window stays 0; that is the padding. A frame at a time keeps W in cache, however long the
+// batch.
+
 namespace penstock::layers::conv2d_direct {
 namespace {
 

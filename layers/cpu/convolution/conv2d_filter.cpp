@@ -1,5 +1,21 @@
 #include "layers/cpu/convolution/conv2d_filter.h"
 
+// The convolution takes Fourier transforms over both axes. Over frequency whole frames are
+// transformed, and over time tiles of kTile frames, since a line of utterances is long and the
+// kernel short:
+//   1. analyse() takes each row of the taps and of the frames to the bins of a frequency transform.
+//      The numbers are real, so bins 0 to length / 2 suffice.
+//   2. Within a bin, time remains. Each tile is transformed to kTile points, and in each point the
+//      convolution is a complex product of [tiles, in channels] and [in channels, out channels].
+//   3. The tiles are transformed back, and overwrite the bin's frames.
+//   4. synthesise() takes the bins back to frequencies.
+// Neither inverse transform divides by its length. The taps are scaled by 1 / (length · kTile)
+// instead, because they are the fewest numbers.
+//
+// A tile costs kTile products for `valid` outputs, whatever the kernel, besides the transforms.
+// Direct convolution costs one for each tap and output, so this wins for large kernels
+// (conv2d_fft::suits).
+
 namespace penstock::layers {
 namespace {
 

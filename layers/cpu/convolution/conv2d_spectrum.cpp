@@ -3,6 +3,14 @@
 #include <algorithm>
 #include <cstring>
 
+// A real row needs only half of a complex transform. So two rows go through one: they are its real
+// and its imaginary part, and split() and join() separate and combine their spectra. Eight channels
+// of a row are transformed at once, as the lanes of Complex8. If the channels of a group are not
+// neighbours in memory, they are loaded one by one.
+//
+// Rows may lie outside of every utterance. A pair without frames is not transformed: its spectra
+// are set to 0, or nothing is written.
+
 namespace penstock::layers {
 namespace {
 

@@ -56,6 +56,7 @@ void backward_weight(const RecurrenceBackwardWeight& op) {
                        .c_stride = hidden,
                        .beta = 1};
     add_weight_gradient(product, db);
+    // The gate n multiplies U_n h + c_n by r, so the gradient of its rows of U is dn, not dp.
     if (is_gru) {
       product.m = hidden;
       product.a = {op.dn_DFH.as<T>() + d * frames * hidden, hidden, true};

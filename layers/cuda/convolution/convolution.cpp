@@ -8,6 +8,12 @@
 #include "layers/cuda/convolution/convolution_list.h"
 #include "layers/cuda/products/product.h"
 
+// cuDNN's heuristic answers for one shape, but micro-batches differ in their numbers of rows. So it
+// is asked for the end of a bucket of row counts, and its answer holds for the whole bucket. The
+// answer is a list: an algorithm that fails for one micro-batch, because the workspace is too small
+// or cuDNN refuses, is passed over, and the next one is tried. No choice depends on timings, so a
+// run can be repeated exactly.
+
 namespace penstock::layers::cuda {
 namespace {
 

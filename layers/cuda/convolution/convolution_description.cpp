@@ -7,6 +7,10 @@
 
 #include "base/error.h"
 
+// All utterances of a micro-batch are one NHWC image of batch size 1: its height is time, and its
+// width is frequency. That is how the frames lie in memory, so nothing is transposed. cuDNN counts
+// numbers of an image in 32 bits.
+
 namespace penstock::layers::cuda {
 namespace {
 

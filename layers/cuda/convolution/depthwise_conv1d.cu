@@ -2,6 +2,12 @@
 #include "layers/cuda/core/cuda_backend.h"
 #include "layers/ops/conv1d.h"
 
+// One kernel serves forward and the gradient of the input, which is a convolution as well: of dy,
+// with the taps reversed and with as many frames before the present one as there were after it. The
+// two differ in where numbers come from (`Source`: x, glu(x) or dy) and in what becomes of a sum
+// (`Sums`: an output with its bias, or the gradients of both halves of a gated x). So gated inputs
+// and their gradients need no memory of their own.
+
 namespace penstock::layers {
 namespace cuda {
 namespace {

@@ -4,6 +4,14 @@
 #include "layers/cuda/core/utterances.h"
 #include "layers/cuda/norms/column_sums.h"
 
+// Every channel is convolved by itself, so there is no matrix product. Forward and the gradient of
+// the input give each number of the result one thread, which gathers its terms in the order of the
+// taps. Nothing is added by atomics, and results are the same in every run. The gradient of the
+// weight is a sum over all frames and frequencies for each tap of each channel. sum_columns()
+// computes it in FP64, in a fixed order as well.
+//
+// Neighbouring threads have neighbouring channels, so a warp reads adjacent numbers of the image.
+
 namespace penstock::layers::cuda {
 namespace {
 

@@ -9,6 +9,12 @@
 #include "layers/tensor/cuda/handles.h"
 #include "layers/tensor/cuda_versions.h"
 
+// The backend hands out CUDA's memory, streams and events; operations are in files of their own.
+// Copies and kernels only enqueue: the stream keeps their order, and an error of theirs appears at
+// a later call, at the latest in synchronize(). Host memory of two kinds is copied. Any memory at
+// all (copy_in, copy_out) goes through the stream's own pinned buffers (cuda_stream.h). Memory of
+// allocate_host() is pinned itself, so the device reads and writes it while the host goes on.
+
 namespace penstock::layers {
 namespace {
 

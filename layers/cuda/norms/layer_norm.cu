@@ -4,6 +4,12 @@
 #include "layers/cuda/norms/column_sums.h"
 #include "layers/ops/layer_norm.h"
 
+// LayerNorm and RMSNorm; layers/ops/layer_norm.h has the formulas. A warp takes a row, so its sums
+// are combined by shuffles, in a fixed order and without shared memory. Rows are read again from
+// cache for each pass. The gradients of weight and bias are sums over all frames, for which
+// column_sums.h adds in FP64 and in a fixed order. backward_input computes them, and
+// backward_weight adds them up.
+
 namespace penstock::layers {
 namespace cuda {
 namespace {

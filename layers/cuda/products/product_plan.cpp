@@ -6,6 +6,15 @@
 
 #include "base/error.h"
 
+// A plan serves all products of one bucket of row counts:
+//   1. It describes the operands to cuBLASLt. cuBLASLt stores by columns and ours lie by rows, so
+//      it is told dᵀ = bᵀ · aᵀ, and `a_` describes the product's b.
+//   2. It asks the heuristic for some algorithms, for the row count at the bucket's end.
+//   3. take() puts the sizes of a product into the layouts, and chooses the first algorithm that
+//      cublasLtMatmulAlgoCheck() accepts for them. Equal sizes as before skip this.
+//   4. run() multiplies by that algorithm.
+// The choice follows from sizes alone and never from timings, so equal products give equal bits.
+
 namespace penstock::layers::cuda {
 namespace {
 

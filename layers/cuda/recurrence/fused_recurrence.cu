@@ -6,6 +6,14 @@
 #include "layers/cuda/recurrence/recurrence_products.h"
 #include "layers/cuda/recurrence/recurrence_steps.h"
 
+// U is the same in all steps, so it is packed once: into tiles of 16 channels, in the order in
+// which a block reads them. Each step is then one launch with a block per tile, direction and some
+// utterances. Backward goes through the steps in reverse with Uᵀ, packed likewise.
+//
+// Utterances are sorted by falling length, so the `active` ones of a step come first, and later
+// steps launch fewer blocks. For up to 8 of them a block has one tile of utterances. For more it
+// has as many as its registers hold, since each block reads its tile of U again.
+
 namespace penstock::layers::cuda {
 namespace {
 

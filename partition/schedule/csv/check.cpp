@@ -13,6 +13,11 @@
 #include "partition/schedule/validator/unsound.h"
 #include "partition/schedule/validator/validator.h"
 
+// validate() names faults by positions in a complete schedule, but a reader of the file knows
+// cells. The file may have left out transfers, reductions and steps, which parsing added. Those
+// have no cell, so they are named by the computation that they serve: a receive comes before it,
+// and a send or a reduction after it.
+
 namespace penstock::partition {
 namespace {
 
@@ -131,6 +136,8 @@ Schedule read_schedule_file(const std::filesystem::path& path, int stages) {
   if (!splits_backward(read)) return read;
   Schedule split = read;
   for (auto& list : split.ranks) {
+    // Transfers are dropped here and added again by complete(), since the message of a backward
+    // leaves after its input half.
     const std::vector<Action> all = std::move(list);
     list.clear();
     for (const Action& action : all) {

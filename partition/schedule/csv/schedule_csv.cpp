@@ -12,6 +12,12 @@
 #include "partition/schedule/csv/rows.h"
 #include "partition/schedule/edge.h"
 
+// A file's cells become actions one by one. Only B needs to know the whole file: it stands for both
+// gradients, unless W occurs without I. Chunks have no rank of their own in the format, so the
+// first row that names a chunk is its rank, and chunks must be numbered without gaps. A file with
+// transfers is taken at its word and gets reduces and steps; one without gets its transfers from
+// complete().
+
 namespace penstock::partition {
 namespace {
 

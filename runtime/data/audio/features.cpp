@@ -223,6 +223,9 @@ struct FeatureExtractor::State {
 
   template <typename Number>
   void transform(std::span<const float> samples, std::int64_t t, Fourier<Number>& x) {
+    // Kaldi's frames begin at their first sample. Other frames have their middle at sample t · hop:
+    // the transform covers `fft` samples around it, and the window begins `margin` after the
+    // transform does. Samples before and after the utterance count as zeros.
     const bool fbank = is_fbank(config);
     const std::int64_t margin = fbank ? 0 : (geometry.fft - geometry.window) / 2;
     const std::int64_t start = t * geometry.hop - (fbank ? 0 : geometry.fft / 2) + margin;

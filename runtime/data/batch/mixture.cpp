@@ -9,6 +9,11 @@
 
 #include "base/error.h"
 
+// A part's draws per epoch are rarely a whole number. Epoch e takes the draws from ⌊e · rate⌋ to
+// ⌊(e + 1) · rate⌋ of an endless series that cycles through the part. So each epoch is within one
+// draw of its rate, every utterance has its turn, and any epoch can be found without those before
+// it. The rates are rounded to fixed point once, so all ranks agree whatever their math library.
+
 namespace penstock::runtime {
 namespace {
 

@@ -24,6 +24,19 @@
 #include "runtime/data/batch/epoch.h"
 #include "runtime/data/batch/sample_hash.h"
 
+// Steps are numbered over all epochs, and an epoch must be formed before it is known how many steps
+// it has. `first_step` is a table of where epochs begin, extended as far as a question needs;
+// know() lets it begin at a later epoch, so that a resumed run does not form all earlier ones.
+//
+// A step's micro-batches are consecutive ones of the epoch. Lanes are dealt them by decreasing
+// length, each to the lane with the least work so far: Graham's rule of the longest processing time
+// first (1969), in rounds, so that lanes have equally many. Ties go by a hash of seed, step and
+// lane, not to the first lane, which would otherwise get the longest of each step.
+//
+// Epochs are futures. One that is asked for is formed by the caller; the next one is formed in a
+// thread beforehand, once a run has passed the middle of its epoch. Results are the same either
+// way.
+
 namespace penstock::runtime {
 namespace {
 

@@ -19,6 +19,17 @@
 #include "base/quantities.h"
 #include "runtime/data/index/stream_hash.h"
 
+// Any number of processes share the folder without a lock of it. Three rules keep them safe:
+//   - A file appears under its name by a rename, when it is complete. Until then it has a name of
+//     its own, which ends with .partial. One that is left by a dead process is removed after a day.
+//   - A reader holds a shared lock on each file that it uses. A remover needs an exclusive lock on
+//     all files of an entry, and takes them without waiting.
+//   - A lock is on a file, not on a name, and between opening and locking the file may have been
+//     removed or replaced. So both sides look afterwards whether the name still leads to the file
+//     that they locked.
+// The time of last use is the file's time of modification, which mark_used() renews, because file
+// systems often don't keep times of access.
+
 namespace penstock::runtime {
 namespace {
 

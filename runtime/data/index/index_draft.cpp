@@ -18,6 +18,13 @@
 #include "runtime/data/index/utterance_index.h"
 #include "runtime/data/manifest/manifest.h"
 
+// A manifest is read once, line by line, and each line is written to two scratch files: its numbers
+// to one, its strings to the other. Then the recordings are numbered by their first lines, since
+// lines may be segments of one recording, and a recording is measured once. For that, lines are
+// sorted by the hash of their path. Lines of equal hashes are adjacent, and the smallest line
+// number comes first, so one pass tells each line the first line of its recording, and another pass
+// turns those into numbers. It takes O(n log n) time for n lines.
+
 namespace penstock::runtime {
 namespace {
 

@@ -13,6 +13,11 @@
 #include "runtime/data/index/utterance_index.h"
 #include "runtime/data/manifest/tar_member.h"
 
+// The order of an index's parts is documented at IndexTrailer. The trailer comes last, because only
+// then are counts and hash known, and the output is never rewound. Its hash covers everything
+// before it but not the time in the trailer, so the time at which an index is made does not change
+// its id.
+
 namespace penstock::runtime {
 namespace {
 

@@ -14,6 +14,12 @@
 #include "runtime/data/index/index_layout.h"
 #include "runtime/data/index/stream_hash.h"
 
+// An index is used where it lies, in a mapped file. Opening it reads the trailer, whose counts give
+// the places of all parts by addition; they are accepted only if they add up to the file's size.
+// Offsets and lengths within the strings are checked when they are followed, not before: checking
+// all of them would read the whole file. intact() and contradiction() do read it, and give the
+// pages back as they go, so that they don't fill the memory.
+
 namespace penstock::runtime {
 namespace {
 

@@ -12,6 +12,14 @@
 #include "runtime/data/manifest/manifest_formats.h"
 #include "runtime/data/manifest/tar_member.h"
 
+// A manifest's format is recognised by what is there, without a setting. A folder is recognised by
+// the files that name a layout (Kaldi, LJSpeech, LibriSpeech, NeMo), then by tars, and at last by
+// texts beside recordings; the order matters, since the earlier layouts may have the later signs
+// too. A table is recognised by its first line. What is left is JSON.
+//
+// Readers of all formats pass one entry at a time to the same sink, so memory does not grow with
+// the manifest. A fault of one line is noted and the next line is read.
+
 namespace penstock::runtime {
 namespace {
 

@@ -9,6 +9,10 @@
 #include "base/error.h"
 #include "runtime/data/manifest/manifest_formats.h"
 
+// Recordings and transcripts are paired by their path without the extension. A pair that lacks one
+// half, or has two recordings, is a fault of its own. Files are visited in sorted order and pairs
+// lie in a map, so the utterances have one order on every file system.
+
 namespace penstock::runtime {
 namespace {
 

@@ -6,6 +6,10 @@
 
 #include "runtime/data/manifest/manifest_formats.h"
 
+// Joins Kaldi's tables: an utterance of `text` names a recording of `wav.scp`, or a part of one in
+// `segments`. Faults are collected and reading goes on, so one run reports them all. An utterance
+// without its counterpart is a fault in either direction, except that a recording may be unused.
+
 namespace penstock::runtime {
 namespace {
 

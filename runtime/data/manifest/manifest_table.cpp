@@ -74,7 +74,7 @@ std::optional<TableColumns> columns_of(const std::vector<std::string>& header) {
                       .duration = column(header, kDurations)};
 }
 
-/// Parses a number of seconds. Returns nothing if the field is no number or is below `least`.
+/// Parses a number of seconds. Returns nothing if the field is no number or is below `min`.
 std::optional<double> seconds_of(const std::string& field, double min) {
   const std::string text = trimmed(field);
   double seconds = 0;

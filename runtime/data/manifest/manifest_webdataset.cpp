@@ -11,6 +11,12 @@
 #include "runtime/data/manifest/manifest_formats.h"
 #include "runtime/data/manifest/tar.h"
 
+// A shard is read in one pass over its headers, which sorts its members into samples by key;
+// members of other types are ignored. Then each sample yields an utterance, in the order in which
+// keys first occur. A recording is named by its range of the tar's bytes and never read here;
+// transcripts are read from theirs. A damaged tar is a fault, and what was found before the damage
+// is still used.
+
 namespace penstock::runtime {
 namespace {
 

@@ -9,6 +9,10 @@
 #include "base/quantities.h"
 #include "runtime/data/manifest/tar_member.h"
 
+// The folder is listed once, and shards are found by the number in their names, whatever stands
+// around it. Each tar is scanned once too (TarListings). So an utterance costs a lookup, or two if
+// its name ends in -subN.
+
 namespace penstock::runtime {
 namespace {
 

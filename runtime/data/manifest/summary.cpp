@@ -13,6 +13,11 @@
 #include "base/quantities.h"
 #include "runtime/data/manifest/tar_member.h"
 
+// Everything is counted from the manifest's index, so recordings are read only where the index must
+// be made. A made manifest states the exact lengths again. Milliseconds suffice for whole
+// recordings, since their durations are hints. A segment's offset and duration are what its samples
+// are computed from, so they are written with all digits of a double.
+
 namespace penstock::runtime {
 namespace {
 

@@ -12,6 +12,16 @@
 #include "base/error.h"
 #include "base/quantities.h"
 
+// A tar is a row of blocks of 512 bytes. Each member has a header, then its bytes, padded to whole
+// blocks; two blocks of zeros end the tar. A header holds name and size in fields of fixed width
+// (POSIX ustar). Two extensions hold what does not fit, as members of special types before the real
+// one: GNU's 'L' is a long name, and pax's 'x' a list of records, of which path and size count
+// here. They change the next header alone. Sizes above 8 GiB are in base 256.
+//
+// The scan jumps from header to header. Old formats mark a header by nothing but its checksum, so
+// every header must have a right one: that tells damage and foreign files from tars at once. One
+// block of zeros is accepted as the end, and nothing but zeros may follow it.
+
 namespace penstock::runtime {
 namespace {
 
