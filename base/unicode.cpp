@@ -15,7 +15,7 @@ namespace {
 // Length and first bits of a code point, from its first byte.
 struct Lead {
   std::size_t bytes;
-  char32_t bits, min;  // `least` is the smallest code point that needs so many bytes
+  char32_t bits, min;  // `min` is the smallest code point that needs so many bytes
 };
 
 Lead lead_of(unsigned char byte) {

@@ -15,7 +15,7 @@ namespace penstock::layers {
 void initialise(const ParamDecl& param, std::uint64_t seed, const Tensor& values,
                 std::int64_t first = 0);
 
-/// Fills the tensor with numbers within ± `most`, the same ones each time, for timing. Devices are
+/// Fills the tensor with numbers within ± `max`, the same ones each time, for timing. Devices are
 /// faster with zeros, which take less power and let them clock higher. Returns when the numbers are
 /// there.
 void fill_with_noise(Backend& backend, Stream& stream, const Tensor& tensor, float max);

@@ -5,6 +5,7 @@
 #include <cstring>
 #include <set>
 
+#include "base/encoded_text.h"
 #include "base/error.h"
 #include "runtime/checkpoint/fault.h"
 #include "runtime/checkpoint/safetensors/safetensors_dtype.h"
@@ -60,13 +61,6 @@ void widen(layers::DType dtype, std::span<const std::byte> bytes, float* out) {
   if (dtype == layers::DType::bf16) widen<layers::BFloat16>(bytes, out);
 }
 
-/// Quotes a word for a shell's command line.
-std::string shell_word(const std::string& text) {
-  std::string word = "'";
-  for (const char c : text) word += c == '\'' ? std::string("'\\''") : std::string(1, c);
-  return word + "'";
-}
-
 /// Returns the class of a folder's model, as its config.json names it.
 std::string model_class(const std::filesystem::path& folder) {
   const Settings settings = read_settings(folder / kModelConfig);
@@ -87,7 +81,7 @@ std::string model_class(const std::filesystem::path& folder) {
                       "convert them in Python, where transformers is installed:\n  python3 -c "
                       "\"import sys; from transformers import {} as M; "
                       "M.from_pretrained(sys.argv[1]).save_pretrained(sys.argv[1])\" {}",
-                      pickled, model_class(folder), shell_word(folder.string())));
+                      pickled, model_class(folder), shell_quoted(folder.string())));
   throw_fault(folder, fmt::format("holds neither {} nor {}: save the model with "
                                   "save_pretrained() of transformers",
                                   kWeightsFile, kWeightsIndex));

@@ -17,7 +17,7 @@ namespace penstock::runtime {
                                                          const std::string& requested);
 
 /// Returns the ways to divide a step as long as that of `data`, fewest micro-batches first. Each
-/// micro-batch holds the longest utterance, and there are at most `most`. The numbers are powers of
+/// micro-batch holds the longest utterance, and there are at most `max`. The numbers are powers of
 /// two and one and a half times these.
 [[nodiscard]] std::vector<partition::BatchChoice> batch_choices(const configs::DataConfig& data,
                                                                 double longest, int max);

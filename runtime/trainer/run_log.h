@@ -12,9 +12,9 @@
 
 namespace penstock::runtime {
 
-/// What a run reports: metrics.jsonl and the observer on rank 0, and the summary on every rank.
-/// With post-validation a step's result is known only during the next one, so the log keeps the
-/// data of steps whose result is still open.
+/// Writes what a run reports: metrics.jsonl and the observer on rank 0, and the summary on every
+/// rank. With post-validation a step's result is known only during the next one, so the log keeps
+/// the data of steps whose result is still open.
 class RunLog {
  public:
   /// `context` must outlive it.

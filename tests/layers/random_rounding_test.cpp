@@ -11,7 +11,8 @@
 namespace penstock::layers {
 namespace {
 
-// As many of all 65,536 random numbers round up as the share of a spacing that is cut off.
+// The share of all 65,536 random numbers that round up equals the share of a spacing that is cut
+// off.
 TEST(RandomRounding, GoesUpAsOftenAsItShould) {
   for (const float value : {1.0f + 0x1p-10f, -3.0f - 0x1.8p-9f, 0x1.234p-100f, 5.0f}) {
     double sum = 0;

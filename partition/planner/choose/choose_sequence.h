@@ -51,7 +51,7 @@ std::vector<SequenceStep> sequence_steps(const SequencePlan& plan);
 /// Returns placements of a layer sequence that may have the shortest simulated step. The first is
 /// the best by the closed form. If the objective is a step on a described cluster, others follow.
 /// They are for its grid and for a few more, whose simulated step may be shorter by min_step().
-/// Those with the lowest bounds on the closed form are taken. Each grid gives two: the best
+/// Grids with the lowest bounds on the closed form are taken. Each grid gives two: the best
 /// placement by the closed form, and the best as if messages took no time, since computing may hide
 /// them. All carry the first one's bound, which holds for the closed form of each. If steps
 /// are too long to simulate, the first stands alone. Returns nothing if none fits.

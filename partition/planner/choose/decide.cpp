@@ -78,7 +78,7 @@ class Decider {
     return left.size();
   }
 
-  /// Tries at most `most` proposals. Returns the others: those with a hopeless bound, and those for
+  /// Tries at most `max` proposals. Returns the others: those with a hopeless bound, and those for
   /// which no number or time was left.
   Proposals try_some(const Proposals& some, std::size_t max, bool until_found = false) {
     Proposals left;

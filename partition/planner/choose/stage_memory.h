@@ -34,7 +34,7 @@ class StageMemory {
   /// Returns the bytes of every stage with all of its chunks. `begin` is as in PlanChoice.
   std::vector<double> of_stages(const std::vector<int>& begin) const;
   /// Returns how many micro-batches fit into a stage's memory between forward and weight gradient,
-  /// on all of its chunks. At least 1, at most `most`.
+  /// on all of its chunks. At least 1, at most `max`.
   int capacity(const std::vector<int>& begin, int stage, int max) const;
   /// Returns the peak bytes that micro-batches in flight hold, by chunk.
   std::vector<double> slots(const std::vector<int>& begin) const;

@@ -23,7 +23,7 @@ struct NumberKey {
   std::string key;
   double* at = nullptr;
   double unit = 1;
-  /// The value is at most `most` and at least `least`. If `least` is 0, only an error may be 0.
+  /// The value is at most `max` and at least `min`. If `min` is 0, only an error may be 0.
   double min = 0, max = HUGE_VAL;
   bool required = true, whole = false;
 };

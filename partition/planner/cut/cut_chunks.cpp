@@ -154,7 +154,7 @@ std::optional<std::vector<int>> cut_chunks(const ChunkCutProblem& problem) {
   Cutter cutter(problem);
   std::optional<std::vector<int>> best;
   double min = kInfeasible, limit = cutter.highest();
-  // Invariant, if each chunk has a rank of its own: every cut better than `least` has loads of at
+  // Invariant, if each chunk has a rank of its own: every cut better than `min` has loads of at
   // most `limit`. Others are as slow as a cut found before, and have no smaller sum.
   while (auto begin = cutter.min_sum(limit)) {
     const LoadSums loads = loads_of(problem, *begin);

@@ -10,7 +10,7 @@ namespace {
 
 constexpr int kSeeds = 4;  // of local searches
 
-/// Enumerates placements slot by slot, until there are more than `most`. Devices that may be
+/// Enumerates placements slot by slot, until there are more than `max`. Devices that may be
 /// exchanged are tried once; replicas are sorted by their devices in the first stage.
 class Enumeration {
  public:
@@ -20,7 +20,7 @@ class Enumeration {
     extend();
   }
 
-  /// True if all placements were found: no more than `most`.
+  /// True if all placements were found: no more than `max`.
   bool complete() const { return found_.size() <= max_; }
   std::vector<Placement> take() { return std::move(found_); }
 

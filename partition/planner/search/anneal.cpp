@@ -71,7 +71,7 @@ Pattern anneal(PatternEstimator& estimator, Pattern pattern, const Annealing& an
   double now = cost(estimator, pattern), min = now;
   const double unit = now;
   if (estimator.makespan(pattern) <= annealing.enough) return best;
-  // `now` is the cost of `pattern`, and `least` that of `best`. The heat falls from kHot to kCold
+  // `now` is the cost of `pattern`, and `min` that of `best`. The heat falls from kHot to kCold
   // times the first cost.
   for (std::int64_t round = 0; round < annealing.rounds; ++round) {
     const double done = static_cast<double>(round) / static_cast<double>(annealing.rounds);

@@ -10,8 +10,7 @@ namespace {
 
 // The constructor runs the lists once, without a clock, and records the actions in an order in
 // which each follows everything it waits for. Along this topological order seconds() computes the
-// longest path with constant work per action, so new durations cost O(a) for a actions. See
-// min_period.h.
+// longest path with constant work per action, so new durations cost O(a) for a actions.
 
 double seconds_of_step(const Durations& durations, int rank) {
   return durations.step ? durations.step(rank) : durations.compute({ActionKind::step});

@@ -17,7 +17,7 @@ namespace {
 // orders.
 constexpr std::size_t kReserved = std::size_t{256} << 30, kGap = std::size_t{64} << 10,
                       kPage = 4096;
-// Where allocations begin, after a multiple of 4 GiB: half an address that compilers left between
+// Allocations begin after a multiple of 4 GiB: half an address that compilers left between
 // members of a struct is none of theirs, beside a number that counts something.
 constexpr std::size_t kFirst = std::size_t{0x9000} << 16, kHalf = std::size_t{1} << 32;
 constexpr std::size_t kPiece = std::size_t{2} << 20;

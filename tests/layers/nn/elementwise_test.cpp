@@ -153,7 +153,7 @@ using test::numbers;
 
 constexpr std::int64_t kChannels = 7;
 
-// What dropout makes of ones: 0 or 1 / (1 - probability).
+// Dropout makes of ones 0 or 1 / (1 - probability).
 std::vector<double> of_ones(const Dropout& layer, std::vector<std::int64_t> lengths,
                             std::vector<std::uint64_t> utterances, std::uint64_t seed = 1,
                             std::uint32_t epoch = 0) {

@@ -20,7 +20,8 @@ struct StageRun {
 /// RunTable by a factor of the number of stages. `sequence` must outlive this object.
 class RunCount {
  public:
-  /// Ignores the request's `limit` and `sums`. `most` is the most stages of all classes together.
+  /// Ignores the request's `limit` and `sums`. `max` is the maximum number of stages of all classes
+  /// together.
   RunCount(const SequenceLoad& sequence, RunTableRequest request, int max);
 
   /// Approximate number of steps for this limit.

@@ -118,7 +118,7 @@ GraphSweep::Window GraphSweep::promising(int placed, int state, double slowest) 
   return window;
 }
 
-/// True if the fastest stages on either side of the boundary can do the work in a sum of `most`.
+/// True if the fastest stages on either side of the boundary can do the work in a sum of `max`.
 bool GraphSweep::promising_sum(int state, int boundary, double max) const {
   const SequenceLoad& sequence = problem_.sequence;
   const double left = sequence.work(boundary, layers()) / graph_.from[state].fastest;
@@ -217,7 +217,7 @@ GraphSweep::Step GraphSweep::best_step(int placed, int state, int first) {
 }
 
 /// Computes the least sum of loads from each live pair on. A pair is dropped if that sum and the
-/// least that the stages before may take exceed `most`.
+/// least that the stages before may take exceed `max`.
 ///   rest(state after the last stage, layers) = 0
 ///   rest(state, first) = min over edges and ends of load(edge, first, end) + rest(target, end)
 void GraphSweep::add_up(double max) {

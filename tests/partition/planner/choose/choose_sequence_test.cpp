@@ -129,7 +129,7 @@ TEST_F(SequenceStepsOf, AreSimulatedWithTheFastestFittingOneFirst) {
           fits = fits && plan.bytes(k, max_held(lists, k)) <= plan.limit(k);
         }
       }
-      // Of several replicas the ring over free links takes no time either.
+      // The ring of several replicas over free links takes no time either.
       EXPECT_NEAR(step.seconds, slowest, 1e-9 * slowest) << step.schedule;
       EXPECT_EQ(step.fits, fits) << step.schedule;
       EXPECT_TRUE(!fits || step.seconds >= steps.front().seconds * (1 - 1e-8));

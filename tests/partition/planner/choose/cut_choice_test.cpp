@@ -21,7 +21,7 @@ class ChunkLoads : public testing::Test {
     choice.batch = problem_.batches.front();
     return chunk_loads(problem_, workload(choice), choice);
   }
-  /// Of what leaves a layer of the mean micro-batch.
+  /// Returns the seconds of a layer's message for the mean micro-batch.
   double message(int layer, int replicas = 1) {
     const PlanChoice any{.replicas = replicas, .batch = problem_.batches.front()};
     const LinkRates& link = problem_.cluster.node_links.front();

@@ -171,7 +171,7 @@ TEST_F(FindChoice, MayBeACandidateOrTheOnlyOne) {
 
 class FoundAlternatives : public testing::Test {
  protected:
-  /// Of one pipeline of two devices under each schedule, whose chunks are the same.
+  /// Returns candidates of one pipeline of two devices, one for each schedule with equal chunks.
   std::vector<Candidate> same_chunks() {
     std::vector<Candidate> all;
     for (const char* schedule : {"gpipe", "1f1b", "zb-h1"}) {
