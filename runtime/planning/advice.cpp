@@ -92,7 +92,7 @@ class Adviser {
   }
 
   void ask_audio() {
-    if (planned_.problem.keeps_order) return;
+    if (planned_.problem.constraints.keeps_order) return;
     configs::Config twice = recipe_;
     configs::DataConfig& data = twice.data;
     data.micro_batches *= 2;
@@ -109,7 +109,7 @@ class Adviser {
 
   void ask_memory() {
     const partition::Decision& decision = planned_.decision;
-    if (planned_.problem.recomputed || decision.candidates.empty()) return;
+    if (planned_.problem.constraints.recomputed || decision.candidates.empty()) return;
     const auto& devices = planned_.problem.cluster.devices;
     if (std::ranges::none_of(devices, is_limited)) return;
     const auto lacking = min_lacking(decision);

@@ -104,27 +104,32 @@ std::vector<partition::BatchChoice> batch_choices(const configs::DataConfig& dat
 partition::PlanningProblem problem_of(const ClusterPlan& planned, const configs::Config& recipe,
                                       const RecipeData& data, const partition::Cluster& cluster,
                                       const ClusterConstraints& constraints) {
-  return {.sequence = planned.sequence.get(),
-          .sizes = backend_sizes(recipe),
-          .not_counted = data.validation().not_counted,
-          .cluster = limited(cluster, recipe.pipeline.memory_gib),
-          .batches = choices_of(recipe, data, constraints, cluster.size()),
-          .schedules = trained_schedules(recipe, constraints.schedule),
-          .recomputed = fixed_recomputation(recipe, *planned.sequence),
-          .selective = planned.recomputing && recipe.pipeline.recompute == partition::kSelective,
-          .resident = fixed_offload(recipe),
-          .shards_optimizer = fixed_sharding(recipe),
-          .adds_whole_gradients = recipe.pipeline.reduction == "nccl",
-          .stages = constraints.stages,
-          .replicas = constraints.replicas,
-          .max_replicas = recipe.trainer.lanes,
-          .finds = constraints.schedule.empty() || constraints.schedule == partition::kFound,
-          .finds_only = constraints.schedule == partition::kFound,
-          .barrier = recipe.pipeline.post_validation ? partition::Barrier::none
-                                                     : partition::Barrier::before_step,
-          .seed = constraints.seed,
-          .time = constraints.time,
-          .threads = constraints.threads};
+  partition::PlanningProblem problem;
+  problem.training.sequence = planned.sequence.get();
+  problem.training.sizes = backend_sizes(recipe);
+  problem.training.not_counted = data.validation().not_counted;
+  problem.cluster = limited(cluster, recipe.pipeline.memory_gib);
+  problem.constraints = {
+      .batches = choices_of(recipe, data, constraints, cluster.size()),
+      .schedules = trained_schedules(recipe, constraints.schedule),
+      .recomputed = fixed_recomputation(recipe, *planned.sequence),
+      .selective = planned.recomputing && recipe.pipeline.recompute == partition::kSelective,
+      .resident = fixed_offload(recipe),
+      .shards_optimizer = fixed_sharding(recipe),
+      .adds_whole_gradients = recipe.pipeline.reduction == "nccl",
+      .stages = constraints.stages,
+      .replicas = constraints.replicas,
+      .max_replicas = recipe.trainer.lanes,
+      .keeps_order = planned.resumed || !recipe.trainer.order.empty(),
+      .barrier = recipe.pipeline.post_validation ? partition::Barrier::none
+                                                 : partition::Barrier::before_step};
+  problem.search = {
+      .finds = constraints.schedule.empty() || constraints.schedule == partition::kFound,
+      .finds_only = constraints.schedule == partition::kFound,
+      .seed = constraints.seed,
+      .time = constraints.time,
+      .threads = constraints.threads};
+  return problem;
 }
 
 }  // namespace penstock::runtime

@@ -41,7 +41,7 @@ partition::Plan plan_of(const ClusterPlan& planned, const partition::PlanChoice&
   partition::PlanRequest request;
   request.model = planned_model(sequence, config.model, data.labels()).summary;
   const partition::CostModel& costs =
-      choice.selective ? planned.problem.selective_costs : planned.problem.costs;
+      choice.selective ? planned.problem.training.selective_costs : planned.problem.training.costs;
   request.costs = costs({.frames = shape.micro_batches.at(shape.micro_batches.size() / 2)});
   request.bytes =
       bytes_of_run(sequence, config, shape, partition::schedule_of(choice), DeviceMessages::nccl);

@@ -105,7 +105,6 @@ ClusterPlan plan_on_cluster(const configs::Config& given, const partition::Clust
   RecipeData data(recipe, sequence);
   if (constraints.assumes_step && !saved) assume_step(recipe, planned, cluster, data);
   planned.problem = problem_of(planned, recipe, data, cluster, constraints);
-  planned.problem.keeps_order = saved || !recipe.trainer.order.empty();
   set_costs(planned, constraints, recipe, data.labels());
   RunBytes keeping(sequence, recipe, DeviceMessages::nccl);
   RunBytes recomputing(planned.recomputing ? *planned.recomputing : sequence, recipe,
@@ -115,11 +114,11 @@ ClusterPlan plan_on_cluster(const configs::Config& given, const partition::Clust
   };
   RatedKinds kinds;
   if (!planned.rated.empty() && !constraints.costs)
-    kinds = set_speeds(planned, sample(planned.problem.batches.front(), 1).front());
+    kinds = set_speeds(planned, sample(planned.problem.constraints.batches.front(), 1).front());
   const partition::LinkRates slowest = slowest_link(cluster);
   partition::PlanningProblem problem = planned.problem;
-  problem.sample = sample;
-  problem.bytes = [&](const partition::PlanChoice& choice) {
+  problem.training.sample = sample;
+  problem.training.bytes = [&](const partition::PlanChoice& choice) {
     const configs::Config config = with_buckets(with_choice(recipe, sequence, choice), slowest);
     RunBytes& bytes = choice.selective ? recomputing : keeping;
     return bytes.of(config, data.bounds(config),

@@ -38,19 +38,19 @@ void set_measured(partition::PlanningProblem& problem, const partition::DevicePr
                   const configs::Config& recipe, int labels) {
   partition::check_profile(measured, {.model = partition::model_summary(recipe.model, labels),
                                       .compute = recipe.precision.compute,
-                                      .layers = partition::names_of(*problem.sequence)});
-  problem.costs =
-      partition::fitted_cost_model(partition::trained_costs(measured, *problem.sequence));
-  problem.costs_from = fmt::format("measured on {}", measured.device);
-  problem.reading = measured.reading;
-  problem.step_s = measured.step_s;
-  problem.parameter_s = measured.parameter_s;
+                                      .layers = partition::names_of(*problem.training.sequence)});
+  problem.training.costs =
+      partition::fitted_cost_model(partition::trained_costs(measured, *problem.training.sequence));
+  problem.training.costs_from = fmt::format("measured on {}", measured.device);
+  problem.training.reading = measured.reading;
+  problem.training.step_s = measured.step_s;
+  problem.training.parameter_s = measured.parameter_s;
 }
 
 }  // namespace
 
 ComputedCosts computed_costs(const ClusterPlan& planned) {
-  return {planned.sequence.get(), planned.recomputing.get(), planned.problem.sizes};
+  return {planned.sequence.get(), planned.recomputing.get(), planned.problem.training.sizes};
 }
 
 void set_costs(ClusterPlan& planned, const ClusterConstraints& constraints,
@@ -58,23 +58,24 @@ void set_costs(ClusterPlan& planned, const ClusterConstraints& constraints,
   partition::PlanningProblem& problem = planned.problem;
   if (!constraints.costs) {
     computed_costs(planned).set(problem, planned.rated.empty()
-                                             ? partition::default_rates(problem.sizes)
-                                             : planned.rated.front().rates(problem.sizes));
-    problem.costs_from = computed_from(planned.rated, problem.sizes);
+                                             ? partition::default_rates(problem.training.sizes)
+                                             : planned.rated.front().rates(problem.training.sizes));
+    problem.training.costs_from = computed_from(planned.rated, problem.training.sizes);
     return;
   }
   set_measured(problem, *constraints.costs, recipe, labels);
   if (planned.recomputing)
-    problem.selective_costs =
-        partition::with_recompute(problem.costs, *planned.recomputing, problem.sizes);
+    problem.training.selective_costs = partition::with_recompute(
+        problem.training.costs, *planned.recomputing, problem.training.sizes);
 }
 
 RatedKinds set_speeds(ClusterPlan& planned, const partition::SampledStep& step) {
   RatedKinds kinds{planned.rated, step.micro_batches};
   partition::Cluster& cluster = planned.problem.cluster;
-  const std::vector<double> speeds = kinds.speeds(
-      cluster, computed_costs(planned),
-      [&](const partition::RatedDevice& device) { return device.rates(planned.problem.sizes); });
+  const std::vector<double> speeds =
+      kinds.speeds(cluster, computed_costs(planned), [&](const partition::RatedDevice& device) {
+        return device.rates(planned.problem.training.sizes);
+      });
   for (std::size_t device = 0; device < speeds.size(); ++device)
     cluster.devices[device].speed = speeds[device];
   return kinds;

@@ -83,7 +83,7 @@ void add_barriers(const runtime::ClusterPlan& planned, const partition::Candidat
                   nlohmann::ordered_json& json) {
   if (!of.other_barrier_s) return;
   const double own = of.estimate->step_seconds;
-  const bool late = planned.problem.barrier == partition::Barrier::none;
+  const bool late = planned.problem.constraints.barrier == partition::Barrier::none;
   json["agreed_step_ms"] = 1e3 * (late ? *of.other_barrier_s : own);
   json["post_validated_step_ms"] = 1e3 * (late ? own : *of.other_barrier_s);
 }
@@ -203,13 +203,14 @@ nlohmann::ordered_json to_json(const runtime::ClusterPlan& planned, bool time_li
       {"resident", choice.resident},
       {"shard_optimizer", choice.shards_optimizer},
       {"binds", decision.bottleneck},
-      {"post_validation", planned.problem.barrier == partition::Barrier::none},
+      {"post_validation", planned.problem.constraints.barrier == partition::Barrier::none},
       {"alternatives", alternatives_of(planned)}};
   if (planned.assumed_step_s > 0) json["assumed_batch_seconds"] = planned.assumed_step_s;
   const Epoch epoch = epoch_of(planned);
   if (epoch.seconds > 0) json["epoch_s"] = epoch.seconds;
   if (epoch.price > 0) json["epoch_price"] = epoch.price;
-  if (!planned.problem.not_counted.empty()) json["not_counted"] = planned.problem.not_counted;
+  if (!planned.problem.training.not_counted.empty())
+    json["not_counted"] = planned.problem.training.not_counted;
   add_barriers(planned, decision.candidates.front(), json);
   add_uncertainty(planned, json);
   return json;

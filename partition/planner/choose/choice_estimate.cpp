@@ -32,11 +32,12 @@ LinkCost half_a_ring(const PlanningProblem& problem, const PlanChoice& choice, i
 /// Seconds of each stage's work once per step, such as the update, on a device of speed 1.
 std::vector<double> once_seconds(const PlanningProblem& problem, const Workload& workload,
                                  const PlanChoice& choice, const std::vector<int>& ranks) {
-  std::vector<double> seconds(choice.stages, problem.step_s);
+  std::vector<double> seconds(choice.stages, problem.training.step_s);
   for (std::size_t chunk = 0; chunk < ranks.size(); ++chunk)
     for (int layer = choice.begin[chunk]; layer < choice.begin[chunk + 1]; ++layer)
-      seconds[ranks[chunk]] += problem.parameter_s * workload.mean.layers[layer].parameter_bytes /
-                               sizeof(float) / sharers(choice);
+      seconds[ranks[chunk]] += problem.training.parameter_s *
+                               workload.mean.layers[layer].parameter_bytes / sizeof(float) /
+                               sharers(choice);
   return seconds;
 }
 
@@ -87,7 +88,7 @@ Period joint_period_of(const PlanningProblem& problem, const PlanChoice& choice,
   if (pipelines.empty()) return period;
   if (problem.cluster.adapters.empty()) {
     for (std::size_t i = 0; i < pipelines.size(); ++i) {
-      const double seconds = pipelines[i]->period(problem.barrier);
+      const double seconds = pipelines[i]->period(problem.constraints.barrier);
       if (seconds > period.seconds) period = {seconds, replicas[i]};
     }
     return period;
@@ -97,7 +98,8 @@ Period joint_period_of(const PlanningProblem& problem, const PlanChoice& choice,
   Placement placement(choice.devices.size());
   for (std::size_t k = 0; k < placement.size(); ++k)
     for (const int replica : replicas) placement[k].push_back(choice.devices[k][replica]);
-  period.seconds = joint_period(all, shared_adapters(problem.cluster, placement), problem.barrier);
+  period.seconds =
+      joint_period(all, shared_adapters(problem.cluster, placement), problem.constraints.barrier);
   return period;
 }
 
@@ -106,7 +108,7 @@ Period joint_period_of(const PlanningProblem& problem, const PlanChoice& choice,
 std::vector<double> offloaded_bytes(const PlanningProblem& problem, const PlanChoice& choice) {
   std::vector<double> bytes(choice.begin.size() - 1, 0);
   if (choice.resident == 0) return bytes;
-  const ChunkBytes memory = problem.bytes(choice);
+  const ChunkBytes memory = problem.training.bytes(choice);
   for (std::size_t chunk = 0; chunk < bytes.size(); ++chunk)
     bytes[chunk] =
         memory.kept(choice.begin[chunk], choice.begin[chunk + 1], static_cast<int>(chunk));
@@ -153,7 +155,7 @@ std::vector<double> reduction_seconds(const PlanningProblem& problem, const Work
   std::vector<double> seconds(ranks.size(), 0);
   for (std::size_t chunk = 0; chunk < ranks.size(); ++chunk) {
     const int device = choice.devices[ranks[chunk]][replica];
-    const bool owned = sharers(choice) > 1 && !problem.adds_whole_gradients;
+    const bool owned = sharers(choice) > 1 && !problem.constraints.adds_whole_gradients;
     LinkCost reduction = half_a_ring(problem, choice, ranks[chunk]);
     if (!owned) reduction = {2 * reduction.latency, 2 * reduction.per_unit};
     double computed = 0, added = 0;
@@ -237,7 +239,7 @@ double ChoiceEstimator::longest_paths(const PlanChoice& choice, double enough,
     PredictedPipeline& pipeline = known[{s, slowest[s]}];
     if (!pipeline.is_predicted())
       pipeline = PredictedPipeline(predict(choice, {s, slowest[s]}, lists, offloaded));
-    if (problem_.barrier == Barrier::none) continue;
+    if (problem_.constraints.barrier == Barrier::none) continue;
     sum += lists.min_period_of(micro_batches).seconds(pipeline.step().durations());
     if (sum * kRounded >= enough * steps) break;
   }
@@ -252,7 +254,7 @@ bool ChoiceEstimator::takes(const PlanChoice& choice, double seconds,
   const double enough = seconds * static_cast<double>(workload_.steps.size());
   double sum = 0;
   for (auto& [of, pipeline] : known) {
-    sum += pipeline.period(problem_.barrier);
+    sum += pipeline.period(problem_.constraints.barrier);
     if (sum >= enough) return true;
   }
   return false;

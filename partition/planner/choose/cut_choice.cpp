@@ -55,7 +55,7 @@ std::vector<ChunkCutProblem> chunk_loads(const PlanningProblem& problem, const W
       std::make_shared<Costs>(Costs{closed.sequence, stage_costs(closed, choice.devices),
                                     ranks_of_chunks(choice), problem.cluster.overlap});
   ChunkCutProblem cut{
-      .layers = problem.sequence->size(),
+      .layers = problem.training.sequence->size(),
       .chunks = static_cast<int>(costs->ranks.size()),
       .runs = static_cast<double>(micro_batches_of(closed, {choice.stages, choice.replicas})),
       .rank = costs->ranks,
@@ -88,7 +88,7 @@ class Fitting {
   Fitting(const PlanningProblem& problem, const Workload& workload, const PlanChoice& choice,
           Recomputing recomputing)
       : memory(problem, without_recomputation(choice, recomputing)),
-        layers_(problem.sequence->size()),
+        layers_(problem.training.sequence->size()),
         free_(recomputing == Recomputing::free),
         search_(memory.bytes(), forward_seconds(workload)) {}
 

@@ -35,13 +35,13 @@ class Decider {
   Decision decide() {
     const std::size_t untried = try_all(proposals(problem_, common_.workloads));
     if (!tried_.found()) throw_infeasible_plan(problem_, candidates_, untried);
-    if (problem_.is_quick) {
+    if (problem_.search.is_quick) {
       sort();
       shard();
       return finish();
     }
     weigh();
-    if (problem_.finds) find();
+    if (problem_.search.finds) find();
     compare_barriers();
     simulate_lacking();
     return finish();
@@ -53,7 +53,7 @@ class Decider {
   /// True if a choice was found and the time limit is over.
   bool has_to_end() const { return has_to_end(tried_); }
   bool has_to_end(const TriedChoices& tried) const {
-    return tried.found() && is_over(problem_.time);
+    return tried.found() && is_over(problem_.search.time);
   }
 
   /// Tries proposals with the lowest bounds first. If none of these fits, tries those with the most
@@ -89,7 +89,7 @@ class Decider {
       Proposals round;
       for (; next != some.end() && round.size() < room; ++next) {
         const bool enough =
-            placed == max || (until_found && (tried_.found() || is_over(problem_.time)));
+            placed == max || (until_found && (tried_.found() || is_over(problem_.search.time)));
         if (enough || tried_.is_hopeless(next->bound) || has_to_end()) {
           left.push_back(*next);
         } else {
@@ -107,7 +107,7 @@ class Decider {
     std::vector<TriedChoices> tried;
     std::vector<char> is_late(round.size(), false);
     for (std::size_t i = 0; i < round.size(); ++i) tried.push_back(TriedChoices::beside(tried_));
-    parallel_for(round.size(), problem_.threads, [&](std::size_t i) {
+    parallel_for(round.size(), problem_.search.threads, [&](std::size_t i) {
       is_late[i] = has_to_end();
       if (is_late[i]) return;
       try_schedules(round[i], tried[i],
@@ -141,10 +141,10 @@ class Decider {
   void try_schedules(const Proposal& proposal, TriedChoices& tried, Visit visit) {
     const Workload& workload = common_.workloads.of(proposal.batch, proposal.grid.replicas);
     for (const Placement& devices : placements(problem_, workload, proposal))
-      for (const std::string& schedule : problem_.schedules) {
+      for (const std::string& schedule : problem_.constraints.schedules) {
         if (has_to_end(tried)) break;
         const PlanChoice choice = choice_of(proposal, devices, schedule);
-        if (std::ssize(ranks_of_chunks(choice)) <= problem_.sequence->size())
+        if (std::ssize(ranks_of_chunks(choice)) <= problem_.training.sequence->size())
           visit(choice);
         else
           tried.candidates().push_back({.choice = choice, .why = "more chunks than layers"});
@@ -167,22 +167,22 @@ class Decider {
             .replicas = proposal.grid.replicas,
             .batch = proposal.batch,
             .schedule = schedule,
-            .recomputed = problem_.recomputed.value_or(ChosenLayers()),
-            .selective = problem_.selective,
-            .resident = problem_.resident.value_or(0),
+            .recomputed = problem_.constraints.recomputed.value_or(ChosenLayers()),
+            .selective = problem_.constraints.selective,
+            .resident = problem_.constraints.resident.value_or(0),
             .shards_optimizer = shards(proposal.grid),
             .devices = devices};
   }
 
   /// True if the problem asks for a sharded optimizer and there is more than one replica.
   bool shards(const Grid& grid) const {
-    return problem_.shards_optimizer.value_or(false) && grid.replicas > 1;
+    return problem_.constraints.shards_optimizer.value_or(false) && grid.replicas > 1;
   }
 
   /// Adds variants with a sharded optimizer of choices that may become the best by it, if they are
   /// faster. A choice can't become the best if even a free update would not suffice.
   void shard() {
-    if (problem_.shards_optimizer) return;
+    if (problem_.constraints.shards_optimizer) return;
     std::vector<Candidate> faster;
     for (std::size_t i = 0; i < candidates_.size(); ++i) {
       const Candidate& whole = candidates_[i];
@@ -228,7 +228,7 @@ class Decider {
         }
         if (is_among(few, next->choice)) round.push_back(&*next);
       }
-      parallel_for(round.size(), problem_.threads,
+      parallel_for(round.size(), problem_.search.threads,
                    [&](std::size_t i) { refiner_of(*round[i], moves_).refine(*round[i]); });
       for (const Candidate* one : round)
         refined_pace = std::min(refined_pace, seconds_per_audio_second(*one));
@@ -245,7 +245,7 @@ class Decider {
   /// Tries all moves of boundaries for the best few, if refinement left some out.
   void finish_refinement() {
     if (moves_ == Moves::all) return;
-    parallel_for(std::min(kLimits.settled, candidates_.size()), problem_.threads,
+    parallel_for(std::min(kLimits.settled, candidates_.size()), problem_.search.threads,
                  [&](std::size_t i) {
                    if (!candidates_[i].estimate || has_to_end()) return;
                    const ChoiceRefiner refiner = refiner_of(candidates_[i], Moves::all);
@@ -281,7 +281,7 @@ class Decider {
       if (!is_among(few, candidate.choice) && seconds_per_audio_second(candidate) > wide) continue;
       if (!candidate.over_all_steps) wanted.push_back(&candidate);
     }
-    parallel_for(wanted.size(), problem_.threads, [&](std::size_t i) {
+    parallel_for(wanted.size(), problem_.search.threads, [&](std::size_t i) {
       if (has_to_end()) return;
       wanted[i]->estimate = estimate(problem_, wanted[i]->choice);
       wanted[i]->over_all_steps = true;
@@ -299,7 +299,7 @@ class Decider {
     // At the end, so that the stable sort lets them win no tie.
     candidates_.insert(candidates_.end(), found.begin(), found.end());
     std::ranges::stable_sort(candidates_, {}, [&](const Candidate& candidate) {
-      const bool requested = !problem_.finds_only || !candidate.choice.actions.empty();
+      const bool requested = !problem_.search.finds_only || !candidate.choice.actions.empty();
       return std::pair(!requested, seconds_per_audio_second(candidate));
     });
   }
@@ -309,8 +309,9 @@ class Decider {
   /// Simulates the best few with the other Barrier than the problem's.
   void compare_barriers() {
     PlanningProblem other = problem_;
-    other.barrier = problem_.barrier == Barrier::none ? Barrier::before_step : Barrier::none;
-    parallel_for(std::min(kLimits.refined, candidates_.size()), problem_.threads,
+    other.constraints.barrier =
+        problem_.constraints.barrier == Barrier::none ? Barrier::before_step : Barrier::none;
+    parallel_for(std::min(kLimits.refined, candidates_.size()), problem_.search.threads,
                  [&](std::size_t i) {
                    Candidate& candidate = candidates_[i];
                    if (candidate.estimate && candidate.choice.slots() > 1 && !has_to_end())
@@ -326,15 +327,16 @@ class Decider {
       if (candidate.lacks && !candidate.choice.begin.empty()) lacking.push_back(&candidate);
     std::ranges::stable_sort(
         lacking, {}, [](const Candidate* one) { return one->closed_form / one->audio_seconds; });
-    parallel_for(std::min(kLimits.roomy, lacking.size()), problem_.threads, [&](std::size_t i) {
-      if (!has_to_end())
-        lacking[i]->speed_with_memory = estimate(problem_, lacking[i]->choice).speed();
-    });
+    parallel_for(std::min(kLimits.roomy, lacking.size()), problem_.search.threads,
+                 [&](std::size_t i) {
+                   if (!has_to_end())
+                     lacking[i]->speed_with_memory = estimate(problem_, lacking[i]->choice).speed();
+                 });
   }
 
   /// True if the best choice would have a cut that is faster by simulation, were memory unlimited.
   bool memory_shapes(const Candidate& best) {
-    if (!best.memory_bound || problem_.is_quick) return false;
+    if (!best.memory_bound || problem_.search.is_quick) return false;
     PlanningProblem roomy = problem_;
     for (Device& device : roomy.cluster.devices) device.memory = kInfeasible;
     PlanChoice choice = best.choice;
@@ -368,11 +370,12 @@ class Decider {
     for (const Device& device : problem_.cluster.devices) speeds.push_back(device.speed);
     std::ranges::sort(speeds, std::greater{});
     std::size_t used = speeds.size();
-    if (problem_.stages > 0 && problem_.replicas > 0)
-      used = std::min<std::size_t>(used, problem_.stages * problem_.replicas);
+    if (problem_.constraints.stages > 0 && problem_.constraints.replicas > 0)
+      used =
+          std::min<std::size_t>(used, problem_.constraints.stages * problem_.constraints.replicas);
     const double sum = std::accumulate(speeds.begin(), speeds.begin() + used, 0.0);
     double min = kInfeasible;
-    for (const BatchChoice& batch : problem_.batches) {
+    for (const BatchChoice& batch : problem_.constraints.batches) {
       const Workload& workload = common_.workloads.of(batch, 1);
       const double seconds = std::max(workload.work / sum, workload.longest / speeds.front());
       min = std::min(min, seconds / workload.audio_seconds);

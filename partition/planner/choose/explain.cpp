@@ -107,12 +107,13 @@ std::optional<Closest> closest(const PlanningProblem& problem,
   for (const Candidate& candidate : candidates) {
     if (candidate.choice.devices.empty() || candidate.choice.begin.empty()) continue;
     PlanChoice choice = candidate.choice;
-    if (!problem.recomputed) {
-      choice.recomputed.assign(problem.sequence->size(), true);
-      choice.selective = problem.selective_costs != nullptr;
+    if (!problem.constraints.recomputed) {
+      choice.recomputed.assign(problem.training.sequence->size(), true);
+      choice.selective = problem.training.selective_costs != nullptr;
     }
-    choice.shards_optimizer |= !problem.shards_optimizer && choice.replicas > 1;
-    LeastFullCut cut = min_full_cut(StageMemory(problem, choice), problem.sequence->size());
+    choice.shards_optimizer |= !problem.constraints.shards_optimizer && choice.replicas > 1;
+    LeastFullCut cut =
+        min_full_cut(StageMemory(problem, choice), problem.training.sequence->size());
     if (!best || cut.fullness < best->cut.fullness) best = Closest{choice, std::move(cut)};
   }
   return best;
@@ -121,21 +122,21 @@ std::optional<Closest> closest(const PlanningProblem& problem,
 /// Returns the plan for a changed problem, without refinement; nothing if none fits.
 std::optional<PlanChoice> what_fits(const PlanningProblem& problem) try {
   PlanningProblem quick = problem;
-  quick.is_quick = true;
+  quick.search.is_quick = true;
   return decide(quick).choice;
 } catch (const ConfigError&) {
   return std::nullopt;
 }
 
 std::optional<PlanChoice> with_other_stages(PlanningProblem problem) {
-  if (problem.stages == 0 && problem.replicas == 0) return std::nullopt;
-  problem.stages = problem.replicas = 0;
+  if (problem.constraints.stages == 0 && problem.constraints.replicas == 0) return std::nullopt;
+  problem.constraints.stages = problem.constraints.replicas = 0;
   return what_fits(problem);
 }
 
 std::optional<PlanChoice> with_smaller_micro_batches(PlanningProblem problem) {
   for (int halving = 0; halving < kLimits.halvings; ++halving) {
-    for (BatchChoice& batch : problem.batches) {
+    for (BatchChoice& batch : problem.constraints.batches) {
       batch.seconds /= 2;
       batch.micro_batches *= 2;
     }
@@ -145,7 +146,7 @@ std::optional<PlanChoice> with_smaller_micro_batches(PlanningProblem problem) {
 }
 
 std::string layers_of(const PlanningProblem& problem, const LeastFullCut& cut, int chunk) {
-  const auto& layers = problem.sequence->layers;
+  const auto& layers = problem.training.sequence->layers;
   const int first = cut.begin[chunk], last = cut.begin[chunk + 1] - 1;
   if (first == last) return fmt::format("layer {} alone", layers[first]->name());
   return fmt::format("layers {} to {}", layers[first]->name(), layers[last]->name());
@@ -160,7 +161,8 @@ std::string needs_of(const PlanningProblem& problem, const Closest& best) {
       describe(best.choice), cut.stage, layers_of(problem, cut, cut.stage), cut.bytes / kGib,
       cut.bytes / cut.fullness / kGib, 100 * problem.cluster.margin);
   const double needed = cut.bytes / (1 - problem.cluster.margin) / kGib;
-  if (problem.recomputed) return fmt::format("{}. It fits on devices of {:.4g} GiB", needs, needed);
+  if (problem.constraints.recomputed)
+    return fmt::format("{}. It fits on devices of {:.4g} GiB", needs, needed);
   return fmt::format(
       "{}. With all layers recomputed, it fits on devices of {:.4g} GiB. With some layers "
       "recomputed, less may be enough",
@@ -171,19 +173,19 @@ std::string needs_of(const PlanningProblem& problem, const Closest& best) {
 
 void throw_infeasible_plan(const PlanningProblem& problem, const std::vector<Candidate>& candidates,
                            std::size_t untried) {
-  if (problem.is_quick) throw ConfigError("memory binds: no plan fits");
+  if (problem.search.is_quick) throw ConfigError("memory binds: no plan fits");
   const auto best = closest(problem, candidates);
   if (!best)
     throw ConfigError(fmt::format(
         "no plan fits: every schedule that was tried needs more chunks than the model's {}",
-        counted(problem.sequence->size(), "layer")));
+        counted(problem.training.sequence->size(), "layer")));
   const std::string lacking = needs_of(problem, *best);
   if (untried > 0)
     throw ConfigError(fmt::format(
         "no plan was found in the time limit of {:g} s; {} of stages, replicas and micro-batches "
         "are left that may fit. {}. Give more time with --time-limit, or narrow the search with "
         "--stages and --replicas",
-        problem.time->seconds(), counted(untried, "choice"), lacking));
+        problem.search.time->seconds(), counted(untried, "choice"), lacking));
   std::string message = "memory binds: no plan fits. " + lacking;
   if (const auto other = with_other_stages(problem))
     message += fmt::format(". On these devices, {} fits", describe(*other));
@@ -199,9 +201,9 @@ namespace {
 
 /// Returns the problem under an assumption.
 PlanningProblem with(PlanningProblem problem, const Assumption& assumption) {
-  if (assumption.costs) problem.costs = assumption.costs;
-  if (assumption.selective_costs) problem.selective_costs = assumption.selective_costs;
-  problem.parameter_s = assumption.parameter_s.value_or(problem.parameter_s);
+  if (assumption.costs) problem.training.costs = assumption.costs;
+  if (assumption.selective_costs) problem.training.selective_costs = assumption.selective_costs;
+  problem.training.parameter_s = assumption.parameter_s.value_or(problem.training.parameter_s);
   for (std::size_t device = 0; device < assumption.speeds.size(); ++device)
     problem.cluster.devices.at(device).speed = assumption.speeds[device];
   for (auto* links : {&problem.cluster.node_links, &problem.cluster.exact_links})
@@ -249,7 +251,7 @@ Sensitivity sensitivity_of(const PlanningProblem& problem, const Decision& decis
   Sensitivity found{.compared = static_cast<int>(choices.size())};
   const auto messages = std::make_shared<MessageCache>();       // no assumption changes their bytes
   std::vector<std::vector<double>> speeds(assumptions.size());  // [assumption][choice]
-  parallel_for(assumptions.size(), problem.threads, [&](std::size_t i) {
+  parallel_for(assumptions.size(), problem.search.threads, [&](std::size_t i) {
     const PlanningProblem assumed = with(problem, assumptions[i]);
     Workloads workloads(assumed, messages);
     for (const PlanChoice* choice : choices)

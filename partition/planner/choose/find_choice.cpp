@@ -33,7 +33,8 @@ void add(const ChunkTimes& one, double share, ChunkTimes& sum) {
 
 /// Micro-batches per step of the busiest replica.
 int busiest(const PlanningProblem& problem, const PlanChoice& choice) {
-  const int lanes = problem.max_replicas > 0 ? problem.max_replicas : choice.replicas;
+  const int lanes =
+      problem.constraints.max_replicas > 0 ? problem.constraints.max_replicas : choice.replicas;
   return micro_batches_per_replica(choice.batch.micro_batches, lanes, choice.replicas);
 }
 
@@ -153,14 +154,14 @@ std::optional<PlanChoice> find_choice(const PlanningProblem& problem, Workloads&
   const Workload& workload = workloads.of(choice.batch, choice.replicas, choice.selective);
   const int own = busiest(problem, choice);
   PlanChoice split = split_of(choice, own);
-  if (!problem.recomputed) recompute_to_fit(problem, workload, split);
+  if (!problem.constraints.recomputed) recompute_to_fit(problem, workload, split);
   ScheduleProblem search{.chunk_rank = ranks_of_chunks(choice),
                          .times = times_by_size(problem, workload, split)};
   for (auto& chunk : search.times) {
     if (chunk.empty()) return std::nullopt;
     chunk.resize(static_cast<std::size_t>(own), chunk.back());  // no sampled step may have as many
   }
-  const bool keeps = problem.keeps_order || choice.stages == 1;
+  const bool keeps = problem.constraints.keeps_order || choice.stages == 1;
   const auto sizes = order_of_replica(choice.batch.order, choice.replicas, own);
   if (keeps)
     for (auto& chunk : search.times) chunk = in_order(chunk, sizes);
@@ -168,7 +169,8 @@ std::optional<PlanChoice> find_choice(const PlanningProblem& problem, Workloads&
     search.transfers.push_back(transfer_after(problem, workload, choice, search.chunk_rank, chunk));
   share_memory(StageMemory(problem, split), choice, own, search);
   const FoundSchedule found = find_schedule(
-      search, {.seed = problem.seed, .effort = problem.find_effort, .keep_order = keeps});
+      search,
+      {.seed = problem.search.seed, .effort = problem.search.find_effort, .keep_order = keeps});
   std::vector<PlanChoice> choices{with_lists(split, found.schedule)};
   if (!keeps)
     choices.front().batch.order =
@@ -180,7 +182,7 @@ std::optional<PlanChoice> find_choice(const PlanningProblem& problem, Workloads&
     if (chunk_ranks(name, choice.stages) == search.chunk_rank)
       choices.push_back(with_lists(split, make_schedule(name, choice.stages, own)));
   auto fastest = fastest_that_fits(problem, workloads, std::move(choices));
-  if (fastest && !problem.recomputed && !fastest->recomputed.empty())
+  if (fastest && !problem.constraints.recomputed && !fastest->recomputed.empty())
     fastest->recompute_exact = false;  // fewer layers may suffice: these lists may hold less
   return fastest;
 }
@@ -210,13 +212,13 @@ std::vector<Candidate> found_candidates(const PlanningProblem& problem, Workload
   std::vector<Candidate> found;
   std::vector<const Candidate*> waiting;
   for (const Candidate& candidate : candidates)
-    if (candidate.estimate && (candidate.choice.stages > 1 || problem.finds_only))
+    if (candidate.estimate && (candidate.choice.stages > 1 || problem.search.finds_only))
       waiting.push_back(&candidate);
   while (!waiting.empty() && found.size() < kLimits.found) {
     // With finds_only, one at a time until one is found, since time does not end this search.
-    const bool needs_one = problem.finds_only && found.empty();
+    const bool needs_one = problem.search.finds_only && found.empty();
     const std::size_t room = needs_one ? 1 : kLimits.found - found.size();
-    if (is_over(problem.time) && !needs_one) break;
+    if (is_over(problem.search.time) && !needs_one) break;
     std::vector<Candidate> round;
     std::vector<const Candidate*> later;  // also those alike to one of the round, which may fail
     for (const Candidate* next : waiting) {
@@ -227,8 +229,8 @@ std::vector<Candidate> found_candidates(const PlanningProblem& problem, Workload
       else
         later.push_back(next);
     }
-    parallel_for(round.size(), problem.threads, [&](std::size_t i) {
-      if (is_over(problem.time) && !needs_one)
+    parallel_for(round.size(), problem.search.threads, [&](std::size_t i) {
+      if (is_over(problem.search.time) && !needs_one)
         round[i].estimate.reset();
       else
         find(problem, workloads, round[i]);

@@ -15,17 +15,18 @@ namespace penstock::partition {
                                                                  const PlanChoice& choice);
 
 /// Returns the choice with a schedule of its own: the lists of find_schedule() for its chunks and,
-/// unless problem.keeps_order, an order of micro-batches. Found lists hold as many micro-batches as
-/// fit into memory, at most twice the stages. If a named schedule of the same chunks fits and is
-/// shorter, its lists are taken. The result is no slower than the choice itself if all replicas
-/// have equally many micro-batches. Returns nothing if none fits. `workloads` are the problem's.
+/// unless problem.constraints.keeps_order, an order of micro-batches. Found lists hold as many
+/// micro-batches as fit into memory, at most twice the stages. If a named schedule of the same
+/// chunks fits and is shorter, its lists are taken. The result is no slower than the choice itself
+/// if all replicas have equally many micro-batches. Returns nothing if none fits. `workloads` are
+/// the problem's.
 [[nodiscard]] std::optional<PlanChoice> find_choice(const PlanningProblem& problem,
                                                     Workloads& workloads, const PlanChoice& choice);
 
 /// Returns the best few of `alternatives` with found schedules. `alternatives` must be sorted by
 /// pace. find_choice() runs for those that differ in devices, cut, layout of chunks or number of
 /// micro-batches. When time is over, the result is empty, or has one entry if
-/// problem.finds_only.
+/// problem.search.finds_only.
 std::vector<Candidate> found_candidates(const PlanningProblem& problem, Workloads& workloads,
                                         const std::vector<Candidate>& candidates);
 

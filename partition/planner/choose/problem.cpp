@@ -98,9 +98,11 @@ std::vector<double> read_parameter_bytes(const LayerSequence& sequence, layers::
 
 const StepCosts& Workloads::costs_of(const MicroBatchLengths& lengths, bool selective) {
   return micro_batches_.of({lengths.frames, lengths.labels, selective}, [&] {
-    const CostModel& costs = selective ? problem_.selective_costs : problem_.costs;
+    const CostModel& costs =
+        selective ? problem_.training.selective_costs : problem_.training.costs;
     return StepCosts{.layers = {costs(lengths)},
-                     .bytes = {messages_->of(*problem_.sequence, problem_.sizes, lengths.frames)}};
+                     .bytes = {messages_->of(*problem_.training.sequence, problem_.training.sizes,
+                                             lengths.frames)}};
   });
 }
 
@@ -113,7 +115,7 @@ Workload::Step Workloads::with_costs(const SampledStep& sampled, int replicas, b
     StepCosts& costs = step.replicas[static_cast<std::size_t>(sampled.replica[i])];
     costs.layers.push_back(one.layers.front());
     costs.bytes.push_back(one.bytes.front());
-    costs.reading.push_back(problem_.reading.of(lengths));
+    costs.reading.push_back(problem_.training.reading.of(lengths));
   }
   return step;
 }
@@ -124,13 +126,14 @@ const Workload& Workloads::of(const BatchChoice& batch, int replicas, bool selec
 
 Workload Workloads::make(const BatchChoice& batch, int replicas, bool selective) {
   Workload workload;
-  for (const SampledStep& sampled : problem_.sample(batch, replicas))
+  for (const SampledStep& sampled : problem_.training.sample(batch, replicas))
     workload.steps.push_back(with_costs(sampled, replicas, selective));
-  const std::vector<double> parameters = parameter_bytes(*problem_.sequence);
+  const std::vector<double> parameters = parameter_bytes(*problem_.training.sequence);
   for (const double bytes : parameters)
     workload.mean.layers.push_back({.name = "", .parameter_bytes = bytes});
-  workload.read_bytes = read_parameter_bytes(*problem_.sequence, problem_.sizes.compute);
-  sum_up(workload, problem_.recomputed.value_or(ChosenLayers()));
+  workload.read_bytes =
+      read_parameter_bytes(*problem_.training.sequence, problem_.training.sizes.compute);
+  sum_up(workload, problem_.constraints.recomputed.value_or(ChosenLayers()));
   return workload;
 }
 

@@ -54,8 +54,8 @@ struct SampledStep {
   std::vector<int> replica;                      // replica that runs each micro-batch
 };
 
-/// A model to be trained on a cluster.
-struct PlanningProblem {
+/// The model and its training data: costs, steps and bytes of layers.
+struct PlannedTraining {
   const LayerSequence* sequence = nullptr;
   layers::BackendSizes sizes = {};
   CostModel costs = {};  // seconds on a device of speed 1
@@ -67,9 +67,18 @@ struct PlanningProblem {
   /// Seconds on a device of speed 1, once per step: of a rank, and for each of its trained
   /// parameters.
   double step_s = 0, parameter_s = 0;
-  Cluster cluster;
-  std::vector<BatchChoice> batches;    // candidates
-  std::vector<std::string> schedules;  // candidates, by the names of make_schedule()
+  /// Returns some real steps. May be called on any thread. Throws ConfigError if no step can be
+  /// formed.
+  std::function<std::vector<SampledStep>(const BatchChoice&, int replicas)> sample = {};
+  /// Returns the memory of any chunks under a choice. May be called on any thread. It reads all of
+  /// the choice except its cut and devices.
+  std::function<ChunkBytes(const PlanChoice&)> bytes = {};
+};
+
+/// The decisions that are already made, and the values from which the others are chosen.
+struct PlanConstraints {
+  std::vector<BatchChoice> batches = {};
+  std::vector<std::string> schedules = {};  // by the names of make_schedule()
   /// Fixes the layers whose activations are recomputed, and PlanChoice::selective to the next
   /// field. If unset, both are chosen where memory binds.
   std::optional<ChosenLayers> recomputed = {};
@@ -82,24 +91,31 @@ struct PlanningProblem {
   bool adds_whole_gradients = false;  // even if the update is sharded: pipeline.reduction = nccl
   int stages = 0, replicas = 0;       // 0: chosen
   int max_replicas = 0;               // number of lanes; 0: no limit
-  /// `finds`: find_choice() runs for the best choices. `finds_only`: a found schedule is preferred
-  /// to a faster named one. `keeps_order`: the search keeps the order of micro-batches.
-  bool finds = false, finds_only = false, keeps_order = false;
-  std::int64_t find_effort = 4'000'000;    // SearchOptions::effort of each find_schedule()
+  bool keeps_order = false;           // found schedules keep the order of micro-batches
   Barrier barrier = Barrier::before_step;  // `none` is pipeline.post_validation
+};
+
+/// The effort of the search, and how it runs.
+struct SearchSettings {
+  /// `finds`: find_choice() runs for the best choices. `finds_only`: a found schedule is preferred
+  /// to a faster named one.
+  bool finds = false, finds_only = false;
+  std::int64_t find_effort = 4'000'000;  // SearchOptions::effort of each find_schedule()
   /// Skips refinement, and the advice in the error if nothing fits.
   bool is_quick = false;
   std::uint64_t seed = 1;
   const TimeLimit* time = nullptr;  // ends the search with the best choice so far
   int threads = 1;                  // 0: one per core; the number does not change the choice
+};
+
+/// A model to be trained on a cluster.
+struct PlanningProblem {
+  PlannedTraining training = {};
+  Cluster cluster = {};
+  PlanConstraints constraints = {};
+  SearchSettings search = {};
   /// Cache of schedules, shared by all copies of this problem; every lookup may add to it.
   std::shared_ptr<ScheduleCache> known_schedules = std::make_shared<ScheduleCache>();
-  /// Returns some real steps. May be called on any thread. Throws ConfigError if no step can be
-  /// formed.
-  std::function<std::vector<SampledStep>(const BatchChoice&, int replicas)> sample = {};
-  /// Returns the memory of any chunks under a choice. May be called on any thread. It reads all of
-  /// the choice except its cut and devices.
-  std::function<ChunkBytes(const PlanChoice&)> bytes = {};
 };
 
 /// Returns a short description for people: "4 stages × 2 replicas, zb-h1, 16 × 8 s".
@@ -135,7 +151,7 @@ class Workloads {
   const Workload& of(const BatchChoice& batch, int replicas, bool selective);
   /// The same with the problem's own `selective`.
   const Workload& of(const BatchChoice& batch, int replicas) {
-    return of(batch, replicas, problem_.selective);
+    return of(batch, replicas, problem_.constraints.selective);
   }
 
  private:

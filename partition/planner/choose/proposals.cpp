@@ -43,10 +43,11 @@ PlacementProblem with_memory(const PlanningProblem& problem, PlacementProblem cl
       .stages = proposal.grid.stages,
       .replicas = proposal.grid.replicas,
       .batch = proposal.batch,
-      .recomputed = problem.recomputed.value_or(ChosenLayers()),
-      .selective = problem.selective,
-      .resident = problem.resident.value_or(0),
-      .shards_optimizer = problem.shards_optimizer.value_or(false) && proposal.grid.replicas > 1,
+      .recomputed = problem.constraints.recomputed.value_or(ChosenLayers()),
+      .selective = problem.constraints.selective,
+      .resident = problem.constraints.resident.value_or(0),
+      .shards_optimizer =
+          problem.constraints.shards_optimizer.value_or(false) && proposal.grid.replicas > 1,
       .devices = placed.devices};
   const StageMemory memory(problem, choice);
   double real = 0, simple = 0;
@@ -113,33 +114,34 @@ PlacementProblem closed_form_problem(const PlanningProblem& problem, const Workl
 }
 
 std::vector<Proposal> proposals(const PlanningProblem& problem, Workloads& workloads) {
+  const PlanConstraints& wanted = problem.constraints;
   std::vector<Proposal> result;
   const int devices = problem.cluster.size();
   int max_micro_batches = 0;
-  for (const BatchChoice& batch : problem.batches)
+  for (const BatchChoice& batch : wanted.batches)
     max_micro_batches = std::max(max_micro_batches, batch.micro_batches);
-  for (const BatchChoice& batch : problem.batches) {
+  for (const BatchChoice& batch : wanted.batches) {
     const Workload& workload = workloads.of(batch, 1);
     const PlacementProblem closed = closed_form_problem(problem, workload, batch);
     if (batch.micro_batches == max_micro_batches)
-      check_constraints(closed, {.stages = problem.stages, .replicas = problem.replicas});
+      check_constraints(closed, {.stages = wanted.stages, .replicas = wanted.replicas});
     const Bounds bounds(closed);
     for (int stages = 1; stages <= std::min(closed.sequence.size(), devices); ++stages) {
-      if (problem.stages > 0 && stages != problem.stages) continue;
+      if (wanted.stages > 0 && stages != wanted.stages) continue;
       const int max = std::min(devices / stages, batch.micro_batches);
       for (int replicas = 1; replicas <= max; ++replicas) {
-        if (problem.replicas > 0 && replicas != problem.replicas) continue;
-        if (problem.max_replicas > 0 && replicas > problem.max_replicas) continue;
+        if (wanted.replicas > 0 && replicas != wanted.replicas) continue;
+        if (wanted.max_replicas > 0 && replicas > wanted.max_replicas) continue;
         const Grid grid{stages, replicas};
         result.push_back({batch, grid, bounds.quick(grid) / workload.audio_seconds});
       }
     }
   }
-  if (problem.max_replicas > 0 && problem.replicas > problem.max_replicas)
+  if (wanted.max_replicas > 0 && wanted.replicas > wanted.max_replicas)
     throw ConfigError(
         fmt::format("{} replicas are requested, but trainer.lanes = {}: every replica needs "
                     "a lane. Set trainer.lanes to {} or more",
-                    problem.replicas, problem.max_replicas, problem.replicas));
+                    wanted.replicas, wanted.max_replicas, wanted.replicas));
   std::ranges::stable_sort(result, {}, &Proposal::bound);
   return result;
 }
@@ -148,14 +150,14 @@ std::vector<Placement> placements(const PlanningProblem& problem, const Workload
                                   const Proposal& proposal) {
   const GridConstraints constraints{proposal.grid.stages, proposal.grid.replicas};
   const PlacementProblem closed = closed_form_problem(problem, workload, proposal.batch);
-  const SearchEffort effort{.seed = problem.seed,
-                            .time = problem.time,
+  const SearchEffort effort{.seed = problem.search.seed,
+                            .time = problem.search.time,
                             .proves = problem.cluster.size() <= kLimits.proven_devices};
   const auto fastest = find_placement(without_memory(closed), constraints, effort);
   if (!fastest) return {};
   std::vector<Placement> result{fastest->devices};
   const auto add = [&](const PlacementProblem& variant) {
-    if (is_over(problem.time)) return;
+    if (is_over(problem.search.time)) return;
     const auto found = find_placement(variant, constraints, effort);
     if (found && std::ranges::count(result, found->devices) == 0) result.push_back(found->devices);
   };

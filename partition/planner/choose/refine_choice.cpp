@@ -58,7 +58,8 @@ bool exchanges_devices(const Cluster& cluster) {
 }
 
 Moves quick_moves(const PlanningProblem& problem) {
-  const bool bounded = problem.barrier != Barrier::none && problem.cluster.adapters.empty();
+  const bool bounded =
+      problem.constraints.barrier != Barrier::none && problem.cluster.adapters.empty();
   return bounded && !exchanges_devices(problem.cluster) ? Moves::shortening_path : Moves::all;
 }
 
@@ -82,7 +83,7 @@ std::size_t ChoiceRefiner::move_unsettled(Candidate& ranked, std::size_t settled
   for (std::size_t b = 1; b + 1 < ranked.choice.begin.size(); ++b) {
     if (moved == 0 && b > settled) break;
     for (const int place : other_places(workload_.mean, ranked.choice.begin, b)) {
-      if (is_over(problem_.time)) return 0;
+      if (is_over(problem_.search.time)) return 0;
       Candidate other = ranked;
       other.choice.begin[b] = place;
       if (moves_ == Moves::shortening_path && keeps_path(ranked, other.choice, path)) continue;
@@ -100,7 +101,7 @@ bool ChoiceRefiner::exchange_devices(Candidate& ranked) const {
   bool better = false;
   for (int one = 0; one < devices; ++one)
     for (int two = one + 1; two < devices; ++two) {
-      if (is_over(problem_.time)) return false;
+      if (is_over(problem_.search.time)) return false;
       if (alike(problem_.cluster, one, two)) continue;
       Candidate other = ranked;
       bool used = false;
@@ -122,7 +123,7 @@ void ChoiceRefiner::refine_cut(Candidate& ranked) const {
   const std::vector<int> given = ranked.choice.begin;
   climb(ranked);
   for (const ChunkCutProblem& way : chunk_loads(problem_, workload_, ranked.choice)) {
-    if (is_over(problem_.time)) return;
+    if (is_over(problem_.search.time)) return;
     Candidate other = ranked;
     other.choice.begin = *cut_chunks(way);
     if (other.choice.begin == given || other.choice.begin == ranked.choice.begin) continue;
@@ -183,7 +184,7 @@ bool ChoiceRefiner::keeps_path(const Candidate& ranked, PlanChoice other,
 }
 
 bool ChoiceRefiner::chooses_recomputation(const PlanChoice& choice) const {
-  return !problem_.recomputed && !choice.recomputed.empty();
+  return !problem_.constraints.recomputed && !choice.recomputed.empty();
 }
 
 bool ChoiceRefiner::take_if_shorter(Candidate& ranked, Candidate other) const {
@@ -222,10 +223,10 @@ std::vector<Candidate> rank_choices(const PlanningProblem& problem, const PlanCh
   for (Device& device : closed.cluster.devices)
     device.memory = std::numeric_limits<double>::infinity();
   RankingOptions options{.count = std::max(kLimits.min_ranked, kLimits.ranked_per_wanted * count)};
-  options.effort.seed = problem.seed;
-  options.effort.time = problem.time;
+  options.effort.seed = problem.search.seed;
+  options.effort.time = problem.search.time;
 
-  const bool free = !problem.recomputed && !like.recomputed.empty();
+  const bool free = !problem.constraints.recomputed && !like.recomputed.empty();
   const Recomputing recomputing = free ? Recomputing::free : Recomputing::as_chosen;
 
   const Symmetry symmetry(problem.cluster);
@@ -233,7 +234,7 @@ std::vector<Candidate> rank_choices(const PlanningProblem& problem, const PlanCh
   std::vector<Candidate> ranked;
   if (!like.begin.empty()) ranked.push_back({like, estimate_choice(problem, workload, like)});
   for (PlacedCut& placed : rank_placements(closed, {like.stages, like.replicas}, options)) {
-    if (!ranked.empty() && is_over(problem.time)) break;
+    if (!ranked.empty() && is_over(problem.search.time)) break;
     if (!like.begin.empty() && symmetry.canonical(placed.devices) == own) continue;
     PlanChoice choice = like;
     choice.devices = std::move(placed.devices);

@@ -11,7 +11,7 @@
 namespace penstock::partition {
 
 StageMemory::StageMemory(const PlanningProblem& problem, const PlanChoice& choice)
-    : bytes_(problem.bytes(choice)), ranks_(ranks_of_chunks(choice)) {
+    : bytes_(problem.training.bytes(choice)), ranks_(ranks_of_chunks(choice)) {
   for (const auto& devices : choice.devices) {
     double& limit = limits_.emplace_back(kInfeasible);
     for (const int device : devices) limit = std::min(limit, problem.cluster.usable(device));
@@ -152,10 +152,10 @@ const MemoryBound::Least& MemoryBound::min_of(const BatchChoice& batch, int repl
   const PlanChoice choice{
       .replicas = replicas,
       .batch = batch,
-      .selective = problem_.selective,
-      .shards_optimizer = problem_.shards_optimizer.value_or(true) && replicas > 1};
-  const ChunkBytes bytes = problem_.bytes(choice);
-  const int layers = problem_.sequence->size();
+      .selective = problem_.constraints.selective,
+      .shards_optimizer = problem_.constraints.shards_optimizer.value_or(true) && replicas > 1};
+  const ChunkBytes bytes = problem_.training.bytes(choice);
+  const int layers = problem_.training.sequence->size();
   min.all = bytes.at_least(0, layers);
   for (int layer = 0; layer < layers; ++layer)
     min.largest_layer = std::max(min.largest_layer, bytes.at_least(layer, layer + 1));

@@ -23,14 +23,15 @@ void TriedChoices::add(TriedChoices other) {
 bool TriedChoices::found() const { return best_closed_ < kInfeasible; }
 
 bool TriedChoices::is_hopeless(double closed_form) const {
-  const double wide = problem().barrier == Barrier::none ? kLimits.closed_form_without_barrier
-                                                         : kLimits.closed_form;
+  const double wide = problem().constraints.barrier == Barrier::none
+                          ? kLimits.closed_form_without_barrier
+                          : kLimits.closed_form;
   return closed_form > wide * best_closed_;
 }
 
 void TriedChoices::try_with_what_memory_asks(const PlanChoice& choice) {
   if (!consider(choice, Recomputing::as_chosen)) return;
-  if (!problem().shards_optimizer && choice.replicas > 1) {
+  if (!problem().constraints.shards_optimizer && choice.replicas > 1) {
     PlanChoice sharded = choice;
     sharded.shards_optimizer = true;
     const bool binds = consider(sharded, Recomputing::as_chosen);
@@ -46,7 +47,7 @@ void TriedChoices::try_with_what_memory_asks(const PlanChoice& choice) {
 
 /// Tries fewer and fewer resident micro-batches, until memory no longer binds.
 void TriedChoices::offload(const PlanChoice& choice) {
-  if (problem().resident) return;
+  if (problem().constraints.resident) return;
   for (const int resident : kLimits.resident) {
     PlanChoice offloading = choice;
     offloading.resident = resident;
@@ -56,7 +57,8 @@ void TriedChoices::offload(const PlanChoice& choice) {
 
 /// True if the choice's schedule has any offload.
 bool TriedChoices::offloads(const PlanChoice& choice) const {
-  const int lanes = problem().max_replicas > 0 ? problem().max_replicas : choice.replicas;
+  const int lanes =
+      problem().constraints.max_replicas > 0 ? problem().constraints.max_replicas : choice.replicas;
   const Schedule lists =
       schedule_of(choice, problem().known_schedules)
           .of(micro_batches_per_replica(choice.batch.micro_batches, lanes, choice.replicas));
@@ -68,9 +70,9 @@ bool TriedChoices::offloads(const PlanChoice& choice) const {
 /// Tries recomputation within layers, of whole layers instead, and of both if memory still binds
 /// with the former. Does nothing if the problem fixes the recomputed layers.
 void TriedChoices::recompute(const PlanChoice& choice) {
-  if (problem().recomputed) return;
+  if (problem().constraints.recomputed) return;
   PlanChoice within = choice;
-  within.selective = problem().selective_costs != nullptr;
+  within.selective = problem().training.selective_costs != nullptr;
   if (within.selective && consider(within, Recomputing::as_chosen))
     consider(within, Recomputing::free);
   consider(choice, Recomputing::free);
@@ -82,11 +84,12 @@ bool TriedChoices::consider(const PlanChoice& wanted, Recomputing recomputing) {
   const Workload& workload = workload_of(wanted);
   ChosenCut cut =
       cut_choice(problem(), workload, wanted, recomputing,
-                 {estimator_of(workload), common_.cuts, found() ? problem().time : nullptr});
+                 {estimator_of(workload), common_.cuts, found() ? problem().search.time : nullptr});
   if (cut.ended && !cut.fits) return false;  // it may fit, but another choice does
   // A variant that does not fit, or needs no recomputation, adds nothing to the choice itself.
   const bool none = std::ranges::count(cut.recomputed, true) == 0;
-  const bool more = recomputing == Recomputing::free || wanted.selective != problem().selective ||
+  const bool more = recomputing == Recomputing::free ||
+                    wanted.selective != problem().constraints.selective ||
                     offloads_besides(wanted) || is_sharded_besides(wanted);
   if (more && !cut.fits) return true;
   if (recomputing == Recomputing::free && none) return true;
@@ -112,11 +115,11 @@ bool TriedChoices::consider(const PlanChoice& wanted, Recomputing recomputing) {
 }
 
 bool TriedChoices::offloads_besides(const PlanChoice& choice) const {
-  return choice.resident != problem().resident.value_or(0);
+  return choice.resident != problem().constraints.resident.value_or(0);
 }
 
 bool TriedChoices::is_sharded_besides(const PlanChoice& choice) const {
-  return choice.shards_optimizer && !problem().shards_optimizer;
+  return choice.shards_optimizer && !problem().constraints.shards_optimizer;
 }
 
 /// Returns the seconds that the sharded update adds to a step; negative if it is faster. Returns 0

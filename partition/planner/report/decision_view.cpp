@@ -96,7 +96,7 @@ class DecisionView {
   void add_recomputed(const LayerRun& run, int first, int last, StageView& stage) const {
     const int begin = std::max(run.first, first), end = std::min(run.last, last + 1);
     if (begin >= end) return;
-    const auto& layers = problem_.sequence->layers;
+    const auto& layers = problem_.training.sequence->layers;
     stage.recomputed.push_back(
         layer_names(layers[begin]->name(), layers[end - 1]->name(), end - begin));
   }
@@ -147,7 +147,7 @@ class DecisionView {
           of_replica[chunk] += of_layers[choice_.begin[chunk + 1] - 1];
       what.messages = std::max<double>(what.messages, costs.micro_batches());
     }
-    const auto parameters = parameter_bytes(*problem_.sequence);
+    const auto parameters = parameter_bytes(*problem_.training.sequence);
     for (const ChunkPlan& chunk : plan_.chunks)
       what.gradients.push_back(std::accumulate(parameters.begin() + chunk.first,
                                                parameters.begin() + chunk.last(), 0.0));
@@ -215,7 +215,7 @@ class DecisionView {
   /// Returns the step time with the other barrier, and the best of the compared alternatives with
   /// it.
   std::string other_barrier() const {
-    const bool late = problem_.barrier == Barrier::none;
+    const bool late = problem_.constraints.barrier == Barrier::none;
     const Candidate* best = nullptr;
     const auto pace = [](const Candidate& of) { return *of.other_barrier_s / of.audio_seconds; };
     for (const Candidate& other : decision_.candidates)
@@ -252,10 +252,10 @@ class DecisionView {
         {"what binds", decision_.bottleneck},
         {"margin",
          fmt::format("{:.3g} % of each device's memory left free", 100 * problem_.cluster.margin)},
-        {"costs", problem_.costs_from}};
+        {"costs", problem_.training.costs_from}};
     if (choice_.resident > 0) view_.facts.emplace_back("activations", offload());
-    if (!problem_.not_counted.empty())
-      view_.facts.emplace_back("not counted", problem_.not_counted);
+    if (!problem_.training.not_counted.empty())
+      view_.facts.emplace_back("not counted", problem_.training.not_counted);
   }
 
   const PlanningProblem& problem_;

@@ -110,9 +110,9 @@ TEST_F(AdviceOnPlan, AddsAQuarterWherePlansLackIt) {
 TEST_F(AdviceOnPlan, AsksForNoMemoryWithoutLimitOrChoice) {
   lack(1);
   ASSERT_NE(of_memory(33), "");
-  planned_.problem.recomputed = partition::ChosenLayers();
+  planned_.problem.constraints.recomputed = partition::ChosenLayers();
   EXPECT_EQ(of_memory(33), "");
-  planned_.problem.recomputed.reset();
+  planned_.problem.constraints.recomputed.reset();
   for (partition::Device& device : planned_.problem.cluster.devices)
     device.memory = std::numeric_limits<double>::infinity();
   EXPECT_EQ(of_memory(33), "");
@@ -132,7 +132,7 @@ TEST_F(AdviceOnPlan, NamesTheKeysOfTwiceTheAudio) {
   EXPECT_EQ(change("data.micro_batches=8 data.batch_seconds=256"), 1);
   free_batch_ = true;
   EXPECT_EQ(change("data.batch_seconds=256"), 1);
-  planned_.problem.keeps_order = true;
+  planned_.problem.constraints.keeps_order = true;
   EXPECT_EQ(change("data.batch_seconds=256"), 0);
 }
 

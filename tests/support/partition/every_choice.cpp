@@ -13,15 +13,16 @@ using partition::PlanChoice;
 
 double EveryChoice::best() {
   const int devices = problem_.cluster.size();
-  const std::vector<int> residents =
-      problem_.resident ? std::vector{*problem_.resident} : std::vector{0, 2, 3, 4};
-  for (int stages = 1; stages <= std::min(devices, problem_.sequence->size()); ++stages)
+  const std::vector<int> residents = problem_.constraints.resident
+                                         ? std::vector{*problem_.constraints.resident}
+                                         : std::vector{0, 2, 3, 4};
+  for (int stages = 1; stages <= std::min(devices, problem_.training.sequence->size()); ++stages)
     for (int replicas = 1; replicas <= devices / stages; ++replicas)
-      for (const std::string& schedule : problem_.schedules)
+      for (const std::string& schedule : problem_.constraints.schedules)
         for (const int resident : residents)
           place({.stages = stages,
                  .replicas = replicas,
-                 .batch = problem_.batches.front(),
+                 .batch = problem_.constraints.batches.front(),
                  .schedule = schedule,
                  .resident = resident});
   return best_;
@@ -40,7 +41,7 @@ void EveryChoice::place(PlanChoice choice) {
 }
 
 void EveryChoice::cut(PlanChoice& choice) {
-  const int layers = problem_.sequence->size();
+  const int layers = problem_.training.sequence->size();
   if (std::ssize(choice.begin) == choice.stages + 1) {
     if (choice.begin.back() != layers ||
         partition::StageMemory(problem_, choice).too_full(choice.begin))

@@ -13,8 +13,8 @@ namespace penstock::test {
 inline partition::PlanningProblem planned_sequence(const partition::LayerSequence& sequence,
                                                    int devices, double memory) {
   partition::PlanningProblem problem;
-  problem.sequence = &sequence;
-  problem.costs = [](const partition::MicroBatchLengths& lengths) {
+  problem.training.sequence = &sequence;
+  problem.training.costs = [](const partition::MicroBatchLengths& lengths) {
     double frames = 0;
     for (const std::int64_t length : lengths.frames) frames += static_cast<double>(length);
     std::vector<partition::LayerCost> costs;
@@ -25,10 +25,10 @@ inline partition::PlanningProblem planned_sequence(const partition::LayerSequenc
   problem.cluster.nodes = {"node"};
   problem.cluster.devices.resize(devices, {.kind = "core", .memory = memory});
   problem.cluster.node_links = {{.latency = 1, .bandwidth = 500}};
-  problem.batches = {{.seconds = 4, .micro_batches = 4}};
-  problem.schedules = {"1f1b", "gpipe"};
-  problem.resident = 0;
-  problem.sample = [](const partition::BatchChoice& batch, int replicas) {
+  problem.constraints.batches = {{.seconds = 4, .micro_batches = 4}};
+  problem.constraints.schedules = {"1f1b", "gpipe"};
+  problem.constraints.resident = 0;
+  problem.training.sample = [](const partition::BatchChoice& batch, int replicas) {
     if (batch.seconds < 2) throw ConfigError("an utterance is longer");
     std::vector<partition::SampledStep> steps(2);
     for (int s = 0; s < 2; ++s)
@@ -40,7 +40,7 @@ inline partition::PlanningProblem planned_sequence(const partition::LayerSequenc
       }
     return steps;
   };
-  problem.bytes = [&sequence](const partition::PlanChoice& choice) {
+  problem.training.bytes = [&sequence](const partition::PlanChoice& choice) {
     const int runs = (choice.batch.micro_batches + choice.replicas - 1) / choice.replicas;
     const partition::ChunkLoad load{
         {{12, 5}}, partition::schedule_of(choice).of(runs), choice.recomputed};

@@ -23,7 +23,7 @@ bool takes(ChoiceEstimator& estimator, const PlanChoice& choice, double seconds,
 class ChoiceEstimateOf : public testing::Test {
  protected:
   ChoiceEstimate estimate(PlanChoice choice) {
-    choice.batch = problem_.batches.front();
+    choice.batch = problem_.constraints.batches.front();
     Workloads workloads(problem_);
     return estimate_choice(problem_, workloads.of(choice.batch, choice.replicas), choice);
   }
@@ -41,7 +41,7 @@ TEST_F(ChoiceEstimateOf, OneDeviceIsBusyAllTheTime) {
   EXPECT_DOUBLE_EQ(estimate({.devices = {{1}}, .begin = {0, 4}}).step_seconds,
                    alone.step_seconds / 2);
   problem_.cluster.devices[1].speed = 1;
-  problem_.reading = {{CostTerm::constant, CostTerm::frames}, {0.5, 0.25}};
+  problem_.training.reading = {{CostTerm::constant, CostTerm::frames}, {0.5, 0.25}};
   EXPECT_DOUBLE_EQ(estimate({.devices = {{1}}, .begin = {0, 4}}).step_seconds,
                    alone.step_seconds + 4 * 0.5 + (54 + 58) / 2.0 * 0.25);
 }
@@ -59,15 +59,15 @@ TEST_F(ChoiceEstimateOf, SlowestReplicaAndReductionSetThePace) {
   EXPECT_GT(estimate({.replicas = 2, .devices = {{0, 1}}, .begin = {0, 4}}).step_seconds,
             two.step_seconds + 100);
   problem_.cluster.node_links.front().bandwidth = 500;
-  problem_.step_s = 3;
-  problem_.parameter_s = 0.25;
+  problem_.training.step_s = 3;
+  problem_.training.parameter_s = 0.25;
   EXPECT_DOUBLE_EQ(estimate({.replicas = 2, .devices = {{0, 1}}, .begin = {0, 4}}).step_seconds,
                    two.step_seconds + 3 + 0.25 * parameters / sizeof(float));
 }
 
 // The last gradients are whole long after all others, so that of their sums only one is seen.
 TEST_F(ChoiceEstimateOf, SharedUpdatesTakeTheirPartAndAGather) {
-  problem_.parameter_s = 0.25;
+  problem_.training.parameter_s = 0.25;
   PlanChoice choice{.replicas = 2, .devices = {{0, 1}}, .begin = {0, 4}};
   const double whole = estimate(choice).step_seconds;
   choice.shards_optimizer = true;
@@ -75,16 +75,18 @@ TEST_F(ChoiceEstimateOf, SharedUpdatesTakeTheirPartAndAGather) {
   const double half_a_sum = 1 + 4.0 * 36 / 2 / 500;
   const double gather = 3 + 4.0 * (36 + 130 + 55) / 2 / 500;  // of the three layers that learn
   EXPECT_NEAR(estimate(choice).step_seconds, whole - update / 2 - half_a_sum + gather, 1e-9);
-  problem_.adds_whole_gradients = true;
+  problem_.constraints.adds_whole_gradients = true;
   EXPECT_NEAR(estimate(choice).step_seconds, whole - update / 2 + gather, 1e-9);
-  problem_.adds_whole_gradients = false;
-  problem_.sizes.compute = layers::DType::bf16;  // of which layers read halves
+  problem_.constraints.adds_whole_gradients = false;
+  problem_.training.sizes.compute = layers::DType::bf16;  // of which layers read halves
   EXPECT_LT(estimate(choice).step_seconds, whole - update / 2 - half_a_sum + gather - 0.3);
 }
 
 TEST_F(ChoiceEstimateOf, OneReplicaIsEnoughToRefuteAChoice) {
-  const PlanChoice choice{
-      .replicas = 2, .batch = problem_.batches.front(), .devices = {{0, 1}}, .begin = {0, 4}};
+  const PlanChoice choice{.replicas = 2,
+                          .batch = problem_.constraints.batches.front(),
+                          .devices = {{0, 1}},
+                          .begin = {0, 4}};
   Workloads workloads(problem_);
   ChoiceEstimator estimator(problem_, workloads.of(choice.batch, 2));
   const ChoiceEstimate whole = estimator.estimate(choice);
@@ -97,8 +99,8 @@ TEST_F(ChoiceEstimateOf, OneReplicaIsEnoughToRefuteAChoice) {
 }
 
 TEST_F(ChoiceEstimateOf, RefutesOnlyWhatIsNoShorter) {
-  problem_.step_s = 3;
-  problem_.parameter_s = 0.25;
+  problem_.training.step_s = 3;
+  problem_.training.parameter_s = 0.25;
   int pipelines = 0, refuted = 0;
   for (const double bandwidth : {500.0, 3.0, 0.7})
     for (const int replicas : {1, 2})
@@ -106,7 +108,7 @@ TEST_F(ChoiceEstimateOf, RefutesOnlyWhatIsNoShorter) {
         problem_.cluster.node_links.front().bandwidth = bandwidth;
         PlanChoice choice{.stages = 2,
                           .replicas = replicas,
-                          .batch = problem_.batches.front(),
+                          .batch = problem_.constraints.batches.front(),
                           .schedule = schedule,
                           .devices = {{0, 1}, {2, 3}}};
         for (auto& devices : choice.devices) devices.resize(static_cast<std::size_t>(replicas));
@@ -128,8 +130,10 @@ TEST_F(ChoiceEstimateOf, RefutesOnlyWhatIsNoShorter) {
 }
 
 TEST_F(ChoiceEstimateOf, OffloadHasListsAndCopiesOfItsOwn) {
-  PlanChoice choice{
-      .batch = problem_.batches.front(), .schedule = "gpipe", .devices = {{0}}, .begin = {0, 4}};
+  PlanChoice choice{.batch = problem_.constraints.batches.front(),
+                    .schedule = "gpipe",
+                    .devices = {{0}},
+                    .begin = {0, 4}};
   problem_.cluster.devices[0].host_bandwidth = 1;  // copies are longer than all passes
   Workloads workloads(problem_);
   ChoiceEstimator estimator(problem_, workloads.of(choice.batch, 1));

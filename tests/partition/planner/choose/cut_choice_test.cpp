@@ -18,12 +18,12 @@ class ChunkLoads : public testing::Test {
     return workloads_.of(choice.batch, choice.replicas);
   }
   std::vector<ChunkCutProblem> loads(PlanChoice choice) {
-    choice.batch = problem_.batches.front();
+    choice.batch = problem_.constraints.batches.front();
     return chunk_loads(problem_, workload(choice), choice);
   }
   /// Returns the seconds of a layer's message for the mean micro-batch.
   double message(int layer, int replicas = 1) {
-    const PlanChoice any{.replicas = replicas, .batch = problem_.batches.front()};
+    const PlanChoice any{.replicas = replicas, .batch = problem_.constraints.batches.front()};
     const LinkRates& link = problem_.cluster.node_links.front();
     return link.latency + workload(any).mean.layers[layer].activation_bytes / link.bandwidth;
   }
@@ -103,9 +103,9 @@ class CutChoice : public testing::Test {
     choice.begin = begin;
     return estimate_choice(problem_, workload(), choice, 1).step_seconds;
   }
-  const Workload& workload() { return workloads_.of(problem_.batches.front(), 1); }
+  const Workload& workload() { return workloads_.of(problem_.constraints.batches.front(), 1); }
   PlanChoice stages(int count) const {
-    PlanChoice choice{.stages = count, .batch = problem_.batches.front()};
+    PlanChoice choice{.stages = count, .batch = problem_.constraints.batches.front()};
     for (int k = 0; k < count; ++k) choice.devices.push_back({k});
     return choice;
   }
@@ -116,7 +116,7 @@ class CutChoice : public testing::Test {
   LayerSequence sequence_ = test::sequence_to_choose_from();
   PlanningProblem problem_ = [&] {
     PlanningProblem problem = test::planned_sequence(sequence_, 3, 1e12);
-    problem.costs = [&](const MicroBatchLengths& lengths) {
+    problem.training.costs = [&](const MicroBatchLengths& lengths) {
       std::vector<LayerCost> costs;
       for (int i = 0; i < sequence_.size(); ++i) {
         const double seconds = static_cast<double>(lengths.frames[0] * (1 + 5 * i % 7));

@@ -15,7 +15,7 @@ namespace {
 
 /// Bytes of small_sequence() with an optimizer that is shared where the choice says so.
 void count_sharing(PlanningProblem& problem) {
-  problem.bytes = [&sequence = *problem.sequence](const PlanChoice& choice) {
+  problem.training.bytes = [&sequence = *problem.training.sequence](const PlanChoice& choice) {
     const int runs = (choice.batch.micro_batches + choice.replicas - 1) / choice.replicas;
     ParameterBytes parameters{.lanes_of = std::vector<int>(choice.replicas, 1)};
     parameters.kinds.sharing = {.replicas = choice.shards_optimizer ? choice.replicas : 1};
@@ -28,13 +28,13 @@ TEST(Decide, ShardsTheOptimizerWhereMemoryBinds) {
   const LayerSequence sequence = test::small_sequence();
   PlanningProblem problem = test::planned_sequence(sequence, 2, 1e9);
   count_sharing(problem);
-  problem.stages = 1;
-  problem.replicas = 2;
+  problem.constraints.stages = 1;
+  problem.constraints.replicas = 2;
   const Decision whole = decide(problem);
   const double needed = StageMemory(problem, whole.choice).of_stages(whole.choice.begin)[0];
   for (Device& device : problem.cluster.devices) device.memory = needed - 1;
   EXPECT_FALSE(test::message_of<ConfigError>([&] { decide(problem); }).empty());
-  problem.shards_optimizer.reset();
+  problem.constraints.shards_optimizer.reset();
   const Decision shared = decide(problem);
   EXPECT_TRUE(shared.choice.shards_optimizer);
   EXPECT_TRUE(shared.choice.recomputed.empty());
@@ -49,11 +49,11 @@ TEST(Decide, ShardsAndOffloadsWhereOnlyBothFit) {
   const LayerSequence sequence = test::small_sequence();
   PlanningProblem problem = test::planned_sequence(sequence, 2, 1e9);
   count_sharing(problem);
-  problem.schedules = {"gpipe"};
-  problem.batches = {{.seconds = 4, .micro_batches = 10}};
-  problem.stages = 1;
-  problem.replicas = 2;
-  problem.recomputed = ChosenLayers();
+  problem.constraints.schedules = {"gpipe"};
+  problem.constraints.batches = {{.seconds = 4, .micro_batches = 10}};
+  problem.constraints.stages = 1;
+  problem.constraints.replicas = 2;
+  problem.constraints.recomputed = ChosenLayers();
   const PlanChoice whole = decide(problem).choice;
   const auto bytes = [&](int resident, bool shards) {
     PlanChoice other = whole;
@@ -68,8 +68,8 @@ TEST(Decide, ShardsAndOffloadsWhereOnlyBothFit) {
     device.memory = both;
     device.host_bandwidth = 1e12;
   }
-  problem.shards_optimizer.reset();
-  problem.resident.reset();
+  problem.constraints.shards_optimizer.reset();
+  problem.constraints.resident.reset();
   const Decision decision = decide(problem);
   EXPECT_TRUE(decision.choice.shards_optimizer);
   EXPECT_EQ(decision.choice.resident, 2);
@@ -80,24 +80,24 @@ TEST(Decide, ShardsTheOptimizerWhereThatIsFaster) {
   const LayerSequence sequence = test::small_sequence();
   PlanningProblem problem = test::planned_sequence(sequence, 3, 1e9);
   count_sharing(problem);
-  problem.shards_optimizer.reset();
-  problem.stages = 1;
+  problem.constraints.shards_optimizer.reset();
+  problem.constraints.stages = 1;
   EXPECT_FALSE(decide(problem).choice.shards_optimizer);  // there is nothing to gain
-  problem.parameter_s = 1;
+  problem.training.parameter_s = 1;
   const Decision shared = decide(problem);
   EXPECT_TRUE(shared.choice.shards_optimizer);
   EXPECT_EQ(shared.bottleneck.find("memory"), std::string::npos) << shared.bottleneck;
   for (const bool shards : {false, true}) {
     PlanningProblem fixed = problem;
-    fixed.shards_optimizer = shards;
+    fixed.constraints.shards_optimizer = shards;
     const Decision other = decide(fixed);
     EXPECT_EQ(other.choice.shards_optimizer, shards);
     EXPECT_LE(shared.estimate.step_seconds, other.estimate.step_seconds) << shards;
   }
   problem.cluster.node_links.front().bandwidth = 0.5;  // a gather is dearer than the update
   EXPECT_FALSE(decide(problem).choice.shards_optimizer);
-  problem.replicas = 1;
-  problem.shards_optimizer = true;
+  problem.constraints.replicas = 1;
+  problem.constraints.shards_optimizer = true;
   EXPECT_FALSE(decide(problem).choice.shards_optimizer);
 }
 
@@ -105,14 +105,14 @@ TEST(Decide, ShardsTheOptimizerWhereThatIsFaster) {
 TEST(Decide, FindsTheOnlyDeviceThatFits) {
   const LayerSequence sequence = test::sequence_to_choose_from();
   PlanningProblem problem = test::planned_sequence(sequence, 6, 1e12);
-  problem.recomputed = ChosenLayers();
-  problem.costs = analytic_cost_model(sequence, {}, default_rates({}));
-  problem.schedules = {"gpipe"};
-  problem.batches.clear();
+  problem.constraints.recomputed = ChosenLayers();
+  problem.training.costs = analytic_cost_model(sequence, {}, default_rates({}));
+  problem.constraints.schedules = {"gpipe"};
+  problem.constraints.batches.clear();
   for (int number = 6; number < 12; ++number)
-    problem.batches.push_back({.seconds = 4, .micro_batches = number});
+    problem.constraints.batches.push_back({.seconds = 4, .micro_batches = number});
   double small = 1e12;
-  for (const BatchChoice& batch : problem.batches)
+  for (const BatchChoice& batch : problem.constraints.batches)
     for (int stages = 1; stages <= 6; ++stages)
       for (int replicas = 1; replicas <= 6 / stages; ++replicas) {
         PlanChoice choice{
@@ -130,17 +130,18 @@ TEST(Decide, FindsTheOnlyDeviceThatFits) {
 TEST(Decide, SaysThatTimeEndedTheSearch) {
   const LayerSequence sequence = test::sequence_to_choose_from();
   PlanningProblem problem = test::planned_sequence(sequence, 12, 1e12);
-  problem.costs = analytic_cost_model(sequence, {}, default_rates({}));
-  problem.recomputed = ChosenLayers();
-  problem.schedules = {"gpipe"};
-  problem.batches.clear();
+  problem.training.costs = analytic_cost_model(sequence, {}, default_rates({}));
+  problem.constraints.recomputed = ChosenLayers();
+  problem.constraints.schedules = {"gpipe"};
+  problem.constraints.batches.clear();
   for (int number = 12; number <= 24; ++number)
-    problem.batches.push_back({.seconds = 4, .micro_batches = number});
-  PlanChoice one{.batch = problem.batches.front(), .schedule = "gpipe", .devices = {{0}}};
+    problem.constraints.batches.push_back({.seconds = 4, .micro_batches = number});
+  PlanChoice one{
+      .batch = problem.constraints.batches.front(), .schedule = "gpipe", .devices = {{0}}};
   const double parameters = StageMemory(problem, one).bytes().at_least(0, sequence.size());
   for (Device& device : problem.cluster.devices) device.memory = parameters;
   const TimeLimit over(0);
-  problem.time = &over;
+  problem.search.time = &over;
   const auto ended = test::message_of<ConfigError>([&] { decide(problem); });
   EXPECT_NE(ended.find("no plan was found in the time limit of 0 s"), std::string::npos) << ended;
   EXPECT_NE(ended.find("The closest is"), std::string::npos) << ended;
@@ -157,8 +158,8 @@ TEST(Decide, TakesTheFirstThatFitsWithoutTime) {
   for (double memory = 6000; memory < 16000; memory += 250) {
     PlanningProblem problem = test::planned_sequence(sequence, 4, memory);
     problem.cluster.node_links = {{.latency = 0, .bandwidth = 1e9}};
-    problem.batches = {{4, 4}, {3, 6}, {2, 8}};
-    problem.time = &over;
+    problem.constraints.batches = {{4, 4}, {3, 6}, {2, 8}};
+    problem.search.time = &over;
     try {
       const Decision decision = decide(problem);
       const auto fitting = std::ranges::count_if(

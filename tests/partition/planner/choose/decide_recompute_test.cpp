@@ -20,27 +20,28 @@ double max_bytes(const PlanningProblem& problem, const Decision& decision) {
 
 /// The least memory in which so many stages have a cut, for a schedule and chosen layers.
 double min_memory(const PlanningProblem& problem, const ChosenLayers& recomputed) {
-  PlanChoice choice{.stages = problem.stages,
-                    .batch = problem.batches.front(),
-                    .schedule = problem.schedules.front(),
+  PlanChoice choice{.stages = problem.constraints.stages,
+                    .batch = problem.constraints.batches.front(),
+                    .schedule = problem.constraints.schedules.front(),
                     .recomputed = recomputed};
   for (int k = 0; k < choice.stages; ++k) choice.devices.push_back({k});
-  return min_full_cut(StageMemory(problem, choice), problem.sequence->size()).bytes;
+  return min_full_cut(StageMemory(problem, choice), problem.training.sequence->size()).bytes;
 }
 
 TEST(Decide, RecomputesSomeLayersWhereMemoryIsShort) {
   const LayerSequence sequence = test::sequence_to_choose_from();
   for (const auto& [schedule, stages] : {std::pair{"gpipe", 1}, {"gpipe", 2}, {"zb-h1", 2}}) {
     PlanningProblem problem = test::planned_sequence(sequence, stages, 1e12);
-    problem.costs = analytic_cost_model(sequence, {}, default_rates({}));
+    problem.training.costs = analytic_cost_model(sequence, {}, default_rates({}));
     problem.cluster.node_links = {{.latency = 0, .bandwidth = 1e12}};
-    problem.stages = stages;
-    problem.schedules = {schedule};
+    problem.constraints.stages = stages;
+    problem.constraints.schedules = {schedule};
     const Decision kept = decide(problem);
     EXPECT_TRUE(kept.choice.recomputed.empty());
     PlanningProblem all = problem;
-    all.recomputed = ChosenLayers(sequence.size(), true);
-    const double memory = 0.6 * min_memory(problem, {}) + 0.4 * min_memory(all, *all.recomputed);
+    all.constraints.recomputed = ChosenLayers(sequence.size(), true);
+    const double memory =
+        0.6 * min_memory(problem, {}) + 0.4 * min_memory(all, *all.constraints.recomputed);
     for (Device& device : problem.cluster.devices) device.memory = memory;
     all.cluster = problem.cluster;
     const Decision stage = decide(all);
@@ -66,13 +67,14 @@ TEST(Decide, OffloadsWhereThatIsFasterThanRecomputing) {
   const char* const schedule = "gpipe";
   for (const int stages : {1, 2}) {
     PlanningProblem problem = test::planned_sequence(sequence, stages, 1e12);
-    problem.costs = analytic_cost_model(sequence, {}, default_rates({}));
+    problem.training.costs = analytic_cost_model(sequence, {}, default_rates({}));
     problem.cluster.node_links = {{.latency = 0, .bandwidth = 1e12}};
-    problem.stages = stages;
-    problem.schedules = {schedule};
-    problem.resident = std::nullopt;
+    problem.constraints.stages = stages;
+    problem.constraints.schedules = {schedule};
+    problem.constraints.resident = std::nullopt;
     EXPECT_EQ(decide(problem).choice.resident, 0) << stages;
-    PlanChoice held{.stages = stages, .batch = problem.batches.front(), .schedule = schedule};
+    PlanChoice held{
+        .stages = stages, .batch = problem.constraints.batches.front(), .schedule = schedule};
     for (int k = 0; k < stages; ++k) held.devices.push_back({k});
     const auto min = [&] {
       return min_full_cut(StageMemory(problem, held), sequence.size()).bytes;
@@ -95,7 +97,7 @@ TEST(Decide, OffloadsWhereThatIsFasterThanRecomputing) {
     EXPECT_LE(max_bytes(problem, offloaded), memory);
     EXPECT_NE(describe(offloaded.choice).find("offloading all but"), std::string::npos);
     PlanningProblem none = problem;
-    none.resident = 0;
+    none.constraints.resident = 0;
     const Decision recomputed = decide(none);
     EXPECT_LT(offloaded.estimate.step_seconds, recomputed.estimate.step_seconds) << stages;
 
@@ -129,17 +131,17 @@ TEST(Decide, RemakesWithinLayersBeforeWholeOnes) {
   const LayerSequence keeping = blocks("none"), recomputing = blocks(kSelective);
   PlanningProblem problem = test::planned_sequence(keeping, 1, 1e12);
   const DeviceRates dear_products{1e9, 1e9, 1e9, 4e9, 8e9, 1e-9};
-  problem.costs = analytic_cost_model(keeping, {}, dear_products);
-  problem.selective_costs = analytic_cost_model(recomputing, {}, dear_products);
-  problem.stages = 1;
-  problem.schedules = {"gpipe"};
-  problem.sample = two_utterances;
-  problem.bytes = [&](const PlanChoice& choice) {
+  problem.training.costs = analytic_cost_model(keeping, {}, dear_products);
+  problem.training.selective_costs = analytic_cost_model(recomputing, {}, dear_products);
+  problem.constraints.stages = 1;
+  problem.constraints.schedules = {"gpipe"};
+  problem.training.sample = two_utterances;
+  problem.training.bytes = [&](const PlanChoice& choice) {
     const ChunkLoad load{{{61, 40}}, schedule_of(choice).of(4), choice.recomputed};
     return ChunkBytes(choice.selective ? recomputing : keeping, {load}, {}, {});
   };
   const auto bytes = [&](bool selective, bool whole) {
-    PlanChoice choice{.batch = problem.batches.front(),
+    PlanChoice choice{.batch = problem.constraints.batches.front(),
                       .schedule = "gpipe",
                       .recomputed = ChosenLayers(keeping.size(), whole),
                       .selective = selective,
@@ -168,10 +170,10 @@ TEST(Decide, RemakesWithinLayersBeforeWholeOnes) {
   EXPECT_GT(std::ranges::count(both.choice.recomputed, true), 0);
   EXPECT_LE(max_bytes(problem, both), memory);
   EXPECT_GT(both.estimate.step_seconds, selective.estimate.step_seconds);
-  problem.selective_costs = {};  // whole layers alone take longer
+  problem.training.selective_costs = {};  // whole layers alone take longer
   EXPECT_GT(within(memory).estimate.step_seconds, both.estimate.step_seconds);
   EXPECT_GT(within(bytes(true, false)).estimate.step_seconds, selective.estimate.step_seconds);
-  problem.recomputed = ChosenLayers();  // what a recipe says stays
+  problem.constraints.recomputed = ChosenLayers();  // what a recipe says stays
   EXPECT_THROW(within(bytes(true, false)), ConfigError);
 }
 

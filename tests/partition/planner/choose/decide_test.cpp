@@ -73,11 +73,12 @@ TEST(Decide, ComesCloseToTryingEveryOffload) {
   for (int round = 0; round < offload_rounds(); ++round) {
     PlanningProblem problem = sampled(sequence, random);
     problem.cluster.devices.resize(2);
-    problem.schedules = {round % 3 == 0 ? "1f1b" : "gpipe"};
-    problem.batches = {{.seconds = 4, .micro_batches = 5 + round % 5}};
-    problem.resident.reset();
-    problem.recomputed = ChosenLayers();
-    PlanChoice one{.batch = problem.batches.front(), .schedule = "gpipe", .devices = {{0}}};
+    problem.constraints.schedules = {round % 3 == 0 ? "1f1b" : "gpipe"};
+    problem.constraints.batches = {{.seconds = 4, .micro_batches = 5 + round % 5}};
+    problem.constraints.resident.reset();
+    problem.constraints.recomputed = ChosenLayers();
+    PlanChoice one{
+        .batch = problem.constraints.batches.front(), .schedule = "gpipe", .devices = {{0}}};
     const double kept = StageMemory(problem, one).of_stages({0, 4}).front();
     one.resident = 2;
     const double min = StageMemory(problem, one).of_stages({0, 4}).front();
@@ -110,14 +111,14 @@ TEST(Decide, EndsInTimeWithTheBestSoFar) {
   const LayerSequence sequence = test::small_sequence();
   PlanningProblem problem = test::planned_sequence(sequence, 4, 1e9);
   problem.cluster.node_links = {{.latency = 0, .bandwidth = 1e9}};
-  problem.batches = {{4, 4}, {3, 6}, {2, 8}};
-  problem.schedules = {"1f1b", "gpipe", "zb-h1"};
+  problem.constraints.batches = {{4, 4}, {3, 6}, {2, 8}};
+  problem.constraints.schedules = {"1f1b", "gpipe", "zb-h1"};
   const Decision whole = decide(problem);
   std::size_t before = 0;
   for (const int max : {0, 3, 10, 1'000'000}) {
     int asked = 0;
     const TimeLimit time(max, [&] { return asked++; });
-    problem.time = &time;
+    problem.search.time = &time;
     const Decision decision = decide(problem);
     EXPECT_GT(decision.estimate.step_seconds, 0) << max;
     EXPECT_GE(decision.estimate.step_seconds, decision.lower_bound) << max;
@@ -134,7 +135,7 @@ TEST(Decide, EndsInTimeWithTheBestSoFar) {
 TEST(Decide, KeepsRequestedValuesAndSaysWhyOthersLost) {
   const LayerSequence sequence = test::small_sequence();
   PlanningProblem problem = test::planned_sequence(sequence, 4, 1e9);
-  problem.stages = 2;
+  problem.constraints.stages = 2;
   const Decision decision = decide(problem);
   EXPECT_EQ(decision.choice.stages, 2);
   EXPECT_TRUE(decision.choice.recomputed.empty());
@@ -144,9 +145,9 @@ TEST(Decide, KeepsRequestedValuesAndSaysWhyOthersLost) {
     EXPECT_FALSE(decision.candidates[i].why.empty()) << i;
   EXPECT_NE(decision.bottleneck.find("computation of stage"), std::string::npos)
       << decision.bottleneck;
-  problem.max_replicas = 1;
+  problem.constraints.max_replicas = 1;
   EXPECT_EQ(decide(problem).choice.replicas, 1);
-  problem.replicas = 2;
+  problem.constraints.replicas = 2;
   EXPECT_NE(test::message_of<ConfigError>([&] { decide(problem); }).find("trainer.lanes = 1"),
             std::string::npos);
 }
@@ -155,12 +156,12 @@ TEST(Decide, BoundsSchedulesWhoseWeightGradientsWait) {
   const LayerSequence sequence = test::small_sequence();
   PlanningProblem problem = test::planned_sequence(sequence, 4, 1e9);
   problem.cluster.node_links = {{.latency = 0, .bandwidth = 1e9}};
-  problem.batches = {{.seconds = 16, .micro_batches = 1}};
-  problem.replicas = 1;
+  problem.constraints.batches = {{.seconds = 16, .micro_batches = 1}};
+  problem.constraints.replicas = 1;
   for (const char* schedule : {"zb-h1", "zb-v", "1f1b"}) {
-    problem.schedules = {schedule};
-    for (int stages = 1; stages <= (problem.schedules[0] == "zb-v" ? 2 : 4); ++stages) {
-      problem.stages = stages;
+    problem.constraints.schedules = {schedule};
+    for (int stages = 1; stages <= (problem.constraints.schedules[0] == "zb-v" ? 2 : 4); ++stages) {
+      problem.constraints.stages = stages;
       const Decision decision = decide(problem);
       EXPECT_LE(decision.lower_bound, decision.estimate.step_seconds) << schedule << stages;
     }
@@ -173,12 +174,12 @@ TEST(Decide, SimulatesTheOtherBarrierForTheBestFew) {
   const LayerSequence sequence = test::small_sequence();
   PlanningProblem problem = test::planned_sequence(sequence, 4, 1e9);
   problem.cluster.node_links = {{.latency = 0, .bandwidth = 1e15}};
-  problem.batches = {{.seconds = 2, .micro_batches = 8}};
-  problem.stages = 4;
-  problem.replicas = 1;
-  problem.schedules = {"1f1b", "zb-h2"};
+  problem.constraints.batches = {{.seconds = 2, .micro_batches = 8}};
+  problem.constraints.stages = 4;
+  problem.constraints.replicas = 1;
+  problem.constraints.schedules = {"1f1b", "zb-h2"};
   const Decision agreed = decide(problem);
-  problem.barrier = Barrier::none;
+  problem.constraints.barrier = Barrier::none;
   const Decision late = decide(problem);
   for (const Candidate& one : agreed.candidates) {
     ASSERT_TRUE(one.other_barrier_s);
@@ -188,7 +189,7 @@ TEST(Decide, SimulatesTheOtherBarrierForTheBestFew) {
   ASSERT_TRUE(late.candidates.front().other_barrier_s);
   EXPECT_LT(late.estimate.step_seconds, *late.candidates.front().other_barrier_s);
   EXPECT_LE(late.estimate.step_seconds, agreed.estimate.step_seconds);
-  problem.stages = 1;
+  problem.constraints.stages = 1;
   EXPECT_FALSE(decide(problem).candidates.front().other_barrier_s);
 }
 
@@ -198,7 +199,7 @@ TEST(Decide, LeavesNoHelpfulBoundaryInALargeCluster) {
   std::mt19937 random(5);
   for (int round = 0; round < 8; ++round) {
     PlanningProblem problem = test::planned_sequence(sequence, 14, 1e12);
-    problem.costs = [&](const MicroBatchLengths& lengths) {
+    problem.training.costs = [&](const MicroBatchLengths& lengths) {
       std::vector<LayerCost> costs;
       for (int i = 0; i < sequence.size(); ++i) {
         const double seconds = static_cast<double>(lengths.frames[0]) * (1 + (7 * i + round) % 5);
@@ -208,7 +209,7 @@ TEST(Decide, LeavesNoHelpfulBoundaryInALargeCluster) {
     };
     problem.cluster.node_links.front().bandwidth =
         std::uniform_real_distribution<double>(1, 20)(random);
-    problem.replicas = 1;
+    problem.constraints.replicas = 1;
     const Decision decision = decide(problem);
     Workloads workloads(problem);
     Candidate best{decision.choice, decision.estimate};
@@ -223,12 +224,13 @@ TEST(Decide, LeavesNoHelpfulBoundaryInALargeCluster) {
 TEST(Decide, EstimatesTheBestFewOverAllSteps) {
   const LayerSequence sequence = test::small_sequence();
   PlanningProblem problem = test::planned_sequence(sequence, 4, 1e9);
-  problem.schedules = {"gpipe", "1f1b", "zb-h1", "zb-h2"};
-  problem.stages = 4;
-  problem.replicas = 1;
-  problem.batches = {{.seconds = 4, .micro_batches = 2}};
+  problem.constraints.schedules = {"gpipe", "1f1b", "zb-h1", "zb-h2"};
+  problem.constraints.stages = 4;
+  problem.constraints.replicas = 1;
+  problem.constraints.batches = {{.seconds = 4, .micro_batches = 2}};
   for (const int times : {1, 5}) {
-    problem.sample = [times, sample = problem.sample](const BatchChoice& batch, int replicas) {
+    problem.training.sample = [times, sample = problem.training.sample](const BatchChoice& batch,
+                                                                        int replicas) {
       auto steps = sample(batch, replicas);
       for (MicroBatchLengths& m : steps.back().micro_batches)
         for (std::int64_t& frames : m.frames) frames *= times;
@@ -253,15 +255,16 @@ TEST(Decide, EstimatesTheBestFewOverAllSteps) {
 TEST(Decide, IsNoSlowerThanAnyNamedChoice) {
   const LayerSequence sequence = test::small_sequence();
   PlanningProblem problem = test::planned_sequence(sequence, 13, 1e9);
-  problem.schedules = {"gpipe", "1f1b", "interleaved", "zb-h1", "zb-h2", "zb-v"};
+  problem.constraints.schedules = {"gpipe", "1f1b", "interleaved", "zb-h1", "zb-h2", "zb-v"};
   const double best = decide(problem).estimate.speed();
   PlanningProblem named = problem;
-  for (const std::string& schedule : problem.schedules)
+  for (const std::string& schedule : problem.constraints.schedules)
     for (const auto& [stages, replicas] : {std::pair(4, 3), std::pair(3, 4), std::pair(2, 4)}) {
-      named.schedules = {schedule};
-      named.stages = stages;
-      named.replicas = replicas;
-      if (schedule == "interleaved" || schedule == "zb-v") named.stages = 2;  // of four layers
+      named.constraints.schedules = {schedule};
+      named.constraints.stages = stages;
+      named.constraints.replicas = replicas;
+      if (schedule == "interleaved" || schedule == "zb-v")
+        named.constraints.stages = 2;  // of four layers
       EXPECT_GE(best, decide(named).estimate.speed() * (1 - kSameStep)) << schedule << stages;
     }
 }
@@ -269,9 +272,10 @@ TEST(Decide, IsNoSlowerThanAnyNamedChoice) {
 TEST(Decide, SharesOutTheBatchAsItLikes) {
   const LayerSequence sequence = test::small_sequence();
   PlanningProblem problem = test::planned_sequence(sequence, 4, 1e9);
-  problem.batches = {{.seconds = 16, .micro_batches = 1}, {.seconds = 2, .micro_batches = 8}};
+  problem.constraints.batches = {{.seconds = 16, .micro_batches = 1},
+                                 {.seconds = 2, .micro_batches = 8}};
   EXPECT_EQ(decide(problem).choice.batch.micro_batches, 8);  // one leaves three devices idle
-  problem.batches.pop_back();
+  problem.constraints.batches.pop_back();
   EXPECT_EQ(decide(problem).choice.replicas, 1);
 }
 
@@ -289,7 +293,7 @@ TEST(Decide, SaysWhereMemoryIsTheBottleneck) {
       << decision.bottleneck;
 
   PlanningProblem fixed = tight;
-  fixed.stages = 1;
+  fixed.constraints.stages = 1;
   const auto error_message = test::message_of<ConfigError>([&] { decide(fixed); });
   for (const char* said :
        {"memory binds", "stage 0 (layers conv to output)",
@@ -301,13 +305,13 @@ TEST(Decide, SaysWhereMemoryIsTheBottleneck) {
 TEST(Decide, RejectsGridsBeyondTheLayersOrDevices) {
   const LayerSequence sequence = test::small_sequence();
   PlanningProblem problem = test::planned_sequence(sequence, 6, 1e9);
-  problem.stages = 5;
+  problem.constraints.stages = 5;
   EXPECT_NE(test::message_of<ConfigError>([&] {
               decide(problem);
             }).find("5 stages, but the model has 4 layers"),
             std::string::npos);
-  problem.stages = 3;
-  problem.replicas = 3;
+  problem.constraints.stages = 3;
+  problem.constraints.replicas = 3;
   EXPECT_NE(test::message_of<ConfigError>([&] { decide(problem); }).find("need 9 devices"),
             std::string::npos);
 }

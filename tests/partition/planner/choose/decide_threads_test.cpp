@@ -38,12 +38,12 @@ PlanningProblem many_choices(const LayerSequence& sequence, unsigned seed, int d
   };
   PlanningProblem problem = test::planned_sequence(sequence, devices, number(7000, 16000));
   for (Device& device : problem.cluster.devices) device.speed = number(0, 1) < 0.5 ? 1 : 2;
-  problem.batches = {{4, 6}, {3, 8}, {2, 12}};
-  problem.schedules = {"1f1b", "gpipe", "zb-h1", "zb-h2"};
-  problem.resident.reset();
-  problem.shards_optimizer.reset();
-  problem.finds = true;
-  problem.find_effort = 20'000;
+  problem.constraints.batches = {{4, 6}, {3, 8}, {2, 12}};
+  problem.constraints.schedules = {"1f1b", "gpipe", "zb-h1", "zb-h2"};
+  problem.constraints.resident.reset();
+  problem.constraints.shards_optimizer.reset();
+  problem.search.finds = true;
+  problem.search.find_effort = 20'000;
   return problem;
 }
 
@@ -54,7 +54,7 @@ TEST(DecideThreads, ChooseTheSame) {
     PlanningProblem problem = many_choices(sequence, seed, seed % 2 ? 5 : 14);
     const Decision alone = decide(problem);
     for (const int threads : {2, 5}) {
-      problem.threads = threads;
+      problem.search.threads = threads;
       expect_same(alone, decide(problem));
     }
     compared += alone.candidates.size();
@@ -72,7 +72,7 @@ TEST(DecideThreads, FindTheSameSensitivity) {
   for (const double factor : {0.01, 0.8, 1.0, 1.2, 30.0, 300.0})
     assumptions.push_back({.what = "messages", .message_factor = factor});
   const Sensitivity alone = sensitivity_of(problem, decision, assumptions);
-  problem.threads = 3;
+  problem.search.threads = 3;
   const Sensitivity threaded = sensitivity_of(problem, decision, assumptions);
   EXPECT_EQ(threaded.assumptions, alone.assumptions);
   ASSERT_EQ(threaded.others.size(), alone.others.size());

@@ -19,8 +19,8 @@ namespace {
 class FindChoice : public testing::Test {
  protected:
   FindChoice() {
-    problem_.batches.front() = {.seconds = 4, .micro_batches = 8};
-    choice_.batch = problem_.batches.front();
+    problem_.constraints.batches.front() = {.seconds = 4, .micro_batches = 8};
+    choice_.batch = problem_.constraints.batches.front();
   }
 
   const Workload& workload(const PlanChoice& choice) {
@@ -48,7 +48,7 @@ TEST_F(FindChoice, IsShorterThanWhatItStartsFrom) {
 }
 
 TEST_F(FindChoice, KeepsTheOrderOfARun) {
-  problem_.keeps_order = true;
+  problem_.constraints.keeps_order = true;
   const auto sampled = find_choice(problem_, workloads_, choice_);
   ASSERT_TRUE(sampled);
   EXPECT_TRUE(sampled->batch.order.empty());
@@ -77,8 +77,8 @@ TEST_F(FindChoice, IsForTwoChunksDownAndUp) {
 }
 
 TEST_F(FindChoice, TakesANamedScheduleThatAloneFits) {
-  problem_.keeps_order = true;
-  problem_.recomputed = ChosenLayers();
+  problem_.constraints.keeps_order = true;
+  problem_.constraints.recomputed = ChosenLayers();
   choice_.schedule = "1f1b";
   const double max = std::ranges::max(StageMemory(problem_, choice_).of_stages(choice_.begin));
   for (Device& device : problem_.cluster.devices) device.memory = max;
@@ -122,10 +122,10 @@ TEST_F(FindChoice, IsNoSlowerWhereMemoryIsShort) {
 }
 
 TEST_F(FindChoice, StaysBelowZbH1WhereMemoryIsShort) {
-  problem_.stages = 2;
-  problem_.replicas = 1;
-  problem_.recomputed = ChosenLayers();  // none, whatever memory there is
-  problem_.finds = problem_.finds_only = true;
+  problem_.constraints.stages = 2;
+  problem_.constraints.replicas = 1;
+  problem_.constraints.recomputed = ChosenLayers();  // none, whatever memory there is
+  problem_.search.finds = problem_.search.finds_only = true;
   const auto min = [&](const char* schedule) {
     const PlanChoice choice{
         .stages = 2, .batch = choice_.batch, .schedule = schedule, .devices = {{0}, {1}}};
@@ -133,19 +133,19 @@ TEST_F(FindChoice, StaysBelowZbH1WhereMemoryIsShort) {
   };
   ASSERT_LT(min("1f1b"), min("zb-h1"));
   for (Device& device : problem_.cluster.devices) device.memory = min("zb-h1") - 1;
-  problem_.schedules = {"zb-h1"};
+  problem_.constraints.schedules = {"zb-h1"};
   EXPECT_THROW(decide(problem_), ConfigError);
-  problem_.schedules = {"zb-h1", "1f1b"};
+  problem_.constraints.schedules = {"zb-h1", "1f1b"};
   const Decision decision = decide(problem_);
   EXPECT_EQ(decision.choice.schedule, "found");
   EXPECT_FALSE(StageMemory(problem_, decision.choice).too_full(decision.choice.begin));
 }
 
 TEST_F(FindChoice, TakesBackwardsWholeWhereNoOthersFit) {
-  problem_.stages = problem_.replicas = 1;
-  problem_.recomputed = ChosenLayers();
-  problem_.finds = problem_.finds_only = true;
-  problem_.schedules = {"1f1b"};
+  problem_.constraints.stages = problem_.constraints.replicas = 1;
+  problem_.constraints.recomputed = ChosenLayers();
+  problem_.search.finds = problem_.search.finds_only = true;
+  problem_.constraints.schedules = {"1f1b"};
   const PlanChoice whole{.batch = choice_.batch, .devices = {{0}}};
   const double bytes = min_full_cut(StageMemory(problem_, whole), sequence_.size()).bytes;
   for (Device& device : problem_.cluster.devices) device.memory = bytes;
@@ -155,17 +155,17 @@ TEST_F(FindChoice, TakesBackwardsWholeWhereNoOthersFit) {
 }
 
 TEST_F(FindChoice, MayBeACandidateOrTheOnlyOne) {
-  problem_.stages = 2;
-  problem_.replicas = 1;
-  problem_.schedules = {"1f1b"};
+  problem_.constraints.stages = 2;
+  problem_.constraints.replicas = 1;
+  problem_.constraints.schedules = {"1f1b"};
   const Decision named = decide(problem_);
-  problem_.finds = true;
+  problem_.search.finds = true;
   const Decision best = decide(problem_);
   EXPECT_LE(best.estimate.step_seconds, named.estimate.step_seconds);
   EXPECT_EQ(best.choice.schedule, "found");
-  problem_.stages = 1;
+  problem_.constraints.stages = 1;
   EXPECT_EQ(decide(problem_).choice.schedule, "1f1b");
-  problem_.finds_only = true;
+  problem_.search.finds_only = true;
   EXPECT_EQ(decide(problem_).choice.schedule, "found");
 }
 
@@ -176,7 +176,7 @@ class FoundAlternatives : public testing::Test {
     std::vector<Candidate> all;
     for (const char* schedule : {"gpipe", "1f1b", "zb-h1"}) {
       PlanChoice choice{.stages = 2,
-                        .batch = problem_.batches.front(),
+                        .batch = problem_.constraints.batches.front(),
                         .schedule = schedule,
                         .devices = {{0}, {1}},
                         .begin = {0, 2, 4}};
@@ -190,7 +190,7 @@ class FoundAlternatives : public testing::Test {
   LayerSequence sequence_ = test::small_sequence();
   PlanningProblem problem_ = [&] {
     PlanningProblem problem = test::planned_sequence(sequence_, 2, 1e9);
-    problem.find_effort = 20'000;
+    problem.search.find_effort = 20'000;
     return problem;
   }();
   Workloads workloads_{problem_};
@@ -203,8 +203,8 @@ TEST_F(FoundAlternatives, HaveOneOfThoseWithTheSameChunks) {
 TEST_F(FoundAlternatives, TakeTheNextWhereOneFails) {
   std::vector<Candidate> all = same_chunks();
   all[2].choice.recomputed.assign(4, true);  // without that there is no room
-  problem_.recomputed = ChosenLayers();
-  problem_.bytes = [&](const PlanChoice& choice) {
+  problem_.constraints.recomputed = ChosenLayers();
+  problem_.training.bytes = [&](const PlanChoice& choice) {
     const std::int64_t frames = choice.recomputed.empty() ? 1'000'000 : 12;
     const ChunkLoad load{{{frames}}, schedule_of(choice).of(4), choice.recomputed};
     return ChunkBytes(sequence_, {load}, {}, {});
@@ -219,9 +219,9 @@ TEST_F(FoundAlternatives, TakeTheNextWhereOneFails) {
 
 TEST_F(FoundAlternatives, AreNoneWithoutTimeUnlessOneMustBe) {
   const TimeLimit over(0);
-  problem_.time = &over;
+  problem_.search.time = &over;
   EXPECT_TRUE(found_candidates(problem_, workloads_, same_chunks()).empty());
-  problem_.finds_only = true;
+  problem_.search.finds_only = true;
   EXPECT_EQ(found_candidates(problem_, workloads_, same_chunks()).size(), 1u);
 }
 

@@ -53,16 +53,16 @@ class RaggedPlanning {
   explicit RaggedPlanning(unsigned seed) : lots_(seed), sequence_(ragged_sequence(lots_)) {
     const int stages = lots_.whole(2, 4), replicas = stages < 4 && lots_.one_in(3) ? 2 : 1;
     problem_ = test::planned_sequence(sequence_, stages * replicas, 1e9);
-    problem_.stages = stages;
-    problem_.replicas = replicas;
-    problem_.batches = {{.seconds = 4, .micro_batches = replicas * lots_.whole(3, 9)}};
-    problem_.find_effort = 60'000;
-    problem_.keeps_order = lots_.one_in(2);
+    problem_.constraints.stages = stages;
+    problem_.constraints.replicas = replicas;
+    problem_.constraints.batches = {{.seconds = 4, .micro_batches = replicas * lots_.whole(3, 9)}};
+    problem_.search.find_effort = 60'000;
+    problem_.constraints.keeps_order = lots_.one_in(2);
     draw_costs();
     draw_cluster();
     draw_lengths();
-    problem_.recomputed = ChosenLayers();
-    if (lots_.one_in(2)) problem_.recomputed.reset();
+    problem_.constraints.recomputed = ChosenLayers();
+    if (lots_.one_in(2)) problem_.constraints.recomputed.reset();
   }
 
   /// Within the bytes that the schedule takes without recomputation, in some of the draws less.
@@ -78,8 +78,8 @@ class RaggedPlanning {
   /// Nothing where none fits.
   std::optional<Decision> with(std::vector<std::string> schedules, bool finds = false) const {
     PlanningProblem problem = problem_;
-    problem.schedules = std::move(schedules);
-    problem.finds = problem.finds_only = finds;
+    problem.constraints.schedules = std::move(schedules);
+    problem.search.finds = problem.search.finds_only = finds;
     try {
       return decide(problem);
     } catch (const ConfigError&) {
@@ -95,7 +95,7 @@ class RaggedPlanning {
       const double forward = lots_.real(0.5, 4);
       of_frame.push_back({"", forward, forward * lots_.real(0.5, 1.5), forward * lots_.real(0, 1)});
     }
-    problem_.costs = [of_frame](const MicroBatchLengths& lengths) {
+    problem_.training.costs = [of_frame](const MicroBatchLengths& lengths) {
       double frames = 0;
       for (const std::int64_t length : lengths.frames) frames += static_cast<double>(length);
       std::vector<LayerCost> costs = of_frame;
@@ -113,11 +113,11 @@ class RaggedPlanning {
     for (Device& device : problem_.cluster.devices) device.speed = lots_.one_in(3) ? 2 : 1;
   }
   void draw_lengths() {
-    const auto own = static_cast<std::size_t>(problem_.batches.front().micro_batches);
+    const auto own = static_cast<std::size_t>(problem_.constraints.batches.front().micro_batches);
     std::vector<std::vector<std::int64_t>> frames(2, std::vector<std::int64_t>(own));
     for (auto& step : frames)
       for (std::int64_t& length : step) length = lots_.whole(2, 12);
-    problem_.sample = [frames](const BatchChoice& batch, int replicas) {
+    problem_.training.sample = [frames](const BatchChoice& batch, int replicas) {
       std::vector<SampledStep> steps(frames.size());
       for (std::size_t s = 0; s < frames.size(); ++s) {
         std::vector<std::int64_t> placed = frames[s], longest = frames[s];

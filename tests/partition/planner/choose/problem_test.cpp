@@ -11,7 +11,7 @@ TEST(Workload, EstimatesTheMicroBatchesOfEveryReplica) {
   const LayerSequence sequence = test::small_sequence();
   const PlanningProblem problem = test::planned_sequence(sequence, 2, 1e9);
   Workloads workloads(problem);
-  const Workload& work = workloads.of(problem.batches.front(), 2);
+  const Workload& work = workloads.of(problem.constraints.batches.front(), 2);
   ASSERT_EQ(work.steps.size(), 2u);
   EXPECT_EQ(work.steps[0].replicas[0].micro_batches(), 2);
   EXPECT_EQ(work.audio_seconds, 16);
@@ -24,7 +24,7 @@ TEST(Workload, EstimatesTheMicroBatchesOfEveryReplica) {
     mean += (layer.forward_ms + layer.backward_ms) / 1e3;
   EXPECT_NEAR(mean, work.work / 4, 1e-9);
   EXPECT_EQ(work.mean.layers[2].parameter_bytes, (12 * 10 + 10) * 4);
-  EXPECT_EQ(&work, &workloads.of(problem.batches.front(), 2));
+  EXPECT_EQ(&work, &workloads.of(problem.constraints.batches.front(), 2));
 }
 
 }  // namespace

@@ -20,13 +20,13 @@ class RefineChoice : public testing::Test {
   Candidate ranked(std::vector<std::vector<int>> devices, std::vector<int> begin) {
     const int stages = static_cast<int>(devices.size());
     PlanChoice choice{.stages = stages,
-                      .batch = problem_.batches.front(),
+                      .batch = problem_.constraints.batches.front(),
                       .devices = std::move(devices),
                       .begin = std::move(begin)};
     ChoiceEstimate estimate = estimate_choice(problem_, workload(), choice);
     return {std::move(choice), std::move(estimate)};
   }
-  const Workload& workload() { return workloads_.of(problem_.batches.front(), 1); }
+  const Workload& workload() { return workloads_.of(problem_.constraints.batches.front(), 1); }
   double seconds(const std::vector<std::vector<int>>& devices, const std::vector<int>& begin) {
     return ranked(devices, begin).estimate->step_seconds;
   }
@@ -34,7 +34,7 @@ class RefineChoice : public testing::Test {
   LayerSequence sequence_ = test::sequence_to_choose_from();
   PlanningProblem problem_ = [&] {
     PlanningProblem problem = test::planned_sequence(sequence_, 4, 1e12);
-    problem.costs = [&](const MicroBatchLengths& lengths) {
+    problem.training.costs = [&](const MicroBatchLengths& lengths) {
       const auto seconds = static_cast<double>(lengths.frames[0]);
       return std::vector<LayerCost>(sequence_.size(), {"", seconds, seconds, seconds});
     };
@@ -134,7 +134,8 @@ TEST_F(RefineChoice, ExchangesDevicesOfASmallCluster) {
 
 TEST_F(RefineChoice, StaysWithinMemory) {
   const std::vector<std::vector<int>> devices{{0}, {1}, {2}};
-  const PlanChoice any{.stages = 3, .batch = problem_.batches.front(), .devices = devices};
+  const PlanChoice any{
+      .stages = 3, .batch = problem_.constraints.batches.front(), .devices = devices};
   const LeastFullCut min = min_full_cut(StageMemory(problem_, any), sequence_.size());
   const ChoiceRefiner refiner(problem_, workload());
   const Candidate start = ranked(devices, min.begin);
@@ -184,7 +185,7 @@ class RankChoices : public testing::Test {
     return problem;
   }
   static PlanChoice three_stages(const PlanningProblem& problem) {
-    return {.stages = 3, .batch = problem.batches.front()};
+    return {.stages = 3, .batch = problem.constraints.batches.front()};
   }
 
   LayerSequence sequence_ = test::small_sequence();
@@ -210,9 +211,9 @@ TEST_F(RankChoices, OrdersEveryPlacementByItsSimulatedStep) {
 
 TEST_F(RankChoices, FirstIsNoWorseThanTheDecision) {
   PlanningProblem problem = this->problem(1e9);
-  problem.schedules = {"1f1b"};
-  problem.stages = 3;
-  problem.replicas = 1;
+  problem.constraints.schedules = {"1f1b"};
+  problem.constraints.stages = 3;
+  problem.constraints.replicas = 1;
   const Decision decision = decide(problem);
   const auto ranked = rank_choices(problem, decision.choice, 1);
   ASSERT_EQ(ranked.size(), 1u);

@@ -19,7 +19,7 @@ TEST(StageMemory, SumsChunksWithinTheSmallestDevice) {
   const StageMemory memory(problem, choice);
   EXPECT_EQ(memory.limit(0), 600);
   EXPECT_EQ(memory.limit(1), 750);
-  const ChunkBytes bytes = problem.bytes(choice);
+  const ChunkBytes bytes = problem.training.bytes(choice);
   EXPECT_EQ(memory.of_stages({0, 1, 4}),
             (std::vector{static_cast<double>(bytes(0, 1, 0).total()),
                          static_cast<double>(bytes(1, 4, 1).total())}));
@@ -61,7 +61,7 @@ PlanChoice placed(const Grid& grid, const std::vector<int>& order) {
 TEST(MemoryBound, RefutesNothingThatFits) {
   const LayerSequence sequence = test::small_sequence();
   PlanningProblem problem = test::planned_sequence(sequence, 5, 1e9);
-  problem.bytes = [&](const PlanChoice& choice) { return bytes_of(sequence, choice); };
+  problem.training.bytes = [&](const PlanChoice& choice) { return bytes_of(sequence, choice); };
   std::mt19937 random(3);
   int tight = 0;
   for (int round = 0; round < 200; ++round) {
@@ -71,7 +71,7 @@ TEST(MemoryBound, RefutesNothingThatFits) {
     std::ranges::shuffle(order, random);
     PlanChoice choice = placed(grid, order);
     choice.shards_optimizer = random() % 2 == 0 && grid.replicas > 1;
-    problem.shards_optimizer =
+    problem.constraints.shards_optimizer =
         random() % 2 == 0 ? std::nullopt : std::optional(choice.shards_optimizer);
     for (Device& device : problem.cluster.devices) device.memory = 1e9;
     const auto cut = min_full_cut(StageMemory(problem, choice), sequence.size());
@@ -89,7 +89,7 @@ TEST(MemoryBound, RefutesNothingThatFits) {
 TEST(MemoryBound, RefutesStagesWithoutRoomForParameters) {
   const LayerSequence sequence = test::small_sequence();
   PlanningProblem problem = test::planned_sequence(sequence, 4, 1e9);
-  problem.bytes = [&](const PlanChoice& choice) { return bytes_of(sequence, choice); };
+  problem.training.bytes = [&](const PlanChoice& choice) { return bytes_of(sequence, choice); };
   const double all = bytes_of(sequence, {}).at_least(0, sequence.size());
   problem.cluster.margin = 0;
   for (Device& device : problem.cluster.devices) device.memory = all / 2;
@@ -98,7 +98,7 @@ TEST(MemoryBound, RefutesStagesWithoutRoomForParameters) {
   problem.cluster.devices[0].memory = all;
   EXPECT_DOUBLE_EQ(MemoryBound(problem).fullness({}, {1, 1}), 1);
   EXPECT_DOUBLE_EQ(MemoryBound(problem).fullness({}, {1, 2}), 2);  // the smaller one counts
-  problem.shards_optimizer.reset();
+  problem.constraints.shards_optimizer.reset();
   EXPECT_LT(MemoryBound(problem).fullness({}, {1, 2}), 1.7);
 }
 

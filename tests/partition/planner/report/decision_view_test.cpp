@@ -12,11 +12,11 @@ namespace {
 /// Returns a plan of one chunk a stage.
 Plan plan_of(const PlanningProblem& problem, const PlanChoice& choice) {
   Plan plan{.model = "small", .schedule = choice.schedule, .micro_batches = 4, .lanes = 2};
-  const ChunkBytes bytes = problem.bytes(choice);
+  const ChunkBytes bytes = problem.training.bytes(choice);
   for (int k = 0; k < choice.stages; ++k) {
     ChunkPlan& chunk = plan.chunks.emplace_back(ChunkPlan{k, choice.begin[k]});
     for (int i = choice.begin[k]; i < choice.begin[k + 1]; ++i)
-      chunk.layers.push_back(problem.sequence->layers[i]->name());
+      chunk.layers.push_back(problem.training.sequence->layers[i]->name());
     chunk.predicted.bytes = bytes(choice.begin[k], choice.begin[k + 1], k);
   }
   return plan;
@@ -25,8 +25,8 @@ Plan plan_of(const PlanningProblem& problem, const PlanChoice& choice) {
 TEST(DecisionView, ShowsTheDecisionsEstimates) {
   const LayerSequence sequence = test::small_sequence();
   PlanningProblem problem = test::planned_sequence(sequence, 4, 1e5);
-  problem.stages = 2;
-  problem.replicas = 2;
+  problem.constraints.stages = 2;
+  problem.constraints.replicas = 2;
   const Decision decision = decide(problem);
   const PlanChoice& choice = decision.choice;
   const Plan plan = plan_of(problem, choice);
@@ -67,14 +67,14 @@ TEST(DecisionView, ShowsTheDecisionsEstimates) {
 TEST(DecisionView, TellsWhatWaitsOnTheHost) {
   const LayerSequence sequence = test::small_sequence();
   PlanningProblem problem = test::planned_sequence(sequence, 2, 1e5);
-  problem.stages = 2;
-  problem.schedules = {"gpipe"};
-  problem.resident = 2;
+  problem.constraints.stages = 2;
+  problem.constraints.schedules = {"gpipe"};
+  problem.constraints.resident = 2;
   for (Device& device : problem.cluster.devices) device.host_bandwidth = 100;
   const Decision decision = decide(problem);
   const Plan plan = plan_of(problem, decision.choice);
   ASSERT_GT(plan.bytes_of(0).host, 0u);
-  problem.bytes = {};
+  problem.training.bytes = {};
   const PlanView view = view_of(problem, decision, plan);
   const auto said = std::ranges::find(
       view.facts, "activations", [](const auto& fact) -> const auto& { return fact.first; });
@@ -92,8 +92,8 @@ TEST(DecisionView, TellsWhatWaitsOnTheHost) {
 TEST(DecisionView, TellsAlternativesOfTheSameWordsApart) {
   const LayerSequence sequence = test::small_sequence();
   PlanningProblem problem = test::planned_sequence(sequence, 4, 1e5);
-  problem.stages = 2;
-  problem.replicas = 2;
+  problem.constraints.stages = 2;
+  problem.constraints.replicas = 2;
   Decision decision = decide(problem);
   const Candidate first = decision.candidates.front();
   Candidate cut = first, devices = first, again = first;
