@@ -13,7 +13,7 @@
 #include "base/quantities.h"
 #include "partition/planner/choose/explain.h"
 #include "partition/planner/cluster/cluster_file.h"
-#include "runtime/planning/plan_on_cluster.h"
+#include "runtime/planning/plan.h"
 
 namespace penstock::runtime {
 namespace {
@@ -33,20 +33,21 @@ partition::Cluster with_links_twice_as_fast(partition::Cluster cluster) {
 double in_tenths(double gib) { return std::ceil(gib / kMinGib - 1e-6) * kMinGib; }
 
 /// Returns the least memory, in bytes, that a faster candidate lacks; nothing if there is none.
-std::optional<double> min_lacking(const partition::Decision& decision) {
+std::optional<double> min_lacking(const partition::BestPlan& best_plan) {
   std::optional<double> min;
-  for (const partition::Candidate& other : decision.candidates)
-    if (partition::would_be_faster(other, decision.candidates.front()))
+  for (const partition::CandidateResult& other : best_plan.results)
+    if (partition::would_be_faster(other, best_plan.results.front()))
       min = std::min(min.value_or(other.lacks->bytes), other.lacks->bytes);
   return min;
 }
 
 /// Returns true if memory shapes the plan or rules out a candidate.
-bool memory_shapes(const partition::Decision& decision) {
-  const auto lacks = [](const partition::Candidate& any) { return any.lacks.has_value(); };
-  return std::ranges::any_of(decision.candidates, lacks) || decision.choice.selective ||
-         decision.choice.resident > 0 || std::ranges::count(decision.choice.recomputed, true) > 0 ||
-         decision.candidates.front().memory_bound;
+bool memory_shapes(const partition::BestPlan& best_plan) {
+  const auto lacks = [](const partition::CandidateResult& any) { return any.lacks.has_value(); };
+  return std::ranges::any_of(best_plan.results, lacks) || best_plan.candidate.selective ||
+         best_plan.candidate.resident > 0 ||
+         std::ranges::count(best_plan.candidate.recomputed, true) > 0 ||
+         best_plan.results.front().memory_bound;
 }
 
 bool is_limited(const partition::Device& device) {
@@ -65,7 +66,7 @@ class Adviser {
         free_batch_(from.free_batch),
         plan_(plan),
         time_(time),
-        speed_(from.planned.decision.estimate.speed()) {}
+        speed_(from.planned.best_plan.estimate.speed()) {}
 
   std::vector<Advice> advise() {
     ask_memory();
@@ -85,7 +86,7 @@ class Adviser {
   }
 
   void ask_links() {
-    if (planned_.decision.choice.slots() < 2) return;  // nothing crosses a link
+    if (planned_.best_plan.candidate.slots() < 2) return;  // nothing crosses a link
     if (const auto speed = speed_with(recipe_, with_links_twice_as_fast(cluster_)))
       advice_.push_back(
           {"with links twice as fast", std::max(*speed, speed_)});  // the old plan still holds
@@ -108,21 +109,21 @@ class Adviser {
   }
 
   void ask_memory() {
-    const partition::Decision& decision = planned_.decision;
-    if (planned_.problem.constraints.recomputed || decision.candidates.empty()) return;
+    const partition::BestPlan& best_plan = planned_.best_plan;
+    if (planned_.problem.constraints.recomputed || best_plan.results.empty()) return;
     const auto& devices = planned_.problem.cluster.devices;
     if (std::ranges::none_of(devices, is_limited)) return;
-    const auto lacking = min_lacking(decision);
-    if (!lacking && !memory_shapes(decision)) return;
-    double gib = min_of_choice() / 4 / kGib;
+    const auto lacking = min_lacking(best_plan);
+    if (!lacking && !memory_shapes(best_plan)) return;
+    double gib = min_of_candidate() / 4 / kGib;
     if (lacking) gib = *lacking / (limits_by_key() ? 1 : 1 - cluster_.margin) / kGib;
     search_memory(in_tenths(gib));
   }
 
-  /// Returns the least memory of a device of the choice, in bytes.
-  double min_of_choice() const {
+  /// Returns the least memory of a device of the candidate, in bytes.
+  double min_of_candidate() const {
     double min = std::numeric_limits<double>::infinity();
-    for (const auto& stage : planned_.decision.choice.devices)
+    for (const auto& stage : planned_.best_plan.candidate.devices)
       for (const int device : stage)
         min = std::min(min, planned_.problem.cluster.devices[device].memory);
     return min;
@@ -234,7 +235,7 @@ PlanAgain plan_again(const ClusterConstraints& constraints) {
     again.time = limit ? &*limit : nullptr;
     if (is_over(again.time)) return std::nullopt;
     try {
-      const double speed = plan_on_cluster(recipe, cluster, again).decision.estimate.speed();
+      const double speed = plan_for_cluster(recipe, cluster, again).best_plan.estimate.speed();
       return is_over(again.time) ? std::nullopt : std::optional(speed);
     } catch (const ConfigError&) {
       return std::nullopt;

@@ -22,7 +22,7 @@ struct Advice {
 using PlanAgain =
     std::function<std::optional<double>(const configs::Config&, const partition::Cluster&)>;
 
-/// Returns a PlanAgain that calls plan_on_cluster() with these constraints until their time is
+/// Returns a PlanAgain that calls plan_for_cluster() with these constraints until their time is
 /// over. It uses a copy of the time limit, so the limit of the original search is not marked as
 /// reached.
 [[nodiscard]] PlanAgain plan_again(const ClusterConstraints& constraints);

@@ -90,10 +90,10 @@ std::vector<double> RatedKinds::speeds(const partition::Cluster& cluster,
   return speeds;
 }
 
-/// Evaluates the decision again under other costs. Two runs assume that all errors have one sign.
+/// Evaluates the best plan again under other costs. Two runs assume that all errors have one sign.
 /// Two more per class of cost, and two for messages, change that class alone by the factor kMore.
 BelievedStep believed_step(const partition::PlanningProblem& problem,
-                           const partition::Decision& decision, const ComputedCosts& costs,
+                           const partition::BestPlan& best_plan, const ComputedCosts& costs,
                            const RatedKinds& kinds) {
   const auto assumed = [&](std::string what, const AssumedRates& rates) {
     partition::Assumption assumption = costs.under(std::move(what), rates(kinds.rated.front()));
@@ -104,7 +104,7 @@ BelievedStep believed_step(const partition::PlanningProblem& problem,
     const AssumedRates rates = [&](const partition::RatedDevice& device) {
       return device.rates(costs.sizes, errors);
     };
-    return step_under(problem, decision, assumed("", rates));
+    return step_under(problem, best_plan, assumed("", rates));
   };
   BelievedStep believed{
       .fastest_s = with_errors(-1), .slowest_s = with_errors(1), .sensitivity = {}};
@@ -122,7 +122,7 @@ BelievedStep believed_step(const partition::PlanningProblem& problem,
     assumptions.push_back(
         {.what = factor > 1 ? "messages take more time" : "messages take less time",
          .message_factor = factor});
-  believed.sensitivity = sensitivity_of(problem, decision, assumptions);
+  believed.sensitivity = sensitivity_of(problem, best_plan, assumptions);
   return believed;
 }
 

@@ -4,8 +4,8 @@
 #include <string>
 #include <vector>
 
-#include "partition/planner/choose/decide.h"
 #include "partition/planner/choose/explain.h"
+#include "partition/planner/choose/find_best_plan.h"
 #include "partition/planner/cost/rated_device.h"
 
 namespace penstock::runtime {
@@ -53,7 +53,7 @@ struct BelievedStep {
 };
 
 [[nodiscard]] BelievedStep believed_step(const partition::PlanningProblem& problem,
-                                         const partition::Decision& decision,
+                                         const partition::BestPlan& best_plan,
                                          const ComputedCosts& costs, const RatedKinds& kinds);
 
 }  // namespace penstock::runtime

@@ -9,7 +9,7 @@
 #include "base/time_limit.h"
 #include "configs/config.h"
 #include "partition/layout/layer_sequence.h"
-#include "partition/planner/choose/decide.h"
+#include "partition/planner/choose/find_best_plan.h"
 #include "partition/planner/cost/device_profile.h"
 #include "partition/planner/plan/plan.h"
 #include "runtime/planning/cluster_costs.h"
@@ -48,8 +48,8 @@ struct ClusterConstraints {
 
 /// One placement of a plan's stages and replicas on the devices.
 struct RankedPlan {
-  partition::PlanChoice choice;
-  partition::ChoiceEstimate estimate;
+  partition::Candidate candidate;
+  partition::CandidateEstimate estimate;
   partition::Plan plan;
 };
 
@@ -60,13 +60,13 @@ struct ClusterPlan {
   /// The same layers with recomputation within residual units; null if no layer can do that.
   std::unique_ptr<partition::LayerSequence> recomputing;
   partition::PlanningProblem problem;  // for `sequence`
-  partition::Decision decision;
+  partition::BestPlan best_plan;
   bool search_ended = false;  // the time limit ended the search; the plan is the best so far
   partition::Plan
       plan;  // rank i runs on the i-th device that the plan uses, in the cluster's order
   std::vector<partition::RatedDevice> rated = {};  // kinds of device that the cluster names
   std::optional<BelievedStep> believed = {};       // set if costs are computed for a rated device
-  std::vector<RankedPlan> ranked = {};             // the fastest first, as by rank_choices()
+  std::vector<RankedPlan> ranked = {};             // the fastest first, as by rank_candidates()
   double assumed_step_s = 0;  // data.batch_seconds under ClusterConstraints::assumes_step; else 0
   double epoch_audio_s = 0;   // data.train, each utterance at its mean speed
 };

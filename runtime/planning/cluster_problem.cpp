@@ -25,11 +25,12 @@ partition::Cluster limited(partition::Cluster cluster, double memory_gib) {
   return cluster;
 }
 
-std::vector<partition::BatchChoice> choices_of(const configs::Config& recipe,
-                                               const RecipeData& data,
-                                               const ClusterConstraints& constraints, int devices) {
-  const partition::BatchChoice given{recipe.data.micro_batch_seconds, recipe.data.micro_batches,
-                                     recipe.trainer.order};
+std::vector<partition::BatchDivision> divisions_of(const configs::Config& recipe,
+                                                   const RecipeData& data,
+                                                   const ClusterConstraints& constraints,
+                                                   int devices) {
+  const partition::BatchDivision given{recipe.data.micro_batch_seconds, recipe.data.micro_batches,
+                                       recipe.trainer.order};
   const bool kept = !constraints.free_batch || !recipe.trainer.order.empty();
   if (kept && constraints.micro_batches > 0)
     throw ConfigError(fmt::format(
@@ -41,11 +42,11 @@ std::vector<partition::BatchChoice> choices_of(const configs::Config& recipe,
   if (constraints.micro_batches > 0)
     return {{given.seconds * given.micro_batches / constraints.micro_batches,
              constraints.micro_batches}};
-  auto choices = batch_choices(recipe.data, data.longest(), kMaxPerDevice * devices);
-  std::erase_if(choices, [&](const partition::BatchChoice& choice) {
+  auto choices = batch_divisions(recipe.data, data.longest(), kMaxPerDevice * devices);
+  std::erase_if(choices, [&](const partition::BatchDivision& choice) {
     return choice.micro_batches < std::max(recipe.trainer.lanes, constraints.replicas);
   });
-  return choices.empty() ? std::vector<partition::BatchChoice>{given} : choices;
+  return choices.empty() ? std::vector<partition::BatchDivision>{given} : choices;
 }
 
 /// Returns the recipe's recomputation unless it is the default.
@@ -88,10 +89,10 @@ std::vector<std::string> trained_schedules(const configs::Config& config,
   return names;
 }
 
-std::vector<partition::BatchChoice> batch_choices(const configs::DataConfig& data, double longest,
-                                                  int max) {
+std::vector<partition::BatchDivision> batch_divisions(const configs::DataConfig& data,
+                                                      double longest, int max) {
   const double seconds = data.micro_batch_seconds * data.micro_batches;
-  std::vector<partition::BatchChoice> choices;
+  std::vector<partition::BatchDivision> choices;
   for (int power = 1; power <= max; power *= 2)
     for (const int number : {power, power + power / 2}) {
       if (number > max || seconds / number < longest) continue;
@@ -110,7 +111,7 @@ partition::PlanningProblem problem_of(const ClusterPlan& planned, const configs:
   problem.training.not_counted = data.validation().not_counted;
   problem.cluster = limited(cluster, recipe.pipeline.memory_gib);
   problem.constraints = {
-      .batches = choices_of(recipe, data, constraints, cluster.size()),
+      .batches = divisions_of(recipe, data, constraints, cluster.size()),
       .schedules = trained_schedules(recipe, constraints.schedule),
       .recomputed = fixed_recomputation(recipe, *planned.sequence),
       .selective = planned.recomputing && recipe.pipeline.recompute == partition::kSelective,

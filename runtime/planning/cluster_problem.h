@@ -19,8 +19,8 @@ namespace penstock::runtime {
 /// Returns the ways to divide a step as long as that of `data`, fewest micro-batches first. Each
 /// micro-batch holds the longest utterance, and there are at most `max`. The numbers are powers of
 /// two and one and a half times these.
-[[nodiscard]] std::vector<partition::BatchChoice> batch_choices(const configs::DataConfig& data,
-                                                                double longest, int max);
+[[nodiscard]] std::vector<partition::BatchDivision> batch_divisions(const configs::DataConfig& data,
+                                                                    double longest, int max);
 
 /// Returns the planning problem without costs, steps and bytes. `planned` must have its layer
 /// sequences.

@@ -7,7 +7,7 @@
 #include "runtime/corpus/corpora.h"
 #include "runtime/data/batch/batching.h"
 #include "runtime/data/batch/extent.h"
-#include "runtime/planning/with_choice.h"
+#include "runtime/planning/with_candidate.h"
 
 namespace penstock::runtime {
 namespace {
@@ -50,7 +50,7 @@ StepSequence RecipeData::steps(const configs::Config& config) const {
                        training_.mixture});
 }
 
-const std::vector<partition::SampledStep>& RecipeData::sample(const partition::BatchChoice& batch,
+const std::vector<partition::SampledStep>& RecipeData::sample(const partition::BatchDivision& batch,
                                                               int replicas, int first_steps) {
   const std::lock_guard lock(mutex_);
   const std::pair key{batch, replicas};
@@ -65,8 +65,8 @@ bool RecipeData::is_less_than_a_step(const configs::Config& config) const {
 const RunShape& RecipeData::bounds(const configs::Config& config) {
   const std::lock_guard lock(mutex_);
   const bool one_step = is_less_than_a_step(config);
-  const partition::BatchChoice batch{.seconds = config.data.micro_batch_seconds,
-                                     .micro_batches = config.data.micro_batches};
+  const partition::BatchDivision batch{.seconds = config.data.micro_batch_seconds,
+                                       .micro_batches = config.data.micro_batches};
   const std::pair key{batch, one_step ? config.pipeline.replicas : 0};
   if (const auto known = bounds_.find(key); known != bounds_.end()) return known->second;
   RunShape shape;
@@ -80,10 +80,10 @@ const RunShape& RecipeData::bounds(const configs::Config& config) {
   return bounds_.emplace(key, std::move(shape)).first->second;
 }
 
-std::vector<partition::SampledStep> RecipeData::make_sample(const partition::BatchChoice& batch,
+std::vector<partition::SampledStep> RecipeData::make_sample(const partition::BatchDivision& batch,
                                                             int replicas, int first_steps) const {
   const configs::Config config =
-      with_choice(config_, sequence_, {.replicas = replicas, .batch = batch});
+      with_candidate(config_, sequence_, {.replicas = replicas, .batch = batch});
   const StepSequence sequence = steps(config);
   const int lanes = sequence.options().lanes;
   std::vector<int> replica_of;

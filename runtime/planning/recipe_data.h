@@ -16,7 +16,7 @@
 
 namespace penstock::runtime {
 
-/// The recipe's utterances as steps of any batch choice. Thread-safe.
+/// The recipe's utterances as steps of any batch division. Thread-safe.
 class RecipeData {
  public:
   /// `sequence` holds the recipe's layers and must outlive it. Throws DataError and ConfigError
@@ -33,7 +33,7 @@ class RecipeData {
 
   /// Returns the first steps or, if `first_steps` is 0, evenly spaced steps of the first epoch. The
   /// epoch's last step may be short, so it is sampled only if it is the only one.
-  const std::vector<partition::SampledStep>& sample(const partition::BatchChoice& batch,
+  const std::vector<partition::SampledStep>& sample(const partition::BatchDivision& batch,
                                                     int replicas, int first_steps);
   /// Returns bounds of every step for the search, which follow from the options alone. If the data
   /// are less than one step, it looks at the steps: they never have all of their micro-batches, and
@@ -41,8 +41,8 @@ class RecipeData {
   const RunShape& bounds(const configs::Config& config);
 
  private:
-  std::vector<partition::SampledStep> make_sample(const partition::BatchChoice& batch, int replicas,
-                                                  int first_steps) const;
+  std::vector<partition::SampledStep> make_sample(const partition::BatchDivision& batch,
+                                                  int replicas, int first_steps) const;
   bool is_less_than_a_step(const configs::Config& config) const;
   partition::SampledStep sampled_step(const StepBatches& batches,
                                       const std::vector<int>& replica_of) const;
@@ -53,9 +53,9 @@ class RecipeData {
   std::unique_ptr<const Tokenizer> tokenizer_;
   Corpus training_;
   PlannedValidation validation_;
-  std::mutex mutex_;                                                   // guards the members below
-  std::map<std::pair<partition::BatchChoice, int>, RunShape> bounds_;  // with replicas, or 0: any
-  std::map<std::pair<partition::BatchChoice, int>, std::vector<partition::SampledStep>> samples_;
+  std::mutex mutex_;                                                     // guards the members below
+  std::map<std::pair<partition::BatchDivision, int>, RunShape> bounds_;  // with replicas, or 0: any
+  std::map<std::pair<partition::BatchDivision, int>, std::vector<partition::SampledStep>> samples_;
 };
 
 }  // namespace penstock::runtime

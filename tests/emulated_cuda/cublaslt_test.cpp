@@ -58,7 +58,7 @@ class CublasLt : public ::testing::Test {
     const cublasStatus_t status = cublasLtMatmulAlgoGetHeuristic(
         library_, description_, a_, b_, d_, d_, limits_, wanted, results.data(), &found_);
     for (int i = found_ - 1; i >= 0; --i)
-      if (results[i].state == CUBLAS_STATUS_SUCCESS) choice_ = results[i];
+      if (results[i].state == CUBLAS_STATUS_SUCCESS) candidate_ = results[i];
     return status;
   }
   void expect_none() {
@@ -73,7 +73,7 @@ class CublasLt : public ::testing::Test {
   cublasStatus_t multiply(const float* a, void* workspace, std::size_t workspace_bytes) {
     const float one = 1, zero = 0;
     return cublasLtMatmul(library_, description_, &one, a, a_, numbers_.data() + 64, b_, &zero,
-                          numbers_.data() + 128, d_, numbers_.data() + 128, d_, &choice_.algo,
+                          numbers_.data() + 128, d_, numbers_.data() + 128, d_, &candidate_.algo,
                           workspace, workspace_bytes, stream_.get());
   }
 
@@ -84,7 +84,7 @@ class CublasLt : public ::testing::Test {
   cublasLtMatmulDesc_t description_ = nullptr;
   cublasLtMatmulPreference_t limits_ = nullptr;
   cublasLtMatrixLayout_t a_ = nullptr, b_ = nullptr, d_ = nullptr;
-  cublasLtMatmulHeuristicResult_t choice_{};
+  cublasLtMatmulHeuristicResult_t candidate_{};
   int found_ = 0;
   std::vector<cublasLtMatrixLayout_t> layouts_;
 };
@@ -116,9 +116,9 @@ TEST_F(CublasLt, RejectsAnotherProductThanItChoseFor) {
 
 TEST_F(CublasLt, NamesAlgorithmsThatAreNone) {
   int found = 0;
-  cublasLtMatmulAlgoGetHeuristic(library_, description_, a_, b_, d_, d_, limits_, 1, &choice_,
+  cublasLtMatmulAlgoGetHeuristic(library_, description_, a_, b_, d_, d_, limits_, 1, &candidate_,
                                  &found);
-  EXPECT_NE(choice_.state, CUBLAS_STATUS_SUCCESS);
+  EXPECT_NE(candidate_.state, CUBLAS_STATUS_SUCCESS);
   EXPECT_EXIT(multiply(numbers_.data(), workspace_.data(), kWorkspace), Failed(kFailed),
               "there is no such algorithm");
 }

@@ -1,3 +1,5 @@
+#include "runtime/planning/plan.h"
+
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
@@ -16,7 +18,6 @@
 #include "partition/planner/plan/plan_file.h"
 #include "partition/planner/report/plan_diff.h"
 #include "partition/planner/report/table.h"
-#include "runtime/planning/plan_recipe.h"
 #include "tools/cli/launch.h"
 #include "tools/cli/options.h"
 #include "tools/cli/output_file.h"
@@ -138,7 +139,7 @@ int run_plan(const CLI::App& command, const PlanArguments& arguments) {
   if (!arguments.layout.cluster.empty()) return run_plan_cluster(arguments, arguments.json);
   const configs::Config recipe = arguments.recipe.load();
   check_outputs({{"--output", arguments.output}}, arguments.recipe.files(recipe));
-  const runtime::PlannedRun planned = runtime::plan_recipe(recipe, !arguments.computed);
+  const runtime::RankPlan planned = runtime::plan_for_ranks(recipe, !arguments.computed);
   if (!arguments.output.empty()) partition::write_plan(arguments.output, planned.plan);
   const double disk = arguments.disk_gb_per_s;
   const PlannedCheckpoint checkpoint = checkpoint_of(recipe, planned.plan, disk);

@@ -14,10 +14,10 @@
 #include "configs/named_keys.h"
 #include "partition/planner/cluster/cluster_file.h"
 #include "partition/planner/plan/plan_file.h"
-#include "partition/planner/report/decision_view.h"
+#include "partition/planner/report/best_plan_view.h"
 #include "partition/planner/report/report.h"
 #include "runtime/planning/advice.h"
-#include "runtime/planning/plan_on_cluster.h"
+#include "runtime/planning/plan.h"
 #include "tools/cli/process_end.h"
 #include "tools/cli/terminal.h"
 #include "tools/commands/plan_modes.h"
@@ -79,7 +79,7 @@ std::string assumption(const runtime::ClusterPlan& planned) {
 
 /// Adds the time of a step in which all ranks agree before they update, and that of one with
 /// pipeline.post_validation.
-void add_barriers(const runtime::ClusterPlan& planned, const partition::Candidate& of,
+void add_barriers(const runtime::ClusterPlan& planned, const partition::CandidateResult& of,
                   nlohmann::ordered_json& json) {
   if (!of.other_barrier_s) return;
   const double own = of.estimate->step_seconds;
@@ -89,44 +89,43 @@ void add_barriers(const runtime::ClusterPlan& planned, const partition::Candidat
 }
 
 nlohmann::ordered_json stages_of(const runtime::ClusterPlan& planned) {
-  const partition::PlanChoice& choice = planned.decision.choice;
+  const partition::Candidate& candidate = planned.best_plan.candidate;
   auto stages = nlohmann::ordered_json::array();
   for (const partition::ChunkPlan& chunk : planned.plan.chunks) {
     auto recomputed = nlohmann::ordered_json::array();
     for (int layer = chunk.first; layer < chunk.last(); ++layer)
-      if (!choice.recomputed.empty() && choice.recomputed[layer]) recomputed.push_back(layer);
+      if (!candidate.recomputed.empty() && candidate.recomputed[layer]) recomputed.push_back(layer);
     stages.push_back({{"stage", chunk.stage},
                       {"first_layer", chunk.first},
                       {"last_layer", chunk.last() - 1},
-                      {"devices", choice.devices[chunk.stage]},
+                      {"devices", candidate.devices[chunk.stage]},
                       {"bytes", chunk.predicted.bytes.total()},  // sum over the stage's chunks
                       {"host_bytes", chunk.predicted.bytes.host},
                       {"recompute", recomputed},
-                      {"idle", planned.decision.estimate.idle(chunk.stage)}});
+                      {"idle", planned.best_plan.estimate.idle(chunk.stage)}});
   }
   return stages;
 }
 
-nlohmann::ordered_json alternatives_of(const runtime::ClusterPlan& planned) {
-  auto candidates = nlohmann::ordered_json::array();
-  for (const partition::Candidate& other : planned.decision.candidates) {
-    candidates.push_back({{"stages", other.choice.stages},
-                          {"replicas", other.choice.replicas},
-                          {"schedule", other.choice.schedule},
-                          {"micro_batches", other.choice.batch.micro_batches},
-                          {"micro_batch_seconds", other.choice.batch.seconds},
-                          {"recomputed_layers", std::ranges::count(other.choice.recomputed, true)},
-                          {"resident", other.choice.resident},
-                          {"shard_optimizer", other.choice.shards_optimizer},
-                          {"why", other.why}});
+nlohmann::ordered_json candidates_json(const runtime::ClusterPlan& planned) {
+  auto results = nlohmann::ordered_json::array();
+  for (const partition::CandidateResult& other : planned.best_plan.results) {
+    results.push_back({{"stages", other.candidate.stages},
+                       {"replicas", other.candidate.replicas},
+                       {"schedule", other.candidate.schedule},
+                       {"micro_batches", other.candidate.batch.micro_batches},
+                       {"micro_batch_seconds", other.candidate.batch.seconds},
+                       {"recomputed_layers", std::ranges::count(other.candidate.recomputed, true)},
+                       {"resident", other.candidate.resident},
+                       {"shard_optimizer", other.candidate.shards_optimizer},
+                       {"why", other.why}});
     if (other.estimate)
-      candidates.back()["step_ms"] = 1e3 * other.estimate->step_seconds;
+      results.back()["step_ms"] = 1e3 * other.estimate->step_seconds;
     else if (other.closed_form > 0)  // a bound, or the time of a cut that does not fit
-      candidates.back()[other.is_bound ? "at_least_ms" : "closed_form_ms"] =
-          1e3 * other.closed_form;
-    add_barriers(planned, other, candidates.back());
+      results.back()[other.is_bound ? "at_least_ms" : "closed_form_ms"] = 1e3 * other.closed_form;
+    add_barriers(planned, other, results.back());
   }
-  return candidates;
+  return results;
 }
 
 /// Time and price of training on all the data once; 0 if a step has no audio.
@@ -135,10 +134,10 @@ struct Epoch {
 };
 
 Epoch epoch_of(const runtime::ClusterPlan& planned) {
-  const double speed = planned.decision.estimate.speed();
+  const double speed = planned.best_plan.estimate.speed();
   if (speed <= 0) return {};
   const double seconds = planned.epoch_audio_s / speed;
-  const double hourly = planned.problem.cluster.price_per_hour(planned.decision.choice.devices);
+  const double hourly = planned.problem.cluster.price_per_hour(planned.best_plan.candidate.devices);
   return {seconds, hourly * seconds / 3600};
 }
 
@@ -150,8 +149,8 @@ void add_epoch(const runtime::ClusterPlan& planned, partition::PlanView& view) {
   if (epoch.price > 0)
     text += fmt::format(
         "; it costs {}, at {} an hour for {}", number_text(epoch.price),
-        number_text(planned.problem.cluster.price_per_hour(planned.decision.choice.devices)),
-        counted(planned.decision.choice.slots(), "device"));
+        number_text(planned.problem.cluster.price_per_hour(planned.best_plan.candidate.devices)),
+        counted(planned.best_plan.candidate.slots(), "device"));
   view.facts.emplace_back("an epoch", text);
 }
 
@@ -171,7 +170,7 @@ void add_uncertainty(const runtime::ClusterPlan& planned, nlohmann::ordered_json
   auto others = nlohmann::ordered_json::array();
   for (const partition::OtherBest& other : believed.sensitivity.others)
     others.push_back({{"where", other.assumption},
-                      {"better", partition::describe(other.choice)},
+                      {"better", partition::describe(other.candidate)},
                       {"gain", other.gain}});
   json["sensitivity"] = {{"compared", believed.sensitivity.compared},
                          {"assumptions", believed.sensitivity.assumptions.size()},
@@ -179,39 +178,39 @@ void add_uncertainty(const runtime::ClusterPlan& planned, nlohmann::ordered_json
 }
 
 nlohmann::ordered_json to_json(const runtime::ClusterPlan& planned, bool time_limit_reached) {
-  const partition::Decision& decision = planned.decision;
-  const partition::PlanChoice& choice = decision.choice;
-  const int runs = (choice.batch.micro_batches + choice.replicas - 1) / choice.replicas;
+  const partition::BestPlan& best_plan = planned.best_plan;
+  const partition::Candidate& candidate = best_plan.candidate;
+  const int runs = (candidate.batch.micro_batches + candidate.replicas - 1) / candidate.replicas;
   nlohmann::ordered_json json{
       {"model", planned.plan.model},
-      {"micro_batches", choice.batch.micro_batches},
-      {"micro_batch_seconds", choice.batch.seconds},
+      {"micro_batches", candidate.batch.micro_batches},
+      {"micro_batch_seconds", candidate.batch.seconds},
       {"lanes", planned.plan.lanes},
-      {"replicas", choice.replicas},
-      {"bottleneck_ms", 1e3 * std::ranges::max(decision.estimate.busy) / runs},
-      {"step_ms", 1e3 * decision.estimate.step_seconds},
-      {"audio_seconds", decision.estimate.audio_seconds},
-      {"speed", decision.estimate.speed()},
-      {"lower_bound_ms", 1e3 * decision.lower_bound},
-      {"gap", decision.gap()},
+      {"replicas", candidate.replicas},
+      {"bottleneck_ms", 1e3 * std::ranges::max(best_plan.estimate.busy) / runs},
+      {"step_ms", 1e3 * best_plan.estimate.step_seconds},
+      {"audio_seconds", best_plan.estimate.audio_seconds},
+      {"speed", best_plan.estimate.speed()},
+      {"lower_bound_ms", 1e3 * best_plan.lower_bound},
+      {"gap", best_plan.gap()},
       {"time_limit_reached", time_limit_reached},
       {"stages", stages_of(planned)},
-      {"schedule", choice.schedule},
-      {"order", choice.batch.order},
+      {"schedule", candidate.schedule},
+      {"order", candidate.batch.order},
       {"recompute", planned.recipe.pipeline.recompute},
-      {"recompute_exact", choice.recompute_exact},
-      {"resident", choice.resident},
-      {"shard_optimizer", choice.shards_optimizer},
-      {"binds", decision.bottleneck},
+      {"recompute_exact", candidate.recompute_exact},
+      {"resident", candidate.resident},
+      {"shard_optimizer", candidate.shards_optimizer},
+      {"binds", best_plan.bottleneck},
       {"post_validation", planned.problem.constraints.barrier == partition::Barrier::none},
-      {"alternatives", alternatives_of(planned)}};
+      {"alternatives", candidates_json(planned)}};
   if (planned.assumed_step_s > 0) json["assumed_batch_seconds"] = planned.assumed_step_s;
   const Epoch epoch = epoch_of(planned);
   if (epoch.seconds > 0) json["epoch_s"] = epoch.seconds;
   if (epoch.price > 0) json["epoch_price"] = epoch.price;
   if (!planned.problem.training.not_counted.empty())
     json["not_counted"] = planned.problem.training.not_counted;
-  add_barriers(planned, decision.candidates.front(), json);
+  add_barriers(planned, best_plan.results.front(), json);
   add_uncertainty(planned, json);
   return json;
 }
@@ -221,7 +220,7 @@ nlohmann::ordered_json to_json(const runtime::ClusterPlan& planned, bool time_li
 std::string hosts(const runtime::ClusterPlan& planned) {
   const partition::Cluster& cluster = planned.problem.cluster;
   std::vector<int> ranks(cluster.nodes.size());
-  for (const auto& stage : planned.decision.choice.devices)
+  for (const auto& stage : planned.best_plan.candidate.devices)
     for (const int device : stage) ++ranks[cluster.devices[device].node];
   std::vector<std::string> used;
   for (std::size_t node = 0; node < ranks.size(); ++node)
@@ -262,7 +261,7 @@ std::string how_to_train(const ClusterArguments& arguments, const runtime::Clust
   if (planned.assumed_step_s > 0) words.push_back(assumed_key(planned));
   words.push_back("pipeline.plan=" + arguments.output);
   std::ranges::transform(words, words.begin(), shell_word);
-  return fmt::format("mpirun -np {} {}penstock train {}", planned.decision.choice.slots(),
+  return fmt::format("mpirun -np {} {}penstock train {}", planned.best_plan.candidate.slots(),
                      hosts(planned), fmt::join(words, " "));
 }
 
@@ -284,7 +283,7 @@ struct Advised {
 /// later ones get that step as a key of the recipe.
 Advised advised_plan(Asked asked) {
   const auto begin = std::chrono::steady_clock::now();
-  Advised advised{runtime::plan_on_cluster(asked.config, asked.cluster, asked.constraints), {}};
+  Advised advised{runtime::plan_for_cluster(asked.config, asked.cluster, asked.constraints), {}};
   const std::chrono::duration<double> took = std::chrono::steady_clock::now() - begin;
   if (advised.plan.assumed_step_s > 0) {
     asked.recipe.words.push_back(assumed_key(advised.plan));
@@ -314,7 +313,7 @@ int run_plan_cluster(const ClusterArguments& arguments, bool json) {
       advised_plan({recipe, config, partition::read_cluster(layout.cluster),
                     make_constraints(arguments, recipe.words, limit)});
   if (!arguments.output.empty()) partition::write_plan(arguments.output, planned.plan);
-  partition::PlanView view = partition::view_of(planned.problem, planned.decision, planned.plan);
+  partition::PlanView view = partition::view_of(planned.problem, planned.best_plan, planned.plan);
   if (planned.assumed_step_s > 0) view.facts.emplace_back("assumed step", assumption(planned));
   add_uncertainty(planned, view);
   const bool ended = planned.search_ended;

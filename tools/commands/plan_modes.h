@@ -43,7 +43,7 @@ struct ClusterArguments {
 };
 
 /// Plans, writes the plan and the report if asked to, and prints the plan, as one JSON object or
-/// for people. ConfigError and DataError as from plan_on_cluster and read_cluster.
+/// for people. ConfigError and DataError as from plan_for_cluster and read_cluster.
 int run_plan_cluster(const ClusterArguments& arguments, bool json);
 
 }  // namespace penstock::tools

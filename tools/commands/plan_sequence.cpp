@@ -28,7 +28,7 @@ namespace penstock::tools {
 namespace {
 
 constexpr int kMax = 1 << 20;  // stages, replicas and micro-batches
-constexpr std::size_t kMaxAlternatives = 10;
+constexpr std::size_t kMaxCandidates = 10;
 
 partition::PlacementProblem problem_of(
     const SequenceArguments& arguments, const partition::SequenceProfile& profile,
@@ -154,7 +154,7 @@ int run_plan_sequence(const SequenceArguments& arguments, bool json) {
   const bool ended = limit.ended_a_search();
   if (!json || !arguments.report.empty()) {
     partition::PlanView view = partition::view_of(
-        plan, steps, partition::other_grids(plan, steps, constraints, kMaxAlternatives),
+        plan, steps, partition::other_grids(plan, steps, constraints, kMaxCandidates),
         arguments.report.empty() ? partition::LongStep::closed_form
                                  : partition::LongStep::simulated);
     if (ended) view.facts.emplace_back("search", words_of(limit));

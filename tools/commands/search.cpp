@@ -10,7 +10,7 @@
 #include "partition/planner/cost/device_profile.h"
 #include "partition/planner/plan/plan_file.h"
 #include "runtime/job/job.h"
-#include "runtime/planning/plan_on_cluster.h"
+#include "runtime/planning/plan.h"
 #include "runtime/profiling/plan_trials.h"
 #include "tools/cli/launch.h"
 #include "tools/cli/options.h"
@@ -52,7 +52,7 @@ runtime::ClusterPlan plan(const SearchArguments& arguments, const configs::Confi
   if (!arguments.costs.empty()) constraints.costs = partition::read_device_profile(arguments.costs);
   constraints.placements = arguments.measure > 0 ? arguments.measure : arguments.show;
   if (arguments.measure > 0) constraints.first_steps = arguments.steps;
-  return runtime::plan_on_cluster(recipe, cluster, constraints);
+  return runtime::plan_for_cluster(recipe, cluster, constraints);
 }
 
 void report(const SearchArguments& arguments, const runtime::ClusterPlan& planned,

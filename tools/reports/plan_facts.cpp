@@ -42,7 +42,7 @@ std::string sensitivity_of(const runtime::ClusterPlan& planned) {
       "in {} of {} cases, a class of cost a fifth slower or faster, another choice is better: most "
       "where {}, {} by {:.1f} %",
       found.others.size(), found.assumptions.size(), max.assumption,
-      partition::describe(max.choice), 100 * max.gain);
+      partition::describe(max.candidate), 100 * max.gain);
 }
 
 }  // namespace

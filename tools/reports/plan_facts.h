@@ -5,7 +5,7 @@
 #include "configs/config.h"
 #include "partition/planner/plan/plan.h"
 #include "partition/planner/report/plan_view.h"
-#include "runtime/planning/plan_on_cluster.h"
+#include "runtime/planning/plan.h"
 
 namespace penstock::tools {
 

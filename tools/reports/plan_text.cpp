@@ -17,7 +17,7 @@
 namespace penstock::tools {
 namespace {
 
-constexpr std::size_t kShownAlternatives = 12;
+constexpr std::size_t kShownCandidates = 12;
 constexpr std::size_t kFactName = 22;  // columns
 
 /// Returns names of devices; three or more of a node in a row become "office:0–3".
@@ -100,11 +100,11 @@ std::string brief(std::string what) {
   return what;
 }
 
-std::string alternatives_table(const partition::PlanView& view, std::size_t columns) {
+std::string candidates_table(const partition::PlanView& view, std::size_t columns) {
   const bool grids = view.candidates.front().what.find(',') == std::string::npos;
   TableRows rows{{grids ? "stages × replicas" : "stages × replicas, schedule, batch", "step", ""}};
-  for (const partition::AlternativeView& other : view.candidates) {
-    if (rows.size() > kShownAlternatives) break;
+  for (const partition::CandidateView& other : view.candidates) {
+    if (rows.size() > kShownCandidates) break;
     rows.push_back({brief(other.what),
                     other.step_seconds > 0 ? other.about + seconds_text(other.step_seconds) : "",
                     other.why.empty() ? "the plan" : other.why});
@@ -153,7 +153,7 @@ void print_plan(const partition::PlanView& view, std::ostream& out, const PlanLo
       << work_table(view, columns) << '\n'
       << memory_by_stage(view, columns) << '\n'
       << Unescaped{picture(view, look)};
-  if (!view.candidates.empty()) out << alternatives_table(view, columns) << '\n';
+  if (!view.candidates.empty()) out << candidates_table(view, columns) << '\n';
   out << facts_table(view, columns) << advice_lines(view, columns);
   if (!view.command.empty()) out << "\nTrain it with\n  " << view.command << '\n';
 }

@@ -23,8 +23,8 @@ void print_search_json(const runtime::ClusterPlan& planned, const Measured& meas
   auto candidates = nlohmann::ordered_json::array();
   for (std::size_t i = 0; i < planned.ranked.size(); ++i) {
     const runtime::RankedPlan& candidate = planned.ranked[i];
-    candidates.push_back({{"devices", candidate.choice.devices},
-                          {"first_layers", candidate.choice.begin},
+    candidates.push_back({{"devices", candidate.candidate.devices},
+                          {"first_layers", candidate.candidate.begin},
                           {"predicted_s", candidate.estimate.step_seconds}});
     if (!measured.empty()) candidates.back()["measured_s"] = measured[i];
   }
@@ -32,7 +32,7 @@ void print_search_json(const runtime::ClusterPlan& planned, const Measured& meas
                               {"stages", planned.plan.stages()},
                               {"replicas", planned.plan.replicas()},
                               {"micro_batches", planned.plan.micro_batches},
-                              {"lower_bound_s", planned.decision.lower_bound},
+                              {"lower_bound_s", planned.best_plan.lower_bound},
                               {"time_limit_reached", time_limit_reached},
                               {"candidates", candidates}};
   if (!measured.empty()) {
@@ -71,7 +71,7 @@ void print_search(const runtime::ClusterPlan& planned, const Measured& measured)
   for (std::size_t i = 0; i < planned.ranked.size(); ++i) {
     const runtime::RankedPlan& candidate = planned.ranked[i];
     std::vector<std::string> stages;
-    for (const auto& devices : candidate.choice.devices) {
+    for (const auto& devices : candidate.candidate.devices) {
       std::vector<std::string> names;
       for (const int device : devices) names.push_back(planned.problem.cluster.name_of(device));
       stages.push_back(fmt::format("{}", fmt::join(names, "+")));

@@ -3,7 +3,7 @@
 #include <cstddef>
 #include <vector>
 
-#include "runtime/planning/plan_on_cluster.h"
+#include "runtime/planning/plan.h"
 
 namespace penstock::tools {
 

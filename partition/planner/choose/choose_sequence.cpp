@@ -11,9 +11,9 @@
 #include <memory>
 #include <utility>
 
-#include "partition/planner/choose/choice_estimate.h"
-#include "partition/planner/choose/proposals.h"
+#include "partition/planner/choose/candidate_estimate.h"
 #include "partition/planner/choose/search_limits.h"
+#include "partition/planner/choose/unplaced_candidates.h"
 #include "partition/planner/cut/limits.h"
 #include "partition/planner/placement/adapters.h"
 #include "partition/planner/placement/bound/bound.h"
@@ -277,12 +277,12 @@ const PlacedSequence& choose_sequence(const PlacementProblem& problem,
   const PlacedSequence* best = &candidates.front();
   if (candidates.size() == 1) return *best;
   double min = 0;
-  for (const PlacedSequence& candidate : candidates) {
-    const SequenceStep step = sequence_steps({problem, candidate, profile}).front();
+  for (const PlacedSequence& result : candidates) {
+    const SequenceStep step = sequence_steps({problem, result, profile}).front();
     if (!step.fits || step.seconds == 0) continue;
     if (min > 0 && step.seconds >= min * (1 - kSameStep)) continue;
     min = step.seconds;
-    best = &candidate;
+    best = &result;
   }
   return *best;
 }

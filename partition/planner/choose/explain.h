@@ -5,42 +5,42 @@
 #include <string>
 #include <vector>
 
-#include "partition/planner/choose/decide.h"
+#include "partition/planner/choose/find_best_plan.h"
 
 namespace penstock::partition {
 
 /// Relative gain in speed above which a change is reported.
 inline constexpr double kClearlyFaster = 5e-3;
 
-/// Returns the predicted seconds per second of audio, by which choices with different batches
-/// compare. Infinite if the alternative was not simulated.
-[[nodiscard]] double seconds_per_audio_second(const Candidate& candidate);
+/// Returns the predicted seconds per second of audio, by which candidates with different batches
+/// compare. Infinite if the candidate was not simulated.
+[[nodiscard]] double seconds_per_audio_second(const CandidateResult& result);
 
 /// Returns text such as "stage 2 lacks 1.5 GiB".
 std::string describe(const LackingMemory& lacking);
 
-/// Returns text on why a simulated choice lost against the best.
-[[nodiscard]] std::string why_slower(const Candidate& best, const Candidate& other);
+/// Returns text on why a simulated candidate lost against the best.
+[[nodiscard]] std::string why_slower(const CandidateResult& best, const CandidateResult& other);
 
-/// True if a choice that lacks memory would be faster than the best by more than kClearlyFaster, by
-/// simulation, if it had that memory.
-[[nodiscard]] bool would_be_faster(const Candidate& lacking, const Candidate& best);
+/// True if a candidate that lacks memory would be faster than the best by more than kClearlyFaster,
+/// by simulation, if it had that memory.
+[[nodiscard]] bool would_be_faster(const CandidateResult& lacking, const CandidateResult& best);
 
 /// Returns text on what keeps the plan from being faster. That is the memory that the fastest
-/// choice with would_be_faster() lacks, or else the stage that computes most of a step.
-[[nodiscard]] std::string bottleneck_of(const Candidate& best,
-                                        const std::vector<Candidate>& candidates);
+/// candidate with would_be_faster() lacks, or else the stage that computes most of a step.
+[[nodiscard]] std::string bottleneck_of(const CandidateResult& best,
+                                        const std::vector<CandidateResult>& results);
 
-/// Throws ConfigError for a problem with no alternative that fits into memory. The message names
-/// the fullest stage of the alternative that comes closest, and the memory that it needs. It also
+/// Throws ConfigError for a problem with no candidate that fits into memory. The message names
+/// the fullest stage of the candidate that comes closest, and the memory that it needs. It also
 /// says what would fit: with other stages and replicas, with smaller micro-batches, or with more
 /// memory. If `untried` is positive, time ended the search before that many candidates were tried.
 /// The message then says so, and not that nothing fits.
 [[noreturn]] void throw_infeasible_plan(const PlanningProblem& problem,
-                                        const std::vector<Candidate>& candidates,
+                                        const std::vector<CandidateResult>& results,
                                         std::size_t untried);
 
-/// A change of a problem's costs, under which its choices are simulated again.
+/// A change of a problem's costs, under which its candidates are simulated again.
 struct Assumption {
   std::string what;                            // "products take 20 % more time"
   CostModel costs = {}, selective_costs = {};  // empty: the problem's
@@ -49,27 +49,28 @@ struct Assumption {
   double message_factor = 1;                   // on the time of messages
 };
 
-/// A choice that is better than the decision's under an assumption.
+/// A candidate that is better than the best plan's under an assumption.
 struct OtherBest {
   std::string assumption;
-  PlanChoice choice;
-  double gain = 0;  // relative gain in speed over the decision's choice
+  Candidate candidate;
+  double gain = 0;  // relative gain in speed over the best plan's candidate
 };
 
-/// The assumptions under which a decision stays the best, and those under which it does not.
+/// The assumptions under which a best plan stays the best, and those under which it does not.
 struct Sensitivity {
-  int compared = 0;                           // number of choices compared, the decision's included
+  int compared = 0;  // number of candidates compared, the best plan's included
   std::vector<std::string> assumptions = {};  // all that were tried
   std::vector<OtherBest> others = {};         // better by more than kSameStep
 };
 
-/// Returns the seconds of the decision's step under `assumption`, over all its sampled steps.
-[[nodiscard]] double step_under(const PlanningProblem& problem, const Decision& decision,
+/// Returns the seconds of the best plan's step under `assumption`, over all its sampled steps.
+[[nodiscard]] double step_under(const PlanningProblem& problem, const BestPlan& best_plan,
                                 const Assumption& assumption);
 
-/// Simulates the decision's best few choices under each assumption, over all sampled steps. Cuts
-/// and placements stay as they are. `problem` must be the one that was passed to decide().
-[[nodiscard]] Sensitivity sensitivity_of(const PlanningProblem& problem, const Decision& decision,
+/// Simulates the best plan's best few candidates under each assumption, over all sampled steps.
+/// Cuts and placements stay as they are. `problem` must be the one that was passed to
+/// find_best_plan().
+[[nodiscard]] Sensitivity sensitivity_of(const PlanningProblem& problem, const BestPlan& best_plan,
                                          const std::vector<Assumption>& assumptions);
 
 }  // namespace penstock::partition

@@ -11,20 +11,21 @@
 
 namespace penstock::partition {
 
-std::string describe(const PlanChoice& choice) {
-  std::string text =
-      fmt::format("{} × {}", counted(choice.stages, "stage"), counted(choice.replicas, "replica"));
-  if (!choice.schedule.empty()) text += ", " + choice.schedule;
-  const auto again = std::ranges::count(choice.recomputed, true);
-  if (choice.selective || again > 0) text += ", recomputing";
-  if (again > 0 && again < std::ssize(choice.recomputed))
-    text += fmt::format(" {}{}", choice.selective ? "within layers and " : "",
+std::string describe(const Candidate& candidate) {
+  std::string text = fmt::format("{} × {}", counted(candidate.stages, "stage"),
+                                 counted(candidate.replicas, "replica"));
+  if (!candidate.schedule.empty()) text += ", " + candidate.schedule;
+  const auto again = std::ranges::count(candidate.recomputed, true);
+  if (candidate.selective || again > 0) text += ", recomputing";
+  if (again > 0 && again < std::ssize(candidate.recomputed))
+    text += fmt::format(" {}{}", candidate.selective ? "within layers and " : "",
                         counted(static_cast<std::size_t>(again), "layer"));
-  else if (again == 0 && choice.selective)
+  else if (again == 0 && candidate.selective)
     text += " within layers";
-  if (choice.resident > 0) text += fmt::format(", offloading all but {}", choice.resident);
-  if (choice.shards_optimizer) text += ", optimizer sharded over replicas";
-  return fmt::format("{}, {} × {:.4g} s", text, choice.batch.micro_batches, choice.batch.seconds);
+  if (candidate.resident > 0) text += fmt::format(", offloading all but {}", candidate.resident);
+  if (candidate.shards_optimizer) text += ", optimizer sharded over replicas";
+  return fmt::format("{}, {} × {:.4g} s", text, candidate.batch.micro_batches,
+                     candidate.batch.seconds);
 }
 
 namespace {
@@ -120,11 +121,11 @@ Workload::Step Workloads::with_costs(const SampledStep& sampled, int replicas, b
   return step;
 }
 
-const Workload& Workloads::of(const BatchChoice& batch, int replicas, bool selective) {
+const Workload& Workloads::of(const BatchDivision& batch, int replicas, bool selective) {
   return known_.of({batch, replicas, selective}, [&] { return make(batch, replicas, selective); });
 }
 
-Workload Workloads::make(const BatchChoice& batch, int replicas, bool selective) {
+Workload Workloads::make(const BatchDivision& batch, int replicas, bool selective) {
   Workload workload;
   for (const SampledStep& sampled : problem_.training.sample(batch, replicas))
     workload.steps.push_back(with_costs(sampled, replicas, selective));

@@ -23,17 +23,17 @@
 namespace penstock::partition {
 
 /// How a step's audio is divided: a global batch holds `seconds` × `micro_batches` of audio.
-struct BatchChoice {
+struct BatchDivision {
   double seconds = 0;           // most audio of a micro-batch: data.micro_batch_seconds
   int micro_batches = 1;        // per step, over all replicas: data.micro_batches
   std::vector<int> order = {};  // canonical order of the micro-batches: trainer.order
-  auto operator<=>(const BatchChoice&) const = default;
+  auto operator<=>(const BatchDivision&) const = default;
 };
 
 /// Everything that a plan decides.
-struct PlanChoice {
+struct Candidate {
   int stages = 1, replicas = 1;
-  BatchChoice batch = {};
+  BatchDivision batch = {};
   std::string schedule = "1f1b";
   ChosenLayers recomputed = {};           // layers whose activations are recomputed
   bool selective = false;                 // residual units recompute outputs of cheap parts
@@ -69,23 +69,23 @@ struct PlannedTraining {
   double step_s = 0, parameter_s = 0;
   /// Returns some real steps. May be called on any thread. Throws ConfigError if no step can be
   /// formed.
-  std::function<std::vector<SampledStep>(const BatchChoice&, int replicas)> sample = {};
-  /// Returns the memory of any chunks under a choice. May be called on any thread. It reads all of
-  /// the choice except its cut and devices.
-  std::function<ChunkBytes(const PlanChoice&)> bytes = {};
+  std::function<std::vector<SampledStep>(const BatchDivision&, int replicas)> sample = {};
+  /// Returns the memory of any chunks under a candidate. May be called on any thread. It reads all
+  /// of the candidate except its cut and devices.
+  std::function<ChunkBytes(const Candidate&)> bytes = {};
 };
 
 /// The decisions that are already made, and the values from which the others are chosen.
 struct PlanConstraints {
-  std::vector<BatchChoice> batches = {};
+  std::vector<BatchDivision> batches = {};
   std::vector<std::string> schedules = {};  // by the names of make_schedule()
-  /// Fixes the layers whose activations are recomputed, and PlanChoice::selective to the next
+  /// Fixes the layers whose activations are recomputed, and Candidate::selective to the next
   /// field. If unset, both are chosen where memory binds.
   std::optional<ChosenLayers> recomputed = {};
   bool selective = false;
-  /// Fixes PlanChoice::resident. If unset, it is chosen where memory binds.
+  /// Fixes Candidate::resident. If unset, it is chosen where memory binds.
   std::optional<int> resident = {};
-  /// Fixes PlanChoice::shards_optimizer. If unset, it is chosen where memory binds or where it is
+  /// Fixes Candidate::shards_optimizer. If unset, it is chosen where memory binds or where it is
   /// faster.
   std::optional<bool> shards_optimizer = false;
   bool adds_whole_gradients = false;  // even if the update is sharded: pipeline.reduction = nccl
@@ -97,15 +97,15 @@ struct PlanConstraints {
 
 /// The effort of the search, and how it runs.
 struct SearchSettings {
-  /// `finds`: find_choice() runs for the best choices. `finds_only`: a found schedule is preferred
-  /// to a faster named one.
+  /// `finds`: with_found_schedule() runs for the best candidates. `finds_only`: a found schedule is
+  /// preferred to a faster named one.
   bool finds = false, finds_only = false;
   std::int64_t find_effort = 4'000'000;  // SearchOptions::effort of each find_schedule()
   /// Skips refinement, and the advice in the error if nothing fits.
   bool is_quick = false;
   std::uint64_t seed = 1;
-  const TimeLimit* time = nullptr;  // ends the search with the best choice so far
-  int threads = 1;                  // 0: one per core; the number does not change the choice
+  const TimeLimit* time = nullptr;  // ends the search with the best plan so far
+  int threads = 1;                  // 0: one per core; the number does not change the plan
 };
 
 /// A model to be trained on a cluster.
@@ -119,9 +119,9 @@ struct PlanningProblem {
 };
 
 /// Returns a short description for people: "4 stages × 2 replicas, zb-h1, 16 × 8 s".
-std::string describe(const PlanChoice& choice);
+std::string describe(const Candidate& candidate);
 
-/// The work of a batch choice's replicas in the sampled steps, with its costs. It depends neither
+/// The work of a batch division's replicas in the sampled steps, with its costs. It depends neither
 /// on cut nor on placement. If the problem fixes recomputed layers, `mean`, `work` and `longest`
 /// include their recomputation; `steps` does not.
 struct Workload {
@@ -147,25 +147,25 @@ class Workloads {
                      std::shared_ptr<MessageCache> messages = std::make_shared<MessageCache>())
       : problem_(problem), messages_(std::move(messages)) {}
 
-  /// Returns the workload; `selective` is PlanChoice::selective.
-  const Workload& of(const BatchChoice& batch, int replicas, bool selective);
+  /// Returns the workload; `selective` is Candidate::selective.
+  const Workload& of(const BatchDivision& batch, int replicas, bool selective);
   /// The same with the problem's own `selective`.
-  const Workload& of(const BatchChoice& batch, int replicas) {
+  const Workload& of(const BatchDivision& batch, int replicas) {
     return of(batch, replicas, problem_.constraints.selective);
   }
 
  private:
-  Workload make(const BatchChoice& batch, int replicas, bool selective);
+  Workload make(const BatchDivision& batch, int replicas, bool selective);
   Workload::Step with_costs(const SampledStep& sampled, int replicas, bool selective);
   /// Returns the costs of a step with this micro-batch alone. They are cached, since other batch
-  /// choices and numbers of replicas have the same micro-batches.
+  /// candidates and numbers of replicas have the same micro-batches.
   const StepCosts& costs_of(const MicroBatchLengths& lengths, bool selective);
 
   using Lengths = std::vector<std::int64_t>;
 
   const PlanningProblem& problem_;
   std::shared_ptr<MessageCache> messages_;
-  Cache<std::tuple<BatchChoice, int, bool>, Workload> known_;
+  Cache<std::tuple<BatchDivision, int, bool>, Workload> known_;
   Cache<std::tuple<Lengths, Lengths, bool>, StepCosts> micro_batches_;
 };
 

@@ -182,7 +182,7 @@ class Labelling {
         }
       }
     if (best_ < 0) return std::nullopt;
-    return choice();
+    return candidate();
   }
   /// True if best() has dropped no label because there were too many.
   bool exact() const { return exact_; }
@@ -237,13 +237,13 @@ class Labelling {
   }
 
   /// Follows the best label back to its layers.
-  RecomputeChoice choice() const {
-    RecomputeChoice choice{.seconds = min_, .exact = exact_};
-    if (!all_[best_].any) return choice;
-    choice.layers.assign(sizes_.layers(), false);
+  RecomputeChoice candidate() const {
+    RecomputeChoice candidate{.seconds = min_, .exact = exact_};
+    if (!all_[best_].any) return candidate;
+    candidate.layers.assign(sizes_.layers(), false);
     for (int label = best_; label >= 0; label = all_[label].from)
-      for (int i = all_[label].run.first; i < all_[label].run.last; ++i) choice.layers[i] = true;
-    return choice;
+      for (int i = all_[label].run.first; i < all_[label].run.last; ++i) candidate.layers[i] = true;
+    return candidate;
   }
 
   const ChunkSizes& sizes_;
@@ -296,9 +296,9 @@ std::optional<RecomputeChoice> greedy_choice(const ChunkSizes& sizes, std::span<
     else
       too_few = middle;
   }
-  RecomputeChoice choice{.layers = first(enough), .exact = false};
-  for (std::size_t i = 0; i < enough; ++i) choice.seconds += forward[order[i]];
-  return choice;
+  RecomputeChoice candidate{.layers = first(enough), .exact = false};
+  for (std::size_t i = 0; i < enough; ++i) candidate.seconds += forward[order[i]];
+  return candidate;
 }
 
 }  // namespace
@@ -330,11 +330,11 @@ std::optional<RecomputeChoice> RecomputeSearch::search(int first, int last, int 
   Labelling whole(sizes, forward, bound, room,
                   std::clamp(max, kLimits.few_labels, kLimits.max_labels),
                   first_found ? first_found->seconds : kInfeasible);
-  auto choice = whole.best();
-  if (!choice) choice = std::move(first_found);
-  if (choice) choice->exact = whole.exact();
+  auto candidate = whole.best();
+  if (!candidate) candidate = std::move(first_found);
+  if (candidate) candidate->exact = whole.exact();
   exact_ = exact_ && whole.exact();
-  return choice;
+  return candidate;
 }
 
 }  // namespace penstock::partition

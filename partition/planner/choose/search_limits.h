@@ -9,7 +9,7 @@ namespace penstock::partition {
 /// limit makes a plan invalid. Factors are ratios of seconds, and counts are numbers of candidates
 /// unless a comment says otherwise.
 struct SearchLimits {
-  // Trying: proposals are placed, cut and simulated over one step.
+  // Trying: candidates are placed, cut and simulated over one step.
 
   /// Proposals that are placed. 24 changed none of ten plans, and took up to a third less time.
   /// 96 made the plan for 64 devices 7 % faster, and took a third more.
@@ -35,7 +35,7 @@ struct SearchLimits {
   /// them.
   std::size_t explained = 4;
   /// Proposals that threads try at once. Each is judged by the results of earlier rounds alone, so
-  /// the number of threads changes no decision.
+  /// the number of threads changes no plan.
   std::size_t tried_at_once = 8;
 
   // Recomputation: a chunk's cheapest layers to recompute, by labels at each layer.

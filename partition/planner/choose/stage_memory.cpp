@@ -3,16 +3,16 @@
 #include <algorithm>
 #include <functional>
 
-#include "partition/planner/choose/choice_estimate.h"
+#include "partition/planner/choose/candidate_estimate.h"
 #include "partition/planner/cut/cut_solver.h"
 #include "partition/planner/cut/limits.h"
 #include "partition/planner/cut/rest_bound.h"
 
 namespace penstock::partition {
 
-StageMemory::StageMemory(const PlanningProblem& problem, const PlanChoice& choice)
-    : bytes_(problem.training.bytes(choice)), ranks_(ranks_of_chunks(choice)) {
-  for (const auto& devices : choice.devices) {
+StageMemory::StageMemory(const PlanningProblem& problem, const Candidate& candidate)
+    : bytes_(problem.training.bytes(candidate)), ranks_(ranks_of_chunks(candidate)) {
+  for (const auto& devices : candidate.devices) {
     double& limit = limits_.emplace_back(kInfeasible);
     for (const int device : devices) limit = std::min(limit, problem.cluster.usable(device));
   }
@@ -145,16 +145,16 @@ MemoryBound::MemoryBound(const PlanningProblem& problem) : problem_(problem) {
 
 /// The bytes are those with a sharded optimizer if that may be chosen, which takes least. They do
 /// not depend on the batch, so they are cached by replicas alone.
-const MemoryBound::Least& MemoryBound::min_of(const BatchChoice& batch, int replicas) {
+const MemoryBound::Least& MemoryBound::min_of(const BatchDivision& batch, int replicas) {
   const auto [at, fresh] = known_.try_emplace(replicas);
   Least& min = at->second;
   if (!fresh) return min;
-  const PlanChoice choice{
+  const Candidate candidate{
       .replicas = replicas,
       .batch = batch,
       .selective = problem_.constraints.selective,
       .shards_optimizer = problem_.constraints.shards_optimizer.value_or(true) && replicas > 1};
-  const ChunkBytes bytes = problem_.training.bytes(choice);
+  const ChunkBytes bytes = problem_.training.bytes(candidate);
   const int layers = problem_.training.sequence->size();
   min.all = bytes.at_least(0, layers);
   for (int layer = 0; layer < layers; ++layer)
@@ -162,7 +162,7 @@ const MemoryBound::Least& MemoryBound::min_of(const BatchChoice& batch, int repl
   return min;
 }
 
-double MemoryBound::fullness(const BatchChoice& batch, const Grid& grid) {
+double MemoryBound::fullness(const BatchDivision& batch, const Grid& grid) {
   const Least& min = min_of(batch, grid.replicas);
   double room = 0;  // a stage may use the memory of its smallest device
   for (int stage = 0; stage < grid.stages; ++stage)

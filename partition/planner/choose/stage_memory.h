@@ -7,17 +7,17 @@
 #include <vector>
 
 #include "partition/planner/choose/problem.h"
-#include "partition/planner/choose/proposals.h"
+#include "partition/planner/choose/unplaced_candidates.h"
 
 namespace penstock::partition {
 
-/// Memory that the stages of a choice may use, and memory that they need. Bytes are those of the
+/// Memory that the stages of a candidate may use, and memory that they need. Bytes are those of the
 /// runtime.
 class StageMemory {
  public:
-  /// `choice` needs no cut yet. A stage may use the memory of its smallest device, less the
+  /// `candidate` needs no cut yet. A stage may use the memory of its smallest device, less the
   /// cluster's margin.
-  StageMemory(const PlanningProblem& problem, const PlanChoice& choice);
+  StageMemory(const PlanningProblem& problem, const Candidate& candidate);
 
   /// Bytes that a stage may use.
   double limit(int stage) const { return limits_[stage]; }
@@ -31,7 +31,7 @@ class StageMemory {
   /// Returns a lower bound on of_chunk() / limit_of_chunk(), from parameters alone. It is additive
   /// over neighbouring ranges.
   double fullness_at_least(int first, int last, int chunk) const;
-  /// Returns the bytes of every stage with all of its chunks. `begin` is as in PlanChoice.
+  /// Returns the bytes of every stage with all of its chunks. `begin` is as in Candidate.
   std::vector<double> of_stages(const std::vector<int>& begin) const;
   /// Returns how many micro-batches fit into a stage's memory between forward and weight gradient,
   /// on all of its chunks. At least 1, at most `max`.
@@ -74,14 +74,16 @@ class MemoryBound {
   /// if memory is unlimited. It is the larger of two. One spreads all parameters over stages that
   /// take the devices with the most memory. The other puts the largest layer on the first of these
   /// stages.
-  double fullness(const BatchChoice& batch, const Grid& grid);
-  bool can_fit(const Proposal& proposal) { return fullness(proposal.batch, proposal.grid) <= 1; }
+  double fullness(const BatchDivision& batch, const Grid& grid);
+  bool can_fit(const UnplacedCandidate& unplaced) {
+    return fullness(unplaced.batch, unplaced.grid) <= 1;
+  }
 
  private:
   struct Least {
     double all = 0, largest_layer = 0;  // bytes
   };
-  const Least& min_of(const BatchChoice& batch, int replicas);
+  const Least& min_of(const BatchDivision& batch, int replicas);
 
   const PlanningProblem& problem_;
   std::vector<double> usable_;  // of each device, in falling order

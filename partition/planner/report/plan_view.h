@@ -42,7 +42,7 @@ struct TrafficView {
 };
 
 /// A choice that was compared with the plan.
-struct AlternativeView {
+struct CandidateView {
   std::string what;
   double step_seconds = 0;  // 0: unknown
   /// "≥ " if step_seconds is a lower bound, "≈ " if it is the closed form of a cut that does not
@@ -61,7 +61,7 @@ struct PlanView {
   std::vector<StageView> stages;
   std::vector<ReplicaView> replicas;  // as many as are worth drawing
   std::vector<TrafficView> traffic;   // the busiest first
-  std::vector<AlternativeView> candidates;
+  std::vector<CandidateView> candidates;
   int left_out = 0;  // alternatives without a row; none of them can be better
   double step_seconds = 0;
   /// Number of sampled steps. step_seconds is their mean, and the first one is shown.

@@ -147,7 +147,7 @@ Json to_json(const PlanView& view) {
                                {"reduction", link.reduction},
                                {"seconds", link.seconds},
                                {"gbPerS", view.cluster.link(link.from, link.to).bandwidth / 1e9}});
-  for (const AlternativeView& other : view.candidates)
+  for (const CandidateView& other : view.candidates)
     json["alternatives"].push_back({{"what", other.what},
                                     {"step", other.step_seconds},
                                     {"about", other.about},

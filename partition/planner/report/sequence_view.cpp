@@ -9,7 +9,7 @@
 #include <numeric>
 
 #include "base/quantities.h"
-#include "partition/planner/choose/choice_estimate.h"
+#include "partition/planner/choose/candidate_estimate.h"
 #include "partition/planner/choose/choose_sequence.h"
 #include "partition/planner/placement/bound/bound.h"
 #include "partition/planner/report/abridge.h"
@@ -181,18 +181,18 @@ class OtherGrids {
 
   /// Returns a grid as a short search places it, or with its bound alone. `bound` is that on the
   /// closed form.
-  AlternativeView weighed(const Grid& grid, double bound) const {
+  CandidateView weighed(const Grid& grid, double bound) const {
     const GridConstraints constraints{grid.stages, grid.replicas};
     const double min = simulated_ ? min_step(plan_.problem, plan_.profile, constraints) : bound;
     const auto bounded = [&](const char* why) {
-      return AlternativeView{.what = words(grid), .step_seconds = min, .about = "≥ ", .why = why};
+      return CandidateView{.what = words(grid), .step_seconds = min, .about = "≥ ", .why = why};
     };
     if (min >= seconds_ * (1 - 1e-9)) return bounded("no cut or placement takes less");
     if (grid.slots() > kSearchedSlots) return bounded("the search found none that takes less");
     const auto found =
         find_placement(plan_.problem, constraints, {.random_starts = 0, .moves = 400});
     if (!found) return bounded("memory: no cut fits");
-    AlternativeView other{.what = words(grid), .step_seconds = found->value};
+    CandidateView other{.what = words(grid), .step_seconds = found->value};
     if (simulated_) {
       const SequenceStep step = sequence_steps({plan_.problem, *found, plan_.profile}).front();
       if (!step.fits) return bounded("memory: no schedule fits");
@@ -223,9 +223,9 @@ double compared_seconds(const SequencePlan& plan, const std::vector<SequenceStep
   return simulated ? steps.front().seconds : plan.placed.value;
 }
 
-std::vector<AlternativeView> other_grids(const SequencePlan& plan,
-                                         const std::vector<SequenceStep>& steps,
-                                         const GridConstraints& constraints, std::size_t max) {
+std::vector<CandidateView> other_grids(const SequencePlan& plan,
+                                       const std::vector<SequenceStep>& steps,
+                                       const GridConstraints& constraints, std::size_t max) {
   const PlacementProblem& problem = plan.problem;
   const Bounds bounds(problem);
   std::vector<std::pair<double, Grid>> grids;
@@ -242,17 +242,17 @@ std::vector<AlternativeView> other_grids(const SequencePlan& plan,
     }
   std::ranges::stable_sort(grids, {}, [](const auto& pair) { return pair.first; });
   const OtherGrids compared(plan, steps);
-  std::vector<AlternativeView> others;
+  std::vector<CandidateView> others;
   for (const auto& [bound, grid] : grids) {
     if (others.size() == max) break;
     others.push_back(compared.weighed(grid, bound));
   }
-  std::ranges::stable_sort(others, {}, &AlternativeView::step_seconds);
+  std::ranges::stable_sort(others, {}, &CandidateView::step_seconds);
   return others;
 }
 
 PlanView view_of(const SequencePlan& plan, const std::vector<SequenceStep>& steps,
-                 const std::vector<AlternativeView>& others, LongStep of_long) {
+                 const std::vector<CandidateView>& others, LongStep of_long) {
   PlanView view = SequenceView(plan, steps, of_long).make();
   view.candidates = {
       {.what = words(plan.placed.grid), .step_seconds = compared_seconds(plan, steps)}};

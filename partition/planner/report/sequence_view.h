@@ -13,7 +13,7 @@ enum class LongStep { simulated, closed_form };
 /// kept, but at least one. With LongStep::closed_form a long step has no replicas. `others` are
 /// grids that were not chosen.
 PlanView view_of(const SequencePlan& plan, const std::vector<SequenceStep>& steps,
-                 const std::vector<AlternativeView>& others = {},
+                 const std::vector<CandidateView>& others = {},
                  LongStep of_long = LongStep::simulated);
 
 /// Returns the seconds by which the plan is compared with other grids: the simulated step, or the
@@ -24,9 +24,9 @@ double compared_seconds(const SequencePlan& plan, const std::vector<SequenceStep
 /// Returns at most `max` other grids, best first, by compared_seconds(). A grid has the placement
 /// of a short search. It has only its bound if the bound is not below the plan's seconds, if the
 /// grid is large, or if its step is too long to simulate.
-std::vector<AlternativeView> other_grids(const SequencePlan& plan,
-                                         const std::vector<SequenceStep>& steps,
-                                         const GridConstraints& constraints, std::size_t max);
+std::vector<CandidateView> other_grids(const SequencePlan& plan,
+                                       const std::vector<SequenceStep>& steps,
+                                       const GridConstraints& constraints, std::size_t max);
 
 /// Returns the seconds of a step by the closed form.
 double closed_form_step(const PlacementProblem& problem, const PlacedSequence& placed);

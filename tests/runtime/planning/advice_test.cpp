@@ -12,7 +12,7 @@
 #include "configs/load.h"
 #include "layers/models/families.h"
 #include "partition/planner/cluster/cluster_file.h"
-#include "runtime/planning/plan_on_cluster.h"
+#include "runtime/planning/plan.h"
 #include "tests/support/runtime/tone_corpus.h"
 #include "tests/support/system/temporary_folder.h"
 
@@ -29,17 +29,17 @@ class AdviceOnPlan : public testing::Test {
     cluster_.devices.resize(2, {.kind = "gpu", .memory = 32 * kGib});
     cluster_.node_links = {{.latency = 1, .bandwidth = 500}};
     planned_.problem.cluster = cluster_;
-    partition::Decision& decision = planned_.decision;
-    decision.choice = {.stages = 2, .devices = {{0}, {1}}};
-    decision.estimate = {.step_seconds = 1, .audio_seconds = 100, .busy = {1, 1}};
-    decision.candidates = {{.choice = decision.choice, .estimate = decision.estimate}};
+    partition::BestPlan& best_plan = planned_.best_plan;
+    best_plan.candidate = {.stages = 2, .devices = {{0}, {1}}};
+    best_plan.estimate = {.step_seconds = 1, .audio_seconds = 100, .busy = {1, 1}};
+    best_plan.results = {{.candidate = best_plan.candidate, .estimate = best_plan.estimate}};
   }
 
   /// As if a plan that would be faster lacked so much.
   void lack(double gib) {
-    planned_.decision.candidates.push_back({.choice = planned_.decision.choice,
-                                            .lacks = partition::LackingMemory{0, gib * kGib},
-                                            .speed_with_memory = 120});
+    planned_.best_plan.results.push_back({.candidate = planned_.best_plan.candidate,
+                                          .lacks = partition::LackingMemory{0, gib * kGib},
+                                          .speed_with_memory = 120});
   }
 
   std::vector<Advice> advise(const PlanAgain& plan, const AdviceTime& time = kAmple) const {
@@ -97,13 +97,13 @@ TEST_F(AdviceOnPlan, AddsMemoryOfWhichPlansUseAShare) {
 
 TEST_F(AdviceOnPlan, AddsAQuarterWhereMemoryShapesThePlan) {
   EXPECT_EQ(of_memory(40), "");
-  planned_.decision.candidates.front().memory_bound = true;
+  planned_.best_plan.results.front().memory_bound = true;
   EXPECT_EQ(of_memory(40), "With 8 GiB more on every device: 110 s of audio a second, 10 % more.");
 }
 
 TEST_F(AdviceOnPlan, AddsAQuarterWherePlansLackIt) {
   lack(1);
-  planned_.decision.candidates.back().speed_with_memory = 99;
+  planned_.best_plan.results.back().speed_with_memory = 99;
   EXPECT_EQ(of_memory(40), "With 8 GiB more on every device: 110 s of audio a second, 10 % more.");
 }
 
@@ -184,11 +184,11 @@ class AdviceFromPlans : public testing::Test {
 
 TEST_F(AdviceFromPlans, AreThoseOfPlansWithTheChange) {
   const auto speed = [&](const configs::Config& config, const partition::Cluster& cluster) {
-    return plan_on_cluster(config, cluster, constraints_).decision.estimate.speed();
+    return plan_for_cluster(config, cluster, constraints_).best_plan.estimate.speed();
   };
   const configs::Config config = recipe();
   const partition::Cluster slow = two("400", "0.5");
-  const ClusterPlan planned = plan_on_cluster(config, slow, constraints_);
+  const ClusterPlan planned = plan_for_cluster(config, slow, constraints_);
   const auto advice = advise({config, slow, planned}, plan_again(constraints_), kAmple);
   ASSERT_EQ(advice.size(), 2u);
   EXPECT_GE(advice[0].speed, advice[1].speed);
@@ -201,7 +201,7 @@ TEST_F(AdviceFromPlans, AreThoseOfPlansWithTheChange) {
       EXPECT_EQ(one.speed, speed(recipe({key}), slow));
     else
       ADD_FAILURE() << one.change;
-  EXPECT_GT(speed(config, two("200", "1")), planned.decision.estimate.speed());
+  EXPECT_GT(speed(config, two("200", "1")), planned.best_plan.estimate.speed());
 }
 
 TEST_F(AdviceFromPlans, SayNothingOnceTheTimeIsOver) {

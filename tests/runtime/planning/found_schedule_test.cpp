@@ -23,7 +23,7 @@
 #include "partition/planner/simulate/size_order.h"
 #include "partition/schedule/make_schedule.h"
 #include "runtime/planning/mean_times.h"
-#include "runtime/planning/plan_recipe.h"
+#include "runtime/planning/plan.h"
 #include "runtime/planning/planning.h"
 #include "tests/support/runtime/tone_corpus.h"
 #include "tests/support/system/temporary_folder.h"
@@ -42,7 +42,7 @@ class FoundSchedules : public testing::Test {
     const configs::Config config =
         configs::parse_config(test::tone_recipe(in("train.jsonl"), "", in("output")), "recipe.toml",
                               layers::model_families(), overrides);
-    return plan_recipe(config, false).plan;
+    return plan_for_ranks(config, false).plan;
   }
 
   test::TemporaryFolder folder_;

@@ -8,7 +8,7 @@
 #include "configs/load.h"
 #include "layers/models/families.h"
 #include "partition/planner/plan/plan_file.h"
-#include "runtime/planning/plan_recipe.h"
+#include "runtime/planning/plan.h"
 #include "tests/support/runtime/tone_corpus.h"
 #include "tests/support/system/temporary_folder.h"
 
@@ -32,7 +32,7 @@ class PlanTrials : public testing::Test {
   std::vector<std::vector<double>> told(
       const configs::Config& config, const std::vector<std::vector<std::vector<int>>>& placements,
       int ranks, int steps) const {
-    partition::Plan plan = plan_recipe(config, false).plan;
+    partition::Plan plan = plan_for_ranks(config, false).plan;
     std::vector<std::string> plans;
     for (const auto& placement : placements) {
       plan.ranks = placement;

@@ -2,7 +2,7 @@
 
 #include "base/error.h"
 #include "configs/config.h"
-#include "partition/planner/choose/find_choice.h"
+#include "partition/planner/choose/with_found_schedule.h"
 #include "tests/support/partition/small_sequence.h"
 
 namespace penstock::test {
@@ -28,7 +28,7 @@ inline partition::PlanningProblem planned_sequence(const partition::LayerSequenc
   problem.constraints.batches = {{.seconds = 4, .micro_batches = 4}};
   problem.constraints.schedules = {"1f1b", "gpipe"};
   problem.constraints.resident = 0;
-  problem.training.sample = [](const partition::BatchChoice& batch, int replicas) {
+  problem.training.sample = [](const partition::BatchDivision& batch, int replicas) {
     if (batch.seconds < 2) throw ConfigError("an utterance is longer");
     std::vector<partition::SampledStep> steps(2);
     for (int s = 0; s < 2; ++s)
@@ -40,10 +40,10 @@ inline partition::PlanningProblem planned_sequence(const partition::LayerSequenc
       }
     return steps;
   };
-  problem.training.bytes = [&sequence](const partition::PlanChoice& choice) {
-    const int runs = (choice.batch.micro_batches + choice.replicas - 1) / choice.replicas;
+  problem.training.bytes = [&sequence](const partition::Candidate& candidate) {
+    const int runs = (candidate.batch.micro_batches + candidate.replicas - 1) / candidate.replicas;
     const partition::ChunkLoad load{
-        {{12, 5}}, partition::schedule_of(choice).of(runs), choice.recomputed};
+        {{12, 5}}, partition::schedule_of(candidate).of(runs), candidate.recomputed};
     return partition::ChunkBytes(sequence, {load}, {}, {});
   };
   return problem;

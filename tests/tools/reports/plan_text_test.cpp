@@ -11,7 +11,7 @@
 namespace penstock::tools {
 namespace {
 
-TEST(PlanText, ShowsStagesMemoryPipelineAndAlternatives) {
+TEST(PlanText, ShowsStagesMemoryPipelineAndCandidates) {
   partition::PlanView view;
   view.title = "two stages";
   view.cluster = partition::equal_devices(2);

@@ -113,7 +113,7 @@ void read_ranks(const toml::array& rows, PlanSource& source) {
 }
 
 /// Reads the optional keys.
-void read_choices(const toml::table& file, Table& keys, PlanSource& source) {
+void read_settings(const toml::table& file, Table& keys, PlanSource& source) {
   if (file.contains("order")) {
     if (const auto* order = keys.take_array("order", &source.order_line)) {
       const auto places =
@@ -216,7 +216,7 @@ PlanSource plan_of_toml(const std::string& text, const std::string& name) {
   plan.schedule = keys.take<std::string>("schedule", "text", &source.schedule_line).value_or("");
   plan.micro_batches = keys.take_count("micro_batches", 1, &source.micro_batches_line);
   plan.lanes = keys.take_count("lanes", 1, &source.lanes_line);
-  read_choices(file, keys, source);
+  read_settings(file, keys, source);
   if (const auto* ranks = keys.take_array("ranks", &source.ranks_line)) read_ranks(*ranks, source);
   int line = 0;
   if (const auto* chunks = keys.take_array("chunk", &line)) {

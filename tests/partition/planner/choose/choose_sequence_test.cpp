@@ -7,7 +7,7 @@
 #include <map>
 #include <random>
 
-#include "partition/planner/choose/choice_estimate.h"
+#include "partition/planner/choose/candidate_estimate.h"
 #include "partition/schedule/make_schedule.h"
 #include "tests/support/partition/large_instances.h"
 #include "tests/support/partition/rounding.h"

@@ -12,9 +12,9 @@
 
 #include "base/error.h"
 #include "layers/nn/linear.h"
-#include "partition/planner/choose/decide.h"
-#include "partition/planner/choose/find_choice.h"
+#include "partition/planner/choose/find_best_plan.h"
 #include "partition/planner/choose/stage_memory.h"
+#include "partition/planner/choose/with_found_schedule.h"
 #include "partition/schedule/make_schedule.h"
 #include "tests/support/partition/planned_sequence.h"
 
@@ -70,18 +70,18 @@ class RaggedPlanning {
     const auto named = with({schedule});
     if (!named) return;
     const double max =
-        std::ranges::max(StageMemory(problem_, named->choice).of_stages(named->choice.begin));
+        std::ranges::max(StageMemory(problem_, named->candidate).of_stages(named->candidate.begin));
     const double share = lots_.one_in(3) ? 0.85 : 1;
     for (Device& device : problem_.cluster.devices) device.memory = share * max;
   }
 
   /// Nothing where none fits.
-  std::optional<Decision> with(std::vector<std::string> schedules, bool finds = false) const {
+  std::optional<BestPlan> with(std::vector<std::string> schedules, bool finds = false) const {
     PlanningProblem problem = problem_;
     problem.constraints.schedules = std::move(schedules);
     problem.search.finds = problem.search.finds_only = finds;
     try {
-      return decide(problem);
+      return find_best_plan(problem);
     } catch (const ConfigError&) {
       return std::nullopt;
     }
@@ -117,7 +117,7 @@ class RaggedPlanning {
     std::vector<std::vector<std::int64_t>> frames(2, std::vector<std::int64_t>(own));
     for (auto& step : frames)
       for (std::int64_t& length : step) length = lots_.whole(2, 12);
-    problem_.training.sample = [frames](const BatchChoice& batch, int replicas) {
+    problem_.training.sample = [frames](const BatchDivision& batch, int replicas) {
       std::vector<SampledStep> steps(frames.size());
       for (std::size_t s = 0; s < frames.size(); ++s) {
         std::vector<std::int64_t> placed = frames[s], longest = frames[s];
@@ -147,9 +147,9 @@ std::vector<std::string> all_named() {
 
 enum class Layout { one_chunk, down_and_up, round };
 
-Layout layout_of(const PlanChoice& choice) {
-  const std::vector<int> ranks = ranks_of_chunks(choice);
-  if (std::ssize(ranks) == choice.stages) return Layout::one_chunk;
+Layout layout_of(const Candidate& candidate) {
+  const std::vector<int> ranks = ranks_of_chunks(candidate);
+  if (std::ssize(ranks) == candidate.stages) return Layout::one_chunk;
   return ranks.back() == 0 ? Layout::down_and_up : Layout::round;
 }
 
@@ -172,9 +172,10 @@ TEST(FoundNeverLoses, ToNamedSchedulesThatFit) {
           << name << " draw " << draw;
     }
     if (!found) continue;
-    EXPECT_EQ(found->choice.schedule, "found");
-    EXPECT_FALSE(StageMemory(planning.problem(), found->choice).too_full(found->choice.begin));
-    if (found->estimate.step_seconds < best * (1 - 1e-6)) ++faster[layout_of(found->choice)];
+    EXPECT_EQ(found->candidate.schedule, "found");
+    EXPECT_FALSE(
+        StageMemory(planning.problem(), found->candidate).too_full(found->candidate.begin));
+    if (found->estimate.step_seconds < best * (1 - 1e-6)) ++faster[layout_of(found->candidate)];
   }
   EXPECT_GE(compared, 200);
   EXPECT_GE(faster[Layout::one_chunk], 2);

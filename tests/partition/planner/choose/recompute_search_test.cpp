@@ -310,7 +310,7 @@ TEST(RecomputeSearch, SaysWhereLabelsWereDropped) {
   EXPECT_LE(ChunkBytes(sequence, chosen, {}, {})(0, sequence.size(), 0).total(), limit);
 }
 
-// No exact choice is looked for among hundreds of layers: the choice still fits, and costs
+// No exact choice is looked for among hundreds of layers: the candidate still fits, and costs
 // no more than all layers.
 TEST(RecomputeSearch, FindsWhatFitsInLongSequences) {
   std::mt19937 random(7);

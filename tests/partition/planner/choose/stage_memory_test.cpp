@@ -15,11 +15,11 @@ TEST(StageMemory, SumsChunksWithinTheSmallestDevice) {
   PlanningProblem problem = test::planned_sequence(sequence, 4, 1000);
   problem.cluster.margin = 0.25;
   problem.cluster.devices[3].memory = 800;
-  PlanChoice choice{.stages = 2, .replicas = 2, .batch = {4, 4}, .devices = {{0, 3}, {1, 2}}};
-  const StageMemory memory(problem, choice);
+  Candidate candidate{.stages = 2, .replicas = 2, .batch = {4, 4}, .devices = {{0, 3}, {1, 2}}};
+  const StageMemory memory(problem, candidate);
   EXPECT_EQ(memory.limit(0), 600);
   EXPECT_EQ(memory.limit(1), 750);
-  const ChunkBytes bytes = problem.training.bytes(choice);
+  const ChunkBytes bytes = problem.training.bytes(candidate);
   EXPECT_EQ(memory.of_stages({0, 1, 4}),
             (std::vector{static_cast<double>(bytes(0, 1, 0).total()),
                          static_cast<double>(bytes(1, 4, 1).total())}));
@@ -29,8 +29,8 @@ TEST(StageMemory, SumsChunksWithinTheSmallestDevice) {
 TEST(StageMemory, FindsTheLeastFullCut) {
   const LayerSequence sequence = test::small_sequence();
   const PlanningProblem problem = test::planned_sequence(sequence, 2, 1e6);
-  const PlanChoice choice{.stages = 2, .batch = {4, 4}, .devices = {{0}, {1}}};
-  const StageMemory memory(problem, choice);
+  const Candidate candidate{.stages = 2, .batch = {4, 4}, .devices = {{0}, {1}}};
+  const StageMemory memory(problem, candidate);
   EXPECT_FALSE(memory.too_full({0, 2, 4}));
   const LeastFullCut min = min_full_cut(memory, 4);
   double tried = 1e9;
@@ -41,27 +41,30 @@ TEST(StageMemory, FindsTheLeastFullCut) {
   EXPECT_DOUBLE_EQ(min.fullness, tried / 1e6);
 }
 
-ChunkBytes bytes_of(const LayerSequence& sequence, const PlanChoice& choice) {
-  ParameterBytes parameters{.lanes_of = std::vector<int>(choice.replicas, 1)};
-  parameters.kinds.sharing = {.replicas = choice.shards_optimizer ? choice.replicas : 1};
-  return {sequence, {{{{12, 5}}, schedule_of(choice).of(3), choice.recomputed}}, {}, parameters};
+ChunkBytes bytes_of(const LayerSequence& sequence, const Candidate& candidate) {
+  ParameterBytes parameters{.lanes_of = std::vector<int>(candidate.replicas, 1)};
+  parameters.kinds.sharing = {.replicas = candidate.shards_optimizer ? candidate.replicas : 1};
+  return {
+      sequence, {{{{12, 5}}, schedule_of(candidate).of(3), candidate.recomputed}}, {}, parameters};
 }
 
 /// Placements of a grid in the devices' order of memory, from any of them on.
-PlanChoice placed(const Grid& grid, const std::vector<int>& order) {
-  PlanChoice choice{.stages = grid.stages, .replicas = grid.replicas};
+Candidate placed(const Grid& grid, const std::vector<int>& order) {
+  Candidate candidate{.stages = grid.stages, .replicas = grid.replicas};
   for (int k = 0; k < grid.stages; ++k) {
-    auto& stage = choice.devices.emplace_back();
+    auto& stage = candidate.devices.emplace_back();
     for (int r = 0; r < grid.replicas; ++r) stage.push_back(order[k * grid.replicas + r]);
   }
-  return choice;
+  return candidate;
 }
 
 // With memory as tight as each placement needs, the bound must not say that it can't fit.
 TEST(MemoryBound, RefutesNothingThatFits) {
   const LayerSequence sequence = test::small_sequence();
   PlanningProblem problem = test::planned_sequence(sequence, 5, 1e9);
-  problem.training.bytes = [&](const PlanChoice& choice) { return bytes_of(sequence, choice); };
+  problem.training.bytes = [&](const Candidate& candidate) {
+    return bytes_of(sequence, candidate);
+  };
   std::mt19937 random(3);
   int tight = 0;
   for (int round = 0; round < 200; ++round) {
@@ -69,17 +72,17 @@ TEST(MemoryBound, RefutesNothingThatFits) {
     const Grid grid{stages, 1 + static_cast<int>(random() % (5 / stages))};
     std::vector<int> order{0, 1, 2, 3, 4};
     std::ranges::shuffle(order, random);
-    PlanChoice choice = placed(grid, order);
-    choice.shards_optimizer = random() % 2 == 0 && grid.replicas > 1;
+    Candidate candidate = placed(grid, order);
+    candidate.shards_optimizer = random() % 2 == 0 && grid.replicas > 1;
     problem.constraints.shards_optimizer =
-        random() % 2 == 0 ? std::nullopt : std::optional(choice.shards_optimizer);
+        random() % 2 == 0 ? std::nullopt : std::optional(candidate.shards_optimizer);
     for (Device& device : problem.cluster.devices) device.memory = 1e9;
-    const auto cut = min_full_cut(StageMemory(problem, choice), sequence.size());
-    const auto needed = StageMemory(problem, choice).of_stages(cut.begin);
+    const auto cut = min_full_cut(StageMemory(problem, candidate), sequence.size());
+    const auto needed = StageMemory(problem, candidate).of_stages(cut.begin);
     for (int k = 0; k < grid.stages; ++k)
-      for (const int device : choice.devices[k])
+      for (const int device : candidate.devices[k])
         problem.cluster.devices[device].memory = needed[k] / (1 - problem.cluster.margin);
-    const double fullness = MemoryBound(problem).fullness(choice.batch, grid);
+    const double fullness = MemoryBound(problem).fullness(candidate.batch, grid);
     EXPECT_LE(fullness, 1 + 1e-9) << round;
     tight += fullness > 0.3;
   }
@@ -89,7 +92,9 @@ TEST(MemoryBound, RefutesNothingThatFits) {
 TEST(MemoryBound, RefutesStagesWithoutRoomForParameters) {
   const LayerSequence sequence = test::small_sequence();
   PlanningProblem problem = test::planned_sequence(sequence, 4, 1e9);
-  problem.training.bytes = [&](const PlanChoice& choice) { return bytes_of(sequence, choice); };
+  problem.training.bytes = [&](const Candidate& candidate) {
+    return bytes_of(sequence, candidate);
+  };
   const double all = bytes_of(sequence, {}).at_least(0, sequence.size());
   problem.cluster.margin = 0;
   for (Device& device : problem.cluster.devices) device.memory = all / 2;

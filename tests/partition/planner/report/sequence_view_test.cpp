@@ -6,7 +6,7 @@
 #include <cmath>
 #include <cstdio>
 
-#include "partition/planner/choose/choice_estimate.h"
+#include "partition/planner/choose/candidate_estimate.h"
 
 namespace penstock::partition {
 namespace {
@@ -99,8 +99,8 @@ TEST_F(SequenceViewOf, ComparesOtherGridsBySimulatedSteps) {
   const auto steps = sequence_steps(plan);
   const auto others = other_grids(plan, steps, {}, 100);
   EXPECT_EQ(others.size(), 6u);  // 4 + 2 + 1, less the plan's
-  EXPECT_TRUE(std::ranges::is_sorted(others, {}, &AlternativeView::step_seconds));
-  for (const AlternativeView& other : others) {
+  EXPECT_TRUE(std::ranges::is_sorted(others, {}, &CandidateView::step_seconds));
+  for (const CandidateView& other : others) {
     int stages = 0, replicas = 0;
     ASSERT_EQ(std::sscanf(other.what.c_str(), "%d stage%*[s ]× %d", &stages, &replicas), 2)
         << other.what;
@@ -118,7 +118,7 @@ TEST_F(SequenceViewOf, ComparesTheBottleneckByLoads) {
   const SequencePlan plan{problem_, placed, profile_};
   const auto steps = sequence_steps(plan);
   EXPECT_EQ(compared_seconds(plan, steps), placed.cut.slowest);
-  for (const AlternativeView& other : other_grids(plan, steps, {}, 100))
+  for (const CandidateView& other : other_grids(plan, steps, {}, 100))
     EXPECT_GE(other.step_seconds, placed.cut.slowest * (1 - 1e-9)) << other.what;
 }
 
