@@ -6,6 +6,8 @@ Flops Layer::flops(const ActivationDecl& input, std::span<const std::int64_t>) c
   return plan(input, {}).flops;
 }
 
+// Layers without parameters have no gradients to add, and those without state no sums to pool or
+// commit.
 void Layer::backward_weight(Context&, Saved, Grads) const {}
 
 std::vector<double> Layer::pool(std::span<const double>) const { return {}; }
