@@ -14,6 +14,7 @@ std::vector<double> Layer::pool(std::span<const double>) const { return {}; }
 
 void Layer::commit_state(Context&, std::span<const double>, std::span<const Tensor>) const {}
 
+// Columns 1 and 2 of the rows 0 1 2 and 3 4 5 are 1 2 4 5.
 std::vector<double> columns(std::span<const double> rows, std::size_t width, std::size_t first,
                             std::size_t count) {
   std::vector<double> found;

@@ -33,8 +33,8 @@ const std::map<std::string, AttentionPositions, std::less<>> kPositions = {
     {"shaw", AttentionPositions::shaw},
     {"absolute", AttentionPositions::none}};
 
-/// Appends the layers before the first block, except dropout and absolute positions.
-/// Its output is multiplied by `scale`.
+/// Appends the layers before the first block, except dropout and absolute positions. Their output
+/// is multiplied by `scale`.
 void add_front(std::vector<std::unique_ptr<Layer>>& sequence, const ConformerOptions& options,
                int features, double scale) {
   if (options.subsampling > 1) {

@@ -25,8 +25,8 @@
 namespace penstock::layers {
 namespace {
 
-// Kernel, stride and padding of both convolutions.
-// With these, 161 features become 81 and then 41 frequencies, and n frames (n + 1) / 2.
+// Kernel, stride and padding of both convolutions. With these, 161 features become 81 and then 41
+// frequencies, and n frames (n + 1) / 2.
 constexpr Conv2dAxis kFrequency1{41, 2, 20}, kTime1{11, 2, 5};
 constexpr Conv2dAxis kFrequency2{21, 2, 10}, kTime2{11, 1, 5};
 

@@ -12,6 +12,7 @@
 //   all frozen   all frozen    nothing
 // A layer counts as frozen only if all its parameters are: gradients of single frozen parameters
 // are computed and not applied.
+
 namespace penstock::layers {
 
 namespace {

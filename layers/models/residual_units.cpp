@@ -19,7 +19,7 @@
 namespace penstock::layers {
 namespace {
 
-/// The options that all kinds of units share.
+/// Holds the options that all kinds of units share.
 struct UnitOptions {
   std::string name;
   std::int64_t width = 0;
@@ -64,7 +64,7 @@ class Unit {
   bool bias_;
 };
 
-// Bound of the keys of context, in frames: eleven hours of frames of 40 ms.
+// The keys of context are bounded by eleven hours of frames of 40 ms.
 constexpr int kMaxContext = 1'000'000;
 
 }  // namespace

@@ -14,6 +14,7 @@
 //
 // A depthwise convolution with a product over the channels costs 9 + channels multiply-adds for
 // each number of its output, a dense one 9 · channels.
+
 namespace penstock::layers {
 namespace {
 

@@ -13,6 +13,7 @@
 // norm would subtract it again. The first convolution of a block may have a stride; zeros at both
 // ends see to it that n frames become ⌈n / stride⌉. A kernel of 1, as the last block has by
 // default, acts on every frame by itself. All lists of options have an item for each block.
+
 namespace penstock::layers {
 namespace {
 

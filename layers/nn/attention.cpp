@@ -29,9 +29,9 @@ namespace {
 
 constexpr double kRotaryBase = 10000;
 
-// Places in LayerPlan::saved: the input [F, 3C], the output [F, C] and log Σ e^s [heads, F]. With
-// relative positions alone, also the rows r [X, C], their gradient [X, C], and the gradients of u
-// and v [2, C], for X = 2n - 1 distances.
+// These are the places in LayerPlan::saved: the input [F, 3C], the output [F, C] and log Σ e^s
+// [heads, F]. With relative positions alone, also the rows r [X, C], their gradient [X, C], and the
+// gradients of u and v [2, C], for X = 2n - 1 distances.
 enum AttentionSaved { kInput, kOutput, kLogSums, kProjected, kProjectedGradient, kBiasGradients };
 enum AttentionParams { kPositions, kBiasU, kBiasV };
 

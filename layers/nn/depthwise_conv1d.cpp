@@ -19,6 +19,7 @@
 // The gate is part of the layer so that glu(x) is never saved. Both backward methods compute it
 // again from x, which is cheap beside K multiply-adds for each number. That is too little work to
 // count as a convolution: memory bounds it, as it bounds elementwise layers.
+
 namespace penstock::layers {
 namespace {
 

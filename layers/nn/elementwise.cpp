@@ -21,6 +21,7 @@
 // layers, and dropout, are therefore cheap_to_recompute: backward makes y from x again. ClippedReLU
 // saves y itself, so it has nothing to gain. Operations are estimates: an exponential or error
 // function counts about ten.
+
 namespace penstock::layers {
 namespace {
 

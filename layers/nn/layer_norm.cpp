@@ -13,6 +13,7 @@
 // reads x and dy anyway, and leaves Σ dy and Σ dy · x̂ of each channel besides dx. These 2 · C
 // numbers are all that backward_weight needs, so neither x nor dy stays alive for it. They are
 // FP64, since they sum over all frames.
+
 namespace penstock::layers {
 namespace {
 

@@ -14,6 +14,7 @@
 // It saves x and carries dy to backward_weight, and has no saved tensor of its own: other layers
 // that ask for these two share them. Rows are contiguous, so a row of several parts is as many rows
 // of one part, and the same products serve a 1 × 1 convolution over frequencies.
+
 namespace penstock::layers {
 namespace {
 

@@ -68,8 +68,8 @@ AlternatingBuffers backward_buffers(Scratch& scratch, const ResidualLayout& layo
   return {scratch, layout.activations, 1, layout.plans.size()};
 }
 
-/// Returns the columns of part `i` in all rows.
-/// A row of the unit is the rows of its parts, one after the other.
+/// Returns the columns of part `i` in all rows. A row of the unit is the rows of its parts, one
+/// after the other.
 std::vector<double> sums_of_part(const std::vector<LayerPlan>& plans, std::size_t i,
                                  std::span<const double> sums) {
   std::size_t first = 0, row = 0;

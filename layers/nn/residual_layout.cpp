@@ -21,7 +21,7 @@
 namespace penstock::layers {
 namespace {
 
-/// ShapeError unless the part keeps the number of frames of each utterance.
+/// Throws ShapeError unless the part keeps the number of frames of each utterance.
 void require_frames(const Layer& part, const ActivationDecl& from, const ActivationDecl& to) {
   if (from.only().lengths != to.only().lengths)
     throw ShapeError(

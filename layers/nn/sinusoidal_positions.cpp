@@ -11,6 +11,7 @@
 
 // Every utterance begins with the table's first row, so the longest utterance has all rows that are
 // needed. The table is constant, so backward is dx = scale · dy and needs nothing saved.
+
 namespace penstock::layers {
 namespace {
 

@@ -10,6 +10,7 @@
 //   bf16     1       8          7      127   3.4e38
 // An exponent of all ones is infinity, or NaN if the mantissa is not 0. An exponent of 0 is a
 // subnormal number, with no implicit leading 1. bf16 is the upper half of an f32.
+
 namespace penstock::layers {
 
 std::size_t size_of(DType dtype) {
@@ -51,8 +52,8 @@ std::string_view name_of(DType dtype) {
 
 namespace {
 
-// Drops the low `shift` bits of `value`, rounding to nearest, ties to even.
-// A mantissa that rounds up past its last bit carries into the exponent, which is the right result.
+// Drops the low `shift` bits of `value`, rounding to nearest, ties to even. A mantissa that rounds
+// up past its last bit carries into the exponent, which is the right result.
 std::uint32_t round_off(std::uint32_t value, int shift) {
   const std::uint32_t half = (1u << (shift - 1)) - 1;
   return (value + half + ((value >> shift) & 1u)) >> shift;
