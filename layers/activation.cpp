@@ -9,6 +9,7 @@
 namespace penstock::layers {
 namespace {
 
+/// Returns the one matrix of a list, constant or not.
 template <class List>
 auto& the_only(List& frames) {
   if (frames.size() != 1)
@@ -31,6 +32,7 @@ std::size_t ActivationDecl::bytes() const {
 Frames& Activation::only() { return the_only(frames); }
 const Frames& Activation::only() const { return the_only(frames); }
 
+// Each matrix takes as many bytes as bytes() counts for it: its numbers, and padding to kAlignment.
 Activation place(const ActivationDecl& decl, std::byte* data) {
   Activation placed;
   for (const FramesDecl& f : decl.frames) {

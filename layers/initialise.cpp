@@ -44,6 +44,8 @@ void initialise(const ParamDecl& param, std::uint64_t seed, const Tensor& values
     fill(param.initialiser, random, values.as<float>(), first, values.size());
 }
 
+// Drawing takes longer than copying, so the noise repeats. The numbers are made on the host in FP32
+// and rounded to the tensor's dtype on the device.
 void fill_with_noise(Backend& backend, Stream& stream, const Tensor& tensor, float max) {
   std::vector<float> noise(static_cast<std::size_t>(tensor.size()));
   std::minstd_rand random(1);

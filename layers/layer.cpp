@@ -6,12 +6,15 @@ Flops Layer::flops(const ActivationDecl& input, std::span<const std::int64_t>) c
   return plan(input, {}).flops;
 }
 
+// Layers without parameters have no gradients to add, and those without state no sums to pool or
+// commit.
 void Layer::backward_weight(Context&, Saved, Grads) const {}
 
 std::vector<double> Layer::pool(std::span<const double>) const { return {}; }
 
 void Layer::commit_state(Context&, std::span<const double>, std::span<const Tensor>) const {}
 
+// Columns 1 and 2 of the rows 0 1 2 and 3 4 5 are 1 2 4 5.
 std::vector<double> columns(std::span<const double> rows, std::size_t width, std::size_t first,
                             std::size_t count) {
   std::vector<double> found;

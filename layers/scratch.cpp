@@ -6,6 +6,8 @@
 
 namespace penstock::layers {
 
+// It is out of the header, which formats nothing. A correct layer never gets here: its plan counts
+// the same calls.
 void Scratch::throw_too_small() const {
   throw ShapeError(
       fmt::format("an operation needs a workspace of at least {} bytes and was given {}: pass what "

@@ -13,6 +13,7 @@ const CodeMap& map_of(CodedSlot::Holds holds) {
 
 }  // namespace
 
+// A Philox block serves four elements. The last one may write words that belong to no element.
 void CodeBlockBits::draw(const PhiloxStream& random, const CodeBlockPart& part) {
   const RoundingBits bits{random};
   for (std::int64_t i = 0; i < part.count; i += 4) {
@@ -30,6 +31,8 @@ CodedSlot::CodedSlot(const Tensor& arena, const Tensor& scales, Holds holds) : h
   }
 }
 
+// A bf16 number is widened without loss. A code is looked up in its map and multiplied by the scale
+// of its code block.
 void CodedSlot::take_out(const CodeBlockPart& part, float* numbers) const {
   const std::int64_t at = part.block.slot + part.first;
   if (halves_ != nullptr) {

@@ -14,6 +14,7 @@
 namespace penstock::layers {
 namespace {
 
+/// The stream has no queue: work is done when the call that enqueues it returns.
 class CpuStream final : public Stream {
  public:
   explicit CpuStream(std::function<void()> progress) : progress_(std::move(progress)) {}
@@ -71,6 +72,7 @@ void CpuBackend::copy(Stream&, void* to, const void* from, std::size_t bytes) {
 
 Buffer CpuBackend::allocate_host(std::size_t bytes) { return host_buffer(bytes); }
 
+// Device memory is host memory, and work is done when its call returns, so these copy at once.
 void CpuBackend::copy_in_async(Stream&, void* device, const void* host, std::size_t bytes) {
   copy_bytes(device, host, bytes);
 }

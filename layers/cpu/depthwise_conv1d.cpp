@@ -107,6 +107,8 @@ void CpuBackend::compute(Stream&, const DepthwiseConv1dForward& op) {
   });
 }
 
+// dy passes through the reversed taps, and each sum is the gradient of glu(x) or of x. If gated,
+// both halves of x are loaded to turn it into gradients of theirs.
 template <>
 void CpuBackend::compute(Stream&, const DepthwiseConv1dBackwardInput& op) {
   const std::int64_t C = op.weight_CK.shape[0], K = op.weight_CK.shape[1];

@@ -29,11 +29,14 @@ void add(const T* x, const T* f, T* y, std::int64_t count, T scale) {
     for (std::int64_t i = 0; i < count; ++i) y[i] = x[i] + scale * f[i];
 }
 
+// NaN stays NaN: a comparison with it is false, and std::max and std::min then return their first
+// argument.
 template <class T>
 void clip(const T* __restrict x, T* __restrict y, std::int64_t count, T bound) {
   for (std::int64_t i = 0; i < count; ++i) y[i] = std::min(std::max(x[i], T{0}), bound);
 }
 
+// `&` evaluates both comparisons, so the loop has no branch and is vectorised.
 template <class T>
 void clip_gradient(const T* __restrict y, const T* __restrict dy, T* __restrict dx,
                    std::int64_t count, T bound) {
@@ -99,6 +102,9 @@ void with_gate(GateKind kind, DType dtype, const char* operation, Work work) {
   });
 }
 
+// Word c % 4 of block (c / 4, t) of the utterance's stream decides on channel c of frame t, which
+// is dropped with that probability. The others are scaled so that the mean stays. The mask is the
+// same on every device.
 template <class T>
 void drop(const DropoutMask& mask, std::int64_t channels, const T* from, T* to) {
   const auto limit = static_cast<std::uint64_t>(mask.probability * 0x1p32);
@@ -121,6 +127,7 @@ void drop(const DropoutMask& mask, std::int64_t channels, const T* from, T* to) 
 
 }  // namespace
 
+// An utterance is a run of rows, and so a run of numbers with one scale.
 template <>
 void CpuBackend::compute(Stream&, const AddScaled& op) {
   for_real(op.y.dtype, "AddScaled", [&]<class T>(T) {

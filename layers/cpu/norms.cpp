@@ -33,6 +33,7 @@ T largest_or_nan(T largest, T value) {
   return largest > value || largest != largest ? largest : value;
 }
 
+// A maximum is the same in any order, unlike a sum, so it needs no lanes.
 template <class T>
 double largest_magnitude(const T* values, std::int64_t count) {
   T largest = 0;
@@ -64,6 +65,8 @@ void CpuBackend::compute(Stream&, const LargestMagnitude& op) {
            [&]<class T>(T) { for_blocks<T>(op, op.largest, largest_magnitude<T>); });
 }
 
+// Blocks are added in the order of the model, whoever computed their sums, so every rank and every
+// division of the model has the same norm.
 template <>
 void CpuBackend::compute(Stream&, const GradientNorm& op) {
   double sum = 0, largest = 0;

@@ -35,7 +35,8 @@ T* at(const Tensor& arena, std::int64_t element) {
   return arena.as<T>() + element;
 }
 
-// Arguments of one step that AdamW and LAMB share, in the number type of the weights.
+// Arguments of one step that AdamW and LAMB share, in the number type of the weights. √(square / (1
+// - beta2^step)) is √square · deviation, which saves each element a division.
 template <class T>
 struct Moments {
   template <class Op>
@@ -66,6 +67,7 @@ struct StepElements {
   std::int64_t count;
 };
 
+// Decay multiplies the weight and takes no part in the moments, which makes it decoupled.
 template <class T>
 void step(const AdamWStep& op, const StepElements<T>& elements) {
   const Moments<T> moments(op);
@@ -79,6 +81,8 @@ void step(const AdamWStep& op, const StepElements<T>& elements) {
     weight[i] = weight[i] * keep - moments.move(gradient[i], mean[i], square[i], rate);
 }
 
+// The direction overwrites the gradient. Weights are only read: a parameter's norms decide its
+// step, and they are known once all its blocks have a direction.
 template <class T>
 void step(const LambDirection& op, const StepElements<T>& elements) {
   const Moments<T> moments(op);
@@ -92,6 +96,8 @@ void step(const LambDirection& op, const StepElements<T>& elements) {
     gradient[i] = moments.move(gradient[i], mean[i], square[i], rate) + decay * weight[i];
 }
 
+// The step is now · g + ahead · velocity: the velocity alone, or with Nesterov's momentum g +
+// momentum · velocity.
 template <class T>
 void step(const SgdStep& op, const StepElements<T>& elements) {
   T* __restrict weight = elements.weight;

@@ -5,6 +5,9 @@
 
 #include "layers/cpu/cpu_backend.h"
 
+// Weight normalisation with a length for each tap; layers/ops/weight_norm.h has the formulas. The
+// weight is a matrix with the taps as columns, so all sums are over columns.
+
 namespace penstock::layers {
 namespace {
 
@@ -36,6 +39,8 @@ void normalise_taps(const WeightNormForward& op) {
           static_cast<T>(static_cast<double>(v[first + k]) * factors[static_cast<std::size_t>(k)]);
 }
 
+// With a = Σ dw · v / ‖v‖, dg is a, and dv is g / ‖v‖ · (dw - share · v): the part of dw along v
+// changes no direction.
 template <class T>
 void normalise_taps_backward(const WeightNormBackward& op) {
   const std::int64_t count = op.v_OCK.size(), kernel = op.g_K.size();

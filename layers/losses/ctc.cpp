@@ -36,6 +36,8 @@ Flops flops_of(const FramesDecl& x, double states) {
 
 }  // namespace
 
+// The gradient of the logits is the one saved tensor, in FP32 even for 16-bit logits. Its cost is
+// that of the lattice, which depends on the labels, so a plan assumes how many there are.
 LayerPlan Ctc::plan(const ActivationDecl& input, const BackendSizes& sizes) const {
   const FramesDecl& x = input.only();
   LayerPlan plan;
@@ -65,6 +67,8 @@ Flops Ctc::flops(const ActivationDecl& input, std::span<const std::int64_t> labe
   return flops_of(x, states);
 }
 
+// Loss and gradient come from the same pass over the lattice, so forward computes both in training.
+// The gradient is already scaled and weighted, so backward_input copies it.
 void Ctc::forward(Context& context, const Params&, const Activation& x, Activation&,
                   Saved saved) const {
   if (context.targets == nullptr)
@@ -79,6 +83,7 @@ void Ctc::backward_input(Context& context, const Params&, const Activation&, Sav
   if (!dx.empty()) context.backend.run(context.stream, Cast{saved[0], dx.only().x_FC});
 }
 
+// A label counts where it differs from the frame before. A blank resets that, so "a-a" is "aa".
 std::vector<std::int32_t> ctc_greedy_labels(std::span<const float> logits_FC, std::int64_t channels,
                                             std::int64_t labels) {
   const auto width = static_cast<std::size_t>(channels);

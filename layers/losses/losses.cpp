@@ -10,6 +10,7 @@
 
 namespace penstock::layers {
 
+// The first is the one with which ModelEnds starts.
 std::vector<Loss> losses() { return {ctc_loss()}; }
 
 const Loss& find_loss(std::span<const Loss> losses, std::string_view name) {

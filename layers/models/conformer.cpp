@@ -26,12 +26,15 @@
 namespace penstock::layers {
 namespace {
 
+// The key's words select the positions of attention. Absolute positions are added to the frames
+// before the first block, so attention itself then has none.
 const std::map<std::string, AttentionPositions, std::less<>> kPositions = {
     {"relative", AttentionPositions::relative},
     {"shaw", AttentionPositions::shaw},
     {"absolute", AttentionPositions::none}};
 
-/// Appends the layers before the first block, except dropout and absolute positions.
+/// Appends the layers before the first block, except dropout and absolute positions. Their output
+/// is multiplied by `scale`.
 void add_front(std::vector<std::unique_ptr<Layer>>& sequence, const ConformerOptions& options,
                int features, double scale) {
   if (options.subsampling > 1) {
@@ -49,6 +52,9 @@ void add_front(std::vector<std::unique_ptr<Layer>>& sequence, const ConformerOpt
   if (scale != 1) sequence.push_back(std::make_unique<Scale>("projection.scale", scale));
 }
 
+/// Appends a block: four residual units, named "<name>.<unit>", and a norm. Both feed-forward units
+/// have the same options and different names, so each has weights of its own. The convolution unit
+/// has no dropout but that of its output, so without output_dropout it has none.
 void add_block(std::vector<std::unique_ptr<Layer>>& sequence, const ConformerOptions& options,
                const std::string& name) {
   const FeedForwardOptions half{
@@ -136,6 +142,7 @@ std::vector<Key> ConformerOptions::keys() {
   };
 }
 
+// An even kernel has no middle frame, so it could not see as many earlier frames as later ones.
 std::vector<Contradiction> ConformerOptions::contradictions(int) const {
   std::vector<Contradiction> found;
   if (heads < 1 || width % heads != 0)
@@ -151,6 +158,9 @@ std::vector<Contradiction> ConformerOptions::contradictions(int) const {
   return found;
 }
 
+// The options may come from code that has not checked them, so everything is checked again here.
+// With absolute positions, the layer that adds them scales the frames first, x · √width + table
+// (Vaswani et al. 2017, §3.4), and the front does not.
 std::vector<std::unique_ptr<Layer>> ConformerOptions::build(const ModelEnds& ends) const {
   for (const Contradiction& wrong : contradictions(ends.features)) throw ShapeError(wrong.what);
   if (layers < 1 || ends.labels < 2)

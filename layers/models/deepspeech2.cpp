@@ -25,7 +25,8 @@
 namespace penstock::layers {
 namespace {
 
-// Kernel, stride and padding of both convolutions.
+// Kernel, stride and padding of both convolutions. With these, 161 features become 81 and then 41
+// frequencies, and n frames (n + 1) / 2.
 constexpr Conv2dAxis kFrequency1{41, 2, 20}, kTime1{11, 2, 5};
 constexpr Conv2dAxis kFrequency2{21, 2, 10}, kTime2{11, 1, 5};
 
@@ -36,6 +37,8 @@ RecurrenceKind recurrence_kind(const std::string& rnn) {
   throw ShapeError(fmt::format("DeepSpeech2 has no recurrence {}: rnn is tanh, gru or lstm", rnn));
 }
 
+/// Appends layer after layer to a sequence. It serves one build(), and refers to its caller's
+/// options and ends.
 class Builder {
  public:
   Builder(const DeepSpeech2Options& options, const ModelEnds& ends)
@@ -60,6 +63,7 @@ class Builder {
   }
 
  private:
+  /// Appends a layer, which the sequence owns. Returns it, so that its sizes can be asked.
   template <class Kind, class... Arguments>
   const Kind& add(Arguments&&... arguments) {
     auto layer = std::make_unique<Kind>(std::forward<Arguments>(arguments)...);
@@ -69,6 +73,8 @@ class Builder {
   }
 
   // Appends a convolution. `frequencies` is that of the input and becomes that of the output.
+  // The norm's statistics are of a channel over all its frequencies, as those of PyTorch's
+  // BatchNorm2d. The convolution has no bias, since the norm would subtract it again.
   void convolution(const std::string& number, std::int64_t in, std::int64_t& frequencies,
                    Conv2dAxis frequency, Conv2dAxis time) {
     frequencies = add<Conv2d>(Conv2dOptions{.name = "conv" + number,
@@ -83,6 +89,8 @@ class Builder {
     add<ClippedReLU>("relu" + number);
   }
 
+  // Appends recurrent layer `i`. The projection makes one number for each direction, gate and
+  // hidden channel. The recurrence adds its directions, so it always has `hidden` channels.
   void recurrence(std::int64_t i, std::int64_t in) {
     const std::string name = fmt::format("rnn{}", i);
     const RecurrenceOptions rnn{name, recurrence_, options_.bidirectional ? 2 : 1, options_.hidden};
@@ -121,6 +129,7 @@ std::vector<Key> DeepSpeech2Options::keys() {
   };
 }
 
+// Blank is among ends.labels, so a model with one label has no letter to recognise.
 std::vector<std::unique_ptr<Layer>> DeepSpeech2Options::build(const ModelEnds& ends) const {
   const std::pair<const char*, int> sizes[] = {{"features", ends.features},
                                                {"channels", channels},

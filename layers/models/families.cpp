@@ -15,6 +15,7 @@ std::vector<ModelFamily> model_families() {
           Wav2LetterOptions()};
 }
 
+// The loss is the one that the family's options name, whatever loss is in `ends`.
 std::vector<std::unique_ptr<Layer>> build_layers(const ModelFamily& family, const ModelEnds& ends) {
   if (!family.options()) throw ConfigError("the model can't be built: model.kind names no family");
   ModelEnds chosen = ends;
@@ -22,11 +23,15 @@ std::vector<std::unique_ptr<Layer>> build_layers(const ModelFamily& family, cons
   return family.options()->build(chosen);
 }
 
+// Units are found by their type, so this must precede the wrapping of layers with learning rates of
+// their own.
 void recompute_cheap_parts(std::span<const std::unique_ptr<Layer>> layers) {
   for (const auto& layer : layers)
     if (auto* const unit = dynamic_cast<Residual*>(layer.get())) unit->recompute_cheap_parts();
 }
 
+// A layer with learning rates of its own is a wrapper, under which the unit lies. The parts' plans
+// then state none of these rates.
 std::vector<ResidualPart> parts_of(const Layer& layer, const ActivationDecl& input,
                                    const BackendSizes& sizes) {
   if (const auto* const rated = dynamic_cast<const RatedLayer*>(&layer))

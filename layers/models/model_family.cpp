@@ -20,9 +20,12 @@ bool same_value(const KeyValue& a, const KeyValue& b) {
 
 }  // namespace
 
+// A copy has options of its own, so a key that is set in one family leaves the other as it is.
 ModelFamily::ModelFamily(const ModelFamily& other)
     : options_(other.options_ ? other.options_->copy() : nullptr), kind_(other.kind_) {}
 
+// The argument is already a copy or was moved from, so one function serves both assignments, also
+// from itself.
 ModelFamily& ModelFamily::operator=(ModelFamily other) noexcept {
   options_ = std::move(other.options_);
   kind_ = std::move(other.kind_);
@@ -35,6 +38,7 @@ Key ModelFamily::kind_key(std::vector<std::string_view> names) {
   return {"model.kind", &kind_, one_of(std::move(names)), "family of the model"};
 }
 
+// An empty family answers as one without keys, since a Config holds one until it is filled.
 std::vector<Key> ModelFamily::keys() { return options_ ? options_->keys() : std::vector<Key>(); }
 
 std::vector<Contradiction> ModelFamily::contradictions(int features) const {
@@ -48,6 +52,8 @@ const Loss& ModelFamily::loss() const {
   return options_->loss();
 }
 
+// Families are equal if they have the same name and equal values of all keys. Keys point to values
+// that may be written, so they are taken from copies.
 bool ModelFamily::operator==(const ModelFamily& other) const {
   ModelFamily a = *this, b = other;
   return name() == other.name() &&

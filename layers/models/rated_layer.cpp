@@ -3,6 +3,16 @@
 #include <algorithm>
 #include <utility>
 
+// The wrapper computes nothing. Its plan states what need not be computed, which follows from the
+// layer's parameters and from what precedes it in the sequence:
+//   parameters   before it     what runs backward
+//   trained      trained       both methods
+//   trained      all frozen    both methods; dx only if backward_weight reads it
+//   all frozen   trained       backward_input alone
+//   all frozen   all frozen    nothing
+// A layer counts as frozen only if all its parameters are: gradients of single frozen parameters
+// are computed and not applied.
+
 namespace penstock::layers {
 
 namespace {

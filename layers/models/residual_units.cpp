@@ -19,6 +19,7 @@
 namespace penstock::layers {
 namespace {
 
+/// Holds the options that all kinds of units share.
 struct UnitOptions {
   std::string name;
   std::int64_t width = 0;
@@ -63,10 +64,13 @@ class Unit {
   bool bias_;
 };
 
+// The keys of context are bounded by eleven hours of frames of 40 ms.
 constexpr int kMaxContext = 1'000'000;
 
 }  // namespace
 
+// Channels go from width to inner and back. Before a gate there are twice as many as `inner`, and
+// the gate halves them, so linear2 has the same shape in both cases.
 std::unique_ptr<Layer> feed_forward_unit(const FeedForwardOptions& options) {
   Unit unit({options.name, options.width, options.bias, options.layer_drop, options.scale,
              options.centred, options.norm_first});
@@ -83,6 +87,7 @@ std::unique_ptr<Layer> feed_forward_unit(const FeedForwardOptions& options) {
   return unit.build();
 }
 
+// A ReLU without a bound is a clipped one that never clips.
 std::unique_ptr<Layer> adapter_unit(const AdapterUnitOptions& options) {
   Unit unit({.name = options.name, .width = options.width});
   unit.linear("linear1", options.width, options.inner);
@@ -91,6 +96,8 @@ std::unique_ptr<Layer> adapter_unit(const AdapterUnitOptions& options) {
   return unit.build();
 }
 
+// One product makes q, k and v of all heads: three products that read the same input would be
+// smaller and slower. Channels go width → 3 · width → width → width.
 std::unique_ptr<Layer> attention_unit(const AttentionUnitOptions& options) {
   Unit unit({.name = options.name,
              .width = options.width,
@@ -113,6 +120,9 @@ std::unique_ptr<Layer> attention_unit(const AttentionUnitOptions& options) {
   return unit.build();
 }
 
+// pointwise1 doubles the channels, and the gate in front of the depthwise convolution halves them.
+// The kernel is odd, so `earlier / 2` frames precede the present one and as many follow it. A
+// causal convolution sees the present frame and `earlier` ones.
 std::unique_ptr<Layer> convolution_unit(const ConvolutionUnitOptions& options) {
   const std::int64_t width = options.width, earlier = options.kernel - 1;
   Unit unit({options.name, width, options.bias, options.layer_drop});
@@ -135,6 +145,8 @@ std::unique_ptr<Layer> convolution_unit(const ConvolutionUnitOptions& options) {
   return unit.build();
 }
 
+// Zeros at both ends keep the number of frames: kernel - 1 in total, so 64 before and 63 after an
+// utterance for the default kernel of 128.
 std::unique_ptr<Layer> convolutional_positions(const ConvolutionalPositionsOptions& options) {
   Unit unit({.name = options.name, .width = options.width, .norm_first = false});
   unit.add<Conv1d>(Conv1dOptions{.name = unit.part("conv"),

@@ -20,6 +20,8 @@
 namespace penstock::layers {
 namespace {
 
+/// Returns the positions that attention applies. Absolute ones are in its input already. ShapeError
+/// for an unknown name.
 AttentionPositions positions_of(const std::string& name) {
   if (name == "none" || name == "absolute") return AttentionPositions::none;
   if (name == "rotary") return AttentionPositions::rotary;
@@ -28,6 +30,7 @@ AttentionPositions positions_of(const std::string& name) {
       "a Transformer has no positions {}: positions is none, absolute, rotary or relative", name));
 }
 
+/// Returns false for RMSNorm, which neither subtracts a mean nor adds a bias.
 bool is_centred(const std::string& norm) {
   if (norm == "layer" || norm == "rms") return norm == "layer";
   throw ShapeError(fmt::format("a Transformer has no norm {}: norm is layer or rms", norm));
@@ -70,6 +73,8 @@ std::vector<Key> TransformerOptions::keys() {
   };
 }
 
+// The head's channels are computed only after the first check, which makes them whole and excludes
+// a division by 0.
 std::vector<Contradiction> TransformerOptions::contradictions(int) const {
   if (heads < 1 || width % heads != 0)
     return {{"model.heads", fmt::format("{} of attention do not divide a width of {}",
@@ -81,6 +86,8 @@ std::vector<Contradiction> TransformerOptions::contradictions(int) const {
   return {};
 }
 
+// Frames are multiplied by √width before absolute positions are added to them, as embeddings are in
+// Vaswani et al. 2017, §3.4. They would else be small beside sinusoids, whose amplitude is 1.
 std::vector<std::unique_ptr<Layer>> TransformerOptions::build(const ModelEnds& ends) const {
   for (const Contradiction& wrong : contradictions(ends.features)) throw ShapeError(wrong.what);
   if (layers < 1 || ends.labels < 2)

@@ -9,6 +9,11 @@
 #include "layers/nn/elementwise.h"
 #include "layers/nn/linear.h"
 
+// Each convolution is followed by a norm, a clipped ReLU and dropout. It has no bias, since the
+// norm would subtract it again. The first convolution of a block may have a stride; zeros at both
+// ends see to it that n frames become ⌈n / stride⌉. A kernel of 1, as the last block has by
+// default, acts on every frame by itself. All lists of options have an item for each block.
+
 namespace penstock::layers {
 namespace {
 
@@ -37,6 +42,8 @@ std::vector<Key> Wav2LetterOptions::keys() {
   };
 }
 
+// The number of channels decides how many blocks there are, and the other lists are compared with
+// it.
 std::vector<Contradiction> Wav2LetterOptions::contradictions(int) const {
   if (channels.empty()) return {{"model.channels", "there is no block: name channels of one"}};
   const std::size_t blocks = channels.size();

@@ -34,6 +34,9 @@ void add_linear(Sequence& sequence, const std::string& name, int in, int out) {
   sequence.push_back(std::make_unique<Linear>(LinearOptions{.name = name, .in = in, .out = out}));
 }
 
+/// Appends the norm after the front end's convolution `number`, if it has one. A group norm has as
+/// many groups as channels, which makes it an instance norm, and follows the first convolution
+/// alone.
 void add_frontend_norm(Sequence& sequence, const Wav2Vec2Options& options, std::size_t number) {
   const std::string name = fmt::format("frontend.norm{}", number);
   if (options.frontend_norm == "layer")
@@ -43,6 +46,8 @@ void add_frontend_norm(Sequence& sequence, const Wav2Vec2Options& options, std::
         InstanceNormOptions{.name = name, .channels = options.channels}));
 }
 
+/// Appends the convolutions that turn samples, one channel, into frames. Weights start with He et
+/// al.'s deviation √(2 / taps), with the numbers that an output sees as taps.
 void add_frontend(Sequence& sequence, const Wav2Vec2Options& options) {
   int in = 1;
   for (std::size_t i = 0; i < options.kernels.size(); ++i) {
@@ -62,12 +67,15 @@ void add_frontend(Sequence& sequence, const Wav2Vec2Options& options) {
   }
 }
 
+/// Appends a unit of a block. In a post-norm model, its norm follows as a layer of its own, so it
+/// also normalises utterances that skipped the unit.
 void add_unit(Sequence& sequence, const Wav2Vec2Options& options, std::unique_ptr<Layer> unit) {
   const std::string name = unit->name();
   sequence.push_back(std::move(unit));
   if (!options.norm_first) add_norm(sequence, name + ".norm", options.width);
 }
 
+/// Appends a block. The adapter is not a unit like the others: it has its own norm, and no dropout.
 void add_block(Sequence& sequence, const Wav2Vec2Options& options, int number) {
   add_unit(sequence, options,
            attention_unit({.name = fmt::format("block{}.attention", number),
@@ -153,6 +161,8 @@ std::vector<Contradiction> Wav2Vec2Options::contradictions(int features) const {
   return found;
 }
 
+// Post-norm and pre-norm models differ in the place of the one norm outside of units: before the
+// first block, or after the last.
 Sequence Wav2Vec2Options::build(const ModelEnds& ends) const {
   for (const Contradiction& wrong : contradictions(ends.features)) throw ShapeError(wrong.what);
   if (layers < 1 || ends.labels < 2)

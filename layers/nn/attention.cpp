@@ -29,6 +29,9 @@ namespace {
 
 constexpr double kRotaryBase = 10000;
 
+// These are the places in LayerPlan::saved: the input [F, 3C], the output [F, C] and log Σ e^s
+// [heads, F]. With relative positions alone, also the rows r [X, C], their gradient [X, C], and the
+// gradients of u and v [2, C], for X = 2n - 1 distances.
 enum AttentionSaved { kInput, kOutput, kLogSums, kProjected, kProjectedGradient, kBiasGradients };
 enum AttentionParams { kPositions, kBiasU, kBiasV };
 
@@ -49,6 +52,7 @@ PositionTable distances_in(const Tensor& table_XC) {
   return {.table_XC = table_XC, .first = (table_XC.shape[0] - 1) / 2, .step = -1};
 }
 
+/// Views the gradient of u (0) or of v (1).
 Tensor half_of(const Tensor& biases_2C, std::int64_t which) {
   const std::int64_t C = biases_2C.shape[1];
   auto* data = static_cast<std::byte*>(biases_2C.data);
@@ -93,6 +97,8 @@ AttentionGeometry Attention::geometry(std::span<const std::int64_t> lengths) con
           .lengths = lengths};
 }
 
+// The mask follows from the layer's name, so backward samples the same one again. Only dropout
+// reads the random key, so the utterances are checked only for it.
 DropoutMask Attention::dropout(const Context& context) const {
   if (context.mode == Mode::train && options_.dropout > 0 &&
       context.random.utterances.size() != context.lengths.size())
@@ -109,6 +115,7 @@ std::int64_t Attention::distance_count() const {
   return options_.left_positions + 1 + options_.right_positions;
 }
 
+// The biases u and v start at 0 and stay in full precision, as the parameters of norms do.
 std::vector<ParamDecl> Attention::position_params() const {
   const std::int64_t C = options_.channels, d = C / options_.heads;
   const auto start = [](std::int64_t inputs) {
@@ -120,6 +127,8 @@ std::vector<ParamDecl> Attention::position_params() const {
           {name() + ".bias_v", {C}, {}, true}};
 }
 
+// Adds to the plan what relative positions cost. Sizes count the same calls of table_in() as the
+// methods below make.
 void Attention::declare_positions(LayerPlan& plan, const ActivationDecl& input) const {
   const std::int64_t C = options_.channels;
   const AttentionGeometry shape = geometry(input.only().lengths);
@@ -216,6 +225,9 @@ void Attention::make_distances(Context& context, const Params& params, const Ten
                       LinearForward{.x_FI = table, .w_OI = weight, .b_O = {}, .y_FO = rows_XC});
 }
 
+// With relative positions, the workspace holds three things in this order: zero biases (Shaw), the
+// rows r in evaluation, and memory that first the sinusoids and then the attention take. In
+// training the rows lie in saved memory, since backward reads them.
 void Attention::forward(Context& context, const Params& params, const Activation& x, Activation& y,
                         Saved saved) const {
   const DType dtype = x.only().x_FC.dtype;
@@ -238,6 +250,8 @@ void Attention::forward(Context& context, const Params& params, const Activation
   context.backend.run(context.stream, op);
 }
 
+// With relative positions it also runs if no layer before this one needs dx: backward_weight needs
+// the gradients of the rows and of the biases, which come out of the same pass.
 void Attention::backward_input(Context& context, const Params& params, const Activation& dy,
                                Saved saved, Activation& dx) const {
   if (dx.empty() && !relative()) return;
@@ -262,6 +276,8 @@ void Attention::backward_input(Context& context, const Params& params, const Act
   context.backend.run(context.stream, op);
 }
 
+// The rows are r = table · W^T, so dW += dr^T · table. The gradients of u and v are complete and
+// are only added.
 void Attention::backward_weight(Context& context, Saved saved, Grads grads) const {
   if (!relative()) return;
   const Tensor& gradient = saved[kProjectedGradient];

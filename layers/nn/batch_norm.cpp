@@ -59,6 +59,8 @@ struct Pooled {
 
 BatchNorm::BatchNorm(BatchNormOptions options) : options_(std::move(options)) {}
 
+// Saved are x, then mean and 1 / deviation of each channel, then Σ dz and Σ dz · x̂ of each
+// channel. The sums are FP64 in any dtype, since they are over all numbers of a channel.
 LayerPlan BatchNorm::plan(const ActivationDecl& input, const BackendSizes& sizes) const {
   const std::int64_t C = options_.channels, columns = input.only().channels;
   if (columns != C * options_.groups)
@@ -86,6 +88,7 @@ LayerPlan BatchNorm::plan(const ActivationDecl& input, const BackendSizes& sizes
   return plan;
 }
 
+// Evaluation reads the running statistics, training never does.
 void BatchNorm::forward(Context& context, const Params& params, const Activation& x, Activation& y,
                         Saved saved) const {
   const auto w = params.weights;
@@ -99,6 +102,8 @@ void BatchNorm::forward(Context& context, const Params& params, const Activation
                                          context.sums, options_.epsilon, options_.silu});
 }
 
+// It runs without dx as well, because it makes the reductions from which the parameters' gradients
+// follow. The bias is needed for SiLU alone, whose slope is that at z.
 void BatchNorm::backward_input(Context& context, const Params& params, const Activation& dy,
                                Saved saved, Activation& dx) const {
   context.backend.run(context.stream, BatchNormBackwardInput{saved[0], dy.only().x_FC,

@@ -89,6 +89,8 @@ Conv1dGeometry Conv1d::geometry(std::span<const std::int64_t> lengths) const {
           .lengths = lengths};
 }
 
+// The bias comes last, after one or two tensors of weights. A uniform distribution within ±b has a
+// standard deviation of b / √3.
 void Conv1d::declare_params(LayerPlan& plan) const {
   const Conv1dGeometry g = geometry({});
   const auto taps = static_cast<double>(g.group_in() * g.kernel);
@@ -107,6 +109,8 @@ void Conv1d::declare_params(LayerPlan& plan) const {
   if (options_.bias) plan.params.push_back({name() + ".bias", {g.out_channels}, start});
 }
 
+// Carried are v, in the dtype of activations in which layers get it, and g, which stays in full
+// precision. The gradient of the normed weight is a sum and has the sums' dtype.
 void Conv1d::declare_weight_norm(LayerPlan& plan, const ActivationDecl& input) const {
   const Conv1dGeometry g = geometry({});
   const DType sums = arithmetic_of(input.dtype);
@@ -131,6 +135,7 @@ Workspace Conv1d::copies(const BackendSizes& sizes, const FramesDecl& x,
           std::max(widened(sizes, {in, out}), widened(sizes, {options_.weight_norm ? taps : 0}))};
 }
 
+// All three passes multiply each weight once for each output frame, so they cost the same.
 LayerPlan Conv1d::plan(const ActivationDecl& input, const BackendSizes& sizes) const {
   const FramesDecl& x = input.only();
   const Conv1dGeometry g = geometry(x.lengths);

@@ -23,6 +23,8 @@ enum Conv2dSaved { kInput, kOutputGradient };
 
 }  // namespace
 
+// The last line asks for the output's frequencies only to refuse a kernel that is larger than the
+// padded input.
 Conv2d::Conv2d(Conv2dOptions options) : options_(std::move(options)) {
   const auto& [name, in, out, frequencies, frequency, time, bias, depthwise] = options_;
   for (const Conv2dAxis& axis : {frequency, time})
@@ -102,6 +104,7 @@ void Conv2d::backward_input(Context& context, const Params& params, const Activa
                                                           .workspace = context.workspace});
 }
 
+// The bias's gradient is an operation of its own: the sum of dy over frames and frequencies.
 void Conv2d::backward_weight(Context& context, Saved saved, Grads grads) const {
   context.backend.run(context.stream, Conv2dBackwardWeight{.geometry = geometry(context.lengths),
                                                            .x_FC = saved[kInput],

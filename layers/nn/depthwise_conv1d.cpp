@@ -12,6 +12,14 @@
 #include "layers/ops/linear.h"
 #include "layers/widened.h"
 
+// The layer wraps the operations of layers/ops/conv1d.h, without and with a gate:
+//   y[t, c] = bias[c] + Σ_k weight[c, k] · g[t + k - left, c], where g is x or glu(x)
+//   dg[t, c] = Σ_k weight[c, k] · dy[t - k + left, c]
+//   d_weight[c, k] += Σ_t dy[t, c] · g[t + k - left, c];  d_bias[c] += Σ_t dy[t, c]
+// The gate is part of the layer so that glu(x) is never saved. Both backward methods compute it
+// again from x, which is cheap beside K multiply-adds for each number. That is too little work to
+// count as a convolution: memory bounds it, as it bounds elementwise layers.
+
 namespace penstock::layers {
 namespace {
 

@@ -11,9 +11,22 @@
 #include "layers/philox.h"
 #include "layers/widened.h"
 
+// A layer saves the one tensor from which its slope follows:
+//   ClippedReLU    y   dx = dy where 0 < y < bound
+//   Nonlinearity   x   dx = dy · f'(x)
+//   Gate           x   both halves of dx follow from dy and both halves of x
+//   Scale          -   dx = factor · dy
+//   Dropout        -   dx = dy / (1 - p) where x was not dropped
+// If the next layer saves its input y, a layer that saves x would keep two tensors alive. Such
+// layers, and dropout, are therefore cheap_to_recompute: backward makes y from x again. ClippedReLU
+// saves y itself, so it has nothing to gain. Operations are estimates: an exponential or error
+// function counts about ten.
+
 namespace penstock::layers {
 namespace {
 
+/// Returns the mask of these frames. It is a function of the layer's name and the utterances, so
+/// forward, recomputation and backward sample the same.
 DropoutMask mask_of(const Context& context, const Frames& frames, const std::string& layer,
                     double probability) {
   if (context.random.utterances.size() != frames.lengths.size())

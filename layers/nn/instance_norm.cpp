@@ -77,6 +77,9 @@ LayerPlan InstanceNorm::plan(const ActivationDecl& input, const BackendSizes& si
   return plan;
 }
 
+// Statistics that nobody reads again, in evaluation, share the memory of one utterance. No sums are
+// asked for, since there is no running state. The CPU computes within run(), so messages get their
+// turn after each utterance.
 void InstanceNorm::forward(Context& context, const Params& params, const Activation& x,
                            Activation& y, Saved saved) const {
   Scratch scratch(context.workspace);
@@ -97,6 +100,7 @@ void InstanceNorm::forward(Context& context, const Params& params, const Activat
   });
 }
 
+// The reductions of each utterance are kept apart: backward_weight adds them in a fixed order.
 void InstanceNorm::backward_input(Context& context, const Params& params, const Activation& dy,
                                   Saved saved, Activation& dx) const {
   for_each_utterance(context, [&](std::int64_t u, std::int64_t first, std::int64_t rows) {

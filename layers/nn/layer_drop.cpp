@@ -19,6 +19,8 @@ LayerDrop::LayerDrop(std::string name, double probability)
         probability));
 }
 
+// Factors are computed anew by forward and backward rather than saved. The mean of the unit's
+// output stays, as a share p of the utterances counts 0 and the others 1 / (1 - p).
 std::vector<double> LayerDrop::factors(const Context& context) const {
   if (!active() || context.mode == Mode::evaluate) return {};
   const RandomKey& key = context.random;
@@ -36,6 +38,7 @@ std::vector<double> LayerDrop::factors(const Context& context) const {
   return factors;
 }
 
+// No factors mean that nothing is dropped, not that nothing is left.
 bool all_dropped(std::span<const double> factors) {
   return !factors.empty() &&
          std::all_of(factors.begin(), factors.end(), [](double factor) { return factor == 0; });

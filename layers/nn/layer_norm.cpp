@@ -8,6 +8,12 @@
 #include "layers/ops/layer_norm.h"
 #include "layers/widened.h"
 
+// The layer wraps the operations of layers/ops/layer_norm.h. Forward saves mean and 1 / deviation
+// of each frame, so that backward has x̂ without summing over the channels again. backward_input
+// reads x and dy anyway, and leaves Σ dy and Σ dy · x̂ of each channel besides dx. These 2 · C
+// numbers are all that backward_weight needs, so neither x nor dy stays alive for it. They are
+// FP64, since they sum over all frames.
+
 namespace penstock::layers {
 namespace {
 
@@ -50,6 +56,7 @@ void LayerNorm::forward(Context& context, const Params& params, const Activation
                        .centred = options_.centred});
 }
 
+// It runs without dx as well, for the reductions.
 void LayerNorm::backward_input(Context& context, const Params& params, const Activation& dy,
                                Saved saved, Activation& dx) const {
   context.backend.run(context.stream,

@@ -9,6 +9,12 @@
 #include "layers/ops/linear.h"
 #include "layers/widened.h"
 
+// The layer wraps the operations of layers/ops/linear.h, three products of equal cost:
+//   y = x · W^T + b;  dx = dy · W;  dW += dy^T · x, db += column sums of dy
+// It saves x and carries dy to backward_weight, and has no saved tensor of its own: other layers
+// that ask for these two share them. Rows are contiguous, so a row of several parts is as many rows
+// of one part, and the same products serve a 1 × 1 convolution over frequencies.
+
 namespace penstock::layers {
 namespace {
 

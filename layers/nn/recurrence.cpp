@@ -25,6 +25,7 @@ namespace {
 // of a GRU; a tanh recurrence has none.
 enum RecurrenceSaved { kGates, kPrevious, kInputGradient, kExtra };
 
+/// Returns the tensors that forward fills for backward; none in evaluation.
 RecurrenceKept kept_in(RecurrenceKind kind, Saved saved) {
   if (saved.empty()) return {};
   return {.kept_DFK = saved[kGates],
@@ -32,6 +33,8 @@ RecurrenceKept kept_in(RecurrenceKind kind, Saved saved) {
           .cell_DFH = kind == RecurrenceKind::lstm ? saved[kExtra] : Tensor{}};
 }
 
+/// Returns the gradient of U_n h + c_n. In a GRU it is not that of p_n, since r lies between them;
+/// in the other kinds, one gradient serves both.
 Tensor recurrent_gradient_in(RecurrenceKind kind, Saved saved) {
   return kind == RecurrenceKind::gru ? saved[kExtra] : Tensor{};
 }
@@ -50,6 +53,8 @@ RecurrenceShape Recurrence::shape(std::span<const std::int64_t> lengths) const {
   return {options_.kind, options_.directions, options_.hidden, lengths};
 }
 
+// Returns the memory for FP32 copies on the CPU, operand by operand as layers/ops/recurrence.h
+// lists what each operation reads and writes.
 Workspace Recurrence::copies(const BackendSizes& sizes, const RecurrenceShape& shape) const {
   const std::int64_t D = shape.directions, H = shape.hidden, G = shape.gates() * H,
                      states = D * shape.frames() * H, kept = states * shape.kept(),
@@ -118,6 +123,8 @@ void Recurrence::backward_input(Context& context, const Params& params, const Ac
                                               .workspace = context.workspace});
 }
 
+// The order of frames does not matter here: dU is the sum of dp · h^T over them, with the state h
+// before each. So no lengths are given.
 void Recurrence::backward_weight(Context& context, Saved saved, Grads grads) const {
   context.backend.run(context.stream, RecurrenceBackwardWeight{
                                           .shape = shape({}),

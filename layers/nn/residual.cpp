@@ -37,6 +37,7 @@ class Shares {
   std::span<T> left_;
 };
 
+/// Returns the saved tensors of a part, in the order of its own plan.
 std::vector<Tensor> saved_of(const ResidualLayout& layout, std::size_t part, Saved saved) {
   std::vector<Tensor> tensors;
   if (saved.empty()) return tensors;  // nothing is saved in evaluation
@@ -50,6 +51,7 @@ Activation kept_or(const ActivationDecl& decl, int place, Saved saved, const Act
   return {{{saved[place], decl.only().lengths}}};
 }
 
+/// Returns the context of the parts, whose workspace is the rest after the unit's buffers.
 Context part_context(const Context& context, const Scratch& scratch) {
   Context part = context;
   part.workspace = context.workspace.subspan(scratch.used());
@@ -66,7 +68,8 @@ AlternatingBuffers backward_buffers(Scratch& scratch, const ResidualLayout& layo
   return {scratch, layout.activations, 1, layout.plans.size()};
 }
 
-/// Returns the columns of part `i` in all rows.
+/// Returns the columns of part `i` in all rows. A row of the unit is the rows of its parts, one
+/// after the other.
 std::vector<double> sums_of_part(const std::vector<LayerPlan>& plans, std::size_t i,
                                  std::span<const double> sums) {
   std::size_t first = 0, row = 0;
@@ -89,11 +92,16 @@ ResidualLayout Residual::layout(const ActivationDecl& input, const BackendSizes&
   return {options_.parts, input, sizes, scales(), options_.recomputes_cheap};
 }
 
+// A unit holds no layout, since micro-batches differ in their lengths and may be computed at once.
+// It is computed for each call, from sizes alone.
 ResidualLayout Residual::layout(const Context& context, DType dtype) const {
   return layout({dtype, {{{context.lengths.begin(), context.lengths.end()}, options_.channels}}},
                 {context.backend.kind(), dtype});
 }
 
+// Parts run one after the other, so they share the workspace of the largest. backward_input also
+// runs forward of the parts that it recomputes. The three copies of n numbers are for the addition.
+// The last part with products decides the kind of work.
 LayerPlan Residual::plan(const ActivationDecl& input, const BackendSizes& sizes) const {
   if (input.only().channels != options_.channels)
     throw ShapeError(fmt::format("residual unit {} was given {} channels, expected {}", name(),
@@ -142,6 +150,9 @@ std::vector<ResidualPart> Residual::parts(const ActivationDecl& input,
   return parts;
 }
 
+// Computes y = x + scale · factor · f(x), with the factor of each frame's utterance. If all are
+// dropped, the row of sums is zeros: a count of 0, which changes nothing in a merge. Even with some
+// dropped, f runs for all frames, and dropped ones are not added.
 void Residual::forward(Context& context, const Params& params, const Activation& x, Activation& y,
                        Saved saved) const {
   const std::vector<double> factors = drop_.factors(context);
@@ -175,6 +186,8 @@ void Residual::forward(Context& context, const Params& params, const Activation&
                                                 options_.scale, factors, context.lengths});
 }
 
+// With J the Jacobian of f, it computes dx = dy + J^T · (scale · factor · dy). If nothing is
+// scaled, the last part reads dy where it lies.
 void Residual::backward_input(Context& context, const Params& params, const Activation& dy,
                               Saved saved, Activation& dx) const {
   const std::vector<double> factors = drop_.factors(context);
@@ -218,6 +231,8 @@ void Residual::backward_input(Context& context, const Params& params, const Acti
                         AddScaled{dy.only().x_FC, from.only().x_FC, dx.only().x_FC});
 }
 
+// Walks forwards, because a recomputed activation may be the input of the next. One that nobody
+// saves passes through the buffers of backward, which hold no gradient yet.
 void Residual::recompute(Context& part, const ResidualLayout& inner, const Params& params,
                          const AlternatingBuffers& passing, Saved saved) const {
   const auto activation = [&](std::size_t i) {
@@ -235,6 +250,8 @@ void Residual::recompute(Context& part, const ResidualLayout& inner, const Param
   }
 }
 
+// If all utterances are dropped, backward_input wrote nothing that is carried, and the gradient is
+// 0.
 void Residual::backward_weight(Context& context, Saved saved, Grads grads) const {
   if (all_dropped(drop_.factors(context))) return;
   const ResidualLayout inner = layout(context, DType::f32);  // the dtype does not change the places

@@ -21,6 +21,7 @@
 namespace penstock::layers {
 namespace {
 
+/// Throws ShapeError unless the part keeps the number of frames of each utterance.
 void require_frames(const Layer& part, const ActivationDecl& from, const ActivationDecl& to) {
   if (from.only().lengths != to.only().lengths)
     throw ShapeError(
@@ -97,11 +98,14 @@ void ResidualLayout::choose_recomputed(bool recomputes_cheap) {
         possible[i] && (asked_for(i) || (i + 1 < recomputed.size() && recomputed[i + 1]));
 }
 
+/// Adds a saved tensor to the unit, and returns its place.
 int ResidualLayout::keep(const SavedDecl& decl) {
   saved.push_back(decl);
   return static_cast<int>(saved.size()) - 1;
 }
 
+/// Returns the place of activation i. The first part that asks for it adds it, and later ones may
+/// lengthen its life. A recomputed one stays `carried`, the last in the order of lives.
 int ResidualLayout::keep_activation(std::size_t i, Life life) {
   int& place = kept_activations[i];
   if (place == kPassing) {
@@ -114,6 +118,8 @@ int ResidualLayout::keep_activation(std::size_t i, Life life) {
   return place;
 }
 
+/// Returns the place of gradient i, which the first part that asks adds. `as_given`: it is the
+/// unit's own output gradient, which exists outside.
 int ResidualLayout::keep_gradient(std::size_t i, bool as_given) {
   int& place = kept_gradients[i];
   if (place == kPassing)
@@ -123,6 +129,7 @@ int ResidualLayout::keep_gradient(std::size_t i, bool as_given) {
   return place;
 }
 
+// Neighbours have indices of different parity, so each buffer serves every second activation.
 AlternatingBuffers::AlternatingBuffers(Scratch& scratch,
                                        std::span<const ActivationDecl> activations,
                                        std::size_t first, std::size_t last) {

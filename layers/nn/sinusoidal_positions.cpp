@@ -9,6 +9,9 @@
 #include "layers/scratch.h"
 #include "layers/widened.h"
 
+// Every utterance begins with the table's first row, so the longest utterance has all rows that are
+// needed. The table is constant, so backward is dx = scale · dy and needs nothing saved.
+
 namespace penstock::layers {
 namespace {
 
@@ -21,6 +24,7 @@ Tensor table_in(Scratch& scratch, DType activations, std::span<const std::int64_
   return table;
 }
 
+/// Views `count` rows of a matrix.
 Tensor rows(const Tensor& all_FC, std::int64_t first, std::int64_t count) {
   const std::int64_t C = all_FC.shape[1];
   auto* const data = static_cast<std::byte*>(all_FC.data);

@@ -4,6 +4,7 @@
 
 namespace penstock::layers {
 
+// CMake compiles this file in place of layers/cuda, so no other source asks whether there is CUDA.
 std::unique_ptr<Backend> make_cuda_backend(int, Fp32Products) {
   throw DeviceError(
       "this penstock was built without CUDA: install the toolkit and build with PENSTOCK_CUDA=ON, "

@@ -7,6 +7,8 @@
 
 namespace penstock::layers {
 
+// The longest utterance decides how many distances there are: n frames differ by -(n - 1) to n - 1.
+// Shorter utterances use the rows in the middle.
 std::int64_t AttentionGeometry::longest() const {
   return lengths.empty() ? 0 : *std::max_element(lengths.begin(), lengths.end());
 }
@@ -15,6 +17,7 @@ std::int64_t AttentionGeometry::distances() const {
   return std::max<std::int64_t>(0, 2 * longest() - 1);
 }
 
+// The planned device decides, not this machine's, so a build without CUDA plans for CUDA too.
 Workspace attention_workspace(const BackendSizes& sizes, const AttentionGeometry& geometry,
                               bool relative) {
   return sizes.device == DeviceKind::cuda

@@ -9,6 +9,7 @@
 
 namespace penstock::layers {
 
+// Zeros at both ends count as frames, so an utterance needs field() - left - right frames or more.
 std::int64_t Conv1dGeometry::outputs(std::int64_t n) const {
   const std::int64_t beyond = n + left + right - field();
   if (beyond < 0)
@@ -30,6 +31,7 @@ Workspace conv1d_workspace(const BackendSizes& sizes, const Conv1dGeometry& geom
              : cpu::conv1d_workspace(geometry, arithmetic_of(sizes.compute));
 }
 
+// CUDA's kernels work in registers and shared memory alone.
 std::size_t depthwise_conv1d_workspace(const DepthwiseConv1dSize& size, const BackendSizes& sizes) {
   if (sizes.device == DeviceKind::cuda) return 0;
   return cpu::depthwise_conv1d_workspace(size, arithmetic_of(sizes.compute));

@@ -10,6 +10,8 @@
 
 namespace penstock::layers {
 
+// The first window begins `padding` positions before the input, and the last one ends at most as
+// many after it. Positions that no whole window covers any more are dropped.
 std::int64_t Conv2dAxis::outputs(std::int64_t n) const {
   const std::int64_t beyond = n + 2 * padding - kernel;
   if (beyond < 0)
@@ -27,6 +29,7 @@ std::vector<std::int64_t> Conv2dAxis::outputs(std::span<const std::int64_t> all)
   return out;
 }
 
+// Weights are in PyTorch's order, in which time is the innermost axis.
 Shape Conv2dGeometry::weight_shape() const {
   if (depthwise) return {out_channels, frequency.kernel, time.kernel};
   return {out_channels, in_channels, frequency.kernel, time.kernel};

@@ -11,6 +11,8 @@
 
 namespace penstock::layers {
 
+// Labels come from files and lengths from their reader. Kernels index by both without a check, so
+// all is checked here, on the host, once for each micro-batch.
 void expect_targets_that_fit(const CtcLoss& op) {
   const Targets& targets = op.targets;
   const std::size_t utterances = op.lengths.size();
@@ -31,6 +33,7 @@ void expect_targets_that_fit(const CtcLoss& op) {
           fmt::format("CTC label {} is not among the classes 1 to {}", label, classes - 1));
 }
 
+// CTC merges repeats, so equal neighbours need a blank between them: "aab" takes four frames, a-ab.
 std::int64_t ctc_frames_needed(std::span<const std::int32_t> labels) {
   auto needed = static_cast<std::int64_t>(labels.size());  // and a blank between equal ones
   for (std::size_t i = 1; i < labels.size(); ++i) needed += labels[i] == labels[i - 1];

@@ -4,6 +4,7 @@
 
 namespace penstock::layers {
 
+// CUDA's number is 1000 · major + 10 · minor.
 std::string cuda_version_text(int version) {
   return fmt::format("{}.{}", version / 1000, version % 1000 / 10);
 }

@@ -3,6 +3,14 @@
 #include <bit>
 #include <cmath>
 
+// Numbers are converted by their bits, so that the results are the same on every machine:
+//           sign  exponent  mantissa   bias  largest finite
+//   f32      1       8         23      127   3.4e38
+//   f16      1       5         10       15   65504
+//   bf16     1       8          7      127   3.4e38
+// An exponent of all ones is infinity, or NaN if the mantissa is not 0. An exponent of 0 is a
+// subnormal number, with no implicit leading 1. bf16 is the upper half of an f32.
+
 namespace penstock::layers {
 
 std::size_t size_of(DType dtype) {
@@ -44,7 +52,8 @@ std::string_view name_of(DType dtype) {
 
 namespace {
 
-// Drops the low `shift` bits of `value`, rounding to nearest, ties to even.
+// Drops the low `shift` bits of `value`, rounding to nearest, ties to even. A mantissa that rounds
+// up past its last bit carries into the exponent, which is the right result.
 std::uint32_t round_off(std::uint32_t value, int shift) {
   const std::uint32_t half = (1u << (shift - 1)) - 1;
   return (value + half + ((value >> shift) & 1u)) >> shift;
@@ -52,6 +61,8 @@ std::uint32_t round_off(std::uint32_t value, int shift) {
 
 }  // namespace
 
+// 0x7f800000 is infinity, and greater magnitudes are NaN. The least normal f16, 2^-14, is
+// 0x38800000.
 Half to_half(float value) {
   const auto bits = std::bit_cast<std::uint32_t>(value);
   const auto sign = static_cast<std::uint16_t>((bits >> 16) & 0x8000u);
@@ -66,12 +77,14 @@ Half to_half(float value) {
   return {static_cast<std::uint16_t>(sign | static_cast<std::uint16_t>(std::nearbyint(scaled)))};
 }
 
+// A NaN gets a mantissa bit that stays, since its own may all be in the half that is cut off.
 BFloat16 to_bfloat16(float value) {
   const auto bits = std::bit_cast<std::uint32_t>(value);
   if ((bits & 0x7fffffffu) > 0x7f800000u) return {static_cast<std::uint16_t>((bits >> 16) | 0x40u)};
   return {static_cast<std::uint16_t>(round_off(bits, 16))};
 }
 
+// Every f16 is an f32, so this is exact. 112 is the difference of the biases.
 float to_float(Half value) {
   const std::uint32_t sign = (value.bits & 0x8000u) << 16;
   const std::uint32_t exponent = (value.bits >> 10) & 0x1fu;

@@ -8,6 +8,7 @@
 
 namespace penstock::layers {
 
+// Sizes come from configurations and checkpoints, where a typing error may be any number.
 std::int64_t element_count(const Shape& shape) {
   std::int64_t count = 1;
   for (std::int64_t size : shape)

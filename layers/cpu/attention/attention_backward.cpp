@@ -156,6 +156,7 @@ class HeadBackward {
   std::int64_t d_;
 };
 
+/// Zeroes a gradient to which every head and tile adds, if it is asked for.
 template <class T>
 void zero_numbers(const Tensor& tensor) {
   if (tensor.data != nullptr) std::fill_n(tensor.as<T>(), tensor.size(), T{0});

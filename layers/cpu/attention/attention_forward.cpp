@@ -5,7 +5,9 @@
 namespace penstock::layers {
 namespace {
 
-// Turns scores into weights in place. Returns log Σ e^s.
+// Turns scores into weights in place. Returns log Σ e^s. The largest score is subtracted first, so
+// that no exponential overflows. Lanes after the end would be e^-largest, and are cleared before
+// they count.
 template <class T>
 T softmax(T* row, std::int64_t count) {
   const T largest = *std::max_element(row, row + count);

@@ -32,6 +32,8 @@ void CpuBackend::compute(Stream&, const PositionTable& op) {
   });
 }
 
+// Heads are adjacent in a row of r and share the vector of a distance. So the rows of a distance
+// are one run of copies of it.
 template <>
 void CpuBackend::compute(Stream&, const ShawPositionsForward& op) {
   for_real(op.r_XC.dtype, "ShawPositionsForward", [&]<class T>(T) {
@@ -45,6 +47,7 @@ void CpuBackend::compute(Stream&, const ShawPositionsForward& op) {
   });
 }
 
+// The gradients of these copies are as many rows of D numbers, which are added up.
 template <>
 void CpuBackend::compute(Stream&, const ShawPositionsBackwardWeight& op) {
   for_real(op.dr_XC.dtype, "ShawPositionsBackwardWeight", [&]<class T>(T) {

@@ -16,6 +16,7 @@ namespace {
 // (conv1d_taps.h). The weight is copied into the products' layout once per call. Kernels of stride
 // + 1 taps go to conv1d_two_taps.cpp.
 
+/// Copies the weight into the workspace, in the order in which products read it.
 template <class T>
 T* laid_out(const Conv1dGeometry& g, const Tensor& weight_OCK, std::span<std::byte> workspace) {
   const T* const from = weight_OCK.as<T>();
@@ -24,6 +25,8 @@ T* laid_out(const Conv1dGeometry& g, const Tensor& weight_OCK, std::span<std::by
   return to;
 }
 
+// An output is the sum of several products, one for each run of taps. So y starts as the bias, and
+// every product adds to it.
 template <class T>
 void forward(Stream& stream, const Conv1dForward& op) {
   const Conv1dGeometry& g = op.geometry;
@@ -49,6 +52,7 @@ void forward(Stream& stream, const Conv1dForward& op) {
   });
 }
 
+// Windows may overlap, so a frame of dx gets its terms from several products.
 template <class T>
 void backward_input(Stream& stream, const Conv1dBackwardInput& op) {
   const Conv1dGeometry& g = op.geometry;
@@ -70,6 +74,8 @@ void backward_input(Stream& stream, const Conv1dBackwardInput& op) {
   });
 }
 
+// Products add over all utterances in the products' layout. Only the whole sum goes to the weight's
+// layout, so the scattered access happens once.
 template <class T>
 void backward_weight(Stream& stream, const Conv1dBackwardWeight& op) {
   const Conv1dGeometry& g = op.geometry;

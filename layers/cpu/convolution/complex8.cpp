@@ -1,5 +1,11 @@
 #include "layers/cpu/convolution/complex8.h"
 
+// Complex products are computed by real FMAs. Real and imaginary parts of eight channels are
+// vectors. A term of x + iy in A and u + iv in B is
+//   a · b        re += x·u - y·v;  im += y·u + x·v
+//   a · conj(b)  re += x·u + y·v;  im += y·u - x·v
+// A block of C stays in registers for the whole depth, and is stored once.
+
 namespace penstock::layers {
 namespace {
 
@@ -57,6 +63,7 @@ void block(const Complex8Product& p, std::int64_t m, std::int64_t n, bool add) {
     }
 }
 
+// Rows that are too few for a block of kRows go to blocks of one row fewer, down to one.
 template <Form kForm, int kRows, int kGroups>
 void column(const Complex8Product& p, std::int64_t n, std::int64_t m, bool add) {
   for (; m + kRows <= p.m; m += kRows) block<kForm, kRows, kGroups>(p, m, n, add);

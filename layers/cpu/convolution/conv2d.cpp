@@ -8,6 +8,8 @@
 namespace penstock::layers {
 namespace {
 
+// The choice depends on dtype and geometry alone, not on lengths of utterances: the workspace must
+// be planned for the method that later runs.
 bool by_fft(DType dtype, const Conv2dGeometry& geometry) {
   return dtype == DType::f32 && conv2d_fft::suits(geometry);
 }

@@ -58,6 +58,8 @@ void run(Stream& stream, const Conv2dForward& op) {
                  output_rows(op.geometry, line, op.y_FC));
 }
 
+// Positions that a stride leaves after the last window are in no slot, and their gradient is 0.
+// Only then does dx need zeros beforehand.
 void run(Stream& stream, const Conv2dBackwardInput& op) {
   const Conv2dFold2d fold(op.geometry);
   const Conv2dLine line(op.geometry, fold);

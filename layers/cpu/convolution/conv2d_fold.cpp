@@ -4,6 +4,9 @@
 
 namespace penstock::layers {
 
+// At the front, padding / stride slots hold no input in any phase. At the end it is those after the
+// last filled one. At most taps - 1 are shared, since the outputs of an utterance have places of
+// their own on the line.
 std::int64_t Conv2dFold::shared(std::int64_t positions) const {
   const std::int64_t leading = axis.padding / axis.stride;
   const std::int64_t filled = (positions + axis.padding + axis.stride - 1) / axis.stride;
@@ -11,10 +14,14 @@ std::int64_t Conv2dFold::shared(std::int64_t positions) const {
   return std::min({leading, trailing, taps - 1});
 }
 
+// The last slot ends with position slots · stride - padding - 1.
 std::int64_t Conv2dFold::read(std::int64_t positions) const {
   return std::min(positions, slots(positions) * axis.stride - axis.padding);
 }
 
+// A tile of kTile slots gives the outputs that see no slot after it (overlap-save). With
+// DeepSpeech2's first kernel, 11 frames and stride 2, a tile of 32 slots has 6 taps and 27 such
+// outputs.
 Conv2dFold2d::Conv2dFold2d(const Conv2dGeometry& g)
     : frequency(g.frequency),
       time(g.time),
@@ -38,6 +45,7 @@ Conv2dFold2d::Conv2dFold2d(const Conv2dGeometry& g)
   rows = (tiles * valid + time.taps) / 2 * 2;  // tiles · valid + taps - 1 at least
 }
 
+// Input t of an utterance lies padding + t phases after the start of its first slot.
 Conv2dLine::Conv2dLine(const Conv2dGeometry& g, const Conv2dFold2d& fold)
     : in(static_cast<std::size_t>(fold.rows * g.time.stride), -1),
       out(static_cast<std::size_t>(fold.rows), -1),

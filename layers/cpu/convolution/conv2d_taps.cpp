@@ -4,6 +4,7 @@
 
 namespace penstock::layers {
 
+// analyse() transforms two rows at a time, so an odd number of rows gets one more without a frame.
 Conv2dTaps::Conv2dTaps(const Conv2dGeometry& geometry, const Conv2dFold2d& fold, Order order,
                        Scratch& scratch)
     : geometry_(geometry), fold_(fold), order_(order) {

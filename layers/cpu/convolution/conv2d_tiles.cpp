@@ -4,6 +4,8 @@
 
 namespace penstock::layers {
 
+// Whole tiles are transformed from where they lie. Shorter ones are copied first, to have zeros
+// after them.
 void Conv2dTiles::transform(const Fft8& fft, std::int64_t tile, const Complex8* rows,
                             std::int64_t row_stride, std::int64_t count) const {
   constexpr std::int64_t kAhead =

@@ -23,6 +23,7 @@ template <class Wide>
 void narrow(Wide value, double& to) {
   to = value;
 }
+// A double that becomes 16-bit is rounded to float first, and so twice.
 template <class Wide>
 void narrow(Wide value, Half& to) {
   to = to_half(static_cast<float>(value));

@@ -8,6 +8,8 @@
 
 namespace penstock::layers {
 
+// Copies are taken from the end of the lent workspace downwards. The operation itself uses the
+// workspace from its start.
 Tensor Widening::room_for(const Tensor& half) {
   const std::size_t bytes = aligned(static_cast<std::size_t>(half.size()) * sizeof(float));
   if (stream_.lent().data() == nullptr)
@@ -20,6 +22,7 @@ Tensor Widening::room_for(const Tensor& half) {
   return {left_.data() + left_.size(), DType::f32, half.shape};
 }
 
+// Cast names no operands(), so it runs on 16-bit numbers themselves and is not widened in turn.
 void Widening::read(Tensor& tensor) {
   if (!is_half(tensor.dtype) || tensor.data == nullptr) return;
   const Tensor wide = room_for(tensor);
@@ -38,6 +41,7 @@ void Widening::round() {
   for (const Pair& pair : written_) backend_.run(stream_, Cast{pair.wide, pair.half});
 }
 
+// CpuBackend has entered its own functions, which these replace.
 HalfCpuBackend::HalfCpuBackend(int threads) : CpuBackend(threads) {
   set_operations<HalfCpuBackend>(operations_, Operations{});
 }

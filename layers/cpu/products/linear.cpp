@@ -27,6 +27,7 @@ void forward(const LinearForward& op) {
                          .beta = static_cast<T>(bias ? 1 : 0)});
 }
 
+// Computes dx = dy · W, with W as it is stored.
 template <class T>
 void backward_input(const LinearBackwardInput& op) {
   const std::int64_t rows = op.dy_FO.shape[0], in = op.w_OI.shape[1], out = op.w_OI.shape[0];
@@ -39,6 +40,7 @@ void backward_input(const LinearBackwardInput& op) {
                          .c_stride = in});
 }
 
+// Computes dW += dy^T · x: the frames are the inner dimension.
 template <class T>
 void backward_weight(const LinearBackwardWeight& op) {
   const std::int64_t rows = op.x_FI.shape[0], in = op.dw_OI.shape[1], out = op.dw_OI.shape[0];

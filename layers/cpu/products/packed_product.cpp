@@ -102,6 +102,8 @@ PackedFactor<T> PackedFactor<T>::of(const T* b, std::int64_t k, std::int64_t n, 
   return PackedFactor(panels, k, n);
 }
 
+// A column of the panel is a row of W. A few rows of the panel are filled at a time, so that they
+// stay in cache while each column adds its numbers to them.
 template <class T>
 PackedFactor<T> PackedFactor<T>::of_transpose(const T* w, std::int64_t k, std::int64_t n,
                                               void* memory) {
@@ -120,6 +122,8 @@ PackedFactor<T> PackedFactor<T>::of_transpose(const T* w, std::int64_t k, std::i
   return PackedFactor(panels, k, n);
 }
 
+// Rows are divided evenly: 5 rows are tiles of 2 and 3, and not of 4 and 1, which would use
+// registers worse. Each tile prefetches its share of the part of the panel that comes next.
 template <class T>
 void PackedFactor<T>::multiply(std::span<const T* const> a_rows, T* c, std::int64_t c_stride,
                                bool add) const {

@@ -35,6 +35,8 @@ void add_weight_gradient(const Product<T>& dw, T* db) {
   add_column_sums(dw.a.data, dw.k, dw.m, dw.a.stride, db);
 }
 
+// With dg the gradient of U h + c, dU += dg^T · h over all frames of a direction, and dc += Σ dg.
+// dg is dp, but for a GRU's gate n.
 template <class T>
 void backward_weight(const RecurrenceBackwardWeight& op) {
   const std::int64_t frames = op.dp_FP.shape[0], hidden = op.shape.hidden,

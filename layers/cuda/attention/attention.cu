@@ -48,6 +48,8 @@ std::vector<PhiloxStream> streams_of(const DropoutMask& mask, std::int64_t heads
 
 }  // namespace
 
+// Uploads what all tiles share: their places, the streams of dropout and the rotary angles. The
+// limit is 0 without dropout, and no stream is needed then.
 PreparedAttention::PreparedAttention(CudaStream& stream, const AttentionGeometry& geometry,
                                      const DropoutMask& dropout, std::span<std::byte> workspace,
                                      const AttentionWorkspaceFor& use)
@@ -70,6 +72,7 @@ PreparedAttention::PreparedAttention(CudaStream& stream, const AttentionGeometry
   fill_angles(stream);
 }
 
+// Angles depend on frame and channel alone, so one table serves all utterances and heads.
 void PreparedAttention::fill_angles(CudaStream& stream) const {
   if (geometry_.rotary_base == 0) return;
   const Angles angles{geometry_.longest(), static_cast<int>(geometry_.head_channels() / 2),

@@ -2,6 +2,13 @@
 
 #include "layers/cuda/core/utterances_sizes.h"
 
+// A block takes a tile of frames of one utterance and one head. Tiles don't span utterances, so 100
+// frames are 7 tiles in FP32 and 2 in halves, and their number follows from all lengths.
+//
+// In backward, each tile leaves its share of the gradients of the biases u and v, and the shares
+// are then added in order. In FP32, a tile of queries has both. In halves, the gradient of v comes
+// from tiles of distances instead.
+
 namespace penstock::layers::cuda {
 
 AttentionWorkspace::AttentionWorkspace(Scratch& scratch, const AttentionGeometry& geometry,

@@ -86,6 +86,7 @@ __global__ void reorder(const T* weight, T* filter, Filter order) {
   if (i < order.count) filter[order.of_weight(i)] = weight[i];
 }
 
+/// Adds a filter's gradient to that of the weight, and undoes filter_gradient_scale() in FP32.
 template <class T>
 __global__ void add_reordered(const T* filter, float* weight, Filter order, float scale) {
   const std::int64_t i = grid_thread();
@@ -120,6 +121,8 @@ class Pass {
             .filter = room_.filter,
             .workspace = {room_.library, room_.library_bytes}};
   }
+  /// take_in(), take_out() and take_filter() fill what cuDNN reads; leave_in(), leave_out() and
+  /// add_filter() copy out what it wrote.
   void take_in(const Tensor& x_FC) const {
     launch(stream_.handle(), rows(image_.in_rows), spread<T>, data_of<T>(x_FC),
            reinterpret_cast<T*>(room_.in_image), in_, geometry_.in_columns());
@@ -187,6 +190,8 @@ void CudaBackend::compute(Stream& stream, const Conv2dForward& op) {
   });
 }
 
+// In full FP32 the gradient of the input goes by products of our own: cuDNN's deterministic
+// algorithm for it is slow (own_convolutions.h).
 template <>
 void CudaBackend::compute(Stream& stream, const Conv2dBackwardInput& op) {
   if (op.dx_FC.size() == 0) return;

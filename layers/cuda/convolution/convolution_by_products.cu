@@ -67,6 +67,9 @@ __global__ void __launch_bounds__(kThreads)
 
 }  // namespace
 
+// Neighbouring tiles of output rows see some input rows in common, so each tile adds to the
+// gradient, which starts as zeros. `max` is the number of output rows whose windows fit the
+// workspace.
 void convolve_to_input_by_products(CudaStream& stream, Products& products, const Convolution& c) {
   const Conv2dGeometry& g = c.geometry;
   const ImageWindows size(g);

@@ -58,6 +58,8 @@ void ConvolutionDescription::use(cudnnMathType_t math) const {
   check(cudnnSetConvolutionMathType(convolution(), math), "describing a convolution");
 }
 
+// cuDNN takes sizes in the order n, c, h, w for every layout. The layout says how they lie in
+// memory.
 ConvolutionDescription::TensorHandle ConvolutionDescription::image(DType dtype, std::int64_t rows,
                                                                    std::int64_t frequencies,
                                                                    std::int64_t channels) {
@@ -87,6 +89,8 @@ ConvolutionDescription::FilterHandle ConvolutionDescription::filter_of(const Con
   return owned;
 }
 
+// A convolution here is a cross-correlation without dilation, as PyTorch's is, and sums in FP32
+// whatever the dtype of its operands.
 ConvolutionDescription::ConvolutionHandle ConvolutionDescription::convolution_of(
     const Convolution& c) {
   const Conv2dAxis &time = c.geometry.time, &frequency = c.geometry.frequency;

@@ -57,6 +57,8 @@ __global__ void correlate_frames(Source source, const T* dy, DepthwiseSize size,
   }
 }
 
+/// Computes d_weight[c, k] += Σ_t dy[t, c] · g[t + k - left, c]. Sums lie [tap][channel], so they
+/// are added to the weight's gradient transposed.
 template <class T>
 void add_correlation(CudaStream& stream, const DepthwiseConv1dBackwardWeight& op,
                      const DepthwiseSize& size) {

@@ -36,6 +36,7 @@ struct TapGradients {
   }
 };
 
+/// Computes w = g · v / ‖v‖, one thread for each number.
 template <class T>
 __global__ void scale_taps(const T* v, const float* g, const double* squares, int kernel,
                            std::int64_t count, T* w) {
@@ -52,6 +53,7 @@ struct TapSums {
   int kernel;
 };
 
+/// Adds dv = g / ‖v‖ · (dw - v · Σ dw v / ‖v‖²): the part of dw along v changes no direction.
 template <class T>
 __global__ void add_direction_gradient(const T* v, const float* g, const float* dw, TapSums sums,
                                        std::int64_t count, float* dv) {
@@ -62,6 +64,7 @@ __global__ void add_direction_gradient(const T* v, const float* g, const float* 
   dv[i] += static_cast<float>(factor * (dw[i] - share * to_float(v[i])));
 }
 
+/// Adds dg = Σ dw v / ‖v‖.
 __global__ void add_length_gradient(TapSums sums, float* dg) {
   const std::int64_t k = grid_thread();
   if (k < sums.kernel) dg[k] += static_cast<float>(sums.along[k] / sqrt(sums.squares[k]));

@@ -41,6 +41,8 @@ cudaDeviceProp properties_of(int device) {
 
 CudaStream& own(Stream& stream) { return static_cast<CudaStream&>(stream); }
 
+/// Marks the present end of a stream. An error of the work before it appears as DeviceError in
+/// query().
 class CudaEvent final : public Event {
  public:
   explicit CudaEvent(cudaStream_t stream) : event_(cuda::make_event_handle()) {
@@ -59,6 +61,7 @@ class CudaEvent final : public Event {
 
 }  // namespace
 
+// Members are made in their order: the device is chosen first, on which the libraries then start.
 CudaBackend::CudaBackend(int device, Fp32Products products)
     : device_(chosen(device)),
       fp32_products_(products),

@@ -8,6 +8,11 @@
 #include "layers/tensor/cuda/handles.h"
 #include "layers/tensor/tensor.h"
 
+// Copies from and to any host memory pass through pinned memory. A copy of other memory would hold
+// up the host. Data leave through a ring, whose parts are free again after the stream has passed
+// them. Data that arrive stay in pinned memory, with a note of where they belong (a Landing), until
+// synchronize() moves them there: only then is it known that they have come.
+
 namespace penstock::layers {
 namespace {
 
@@ -45,6 +50,8 @@ void CudaStream::copy_in(void* device, const void* host, std::size_t bytes) {
   }
 }
 
+// A copy that is larger than the free rest takes several places, and synchronizes whenever all are
+// taken.
 std::span<std::byte> CudaStream::landing_place(std::size_t bytes) {
   if (arrivals_.data() == nullptr) arrivals_ = cuda::pinned_buffer(kArrivalBytes);
   if (arrivals_in_use_ >= kArrivalBytes) synchronize();
@@ -67,6 +74,8 @@ void CudaStream::copy_out(void* host, const void* device, std::size_t bytes) {
   }
 }
 
+// The stream's owner may have messages to move, so the wait is a loop that asks and yields the
+// core. Only without such an owner does it block in the driver.
 void CudaStream::wait_for(cudaEvent_t event) {
   if (!progress_) return cuda::check(cudaEventSynchronize(event), "waiting for a stream");
   for (cudaError_t status; (status = cudaEventQuery(event)) != cudaSuccess; progress()) {
@@ -75,6 +84,8 @@ void CudaStream::wait_for(cudaEvent_t event) {
   }
 }
 
+// Waits by an event first, during which messages move. cudaStreamSynchronize() then returns at
+// once, and with it come the errors of kernels.
 void CudaStream::synchronize() {
   if (progress_) {
     const cuda::EventHandle end = cuda::make_event_handle();

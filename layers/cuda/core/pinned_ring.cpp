@@ -7,6 +7,7 @@
 
 namespace penstock::layers::cuda {
 
+// A part is left only at the next take(), when the copy out of its last piece has been enqueued.
 std::span<std::byte> PinnedRing::take(cudaStream_t stream, std::size_t bytes) {
   if (memory_.data() == nullptr) memory_ = pinned_buffer(kParts * kPartBytes);
   if (used_ >= kPartBytes) advance(stream);
@@ -16,6 +17,8 @@ std::span<std::byte> PinnedRing::take(cudaStream_t stream, std::size_t bytes) {
   return {first, granted};
 }
 
+// An event marks the end of all copies from the part that is left. The part that is entered has
+// such an event from its last turn, which lies kParts - 1 parts back; usually it has long passed.
 void PinnedRing::advance(cudaStream_t stream) {
   if (left_[part_] == nullptr) left_[part_] = make_event_handle();
   check(cudaEventRecord(left_[part_].get(), stream), "marking the end of pinned memory's turn");

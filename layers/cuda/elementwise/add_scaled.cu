@@ -5,6 +5,9 @@
 #include "layers/cuda/elementwise/elementwise.h"
 #include "layers/ops/elementwise.h"
 
+// y = x + scale · f has two kinds of scale, so that the common one reads no map from rows to
+// utterances. Without utterances the matrices count as one long row.
+
 namespace penstock::layers {
 namespace cuda {
 namespace {
@@ -34,6 +37,7 @@ struct PlusScaled {
   }
 };
 
+/// Copies the utterances' scales and the map from rows to utterances to the stream's workspace.
 RowScales upload_scales(CudaStream& stream, Scratch& scratch, const AddScaled& op) {
   std::vector<float> scales;
   for (const double factor : op.factors) scales.push_back(static_cast<float>(op.scale * factor));

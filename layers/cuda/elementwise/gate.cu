@@ -7,6 +7,8 @@ namespace penstock::layers {
 namespace cuda {
 namespace {
 
+/// Computes a number of y from one of each half. map() reads the halves as two matrices whose rows
+/// lie twice as far apart.
 template <class F>
 struct Gated {
   __device__ float operator()(const Cell&, float a, float b) const { return F::value({a, b}); }
@@ -20,6 +22,7 @@ struct HalvesOfRows {
   MatrixRows<T> a, b;
 };
 
+/// Computes both halves of dx. It has a kernel of its own, since map() has one result.
 template <class F, class T>
 __global__ void gate_backward(MatrixSize size, bool aligned, HalvesOfRows<const T> x,
                               MatrixRows<const T> dy, HalvesOfRows<T> dx) {

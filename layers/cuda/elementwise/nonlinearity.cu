@@ -7,6 +7,8 @@ namespace penstock::layers {
 namespace cuda {
 namespace {
 
+/// Computes x · Φ(x), with the exact normal distribution Φ(x) = (1 + erf(x / √2)) / 2. Its slope is
+/// Φ(x) + x · φ(x), with the density φ(x) = e^(-x²/2) / √(2π).
 struct Gelu {
   static __device__ float distribution(float x) { return 0.5f * (1 + erff(x * 0.70710678f)); }
   static __device__ float value(float x) { return x * distribution(x); }
@@ -15,6 +17,8 @@ struct Gelu {
   }
 };
 
+/// Computes x · (1 + t) / 2 with t = tanh(√(2/π) · (x + 0.044715 x³)). The slope of t is (1 - t²)
+/// times that of its argument.
 struct GeluTanh {
   static constexpr float kScale = 0.79788456f, kCubic = 0.044715f;  // √(2/π)
   static __device__ float inner(float x) { return tanhf(kScale * (x + kCubic * x * x * x)); }

@@ -26,6 +26,7 @@ struct BatchNormSize {
   std::int64_t rows;
 };
 
+/// Sums a channel's numbers for its mean, as a term of column_sums.h.
 template <class T>
 struct Values {
   static constexpr int kSums = 1;
@@ -35,6 +36,8 @@ struct Values {
   }
 };
 
+/// Sums (x - mean)² for the variance. The distance is FP64, so that a mean far from zero costs no
+/// digits.
 template <class T>
 struct SquaredDistances {
   static constexpr int kSums = 1;
@@ -88,6 +91,7 @@ struct Normaliser {
   }
 };
 
+/// Sums dz and dz · x_hat of a channel.
 template <class T, bool kSilu>
 struct Reductions {
   static constexpr int kSums = 2;
@@ -110,6 +114,7 @@ struct Normalise {
   }
 };
 
+/// Normalises by running statistics, in evaluation.
 template <bool kSilu, class State>
 struct NormaliseByState {
   const State *mean, *variance;
@@ -123,6 +128,7 @@ struct NormaliseByState {
   }
 };
 
+/// Computes dx = weight / deviation · (dz - Σ dz / n - x_hat · Σ (dz · x_hat) / n).
 template <bool kSilu>
 struct NormaliseBackward {
   Normaliser by;
@@ -149,6 +155,7 @@ struct StepStatistics {
   double to_variance;
 };
 
+/// Sets each running statistic to (1 - momentum) · itself + momentum · the step's, in FP64.
 __global__ void move_towards(StepStatistics step, double momentum, float* mean, float* variance) {
   const std::int64_t c = grid_thread();
   if (c >= step.channels) return;
@@ -180,6 +187,8 @@ void with_activation(const Tensor& x, bool silu, const char* operation, Work wor
 }  // namespace
 }  // namespace cuda
 
+// The host writes the count at once. Mean and squares follow when the stream is synchronized.
+// Without any row, n is 1, so that the mean is 0 and not NaN.
 template <>
 void CudaBackend::compute(Stream& stream, const BatchNormForward& op) {
   const cuda::BatchNormSize size(op.x, op.weight_C);

@@ -3,6 +3,7 @@
 namespace penstock::layers::cuda {
 namespace {
 
+/// Adds the chunks of a number in their order, one thread for each number.
 __global__ void add(const double* partial, std::int64_t chunks, int width, double factor,
                     double* sums) {
   const std::int64_t i = grid_thread();
@@ -12,11 +13,14 @@ __global__ void add(const double* partial, std::int64_t chunks, int width, doubl
   sums[i] = factor * sum;
 }
 
+/// Adds FP64 sums to FP32 gradients. A sum is rounded here for the first time.
 __global__ void add_to_total(const double* sums, int count, float* total) {
   const std::int64_t i = grid_thread();
   if (i < count) total[i] += static_cast<float>(sums[i]);
 }
 
+/// Adds sums [tap][channel] to a weight [channel][tap]. Sums have neighbouring channels in
+/// neighbouring places, since threads read x so.
 __global__ void add_transposed(const double* sums_KC, int channels, int kernel, float* total) {
   const std::int64_t i = grid_thread();
   if (i >= channels * kernel) return;

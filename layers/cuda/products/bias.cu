@@ -4,10 +4,15 @@
 #include "layers/cuda/products/product.h"
 #include "layers/ops/linear.h"
 
+// Most biases are added by cuBLASLt with the product. These kernels add those of grouped 1-D
+// convolutions, and write those that cuBLASLt can't add. The gradient of a bias is a column sum in
+// FP64, in a fixed order (column_sums.h). Rows of several groups count as as many rows of one.
+
 namespace penstock::layers {
 namespace cuda {
 namespace {
 
+/// Adds the bias of the column to x.
 template <class T>
 struct PlusBias {
   const T* bias_C;
@@ -16,12 +21,14 @@ struct PlusBias {
   }
 };
 
+/// Gives the bias alone, to which a product is then added.
 template <class T>
 struct BiasOfColumn {
   const T* bias_C;
   __device__ float operator()(const Cell& cell) const { return to_float(bias_C[cell.column]); }
 };
 
+/// Sums dy of a column for the bias's gradient, as a term of column_sums.h.
 template <class T>
 struct OutputGradients {
   static constexpr int kSums = 1;

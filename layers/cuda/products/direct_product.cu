@@ -15,6 +15,8 @@ struct Steps2d {
   std::int64_t row, column, matrix;
 };
 
+/// Holds the sizes of d = op(a) · op(b). A transposition only swaps strides, so the kernel need not
+/// know of it.
 struct ProductSizes {
   explicit ProductSizes(const Product& p)
       : rows(p.d.rows),

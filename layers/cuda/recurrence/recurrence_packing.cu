@@ -12,7 +12,8 @@ struct Strides {
   std::int64_t inner_count;  // without padding
 };
 
-/// Packs a factor, one thread for each packed number.
+/// Packs a factor, one thread for each packed number. Channels after the last one, and inner
+/// indices of the padding, become 0 and add nothing.
 template <class T, class Factor>
 __global__ void pack(const T* w_DGH, PackedFactor factor, Strides from, std::int64_t tiles,
                      Factor* packed) {
@@ -38,6 +39,7 @@ PackedFactor run(cudaStream_t stream, const T* w_DGH, const PackedFactor& factor
 
 }  // namespace
 
+// Forward multiplies U, [gate][channel][inner channel], by h: a gate is a row.
 template <class T, class Factor>
 PackedFactor pack_forward(cudaStream_t stream, const T* w_DGH, const RecurrenceSizes& sizes,
                           int gates, Factor* packed) {
@@ -55,6 +57,8 @@ PackedFactor pack_forward(cudaStream_t stream, const T* w_DGH, const RecurrenceS
              packed);
 }
 
+// Backward multiplies Uᵀ by the gradients of all gates. The inner index runs over the rows of U, a
+// whole row of memory apart, and a channel is a column.
 template <class T, class Factor>
 PackedFactor pack_backward(cudaStream_t stream, const T* w_DGH, const RecurrenceSizes& sizes,
                            int gates, Factor* packed) {

@@ -22,6 +22,9 @@ bool is_fused(const RecurrenceShape& shape, DType compute) {
   return utterances_of(shape) <= kMaxFused;
 }
 
+// Fused steps read whole tiles of utterances and whole slabs of channels. The surplus is zeroed
+// before the first step, and no step writes it. They need two buffers, since a block must not
+// overwrite a state that another block of the same step still reads.
 RecurrenceSizes::RecurrenceSizes(const RecurrenceShape& shape, DType compute)
     : fused(is_fused(shape, compute)),
       directions(shape.directions),
@@ -44,6 +47,8 @@ std::int64_t RecurrenceSizes::packed(std::int64_t rows_of_channel, std::int64_t 
   return directions * padded(hidden, kRecurrenceChannels) * rows_of_channel * inner_width;
 }
 
+// States, cells and U h are neighbours, so that one call zeroes them. They are 0 before the first
+// frame, whose step needs no product.
 RecurrenceForwardWorkspace::RecurrenceForwardWorkspace(Scratch& scratch,
                                                        const RecurrenceShape& shape, DType compute)
     : sizes(shape, compute) {
@@ -58,6 +63,7 @@ RecurrenceForwardWorkspace::RecurrenceForwardWorkspace(Scratch& scratch,
   packed = scratch.take<std::byte>(bytes(sizes.packed(shape.gates(), sizes.state_width), compute));
 }
 
+// All gradients start as 0: none comes back from after an utterance's last frame.
 RecurrenceBackwardWorkspace::RecurrenceBackwardWorkspace(Scratch& scratch,
                                                          const RecurrenceShape& shape,
                                                          DType compute)

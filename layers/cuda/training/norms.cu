@@ -50,7 +50,8 @@ void combine_blocks(Stream& stream, const Op& op, double* combined) {
 }
 
 /// Computes the gradient norm, the clip coefficient, and whether to skip the update, in one block.
-/// All threads fetch the blocks' sums; thread 0 adds them in the order of the blocks.
+/// All threads fetch the blocks' sums; thread 0 adds them in the order of the blocks. A norm that
+/// is infinite or NaN fails the last comparison, and the update is skipped.
 __global__ void __launch_bounds__(kThreads) gradient_norm_kernel(GradientNorm op) {
   BLOCK_SHARED(double, sums, [kThreads]);
   BLOCK_SHARED(double, of_warp, [kThreads / kWarp]);

@@ -87,6 +87,8 @@ __global__ void lamb_direction(const ArenaBlock* blocks, Slots slots, Moments mo
   });
 }
 
+/// Holds the arguments of a step of SGD. It moves by the velocity, or with Nesterov's momentum by
+/// gradient + momentum · velocity.
 struct Sgd {
   const float* gradient;
   float momentum, weight_decay;
@@ -108,6 +110,8 @@ __global__ void sgd(const ArenaBlock* blocks, Slots slots, Sgd op, Weights<Half>
   });
 }
 
+/// Returns the arguments of a step. Bias corrections are the same for all elements, so the host
+/// computes them in FP64: rate / (1 - beta1^step) and 1 / (1 - beta2^step).
 template <class Op>
 Moments moments_of(const Op& op, double rate, double decay) {
   const auto step = static_cast<double>(op.step);
@@ -140,6 +144,7 @@ void with_weights(const Tensor& masters, const Tensor& rounded, const char* oper
   });
 }
 
+/// Returns a slot's numbers as T, which stands for `dtype` in kernels: bf16 slots are bits.
 template <class T>
 T* slot_of(const Tensor& arena, DType dtype) {
   if (arena.dtype != dtype) throw_other_type(dtype, arena.dtype);

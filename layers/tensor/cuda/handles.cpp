@@ -9,6 +9,7 @@
 
 namespace penstock::layers {
 
+// A machine without a driver is no error here, since ranks on CPUs report their versions too.
 CudaVersions cuda_versions() {
   CudaVersions versions;
   if (cudaDriverGetVersion(&versions.driver) != cudaSuccess) versions.driver = 0;
@@ -45,6 +46,8 @@ EventHandle make_event_handle() { return make_event(cudaEventDisableTiming); }
 
 EventHandle make_timing_event_handle() { return make_event(cudaEventDefault); }
 
+// CUDA gives null for 0 bytes, which would look like a tensor without data. The error is taken off
+// CUDA's record, lest the next check of a launch reports it.
 Buffer device_buffer(std::size_t bytes) {
   void* data = nullptr;
   if (cudaMalloc(&data, bytes == 0 ? 1 : bytes) == cudaSuccess)
