@@ -14,9 +14,23 @@
 #include "runtime/checkpoint/hash.h"
 #include "runtime/checkpoint/shard.h"
 
+// A checkpoint maps each tensor's name to blocks of elements, and each block to bytes of a shard.
+// The map comes from the manifest alone: place_pieces() collects the pieces of all shards by name.
+// read() walks the blocks of one tensor and copies the part of each that it was asked for. So it
+// does not matter how many stages and replicas wrote the shards, nor how many read them. Example of
+// a weight of 10 elements that two replicas wrote, of which elements [3, 8) are read:
+//
+//   shard               block    read             bytes of the shard, for numbers of 4 bytes
+//   stage-0-replica-0   [0, 5)   elements 3, 4    file_begin + 12 to file_begin + 20
+//   stage-0-replica-1   [5, 10)  elements 5 to 7  file_begin to file_begin + 12
+//
+// Opening costs a hash of the manifest and, for OpenShards::all, of each shard's header. Bytes of
+// tensors are hashed by verify() alone.
+
 namespace penstock::runtime {
 namespace {
 
+// read() relies on this check: a hole between blocks would leave a part of its output unset.
 Manifest checked_manifest(const std::filesystem::path& folder) {
   Manifest manifest = read_manifest(folder);
   try {
@@ -47,6 +61,7 @@ std::string shape_text(const layers::Shape& shape) {
 
 constexpr std::size_t kAtOnce = 1 << 16;  // half-precision numbers converted at a time
 
+/// Converts in parts of kAtOnce numbers, so that a large tensor takes 128 KiB besides its output.
 template <class HalfFormat>
 void read_halves(const Checkpoint& checkpoint, std::string_view name, std::int64_t begin,
                  std::span<float> out) {
@@ -62,6 +77,7 @@ void read_halves(const Checkpoint& checkpoint, std::string_view name, std::int64
 
 }  // namespace
 
+// The files lie behind a pointer, since a mutex can't be moved and a Checkpoint can.
 struct Checkpoint::OpenFiles {
   explicit OpenFiles(std::size_t shards) : files(shards) {}
 
@@ -69,6 +85,7 @@ struct Checkpoint::OpenFiles {
   std::vector<std::optional<SafetensorsFile>> files;  // one per shard; empty until it is opened
 };
 
+// The tokenizer is small and is needed before any tensor, so its bytes are compared here.
 Checkpoint::Checkpoint(std::filesystem::path folder, OpenShards open)
     : folder_(std::move(folder)),
       manifest_(checked_manifest(folder_)),
@@ -96,6 +113,11 @@ std::filesystem::path Checkpoint::shard_path(std::size_t number) const {
   return folder_ / manifest_.shards.at(number).file;
 }
 
+// The lock is held while a shard is opened, so that two threads do not map it twice. The reference
+// stays valid without the lock: the vector never grows, and an opened file is never replaced.
+// Offsets come from the manifest and not from the shard's header, so the file must have the layout
+// that the manifest describes, which its size and its header's hash prove. They prove nothing about
+// the numbers: the same shard of another step has the same header, and verify() finds it.
 const SafetensorsFile& Checkpoint::shard(std::size_t number) const {
   const std::lock_guard lock(files_->mutex);
   std::optional<SafetensorsFile>& file = files_->files.at(number);
@@ -108,6 +130,7 @@ const SafetensorsFile& Checkpoint::shard(std::size_t number) const {
   return file.emplace(std::move(opened));
 }
 
+// The mapped file is not checked against these offsets when it is read, so they are checked here.
 void Checkpoint::place_pieces(std::size_t shard) {
   const ShardIndex& index = manifest_.shards[shard];
   for (const ShardPiece& piece : index.pieces) {
@@ -141,6 +164,7 @@ void Checkpoint::verify(Verified what, const Share& share) const {
   };
   for (std::size_t i = 0; i < shard_count(); ++i) {
     const std::vector<ShardPiece>& pieces = manifest_.shards[i].pieces;
+    // No piece would open a shard without pieces, but its header belongs to the checkpoint too.
     if (pieces.empty() && what == Verified::all && share.number == 0) (void)shard(i);
     for (const ShardPiece& piece : pieces)
       if (counts(piece, what) && shared(piece) &&
@@ -162,6 +186,8 @@ const CheckpointTensor& Checkpoint::tensor(std::string_view name) const {
   return found->second;
 }
 
+// The place of an element within a file is file_begin + (element - begin of the block) * width,
+// since a block's elements are contiguous and in row-major order.
 void Checkpoint::read(std::string_view name, std::int64_t begin, std::int64_t end,
                       std::span<std::byte> out) const {
   const CheckpointTensor& stored = tensor(name);

@@ -5,6 +5,8 @@
 
 namespace penstock::runtime {
 
+// Each block becomes a line of its own. A tensor in one block has no range, since it would only
+// repeat the shape.
 Description describe(const Checkpoint& checkpoint) {
   Description description{checkpoint.state(), {}};
   for (const auto& [name, tensor] : checkpoint.tensors())

@@ -6,6 +6,7 @@
 
 namespace penstock::runtime {
 
+// The sums must lie on a 64-byte boundary, which XXH3_createState() ensures.
 struct Xxh3::State {
   std::unique_ptr<XXH3_state_t, XXH_errorcode (*)(XXH3_state_t*)> sums{XXH3_createState(),
                                                                        XXH3_freeState};
@@ -23,6 +24,7 @@ void Xxh3::add(std::span<const std::byte> bytes) {
   XXH3_128bits_update(state_->sums.get(), bytes.data(), bytes.size());
 }
 
+// The canonical form is big-endian on every machine, so that files can move between machines.
 std::string Xxh3::digest() const {
   XXH128_canonical_t canonical;
   XXH128_canonicalFromHash(&canonical, XXH3_128bits_digest(state_->sums.get()));

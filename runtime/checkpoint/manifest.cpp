@@ -12,6 +12,26 @@
 #include "runtime/checkpoint/hash.h"
 #include "runtime/checkpoint/safetensors/safetensors_dtype.h"
 
+// A manifest is one JSON object with sorted keys, indented by one space. In short, with a piece's
+// keys in the order of reading:
+//
+//   {
+//    "hash": "0f3a…",          32 digits: XXH3-128 of the whole text, with zeros in their place
+//    "kept": [{"bytes": …, "file": "huggingface/config.json", "hash": …}, …]
+//    "shards": [
+//     {"bytes": …, "file": "stage-0.safetensors", "header_hash": …,
+//      "pieces": [{"name": "conv1.weight", "dtype": "F32", "full_shape": [64, 80, 3],
+//                  "begin": 0, "end": 15360,                elements of the full tensor
+//                  "file_begin": 512, "file_end": 61952,    bytes of the shard
+//                  "hash": …}, …]}, …],
+//    "state": {"step": 600, "config": {"model.hidden": "256", …}, …},
+//    "version": 2
+//   }
+//
+// The hash comes first and has a fixed length, so it is found and replaced without parsing. A text
+// that does not have its hash is never parsed. The hashes of shards, pieces and files lie within
+// the text, so the one hash of the manifest vouches for every byte of the checkpoint.
+
 /// Writes a dtype by its safetensors name. It is a specialisation, since nlohmann-json would look
 /// for functions in the dtype's own namespace, find none, and write its number.
 template <>
@@ -42,7 +62,9 @@ constexpr const char* kTokenizer = "tokenizer";
 constexpr const char* kCorrections = "corrections";
 constexpr const char* kDataOrigin = "data_origin";
 
-/// Throws CheckpointError unless the path stays within the folder.
+/// Throws CheckpointError unless the path stays within the folder. A checkpoint may come from
+/// anyone. Without this check, a manifest could name a file outside the folder, such as
+/// "../../key", which would be read and copied into later checkpoints.
 void check_within(const std::string& file) {
   const std::filesystem::path path(file);
   const bool within = !file.empty() && file != "." && path.is_relative() &&
@@ -65,7 +87,7 @@ NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Correction, step, key, before, after)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(DataOrigin, step, epoch)
 
 /// Calls visit(key, field) for each field of a state. The keys are fixed by version 2 of the
-/// format.
+/// format. Reading and writing share this list, so no field can be written and not read.
 template <class State, class Visit>
 void for_fields(State& state, Visit visit) {
   visit("step", state.step);
@@ -108,6 +130,8 @@ ShardIndex parse_shard_index(std::string_view text) try {
   throw CheckpointError(fmt::format("not the index of a shard: {}", error.what()));
 }
 
+// The hash is computed over the text that has zeros in its place, and then put there. JSON has no
+// notation for infinity: it would become null, which no later run could read.
 std::string to_text(const Manifest& manifest) try {
   if (!std::isfinite(manifest.state.best_value))
     throw CheckpointError(
@@ -125,6 +149,8 @@ std::string to_text(const Manifest& manifest) try {
   throw CheckpointError(fmt::format("the manifest can't be written: {}", error.what()));
 }
 
+// The order of the checks decides the message: a file of another kind, then damage, then another
+// version of the format. Only a whole manifest is asked for its version.
 Manifest parse_manifest(std::string_view text) try {
   if (!text.starts_with(kOpening) || text.size() < kOpening.size() + kDigits)
     throw CheckpointError("not a checkpoint's manifest");

@@ -18,6 +18,18 @@
 #include "runtime/checkpoint/output_folder.h"
 #include "runtime/checkpoint/retention.h"
 
+// There are two ways to a checkpoint. Evaluation names one, and a broken one is then an error.
+// Resumption takes the newest intact one of an output folder and passes over broken ones, each with
+// a line in the log.
+//
+// Both exist for one process and for all ranks of a job. With N ranks, each hashes about 1/N of the
+// bytes, so that every byte is read once for verification, by whichever rank. Ranks then agree:
+// rank 0 gathers the failures, decides, and tells the others.
+//
+// A failure to read is not proof of damage. A server that is away for a minute must not make a run
+// resume from an older checkpoint, since set_aside() would then rename the newer one as broken. So
+// only a missing file or wrong bytes count as broken. Any other FileError ends the search.
+
 namespace penstock::runtime {
 namespace {
 
@@ -48,7 +60,9 @@ struct Opened {
   RankVerdict verdict = {};
 };
 
-/// Opens the checkpoint, verifies this rank's share and gathers all results on rank 0.
+/// Opens the checkpoint, verifies this rank's share and gathers all results on rank 0. A failure
+/// becomes a value, so that every rank reaches gather(); an exception would leave rank 0 waiting
+/// there.
 Opened open_shares(comm::Communicator& world, const std::filesystem::path& folder,
                    Verified verified) {
   Opened opened;
@@ -67,6 +81,8 @@ Opened open_shares(comm::Communicator& world, const std::filesystem::path& folde
 
 }  // namespace
 
+// The cases are tried from the most special to the most general: BEST, a checkpoint's own folder,
+// an output folder.
 std::filesystem::path checkpoint_folder(const std::filesystem::path& path) {
   std::error_code ignored;  // treat errors as "not a folder"
   if (path.filename() == "BEST" && std::filesystem::is_regular_file(path, ignored))
@@ -88,6 +104,8 @@ Checkpoint open_checkpoint(const std::filesystem::path& path) {
   return open_verified(checkpoint_folder(path));
 }
 
+// An empty list and a list of broken checkpoints differ: a run may begin afresh in the former, but
+// in the latter it would silently throw away what it has learned.
 std::optional<Checkpoint> newest(const std::filesystem::path& output,
                                  const std::function<void(const std::string&)>& report) {
   const auto stored = list_labelled(output, report);
@@ -110,6 +128,8 @@ std::optional<Checkpoint> newest(const std::filesystem::path& output,
   throw_none_whole(output, all);
 }
 
+// The first rank's failure stands for all. Damage to a tensor shows on one rank alone, since each
+// of its pieces is one rank's. A missing folder shows on all.
 RankVerdict verdict(const std::vector<comm::Failure>& failures) {
   const auto first =
       std::ranges::find_if(failures, [](const auto& failure) { return bool(failure); });
@@ -126,6 +146,8 @@ RankVerdict verdict(const std::vector<comm::Failure>& failures) {
   return verdict;
 }
 
+// Rank 0 alone resolves the path. If a save commits meanwhile, ranks could otherwise find different
+// newest checkpoints.
 Checkpoint open_together(comm::Communicator& world, const std::filesystem::path& path,
                          Verified verified, const std::function<void(const Checkpoint&)>& check) {
   std::string folder;

@@ -15,6 +15,27 @@
 #include "runtime/checkpoint/fault.h"
 #include "runtime/checkpoint/manifest.h"
 
+// An output folder contains, besides the files of the trainer:
+//
+//   .lock                               locked by the run that writes here, see output_lock.h
+//   checkpoint-000000600/               complete, since it has its final name
+//   checkpoint-000000900.partial/       a save under way, or one that died
+//   checkpoint-000000300.discarded/     a removal or replacement that died
+//   checkpoint-000000600.mislabelled/   set aside: its manifest states another step
+//   checkpoint-000000900.broken/        set aside by a run that resumed from an earlier step
+//   BEST, LATEST                        names of checkpoints
+//
+// The next save removes folders that end in .partial and .discarded. Those that were set aside are
+// left to the user. Within a checkpoint:
+//
+//   manifest.json                       written last; it lists and hashes all other files
+//   stage-0.safetensors, …              one shard for each rank that has something to save
+//   tokenizer.model                     copy of text.model, for a text of pieces
+//   kept.safetensors, huggingface/      kept parts of an imported model
+//
+// Each change of names is one system call, followed by a flush of the parent folder. So after a
+// crash a checkpoint's name leads to a complete folder or to nothing.
+
 namespace penstock::runtime {
 namespace {
 
@@ -36,6 +57,7 @@ std::filesystem::path free_name(const std::filesystem::path& path) {
   return name;
 }
 
+/// FileError if the system refuses.
 void rename_or_raise(const std::filesystem::path& from, const std::filesystem::path& to) {
   if (::rename(from.c_str(), to.c_str()) != 0)
     raise_errno(from, fmt::format("can't be renamed to {}", to.string()));
@@ -65,6 +87,8 @@ std::string label_error(const StoredCheckpoint& stored) try {
 
 std::string checkpoint_name(std::int64_t step) { return fmt::format("{}{:09}", kPrefix, step); }
 
+// Up to 18 digits fit into 64 bits, so std::stoll() can't overflow. Suffixes such as ".partial" are
+// no digits.
 std::optional<std::int64_t> step_of_checkpoint(std::string_view name) {
   if (!name.starts_with(kPrefix)) return std::nullopt;
   const std::string digits(name.substr(kPrefix.size()));
@@ -94,6 +118,7 @@ std::vector<StoredCheckpoint> list_checkpoints(const std::filesystem::path& outp
   return found;
 }
 
+// The cost is one read of each manifest; shards are not touched.
 std::vector<StoredCheckpoint> list_labelled(const std::filesystem::path& output,
                                             const Report& report) {
   std::vector<StoredCheckpoint> labelled = list_checkpoints(output, report);
@@ -105,6 +130,10 @@ std::vector<StoredCheckpoint> list_labelled(const std::filesystem::path& output,
   return labelled;
 }
 
+// The exchange leaves the old folder under the name `from`. A save's `from` ends in ".partial", so
+// if a crash prevents its removal here, the next save removes it. The last branch is for file
+// systems that can't exchange names. A crash between its two renames leaves the old folder as
+// ".discarded" and the new one as `from`, and none of that name.
 void move_folder(const std::filesystem::path& from, const std::filesystem::path& to) {
   std::error_code kept;  // remains do no harm
   if (!std::filesystem::exists(to)) {
@@ -121,6 +150,9 @@ void move_folder(const std::filesystem::path& from, const std::filesystem::path&
   sync_folder(to.parent_path());
 }
 
+// Removing a folder takes a call per file. The rename comes first, so that a crash in between never
+// leaves a checkpoint with its name and without some of its files. The flush keeps the same order
+// on the disk.
 void discard_folder(const std::filesystem::path& folder) {
   const auto discarded = with_suffix(folder, ".discarded");
   remove_or_raise(discarded);
@@ -129,6 +161,8 @@ void discard_folder(const std::filesystem::path& folder) {
   remove_or_raise(discarded);
 }
 
+// A checkpoint whose label is right stays: commit() replaces it. The rest may be the user's own
+// copy, which must not be lost.
 void make_way(const StoredCheckpoint& stored) {
   std::error_code ignored;  // renaming reports errors
   if (!std::filesystem::exists(stored.folder, ignored)) return;
@@ -136,6 +170,8 @@ void make_way(const StoredCheckpoint& stored) {
   move_folder(stored.folder, free_name(stored.folder));
 }
 
+// A rightly labelled checkpoint after `step` must be broken: otherwise the run would have resumed
+// from it. An earlier ".broken" folder of that name is replaced, but a mislabelled one never.
 void set_aside(const std::filesystem::path& output, std::int64_t step, const Report& note) {
   for (const StoredCheckpoint& stored : list_checkpoints(output)) {
     const std::string wrong = label_error(stored);
@@ -158,6 +194,7 @@ std::filesystem::path nearest_existing(const std::filesystem::path& path) {
   return existing;
 }
 
+// remove() fails for a folder that is not empty, and this failure ends the loop.
 void remove_empty_folders(const std::filesystem::path& output, const std::filesystem::path& above) {
   std::error_code error;
   auto folder = std::filesystem::absolute(output);
@@ -165,6 +202,7 @@ void remove_empty_folders(const std::filesystem::path& output, const std::filesy
     std::filesystem::remove(folder, error);
 }
 
+// Permission bits do not tell of read-only mounts, quotas or dead servers. Only a write does.
 void probe_output(const std::filesystem::path& output) {
   std::error_code error;
   const std::filesystem::path existing = nearest_existing(output);

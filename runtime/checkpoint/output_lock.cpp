@@ -37,13 +37,15 @@ std::string token_of_this_process() {
                      std::chrono::nanoseconds(now).count());
 }
 
+/// Returns the first line of the lock's file, for the message. The holder may be about to write it.
 std::string holder_of(const std::filesystem::path& file) {
   std::string holder;
   std::getline(std::ifstream(file), holder);
   return holder.empty() ? "another process" : holder;
 }
 
-/// True if the file of that name is still the one that was opened.
+/// True if the file of that name is still the one that was opened. A removed file still exists for
+/// whoever has it open, so names are compared by device and inode.
 bool is_named(const FileHandle& file) {
   struct stat held {
   }, named{};
@@ -51,7 +53,8 @@ bool is_named(const FileHandle& file) {
          held.st_dev == named.st_dev && held.st_ino == named.st_ino;
 }
 
-/// Opens the file to lock. Links are rejected, since locking overwrites the file's text.
+/// Opens the file to lock. Links are rejected, since locking overwrites the file's text. That
+/// includes hard links, which O_NOFOLLOW follows.
 FileHandle open_lock(const std::filesystem::path& path) try {
   FileHandle file(path, O_RDWR | O_CREAT | O_NOFOLLOW);
   struct stat found {};
@@ -65,7 +68,8 @@ FileHandle open_lock(const std::filesystem::path& path) try {
   throw;
 }
 
-/// Returns nothing if another run removed the file between opening and locking.
+/// Returns nothing if another run removed the file between opening and locking. A file system may
+/// lack locks, as some network file systems do. The file then serves for its token alone.
 std::optional<FileHandle> try_lock(const std::filesystem::path& output) {
   const auto path = OutputLock::file_of(output);
   make_output(output);
@@ -101,6 +105,8 @@ std::filesystem::path OutputLock::file_of(const std::filesystem::path& output) {
   return output / ".lock";
 }
 
+// The token is written under the lock. Ranks on other hosts read it to find out whether they see
+// the same folder. above_ is found before locked() creates the folder.
 OutputLock::OutputLock(const std::filesystem::path& output)
     : output_(output),
       above_(nearest_existing(output)),

@@ -8,6 +8,8 @@
 
 namespace penstock::runtime {
 
+// A training reads the parts once, at its start, so that no later save depends on the checkpoint
+// from which they came. They are small beside the model.
 PassthroughParts read_kept(const Checkpoint& checkpoint) {
   PassthroughParts kept;
   for (const KeptFile& stored : checkpoint.files()) {
@@ -25,6 +27,8 @@ PassthroughParts read_kept(const Checkpoint& checkpoint) {
   return kept;
 }
 
+// The tensors are read back here, as ranks read back their shards, since commit() publishes them
+// without another check.
 void write_kept(const std::filesystem::path& folder, const PassthroughParts& kept,
                 Manifest& manifest) {
   for (const PassthroughParts::File& file : kept.files) {

@@ -17,6 +17,12 @@
 #include "runtime/checkpoint/fault.h"
 #include "runtime/checkpoint/output_folder.h"
 
+// Retention removes what is no longer needed, in an order that never loses the only intact
+// checkpoint. keep_newest() follows each save, whose shards have just been read back, so a look at
+// sizes suffices. make_room() follows a save that failed for lack of space. The stored checkpoints
+// were read back when they were written, perhaps long ago, so it hashes a newer one in full before
+// it removes an older one.
+
 namespace penstock::runtime {
 namespace {
 
@@ -40,6 +46,7 @@ void check_sizes(const std::filesystem::path& checkpoint) {
   for (const KeptFile& kept : manifest.files) check_size(checkpoint / kept.file, kept.bytes);
 }
 
+/// Reads every byte of the checkpoint.
 bool is_whole(const StoredCheckpoint& stored) try {
   Checkpoint(stored.folder).verify();
   return true;
@@ -57,6 +64,7 @@ std::string remedy(std::uint64_t fitting, const DiskSpace& room) {
 
 }  // namespace
 
+// BEST is one line: {"checkpoint":"checkpoint-000000600","metric":"wer","value":0.081}
 void mark_best(const std::filesystem::path& output, const BestCheckpoint& best) {
   const nlohmann::ordered_json json = {
       {"checkpoint", checkpoint_name(best.step)}, {"metric", best.metric}, {"value", best.value}};
@@ -78,6 +86,8 @@ std::optional<BestCheckpoint> best_checkpoint(const std::filesystem::path& outpu
   }
 }
 
+// The state within the checkpoint decides and the mark follows. A save may have been the best but
+// died before its mark, and the mark may be on a checkpoint later than the one resumed.
 bool restore_best(const std::filesystem::path& output, const TrainingState& saved) {
   if (!saved.best_metric.empty() && is_stored(output, saved.best_step)) {
     mark_best(output, {saved.best_step, saved.best_metric, saved.best_value});
@@ -91,6 +101,9 @@ bool restore_best(const std::filesystem::path& output, const TrainingState& save
   return false;
 }
 
+// The mark is read and the newest checkpoint is checked before the first removal, so that an error
+// removes nothing. A crash between removals leaves one checkpoint too many, which the next save
+// removes.
 void keep_newest(const std::filesystem::path& output, int count) {
   const auto stored = list_labelled(output);
   const auto kept = static_cast<std::size_t>(std::max(count, 1));
@@ -101,6 +114,11 @@ void keep_newest(const std::filesystem::path& output, int count) {
     if (!best || best->step != stored[i].step) discard_folder(stored[i].folder);
 }
 
+// A run needs room for keep + 1 checkpoints at once: the new one is complete before the oldest is
+// removed. With n stored ones, keep + 1 - n more must fit into the free space. The comparison
+// divides instead of multiplying, since the product of large numbers could overflow. The largest
+// `keep` that fits is free / bytes + n - 1. If not even one fits, this wraps to the maximum number,
+// for which remedy() names no override.
 void require_disk_space(const std::filesystem::path& output, const DiskSpace& room) {
   std::error_code error;
   const std::filesystem::path existing = nearest_existing(output);
@@ -119,6 +137,8 @@ void require_disk_space(const std::filesystem::path& output, const DiskSpace& ro
                   available, remedy(available / room.bytes + stored - 1, room)));
 }
 
+// The newest is verified first. It is most probably intact, and one intact checkpoint ends the
+// search, so usually only one checkpoint is read.
 std::optional<std::filesystem::path> make_room(const std::filesystem::path& output) {
   const std::vector<StoredCheckpoint> stored = list_labelled(output);
   const std::optional<BestCheckpoint> best = best_checkpoint(output);

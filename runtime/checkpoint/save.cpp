@@ -12,6 +12,19 @@
 #include "runtime/checkpoint/output_folder.h"
 #include "runtime/checkpoint/shard.h"
 
+// A save is committed by a rename:
+//
+//   1. rank 0       start_save()     makes checkpoint-N.partial
+//   2. every rank   write_shard()    writes and flushes its shard there, then read_back()
+//   3. rank 0       commit()         kept parts, tokenizer.model, manifest.json, each flushed
+//   4.              move_folder()    renames the folder to checkpoint-N, flushes the output folder
+//   5. rank 0       mark_best(), keep_newest() and others, which may fail without harm
+//
+// Every file is on the disk before the rename, so not even a loss of power leaves a checkpoint's
+// name on missing bytes. The protocol has no journal and no recovery: readers ignore all other
+// names, and the next save removes them. The caller ensures that all ranks write the state of the
+// same step.
+
 namespace penstock::runtime {
 namespace {
 
@@ -40,6 +53,7 @@ void remove_dead_saves(const std::filesystem::path& output) try {
   throw CheckpointError(fmt::format("what a dead save left can't be removed: {}", error.what()));
 }
 
+// The error keeps its errno. The caller recognises a full disk by it and makes room.
 std::filesystem::path start_save(const std::filesystem::path& output, std::int64_t step) try {
   std::filesystem::create_directories(output);
   remove_leftovers(output);
@@ -51,6 +65,9 @@ std::filesystem::path start_save(const std::filesystem::path& output, std::int64
                   static_cast<std::errc>(error.code().value()));
 }
 
+// The coverage is checked when the kept parts are there, since they are a shard too. A rank that
+// wrote too little or too much is found here, before the checkpoint exists. The hash of the
+// tokenizer that `state` carries is ignored; the file written here determines it.
 std::filesystem::path commit(const std::filesystem::path& folder, const TrainingState& state,
                              std::vector<ShardIndex> shards, std::string_view tokenizer,
                              const PassthroughParts& kept) {
@@ -69,6 +86,7 @@ std::filesystem::path commit(const std::filesystem::path& folder, const Training
   return committed;
 }
 
+// No code reads this file: the newest checkpoint is found by name.
 void mark_latest(const std::filesystem::path& checkpoint) {
   write_durably(checkpoint.parent_path() / "LATEST", checkpoint.filename().string() + "\n");
 }

@@ -17,6 +17,20 @@
 #include "runtime/checkpoint/fault.h"
 #include "runtime/checkpoint/hash.h"
 
+// A shard is a safetensors file with the pieces of one rank. A whole tensor has its own name and
+// shape, so that other programs can read it. A part of one is a range of its elements in row-major
+// order, which is no rectangle in general, so it is stored as a flat list:
+//
+//   "conv1.weight"             F32 [64, 80, 3]    whole
+//   "linear.weight[0:5120]"    F32 [5120]         elements [0, 5120) of a larger tensor
+//
+// The ranges within the names are for people. Readers take them from the ShardIndex, which the rank
+// sends to rank 0 as text and rank 0 stores in the manifest.
+//
+// A shard is proven twice. The rank that wrote it reads it back from the disk, which finds what
+// memory, controller or disk have changed. Rank 0 checks that all shards together hold each element
+// exactly once, which finds faults of the partition. Both happen before the checkpoint exists.
+
 namespace penstock::runtime {
 namespace {
 
@@ -33,6 +47,7 @@ NamedTensor to_tensor(const CheckpointPiece& piece) {
   return {piece.name + range, {data, piece.dtype, {piece.end - piece.begin}}};
 }
 
+/// A piece and the shard that has it, for messages.
 struct Placed {
   const ShardPiece* piece;
   const std::string* file;
@@ -47,7 +62,9 @@ std::string range_text(std::int64_t begin, std::int64_t end) {
 }
 
 /// Sorts the pieces by their first element and walks through them. Each must begin where the
-/// previous one ends; the last must end with the tensor.
+/// previous one ends; the last must end with the tensor. `reached` is the first element that no
+/// piece has covered yet. An empty block is allowed only for an empty tensor, which needs exactly
+/// one.
 void check_tensor(std::string_view name, std::vector<Placed>& pieces) {
   std::ranges::sort(pieces, {}, [](const Placed& placed) { return placed.piece->begin; });
   const ShardPiece& first = *pieces.front().piece;
@@ -82,7 +99,8 @@ std::uint64_t file_bytes(const FileHandle& file) {
 }
 
 /// Drops the file from the page cache. If the file system ignores the advice, the check reads from
-/// memory instead of the disk.
+/// memory instead of the disk. Only clean pages can be dropped, which is why write_shard() flushes
+/// first.
 void drop_from_memory(const FileHandle& file) {
   (void)::posix_fadvise(file.descriptor(), 0, 0, POSIX_FADV_DONTNEED);
 }

@@ -79,6 +79,7 @@ BadTexts BadTextTally::told(const CorpusOptions& options, const EachText& each) 
   return {count_, summary + proposal(options, each)};
 }
 
+// Every rank has the same faults, so all throw, and one message reaches the user.
 std::int64_t throw_or_count(comm::Communicator& world, const Faults& faults, const BadTexts& texts,
                             const CorpusOptions& options) {
   const std::int64_t count = static_cast<std::int64_t>(faults.size()) + texts.utterances;

@@ -5,6 +5,8 @@
 
 namespace penstock::runtime {
 
+// A window has at least one utterance, however long. Then it grows until the next one would exceed
+// a bound.
 std::size_t window_end(const WindowBounds& bounds, const WindowStart& start,
                        const std::function<double(std::size_t)>& seconds) {
   if (start.first >= start.size) return start.size;
@@ -17,6 +19,7 @@ std::size_t window_end(const WindowBounds& bounds, const WindowStart& start,
   return end;
 }
 
+// The window has ids from 0; its functions add `first` and ask the whole corpus.
 Corpus window_of(const Corpus& corpus, std::size_t first, std::size_t end) {
   std::vector<AudioLength> lengths;
   for (std::size_t id = first; id < end; ++id) lengths.push_back(corpus.lengths[id]);

@@ -34,6 +34,8 @@ LaneShare lane_share(const std::vector<int>& lanes_of, int replica) {
   return {std::accumulate(lanes_of.begin(), own, 0), *own};
 }
 
+// The scale counts the utterances of the whole step, so sums over lanes and replicas need no
+// division. A micro-batch keeps its place in the step, by which results are put in one order.
 StepWork training_work(const StepBatches& step, const Corpus& corpus, std::uint64_t seed,
                        const LaneShare& share, bool with_labels) {
   StepWork work;
@@ -51,6 +53,7 @@ StepWork training_work(const StepBatches& step, const Corpus& corpus, std::uint6
   return work;
 }
 
+// Batches are dealt in turn. They are sorted by length, so each replica gets some of every length.
 StepWork evaluation_work(const std::vector<MicroBatch>& batches, const Corpus& corpus, int replica,
                          int replicas, bool with_labels) {
   StepWork work;
@@ -68,6 +71,7 @@ std::vector<MicroBatch> batches_of(const StepWork& work, const std::vector<Micro
   return own;
 }
 
+// The lengths of a micro-batch rise evenly from half of the given seconds to all of them.
 StepWork synthetic_work(const SyntheticOptions& options) {
   std::mt19937_64 random(options.seed);
   StepWork work;

@@ -13,6 +13,10 @@
 #include "runtime/data/batch/sample_hash.h"
 #include "runtime/data/index/stream_hash.h"
 
+// A corpus gives its members by functions of an id, so corpora can be joined and sampled without
+// copying them. A joined corpus has the ids of its parts one after another and looks up the part by
+// binary search. A sample keeps a list of ids.
+
 namespace penstock::runtime {
 namespace {
 
@@ -69,7 +73,9 @@ std::string told(const Mixture::Part& part) {
                      part.repeats(), 100 * part.share);
 }
 
-/// Returns the `count` ids with the smallest hashes, in ascending order.
+/// Returns the `count` ids with the smallest hashes, in ascending order. The hash does not depend
+/// on the run's seed, so every run of this corpus validates on the same utterances. nth_element()
+/// selects them in O(of) time.
 std::vector<std::uint32_t> sampled_ids(std::size_t of, std::size_t count) {
   std::vector<std::uint32_t> ids(of);
   std::iota(ids.begin(), ids.end(), 0u);

@@ -33,6 +33,9 @@ Faults gather_failures(comm::Communicator& world, const std::vector<FailedUttera
 
 }  // namespace
 
+// `failed` counts over the whole run. The count at the end of the previous epoch is subtracted, so
+// that a few bad files, which fail once an epoch, never add up to the limit. Every rank has the
+// same count, so all throw or none.
 void FailedAudio::check(comm::Communicator& world, std::int64_t epoch, std::int64_t failed,
                         const std::function<std::vector<FailedUtterance>()>& here) {
   if (epoch != epoch_) before_ = last_;

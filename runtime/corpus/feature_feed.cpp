@@ -16,6 +16,8 @@ void FeatureFeed::announce(std::int64_t epoch, const std::vector<MicroBatch>& ba
   for (const MicroBatch& batch : batches) loader_.push(epoch, batch);
 }
 
+// Micro-batches are taken in the order of their announcement, so their number serves the message
+// alone.
 ReadFeatures FeatureFeed::reader() {
   return [this](int micro_batch, std::span<float> x_FC, std::span<float> weights) {
     const LoadedBatch batch = loader_.take();

@@ -28,6 +28,7 @@ class LengthFilter {
                                                            : 1),
         shapes_(options.features) {}
 
+  // An evaluation keeps every length, so that its error rates are those of the whole set.
   bool in_bounds(const AudioLength& length, FilteredUtterances& weighed) const {
     if (!training_) return true;
     const bool too_short = length.seconds() < options_.data.min_seconds;

@@ -50,7 +50,8 @@ std::string how_chosen(const configs::TrainerConfig& config) {
                            layers::cuda_absence());
 }
 
-/// Explains why ranks on CUDA devices can't use NCCL; "" if they can.
+/// Explains why ranks on CUDA devices can't use NCCL; "" if they can. A rank whose number on its
+/// machine is not below the number of devices shares one with an earlier rank.
 std::string why_not_nccl(const std::vector<RankInfo>& ranks) {
   if (!std::ranges::all_of(ranks, &RankInfo::nccl)) return "this penstock was built without NCCL";
   for (std::size_t rank = 0; rank < ranks.size(); ++rank)
@@ -114,6 +115,8 @@ void require_devices(const configs::TrainerConfig& config, comm::Communicator& w
   check(info_of_ranks(config, world));
 }
 
+// For example, 5 ranks on a machine with 2 devices get the devices 0, 1, 0, 1, 0. NCCL refuses to
+// use a device twice, so their messages pass through the host.
 RankDevice choose_device(const configs::TrainerConfig& config, comm::Communicator& world,
                          const configs::PrecisionConfig& precision) {
   const layers::Fp32Products products = fp32_products(precision);

@@ -10,6 +10,10 @@
 #include "runtime/devices/device.h"
 #include "runtime/job/packing.h"
 
+// Ranks that share a device each see the same free memory, so they would all find that their own
+// plan fits. The demands are therefore added up for each device. Ranks on CPUs take no part: their
+// place is empty.
+
 namespace penstock::runtime {
 namespace {
 
@@ -23,7 +27,8 @@ struct Demand {
 
 std::string mib(std::size_t bytes) { return fmt::format("{} MiB", (bytes >> 20) + 1); }
 
-/// Returns the demands by the device's name.
+/// Returns the demands by the device's name. The ranks of a device measure the same free memory, up
+/// to what changes meanwhile. The last one's counts.
 std::map<std::string, Demand> demands(Unpacker all) {
   std::map<std::string, Demand> demands;
   for (int rank = 0; !all.empty(); ++rank) {
@@ -38,6 +43,8 @@ std::map<std::string, Demand> demands(Unpacker all) {
 
 }  // namespace
 
+// All ranks gather the same demands, so all throw or none. The advice is a search for a plan, which
+// may take long, so rank 0 alone makes it.
 void require_memory(const RankDevice& device, std::size_t planned, comm::Communicator& world,
                     const MemoryAdvice& advice) {
   if (device.place.empty()) return;

@@ -9,6 +9,8 @@
 
 namespace penstock::runtime {
 
+// Libraries choose kernels by the device's model, and other kernels add in another order. Replicas
+// of unequal models would thus compute different bits for the same utterance.
 void require_equal_replicas(const RankDevice& device, int stage, comm::Communicator& world) {
   if (device.place.empty()) return;
   Packer own;

@@ -13,6 +13,7 @@ std::span<std::byte> HostWindow::part(const layers::Tensor& tensor, std::size_t 
   return {own_.data(), std::min(kBytes, tensor.bytes() - begin)};
 }
 
+// The stream is synchronised in either case: the tensor's last writer may still run.
 std::span<const std::byte> HostWindow::read(const layers::Tensor& tensor, std::size_t begin) {
   const auto* data = static_cast<const std::byte*>(tensor.data) + begin;
   if (shared()) {
@@ -25,6 +26,7 @@ std::span<const std::byte> HostWindow::read(const layers::Tensor& tensor, std::s
   return host;
 }
 
+// Each copy ends before the next part is written, since the parts share the window's memory.
 void HostWindow::write(const layers::Tensor& tensor, const Fill& fill) {
   auto* data = static_cast<std::byte*>(tensor.data);
   if (shared()) {

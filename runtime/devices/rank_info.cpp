@@ -16,6 +16,8 @@
 namespace penstock::runtime {
 namespace {
 
+// info_of_ranks() unpacks these in the same order. Ranks with different NCCL_HOSTID are different
+// machines to NCCL, so that they can share a device.
 Packer own_info(const configs::TrainerConfig& config) {
   Packer info;
   info.add(machine_name());
@@ -63,6 +65,7 @@ std::string places_of(const std::vector<RankInfo>& ranks, const std::vector<int>
   return text;
 }
 
+// Machines are told apart by their names, which must be unique in a job.
 int local_rank(const std::vector<RankInfo>& ranks, int rank) {
   int place = 0;
   for (int before = 0; before < rank; ++before)

@@ -30,6 +30,13 @@
 // An imported model that is exported again changes as little as possible: model_changes() and
 // feature_changes() yield only settings whose values differ from what the folder says.
 
+// Some rows, with the values on both sides:
+//
+//   hidden_size         1024               model.width       1024
+//   hop_length          160, of samples    features.hop_ms   10, at 16 kHz   Form::milliseconds
+//   conv_dim            [512, 512, 512]    model.channels    512             Form::equal_list
+//   adapter_attn_dim    null               model.adapter     0               Form::or_null
+
 namespace penstock::runtime {
 namespace {
 
@@ -230,6 +237,8 @@ Settings settings_within_processor(const std::filesystem::path& file) {
   return within;
 }
 
+// Fixed keys come first and rows follow in the order of the tables, because a row may need the key
+// of an earlier one, as milliseconds need the sample rate.
 configs::Config config_of(const Architecture& architecture, const FolderSettings& settings,
                           const configs::TextConfig& text) {
   configs::FlatConfig keys;

@@ -124,6 +124,7 @@ class Exporter {
   /// after it, settings may have changed.
   bool trained() const { return checkpoint_.state().step > 0; }
 
+  // The type of the numbers has an earlier name, torch_dtype, which a folder that has it keeps.
   Settings config_changes() const {
     Settings changes;
     if (trained()) {
@@ -182,6 +183,7 @@ class Exporter {
     return changes.empty() ? text_of_file(file) : text_with_settings(file, changes);
   }
 
+  // A kept tensor that the model must have, but that the import did not find, is written as zeros.
   std::vector<StreamedTensor> streams() const {
     std::vector<StreamedTensor> streams = their_tensors(pairing_, blank_, options_.dtype);
     for (const KeptTensor& kept : pairing_.kept) {

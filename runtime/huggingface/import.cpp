@@ -198,7 +198,8 @@ void remove_head(Pairing& pairing) {
   std::erase_if(pairing.tensors, [](const TheirTensor& tensor) { return tensor.by_label; });
 }
 
-/// Returns the tensors of a new head, initialised like those of a new model.
+/// Returns the tensors of a new head, initialised like those of a new model. The whole model is
+/// planned for its shapes, without frames; only the head's tensors take memory.
 std::vector<StreamedTensor> new_head(const configs::Config& config, std::int64_t labels) {
   const partition::LayerSequence sequence =
       partition::build_model(config.model, static_cast<int>(labels));

@@ -16,6 +16,9 @@
 #include "base/error.h"
 #include "runtime/checkpoint/fault.h"
 
+// A command fills "NAME.partial" and renames it to NAME when it is complete. The folder NAME never
+// exists in between, and is never replaced, since it may hold a user's files.
+
 namespace penstock::runtime {
 namespace {
 
@@ -40,7 +43,8 @@ bool is_taken(const std::filesystem::path& path) {
   return std::filesystem::exists(std::filesystem::symlink_status(path, ignored));
 }
 
-/// Opens and locks a folder's mark. The lock lasts as long as the handle lives.
+/// Opens and locks a folder's mark. The lock lasts as long as the handle lives. The mark is never
+/// followed if it is a link, which could lead to a file elsewhere.
 FileHandle locked_mark(const std::filesystem::path& folder, int flags) {
   FileHandle mark(folder / kMark, O_RDWR | O_NOFOLLOW | flags);
   if (::flock(mark.descriptor(), LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK)
@@ -93,6 +97,8 @@ NewFolder::~NewFolder() {
   if (!partial_.empty()) std::filesystem::remove_all(partial_, ignored);
 }
 
+// The mark is removed after the rename. A crash in between leaves it in the complete folder, where
+// it does no harm: marks are looked at in partial folders only.
 void NewFolder::commit() {
   if (!renamed_to_new(partial_, path_)) {
     if (errno == EEXIST || errno == ENOTEMPTY) throw_taken(path_);

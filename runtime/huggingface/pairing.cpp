@@ -19,6 +19,13 @@
 // where images lie in another order. Nothing else occurs, so copying a tensor is a gather of rows
 // and columns.
 
+// For example, the rule {"layers.{}.attention.k_proj", "block{}.attention.qkv", Rows::keys} of a
+// model of width 1024 yields for the first layer:
+//
+//   theirs                              penstock's                     rows
+//   layers.0.attention.k_proj.weight    block1.attention.qkv.weight    1024 to 2047, of 3072
+//   layers.0.attention.k_proj.bias      block1.attention.qkv.bias      1024 to 2047
+
 namespace penstock::runtime {
 namespace {
 
@@ -44,6 +51,8 @@ int count_of(std::string_view text) {
   return static_cast<int>(std::ranges::count(text, ',')) + 1;
 }
 
+/// Returns the shape of theirs for one of penstock's. The numbers and their order are the same:
+/// only axes of size 1 are added, or the first axis is split into heads.
 layers::Shape their_shape(layers::Shape shape, Axes axes, std::int64_t heads) {
   switch (axes) {
     case Axes::same:
@@ -66,7 +75,8 @@ layers::Shape their_shape(layers::Shape shape, Axes axes, std::int64_t heads) {
 }
 
 /// Returns, for each of their columns, the index of ours. Their columns form `blocks` consecutive
-/// matrices of `outer` × `inner`; ours are the transposes.
+/// matrices of `outer` × `inner`; ours are the transposes. With one block, outer = 2 and inner = 3,
+/// it returns 0 2 4 1 3 5.
 std::vector<std::int64_t> transposed(std::int64_t blocks, std::int64_t outer, std::int64_t inner) {
   std::vector<std::int64_t> columns;
   for (std::int64_t block = 0; block < blocks; ++block)
@@ -195,6 +205,7 @@ ModelTensors model_tensors(const configs::ModelConfig& model, int labels) {
   return tensors;
 }
 
+// transformers makes some tensors only if a setting is above 0.
 bool has_tensor(const Settings& settings, const KeptTensor& tensor) {
   const auto above_0 = [&](const KeptWith& with) {
     const auto found = settings.find(with.setting);

@@ -82,6 +82,7 @@ const std::vector<TensorRule> kHead = {
     {"ctc_head", "output", Rows::labels, Columns::same, Axes::one_last},
 };
 
+// The numbers that are missing, 1 and 4, are nonlinearities without tensors.
 const std::vector<TensorRule> kSubsampling = {
     {.theirs = "encoder.subsampling.layers.0",
      .ours = "subsampling.conv1",
@@ -106,6 +107,7 @@ const std::vector<TensorRule> kSubsampling = {
      .axes = Axes::ones_last},
 };
 
+// PyTorch counts the batches that a batch norm has seen. penstock has no use for the count.
 const std::vector<KeptRule> kBatchCounts = {
     {.theirs = "encoder.layers.{}.conv.norm.num_batches_tracked"},
 };

@@ -6,6 +6,12 @@
 
 #include "base/unicode.h"
 
+// Byte-pair encoding (Sennrich et al. 2016) splits a text into characters and merges neighbours,
+// best pair first. tokenizer.json ranks pairs, and SentencePiece scores the merged pieces. The two
+// are equal if each piece arises from one pair only. That pair is found by encoding the piece
+// itself until two parts are left. For example, with the pairs (l, o) and (lo, w) in this order,
+// "low" becomes lo w, and its pair is (lo, w).
+
 namespace penstock::runtime {
 namespace {
 

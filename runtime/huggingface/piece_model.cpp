@@ -19,6 +19,8 @@ configs::TextConfig text_of_pieces(const std::filesystem::path& file) {
 
 }  // namespace
 
+// A folder may have the file of another tokenizer. Its pieces are compared with the tokens of the
+// head, in order, without the blank, which SentencePiece does not know.
 std::optional<PieceModel> find_piece_model(const std::filesystem::path& folder,
                                            const Vocabulary& vocabulary, std::int64_t blank) {
   const std::filesystem::path file = folder / kTokenizerFile;
@@ -36,6 +38,8 @@ std::optional<PieceModel> find_piece_model(const std::filesystem::path& folder,
   return found;
 }
 
+// The library loads the model that was made of tokenizer.json, so a model that it would reject is
+// found at the import and not at the first training.
 PieceModel make_piece_model(const std::filesystem::path& folder, const Vocabulary& vocabulary,
                             std::int64_t blank, const std::filesystem::path& file) {
   PieceModel made{text_of_pieces(file),

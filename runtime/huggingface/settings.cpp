@@ -8,6 +8,16 @@
 #include "runtime/checkpoint/fault.h"
 #include "runtime/huggingface/folder_files.h"
 
+// Settings are a JSON file without its nesting. An object's keys are joined by dots, and each value
+// stays JSON text, so a text differs from a number:
+//
+//   {"encoder_config": {"hidden_size": 1024, "hidden_act": "silu"}}
+//   encoder_config.hidden_size    1024
+//   encoder_config.hidden_act     "silu"
+//
+// Lists are values. Writing goes the other way. Objects keep the order of their keys, so a file
+// with a few changed settings reads as before.
+
 namespace penstock::runtime {
 namespace {
 
@@ -67,6 +77,8 @@ bool same_json(std::string_view a, std::string_view b) {
   return OrderedJson::parse(a) == OrderedJson::parse(b);
 }
 
+// The example's kind is the kind that is required. A whole number above 0 requires another one,
+// since it is a size; any other number may be replaced by every number.
 std::string_view kind_missed(std::string_view json, std::string_view example) {
   const OrderedJson value = OrderedJson::parse(json), like = OrderedJson::parse(example);
   const auto whole = [](const OrderedJson& number) {

@@ -113,7 +113,11 @@ class Accounts {
 };
 
 /// Adds the rows of a head. To penstock, row `blank` becomes row 0 and the rows before it move back
-/// by one; otherwise the reverse.
+/// by one; otherwise the reverse. For example, a head of theirs with 4 rows and the blank last, and
+/// the first row and the count of each run:
+///
+///   theirs    a  b  c  blank      runs to penstock   {3, 1}, {0, 3}
+///   penstock  blank  a  b  c      runs back          {1, 3}, {0, 1}
 void add_head_runs(std::vector<RowRun>& runs, const std::string& source, std::int64_t rows,
                    std::int64_t blank, bool to_ours) {
   if (to_ours) {

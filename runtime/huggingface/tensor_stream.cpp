@@ -7,6 +7,11 @@
 
 #include "base/error.h"
 
+// A model may be larger than memory, so no tensor is ever assembled. A writer asks for the bytes of
+// a tensor from some byte on and gets a few rows, which are read, checked, reordered and rounded
+// for it. Each answer consists of whole rows, so the next request begins with a row again. One row
+// and kElementsAtOnce elements in two formats bound the memory.
+
 namespace penstock::runtime {
 namespace {
 
@@ -54,6 +59,8 @@ void TensorStream::check_range(const std::string& source, layers::DType dtype) c
   }
 }
 
+// The row is copied first, since a permutation in place would overwrite columns that are still
+// needed.
 void TensorStream::reorder(const StreamedTensor& tensor) {
   const auto columns = static_cast<std::size_t>(tensor.columns);
   for (std::size_t begin = 0; begin < rows_.size(); begin += columns) {

@@ -21,6 +21,15 @@
 // exactly those of the head: a label that stands for the wrong character would not show until
 // someone reads transcripts.
 
+// The files, in short:
+//
+//   vocab.json               {"a": 5, …}, or by language (MMS): {"eng": {"a": 5, …}, …}
+//   added_tokens.json        {"<s>": 32, …}
+//   tokenizer_config.json    {"word_delimiter_token": "|", "pad_token": "<pad>",
+//                             "added_tokens_decoder": {"32": {"content": "<s>"}, …}}
+//   tokenizer.json           {"model": {"vocab": {"▁a": 5, …} or [["▁a", -3.2], …]},
+//                             "added_tokens": [{"id": 0, "content": "<unk>"}, …]}
+
 namespace penstock::runtime {
 namespace {
 

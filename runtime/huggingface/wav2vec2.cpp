@@ -13,6 +13,7 @@ const std::vector<TensorRule> kFrontEnd = {
      .not_always = true},
 };
 
+// PyTorch has renamed the two tensors of weight normalisation, so folders of both ages are read.
 const std::vector<TensorRule> kBeforeLayers = {
     {.theirs = "feature_projection.layer_norm", .ours = "projection.norm", .not_always = true},
     {"feature_projection.projection", "projection.linear"},
@@ -51,6 +52,7 @@ const std::vector<TensorRule> kEncoderNorm = {{"encoder.layer_norm", "norm"}};
 
 const std::vector<TensorRule> kHead = {{"lm_head", "output", Rows::labels}};
 
+// This vector replaces masked frames in transformers' training. penstock does not compute with it.
 const std::vector<KeptRule> kSpecAugment = {
     {.theirs = "masked_spec_embed",
      .like = "norm.weight",

@@ -42,6 +42,7 @@ Index read_index(const std::filesystem::path& path) {
   return index;
 }
 
+/// The bytes may be misaligned, so each number is copied.
 template <class Number>
 void widen(std::span<const std::byte> bytes, float* out) {
   for (std::size_t i = 0; i < bytes.size() / sizeof(Number); ++i) {
@@ -89,6 +90,8 @@ std::string model_class(const std::filesystem::path& folder) {
 
 }  // namespace
 
+// If there are both a single file and an index, the file counts, as in transformers. Each file of
+// an index is opened once, whatever the number of its tensors.
 WeightsFolder::WeightsFolder(const std::filesystem::path& folder) {
   const auto whole = folder / kWeightsFile, index_file = folder / kWeightsIndex;
   if (is_there(whole)) {
@@ -113,6 +116,8 @@ void WeightsFolder::open(const std::filesystem::path& file) {
       throw_fault(file, fmt::format("holds '{}', which an earlier file holds too", entry.name));
 }
 
+// A language's file (MMS) has adapters and head under the same names as the model's own file. The
+// earlier places are forgotten, so their numbers are never read.
 void WeightsFolder::replace_by(const std::filesystem::path& file) {
   const SafetensorsFile& opened = files_.emplace_back(file);
   for (const SafetensorsEntry& entry : opened.entries()) {

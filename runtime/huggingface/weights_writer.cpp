@@ -8,6 +8,17 @@
 #include "base/atomic_file.h"
 #include "runtime/huggingface/folder_files.h"
 
+// Weights of more than `max` bytes are divided into files, as transformers does, with an index
+// beside them:
+//
+//   model-00001-of-00002.safetensors
+//   model-00002-of-00002.safetensors
+//   model.safetensors.index.json    {"metadata": {"total_size": 9830400}, "weight_map":
+//                                    {"lm_head.bias": "model-00002-of-00002.safetensors", …}}
+//
+// A tensor is never divided. One that is larger than `max` has a file of its own. The metadata
+// {"format": "pt"} of each file tells transformers that the tensors are PyTorch's.
+
 namespace penstock::runtime {
 namespace {
 

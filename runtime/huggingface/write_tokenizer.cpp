@@ -24,6 +24,7 @@ using Tokens = std::vector<std::string>;
 
 constexpr const char* kPad = "<pad>";
 
+/// Returns {"token": row} for each row of the head, such as {"<pad>": 0, "|": 1, "e": 2}.
 OrderedJson rows_of(Tokens tokens, const HeadRows& head) {
   while (static_cast<std::int64_t>(tokens.size()) + 1 < head.count)
     tokens.push_back(fmt::format("<{}>", tokens.size() + 1));

@@ -25,6 +25,9 @@ void end_all(comm::Communicator& world, int code) {
 
 bool runs_alone() { return !comm::rank_in_job(); }
 
+// If all ranks fail within kPatience, they have found the same fault, and rank 0 reports it for
+// all. Otherwise this rank fails alone: it reports the error itself and ends the others, which
+// would wait for it forever.
 int run_job(const std::function<int(comm::Communicator&)>& work, const ReportError& report_error) {
   const auto world = comm::join_job();
   int code = 0;

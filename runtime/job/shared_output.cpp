@@ -14,7 +14,9 @@
 namespace penstock::runtime {
 namespace {
 
-/// Returns why this rank cannot write where rank 0 does, or an empty text.
+/// Returns why this rank cannot write where rank 0 does, or an empty text. The lock's file has a
+/// text that no other run writes, so a rank that reads it there sees rank 0's folder, whatever
+/// paths are mounted where. Each rank probes with a file of its own.
 std::string fault(const std::filesystem::path& output, const std::string& token, int rank) {
   constexpr const char* kOther = "sees another folder of that name, or none";
   try {

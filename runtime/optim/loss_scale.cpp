@@ -28,6 +28,7 @@ void LossScale::update(bool overflowed, double largest) {
   follow(overflowed || !std::isfinite(largest) ? kLogOfOverflow : std::log2(largest));
 }
 
+// Halving is quick and doubling is rare, since a step that overflows is lost.
 void LossScale::back_off(bool overflowed) {
   clean_steps_ = overflowed ? 0 : clean_steps_ + 1;
   if (overflowed) scale_ = std::max(scale_ / 2, kSmallest);
@@ -36,6 +37,10 @@ void LossScale::back_off(bool overflowed) {
   clean_steps_ = 0;
 }
 
+// x is the logarithm of the largest gradient, which is taken to be normally distributed. The scale
+// puts mean + 3.09 standard deviations at the end of fp16's range, so about one step in 1,000
+// overflows. Both moments are running means that are divided by 1 - beta^updates, which makes up
+// for their start at 0.
 void LossScale::follow(double x) {
   ++updates_;
   mean_ += (1 - kBeta) * (x - mean_);

@@ -35,6 +35,8 @@ class Sgd final : public Optimizer {
   }
 
  private:
+  // The share `slower` scales the gradient, by `factor`, and weight decay, and not the learning
+  // rate: the velocity then holds scaled steps.
   layers::SgdStep step_of(const ParameterStore& store, const RatedBlocks& run,
                           const UpdateArguments& with, const layers::GradientFactor& factor,
                           double slower) const {

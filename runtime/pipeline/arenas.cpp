@@ -41,6 +41,9 @@ layers::ArenaBlock moved(layers::ArenaBlock block, std::int64_t elements) {
 
 }  // namespace
 
+// A model has thousands of parameters, most of them small. With this table, an update or a norm is
+// one kernel over all blocks of at most kNormBlock elements, and not one for each parameter. The
+// blocks are those of the norm, so that both use one table.
 ArenaTable::ArenaTable(layers::Backend& backend, layers::Stream& stream,
                        const ParameterStore& store) {
   std::vector<layers::ArenaBlock> blocks;

@@ -32,6 +32,12 @@ void timed(layers::Backend& backend, layers::Stream& stream, double* sum, Work w
 // Backward visits the layers from the last to the first. A recomputed run of layers runs forward
 // again just before the backward of its last layer.
 
+// A message of activations is one block of memory, so that a single send carries it:
+//
+//   matrix (frames × channels) | gap to 64 bytes | … further matrices | a loss weight per utterance
+//
+// A message of gradients has the same matrices and no weights.
+
 Chunk::Chunk(layers::Backend& backend, layers::Stream& stream, ParameterStore& parameters,
              BufferRing& scratch, const Options& options)
     : host_slots(backend),
@@ -42,6 +48,8 @@ Chunk::Chunk(layers::Backend& backend, layers::Stream& stream, ParameterStore& p
       options_(options),
       staging_(backend) {}
 
+// This is arithmetic on lengths alone: each layer maps the shape of its input to that of its
+// output.
 partition::MicroBatchLayout Chunk::lay_out(const MicroBatchWork& work, layers::Mode mode) const {
   layers::ActivationDecl input{options_.sizes.compute, {{work.lengths, options_.features}}};
   for (const auto& layer : options_.before) input = layer->plan(input, options_.sizes).output;
@@ -89,6 +97,7 @@ std::unique_ptr<layers::Event> Chunk::reload(const MicroBatchRun& run) {
   return host_slots.copy_in(run.host, {slots[run.slot], run.layout.slot_bytes}, run.slot);
 }
 
+// The scratch memory is one buffer for the whole stage, since only one layer runs at a time.
 std::byte* Chunk::at(const MicroBatchRun& run, const partition::Place& place) const {
   switch (place.region) {
     case Region::slot:
@@ -123,6 +132,8 @@ std::span<std::byte> Chunk::input_gradient(const MicroBatchRun& run) const {
   return {at(run, run.layout.gradient_places.front()), run.layout.activations.front().bytes()};
 }
 
+// The weights travel with the activations, from the loader on the first stage to the loss on the
+// last one.
 std::span<float> Chunk::loss_weights(const MicroBatchRun& run) const {
   std::byte* lengths_after = inputs[run.input] + run.layout.activations.front().bytes();
   return {reinterpret_cast<float*>(lengths_after), run.work->lengths.size()};
@@ -135,6 +146,8 @@ layers::Tensor Chunk::in_fp32(const MicroBatchRun& run, const layers::Tensor& x_
   return {at(run, run.layout.workspace), layers::DType::f32, x_FC.shape};
 }
 
+// On a CPU, the loader writes straight into the input, or into the workspace if the input is in
+// halves. On a device, features come through FeatureStaging.
 void Chunk::read(const MicroBatchRun& run, const Fill& fill) {
   const layers::Tensor x_FC = activation(run, 0).only().x_FC;
   if (backend_.kind() != layers::DeviceKind::cpu) {
@@ -188,12 +201,18 @@ layers::Activation Chunk::activation(const MicroBatchRun& run, std::size_t layer
   return layers::place(run.layout.activations[layer], at(run, run.layout.activation_places[layer]));
 }
 
+// `layer` counts boundaries: the gradient of the input of this layer, or of the chunk's output. It
+// is empty where nothing needs it: at the model's features, and at layers before which nothing is
+// trained.
 layers::Activation Chunk::gradient(const MicroBatchRun& run, std::size_t layer) const {
   if (layer == 0 && !options_.role.sends_input_gradient) return {};
   if (layer < run.layout.layers.size() && !run.layout.layers[layer].passes_gradient) return {};
   return layers::place(run.layout.activations[layer], at(run, run.layout.gradient_places[layer]));
 }
 
+// A layer may ask for its input, its output or the gradients of either. These exist already, so the
+// tensors are views of them, and only those of Kind::own take memory of their own. Forward has no
+// gradients yet and gets empty tensors.
 std::vector<layers::Tensor> Chunk::saved(const MicroBatchRun& run, std::size_t layer,
                                          bool backward) const {
   using Kind = layers::SavedDecl::Kind;
@@ -231,6 +250,8 @@ double* Chunk::time_of(std::vector<double> LayerTimes::*method, std::size_t laye
   return times_ == nullptr ? nullptr : &(times_->*method)[options_.first_layer + layer];
 }
 
+// Random numbers depend on seed, epoch and utterance alone, so a layer that is recomputed drops the
+// same values again.
 void Chunk::run_forward(MicroBatchRun& run, const StepWork& step, layers::Mode mode,
                         const partition::LayerRun& layers, StepSums& sums) {
   const MicroBatchWork& work = *run.work;
@@ -263,6 +284,8 @@ void Chunk::run_forward(MicroBatchRun& run, const StepWork& step, layers::Mode m
   }
 }
 
+// A message is sent whole, including the gaps between its matrices and after its weights. They are
+// zeroed, so that no uninitialised bytes are sent.
 void Chunk::forward(MicroBatchRun& run, const StepWork& step, layers::Mode mode, StepSums& sums) {
   run.losses.resize(run.work->lengths.size());
   run_forward(run, step, mode, {0, static_cast<int>(options_.layers.size())}, sums);
@@ -289,6 +312,8 @@ void Chunk::recompute_before(MicroBatchRun& run, const StepWork& step, std::size
       run_forward(run, step, layers::Mode::train, layers, sums);
 }
 
+// Layers in front of all trained ones have no backward, but are reported as done nevertheless: the
+// sum over replicas waits for every layer.
 void Chunk::backward(MicroBatchRun& run, const StepWork& step, StepSums& sums,
                      const LayerDone& layer_done) {
   for (std::size_t i = options_.layers.size(); i-- > 0;) {
@@ -303,6 +328,7 @@ void Chunk::backward(MicroBatchRun& run, const StepWork& step, StepSums& sums,
   finish_input_gradient(run);
 }
 
+// The first layer without backward ends the loop, since those before it have none either.
 void Chunk::backward_input(MicroBatchRun& run, const StepWork& step, StepSums& sums) {
   for (std::size_t i = options_.layers.size(); i-- > 0 && runs_backward(run, i);) {
     recompute_before(run, step, i, sums);

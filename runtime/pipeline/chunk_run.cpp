@@ -18,6 +18,19 @@ namespace penstock::runtime {
 // send if that is later. Every wait makes the communicator progress and starts pending reloads, so
 // other ranks are never blocked by this one's wait.
 
+// The buffers of a micro-batch live as follows. Waits in take() and reclaim() keep to this table:
+//
+//   buffer           is taken by                       is free again after
+//   input            receive_activation, or forward    backward; in an evaluation, forward
+//   slot             forward; reload                   backward, and once the output has left
+//   host             offload                           the reload's copy
+//   recomputed       forward; backward                 forward; backward, with the slot
+//   output_gradient  receive_gradient, or the next     backward
+//                    chunk of the same rank
+//   input_gradient   backward, unless the slot has it  its send or copy
+//
+// Offload frees the slot early, when the copy to the host is done and the output has left.
+
 ChunkRun::ChunkRun(const ActionContext& context, Chunk& chunk, int place, ChunkRun* before)
     : context_(context),
       chunk_(chunk),
@@ -87,6 +100,8 @@ void ChunkRun::offload(Flight& flight) {
   flight.offloaded = chunk_.offload(flight);
 }
 
+// Reloads start in the order of the list. If the first one finds no slot, later ones wait too,
+// since their backwards come later.
 void ChunkRun::start_reloads() {
   if (reloads_.empty()) return;
   reclaim();
@@ -100,6 +115,8 @@ void ChunkRun::start_reloads() {
   }
 }
 
+/// Waits on the host until the reload has a slot, and on the device until its copy is done. Other
+/// chunks may have to free memory first, so all of them are asked to reload.
 void ChunkRun::await_reload(Flight& flight) {
   if (flight.host < 0) return;
   for (start_reloads(); flight.reloaded == nullptr; context_.reload()) {
@@ -109,6 +126,8 @@ void ChunkRun::await_reload(Flight& flight) {
   chunk_.await(*flight.reloaded);
 }
 
+/// There are three sources of input: a message of another rank, which receive_activation has
+/// posted; features, for the first chunk; and the output of the preceding chunk on the same rank.
 void ChunkRun::take_input(Flight& flight, int micro_batch) {
   if (!first() && before_ == nullptr) return wait_for(flight.activation_in);
   flight.input = take(chunk_.inputs);
@@ -119,6 +138,7 @@ void ChunkRun::take_input(Flight& flight, int micro_batch) {
   before_->reclaim(from);
 }
 
+// The callback counts micro-batches of the replica, as StepWork does.
 Chunk::Fill ChunkRun::features_of(int micro_batch) const {
   return [this, micro_batch](std::span<float> x_FC, std::span<float> weights) {
     context_.callbacks.read_features(micro_batch, x_FC, weights);
@@ -184,6 +204,8 @@ void ChunkRun::pass_back(Flight& flight, int micro_batch) {
   reclaim(flight);
 }
 
+/// Prepares the memory that backward reads and writes. The order matters: recomputation reads the
+/// reloaded slot and runs while the gradient is still on its way.
 void ChunkRun::start_backward(Flight& flight) {
   await_reload(flight);
   take_recompute_buffer(flight);
@@ -196,6 +218,7 @@ void ChunkRun::start_backward(Flight& flight) {
     flight.input_gradient = take(chunk_.input_gradients);
 }
 
+/// Gives back what backward was the last to read. The slot may stay until its messages have left.
 void ChunkRun::end_backward(Flight& flight) {
   if (!last()) chunk_.output_gradients.give_back(flight.output_gradient);
   chunk_.inputs.give_back(flight.input);
@@ -246,6 +269,9 @@ void ChunkRun::reclaim() {
   for (Flight& flight : flights_) reclaim(flight);
 }
 
+// The ring has as many buffers as the schedule has in flight at most, so a missing one can only be
+// late: an earlier action's message or copy still holds it. These end without any action of this
+// rank.
 // Takes a buffer. If none is free, waits until a send or an offload completes and releases one.
 int ChunkRun::take(BufferRing& ring) {
   reclaim();
@@ -269,6 +295,7 @@ void ChunkRun::wait_for(std::unique_ptr<comm::Transfer>& transfer) {
   transfer.reset();
 }
 
+// Losses may still be computed by the device. Stage::complete() waits for that, too.
 void ChunkRun::leave() {
   StepSums& sums = context_.sums;
   for (Flight& flight : flights_) {

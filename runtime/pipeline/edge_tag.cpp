@@ -7,6 +7,8 @@
 
 namespace penstock::runtime {
 
+// Chunk c has the tags 2c and 2c + 1, counted from the first tag of edges. Micro-batches share
+// them, because messages of one edge keep their order.
 int edge_tag(int producer, bool gradient) {
   if (producer >= comm::tags::edge_chunks)
     throw CommError(fmt::format("chunk {} has no message tag: a pipeline has at most {} chunks",

@@ -11,7 +11,10 @@
 namespace penstock::runtime {
 
 // Performs the actions in the order of the list. Between actions it makes messages progress and
-// starts reloads for which a slot has become free.
+// starts reloads for which a slot has become free. The runs lie in a deque, since each points to
+// the one before it. An action that waits calls `reload` itself, so that the reloads of all chunks
+// start even while one of them waits. Updating the parameters is no part of the list's run: ranks
+// must first agree on the gradient's norm.
 void Executor::run(const partition::Schedule& schedule, const StepWork& step, layers::Mode mode,
                    const ExecutorCallbacks& callbacks, StepSums& sums) {
   std::deque<ChunkRun> runs;

@@ -8,6 +8,14 @@
 
 namespace penstock::runtime {
 
+// The two turns alternate. While the device reads turn 0, the host fills turn 1 and its copy runs.
+// A turn's host memory may be written once its copy has arrived, and its device memory once the
+// computing stream has passed release():
+//
+//   host       fill 1      fill 0      …
+//   copying           copy 1      copy 0
+//   computing  read 0      read 1      …
+
 void FeatureStaging::reserve(std::size_t bytes) {
   const std::size_t each = bytes / turns_.size();
   for (Turn& turn : turns_) {
@@ -49,6 +57,7 @@ void FeatureStaging::send(layers::Stream& computing, const Count& count, const F
   ++sent_;
 }
 
+// The wait is the stream's, so the host does not block.
 FeatureStaging::Arrival FeatureStaging::take(layers::Stream& computing) {
   if (!holds_one()) throw Error("features are taken before they are sent");
   const Turn& turn = turns_[taken_++ % turns_.size()];

@@ -5,6 +5,8 @@
 
 namespace penstock::runtime {
 
+// Two streams let copies of both directions overlap, as buses permit. Each copy waits for an event
+// of the computing stream and nothing more, so computation never waits here.
 std::unique_ptr<layers::Event> HostSlots::copy_out(layers::Stream& computing, int buffer,
                                                    std::span<const std::byte> slot) {
   if (!out_) out_ = backend_.make_stream();

@@ -20,6 +20,8 @@ void check_cut(const std::vector<int>& cut, std::size_t chunks, int layers) {
 
 }  // namespace
 
+// Every rank plans the whole model, since the number of norm blocks before a layer counts those of
+// other ranks. Without frames this is cheap.
 LocalLayers local_layers(const partition::LayerSequence& sequence,
                          const layers::BackendSizes& sizes, const std::vector<int>& cut,
                          const std::vector<int>& chunk_ranks, int rank) {

@@ -6,6 +6,10 @@
 #include "comm/threads.h"
 #include "runtime/pipeline/stage.h"
 
+// A layer is timed within a whole step, on the data that the layers before it have made, and not
+// alone on made-up numbers. The first pass is not counted: it allocates, and loads kernels. Chunk
+// synchronises before and after each method, so the sum over layers is longer than a real step.
+
 namespace penstock::runtime {
 std::vector<partition::LayerCost> measure_layers(layers::Backend& backend,
                                                  const partition::LayerSequence& sequence,

@@ -44,7 +44,7 @@ NcclMessages::NcclMessages(comm::Communicator& pipeline, const std::vector<int>&
 }
 
 /// NCCL connects an edge at its first message, for which both ranks wait. A dummy byte is sent so
-/// that this happens here.
+/// that this happens here. Only the two ranks of the edge take part.
 void NcclMessages::connect(int producer, bool gradient, const Ends& ranks) {
   const int own = carrier().rank();
   if (own != ranks.from && own != ranks.to) return;
@@ -78,6 +78,8 @@ std::unique_ptr<comm::Transfer> NcclMessages::send(const comm::Message& message,
   return edge_of(message).nccl->send(message, data);
 }
 
+// The receive waits for the computing stream, too, since earlier work may still read the buffer
+// into which the message goes.
 std::unique_ptr<comm::Transfer> NcclMessages::receive(const comm::Message& message,
                                                       std::span<std::byte> data) {
   Edge& edge = edge_of(message);

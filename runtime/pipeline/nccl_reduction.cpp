@@ -79,6 +79,7 @@ void NcclReduction::start(int bucket) {
   if (plan_.owned_ends.empty()) gather(bucket);
 }
 
+// NCCL sums one array for each rank, so lanes are added first, on the device.
 void NcclReduction::add_by_library(int bucket) {
   const layers::Tensor sum = bucket_of(arenas_[0], plan_, bucket);
   for (std::byte* lane : std::span(arenas_).subspan(1))
@@ -88,6 +89,7 @@ void NcclReduction::add_by_library(int bucket) {
 
 void NcclReduction::finish() { backend_.wait(computing_, *backend_.record(*stream_)); }
 
+// The tree of gather_rounds() counts places, and place i belongs to replica bit_reversed(…)[i].
 void NcclReduction::gather(const SharedArena& arena) {
   backend_.wait(*stream_, *backend_.record(computing_));
   const std::vector<int> replicas = bit_reversed(replicas_.size());

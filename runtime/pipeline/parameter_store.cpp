@@ -23,6 +23,17 @@ layers::Tensor cut(const layers::Tensor& whole, const partition::ParameterPiece&
 // update, the arena of masters holds owned pieces and whole frozen parameters. Parameters without a
 // rounded copy then have their only values in the arena of copies.
 
+// The arenas of n trained elements in FP16 with two optimizer slots and replicas that do not share:
+//
+//   weights_        4n bytes   masters, FP32
+//   copies_         2n         what layers read; absent in FP32, where they read the masters
+//   gradients_[l]   4n each    one for each lane
+//   slots_[s]       4n each    less in the formats bf16 and 8bit
+//   scales_[s]                 of 8-bit slots, a number for each block of codes
+//
+// With replicas that share the update, slots and those masters that have copies are divided among
+// them.
+
 ParameterStore::ParameterStore(layers::Backend& backend, layers::Stream& stream,
                                const std::vector<layers::LayerPlan>& plans,
                                std::span<const std::int64_t> first_blocks,
@@ -52,6 +63,8 @@ ParameterStore::ParameterStore(layers::Backend& backend, layers::Stream& stream,
   zero_gradients(stream);
 }
 
+// State tensors, such as running statistics, are few and small. They share one allocation, whose
+// size is known after the first loop.
 void ParameterStore::place(const std::vector<layers::LayerPlan>& plans) {
   layers_.resize(plans.size());
   for (LayerViews& views : layers_) views.gradients.resize(options_.lanes);
@@ -77,6 +90,8 @@ void ParameterStore::place(const std::vector<layers::LayerPlan>& plans) {
   }
 }
 
+// Values are drawn on the host, so that they have the same bits on every device. One parameter at a
+// time takes host memory.
 void ParameterStore::initialise(layers::Stream& stream, std::uint64_t seed) {
   const auto fill = [&](const layers::Tensor& tensor, const layers::ParamDecl& decl) {
     const layers::Buffer host = layers::host_buffer(tensor.bytes());
@@ -106,6 +121,7 @@ layers::Tensor ParameterStore::read_by_layers(const partition::ParameterEntry& e
   return {copies_.data() + entry.copy_offset, options_.kinds.compute, entry.decl.shape};
 }
 
+// Replicas exchange what layers read: copies if masters are in parts, otherwise masters.
 SharedArena ParameterStore::shared_arena() const {
   SharedArena arena{layout_.parts ? copies_.data() : weights_.data(), {}};
   for (int replica = 0; replica < options_.kinds.sharing.replicas; ++replica)
@@ -164,6 +180,8 @@ void ParameterStore::round_copies(layers::Stream& stream) {
       backend_.run(stream, layers::Cast{weight(piece), rounded});
 }
 
+// A rank with pieces of a master has no memory for the whole. Lane 0's gradient sums have room for
+// it and are unused while values are loaded.
 layers::Tensor ParameterStore::loading(const partition::ParameterEntry& entry) const {
   return layout_.parts && !entry.decl.frozen() ? gradient(entry, 0) : weight(entry);
 }
@@ -213,6 +231,8 @@ layers::Grads ParameterStore::grads(std::size_t layer, int lane) const {
   return layers_[layer].gradients[lane];
 }
 
+// Gradients are missing, since an update only reads them. Frozen parameters lie at the end of their
+// arenas and are cut off.
 std::vector<std::span<std::byte>> ParameterStore::updated_arenas() const {
   std::vector<std::span<std::byte>> arenas = {{weights_.data(), layout_.changing_masters},
                                               {copies_.data(), layout_.changing_copies}};
@@ -222,6 +242,8 @@ std::vector<std::span<std::byte>> ParameterStore::updated_arenas() const {
   return arenas;
 }
 
+// Parameters lie in the order of layers, so all gradients from here to the arena's end belong to
+// this layer and later ones. Buckets rely on it.
 std::size_t ParameterStore::arena_offset(std::size_t layer) const {
   for (const partition::ParameterEntry& p : parameters())
     if (p.summed && p.layer >= layer) return p.offset;

@@ -11,7 +11,14 @@
 namespace penstock::runtime {
 
 // Any two pipelines are disjoint, and so are any two groups of replicas. A pipeline and a group of
-// replicas have exactly one rank in common.
+// replicas have exactly one rank in common. A plan of 3 stages and 2 replicas places 6 ranks in a
+// grid, for example:
+//
+//              replica 0   replica 1
+//   stage 0    0           1            ← replicas(): who adds gradients
+//   stage 1    2           3
+//   stage 2    4           5
+//              ↑ pipeline(): who exchanges activations
 RankGrid::RankGrid(comm::Communicator& world, const partition::Plan& plan) : world_(world) {
   if (plan.world_size() != world.size())
     throw CommError(fmt::format("the plan places {}, but the job has {}",

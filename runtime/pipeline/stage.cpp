@@ -46,6 +46,7 @@ std::unique_ptr<comm::Communicator> make_links(comm::Communicator& pipeline,
   return std::make_unique<StagedMessages>(pipeline, backend, computing);
 }
 
+/// The addresses stay valid, because a deque does not move its elements when it grows.
 std::vector<Chunk*> pointers(std::deque<Chunk>& chunks) {
   std::vector<Chunk*> found;
   for (Chunk& chunk : chunks) found.push_back(&chunk);
@@ -68,6 +69,8 @@ Stage::Stage(layers::Backend& backend, layers::Stream& stream, comm::Communicato
       pipeline_(own_links_ ? *own_links_ : pipeline),
       executor_(pipeline_, pointers(chunks_), local_.chunks) {}
 
+// A chunk also sees the layers before it, of whatever rank. They tell it the shape of its input, so
+// no message has to carry shapes.
 std::deque<Chunk> Stage::make_chunks(const partition::LayerSequence& sequence) {
   const partition::LayerRange all(sequence.layers);
   const bool split = options_.schedule.splits_backward();
@@ -136,6 +139,8 @@ StepSums Stage::run(const StepWork& step, layers::Mode mode, const ExecutorCallb
   return sums;
 }
 
+// The gradients are zeroed at the first backward and not at the step's beginning: until then the
+// previous step's are kept.
 StepSums Stage::train(const StepWork& step, const ExecutorCallbacks& callbacks) {
   ExecutorCallbacks with = callbacks;
   with.gradients_begin = [&] {
@@ -164,6 +169,8 @@ void Stage::complete(StepSums& sums) {
   }
 }
 
+// Each window drains the pipeline before the next one fills it, so at most kWindow micro-batches
+// have results in flight. A loss goes to its micro-batch's canonical place, whatever the window.
 StepSums Stage::evaluate(const StepWork& step, const ExecutorCallbacks& callbacks) {
   StepSums sums{std::vector<double>(step.global_micro_batches), {}};
   StepWork window;
@@ -183,6 +190,14 @@ StepSums Stage::evaluate(const StepWork& step, const ExecutorCallbacks& callback
   return sums;
 }
 
+// Sums form a matrix with a row for each micro-batch and a range of columns for each layer:
+//
+//                layer 0    layer 1       layer 2
+//   m = 0        s s        (none)        s s s s
+//   m = 1        s s                      s s s s
+//
+// A layer pools its own columns, such as those from which batch norm derives mean and variance. The
+// result is one row of the same columns, which commit_state() takes.
 std::vector<double> Stage::pool_state(const StepSums& sums,
                                       const std::vector<int>& micro_batches) const {
   std::vector<double> rows, pooled;

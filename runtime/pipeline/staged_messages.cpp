@@ -118,6 +118,8 @@ std::unique_ptr<comm::Transfer> StagedMessages::receive(const comm::Message& mes
   return std::make_unique<Receiving>(*this, message, data);
 }
 
+// The order is that of a message's way: the host's transfers move first, then copies that they have
+// made possible, then buffers that are free after copies.
 void StagedMessages::progress() {
   carrier().progress();
   while (!departing_.empty() && departing_.front()->depart()) departing_.pop_front();

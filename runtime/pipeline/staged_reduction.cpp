@@ -51,6 +51,8 @@ void StagedReduction::start(int bucket) {
   leaving_.push_back({bucket, backend_.record(*out_)});
 }
 
+// Buckets start in the order of start(), even if a later copy ends first, since all replicas must
+// agree on the order.
 void StagedReduction::progress() {
   for (; !leaving_.empty() && leaving_.front().second->query(); leaving_.pop_front())
     lanes_.start(leaving_.front().first);

@@ -86,6 +86,7 @@ std::vector<int> given_cut(const std::vector<int>& cut, int layers, int chunks) 
   return begin;
 }
 
+/// Messages count nothing here, since the benchmark has measured layers and no links.
 std::vector<int> fastest_cut(const std::vector<partition::LayerCost>& layers, int chunks,
                              int stages) {
   partition::PartitionProblem problem;
@@ -158,7 +159,8 @@ RunShape shape_of(const StepWork& work, int labels) {
   return shape;
 }
 
-/// Returns the micro-batches of one replica, dealt round-robin.
+/// Returns the micro-batches of one replica, dealt round-robin. A replica has as many lanes as any
+/// other, namely one, so dealing in turn gives each the same work.
 StepWork share_of(const StepWork& work, int replica, int replicas) {
   StepWork share = work;
   std::erase_if(share.micro_batches, [&](const MicroBatchWork& micro_batch) {
@@ -167,7 +169,9 @@ StepWork share_of(const StepWork& work, int replica, int replicas) {
   return share;
 }
 
-/// Times the steps after the warm-up and records the loss of the first step.
+/// Times the steps after the warm-up and records the loss of the first step. The barrier before
+/// each step is outside of its time, so a step does not wait for ranks that ended the previous one
+/// later.
 void add_times(const BenchOptions& options, comm::Communicator& world,
                const std::function<double()>& run_step, BenchReport& report) {
   std::vector<double> times;
@@ -200,7 +204,8 @@ struct Measured {
 };
 
 /// Returns the speed-up over one rank that the cut and the pipeline's bubble allow, given these
-/// layer costs.
+/// layer costs. If the micro-batches do not divide evenly, the replica with one more decides the
+/// step.
 double bound_of(const partition::Plan& plan, const std::vector<partition::LayerCost>& layers) {
   const int max = (plan.micro_batches + plan.replicas() - 1) / plan.replicas();  // per replica
   return partition::speedup_bound(partition::make_schedule(plan.schedule, plan.stages(), max),

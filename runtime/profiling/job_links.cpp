@@ -52,6 +52,9 @@ class DeviceWork {
   double seconds_each_ = 0;
 };
 
+/// A link is a pipeline of two ranks with one chunk each, so it has exactly the edges, streams and
+/// events of a training. Computation runs on the computing stream, and messages wait for it by the
+/// same rules.
 class NcclLink final : public LinkEnd {
  public:
   NcclLink(comm::Communicator& world, layers::Backend& backend, int peer)

@@ -31,7 +31,8 @@ using partition::CostClass;
 constexpr double kMinError = 0.1, kMaxError = 0.9;
 constexpr std::size_t kCopied = std::size_t{64} << 20;  // bytes; larger than caches
 
-/// Estimates of one rate from layers of several sizes.
+/// Estimates of one rate from layers of several sizes. Rates multiply rather than add, so means and
+/// deviations are those of logarithms: half and twice a rate are equally far from it.
 class Estimates {
  public:
   void add(double value) { logs_.push_back(std::log(value)); }

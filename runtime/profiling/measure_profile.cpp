@@ -23,7 +23,8 @@ namespace penstock::runtime {
 namespace {
 
 /// Returns `count` micro-batches of an epoch, at evenly spaced quantiles of their frames. Each rank
-/// gets different ones.
+/// gets different ones. Fits need sizes that differ. For count = 2 and 2 ranks, rank 0 has the
+/// quantiles 1/8 and 5/8, rank 1 has 3/8 and 7/8, so that all together are evenly spaced.
 std::vector<MicroBatch> quantiles(const StepSequence& steps, int count, int rank, int ranks) {
   std::vector<MicroBatch> all;
   for (std::int64_t s = 0; s < steps.steps_in_epoch(0); ++s)
@@ -63,6 +64,15 @@ struct RowShape {
   std::size_t numbers() const { return once() + 1; }
 };
 
+/// The row, for L layers and M micro-batches:
+///
+///   m = 0    forward of L layers | backward_input of L | backward_weight of L | reading
+///   …
+///   m = M-1  …
+///   last     seconds of the step outside of these actions, most of them of the update
+///
+/// Reading features is what a forward lasts beyond its layers. On one device there are no messages
+/// to wait for.
 std::vector<double> row_of(const ProfiledStep& step, const RowShape& shape) {
   std::vector<double> numbers(shape.numbers());
   double& once = numbers[shape.once()];
@@ -92,6 +102,7 @@ configs::Config on_one_device(const configs::Config& recipe) {
 }
 
 /// Profiles repeated steps. Calls `meet` before the first one, so that all ranks begin together.
+/// The first step is a warm-up and is dropped.
 std::vector<std::vector<double>> run_profile(const ProfilingData& data,
                                              const std::vector<MicroBatch>& batches, int repeats,
                                              const std::function<void()>& meet) {

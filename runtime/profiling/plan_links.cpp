@@ -15,6 +15,7 @@
 namespace penstock::runtime {
 namespace {
 
+/// Returns the pairs of ranks that hold neighbouring chunks of a replica, each once.
 RankPairs pairs_of(const partition::Plan& plan) {
   std::set<std::pair<int, int>> pairs;
   for (std::size_t c = 0; c + 1 < plan.chunks.size(); ++c)

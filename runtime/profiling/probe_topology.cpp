@@ -15,6 +15,10 @@
 #include "runtime/profiling/job_links.h"
 #include "runtime/profiling/links/link_speeds.h"
 
+// A job of n ranks has n² links, too many to measure in a large job. Links of one class, within a
+// node or between two nodes, have equal hardware, so a few samples stand for a class. The result is
+// a cluster file's contents: devices, nodes, and a matrix of latencies and bandwidths.
+
 namespace penstock::runtime {
 namespace {
 
@@ -85,6 +89,8 @@ RankPairs sampled_links(const std::vector<int>& nodes) {
   return pairs;
 }
 
+// A class that was measured completely keeps its own numbers, link by link. In others every link
+// gets the medians: the samples do not tell which of their differences are noise.
 std::vector<partition::LinkRates> rates_of_pairs(const std::vector<LinkSpeed>& measured,
                                                  const std::vector<int>& nodes) {
   const std::size_t ranks = nodes.size();

@@ -32,6 +32,7 @@
 namespace penstock::runtime {
 namespace {
 
+/// Rank 0 makes the index if there is none. The others wait at the barrier and then find it ready.
 Corpus load_in_turn(const configs::Config& config, const partition::LayerSequence& sequence,
                     const Tokenizer& tokenizer, comm::Communicator& world) {
   const auto load = [&] {
@@ -165,6 +166,7 @@ std::size_t ProfilingRun::allocated() const {
 
 double ProfilingRun::now() const { return clock_seconds() - zero_; }
 
+// An action that does not compute has no layers; its time is that of a message or a wait.
 void ProfilingRun::note(const partition::Action& action, Moment moment) {
   if (moment == Moment::begins) {
     if (!step_.actions.empty() && step_.actions.front().action == action)
@@ -198,6 +200,8 @@ double ProfilingRun::common_zero() {
   return zero[0] + ahead;
 }
 
+// The loader is always told of kStepsAhead further steps, so that it works beside each step as in a
+// training.
 std::vector<ProfiledStep> ProfilingRun::run(const std::vector<StepBatches>& steps,
                                             const std::vector<StepBatches>& ahead) {
   std::size_t announced = 0;

@@ -31,6 +31,8 @@ int calls_together(double one_s, double min_s) {
 
 }  // namespace
 
+// Other programs only add time, so the lower samples are nearer to the truth. But the lowest of all
+// depends on how many there are, and a quartile does not.
 double lower_quartile_seconds(const std::function<void()>& call, double min_s) {
   call();
   std::vector<double> seconds;
@@ -78,6 +80,8 @@ layers::Tensor TimedLayer::take(layers::DType dtype, const layers::Shape& shape,
   return tensor;
 }
 
+// The first measurement finds how long one call takes, and decides how many are launched together
+// in the second.
 double TimedLayer::seconds(double min_s) {
   const std::span<std::byte> workspace{buffers_.back().data(), plan_.workspace.forward};
   layers::Context context{.backend = backend_,

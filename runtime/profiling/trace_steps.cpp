@@ -50,6 +50,7 @@ struct Pipelines {
   std::vector<double> kept;  // bytes that an offload moves, per chunk; empty: none
 };
 
+/// Without offload nothing is copied, and the simulator needs no bytes.
 std::vector<double> kept_bytes(const ProfilingData& data, const partition::Plan& plan) {
   if (plan.resident == 0) return {};
   const partition::ChunkBytes bytes =
@@ -184,7 +185,9 @@ PlanLinks links_of(const TraceOptions& options, const partition::Plan& plan,
   return options.links ? plan_links(plan, *options.links) : measure_plan_links(plan, config, world);
 }
 
-/// Runs the steps in turns and measures costs again after each.
+/// Runs the steps in turns and measures costs again after each. The run of a turn ends before costs
+/// are measured, since a profile needs memory for the whole model. Each turn begins with fresh
+/// weights, whose values do not change the times.
 void run_turns(const ProfilingData& data, const TraceOptions& options, comm::Communicator& world,
                ProfileMeasurement& measurement, Trace& trace) {
   for (int first = 0; first < options.steps; first += ProfilingRun::kTurn) {

@@ -163,6 +163,8 @@ EvaluationTotals fresh_totals(const Recogniser& recogniser, const TestSet& test,
   return totals;
 }
 
+/// Totals of an earlier evaluation are added to only if this text is the same. It has the hashes of
+/// checkpoint and utterances, and no paths, so files may move.
 std::string identity_of(const Recogniser& recogniser, const TestSet& test,
                         const std::vector<ManifestEvaluation>& all) {
   std::string identity = "checkpoint " + recogniser.identity();
@@ -183,6 +185,8 @@ void require_fields_together(const Recogniser& recogniser, const TestSet& test) 
   throw_together(recogniser.world(), fault);
 }
 
+/// An earlier evaluation may have left totals, which rank 0 reads. All ranks take them over, since
+/// all must go on from the same utterance.
 EvaluationTotals begin_totals(const Recogniser& recogniser, const TestSet& test,
                               const EvaluationObserver& observer,
                               const std::vector<ManifestEvaluation>& all) {

@@ -7,6 +7,10 @@
 
 #include "base/error.h"
 
+// Totals are sums of counts, and never rates, so that they can be added over windows, manifests and
+// interrupted runs. As JSON they go from rank 0 to the others, and into the file from which an
+// evaluation goes on.
+
 namespace penstock::runtime {
 
 // nlohmann-json finds these by argument-dependent lookup.

@@ -11,6 +11,11 @@
 #include "comm/tags.h"
 #include "runtime/checkpoint/safetensors/safetensors_writer.h"
 
+// Logits of a recording lie on the rank whose replica heard it. After each window they move to rank
+// 0's scratch file, one recording at a time and in the order of recordings. At the end that file is
+// read through once, since a safetensors file with equal types has its tensors in the given order.
+// So no rank ever holds more than a window's logits.
+
 namespace penstock::runtime {
 
 void LogitsFile::keep(std::size_t recording, std::span<const float> logits_FC,
@@ -19,6 +24,9 @@ void LogitsFile::keep(std::size_t recording, std::span<const float> logits_FC,
   classes_ = classes;
 }
 
+// A recording has one keeper, so sums over ranks tell its size and its keeper to all. Its messages
+// then need no further agreement. Only ranks that hear recordings know the number of classes, hence
+// the maximum.
 void LogitsFile::collect(comm::Communicator& world, std::size_t recordings) {
   std::vector<double> told(2 * recordings);  // size and keeper of each; integers are exact in FP64
   for (const auto& [recording, logits] : kept_) {

@@ -44,6 +44,7 @@ std::string value_of(const nlohmann::json& line, const std::string& field) {
 ManifestFields::ManifestFields(std::filesystem::path manifest, std::vector<std::string> fields)
     : manifest_(std::move(manifest)), fields_(std::move(fields)), file_(open_lines(manifest_)) {}
 
+// Lines are asked for in rising order, so the file is read once, from its beginning to its end.
 std::vector<std::string> ManifestFields::at(std::size_t number) {
   std::string text;
   while (number_ < number) {
@@ -60,6 +61,8 @@ std::vector<std::string> ManifestFields::at(std::size_t number) {
   return values;
 }
 
+// Reading ends with the line at which the last field is found, which is the first one as a rule. A
+// misspelt field costs a pass over all manifests.
 void require_fields(const std::vector<std::string>& manifests,
                     const std::vector<std::string>& fields) {
   std::set<std::string> missing(fields.begin(), fields.end()), known;

@@ -81,11 +81,14 @@ Recogniser::Recogniser(const Trained& trained, comm::Communicator& world, Scorin
   readers_ = corpus_readers(config_, planned_model(sequence_, config_.model, tokenizer_->labels()));
 }
 
+// The manifest's hash vouches for all bytes of the checkpoint; see manifest.cpp.
 std::string Recogniser::identity() const {
   const auto manifest = map_file(checkpoint_.folder() / kManifestFile);
   return fmt::format("{:016x} in {}", hash_of(manifest.bytes()), config_.precision.compute);
 }
 
+// restore() reads weights and statistics alone, as `false` says: the optimizer's state is not
+// needed.
 void Recogniser::make_session(const Corpus& corpus) {
   const RunShape shape = shape_of_recognition(config_, corpus.lengths, tokenizer_->labels());
   const partition::Plan plan =

@@ -147,6 +147,7 @@ struct UsableRecordings {
   std::vector<std::size_t> places;  // index in the window of each id
 };
 
+/// Recordings with a fault have no id in the corpus. `places` leads from an id back to the window.
 UsableRecordings usable_of(const std::vector<MeasuredRecording>& window) {
   UsableRecordings usable;
   std::vector<AudioSource> sources;

@@ -10,6 +10,7 @@
 
 namespace penstock::runtime {
 
+// Label 0 is the blank, so character i of the alphabet has label i + 1.
 Alphabet::Alphabet(const configs::TextConfig& config)
     : rules_(configs::text_rules(config)), characters_(configs::alphabet_characters(config)) {
   for (const char32_t character : characters_)
@@ -20,6 +21,7 @@ std::string Alphabet::normalised(std::string_view text) const {
   return to_utf8(folded_text(text, rules_));
 }
 
+// All missing characters are collected before the error, so that a user mends the alphabet once.
 std::vector<std::int32_t> Alphabet::encode(std::string_view text) const {
   std::vector<std::int32_t> labels;
   std::u32string missing;

@@ -56,6 +56,7 @@ EditCount count(const Units& reference, const Units& hypothesis) {
 
 }  // namespace
 
+// An empty reference counts as one unit, so that insertions into it count and nothing divides by 0.
 double EditCount::rate() const {
   return static_cast<double>(edits) / static_cast<double>(std::max(reference, std::int64_t{1}));
 }

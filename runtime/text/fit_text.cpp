@@ -78,7 +78,8 @@ std::string fitted_fold(const FittedText& fitted) {
   return fold;
 }
 
-/// Returns the present characters that the rules leave unchanged.
+/// Returns the present characters that the rules leave unchanged. White space other than ' ' is
+/// dropped too: folding turns it into ' '.
 std::u32string unchanged_characters(const std::string& present, const configs::TextRules& rules) {
   std::u32string characters = decode_utf8(present).characters;
   std::erase_if(characters, [&](char32_t c) {
@@ -97,6 +98,8 @@ Characters folded_characters(const EachText& each, const configs::TextRules& rul
   return all;
 }
 
+/// The present alphabet is kept, with its order and unused characters, if the texts use at least
+/// half of it. Otherwise it is one of another language.
 std::string fitted_alphabet(const Characters& needed, const std::u32string& present) {
   const auto used = std::ranges::count_if(present, [&](char32_t c) { return needed.contains(c); });
   std::u32string alphabet;

@@ -85,6 +85,8 @@ int min_pieces(const std::vector<std::string>& texts) {
   return static_cast<int>(characters.size()) + 1;
 }
 
+/// The options make the result a function of texts and `training` alone: one thread, no
+/// normalisation beside [text]'s, and every character covered.
 std::unordered_map<std::string, std::string> options_of(const PieceTraining& training) {
   return {{"model_type", training.kind},
           {"vocab_size", fmt::format("{}", training.pieces)},
@@ -125,6 +127,7 @@ std::vector<std::string> SentencePieces::pieces() const {
 
 std::string SentencePieces::normalised(std::string_view text) const { return decode(encode(text)); }
 
+// Each piece's surface is the part of the text that it stands for.
 std::vector<std::int32_t> SentencePieces::encode(std::string_view text) const {
   std::vector<std::int32_t> labels;
   std::u32string missing;

@@ -15,6 +15,9 @@
 
 namespace penstock::runtime {
 
+// White space is normalised on the way: runs become one space, and none stands at either end. A
+// space is written only before the next character that stays, so characters that are removed leave
+// no double space. If ' ' itself is removed, words are joined.
 std::u32string folded_text(std::string_view text, const configs::TextRules& rules) {
   const auto removed = [&](char32_t character) {
     return rules.removed.find(character) != std::u32string::npos;

@@ -12,6 +12,16 @@
 #include "runtime/checkpoint/safetensors/safetensors_dtype.h"
 #include "runtime/checkpoint/safetensors/safetensors_header.h"
 
+// A safetensors file consists of three parts:
+//
+//   8 bytes     length N of the header, little-endian
+//   N bytes     JSON: {"__metadata__": {"format": "pt"},
+//                      "bias": {"dtype": "F32", "shape": [3], "data_offsets": [0, 12]}, …}
+//   the rest    numbers of the tensors, little-endian, in row-major order
+//
+// Offsets count from the first byte of the third part. The file is mapped, so opening it reads only
+// the header, and tensors can be used where they lie. Format: github.com/huggingface/safetensors
+
 namespace penstock::runtime {
 namespace {
 
@@ -67,6 +77,8 @@ std::span<const std::byte> SafetensorsFile::bytes(std::uint64_t begin, std::uint
   return file_.raw().subspan(begin, end - begin);
 }
 
+// Pages of a mapped file stay in the process's memory once they are touched. A checkpoint larger
+// than the memory can be hashed, since each part is dropped after its use.
 void SafetensorsFile::read(std::uint64_t begin, std::uint64_t end,
                            const std::function<void(std::span<const std::byte>)>& use) const {
   while (begin < end) {
@@ -77,6 +89,9 @@ void SafetensorsFile::read(std::uint64_t begin, std::uint64_t end,
   }
 }
 
+// The view has the mapping's memory, so nothing is copied, and writing to it would kill the
+// process. A tensor of a foreign file may begin at any byte; arithmetic on misaligned numbers is
+// undefined.
 layers::Tensor SafetensorsFile::tensor(std::string_view name) const {
   const SafetensorsEntry& found = entry(name);
   const auto dtype = from_safetensors(found.dtype);

@@ -16,6 +16,7 @@ constexpr std::array<std::pair<std::string_view, std::uint64_t>, 22> kBits{{
     {"I64", 64},        {"U64", 64},
 }};
 
+// Each dtype of penstock is listed, so to_safetensors() always finds one.
 constexpr std::array<std::pair<std::string_view, layers::DType>, 7> kKept{{
     {"F32", layers::DType::f32},
     {"F64", layers::DType::f64},

@@ -25,6 +25,17 @@ constexpr std::string_view kMetadata = "__metadata__";
   throw CheckpointError(fmt::format("invalid safetensors header: {}", reason));
 }
 
+// A header comes from a file of unknown origin, and its numbers become addresses in a mapped file.
+// So the reader accepts the format and nothing else. It works in two passes. HeaderReader takes the
+// JSON text event by event, and knows by `place_` within which object it is:
+//
+//   outside  {  root  "__metadata__": {  metadata: texts only  }
+//                     "name": {          tensor: dtype, shape, data_offsets  }  }
+//
+// Values under other keys of a tensor are ignored, however deep they nest, up to kDepthLimit. Then
+// parse_safetensors_header() sorts the tensors by position and checks that they follow one another
+// without holes from the first byte of data to the last.
+
 // Reads the header as a stream of JSON events. A parsed document would hide duplicate keys and the
 // notation of numbers.
 class HeaderReader final : public nlohmann::json_sax<Json> {
@@ -37,6 +48,8 @@ class HeaderReader final : public nlohmann::json_sax<Json> {
     if (place_ == Place::root) return enter(key_ == kMetadata ? Place::metadata : Place::tensor);
     return start_other();
   }
+  // Objects nest at most two deep besides ignored ones, so the place outside is known without a
+  // stack.
   bool end_object() override {
     if (ignored_ > 0) return --ignored_, true;
     if (place_ == Place::tensor) finish_tensor();
@@ -153,6 +166,9 @@ class HeaderReader final : public nlohmann::json_sax<Json> {
   std::optional<std::vector<std::uint64_t>> shape_, offsets_, numbers_;
 };
 
+/// Checks that the bytes between the offsets are the product of the sizes times the bits of the
+/// dtype. A product beyond 64 bits would wrap silently, so each multiplication is checked. Numbers
+/// of 4 and 6 bits are packed, so only the whole tensor must fill whole bytes.
 void check_size(const SafetensorsEntry& entry) {
   std::uint64_t bits = 1;
   for (const std::uint64_t size : entry.shape)
@@ -168,6 +184,8 @@ void check_size(const SafetensorsEntry& entry) {
 
 }  // namespace
 
+// Empty tensors share their position with the next one. Sorting by the end as well puts them before
+// it, so that the walk sees each begin where the previous one ends.
 SafetensorsHeader parse_safetensors_header(std::string_view json, std::uint64_t data_begin,
                                            std::uint64_t file_bytes) {
   // The parser would skip a byte-order mark and treat NUL as the end of its input.

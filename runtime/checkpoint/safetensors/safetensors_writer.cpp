@@ -38,6 +38,8 @@ void check_names(std::span<const NamedTensor> tensors) {
   }
 }
 
+// JSON allows white space at its end, so spaces fill the header up to a multiple of kAlignment, and
+// the data begin on one. Padding between tensors is impossible, since the format forbids holes.
 std::string padded_header(const nlohmann::ordered_json& json) {
   std::string text = json.dump();
   text.resize(layers::aligned(kLengthBytes + text.size()) - kLengthBytes, ' ');
@@ -50,6 +52,9 @@ std::string padded_header(const nlohmann::ordered_json& json) {
   return length + text;
 }
 
+/// Places the tensors one after another in file order. Offsets in the header count from the data's
+/// first byte; those of the layout count from the file's, which is known once the header is
+/// written.
 SafetensorsLayout lay_out(std::span<const NamedTensor> tensors,
                           const std::vector<std::size_t>& order,
                           const std::map<std::string, std::string>& metadata) {
@@ -95,6 +100,8 @@ std::span<const std::byte> host_bytes(const layers::Tensor& tensor, std::size_t 
   return std::span(static_cast<const std::byte*>(tensor.data), tensor.bytes()).subspan(begin);
 }
 
+// The header is complete before the first number, since sizes follow from dtypes and shapes. So the
+// file is written in one pass, and hashes are computed on the way.
 SafetensorsLayout write_safetensors(const std::filesystem::path& path,
                                     std::span<const NamedTensor> tensors,
                                     const std::map<std::string, std::string>& metadata,

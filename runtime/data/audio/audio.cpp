@@ -15,6 +15,16 @@
 #include "runtime/data/manifest/tar.h"
 #include "runtime/data/manifest/tar_member.h"
 
+// Audio is read by libsndfile, from a file or from a range of a tar, and its channels are averaged
+// into one. Training counts on the exact length, so each way to find it is either exact or not
+// taken:
+//
+//   the header states it (kTellTheirLength)   the header, after its last sample has been decoded
+//   other formats, or that sample is missing  decoding everything
+//
+// A file that is cut, or has numbers that are no sound, is a DataError that names it. A single
+// infinite sample would spoil all features of its utterance, so every sample is checked.
+
 namespace penstock::runtime {
 namespace {
 
@@ -41,7 +51,8 @@ using File = std::unique_ptr<SNDFILE, CloseFile>;
 
 /// Opens the bytes of a file or, if `recording` is a member of a tar, the member's range alone.
 /// Throws DataError if the bytes cannot be used, or if the tar has been replaced since it was
-/// indexed.
+/// indexed. The checks come in the order of likely mistakes, so that the message names the cause
+/// and not its consequence.
 FileRange bytes_of(const std::filesystem::path& recording) {
   const auto member = tar_member(recording.native());
   const std::filesystem::path& file = member ? member->tar : recording;
@@ -198,6 +209,8 @@ Audio read_audio(const std::filesystem::path& file) {
   return audio;
 }
 
+// A file that can't be entered in its middle is decoded from its start, and what comes before the
+// range is thrown away.
 Audio read_audio(const std::filesystem::path& file, const SampleRange& range) {
   const Sound sound(file);
   const std::int64_t end = range.first + range.samples;

@@ -28,6 +28,9 @@ bool has_mels(const configs::FeatureConfig& config) {
   return config.kind == "log-mel" || is_fbank(config);
 }
 
+// Point i of a window of period P is share - (1 - share) cos(2πi / P): share is 0.5 for Hann and
+// 0.54 for Hamming. A periodic window has P = size, a symmetric one P = size - 1. Povey's is a
+// symmetric Hann window to the power 0.85.
 std::vector<double> make_window(const std::string& name, std::int64_t size) {
   const double share = name == "hamming" ? 0.54 : 0.5;
   const bool povey = name == "povey", symmetric = povey || name == "hann-symmetric";
@@ -105,6 +108,8 @@ std::vector<float> preemphasised(std::span<const float> samples, double share) {
   return sharper;
 }
 
+// Subtracting the mean before squaring, in FP64, keeps the variance accurate even if the mean is
+// large.
 void normalise_utterance(std::span<float> x_FC) {
   constexpr double kNoVariation = 1e-6;
   double sum = 0, squares = 0;
@@ -122,6 +127,7 @@ struct Epsilons {
   double variance = 0, deviation = 0;
 };
 
+// A channel's numbers lie `channels` apart, since a frame's channels are adjacent.
 void normalise_channels(std::span<float> x_FC, int channels, const Epsilons& added) {
   const double frames = static_cast<double>(x_FC.size()) / channels;
   const auto each = [&](std::size_t channel, const auto& use) {

@@ -187,6 +187,7 @@ FeatureLoader::~FeatureLoader() {
   state_->work.notify_all();
 }
 
+// A job has no memory for features until a thread begins it, so any number may be announced.
 void FeatureLoader::push(std::int64_t epoch, const MicroBatch& batch) {
   auto job = std::make_unique<Job>();
   job->epoch = epoch;
@@ -196,6 +197,8 @@ void FeatureLoader::push(std::int64_t epoch, const MicroBatch& batch) {
   state_->work.notify_all();
 }
 
+// Jobs are taken in the order of push(). An error other than unusable audio is thrown here, in the
+// thread that trains.
 LoadedBatch FeatureLoader::take() {
   std::unique_lock lock(state_->mutex);
   if (state_->jobs.empty())

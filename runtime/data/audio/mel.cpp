@@ -33,6 +33,9 @@ struct Triangles {
   bool unit_area = false;               // scales each triangle to area 1, else to height 1
 };
 
+/// Triangle m rises from corner m to corner m + 1 and falls to corner m + 2, so neighbours overlap
+/// by half. Its height at a bin is the lower of both slopes; bins with no height are not stored.
+/// The corners' scale decides in which unit the sides are straight.
 std::vector<MelFilter> make_filters(int mels, int rate, std::int64_t fft,
                                     const Triangles& triangles) {
   std::vector<MelFilter> filters(static_cast<std::size_t>(mels));

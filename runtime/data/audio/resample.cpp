@@ -13,6 +13,9 @@
 
 namespace penstock::runtime {
 
+// A recording that is played `speed` times as fast has speed · file_rate samples a second. Speeds
+// are whole thousandths, so the ratio is one of integers. For example, 44,100 Hz at speed 1.1 to
+// 16,000 Hz is 4851 : 1600.
 Resampling resampling(int file_rate, int rate, double speed) {
   constexpr std::int64_t kSpeedUnits = 1000;
   constexpr std::int64_t kLargestRatio = 256;

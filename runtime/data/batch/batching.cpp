@@ -19,6 +19,8 @@ BatchUtterance shape_utterance(std::uint64_t id, const AudioLength& length, doub
   return UtteranceShapes(features)(id, length, speed);
 }
 
+// A corpus has few pairs of rate and speed, so their ratios are kept in a list, which is faster
+// than computing a greatest common divisor for each of millions of utterances.
 BatchUtterance UtteranceShapes::operator()(std::uint64_t id, const AudioLength& length,
                                            double speed) {
   auto ratio = std::ranges::find_if(
@@ -37,6 +39,7 @@ MicroBatchBounds micro_batch_bounds(const configs::DataConfig& data,
           data.micro_batch_utterances};
 }
 
+// Group b ends where group b + 1 begins.
 std::vector<MicroBatch> cut_evenly(const std::vector<BatchUtterance>& utterances,
                                    const MicroBatchBounds& bounds) {
   const EvenCut cut(utterances.size(), [&](std::size_t i) { return utterances[i].frames; });

@@ -24,7 +24,8 @@ namespace {
 
 constexpr std::uint64_t kUnits = 1024, kJitter = kUnits / 8;
 
-/// The key by which utterances are sorted first. A random tie and their numbers follow.
+/// The key by which utterances are sorted first. A random tie and their numbers follow. With the
+/// jitter, an utterance has other neighbours in each epoch, of similar length nevertheless.
 std::uint64_t jittered(std::int64_t frames, std::uint64_t bits) {
   return static_cast<std::uint64_t>(frames) * (kUnits + bits % kJitter);
 }
@@ -65,6 +66,8 @@ Epoch::Epoch(const Lengths& lengths, const configs::DataConfig& data,
       .copy(reinterpret_cast<char*>(batches_.data()), batches_.size() * sizeof(Batch));
 }
 
+// The bytes are the numbers of draws, 4 bytes each, then the batches, 12 bytes each. The counts are
+// not stated: the first follows from the arguments, the second from the size.
 std::string Epoch::bytes() const {
   std::string bytes;
   bytes.reserve(numbers_.size() * sizeof numbers_[0] + batches_.size() * sizeof(Batch));
@@ -94,7 +97,14 @@ BatchUtterance Epoch::shaped(UtteranceShapes& shapes, std::uint64_t number) cons
 }
 
 /// Returns the frames (upper half) and the number (lower half) of every draw, sorted by jittered
-/// length, tie and number.
+/// length, tie and number. In the first half of this function, an item is a jittered length above a
+/// number; in the second, frames above a number:
+///
+///   sorted by       jittered length >> shift   |  number of number_bits
+///   returned        frames, 32 bits            |  number, 32 bits
+///
+/// The jittered length is divided by its factor again to find the frames, unless bits were shifted
+/// out; then the frames are computed anew. So one array of n items suffices.
 std::vector<std::uint64_t> Epoch::by_length() const {
   UtteranceShapes shapes(features_);
   const std::size_t count = draws_.size();
@@ -150,6 +160,8 @@ void Epoch::settle_ties(std::span<std::uint64_t> sorted, int number_bits, int sh
   }
 }
 
+// EvenCut works on frames alone and names the first item of each group. The frames are not kept
+// after the cut, except their sum over a batch.
 void Epoch::cut(const std::vector<std::uint64_t>& frames_and_numbers) {
   const auto frames_of = [&](std::size_t i) {
     return static_cast<std::int64_t>(frames_and_numbers[i] >> kNumberBits);
@@ -171,6 +183,8 @@ void Epoch::cut(const std::vector<std::uint64_t>& frames_and_numbers) {
   }
 }
 
+// A batch's place follows from a hash of its first draw. Sorting by hashes needs no generator whose
+// state would have to be the same on all ranks.
 void Epoch::shuffle() {
   struct Place {
     std::uint64_t random, first;

@@ -3,13 +3,20 @@
 #include <algorithm>
 #include <map>
 
+// Memory is allocated before the first step, for the largest micro-batch that may come. There are
+// two ways to bound it. extent_of() looks at the steps of a run, which is exact. greatest_extent()
+// needs only how many utterances have which length, and may exceed any micro-batch that occurs,
+// since its maxima come from different utterances. The former forms each epoch of the run, so it
+// gives up after kMaxSteps.
+
 namespace penstock::runtime {
 namespace {
 
 constexpr std::int64_t kMaxSteps = 20'000;  // steps that are examined; takes some seconds
 constexpr std::int64_t kNear = 100;  // an extent within 1 / kNear of the bound counts as the bound
 
-/// Returns, for each number of frames, how many draws of an epoch may have it at this speed.
+/// Returns, for each number of frames, how many draws of an epoch may have it at this speed. An
+/// array counts the short ones, which is faster than a map for millions of utterances.
 std::map<std::int64_t, std::int64_t> frames_at(const StepSequenceOptions& options, double speed) {
   constexpr std::int64_t kShort = 1 << 16;  // frames: nearly all utterances have fewer
   UtteranceShapes shapes(options.features);

@@ -75,6 +75,8 @@ Mixture::Mixture(std::vector<MixturePart> parts, double temperature) {
   }
 }
 
+// The result is ⌊epoch · rate / 2^16⌋. Whole draws and fractions are multiplied apart, so that the
+// product does not overflow after many epochs.
 std::uint64_t Mixture::Part::before(std::int64_t epoch) const {
   const auto epochs = static_cast<std::uint64_t>(epoch);
   const std::uint64_t whole = rate >> kDrawBits, units = rate & (kOneDraw - 1);
@@ -85,6 +87,7 @@ double Mixture::Part::repeats() const {
   return static_cast<double>(rate) / static_cast<double>(kOneDraw * is.utterances);
 }
 
+// An epoch takes at most ⌈rate⌉ draws, and they are spread over the part as evenly as possible.
 std::uint64_t Mixture::Part::max_repeats() const {
   const std::uint64_t max = (rate + kOneDraw - 1) / kOneDraw;
   return (max + is.utterances - 1) / is.utterances;

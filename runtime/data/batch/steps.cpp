@@ -112,7 +112,9 @@ std::vector<int> deal(const std::vector<MicroBatch>& batches,
   return lane_of;
 }
 
-/// Moves micro-batches and their lanes into the order of `order`, which ranks them by length.
+/// Moves micro-batches and their lanes into the order of `order`, which ranks them by length. For
+/// example, {2, 0, 1} takes the third longest first. An epoch's last step may have fewer
+/// micro-batches, and the ranks that it lacks are left out.
 void put_in_order(StepBatches& step, const std::vector<std::size_t>& longest_first,
                   const std::vector<int>& order) {
   const StepBatches sampled = step;

@@ -45,6 +45,9 @@ IndexSource source_of(const std::filesystem::path& path, const std::string& key,
   return source;
 }
 
+// A file may change twice within one tick of the clock, with the same size, and keep its time of
+// change. So a time is believed only if it was older than a tick when the index was made. Git has
+// the same problem with its index.
 bool unchanged(const IndexSource& source, const std::filesystem::path& path, std::int64_t made) {
   const FileStamp now = stamp_of(path);
   if (now == source.stamp && (now.bytes < 0 || now.changed + kTick < made)) return true;

@@ -34,7 +34,10 @@ RecordingQuery query_of(const UtteranceIndex& index, const IndexedRecording& rec
   return {std::string(index.path(recording)), recording.stamp, recording.length};
 }
 
-/// Returns true if a recording that could not be used has changed or can be read again.
+/// Returns true if a recording that could not be used has changed or can be read again. Only the
+/// recordings of faults are asked for, which are few. There are two kinds: a recording without a
+/// length may have been repaired, and one with a length may have been replaced, so that it fits its
+/// line now.
 bool recovered(const UtteranceIndex& index, const Measure& measure) {
   std::set<std::int64_t> waiting;
   for (const IndexFault& fault : index.faults())
@@ -88,7 +91,8 @@ std::filesystem::path journal_of(const std::filesystem::path& index) {
 }
 
 /// Returns the index at `place` if it is intact. If it is not and `tells` is set, logs that it is
-/// not used.
+/// not used. Both checks read the whole file. Other ranks, which get the index from this one, need
+/// not repeat them.
 std::optional<UtteranceIndex> whole_index(const std::filesystem::path& place, bool tells) {
   std::error_code error;
   if (!std::filesystem::is_regular_file(place, error)) return std::nullopt;
@@ -101,7 +105,8 @@ std::optional<UtteranceIndex> whole_index(const std::filesystem::path& place, bo
   return std::nullopt;
 }
 
-/// Collects the lengths that the indexes and journals at these places hold.
+/// Collects the lengths that the indexes and journals at these places hold. Lengths are trusted by
+/// hash of the path, size and time of change, so they remain useful when the manifest changes.
 KnownLengths known_lengths(const Places& places, bool tells) {
   KnownLengths known;
   for (const auto& place : places) {
@@ -260,6 +265,9 @@ FoundIndex make_index(const IndexOptions& options, const Measure& measure) {
 
 }  // namespace
 
+// A ready index is one that is whole, whose manifest is unchanged, and whose faults still hold. The
+// first such place is taken. Otherwise a new index is made, which reuses the lengths of the old
+// ones.
 FoundIndex find_index(const IndexOptions& options, const Measure& measure) {
   if (options.use == IndexUse::ready)
     for (const auto& place : places_of(options))

@@ -16,6 +16,12 @@
 namespace penstock::runtime {
 namespace {
 
+/// The file consists of such entries, 40 bytes each, in the machine's byte order:
+///
+///   hash of the path | size | time of change | packed length | check       8 bytes each
+///
+/// Each entry has a check of its own. A run that was killed, or a disk that was full, can leave a
+/// part of an entry, and two runs may append at once.
 struct Entry {
   KnownLength known;
   std::uint64_t check = 0;
@@ -34,6 +40,8 @@ void KnownLengths::sort() {
   });
 }
 
+// Entries of one hash lie in the order of their times, so the one before the upper bound is the
+// latest.
 const KnownLength* KnownLengths::find(std::uint64_t path_hash) const {
   const auto end = std::ranges::upper_bound(all_, path_hash, {}, &KnownLength::path_hash);
   return end != all_.begin() && std::prev(end)->path_hash == path_hash ? &*std::prev(end) : nullptr;

@@ -10,6 +10,8 @@
 
 namespace penstock::runtime {
 
+// The upper 24 bits hold the rate, the lower 40 the samples. A length that does not fit unpacks to
+// another one.
 PackedLength::PackedLength(const AudioLength& length)
     : bits_(static_cast<std::uint64_t>(length.rate) * kRate +
             static_cast<std::uint64_t>(length.samples)) {
@@ -19,6 +21,8 @@ PackedLength::PackedLength(const AudioLength& length)
                     length.samples, length.rate));
 }
 
+// For example, places 2, 3 and 7 of 10 are left out. They are stored as the ids 2, 2 and 5. Id 2
+// has two stored ids up to it, so its place is 2 + 2 = 4; id 5 has three, so its place is 8.
 std::uint64_t LeftOut::place_of(std::uint64_t id) const {
   return id + static_cast<std::uint64_t>(std::ranges::upper_bound(ids_, id) - ids_.begin());
 }

@@ -42,6 +42,8 @@ RecordingAnswer answer(const RecordingQuery& query, const RecordingMeasure& opti
 
 }  // namespace
 
+// The caller asks again for those without an answer. The first query is answered however long it
+// takes, so each call makes progress.
 RecordingAnswers measure_recordings(std::span<const RecordingQuery> queries,
                                     const RecordingMeasure& options) {
   const auto end = Time::now() + kLongest;

@@ -23,6 +23,8 @@
 namespace penstock::runtime {
 namespace {
 
+/// Splits `count` items off the front. The caller has checked that they are there, and parts of
+/// 8-byte items keep them aligned.
 template <class Item>
 std::span<const Item> take(std::string_view& bytes, std::uint64_t count) {
   const auto* const items = reinterpret_cast<const Item*>(bytes.data());
@@ -158,6 +160,8 @@ bool UtteranceIndex::intact() const {
   return hash.digest() == id();
 }
 
+// line() and path() throw if their strings do not fit. Then the utterance must lie within its
+// recording.
 void UtteranceIndex::check_utterances() const {
   constexpr std::size_t kAtATime = 1 << 20;  // utterances whose strings are in memory at a time
   const Parts& parts = *parts_;
@@ -264,6 +268,9 @@ std::filesystem::path folder_of(const std::filesystem::path& manifest) {
   return std::filesystem::is_directory(manifest, error) ? manifest : manifest.parent_path();
 }
 
+// For the folder /data: /data/a/b.wav becomes a/b.wav, /other/b.wav stays, and /database/b.wav
+// stays, too, since a name must end where the folder's does. The texts are compared without the
+// file system, because an index may have millions of paths.
 std::string key_of(const std::filesystem::path& path, const std::filesystem::path& folder) {
   const std::string &whole = path.native(), &start = folder.native();
   if (start.empty() || path == folder) return path == folder ? "" : whole;

@@ -22,6 +22,8 @@ std::string Faults::listed() const {
   return lines;
 }
 
+// The message lists the first kListed faults, so that a run names several mistakes at once and
+// still fits a screen.
 void Faults::require_none(const std::string& headline, const std::string& advice) const {
   if (empty()) return;
   throw DataError(fmt::format("{}:{}{}{}", headline, listed(), advice.empty() ? "" : "\n", advice));

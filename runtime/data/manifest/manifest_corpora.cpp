@@ -10,7 +10,13 @@
 namespace penstock::runtime {
 
 // These functions read manifests in the layouts of single corpora: Common Voice, DeepSpeech and
-// LibriSpeech.
+// LibriSpeech. The layouts, in short:
+//
+//   Common Voice    a TSV whose first line names the columns, with path and sentence among them
+//   DeepSpeech      {"root_path": "an4", "samples": [{"wav_path": …, "transcript_path": …}, …]}, or
+//                   a CSV of such pairs of paths
+//   LibriSpeech     84/121123/84-121123.trans.txt, with lines "84-121123-0001 BUT IT …"; the
+//                   recording 84-121123-0001.flac lies beside it
 
 namespace {
 
@@ -35,6 +41,8 @@ bool has_string(const nlohmann::json& object, const char* key) {
 
 }  // namespace
 
+// The folder of recordings is found once, since a look at the file system for each line would be
+// slow on network disks.
 void read_common_voice(const ManifestReading& reading) {
   std::optional<std::filesystem::path> folder;
   reading.sources.push_back(reading.manifest);

@@ -8,6 +8,13 @@
 #include "runtime/data/manifest/manifest_formats.h"
 #include "runtime/data/manifest/nemo_shards.h"
 
+// Each line is an object of its own, in NeMo's keys:
+//
+//   {"audio_filepath": "a.wav", "text": "hello", "duration": 2.5, "offset": 1.0}
+//
+// Duration and offset are seconds and may be missing; with an offset, the utterance is a segment.
+// In a manifest of tars, "shard_id" names the tar, and "audio_filepath" its member.
+
 namespace penstock::runtime {
 namespace {
 

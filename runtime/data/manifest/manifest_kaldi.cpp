@@ -9,6 +9,12 @@
 // Joins Kaldi's tables: an utterance of `text` names a recording of `wav.scp`, or a part of one in
 // `segments`. Faults are collected and reading goes on, so one run reports them all. An utterance
 // without its counterpart is a fault in either direction, except that a recording may be unused.
+//
+// Kaldi's tables have a name and its value in each line:
+//
+//   wav.scp     rec1 /data/rec1.wav
+//   segments    utt1 rec1 0.0 2.5         recording, begin and end in seconds; -1: its end
+//   text        utt1 HELLO WORLD
 
 namespace penstock::runtime {
 namespace {

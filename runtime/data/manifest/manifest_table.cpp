@@ -9,6 +9,14 @@
 #include "base/quantities.h"
 #include "runtime/data/manifest/manifest_formats.h"
 
+// A table has a recording and a text in each row, and perhaps a segment's offset and duration:
+//
+//   path,sentence,offset
+//   a.wav,"one, two",0.5
+//
+// The first line names the columns if it has a known name for both; otherwise it is a row, and the
+// columns are path and text. TSV has no quotes, as Common Voice writes it.
+
 namespace penstock::runtime {
 namespace {
 

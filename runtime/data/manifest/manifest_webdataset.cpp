@@ -32,7 +32,8 @@ struct WebSample {
 };
 
 /// Splits a name into key and extensions. WebDataset splits at the first dot of the file name.
-/// Returns nothing for names that WebDataset ignores.
+/// Returns nothing for names that WebDataset ignores. For example, "clips/a.seg1.wav" has the key
+/// "clips/a" and the extension "seg1.wav".
 std::optional<std::pair<std::string, std::string>> split_key(const std::string& name) {
   const std::size_t start = name.rfind('/') + 1;  // 0 if there is no slash
   const std::size_t dot = name.find('.', start);

@@ -21,6 +21,7 @@
 namespace penstock::runtime {
 namespace {
 
+// A character of UTF-8 is a byte and the continuation bytes after it, which begin with the bits 10.
 void count_characters(std::string_view text, std::map<std::string, std::int64_t>& characters) {
   for (std::size_t i = 0; i < text.size();) {
     std::size_t end = i + 1;

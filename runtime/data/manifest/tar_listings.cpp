@@ -9,6 +9,12 @@
 #include "runtime/data/index/stream_hash.h"
 #include "runtime/data/manifest/tar.h"
 
+// A tar has no table of contents, so its headers are scanned once, when its first member is asked
+// for. A listing has 24 bytes for each member: names are kept as hashes only, since tars may have
+// millions. It is sorted by hash and searched in O(log n) time. Members of one name stay in the
+// tar's order, and the last counts, as when it is unpacked. A tar that is damaged still serves the
+// members before the damage.
+
 namespace penstock::runtime {
 
 const TarListings::Listing& TarListings::listing(const std::filesystem::path& tar) {

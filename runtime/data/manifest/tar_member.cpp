@@ -6,6 +6,10 @@
 #include <array>
 #include <charconv>
 
+// A member of a tar has two spellings. In manifests and messages it is TAR:NAME. Within penstock it
+// is TAR:FIRST+BYTES:NAME, such as "audio_0.tar:1536+64044:a.wav", with the member's bytes in the
+// tar, so that reading it needs no search. Both pass through interfaces that take a path.
+
 namespace penstock::runtime {
 namespace {
 
@@ -30,6 +34,7 @@ std::filesystem::path path_of(const TarMember& member) {
   return fmt::format("{}:{}+{}:{}", member.tar.string(), member.first, member.bytes, member.name);
 }
 
+// A folder's name may contain ".tar:", so each occurrence is tried until numbers follow it.
 std::optional<TarMember> tar_member(std::string_view recording) {
   for (std::size_t at = recording.find(kEnd); at != std::string_view::npos;
        at = recording.find(kEnd, at + 1)) {

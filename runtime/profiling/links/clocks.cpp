@@ -25,6 +25,13 @@ double receive(comm::Communicator& ranks, const comm::Message& message) {
   return number;
 }
 
+/// The messages of a ping, in time:
+///
+///   this rank    sent ───────╮              ╭───── back
+///   rank 0                   ╰── theirs ────╯
+///
+/// If both ways take equally long, rank 0's clock showed `theirs` at the middle of sent and back.
+/// The fastest ping is used, since it leaves the least room for unequal ways.
 double ahead_of_rank_0(comm::Communicator& ranks) {
   const comm::Message zero{0, comm::tags::clock, "comparison of clocks"};
   double fastest = std::numeric_limits<double>::infinity(), offset = 0;
@@ -41,6 +48,7 @@ double ahead_of_rank_0(comm::Communicator& ranks) {
 
 }  // namespace
 
+// Rank 0 answers one rank after another, so that no ping waits for another rank's.
 double clock_offset(comm::Communicator& ranks) {
   if (ranks.rank() > 0) return ahead_of_rank_0(ranks);
   for (int rank = 1; rank < ranks.size(); ++rank) {

@@ -11,6 +11,12 @@
 #include "runtime/profiling/links/clocks.h"
 #include "runtime/profiling/links/measure_links.h"
 
+// A way of a link is described by two numbers, so a message of n bytes takes latency + n /
+// bandwidth. Half of a round trip of 8 bytes is the latency. The bandwidth follows from many large
+// messages at once, as a pipeline sends them: bytes / (seconds - latency). Each is a median of
+// several rounds. How many there are depends on the speed of the first messages, since a link may
+// be 1,000 times slower than another. The sender chooses and tells the receiver.
+
 namespace penstock::runtime {
 namespace {
 
@@ -87,7 +93,9 @@ int affordable_rounds(double seconds) {
 }
 
 /// Returns the sender's measurement. The sender also sends the receiver the number of rounds that
-/// follow its first messages.
+/// follow its first messages. Computing takes twice as long as a message, so that a message that
+/// passes beside it can do so entirely. Rounds alternate between computing alone and both, since
+/// the machine's speed may drift.
 double overlap_of(comm::Communicator& ranks, const Way& way, LinkEnd& end) {
   const auto send_alone = [&] {
     return seconds_of([&] {
@@ -117,6 +125,8 @@ double overlap_of(comm::Communicator& ranks, const Way& way, LinkEnd& end) {
   return std::clamp((transfer_s + median(computing) - median(both)) / transfer_s, 0.0, 1.0);
 }
 
+/// Receives as many messages as overlap_of() sends: two beforehand, then `rounds` alone and
+/// `rounds` beside computing.
 void play_along(comm::Communicator& ranks, const Way& way, LinkEnd& end) {
   const auto receive = [&] {
     end.receive(kLinkMessage);

@@ -51,6 +51,9 @@ std::vector<RankPairs> link_rounds(const RankPairs& pairs, const std::vector<int
   return rounds;
 }
 
+// Each number is written by one rank, the sender of its way, and is zero on all others, so a sum
+// over the ranks gives it to all. A barrier separates the rounds: a pair of an earlier round could
+// otherwise disturb one of the next.
 std::vector<double> measure_both_ways(comm::Communicator& ranks, const MeasuredLinks& links,
                                       std::size_t figures, const MeasureWay& measure) {
   std::vector<double> all(2 * figures * links.pairs.size());
