@@ -49,6 +49,9 @@ class DecisionView {
   DecisionView(const PlanningProblem& problem, const Decision& decision, const Plan& plan)
       : problem_(problem), decision_(decision), choice_(decision.choice), plan_(plan) {}
 
+  // Stages come first: replicas, facts and the headline read them. The first replica is always
+  // drawn, further ones as long as all bars together have room. A micro-batch passes a chunk at
+  // most three times: forward, and both gradients.
   PlanView make() {
     view_.title = describe(choice_);
     view_.cluster = problem_.cluster;
@@ -70,6 +73,8 @@ class DecisionView {
   }
 
  private:
+  /// Adds a stage with all its chunks, which need not be neighbours. Its limit is that of its
+  /// smallest device, since every replica of a stage needs the same memory.
   void add_stage(int k) {
     StageView stage{.layers = {},
                     .devices = choice_.devices[k],
@@ -101,6 +106,8 @@ class DecisionView {
         layer_names(layers[begin]->name(), layers[end - 1]->name(), end - begin));
   }
 
+  /// Adds the simulated first step of a replica. A replica without micro-batches in it has an empty
+  /// timeline, and still its constant memory.
   void add_replica(int replica) {
     ReplicaView& view = view_.replicas.emplace_back();
     view.step.ranks.resize(choice_.stages);
@@ -123,6 +130,8 @@ class DecisionView {
 
   /// Returns the memory that micro-batches hold. A stage's saved bytes are divided among its chunks
   /// in proportion to their slots.
+  // The saved bytes that the plan predicts are a maximum over all steps. They are spread over
+  // slots, so that the drawn curve peaks at that maximum, though the first step may need less.
   std::vector<std::vector<MemoryPoint>> memory_of(const Simulation& step, int micro_batches) const {
     const Schedule schedule = schedule_of(choice_).of(micro_batches);
     // Maximum bytes of slots per stage, as the decision counts them.
@@ -138,6 +147,9 @@ class DecisionView {
     });
   }
 
+  /// Adds the bytes of one step on each link. A message's bytes are those that leave the last layer
+  /// of a chunk, summed over a replica's micro-batches. Replicas sum the gradients of all
+  /// parameters.
   void add_traffic() {
     TrafficOf what{.devices = choice_.devices, .chunk_rank = view_.schedule.chunk_rank};
     for (const StepCosts& costs : decision_.workload.steps.front().replicas) {
@@ -174,6 +186,7 @@ class DecisionView {
     return times == 1 ? row : fmt::format("{} ({})", row, times);
   }
 
+  /// Adds the alternatives that are worth a row, best first, and counts the others.
   void add_alternatives() {
     for (const Candidate& other : decision_.candidates) {
       if (view_.candidates.size() == kMaxAlternatives || !is_informative(other.choice)) {
