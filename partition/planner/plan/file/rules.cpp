@@ -174,6 +174,7 @@ void check_actions(PlanSource& source) {
   }
 }
 
+/// Returns a message with the nearest name of the model's layers.
 std::string unknown_layer(const std::string& layer, const PlannedModel& model) {
   const std::vector<std::string_view> names(model.layers.begin(), model.layers.end());
   const std::string near = nearest(layer, names);
@@ -208,6 +209,7 @@ void check_cover(PlanSource& source, const PlannedModel& model) {
       ++next;
     }
   }
+  // A plan without chunks has another fault already.
   if (next == model.layers.size() || source.plan.chunks.empty()) return;
   source.fault(source.chunk_lines.back().layers,
                fmt::format("the last chunk must end with layer {}", model.layers.back()));
@@ -251,6 +253,7 @@ void check_rules(PlanSource& source, const PlannedModel& model) {
   check_counts(source);
   check_schedule(source);
   check_order(source);
+  // Cover and recomputation need the chunks alone, and are checked whatever the action lists say.
   if (source.faults.empty()) check_actions(source);
   check_cover(source, model);
   check_recomputed(source);

@@ -95,6 +95,7 @@ class Table {
   std::vector<std::string_view> taken_;
 };
 
+/// Returns the items of a list that have the type. Each other item is a fault at its own line.
 template <class T>
 std::vector<T> items_of(const toml::array& list, PlanSource& source, const char* expected) {
   std::vector<T> items;
@@ -237,6 +238,7 @@ PlanSource plan_of_toml(const std::string& text, const std::string& name) {
   return source;
 }
 
+// Files name a member by these words, with "_bytes" at the end.
 std::vector<std::pair<std::string, std::size_t>> kinds_of_bytes(const StageBytes& bytes) {
   std::vector<std::pair<std::string, std::size_t>> kinds = {
       {"weights", bytes.weights}, {"gradients", bytes.gradients}, {"optimizer", bytes.optimizer},
@@ -247,6 +249,8 @@ std::vector<std::pair<std::string, std::size_t>> kinds_of_bytes(const StageBytes
   return kinds;
 }
 
+// TOML reads a number without a point or an exponent as an integer, which keys of real numbers do
+// not take.
 std::string toml_number(double number) {
   const std::string text = fmt::format("{}", number);
   return text.find_first_of(".e") == std::string::npos ? text + ".0" : text;
