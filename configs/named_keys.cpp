@@ -10,7 +10,8 @@
 namespace penstock::configs {
 namespace {
 
-/// A key's name in an earlier version, and at present. The key may have moved to another section.
+/// Renamed holds a key's name in an earlier version, and its present one. The key may have moved to
+/// another section.
 struct Renamed {
   std::string_view before, now;
 };

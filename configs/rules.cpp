@@ -139,7 +139,8 @@ Found of_pipeline(const Config& c) {
   return found;
 }
 
-/// A key, and whether it has been set although nothing reads it.
+/// KeyWithoutEffect is a key that features.kind may ignore; `set` is true if somebody set it all
+/// the same.
 struct KeyWithoutEffect {
   const char* key;
   bool set;

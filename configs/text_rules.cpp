@@ -19,7 +19,7 @@
 namespace penstock::configs {
 namespace {
 
-/// A value and its name in recipes.
+/// Named is a value with its name in recipes.
 template <class Value>
 struct Named {
   std::string_view name;

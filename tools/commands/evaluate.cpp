@@ -20,9 +20,9 @@
 // 3. Utterances are recognised in windows. Rank 0 appends a line for each to --results, in order.
 // 4. Rank 0 prints error rates of all utterances, of each manifest, and of each value of --by.
 //
-// It writes only to --results and its FILE.progress; checkpoint, manifests and audio stay as they
-// are. Exit codes: 2 for options, or results of something else; 3 for data, or more failing
-// recordings than the training allows; 4 for a checkpoint.
+// It writes to --results, its FILE.progress and the cache of indexes (data.cache); checkpoint,
+// manifests and audio stay as they are. Exit codes: 2 for options, or results of something else; 3
+// for data, or more failing recordings than the training allows; 4 for a checkpoint.
 
 namespace penstock::tools {
 namespace {

@@ -33,9 +33,9 @@
 //
 // All modes check the files that they are to write before anything is measured or planned, run on
 // rank 0 alone, and print a table or one JSON object. They write what --output and --report name,
-// each at once and completely, and nothing else. Exit code 2: options that contradict each other,
-// or no plan fits; 3: data that can't be used. A difference of two plans is no error: --diff ends
-// with 0 either way.
+// each at once and completely, and nothing else but the cache of indexes, for which a recipe's data
+// are read. Exit code 2: options that contradict each other, or no plan fits; 3: data that can't be
+// used. A difference of two plans is no error: --diff ends with 0 either way.
 
 namespace penstock::tools {
 namespace {

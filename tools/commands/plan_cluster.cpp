@@ -38,7 +38,7 @@
 namespace penstock::tools {
 namespace {
 
-// Seconds that plans for advice may take, in addition to the search.
+// Plans for advice may take so many seconds, in addition to the search.
 constexpr double kAdviceSeconds = 5;
 
 /// Returns the words with a model's name replaced by model.base=NAME.

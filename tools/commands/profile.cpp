@@ -31,10 +31,10 @@
 // cluster file, and a device that cluster files name.
 //
 // A recipe's profile loads data.train, runs each measured micro-batch --repeats times, and fits a
-// time to each layer. Only --output is written, at once and completely; links and devices go to
-// standard output if it is not named, and a recipe's table is always printed. No run's output
-// folder is touched. Exit codes are those of `train`: 2 for the recipe, 3 for data, and 1 for a
-// device that fails.
+// time to each layer. Only --output, at once and completely, and the cache of indexes are written;
+// links and devices go to standard output if no file is named, and a recipe's table is always
+// printed. No run's output folder is touched. Exit codes are those of `train`: 2 for the recipe, 3
+// for data, and 1 for a device that fails.
 
 namespace penstock::tools {
 namespace {

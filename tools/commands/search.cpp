@@ -24,9 +24,9 @@
 // which get them as the text of plan files; the measured times decide, not the predicted ones.
 //
 // The recipe fixes stages, replicas and schedule; only devices and cut are searched. --output gets
-// the fastest placement as a plan file, and nothing else is written: measured steps train fresh
-// weights, which are dropped. Exit code 2: the recipe or cluster has faults, no placement fits, or
-// --measure does not find a rank for every device.
+// the fastest placement as a plan file. Nothing else is written but the cache of indexes: measured
+// steps train fresh weights, which are dropped. Exit code 2: the recipe or cluster has faults, no
+// placement fits, or --measure does not find a rank for every device.
 
 namespace penstock::tools {
 namespace {

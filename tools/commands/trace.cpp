@@ -29,8 +29,9 @@
 //    events.
 //
 // A prediction by --profile knows nothing of the run, so it shows how far a plan can be trusted.
-// One by costs in place shows how far the simulation is right. Only --output is written; the
-// recipe's output folder stays as it is. Exit codes are those of `train`, but for 85.
+// One by costs in place shows how far the simulation is right. Only --output and the cache of
+// indexes are written; the recipe's output folder stays as it is. Exit codes are those of `train`,
+// but for 85.
 
 namespace penstock::tools {
 namespace {

@@ -48,6 +48,7 @@ std::string short_name(const partition::Action& action) {
   }
 }
 
+/// A TraceEvent is an action at its place in the drawing: process, thread and time.
 struct TraceEvent {
   int process = 0;
   std::size_t thread = 0, step = 0;

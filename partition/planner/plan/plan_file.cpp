@@ -25,7 +25,7 @@
 //   stage = 0
 //   layers = ["conv1", "norm1"]
 //   recompute = []
-//   [chunk.predicted]                 # not read by training
+//   [chunk.predicted]                 # for people: training does not use it
 //   time_share = 0.52
 //   …
 

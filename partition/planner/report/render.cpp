@@ -146,7 +146,7 @@ const char* colour_of(char kind) {
 }
 
 /// Adds an escape sequence where the kind changes, and a reset where it ends, so that blanks and
-/// the bars at the ends of lines have no colour.
+/// the "|" at the end of a line have no colour.
 std::string coloured(const Line& line) {
   std::string text;
   for (std::size_t i = 0; i < line.text.size(); ++i) {

@@ -151,12 +151,12 @@ class PathFinder {
     return std::nullopt;
   }
 
-  /// Returns the action for which this one waited, or nothing if it starts with the step:
-  /// * a reduction waited for the computation that completed its gradients, or for the reduction
-  ///    before it;
-  /// * a computation waited for its rank or, if that was idle before it, for the sender of its
-  ///    input;
-  /// * a step waited for its own rank or, at a barrier, for any other rank.
+  /// Returns the action for which this one waited, or nothing if it starts with the step.
+  /// - A reduction waited for the computation that completed its gradients, or for the reduction
+  ///   before it.
+  /// - A computation waited for its rank or, if that was idle before it, for the sender of its
+  ///   input.
+  /// - A step waited for its own rank or, at a barrier, for any other rank.
   std::optional<ActionPlace> before(ActionPlace at) const {
     const TimedAction& timed = passes_.at(at);
     if (timed.start <= slack_) return std::nullopt;

@@ -15,7 +15,8 @@ namespace {
 
 using layers::DType;
 
-// Calls between two marks of the stream, so that a mark's own time, some µs, is divided among them.
+// Several calls lie between two marks of the stream, so that a mark's own time is divided among
+// them.
 constexpr int kCalls = 5;
 constexpr const char* kColumns = "{:<9} {:<5} {:>5} {:>6} {:>11} {:>5} {:>10} {:>6} {:>10} {:>6}";
 

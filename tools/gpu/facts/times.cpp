@@ -14,7 +14,7 @@ namespace {
 
 namespace cuda = layers::cuda;
 
-// Calls between two marks. Products of one step take few µs, so there are many.
+// Many calls lie between two marks, as a step's product takes only some µs.
 constexpr int kCalls = 200;
 constexpr const char* kColumns = "{:<44} {:<5} {:>10} {:>9} {:>9}";
 
