@@ -48,6 +48,9 @@ AtomicFile::~AtomicFile() {
 
 void AtomicFile::write(std::span<const std::byte> bytes) { file_.write(bytes); }
 
+// The order is what makes it safe: bytes reach the disk before the name does, so a power failure
+// leaves the old file or the whole new one. The name itself is an entry of the folder, which is
+// flushed last.
 void AtomicFile::commit(Flush flush) {
   if (flush == Flush::to_disk && ::fsync(file_.descriptor()) != 0)
     raise_errno(path_, "can't be flushed to the disk");
@@ -69,6 +72,7 @@ void sync_folder(const std::filesystem::path& folder) {
   if (::fsync(handle.descriptor()) != 0) raise_errno(folder, "can't be flushed to the disk");
 }
 
+// A link is followed first: renaming replaces the link itself otherwise.
 bool atomic_write(const fs::path& file, std::string_view text) {
   if (is_special(file)) return write(file, text);
   try {
@@ -81,6 +85,8 @@ bool atomic_write(const fs::path& file, std::string_view text) {
   }
 }
 
+// The last test makes a partial file and removes it, since permissions alone do not tell of a
+// read-only file system.
 std::string why_unwritable(const fs::path& file) {
   std::error_code error;
   const bool known = fs::exists(file, error);

@@ -8,6 +8,8 @@
 namespace penstock {
 namespace {
 
+/// Returns the number with its 32 bits in reverse. Numbers below any power of two sort in the same
+/// order as with fewer bits, as the others are 0 in all of them.
 std::uint32_t reversed(int number) {
   std::uint32_t result = 0;
   for (int bit = 0; bit < 32; ++bit)

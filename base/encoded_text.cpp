@@ -11,6 +11,7 @@ namespace {
 constexpr std::string_view kDigits =
     "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
 
+/// Returns true for characters that mean nothing to a shell, wherever they stand in a word.
 bool is_safe(char c) {
   constexpr std::string_view kSafe = "%+,-./:=@_";
   const bool letter = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
@@ -19,6 +20,8 @@ bool is_safe(char c) {
 
 }  // namespace
 
+// Three bytes are 24 bits, which are four digits of 6 bits. One or two bytes at the end give two or
+// three digits, filled up with "=".
 std::string to_base64(std::string_view bytes) {
   std::string text;
   for (std::size_t begin = 0; begin < bytes.size(); begin += 3) {
@@ -42,6 +45,8 @@ std::optional<std::string> from_base64(std::string_view text) {
     const std::size_t digit = kDigits.find(text[i]);
     if (digit == std::string_view::npos) return std::nullopt;
     bits = bits << 6 | static_cast<std::uint32_t>(digit);
+    // After digits 2, 3 and 4 of four, 12, 18 and 24 bits have come, of which 4, 2 and 0 belong to
+    // the next byte.
     const std::size_t held = 6 * (i % 4 + 1);
     if (i % 4 > 0) bytes += static_cast<char>(bits >> (held % 8) & 0xff);
   }

@@ -19,6 +19,8 @@ FileHandle::~FileHandle() {
   if (descriptor_ >= 0) ::close(descriptor_);
 }
 
+// A write may take fewer bytes than it was given, and a signal may interrupt it before the first
+// one.
 void FileHandle::write(std::span<const std::byte>& bytes) const {
   constexpr std::size_t kMax = std::size_t{1} << 30;  // Linux writes less than 2 GiB a call
   while (!bytes.empty()) {
@@ -42,6 +44,7 @@ void raise_errno(const std::filesystem::path& path, const std::string& what) {
                   static_cast<std::errc>(code));
 }
 
+// The size is not asked for: files of /proc have none, and a file may grow while it is read.
 std::string read_file(const std::filesystem::path& path) {
   constexpr std::size_t kBlock = 1 << 16;
   const FileHandle file(path, O_RDONLY);

@@ -28,6 +28,7 @@ double min_limit(const fs::path& root, fs::path group, const char* file) {
   return min;
 }
 
+/// Returns true if a list such as "cpu,memory" has the memory controller.
 bool has_memory(const std::string& controllers) {
   std::istringstream all(controllers);
   for (std::string one; std::getline(all, one, ',');)
@@ -37,6 +38,8 @@ bool has_memory(const std::string& controllers) {
 
 }  // namespace
 
+// Lines read "number:controllers:group". Version 2 of control groups has one line without
+// controllers; version 1 has a line for each set of them, and a file system for each.
 double cgroup_memory(const fs::path& groups, const fs::path& root) {
   double min = std::numeric_limits<double>::infinity();
   std::ifstream in(groups);

@@ -28,6 +28,7 @@ MappedFile::~MappedFile() {
   if (!bytes_.empty()) ::munmap(const_cast<char*>(bytes_.data()), bytes_.size());
 }
 
+// madvise() takes whole pages, so the part begins where its first page does.
 void MappedFile::forget(std::string_view part) const {
   if (part.empty()) return;
   const auto page = static_cast<std::size_t>(::sysconf(_SC_PAGESIZE));
@@ -45,6 +46,8 @@ MappedFile map_file(const std::filesystem::path& path) {
   return {file.descriptor(), path};
 }
 
+// The file is unlinked at once: the descriptor keeps it until the process ends, however it ends, so
+// nothing is left over in the folder.
 ScratchFile::ScratchFile() {
   std::error_code error;
   auto folder = std::filesystem::temp_directory_path(error);
@@ -67,6 +70,7 @@ void ScratchFile::write(std::string_view bytes) {
   size_ += bytes.size();
 }
 
+// The mapping has its own hold on the file, and outlives the descriptor.
 MappedFile ScratchFile::map() {
   if (std::fflush(file_.get()) != 0) raise_errno(path_, "can't be written");
   return {::fileno(file_.get()), path_};

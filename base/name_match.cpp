@@ -28,6 +28,7 @@ std::size_t distance(std::string_view a, std::string_view b) {
   return d[a.size()][b.size()];
 }
 
+/// Returns the part after the last dot: people know "learning_rate" and guess its section.
 std::string_view leaf(std::string_view name) { return name.substr(name.rfind('.') + 1); }
 
 }  // namespace
@@ -55,6 +56,8 @@ bool matches_glob(std::string_view pattern, std::string_view name) {
   return at == pattern.size();
 }
 
+// One slip is allowed for every three letters typed, and always one. Whole names and their last
+// parts compete, each by its own length; among equals the first name wins.
 std::string nearest(std::string_view typed, std::span<const std::string_view> names) {
   std::string_view best;
   std::size_t min = std::string_view::npos;

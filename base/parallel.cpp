@@ -17,6 +17,9 @@ std::size_t threads_of(int asked) {
 
 }  // namespace
 
+// Threads take the next item from one counter, so long items do not hold up the others. A failure
+// moves the counter to the end, which lets the other threads finish their present items only. The
+// calling thread works too; leaving the block waits for the rest.
 void parallel_for(std::size_t count, int threads, const std::function<void(std::size_t)>& body) {
   std::atomic<std::size_t> next = 0;
   std::exception_ptr failure;

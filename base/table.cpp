@@ -20,11 +20,14 @@ constexpr std::size_t kWhole = 24;    // words wider than this may break
 
 using Widths = std::vector<std::size_t>;
 
+/// A Column has its three widths, and says if all cells below the heading are numbers, which are
+/// aligned to the right.
 struct Column {
   std::size_t natural = 0, body = 0, min = 0;
   bool numbers = true;
 };
 
+/// Returns the width of a cell's widest line: a cell may hold line breaks of its own.
 std::size_t widest_line(const std::string& cell) {
   std::size_t width = 0;
   for (const std::string& line : wrap(cell, std::string::npos))
@@ -32,6 +35,7 @@ std::size_t widest_line(const std::string& cell) {
   return width;
 }
 
+/// Measures all columns. Only the heading may break in `body`; numbers never break.
 std::vector<Column> columns_in(const TableRows& rows) {
   std::vector<Column> columns;
   for (const auto& row : rows) {
@@ -69,6 +73,8 @@ Widths widened(Widths widths, const Widths& max, std::size_t room) {
   return widths;
 }
 
+/// Chooses the first of the four layouts that fits. If none does, the minimum stands, and lines are
+/// wider than the room.
 Widths fitted(const std::vector<Column>& columns, std::size_t room) {
   Widths natural, body, min;
   for (const Column& column : columns) {
@@ -110,6 +116,7 @@ std::string row_text(const std::vector<std::string>& row, const std::vector<Colu
   return text;
 }
 
+/// Formats rows as one block. Widths are measured again, as a block has columns of its own.
 std::string block_text(const TableRows& rows, std::size_t room) {
   const std::vector<Column> columns = columns_in(rows);
   const Widths widths = fitted(columns, room);

@@ -39,6 +39,8 @@ DecodedText decode_utf8(std::string_view text) {
       good = (next & 0xc0) == 0x80;
       value = value << 6 | (next & 0x3fu);
     }
+    // Overlong forms have a value that fewer bytes could hold. They and surrogates are refused,
+    // because two spellings of one character could slip past a comparison of bytes.
     if (!good || value < min || value > 0x10ffff || (value >= 0xd800 && value < 0xe000)) {
       out.wrong_byte = at;
       break;
@@ -106,6 +108,7 @@ char32_t upper_case(char32_t character) {
   return static_cast<char32_t>(utf8proc_toupper(static_cast<utf8proc_int32_t>(character)));
 }
 
+// These are Unicode's categories L, N and M without Me, whose marks enclose a character.
 bool is_of_words(char32_t character) {
   switch (utf8proc_category(static_cast<utf8proc_int32_t>(character))) {
     case UTF8PROC_CATEGORY_LU:

@@ -100,6 +100,7 @@ void for_parts(std::string_view line, std::size_t whole, const Use& use) {
 
 }  // namespace
 
+// Every code point counts as one column: all bytes but the continuation bytes of UTF-8.
 std::size_t text_width(std::string_view text) {
   return std::ranges::count_if(text, [](char c) { return (c & 0xC0) != 0x80; });
 }

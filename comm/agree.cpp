@@ -27,6 +27,8 @@ bool Failure::missing() const { return kind == Kind::file && code == ENOENT; }
 
 bool Failure::disk_full() const { return kind == Kind::file && (code == ENOSPC || code == EDQUOT); }
 
+// The types are those with an exit code of their own. Anything else is a fault of this rank, which
+// ends the job.
 Failure failure_in(const std::function<void()>& work) try {
   work();
   return {};
@@ -76,12 +78,15 @@ std::vector<Failure> gather(Communicator& world, const Failure& own) {
   return failures;
 }
 
+// Ranks that branch on what they see themselves, such as a file, could take different ways and wait
+// for each other for ever.
 bool answer_from_rank_0(Communicator& world, bool answer) {
   std::byte byte{answer};
   broadcast(world, {&byte, 1});
   return byte != std::byte{0};
 }
 
+// A rank alone needs no message, and keeps the error's own type and origin.
 void run_on_rank_0(Communicator& world, const std::function<void()>& work) {
   if (world.size() == 1) return work();
   const Failure own = world.rank() == 0 ? failure_in(work) : Failure();

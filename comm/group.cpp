@@ -12,6 +12,9 @@
 namespace penstock::comm {
 namespace {
 
+/// Group renumbers ranks and moves tags: the tag t of group n is n · group_stride + t of the
+/// parent. So messages of different groups, and of the parent, can't meet although they share its
+/// edges. Progress and end are the parent's, as its ranks fail together.
 class Group final : public Communicator {
  public:
   Group(Communicator& parent, const GroupOptions& options)
@@ -34,6 +37,8 @@ class Group final : public Communicator {
   void abort(int exit_code) override { parent_.abort(exit_code); }
 
  private:
+  /// Returns the message with the parent's rank and tag. A tag beyond the stride would be one of
+  /// the next group, and is refused.
   Message translated(const Message& message) const {
     if (message.peer < 0 || message.peer >= size() || message.tag < 0 ||
         message.tag >= tags::group_stride)

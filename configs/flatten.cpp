@@ -11,6 +11,7 @@
 
 namespace penstock::configs {
 
+// Keys point into a Config that they may change, so they are asked of a copy.
 FlatConfig flatten(const Config& config) {
   Config copy = config;
   FlatConfig flat;
@@ -18,6 +19,8 @@ FlatConfig flatten(const Config& config) {
   return flat;
 }
 
+// The family comes first, as it decides which keys exist. A checkpoint of an earlier version may
+// lack keys that came later, which keep their defaults, and may have others by their earlier names.
 Config unflatten(const FlatConfig& flat, const std::string& name,
                  std::span<const layers::ModelFamily> families) {
   Config config = default_config(families);
@@ -42,6 +45,8 @@ std::vector<Difference> differences(const Config& before, const Config& after) {
   const std::vector<Key> keys_a = keys(a), keys_b = keys(b);
   std::vector<Difference> found;
   for (const Key& key : keys_a) {
+    // Values are compared as text, which is exact: numbers have their shortest form. A key that
+    // only one family has is no difference of its own.
     const auto other = std::ranges::find(keys_b, key.name, &Key::name);
     if (other == keys_b.end()) continue;
     std::string text_a = value_text(key.value), text_b = value_text(other->value);

@@ -32,6 +32,7 @@
 namespace penstock::configs {
 namespace {
 
+/// Returns true if a family has a key of that name.
 bool takes(layers::ModelFamily family, std::string_view name) {
   return std::ranges::any_of(family.keys(), [&](const Key& key) { return key.name == name; });
 }
@@ -56,6 +57,9 @@ bool holds_manifests(const KeyValue& value) {
   return std::holds_alternative<std::vector<WeightedManifest>*>(value);
 }
 
+/// Returns true if a value of that kind in a file may set the key. A whole number may set a real
+/// one, but not the other way round. Values of the command line have no kind, and set_value() alone
+/// decides.
 bool kind_fits(Setting::Kind kind, const KeyValue& value) {
   using Kind = Setting::Kind;
   switch (kind) {
@@ -181,6 +185,8 @@ class Loader {
       return fault(setting.where, fmt::format("{} = {}, but it takes {}", setting.key,
                                               setting.shown, expectation(*key)));
     }
+    // Plain text of a list of manifests is TOML, as it was written: a list of numbers or names has
+    // another plain text.
     const bool of_tables =
         setting.kind == Setting::Kind::list || setting.kind == Setting::Kind::array;
     const std::string& text =
@@ -233,6 +239,8 @@ std::vector<std::string> names_in_config_folder(const char* subfolder) {
   return names;
 }
 
+// The model file's settings are applied before the recipe's, though they are known only after the
+// recipe has been read.
 Config parse_config(const std::string& text, const std::string& name,
                     std::span<const layers::ModelFamily> families,
                     std::span<const std::string> overrides) {

@@ -27,10 +27,12 @@ std::string_view without_blanks(std::string_view text) {
   return text.substr(first, text.find_last_not_of(" \t\r\n") - first + 1);
 }
 
+/// Returns true for text in brackets, which is read as a list and not as a path.
 bool is_list_of_manifests(std::string_view text) {
   return text.size() >= 2 && text.front() == '[' && text.back() == ']';
 }
 
+/// Formats an item: a path alone if its weight is 1.
 std::string item_text(const WeightedManifest& item) {
   if (item.weight == 1) return toml_string(item.manifest);
   return fmt::format("{{manifest = {}, weight = {}}}", toml_string(item.manifest), item.weight);
@@ -55,6 +57,7 @@ struct ReadItem {
   std::string fault;
 };
 
+/// Returns the fault of an item that is a table, or "".
 std::string fault_of_keys(const toml::table& table) {
   for (const auto& [key, value] : table)
     if (key.str() != kKeys[0] && key.str() != kKeys[1])
@@ -104,6 +107,7 @@ std::string fault_of_repetition(const std::vector<WeightedManifest>& manifests) 
   return {};
 }
 
+/// Appends the items of a list. Returns the fault of the first faulty one, with its number from 1.
 std::string read_list(const toml::array& list, std::vector<WeightedManifest>& manifests) {
   for (std::size_t i = 0; i < list.size(); ++i) {
     ReadItem read = read_item_of(list[i]);

@@ -10,6 +10,8 @@
 namespace penstock::configs {
 namespace {
 
+/// Renamed holds a key's name in an earlier version, and its present one. The key may have moved to
+/// another section.
 struct Renamed {
   std::string_view before, now;
 };
@@ -31,6 +33,7 @@ void add_note(const std::string& where, const std::string& key, std::vector<std:
 
 }  // namespace
 
+// Settings have their present names here, whichever name was written.
 std::set<std::string> named_keys(const std::filesystem::path& file,
                                  std::span<const std::string> overrides) {
   std::vector<std::string> faults;

@@ -18,6 +18,8 @@ std::string_view inner_text(std::string_view text) {
   return text.substr(first, text.find_last_not_of(' ') - first + 1);
 }
 
+/// Parses "pattern: factor". The last colon divides the two, so a pattern may hold colons. A factor
+/// of 0 is refused: freezing is optimizer.freeze's, which also spares the gradients.
 std::optional<RateFactor> parse(std::string_view entry) {
   const std::size_t colon = entry.rfind(':');
   if (colon == std::string_view::npos) return {};
@@ -36,6 +38,7 @@ std::optional<RateFactor> parse(std::string_view entry) {
 std::vector<RateFactor> rate_factors(const OptimizerConfig& optimizer) {
   std::vector<RateFactor> factors;
   std::vector<std::string> faults;
+  // All faulty entries are named at once.
   for (const std::string& entry : optimizer.learning_rates)
     if (const auto parsed = parse(entry))
       factors.push_back(*parsed);

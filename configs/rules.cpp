@@ -52,6 +52,7 @@ using Found = std::vector<Contradiction>;
 Found of_optimization(const Config& c) {
   Found found;
   const auto& s = c.lr_schedule;
+  // Only these kinds fall to min_lr, at total_steps.
   const bool falls = s.kind == "cosine" || s.kind == "polynomial";
   if (falls && s.total_steps <= s.warmup)
     found.push_back(
@@ -96,6 +97,8 @@ Found of_text(const Config& c) {
                      fmt::format("text.model needs text.kind = sentencepiece, not {}: set that, or "
                                  "leave the model out",
                                  c.text.kind)});
+  // A fault of text.remove would be reported a second time as one of the alphabet, which is checked
+  // by the same rules.
   if (const std::string wrong = fault_of_removal(c.text); !wrong.empty()) {
     found.push_back({"text.remove", wrong});
   } else if (const std::string in_all = pieces ? "" : fault_of(c.text); !in_all.empty()) {
@@ -118,6 +121,7 @@ Found of_pipeline(const Config& c) {
              "pipeline.recompute_layers needs pipeline.recompute = layers or selective, not "
              "{}: set that, or leave the list out",
              p.recompute)});
+  // The key's own range can't say "0, or at least 4096".
   if (p.bucket_bytes > 0 && p.bucket_bytes < 4096)
     found.push_back({"pipeline.bucket_bytes",
                      fmt::format("pipeline.bucket_bytes = {} makes too many messages: set at least "
@@ -135,6 +139,8 @@ Found of_pipeline(const Config& c) {
   return found;
 }
 
+/// KeyWithoutEffect is a key that features.kind may ignore; `set` is true if somebody set it all
+/// the same.
 struct KeyWithoutEffect {
   const char* key;
   bool set;
@@ -142,6 +148,7 @@ struct KeyWithoutEffect {
 
 /// Finds keys that are set although features.kind ignores them.
 Found without_effect(const FeatureConfig& f) {
+  // A value that differs from the default was set by somebody, who expects it to matter.
   const FeatureConfig usual;
   const bool waveform = f.kind == "waveform", fbank = f.kind == "fbank";
   const KeyWithoutEffect keys[] = {
@@ -218,6 +225,7 @@ std::int64_t fft_points(const FeatureConfig& f, std::int64_t window) {
   return static_cast<std::int64_t>(std::bit_ceil(static_cast<std::uint64_t>(window)));
 }
 
+// Each function sees the whole configuration, so the order is only that of the messages.
 std::vector<std::string> contradictions(const Config& c,
                                         const std::function<std::string(std::string_view)>& where) {
   std::vector<std::string> faults;

@@ -15,6 +15,7 @@ namespace {
 // Bounds that catch typing errors, as kMaxChannels does.
 constexpr double kMaxRanks = 10000, kMaxThreads = 1024, kMaxCheckpoints = 10000;
 
+/// Returns the keys of [model]. Those after model.classes belong to the family, and change with it.
 std::vector<Key> model_keys(ModelConfig& m, std::vector<std::string_view> kinds) {
   std::vector<Key> all = {
       Key("model.base", &m.base, anything(),
@@ -182,6 +183,8 @@ std::vector<Key> precision_keys(PrecisionConfig& p) {
   };
 }
 
+/// Returns the values of pipeline.schedule. A star stands for any text: a number of chunks, or a
+/// path.
 std::vector<std::string_view> schedule_choices() {
   std::vector<std::string_view> choices(kNamedSchedules.begin(), kNamedSchedules.end());
   choices.insert(choices.end(), {"found", "interleaved-*", "*.csv"});
@@ -292,6 +295,7 @@ OnResume on_resume(const Key& key) {
                                         "optimizer.state"};
   if (std::ranges::find(free, key.name) != std::end(free)) return OnResume::free;
   if (std::ranges::find(fixed, key.name) != std::end(fixed)) return OnResume::fixed;
+  // A key of a family decides the shapes of weights, unless it is known not to.
   if (key.section() == "model" && !acts_beside_weights(key.name)) return OnResume::fixed;
   if (key.section() == "pipeline" || key.section() == "trainer")
     return key.name == "trainer.seed" ? OnResume::accepted : OnResume::free;
@@ -310,6 +314,7 @@ Config default_config(std::span<const layers::ModelFamily> families) {
   return config;
 }
 
+// Keys are made anew for each call, as they point into the given Config.
 std::vector<Key> keys(Config& config, std::span<const layers::ModelFamily> families) {
   std::vector<std::string_view> kinds;
   for (const layers::ModelFamily& family : families) kinds.push_back(family.name());

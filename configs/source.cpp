@@ -19,6 +19,8 @@
 namespace penstock::configs {
 namespace {
 
+/// Returns the value as TOML has it after "=". TOML formats whole documents, so the value is put
+/// under a key.
 template <class Node>
 std::string as_written(const Node& node) {
   const toml::table holder{{"v", node}};
@@ -50,6 +52,8 @@ std::optional<std::string> list_text(const toml::array& list) {
   return std::nullopt;
 }
 
+/// Returns a setting with its value as plain text. Two kinds have none: a mixed list, for which
+/// `shown` is read instead if the key takes manifests, and dates and the like, which no key takes.
 Setting setting_of(std::string key, const toml::node& node, const std::string& name) {
   Setting setting;
   setting.key = current_name(key);
@@ -107,6 +111,8 @@ std::vector<Setting> settings_of_toml(const std::string& text, const std::string
         fmt::format("{}:{}: not TOML: {}", name, e.source().begin.line, e.description()));
     return settings;
   }
+  // A key outside sections gets a name without a point, which no key has, and is reported as
+  // unknown.
   for (const auto& [section, node] : file) {
     const std::string prefix(section.str());
     const auto* table = node.as_table();
@@ -123,6 +129,7 @@ std::vector<Setting> settings_of_toml(const std::string& text, const std::string
   return settings;
 }
 
+// The first "=" divides key and value, so a value may hold more of them.
 std::vector<Setting> settings_of_overrides(std::span<const std::string> overrides,
                                            std::vector<std::string>& faults) {
   std::vector<Setting> settings;

@@ -6,6 +6,17 @@
 #include "base/quantities.h"
 #include "configs/rules.h"
 
+// Three keys describe one product: batch_seconds = micro_batch_seconds · micro_batches. The step's
+// size, data.batch_seconds, is what training depends on; its division is a matter of memory and
+// layout. So the size may be given with one of the others, and the third follows:
+//
+//   batch_seconds = 640, micro_batch_seconds = 32      20 micro-batches
+//   batch_seconds = 640, micro_batches = 16            of 40 s each
+//   batch_seconds = 640                                20 of 32 s, or more if lanes are more
+//
+// All three may be given if they agree. A step that is no multiple of its micro-batches is refused,
+// as it would be silently rounded.
+
 namespace penstock::configs {
 namespace {
 
@@ -19,6 +30,8 @@ int min(double batch_seconds, double seconds) {
   return static_cast<int>(std::max(1.0, std::ceil(batch_seconds / seconds * (1 - kRounding))));
 }
 
+/// Returns the fault of a step that is no multiple, with the next smaller one, which has at least
+/// one micro-batch.
 std::string no_multiple(const DataConfig& data) {
   const double below = std::floor(data.batch_seconds / data.micro_batch_seconds);
   const double fits = std::max(1.0, below) * data.micro_batch_seconds;
@@ -50,6 +63,7 @@ std::string divide_step(Config& config, const NamedMicroBatches& named) {
     return fmt::format(
         "data.batch_seconds = {:g} holds more than {} micro-batches of {:g} s: make these longer",
         data.batch_seconds, kMaxMicroBatches, data.micro_batch_seconds);
+  // Each lane needs a micro-batch. Lanes of 0 mean as many as replicas.
   const int lanes =
       config.trainer.lanes > 0 ? config.trainer.lanes : std::max(1, config.pipeline.replicas);
   if (named.seconds)

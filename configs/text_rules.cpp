@@ -19,6 +19,7 @@
 namespace penstock::configs {
 namespace {
 
+/// Named is a value with its name in recipes.
 template <class Value>
 struct Named {
   std::string_view name;
@@ -62,6 +63,7 @@ std::u32string normalised(std::u32string text, Normalisation form) {
   return composed(text, form == Normalisation::nfkc);
 }
 
+/// Returns the characters of text.remove, once they are shown to be ones that can occur.
 std::u32string removed_characters(const TextConfig& config, const TextRules& rules) {
   DecodedText removed = decode_utf8(config.remove);
   if (removed.wrong_byte)
@@ -115,6 +117,7 @@ std::u32string normalised_and_folded(std::u32string text, const TextRules& rules
   return normalised(std::move(text), rules.form);
 }
 
+// A character is normalised alone here, so combinations with its neighbours do not count.
 std::string change_of(char32_t character, const TextRules& rules) {
   const std::u32string alone(1, character);
   if (const std::u32string form = normalised(alone, rules.form); form != alone)
@@ -126,6 +129,8 @@ std::string change_of(char32_t character, const TextRules& rules) {
   return {};
 }
 
+// A character that no transcript can have would be a label that is never seen in training, most
+// likely by mistake.
 std::u32string alphabet_characters(const TextConfig& config) {
   const TextRules rules = text_rules(config);
   const DecodedText alphabet = decode_utf8(config.alphabet);

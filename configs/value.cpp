@@ -30,6 +30,8 @@ std::string number_text(Number number) {
 }
 
 template <class Number>
+/// Returns true if the whole text is a number of that type. A minus sign, a point or an exponent is
+/// a fault where the type has none.
 bool read_number(std::string_view text, Number& number) {
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
   return error == std::errc() && end == text.data() + text.size();
@@ -127,6 +129,8 @@ bool allowed(const Key& key, const T& value) {
     return std::ranges::any_of(key.allowed.choices,
                                [&](std::string_view choice) { return matches(choice, value); });
   } else if constexpr (is_list<T>) {
+    // An empty list of whole numbers leaves an order open (trainer.order). An empty list of real
+    // ones, such as data.speeds, would leave nothing to choose from.
     const bool may_be_empty = std::is_same_v<T, std::vector<int>>;
     return (may_be_empty || !value.empty()) &&
            std::ranges::all_of(value, [&](double v) { return allowed(key, v); });
@@ -135,6 +139,8 @@ bool allowed(const Key& key, const T& value) {
   }
 }
 
+/// Formats a range as the end of "a number" or "a whole number". Limits that are infinite are left
+/// out.
 std::string range_text(const KeyRange& range) {
   const bool low = std::isfinite(range.low), high = std::isfinite(range.high);
   const std::string from = low ? number_text(range.low) : "",
@@ -188,6 +194,7 @@ std::string expectation(const Key& key) {
                              : fmt::format("one of {}", fmt::join(choices, ", "));
 }
 
+// The value is read into a variable of its own first, so a faulty text leaves the key as it was.
 std::optional<std::string> set_value(const Key& key, std::string_view text) {
   if (decode_utf8(text).wrong_byte)
     return fmt::format("{} = {}, which is not UTF-8: checkpoints can't hold it", key.name, text);
@@ -209,6 +216,8 @@ std::optional<std::string> set_value(const Key& key, std::string_view text) {
       key.value);
 }
 
+// TOML's basic strings need escapes for quotes, backslashes and control characters; all other UTF-8
+// stands as it is.
 std::string toml_string(std::string_view text) {
   constexpr char digits[] = "0123456789ABCDEF";
   std::string out = "\"";

@@ -21,6 +21,7 @@ std::string to_toml(const std::vector<WeightedManifest>& manifests, const std::s
   return path ? toml_string(text) : text;
 }
 
+/// Returns a value as TOML. Lists of numbers are TOML in plain text already, names need quotes.
 std::string toml_value(const KeyValue& value) {
   const std::string text = value_text(value);
   if (const auto* names = std::get_if<std::vector<std::string>*>(&value)) {
@@ -36,6 +37,7 @@ std::string toml_value(const KeyValue& value) {
   return real && text.find_first_of(".e") == std::string::npos ? text + ".0" : text;
 }
 
+/// Returns a heading of Markdown, and the head of the table below it.
 std::string heading(std::string_view level, std::string_view title) {
   return fmt::format("\n{} {}\n\n| key | takes | default | meaning |\n|---|---|---|---|\n", level,
                      title);
@@ -70,6 +72,8 @@ std::string family_tables(std::span<const layers::ModelFamily> families) {
 
 }  // namespace
 
+// With several families, the keys that they have of their own are left out of [model], and follow
+// it in a table for each family.
 std::string config_reference(std::span<const layers::ModelFamily> families) {
   Config defaults = default_config(families);
   const bool apart = families.size() > 1;

@@ -67,6 +67,8 @@ int parse(CLI::App& app, int argc, char** argv) {
   return -1;
 }
 
+/// Adds all subcommands, parses the command line, which chooses one, and runs it. Errors that reach
+/// this place have not been reported yet.
 int penstock_main(int argc, char** argv) {
   CLI::App app("Train speech recognisers in pipeline stages and data-parallel replicas.",
                "penstock");

@@ -35,6 +35,8 @@ void NcclHandle::destroy() {
   communicator_ = nullptr;
 }
 
+// Without ncclCommRevoke, or before the connection stands, only ncclCommAbort ends the kernels, and
+// it waits. So it runs in a thread, for abort() to join.
 void NcclHandle::revoke() noexcept {
   if (communicator_ == nullptr || revoked_) return;
   revoked_ = true;

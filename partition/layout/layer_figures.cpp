@@ -15,6 +15,8 @@ namespace {
 
 using Kind = layers::SavedDecl::Kind;
 
+/// Returns the numbers of a plan on which its costs depend. Names are left out, as they differ
+/// between layers that are otherwise equal.
 std::string declared(const layers::LayerPlan& plan) {
   std::string text =
       fmt::format("{} {} {} {} {} {} {}|", static_cast<int>(plan.work), plan.flops.forward,
@@ -72,6 +74,7 @@ LayerFigures total_of(const std::vector<LayerFigures>& layers) {
 
 std::vector<std::string> declared_layers(const LayerSequence& sequence,
                                          const layers::BackendSizes& sizes) {
+  // Layers that agree for two unequal lengths by accident are unlikely.
   const std::int64_t min = min_frames(sequence);
   const std::array<std::int64_t, 2> lengths{5 * min + 811, 3 * min + 397};
   std::vector<std::string> texts;

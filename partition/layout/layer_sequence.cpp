@@ -33,6 +33,8 @@ std::vector<layers::LayerPlan> plan_without_frames(const LayerSequence& sequence
   return plan_layers(sequence, {}, sizes);
 }
 
+// The search doubles the frames until the model takes them, then bisects. It relies on this: a
+// model that takes n frames takes n + 1.
 std::int64_t min_frames(const LayerSequence& sequence) {
   constexpr std::int64_t kMax = std::int64_t{1} << 26;
   const auto takes = [&](std::int64_t frames) {
@@ -86,6 +88,8 @@ ChosenLayers chosen_among(const ChosenLayers& chosen, int first, int last) {
   return {chosen.begin() + first, chosen.begin() + last};
 }
 
+// Strides make runs of neighbouring lengths with the same result. The map has such runs by their
+// last known length, so a length between two known ones of equal result needs no planning.
 std::int64_t OutputFrames::of(std::int64_t frames) {
   const auto upper = known_.lower_bound(frames);
   if (upper != known_.end() && upper->second.min <= frames) return upper->second.left;

@@ -23,6 +23,8 @@ std::string unknown_layer(const std::string& name, std::span<const std::string> 
 
 ChosenLayers recomputed_layers(const configs::PipelineConfig& pipeline,
                                std::span<const std::string> names) {
+  // Whole layers may be named in two modes: alone, and with residual units that recompute their
+  // cheap parts.
   const bool named = pipeline.recompute == kSelective || pipeline.recompute == "layers";
   if (pipeline.recompute == "none" || (named && pipeline.recompute_layers.empty())) return {};
   ChosenLayers chosen(names.size(), pipeline.recompute == "stage");
@@ -53,6 +55,7 @@ std::vector<std::string> names_of(const LayerSequence& sequence) {
   return names;
 }
 
+// All layers chosen is what "stage" means, so the recipe needs no list of them.
 void set_recomputation(configs::PipelineConfig& pipeline, const Recomputation& chosen,
                        std::span<const std::string> names) {
   const auto count = std::ranges::count(chosen.layers, true);

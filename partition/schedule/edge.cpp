@@ -12,6 +12,8 @@ bool is_receive(ActionKind kind) {
   return kind == ActionKind::receive_activation || kind == ActionKind::receive_gradient;
 }
 
+// A transfer names the chunk of its own rank. A send's chunk produces, and a receive's consumes.
+// Activations go to the next chunk, gradients to the one before.
 Edge edge_of(const Action& transfer) {
   const int chunk = transfer.chunk;
   switch (transfer.kind) {
@@ -32,6 +34,8 @@ bool is_message(const Schedule& schedule, const Edge& edge) {
          schedule.chunk_rank[edge.producer] != schedule.chunk_rank[edge.consumer];
 }
 
+// A weight gradient reads what the rank already has: the saved activations, and the output's
+// gradient, for which the input gradient has waited.
 std::optional<Edge> input_edge(const Schedule& schedule, const Action& computation) {
   const int chunk = computation.chunk;
   if (computation.kind == ActionKind::backward_weight) return std::nullopt;

@@ -42,6 +42,9 @@ std::vector<Action> passes(ActionKind kind, int rank, const Loops& of) {
   return list;
 }
 
+/// Returns a rank's list: first the forwards that it runs ahead, then a forward and a backward in
+/// turn. Rank r is ahead by the way of a micro-batch to the last rank and back, 2 (stages - 1 - r),
+/// and by all chunks but the last for the largest group (Narayanan et al. 2021).
 std::vector<Action> list_of(int rank, const Loops& of) {
   const auto forwards = passes(ActionKind::forward, rank, of);
   const auto backwards = passes(ActionKind::backward, rank, of);

@@ -103,6 +103,7 @@ Schedule make_schedule(std::string_view name, int stages, int micro_batches) {
 }
 
 std::vector<int> chunk_ranks(std::string_view name, int stages) {
+  // Lists that are yet to be found are planned as one chunk for each stage.
   if (name == kFound) name = "1f1b";
   const auto known = std::ranges::find(kGenerators, name, &Generator::name);
   if (known == kGenerators.end() || stages < 1) return make_schedule(name, stages, 1).chunk_rank;

@@ -78,6 +78,8 @@ Schedule RunSchedule::made(int micro_batches) const {
                 : make_schedule(name_, stages_, micro_batches);
 }
 
+// A step with fewer micro-batches than the lists leaves out the shortest ones. All other actions
+// keep their order, so what was sound stays sound.
 Schedule RunSchedule::without_offload(int micro_batches) const {
   if (lists_.ranks.empty()) return made(micro_batches);
   if (micro_batches == lists_.micro_batches) return lists_;

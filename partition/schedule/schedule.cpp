@@ -69,6 +69,8 @@ std::vector<int> chunks_in_loops(int stages, int chunks) {
   return ranks;
 }
 
+// The last stage holds both middle chunks, so nothing is sent between them, and the first stage has
+// both the features and the loss.
 std::vector<int> chunks_in_a_v(int stages) {
   std::vector<int> ranks;
   for (int chunk = 0; chunk < 2 * stages; ++chunk)

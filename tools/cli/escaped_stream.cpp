@@ -15,6 +15,8 @@
 namespace penstock::tools {
 namespace {
 
+/// Returns true for the control characters of ASCII and Latin-1 but for ends of lines and tabs. A
+/// terminal may act on either kind: 0x9b begins a sequence as ESC [ does.
 bool controls(char32_t c) {
   return (c < 0x20 && c != '\n' && c != '\t') || (c >= 0x7f && c < 0xa0);
 }
@@ -49,6 +51,7 @@ class Filter : public std::streambuf {
     begun_.erase(0, whole);
     return pass(text) ? count : 0;
   }
+  // Single characters take the same way as texts, since this buffer holds none of its own.
   int_type overflow(int_type byte) override {
     if (traits_type::eq_int_type(byte, traits_type::eof())) return traits_type::not_eof(byte);
     const char one = traits_type::to_char_type(byte);
@@ -68,6 +71,8 @@ class Filter : public std::streambuf {
 
 }  // namespace
 
+// Decoding stops at the first byte that is no UTF-8. That byte is spelt out, and decoding goes on
+// after it, so one wrong byte costs no other character.
 std::string escaped(std::string_view text) {
   std::string out;
   while (!text.empty()) {

@@ -15,6 +15,11 @@
 #include "tools/cli/escaped_stream.h"
 #include "tools/cli/process_end.h"
 
+// Every rank parses the same command line, and each would print the same complaint. So faults that
+// all ranks find are rank 0's to print. The others wait for kPatience first: usually rank 0 has
+// ended the job by then. A rank that outlives the wait has found the fault alone, for example
+// because its node lacks the recipe, and prints it with its number.
+
 namespace penstock::tools {
 namespace {
 
@@ -38,6 +43,7 @@ class EscapedText : public spdlog::custom_flag_formatter {
 
 int launched_rank() { return comm::rank_in_job().value_or(0); }
 
+// Under mpirun the other ranks end at once with success, and never join the job.
 std::function<int()> on_rank_0(std::function<int()> work) {
   return launched_rank() == 0 ? std::move(work) : [] { return exit_done; };
 }
@@ -62,6 +68,8 @@ void set_up_logging() {
 
 int complain_of(const std::exception& error) { return complain_and_end(error, kMaxToEnd); }
 
+// Faults of usage and of data are found before ranks meet, and by all of them alike. Others belong
+// to one rank.
 int complain_and_end(const std::exception& error, std::chrono::milliseconds limit) {
   const ExitCode code = exit_code(error);
   report_error(error.what(), code == exit_usage || code == exit_data);
@@ -69,6 +77,8 @@ int complain_and_end(const std::exception& error, std::chrono::milliseconds limi
   return code;
 }
 
+// run_job() has told ranks apart already, so a rank above 0 that is not alone says nothing. All
+// ranks diverge together, which is why a divergence has no rank's number although its code is 1.
 int complain_in_job(const std::exception& error, bool alone) {
   const ExitCode code = exit_code(error);
   const bool diverged = dynamic_cast<const DivergenceError*>(&error) != nullptr;

@@ -32,6 +32,8 @@ bool fits(const std::string& text, Limits limits) {
   return error == std::errc() && rest == end && value >= limits.low && value <= limits.high;
 }
 
+/// Adds a check to the option, with its limits in the help. The check sees the text before CLI11
+/// converts it, so a whole number with a point or an exponent is refused and not rounded.
 template <class Number>
 CLI::Option* takes(CLI::Option* option, const char* kind, Limits limits) {
   const auto check = [kind, limits](const std::string& text) {
@@ -48,6 +50,7 @@ CLI::Option* takes_whole(CLI::Option* option, Limits limits) {
   return takes<std::int64_t>(option, "a whole number", limits);
 }
 
+// A seed has 64 bits, of which a double keeps 53, so takes() can't check it.
 CLI::Option* takes_seed(CLI::Option* option) {
   const auto check = [](const std::string& text) {
     std::uint64_t seed = 0;
@@ -61,6 +64,7 @@ CLI::Option* takes_seed(CLI::Option* option) {
   return option->check(check, "[0 - 2^64)");
 }
 
+// An option that is ignored would leave its user with a result of other settings.
 void require_absent(const CLI::App& command, std::initializer_list<const char*> options,
                     const std::string& meant_for) {
   for (const char* option : options)

@@ -11,6 +11,7 @@
 namespace penstock::tools {
 namespace {
 
+/// Returns the signals by which batch systems announce that a job's time is over.
 sigset_t stop_signals() noexcept {
   sigset_t signals;
   sigemptyset(&signals);
@@ -26,6 +27,8 @@ void unblock_stop_signals() noexcept {
 
 }  // namespace
 
+// docs/errors.md lists the codes. Checkpoints share one with other files of a run, such as indexes
+// of manifests.
 ExitCode exit_code(const std::exception& error) {
   if (dynamic_cast<const ConfigError*>(&error) != nullptr) return exit_usage;
   if (dynamic_cast<const DataError*>(&error) != nullptr) return exit_data;
@@ -35,6 +38,8 @@ ExitCode exit_code(const std::exception& error) {
   return exit_other;
 }
 
+// _Exit() runs no destructors and no handlers of atexit, any of which may be what hangs. The thread
+// is detached, so a process that ends in time does not wait for it.
 void end_process_within(std::chrono::milliseconds limit, int code) {
   std::thread([limit, code] {
     std::this_thread::sleep_for(limit);
@@ -47,6 +52,8 @@ void block_stop_signals() noexcept {
   pthread_sigmask(SIG_BLOCK, &signals, nullptr);
 }
 
+// The reader is started once the signals are blocked, so that it and its descendants block them
+// too.
 StopSignals::StopSignals() {
   block_stop_signals();
   reader_ = std::thread([this] { read_signals(); });
@@ -55,6 +62,8 @@ StopSignals::StopSignals() {
 /// Leaves the signals blocked if one has come: a further one, while the last request is answered,
 /// must not change the exit code.
 StopSignals::~StopSignals() {
+  // The reader waits in sigwait(), from which only a signal wakes it. This one counts as no
+  // request, since ending_ is set first.
   ending_ = true;
   pthread_kill(reader_.native_handle(), SIGUSR1);
   reader_.join();
@@ -66,6 +75,8 @@ bool StopSignals::asked() {
   return came_;
 }
 
+// Until asked() is called for the first time, nobody would heed a request, for example while data
+// are loaded. Then a signal ends the process as if it were not blocked.
 void StopSignals::read_signals() {
   const sigset_t signals = stop_signals();
   for (int signal = 0; sigwait(&signals, &signal) == 0 && !ending_;) {

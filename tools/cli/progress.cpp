@@ -8,6 +8,10 @@
 
 #include "tools/cli/escaped_stream.h"
 
+// A bar is one line that is redrawn from its beginning. Text of others in between would be joined
+// to it, so say() ends the line first, and the next show() draws a new one below. Without a
+// terminal there is nothing to redraw, and lines are written rarely, for log files.
+
 namespace penstock::tools {
 namespace {
 
@@ -15,6 +19,7 @@ constexpr int bar_width = 24;
 constexpr std::chrono::seconds between_lines{10};
 constexpr std::chrono::milliseconds between_bars{100};
 
+/// Returns "75:03" for 75 minutes and 3 seconds.
 std::string clock_text(std::int64_t seconds) {
   return fmt::format("{}:{:02}", seconds / 60, seconds % 60);
 }
@@ -35,6 +40,7 @@ Progress::~Progress() {
   if (drawn_) out_ << "\n" << std::flush;
 }
 
+// The pace is that of this run's steps alone: an earlier run may have had another machine.
 std::string Progress::remaining(std::int64_t step, Clock::time_point now) const {
   if (step <= done_) return "";
   const double passed = std::chrono::duration<double>(now - start_).count();
@@ -43,6 +49,8 @@ std::string Progress::remaining(std::int64_t step, Clock::time_point now) const 
 }
 
 void Progress::show(std::int64_t step, const std::string& facts, Clock::time_point now) {
+  // A line or bar is due at the first step and then at most once in an interval. The last step is
+  // always shown.
   const bool due =
       shown_ == Clock::time_point() ||
       now - shown_ >= (terminal_ ? Clock::duration(between_bars) : Clock::duration(between_lines));

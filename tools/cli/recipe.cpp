@@ -22,6 +22,7 @@ bool overrides_a_key(const std::string& word) { return word.find('=') != std::st
 
 }  // namespace
 
+// Words may come in any order. Notes on renamed keys come from rank 0 alone, as every rank loads.
 configs::Config RecipeArguments::load() const {
   std::string file;
   std::vector<std::string> overrides;
@@ -40,6 +41,7 @@ configs::Config RecipeArguments::load() const {
   return configs::load_config(file, layers::model_families(), overrides);
 }
 
+// An empty path names no file, so keys without a value may be in the list.
 std::vector<NamedFile> RecipeArguments::files(const configs::Config& config,
                                               std::vector<NamedFile> others) const {
   others.insert(others.end(), {{"model.base", config.model.base},
@@ -61,10 +63,13 @@ void add_recipe(CLI::App* command, RecipeArguments& arguments) {
 
 std::string saved_recipe_text(const runtime::Checkpoint& checkpoint,
                               const std::filesystem::path& path) {
+  // A checkpoint records all keys of its training. A recipe that starts from its weights needs only
+  // those that say what the weights mean; optimizer, data and layout are the new run's own.
   static constexpr std::array<std::string_view, 4> kShown = {"model", "text", "features",
                                                              "trainer.init"};
   configs::Config config =
       configs::unflatten(checkpoint.state().config, path.string(), layers::model_families());
+  // The training's file of pieces may be gone, but the checkpoint keeps a copy.
   const std::filesystem::path pieces = checkpoint.tokenizer_file();
   if (!pieces.empty()) config.text.model = pieces.string();
   config.trainer.init = path.string();

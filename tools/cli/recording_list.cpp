@@ -36,12 +36,15 @@ runtime::Recording recording_in(const std::string& text, const std::filesystem::
   return recording;
 }
 
+/// Removes the carriage return of lines that were written on Windows.
 void strip_line_end(std::string& line) {
   if (line.ends_with('\r')) line.pop_back();
 }
 
 }  // namespace
 
+// Each source is empty for good once it has returned nothing, so the order of sources is the order
+// of recordings.
 std::optional<runtime::Recording> RecordingList::next() {
   if (recording_ < sources_.recordings.size())
     return runtime::Recording{sources_.recordings[recording_++]};
@@ -49,6 +52,8 @@ std::optional<runtime::Recording> RecordingList::next() {
   return next_path();
 }
 
+// A manifest that can't be read ends the command, as its name was likely misspelt. A line that is
+// no recording only costs that line: it becomes a recording with a fault.
 std::optional<runtime::Recording> RecordingList::next_line() {
   for (std::string text;;) {
     if (!file_.is_open() || !std::getline(file_, text)) {
@@ -82,6 +87,7 @@ std::optional<runtime::Recording> RecordingList::next_path() {
   return std::nullopt;
 }
 
+// A chain needs the last hash only, so a list of any length is compared without being kept.
 std::string chained_hash(const std::string& before, const runtime::Recording& recording) {
   std::string own = fmt::format("{}\n{}\n{}", before, recording.audio.string(), recording.fault);
   if (recording.segment)

@@ -36,6 +36,7 @@ std::size_t columns_of_environment() {
   return columns;
 }
 
+/// NarrowFormatter wraps CLI11's help to the width of the output.
 class NarrowFormatter : public CLI::Formatter {
  public:
   std::string make_description(const CLI::App* app) const override {
@@ -51,6 +52,8 @@ class NarrowFormatter : public CLI::Formatter {
     return item(command->get_display_name(true), command->get_description());
   }
 
+  /// Wraps each line of the footer by itself. Examples begin with a blank, and are commands to be
+  /// copied: they stay as they are.
   std::string make_footer(const CLI::App* app) const override {
     const std::string footer = CLI::Formatter::make_footer(app);
     std::string text;
@@ -85,6 +88,7 @@ bool wants_colour() {
          environment("TERM") != "dumb";
 }
 
+// A pipe has no width, and neither has a test. COLUMNS lets its user ask for one.
 std::size_t output_columns() {
   std::size_t columns = columns_of_terminal();
   if (columns == 0) columns = columns_of_environment();

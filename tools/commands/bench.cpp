@@ -23,6 +23,16 @@
 
 // The command times whole steps on random features, so it needs a model and no data. With --links
 // it is another command, which takes no model and measures what lies between the ranks.
+//
+// `penstock bench MODEL` takes these steps, of which runtime::bench() does the first three:
+// 1. Rank 0 measures a layer of each kind. The model is cut by these times, unless --cut names the
+//    cut.
+// 2. All ranks run three steps of warm-up and then --steps timed ones. The report is of the median.
+// 3. The step is predicted by the rates of a device file, --like, to show how far they hold.
+// 4. Rank 0 prints the report, for people or as one JSON object with times in seconds.
+//
+// It writes no file, and reads only the model's file and the device's. Exit code 2 stands for
+// replicas or a cut that do not suit the ranks.
 
 namespace penstock::tools {
 namespace {
@@ -45,6 +55,7 @@ nlohmann::ordered_json to_json(const std::vector<runtime::LayerKindTimes>& kinds
   return list;
 }
 
+/// Prints the report of a model. Predictions count neither messages nor sums over replicas.
 void print(const BenchArguments& arguments, const runtime::BenchReport& r) {
   if (arguments.json) {
     std::cout << json_line(nlohmann::ordered_json{{"model", arguments.model},
@@ -84,6 +95,8 @@ void print(const BenchArguments& arguments, const runtime::BenchReport& r) {
                                        100 * (r.predicted_s / r.step_s - 1)));
 }
 
+/// Loads the model as a recipe that sets model.base alone, so that its features have the model's
+/// own settings. Every rank loads it, before they meet.
 int run_bench(BenchArguments arguments) {
   const std::vector<std::string> base{"model.base=" + arguments.model};
   const configs::Config config = configs::load_config("", layers::model_families(), base);
@@ -98,6 +111,7 @@ int run_bench(BenchArguments arguments) {
       complain_in_job);
 }
 
+/// Prints a row for each measured link, from its sender to its receiver.
 void print(const runtime::NeighbourSpeeds& of) {
   std::vector<std::vector<std::string>> rows{{"from", "to", "latency µs", "GB/s"}};
   for (const runtime::LinkSpeed& link : of.speeds)
@@ -149,6 +163,8 @@ std::vector<std::string> schedules() {
   return {names.begin(), names.end()};
 }
 
+/// Adds --cut and --like. Their empty defaults stand for a choice that is made later, so the help
+/// shows no value for them.
 void add_cut_and_prediction(CLI::App& command, runtime::BenchOptions& o) {
   takes_whole(command.add_option(
                   "--cut", o.cut,
@@ -199,6 +215,7 @@ void add_bench(CLI::App& app, Run& run) {
   add_cut_and_prediction(*command, o);
   command->add_flag("--json", arguments->json, "Print one JSON object");
   command->footer(kExamples);
+  // A model is needed unless --links is given, which excludes one.
   command->callback([arguments, &run] {
     if (!arguments->links && arguments->model.empty()) throw CLI::RequiredError("model");
     run = [arguments] {

@@ -18,6 +18,16 @@
 // through manifests' indexes, so what one of them has measured the next one knows. They differ in
 // how much they trust an index: verify decodes every recording, and the others measure those that
 // have changed.
+//
+// The commands write as little as they can. `make` and `merge`, which are one function, write the
+// new manifest, completely or not at all. `index` writes MANIFEST.index beside the manifest. The
+// others keep in the user's cache what they measured. No command changes a recording or a manifest
+// that it reads.
+//
+// Exit code 3 stands for a manifest that can't be read or, from `make`, `merge` and `index`,
+// written. Besides, `make` and `merge` end with 3 for an utterance that can't be used, unless
+// --skip-bad leaves it out, and `verify` for any recording that can't be decoded or that a test set
+// shares. `summary` only lists what it rejects.
 
 namespace penstock::tools {
 namespace {
@@ -36,6 +46,7 @@ void report(const DataOptions& options, const std::string& manifest,
                              : summary_text(summary, leaks));
 }
 
+/// Runs `make` and `merge`. The summary that is printed is of the manifest that was written.
 int make(DataOptions options) {
   options.make.threads = options.threads;
   options.make.cache = runtime::cache_folder();
@@ -43,6 +54,7 @@ int make(DataOptions options) {
   return exit_done;
 }
 
+/// Runs `summary`: recordings whose size and time of change are those in the index are not opened.
 int summary(const DataOptions& options) {
   report(options, options.manifest,
          runtime::summarise(options.manifest, {.cache = runtime::cache_folder(),
@@ -51,6 +63,9 @@ int summary(const DataOptions& options) {
   return exit_done;
 }
 
+/// Runs `verify`, which decodes every recording to its end. With --leaks it then compares the test
+/// set. The report is printed before a shared recording becomes an error, so that shared texts,
+/// which are no error, are seen too.
 int verify(const DataOptions& options) {
   const runtime::ManifestSummary found =
       runtime::summarise(options.manifest, {.cache = runtime::cache_folder(),
@@ -74,6 +89,8 @@ int verify(const DataOptions& options) {
   return exit_done;
 }
 
+/// Runs `index`. Other commands log a warning if an index can't be kept; here it is what was asked
+/// for.
 int index(const DataOptions& options) {
   const runtime::FoundIndex found = runtime::find_index({.manifest = options.manifest,
                                                          .cache = runtime::cache_folder(),
@@ -89,6 +106,7 @@ int index(const DataOptions& options) {
   return exit_done;
 }
 
+/// Adds the options that all of these commands have.
 CLI::App* add_common(CLI::App* command, DataOptions& options) {
   takes_whole(command->add_option(
                   "--threads", options.threads,
@@ -145,6 +163,7 @@ void add_data(CLI::App& app, Run& run) {
       "  penstock data summary train.jsonl --json\n"
       "  penstock data alphabet train.jsonl test.jsonl\n"
       "  penstock data tokens train.jsonl --pieces 128 --output pieces.model");
+  // Options of all commands lie in one struct, as only one of the commands runs.
   const auto add = [&](const char* name, const char* what, auto add_options, auto work) {
     CLI::App* command = add_common(data->add_subcommand(name, what), *options);
     add_options(command, *options);

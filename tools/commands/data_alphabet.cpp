@@ -19,6 +19,11 @@
 #include "tools/cli/terminal.h"
 #include "tools/commands/commands.h"
 
+// `penstock data alphabet` reads the transcripts of all manifests, counts their characters, and
+// prints the [text] overrides with which each of them can be encoded (runtime::fit_text()). It
+// opens no audio and writes no file. Lines that can't be used are listed on standard error and left
+// out. Exit code 3: a manifest can't be read, or no line is left.
+
 namespace penstock::tools {
 namespace {
 
@@ -46,6 +51,7 @@ std::vector<std::string> transcripts_of(const std::vector<std::string>& manifest
   return texts;
 }
 
+/// Formats the most frequent characters, and the overrides on a line of their own, to be copied.
 std::string alphabet_text(const AlphabetOptions& options, const runtime::FittedText& fitted) {
   std::string text =
       fmt::format("{}: {}, {}\n{}", fmt::join(options.manifests, ", "),
@@ -60,6 +66,8 @@ std::string alphabet_text(const AlphabetOptions& options, const runtime::FittedT
                             runtime::text_overrides(fitted.text, {}));
 }
 
+/// Formats all characters, each with the number of transcripts that have it. "overrides" is the
+/// text of the command line, and "text" has the same values by key.
 std::string alphabet_json(const AlphabetOptions& options, const runtime::FittedText& fitted) {
   nlohmann::ordered_json json{{"manifests", options.manifests},
                               {"transcripts", fitted.transcripts},
@@ -75,6 +83,7 @@ std::string alphabet_json(const AlphabetOptions& options, const runtime::FittedT
   return json_line(json);
 }
 
+/// Keeps all transcripts in memory: fit_text() asks for them twice.
 int alphabet(const AlphabetOptions& options) {
   const std::vector<std::string> texts = transcripts_of(options.manifests);
   const runtime::FittedText fitted = runtime::fit_text(

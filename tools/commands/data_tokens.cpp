@@ -16,6 +16,14 @@
 #include "tools/cli/process_end.h"
 #include "tools/commands/commands.h"
 
+// `penstock data tokens` checks that the output can be written, reads all transcripts, brings them
+// into the form in which text.normalise, .fold and .remove leave them, trains a SentencePiece model
+// on them, and writes its file at once, at the end. It opens no audio. The same transcripts and
+// options give the same bytes.
+//
+// Exit code 3: a transcript can't be used; all of them are listed, and nothing is written. Exit
+// code 2: the transcripts do not allow so many pieces, or the file can't be written.
+
 namespace penstock::tools {
 namespace {
 
@@ -42,6 +50,7 @@ std::vector<std::string> texts_of(const TokenOptions& options) {
   return texts;
 }
 
+/// Pieces are learned from folded texts, so a recipe that uses them needs the same rules in [text].
 int tokens(const TokenOptions& options) {
   check_outputs({{"--output", options.output}}, {{"the manifest", options.manifest}});
   const std::vector<std::string> texts = texts_of(options);

@@ -13,6 +13,17 @@
 #include "tools/commands/commands.h"
 #include "tools/reports/recognition_report.h"
 
+// `penstock evaluate` takes these steps:
+// 1. Rank 0 checks that the file of --results can be started or continued. Nothing is read before.
+// 2. All ranks open the checkpoint and load the manifests. With --results and --resume, rank 0
+//    passes over the utterances that the file has already.
+// 3. Utterances are recognised in windows. Rank 0 appends a line for each to --results, in order.
+// 4. Rank 0 prints error rates of all utterances, of each manifest, and of each value of --by.
+//
+// It writes to --results, its FILE.progress and the cache of indexes (data.cache); checkpoint,
+// manifests and audio stay as they are. Exit codes: 2 for options, or results of something else; 3
+// for data, or more failing recordings than the training allows; 4 for a checkpoint.
+
 namespace penstock::tools {
 namespace {
 
@@ -23,6 +34,7 @@ struct EvaluateOptions {
   bool json = false;
 };
 
+/// Checks the results' file on rank 0, which alone writes it.
 void check(const EvaluateOptions& options) {
   if (options.results.path.empty() || launched_rank() != 0) return;
   check_result_file(options.results);
@@ -39,6 +51,7 @@ runtime::EvaluationObserver writing_to(std::unique_ptr<ResultFile>& file,
                                        const EvaluateOptions& options) {
   runtime::EvaluationObserver observer;
   if (options.results.path.empty()) return observer;
+  // The file is opened only here, when the identity of checkpoint, manifests and fields is known.
   observer.begin = [&](const std::string& identity) -> std::optional<runtime::EvaluationTotals> {
     file = std::make_unique<ResultFile>(options.results, identity);
     if (file->state().empty()) return std::nullopt;
@@ -54,6 +67,7 @@ runtime::EvaluationObserver writing_to(std::unique_ptr<ResultFile>& file,
   return observer;
 }
 
+/// Runs on every rank. The time that is reported includes loading.
 int run_evaluate(const EvaluateOptions& options) {
   return runtime::run_job(
       [&](comm::Communicator& world) {
@@ -71,6 +85,8 @@ int run_evaluate(const EvaluateOptions& options) {
       complain_in_job);
 }
 
+/// Adds the manifests and what to do with bad utterances. Neither flag leaves the choice to the
+/// training's recipe, so three states are needed.
 void takes_manifests(CLI::App* command, runtime::TestSet& test) {
   command->add_option("manifests", test.manifests, "Manifests: utterances with transcripts")
       ->required();

@@ -15,6 +15,14 @@
 #include "tools/cli/terminal.h"
 #include "tools/commands/commands.h"
 
+// `penstock export` writes a new folder from a checkpoint: a model that transformers loads or, with
+// --weights, the weights alone as a checkpoint. Memory does not grow with the model. The checkpoint
+// stays as it is. The folder appears under its name once it is complete, and an existing one is not
+// touched.
+//
+// Exit code 2: transformers has no such model. Exit code 4: the checkpoint is damaged, the folder
+// is there already or, with --weights, a number does not fit the precision.
+
 namespace penstock::tools {
 namespace {
 
@@ -55,6 +63,7 @@ int run_export(const ExportCommand& options) {
   static const std::map<std::string, layers::DType> dtypes = {
       {"fp32", layers::DType::f32}, {"fp16", layers::DType::f16}, {"bf16", layers::DType::bf16}};
   constexpr double kGigabyte = 1e9;
+  // Files are cut at decimal gigabytes, as Hugging Face's tools count them.
   const runtime::ExportOptions how{
       .dtype = dtypes.at(options.precision),
       .shard_bytes = static_cast<std::uint64_t>(options.file_gb * kGigabyte)};

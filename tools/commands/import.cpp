@@ -19,6 +19,15 @@
 #include "tools/cli/terminal.h"
 #include "tools/commands/commands.h"
 
+// `penstock import` converts a folder that transformers saved to a checkpoint of step 0. It reads
+// configuration, weights, preprocessor and tokenizer, and writes a new folder, which appears once
+// it is complete. The folder that it reads stays as it is, and an existing output is not touched.
+//
+// The report is more than numbers: an imported model may lack letters, rows or whole parts, which
+// would be noticed only much later, in transcripts. Exit code 4: the folder lacks something, has
+// what no model of penstock has, or the output is there already. Exit code 2: labels were given for
+// a model that has a head, or none for one that has not.
+
 namespace penstock::tools {
 namespace {
 
@@ -41,6 +50,8 @@ std::optional<configs::TextConfig> text_of_words(const std::vector<std::string>&
   return configs::parse_config("", "command line", layers::model_families(), words).text;
 }
 
+/// Prints the report. The first line says what was imported, and each further one what a user
+/// should know of it.
 void print(const ImportOptions& options, const runtime::ImportReport& report) {
   if (options.json) {
     std::cout << json_line(nlohmann::ordered_json{{"architecture", report.architecture},

@@ -24,6 +24,9 @@
 // One command describes three things, a model, a checkpoint or a file of weights, and its argument
 // decides. Options that belong to another of these are refused rather than ignored. Rank 0 decides
 // for all, because verifying a checkpoint is shared by all ranks, which must take part or not.
+//
+// Nothing is written, by any of the three. Exit code 4: a checkpoint or file is damaged or can't be
+// read. Exit code 2: an option does not belong to what the path names, or there is no such model.
 
 namespace penstock::tools {
 namespace {
@@ -37,6 +40,8 @@ std::string block_text(const runtime::TensorPlace& tensor) {
   return fmt::format("{}–{}", *tensor.first, *tensor.last);
 }
 
+/// Formats a description. "elements" is there for a block of a tensor that is split into several,
+/// and "bytes" are the first and one past the last in its file.
 nlohmann::ordered_json to_json(const std::string& path, const runtime::Description& description) {
   nlohmann::ordered_json report = {{"path", path}};
   if (description.state) {
@@ -98,6 +103,8 @@ std::string kind_of(comm::Communicator& world, const InfoOptions& options) {
 
 /// Opens the checkpoint. With Verified::all, all ranks verify it first, each a share.
 std::optional<runtime::Checkpoint> open(comm::Communicator& world, const InfoOptions& options) {
+  // Without the full check only rank 0 opens the checkpoint, as the others would have nothing to
+  // do.
   if (options.verified == runtime::Verified::all)
     return runtime::open_together(world, options.model);
   if (world.rank() != 0) return std::nullopt;

@@ -37,6 +37,7 @@ struct Report {
   double seconds = 0;  // of audio in the micro-batch
 };
 
+/// Plans the model's layers for equal utterances. Scratch memory is what the CPU needs.
 Report report_of(const ModelInfoOptions& options) {
   const std::vector<std::string> base{"model.base=" + options.model,
                                       "precision.compute=" + options.precision};
@@ -74,6 +75,8 @@ void print_json(const ModelInfoOptions& options, const Report& report) {
   std::cout << json_line(all);
 }
 
+/// Returns name, parameters, 10^9 operations for a second of audio, and MiB of kept and scratch
+/// memory.
 std::vector<std::string> row_of(const LayerFigures& layer, double seconds) {
   return {layer.name, fmt::format("{}", layer.parameters),
           fmt::format("{:.3f}", flops_of(layer) / seconds / 1e9),
@@ -83,6 +86,9 @@ std::vector<std::string> row_of(const LayerFigures& layer, double seconds) {
 
 }  // namespace
 
+// A bare name is a model only if no file or folder has that name, so a checkpoint in the working
+// folder is never taken for one. A name with a slash or a point is always a path, which ends in
+// .toml if it is a model's.
 bool names_model(const std::string& path) {
   if (std::filesystem::path(path).extension() == ".toml") return true;
   return !std::filesystem::exists(path) && path.find_first_of("/.") == std::string::npos;

@@ -27,6 +27,17 @@
 #include "tools/commands/plan_modes.h"
 #include "tools/reports/plan_facts.h"
 
+// `penstock plan` has four modes, which run_plan() tells apart. This file has two: the comparison
+// of two plan files, and the cut of a recipe's model into the recipe's own stages. The latter
+// measures the model's layers, unless --computed, cuts it for the utterances of data.train, and
+// estimates a step. plan_sequence.cpp and plan_cluster.cpp have the other two.
+//
+// All modes check the files that they are to write before anything is measured or planned, run on
+// rank 0 alone, and print a table or one JSON object. They write what --output and --report name,
+// each at once and completely, and nothing else but the cache of indexes, for which a recipe's data
+// are read. Exit code 2: options that contradict each other, or no plan fits; 3: data that can't be
+// used. A difference of two plans is no error: --diff ends with 0 either way.
+
 namespace penstock::tools {
 namespace {
 
@@ -34,6 +45,8 @@ struct PlanArguments : ClusterArguments {
   bool computed = false, json = false, diff = false;
 };
 
+/// Formats a plan with an entry for each chunk. "bytes" are those of the chunk's stage, with all
+/// its chunks.
 nlohmann::ordered_json to_json(const partition::Plan& plan,
                                const partition::PlanEstimate& estimate) {
   auto stages = nlohmann::ordered_json::array();

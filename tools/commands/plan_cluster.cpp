@@ -24,9 +24,21 @@
 #include "tools/reports/plan_facts.h"
 #include "tools/reports/plan_text.h"
 
+// `penstock plan RECIPE --cluster CLUSTER` takes these steps:
+// 1. A model's name in place of a recipe becomes model.base=NAME, and --data becomes data.train.
+// 2. The recipe is planned on the cluster, within --time-limit. If it gives no size of a step, one
+//    is assumed and said.
+// 3. Single changes of recipe and cluster are planned too, for advice, as long as there is time.
+// 4. Plan and report are written, if asked for, and the plan is printed with the command that
+//    trains it.
+//
+// The planner chooses the size of a step and its division, unless the recipe names their keys. So
+// it matters which keys are named, not only which values they have (GivenStep).
+
 namespace penstock::tools {
 namespace {
 
+// Plans for advice may take so many seconds, in addition to the search.
 constexpr double kAdviceSeconds = 5;
 
 /// Returns the words with a model's name replaced by model.base=NAME.
@@ -44,6 +56,8 @@ struct GivenStep {
   bool size = false;      // the size is given; a file gives one, if only by default
 };
 
+/// Looks at names alone: a key that a recipe sets to its default is given, and one that it leaves
+/// out is not.
 GivenStep given_step(const std::vector<std::string>& words) {
   std::string file;
   std::vector<std::string> overrides;
@@ -88,6 +102,7 @@ void add_barriers(const runtime::ClusterPlan& planned, const partition::Candidat
   json["post_validated_step_ms"] = 1e3 * (late ? own : *of.other_barrier_s);
 }
 
+/// Returns an entry for each chunk, with its layers and its stage's devices and memory.
 nlohmann::ordered_json stages_of(const runtime::ClusterPlan& planned) {
   const partition::Candidate& candidate = planned.best_plan.candidate;
   auto stages = nlohmann::ordered_json::array();
@@ -107,6 +122,8 @@ nlohmann::ordered_json stages_of(const runtime::ClusterPlan& planned) {
   return stages;
 }
 
+/// Returns all compared candidates, the plan first. "step_ms" is there only for those that were
+/// estimated. Others have a bound, or the closed form of a cut that does not fit.
 nlohmann::ordered_json candidates_json(const runtime::ClusterPlan& planned) {
   auto results = nlohmann::ordered_json::array();
   for (const partition::CandidateResult& other : planned.best_plan.results) {
@@ -133,6 +150,7 @@ struct Epoch {
   double seconds = 0, price = 0;  // 0: unknown
 };
 
+/// Extrapolates from the estimated steps to all audio of data.train.
 Epoch epoch_of(const runtime::ClusterPlan& planned) {
   const double speed = planned.best_plan.estimate.speed();
   if (speed <= 0) return {};
@@ -177,6 +195,8 @@ void add_uncertainty(const runtime::ClusterPlan& planned, nlohmann::ordered_json
                          {"others", others}};
 }
 
+/// Formats the decision. "bottleneck_ms" is the busiest stage's computing time for one micro-batch
+/// of the busiest replica.
 nlohmann::ordered_json to_json(const runtime::ClusterPlan& planned, bool time_limit_reached) {
   const partition::BestPlan& best_plan = planned.best_plan;
   const partition::Candidate& candidate = best_plan.candidate;
@@ -228,6 +248,8 @@ std::string hosts(const runtime::ClusterPlan& planned) {
   return used.size() < 2 ? "" : fmt::format("--host {} ", fmt::join(used, ","));
 }
 
+/// Refuses --micro-batches if the recipe fixes the division of a step itself, as one would be
+/// ignored.
 void check_micro_batches(const runtime::ClusterConstraints& constraints) {
   if (constraints.micro_batches == 0 || constraints.free_batch) return;
   throw ConfigError(

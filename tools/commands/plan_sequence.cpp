@@ -23,6 +23,10 @@
 // stages recompute, and placements are sought again; only if that fails too is the problem
 // infeasible. Of the placements that fit, the one with the shortest simulated step is the plan. Its
 // step is then simulated under each schedule, and the fastest that fits comes first.
+//
+// Without a cluster, the profile is placed on as many equal devices as --stages, with the messages'
+// times from the profile. The command writes --report alone. Exit code 2: the profile or cluster
+// has faults, or no placement fits into memory.
 
 namespace penstock::tools {
 namespace {
@@ -30,6 +34,8 @@ namespace {
 constexpr int kMax = 1 << 20;  // stages, replicas and micro-batches
 constexpr std::size_t kMaxCandidates = 10;
 
+/// Returns the problem, in bytes with a cluster and in seconds without. With four micro-batches for
+/// each stage, GPipe's bubble is small (Huang et al. 2019); so that is the number if none is given.
 partition::PlacementProblem problem_of(
     const SequenceArguments& arguments, const partition::SequenceProfile& profile,
     partition::SequenceLoad::Recompute recompute = partition::SequenceLoad::Recompute::none) {
@@ -51,6 +57,9 @@ partition::PlacementProblem problem_of(
   return problem;
 }
 
+/// Formats the plan. "step_ms", its bound and its gap are of the closed form, which the placement
+/// optimises; "simulated_ms" and "simulated_bound_ms" are of the simulated step. Times that were
+/// not simulated are null.
 nlohmann::ordered_json to_json(const partition::SequencePlan& plan,
                                const std::vector<partition::SequenceStep>& steps,
                                bool time_limit_reached) {
@@ -130,6 +139,8 @@ void add_sequence(CLI::App* command, SequenceArguments& arguments) {
                       "placement and traffic");
 }
 
+// Other grids are weighed only if a table or a report shows them. A long step is simulated only for
+// the report, which draws it.
 int run_plan_sequence(const SequenceArguments& arguments, bool json) {
   check_outputs({{"--report", arguments.report}},
                 {{"--profile", arguments.profile}, {"--cluster", arguments.cluster}});

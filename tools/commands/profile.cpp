@@ -29,6 +29,12 @@
 // ranks that share a machine slow each other down as in training. Links are timed between the
 // ranks, and a device is timed alone. The latter two need no recipe. Their results are TOML: a
 // cluster file, and a device that cluster files name.
+//
+// A recipe's profile loads data.train, runs each measured micro-batch --repeats times, and fits a
+// time to each layer. Only --output, at once and completely, and the cache of indexes are written;
+// links and devices go to standard output if no file is named, and a recipe's table is always
+// printed. No run's output folder is touched. Exit codes are those of `train`: 2 for the recipe, 3
+// for data, and 1 for a device that fails.
 
 namespace penstock::tools {
 namespace {
@@ -41,6 +47,8 @@ struct ProfileArguments {
   std::string like;  // a device; empty: chosen by the backend
 };
 
+/// Prints the fitted times of a micro-batch of middling size, which the profile's neutral form has
+/// too.
 void print(const partition::DeviceProfile& profile) {
   const auto ms = [&](const partition::FittedCost& cost) {
     return fmt::format("{:.3f}", 1e3 * cost.of(profile.middling));
@@ -67,6 +75,8 @@ void put(const std::string& output, const std::string& text) {
     write_output(output, text);
 }
 
+/// Measures the links of the job's ranks. The result is a cluster whose devices all have speed 1,
+/// since only links were measured.
 int run_links(const ProfileArguments& arguments) {
   return runtime::run_job(
       [&](comm::Communicator& world) {
@@ -96,6 +106,7 @@ int run_device(const ProfileArguments& arguments) {
   return exit_done;
 }
 
+/// Chooses one of the three measurements, and refuses the options of the other two.
 int run_profile(const CLI::App& command, const ProfileArguments& arguments) {
   if (arguments.links + arguments.device + !arguments.recipe.words.empty() > 1)
     throw ConfigError("profile takes either a recipe, --links or --device: give one of them");

@@ -30,11 +30,15 @@
 // validated, simulated with equal micro-batches and links that take no time, and drawn. The
 // durations are those of a rank, so that schedules with different numbers of chunks are compared at
 // the same work.
+//
+// Everything is computed, so the command runs anywhere. It writes --csv alone, after the schedule
+// has been proved sound. Exit code 2: no such schedule, or, with --check, a file that is not sound.
 
 namespace penstock::tools {
 namespace {
 
 constexpr Limits kStages = {1, 1024}, kMicroBatches = {1, 65536}, kSeconds = {0, 1e9};
+// This bounds the time and memory of a simulation.
 constexpr std::int64_t kMaxPairs = 1 << 18;  // pairs of a rank and a micro-batch
 
 struct ScheduleArguments {
@@ -62,12 +66,14 @@ Made make(const ScheduleArguments& arguments, const partition::EqualWork& work) 
   return made;
 }
 
+/// Returns the times of --durations. At least one is above 0: a step of no length can't be drawn.
 partition::ChunkTimes rank_times(const ScheduleArguments& arguments) {
   const auto& t = arguments.durations;
   if (t[0] + t[1] + t[2] <= 0) throw ConfigError("--durations: one of F,B,W must be above 0");
   return {t[0], t[1], t[2]};
 }
 
+/// Checks the sizes that a named schedule needs. A file has its own.
 partition::EqualWork work_of(const ScheduleArguments& arguments) {
   if (arguments.stages < 1 || arguments.micro_batches < 1) {
     throw ConfigError(
@@ -96,6 +102,8 @@ partition::Simulation run(const partition::Schedule& schedule,
   return partition::simulate(schedule, partition::equal_micro_batches(times));
 }
 
+/// Adds what follows from durations, in their unit: makespan, and for each rank its bubble, and the
+/// most pairs of chunk and micro-batch that it holds.
 void add_prices(nlohmann::ordered_json& json, const partition::Schedule& schedule,
                 const partition::Simulation& run) {
   json["makespan"] = run.makespan;
@@ -116,6 +124,8 @@ void print_json(const Made& made, const partition::Simulation& run) {
   std::cout << json_line(json);
 }
 
+/// Prints the drawing, a row for each rank, and the makespan. The drawing may hold colours, and
+/// bypasses the filter for control characters.
 void print_text(const Made& made, const partition::Simulation& run, std::optional<int> asked) {
   const partition::Schedule& schedule = made.schedule;
   const std::size_t columns = output_columns();
@@ -171,6 +181,8 @@ int run_schedule(const CLI::App& command, const ScheduleArguments& arguments) {
   return exit_done;
 }
 
+/// Checks a file. It is drawn and priced only with --durations, since its cells say nothing of
+/// times.
 int check_schedule(const CLI::App& command, const ScheduleArguments& arguments) {
   require_absent(command, {"--stages", "--micro-batches", "--memory", "--seed", "--csv"},
                  "a schedule by its name, not for --check");

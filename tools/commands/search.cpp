@@ -22,6 +22,11 @@
 
 // The search itself runs on rank 0 alone. With --measure the best placements then run on all ranks,
 // which get them as the text of plan files; the measured times decide, not the predicted ones.
+//
+// The recipe fixes stages, replicas and schedule; only devices and cut are searched. --output gets
+// the fastest placement as a plan file. Nothing else is written but the cache of indexes: measured
+// steps train fresh weights, which are dropped. Exit code 2: the recipe or cluster has faults, no
+// placement fits, or --measure does not find a rank for every device.
 
 namespace penstock::tools {
 namespace {
@@ -35,6 +40,8 @@ struct SearchArguments {
   double time_limit = kTimeLimit;
 };
 
+/// Searches. With --measure, as many placements are kept as are to run, and the steps that are
+/// predicted are those that will be measured.
 runtime::ClusterPlan plan(const SearchArguments& arguments, const configs::Config& recipe,
                           int ranks, const TimeLimit& limit) {
   const partition::Cluster cluster = partition::read_cluster(arguments.cluster);
@@ -55,6 +62,7 @@ runtime::ClusterPlan plan(const SearchArguments& arguments, const configs::Confi
   return runtime::plan_for_cluster(recipe, cluster, constraints);
 }
 
+/// Prints the table on rank 0, after the plan has been written.
 void report(const SearchArguments& arguments, const runtime::ClusterPlan& planned,
             const Measured& measured, const TimeLimit& limit) {
   if (!arguments.output.empty())
@@ -67,12 +75,14 @@ void report(const SearchArguments& arguments, const runtime::ClusterPlan& planne
     std::cout << fmt::format("\n{}\n", words_of(limit));
 }
 
+/// Refuses outputs that would replace a file that the search reads.
 void check_files(const SearchArguments& arguments, const configs::Config& recipe) {
   check_outputs({{"--output", arguments.output}},
                 arguments.recipe.files(
                     recipe, {{"--cluster", arguments.cluster}, {"--costs", arguments.costs}}));
 }
 
+/// Searches without ranks. 0 ranks stand for no job, against which no number is compared.
 int search_alone(const CLI::App& command, const SearchArguments& arguments) {
   require_absent(command, {"--steps"}, "--measure");
   const configs::Config recipe = arguments.recipe.load();
@@ -82,6 +92,8 @@ int search_alone(const CLI::App& command, const SearchArguments& arguments) {
   return exit_done;
 }
 
+/// Searches on rank 0, then measures on all ranks. Other ranks wait in try_plans(), to which they
+/// pass no plans.
 int search_and_measure(const CLI::App& command, const SearchArguments& arguments,
                        comm::Communicator& world) {
   require_absent(command, {"--show"}, "a search without --measure");

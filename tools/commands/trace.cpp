@@ -20,6 +20,19 @@
 #include "tools/commands/commands.h"
 #include "tools/reports/trace_json.h"
 
+// `penstock trace` takes these steps:
+// 1. Links are measured between the ranks, unless --links gives them.
+// 2. The recipe's first steps run on all ranks, with a clock on every action. Before them and after
+//    every three, the layers' costs are measured in place.
+// 3. Each step is simulated by those costs, and also by --profile if that is given.
+// 4. Rank 0 prints measured and predicted times, and writes all actions to --output as trace
+//    events.
+//
+// A prediction by --profile knows nothing of the run, so it shows how far a plan can be trusted.
+// One by costs in place shows how far the simulation is right. Only --output and the cache of
+// indexes are written; the recipe's output folder stays as it is. Exit codes are those of `train`,
+// but for 85.
+
 namespace penstock::tools {
 namespace {
 
@@ -30,8 +43,10 @@ struct TraceArguments {
   bool json = false;
 };
 
+/// Formats an error with its sign, as in "+3.2".
 std::string percent(double share) { return fmt::format("{:+.1f}", 100 * share); }
 
+/// Prints a row for each step, with a pair of columns for each prediction, and the medians.
 void print(const runtime::Trace& trace) {
   const auto predictions = trace.predictions();
   std::vector<std::vector<std::string>> rows{{"step", "measured s"}};
@@ -63,6 +78,7 @@ void print(const runtime::Trace& trace) {
     std::cout << fmt::format("links measured in place: {}\n", runtime::text_of(trace.links));
 }
 
+/// Prints the same as one JSON object, with planned and allocated bytes of each rank.
 void print_json(const runtime::Trace& trace) {
   std::vector<double> measured;
   for (const runtime::TracedStep& step : trace.steps) measured.push_back(step.measured_s);
@@ -88,6 +104,7 @@ void print_json(const runtime::Trace& trace) {
   std::cout << json_line(json);
 }
 
+/// Runs on every rank. Each reads the files of --profile and --links itself.
 int run_trace(const TraceArguments& arguments) {
   const configs::Config recipe = arguments.recipe.load();
   return runtime::run_job(

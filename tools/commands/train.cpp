@@ -15,6 +15,15 @@
 #include "tools/cli/terminal.h"
 #include "tools/commands/commands.h"
 
+// `penstock train` loads the recipe, joins the job, trains (runtime::train()), and reports.
+// Progress goes to standard error, of rank 0 alone, and the report to standard output, so that
+// --json leaves one object there. The trainer writes to trainer.output and to the cache of indexes,
+// and nowhere else.
+//
+// Exit codes: 0 once trainer.steps are done, also if they were before; 85 after a stop on request,
+// with a checkpoint; 2 for a recipe or ranks that do not suit it; 3 for data; 4 for a checkpoint; 1
+// for a device, a lost rank, or a training that diverged.
+
 namespace penstock::tools {
 namespace {
 
@@ -29,6 +38,7 @@ std::string speed(double rate) {
   return rate < 10 ? fmt::format("{:.2g}", rate) : fmt::format("{:.0f}", rate);
 }
 
+/// Formats what follows the bar. A skipped step is one whose gradients were not finite.
 std::string facts(const runtime::StepReport& r) {
   return fmt::format("loss {:.3f}  norm {:.2f}  {} audio s/s{}", r.loss, r.gradient_norm,
                      speed(r.audio_seconds_per_second()), r.skipped ? "  skipped" : "");
@@ -54,6 +64,7 @@ runtime::TrainingObserver show(std::unique_ptr<Progress>& progress) {
   return observer;
 }
 
+/// Prints the summary. The loss is null if no step ran, and validation is left out if none did.
 void report(const runtime::TrainingSummary& s, bool as_json) {
   using json = nlohmann::ordered_json;
   const double rate = s.seconds > 0 ? s.audio_seconds / s.seconds : 0;

@@ -19,6 +19,21 @@
 #include "tools/commands/commands.h"
 #include "tools/reports/recognition_report.h"
 
+// `penstock transcribe` takes these steps:
+// 1. Rank 0 checks the files to be written: they must not be among those that are read, such as the
+//    checkpoint's.
+// 2. All ranks open the checkpoint. With --resume, rank 0 passes over the recordings whose lines
+//    --output has already, and compares them by a hash of the list.
+// 3. Recordings are read from the list in windows, sorted by length within each, and recognised.
+//    Rank 0 writes their texts in the order of the list.
+// 4. With --output, rank 0 prints how many lines the file has. It names the first recordings
+//    without a text.
+//
+// The list may have any length: only a window is in memory. A recording that can't be used does not
+// end the run; it costs exit code 3 at the end, after all others. Other codes are 2 for options and
+// results of another list, and 4 for a checkpoint. Only --output with its FILE.progress and
+// --logits are written.
+
 namespace penstock::tools {
 namespace {
 
@@ -60,6 +75,8 @@ class TranscriptWriter {
 
   std::optional<runtime::Recording> next() { return list_.next(); }
 
+  /// Writes the lines of a window, to the file or to standard output, where each window is flushed
+  /// so that a reader in a pipe gets it at once.
   void take(std::span<const runtime::Transcript> transcripts) {
     std::string lines;
     for (const runtime::Transcript& transcript : transcripts) {
@@ -117,6 +134,8 @@ class TranscriptWriter {
           options_.output.path, counted(before_, "recording")));
   }
 
+  /// Counts a recording and continues the hash, for one that failed as well: --resume does not try
+  /// it again.
   void count(const runtime::Transcript& transcript) {
     ++recordings_;
     hash_ = chained_hash(hash_, transcript.recording);
@@ -144,6 +163,7 @@ class TranscriptWriter {
   runtime::Faults faults_;                                 // the first faults of this run
 };
 
+/// Checks the list on every rank, so that all end alike, and the files on rank 0.
 void check(const TranscribeOptions& options) {
   if (options.sources.recordings.empty() && options.sources.manifests.empty() &&
       !options.from_input)
@@ -196,6 +216,8 @@ void takes_recordings(CLI::App* command, TranscribeOptions& options) {
       ->needs(input);
 }
 
+/// Adds the outputs. --logits can't be continued, because the header of a safetensors file lists
+/// all tensors.
 void takes_outputs(CLI::App* command, TranscribeOptions& options) {
   CLI::Option* output = command->add_option(
       "--output,-o", options.output.path,

@@ -16,6 +16,12 @@
 #include "tools/cli/terminal.h"
 #include "tools/commands/commands.h"
 
+// `penstock verify` compares every byte of a checkpoint with the hashes in its manifest. Ranks
+// share the bytes, and all of them learn the conclusion. It changes nothing, also if the checkpoint
+// is damaged. Exit code 4: the checkpoint is damaged, incomplete or not there; the message names
+// the file. There is no other report than that the checkpoint is whole: a damaged one ends in an
+// error.
+
 namespace penstock::tools {
 namespace {
 

@@ -16,6 +16,8 @@ namespace {
 
 constexpr std::int64_t histogram_width = 40;
 
+/// Draws a row for each whole second with utterances. The longest bar has histogram_width marks,
+/// and any other at least one.
 std::string histogram_text(const std::vector<std::int64_t>& histogram) {
   const std::int64_t max = *std::ranges::max_element(histogram);
   std::vector<std::vector<std::string>> rows = {{"seconds", "utterances", ""}};
@@ -28,6 +30,7 @@ std::string histogram_text(const std::vector<std::int64_t>& histogram) {
   return table_text(rows, output_columns());
 }
 
+/// Returns characters with the number of times that they occur, such as "space 812, a 501".
 std::string characters_text(const std::map<std::string, std::int64_t>& characters) {
   std::string text;
   for (const auto& [character, times] : characters) {
@@ -37,6 +40,7 @@ std::string characters_text(const std::map<std::string, std::int64_t>& character
   return text;
 }
 
+/// Lists all faults, where texts for people list the first few only.
 nlohmann::ordered_json faults_json(const runtime::Faults& faults) {
   auto list = nlohmann::ordered_json::array();
   for (const runtime::Fault& fault : faults.all())
@@ -44,6 +48,7 @@ nlohmann::ordered_json faults_json(const runtime::Faults& faults) {
   return list;
 }
 
+/// Formats recordings and texts in common, each with their places in the test set.
 std::string leaks_text(const runtime::Leaks& leaks) {
   const auto shared = [&](const char* what, const runtime::Faults& found) {
     return fmt::format("\n\nshared {}: {} of the test set's {}{}", what, found.size(),
@@ -52,6 +57,7 @@ std::string leaks_text(const runtime::Leaks& leaks) {
   return shared("recordings", leaks.recordings) + shared("texts", leaks.texts);
 }
 
+/// Sums the lengths of all utterances of an index.
 double hours(const runtime::UtteranceIndex& index) {
   double seconds = 0;
   for (std::size_t u = 0; u < index.size(); ++u) seconds += index.length(u).seconds();
@@ -66,6 +72,8 @@ runtime::Faults faults_of(const runtime::UtteranceIndex& index) {
 
 }  // namespace
 
+// Parts without content are left out, so a manifest without faults has a short report. A count of 0
+// in JSON stays, for programs.
 std::string summary_text(const runtime::ManifestSummary& s, const runtime::Leaks* leaks) {
   std::string text = fmt::format("{}: {}, {:.3f} hours", s.format,
                                  counted(s.utterances, "utterance"), s.seconds / 3600);

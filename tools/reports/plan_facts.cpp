@@ -64,6 +64,8 @@ PlannedCheckpoint checkpoint_of(const configs::Config& recipe, const partition::
   const bool shares = plan.shards_optimizer.value_or(recipe.pipeline.shard_optimizer);
   const int sharing = shares ? plan.replicas() : 1;
   const auto slots = runtime::make_optimizer(recipe.optimizer)->slots().of_elements.size();
+  // The optimizer's state may have a format of its own (optimizer.state), and counts for each
+  // parameter as do weights.
   const auto format = runtime::slot_format(recipe.optimizer);
   const auto bytes = static_cast<double>(runtime::checkpoint_bytes(all, slots, format));
   const auto of_rank = static_cast<double>(runtime::state_bytes(max, slots, format));

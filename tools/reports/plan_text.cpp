@@ -29,6 +29,7 @@ std::vector<std::string> runs_of(const partition::Cluster& cluster,
     while (end < devices.size() && devices[end] == devices[end - 1] + 1 &&
            cluster.devices[devices[end]].node == cluster.devices[devices[i]].node)
       ++end;
+    // Two devices are as short by their names.
     if (end - i < 3) end = i + 1;
     std::string run = cluster.name_of(devices[i]);
     const std::string last = cluster.name_of(devices[end - 1]);
@@ -81,6 +82,7 @@ std::string work_table(const partition::PlanView& view, std::size_t columns) {
   return table_text(rows, columns);
 }
 
+/// Formats the memory of each stage by kind, with the limit of its smallest device below.
 std::string memory_by_stage(const partition::PlanView& view, std::size_t columns) {
   std::vector<partition::MemoryByKind> stages;
   partition::MemoryRow limit{.name = "limit"};
@@ -100,6 +102,8 @@ std::string brief(std::string what) {
   return what;
 }
 
+/// Formats the compared candidates, the plan first. If no candidate has more than a grid, as with
+/// measured layers, the heading names no schedule and batch.
 std::string candidates_table(const partition::PlanView& view, std::size_t columns) {
   const bool grids = view.candidates.front().what.find(',') == std::string::npos;
   TableRows rows{{grids ? "stages × replicas" : "stages × replicas, schedule, batch", "step", ""}};
@@ -109,11 +113,13 @@ std::string candidates_table(const partition::PlanView& view, std::size_t column
                     other.step_seconds > 0 ? other.about + seconds_text(other.step_seconds) : "",
                     other.why.empty() ? "the plan" : other.why});
   }
+  // The heading is one of the rows, so rows.size() - 1 alternatives are shown.
   const int more = view.left_out + static_cast<int>(view.candidates.size() + 1 - rows.size());
   return table_text(rows, columns) +
          (more > 0 ? fmt::format("and {} more, none better\n", more) : "");
 }
 
+/// Formats facts in two columns. The value is wrapped within its own.
 std::string facts_table(const partition::PlanView& view, std::size_t columns) {
   std::string text;
   for (const auto& [name, value] : view.facts)
@@ -138,6 +144,7 @@ std::string picture(const partition::PlanView& view, const PlanLook& look) {
          '\n';
 }
 
+/// Formats each advice as a paragraph of its own.
 std::string advice_lines(const partition::PlanView& view, std::size_t columns) {
   std::string text;
   for (const std::string& sentence : view.advice) text += wrapped(sentence, columns) + "\n";
@@ -146,6 +153,8 @@ std::string advice_lines(const partition::PlanView& view, std::size_t columns) {
 
 }  // namespace
 
+// The order follows the reader's questions: how fast, who does it, does it fit, why not faster,
+// what else was tried. Only the drawing has control sequences, and bypasses the filter.
 void print_plan(const partition::PlanView& view, std::ostream& out, const PlanLook& look) {
   const std::size_t columns = look.columns;
   out << wrapped(view.title, columns) << '\n'

@@ -16,6 +16,7 @@ namespace {
 
 using Rows = std::vector<std::vector<std::string>>;
 
+/// Returns a row of a table: a manifest or a value of a field, with counts and rates.
 std::vector<std::string> row_of(const std::string& name, const runtime::ErrorTally& tally) {
   const runtime::EvaluationReport r = runtime::report_of(tally);
   return {name,
@@ -30,6 +31,7 @@ Rows rows_headed(const std::string& name) {
   return {{name, "utterances", "left out", "words", "WER", "CER"}};
 }
 
+/// Returns the counts from which the rates follow too, so that readers can sum up several objects.
 nlohmann::ordered_json counts_json(const runtime::ErrorTally& tally) {
   const runtime::EvaluationReport r = runtime::report_of(tally);
   return {{"wer", r.wer},
@@ -99,6 +101,7 @@ std::string evaluation_json(const EvaluationOutcome& outcome) {
   return json_line(json);
 }
 
+// A line has a text or an error, never both: an empty text is what was recognised.
 std::string transcript_line(const runtime::Transcript& transcript) {
   nlohmann::ordered_json line{{"audio_filepath", transcript.recording.audio.string()}};
   if (transcript.recording.segment) line["offset"] = transcript.recording.segment->offset;
@@ -110,6 +113,7 @@ std::string transcript_line(const runtime::Transcript& transcript) {
   return json_line(line);
 }
 
+// The recording is named as in a manifest: by audio_filepath, offset and duration.
 std::string judged_line(const runtime::JudgedUtterance& utterance, const runtime::TestSet& test) {
   const runtime::AudioSource& source = utterance.source;
   nlohmann::ordered_json line;

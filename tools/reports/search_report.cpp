@@ -13,6 +13,7 @@
 
 namespace penstock::tools {
 
+// Placements are ranked by prediction, so the first is the fastest as long as none was measured.
 std::size_t fastest(const runtime::ClusterPlan& planned, const Measured& measured) {
   if (measured.empty() || planned.ranked.empty()) return 0;
   return std::ranges::min_element(measured) - measured.begin();
@@ -35,6 +36,8 @@ void print_search_json(const runtime::ClusterPlan& planned, const Measured& meas
                               {"lower_bound_s", planned.best_plan.lower_bound},
                               {"time_limit_reached", time_limit_reached},
                               {"candidates", candidates}};
+  // "preferred_s" is what the prediction's favourite took. With the fastest and the slowest it
+  // shows what measuring gained, and what choosing at random might have lost.
   if (!measured.empty()) {
     json["preferred_s"] = measured.front();
     json["fastest_s"] = std::ranges::min(measured);
@@ -70,6 +73,7 @@ void print_search(const runtime::ClusterPlan& planned, const Measured& measured)
   rows.front().emplace_back("stages on");
   for (std::size_t i = 0; i < planned.ranked.size(); ++i) {
     const runtime::RankedPlan& candidate = planned.ranked[i];
+    // Stages are separated by bars, and replicas of a stage by plus signs: "a:0+a:1 | b:0+b:1".
     std::vector<std::string> stages;
     for (const auto& devices : candidate.candidate.devices) {
       std::vector<std::string> names;

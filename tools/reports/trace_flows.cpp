@@ -28,6 +28,8 @@ using Name = std::tuple<int, bool, int, int>;
 
 }  // namespace
 
+// Messages are dealt in order of their start, each to the first lane that is free: first fit, which
+// needs no more lanes than messages overlap at any time.
 std::vector<TraceMessage> messages_in_lanes(const std::vector<runtime::TracedStep>& steps,
                                             runtime::Prediction prediction) {
   std::vector<TraceMessage> list;
@@ -80,6 +82,8 @@ std::vector<TraceFlow> flows_of(const partition::Plan& plan,
   return flows;
 }
 
+// The plan's saved bytes are those of the most micro-batches in flight, so each of them counts as
+// an equal part.
 std::vector<partition::MemoryPoint> memory_of(const partition::Plan& plan, int rank,
                                               const std::vector<TimedAction>& passes) {
   std::vector<std::pair<double, int>> changes;  // micro-batches in flight
@@ -89,6 +93,7 @@ std::vector<partition::MemoryPoint> memory_of(const partition::Plan& plan, int r
       changes.emplace_back(pass.end, -1);
   }
   if (changes.empty()) return {};
+  // Pairs sort by time, and releases come before takings at the same time.
   std::ranges::stable_sort(changes);
   int held = 0, max = 1;
   for (const auto& [time, change] : changes) max = std::max(max, held += change);

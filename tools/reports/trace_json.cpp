@@ -48,6 +48,7 @@ std::string short_name(const partition::Action& action) {
   }
 }
 
+/// A TraceEvent is an action at its place in the drawing: process, thread and time.
 struct TraceEvent {
   int process = 0;
   std::size_t thread = 0, step = 0;
@@ -55,6 +56,7 @@ struct TraceEvent {
   double start = 0, end = 0;  // seconds
 };
 
+/// Returns a complete event, in microseconds. Arguments are left out where the action has none.
 Json to_json(const TraceEvent& event, const std::string& name, std::string_view category) {
   Json arguments{{"action", partition::describe(event.action)}, {"step", event.step}};
   if (event.action.kind != partition::ActionKind::step) arguments["chunk"] = event.action.chunk;
@@ -71,6 +73,7 @@ Json to_json(const TraceEvent& event, const std::string& name, std::string_view 
           {"args", arguments}};
 }
 
+/// Adds a metadata event, "M", which names a process or a thread. Viewers show no numbers then.
 void add_name(Json& events, const char* kind, int process, std::size_t thread,
               const std::string& name) {
   events.push_back(
@@ -229,6 +232,7 @@ void add_predicted(Json& events, const runtime::Trace& trace, std::size_t s,
   add_memory(events, messages.process(), trace.plan, passes);
 }
 
+/// Adds a step as it was measured, then as each prediction has it.
 void add_step(Json& events, const runtime::Trace& trace, std::size_t s,
               const std::vector<PredictedMessages>& messages) {
   const runtime::TracedStep& step = trace.steps[s];

@@ -16,6 +16,13 @@
 #include "partition/planner/cluster/file/syntax.h"
 #include "partition/planner/cost/device_file.h"
 
+// A cluster is read in three steps: the file's syntax (file/syntax.h), its devices, here, and its
+// links (file/links.h). Each step reports all its faults, and a later one begins only without any,
+// as it looks up what the earlier ones made.
+//
+// Groups of equal nodes are written once. `name = "gpu"` with `count = 3` becomes the nodes gpu0,
+// gpu1 and gpu2, each with the group's devices, links and adapters.
+
 namespace penstock::partition {
 namespace {
 
@@ -31,6 +38,8 @@ const DeviceModel* kind_of(ClusterSource& source, const std::string& name, int l
   return nullptr;
 }
 
+/// Appends the node's devices, kind by kind in the order of the file. That order is also the order
+/// of the devices' indices within the node.
 void add_devices(ClusterSource& source, const NodeGroup& group, int node, Cluster& cluster) {
   for (const auto& [name, count] : group.devices) {
     const DeviceModel* kind = kind_of(source, name, group.line);
@@ -55,6 +64,8 @@ constexpr double kOverlapOfNccl = 0.84;
 void look_up_devices(ClusterSource& source) {
   for (DeviceModel& kind : source.kinds) {
     if (kind.device.empty()) continue;
+    // A device file beside the cluster file comes before one in configs/devices. The path is kept,
+    // since read_device() is asked again once costs are made.
     const auto beside = std::filesystem::path(source.name).parent_path() / kind.device;
     if (std::filesystem::is_regular_file(beside)) kind.device = beside.string();
     RatedDevice rated;
@@ -76,9 +87,12 @@ void add_adapters(const NodeGroup& group, int first, Cluster& cluster) {
   const int devices = cluster.size() - first;
   const int adapters = group.adapters > 0 ? group.adapters : devices;
   const int next = cluster.adapters.empty() ? 0 : cluster.adapters.back() + 1;
+  // Adapters are numbered over all nodes. Eight devices with four adapters get 0 0 1 1 2 2 3 3.
   for (int i = 0; i < devices; ++i) cluster.adapters.push_back(next + i * adapters / devices);
 }
 
+/// Builds the cluster, node by node. If every device turns out to have an adapter of its own, the
+/// list of adapters stays empty, which spares simulations the shared links.
 Cluster cluster_of(ClusterSource& source) {
   Cluster cluster;
   look_up_devices(source);
@@ -123,6 +137,7 @@ Cluster parse_cluster(const std::string& text, const std::string& name) {
   return cluster;
 }
 
+// A path comes first: a file in the working folder replaces a known cluster of the same name.
 Cluster read_cluster(const std::filesystem::path& file) {
   if (const auto text = configs::file_text(file)) return parse_cluster(*text, file.string());
   auto known = configs::config_folder() / "clusters" / file;

@@ -24,6 +24,8 @@ double bytes_of(const std::vector<layers::SavedDecl>& saved) {
   return bytes;
 }
 
+/// Returns the seconds of one method: the slower of its arithmetic and its traffic, after its
+/// launch.
 double seconds_of(double arithmetic, double bytes, const DeviceRates& rates) {
   return rates.launch + std::max(arithmetic, bytes / rates.bandwidth);
 }
@@ -83,6 +85,8 @@ class Arithmetic {
     const layers::Shape& weight = this->weight();
     const auto outputs = static_cast<double>(weight.front()),
                inputs = static_cast<double>(layers::element_count(weight)) / outputs;
+    // A forward of `rows` rows takes 2 · rows · outputs · inputs operations. The gradient of the
+    // input multiplies [rows, outputs] by the weight, and that of the weight sums over all rows.
     const double rows = plan_.flops.forward / (2 * outputs * inputs);
     return {.layer = {},
             .forward = product_seconds({rows, outputs, inputs}, rate, rates_),
@@ -90,6 +94,10 @@ class Arithmetic {
             .backward_weight = product_seconds({outputs, inputs, rows}, rate, rates_)};
   }
 
+  /// Prices a convolution as the product that it is after im2col: a row for each output position,
+  /// and an inner index over channels and taps. A depthwise convolution has one channel for each
+  /// output, so no tile of a product fits it, and its counted operations are taken at the rate
+  /// alone.
   LayerCost of_convolution() const {
     const layers::Shape& weight = this->weight();
     // A depthwise convolution over frames has the weight [channels, 1, kernel].
@@ -102,6 +110,8 @@ class Arithmetic {
   /// product for each direction.
   LayerCost of_recurrence() const {
     const layers::Shape& weight = this->weight();
+    // The largest parameter is the recurrent weight. Each of its numbers multiplies one number of
+    // the hidden state for each frame, which is two operations.
     const auto frames = static_cast<double>(input_.only().rows());
     const double numbers = static_cast<double>(layers::element_count(weight));
     const RecurrenceWork work{.weight_bytes = numbers * layers::size_of(sizes_.compute),
@@ -145,6 +155,8 @@ LayerCost cost_of(const Parts& parts, const layers::ActivationDecl& input,
                   const layers::LayerPlan& layer, const layers::BackendSizes& sizes,
                   const DeviceRates& rates) {
   if (parts.empty()) return cost_of(input, layer, sizes, rates);
+  // The addition reads the input and the parts' output, and writes the sum. Its backward adds the
+  // two gradients in the same way.
   const double add = seconds_of(0, 3.0 * static_cast<double>(input.bytes()), rates);
   LayerCost sum{.layer = {}, .forward = add, .backward_input = add};
   for (const layers::ResidualPart& part : parts) {
@@ -169,11 +181,15 @@ double recompute_of(const Parts& parts, const layers::BackendSizes& sizes,
 
 }  // namespace
 
+// Both are round numbers for plans without a cluster file. Rates that libraries reach on known
+// links are in docs/cluster-file.md.
 LinkRates default_link(const layers::BackendSizes& sizes) {
   if (sizes.device == layers::DeviceKind::cpu) return {.latency = 5e-6, .bandwidth = 3e9};
   return {.latency = 15e-6, .bandwidth = 200e9};
 }
 
+// The layers are planned one after another, as each needs its predecessor's output as its input.
+// Layers of a kind have the same cost and the same output, so a copy of both replaces the planning.
 std::vector<LayerCost> analytic_costs(const LayerSequence& sequence,
                                       std::span<const std::int64_t> lengths,
                                       const layers::BackendSizes& sizes, const DeviceRates& rates,
@@ -192,10 +208,13 @@ std::vector<LayerCost> analytic_costs(const LayerSequence& sequence,
       continue;
     }
     layers::LayerPlan plan = layer->plan(input, sizes);
+    // A plan counts the loss for a usual number of labels.
     if (!labels.empty() && plan.needs_targets) plan.flops = layer->flops(input, labels);
     const Parts parts = layers::parts_of(*layer, input, sizes);
     LayerCost& cost = costs.emplace_back(cost_of(parts, input, plan, sizes, rates));
     cost.layer = layer->name();
+    // Nobody needs the gradient of the features. The recomputation is added all the same: weight
+    // gradients of a first residual unit read what it makes.
     if (costs.size() == 1) cost.backward_input = 0;
     if (plan.runs_backward()) cost.backward_input += recompute_of(parts, sizes, rates);
     input = std::move(plan.output);
@@ -219,6 +238,8 @@ std::vector<double> recompute_seconds(const LayerSequence& sequence,
   return seconds;
 }
 
+// The first layer with any operations is the one whose input gradient would be that of the
+// features.
 double training_flops(const LayerSequence& sequence, std::span<const std::int64_t> lengths) {
   double flops = 0, of_features = 0;
   for (const layers::LayerPlan& plan : plan_layers(sequence, lengths, {})) {
@@ -233,6 +254,7 @@ std::vector<double> transfer_costs(const LayerSequence& sequence,
                                    const layers::BackendSizes& sizes, const LinkRates& link) {
   std::vector<double> seconds;
   for (const layers::LayerPlan& plan : plan_layers(sequence, lengths, sizes)) {
+    // The gradient that comes back is as large as the output.
     const auto bytes = static_cast<double>(plan.output.bytes());
     seconds.push_back(2 * (link.latency + bytes / link.bandwidth));
   }

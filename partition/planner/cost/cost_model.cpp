@@ -7,6 +7,8 @@
 
 namespace penstock::partition {
 
+// Kinds are found once: the model is called for every micro-batch of every sampled step, and
+// finding kinds plans all layers.
 CostModel analytic_cost_model(const LayerSequence& sequence, const layers::BackendSizes& sizes,
                               const DeviceRates& rates) {
   return [&sequence, sizes, rates,
@@ -15,6 +17,9 @@ CostModel analytic_cost_model(const LayerSequence& sequence, const layers::Backe
   };
 }
 
+// `costs` may be measured on a device whose rates are unknown. So only a ratio is taken from
+// default rates: the recomputed parts' share of the layer's forward. No forward is 0, since each
+// has a launch.
 CostModel with_recompute(CostModel costs, const LayerSequence& recomputing,
                          const layers::BackendSizes& sizes) {
   return [costs = std::move(costs), &recomputing, sizes,
@@ -28,6 +33,8 @@ CostModel with_recompute(CostModel costs, const LayerSequence& recomputing,
   };
 }
 
+// Without frames a recomputed part still costs its launch, so the answer depends on the layers
+// alone.
 bool recomputes_cheap(const LayerSequence& sequence, const layers::BackendSizes& sizes) {
   return std::ranges::any_of(recompute_seconds(sequence, {}, sizes, default_rates(sizes)),
                              [](double seconds) { return seconds > 0; });

@@ -13,6 +13,20 @@
 #include "configs/load.h"
 #include "configs/source.h"
 
+// A device file has one section for each class of cost. Rates have the units of data sheets, and
+// each section has the relative error of its times:
+//
+//   [device]        backend, memory_gib, multiprocessors, source
+//   [products]      f32, tf32, f16, bf16 in TFLOP/s; tile, slice; error
+//   [convolutions]  f32, tf32, f16, bf16; error
+//   [attention]     f32, tf32, f16, bf16; error
+//   [recurrences]   f32, tf32, f16, bf16; cache_mb, cache_gb_per_s, time_step_us; error
+//   [memory]        gb_per_s, host_gb_per_s, elementwise_tflop_per_s; error
+//   [launches]      us; error
+//
+// The reader lists all numbers in one table first, with their units and ranges. Reading, missing
+// keys and the hints at misspelt ones follow from that table.
+
 namespace penstock::partition {
 namespace {
 
@@ -28,6 +42,8 @@ struct NumberKey {
   bool required = true, whole = false;
 };
 
+/// DeviceReader reads one file into `device_`, to which the entries of `numbers_` point. So it must
+/// not be copied.
 class DeviceReader {
  public:
   explicit DeviceReader(std::string name) : file_(std::move(name)) {
@@ -76,6 +92,8 @@ class DeviceReader {
     numbers_.push_back(
         {.key = key, .at = &at, .min = 1, .max = 1 << 20, .required = false, .whole = true});
   }
+  /// Adds the key of a class's error. The fastest plausible device takes 1 - error of the time,
+  /// which must stay above 0.
   void error(const std::string& section, CostClass of) {
     numbers_.push_back(
         {.key = section + ".error", .at = &device_.error[static_cast<int>(of)], .max = 0.9});
@@ -138,6 +156,8 @@ class DeviceReader {
         fmt::format("{}: {} = {}, but {}", setting.where, setting.key, setting.shown, what));
   }
 
+  /// Fills in what the file leaves out. A format without a rate is computed as fast as FP32, which
+  /// holds where no tensor cores exist.
   RatedDevice finished() {
     for (ByFormat* rates :
          {&device_.products, &device_.convolutions, &device_.attention, &device_.recurrences})
@@ -162,6 +182,7 @@ RatedDevice parse_device(const std::string& text, const std::string& name) {
   return DeviceReader(name).read(text);
 }
 
+// A path comes first: a file in the working folder replaces a known device of the same name.
 RatedDevice read_device(const std::filesystem::path& file) {
   if (const auto text = configs::file_text(file)) return parse_device(*text, file.string());
   auto known = configs::config_folder() / "devices" / file;

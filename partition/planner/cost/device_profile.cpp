@@ -14,6 +14,19 @@
 #include "configs/config.h"
 #include "configs/source.h"
 
+// A profile is JSON. Its layers have the neutral form of profile.h, with the times of one
+// micro-batch of middling size, so whatever reads the neutral form reads a profile too. Beside
+// these times each layer has its fitted costs, from which micro-batches of any lengths are
+// predicted:
+//
+//   {"name": …, "device": …, "ranks": 2, "threads": 4, "compute": "fp32",
+//    "micro_batch": {"frames": [812, 640], "labels": [61, 48]},
+//    "reading": COST, "step_s": 0.004, "parameter_s": 1.2e-9,
+//    "layers": [{"name": "conv1", "forward_ms": …, …, "forward": COST,
+//                "backward_input": COST, "backward_weight": COST}, …]}
+//
+// A COST such as {"terms": ["constant", "frames"], "seconds": [2e-5, 3e-7]} is Σ seconds · term.
+
 namespace penstock::partition {
 namespace {
 
@@ -70,6 +83,8 @@ class Reader {
           fmt::format("expected a number of at least {}, found {}", min, value->dump()));
     return min;
   }
+  /// Returns none after a fault. A value that is no list is treated as a list of one null, which is
+  /// no number, so that both faults have the same message.
   std::vector<double> numbers(const Json& json, const std::string& where, const std::string& key) {
     const Json* list = member(json, where, key);
     std::vector<double> numbers;
@@ -84,6 +99,8 @@ class Reader {
     }
     return numbers;
   }
+  /// Reads {"terms": […], "seconds": […]}. All unknown terms are faults, and so is a different
+  /// number of terms and seconds.
   FittedCost cost(const Json& json, const std::string& where, const std::string& key) {
     FittedCost cost;
     const Json* found = member(json, where, key);
@@ -123,6 +140,8 @@ MicroBatchLengths lengths_of(Reader& reader, const Json& json) {
   return lengths;
 }
 
+/// Reads the fields that the neutral form lacks. The list of layers and their names need no check
+/// here: parse_profile() has read them before.
 DeviceProfile profile_of(Reader& reader, const Json& json) {
   DeviceProfile profile;
   profile.model = reader.text(json, "", "name");
@@ -155,6 +174,7 @@ void check_profile(const DeviceProfile& profile, const ProfiledModel& asked) {
         fmt::format("the costs are of another model\n    measured: {}, {}\n    asked:    {}, {}\n"
                     "    measure again with penstock profile",
                     profile.model, profile.compute, asked.model, asked.compute));
+  // The first layer that differs is named, also if one list is a prefix of the other.
   const auto name = [](const auto& layers, std::size_t i, auto of) {
     return i < layers.size() ? of(layers[i]) : std::string("none");
   };
@@ -170,6 +190,8 @@ void check_profile(const DeviceProfile& profile, const ProfiledModel& asked) {
   }
 }
 
+// A recipe may freeze other layers than those that were frozen when the profile was measured. Costs
+// that it does not need are dropped. Weight gradients that were never measured can't be made up.
 std::vector<FittedLayer> trained_costs(const DeviceProfile& profile,
                                        const LayerSequence& sequence) {
   std::vector<FittedLayer> layers = profile.layers;

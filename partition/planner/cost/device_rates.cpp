@@ -10,6 +10,7 @@ double by_format(const layers::BackendSizes& sizes, double f32, double tf32, dou
   return sizes.products == layers::Fp32Products::tf32 ? tf32 : f32;
 }
 
+/// Picks between the 16-bit formats, whose rates differ for convolutions alone.
 double halves(const layers::BackendSizes& sizes, double f16, double bf16) {
   return sizes.compute == layers::DType::f16 ? f16 : bf16;
 }
@@ -17,6 +18,8 @@ double halves(const layers::BackendSizes& sizes, double f16, double bf16) {
 }  // namespace
 
 DeviceRates default_rates(const layers::BackendSizes& sizes) {
+  // A CPU keeps one multiprocessor and tiles of one number: a product then takes its operations at
+  // the rate, whatever its shape.
   if (sizes.device == layers::DeviceKind::cpu) {
     return {.product = 70e9,
             .convolution = 500e9,

@@ -29,6 +29,7 @@ std::string_view name_of(CostTerm term) {
   return kNames.at(static_cast<std::size_t>(term));
 }
 
+// Terms are raw numbers, not scaled to each other: fit_non_negative() scales its columns.
 double value_of(CostTerm term, const MicroBatchLengths& lengths) {
   const auto sum = [&](auto of_utterance) {
     double total = 0;
@@ -54,6 +55,8 @@ double value_of(CostTerm term, const MicroBatchLengths& lengths) {
 
 std::vector<std::vector<CostTerm>> cost_terms(const LayerSequence& sequence,
                                               const layers::BackendSizes& sizes) {
+  // Every layer has frames left at this length. At twice the length a linear layer has twice the
+  // operations, and attention up to four times.
   const std::int64_t frames = kFrames * min_frames(sequence);
   const auto once = plan_layers(sequence, std::vector<std::int64_t>{frames}, sizes);
   const auto twice = plan_layers(sequence, std::vector<std::int64_t>{2 * frames}, sizes);
@@ -85,6 +88,8 @@ FittedCost fit_cost(const std::vector<CostTerm>& terms,
     for (const CostTerm term : terms) row.push_back(value_of(term, lengths[i]));
     observed.values.push_back(seconds[i]);
   }
+  // The first fit takes errors relative to the measured seconds, the second relative to what the
+  // first fitted. A layer without this method has no observation, and no cost.
   FittedCost cost{terms, fit_non_negative(observed)};
   if (cost.seconds.empty()) return {};
   for (std::size_t i = 0; i < lengths.size(); ++i) {

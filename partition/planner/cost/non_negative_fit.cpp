@@ -25,12 +25,15 @@ struct Scaled {
       values[i] = observed.values[i] / scale;
       for (Eigen::Index k = 0; k < rows.cols(); ++k) rows(i, k) = observed.terms[i][k] / scale;
     }
+    // A constant is 1 where squared frames are 10^8. With columns of one size, the rank of a set of
+    // columns is that of the terms and not of their units.
     columns = rows.cwiseAbs().colwise().maxCoeff();
     for (Eigen::Index k = 0; k < rows.cols(); ++k)
       if (columns[k] > 0) rows.col(k) /= columns[k];
   }
 };
 
+/// Returns the indices of the bits that are set: the columns of a set of terms.
 std::vector<Eigen::Index> members(unsigned set, Eigen::Index terms) {
   std::vector<Eigen::Index> list;
   for (Eigen::Index k = 0; k < terms; ++k)

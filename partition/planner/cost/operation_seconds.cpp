@@ -7,6 +7,10 @@
 
 namespace penstock::partition {
 
+// A tile takes 2 · tile² · inner operations at the rate of one multiprocessor, rate / all. Whole
+// tiles go round in waves: 133 tiles on 132 multiprocessors take as long as 264. With fewer tiles
+// than multiprocessors, floor(all / tiles) of them share each tile, but no slice of the inner index
+// is shorter than `slice`.
 double product_seconds(const ProductShape& shape, double rate, const DeviceRates& rates) {
   const double tile = rates.tile, all = rates.multiprocessors;
   const double tiles = std::ceil(shape.rows / tile) * std::ceil(shape.cols / tile);
@@ -16,6 +20,9 @@ double product_seconds(const ProductShape& shape, double rate, const DeviceRates
   return tile_seconds / std::clamp(std::floor(all / std::max(1.0, tiles)), 1.0, slices);
 }
 
+// Utterances of a micro-batch start together and end one by one. So steps are summed in runs with
+// the same number of utterances: lengths of 5 and 3 frames are 3 steps of two and 2 steps of one. A
+// step reads all weights once, however many utterances it computes.
 double recurrence_seconds(const RecurrenceWork& work, std::span<const std::int64_t> lengths,
                           const DeviceRates& rates) {
   std::vector<std::int64_t> longest(lengths.begin(), lengths.end());

@@ -13,6 +13,15 @@
 #include "configs/config.h"
 #include "configs/source.h"
 
+// The neutral form is what other tools measure too, one object for a layer sequence:
+//
+//   {"name": "VGG-16", "layers": [
+//     {"name": "conv1", "forward_ms": 1.5, "backward_ms": 3.1, "activation_bytes": 4e6,
+//      "parameter_bytes": 7e3, "transfer_ms": 0.3}, …]}
+//
+// All fields are needed, as a missing one would plan as 0. Other members are ignored, since files
+// carry notes on their source.
+
 namespace penstock::partition {
 namespace {
 
@@ -28,6 +37,8 @@ std::string shown(const nlohmann::json& value) {
   return text.size() <= 40 ? text : fmt::format("{} of {} bytes", value.type_name(), text.size());
 }
 
+/// SequenceReader reads on after a fault, with 0 or "" for the value, so that one run names all
+/// faults of a file.
 class SequenceReader {
  public:
   explicit SequenceReader(std::string file) : file_(std::move(file)) {}

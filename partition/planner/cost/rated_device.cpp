@@ -26,6 +26,8 @@ const char* name_of(CostClass of) {
   return "launches";
 }
 
+// Elementwise work belongs to memory, whose bandwidth bounds it. A recurrence is slower in all that
+// it may be bound by: arithmetic, reading of weights, and time steps.
 DeviceRates slower(DeviceRates rates, CostClass of, double factor) {
   switch (of) {
     case CostClass::products:
@@ -53,6 +55,7 @@ DeviceRates slower(DeviceRates rates, CostClass of, double factor) {
   return rates;
 }
 
+// A device file has its rates for all formats, and those of `common` once.
 DeviceRates RatedDevice::rates(const layers::BackendSizes& sizes) const {
   DeviceRates rates = common;
   rates.product = products.of(sizes);

@@ -3,6 +3,8 @@
 namespace penstock::partition {
 namespace {
 
+/// Returns, for each layer, the bytes of the message that would leave it: its output, and one FP32
+/// loss weight for each utterance, which travels along to the loss.
 std::vector<double> message_bytes(const LayerSequence& sequence, const layers::BackendSizes& sizes,
                                   const std::vector<std::int64_t>& frames) {
   const auto weights = static_cast<double>(layers::aligned(frames.size() * sizeof(float)));
@@ -14,6 +16,8 @@ std::vector<double> message_bytes(const LayerSequence& sequence, const layers::B
 
 }  // namespace
 
+// Frames alone are the key: the cache belongs to one sequence and its sizes, which the caller
+// keeps.
 const std::vector<double>& MessageCache::of(const LayerSequence& sequence,
                                             const layers::BackendSizes& sizes,
                                             const std::vector<std::int64_t>& frames) {

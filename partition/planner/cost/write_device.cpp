@@ -5,6 +5,8 @@
 namespace penstock::partition {
 namespace {
 
+/// Formats a section with one rate for each number format. A rate that is missing or equal to that
+/// of FP32 is left out: reading the file fills it in.
 std::string section(const char* name, const ByFormat& rates, double error,
                     const std::string& more = {}) {
   const auto tflops = [](double rate) { return fmt::format("{:.4g}", 1e-12 * rate); };

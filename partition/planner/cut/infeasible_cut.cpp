@@ -64,6 +64,8 @@ void check_counts(const PartitionProblem& problem) {
   }
 }
 
+// A smaller stage helps only if there is a layer to move away, so a stage of one layer gets no
+// advice to add stages.
 void throw_infeasible_cut(const PartitionProblem& problem) {
   const Demand demand = min_demand(problem);
   const bool alone = demand.last - demand.first == 1;

@@ -6,6 +6,9 @@
 
 namespace penstock::partition {
 
+// Segment k does the rest alone in a_k seconds, so its rate is 1 / a_k of the rest per second. The
+// best conceivable division keeps all segments from k on busy until the end, at 1 / Σ (1 / a_j)
+// seconds. No sum of costs is below the smallest a_j. Neither bound counts that layers are whole.
 RestBound::RestBound(const CutShape& shape,
                      const std::function<double(int first, int last, int segment)>& at_least)
     : segments_(static_cast<std::size_t>(shape.segments)),

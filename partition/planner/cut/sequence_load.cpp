@@ -4,6 +4,8 @@
 
 namespace penstock::partition {
 
+// Prefix sums start with 0, so that sum[last] - sum[first] is a range. Recomputation repeats the
+// forward of every layer.
 SequenceLoad::SequenceLoad(const SequenceProfile& sequence, Crossing crossing, Recompute recompute)
     : work_{0},
       parameters_{0},

@@ -10,6 +10,8 @@ bool Pace::at_most(const Pace& other) const {
          leave.per_unit <= other.leave.per_unit;
 }
 
+// A pace that is at most another one in every respect is never the slowest, whatever the layers.
+// Replicas on equal devices with equal links therefore count once.
 void StageCost::add(const Pace& pace) {
   for (const Pace& known : paces)
     if (pace.at_most(known)) return;
@@ -23,6 +25,8 @@ double StageCost::speed() const {
   return 1 / slowest;
 }
 
+// All replicas wait for the slowest one, which may be another for other layers: a fast device may
+// have a slow link. Gradients are summed after that.
 double StageCost::load(const SequenceLoad& sequence, int first, int last) const {
   const double work = sequence.work(first, last);
   double max = 0;

@@ -56,6 +56,8 @@ std::optional<double> Sweep::min_slowest(double limit) const {
   return CutSolver<MinLargest>(shape()).value([&](int stage) { return segment(stage, limit); });
 }
 
+// No stage has more than all layers, on the slowest replica and with the largest messages at both
+// ends.
 double Sweep::max() const {
   double max = 0;
   for (const StageCost& cost : stages_)
@@ -67,6 +69,8 @@ double Sweep::max() const {
   return max * kRounding;
 }
 
+// The slowest stage takes at least as long as all work divided evenly by speed, and as the longest
+// layer on the fastest stage. Messages are not counted.
 double Sweep::floor_of_slowest() const {
   double fastest = 0;
   for (const StageCost& cost : stages_) fastest = std::max(fastest, cost.speed());

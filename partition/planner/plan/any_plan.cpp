@@ -11,6 +11,8 @@
 
 namespace penstock::partition {
 
+// Checks only what a table of the plan would index: the stage of each chunk, and a chunk for each
+// stage. The layers' names need no model to be shown.
 Plan read_any_plan(const std::filesystem::path& file) {
   const auto text = configs::file_text(file);
   if (!text || text->empty())

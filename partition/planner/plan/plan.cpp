@@ -7,6 +7,7 @@
 
 namespace penstock::partition {
 
+// Seven lanes and three replicas give 3, 2 and 2.
 std::vector<int> deal_lanes(int lanes, int replicas) {
   std::vector<int> owned;
   for (int replica = 0; replica < replicas; ++replica) {
@@ -22,6 +23,7 @@ std::vector<int> Plan::cut() const {
   return begin;
 }
 
+// Every chunk carries the bytes of its whole stage, so the stage's first chunk will do.
 const StageBytes& Plan::bytes_of(int stage) const {
   for (const ChunkPlan& chunk : chunks)
     if (chunk.stage == stage) return chunk.predicted.bytes;
@@ -38,6 +40,8 @@ StageReplica Plan::place_of(int rank) const {
       fmt::format("the plan has {} ranks, none of them is {}", world_size(), rank));
 }
 
+// Chunks follow each other in the layer sequence, so their layers are appended in its order. A plan
+// either has the list on all chunks or on none (file/rules.h).
 std::optional<ChosenLayers> Plan::recomputed() const {
   ChosenLayers chosen;
   bool said = false;
@@ -49,6 +53,8 @@ std::optional<ChosenLayers> Plan::recomputed() const {
   return said ? std::optional(chosen) : std::nullopt;
 }
 
+// Messages of a pipeline pass once for each micro-batch, gradients of replicas once for each step.
+// So a pipeline's ranks get neighbouring numbers, which mpirun puts on one node as far as they fit.
 std::vector<std::vector<int>> neighbouring_stages(int stages, int replicas) {
   std::vector<std::vector<int>> ranks(stages, std::vector<int>(replicas));
   for (int stage = 0; stage < stages; ++stage) {

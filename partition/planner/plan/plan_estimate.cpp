@@ -5,6 +5,8 @@
 
 namespace penstock::partition {
 
+// Micro-batches are taken as equal and messages as free, as a plan file has neither lengths nor
+// links. A stage's idle share is what its actions leave of the makespan.
 PlanEstimate estimate_plan(const Plan& plan, const std::vector<LayerCost>& costs) {
   std::vector<int> begin;
   for (const ChunkPlan& chunk : plan.chunks) begin.push_back(chunk.first);

@@ -10,6 +10,25 @@
 #include "partition/planner/plan/file/rules.h"
 #include "partition/planner/plan/file/syntax.h"
 
+// A plan file is TOML. Keys without a value in the plan are left out, and the recipe decides about
+// them:
+//
+//   model = "…"                       # model_summary(): a run with another model rejects the plan
+//   schedule = "1f1b"
+//   micro_batches = 8
+//   lanes = 2
+//   ranks = [                         # a row for each stage, a column for each replica
+//     [0, 2],
+//     [1, 3],
+//   ]
+//   [[chunk]]
+//   stage = 0
+//   layers = ["conv1", "norm1"]
+//   recompute = []
+//   [chunk.predicted]                 # for people: training does not use it
+//   time_share = 0.52
+//   …
+
 namespace penstock::partition {
 namespace {
 
@@ -26,6 +45,8 @@ std::string quoted_list(const std::vector<std::string>& names) {
   return text + "]";
 }
 
+/// Formats a chunk. Its recomputed layers are written even if there are none: an empty list says
+/// so, and no list would leave it to the recipe.
 std::string chunk_toml(const ChunkPlan& chunk) {
   const StageBytes& bytes = chunk.predicted.bytes;
   std::string text =
@@ -47,6 +68,8 @@ std::string chunk_toml(const ChunkPlan& chunk) {
 
 }  // namespace
 
+// Optional keys come before `ranks` and the chunks, because TOML counts a key after [[chunk]] to
+// that chunk.
 std::string plan_toml(const Plan& plan) {
   std::string text =
       "# Which rank runs which layers. Layers may be moved to a neighbouring chunk and ranks "
@@ -88,6 +111,8 @@ std::string plan_toml(const Plan& plan) {
   return text;
 }
 
+// The rules look up lines and lists that only sound syntax has, so they wait until there is no
+// fault.
 Plan parse_plan(const std::string& text, const std::string& name, const PlannedModel& model) {
   PlanSource source = plan_of_toml(text, name);
   if (source.faults.empty()) check_rules(source, model);

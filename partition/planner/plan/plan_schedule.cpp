@@ -8,6 +8,9 @@
 
 namespace penstock::partition {
 
+// Action lists of a plan are for the busiest replica's number of micro-batches and name
+// micro-batches by place. The plan's order says which size stands at each place, and RunSchedule
+// derives from both what a replica with fewer runs.
 RunSchedule schedule_of(const Plan& plan) {
   if (!has_lists(plan.schedule))
     return RunSchedule(plan.schedule, plan.stages()).resident(plan.resident);
@@ -21,6 +24,7 @@ int micro_batches_per_replica(const Plan& plan) {
   return micro_batches_per_replica(plan.micro_batches, plan.lanes, plan.replicas());
 }
 
+// Rows of a plan and lines of a schedule's CSV file are the same text, so one reader serves both.
 Schedule lists_of(const std::vector<std::string>& actions, std::string_view name) {
   std::string text;
   for (const std::string& row : actions) text += row + "\n";

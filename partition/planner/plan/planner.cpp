@@ -16,6 +16,8 @@
 namespace penstock::partition {
 namespace {
 
+/// Throws ConfigError for the first contradiction. They are the rules for recipes, and the words
+/// too.
 void check_counts(int micro_batches, int lanes, int replicas) {
   if (replicas < 1) {
     throw ConfigError(fmt::format("pipeline.replicas = {}: at least 1 is needed", replicas));
@@ -24,6 +26,8 @@ void check_counts(int micro_batches, int lanes, int replicas) {
   if (!found.empty()) throw ConfigError(found.front().what);
 }
 
+/// Returns the problem of cutting the sequence into so many chunks, as if each had its own rank and
+/// memory without limit.
 PartitionProblem problem_of(const PlanRequest& request, int chunks) {
   PartitionProblem problem;
   for (const LayerCost& cost : request.costs) {
@@ -46,6 +50,7 @@ void limit_memory(const PlanRequest& request, PartitionProblem& problem) {
   problem.memory.assign(static_cast<std::size_t>(problem.stages), share);
 }
 
+/// Returns the chunks of a stage, whose memory is computed together: they share buffers.
 std::vector<ChunkRange> held_by(const std::vector<int>& stages, const std::vector<int>& begin,
                                 int stage) {
   std::vector<ChunkRange> held;
@@ -114,11 +119,17 @@ void check_memory(const Plan& plan, const ChunkPlan& chunk, double limit_gib) {
 
 }  // namespace
 
+// Micro-batches are dealt to lanes in rounds. The last round, if it is not full, may fall on any
+// lanes, so all of it may fall on those of one replica. Seven micro-batches in three lanes of two
+// replicas: a replica owns up to two lanes, which have up to three and two micro-batches.
 int micro_batches_per_replica(int micro_batches, int lanes, int replicas) {
   const int owned = (lanes + replicas - 1) / replicas;
   return owned * (micro_batches / lanes) + std::min(owned, micro_batches % lanes);
 }
 
+// A cut knows nothing of stages: `stages` says which one runs each chunk. Predictions, the recipe's
+// choices and the memory check are the same for a plan that was read, and with_estimates() makes
+// them.
 Plan make_plan(const LayerSequence& sequence, const PlanRequest& request) {
   const configs::PipelineConfig& pipeline = request.pipeline;
   const int lanes = request.lanes > 0 ? request.lanes : pipeline.replicas;

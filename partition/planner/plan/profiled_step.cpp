@@ -5,6 +5,8 @@
 
 namespace penstock::partition {
 
+// A layer with a single trained parameter counts whole: a profile's parameter_s is the measured
+// time divided by the same count.
 std::vector<std::int64_t> trained_parameters(const LayerSequence& sequence) {
   std::vector<std::int64_t> counts;
   for (const layers::LayerPlan& plan : plan_without_frames(sequence, {})) {
@@ -23,6 +25,7 @@ StepCosts profiled_costs(const DeviceProfile& profile, const LayerSequence& sequ
   return costs;
 }
 
+// The time of a rank once per step is a constant, and a time for each parameter of its chunks.
 StepLayout profiled_layout(const DeviceProfile& profile, const LayerSequence& sequence,
                            const Plan& plan, int micro_batches) {
   StepLayout layout;

@@ -5,6 +5,8 @@
 namespace penstock::partition {
 namespace {
 
+// This limits the bars of all drawn replicas together. A page with more is slow to draw, and its
+// bars are too narrow to read.
 constexpr int kMaxBars = 20'000;
 constexpr std::size_t kLongestName = 28;
 

@@ -50,6 +50,9 @@ class BestPlanView {
   BestPlanView(const PlanningProblem& problem, const BestPlan& best_plan, const Plan& plan)
       : problem_(problem), best_plan_(best_plan), candidate_(best_plan.candidate), plan_(plan) {}
 
+  // Stages come first: replicas, facts and the headline read them. The first replica is always
+  // drawn, further ones as long as all bars together have room. A micro-batch passes a chunk at
+  // most three times: forward, and both gradients.
   PlanView make() {
     view_.title = describe(candidate_);
     view_.cluster = problem_.cluster;
@@ -71,6 +74,8 @@ class BestPlanView {
   }
 
  private:
+  /// Adds a stage with all its chunks, which need not be neighbours. Its limit is that of its
+  /// smallest device, since every replica of a stage needs the same memory.
   void add_stage(int k) {
     StageView stage{.layers = {},
                     .devices = candidate_.devices[k],
@@ -102,6 +107,8 @@ class BestPlanView {
         layer_names(layers[begin]->name(), layers[end - 1]->name(), end - begin));
   }
 
+  /// Adds the simulated first step of a replica. A replica without micro-batches in it has an empty
+  /// timeline, and still its constant memory.
   void add_replica(int replica) {
     ReplicaView& view = view_.replicas.emplace_back();
     view.step.ranks.resize(candidate_.stages);
@@ -124,6 +131,8 @@ class BestPlanView {
 
   /// Returns the memory that micro-batches hold. A stage's saved bytes are divided among its chunks
   /// in proportion to their slots.
+  // The saved bytes that the plan predicts are a maximum over all steps. They are spread over
+  // slots, so that the drawn curve peaks at that maximum, though the first step may need less.
   std::vector<std::vector<MemoryPoint>> memory_of(const Simulation& step, int micro_batches) const {
     const Schedule schedule = schedule_of(candidate_).of(micro_batches);
     // Maximum bytes of slots per stage, as the best plan counts them.
@@ -139,6 +148,9 @@ class BestPlanView {
     });
   }
 
+  /// Adds the bytes of one step on each link. A message's bytes are those that leave the last layer
+  /// of a chunk, summed over a replica's micro-batches. Replicas sum the gradients of all
+  /// parameters.
   void add_traffic() {
     TrafficOf what{.devices = candidate_.devices, .chunk_rank = view_.schedule.chunk_rank};
     for (const StepCosts& costs : best_plan_.workload.steps.front().replicas) {
@@ -176,6 +188,7 @@ class BestPlanView {
     return times == 1 ? row : fmt::format("{} ({})", row, times);
   }
 
+  /// Adds the candidates that are worth a row, best first, and counts the others.
   void add_candidates() {
     for (const CandidateResult& other : best_plan_.results) {
       if (view_.candidates.size() == kMaxCandidates || !is_informative(other.candidate)) {

@@ -33,6 +33,7 @@ struct MemoryUnit {
   }
 };
 
+// All stages have one unit, so that their numbers can be compared along a row.
 MemoryUnit unit_for(const std::vector<MemoryByKind>& stages) {
   if (std::ranges::any_of(stages, [](const auto& stage) { return total_of(stage) >= kGib; }))
     return {};
@@ -41,6 +42,7 @@ MemoryUnit unit_for(const std::vector<MemoryByKind>& stages) {
 
 }  // namespace
 
+// Host memory and what sharding spares are no kinds: neither takes memory of the device.
 MemoryByKind by_kind(const StageBytes& bytes) {
   const std::vector<std::pair<std::string, std::size_t StageBytes::*>> kinds = {
       {"weights", &StageBytes::weights},     {"gradients", &StageBytes::gradients},

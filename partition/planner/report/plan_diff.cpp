@@ -9,6 +9,10 @@
 #include "base/quantities.h"
 #include "partition/planner/report/abridge.h"
 
+// Plans are compared by the texts that a reader would see, row by row. Numbers that differ by less
+// than their digits show are therefore equal. Orders and action lists are too long to show, so
+// their rows say only that there is one and another.
+
 namespace penstock::partition {
 namespace {
 
@@ -48,6 +52,7 @@ std::string recomputed_text(const ChunkPlan& chunk) {
   return runs.empty() ? kNone : fmt::format("{}", fmt::join(runs, ", "));
 }
 
+/// Returns the share of the computing time that all chunks of a stage take together.
 double share_of(const Plan& plan, int stage) {
   double share = 0;
   for (const ChunkPlan& chunk : plan.chunks)
@@ -68,6 +73,8 @@ double max_of(const Plan& plan, double (*of_stage)(const Plan&, int)) {
 
 std::string share_text(double share) { return fmt::format("{:.1f} %", 100 * share); }
 
+/// Returns a text for each of the three answers: yes, no, and nothing, which leaves it to the
+/// recipe.
 std::string within(const Plan& plan) {
   if (!plan.recomputes_within) return "as the recipe says";
   return *plan.recomputes_within ? "yes" : "no";
@@ -111,6 +118,7 @@ class Comparison {
     });
     add("optimizer sharded over replicas", shares);
     add("gradients that replicas add at once", bucket_of);
+    // A stage that one plan lacks has dashes in its column.
     for (int stage = 0; stage < std::max(plans_[0].stages(), plans_[1].stages()); ++stage)
       add_stage(stage);
     add("computing time, slowest stage",

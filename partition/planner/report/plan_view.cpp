@@ -22,6 +22,7 @@ std::string headline_of(const PlanView& view) {
   const std::string pace =
       view.speed > 0 ? fmt::format("It trains {} s of audio a second", number_text(view.speed))
                      : fmt::format("A step takes {}", seconds_text(view.step_seconds));
+  // Stages without a limit have no fullness, and are compared by their bytes.
   const auto by_share = [](const StageView& stage) {
     return std::pair(stage.fullness(), stage.bytes());
   };
@@ -33,6 +34,7 @@ std::string headline_of(const PlanView& view) {
                      view.binds.empty() ? "" : fmt::format(" What binds: {}.", view.binds));
 }
 
+// A point at time 0 is added if the first micro-batch comes later: this memory is in use before it.
 void add_always(std::vector<MemoryPoint>& memory, double bytes) {
   if (memory.empty() || memory.front().time > 0) memory.insert(memory.begin(), MemoryPoint{});
   for (MemoryPoint& point : memory) point.bytes += bytes;
@@ -46,6 +48,8 @@ std::vector<TrafficView> traffic_of(const Cluster& cluster, const TrafficOf& wha
     link.to = to;
     return link;
   };
+  // A link is busy for the latency of each message and for all bytes, as if no two messages
+  // overlapped.
   const auto add = [&](double TrafficView::*kind, int from, int to, double bytes, double messages) {
     TrafficView& link = link_of(from, to);
     const LinkRates& rates = cluster.link(from, to);
@@ -57,6 +61,7 @@ std::vector<TrafficView> traffic_of(const Cluster& cluster, const TrafficOf& wha
       const int here = what.devices[what.chunk_rank[chunk]][replica];
       const int next = what.devices[what.chunk_rank[chunk + 1]][replica];
       if (here == next) continue;
+      // The gradient that comes back is as large as the activation.
       const double bytes = what.bytes[replica][chunk];
       add(&TrafficView::pipeline, here, next, bytes, what.messages);
       add(&TrafficView::pipeline, next, here, bytes, what.messages);

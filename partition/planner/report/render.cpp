@@ -11,15 +11,24 @@
 
 #include "base/wrap.h"
 
+// A step is drawn to scale, one line for each rank. If half of the actions are at least a column
+// wide, each action is a bar from its first to its last column. Otherwise bars would be a random
+// sample of narrow actions, so each column summarises the time that falls into it:
+//
+//   rank 0 |F0-F1-F2-G0==G1==G2==|      bars
+//   rank 0 |FFFFFF####GGGGGGGG..|       a summary
+
 namespace penstock::partition {
 namespace {
 
+/// A Look is how bars of a kind are drawn: their letter, and the filler up to their end.
 struct Look {
   char letter, filler;
 };
 
 constexpr std::array<Look, 4> kLooks{{{'F', '-'}, {'B', '='}, {'W', '~'}, {'G', '='}}};
 
+/// Returns the kind's index in kLooks. A backward of both gradients is the last one, G.
 int place_of(ActionKind kind) {
   switch (kind) {
     case ActionKind::forward:
@@ -43,6 +52,7 @@ struct Line {
   }
 };
 
+/// Returns true if no earlier chunk lies on the same rank. Later ones are drawn in lower case.
 bool is_of_first_chunk(const Schedule& schedule, const Action& action) {
   const int rank = schedule.chunk_rank[action.chunk];
   return std::ranges::find(schedule.chunk_rank, rank) - schedule.chunk_rank.begin() == action.chunk;
@@ -60,6 +70,8 @@ std::string bar(const Schedule& schedule, const Action& action, std::size_t colu
   return text;
 }
 
+/// Draws the computations of a rank. Start and end are rounded in the same way, so a bar ends where
+/// the next one begins, and lines of all ranks have the same width.
 Line bars(const Schedule& schedule, const std::vector<TimedAction>& actions, int width,
           double scale) {
   const auto column = [&](double time) {
@@ -100,6 +112,8 @@ char summary_of(const Shares& shares) {
   return 4 * *max >= 3 * busy ? kLooks[max - shares.begin()].letter : '#';
 }
 
+/// Draws a summary: an action adds, to each column that it touches, the share of the column that it
+/// covers.
 Line summary(const std::vector<TimedAction>& actions, int width, double scale) {
   std::vector<Shares> columns(width, Shares{});
   for (const TimedAction& timed : actions) {
@@ -131,6 +145,8 @@ const char* colour_of(char kind) {
   }
 }
 
+/// Adds an escape sequence where the kind changes, and a reset where it ends, so that blanks and
+/// the "|" at the end of a line have no colour.
 std::string coloured(const Line& line) {
   std::string text;
   for (std::size_t i = 0; i < line.text.size(); ++i) {
@@ -158,6 +174,9 @@ std::size_t digits_of(const Simulation& simulation) {
   return fmt::formatted_size("{}", static_cast<int>(simulation.ranks.size()) - 1);
 }
 
+/// Draws ticks and their labels on two lines below the ranks. A label begins under its tick. One
+/// that would run over the right end is moved left, and one that would touch its predecessor is
+/// left out.
 std::string axis(double makespan, const Picture& picture, std::size_t indent) {
   const double tick = tick_of(makespan, picture.width);
   std::string marks(picture.width, ' '), labels;
@@ -190,6 +209,7 @@ std::vector<int> drawn_ranks(int ranks, int max) {
 
 }  // namespace
 
+// The median action decides: a few long actions do not make the others readable.
 bool is_summary(const Simulation& simulation, int width) {
   std::vector<double> lengths;
   for (const auto& rank : simulation.ranks)
@@ -202,6 +222,7 @@ bool is_summary(const Simulation& simulation, int width) {
   return *middle * width < simulation.makespan * (1 - 1e-9);
 }
 
+// Ten columns are drawn even if the terminal has fewer, since nothing could be read otherwise.
 int picture_width(const Simulation& simulation, std::size_t columns) {
   const std::size_t around = std::string("rank  ||").size() + digits_of(simulation);
   return static_cast<int>(std::max(columns, around + 10) - around);

@@ -9,6 +9,10 @@
 #include "partition/planner/report/page.h"
 #include "partition/planner/report/step_causes.h"
 
+// The page has three places, which are filled in here: its style, its script, and its data as JSON
+// in a script element. Bars, memory points and blanks are arrays of numbers rather than objects, as
+// a page may have tens of thousands of them. The page's script knows the order of their elements.
+
 namespace penstock::partition {
 namespace {
 
@@ -97,6 +101,8 @@ Json to_json(const StageView& stage) {
           {"seconds", stage.seconds}, {"idle", stage.idle}};
 }
 
+/// Lists all devices of the cluster, with stage and replica of those in use and -1 for idle ones,
+/// which the page draws too.
 Json devices_of(const PlanView& view) {
   Json devices = Json::array();
   for (int i = 0; i < view.cluster.size(); ++i) {
@@ -156,6 +162,7 @@ Json to_json(const PlanView& view) {
   return json;
 }
 
+/// Replaces the first occurrence of a place, which the page must have.
 void replace(std::string& text, const std::string& place, std::string_view with) {
   text.replace(text.find(place), place.size(), with);
 }
@@ -174,6 +181,7 @@ std::string report(const PlanView& view) {
   std::string page(report_page());
   replace(page, "{{style}}", report_style());
   replace(page, "{{script}}", report_script());
+  // Data comes last, because a name in it may contain any text, also that of a place.
   replace(page, "{{data}}", embedded(to_json(view)));
   return page;
 }

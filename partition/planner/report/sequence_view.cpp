@@ -25,6 +25,8 @@ std::string words(const Grid& grid) {
   return fmt::format("{} × {}", counted(grid.stages, "stage"), counted(grid.replicas, "replica"));
 }
 
+/// Returns "as fast" within the tolerance by which the planner takes steps for equal, or else by
+/// how much the seconds are above `than`.
 std::string slower(double seconds, double than) {
   if (seconds <= than * (1 + kSameStep)) return "as fast";
   return fmt::format("{:.1f} % slower", 100 * (seconds / than - 1));
@@ -76,6 +78,8 @@ class SequenceView {
     return std::int64_t{2} * plan.placed.grid.stages * plan.runs_of(0);
   }
 
+  /// Simulates as many replicas as can be drawn, and at least the first. Each replica's step has a
+  /// forward and a backward of every stage for each of its micro-batches.
   void simulate() {
     const Grid& grid = placed_.grid;
     for (int r = 0; r < grid.replicas; ++r) {
@@ -96,6 +100,9 @@ class SequenceView {
     for (int k = 0; k < placed_.grid.stages; ++k) add_always(view.memory[k], plan_.bytes(k, 0));
   }
 
+  /// Adds stage k, which is one chunk. A profile gives bytes of parameters alone, so gradients are
+  /// counted as large, and the optimizer's moments as twice as large. The messages are what remains
+  /// of the stage's memory without micro-batches.
   void add_stage(int k) {
     const int first = begin_[k], last = begin_[k + 1];
     StageView stage{.first = {first}, .last = {last - 1}, .devices = placed_.devices[k]};
@@ -214,6 +221,8 @@ class OtherGrids {
 
 }  // namespace
 
+// The first micro-batch passes all stages, and each further one follows it by the slowest stage's
+// time.
 double closed_form_step(const PlacementProblem& problem, const PlacedSequence& placed) {
   return placed.cut.sum + (micro_batches_of(problem, placed.grid) - 1) * placed.cut.slowest;
 }
@@ -223,6 +232,8 @@ double compared_seconds(const SequencePlan& plan, const std::vector<SequenceStep
   return simulated ? steps.front().seconds : plan.placed.value;
 }
 
+// Grids are weighed in the order of a quick bound, so those that may win come first and at most
+// `max` of them need a search. The rows are sorted afterwards by what was found.
 std::vector<CandidateView> other_grids(const SequencePlan& plan,
                                        const std::vector<SequenceStep>& steps,
                                        const GridConstraints& constraints, std::size_t max) {

@@ -49,6 +49,7 @@ class Passes {
   std::map<std::tuple<bool, int, int>, ActionPlace> places_;  // key: (forward, chunk, micro-batch)
 };
 
+/// Returns the end of the last action on any rank, at which the step ends for all of them.
 double last_end(const Simulation& step) {
   double end = 0;
   for (const auto& rank : step.ranks)
@@ -56,6 +57,10 @@ double last_end(const Simulation& step) {
   return end;
 }
 
+/// Walks through a rank's list, and splits each gap before a computation in two: until the sender
+/// has computed the input the rank waits for it, and after that for its message. A gap before the
+/// first computation is fill as a whole. The gap up to the end of the last reduction is its own
+/// cause, and the rest of the step is drain.
 std::vector<Blank> blanks_of(const std::vector<TimedAction>& rank, const Passes& passes,
                              double end) {
   std::vector<Blank> list;
@@ -101,6 +106,8 @@ double& member(IdleCauses& causes, IdleCause cause) {
   }
 }
 
+/// PathFinder goes from the last end back to time 0. Ends and starts that differ by no more than
+/// rounding, `slack_`, count as the same time.
 class PathFinder {
  public:
   PathFinder(const Simulation& step, const std::vector<int>& chunk_rank)
@@ -116,6 +123,8 @@ class PathFinder {
   }
 
  private:
+  /// Returns the action that ends last. If several do, within the slack, it is the one on the
+  /// lowest rank.
   std::optional<ActionPlace> last() const {
     std::optional<ActionPlace> last;
     for (int rank = 0; rank < static_cast<int>(step_.ranks.size()); ++rank)
@@ -126,6 +135,7 @@ class PathFinder {
     return last;
   }
 
+  /// Returns true if the action ends when another starts, or later.
   bool meets(ActionPlace place, double start) const {
     return passes_.at(place).end >= start - slack_;
   }
@@ -141,6 +151,12 @@ class PathFinder {
     return std::nullopt;
   }
 
+  /// Returns the action for which this one waited, or nothing if it starts with the step.
+  /// - A reduction waited for the computation that completed its gradients, or for the reduction
+  ///   before it.
+  /// - A computation waited for its rank or, if that was idle before it, for the sender of its
+  ///   input.
+  /// - A step waited for its own rank or, at a barrier, for any other rank.
   std::optional<ActionPlace> before(ActionPlace at) const {
     const TimedAction& timed = passes_.at(at);
     if (timed.start <= slack_) return std::nullopt;

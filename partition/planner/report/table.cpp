@@ -14,6 +14,7 @@
 namespace penstock::partition {
 namespace {
 
+/// Returns a number with commas between thousands.
 std::string grouped(std::int64_t number) {
   std::string digits = fmt::format("{}", number);
   for (auto at = static_cast<int>(digits.size()) - 3; at > 0; at -= 3) digits.insert(at, 1, ',');
@@ -39,6 +40,8 @@ std::string chunk_table(const Plan& plan, const PlanEstimate& estimate, std::siz
   return table_text(rows, columns);
 }
 
+/// Formats the memory of all stages. Bytes that sharding spares and bytes on the host stand below
+/// the total, because they take nothing from the device.
 std::string stage_memory(const Plan& plan, std::size_t columns) {
   std::vector<MemoryByKind> stages;
   MemoryRow sharded_away{.name = "spared"}, host{.name = "on the host"};

@@ -18,6 +18,7 @@ namespace {
 
 ScheduleProblem problem_of(const EqualWork& work, const Schedule& schedule) {
   ScheduleProblem problem{.chunk_rank = schedule.chunk_rank};
+  // A micro-batch holds 1 on each rank, so its share on a chunk is one over the chunks of a rank.
   const double share = static_cast<double>(work.stages) / problem.chunks();
   problem.times.assign(problem.chunks(),
                        std::vector<ChunkTimes>(work.micro_batches, of_chunk(work, schedule)));

@@ -50,6 +50,8 @@ Pattern one_by_one(const ScheduleProblem& problem) {
   return pattern;
 }
 
+// The n-th turn of a kind on a chunk is that of place n, so micro-batches need no numbers while the
+// search moves turns about. complete() adds transfers, reductions and steps.
 Schedule unfold(const Pattern& pattern, const std::vector<int>& chunk_rank, std::string name) {
   Schedule schedule{.name = std::move(name),
                     .micro_batches = static_cast<int>(pattern.order.size()),

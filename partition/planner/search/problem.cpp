@@ -21,6 +21,7 @@ Durations ScheduleProblem::durations(const std::vector<int>& order) const {
     }
   }
   Durations durations = unequal_micro_batches(std::move(ordered));
+  // A gradient between two chunks takes as long as the activation between them.
   durations.transfer = [this](const Edge& edge, int) {
     return transfer_after(std::min(edge.producer, edge.consumer));
   };

@@ -11,6 +11,8 @@ std::vector<ChunkTimes> chunk_times(const std::vector<int>& begin,
       times[i].forward += costs[layer].forward;
       times[i].backward_input += costs[layer].backward_input;
       times[i].backward_weight += costs[layer].backward_weight;
+      // The activations are computed again just before the input gradient, and the weight gradient
+      // reads them too.
       if (!recomputed.empty() && recomputed[layer])
         times[i].backward_input += costs[layer].recomputed();
     }

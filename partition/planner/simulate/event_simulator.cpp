@@ -30,6 +30,8 @@ EventSimulator::EventSimulator(const Schedule& schedule, const Durations& durati
   take_slots();
 }
 
+// A sound schedule always ends. Slots can make ranks wait for each other for ever, though, as the
+// lists do not say when a slot becomes free. Then no event is left while a list is not at its end.
 Simulation EventSimulator::run() {
   for (int rank = 0; rank < static_cast<int>(ranks_.size()); ++rank) go_on(rank);
   // No rank can go on before a future event, and no event is earlier than now_. The next event is
@@ -62,6 +64,9 @@ Simulation EventSimulator::run() {
   return std::move(result_);
 }
 
+// A rank also comes here when it is still busy, because a message arrived for it, and then nothing
+// happens: the event that ends its action comes later. A slot is freed before the next action,
+// which may need it.
 void EventSimulator::go_on(int rank) {
   Rank& state = ranks_[rank];
   const auto& list = schedule_.ranks[rank];
@@ -72,6 +77,9 @@ void EventSimulator::go_on(int rank) {
   }
 }
 
+// A transfer, a reduction and a copy are only started here, and the rank goes on at once. A step
+// returns false, since step() moves the rank on itself. A computation without its input or a slot
+// leaves the rank where it stands, until an arrival or a freed slot tries again.
 bool EventSimulator::act(int rank, const Action& action) {
   if (is_send(action.kind) || is_receive(action.kind)) {
     Message& message = messages_[number_of(edge_of(action), action.micro_batch)];
@@ -123,6 +131,8 @@ void EventSimulator::send(int rank, Message& message) {
   occupy(rank, message.freed_at);
 }
 
+// On shared links the time of arrival is not known yet: messages that start later slow this one
+// down. Otherwise it is known, and becomes an event.
 void EventSimulator::start_if_ready(Message& message) {
   if (!message.sent || !message.posted) return;
   message.started_at = now_;
@@ -139,6 +149,8 @@ void EventSimulator::start_if_ready(Message& message) {
   add_event({.time = now_ + seconds, .message = number});
 }
 
+// The arrival of an activation may also free the producer's slot: an offloaded micro-batch leaves
+// the device once its output has arrived. A gradient frees none.
 void EventSimulator::arrive(int number) {
   Message& message = messages_[number];
   message.arrived = true;
@@ -160,6 +172,9 @@ void EventSimulator::take_slots() {
     slots_.push_back({.free = count_in_flight(schedule_, chunk).slots});
 }
 
+// A forward takes a slot. A backward of an offloaded micro-batch waits for its reload, which has
+// taken one, and the last part of the backward frees it. A backward of a micro-batch that stayed
+// has had its slot since forward.
 bool EventSimulator::take_room(int rank, const Action& action) {
   if (slots_.empty()) return true;
   if (action.kind == ActionKind::forward) {
@@ -175,6 +190,7 @@ bool EventSimulator::take_room(int rank, const Action& action) {
   return true;
 }
 
+// Copies out follow each other, beside the rank's computing.
 void EventSimulator::offload(int rank, const Action& action) {
   double& out_at = ranks_[rank].out_at;
   const double start = std::max(now_, out_at);
@@ -213,6 +229,8 @@ void EventSimulator::free_slot(int chunk) {
   start_reloads(chunk);
 }
 
+// Reloads keep their order: if the first one's micro-batch has not left the device yet, those after
+// it wait too.
 void EventSimulator::start_reloads(int chunk) {
   Slots& slots = slots_[chunk];
   const int rank = schedule_.chunk_rank[chunk];
@@ -244,6 +262,7 @@ void EventSimulator::step(int rank, double start) {
   occupy(rank, end);
 }
 
+// At a barrier all ranks start together, after the last reduction on any of them.
 void EventSimulator::step_together() {
   double start = now_;
   for (const Rank& rank : ranks_) start = std::max(start, rank.reduced_at);
@@ -267,6 +286,7 @@ void EventSimulator::add_event(Event event) {
   events_.push(event);
 }
 
+// Messages are found by number, without a map. Each use writes the edge, as any may be the first.
 int EventSimulator::number_of(const Edge& edge, int micro_batch) {
   const int number = edge.number() * micro_batches_ + micro_batch;
   messages_[number].edge = edge;

@@ -13,7 +13,7 @@
 
 namespace penstock::partition {
 
-/// Clockwork is an event simulator for one run. Ranks go through their lists as far as they can.
+/// EventSimulator simulates the events of one run. Ranks go through their lists as far as they can.
 /// Then time moves to the next event: a rank's action ends, a message arrives, or a copy ends.
 class EventSimulator {
  public:

@@ -27,6 +27,7 @@ class Joint {
 
  private:
   const Schedule& first() const { return replicas_.front()->schedule(); }
+  /// Returns the action with the chunk's number within its own pipeline.
   Action own(Action action) const {
     action.chunk = action.chunk % stride_ - 1;
     return action;
@@ -36,6 +37,8 @@ class Joint {
     return durations.step ? durations.step(rank % ranks_) : 0;
   }
 
+  /// Appends a replica's ranks, and its chunks between the two empty ones. With two chunks on two
+  /// ranks, replica 1 has chunks 4 to 7 on ranks 2 2 3 3.
   void add(int replica) {
     const Schedule& own = replicas_[replica]->schedule();
     schedule_.micro_batches = std::max(schedule_.micro_batches, own.micro_batches);
@@ -60,6 +63,8 @@ class Joint {
     const int first_shared = static_cast<int>(network_.links.size());
     for (const double bandwidth : shared.bandwidths) network_.links.push_back({0, bandwidth});
     network_.overlap = replicas_.front()->durations().network->overlap;
+    // A message passes its own link first, with its latency, and then the shared ones, which have
+    // none. So its rate is the lowest on any of them, and its latency counts once.
     network_.route = [this, offsets, first_shared, route = shared.route](int from, int to) {
       const int replica = from / ranks_;
       std::vector<int> links =

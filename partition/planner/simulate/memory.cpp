@@ -53,6 +53,8 @@ void add_copies(const std::vector<TimedAction>& copies, const BytesOf& bytes_of,
 
 }  // namespace
 
+// Memory is a running sum over changes, in order of time. Actions of a rank are in order already,
+// and copies beside them are sorted in.
 std::vector<std::vector<MemoryPoint>> memory_over_time(const Simulation& simulation,
                                                        const BytesOf& bytes_of) {
   std::vector<std::vector<MemoryPoint>> memory;
@@ -75,6 +77,7 @@ std::vector<double> peaks(const std::vector<std::vector<MemoryPoint>>& memory) {
   return max;
 }
 
+// No times are needed: on one rank only the order of its list matters.
 std::vector<int> peak_activations(const Schedule& schedule) {
   std::vector<int> max;
   for (const auto& list : schedule.ranks) {

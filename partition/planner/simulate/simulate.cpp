@@ -98,6 +98,7 @@ std::vector<double> ends_of_steps(const Simulation& simulation) {
 double period_of_barriers(const Schedule& schedule, const Durations& durations) {
   Schedule behind = schedule;
   for (auto& list : behind.ranks) {
+    // The step before is reduced to its last action, which all ranks begin together at time 0.
     const auto step = std::ranges::find(list, ActionKind::step, &Action::kind);
     if (step != list.end()) list.insert(list.begin(), Action(*step));
   }
@@ -107,6 +108,10 @@ double period_of_barriers(const Schedule& schedule, const Durations& durations) 
 
 }  // namespace
 
+// Without a barrier a step overlaps the next one, and ranks drift until their distances repeat. So
+// several steps are simulated in a row, and the period is the mean over those after the first ones.
+// Micro-batches are numbered on from step to step, so lengths and bytes are looked up modulo the
+// micro-batches of one step.
 double step_period(const Schedule& schedule, const Durations& durations, Barrier barrier) {
   if (barrier == Barrier::before_step) return period_of_barriers(schedule, durations);
   const Schedule steps = repeated(schedule, kSteps);
@@ -124,6 +129,7 @@ double step_period(const Schedule& schedule, const Durations& durations, Barrier
   return (ends.back() - ends[kLeftOut - 1]) / (kSteps - kLeftOut);
 }
 
+// Transfers, reductions and steps are not computing: only passes count to either time.
 std::vector<double> Simulation::bubbles() const {
   double longest = 0;
   std::vector<double> work;
@@ -142,6 +148,8 @@ std::vector<double> Simulation::bubbles() const {
   return work;
 }
 
+// One rank would need the sum of all passes. Messages, reductions and steps take no time here, so
+// the real speedup is lower.
 double speedup_bound(const Schedule& schedule, const std::vector<ChunkTimes>& chunks) {
   double micro_batch = 0;
   for (const ChunkTimes& times : chunks) micro_batch += times.total();

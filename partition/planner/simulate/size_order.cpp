@@ -4,6 +4,8 @@
 
 namespace penstock::partition {
 
+// Replica 0 has the sizes 0, replicas, 2 · replicas, …, which are its own 0, 1, 2, …. Their order
+// in the step is the order for every replica. With two replicas, 4 1 0 3 2 5 becomes 2 0 1.
 std::vector<int> order_of_replica(const std::vector<int>& order, int replicas, int own) {
   std::vector<int> of_replica;
   for (const int size : order)
@@ -29,6 +31,8 @@ std::vector<ChunkTimes> in_order(const std::vector<ChunkTimes>& by_size,
   return std::vector<ChunkTimes>(by_size.size(), mean);
 }
 
+// This undoes order_of_replica(): each place of a replica becomes one place for every replica. With
+// two replicas, 2 0 1 becomes 4 5 0 1 2 3.
 std::vector<int> order_of_step(const std::vector<int>& of_replica, int replicas,
                                int micro_batches) {
   std::vector<int> order;

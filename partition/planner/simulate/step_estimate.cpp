@@ -20,6 +20,8 @@ void expect(bool holds, const std::string& what) {
 
 }  // namespace
 
+// Durations refer to this object, so it can't be copied. A reduction or copy whose seconds the
+// layout does not give takes no time.
 StepEstimate::StepEstimate(const StepCosts& costs, StepLayout layout) : layout_(std::move(layout)) {
   check(costs);
   add_times(costs);
@@ -37,6 +39,7 @@ StepEstimate::StepEstimate(const StepCosts& costs, StepLayout layout) : layout_(
   if (layout_.link) add_network(costs);
 }
 
+// All sizes are checked once, so the functions that run for every action need no check.
 void StepEstimate::check(const StepCosts& costs) const {
   const Schedule& schedule = layout_.schedule;
   const std::size_t ranks = schedule.ranks.size(), chunks = schedule.chunk_rank.size();
@@ -95,6 +98,8 @@ void StepEstimate::add_times(const StepCosts& costs) {
 void StepEstimate::add_network(const StepCosts& costs) {
   const std::vector<int>& held_by = layout_.schedule.chunk_rank;
   const int ranks = static_cast<int>(layout_.schedule.ranks.size());
+  // Links are numbered from * ranks + to. Pairs without messages keep a bandwidth of 1, which
+  // nothing uses.
   network_.links.assign(static_cast<std::size_t>(ranks) * ranks, {0, 1});
   const auto add = [&](int from, int to) {
     const LinkRates rates = layout_.link(from, to);
@@ -105,6 +110,8 @@ void StepEstimate::add_network(const StepCosts& costs) {
     add(held_by[c], held_by[c + 1]);
     add(held_by[c + 1], held_by[c]);
   }
+  // A gradient has the bytes of the activation between the same two chunks, so an edge's bytes are
+  // stored under its lower chunk.
   for (int c = 0; c + 1 < layout_.schedule.chunks(); ++c) {
     auto& bytes = edge_bytes_.emplace_back();
     for (const auto& of_layers : costs.bytes) bytes.push_back(of_layers[layout_.begin[c + 1] - 1]);

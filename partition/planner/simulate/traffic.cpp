@@ -18,6 +18,8 @@ Link as_one(const Network& network, const std::vector<int>& route) {
 // Flows share links evenly. A flow that has passed its bytes releases its share of the links. It
 // then travels for its latency, during which nothing affects it.
 
+// A flow's rate is its even share of the link where that is smallest. What it leaves unused on its
+// other links is not given to their flows (no max-min fairness), so a rate depends on counts alone.
 double Traffic::rate(const Flow& flow) const {
   double rate = std::numeric_limits<double>::infinity();
   for (const int link : flow.route) {
@@ -40,6 +42,7 @@ void Traffic::advance(double now) {
   next_.reset();
 }
 
+// The other flows are moved first, since their rates may fall from now on.
 void Traffic::start(double now, int number, std::vector<int> route, double bytes) {
   advance(now);
   Flow flow{.number = number, .route = std::move(route), .left = bytes};
@@ -59,6 +62,9 @@ std::optional<double> Traffic::next() const {
   return next_;
 }
 
+// Flows are due in two steps. At the end of its bytes a flow releases its links, and at the end of
+// its latency it arrives. They are chosen before advance(), which rounds: the flow that set next()
+// must be among them.
 std::vector<int> Traffic::pass(double now) {
   for (Flow& flow : flows_) flow.due = arrival(flow) <= now;
   advance(now);

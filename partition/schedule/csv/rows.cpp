@@ -11,6 +11,15 @@
 
 #include "base/error.h"
 
+// The format is that of PyTorch's pipelining schedules: a row for each rank, a column for each time
+// step, and in a cell the stage, the action and the micro-batch. Empty cells are idle time.
+//
+//   0F0,0F1,,0BW0,0BW1
+//   1F0,1BW0,1F1,1BW1
+//
+// A cell may hold two actions that overlap, (0F7;7B3)OVERLAP_F_B, which become one after the other.
+// Columns are kept for errors only: times follow from costs, not from the file.
+
 namespace penstock::partition {
 namespace {
 
@@ -35,6 +44,7 @@ std::optional<int> whole_number(std::string_view digits) {
   return number;
 }
 
+/// Parses digits, letters and digits, such as 0F3. Returns nothing for any other text.
 std::optional<Cell> parse_action(std::string_view text) {
   const auto letters_at = std::min(text.find_first_not_of(kDigits), text.size());
   const auto number_at = text.find_last_not_of(kDigits) + 1;
@@ -60,6 +70,7 @@ std::string_view trimmed(std::string_view text) {
   return text.substr(first, text.find_last_not_of(" \t\r") + 1 - first);
 }
 
+/// Parses the cells of a line. Errors name the row and the column, counted from 1.
 std::vector<Cell> parse_row(std::string_view line, const std::string& where) {
   std::vector<Cell> row;
   for (int column = 1; !line.empty(); ++column) {

@@ -56,6 +56,9 @@ class Completeness {
         if (computes(schedule_.ranks[rank][index].kind) == computing) add({rank, index});
   }
 
+  /// Records an action, which must be on the rank of its chunk and appear once. One that no
+  /// schedule of this size may hold is noted only: a missing action, if there is one, is the better
+  /// message.
   void add(const Position& position) {
     const Action& action = schedule_.ranks[position.rank][position.index];
     if (action.kind != Kind::step && (action.chunk < 0 || action.chunk >= schedule_.chunks() ||
@@ -88,6 +91,8 @@ class Completeness {
     return require(action, rank);
   }
 
+  /// Checks the order of two actions of one rank. Orders between ranks follow from messages, which
+  /// check_progress() runs.
   void check_order(const Position& before, const Position& after) const {
     if (before.index < after.index) return;
     throw_unsound(schedule_, {after, " must come after ", SameRank{before}});
@@ -104,12 +109,15 @@ class Completeness {
                 computation);
   }
 
+  /// Checks that a message is sent, after what computes it. Within a rank there is nothing to send.
   void check_send(const Action& send, const Position& computation) {
     if (is_message(schedule_, edge_of(send))) {
       check_order(computation, need(send, computation.rank));
     }
   }
 
+  /// Checks that a micro-batch passes a chunk once: forward, and either both gradients at once or
+  /// each of them. If it has no gradient at all, the message asks for the whole backward.
   void need_computations(int chunk, int batch) {
     const int rank = schedule_.chunk_rank[chunk];
     need({Kind::forward, chunk, batch}, rank);
@@ -172,6 +180,8 @@ class Completeness {
     return require({kind, chunk, batch}, schedule_.chunk_rank[chunk]);
   }
 
+  /// Checks that micro-batches are added to the weight gradient in their order, on which its bits
+  /// depend, and that the sum over replicas follows the last of them.
   void check_gradient_order(int chunk) {
     for (int batch = 1; batch < schedule_.micro_batches; ++batch) {
       check_order(weight_gradient(chunk, batch - 1), weight_gradient(chunk, batch));
@@ -180,6 +190,7 @@ class Completeness {
     check_order(weight_gradient(chunk, schedule_.micro_batches - 1), reduce);
   }
 
+  /// Checks that each rank steps once, at its end.
   void check_ends() {
     for (int rank = 0; rank < static_cast<int>(schedule_.ranks.size()); ++rank) {
       const Position step = need({Kind::step}, rank);

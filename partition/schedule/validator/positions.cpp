@@ -32,6 +32,8 @@ bool Positions::may_hold(const Action& action, int rank) const {
          (action.micro_batch >= 0 && action.micro_batch < micro_batches_);
 }
 
+// The table is [kind][chunk or rank][micro-batch]. A reduce has no micro-batch and a step no chunk,
+// so a reduce takes entry 0 of its chunk and a step entry 0 of its rank.
 std::size_t Positions::place(const Action& action, int rank) const {
   const bool step = action.kind == ActionKind::step;
   const auto kind = static_cast<std::size_t>(action.kind);

@@ -14,6 +14,8 @@ std::string place(const Schedule& schedule, const Position& position) {
                      describe(schedule.ranks[position.rank][position.index]));
 }
 
+/// Joins the words of a fault, with its positions as this program counts them. A reader of files
+/// may print the same fault with rows and columns.
 std::string text_of(const Schedule& schedule, const Fault& fault) {
   std::string text;
   for (const auto& word : fault) {

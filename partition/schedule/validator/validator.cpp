@@ -93,6 +93,7 @@ class Run {
     return begun ? std::nullopt : std::optional(other);
   }
 
+  /// Moves all ranks past their steps at once, if all of them stand there. Returns true if it did.
   bool pass_barrier() {
     for (int rank = 0; rank < ranks(); ++rank) {
       if (!at_step(rank)) return false;

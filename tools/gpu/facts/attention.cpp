@@ -6,11 +6,17 @@
 #include "tools/gpu/facts/facts.h"
 #include "tools/gpu/facts/stopwatch.h"
 
+// Attention is measured alone, without the products before and after it. All rows of a table have
+// about the same number of frames, `all_frames`, so long utterances are few. The rows differ by the
+// part of the time that grows with frames².
+
 namespace penstock::tools {
 namespace {
 
 using layers::DType;
 
+// Several calls lie between two marks of the stream, so that a mark's own time is divided among
+// them.
 constexpr int kCalls = 5;
 constexpr const char* kColumns = "{:<9} {:<5} {:>5} {:>6} {:>11} {:>5} {:>10} {:>6} {:>10} {:>6}";
 
@@ -39,6 +45,7 @@ class Attention {
     }
     const layers::Workspace bytes =
         layers::attention_workspace({layers::DeviceKind::cuda, of.dtype}, geometry_, of.relative);
+    // Forward and backward run one after the other, and share the workspace.
     workspace_ = memory_.memory(std::max(bytes.forward, bytes.backward_input));
   }
 

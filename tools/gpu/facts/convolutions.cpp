@@ -5,6 +5,10 @@
 #include "layers/cuda/core/libraries.h"
 #include "tools/gpu/facts/facts.h"
 
+// Nothing is computed here: cuDNN says by heuristics which algorithms it would take for a shape, in
+// order of expected speed, so no image needs memory. The rows show what the backend chooses from
+// (layers/cuda/convolution/), and which entries it passes over because they are not deterministic.
+
 namespace penstock::tools {
 namespace {
 
@@ -46,6 +50,7 @@ void tell_pass(cudnnHandle_t library, const std::string& name, const cuda::Convo
   for (std::size_t place = 0; place < listed.size(); ++place) {
     const auto& entry = listed[place];
     std::size_t bytes = 0;
+    // The size depends on the math type, which the descriptor must have when it is asked.
     of.use(entry.mathType);
     const cudnnStatus_t asked = Pass::bytes(library, of, entry.algo, &bytes);
     say(fmt::format(kColumns, name, format, Pass::kName, place, static_cast<int>(entry.algo),
@@ -65,6 +70,7 @@ void tell_convolutions(const std::vector<ConvolutionCase>& cases, const Say& say
     layers::Conv2dGeometry geometry = of.geometry;
     geometry.lengths = of.lengths;
     const cuda::Conv2dImage image(geometry);
+    // Addresses are not needed to list algorithms, and stay null.
     for (const DType dtype : {DType::f32, DType::f16, DType::bf16}) {
       const cuda::Convolution convolution{.geometry = geometry,
                                           .dtype = dtype,

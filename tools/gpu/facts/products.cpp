@@ -6,6 +6,10 @@
 #include "tools/gpu/facts/facts.h"
 #include "tools/gpu/facts/stopwatch.h"
 
+// cuBLASLt lists algorithms for each shape, the one that it expects to be fastest first, and each
+// is timed. If a later one is clearly faster, its heuristics do not suit the shape. A layer
+// multiplies all frames of a micro-batch at once, so the rows are those of all utterances together.
+
 namespace penstock::tools {
 namespace {
 
@@ -24,6 +28,7 @@ struct Operands {
         bias(memory.noise(of.result, {of.columns})),
         rows(utterances * of.rows_of_utterance) {}
 
+  /// Returns y = x · wᵀ for each of the batch's matrices, which lie one after another.
   cuda::Product product(const ProductCase& of) const {
     return {.a = cuda::Matrix(x, 0, rows, of.inner, of.inner).each(rows * of.inner),
             .b = cuda::Matrix(w, 0, of.columns, of.inner, of.inner).each(of.columns * of.inner),
@@ -58,6 +63,7 @@ void tell_products(layers::Backend& backend, const std::vector<ProductCase>& cas
                   "workspace", "waves", "µs", "state"));
   for (const ProductCase& of : cases)
     for (const std::int64_t count : utterances) {
+      // Operands live until the stream has been waited for, at the end of the loop's body.
       DeviceTensors memory(backend, stream);
       const Operands operands(memory, of, count);
       const cuda::Product product = operands.product(of);

@@ -4,6 +4,10 @@
 
 #include "layers/cuda/recurrence/recurrence_sizes.h"
 
+// A time step of a recurrence is a product with the recurrent weights and the gates, or one kernel
+// that does both ("fused"). To split the time of a step, the same product is run alone, on operands
+// of the same shapes. All utterances have the same length, so every step computes all of them.
+
 namespace penstock::tools {
 namespace {
 
@@ -25,6 +29,8 @@ Recurrence::Recurrence(layers::Backend& backend, layers::CudaStream& stream,
       dtype_(of.dtype),
       hidden_(of.hidden),
       lengths_(static_cast<std::size_t>(size.utterances), size.frames) {
+  // Shapes are those of layers::RecurrenceForward: p has the gates' inputs of both directions, w a
+  // matrix for each direction, and y both directions' outputs, which it adds up.
   const std::int64_t frames = shape().frames(), gated = shape().gates() * hidden_;
   p_ = memory_.noise(dtype_, {frames, kDirections * gated});
   w_ = memory_.noise(dtype_, {kDirections, gated, hidden_}, kMaxWeight);
@@ -66,6 +72,8 @@ Matrix Recurrence::of_weights() const {
   return Matrix(w_, 0, gated, hidden_, hidden_).each(gated * hidden_);
 }
 
+// Forward multiplies the hidden state, [utterances, hidden], by the weights. h_ is large enough for
+// either product's input.
 Product Recurrence::product_forward() const {
   const layers::Tensor h{h_.data, dtype_, {}};
   return {.a = of_utterances(h, hidden_),
@@ -75,6 +83,8 @@ Product Recurrence::product_forward() const {
           .batch = kDirections};
 }
 
+// Backward multiplies the gates' gradient by the weights, not transposed, and adds to what the
+// state's gradient has already.
 Product Recurrence::product_backward() const {
   const layers::Tensor g{h_.data, dtype_, {}};
   return {.a = of_utterances(g, shape().gates() * hidden_),

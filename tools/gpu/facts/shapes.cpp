@@ -35,6 +35,9 @@ std::vector<ConvolutionCase> convolutions_of_models() {
           {"21x11 on 32", second, first.time.outputs(bench_lengths())}};
 }
 
+// The columns are name, format of operands and of the result, rows for each utterance, inner index,
+// columns, matrices in a batch, and bias. A step of a recurrence has one row for each utterance and
+// a matrix for each direction.
 std::vector<ProductCase> products_of_models() {
   constexpr DType f32 = DType::f32, f16 = DType::f16, bf16 = DType::bf16;
   return {
@@ -53,6 +56,7 @@ std::vector<ProductCase> products_of_models() {
   };
 }
 
+// The columns are format, heads, channels of a head, and relative positions.
 std::vector<AttentionCase> attention_of_models() {
   constexpr DType bf16 = DType::bf16;
   return {

@@ -14,6 +14,10 @@ constexpr int kRuns = 5;
 
 }  // namespace
 
+// The host's time is that of enqueueing alone. The device's is between two events on the stream
+// around the work, so gaps in which the device waits for the host count to it. The shortest run is
+// reported: others are longer because of something else on the machine. Run -1 warms up, and is not
+// counted.
 Times time_of(layers::CudaStream& stream, const std::function<void()>& work) {
   const auto begin = layers::cuda::make_timing_event_handle();
   const auto end = layers::cuda::make_timing_event_handle();

@@ -6,14 +6,19 @@
 #include "tools/gpu/facts/recurrence.h"
 #include "tools/gpu/facts/stopwatch.h"
 
+// Host times show if a recurrence is bound by launches: a step whose enqueueing takes longer than
+// its kernels leaves the device idle. An empty launch is the least that any kernel costs.
+
 namespace penstock::tools {
 namespace {
 
 namespace cuda = layers::cuda;
 
+// Many calls lie between two marks, as a step's product takes only some µs.
 constexpr int kCalls = 200;
 constexpr const char* kColumns = "{:<44} {:<5} {:>10} {:>9} {:>9}";
 
+/// Table prints rows of one case, with the columns of kColumns.
 class Table {
  public:
   Table(const RecurrenceCase& of, const Say& say) : of_(of), say_(say) {
@@ -30,6 +35,7 @@ class Table {
   const Say& say_;
 };
 
+/// Returns the time of one of many equal calls.
 Times time_of_calls(layers::CudaStream& stream, const std::function<void()>& call) {
   return time_of(stream,
                  [&] {

@@ -10,11 +10,17 @@
 
 #include "base/name_match.h"
 
+// Links come from general to special: [between] sets all pairs of nodes, `within` the pairs inside
+// a node, and each [[link]] its pair of nodes in both directions. A pair that no table sets is a
+// fault. A [matrix] gives every pair of devices by itself, and allows none of the others.
+
 namespace penstock::partition {
 namespace {
 
 constexpr double kUnknown = -1;  // bandwidth of a link that the file does not give
 
+/// Takes the links from the matrix, whose row is the sender. Sizes are checked first: a matrix with
+/// a row too few would otherwise be read past its end.
 void add_matrix(ClusterSource& source, Cluster& cluster) {
   const LinkMatrix& matrix = *source.matrix;
   const std::size_t devices = cluster.devices.size();
@@ -71,6 +77,8 @@ void add_within(ClusterSource& source, Cluster& cluster) {
   }
 }
 
+/// Adds one fault for all pairs of nodes without a link, which names the first pair and counts the
+/// rest. Both directions are always set together, so one of them is looked at.
 void require_all_links(ClusterSource& source, const Cluster& cluster) {
   const std::size_t nodes = cluster.nodes.size();
   std::size_t missing = 0;
@@ -106,6 +114,8 @@ void add_links(ClusterSource& source, Cluster& cluster) {
       source.fault(link.line, fmt::format("link.nodes names {} twice: links inside a node are its "
                                           "`within`",
                                           link.nodes[0]));
+    // Two tables for one pair, in either order, would make the link depend on their order in the
+    // file.
     const auto [first, second] = std::minmax(*a, *b);
     if (!linked.insert({first, second}).second)
       source.fault(link.line, fmt::format("two links join nodes {} and {}: leave one out",

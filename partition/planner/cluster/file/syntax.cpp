@@ -13,12 +13,30 @@
 #include "base/name_match.h"
 #include "partition/planner/cluster/cluster_file.h"
 
+// A cluster file looks like this; docs/planning.md explains its keys:
+//
+//   margin = 0.1                        # of each device's memory
+//   [kinds.h100]
+//   device = "h100"                     # or memory_gib and speed
+//   [[node]]
+//   name = "gpu"
+//   count = 2
+//   devices = { h100 = 8 }
+//   within = { latency_us = 5, gb_per_s = 200 }
+//   [between]                           # or [[link]] tables, or one [matrix]
+//   latency_us = 10
+//   gb_per_s = 40
+//
+// Reading goes on after a fault with a harmless value, so that one run names all faults and no
+// fault causes another. The result is used only if there are none.
+
 namespace penstock::partition {
 namespace {
 
 constexpr int kMaxDevicesOfNode = 1 << 10;
 constexpr int kMaxDevices = 1 << 12;  // each pair of their nodes has a link
 
+/// Returns the line where the node's value begins, counted from 1.
 int line_of(const toml::node& node) { return static_cast<int>(node.source().begin.line); }
 
 /// Returns NaN if the node is not a number.
@@ -65,6 +83,8 @@ class Keys {
       source_.fault(line_of(table_), fmt::format("{}{} is missing", where_, key));
     return node;
   }
+  /// Adds a fault that shows the value as the file has it. TOML formats whole documents only, so
+  /// the value is put under a key, and the text up to the key's "= " is cut off.
   void expect(const toml::node& node, std::string_view key, const std::string& what) {
     std::string shown = "a table";
     if (!node.is_table()) {
@@ -77,6 +97,7 @@ class Keys {
     source_.fault(line_of(node),
                   fmt::format("{}{} = {}, but it takes {}", where_, key, shown, what));
   }
+  /// Returns a required number, or 1 after a fault, which ends the reading before any use of it.
   double number(std::string_view key, const Least& min) {
     const toml::node* node = need(key);
     if (node == nullptr) return 1;
@@ -92,12 +113,16 @@ class Keys {
     expect(*node, key, "text");
     return {};
   }
+  /// Returns a whole number from 1 to `max`, or 1 after a fault. A number with a point is a fault
+  /// too.
   int count(std::string_view key, const toml::node& node, int max) {
     const auto value = node.value_exact<std::int64_t>();
     if (value && *value >= 1 && *value <= max) return static_cast<int>(*value);
     expect(node, key, fmt::format("a whole number from 1 to {}", max));
     return 1;
   }
+  /// Returns the node as a table, or null if it is absent or, after a fault, something else.
+  /// [[key]] for [key] is a likely mistake and has its own message.
   const toml::table* table(std::string_view key, const toml::node* node) {
     if (node == nullptr || node->is_table()) return node == nullptr ? nullptr : node->as_table();
     if (node->is_array_of_tables())
@@ -126,6 +151,7 @@ class Keys {
     for (const toml::node& item : *node->as_array()) result.push_back(item.as_table());
     return result;
   }
+  /// Adds a fault for each key that was not taken, with the nearest of those that could have been.
   void require_nothing_more() {
     for (const auto& [key, node] : table_) {
       if (std::ranges::count(taken_, key.str()) != 0) continue;
@@ -142,6 +168,8 @@ class Keys {
   std::vector<std::string_view> taken_;
 };
 
+// The maxima catch wrong units: no link has a latency of 10 seconds, and none moves 10^15 bytes a
+// second.
 constexpr Least kLatency{.value = 0, .max = 1e7, .beyond = "is that in nanoseconds?"};
 constexpr Least kBandwidth{.value = 0,
                            .above = true,
@@ -163,6 +191,7 @@ LinkRates take_rates(Keys& keys) {
   return rates_of(latency, keys.number("gb_per_s", kBandwidth));
 }
 
+/// Reads a table that has a latency and a bandwidth alone, such as [between].
 LinkRates rates_table(const toml::table& table, ClusterSource& source, const std::string& where) {
   Keys keys(table, source, where + ".");
   const LinkRates rates = take_rates(keys);
@@ -200,6 +229,7 @@ std::vector<std::pair<const toml::key*, const toml::node*>> in_file_order(
   return entries;
 }
 
+/// Reads a [[node]]. A node may have at most as many adapters as devices.
 NodeGroup group_of(const toml::table& table, ClusterSource& source) {
   Keys keys(table, source, "node.");
   NodeGroup group{.name = keys.text("name"), .line = line_of(table)};
@@ -232,6 +262,8 @@ NodeLink link_of(const toml::table& table, ClusterSource& source) {
   return link;
 }
 
+/// Reads a matrix of numbers. Its shape is checked later, against the number of devices. The
+/// diagonal may hold any number, since a device sends nothing to itself.
 std::vector<std::vector<double>> rows_of(Keys& keys, std::string_view key, const Least& min) {
   const toml::node* node = keys.need(key);
   std::vector<std::vector<double>> rows;
@@ -267,6 +299,7 @@ LinkMatrix matrix_of(const toml::table& table, ClusterSource& source) {
   return matrix;
 }
 
+/// Counts in 64 bits, as count and devices are each in range but their product may not be an int.
 void require_few_devices(ClusterSource& source) {
   std::int64_t devices = 0;
   for (const NodeGroup& group : source.groups)

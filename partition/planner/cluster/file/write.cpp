@@ -15,6 +15,10 @@
 #include "base/quantities.h"
 #include "partition/planner/cluster/cluster_file.h"
 
+// Measured links of one pair of nodes scatter. If they differ by little, a median stands for them,
+// and the file stays as short as one written by hand: a [[link]] for each pair of nodes, and
+// `within` for each node. One pair whose links really differ makes all of them a matrix.
+
 namespace penstock::partition {
 namespace {
 
@@ -64,6 +68,7 @@ std::optional<std::map<NodePair, LinkRates>> links_of_nodes(const Cluster& clust
   return all;
 }
 
+/// Formats both matrices, a row for each sender. The diagonal is 0, which readers ignore.
 std::string matrix_text(const Cluster& cluster) {
   const auto rows = [&](double LinkRates::*rate, double unit) {
     std::string text;
@@ -80,6 +85,7 @@ std::string matrix_text(const Cluster& cluster) {
                      rows(&LinkRates::latency, 1e6), rows(&LinkRates::bandwidth, 1e-9));
 }
 
+/// Formats the kinds by name. The first device of a kind stands for all of them.
 std::string kinds_text(const Cluster& cluster) {
   std::map<std::string, const Device*> kinds;
   for (const Device& device : cluster.devices) kinds.emplace(device.kind, &device);
@@ -95,6 +101,8 @@ std::string kinds_text(const Cluster& cluster) {
   return text;
 }
 
+/// Formats a node with its kinds in the order of their first devices. A file can't say that kinds
+/// alternate, so devices of a kind must be neighbours for their indices to survive.
 std::string node_text(const Cluster& cluster, int node,
                       const std::map<NodePair, LinkRates>* links) {
   std::vector<std::pair<std::string, int>> kinds;  // in the order of the devices
@@ -117,6 +125,7 @@ std::string node_text(const Cluster& cluster, int node,
     adapters.insert(cluster.adapters[device]);
     ++devices;
   }
+  // A reader deals adapters evenly to a node's devices, so their number says all.
   if (std::ssize(adapters) < devices) text += fmt::format("adapters = {}\n", adapters.size());
   if (links == nullptr) return text;
   const auto within = links->find({node, node});

@@ -15,9 +15,15 @@
 #include "partition/schedule/make_schedule.h"
 #include "partition/schedule/validator/validator.h"
 
+// A person may have edited the plan, so nothing is taken for granted. Each check reports at the
+// line of the key that has to change. Checks are independent, and one run names the faults of
+// several. Only the action lists wait for the rest, as they are read against stages, chunks and
+// micro-batches.
+
 namespace penstock::partition {
 namespace {
 
+/// Compares summaries, which hold every key of the model that changes its layers.
 void check_model(PlanSource& source, const PlannedModel& model) {
   if (source.plan.model == model.summary) return;
   source.fault(source.model_line,
@@ -26,6 +32,7 @@ void check_model(PlanSource& source, const PlannedModel& model) {
                            source.plan.model, model.summary));
 }
 
+/// Checks that every replica has a lane, and every lane a micro-batch.
 void check_counts(PlanSource& source) {
   const Plan& plan = source.plan;
   if (plan.lanes < plan.replicas()) {
@@ -44,6 +51,8 @@ void check_counts(PlanSource& source) {
   }
 }
 
+/// Checks that ranks is a rectangle which names each rank from 0 on once. It stops at the first row
+/// of another length, since the number of ranks is then unknown.
 void check_ranks(PlanSource& source) {
   const Plan& plan = source.plan;
   if (plan.world_size() == 0) {
@@ -100,6 +109,7 @@ void check_schedule(PlanSource& source) {
   }
 }
 
+/// An order of a step names each micro-batch once. No order is sound too.
 void check_order(PlanSource& source) {
   const std::string wrong = configs::fault_of_order(source.plan.order, source.plan.micro_batches);
   if (!wrong.empty()) source.fault(source.order_line, "order " + wrong);
@@ -164,6 +174,7 @@ void check_actions(PlanSource& source) {
   }
 }
 
+/// Returns a message with the nearest name of the model's layers.
 std::string unknown_layer(const std::string& layer, const PlannedModel& model) {
   const std::vector<std::string_view> names(model.layers.begin(), model.layers.end());
   const std::string near = nearest(layer, names);
@@ -198,6 +209,7 @@ void check_cover(PlanSource& source, const PlannedModel& model) {
       ++next;
     }
   }
+  // A plan without chunks has another fault already.
   if (next == model.layers.size() || source.plan.chunks.empty()) return;
   source.fault(source.chunk_lines.back().layers,
                fmt::format("the last chunk must end with layer {}", model.layers.back()));
@@ -241,6 +253,7 @@ void check_rules(PlanSource& source, const PlannedModel& model) {
   check_counts(source);
   check_schedule(source);
   check_order(source);
+  // Cover and recomputation need the chunks alone, and are checked whatever the action lists say.
   if (source.faults.empty()) check_actions(source);
   check_cover(source, model);
   check_recomputed(source);

@@ -10,6 +10,10 @@
 
 #include "base/name_match.h"
 
+// The file's form is shown in plan_file.cpp. Reading goes on after a fault, with a value of the
+// right type. Each key that a rule may object to leaves its line in the source, so that rules.cpp
+// can point at it.
+
 namespace penstock::partition {
 namespace {
 
@@ -36,6 +40,7 @@ class Table {
     return value;
   }
 
+  /// Returns a whole number from `min` to 2^30, or `min` after a fault.
   int take_count(std::string_view key, int min, int* line = nullptr) {
     const auto value = take<std::int64_t>(key, "a whole number", line);
     if (!value) return min;
@@ -45,6 +50,7 @@ class Table {
     return min;
   }
 
+  /// Returns the list of a required key and sets `line`. Returns null after a fault.
   const toml::array* take_array(std::string_view key, int* line) {
     const toml::node* node = find(key);
     if (node == nullptr) {
@@ -63,6 +69,7 @@ class Table {
     return node == nullptr ? nullptr : node->as_table();
   }
 
+  /// Adds a fault for each key that was not taken, with the nearest of those that could have been.
   void require_nothing_more() {
     for (const auto& [key, node] : table_) {
       if (std::ranges::count(taken_, key.str()) != 0) continue;
@@ -88,6 +95,7 @@ class Table {
   std::vector<std::string_view> taken_;
 };
 
+/// Returns the items of a list that have the type. Each other item is a fault at its own line.
 template <class T>
 std::vector<T> items_of(const toml::array& list, PlanSource& source, const char* expected) {
   std::vector<T> items;
@@ -101,6 +109,7 @@ std::vector<T> items_of(const toml::array& list, PlanSource& source, const char*
   return items;
 }
 
+/// Reads the rows of ranks. That they are all of one length is a rule, not syntax.
 void read_ranks(const toml::array& rows, PlanSource& source) {
   for (const toml::node& row : rows) {
     if (!row.is_array()) {
@@ -146,6 +155,8 @@ void read_settings(const toml::table& file, Table& keys, PlanSource& source) {
         items_of<std::string>(*rows, source, "a stage's actions, such as \"0F0,0B0,0W0\"");
 }
 
+/// Reads [chunk.predicted]. The file's word for bytes that sharding spares is spared_bytes, and it
+/// stands there only above 0, as does host_bytes.
 ChunkEstimate prediction_of(const toml::table& table, PlanSource& source) {
   Table keys(table, source, "chunk.predicted.");
   ChunkEstimate predicted;
@@ -169,6 +180,7 @@ ChunkEstimate prediction_of(const toml::table& table, PlanSource& source) {
   return predicted;
 }
 
+/// Appends a chunk and the lines of its keys, at the same index of both lists.
 void read_chunk(const toml::node& node, PlanSource& source) {
   if (!node.is_table()) {
     source.fault(line_of(node), "chunk must be written as [[chunk]]");
@@ -226,6 +238,7 @@ PlanSource plan_of_toml(const std::string& text, const std::string& name) {
   return source;
 }
 
+// Files name a member by these words, with "_bytes" at the end.
 std::vector<std::pair<std::string, std::size_t>> kinds_of_bytes(const StageBytes& bytes) {
   std::vector<std::pair<std::string, std::size_t>> kinds = {
       {"weights", bytes.weights}, {"gradients", bytes.gradients}, {"optimizer", bytes.optimizer},
@@ -236,6 +249,8 @@ std::vector<std::pair<std::string, std::size_t>> kinds_of_bytes(const StageBytes
   return kinds;
 }
 
+// TOML reads a number without a point or an exponent as an integer, which keys of real numbers do
+// not take.
 std::string toml_number(double number) {
   const std::string text = fmt::format("{}", number);
   return text.find_first_of(".e") == std::string::npos ? text + ".0" : text;
