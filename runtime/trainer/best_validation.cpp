@@ -11,6 +11,10 @@ std::string best_of(const TrainingState& saved) {
 
 }  // namespace
 
+// A rate counts only as long as its checkpoint exists: otherwise a run could end without a best
+// checkpoint, because nothing beat the one that is gone. Rates on other utterances cannot be
+// compared. A run without validation takes over the record with its hash, and passes it on in its
+// checkpoints.
 std::string BestValidation::recall(const TrainingState& saved, bool stored) {
   if (saved.best_metric.empty()) return {};
   if (!stored)

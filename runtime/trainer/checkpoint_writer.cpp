@@ -119,10 +119,21 @@ SaveOutcome publish(const Publication& publication) {
 // travel as values, so a failure on any rank ends the save on all ranks without an exception.
 // hear() enters the next phase when the notices show that no rank has to wait. In contrast, wait()
 // enters it at once.
+//
+// Example: two ranks save step 10 beside training, and rank 1 has the slower disk.
+//
+//   end of step   rank 0            rank 1          notices of all   hear()
+//   10            begin(): copies the state, then threads write
+//   11            has written       writes          written = 1
+//   12            has written       has written     written = 2      commit(): gathers the indices
+//   13            publishes                         committed = 0
+//   14            has published                     committed = 1    conclude(): the same outcome
 
 CheckpointWriter::CheckpointWriter(const Saving& saving, Options options)
     : saving_(saving), options_(std::move(options)) {}
 
+// Either all ranks have copies or none has: if one waited for its disk, all would wait for its
+// messages.
 std::string CheckpointWriter::write_beside() {
   comm::Communicator& world = saving_.grid().world();
   std::vector<CheckpointPiece> pieces = saving_.pieces();
@@ -140,6 +151,8 @@ std::string CheckpointWriter::write_beside() {
   return lack;
 }
 
+// If the last best checkpoint could not be marked, its mark is written with this save, unless this
+// checkpoint is the best itself.
 void CheckpointWriter::begin(const TrainingState& state,
                              const std::optional<BestCheckpoint>& best) {
   state_ = state;
@@ -148,6 +161,9 @@ void CheckpointWriter::begin(const TrainingState& state,
   start();
 }
 
+// Rank 0 makes the folder "checkpoint-N.partial", whose name the others need. If it can't, no rank
+// writes: rank 0's result is the failure, and the save goes through its phases like any other that
+// fails. A save that is repeated starts here again, with the same pieces.
 void CheckpointWriter::start() {
   comm::Communicator& world = saving_.grid().world();
   phase_ = Phase::writing;
@@ -162,6 +178,9 @@ void CheckpointWriter::start() {
     write(folder_);
 }
 
+// A rank with a copy writes it in a thread. Otherwise this thread writes from the training's
+// memory; a device's memory passes through a window. A rank without pieces has an empty result at
+// once, since it must take part in the messages.
 void CheckpointWriter::write(const std::filesystem::path& folder) {
   ShardWork work{.folder = folder,
                  .shard = saving_.shard_name(),
@@ -199,6 +218,7 @@ std::optional<SaveOutcome> CheckpointWriter::hear(const Notices& of_all) {
   return std::nullopt;
 }
 
+// The loop repeats only if conclude() starts to write again, after an old checkpoint made room.
 std::optional<SaveOutcome> CheckpointWriter::wait() {
   while (busy()) {
     if (phase_ == Phase::writing) commit();

@@ -18,6 +18,9 @@ namespace {
 /// Kind of an entry in a rank's message about utterances. For a failed utterance, the first stage's
 /// rank sends `fault`. The last stage's rank sends `heard` for every utterance, computed from
 /// silence if it failed.
+///
+///   heard: id, text, reference, word edits, words, character edits, characters
+///   fault: id, reason
 enum class Told : std::int64_t { fault, heard };
 
 void add(Packer& message, const ErrorCount& errors) {
@@ -135,6 +138,10 @@ EvaluationReport count_together(comm::Communicator& world,
 
 }  // namespace
 
+// Every rank forms the same micro-batches from the lengths, and its replica takes its share.
+// `losses` has an entry for each micro-batch of the corpus, which is 0 except on the rank that
+// computed it. So the sum over ranks is exact, and the entries are added in the same order in every
+// layout. A rank without micro-batches skips the passes, but takes part in all messages.
 Evaluation evaluate(Session& session, const Corpus& corpus, const Tokenizer& tokenizer,
                     const EvaluationOptions& options) {
   const auto start = std::chrono::steady_clock::now();

@@ -25,6 +25,8 @@ constexpr double HostMemoryUse::*kNumbers[] = {&HostMemoryUse::machine_bytes,
 
 }  // namespace
 
+// Two limits must hold: pipeline.memory_gib for each rank alone, and each machine's memory for all
+// its ranks together.
 std::string memory_shortage(const std::vector<HostMemoryUse>& ranks) {
   std::map<std::string, HostMemoryUse> machines;
   for (std::size_t rank = 0; rank < ranks.size(); ++rank) {

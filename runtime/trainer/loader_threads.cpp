@@ -30,11 +30,14 @@ OwnCores own_cores() {
 
 }  // namespace
 
+// Example: two ranks with 4 computing threads each share 16 cores, and one of them reads audio.
+// That one gets 16 − 2 × 4 = 8 loader threads.
 int spare_loaders(const SharedCores& shared) {
   return std::clamp((shared.cores - shared.computing) / std::max(1, shared.readers), 1,
                     kMaxSpareLoaders);
 }
 
+// A rank takes part in the exchange even if its data.loaders is set, since other ranks' may differ.
 // Ranks with different but overlapping core sets are not recognised as sharing cores.
 int loader_threads(const configs::DataConfig& data, const CoreUse& own, comm::Communicator& world) {
   const OwnCores cores = own_cores();

@@ -26,6 +26,8 @@ TrainingStep::Options step_options(const TrainingStepSpec& spec, DeviceLinks lin
   return options;
 }
 
+// Reserves the buffers of this rank's chunks for the largest micro-batches that the run will meet,
+// in training and validation. Chunks are numbered along the model, as Stage::reserve() expects.
 void reserve_buffers(Session& session, const TrainingStepSpec& spec) {
   const partition::ChunkBytes bytes =
       bytes_of_run(spec.sequence, spec.config, spec.shape, partition::schedule_of(spec.plan));
@@ -53,6 +55,8 @@ SessionOptions training_session_options(const configs::Config& config,
   return {config, sequence, plan, make_optimizer(config.optimizer)->slots().counts(), advice};
 }
 
+// The step connects ranks in its constructor: replicas for gradients, all ranks for norms. From
+// then on progress must serve those messages as well as the pipeline's.
 std::unique_ptr<TrainingStep> make_training_step(Session& session, const TrainingStepSpec& spec) {
   auto step =
       std::make_unique<TrainingStep>(session.backend(), session.stream(), session.grid(),

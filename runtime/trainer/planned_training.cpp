@@ -127,6 +127,9 @@ std::string PlannedTraining::fitting(std::size_t bytes) const {
   return fitting_plan(prepared.sequence, prepared.config, shape_of_changed, bytes);
 }
 
+// Each result follows from the one before: the steps from recipe and data, the shape (the longest
+// micro-batches) from the first epoch, the order from the shape, and the plan from both. Rank 0
+// forms the epoch, finds the order and plans; the others receive the results.
 PlannedTraining plan_training(PreparedTraining prepared) {
   StepSequence steps = steps_of(prepared, prepared.config);
   share_epoch(prepared.context.world, steps, steps.options().start.epoch);

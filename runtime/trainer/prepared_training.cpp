@@ -113,6 +113,10 @@ Corpus load(const PreparedTraining& training, const std::string& manifest, Corpu
 
 }  // namespace
 
+// Quick checks come first: recipe, devices, output folder, checkpoint. Data come last, since
+// indexing may take minutes. The folder is locked before a checkpoint is looked for, so that no
+// other run removes it meanwhile. settle_changes() waits for the data, whose hash may show a
+// change.
 PreparedTraining prepare_training(const TrainingTask& task, comm::Communicator& world,
                                   const TrainingObserver& observer) {
   PreparedTraining training = of_recipe(checked(task, world), {world, observer, task.stop_asked});

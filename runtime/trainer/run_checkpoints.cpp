@@ -32,6 +32,8 @@ void RunCheckpoints::set_best(const EvaluationReport& report) {
   best_.set(report);
 }
 
+// The step counts as saved from here on, so that no other save of it begins meanwhile. settle()
+// takes that back if the save fails.
 void RunCheckpoints::begin(const TrainingState& state, const std::optional<BestCheckpoint>& best) {
   saved_ = state.step;
   restart_clock();
@@ -53,6 +55,8 @@ void RunCheckpoints::wait(bool goes_on) {
   settle(*outcome);
 }
 
+// Takes the outcome of a save, which is the same on all ranks. After a failure all of them again
+// expect the step to be saved, and compare the next validation with the best one before.
 void RunCheckpoints::settle(const SaveOutcome& outcome) {
   if (outcome.fault.empty()) {
     folder_ = outcome.folder;

@@ -9,6 +9,8 @@ void RunLog::open(const std::filesystem::path& file, std::int64_t last_step) {
       file, last_step, [this](const std::string& note) { context_.note(note); });
 }
 
+// Steps are agreed on in the order in which they ran. So the result belongs to the oldest open
+// step, which knows what the ranks need not agree on: epoch, utterances and times.
 StepReport RunLog::record(StepReport result) {
   const StepReport& known = open_steps_.front();
   result.epoch = known.epoch;

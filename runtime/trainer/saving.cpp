@@ -98,6 +98,11 @@ Saving::Saving(layers::Backend& backend, layers::Stream& stream, const RankGrid&
                OptimizerSlots slots)
     : backend_(backend), stream_(stream), grid_(grid), stage_(stage), slots_(std::move(slots)) {}
 
+// A checkpoint holds everything once. With several replicas, they contribute:
+//                        first replica                         each other replica
+//   update not shared    the whole stage                       nothing
+//   update shared        pieces that it owns, frozen weights,  pieces that it owns
+//                        single numbers, running statistics
 std::vector<CheckpointPiece> Saving::pieces() const {
   const ParameterStore& store = stage_.parameters();
   const bool leads = grid_.here().replica == 0;
@@ -146,6 +151,9 @@ std::vector<CheckpointPiece> Saving::owned_pieces() const {
   return pieces;
 }
 
+// Tensors are found by name and range, whoever wrote them. So the checkpoint may be of another
+// number of stages or replicas. Parameters that were frozen have no slots in it: they keep those of
+// a new run.
 void Saving::restore(const Checkpoint& checkpoint, bool training,
                      const std::vector<std::string>& frozen) {
   start_from({checkpoint, {}}, 0);

@@ -22,6 +22,8 @@ void go_on_unless(const std::stop_token& stop) {
   if (stop.stop_requested()) throw CheckpointError("the run ends before the checkpoint is written");
 }
 
+// Writes and reads back in parts, and looks between them whether the run ends, so that the end does
+// not wait for a whole shard.
 ShardIndex try_once(const ShardWork& work, const std::stop_token& stop) {
   const auto between = [&] { go_on_unless(stop); };
   ShardIndex index = write_shard(work.folder, work.shard, work.pieces,

@@ -16,6 +16,8 @@ void SkippedSteps::count(const StepReport& step) {
   if (in_a_row_ > max_) throw_divergence();
 }
 
+// A loss that is finite may belong to a gradient that only a too large loss scale made infinite.
+// The run ends before the scale can be lowered enough, so that counts as no divergence.
 void SkippedSteps::check_end() const {
   if (in_a_row_ > 0 && !std::isfinite(last_.loss)) throw_divergence();
 }

@@ -20,6 +20,8 @@ StepWork StepLoader::work(const StepBatches& batches) const {
   return training_work(batches, corpus_, seed_, lanes_, session_.stage().needs_targets());
 }
 
+// The loader needs only the micro-batches of this replica, so the work is made without seed and
+// labels.
 void StepLoader::announce(const StepBatches& batches) {
   if (!reads()) return;
   const StepWork work = training_work(batches, corpus_, 0, lanes_, false);

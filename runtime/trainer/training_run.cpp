@@ -68,6 +68,14 @@ bool changes_section(const PreparedTraining& training, std::string_view section)
 // last agreed step. Decisions of rank 0 alone are broadcast. With post-validation the last step may
 // still be open; flush() closes it before a validation, a save and the end.
 
+// The constructor proceeds in this order:
+//   1. the session, with random weights
+//   2. the training step, which reserves all buffers of the plan
+//   3. the copy of the state for saves, which may take the memory that the plan leaves
+//   4. the checkpoint to resume from, or the weights of trainer.init
+//   5. the output folder: set_aside(), the mark BEST, metrics.jsonl
+// Before 5 no checkpoint of the folder is touched, so a run that fails until then does no harm.
+// recall_best() follows set_aside(), because a mark on a checkpoint that is set aside must go.
 TrainingRun::TrainingRun(PlannedTraining training)
     : training_(std::move(training)),
       session_(
@@ -99,6 +107,8 @@ TrainingRun::TrainingRun(PlannedTraining training)
   begin();
 }
 
+// Only ranks that write shards must see rank 0's output folder: the first replica of each stage or,
+// if replicas share the update, all.
 void TrainingRun::require_shared_output() {
   const auto& lock = training_.prepared.lock;
   const bool writes = session_.grid().here().replica == 0 || config().pipeline.shard_optimizer;
@@ -148,6 +158,10 @@ std::unique_ptr<TrainingStep> TrainingRun::make_step() {
                                        .notices = [this] { return own_notices(); }});
 }
 
+// Restores weights, running statistics and optimizer slots, then the clock, the epoch and the loss
+// scale. The utterances of an epoch follow from the recipe, so a checkpoint has only the epoch's
+// number and the step within it. know() counts on from there without forming earlier epochs. If the
+// data have changed, they begin anew with an epoch that plan_training() has shared.
 void TrainingRun::restore(const Checkpoint& checkpoint) {
   const TrainingState& saved = checkpoint.state();
   saving_.restore(checkpoint, true, were_frozen(training_.prepared, saved));
@@ -166,6 +180,8 @@ void TrainingRun::restore(const Checkpoint& checkpoint) {
   log_.summary().last_step.step = saved.step;
 }
 
+// Rank 0 alone looks for the best checkpoint. Its answer is broadcast, since all ranks must agree
+// later on whether a validation beats it.
 void TrainingRun::recall_best(const TrainingState& saved) {
   const bool stored = context().leads() && restore_best(config().trainer.output, saved);
   const std::string note =
@@ -200,6 +216,11 @@ void TrainingRun::announce_ahead() {
   for (; announced_ < until; ++announced_) loader_->announce(training_.steps.at(announced_));
 }
 
+// Every rank derives its micro-batches from the recipe, without a message. run() returns the steps
+// on which all ranks have agreed. Without post-validation that is this step. With it, an optimistic
+// step is agreed on during the next one. So the first such step returns none, and a step that waits
+// for its own norm after one returns two. heard_ is emptied first, so that no notice is heard
+// twice.
 void TrainingRun::step() {
   using Clock = std::chrono::steady_clock;
   const auto start = Clock::now();
@@ -233,6 +254,9 @@ void TrainingRun::flush() {
   if (const auto report = training_step_->flush(clock_)) record(*report);
 }
 
+// Takes the result of an agreed step, which is the same on all ranks. So if a check throws, it
+// throws on every rank after the same step. The log comes first: metrics.jsonl then ends with the
+// step that ended the run.
 void TrainingRun::record(const StepReport& result) {
   const StepReport report = log_.record(result);
   heard_ = report.notices;
@@ -246,12 +270,17 @@ bool TrainingRun::begins_epoch(std::int64_t step) const {
   return training_.steps.at(step).step_in_epoch == 0;
 }
 
+// Validations come after every validate_every steps, or after each epoch if that is 0, and at the
+// end of the run. A negative validate_every means none at all.
 bool TrainingRun::validation_due_before(std::int64_t step) const {
   const std::int64_t every = config().trainer.validate_every;
   if (training_.prepared.validation.lengths.empty() || every < 0) return false;
   return step >= config().trainer.steps || (every == 0 ? begins_epoch(step) : step % every == 0);
 }
 
+// Validates, and saves the model if it is the best so far. The report is the same on all ranks, so
+// they agree on that. settle_best() waits for a best checkpoint that is being written: if that
+// fails, the one before it is what the report must beat.
 void TrainingRun::validate() {
   flush();
   const PreparedTraining& prepared = training_.prepared;
@@ -280,11 +309,15 @@ bool TrainingRun::checkpoint_due() {
   return !log_.summary().last_step.skipped;  // divergence must not replace good checkpoints
 }
 
+// A checkpoint is due by rank 0's clock, of which the others hear by a notice, or after
+// checkpoint_every steps, or after each epoch if that is 0.
 bool TrainingRun::checkpoint_time() const {
   const std::int64_t every = config().trainer.checkpoint_every;
   return heard_.due > 0 || (every == 0 ? begins_epoch(clock_.step) : clock_.step % every == 0);
 }
 
+// The training step calls this at its end. A request to stop may reach any rank, but the time of a
+// checkpoint is rank 0's alone, since clocks differ.
 Notices TrainingRun::own_notices() const {
   Notices own;
   own.stop = context().stop_asked && context().stop_asked();
@@ -294,6 +327,8 @@ Notices TrainingRun::own_notices() const {
   return own;
 }
 
+// Describes the training between two steps. Epoch and step_in_epoch are those of the next step,
+// with which a resumed run begins.
 TrainingState TrainingRun::state() const {
   TrainingState state;
   state.step = clock_.step;
@@ -313,6 +348,9 @@ TrainingState TrainingRun::state() const {
   return state;
 }
 
+// The open step is closed first, so that weights, clock and loss scale are those of the same step.
+// The notices that were heard belong to an earlier save and would advance the new one. Without a
+// copy of the state, no step may change the weights until the shards are written.
 void TrainingRun::save(const std::optional<BestCheckpoint>& best) {
   flush();
   await_save();
@@ -321,11 +359,15 @@ void TrainingRun::save(const std::optional<BestCheckpoint>& best) {
   if (!checkpoints_->writer().beside()) await_save();
 }
 
+// All ranks hear of a stop request after the same step, whichever rank received it, and end
+// together.
 void TrainingRun::advance_save() {
   checkpoints_->advance(heard_);
   stopping_ = stopping_ || heard_.stop > 0;
 }
 
+// Saves the last state unless its checkpoint exists or has failed already. Divergence is reported
+// last, so that the state is saved all the same.
 TrainingSummary TrainingRun::finish() {
   flush();
   await_save();

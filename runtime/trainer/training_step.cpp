@@ -42,6 +42,11 @@ void TrainingStep::progress() {
   norm_sync_.progress();
 }
 
+// The norm of an open step arrives during forward_and_backward(). If it has corrected that step
+// (`stands` is false), forward passes of this one have read wrong weights. complete() then waits
+// for its last messages, and the step is repeated with the same features and the right loss scale.
+//
+// With post-validation nothing is prefetched, since `features` would not keep it for a repetition.
 std::vector<StepReport> TrainingStep::run(StepWork work, const ReadFeatures& read_features,
                                           TrainingClock& clock, const StepWork* next) {
   if (unread_) std::rethrow_exception(std::exchange(unread_, nullptr));
@@ -82,6 +87,8 @@ void TrainingStep::prefetch(const StepWork& next, const ReadFeatures& read_featu
   unread_ = std::current_exception();
 }
 
+// All ranks know by the common norm whether the update was corrected. So either all replicas of a
+// stage gather the corrected weights, or none does.
 std::optional<StepReport> TrainingStep::flush(TrainingClock& clock) {
   if (!open_) return {};
   await_norm();
@@ -119,6 +126,10 @@ StepSums TrainingStep::forward_and_backward(const StepWork& work, KeptFeatures& 
   return sums;
 }
 
+// Advances the clock. optimizer_steps counts this step for now; close() takes that back if it is
+// skipped. The learning rate follows from the steps that changed the model before this one. Within
+// a lane, micro-batches are sorted by canonical place, so that statistics are pooled in the same
+// order in every layout.
 TrainingStep::Ended TrainingStep::end(StepSums sums, const StepWork& work, TrainingClock& clock) {
   Ended step;
   step.sums = std::move(sums);
@@ -138,6 +149,9 @@ TrainingStep::Ended TrainingStep::end(StepSums sums, const StepWork& work, Train
   return step;
 }
 
+// If norms pass through the host, the numbers of tell() travel in the same message as the norm, so
+// they come first. If norms stay on the device, tell() comes last, since it waits for the device:
+// norm, update and gather are enqueued by then, and `meanwhile` runs while the device computes.
 void TrainingStep::sync_gradient_norm(Ended& step, const std::function<void()>& meanwhile) {
   if (!norm_sync_.on_device()) step.told = tell(step);
   update(norm_sync_.sync(stage_.parameters(), step.loss_scale, step.told), step);
@@ -179,6 +193,12 @@ void TrainingStep::await_norm() {
   update(norm_sync_.awaited(), *open_);
 }
 
+// Makes the report of a step from the numbers that all ranks have summed:
+//   told = [ loss of each micro-batch | failed utterances of each replica | notices ]
+// The loss is Σ losses / utterances of the global batch. Losses are added in canonical order, so
+// every layout gets the same bits. A skipped step counts in clock.step, but not for the optimizer
+// and the learning rate, and it leaves the running statistics alone. After a clipped or skipped
+// step, updates are optimistic again once `trusted_after` steps in a row were neither.
 StepReport TrainingStep::close(Ended step, TrainingClock& clock) {
   const auto losses = std::span(step.told).first(step.sums.losses.size());
   const auto notices = std::span(step.told).last(Notices::kCount);

@@ -9,7 +9,8 @@
 namespace penstock::comm {
 namespace {
 
-/// What each of three ranks is told that fails with its code; a rank with code 0 goes on.
+/// Returns each of three ranks' answer (0 or 1) when it fails with its code. A rank with code 0
+/// goes on and has -1.
 std::vector<int> told(const std::vector<int>& codes) {
   std::vector<int> answers(codes.size(), -1);
   run_as_threads({.ranks = static_cast<int>(codes.size())}, [&](Communicator& world) {

@@ -44,7 +44,7 @@ class CountingCommunicator final : public CarriedCommunicator {
 constexpr std::int64_t kBucketElements =
     33 * 64 * 16;  // even pieces for every number of replicas here
 
-/// What each rank sends to add a bucket of kBucketElements.
+/// Returns the messages and bytes that each rank sends to add a bucket of kBucketElements.
 std::vector<Sent> counted_of(int replicas) {
   std::vector<Sent> sent(static_cast<std::size_t>(replicas));
   run_as_threads({replicas}, [&](Communicator& group) {
@@ -100,7 +100,8 @@ SimulatedRounds in_ring(int replicas) {
   return rounds;
 }
 
-/// As penstock did before: to each from each, and again with the sums.
+/// Lists the rounds of a direct exchange, to compare with: every replica sends every other its
+/// piece, and then, in a second round, the sums of its own piece.
 SimulatedRounds to_all(int replicas) {
   SimulatedRounds rounds(2);
   for (auto& round : rounds)

@@ -16,7 +16,7 @@ const std::map<std::string, std::string> kSettings = {{"CUDA_MODULE_LOADING", "E
                                                       {"CUDA_DEVICE_MAX_CONNECTIONS", "32"},
                                                       {"NCCL_LAUNCH_ORDER_IMPLICIT", "1"}};
 
-/// As nobody has set them.
+/// Unsets the variables before and after each test, as if nobody had set them.
 class NcclSettings : public ::testing::Test {
  protected:
   void SetUp() override { forget(); }

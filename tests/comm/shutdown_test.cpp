@@ -14,7 +14,7 @@
 namespace penstock::comm {
 namespace {
 
-/// What happened, in that order, by any thread.
+/// Records the events of all threads, in order.
 class Events {
  public:
   void add(const std::string& event) {

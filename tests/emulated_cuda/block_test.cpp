@@ -1,4 +1,4 @@
-// What a kernel gets from its block: barriers, shared memory, warps, atomics.
+// These tests cover what a kernel gets from its block: barriers, shared memory, warps, atomics.
 
 #include "layers/cuda/core/block.h"
 

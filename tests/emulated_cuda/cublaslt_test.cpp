@@ -1,5 +1,5 @@
-// What cuBLASLt refuses, and what it does to its workspace. That it multiplies, the tests of
-// penstock's products show.
+// These tests show what cuBLASLt refuses, and what it does to its workspace. The tests of
+// penstock's products show that it multiplies.
 
 #include <cublasLt.h>
 #include <gtest/gtest.h>

@@ -49,7 +49,8 @@ TEST_F(OldDriver, LeavesTheCpuAndSaysSo) {
   });
 }
 
-/// As the pack for CUDA 12 finds it, whose drivers need not be newer than 525.
+/// Sets the runtime to CUDA 12.8, as in the pack for CUDA 12, whose drivers need not be newer than
+/// 525.
 class OldCuda12 : public OldDriver {
  protected:
   void SetUp() override { set_runtime(12080); }

@@ -33,7 +33,7 @@ Names without(const Names& some, const Names& others) {
   return left;
 }
 
-/// What the list says of each test of the backend.
+/// Returns the line of tools/gpu/checks for each test of the backend, by the test's name.
 std::map<std::string, std::string> listed() {
   std::ifstream list(penstock::test::source("tools/gpu/checks"));
   std::map<std::string, std::string> texts;

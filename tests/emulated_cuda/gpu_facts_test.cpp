@@ -1,4 +1,4 @@
-// What gpu_facts (tools/gpu/facts/) says of the emulated libraries, whose lists are known.
+// These tests run gpu_facts (tools/gpu/facts/) on the emulated libraries, whose lists are known.
 
 #include <gtest/gtest.h>
 

@@ -13,7 +13,7 @@ namespace {
 
 using namespace penstock;
 
-/// What all ranks give to NCCL while they run `body`.
+/// Returns the messages and bytes that all ranks together give to NCCL while they run `body`.
 template <class Body>
 Issued issued_by(int ranks, Body body) {
   const Issued before = issued();

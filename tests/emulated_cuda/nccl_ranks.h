@@ -58,7 +58,7 @@ class Ranks {
   void abort(int rank) {
     ncclCommAbort(std::exchange(communicators_[static_cast<std::size_t>(rank)], nullptr));
   }
-  /// What NCCL says of the rank by itself.
+  /// Returns the asynchronous error that NCCL reports for the rank.
   ncclResult_t state(int rank) const {
     ncclResult_t status = ncclSuccess;
     ncclCommGetAsyncError(of(rank), &status);

@@ -1,4 +1,4 @@
-// What NCCL, and CUDA beside its kernels, do not do: each has made programs hang.
+// These tests show what NCCL, and CUDA beside its kernels, do not do: each has made programs hang.
 
 #include <gtest/gtest.h>
 

@@ -23,7 +23,7 @@ bool is_macro(const Function& function) {
   return std::ranges::none_of(function.name, [](unsigned char c) { return std::islower(c); });
 }
 
-/// What of the rules on functions a file breaks.
+/// Returns the rules on functions that a file breaks.
 std::vector<std::string> broken_limits(const SourceFile& file) {
   std::vector<std::string> rules;
   for (const Function& function : test::functions_of(file)) {

@@ -73,7 +73,7 @@ bool chooses_target(const SourceFile& file) {
   return false;
 }
 
-/// What of the rules of CONTRIBUTING.md a file breaks.
+/// Returns the rules of CONTRIBUTING.md that a file breaks.
 std::vector<std::string> broken(const SourceFile& file) {
   std::vector<std::string> rules;
   if (!file.in("tests") &&

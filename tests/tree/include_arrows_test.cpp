@@ -55,7 +55,7 @@ bool below(const std::string& path, const std::string& place) {
   return path == place || path.starts_with(place + "/");
 }
 
-/// What `file` includes against the arrows.
+/// Returns the includes of `file` that go against the arrows.
 std::vector<std::string> forbidden(const SourceFile& file) {
   const Arrow* arrow = nullptr;
   for (const Arrow& a : arrows) {
@@ -79,8 +79,8 @@ std::optional<std::size_t> storey_of(const Storeys& house, const std::string& pa
   return std::nullopt;
 }
 
-/// What a file of a folder with rooms includes of rooms above its own; the file itself where it is
-/// in no room.
+/// Returns what a file of a folder with rooms includes of rooms above its own. It returns the file
+/// itself where it is in no room.
 std::vector<std::string> upwards(const SourceFile& file) {
   std::vector<std::string> found;
   for (const Storeys& house : storeys) {

@@ -4,8 +4,8 @@
 
 namespace penstock::comm {
 
-// What ranks do over NCCL, each on its own device, or all on the one there is; for any number of
-// ranks that meet in `world`.
+// These functions test NCCL between the ranks of `world`, however many. Each rank has its own
+// device, or all share the only one.
 
 /// Messages of a few bytes and of more than NCCL buffers, from rank to rank.
 void nccl_passes_messages_down_the_line(Communicator& world);

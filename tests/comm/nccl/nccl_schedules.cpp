@@ -18,7 +18,7 @@ NcclSchedule named(const std::string& share, const std::string& how) {
   return {name, share, how};
 }
 
-/// What all ranks and the one have in common.
+/// Returns the part of the job that all ranks and the single reference rank have in common.
 test::TrainingJob common_job(const NcclSchedule& schedule) {
   test::TrainingJob job = test::small_job();
   if (schedule.how == "selective")

@@ -93,7 +93,8 @@ class Failures : public ::testing::EmptyTestEventListener {
   int rank_;
 };
 
-/// What was not run is then tried in other processes.
+/// Ends the process after a test that has left the ranks apart. Tests that have not run yet are
+/// then tried in other processes.
 class EndOfRanksApart : public ::testing::EmptyTestEventListener {
   void OnTestEnd(const ::testing::TestInfo&) override {
     if (Nccl::apart()) std::_Exit(1);

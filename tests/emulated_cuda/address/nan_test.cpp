@@ -1,4 +1,4 @@
-// What was never written reads as NaN where loads are not watched for it.
+// Memory that was never written reads as NaN in the build that does not watch loads for it.
 
 #include <gtest/gtest.h>
 

@@ -49,7 +49,7 @@ int computed_by_libraries();
 /// device 0". Empty where nothing is.
 std::string leftovers();
 
-/// What the host has asked for since the program began.
+/// Counts the host's requests since the program began.
 struct Issued {
   std::int64_t launches = 0, copies = 0, fills = 0;
   std::int64_t waits = 0;                        // for all of a stream

@@ -1,7 +1,8 @@
 #pragma once
 
-// What a kernel's source takes from CUDA, for a compiler of the host: included before it by the
-// command line (-include), so that one source serves nvcc and the emulator.
+// This header declares what a kernel's source takes from CUDA, for a compiler of the host. The
+// command line includes it before the source (-include), so that one source serves nvcc and the
+// emulator.
 #include "tests/emulated_cuda/emulation/device/arithmetic.h"
 #include "tests/emulated_cuda/emulation/device/atomic.h"
 #include "tests/emulated_cuda/emulation/device/barrier.h"

@@ -5,7 +5,8 @@
 
 namespace emulated_cuda {
 
-/// What the calling host thread is about, for errors: "cudaMemcpyAsync". Nested ones are all named.
+/// Names what the calling host thread is about, for errors: "cudaMemcpyAsync". Nested ones are all
+/// named.
 class Doing {
  public:
   explicit Doing(std::string what);

@@ -33,7 +33,7 @@ Stack stack_of_this_thread() {
 
 }  // namespace
 
-/// What one fiber tells the next: who jumped, so that the place can be kept, and who was meant.
+/// Tells the next fiber who jumped, so that the place can be kept, and who was meant.
 struct Fiber::Landing {
   Fiber* from;
   Fiber* to;

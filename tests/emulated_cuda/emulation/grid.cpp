@@ -9,7 +9,8 @@ dim3 blockDim, gridDim;
 namespace emulated_cuda {
 namespace {
 
-/// What runs; CUDA's words (threadIdx, __syncthreads) know of no argument that could carry it.
+/// Holds what runs now: CUDA's words (threadIdx, __syncthreads) take no argument that could carry
+/// it.
 struct Running {
   const Launch* launch = nullptr;
   Order* order = nullptr;

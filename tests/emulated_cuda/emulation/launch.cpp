@@ -9,7 +9,7 @@
 namespace emulated_cuda {
 namespace {
 
-/// What sm_90 takes.
+/// Says whether sm_90 takes a launch of this size.
 bool fits(const dim3& blocks, const dim3& threads) {
   return blocks.x > 0 && blocks.y > 0 && blocks.z > 0 && blocks.x < 1u << 31 &&
          blocks.y < 1u << 16 && blocks.z < 1u << 16 && threads.x > 0 && threads.y > 0 &&

@@ -11,7 +11,7 @@ namespace emulated_cuda {
 class KernelCall {
  public:
   virtual ~KernelCall() = default;
-  /// As one thread.
+  /// Runs the kernel's code as one thread.
   virtual void run() const = 0;
 };
 

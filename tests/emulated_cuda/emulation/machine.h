@@ -17,7 +17,8 @@
 
 namespace emulated_cuda {
 
-/// What CUDA's functions, which have no argument for it, work on. One host thread at a time does.
+/// Holds the state of CUDA's functions, which take no argument for it. One host thread at a time
+/// uses it.
 struct Machine {
   std::mutex mutex;
   std::condition_variable changed;  // something was queued or done

@@ -9,7 +9,7 @@
 namespace emulated_cuda {
 
 inline constexpr int kDevices = 4;
-/// What Memory::kind_of calls everything that CUDA does not know of.
+/// Memory::kind_of returns this name for everything that CUDA does not know of.
 inline constexpr const char* kHostMemory = "pageable memory of the host";
 
 /// All memory that CUDA knows of. Devices' is out of the host's reach but while an operation runs,
@@ -18,7 +18,7 @@ class Memory {
  public:
   Memory();
 
-  /// What a device has.
+  /// Each device has this many bytes.
   static constexpr std::size_t kBytes = std::size_t{16} << 30;
 
   Arena& device(int number) { return devices_[static_cast<std::size_t>(number)]; }
@@ -34,7 +34,7 @@ class Memory {
   /// Whether a word that is a pointer or something else can be the former: where it would point to
   /// memory of CUDA's, something is allocated there. What was freed shows when it is touched.
   bool may_be_pointer(const void* word) const;
-  /// What the address is of, for errors.
+  /// Says which memory the address lies in, for errors.
   std::string kind_of(const void* address) const;
 
  private:

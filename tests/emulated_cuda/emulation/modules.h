@@ -9,7 +9,7 @@ namespace emulated_cuda {
 /// first call.
 class Modules {
  public:
-  /// As the process's environment says.
+  /// Reads the mode from the process's environment.
   Modules();
   /// `mode` as in the environment; null where nothing is set there.
   explicit Modules(const char* mode);

@@ -30,7 +30,7 @@ cudaError_t cudaGetDevice(int* device) {
   return cudaSuccess;
 }
 
-/// As of an H100, but for the memory.
+/// Describes an H100, but for the memory.
 cudaError_t cudaGetDeviceProperties(cudaDeviceProp* properties, int device) {
   const Call call("cudaGetDeviceProperties");
   if (device < 0 || device >= kDevices) return call.error(cudaErrorInvalidDevice);

@@ -28,7 +28,7 @@ cudaError_t cudaStreamSynchronize(cudaStream_t stream) {
 
 cudaError_t cudaStreamWaitEvent(cudaStream_t stream, cudaEvent_t event, unsigned) {
   const Call call("cudaStreamWaitEvent");
-  // What the event means is what it was recorded for last, even if it is recorded again meanwhile.
+  // The wait is for what the event was recorded for last, even if it is recorded again meanwhile.
   if (const std::shared_ptr<Record> record = call.event(event).latest)
     call.queue_waiting(call.stream(stream), [record](CUstream_st& own) {
       if (record->reached) own.clock.join(record->clock);

@@ -41,7 +41,7 @@ struct Record {
 class Streams {
  public:
   CUstream_st& make(int device, Timeline line);
-  /// What is queued still runs.
+  /// Destroys the stream once its queued operations have run.
   void destroy(CUstream_st& stream);
   /// Null where `stream` is none, or destroyed.
   CUstream_st* find(cudaStream_t stream) const;
@@ -55,7 +55,7 @@ class Streams {
   void go_on();
 
   bool idle(int device) const;
-  /// What the device's streams have done.
+  /// Returns the clock of all that the device's streams have done.
   Clock done_on(int device) const;
   std::size_t alive() const;
 

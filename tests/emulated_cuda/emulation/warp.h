@@ -15,10 +15,10 @@ struct WarpCall {
   int line;
 };
 
-/// What a lane brings: a number of up to 8 bytes, or its operands of mma.
+/// Holds what a lane brings to a meeting: a number of up to 8 bytes, or its operands of mma.
 using WarpValue = std::array<std::uint64_t, 3>;
 
-/// What the lanes brought: `values` of those in `present`.
+/// Holds what the lanes brought: `values` of those in `present`.
 struct WarpValues {
   unsigned present = 0;
   std::array<WarpValue, 32> values{};

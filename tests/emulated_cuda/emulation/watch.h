@@ -7,8 +7,8 @@
 
 namespace emulated_cuda {
 
-/// What a build of the emulator sees besides values. One of address/ (AddressSanitizer) and race/
-/// (every load and store of the kernels) is linked.
+/// Observes what a build of the emulator sees besides values. One of address/ (AddressSanitizer)
+/// and race/ (every load and store of the kernels) is linked.
 class Watch {
  public:
   virtual ~Watch() = default;

@@ -65,7 +65,7 @@ class Receiver {
   std::vector<std::unique_ptr<comm::NcclCommunicator>> edges_;
 };
 
-/// What rank 0 raises.
+/// Returns the message of the CommError that rank 0 raises.
 std::string raised_by_rank_0(const std::function<void(Communicator&)>& live) {
   std::string message;
   const auto note = [&](Communicator& world) {

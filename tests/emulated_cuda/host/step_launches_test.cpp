@@ -1,4 +1,5 @@
-// What a training step asks of the device: where steps are short, the host's calls are the bound.
+// These tests count what a training step asks of the device: where steps are short, the host's
+// calls are the bound.
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-// What the watch for races finds, and what it lets pass.
+// These tests show which races the watch finds, and which accesses it lets pass.
 
 #include <gtest/gtest.h>
 

@@ -140,7 +140,7 @@ TEST_P(Optimizer, ASkippedStepChangesNothing) {
   EXPECT_EQ(numbers(square.tensor), std::vector<double>(37, 4));
 }
 
-// As torch.nn.utils.clip_grad_norm_.
+// The norm clips as torch.nn.utils.clip_grad_norm_ does.
 TEST(GradientNorm, ClipsAndSkips) {
   const auto backend = make_cpu_backend();
   const auto stream = backend->make_stream();

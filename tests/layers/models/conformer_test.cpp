@@ -97,7 +97,8 @@ TEST(Conformer, AddsAbsolutePositionsBeforeTheFirstBlock) {
   EXPECT_EQ(relative - test::parameter_count(sequence, 80), 144 * 144 + 2 * 144);
 }
 
-// As models of the same sizes made of torch.nn modules count them: 16 × 144, 16 × 256, 17 × 512.
+// Models of the same sizes made of torch.nn modules have these counts: 16 × 144, 16 × 256, 17 ×
+// 512.
 TEST(Conformer, HasAsManyParametersAsPyTorchs) {
   const auto parameters = [](int layers, int width, int heads) {
     const ConformerOptions options{.width = width, .heads = heads, .layers = layers};
@@ -108,7 +109,7 @@ TEST(Conformer, HasAsManyParametersAsPyTorchs) {
   EXPECT_EQ(parameters(17, 512, 8), 115126301);
 }
 
-// As transformers' ParakeetForCTC counts them, for 80 mels.
+// transformers counts the same in ParakeetForCTC, for 80 mels.
 TEST(FastConformer, HasAsManyParametersAsTransformers) {
   const auto parameters = [](int layers, int width, int heads, int labels) {
     const ConformerOptions options{.width = width,

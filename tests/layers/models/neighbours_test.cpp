@@ -1,4 +1,4 @@
-// What a model makes of an utterance does not depend on which others it is packed with.
+// A model's results for an utterance do not depend on the others that it is packed with.
 
 #include <gtest/gtest.h>
 
@@ -43,7 +43,7 @@ std::vector<Utterance> utterances_of(const Model& model) {
   return {{61, {1, 1}}, {23, {2}}, {307, {1, 2, 6, 6, 5, 3}}, {9, {}}, {40, {4, 3}}};
 }
 
-/// What comes of a pack: of each utterance, and of parameters summed over them.
+/// Holds the results of a pack: of each utterance, and of parameters summed over them.
 struct Outcome {
   std::vector<Values> logits, gradients;  // frames × labels, and of frames × features
   Values losses;

@@ -26,7 +26,7 @@ test::LayerSequence build_small(const Wav2Vec2Options& options) {
   return options.build({.features = 1, .labels = 7});
 }
 
-/// As Wav2Vec2Config() of transformers has it.
+/// Changes the norms to those of transformers' Wav2Vec2Config().
 Wav2Vec2Options with_norms_of_base(Wav2Vec2Options options) {
   options.frontend_norm = "group";
   options.frontend_bias = false;
@@ -41,13 +41,13 @@ Wav2Vec2Options with_mixed_norms(Wav2Vec2Options options) {
   return options;
 }
 
-/// As OmniASRCTCConfig() of transformers has it.
+/// Leaves out weight norm, as transformers' OmniASRCTCConfig() does.
 Wav2Vec2Options without_weight_norm(Wav2Vec2Options options) {
   options.position_weight_norm = false;
   return options;
 }
 
-/// As MMS has them.
+/// Adds adapters as MMS has them.
 Wav2Vec2Options with_adapters(Wav2Vec2Options options) {
   options.adapter = 5;
   return options;
@@ -135,7 +135,7 @@ TEST(Wav2Vec2, HasNormsBehindUnitsIfTold) {
           "block1.feed_forward", "block1.feed_forward.norm", "output", "ctc"}));
 }
 
-// As transformers 5.24 counts Wav2Vec2ForCTC(Wav2Vec2Config()) without time masks.
+// transformers 5.24 counts the same in Wav2Vec2ForCTC(Wav2Vec2Config()) without time masks.
 TEST(Wav2Vec2, HasAsManyParametersAsBaseModels) {
   const Wav2Vec2Options base = with_norms_of_base({});
   EXPECT_EQ(test::parameter_count(base.build({.features = 1, .labels = 32}), 1), 94395552);
@@ -149,7 +149,7 @@ std::int64_t parameters(Wav2Vec2Options options, int width, int layers, int head
   return test::parameter_count(options.build({.features = 1, .labels = labels}), 1);
 }
 
-// As transformers 5.24 counts OmniASRForCTC, and as published.
+// transformers 5.24 counts the same in OmniASRForCTC, and so do the publications.
 TEST(Wav2Vec2, HasAsManyParametersAsOmniASR) {
   const Wav2Vec2Options omniasr = without_weight_norm({});
   EXPECT_EQ(parameters(omniasr, 1024, 24, 16, 10288), 325982768);
@@ -158,7 +158,8 @@ TEST(Wav2Vec2, HasAsManyParametersAsOmniASR) {
   EXPECT_EQ(parameters(omniasr, 2048, 128, 16, 10288), 6505761328);
 }
 
-// As transformers 5.23 counts Wav2Vec2ForCTC without time masks; the last four as published.
+// transformers 5.23 counts the same in Wav2Vec2ForCTC without time masks; the last four are
+// published as well.
 TEST(Wav2Vec2, HasAsManyParametersAsTransformers) {
   EXPECT_EQ(parameters({}, 512, 12, 8, 32), 44417696);
   EXPECT_EQ(parameters({}, 1024, 24, 16, 9812), 325494996);
@@ -167,7 +168,7 @@ TEST(Wav2Vec2, HasAsManyParametersAsTransformers) {
   EXPECT_EQ(parameters({}, 2048, 128, 16, 9812), 6504786132);
 }
 
-// As _init_weights of transformers 5.23 has it.
+// transformers 5.23 draws the weights with these deviations, in _init_weights.
 TEST(Wav2Vec2, StartsConvolutionsAsTransformersDoes) {
   const Wav2Vec2Options options{
       .channels = 48, .kernels = {64, 6}, .strides = {10, 4}, .layers = 1};

@@ -185,7 +185,7 @@ TEST(Attention, KeepsNothingSquare) {
     }
 }
 
-// What a frame does not see has no weight at all.
+// A frame gives no weight at all to frames that it does not see.
 TEST(Attention, FramesOutsideOfTheContextHaveNoSay) {
   const Attention layer({.name = "att", .channels = 8, .heads = 2, .left = 4, .right = 0});
   LayerRunner runner(layer, {DType::f32, {{{70}, 24}}});

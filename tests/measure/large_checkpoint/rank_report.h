@@ -9,7 +9,8 @@
 
 namespace penstock::test {
 
-/// What a rank, a process of its own, has taken: numbers by name, the same names on all ranks.
+/// Gathers numbers that a rank, a process of its own, has measured, by name; all ranks have the
+/// same names.
 class RankReport {
  public:
   void add(const std::string& name, double value) { values_.emplace_back(name, value); }

@@ -1,6 +1,6 @@
-// What the linker's --wrap puts in the place of write(): blocks of zeros become holes of the file,
-// so that a checkpoint of a large model takes little of a disk. Whoever reads the file finds the
-// same bytes.
+// The linker's --wrap puts this function in the place of write(). It makes blocks of zeros holes of
+// the file, so that a checkpoint of a large model takes little of a disk. Whoever reads the file
+// finds the same bytes.
 
 #include <sys/stat.h>
 #include <sys/syscall.h>

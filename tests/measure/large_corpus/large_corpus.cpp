@@ -1,4 +1,4 @@
-// What a start, an epoch and steps of a corpus of millions take: README.md.
+// This program measures a start, an epoch and steps of a corpus of millions: README.md.
 
 #include <fmt/format.h>
 #include <sys/wait.h>

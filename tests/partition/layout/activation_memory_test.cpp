@@ -1,4 +1,4 @@
-// What a long utterance takes of the real models, without allocating it.
+// These tests count the memory of a long utterance in the real models, without allocating it.
 
 #include <fmt/format.h>
 #include <gtest/gtest.h>

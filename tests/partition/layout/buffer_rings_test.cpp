@@ -22,7 +22,7 @@ class Rings {
       free_.push_back(count_in_flight(schedule, chunk));
   }
 
-  /// Where a rank waits for ever, or nothing.
+  /// Returns where a rank waits for ever; empty if all lists end.
   std::string run() {
     for (bool moved = true; moved;) {
       moved = false;

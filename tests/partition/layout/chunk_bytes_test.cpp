@@ -24,7 +24,7 @@ TEST(ChunkBytes, CountsTheLargestMicroBatchTimesInFlight) {
   EXPECT_EQ(first.optimizer, 2 * first.weights + of_norms(1));
   EXPECT_EQ(first.gradients, 3 * first.weights);
   EXPECT_EQ(first.reduction, 0u);
-  // As the last of two chunks the same layers keep one micro-batch instead of two.
+  // The same layers keep one micro-batch instead of two where they are the last of the two chunks.
   EXPECT_EQ(first.saved, 2 * bytes(0, 2, 1).saved);
   // Two posted inputs, 15 frames of 12 channels and 4 loss weights each, and two gradients sent.
   EXPECT_EQ(second.messages, 2 * (layers::aligned(15 * 12 * 4) + layers::aligned(4 * 4)) +

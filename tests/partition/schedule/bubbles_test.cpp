@@ -22,7 +22,7 @@ Simulation run(const Schedule& schedule, const ChunkTimes& of_rank) {
 /// Chunks a rank.
 int chunks_of(const std::string& name) { return make_schedule(name, 1, 1).chunks(); }
 
-/// As the published formulas have it where every rank is as wide as the widest.
+/// Returns the bubble of the published formulas where every rank is as wide as the widest.
 double published(const std::string& name, int p, const ChunkTimes& t) {
   const double f = t.forward, b = t.backward_input, w = t.backward_weight;
   if (name.starts_with("interleaved")) return (p - 1) * (f + b + w) / chunks_of(name);
@@ -105,7 +105,7 @@ TEST(Bubbles, ActivationsInFlightAreThePublishedOnes) {
       EXPECT_EQ(two[stage], 2 * (stages - stage - 1) + stages + 1);
       EXPECT_EQ(v[stage], 2 * stages);
     }
-    // Where weight gradients wait, so do activations: the most is that of the first stage.
+    // Activations wait for weight gradients too. Here only the largest of all stages is compared.
     const auto h1 = peak_activations(make_schedule("zb-h1", stages, batches));
     const auto h2 = peak_activations(make_schedule("zb-h2", stages, batches));
     EXPECT_EQ(std::ranges::max(h1), stages);

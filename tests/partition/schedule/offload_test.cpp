@@ -200,8 +200,8 @@ TEST(Offload, LeavesAloneWhatHasRoom) {
   EXPECT_EQ(with_offload(evaluation, 1).ranks, evaluation.ranks);
 }
 
-// What training reserves for a whole step is enough for the last one of an epoch, but under
-// schedules of several chunks a rank, whose shorter steps may hold more anyway.
+// The memory that training reserves for a whole step suffices for the last one of an epoch.
+// Schedules of several chunks a rank are left out: their shorter steps may hold more anyway.
 TEST(Offload, AShorterStepNeedsNoMore) {
   for (const int resident : {1, 2, 3}) {
     for (const std::string_view name : schedule_names())

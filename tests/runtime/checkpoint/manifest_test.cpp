@@ -40,7 +40,7 @@ TEST(Manifest, ReadsBackEqual) {
   EXPECT_EQ(parse_manifest(to_text(Manifest{})), Manifest{});
 }
 
-// Those of runs that changed nothing are as they were before runs could.
+// A run that changed nothing writes none of the keys that record changes.
 TEST(Manifest, HasNoHistoryWithoutChanges) {
   Manifest manifest = example();
   for (const char* key : {"\"corrections\"", "\"data_origin\""})
@@ -52,7 +52,7 @@ TEST(Manifest, HasNoHistoryWithoutChanges) {
   EXPECT_EQ(parse_manifest(to_text(manifest)), manifest);
 }
 
-// Those of alphabets are as they were before there were pieces.
+// A run with an alphabet writes no key of a tokenizer.
 TEST(Manifest, HasNoTokenizerWithoutPieces) {
   Manifest manifest = example();
   EXPECT_NE(to_text(manifest).find("\"tokenizer\""), std::string::npos);

@@ -136,7 +136,7 @@ TEST(OpenTogether, FaultsOfTheCheckEndTheJob) {
                CheckpointError);
 }
 
-/// What a job of so many ranks says of a checkpoint.
+/// Returns the error with which a job of so many ranks refuses a checkpoint.
 std::string complaint(const std::filesystem::path& folder, int ranks, Verified verified) {
   return test::message_of<CheckpointError>([&] {
     comm::run_as_threads({.ranks = ranks}, [&](comm::Communicator& world) {

@@ -100,7 +100,7 @@ TEST_F(ReadBack, RejectsAnotherHeaderOrSize) {
   EXPECT_THROW(read_back(folder_.path(), shard_), FileError);
 }
 
-// As where a disk gives no more: a fault of the save, and no end of the run.
+// A file that ends early, as on a full disk, is a fault of the save and does not end the run.
 TEST_F(ReadBack, SaysWhereAFileEndsMeanwhile) {
   const std::string told = test::message_of<CheckpointError>(
       [this] { read_back(folder_.path(), shard_, [this] { fs::resize_file(file(), 100); }); });

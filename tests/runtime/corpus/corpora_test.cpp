@@ -33,7 +33,7 @@ TEST(CorpusReaders, AreBothEndsWhileListsAreSought) {
   EXPECT_EQ(readers_for("found").audio, (std::vector{0, 3}));
 }
 
-/// What is said of a model that takes other channels than these features make.
+/// Returns the error about a model that takes other channels than these features make.
 std::string fault_of_channels(int wanted, configs::FeatureConfig features) {
   configs::Config config;
   config.model.features = wanted;

@@ -284,7 +284,8 @@ TEST_F(CorpusTest, HashFollowsContentNotPlace) {
   EXPECT_NE(load().hash, hash);
 }
 
-/// What labels need is kept, and made anew where texts, alphabet or limits are others.
+/// The frames that labels need are cached, and found anew where texts, alphabet or limits are
+/// others.
 TEST_F(CorpusTest, KeepsWhatLabelsNeed) {
   const std::uint64_t hash = load().hash;
   EXPECT_FALSE(std::filesystem::exists(cached(".labels")));
@@ -365,7 +366,7 @@ TEST_F(CorpusTest, ReadersOfAudioShareTheIndexing) {
   EXPECT_TRUE(std::filesystem::exists(cached(".index")));
 }
 
-/// Where nothing can be written, ranks are sent the index.
+/// Ranks are sent the index where no file can be written for it.
 TEST_F(CorpusTest, RanksGetAnIndexThatTheyCannotSee) {
   const Corpus whole = load();
   options_.cache.path = in("train.jsonl");  // a file

@@ -18,7 +18,7 @@ namespace {
 
 constexpr std::size_t kTrailer = 24 + 4 * 8;  // bytes, of which the last 8 are the digest
 
-/// What is kept of labels, as somebody else may have written it, with a right digest.
+/// A cache file that somebody else crafted, with a right digest, is found out and made anew.
 TEST(LabelNeeds, AreFoundAnewWhereTheyAreCrafted) {
   const test::TemporaryFolder folder;
   CorpusOptions options;

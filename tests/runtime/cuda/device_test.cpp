@@ -16,7 +16,7 @@ configs::TrainerConfig on(const std::string& device) {
   return config;
 }
 
-/// What each rank's call raised; empty where nothing was.
+/// Returns the message that each rank's call raised; empty where it raised none.
 template <class Raised, class Work>
 std::vector<std::string> messages_of(int ranks, Work work) {
   std::vector<std::string> messages(static_cast<std::size_t>(ranks));

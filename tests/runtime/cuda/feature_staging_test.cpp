@@ -38,7 +38,7 @@ class CudaFeatureStaging : public ::testing::Test {
                      std::copy_n(numbers.end() - weights.size(), weights.size(), weights.begin());
                    });
   }
-  /// What the computing stream copies of one.
+  /// Returns a copy of the next arrival, made on the computing stream: features, then weights.
   layers::Buffer read() {
     const FeatureStaging::Arrival arrived = staging_->take(*computing_);
     layers::Buffer copy =

@@ -1,4 +1,4 @@
-// What replicas whose memory lies on devices send each other in a step.
+// Replicas whose memory lies on devices add up gradients and gather updates here, over either link.
 #include "runtime/pipeline/gradient_reduction.h"
 
 #include <gtest/gtest.h>

@@ -122,8 +122,8 @@ TEST_F(CudaNcclMessages, OfAnyLengthEndInEverySchedule) {
     }
 }
 
-/// What the first of two ranks raises that does so with a gradient that the second, which dies,
-/// does not send.
+/// Returns the message that the first of two ranks raises when it waits for a gradient that the
+/// second, which dies, does not send.
 std::string raised_without_a_gradient(const std::function<void(DeviceStage&)>& wait) {
   std::string message;
   const auto live = [&](comm::Communicator& pipeline) {

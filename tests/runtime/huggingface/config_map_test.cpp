@@ -25,7 +25,7 @@ configs::Config fast_conformer(const configs::FlatConfig& changes) {
   return configs::unflatten(keys, "a test", layers::model_families());
 }
 
-/// What SeamlessM4TFeatureExtractor of transformers makes.
+/// Returns the settings of transformers' SeamlessM4TFeatureExtractor.
 configs::FeatureConfig seamless_features() {
   configs::FeatureConfig features;
   features.kind = "fbank";
@@ -153,7 +153,7 @@ TEST(ConfigMap, NamesKeysThatAreFixed) {
     EXPECT_NE(message.find(part), std::string::npos) << part << " is not in " << message;
 }
 
-// What is dropped in training has no say in what is exported.
+// Dropout acts in training alone, so an export takes any.
 TEST(ConfigMap, ExportsAnyDropout) {
   EXPECT_EQ(fixed_fault({{"model.output_dropout", "true"}}), "");
   EXPECT_EQ(fixed_fault({{"model.output_dropout", "false"}}), "");

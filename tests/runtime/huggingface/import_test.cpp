@@ -34,7 +34,7 @@ void load(const Checkpoint& checkpoint, const std::string& name, const layers::T
   checkpoint.read(name, 0, to.size(), {static_cast<std::byte*>(to.data), to.bytes()});
 }
 
-/// What the last layer before the loss makes of the golden input, in evaluation.
+/// Computes the output of the last layer before the loss, of the golden input, in evaluation.
 class EvaluatedModel {
  public:
   EvaluatedModel(const Checkpoint& checkpoint, const test::Golden& golden, int labels) {
@@ -103,7 +103,7 @@ class Import : public testing::Test {
     return folder;
   }
 
-  /// What the import of the copy says, if anything; then nothing is left of it.
+  /// Imports the copy and returns the error, if any. A failed import must leave nothing in place.
   std::string fault() {
     std::string message =
         test::message_of<Error>([&] { import_model(output_.path() / "spoilt", checkpoint_); });

@@ -63,7 +63,7 @@ TEST(NewFolder, LeavesFoldersOfOthersAlone) {
   EXPECT_TRUE(std::filesystem::exists(partial));
 }
 
-// What a process that was killed left.
+// A process that was killed has left this folder.
 TEST(NewFolder, ClearsAwayDeadAttempts) {
   const test::TemporaryFolder output;
   std::filesystem::create_directory(output.path() / "a.partial");

@@ -33,7 +33,8 @@ class TokenizerPieces : public testing::Test {
                                tokenizer(), std::filesystem::copy_options::overwrite_existing);
   }
 
-  /// What the file in the folder is; its vocabulary has the blank at that row.
+  /// Returns the bytes of the SentencePiece model made of tokenizer.json, whose blank has row
+  /// `blank`.
   std::string model(std::int64_t blank) const {
     const Json json = Json::parse(test::read_file(tokenizer()));
     std::set<std::int64_t> rows;

@@ -44,7 +44,7 @@ TEST_F(VocabularyFiles, AreReadWithAddedTokens) {
   EXPECT_TRUE(vocabulary.lower_case);
 }
 
-// As Wav2Vec2CTCTokenizer of transformers saves them where vocab.json has none.
+// Wav2Vec2CTCTokenizer of transformers saves <s> and </s> like this where vocab.json has none.
 TEST_F(VocabularyFiles, MayHaveTokensBeyondTheHead) {
   write("vocab.json", R"({"<pad>": 0, "a": 1})");
   write("added_tokens.json", R"({"<s>": 2, "</s>": 3})");
@@ -95,7 +95,7 @@ TEST_F(VocabularyFiles, AreOfTheLanguageThatIsChosen) {
   EXPECT_EQ(read(2, 0).tokens, (std::vector<std::string>{"<p>", "a"}));
   EXPECT_EQ(read(2, 0).beyond, (std::vector<std::string>{"<s>"}));
   EXPECT_EQ(read(2, 0).language, "eng");
-  // What was added to the other vocabulary gives way.
+  // The token that was added to the other vocabulary gives way to this one's own of the same row.
   EXPECT_EQ(read_language(3, "rus").tokens, (std::vector<std::string>{"<p>", "в", "б"}));
   EXPECT_NE(test::message_of<CheckpointError>([&] {
               (void)read_language(3, "deu");

@@ -17,7 +17,7 @@ namespace {
 
 using test::message_of;
 
-/// What three ranks say of a configuration that `change` makes another on rank 2.
+/// Returns the error of three ranks where `change` makes rank 2's configuration another.
 std::string disagreement(const std::function<void(configs::Config&)>& change) {
   return message_of<ConfigError>([&] {
     comm::run_as_threads({.ranks = 3}, [&](comm::Communicator& world) {
@@ -70,7 +70,8 @@ TEST(ReadAlike, NamesTheReaderThatFindsSomethingElse) {
             "same files");
 }
 
-/// What each rank raises where the readers, of four ranks 2 and 3, read so. None ends the others.
+/// Returns the error that each of four ranks raises where ranks 2 and 3 read with `read`. None ends
+/// the others.
 std::vector<std::string> raised(const std::function<std::string(int rank)>& read) {
   std::vector<std::string> faults(4);
   comm::run_as_threads({.ranks = 4}, [&](comm::Communicator& world) {

@@ -11,7 +11,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// What three ranks say whose folders these are; the last one does not write.
+/// Returns the error of three ranks that see these folders; the last rank does not write.
 std::string said_of(const std::vector<fs::path>& folders) {
   const OutputLock lock(folders[0]);
   return test::message_of<CheckpointError>([&] {

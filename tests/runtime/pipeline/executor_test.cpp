@@ -9,7 +9,8 @@
 namespace penstock::runtime {
 namespace {
 
-// What it runs is shown by the bits of trained steps (training_step_test); here is what it refuses.
+// The bits of trained steps (training_step_test) show what it runs; these tests show what it
+// refuses.
 
 partition::Schedule of_one_rank(std::vector<partition::Action> list) {
   return {.name = "odd", .micro_batches = 1, .chunk_rank = {0, 0, 0}, .ranks = {std::move(list)}};

@@ -87,10 +87,11 @@ struct Asked {
   std::size_t passed = 0, recomputed = 0;
 };
 
-/// What the layers of a chunk ask to keep for one micro-batch, counted from their declarations
-/// alone. The chunk's input is a message buffer, as is the gradient of its output; its output
-/// stays until it is sent. Of chosen neighbours stays what enters the first; what else they ask
-/// for is made in backward, for which they take turns unless weight gradients come later.
+/// Returns the bytes that the layers of a chunk ask to keep for one micro-batch, counted from their
+/// declarations alone. The chunk's input is a message buffer, as is the gradient of its output; its
+/// output stays until it is sent. Chosen neighbours keep only what enters the first of them; what
+/// else they ask for is made in backward, and they take turns for it unless weight gradients come
+/// later.
 Asked asked_to_keep(const Cut& cut, const partition::ChunkRange& chunk,
                     const MicroBatchWork& work) {
   using Kind = layers::SavedDecl::Kind;

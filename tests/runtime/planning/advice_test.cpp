@@ -35,7 +35,7 @@ class AdviceOnPlan : public testing::Test {
     best_plan.results = {{.candidate = best_plan.candidate, .estimate = best_plan.estimate}};
   }
 
-  /// As if a plan that would be faster lacked so much.
+  /// Adds a candidate that would be faster, but lacks so much memory.
   void lack(double gib) {
     planned_.best_plan.results.push_back({.candidate = planned_.best_plan.candidate,
                                           .lacks = partition::LackingMemory{0, gib * kGib},
@@ -45,8 +45,8 @@ class AdviceOnPlan : public testing::Test {
   std::vector<Advice> advise(const PlanAgain& plan, const AdviceTime& time = kAmple) const {
     return runtime::advise({recipe_, cluster_, planned_, free_batch_}, plan, time);
   }
-  /// What is said of memory, where it is worth 10 s a second from so much on, on the first device
-  /// or by the recipe's key.
+  /// Returns the advice on memory, which gains 10 s of audio a second from `enough_gib` on, be it
+  /// on the first device or by the recipe's key.
   std::string of_memory(double enough_gib) const {
     const auto advice = advise([&](const auto& recipe, const auto& cluster) {
       const double key = recipe.pipeline.memory_gib, device = cluster.devices[0].memory / kGib;

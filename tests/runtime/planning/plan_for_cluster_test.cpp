@@ -180,7 +180,7 @@ TEST_F(PlanForCluster, IsTheSameForTheSameSeed) {
   EXPECT_FALSE(std::filesystem::exists(in("output")));
 }
 
-// Where memory binds, so that they ask for many bytes of chunks at once.
+// Memory binds here, so that the threads ask for the bytes of many chunks at once.
 TEST_F(PlanForCluster, IsTheSameOnManyThreads) {
   const configs::Config config = recipe({"pipeline.memory_gib=0.001"});
   const auto plan = [&](int threads) {

@@ -80,7 +80,7 @@ TEST(CoveringLengths, HoldWhatTheExtentHoldsAndLittleMore) {
     EXPECT_LE(frames(covering), extent.frames + 3);
     const std::int64_t longest = std::ranges::max(covering);
     EXPECT_TRUE(longest == extent.longest || longest == extent.longest + 1) << longest;
-    // The most frames that any such utterances leave behind a stride of 2.
+    // Any such utterances leave at most half of this many frames after a stride of 2.
     EXPECT_GE(2 * frames(partition::output_frames(sequence, covering)),
               extent.frames + extent.utterances);
   }
@@ -97,7 +97,8 @@ void for_stages(const partition::LayerSequence& sequence,
 
 class BytesOfRun : public testing::Test {
  protected:
-  /// What `batches` alone need, all of them at once in flight as `schedule` says.
+  /// Returns the bytes that `batches` alone need, with as many in flight at once as `schedule`
+  /// says.
   partition::ChunkBytes needed(const std::vector<MicroBatch>& batches,
                                const partition::Schedule& schedule) const {
     partition::ChunkLoad load{{}, schedule};

@@ -28,7 +28,7 @@ class PlanTrials : public testing::Test {
                                  fmt::format("pipeline.replicas={}", replicas)});
   }
 
-  /// What each rank is told of plans that differ in where their ranks are.
+  /// Returns the seconds that each rank is told for plans that differ in where their ranks are.
   std::vector<std::vector<double>> told(
       const configs::Config& config, const std::vector<std::vector<std::vector<int>>>& placements,
       int ranks, int steps) const {

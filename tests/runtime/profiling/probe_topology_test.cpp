@@ -17,7 +17,7 @@
 namespace penstock::runtime {
 namespace {
 
-/// So many nodes of so many ranks each, one node behind the other.
+/// Returns the node of each rank: so many nodes of so many ranks each, one node after the other.
 std::vector<int> equal_nodes(int nodes, int ranks_each) {
   std::vector<int> of_rank;
   for (int node = 0; node < nodes; ++node) of_rank.insert(of_rank.end(), ranks_each, node);

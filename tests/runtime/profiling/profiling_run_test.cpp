@@ -48,7 +48,7 @@ TEST(GatherActions, BringsEveryRanksStepsToTheFirst) {
             EXPECT_EQ(one.start, other.start);
             EXPECT_EQ(one.end, other.end);
             EXPECT_EQ(one.computing, other.computing);
-            EXPECT_TRUE(one.layers.forward.empty());  // they stay behind
+            EXPECT_TRUE(one.layers.forward.empty());  // these are not gathered
           }
         }
       }

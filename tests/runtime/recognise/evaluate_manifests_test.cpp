@@ -14,7 +14,7 @@
 namespace penstock::runtime {
 namespace {
 
-/// What rank 0 saw of an evaluation.
+/// Holds what rank 0 saw of an evaluation.
 struct Seen {
   EvaluationTotals totals;
   std::vector<JudgedUtterance> judged;

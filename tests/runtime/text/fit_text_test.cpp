@@ -76,7 +76,7 @@ TEST(FitText, CountsWhatNothingFits) {
   EXPECT_EQ(fitted.transcripts, 2);
 }
 
-/// What a shell makes of the overrides is what was meant.
+/// A shell hands the overrides on just as they were meant.
 TEST(FitText, QuotesForAShell) {
   configs::TextConfig text;
   text.alphabet = "'ab$\"\\` ";

@@ -87,7 +87,7 @@ TrainingState state_of(std::int64_t step) {
   return state;
 }
 
-/// What ranks hear at the end of a step.
+/// Returns what all ranks hear at the end of a step: the sums of their notices.
 Notices exchange(const CheckpointWriter& writer, comm::Communicator& world) {
   Notices own;
   writer.tell(own);

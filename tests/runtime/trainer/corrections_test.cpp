@@ -197,7 +197,7 @@ TEST_F(CorrectedRun, KeepsADividedStepOnOtherReplicas) {
         test::tone_recipe(in("train.jsonl"), "", in(output)), "recipe.toml",
         layers::model_families(), Overrides{"data.validation=", "trainer.lanes=0"});
     recipe.data.batch_seconds = 7.5;
-    // What the loader makes of a recipe that names neither key.
+    // The loader makes these values of a recipe that names neither key.
     recipe.data.micro_batches = replicas;
     recipe.data.micro_batch_seconds = 7.5 / replicas;
     recipe.pipeline.replicas = replicas;

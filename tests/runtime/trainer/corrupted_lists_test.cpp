@@ -35,7 +35,7 @@ partition::LayerSequence small_model() {
   return partition::build_trained_model(config, 29);
 }
 
-/// What a step leaves on each rank.
+/// Holds what a step leaves on each rank.
 struct Left {
   std::vector<std::vector<std::byte>> gradients;
   std::vector<std::vector<std::vector<double>>> losses;

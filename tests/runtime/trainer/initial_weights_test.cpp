@@ -69,7 +69,7 @@ class InitialWeightsOfRun : public testing::Test {
   }
   bool noted(const std::string& part) const { return notes_.find(part) != std::string::npos; }
 
-  /// As if the checkpoint were older than a key.
+  /// Removes a key from the manifest, as if the checkpoint were older than the key.
   void forget(const std::string& key) const {
     const auto file = open_checkpoint(in("source")).folder() / kManifestFile;
     Manifest manifest = parse_manifest(test::read_file(file));

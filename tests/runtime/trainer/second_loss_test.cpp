@@ -115,7 +115,7 @@ Loss squares() {
       .greedy_labels = label_of_each_second_frame};
 }
 
-/// A family of one product, with a key for the loss behind it.
+/// Builds a model of one product, with a key for the loss that follows it.
 struct OneProduct {
   static constexpr std::string_view kind = "product";
 

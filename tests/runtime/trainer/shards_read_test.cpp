@@ -1,4 +1,4 @@
-// What ranks read of a checkpoint that was saved in other stages than theirs.
+// Ranks read no more than they need of a checkpoint that was saved in other stages than theirs.
 
 #include <gtest/gtest.h>
 

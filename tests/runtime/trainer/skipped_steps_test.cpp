@@ -12,8 +12,8 @@ namespace {
 
 constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
 
-/// What is said of steps after `done` that were skipped ('x': with a loss that is not finite,
-/// 's': with one that is) or taken ('.').
+/// Returns the error after steps that were skipped ('x': with a loss that is not finite, 's': with
+/// one that is) or taken ('.'). They follow step `done`.
 std::string said_of(const std::string& steps, SkippedSteps& watch, std::int64_t done = 0) {
   return test::message_of<DivergenceError>([&] {
     for (const char kind : steps) {

@@ -29,7 +29,7 @@ std::int64_t file_operations() {
   return sum;
 }
 
-/// What ranks have done when the first step begins, all together.
+/// Counts what all ranks together have done when the first step begins.
 struct Start {
   int ranks = 0;
   std::int64_t messages = 0, pairs = 0, files = 0;

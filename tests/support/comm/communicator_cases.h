@@ -7,7 +7,7 @@
 
 namespace penstock::test {
 
-// What every communicator must do, each for any number of ranks: run on threads and under mpirun.
+// Every communicator must pass these cases, with any number of ranks, on threads and under mpirun.
 
 void messages_keep_their_order_on_each_channel(comm::Communicator&);
 void long_messages_arrive_while_the_receiver_computes(comm::Communicator&);

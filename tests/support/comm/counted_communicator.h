@@ -8,7 +8,7 @@
 
 namespace penstock::test {
 
-/// What a rank has sent and received, and with whom.
+/// Counts what a rank has sent and received, and names with whom.
 struct MessageCounts {
   std::int64_t sent = 0, received = 0;  // messages
   std::int64_t bytes_sent = 0, bytes_received = 0;

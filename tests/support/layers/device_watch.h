@@ -5,7 +5,7 @@
 
 namespace penstock::test {
 
-/// What watch_device() asks and does.
+/// Holds the functions that watch_device() calls.
 struct WatchedDevice {
   std::function<std::string()> fault;  // waits for the device; empty where nothing failed in it
   std::function<void()> end;           // of the process

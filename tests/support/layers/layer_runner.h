@@ -30,12 +30,12 @@ class LayerRunner {
   layers::Activation& output() { return output_.activation; }
   layers::Activation& output_gradient() { return output_gradient_.activation; }
   layers::Activation& input_gradient() { return input_gradient_.activation; }
-  /// By place in the plan.
+  /// These tensors have the plan's order.
   const std::vector<layers::Tensor>& params() const { return params_.tensors; }
   const std::vector<layers::Tensor>& state() const { return state_.tensors; }
   const std::vector<layers::Tensor>& grads() const { return grads_.tensors; }
   const std::vector<layers::Tensor>& saved() const { return saved_.tensors; }
-  /// By name in the plan. std::out_of_range if there is none.
+  /// Finds a tensor by its name in the plan. Throws std::out_of_range if there is none.
   const layers::Tensor& param(const std::string& name) const;
   const layers::Tensor& grad(const std::string& name) const;
   const layers::Tensor& state(const std::string& name) const;

@@ -23,10 +23,10 @@ void share_nodes(Instance& instance, double speed, double between);
 /// nodes of so many bytes a second.
 void make_three_kinds(Instance& instance, double between);
 
-/// What no cut and placement can beat on devices and links that are all as good as the best: for
-/// each grid the least bottleneck of the work alone, by filling stage after stage, and sums of what
-/// all stages must do, where rings larger than a node use a link between nodes. Shares no code with
-/// the planner, and knows nothing of memory.
+/// Returns a bound that no cut and placement can beat, as if all devices and links were as good as
+/// the best. It holds, for each grid, the least bottleneck of the work alone, by filling stage
+/// after stage, and sums of what all stages must do, where rings larger than a node use a link
+/// between nodes. Shares no code with the planner, and knows nothing of memory.
 double plain_bound(const Instance& instance);
 
 /// A cut and placement a few random moves away from a given one.

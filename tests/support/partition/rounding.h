@@ -2,8 +2,8 @@
 
 namespace penstock::test {
 
-/// By how much two sums of the same numbers may differ if they are added in another order,
-/// relative.
+/// Two sums of the same numbers may differ by this much, relative, if they are added in another
+/// order.
 inline constexpr double rounding = 1e-9;
 
 }  // namespace penstock::test

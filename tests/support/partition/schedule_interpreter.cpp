@@ -163,7 +163,7 @@ class Interpreter {
     return true;
   }
 
-  /// What is kept holds the output that the next chunk takes.
+  /// Moves a micro-batch's activations to the host. They hold the output that the next chunk takes.
   bool offload(Slot slot) {
     const Slot next{slot.first + 1, slot.second};
     const partition::Edge edge{slot.first, next.first, partition::Edge::Kind::activation};

@@ -18,7 +18,7 @@ struct Visit {
   int forward = 0, passed_on = 0, begins = 0, ends = 0;
 };
 
-/// It leaves behind one pass, and comes back behind another.
+/// A micro-batch leaves after pass `out` and comes back after pass `back`.
 struct Trip {
   int micro_batch = 0, out = 0, back = 0;
 };
@@ -96,7 +96,8 @@ class ChunkTrips {
   std::vector<int> held_;  // by pass
 };
 
-/// In front of pass `next` of the rank: what left behind the one before, then what comes back.
+/// Adds the copies before pass `next` of the rank: what leaves after the pass before it, then what
+/// comes back.
 void copy(const Schedule& whole, const std::vector<Trips>& chosen, int rank, int next,
           std::vector<Action>& list) {
   for (const ActionKind kind : {ActionKind::offload, ActionKind::reload})

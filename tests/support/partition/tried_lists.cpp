@@ -25,7 +25,7 @@ struct HashOfDone {
   }
 };
 
-/// What has been done, with all the times that are not later than others in every place.
+/// Maps passes done to their times, without those that are later than others in every place.
 using Level = std::unordered_map<Done, std::vector<Times>, HashOfDone>;
 
 class AllLists {
@@ -71,8 +71,8 @@ class AllLists {
   std::size_t of(int kind, int chunk) const { return at(kind * chunks_ + chunk); }
   int rank(int chunk) const { return problem_.chunk_rank[at(chunk)]; }
   std::size_t posted(int chunk) const { return at(ranks_ + rank(chunk)); }
-  /// Where it is kept when a forward's input, or an input gradient's, was sent; 0: not by another
-  /// rank.
+  /// Returns the place of the time at which a forward's input, or an input gradient's, was sent.
+  /// That time is 0 where no other rank sends it.
   std::size_t sent(int kind, int chunk, int place) const {
     return at(2 * ranks_ + (kind * chunks_ + chunk) * places_ + place);
   }
@@ -105,7 +105,7 @@ class AllLists {
     return problem_.fits(held);
   }
 
-  /// What follows from the pass, unless it can't be shorter than the best.
+  /// Adds the state after the pass to `next`, unless it can't be shorter than the best.
   void follow(State state, int kind, int chunk, Level& next) {
     const int place = state.done[of(kind, chunk)]++;
     double& clock = state.times[at(rank(chunk))];
@@ -129,7 +129,7 @@ class AllLists {
     keep(std::move(state), next);
   }
 
-  /// What was sent before its receive can be posted is as if it was sent then.
+  /// Counts a message that was sent before its receive could be posted as sent when it could be.
   void settle(State& state) const {
     for (int kind = kForward; kind <= kInput; ++kind)
       for (int chunk = 0; chunk < chunks_; ++chunk)

@@ -7,7 +7,7 @@
 
 namespace penstock::test {
 
-/// What is to be placed, before anything of the planner's has touched it.
+/// Describes what is to be placed, before anything of the planner's has touched it.
 struct Instance {
   partition::SequenceProfile sequence;
   partition::Cluster cluster;

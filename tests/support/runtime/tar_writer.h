@@ -5,7 +5,7 @@
 
 namespace penstock::test {
 
-/// What a member's header says.
+/// Holds the fields of a member's header.
 struct TarFields {
   std::string name;
   std::int64_t bytes = 0;

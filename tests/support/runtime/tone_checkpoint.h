@@ -17,7 +17,7 @@ struct RecognitionLayout {
 inline const std::vector<RecognitionLayout> kRecognitionLayouts = {{1, 1}, {2, 1}, {2, 2},
                                                                    {4, 2}, {3, 3}, {9, 9}};
 
-/// What a list's transcription brought.
+/// Holds the results of transcribing a list.
 struct Transcribed {
   std::vector<runtime::Transcript> transcripts;
   std::vector<std::size_t> windows;  // their sizes

@@ -9,14 +9,14 @@
 
 namespace penstock::test {
 
-/// Where a job's ranks come from: none is a process alone, without mpirun.
+/// Says how a job's ranks are started. A count of 0 is a process alone, without mpirun.
 struct Ranks {
   int count = 0;
   bool tcp = false;     // messages over TCP alone
   bool folder = false;  // started by tools/ranks: no mpirun, and every message is a file
 };
 
-/// What equal trainings have in common, bit for bit.
+/// Holds what equal trainings have in common, bit for bit.
 struct TrainingRecord {
   std::map<int, std::string> losses;           // by step, in hexadecimal
   std::map<std::string, std::string> tensors;  // bytes of the newest checkpoint's

@@ -27,8 +27,8 @@
 namespace penstock::test {
 namespace {
 
-// By utterance alone, so that any packing reads the same.
-/// Features of a job's micro-batches, in the order of its steps, as a FeatureFeed gives them.
+// Makes the features of a job's micro-batches, in the order of its steps, as a FeatureFeed does.
+// They depend on the utterance alone, so that any packing reads the same.
 class Noise {
  public:
   Noise(std::vector<runtime::StepWork> steps, int features, const TrainingJob& job)
@@ -77,7 +77,7 @@ std::vector<float> numbers(layers::Backend& backend, layers::Stream& stream,
   return {wide.begin(), wide.end()};
 }
 
-/// What the rank owns; NaN where it owns nothing.
+/// Copies what the rank owns to the outcome; NaN where it owns nothing.
 void collect(layers::Backend& backend, layers::Stream& stream, const runtime::ParameterStore& store,
              const partition::SlotCounts& slots, TrainingOutcome& outcome) {
   for (const partition::ParameterPiece& piece : store.owned()) {

@@ -70,18 +70,18 @@ runtime::StepWork ragged_work(int step, int lanes, int labels, int shrink = 1,
 /// The same with micro-batches in `order`, as trainer.order; their lanes stay theirs.
 runtime::StepWork in_order(const runtime::StepWork& work, const std::vector<int>& order);
 
-/// What the replica that owns lanes [first, first + count) has to do of `work`.
+/// Returns the part of `work` that the replica with lanes [first, first + count) has to do.
 runtime::StepWork share_of(const runtime::StepWork& work, int first, int count);
 
 /// A clip_norm that clips a step of the job after two steps that it does not clip, so that what
 /// was updated optimistically is rolled back.
 double clip_behind_plain_steps(TrainingJob job);
 
-/// As one rank of `world`, which are the job's; the tensors are its stage's, of the first replica
-/// or, where they share the update, what it owns, NaN elsewhere.
+/// Trains as one rank of `world`, whose ranks are the job's. The tensors are those of its stage, of
+/// the first replica or, where they share the update, what it owns, NaN elsewhere.
 TrainingOutcome train_rank(const TrainingJob& job, comm::Communicator& world);
 
-/// With ranks that are threads; the tensors are the whole model's.
+/// Trains with ranks that are threads; the tensors are the whole model's.
 TrainingOutcome train_on_noise(const TrainingJob& job);
 
 }  // namespace penstock::test

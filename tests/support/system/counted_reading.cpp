@@ -20,7 +20,7 @@ const Reading& reading() { return of_thread(); }
 
 }  // namespace penstock::test
 
-// What the linker's --wrap puts in the place of open() and madvise().
+// The linker's --wrap puts these functions in the place of open() and madvise().
 extern "C" {
 
 int __wrap_open(const char* path, int flags, int mode);

@@ -6,8 +6,8 @@
 
 namespace penstock::test {
 
-/// What a thread has read, in a program that tests/CMakeLists.txt links with kCountedReading.
-/// Another program counts nothing.
+/// Counts what a thread has read, in a program that tests/CMakeLists.txt links with
+/// kCountedReading. Another program counts nothing.
 struct Reading {
   std::vector<std::string> opened;  // files that were opened to be read, in order
   /// Bytes of mapped files that were let go of after their use: whole pages. Headers of shards and

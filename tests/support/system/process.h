@@ -5,7 +5,7 @@
 
 namespace penstock::test {
 
-/// What a command left behind.
+/// Holds a command's exit code and what it printed.
 struct Outcome {
   int code = 0;  // exit code; 128 + signal where a signal ended it
   std::string out, err;

@@ -4,7 +4,7 @@
 
 namespace penstock::test {
 
-/// What this process has in memory, in bytes, and the most of it since the peak began anew.
+/// Return the bytes that this process has in memory, now and at most since the peak began anew.
 std::size_t resident();
 std::size_t peak_resident();
 

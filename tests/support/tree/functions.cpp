@@ -64,8 +64,8 @@ std::string without_templates(std::string head) {
   return head;
 }
 
-/// What stands before a brace or semicolon, read as a function's name and parameters. Nothing if it
-/// is something else: a class, a variable, an alias, a macro's call.
+/// Reads what stands before a brace or semicolon as a function's name and parameters. Returns
+/// nothing if it is something else: a class, a variable, an alias, a macro's call.
 std::optional<Function> read_head(const std::string& text) {
   static const std::regex other(
       R"(^\s*(class|struct|union|enum|namespace|using|typedef|friend\s+class|static_assert)\b)");

@@ -40,7 +40,7 @@ TEST(EscapedStream, LetsItsOwnControlsPass) {
   EXPECT_EQ(out.str(), "a\\x0d\r\x1b[Kb");
 }
 
-/// What files hold, said by a table, by an error, by a log line and by a note.
+/// Control characters in files are spelt out in a table, an error, a log line and a note.
 TEST(EscapedStream, IsWhatACommandSays) {
   const test::TrainingFolder folder(PENSTOCK_BINARY, PENSTOCK_MPIRUN);
   const std::string red = "\x1b[31m", spelt = "\\x1b[31m";

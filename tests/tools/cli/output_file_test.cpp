@@ -146,7 +146,7 @@ TEST_F(OutputFileOf, APlanLeavesNeitherFileWhereOneFails) {
   const auto same = folder_.run(words);
   EXPECT_EQ(same.code, 2);
   EXPECT_NE(same.err.find("--output and --report both name"), std::string::npos) << same.err;
-  // What fails later leaves the file as well.
+  // A fault found later leaves the file as well.
   words[5] = folder_.in("page.html");
   words.push_back("pipeline.memory_gib=0.00001");
   EXPECT_EQ(folder_.run(words).code, 2);

@@ -70,7 +70,7 @@ TEST_F(DataCommand, IndexLooksAtEveryRecording) {
   EXPECT_EQ(report["index"], in("a.jsonl.index"));
 }
 
-/// What is not asked for does not lie beside a user's recordings.
+/// A summary puts no file beside a user's recordings unless it is asked to.
 TEST_F(DataCommand, SummaryLeavesNoFileBesideTheManifest) {
   EXPECT_EQ(data({"summary", in("a.jsonl")}).code, 0);
   EXPECT_FALSE(std::filesystem::exists(in("a.jsonl.index")));
@@ -151,7 +151,7 @@ TEST_F(DataCommand, MakeWritesNothingWhereUtterancesAreBad) {
   EXPECT_TRUE(std::filesystem::exists(in("out.jsonl")));
 }
 
-/// What it writes names members, and can be read again.
+/// The manifest that it writes names members, and can be read again.
 TEST_F(DataCommand, MakesAManifestOfTars) {
   std::filesystem::create_directories(in("shards"));
   test::write_file(in("shards/s-0.tar"), test::TarWriter()

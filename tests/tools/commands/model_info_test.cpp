@@ -53,7 +53,7 @@ TEST(ModelInfo, HonoursTheClassesOfTheModel) {
   EXPECT_NE(refused.err.find("model.classes = 40"), std::string::npos) << refused.err;
 }
 
-// As transformers' ParakeetForCTC of these sizes has them.
+// transformers' ParakeetForCTC has the same counts at these sizes.
 TEST(ModelInfo, CountsFastConformersWithoutAllocatingThem) {
   const auto parameters = [](const char* name, const char* labels) {
     return model({name, "--labels", labels})["parameters"];
@@ -64,12 +64,12 @@ TEST(ModelInfo, CountsFastConformersWithoutAllocatingThem) {
   EXPECT_EQ(parameters("fastconformer-xxl", "1025"), 1062540289);
 }
 
-// As transformers' Wav2Vec2BertForCTC has them, but for the 1,024 that only mask frames.
+// transformers' Wav2Vec2BertForCTC has as many, but for the 1,024 that only mask frames.
 TEST(ModelInfo, CountsW2vBertAsTransformersDoes) {
   EXPECT_EQ(model({"w2v-bert-2", "--labels", "32"})["parameters"], 580524896);
 }
 
-// What a Transformer keeps is linear in the duration.
+// The bytes that a Transformer keeps are linear in the duration.
 TEST(ModelInfo, KeepsNothingSquare) {
   const auto kept = [](const char* seconds) {
     return model({"transformer-base", "--seconds", seconds})["kept_bytes"].get<double>();

@@ -26,7 +26,7 @@ class TranscribeCommand : public testing::Test {
     more.insert(more.begin(), {"transcribe", in("output")});
     return folder_.run(more, ranks);
   }
-  /// By a shell, in the folder; $T is the command.
+  /// Runs a script in the folder by a shell; $T is the command.
   test::Outcome shell(const std::string& script) const {
     return test::run_program(
         {"timeout", "-k", "2", "60", "bash", "-c",

@@ -76,7 +76,7 @@ TEST_F(Verify, LooksAtAShareOnEachRank) {
   }
 }
 
-// What rank 1 sees at that path may be nothing, and would be a model's name.
+// Rank 1 sees nothing at that path, and alone would take it for a model's name.
 TEST_F(Verify, AsksRank0WhatAPathIs) {
   for (const char* rank : {"0", "1"}) fs::create_directory(folder_.in(rank));
   fs::copy(folder_.in("output"), folder_.in("0/output"), fs::copy_options::recursive);

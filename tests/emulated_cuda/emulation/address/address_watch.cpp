@@ -23,7 +23,7 @@ class AddressWatch final : public Watch {
 
   std::string name_of(const void* code) override {
     std::array<char, 256> name{};
-    // It takes the address to which a call returns, which is behind the call.
+    // The symbolizer takes the address to which a call returns, which lies after the call.
     const auto place = reinterpret_cast<std::uintptr_t>(code) + 1;
     __sanitizer_symbolize_pc(reinterpret_cast<void*>(place), "%f", name.data(), name.size());
     return name.data();
@@ -66,8 +66,8 @@ Watch& watch() {
 
 }  // namespace emulated_cuda
 
-// What kernels leave on their stacks is not looked at later; what a test leaves allocated on a
-// device is told by the emulator, on the host by the asan preset.
+// AddressSanitizer need not watch stacks that kernels have left, nor leaks. The emulator tells what
+// a test leaves allocated on a device, and the asan preset what it leaves on the host.
 extern "C" const char* __asan_default_options() {
   return "detect_stack_use_after_return=0:detect_leaks=0:print_legend=0";
 }

@@ -7,7 +7,7 @@
 
 namespace emulated_cuda::cublaslt {
 
-// What is behind cuBLASLt's opaque handles. Its matrices are stored by columns.
+// cuBLASLt's opaque handles point to these structs. Matrices are stored by columns.
 
 struct Layout : cublasLtMatrixLayoutOpaque_t {
   cudaDataType_t type;

@@ -16,7 +16,7 @@ struct cublasLtContext {
 
 namespace {
 
-/// What becomes of whoever takes an algorithm; the heuristic names them in this order.
+/// Says what becomes of a caller that takes an algorithm; the heuristic names them in this order.
 enum Kind : std::uint32_t {
   kIsNone,  // its state is not success
   kExact,   // holds for the sizes that it was chosen for
@@ -24,8 +24,8 @@ enum Kind : std::uint32_t {
 };
 constexpr std::uint32_t kKinds = kRagged + 1;
 
-/// What an algorithm was chosen for, and what it promises; in place of NVIDIA's in
-/// cublasLtMatmulAlgo_t.
+/// Stores the product that an algorithm was chosen for, and what it promises, in place of NVIDIA's
+/// data in cublasLtMatmulAlgo_t.
 struct Choice {
   std::uint32_t transposes, types, compute, epilogue, batch;
   std::uint32_t rows, columns, inner;

@@ -17,9 +17,9 @@ struct Product {
 /// Whether shapes, leading dimensions and types are such as cuBLASLt takes; else its error.
 cublasStatus_t check_shapes(const Product& product);
 
-/// As one operation of a stream: sums in FP32, in the order of the inner dimension, or, of parts as
-/// stored, of two halves of it. Where D's columns have an odd number of elements, a sum is rounded
-/// before the bias is added, as cuBLASLt 13.1 does in bf16 on an H100.
+/// Runs as one operation of a stream. It adds up in FP32, in the order of the inner dimension, or,
+/// of parts as stored, of two halves of it. Where D's columns have an odd number of elements, a sum
+/// is rounded before the bias is added, as cuBLASLt 13.1 does in bf16 on an H100.
 void compute(const Product& product);
 
 std::size_t size_of(cudaDataType_t type);

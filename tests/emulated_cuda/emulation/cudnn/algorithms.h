@@ -7,8 +7,8 @@
 
 namespace emulated_cuda::cudnn {
 
-/// What becomes of whoever takes an algorithm. Each pass has five, in this order: so the library's
-/// list begins with those that are not to be taken.
+/// Says what becomes of a caller that takes an algorithm. Each pass has five, in this order, so the
+/// library's list begins with those that are not to be taken.
 enum Algorithm : int {
   kVaries,        // its results do not repeat
   kWantsTooMuch,  // more memory than there is

@@ -17,7 +17,7 @@ enum class Wanted { out, in_gradient, filter_gradient };
 /// Whether shapes and types fit each other and are such as penstock has; else cuDNN's error.
 cudnnStatus_t check(const Convolution& convolution);
 
-/// As one operation of a stream: alpha times sums in FP32.
+/// Runs as one operation of a stream and writes alpha times sums in FP32.
 void compute(const Convolution& convolution, Wanted wanted, float alpha);
 
 }  // namespace emulated_cuda::cudnn

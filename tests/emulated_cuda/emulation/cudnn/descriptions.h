@@ -4,7 +4,7 @@
 
 #include <cstddef>
 
-// What is behind cuDNN's opaque handles; its types have these names.
+// cuDNN's opaque handles point to these structs, whose names are cuDNN's.
 
 struct cudnnContext {
   int device;

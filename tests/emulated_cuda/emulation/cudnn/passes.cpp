@@ -30,7 +30,8 @@ constexpr cudnnConvolutionBwdFilterAlgo_t kBackwardFilter[kAlgorithms] = {
     CUDNN_CONVOLUTION_BWD_FILTER_ALGO_WINOGRAD, CUDNN_CONVOLUTION_BWD_FILTER_ALGO_FFT_TILING,
     CUDNN_CONVOLUTION_BWD_FILTER_ALGO_1};
 
-/// What an algorithm wants. One convolution wants more than those of more rows do.
+/// Returns the bytes of workspace that an algorithm wants. One convolution wants more than those of
+/// more rows do.
 std::size_t bytes_of(const Convolution& convolution, int algorithm) {
   const bool wants_more =
       convolution.in.h == 41 && convolution.in.c == 1 && convolution.how.stride_h == 3;

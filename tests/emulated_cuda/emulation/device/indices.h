@@ -2,6 +2,6 @@
 
 #include <cuda_runtime_api.h>
 
-// Where the running thread is; rewritten whenever another goes on.
+// These say which thread runs. The emulator rewrites them whenever another thread goes on.
 extern uint3 threadIdx, blockIdx;
 extern dim3 blockDim, gridDim;

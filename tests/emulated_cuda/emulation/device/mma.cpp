@@ -25,7 +25,7 @@ struct Tf32 {
   unsigned bits;
 };
 
-/// By an instruction: __half2float takes dozens of them on a host.
+/// Converts by an instruction of the host: __half2float takes dozens of them there.
 float number(__half value) { return _cvtsh_ss(std::bit_cast<std::uint16_t>(value)); }
 float number(__nv_bfloat16 value) { return __bfloat162float(value); }
 float number(Tf32 value) { return seen_in_tf32(value.bits); }
@@ -36,7 +36,7 @@ constexpr std::size_t kInRegister = sizeof(unsigned) / sizeof(T);  // numbers
 template <class T>
 constexpr std::size_t kInner = 2 * 4 * kInRegister<T>;
 
-/// Where number k of a row of a, or of a column of b, is among four lanes.
+/// Says where number k of a row of a, or of a column of b, lies among four lanes.
 template <class T>
 struct InLanes {
   explicit InLanes(std::size_t k)

@@ -10,7 +10,7 @@
 namespace emulated_cuda::nccl {
 namespace {
 
-/// What the part's stream does now comes after all that it has done, and after `others`.
+/// Begins an operation of the part's stream, after all that the stream has done and after `others`.
 void begin(const Part& part, const Clock& others) {
   part.stream->clock.join(others);
   part.stream->clock.advance(part.stream->line);

@@ -18,7 +18,7 @@ struct Batch {
   std::vector<Part> parts;
 };
 
-/// What the calling host thread has between ncclGroupStart and ncclGroupEnd.
+/// Holds the calls that a host thread has made since its ncclGroupStart, until ncclGroupEnd.
 struct Group {
   int depth = 0;
   std::vector<Batch> batches;

@@ -1,5 +1,5 @@
-// What clang calls at every load and store of a source compiled with -fsanitize=thread, whose own
-// library is not linked.
+// Code that clang compiles with -fsanitize=thread calls these functions at every load and store.
+// The sanitizer's own library is not linked.
 
 #include <cstddef>
 #include <cstring>

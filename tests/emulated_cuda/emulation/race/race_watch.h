@@ -26,7 +26,7 @@ class RaceWatch final : public Watch {
   void operation_writes(const void* begin, std::size_t bytes) override;
 
   enum class Kind { read, write, atomic };
-  /// By the kernel's current thread.
+  /// Checks and records an access by the kernel's current thread.
   void kernel_access(const void* address, std::size_t bytes, Kind kind, const void* code);
 
  private:

@@ -20,8 +20,8 @@ struct Access {
   bool atomic = false;
 };
 
-/// What is known of some bytes. A read that came before a later one, or before the write, is
-/// forgotten; of those that are in no order a few are kept.
+/// Records the accesses to some bytes. A read that came before a later one, or before the write, is
+/// forgotten; a few are kept of those that are in no order.
 struct Cell {
   Access write;
   std::array<Access, 3> reads;

@@ -56,7 +56,7 @@ class WideningTest : public testing::Test {
 };
 
 TEST_F(WideningTest, TakesTheEndOfWhatWasLent) {
-  widen({workspace_.data(), kRoom + 63});  // of which 63 bytes are behind the last boundary
+  widen({workspace_.data(), kRoom + 63});  // 63 bytes lie after the last boundary
   EXPECT_EQ(places_, (std::vector{workspace_.data() + kAlignment, workspace_.data()}));
   EXPECT_EQ(numbers(written_), (std::vector<double>{1, 2, 3, 4, 5, 6, 7}));
   EXPECT_EQ(stream_->lent().data(), nullptr);
@@ -181,7 +181,7 @@ std::vector<Case> all_layers() {
   return cases;
 }
 
-/// Those that round in between.
+/// Returns layers that round between their operations.
 std::vector<Case> layers_of_several_operations() {
   return {{"normalised convolution over frames",
            std::make_shared<Conv1d>(Conv1dOptions{.name = "c",
@@ -247,7 +247,8 @@ TEST_P(HalfBackend, ForwardIsTheFp32ResultRounded) {
   }
 }
 
-// What forward kept is rounded, so backward differs from FP32's by some roundings, not by none.
+// Backward differs from FP32's by some roundings, not by none, because what forward kept is
+// rounded.
 TEST_P(HalfBackend, BackwardIsNearFp32AndSumsInFp32) {
   for (const Case& c : all_layers()) {
     SCOPED_TRACE(c.name);
@@ -269,7 +270,8 @@ TEST_P(HalfBackend, BackwardIsNearFp32AndSumsInFp32) {
   }
 }
 
-// Those whose operations themselves have no scratch memory.
+// A pass whose operations need no scratch memory in FP32 needs all of the workspace that it
+// declares in halves: with one alignment less it throws.
 TEST_P(HalfBackend, LayersDeclareNoMoreCopiesThanThereAre) {
   std::vector<Case> cases = all_layers();
   for (const Case& c : layers_of_several_operations()) cases.push_back(c);

@@ -75,7 +75,7 @@ TEST_P(CudaConv1d, BackwardInput) {
     const auto method = &Workspace::backward_input;
     run(Conv1dBackwardInput{g, dy.cpu, weight.cpu, dx.cpu, on_host(g, method)},
         Conv1dBackwardInput{g, dy.cuda, weight.cuda, dx.cuda, on_cuda(g, method)});
-    // What each tap says is rounded before they are added.
+    // In halves, each tap's contribution is rounded before they are added.
     const double rounded_taps = dtype() == DType::f32 ? 1 : static_cast<double>(g.kernel);
     expect_close(dx, rounded_taps * tolerance(), "dx");
   });

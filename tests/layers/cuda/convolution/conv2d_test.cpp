@@ -40,7 +40,7 @@ TEST_P(CudaConv2d, BackwardWeight) {
   for_each_geometry([&](const Conv2dGeometry& g) { compare_backward_weight(g); });
 }
 
-// As under a loss scale: FP16 ends at 65,504.
+// The gradients are as large as under a loss scale: FP16 ends at 65,504.
 TEST_P(CudaConv2d, BackwardWeightOfLargeGradients) {
   for (const std::int64_t channels : {1, 8})
     compare_backward_weight(geometry(channels, 16, {5, 2, 2}), 60000);

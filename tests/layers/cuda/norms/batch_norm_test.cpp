@@ -41,7 +41,7 @@ TEST_P(CudaBatchNorm, Forward) {
   });
 }
 
-// As InstanceNorm does it.
+// InstanceNorm runs the operation like this.
 TEST_P(CudaBatchNorm, ForwardWithoutSums) {
   const Twin x = random(dtype(), {26, 35}, 3, 5), y = unwritten(dtype(), {26, 35});
   const Twin weight = random(DType::f32, {35}), bias = random(DType::f32, {35});

@@ -304,7 +304,7 @@ class SequenceBottleneck : public testing::Test {
 };
 
 TEST_F(SequenceBottleneck, IsComputingWhereLinksAreWide) {
-  profile_.layers[1].forward_ms = 2;  // and so three layers of 9 ms behind two of 7
+  profile_.layers[1].forward_ms = 2;  // and so three layers of 9 ms after two of 7
   EXPECT_EQ(bottleneck(), "the computation of stage 1, 100 % of its 9 ms for a micro-batch");
 }
 

@@ -1,4 +1,5 @@
-// What stages with unlike numbers of replicas would gain: the planner has none.
+// The planner gives every stage the same number of replicas. These tests bound what unlike numbers
+// would gain.
 #include <gtest/gtest.h>
 
 #include <algorithm>

@@ -28,7 +28,7 @@ TEST(FreeingBound, TakesWhatFreesMostASecondFirst) {
   EXPECT_DOUBLE_EQ(bound.seconds(1, 11), 2 + 1.0 / 3 * 2);  // without the first layer
   EXPECT_EQ(bound.seconds(3, 4), kInfeasible);
   EXPECT_EQ(bound.seconds(4, 1), kInfeasible);
-  EXPECT_EQ(bound.seconds(5, 1), kInfeasible);  // behind a run that ends the chunk
+  EXPECT_EQ(bound.seconds(5, 1), kInfeasible);  // after a run that ends the chunk
 }
 
 TEST(FreeingBound, IsNeverAboveAChoiceOfWholeLayers) {

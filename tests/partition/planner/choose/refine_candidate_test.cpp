@@ -165,7 +165,7 @@ TEST_F(RefineCandidate, AlikePlacementsShareACut) {
   EXPECT_EQ(all[1].candidate.begin, good);
   EXPECT_EQ(all[1].estimate->step_seconds, seconds(to_1, good));
 
-  // Where a cut makes a difference each has its own.
+  // Each placement keeps its own cut where the cut makes a difference.
   problem_.cluster.devices[2].speed = 3;
   const std::vector<int> uneven{0, 4, sequence_.size()};
   ASSERT_LT(seconds(to_2, uneven), seconds(to_2, good));

@@ -54,7 +54,8 @@ std::vector<std::int64_t> lengths_of(const MeasuredStep& step) {
   return lengths;
 }
 
-/// As plans take it: AdamW reads weight, gradient and two numbers, and writes all but the gradient.
+/// Returns the seconds that plans count for updating a parameter: AdamW reads weight, gradient and
+/// two numbers, and writes all but the gradient.
 double parameter_seconds(const DeviceRates& rates) { return 7 * sizeof(float) / rates.bandwidth; }
 
 /// Forward, backward and the update.

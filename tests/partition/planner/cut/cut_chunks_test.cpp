@@ -50,7 +50,7 @@ class SampledProblem {
   SampledProblem(const SampledProblem&) = delete;
   SampledProblem& operator=(const SampledProblem&) = delete;
 
-  /// What does not fit may be made to, at a price.
+  /// Limits the memory: a chunk that exceeds it costs extra seconds, or is infeasible.
   void limit_memory() {
     const double price = number(0, 2);
     problem.extra = [this, price](int first, int last, int chunk) -> std::optional<double> {

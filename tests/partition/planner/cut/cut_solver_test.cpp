@@ -71,7 +71,7 @@ struct Sorted {
   }
 };
 
-/// What costs are worth, said without add().
+/// Returns the value of these costs, computed without add().
 double worth(MinSum, const std::vector<double>& costs) {
   return std::accumulate(costs.begin(), costs.end(), 0.0);
 }
@@ -93,8 +93,8 @@ void each_cut(const CutShape& shape, std::vector<int> begin,
   }
 }
 
-/// What cuts are ordered by, the last segment first: the value so far, and where the segment
-/// begins.
+/// Returns the key by which cuts are ordered, from the last segment to the first: the value so far,
+/// and where the segment begins. Empty if a segment is infeasible.
 template <class Objective>
 std::vector<std::pair<typename Objective::Value, int>> key_of(const CostTable& table,
                                                               const std::vector<int>& begin) {

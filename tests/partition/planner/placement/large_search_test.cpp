@@ -93,7 +93,7 @@ TEST(LargePlacementSearch, KeepsWithinTenPercentOn1024MixedDevices) {
   check({"h100-128x8", 1000, Objective::step, 0.1, 3, 0.4, 1.25e9});
 }
 
-/// What a poor search calls a bound holds for what a better one finds.
+/// A poor search's bound holds for what a better search finds.
 TEST(LargePlacementSearch, BoundsHoldForBetterSearches) {
   std::mt19937 random(29);
   int improved = 0;

@@ -42,7 +42,8 @@ TEST(Network, MessagesOnALinkShareItEvenly) {
                      {ActionKind::receive_activation, 1, 0},
                      {ActionKind::forward, 1, 0}},
                     {{ActionKind::receive_activation, 2, 1}, {ActionKind::forward, 2, 1}}};
-  // What brings chunk 1 its micro-batch 1 is left out: only times matter here.
+  // Nothing brings chunk 1 its micro-batch 1, so its forward is called one of chunk 0. Only times
+  // matter here.
   schedule.ranks[1].front().chunk = 0;
   const Durations durations{.compute = [](const Action&) { return 1.0; }, .network = &network};
   const Simulation run = simulate(schedule, durations);

@@ -129,7 +129,7 @@ TEST(StepEstimate, AddsReadingReducingAndStepping) {
                          .reduce_seconds = {5000}};
   EXPECT_DOUBLE_EQ(StepEstimate(costs, whole).period(), 22 * 10 * 6 + 700 + 5000 + 1000);
 
-  // What is read is read by the first rank.
+  // The first rank alone reads, before its forward passes.
   const StepEstimate reading(costs, {{0, 3, 4}, make_schedule("gpipe", 2, 3), {2, 4}});
   const StepEstimate silent(ragged_costs(), {{0, 3, 4}, make_schedule("gpipe", 2, 3), {2, 4}});
   for (int m = 0; m < 3; ++m) {

@@ -61,7 +61,7 @@ TEST(ScheduleCsvCheck, NamesTransfersByTheirCells) {
             "0) waits for row 2, after column 3 (rank 1, send gradient of micro-batch 0 on chunk "
             "1); row 2, column 2 (rank 1, forward of micro-batch 1 on chunk 1) waits for row 1, "
             "after column 3 (rank 0, send activation of micro-batch 1 on chunk 0)");
-  // Those of the file have cells.
+  // A message that the file lists itself is named by its cell.
   EXPECT_EQ(check_message("0F0,0SEND_F0,0RECV_B0,0BW0\n1F0,1RECV_F0,1BW0,1SEND_B0\n"),
             "x is not sound: row 2, column 1 (rank 1, forward of micro-batch 0 on chunk 1) must "
             "come after column 2 (receive activation of micro-batch 0 on chunk 1)");

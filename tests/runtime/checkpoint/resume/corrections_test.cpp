@@ -117,7 +117,8 @@ TEST(CorpusChanges, MayBeOfWeightsAlone) {
   recipe.data.train = {{"moved/a.jsonl"}, {"b.jsonl", 2}};
   EXPECT_EQ(corpus_changes(recipe, saved, "12", {}), Corrections{});
   recipe.data.train = {{"a.jsonl"}, {"b.jsonl", 3}};
-  // What utterances follow from has nothing to do with weights.
+  // A changed limit explains other utterances, but not other weights: data.train must be accepted
+  // too.
   const std::string refused = test::message_of<ConfigError>([&] {
     (void)corpus_changes(recipe, saved, "12", {{600, "data.max_seconds", "0", "9"}});
   });

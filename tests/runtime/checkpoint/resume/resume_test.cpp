@@ -72,7 +72,7 @@ TEST(ChooseOrder, RejectsAnother) {
   EXPECT_NE(other.find("trainer.order is [1, 0], but"), std::string::npos) << other;
   EXPECT_NE(other.find("in the order [0, 1]"), std::string::npos) << other;
   EXPECT_NE(sampled.find("as sampled"), std::string::npos) << sampled;
-  // Where a plan is named, the order may be the recipe's as well.
+  // The order may be the recipe's or the plan's where a plan is named, so the message names both.
   const std::string planned = error_message({1, 0}, {}, "plan.toml");
   EXPECT_NE(planned.find("[1, 0] (of the recipe or of plan.toml), but"), std::string::npos)
       << planned;

@@ -30,7 +30,7 @@ configs::FeatureConfig features(const char* kind, int rate, double window_ms, co
   return config;
 }
 
-/// What transformers' ParakeetFeatureExtractor has.
+/// Returns the settings of transformers' ParakeetFeatureExtractor.
 configs::FeatureConfig parakeet_features() {
   configs::FeatureConfig config = features("log-mel", 16000, 25, "hann-symmetric", 512, 80);
   config.preemphasis = 0.97;
@@ -39,7 +39,7 @@ configs::FeatureConfig parakeet_features() {
   return config;
 }
 
-/// What transformers' SeamlessM4TFeatureExtractor has.
+/// Returns the settings of transformers' SeamlessM4TFeatureExtractor.
 configs::FeatureConfig seamless_features() {
   configs::FeatureConfig config = features("fbank", 16000, 25, "povey", 0, 80);
   config.preemphasis = 0.97;
@@ -94,7 +94,7 @@ INSTANTIATE_TEST_SUITE_P(
         FeatureCase{"kaldi_8k", kaldi_features()}),
     [](const auto& info) { return std::string(info.param.name); });
 
-// As OmniASRFeatureExtractor of transformers: (x - mean) / √(variance + 1e-5).
+// OmniASRFeatureExtractor of transformers computes (x - mean) / √(variance + 1e-5).
 TEST(Features, AddTheEpsilonToAWaveformsVariance) {
   configs::FeatureConfig config = features("waveform", 16000, 20, "hamming", 0);
   config.epsilon = 1e-5;

@@ -111,7 +111,7 @@ TEST(StepSequence, FormsEveryEpochOnce) {
   for (std::int64_t step = 0; step < first_step_of(StepSequence(options(2)), 6); ++step)
     for (const std::int64_t ahead : {0, 2, 1}) {
       const std::int64_t epoch = steps.at(step + ahead).epoch;
-      // Those so far, and the one that is formed beforehand.
+      // It has formed the epochs so far and at most the one after them.
       EXPECT_LE(steps.epochs_formed(), epoch + 2) << step;
     }
 }

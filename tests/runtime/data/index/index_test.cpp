@@ -122,7 +122,7 @@ TEST_F(IndexTest, FollowsItsManifest) {
   add("2.wav");
   EXPECT_EQ(index().length(4).samples, 2);
   EXPECT_EQ(measured_, Names{"2.wav"});
-  // As long as before, and within a tick of the clock.
+  // The manifest changes within a tick of the clock and stays as long as before.
   lines_.replace(lines_.find(R"("t")"), 3, R"("u")");
   test::write_file(in("train.jsonl"), lines_);
   EXPECT_EQ(index().text(0), "u");

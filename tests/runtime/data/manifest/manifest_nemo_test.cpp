@@ -12,7 +12,7 @@ namespace {
 
 using test::expect_parts, test::message_of, test::read, test::TarWriter;
 
-/// As NeMo's convert_to_tarred_audio_dataset.py writes it.
+/// Writes tars and manifest lines as NeMo's convert_to_tarred_audio_dataset.py does.
 class NemoTest : public testing::Test, protected test::ManifestFolder {
  protected:
   NemoTest() {

@@ -58,7 +58,7 @@ TEST_F(TarListingsTest, NamesWhatIsMissing) {
             none.string() + ": has no member \"c.wav\" among its 0 files");
 }
 
-/// What lies before the damage can be used.
+/// Members that lie before the damage can be used.
 TEST_F(TarListingsTest, SaysWhyTheRestIsNotRead) {
   const std::string whole =
       TarWriter().add("a.wav", "1").add("b.wav", std::string(99, 'b')).bytes();

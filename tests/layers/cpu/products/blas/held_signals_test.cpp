@@ -48,7 +48,7 @@ extern "C" void note_frame(int) {
     ++elsewhere;
 }
 
-/// As profilers do: SIGPROF at every millisecond of the processor's time, to any thread.
+/// Interrupts as profilers do: SIGPROF at every millisecond of the processor's time, to any thread.
 class Profiler {
  public:
   Profiler() {

@@ -31,7 +31,8 @@ struct Tried {
     return seconds;
   }
 
-  /// Where a run goes on in that state, or begins.
+  /// Returns the lowest price of the layers from `first` on. Nodes of type `run` go on in `state`;
+  /// null: new ones begin.
   double min(int first, const NodeType* run, int state) const {
     if (first == sequence.size()) return run == nullptr ? 0 : kNothing;
     double best = kNothing;
