@@ -7,7 +7,7 @@
 #include <functional>
 
 #include "base/quantities.h"
-#include "partition/planner/report/abridge.h"
+#include "partition/planner/report/plan_view.h"
 
 namespace penstock::partition {
 namespace {

@@ -1,5 +1,3 @@
-#include "partition/planner/plan/file/syntax.h"
-
 #include <fmt/format.h>
 #include <toml++/toml.h>
 
@@ -9,6 +7,7 @@
 #include <utility>
 
 #include "base/name_match.h"
+#include "partition/planner/plan/file/plan_source.h"
 
 namespace penstock::partition {
 namespace {
