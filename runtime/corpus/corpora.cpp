@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <filesystem>
 #include <memory>
 
 #include "base/error.h"
@@ -10,6 +11,7 @@
 #include "partition/layout/layer_sequence.h"
 #include "partition/schedule/csv/schedule_csv.h"
 #include "partition/schedule/make_schedule.h"
+#include "runtime/corpus/derived_corpus.h"
 #include "runtime/data/audio/features.h"
 
 namespace penstock::runtime {
@@ -101,6 +103,26 @@ void check_features(const configs::Config& config) {
   throw ConfigError(fmt::format(
       "[features] makes {} a frame, but model.features = {}: set {}, or model.features={}",
       counted(bins, "channel"), wanted, features_with(wanted, config.features), bins));
+}
+
+Corpus planned_corpus(const configs::Config& config, const partition::LayerSequence& sequence,
+                      const Tokenizer& tokenizer, CorpusUse use) {
+  const auto load = [&](const std::string& manifest) {
+    return load_corpus(corpus_options(config, sequence, manifest, use), tokenizer);
+  };
+  return use == CorpusUse::training ? mixed_corpus(config.data, load)
+                                    : load(config.data.validation);
+}
+
+PlannedValidation planned_validation(const configs::Config& config,
+                                     const partition::LayerSequence& sequence,
+                                     const Tokenizer& tokenizer) {
+  const std::string& manifest = config.data.validation;
+  if (manifest.empty()) return {};
+  std::error_code unreadable;
+  if (!std::filesystem::exists(manifest, unreadable))
+    return {{}, fmt::format("validation: the manifest {} is not here", manifest)};
+  return {planned_corpus(config, sequence, tokenizer, CorpusUse::evaluation).lengths, {}};
 }
 
 }  // namespace penstock::runtime

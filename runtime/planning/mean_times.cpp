@@ -6,7 +6,7 @@
 
 #include "partition/layout/recomputed_layers.h"
 #include "partition/planner/cost/cost_model.h"
-#include "partition/planner/simulate/chunk_times.h"
+#include "partition/planner/simulate/step_estimate.h"
 #include "runtime/pipeline/session.h"
 #include "runtime/planning/planning.h"
 

@@ -5,7 +5,6 @@
 #include "runtime/checkpoint/resume/resume.h"
 #include "runtime/checkpoint/resume/saved_tokenizer.h"
 #include "runtime/corpus/corpora.h"
-#include "runtime/corpus/planned_corpus.h"
 #include "runtime/planning/found_schedule.h"
 #include "runtime/planning/plan.h"
 #include "runtime/planning/planning.h"

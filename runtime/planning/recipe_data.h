@@ -8,8 +8,8 @@
 
 #include "configs/config.h"
 #include "partition/planner/choose/problem.h"
+#include "runtime/corpus/corpora.h"
 #include "runtime/corpus/corpus.h"
-#include "runtime/corpus/planned_corpus.h"
 #include "runtime/data/batch/steps.h"
 #include "runtime/planning/run_shape.h"
 #include "runtime/text/tokenizer.h"

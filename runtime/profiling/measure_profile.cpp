@@ -14,7 +14,7 @@
 #include "comm/collectives.h"
 #include "comm/threads.h"
 #include "partition/layout/build_model.h"
-#include "partition/planner/plan/profiled_step.h"
+#include "partition/planner/plan/plan_estimate.h"
 #include "runtime/planning/planning.h"
 #include "runtime/profiling/layer_kinds.h"
 #include "runtime/profiling/profiling_run.h"

@@ -13,7 +13,6 @@
 #include "partition/layout/build_model.h"
 #include "runtime/checkpoint/resume/saved_tokenizer.h"
 #include "runtime/corpus/corpora.h"
-#include "runtime/corpus/planned_corpus.h"
 #include "runtime/planning/found_schedule.h"
 #include "runtime/planning/planning.h"
 #include "runtime/profiling/links/clocks.h"

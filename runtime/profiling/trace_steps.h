@@ -8,7 +8,6 @@
 #include "partition/planner/cluster/cluster.h"
 #include "partition/planner/cost/device_profile.h"
 #include "partition/planner/plan/plan.h"
-#include "partition/planner/simulate/messages.h"
 #include "partition/planner/simulate/simulate.h"
 #include "runtime/devices/device.h"
 #include "runtime/profiling/profiling_run.h"

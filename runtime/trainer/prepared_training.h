@@ -11,7 +11,7 @@
 #include "runtime/optim/optimizer.h"
 #include "runtime/text/tokenizer.h"
 #include "runtime/trainer/initial_weights.h"
-#include "runtime/trainer/run_context.h"
+#include "runtime/trainer/run_log.h"
 
 namespace penstock::runtime {
 

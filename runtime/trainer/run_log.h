@@ -3,14 +3,28 @@
 #include <cstdint>
 #include <deque>
 #include <filesystem>
+#include <functional>
 #include <memory>
+#include <string>
 
+#include "comm/communicator.h"
 #include "runtime/trainer/metrics.h"
 #include "runtime/trainer/report.h"
-#include "runtime/trainer/run_context.h"
 #include "runtime/trainer/trainer.h"
 
 namespace penstock::runtime {
+
+/// The environment of a run: its ranks, the observer on rank 0, and the stop request.
+struct RunContext {
+  comm::Communicator& world;
+  TrainingObserver observer;
+  std::function<bool()> stop_asked = {};  // see TrainingTask
+
+  bool leads() const { return world.rank() == 0; }
+  void note(const std::string& text) const {
+    if (leads() && observer.note) observer.note(text);
+  }
+};
 
 /// Writes what a run reports: metrics.jsonl and the observer on rank 0, and the summary on every
 /// rank. With post-validation a step's result is known only during the next one, so the log keeps

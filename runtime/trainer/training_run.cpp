@@ -21,8 +21,8 @@
 #include "runtime/job/consistency.h"
 #include "runtime/job/shared_output.h"
 #include "runtime/trainer/evaluation.h"
-#include "runtime/trainer/host_memory_use.h"
 #include "runtime/trainer/make_training_step.h"
+#include "runtime/trainer/state_copy.h"
 
 namespace penstock::runtime {
 namespace {

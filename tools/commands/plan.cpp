@@ -13,7 +13,6 @@
 #include "base/error.h"
 #include "base/quantities.h"
 #include "base/table.h"
-#include "partition/planner/plan/any_plan.h"
 #include "partition/planner/plan/plan_estimate.h"
 #include "partition/planner/plan/plan_file.h"
 #include "partition/planner/report/plan_diff.h"

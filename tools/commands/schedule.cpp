@@ -13,7 +13,7 @@
 #include "base/quantities.h"
 #include "base/table.h"
 #include "partition/planner/report/render.h"
-#include "partition/planner/search/equal_micro_batches.h"
+#include "partition/planner/search/find_schedule.h"
 #include "partition/planner/simulate/memory.h"
 #include "partition/schedule/csv/schedule_csv.h"
 #include "partition/schedule/make_schedule.h"

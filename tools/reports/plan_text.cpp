@@ -10,8 +10,8 @@
 #include "base/quantities.h"
 #include "base/table.h"
 #include "base/wrap.h"
-#include "partition/planner/report/memory_table.h"
 #include "partition/planner/report/render.h"
+#include "partition/planner/report/table.h"
 #include "tools/cli/escaped_stream.h"
 
 namespace penstock::tools {

@@ -8,8 +8,8 @@
 #include "partition/planner/placement/adapters.h"
 #include "partition/planner/placement/problem.h"
 #include "partition/planner/plan/plan_schedule.h"
-#include "partition/planner/simulate/copy_seconds.h"
 #include "partition/planner/simulate/size_order.h"
+#include "partition/planner/simulate/step_estimate.h"
 #include "partition/schedule/csv/rows.h"
 #include "partition/schedule/make_schedule.h"
 

@@ -7,7 +7,7 @@
 #include "base/quantities.h"
 #include "partition/layout/parameter_layout.h"
 #include "partition/layout/recomputed_layers.h"
-#include "partition/planner/plan/profiled_step.h"
+#include "partition/planner/plan/plan_estimate.h"
 
 namespace penstock::partition {
 

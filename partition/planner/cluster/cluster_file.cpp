@@ -12,8 +12,7 @@
 #include "configs/config.h"
 #include "configs/load.h"
 #include "configs/source.h"
-#include "partition/planner/cluster/file/links.h"
-#include "partition/planner/cluster/file/syntax.h"
+#include "partition/planner/cluster/file/cluster_source.h"
 #include "partition/planner/cost/device_file.h"
 
 // A cluster is read in three steps: the file's syntax (file/syntax.h), its devices, here, and its

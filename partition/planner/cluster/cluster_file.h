@@ -22,4 +22,10 @@ Cluster parse_cluster(const std::string& text, const std::string& name);
 /// throws ConfigError if neither can be read.
 Cluster read_cluster(const std::filesystem::path& file);
 
+/// Formats the cluster as a file for parse_cluster(). Devices may have their own links
+/// (Cluster::exact_links). If those between the same nodes differ by at most a quarter, they are
+/// written as one link with their medians. Otherwise all links are written as a matrix. Memory
+/// without a limit is written as 2^20 GiB.
+[[nodiscard]] std::string cluster_toml(const Cluster& cluster);
+
 }  // namespace penstock::partition

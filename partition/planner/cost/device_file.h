@@ -15,4 +15,7 @@ namespace penstock::partition {
 /// nearest name, if neither exists.
 [[nodiscard]] RatedDevice read_device(const std::filesystem::path& file);
 
+/// Formats a device as read_device() reads it, with four significant digits.
+[[nodiscard]] std::string device_toml(const RatedDevice& device);
+
 }  // namespace penstock::partition

@@ -1,10 +1,12 @@
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <functional>
 #include <vector>
 
 #include "partition/planner/cut/cut_solver.h"
+#include "partition/planner/cut/limits.h"
 
 namespace penstock::partition {
 
@@ -15,7 +17,22 @@ class RestBound {
   /// neighbouring ranges, and for two segments have the same ratio for all ranges. Empty: all
   /// bounds are 0.
   RestBound(const CutShape& shape,
-            const std::function<double(int first, int last, int segment)>& at_least);
+            const std::function<double(int first, int last, int segment)>& at_least)
+      : segments_(static_cast<std::size_t>(shape.segments)),
+        sums_(at(shape.layers + 1, 0)),
+        largest_(sums_.size()) {
+    if (!at_least) return;
+    for (int first = 0; first < shape.layers; ++first) {
+      double sum = kInfeasible, rate = 0;  // over the segments from this one on
+      for (int segment = shape.segments - 1; segment >= 0; --segment) {
+        const double alone = at_least(first, shape.layers, segment);
+        sum = std::min(sum, alone);
+        rate += 1 / alone;
+        sums_[at(first, segment)] = sum / kRounding;
+        largest_[at(first, segment)] = alone > 0 ? 1 / (rate * kRounding) : 0;
+      }
+    }
+  }
 
   /// Bound on the sum over all segments: everything on the cheapest segment.
   double sum() const { return sums_[at(0, 0)]; }

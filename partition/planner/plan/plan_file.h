@@ -34,4 +34,8 @@ Plan read_plan(const std::filesystem::path& file, const PlannedModel& model);
 /// Writes a plan file atomically. Throws ConfigError if it cannot be written.
 void write_plan(const std::filesystem::path& file, const Plan& plan);
 
+/// Reads a plan file of any model, for display and not for training: ChunkPlan::first is not set.
+/// Throws ConfigError if the file cannot be read, or if a stage has no layers or no ranks.
+Plan read_any_plan(const std::filesystem::path& file);
+
 }  // namespace penstock::partition

@@ -10,8 +10,8 @@
 
 #include "base/quantities.h"
 #include "partition/planner/choose/with_found_schedule.h"
-#include "partition/planner/report/abridge.h"
-#include "partition/planner/report/memory_table.h"
+#include "partition/planner/report/plan_view.h"
+#include "partition/planner/report/table.h"
 #include "partition/schedule/in_flight.h"
 
 namespace penstock::partition {

@@ -7,7 +7,7 @@
 #include <functional>
 
 #include "base/quantities.h"
-#include "partition/planner/report/abridge.h"
+#include "partition/planner/report/plan_view.h"
 
 // Plans are compared by the texts that a reader would see, row by row. Numbers that differ by less
 // than their digits show are therefore equal. Orders and action lists are too long to show, so

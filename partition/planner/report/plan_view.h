@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "partition/planner/cluster/cluster.h"
-#include "partition/planner/report/memory_table.h"
+#include "partition/planner/report/table.h"
 #include "partition/planner/simulate/memory.h"
 #include "partition/planner/simulate/simulate.h"
 
@@ -93,5 +93,11 @@ void add_always(std::vector<MemoryPoint>& memory, double bytes);
 
 /// Returns the traffic of each link that is used, the busiest first.
 std::vector<TrafficView> traffic_of(const Cluster& cluster, const TrafficOf& what);
+
+/// Returns true if a report with so many replicas of so many passes is readable and not too large.
+bool has_room_for(int replicas, int passes);
+
+/// Returns, for example, "conv1" or "conv1 to rnn2 (5)". Long names are shortened.
+std::string layer_names(const std::string& first, const std::string& last, int count);
 
 }  // namespace penstock::partition

@@ -12,7 +12,7 @@
 #include "partition/planner/choose/candidate_estimate.h"
 #include "partition/planner/choose/choose_sequence.h"
 #include "partition/planner/placement/bound/bound.h"
-#include "partition/planner/report/abridge.h"
+#include "partition/planner/report/plan_view.h"
 #include "partition/schedule/make_schedule.h"
 
 namespace penstock::partition {

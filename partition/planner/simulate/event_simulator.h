@@ -7,7 +7,6 @@
 #include <utility>
 #include <vector>
 
-#include "partition/planner/simulate/messages.h"
 #include "partition/planner/simulate/simulate.h"
 #include "partition/planner/simulate/traffic.h"
 

@@ -157,4 +157,11 @@ double speedup_bound(const Schedule& schedule, const std::vector<ChunkTimes>& ch
   return micro_batch * schedule.micro_batches / pipelined.makespan;
 }
 
+std::vector<TimedMessage> simulated_messages(const Schedule& schedule, const Durations& durations,
+                                             Barrier barrier) {
+  EventSimulator clockwork(schedule, durations, barrier);
+  clockwork.run();
+  return clockwork.messages();
+}
+
 }  // namespace penstock::partition

@@ -8,7 +8,6 @@
 #include <utility>
 
 #include "base/quantities.h"
-#include "partition/planner/simulate/chunk_times.h"
 
 namespace penstock::partition {
 namespace {
@@ -130,6 +129,41 @@ Simulation StepEstimate::simulation(Barrier barrier) const {
 
 double StepEstimate::period(Barrier barrier) const {
   return step_period(layout_.schedule, durations_, barrier);
+}
+
+std::vector<ChunkTimes> chunk_times(const std::vector<int>& begin,
+                                    const std::vector<LayerCost>& costs,
+                                    const ChosenLayers& recomputed) {
+  std::vector<ChunkTimes> times(begin.size() - 1);
+  for (std::size_t i = 0; i < times.size(); ++i)
+    for (int layer = begin[i]; layer < begin[i + 1]; ++layer) {
+      times[i].forward += costs[layer].forward;
+      times[i].backward_input += costs[layer].backward_input;
+      times[i].backward_weight += costs[layer].backward_weight;
+      // The activations are computed again just before the input gradient, and the weight gradient
+      // reads them too.
+      if (!recomputed.empty() && recomputed[layer])
+        times[i].backward_input += costs[layer].recomputed();
+    }
+  return times;
+}
+
+// Kept activations grow with frames as the output does, so the output's bytes give the share of a
+// smaller micro-batch. Without any output bytes all are taken as equal.
+std::vector<std::vector<double>> copy_seconds(const StepCosts& costs, const std::vector<int>& begin,
+                                              const ChunkCopies& copies) {
+  std::vector<std::vector<double>> seconds;
+  for (std::size_t chunk = 0; chunk < copies.bytes.size(); ++chunk) {
+    const auto last = static_cast<std::size_t>(begin[chunk + 1] - 1);
+    std::vector<double>& of_chunk = seconds.emplace_back();
+    double max = 0;
+    for (const auto& of_layers : costs.bytes) max = std::max(max, of_layers[last]);
+    for (const auto& of_layers : costs.bytes) {
+      const double share = max > 0 ? of_layers[last] / max : 1;
+      of_chunk.push_back(share * copies.bytes[chunk] / copies.bandwidth[chunk]);
+    }
+  }
+  return seconds;
 }
 
 }  // namespace penstock::partition

@@ -5,7 +5,7 @@
 #include "layers/models/deepspeech2.h"
 #include "partition/layout/build_model.h"
 #include "partition/planner/cost/cost_model.h"
-#include "partition/planner/simulate/chunk_times.h"
+#include "partition/planner/simulate/step_estimate.h"
 #include "runtime/pipeline/session.h"
 #include "runtime/planning/planning.h"
 

@@ -3,7 +3,6 @@
 #include <gtest/gtest.h>
 
 #include "partition/planner/cost/device_file.h"
-#include "partition/planner/cost/write_device.h"
 
 namespace penstock::runtime {
 namespace {

@@ -1,5 +1,3 @@
-#include "partition/planner/cluster/file/links.h"
-
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -9,6 +7,7 @@
 #include <vector>
 
 #include "base/name_match.h"
+#include "partition/planner/cluster/file/cluster_source.h"
 
 // Links come from general to special: [between] sets all pairs of nodes, `within` the pairs inside
 // a node, and each [[link]] its pair of nodes in both directions. A pair that no table sets is a

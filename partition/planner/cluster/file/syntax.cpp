@@ -1,5 +1,3 @@
-#include "partition/planner/cluster/file/syntax.h"
-
 #include <fmt/format.h>
 #include <fmt/ostream.h>
 #include <toml++/toml.h>
@@ -12,6 +10,7 @@
 
 #include "base/name_match.h"
 #include "partition/planner/cluster/cluster_file.h"
+#include "partition/planner/cluster/file/cluster_source.h"
 
 // A cluster file looks like this; docs/planning.md explains its keys:
 //

@@ -1,4 +1,4 @@
-#include "partition/planner/plan/file/rules.h"
+#include "configs/rules.h"
 
 #include <fmt/format.h>
 
@@ -10,7 +10,7 @@
 #include "base/name_match.h"
 #include "base/quantities.h"
 #include "configs/config.h"
-#include "configs/rules.h"
+#include "partition/planner/plan/file/plan_source.h"
 #include "partition/planner/plan/plan_schedule.h"
 #include "partition/schedule/make_schedule.h"
 #include "partition/schedule/validator/validator.h"

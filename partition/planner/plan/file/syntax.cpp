@@ -1,5 +1,3 @@
-#include "partition/planner/plan/file/syntax.h"
-
 #include <fmt/format.h>
 #include <toml++/toml.h>
 
@@ -9,6 +7,7 @@
 #include <utility>
 
 #include "base/name_match.h"
+#include "partition/planner/plan/file/plan_source.h"
 
 // The file's form is shown in plan_file.cpp. Reading goes on after a fault, with a value of the
 // right type. Each key that a rule may object to leaves its line in the source, so that rules.cpp

@@ -11,7 +11,6 @@
 
 #include "base/error.h"
 #include "configs/config.h"
-#include "partition/planner/search/equal_micro_batches.h"
 #include "partition/planner/search/lower_bound.h"
 #include "partition/planner/simulate/memory.h"
 #include "partition/schedule/make_schedule.h"

@@ -1,4 +1,3 @@
-#include "partition/planner/cluster/file/write.h"
 
 #include <gtest/gtest.h>
 

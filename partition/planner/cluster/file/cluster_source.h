@@ -5,6 +5,7 @@
 #include <utility>
 #include <vector>
 
+#include "partition/planner/cluster/cluster.h"
 #include "partition/planner/cost/cost.h"
 
 namespace penstock::partition {
@@ -63,5 +64,9 @@ struct ClusterSource {
 /// Parses the syntax alone. Faults are bad TOML, unknown or missing keys, wrong types, and numbers
 /// out of range.
 [[nodiscard]] ClusterSource cluster_of_toml(const std::string& text, const std::string& name);
+
+/// Sets the links of all pairs of devices. Faults are pairs without a link, unknown or repeated
+/// nodes, and a matrix of the wrong size.
+void add_links(ClusterSource& source, Cluster& cluster);
 
 }  // namespace penstock::partition

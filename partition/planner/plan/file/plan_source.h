@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "partition/planner/plan/plan.h"
+#include "partition/planner/plan/plan_file.h"
 
 namespace penstock::partition {
 
@@ -33,5 +34,9 @@ struct PlanSource {
 
 /// Returns the shortest text with a decimal point or an exponent that reads as the same number.
 [[nodiscard]] std::string toml_number(double number);
+
+/// Adds a fault to source.faults for each contradiction within the plan or with the model. Sets
+/// ChunkPlan::first.
+void check_rules(PlanSource& source, const PlannedModel& model);
 
 }  // namespace penstock::partition
