@@ -5,6 +5,7 @@
 
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "base/error.h"
 #include "base/quantities.h"
@@ -74,14 +75,18 @@ class Nccl final : public NcclCommunicator {
 
   std::unique_ptr<Transfer> exchange(std::span<const NcclExchange> parts,
                                      const std::string& what) override {
+    // number_of() may throw, and nothing may skip ncclGroupEnd(): peers are looked up before the
+    // group starts, and a failed call's status is kept until the group has ended.
+    std::vector<int> peers;
+    for (const NcclExchange& part : parts) peers.push_back(connection_.number_of(part.peer));
     ncclGroupStart();
     ncclResult_t failed = ncclSuccess;
-    // A failed call must not skip ncclGroupEnd(), so its status is kept until the group has ended.
     const auto keep = [&failed](ncclResult_t status) {
       if (status != ncclSuccess && status != ncclInProgress) failed = status;
     };
-    for (const NcclExchange& part : parts) {
-      const int peer = connection_.number_of(part.peer);
+    for (std::size_t i = 0; i < parts.size(); ++i) {
+      const NcclExchange& part = parts[i];
+      const int peer = peers[i];
       if (!part.sent.empty())
         keep(ncclSend(part.sent.data(), part.sent.size(), ncclInt8, peer, connection_.get(),
                       stream_));
