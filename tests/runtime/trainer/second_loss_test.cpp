@@ -115,7 +115,7 @@ Loss squares() {
       .greedy_labels = label_of_each_second_frame};
 }
 
-/// A family of one product, with a key for the loss behind it.
+/// A family of one product, with a key for its loss.
 struct OneProduct {
   static constexpr std::string_view kind = "product";
 
@@ -159,8 +159,9 @@ TEST(SecondLoss, IsChosenByTheFamily) {
   };
   EXPECT_EQ(chosen("[model]\nkind = 'product'"), "squares");
   EXPECT_EQ(chosen("[model]\nkind = 'product'\nloss = 'ctc'"), "ctc");
-  EXPECT_EQ(test::message_of<ConfigError>([] { (void)layers::ModelFamily(OneProduct()).loss(); }),
-            "no loss is named squares: it is one of ctc");
+  const std::string unknown =
+      test::message_of<ConfigError>([] { (void)layers::ModelFamily(OneProduct()).loss(); });
+  EXPECT_TRUE(unknown.starts_with("no loss is named squares: it is one of ctc")) << unknown;
 }
 
 TEST(SecondLoss, IsPlannedWithItsOwnWork) {
