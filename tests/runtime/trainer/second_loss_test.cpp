@@ -159,8 +159,9 @@ TEST(SecondLoss, IsChosenByTheFamily) {
   };
   EXPECT_EQ(chosen("[model]\nkind = 'product'"), "squares");
   EXPECT_EQ(chosen("[model]\nkind = 'product'\nloss = 'ctc'"), "ctc");
-  EXPECT_EQ(test::message_of<ConfigError>([] { (void)layers::ModelFamily(OneProduct()).loss(); }),
-            "no loss is named squares: it is one of ctc");
+  const std::string unknown =
+      test::message_of<ConfigError>([] { (void)layers::ModelFamily(OneProduct()).loss(); });
+  EXPECT_TRUE(unknown.starts_with("no loss is named squares: it is one of ctc")) << unknown;
 }
 
 TEST(SecondLoss, IsPlannedWithItsOwnWork) {
