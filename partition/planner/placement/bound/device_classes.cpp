@@ -5,8 +5,6 @@
 #include <functional>
 #include <limits>
 #include <numeric>
-#include <set>
-#include <utility>
 
 #include "partition/planner/placement/fastest.h"
 
@@ -37,40 +35,10 @@ bool parted_by_nodes(const Cluster& cluster, const std::vector<bool>& inside) {
 
 DeviceClasses::DeviceClasses(const PlacementProblem& problem) : problem_(&problem) {
   const Cluster& cluster = problem.cluster;
-  std::vector<bool> members = fastest(cluster);
-  if (!parted_by_nodes(cluster, members)) members.assign(cluster.size(), true);
-  *this = DeviceClasses(problem, std::move(members));
-}
-
-DeviceClasses::DeviceClasses(const PlacementProblem& problem, std::vector<bool> inside)
-    : problem_(&problem) {
-  const bool by_nodes = parted_by_nodes(problem.cluster, inside);
-  for (int side = 0; side < 2; ++side, inside.flip()) {
-    if (std::ranges::count(inside, true) == 0) continue;
-    Class& device_class = classes_.emplace_back(class_of(inside));
-    if (by_nodes) continue;
-    // Runs ignore nodes here, so every boundary and every ring has the best of both links.
-    Links& best = device_class.within;
-    take_best(best.one_way, device_class.between.one_way);
-    best.crossing = best_of(best.crossing, device_class.between.crossing);
-    device_class.between = best;
-    device_class.largest_node = 1;
-  }
-}
-
-std::vector<DeviceClasses> DeviceClasses::of_all_steps(const PlacementProblem& problem) {
-  std::vector<DeviceClasses> all{DeviceClasses(problem)};
-  std::set<double> speeds;
-  for (const Device& device : problem.cluster.devices) speeds.insert(device.speed);
-  const std::vector<bool> known = fastest(problem.cluster);
-  for (const double min : speeds) {
-    if (min == *speeds.begin()) continue;  // all devices are inside
-    std::vector<bool> inside;
-    for (const Device& device : problem.cluster.devices) inside.push_back(device.speed >= min);
-    if (inside != known || !parted_by_nodes(problem.cluster, inside))
-      all.push_back(DeviceClasses(problem, std::move(inside)));
-  }
-  return all;
+  std::vector<bool> inside = fastest(cluster);
+  if (!parted_by_nodes(cluster, inside)) inside.assign(cluster.size(), true);
+  for (int side = 0; side < 2; ++side, inside.flip())
+    if (std::ranges::count(inside, true) > 0) classes_.push_back(class_of(inside));
 }
 
 DeviceClasses::Class DeviceClasses::class_of(const std::vector<bool>& member) const {

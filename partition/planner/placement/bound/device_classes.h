@@ -13,12 +13,6 @@ class DeviceClasses {
  public:
   explicit DeviceClasses(const PlacementProblem& problem);
 
-  /// Returns several divisions of the devices, each of which gives a valid bound. One divides at
-  /// the largest ratio of speeds, one at each other speed. If a node has devices of both classes,
-  /// the classes ignore nodes. If that holds at the largest ratio, a division with a single class
-  /// comes first.
-  static std::vector<DeviceClasses> of_all_steps(const PlacementProblem& problem);
-
   /// The stages that the classes allow.
   struct Stages {
     std::vector<RunKind> runs;  // one for each class of devices
@@ -35,9 +29,6 @@ class DeviceClasses {
   std::vector<std::vector<int>> devices() const;
 
  private:
-  /// `inside` is true for the fastest devices.
-  DeviceClasses(const PlacementProblem& problem, std::vector<bool> inside);
-
   /// The best of several links.
   struct Links {
     LinkRates one_way;  // minimum latency and maximum bandwidth
