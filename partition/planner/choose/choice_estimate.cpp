@@ -16,9 +16,6 @@
 namespace penstock::partition {
 namespace {
 
-// Absorbs the rounding by which a longest path may exceed the simulation that it bounds.
-constexpr double kRounded = 1 - 1e-11;
-
 /// Number of replicas that share an optimizer update.
 int sharers(const PlanChoice& choice) { return choice.shards_optimizer ? choice.replicas : 1; }
 
@@ -140,12 +137,6 @@ const Schedule& ChoiceLists::of(int micro_batches) {
   return at->second;
 }
 
-const PeriodLowerBound& ChoiceLists::min_period_of(int micro_batches) {
-  const auto known = min_periods_.find(micro_batches);
-  if (known != min_periods_.end()) return known->second;
-  return min_periods_.try_emplace(micro_batches, of(micro_batches)).first->second;
-}
-
 std::vector<double> reduction_seconds(const PlanningProblem& problem, const Workload& workload,
                                       const PlanChoice& choice, const ChoiceLists& lists,
                                       const std::vector<LayerCost>& last, int replica) {
@@ -225,37 +216,27 @@ ChoiceLists& ChoiceEstimator::lists_of(const PlanChoice& choice) {
   return *known;
 }
 
-double ChoiceEstimator::longest_paths(const PlanChoice& choice, double enough,
-                                      const std::vector<int>& slowest, PredictedPipelines& known) {
+double ChoiceEstimator::min_seconds(const PlanChoice& choice, double enough,
+                                    const std::vector<int>& slowest, PredictedPipelines& known) {
   ChoiceLists& lists = lists_of(choice);
   const auto offloaded = offloaded_bytes(problem_, choice);
   const auto steps = static_cast<double>(workload_.steps.size());
   double sum = 0;
   for (std::size_t s = 0; s < slowest.size(); ++s) {
-    const int micro_batches = workload_.steps[s].replicas[slowest[s]].micro_batches();
-    if (micro_batches == 0) continue;
+    if (workload_.steps[s].replicas[slowest[s]].micro_batches() == 0) continue;
     PredictedPipeline& pipeline = known[{s, slowest[s]}];
     if (!pipeline.is_predicted())
       pipeline = PredictedPipeline(predict(choice, {s, slowest[s]}, lists, offloaded));
-    if (problem_.barrier == Barrier::none) continue;
-    sum += lists.min_period_of(micro_batches).seconds(pipeline.step().durations());
-    if (sum * kRounded >= enough * steps) break;
+    sum += pipeline.period(problem_.barrier);
+    if (sum >= enough * steps) break;
   }
-  return sum * kRounded / steps;
+  return sum / steps;
 }
 
 bool ChoiceEstimator::takes(const PlanChoice& choice, double seconds,
                             const std::vector<int>& slowest, PredictedPipelines& known) {
   if (!problem_.cluster.adapters.empty()) return false;
-  if (longest_paths(choice, seconds, slowest, known) >= seconds) return true;
-  if (choice.replicas == 1) return false;
-  const double enough = seconds * static_cast<double>(workload_.steps.size());
-  double sum = 0;
-  for (auto& [of, pipeline] : known) {
-    sum += pipeline.period(problem_.barrier);
-    if (sum >= enough) return true;
-  }
-  return false;
+  return min_seconds(choice, seconds, slowest, known) >= seconds;
 }
 
 ChoiceEstimate ChoiceEstimator::estimate(const PlanChoice& choice, std::size_t max_steps,

@@ -59,12 +59,12 @@ bool exchanges_devices(const Cluster& cluster) {
 
 Moves quick_moves(const PlanningProblem& problem) {
   const bool bounded = problem.barrier != Barrier::none && problem.cluster.adapters.empty();
-  return bounded && !exchanges_devices(problem.cluster) ? Moves::shortening_path : Moves::all;
+  return bounded && !exchanges_devices(problem.cluster) ? Moves::shortening_first_step : Moves::all;
 }
 
 // First-improvement local search; its objective is the simulated step. A change is rejected as
-// early as possible. Longest paths come first, since they bound a step from below. The replicas
-// that were slowest before are simulated next. A full simulation and a check of memory come last.
+// early as possible. The replicas that were slowest before are simulated first, since each bounds
+// the step from below. A full simulation and a check of memory come last.
 // Invariant: a Candidate fits into memory, and its step never gets longer.
 ChoiceRefiner::ChoiceRefiner(const PlanningProblem& problem, const Workload& workload, Moves moves)
     : problem_(problem),
@@ -78,17 +78,19 @@ bool ChoiceRefiner::move_boundaries(Candidate& ranked) const {
 
 std::size_t ChoiceRefiner::move_unsettled(Candidate& ranked, std::size_t settled) const {
   std::size_t moved = 0;
-  std::optional<double> path;
+  std::optional<double> first_step;
   for (std::size_t b = 1; b + 1 < ranked.choice.begin.size(); ++b) {
     if (moved == 0 && b > settled) break;
     for (const int place : other_places(workload_.mean, ranked.choice.begin, b)) {
       if (is_over(problem_.time)) return 0;
       Candidate other = ranked;
       other.choice.begin[b] = place;
-      if (moves_ == Moves::shortening_path && keeps_path(ranked, other.choice, path)) continue;
+      if (moves_ == Moves::shortening_first_step &&
+          keeps_first_step(ranked, other.choice, first_step))
+        continue;
       if (!take_if_shorter(ranked, std::move(other))) continue;
       moved = b;
-      path.reset();
+      first_step.reset();
     }
   }
   return moved;
@@ -170,16 +172,16 @@ void ChoiceRefiner::share_cuts(std::vector<Candidate>& ranked) const {
                            [](const Candidate& one) { return one.estimate->step_seconds; });
 }
 
-bool ChoiceRefiner::keeps_path(const Candidate& ranked, PlanChoice other,
-                               std::optional<double>& path) const {
+bool ChoiceRefiner::keeps_first_step(const Candidate& ranked, PlanChoice other,
+                                     std::optional<double>& first_step) const {
   if (chooses_recomputation(other)) other.recomputed.clear();
   const std::vector<int> first(1, ranked.estimate->slowest.front());  // sampled step alone
   const auto seconds = [&](const PlanChoice& choice, double enough) {
     PredictedPipelines known;
-    return estimator_->longest_paths(choice, enough, first, known);
+    return estimator_->min_seconds(choice, enough, first, known);
   };
-  if (!path) path = seconds(ranked.choice, std::numeric_limits<double>::infinity());
-  return seconds(other, *path * kLimits.shorter) >= *path * kLimits.shorter;
+  if (!first_step) first_step = seconds(ranked.choice, std::numeric_limits<double>::infinity());
+  return seconds(other, *first_step * kLimits.shorter) >= *first_step * kLimits.shorter;
 }
 
 bool ChoiceRefiner::chooses_recomputation(const PlanChoice& choice) const {

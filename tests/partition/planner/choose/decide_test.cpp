@@ -213,7 +213,7 @@ TEST(Decide, LeavesNoHelpfulBoundaryInALargeCluster) {
     Workloads workloads(problem);
     Candidate best{decision.choice, decision.estimate};
     const ChoiceRefiner refiner(problem, workloads.of(best.choice.batch, 1));
-    ASSERT_EQ(quick_moves(problem), Moves::shortening_path);
+    ASSERT_EQ(quick_moves(problem), Moves::shortening_first_step);
     EXPECT_FALSE(refiner.move_boundaries(best)) << describe(best.choice);
   }
 }

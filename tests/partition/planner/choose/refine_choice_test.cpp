@@ -92,9 +92,9 @@ TEST_F(RefineChoice, LeavesNoBoundaryThatHelps) {
 }
 
 // Far from good cuts, and where messages take as long as passes, the moves left out count most.
-TEST_F(RefineChoice, LosesLittleByMovesThatShortenPaths) {
+TEST_F(RefineChoice, LosesLittleByMovesThatShortenFirstSteps) {
   const ChoiceRefiner all(problem_, workload());
-  const ChoiceRefiner some(problem_, workload(), Moves::shortening_path);
+  const ChoiceRefiner some(problem_, workload(), Moves::shortening_first_step);
   int starts = 0, refined = 0;
   double worst = 1, sum = 0;
   for (int one = 1; one < sequence_.size(); ++one)
