@@ -23,6 +23,8 @@ bool parted_by_nodes(const Cluster& cluster, const std::vector<bool>& inside) {
   return true;
 }
 
+/// Returns the class of the members. Links to devices outside count too, since the next stage may
+/// be there.
 DeviceClass class_of(const PlacementProblem& problem, const std::vector<bool>& member) {
   const Cluster& cluster = problem.cluster;
   DeviceClass result{.devices = {}, .run = {.per_work = kInfinite}};
@@ -58,6 +60,8 @@ DeviceClass class_of(const PlacementProblem& problem, const std::vector<bool>& m
 
 std::vector<DeviceClass> device_classes(const PlacementProblem& problem) {
   const Cluster& cluster = problem.cluster;
+  // A run stays in its node and in its class. If a node had devices of both classes, a run could
+  // change the class within the node, which RunCount does not count.
   std::vector<bool> inside = fastest(cluster);
   if (!parted_by_nodes(cluster, inside)) inside.assign(cluster.size(), true);
   std::vector<DeviceClass> classes;

@@ -36,6 +36,7 @@ FreeNodes nodes_of(const Cluster& cluster, const std::vector<DeviceClass>& class
 Placement pack(const std::vector<StageRun>& runs, FreeNodes free) {
   std::vector<std::size_t> order(runs.size());
   std::iota(order.begin(), order.end(), 0);
+  // Long runs come first, because short ones still fit into the rests of nodes.
   std::ranges::stable_sort(order, std::greater<>(), [&](std::size_t i) { return runs[i].stages; });
   std::vector<std::vector<int>> devices(runs.size());
   for (const std::size_t i : order) {
@@ -64,6 +65,8 @@ std::optional<PlacedCut> pack_runs(const PlacementProblem& problem, double below
       1 + kSampled / (problem.sequence.size() + static_cast<int>(problem.cluster.nodes.size()));
   std::mt19937_64 numbers(seed);
   std::optional<PlacedCut> best;
+  // RunCount knows neither how full nodes are nor which links are slow. So a pipeline that it says
+  // is possible may not fit into nodes, or exceed the limit once it does; others are tried then.
   const auto finds = [&](double limit) -> std::optional<double> {
     if (is_over(time) || count.effort(limit) > kMaxEffort || !count.possible(limit))
       return std::nullopt;
