@@ -16,9 +16,6 @@
 namespace penstock::partition {
 namespace {
 
-// Absorbs the rounding by which a longest path may exceed the simulation that it bounds.
-constexpr double kRounded = 1 - 1e-11;
-
 /// Number of replicas that share an optimizer update.
 int sharers(const Candidate& candidate) {
   return candidate.shards_optimizer ? candidate.replicas : 1;
@@ -145,12 +142,6 @@ const Schedule& CandidateLists::of(int micro_batches) {
   return at->second;
 }
 
-const PeriodLowerBound& CandidateLists::min_period_of(int micro_batches) {
-  const auto known = min_periods_.find(micro_batches);
-  if (known != min_periods_.end()) return known->second;
-  return min_periods_.try_emplace(micro_batches, of(micro_batches)).first->second;
-}
-
 std::vector<double> reduction_seconds(const PlanningProblem& problem, const Workload& workload,
                                       const Candidate& candidate, const CandidateLists& lists,
                                       const std::vector<LayerCost>& last, int replica) {
@@ -232,38 +223,27 @@ CandidateLists& CandidateEstimator::lists_of(const Candidate& candidate) {
   return *known;
 }
 
-double CandidateEstimator::longest_paths(const Candidate& candidate, double enough,
-                                         const std::vector<int>& slowest,
-                                         PredictedPipelines& known) {
+double CandidateEstimator::min_seconds(const Candidate& candidate, double enough,
+                                       const std::vector<int>& slowest, PredictedPipelines& known) {
   CandidateLists& lists = lists_of(candidate);
   const auto offloaded = offloaded_bytes(problem_, candidate);
   const auto steps = static_cast<double>(workload_.steps.size());
   double sum = 0;
   for (std::size_t s = 0; s < slowest.size(); ++s) {
-    const int micro_batches = workload_.steps[s].replicas[slowest[s]].micro_batches();
-    if (micro_batches == 0) continue;
+    if (workload_.steps[s].replicas[slowest[s]].micro_batches() == 0) continue;
     PredictedPipeline& pipeline = known[{s, slowest[s]}];
     if (!pipeline.is_predicted())
       pipeline = PredictedPipeline(predict(candidate, {s, slowest[s]}, lists, offloaded));
-    if (problem_.constraints.barrier == Barrier::none) continue;
-    sum += lists.min_period_of(micro_batches).seconds(pipeline.step().durations());
-    if (sum * kRounded >= enough * steps) break;
+    sum += pipeline.period(problem_.constraints.barrier);
+    if (sum >= enough * steps) break;
   }
-  return sum * kRounded / steps;
+  return sum / steps;
 }
 
 bool CandidateEstimator::takes(const Candidate& candidate, double seconds,
                                const std::vector<int>& slowest, PredictedPipelines& known) {
   if (!problem_.cluster.adapters.empty()) return false;
-  if (longest_paths(candidate, seconds, slowest, known) >= seconds) return true;
-  if (candidate.replicas == 1) return false;
-  const double enough = seconds * static_cast<double>(workload_.steps.size());
-  double sum = 0;
-  for (auto& [of, pipeline] : known) {
-    sum += pipeline.period(problem_.constraints.barrier);
-    if (sum >= enough) return true;
-  }
-  return false;
+  return min_seconds(candidate, seconds, slowest, known) >= seconds;
 }
 
 CandidateEstimate CandidateEstimator::estimate(const Candidate& candidate, std::size_t max_steps,

@@ -9,7 +9,6 @@
 #include <vector>
 
 #include "partition/planner/choose/problem.h"
-#include "partition/planner/simulate/period_lower_bound.h"
 #include "partition/planner/simulate/step_estimate.h"
 #include "partition/schedule/run_schedule.h"
 
@@ -111,7 +110,6 @@ class CandidateLists {
   CandidateLists(const Candidate& candidate, const std::shared_ptr<ScheduleCache>& known);
 
   const Schedule& of(int micro_batches);
-  const PeriodLowerBound& min_period_of(int micro_batches);
   const std::vector<int>& ranks() const { return ranks_; }  // ranks_of_chunks()
   bool splits_backward() const { return schedule_.splits_backward(); }
 
@@ -119,7 +117,6 @@ class CandidateLists {
   RunSchedule schedule_;
   std::vector<int> ranks_;
   std::map<int, Schedule> known_;
-  std::map<int, PeriodLowerBound> min_periods_;
 };
 
 /// Returns for each chunk the seconds by which its gradient reduction outlasts its last backward.
@@ -162,16 +159,14 @@ class CandidateEstimator {
   /// before.
   CandidateEstimate estimate(const Candidate& candidate, std::size_t max_steps = 1000,
                              PredictedPipelines known = {});
-  /// Returns a lower bound on the simulated seconds of a step, from longest paths
-  /// (PeriodLowerBound). `slowest` names one replica for each of the first sampled steps; the
-  /// others count as 0. Stops once the bound reaches `enough`. Returns 0 without a barrier. Adds
-  /// predictions to `known`.
-  double longest_paths(const Candidate& candidate, double enough, const std::vector<int>& slowest,
-                       PredictedPipelines& known);
-  /// True if a few pipelines prove that the candidate's step takes at least `seconds`. It looks at
-  /// one replica in each sampled step: `slowest`, which was the slowest of a similar candidate. It
-  /// tries longest paths first, then simulates these pipelines, unless there is but one replica,
-  /// which estimate() simulates anyway. Adds predictions to `known`.
+  /// Returns a lower bound on the simulated seconds of a step without shared adapters: those of
+  /// single replicas. `slowest` names one for each of the first sampled steps; the others count as
+  /// 0. Stops once the bound reaches `enough`. Adds predictions to `known`.
+  double min_seconds(const Candidate& candidate, double enough, const std::vector<int>& slowest,
+                     PredictedPipelines& known);
+  /// True if a few pipelines prove that the candidate's step takes at least `seconds`. It simulates
+  /// one replica in each sampled step: `slowest`, which was the slowest of a similar candidate.
+  /// Adds predictions to `known`.
   bool takes(const Candidate& candidate, double seconds, const std::vector<int>& slowest,
              PredictedPipelines& known);
   /// Same as predict_replica(), with cached lists.

@@ -60,12 +60,12 @@ bool exchanges_devices(const Cluster& cluster) {
 Moves quick_moves(const PlanningProblem& problem) {
   const bool bounded =
       problem.constraints.barrier != Barrier::none && problem.cluster.adapters.empty();
-  return bounded && !exchanges_devices(problem.cluster) ? Moves::shortening_path : Moves::all;
+  return bounded && !exchanges_devices(problem.cluster) ? Moves::shortening_first_step : Moves::all;
 }
 
 // First-improvement local search; its objective is the simulated step. A change is rejected as
-// early as possible. Longest paths come first, since they bound a step from below. The replicas
-// that were slowest before are simulated next. A full simulation and a check of memory come last.
+// early as possible. The replicas that were slowest before are simulated first, since each bounds
+// the step from below. A full simulation and a check of memory come last.
 // Invariant: a Candidate fits into memory, and its step never gets longer.
 CandidateRefiner::CandidateRefiner(const PlanningProblem& problem, const Workload& workload,
                                    Moves moves)
@@ -80,17 +80,19 @@ bool CandidateRefiner::move_boundaries(CandidateResult& ranked) const {
 
 std::size_t CandidateRefiner::move_unsettled(CandidateResult& ranked, std::size_t settled) const {
   std::size_t moved = 0;
-  std::optional<double> path;
+  std::optional<double> first_step;
   for (std::size_t b = 1; b + 1 < ranked.candidate.begin.size(); ++b) {
     if (moved == 0 && b > settled) break;
     for (const int place : other_places(workload_.mean, ranked.candidate.begin, b)) {
       if (is_over(problem_.search.time)) return 0;
       CandidateResult other = ranked;
       other.candidate.begin[b] = place;
-      if (moves_ == Moves::shortening_path && keeps_path(ranked, other.candidate, path)) continue;
+      if (moves_ == Moves::shortening_first_step &&
+          keeps_first_step(ranked, other.candidate, first_step))
+        continue;
       if (!take_if_shorter(ranked, std::move(other))) continue;
       moved = b;
-      path.reset();
+      first_step.reset();
     }
   }
   return moved;
@@ -172,16 +174,16 @@ void CandidateRefiner::share_cuts(std::vector<CandidateResult>& ranked) const {
                            [](const CandidateResult& one) { return one.estimate->step_seconds; });
 }
 
-bool CandidateRefiner::keeps_path(const CandidateResult& ranked, Candidate other,
-                                  std::optional<double>& path) const {
+bool CandidateRefiner::keeps_first_step(const CandidateResult& ranked, Candidate other,
+                                        std::optional<double>& first_step) const {
   if (chooses_recomputation(other)) other.recomputed.clear();
   const std::vector<int> first(1, ranked.estimate->slowest.front());  // sampled step alone
   const auto seconds = [&](const Candidate& candidate, double enough) {
     PredictedPipelines known;
-    return estimator_->longest_paths(candidate, enough, first, known);
+    return estimator_->min_seconds(candidate, enough, first, known);
   };
-  if (!path) path = seconds(ranked.candidate, std::numeric_limits<double>::infinity());
-  return seconds(other, *path * kLimits.shorter) >= *path * kLimits.shorter;
+  if (!first_step) first_step = seconds(ranked.candidate, std::numeric_limits<double>::infinity());
+  return seconds(other, *first_step * kLimits.shorter) >= *first_step * kLimits.shorter;
 }
 
 bool CandidateRefiner::chooses_recomputation(const Candidate& candidate) const {

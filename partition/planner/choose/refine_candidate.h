@@ -9,16 +9,15 @@
 
 namespace penstock::partition {
 
-/// Selects the moves of a boundary that are simulated: all, or only the few that shorten the
-/// longest path of the first sampled step.
-enum class Moves { all, shortening_path };
+/// Selects the moves of a boundary that are simulated over all sampled steps: all, or only the few
+/// that shorten the first one for the replica that was slowest in it.
+enum class Moves { all, shortening_first_step };
 
 /// True if refine() exchanges devices, which it does in a small cluster only.
 bool exchanges_devices(const Cluster& cluster);
 
 /// Returns the moves with which many candidates can be refined in acceptable time. That is
-/// Moves::all if devices are exchanged, or if no longest path bounds a step: without a barrier, or
-/// with shared adapters.
+/// Moves::all if devices are exchanged, without a barrier, or with shared adapters.
 Moves quick_moves(const PlanningProblem& problem);
 
 /// Shortens the simulated step of a candidate by local search. Candidates are cut, placed and
@@ -57,10 +56,10 @@ class CandidateRefiner {
   /// Replaces `ranked` by `other`, with the recomputation that it needs, if that fits and its step
   /// is shorter. Returns true if it did.
   bool take_if_shorter(CandidateResult& ranked, CandidateResult other) const;
-  /// True if `other` does not shorten the longest path of the first sampled step, even without
-  /// recomputation. `path` caches that of `ranked`.
-  bool keeps_path(const CandidateResult& ranked, Candidate other,
-                  std::optional<double>& path) const;
+  /// True if `other` does not shorten the first sampled step of the replica that was slowest in it,
+  /// even without recomputation. `first_step` caches that of `ranked`, in seconds.
+  bool keeps_first_step(const CandidateResult& ranked, Candidate other,
+                        std::optional<double>& first_step) const;
   /// True if a change of the candidate chooses its recomputed layers again.
   bool chooses_recomputation(const Candidate& candidate) const;
   /// Returns `other`, with the recomputation that it needs, if it fits and its step is shorter than

@@ -66,7 +66,7 @@ struct SearchLimits {
   /// exchanged, which may gain more.
   double refinement = 1.03;
   /// Candidates for which all moves of boundaries are tried in the end, if refinement left some
-  /// out. Steps of many cuts with slow messages are up to 4.3 % longer without those moves.
+  /// out. Without those moves, ten plans were up to 0.01 % slower.
   std::size_t settled = 4;
   /// Candidates that threads refine at once, as tried_at_once.
   std::size_t refined_at_once = 4;

@@ -47,8 +47,7 @@ std::optional<Cut> best_cut(const SequenceLoad& sequence, const std::vector<Stag
     return goal.slowest > 0 ? std::min(max, (value - goal.sum * sum) / goal.slowest) : max;
   };
   if (highest(limits.value, floor) < 0) return std::nullopt;
-  const auto slowest = limits.slowest > 0 ? std::optional(limits.slowest)
-                                          : min_slowest(sweep, highest(limits.value, floor));
+  const auto slowest = min_slowest(sweep, highest(limits.value, floor));
   if (!slowest) return std::nullopt;
 
   std::optional<Cut> best;

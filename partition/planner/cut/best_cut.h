@@ -27,8 +27,7 @@ struct Cut {
 /// Limits of best_cut().
 struct CutLimits {
   double value = std::numeric_limits<double>::infinity();  // only better cuts are of interest
-  double slowest = 0;  // the least bottleneck, if it is known; 0: it is not
-  int sweeps = 1000;   // most dynamic programmes over all stages
+  int sweeps = 1000;  // most dynamic programmes over all stages
 };
 
 /// Returns the best cut for stages with known devices, exactly unless `sweeps` run out. For the

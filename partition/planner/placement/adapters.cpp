@@ -23,6 +23,7 @@ bool crosses(const Cluster& cluster, int from, int to) {
 SharedLinks shared_adapters(const Cluster& cluster, const Placement& placement) {
   const int adapters = *std::ranges::max_element(cluster.adapters) + 1;
   SharedLinks shared;
+  // Adapter a outwards is link a, and inwards it is link `adapters` + a.
   shared.bandwidths.resize(2 * static_cast<std::size_t>(adapters));
   for (int from = 0; from < cluster.size(); ++from)
     for (int to = 0; to < cluster.size(); ++to) {
@@ -49,6 +50,7 @@ LinkRates slowest_of_rings(const Cluster& cluster, const Placement& placement, i
       ++leaving[cluster.adapters[from]];
       ++entering[cluster.adapters[to]];
     });
+  // Every ring link through an adapter gets an equal part of its bandwidth.
   for_ring(placement[stage], [&](int from, int to) {
     if (!crosses(cluster, from, to)) return;
     const int others = std::max(leaving[cluster.adapters[from]], entering[cluster.adapters[to]]);

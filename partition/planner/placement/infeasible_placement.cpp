@@ -40,6 +40,7 @@ std::optional<double> memory_needed(const PlacementProblem& problem,
     low = high;
     high *= 2;
   }
+  // Invariant: `high` times the memory suffices; no placement was found with `low` times as much.
   while (high / low > 1.001 && !is_over(time)) {
     const double middle = (low + high) / 2;
     if (suffices(middle))
@@ -90,6 +91,7 @@ void throw_infeasible_placement(const PlacementProblem& problem, const GridConst
   if (constraints.replicas > 0)
     what += fmt::format(" with {}", counted(constraints.replicas, "replica"));
   if (problem.sequence.recomputes()) what += ", with whole stages recomputed or not";
+  // Another grid may fit if the caller fixed this one; otherwise all were tried before.
   if (constraints.stages > 0 || constraints.replicas > 0) {
     for (const int stages : other_stages(problem, std::max(1, constraints.stages))) {
       const auto other = find_any_placement(problem, {.stages = stages}, time);

@@ -20,11 +20,14 @@ double min_bottleneck(const PlacementProblem& problem, int replicas) {
     all += device.speed;
   }
   const SequenceLoad& sequence = problem.sequence;
+  // While the slowest stage does one micro-batch, R replicas finish R: R times the work on all
+  // devices.
   return std::max(sequence.longest_layer() / fastest,
                   sequence.work(0, sequence.size()) * replicas / all);
 }
 
 int in_flight(const PlacementProblem& problem, const Grid& grid, int stage) {
+  // 1F1B begins with a forward for each stage from this one on, before its first backward.
   return std::min(micro_batches_of(problem, grid), grid.stages - stage);
 }
 
@@ -41,7 +44,7 @@ LinkCost best_of(const LinkCost& one, const LinkCost& other) {
 
 LinkRates slowest_of_ring(const Cluster& cluster, std::vector<int> devices) {
   std::ranges::sort(devices);
-  LinkRates slowest = cluster.link(devices.back(), devices.front());
+  LinkRates slowest = cluster.link(devices.back(), devices.front());  // it closes the ring
   for (std::size_t i = 1; i < devices.size(); ++i) {
     const LinkRates& link = cluster.link(devices[i - 1], devices[i]);
     slowest.latency = std::max(slowest.latency, link.latency);
@@ -57,13 +60,13 @@ LinkCost ring(const LinkRates& slowest, int replicas, int micro_batches) {
 
 StageCost stage_cost(const PlacementProblem& problem, const Grid& grid, int stage,
                      const std::vector<int>& before, const std::vector<int>& devices,
-                     const std::vector<int>& behind) {
+                     const std::vector<int>& after) {
   const Cluster& cluster = problem.cluster;
   StageCost cost{.in_flight = in_flight(problem, grid, stage)};
   for (std::size_t r = 0; r < devices.size(); ++r) {
     Pace pace{.per_work = 1 / cluster.devices[devices[r]].speed};
     if (!before.empty()) pace.enter = crossing(problem, before[r], devices[r]);
-    if (!behind.empty()) pace.leave = crossing(problem, devices[r], behind[r]);
+    if (!after.empty()) pace.leave = crossing(problem, devices[r], after[r]);
     cost.add(pace);
     cost.memory = std::min(cost.memory, cluster.usable(devices[r]));
   }

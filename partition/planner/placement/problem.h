@@ -43,13 +43,13 @@ double min_bottleneck(const PlacementProblem& problem, int replicas);
 int in_flight(const PlacementProblem& problem, const Grid& grid, int stage);
 
 /// Returns the cost of one stage on `devices`, which has one device for each replica. `before` and
-/// `behind` are the devices of the previous and the next stage; empty at the ends of the sequence.
+/// `after` are the devices of the previous and the next stage; empty at the ends of the sequence.
 /// Gradients are added by a ring all-reduce over the devices in the cluster's order. It takes
 /// 2(R − 1) messages of 1/R of the gradients (Patarasuk and Yuan 2009), and its time is divided
 /// evenly among the step's micro-batches.
 StageCost stage_cost(const PlacementProblem& problem, const Grid& grid, int stage,
                      const std::vector<int>& before, const std::vector<int>& devices,
-                     const std::vector<int>& behind);
+                     const std::vector<int>& after);
 
 /// Returns the costs of all stages.
 std::vector<StageCost> stage_costs(const PlacementProblem& problem, const Placement& placement);

@@ -8,7 +8,7 @@
 
 #include "partition/planner/cut/limits.h"
 #include "partition/planner/placement/bound/bound.h"
-#include "partition/planner/placement/bound/run_bound.h"
+#include "partition/planner/placement/bound/priced_bound.h"
 #include "partition/planner/placement/exact/exact.h"
 #include "partition/planner/placement/heuristics/merge_rows.h"
 #include "partition/planner/placement/heuristics/pack_runs.h"
@@ -136,7 +136,7 @@ class Search {
 
   /// Returns the least bound of the grids that are not proven, raised as far as possible.
   double bound() {
-    RunBound runs(problem_, effort_.time);
+    PricedBounds prices(problem_, effort_.time);
     double max = value();  // the result is at most this
     // Bounds only rise. One that misses its aim can rise no further, so the others need not rise
     // above it. All rise in small steps, lest one takes the time in which many could rise.
@@ -146,7 +146,7 @@ class Search {
       if (min->bound >= max * kBetter) return max < value() ? min->bound : max;
       if (is_over(effort_.time)) return min->bound;
       const double aim = std::min(max, next_aim(min->bound));
-      raise(*min, aim, max, runs);
+      raise(*min, aim, prices);
       if (min->bound < aim * (aim < max ? kCloseEnough : kBetter)) max = std::min(max, min->bound);
     }
   }
@@ -208,18 +208,16 @@ class Search {
     return std::min(aim, 1.0) * value();
   }
 
-  /// Raises a bound to the aim by the quickest methods first. The last one, RunBound::of(), takes
-  /// as long for any aim, so it gets the highest.
-  void raise(PlacementCandidate& candidate, double aim, double max, RunBound& runs) const {
+  /// Raises a bound towards the aim: by prices, which serve every number of stages, and once by
+  /// Bounds::of(), if that was not asked before.
+  void raise(PlacementCandidate& candidate, double aim, PricedBounds& prices) const {
     const auto reaches = [&](double bound) {
       candidate.bound = std::max(candidate.bound, bound);
       return candidate.bound >= aim * kBetter;
     };
-    if (reaches(runs.priced(candidate.grid.replicas, aim))) return;
-    if (std::exchange(candidate.quick, false) &&
-        reaches(bounds_.of(candidate.grid, value()).value_or(kInfeasible)))
-      return;
-    reaches(runs.of(candidate.grid, max));
+    if (reaches(prices.below(candidate.grid.replicas, aim))) return;
+    if (std::exchange(candidate.quick, false))
+      reaches(bounds_.of(candidate.grid, value()).value_or(kInfeasible));
   }
 
   /// Takes a placement as the best if its value is lower.

@@ -110,6 +110,7 @@ bool Symmetry::share(int a, int b) const {
 
 bool Symmetry::alike(int a, int b) const {
   if (!same(a, b) || !share(a, b)) return false;
+  // Without exact links, a link depends on the nodes of its ends alone.
   if (cluster_.exact_links.empty()) return cluster_.devices[a].node == cluster_.devices[b].node;
   if (!equal(cluster_.link(a, b), cluster_.link(b, a))) return false;
   for (int other = 0; other < cluster_.size(); ++other) {
@@ -125,6 +126,7 @@ bool Symmetry::nodes_alike(int a, int b) const {
   if (!cluster_.exact_links.empty()) return false;
   if (!std::ranges::equal(devices_of_[a], devices_of_[b], [&](int x, int y) { return same(x, y); }))
     return false;
+  // Adapters must divide both nodes alike: the same neighbours share one.
   for (std::size_t i = 1; i < devices_of_[a].size(); ++i)
     if (share(devices_of_[a][i - 1], devices_of_[a][i]) !=
         share(devices_of_[b][i - 1], devices_of_[b][i]))
@@ -146,6 +148,7 @@ std::vector<int> Symmetry::distinct(const std::vector<bool>& used) const {
   for (const std::vector<int>& devices : devices_of_) {
     if (devices.empty()) continue;
     const int node = cluster_.devices[devices.front()].node;
+    // Nodes without used devices may be exchanged, so one of each class offers its devices.
     if (std::ranges::none_of(devices, [&](int device) { return used[device]; })) {
       if (node_seen[node_class_[node]]) continue;
       node_seen[node_class_[node]] = true;

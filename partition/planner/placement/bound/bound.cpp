@@ -11,7 +11,7 @@
 namespace penstock::partition {
 namespace {
 
-constexpr double kFirstLimit = 2;  // first limit of min_slowest(), over a lower bound
+constexpr int kSweeps = 8;  // of best_cut(); then it bounds the cuts that it did not try
 
 /// Returns the size of the largest group of devices that links of at least `width` join
 /// (union-find).
@@ -140,54 +140,9 @@ double Bounds::quick(const Grid& grid) const {
   return std::max(goal_of(problem_, grid).value(min.sum, min.slowest), spread(grid));
 }
 
-/// Returns the least bottleneck of best_stages(). If it is above `highest`, returns it or infinity.
-/// A RunTable holds for all numbers of stages, so one is kept for each number of replicas.
-double Bounds::min_slowest(const Grid& grid, double highest) const {
-  const StageCost stage = best_stages(grid).front();
-  const LinkCost link = crossing_;
-  const SequenceLoad& sequence = problem_.sequence;
-  double limit =
-      kFirstLimit * std::max(sequence.work(0, sequence.size()) / speed(grid, 0) / grid.stages,
-                             sequence.longest_layer() / speed(grid, 0));
-  // A table finds the least bottleneck if that is within its limit, else nothing. So the first
-  // table that finds something has found the least.
-  for (;; limit *= kFirstLimit) {
-    if (limit == 0 || limit > highest) limit = highest;
-    auto table = tables_.find(grid.replicas);
-    if (table == tables_.end() || table->second.limit() < limit) {
-      const StageClass stage_class{.per_work = stage.paces.front().per_work,
-                                   .reduction = stage.reduction,
-                                   .memory = stage.memory};
-      const RunTableRequest request{.runs = {{.within = link, .between = link}},
-                                    .classes = {stage_class},
-                                    .micro_batches = micro_batches_of(problem_, grid),
-                                    .limit = limit};
-      if (table != tables_.end()) tables_.erase(table);
-      table = tables_.try_emplace(grid.replicas, sequence, request).first;
-    }
-    const double slowest = table->second.min(grid.stages);
-    if (slowest < kInfeasible || limit >= highest) return slowest;
-  }
-}
-
-/// Returns an upper bound on the load of any stage of best_stages().
-double Bounds::largest_load(const Grid& grid) const {
-  const StageCost stage = best_stages(grid).front();
-  const SequenceLoad& sequence = problem_.sequence;
-  return stage.load(sequence, 0, sequence.size()) +
-         2 * stage.paces.front().leave.seconds(sequence.max_crossing());
-}
-
 std::optional<double> Bounds::of(const Grid& grid, double below) const {
-  const Goal goal = goal_of(problem_, grid);
-  const double sum = problem_.sequence.work(0, problem_.sequence.size()) / speed(grid, 0);
-  double highest = largest_load(grid);
-  if (goal.slowest > 0) highest = std::min(highest, (below - goal.sum * sum) / goal.slowest);
-  const double slowest = min_slowest(grid, highest);
-  if (slowest == kInfeasible) return std::nullopt;
-  if (goal.sum == 0) return std::max(slowest, spread(grid));
-  const auto cut = best_cut(problem_.sequence, best_stages(grid), goal,
-                            {.value = below, .slowest = slowest, .sweeps = 8});
+  const auto cut = best_cut(problem_.sequence, best_stages(grid), goal_of(problem_, grid),
+                            {.value = below, .sweeps = kSweeps});
   if (!cut) return std::nullopt;
   return std::max(cut->bound, spread(grid));
 }

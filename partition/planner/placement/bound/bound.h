@@ -4,7 +4,7 @@
 #include <optional>
 #include <vector>
 
-#include "partition/planner/placement/bound/run_table.h"
+#include "partition/planner/placement/problem.h"
 
 namespace penstock::partition {
 
@@ -44,8 +44,6 @@ class Bounds {
   /// device, since a stage is as slow as its slowest replica.
   double speed(const Grid& grid, int k) const { return speeds_[(k + 1) * grid.replicas - 1]; }
   double spread(const Grid& grid) const;
-  double min_slowest(const Grid& grid, double highest) const;
-  double largest_load(const Grid& grid) const;
   double widest_ring(int replicas) const;
   int largest_group(std::size_t width) const;
 
@@ -55,7 +53,6 @@ class Bounds {
   LinkCost crossing_ = {};                 // the best of all pairs of devices
   std::vector<double> widths_;             // distinct bandwidths of links, in falling order
   mutable std::map<std::size_t, int> largest_;  // [index in widths_]: result of largest_group()
-  mutable std::map<int, RunTable> tables_;      // keyed by replicas
 };
 
 }  // namespace penstock::partition

@@ -115,7 +115,7 @@ class States {
 
   /// Returns the state after a stage of that kind that takes so many devices; 0 if too few are
   /// free.
-  int behind(int state, int kind, int places) {
+  int after(int state, int kind, int places) {
     Used used = order_[static_cast<std::size_t>(state)];
     if (several_ && ++used[kind] > alike_.devices[kind]) return 0;
     if ((used.back() += places) > size_) return 0;
@@ -182,7 +182,7 @@ NodeType type_of(const Alike& alike, Offers offers) {
   for (int state = 0; state < states.count(); ++state)
     for (std::size_t i = 0; i < type.stages.size(); ++i) {
       NodeStage& stage = type.stages[i];
-      const int to = states.behind(state, stage.kind, offers.places[i]);
+      const int to = states.after(state, stage.kind, offers.places[i]);
       if (state == 0)
         stage.begun = to;
       else if (to > 0)

@@ -16,6 +16,7 @@ constexpr double kMinPrice = 1e-6;     // least price of a kind's share, so that
 constexpr double kExceeds = 1 + 1e-9;  // absorbs rounding, so that it excludes nothing
 constexpr double kPrecise = 1e-9;      // relative rounding of a sum and its prices, at most
 constexpr double kPreciseLimit = 1 + 1e-3;  // precision of bisected limits
+constexpr double kNearlyAsked = 1 - 2e-3;   // below this share of what was asked, a bound stalls
 constexpr int kIntervals = 10;  // intervals of limits for which sums are computed, at most
 
 /// Returns true if a mixture of two paths uses no more than each kind's share. If some replicas
@@ -154,7 +155,7 @@ double PricedBound::min_slowest(double low, double high) {
 /// until its value reaches `value`, or it is narrow, or there are kIntervals.
 double PricedBound::below(double value) {
   const Goal goal = goal_of(problem_, {1, replicas_});
-  if (kinds_.speeds.size() < 2 || goal.slowest <= 0) return 0;
+  if (goal.slowest <= 0) return std::min(value, goal.sum * min_sum(value / goal.sum));
   const double min_work =
       problem_.sequence.work(0, problem_.sequence.size()) / kinds_.speeds.front();
   double highest = (value - goal.sum * min_work) / goal.slowest;
@@ -180,6 +181,21 @@ double PricedBound::below(double value) {
     intervals.push_back(first);
   }
   return std::min(value, min()->value(goal) * (1 - kPrecise));
+}
+
+double PricedBounds::below(int replicas, double value) {
+  auto at = known_.find(replicas);
+  if (at == known_.end())
+    at = known_.emplace(replicas, Known{{problem_, replicas, effort_left_, time_}}).first;
+  Known& known = at->second;
+  const bool stalled = known.bound < known.asked * kNearlyAsked;
+  if (known.asked < value && !stalled && effort_left_ > 0) {
+    known.prices.may_take(effort_left_);
+    known.asked = value;
+    known.bound = std::max(known.bound, known.prices.below(value));
+    effort_left_ = known.prices.effort_left();
+  }
+  return std::min(known.bound, value);
 }
 
 }  // namespace penstock::partition

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <map>
 #include <vector>
 
 #include "base/time_limit.h"
@@ -15,16 +16,17 @@ namespace penstock::partition {
 /// is one of PricedPaths. Two statements follow:
 /// - if the cheapest path within a limit on loads costs more than P, no pipeline keeps within it;
 /// - a sum of loads is at least the least sum of loads and prices over all paths, less P.
-/// Any prices give a valid bound. Good ones are found by a subgradient method: prices rise for
-/// kinds that the cheapest path uses too much of.
+/// Any prices give a valid bound. With one kind of device, they say whether the path with the
+/// fewest stages takes more devices than there are. Good ones are found by a subgradient method:
+/// prices rise for kinds that the cheapest path uses too much of.
 class PricedBound {
  public:
   /// `problem` must outlive this object. `effort` is the number of steps of paths that it may take.
   PricedBound(const PlacementProblem& problem, int replicas, double effort,
               const TimeLimit* time = nullptr);
 
-  /// Returns a lower bound on the value, at most `value`: then no solution is below that. Returns 0
-  /// if prices say nothing, as with one kind of device, or take too long.
+  /// Returns a lower bound on the value, at most `value`: then no solution is below that. It is
+  /// weaker, down to 0, if prices would take too long.
   double below(double value);
 
   /// Returns true if prices prove that no pipeline keeps all loads within `limit` seconds.
@@ -52,6 +54,30 @@ class PricedBound {
   // devices, for min_sum().
   std::vector<double> share_prices_, sum_prices_;
   double effort_left_;
+};
+
+/// The bounds of all numbers of replicas, which share the effort. Without them, the gap of a
+/// placement on 64 mixed devices is 53 % instead of 6 %; the placement is the same. `problem` must
+/// outlive this object.
+class PricedBounds {
+ public:
+  explicit PricedBounds(const PlacementProblem& problem, const TimeLimit* time = nullptr)
+      : problem_(problem), time_(time) {}
+
+  /// Returns PricedBound::below() for so many replicas, or what an earlier call found.
+  double below(int replicas, double value);
+
+ private:
+  /// The prices, the last value asked for, and the bound that was found.
+  struct Known {
+    PricedBound prices;
+    double asked = 0, bound = 0;
+  };
+
+  const PlacementProblem& problem_;
+  const TimeLimit* time_;
+  std::map<int, Known> known_;  // keyed by replicas
+  double effort_left_ = 4e9;    // steps of paths: a few seconds
 };
 
 }  // namespace penstock::partition

@@ -38,7 +38,7 @@ PricedPaths::PricedPaths(const SequenceLoad& sequence, const std::vector<NodeTyp
 }
 
 /// Adds the segments of a stage from one first layer on. Work and least bytes grow with `last`, so
-/// the first that is too large ends the loop. The work after a stage needs at least `behind`
+/// the first that is too large ends the loop. The work after a stage needs at least `after`
 /// stages, each of which adds a micro-batch in flight.
 void PricedPaths::add_segments(const NodeType& type, const NodeStage& stage, int first,
                                std::vector<Segment>& segments) const {
@@ -50,8 +50,8 @@ void PricedPaths::add_segments(const NodeType& type, const NodeStage& stage, int
     if (work > limit_ || sequence_.bytes_at_least(first, last, 1) > stage.memory * kRounding)
       return;
     const double rest = sequence_.work(last, layers()) * min_per_work_;
-    const double behind = limit_ > 0 ? std::ceil(rest / limit_ * kRoundedUp) : 0;
-    const int flying = static_cast<int>(std::min(1.0 * micro_batches_, 1 + behind));
+    const double after = limit_ > 0 ? std::ceil(rest / limit_ * kRoundedUp) : 0;
+    const int flying = static_cast<int>(std::min(1.0 * micro_batches_, 1 + after));
     if (sequence_.bytes(first, last, flying) > stage.memory * kRounding) continue;
     const double own = work + stage.reduction.seconds(sequence_.parameters(first, last));
     const bool final = last == layers();
@@ -84,14 +84,14 @@ void PricedPaths::put_first(int first, const Group& group, double price, bool co
   double ending = kInfeasible;
   for (std::size_t i = group.begins[first]; i < group.begins[first + 1]; ++i) {
     const Segment& segment = group.segments[i];
-    const double* const behind = &inside(group.type, segment.last, 0);
+    const double* const after = &inside(group.type, segment.last, 0);
     fresh = std::min(fresh, cost(segment.alone) + fresh_[segment.last]);
     ending = std::min(ending, cost(segment.ends) + fresh_[segment.last]);
-    if (stage.begun > 0) fresh = std::min(fresh, cost(segment.begins) + behind[stage.begun]);
+    if (stage.begun > 0) fresh = std::min(fresh, cost(segment.begins) + after[stage.begun]);
     if (segment.inside == kInfeasible) continue;
     const double own = cost(segment.inside);
     for (const NodeMove& move : stage.moves)
-      here[move.from] = std::min(here[move.from], own + behind[move.to]);
+      here[move.from] = std::min(here[move.from], own + after[move.to]);
   }
   for (const NodeMove& move : stage.moves) here[move.from] = std::min(here[move.from], ending);
 }
@@ -107,13 +107,13 @@ PricedPath PricedPaths::cheapest(const std::vector<double>& prices, bool counts_
       put_first(first, group, prices[stage_of(group).kind], counts_loads);
   PricedPath path{.cost = fresh_.front(), .used = std::vector<int>(prices.size(), 0)};
   if (path.cost == kInfeasible) return path;
-  for (Place place; place.first < layers();) place = behind(place, prices, counts_loads, path.used);
+  for (Place place; place.first < layers();) place = after(place, prices, counts_loads, path.used);
   return path;
 }
 
 /// Returns the place after the cheapest stage at a place, and counts that stage's device in `used`.
-PricedPaths::Place PricedPaths::behind(const Place& place, const std::vector<double>& prices,
-                                       bool counts_loads, std::vector<int>& used) {
+PricedPaths::Place PricedPaths::after(const Place& place, const std::vector<double>& prices,
+                                      bool counts_loads, std::vector<int>& used) {
   Place best;
   double min = kInfeasible;
   int kind = 0;

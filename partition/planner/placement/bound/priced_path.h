@@ -59,8 +59,8 @@ class PricedPaths {
   void add_segments(const NodeType& type, const NodeStage& stage, int first,
                     std::vector<Segment>& segments) const;
   void put_first(int first, const Group& group, double price, bool counts_loads);
-  Place behind(const Place& place, const std::vector<double>& prices, bool counts_loads,
-               std::vector<int>& used);
+  Place after(const Place& place, const std::vector<double>& prices, bool counts_loads,
+              std::vector<int>& used);
 
   const SequenceLoad& sequence_;
   const std::vector<NodeType>& types_;

@@ -90,11 +90,11 @@ void GraphSweep::for_ends(int placed, int state, int edge, int first, Visit visi
   for (int r = 0; r < graph_.grid.replicas; ++r)
     last = std::min(last, furthest_[static_cast<std::size_t>(rates[r]) * layers() + first]);
   if (last < window.begin) return;
-  const Word* behind = live(graph_.target[edge]);
+  const Word* after = live(graph_.target[edge]);
   const Word* fits = fits_.of(graph_.memory[state] * graph_.grid.stages + placed, first);
   const int end = last / EndMasks::kBits;
   for (int word = std::max(first, window.begin) / EndMasks::kBits; word <= end; ++word) {
-    Word ends = behind[word] & fits[word];
+    Word ends = after[word] & fits[word];
     for (int r = 0; r < graph_.grid.replicas && ends != 0; ++r)
       ends &= ends_.of(rates[r], first)[word];
     if (ends != 0 && !visit(word, ends)) return;
@@ -206,10 +206,10 @@ GraphSweep::Step GraphSweep::best_step(int placed, int state, int first) {
     for_ends(placed, state, edge, first, [&](int word, Word ends) {
       for (; ends != 0; ends &= ends - 1) {
         const int end = word * EndMasks::kBits + std::countr_zero(ends);
-        const double behind = rest(graph_.target[edge], end);
-        if (behind >= best.value) continue;
+        const double after = rest(graph_.target[edge], end);
+        if (after >= best.value) continue;
         const double own = load(edge, first, end);
-        if (own + behind < best.value) best = {own + behind, own, edge, end};
+        if (own + after < best.value) best = {own + after, own, edge, end};
       }
       return true;
     });

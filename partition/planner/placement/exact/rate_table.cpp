@@ -22,18 +22,21 @@ int RateTable::reduction(const std::vector<int>& devices) {
   return place({cost.latency, cost.per_unit}, cost, reduction_places_, reductions_);
 }
 
-int RateTable::rate(int reduction, int before, int device, int behind) {
+int RateTable::rate(int reduction, int before, int device, int after) {
   const Cluster& cluster = problem_.cluster;
+  // The key has four digits to the base `devices`: reduction, device, before and after. Since −1 is
+  // none, the last two are shifted by one.
   const std::uint64_t devices = cluster.size() + 1;
   const std::uint64_t key =
-      ((reduction * devices + device) * devices + before + 1) * devices + behind + 1;
+      ((reduction * devices + device) * devices + before + 1) * devices + after + 1;
   const auto [known, fresh] = by_devices_.try_emplace(key, 0);
   if (!fresh) return known->second;
   Rate rate{.pace = {.per_work = 1 / cluster.devices[device].speed},
             .reduction = reductions_[reduction]};
   Pace& pace = rate.pace;
   if (before >= 0) pace.enter = crossing(problem_, before, device);
-  if (behind >= 0) pace.leave = crossing(problem_, device, behind);
+  if (after >= 0) pace.leave = crossing(problem_, device, after);
+  // Many pairs of devices have equal links, so few rates are distinct.
   return known->second =
              place({pace.per_work, pace.enter.latency, pace.enter.per_unit, pace.leave.latency,
                     pace.leave.per_unit, static_cast<double>(reduction)},

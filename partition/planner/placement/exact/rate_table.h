@@ -32,8 +32,8 @@ class RateTable {
   /// Returns the index of the cost of reducing gradients over a stage's devices.
   int reduction(const std::vector<int>& devices);
   /// Returns the index in rates() of a replica on `device`, between the devices `before` and
-  /// `behind`; −1 is none. `reduction` is an index from reduction().
-  int rate(int reduction, int before, int device, int behind);
+  /// `after`; −1 is none. `reduction` is an index from reduction().
+  int rate(int reduction, int before, int device, int after);
 
   const std::vector<Rate>& rates() const { return rates_; }
 

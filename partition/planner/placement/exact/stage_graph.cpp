@@ -86,21 +86,21 @@ class Builder {
       Key earlier = key.substr(0, known);
       std::ranges::sort(earlier);
       for_stages(false, [&] {
-        const int target = behind(earlier);
+        const int target = after(earlier);
         if (target >= 0) add_edge(reduction, tuple_, target);
       });
     }
     for (const char32_t device : key) used_[device] = false;
   }
 
-  void add_edge(int reduction, const std::vector<int>& behind, int target) {
+  void add_edge(int reduction, const std::vector<int>& after, int target) {
     graph_.target.push_back(target);
     for (int r = 0; r < replicas_; ++r)
-      graph_.edge_rates.push_back(rates_.rate(reduction, before_[r], own_[r], behind[r]));
+      graph_.edge_rates.push_back(rates_.rate(reduction, before_[r], own_[r], after[r]));
   }
 
   /// Returns the state in which own_ is the last stage and tuple_ the next; −1 if it is left out.
-  int behind(const Key& earlier) {
+  int after(const Key& earlier) {
     std::vector<std::pair<int, int>> pipelines;
     for (int r = 0; r < replicas_; ++r) pipelines.emplace_back(own_[r], tuple_[r]);
     std::ranges::sort(pipelines);

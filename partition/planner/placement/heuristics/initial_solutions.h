@@ -7,9 +7,9 @@
 
 namespace penstock::partition {
 
-/// Returns placements from which a search starts. Some pack pipelines into nodes, others pack the
-/// replicas of a stage into nodes, and others deal devices out in order. If devices differ, each is
-/// also made with the fastest and with the largest devices first. `random` more follow from `seed`.
+/// Returns placements from which a search starts. One packs each replica's pipeline into nodes, so
+/// that few messages cross them. With several replicas, one deals devices out stage by stage, so
+/// that a stage's replicas share nodes. `random` more follow from `seed`.
 std::vector<Placement> initial_solutions(const PlacementProblem& problem, const Grid& grid,
                                          int random, std::uint64_t seed);
 

@@ -10,7 +10,7 @@ namespace penstock::partition {
 namespace {
 
 constexpr double kWorthAMove = 1 - 1e-9;  // a smaller relative gain counts as none
-constexpr int kSweeps = 2;                // of best_cut() while devices still move
+constexpr int kSweeps = 2;                // of best_cut(): devices move again after each
 constexpr int kRounds = 4;                // of moving devices and cutting again
 constexpr int kMovesAtOnce = 64;          // moves between two checks of the time
 constexpr int kManySlots = 64;            // beyond, random starts never win
@@ -133,7 +133,7 @@ void improve(const PlacementProblem& problem, const Grid& grid, const SearchEffo
   }
 }
 
-/// Returns the best result of all starts, cut once more with more sweeps.
+/// Returns the best result of all starts.
 std::optional<PlacedCut> search(const PlacementProblem& problem, const Grid& grid,
                                 std::vector<Placement> starts, const SearchEffort& effort,
                                 double bound) {
@@ -148,10 +148,6 @@ std::optional<PlacedCut> search(const PlacementProblem& problem, const Grid& gri
     improve(problem, grid, effort, bound, numbers, placed);
     if (!best || placed.cut.value < best->cut.value) best = std::move(placed);
   }
-  if (!best || is_over(effort.time)) return best;
-  const auto cut = best_cut(problem.sequence, stage_costs(problem, best->devices),
-                            goal_of(problem, grid), {.value = best->cut.value, .sweeps = 20});
-  if (cut) best->cut = *cut;
   return best;
 }
 

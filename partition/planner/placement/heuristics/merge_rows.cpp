@@ -60,8 +60,8 @@ class Merge {
   using Used = std::array<int, 2>;  // teams of each row
   /// The best pipeline of the last layers for a state.
   struct Way {
-    int used = kNone;    // teams of the longer row
-    int behind = kNone;  // state of the next stage, if there is one
+    int used = kNone;   // teams of the longer row
+    int after = kNone;  // state of the next stage, if there is one
   };
 
   Row row_of(const std::vector<int>& devices) const;
@@ -76,10 +76,10 @@ class Merge {
   const Team& team(const TeamPlace& at) const { return rows_[at.row].teams[at.index]; }
   std::optional<TeamPlace> in_front(int row, const Used& used, int step) const;
   LinkCost link(const Team& from, const Team& to) const;
-  void put(const TeamPlace& at, Used used, int last, const Team* behind, int state_behind);
-  void offer(std::size_t state, const Used& used, int behind) {
+  void put(const TeamPlace& at, Used used, int last, const Team* after, int state_after);
+  void offer(std::size_t state, const Used& used, int after) {
     Way& way = ways_[state];
-    if (way.used == kNone || used[1] < way.used) way = {used[1], behind};
+    if (way.used == kNone || used[1] < way.used) way = {used[1], after};
   }
 
   const PlacementProblem& problem_;
@@ -131,10 +131,10 @@ LinkCost Merge::link(const Team& from, const Team& to) const {
 }
 
 /// Adds a stage that ends before layer `last`, with each first layer that the limit allows.
-void Merge::put(const TeamPlace& at, Used used, int last, const Team* behind, int state_behind) {
+void Merge::put(const TeamPlace& at, Used used, int last, const Team* after, int state_after) {
   const Team& own = team(at);
   used[at.row] = at.index + 1;
-  const double leave = behind ? link(own, *behind).seconds(sequence_.crossing(last)) : 0;
+  const double leave = after ? link(own, *after).seconds(sequence_.crossing(last)) : 0;
   std::array<std::optional<LinkCost>, kSteps> enter;
   for (int step = 0; step < kSteps; ++step)
     if (const auto front = in_front(at.row, used, step)) enter[step] = link(team(*front), own);
@@ -145,10 +145,10 @@ void Merge::put(const TeamPlace& at, Used used, int last, const Team* behind, in
     if (load > limit_) return;
     if (sequence_.parameters(first, last) * SequenceLoad::kStates > own.memory) return;
     if (sequence_.bytes(first, last, flying) > own.memory) continue;
-    if (first == 0) offer(state(0, used, at, same_row), used, state_behind);
+    if (first == 0) offer(state(0, used, at, same_row), used, state_after);
     for (int step = 0; first > 0 && step < kSteps; ++step)
       if (enter[step] && load + enter[step]->seconds(sequence_.crossing(first)) <= limit_)
-        offer(state(first, used, at, step), used, state_behind);
+        offer(state(first, used, at, step), used, state_after);
   }
 }
 
@@ -167,11 +167,11 @@ bool Merge::finds(double limit) {
     for (Used used{}; used[0] <= max; ++used[0])
       for (int row = 0; row < 2; ++row)
         for (int step = 0; step < kSteps; ++step) {
-          const std::size_t behind = state(last, used, {row, 0}, step);
-          if (ways_[behind].used == kNone) continue;
-          used[1] = ways_[behind].used;
+          const std::size_t after = state(last, used, {row, 0}, step);
+          if (ways_[after].used == kNone) continue;
+          used[1] = ways_[after].used;
           put(*in_front(row, used, step), used, last, &team({row, used[row] - 1}),
-              static_cast<int>(behind));
+              static_cast<int>(after));
         }
   return std::any_of(ways_.begin(), ways_.begin() + state(1, {}, {}, 0),
                      [](const Way& way) { return way.used != kNone; });
@@ -186,8 +186,8 @@ Placement Merge::placement() const {
     const int row = static_cast<int>(state / kSteps % 2);
     const int shorter = static_cast<int>(state / kSteps / 2 % (rows_[0].teams.size() + 1));
     placement.push_back(team({row, (row == 0 ? shorter : way.used) - 1}).devices);
-    if (way.behind == kNone) return placement;
-    state = way.behind;
+    if (way.after == kNone) return placement;
+    state = way.after;
   }
 }
 

@@ -6,9 +6,9 @@
 #include <numeric>
 #include <random>
 
-#include "partition/planner/placement/bound/device_classes.h"
-#include "partition/planner/placement/bound/run_count.h"
+#include "partition/planner/placement/heuristics/device_classes.h"
 #include "partition/planner/placement/heuristics/least_limit.h"
+#include "partition/planner/placement/heuristics/run_count.h"
 
 namespace penstock::partition {
 namespace {
@@ -20,14 +20,14 @@ constexpr int kCuts = 4;            // tried per limit: real links may be slower
 /// [class of devices][node]: free devices.
 using FreeNodes = std::vector<std::vector<std::deque<int>>>;
 
-FreeNodes nodes_of(const Cluster& cluster, const std::vector<std::vector<int>>& classes) {
-  FreeNodes free(classes.size());
-  for (std::size_t device_class = 0; device_class < classes.size(); ++device_class) {
+FreeNodes nodes_of(const Cluster& cluster, const std::vector<DeviceClass>& classes) {
+  FreeNodes free;
+  for (const DeviceClass& device_class : classes) {
     std::vector<std::deque<int>> nodes(cluster.nodes.size());
-    for (const int device : classes[device_class])
+    for (const int device : device_class.devices)
       nodes[cluster.devices[device].node].push_back(device);
     std::erase_if(nodes, [](const auto& node) { return node.empty(); });
-    free[device_class] = std::move(nodes);
+    free.push_back(std::move(nodes));
   }
   return free;
 }
@@ -36,6 +36,7 @@ FreeNodes nodes_of(const Cluster& cluster, const std::vector<std::vector<int>>& 
 Placement pack(const std::vector<StageRun>& runs, FreeNodes free) {
   std::vector<std::size_t> order(runs.size());
   std::iota(order.begin(), order.end(), 0);
+  // Long runs come first, because short ones still fit into the rests of nodes.
   std::ranges::stable_sort(order, std::greater<>(), [&](std::size_t i) { return runs[i].stages; });
   std::vector<std::vector<int>> devices(runs.size());
   for (const std::size_t i : order) {
@@ -57,19 +58,15 @@ Placement pack(const std::vector<StageRun>& runs, FreeNodes free) {
 
 std::optional<PlacedCut> pack_runs(const PlacementProblem& problem, double below,
                                    std::uint64_t seed, const TimeLimit* time) {
-  const DeviceClasses classes(problem);
-  DeviceClasses::Stages stages = classes.of(1);
-  RunCount count(problem.sequence,
-                 {.runs = std::move(stages.runs),
-                  .classes = std::move(stages.classes),
-                  .limited = stages.limited,
-                  .micro_batches = problem.micro_batches},
-                 problem.cluster.size());
-  const FreeNodes nodes = nodes_of(problem.cluster, classes.devices());
+  const std::vector<DeviceClass> classes = device_classes(problem);
+  RunCount count(problem.sequence, run_request(problem, classes));
+  const FreeNodes nodes = nodes_of(problem.cluster, classes);
   const int samples =
       1 + kSampled / (problem.sequence.size() + static_cast<int>(problem.cluster.nodes.size()));
   std::mt19937_64 numbers(seed);
   std::optional<PlacedCut> best;
+  // RunCount knows neither how full nodes are nor which links are slow. So a pipeline that it says
+  // is possible may not fit into nodes, or exceed the limit once it does; others are tried then.
   const auto finds = [&](double limit) -> std::optional<double> {
     if (is_over(time) || count.effort(limit) > kMaxEffort || !count.possible(limit))
       return std::nullopt;

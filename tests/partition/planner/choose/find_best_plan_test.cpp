@@ -216,7 +216,7 @@ TEST(FindBestPlan, LeavesNoHelpfulBoundaryInALargeCluster) {
     Workloads workloads(problem);
     CandidateResult best{best_plan.candidate, best_plan.estimate};
     const CandidateRefiner refiner(problem, workloads.of(best.candidate.batch, 1));
-    ASSERT_EQ(quick_moves(problem), Moves::shortening_path);
+    ASSERT_EQ(quick_moves(problem), Moves::shortening_first_step);
     EXPECT_FALSE(refiner.move_boundaries(best)) << describe(best.candidate);
   }
 }

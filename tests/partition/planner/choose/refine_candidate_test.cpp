@@ -93,9 +93,9 @@ TEST_F(RefineCandidate, LeavesNoBoundaryThatHelps) {
 }
 
 // Far from good cuts, and where messages take as long as passes, the moves left out count most.
-TEST_F(RefineCandidate, LosesLittleByMovesThatShortenPaths) {
+TEST_F(RefineCandidate, LosesLittleByMovesThatShortenFirstSteps) {
   const CandidateRefiner all(problem_, workload());
-  const CandidateRefiner some(problem_, workload(), Moves::shortening_path);
+  const CandidateRefiner some(problem_, workload(), Moves::shortening_first_step);
   int starts = 0, refined = 0;
   double worst = 1, sum = 0;
   for (int one = 1; one < sequence_.size(); ++one)

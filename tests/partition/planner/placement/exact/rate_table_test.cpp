@@ -26,9 +26,9 @@ TEST(RateTable, GivesTheLoadsOfAStage) {
       const int first = k == 0 ? 0 : cut, last = k == 0 ? cut : layers;
       double slowest = 0;
       for (int r = 0; r < 2; ++r) {
-        const int before = k == 0 ? -1 : placement[0][r], behind = k == 0 ? placement[1][r] : -1;
-        const int rate = table.rate(reduction, before, placement[k][r], behind);
-        EXPECT_EQ(table.rate(reduction, before, placement[k][r], behind), rate);
+        const int before = k == 0 ? -1 : placement[0][r], after = k == 0 ? placement[1][r] : -1;
+        const int rate = table.rate(reduction, before, placement[k][r], after);
+        EXPECT_EQ(table.rate(reduction, before, placement[k][r], after), rate);
         slowest = std::max(slowest, table.rates()[rate].load(problem.sequence, first, last));
       }
       const double load = costs[k].load(problem.sequence, first, last);
