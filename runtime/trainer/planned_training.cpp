@@ -38,9 +38,11 @@ RunShape shape_of(const PreparedTraining& training, const configs::Config& confi
 /// process that works alone uses the order for the recipe's number of ranks.
 void find_order(PlannedTraining& planned) {
   PreparedTraining& training = planned.prepared;
-  if (training.start || !wants_order(training.recipe)) return;
+  configs::Config recipe = training.config;
+  recipe.pipeline = training.pipeline;
+  if (training.start || !wants_order(recipe)) return;
   const std::vector<int> order =
-      shared_order(training.context.world, training.sequence, training.recipe, planned.shape);
+      shared_order(training.context.world, training.sequence, recipe, planned.shape);
   if (order.empty()) return;
   training.config.trainer.order = order;
   StepSequence ordered = steps_of(training, training.config);

@@ -35,7 +35,7 @@ configs::Config checked(const TrainingTask& task, comm::Communicator& world) {
 PreparedTraining of_recipe(const configs::Config& recipe, const RunContext& context) {
   std::unique_ptr<const Tokenizer> tokenizer = make_tokenizer(recipe.text);
   partition::LayerSequence sequence = partition::build_trained_model(recipe, tokenizer->labels());
-  return {context, recipe, recipe, std::move(tokenizer), std::move(sequence)};
+  return {context, recipe, recipe.pipeline, std::move(tokenizer), std::move(sequence)};
 }
 
 void note_tokenizer(const PreparedTraining& training, const configs::Config& asked) {
@@ -125,7 +125,7 @@ PreparedTraining prepare_training(const TrainingTask& task, comm::Communicator& 
   training.slots = make_optimizer(training.config.optimizer)->slots();
   lock_output(training);
   find_checkpoint(training);
-  training.recipe = training.config;
+  training.pipeline = training.config.pipeline;
   if (task.alone) work_alone(training);
   const configs::DataConfig& data = training.config.data;
   training.corpus = mixed_corpus(data, [&](const std::string& manifest) {

@@ -19,10 +19,10 @@ namespace penstock::runtime {
 /// output folder, the checkpoint to start from, and the data. No files but caches are written yet.
 struct PreparedTraining {
   RunContext context;
-  /// Includes the plan file, lanes and a resumed run's order. It is a recipe for one rank if that
-  /// works alone.
+  /// The recipe as this process runs it, with the plan file, lanes and a resumed run's order. It is
+  /// for one rank if the process works alone.
   configs::Config config;
-  configs::Config recipe;  // the same for the recipe's number of ranks
+  configs::PipelineConfig pipeline;  // config.pipeline for the recipe's own number of ranks
   std::unique_ptr<const Tokenizer> tokenizer;
   partition::LayerSequence sequence;
   OptimizerSlots slots = {};
