@@ -165,7 +165,8 @@ std::size_t ProfilingRun::allocated() const {
 
 double ProfilingRun::now() const { return clock_seconds() - zero_; }
 
-// An action that does not compute has no layers; its time is that of a message or a wait.
+// Only passes compute in layers. Other actions are messages, copies, reductions and the optimizer's
+// step.
 void ProfilingRun::note(const partition::Action& action, Moment moment) {
   if (moment == Moment::begins) {
     if (!step_.actions.empty() && step_.actions.front().action == action)
