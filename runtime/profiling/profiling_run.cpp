@@ -25,7 +25,7 @@
 // or read features.
 //
 // Ranks' clocks start anywhere. common_zero() gives them one origin: rank 0's present, plus what
-// this rank's clock is ahead of it (clock_offset.h). Its barrier and sum also let all ranks begin
+// this rank's clock is ahead of it (links/clocks.h). Its barrier and sum also let all ranks begin
 // together.
 
 namespace penstock::runtime {
