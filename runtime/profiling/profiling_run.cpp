@@ -21,8 +21,8 @@
 
 // The run is a training without files: the same session, loader and training step, watched by a
 // callback before and after each action. Each action's times in layers are the difference of the
-// stage's running totals, so nothing is measured twice. What a pass lasted beyond them, it waited,
-// or read features.
+// stage's running totals, so nothing is measured twice. A pass spends the rest of its time waiting
+// or reading features.
 //
 // Ranks' clocks start anywhere. common_zero() gives them one origin: rank 0's present, plus what
 // this rank's clock is ahead of it (links/clocks.h). Its barrier and sum also let all ranks begin
