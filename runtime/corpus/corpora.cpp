@@ -49,8 +49,6 @@ CorpusOptions corpus_options(const configs::Config& config,
   return options;
 }
 
-// Texts are read where the loss is, audio where the first layers are. A schedule that is still to
-// be found may place the last chunk on the first stage, so both stages read texts then.
 CorpusReaders corpus_readers(const configs::Config& config, const partition::PlannedModel& model) {
   const configs::PipelineConfig& p = config.pipeline;
   if (!p.plan.empty()) {

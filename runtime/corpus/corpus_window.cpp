@@ -19,7 +19,6 @@ std::size_t window_end(const WindowBounds& bounds, const WindowStart& start,
   return end;
 }
 
-// The window has ids from 0; its functions add `first` and ask the whole corpus.
 Corpus window_of(const Corpus& corpus, std::size_t first, std::size_t end) {
   std::vector<AudioLength> lengths;
   for (std::size_t id = first; id < end; ++id) lengths.push_back(corpus.lengths[id]);

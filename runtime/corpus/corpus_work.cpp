@@ -71,7 +71,8 @@ std::vector<MicroBatch> batches_of(const StepWork& work, const std::vector<Micro
   return own;
 }
 
-// The lengths of a micro-batch rise evenly from half of the given seconds to all of them.
+// The lengths of a micro-batch rise evenly from half of the given seconds to all of them. A single
+// utterance has half.
 StepWork synthetic_work(const SyntheticOptions& options) {
   std::mt19937_64 random(options.seed);
   StepWork work;

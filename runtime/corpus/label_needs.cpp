@@ -116,7 +116,7 @@ bool LabelNeeds::read() try {
   return false;
 }
 
-// Encoding 1,000 texts takes milliseconds; encoding all of them is what the cache saves.
+// Encoding some 1,000 texts takes milliseconds; encoding all of them is what the cache saves.
 bool LabelNeeds::holds_for_sample() const {
   constexpr std::size_t kSample = 1000;
   const std::size_t step = std::max<std::size_t>(1, index_.size() / kSample);

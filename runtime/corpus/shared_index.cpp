@@ -157,7 +157,7 @@ std::filesystem::path shared_folder(const CorpusOptions& options, comm::Communic
 }
 
 /// Sends an index to the ranks that have none, in pieces. All ranks call this together. An empty
-/// piece ends the transfer. Pieces bound the memory, as an index may be larger than it.
+/// piece ends the transfer. Pieces bound the memory, since an index may be larger than that.
 void send(comm::Communicator& world, int from, std::optional<FoundIndex>& found) {
   constexpr std::size_t kPiece = 64 << 20;
   const std::string_view whole = world.rank() == from ? found->index.bytes() : std::string_view();

@@ -116,7 +116,7 @@ void require_devices(const configs::TrainerConfig& config, comm::Communicator& w
 }
 
 // For example, 5 ranks on a machine with 2 devices get the devices 0, 1, 0, 1, 0. NCCL refuses to
-// use a device twice, so their messages pass through the host.
+// use a device twice unless NCCL_HOSTID is set, so their messages pass through the host.
 RankDevice choose_device(const configs::TrainerConfig& config, comm::Communicator& world,
                          const configs::PrecisionConfig& precision) {
   const layers::Fp32Products products = fp32_products(precision);

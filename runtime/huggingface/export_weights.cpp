@@ -12,10 +12,9 @@
 #include "runtime/huggingface/new_folder.h"
 #include "runtime/huggingface/weights_writer.h"
 
-// The result is a checkpoint again, a smaller one: its manifest has the same state, its shards have
-// weights and running statistics in the chosen type, and the optimizer's state is left out. It
-// serves evaluation, recognition and new trainings, but no resumption. The shards are named as
-// transformers names its files.
+// The result is a checkpoint again. Its manifest has the same state, its shards have weights and
+// running statistics in the chosen type, and what an import has kept is copied. The shards are
+// named as transformers names its files.
 
 namespace penstock::runtime {
 namespace {

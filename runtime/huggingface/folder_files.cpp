@@ -25,8 +25,8 @@ bool is_there(const std::filesystem::path& path) {
   return found;
 }
 
-// All kept files but the settings of model and features belong to a tokenizer, so a new head makes
-// them wrong.
+// All kept files but the settings of model and features name tokens or their ids, so a new head
+// makes them wrong.
 bool says_labels(const std::string& file) {
   static constexpr std::array<std::string_view, 3> kOthers{kModelConfig, kPreprocessorConfig,
                                                            kProcessorConfig};

@@ -16,9 +16,6 @@
 #include "base/error.h"
 #include "runtime/checkpoint/fault.h"
 
-// A command fills "NAME.partial" and renames it to NAME when it is complete. The folder NAME never
-// exists in between, and is never replaced, since it may hold a user's files.
-
 namespace penstock::runtime {
 namespace {
 
@@ -43,8 +40,8 @@ bool is_taken(const std::filesystem::path& path) {
   return std::filesystem::exists(std::filesystem::symlink_status(path, ignored));
 }
 
-/// Opens and locks a folder's mark. The lock lasts as long as the handle lives. The mark is never
-/// followed if it is a link, which could lead to a file elsewhere.
+/// Opens and locks a folder's mark. The lock lasts as long as the handle lives. Opening fails if
+/// the mark is a symbolic link, which could lead to a file elsewhere.
 FileHandle locked_mark(const std::filesystem::path& folder, int flags) {
   FileHandle mark(folder / kMark, O_RDWR | O_NOFOLLOW | flags);
   if (::flock(mark.descriptor(), LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK)

@@ -19,8 +19,8 @@ configs::TextConfig text_of_pieces(const std::filesystem::path& file) {
 
 }  // namespace
 
-// A folder may have the file of another tokenizer. Its pieces are compared with the tokens of the
-// head, in order, without the blank, which SentencePiece does not know.
+// The pieces are compared, since a folder may have the file of another tokenizer. The blank is left
+// out, since SentencePiece does not know it.
 std::optional<PieceModel> find_piece_model(const std::filesystem::path& folder,
                                            const Vocabulary& vocabulary, std::int64_t blank) {
   const std::filesystem::path file = folder / kTokenizerFile;

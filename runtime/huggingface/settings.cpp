@@ -77,8 +77,8 @@ bool same_json(std::string_view a, std::string_view b) {
   return OrderedJson::parse(a) == OrderedJson::parse(b);
 }
 
-// The example's kind is the kind that is required. A whole number above 0 requires another one,
-// since it is a size; any other number may be replaced by every number.
+// An example that is a whole number above 0 is a size, so the value must be one too. If the example
+// is any other number, the value may be any number.
 std::string_view kind_missed(std::string_view json, std::string_view example) {
   const OrderedJson value = OrderedJson::parse(json), like = OrderedJson::parse(example);
   const auto whole = [](const OrderedJson& number) {

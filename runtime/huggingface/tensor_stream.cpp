@@ -7,10 +7,10 @@
 
 #include "base/error.h"
 
-// A model may be larger than memory, so no tensor is ever assembled. A writer asks for the bytes of
-// a tensor from some byte on and gets a few rows, which are read, checked, reordered and rounded
-// for it. Each answer consists of whole rows, so the next request begins with a row again. One row
-// and kElementsAtOnce elements in two formats bound the memory.
+// A model may be larger than memory, so a tensor that consists of rows is never in memory as a
+// whole. A writer asks for the bytes of a tensor from some byte on and gets a few rows, which are
+// read, checked, reordered and rounded for it. Each answer consists of whole rows, so the next
+// request begins with a row again. An answer has at most kElementsAtOnce elements, or one row.
 
 namespace penstock::runtime {
 namespace {

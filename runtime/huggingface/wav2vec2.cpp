@@ -52,7 +52,8 @@ const std::vector<TensorRule> kEncoderNorm = {{"encoder.layer_norm", "norm"}};
 
 const std::vector<TensorRule> kHead = {{"lm_head", "output", Rows::labels}};
 
-// This vector replaces masked frames in transformers' training. penstock does not compute with it.
+// transformers replaces masked frames by this vector in training. penstock keeps it, but does not
+// compute with it.
 const std::vector<KeptRule> kSpecAugment = {
     {.theirs = "masked_spec_embed",
      .like = "norm.weight",

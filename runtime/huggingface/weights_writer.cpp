@@ -16,8 +16,8 @@
 //   model.safetensors.index.json    {"metadata": {"total_size": 9830400}, "weight_map":
 //                                    {"lm_head.bias": "model-00002-of-00002.safetensors", …}}
 //
-// A tensor is never divided. One that is larger than `max` has a file of its own. The metadata
-// {"format": "pt"} of each file tells transformers that the tensors are PyTorch's.
+// A tensor is never divided. The metadata {"format": "pt"}, which write_part() adds to a file,
+// tells transformers that the tensors are PyTorch's.
 
 namespace penstock::runtime {
 namespace {

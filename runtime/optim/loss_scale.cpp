@@ -37,10 +37,10 @@ void LossScale::back_off(bool overflowed) {
   clean_steps_ = 0;
 }
 
-// x is the logarithm of the largest gradient, which is taken to be normally distributed. The scale
-// puts mean + 3.09 standard deviations at the end of fp16's range, so about one step in 1,000
-// overflows. Both moments are running means that are divided by 1 - beta^updates, which makes up
-// for their start at 0.
+// x is log2 of the largest gradient, which is taken to be normally distributed. The scale puts mean
+// + 3.09 standard deviations at the end of fp16's range, so about one step in 1,000 overflows. The
+// deviation is computed from slower means than the mean itself. Division by 1 - beta^updates makes
+// up for the start of all three means at 0.
 void LossScale::follow(double x) {
   ++updates_;
   mean_ += (1 - kBeta) * (x - mean_);

@@ -17,8 +17,8 @@ class NovoGrad final : public Optimizer {
   OptimizerSlots slots() const override { return {{"mean"}, {"square"}}; }
   bool takes_norms() const override { return true; }
 
-  // The running norms are few and are updated on the host. Each then divides its parameter's
-  // gradient by `factor`.
+  // The running norms are few and are updated on the host. A kernel then multiplies each
+  // parameter's gradient by `factor`, which contains the division by its norm.
   void update(layers::Backend& backend, layers::Stream& stream, ParameterStore& store,
               const UpdateArguments& with) const override {
     std::vector<double> squares = store.read_numbers(stream, 0);

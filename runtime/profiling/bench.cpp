@@ -159,8 +159,8 @@ RunShape shape_of(const StepWork& work, int labels) {
   return shape;
 }
 
-/// Returns the micro-batches of one replica, dealt round-robin. A replica has as many lanes as any
-/// other, namely one, so dealing in turn gives each the same work.
+/// Returns the micro-batches of one replica, dealt round-robin. Each replica has one lane, so their
+/// numbers of micro-batches differ by at most one.
 StepWork share_of(const StepWork& work, int replica, int replicas) {
   StepWork share = work;
   std::erase_if(share.micro_batches, [&](const MicroBatchWork& micro_batch) {

@@ -13,10 +13,10 @@
 #include "partition/layout/layer_figures.h"
 #include "runtime/pipeline/session.h"
 
-// A large model consists of few kinds of layers, each repeated many times. A model with one layer
-// of each kind costs a fraction of the memory and tells all costs. For example, 24 equal blocks
-// have the kinds of one block, and EachKindOnce::like maps each of their layers to its counterpart
-// there.
+// A large model consists of few kinds of layers, each repeated many times. A model of fewer blocks
+// that has every kind costs a fraction of the memory and tells all costs. For example, 24 equal
+// blocks have the kinds of one block, and EachKindOnce::like maps each of their layers to its
+// counterpart there.
 
 namespace penstock::runtime {
 namespace {

@@ -17,8 +17,8 @@
 #include "runtime/profiling/profiling_run.h"
 
 // Plans are compared by running them in turns: a few steps of the first, as many of each other one,
-// and again from the first. A machine that slows down for a minute then slows all of them. Each
-// turn builds the run anew, so that only one plan takes memory at a time.
+// and again from the first. A machine that slows down for a minute then slows all of them. The run
+// is built anew for each turn, so that only one plan takes memory at a time.
 
 namespace penstock::runtime {
 namespace {
@@ -44,8 +44,7 @@ struct TriedPlan {
 };
 
 /// Runs steps [first, end) after one more step as a warm-up. Returns the seconds on rank 0 from the
-/// end of each step to the end of the next. A step lasts from the end of the step before it, so
-/// that no time between steps is lost.
+/// end of each step to the end of the next, so that time between steps counts too.
 std::vector<double> try_steps(const ProfilingData& data, const TriedPlan& tried, int first, int end,
                               comm::Communicator& world) {
   std::vector<StepBatches> batches{tried.steps.at(std::max(0, first - 1))};

@@ -15,9 +15,10 @@
 #include "runtime/profiling/job_links.h"
 #include "runtime/profiling/links/link_speeds.h"
 
-// A job of n ranks has n² links, too many to measure in a large job. Links of one class, within a
-// node or between two nodes, have equal hardware, so a few samples stand for a class. The result is
-// a cluster file's contents: devices, nodes, and a matrix of latencies and bandwidths.
+// A job of n ranks has n (n - 1) directed links, too many to measure in a large job. Links within a
+// node, and links between the same two nodes, are taken to be of equal hardware, so a few samples
+// stand for all. The result is a cluster file's contents: devices, nodes, and a matrix of latencies
+// and bandwidths.
 
 namespace penstock::runtime {
 namespace {
@@ -89,8 +90,8 @@ RankPairs sampled_links(const std::vector<int>& nodes) {
   return pairs;
 }
 
-// A class that was measured completely keeps its own numbers, link by link. In others every link
-// gets the medians: the samples do not tell which of their differences are noise.
+// In a class of which only samples were measured, these get the medians too: nothing tells which of
+// their differences are noise.
 std::vector<partition::LinkRates> rates_of_pairs(const std::vector<LinkSpeed>& measured,
                                                  const std::vector<int>& nodes) {
   const std::size_t ranks = nodes.size();

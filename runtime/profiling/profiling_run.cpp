@@ -21,11 +21,11 @@
 
 // The run is a training without files: the same session, loader and training step, watched by a
 // callback before and after each action. Each action's times in layers are the difference of the
-// stage's running totals, so nothing is measured twice. What a pass lasted beyond them, it waited,
-// or read features.
+// stage's running totals, so nothing is measured twice. A pass spends the rest of its time waiting
+// or reading features.
 //
 // Ranks' clocks start anywhere. common_zero() gives them one origin: rank 0's present, plus what
-// this rank's clock is ahead of it (clock_offset.h). Its barrier and sum also let all ranks begin
+// this rank's clock is ahead of it (links/clocks.h). Its barrier and sum also let all ranks begin
 // together.
 
 namespace penstock::runtime {
@@ -165,7 +165,8 @@ std::size_t ProfilingRun::allocated() const {
 
 double ProfilingRun::now() const { return clock_seconds() - zero_; }
 
-// An action that does not compute has no layers; its time is that of a message or a wait.
+// Only passes compute in layers. Other actions are messages, copies, reductions and the optimizer's
+// step.
 void ProfilingRun::note(const partition::Action& action, Moment moment) {
   if (moment == Moment::begins) {
     if (!step_.actions.empty() && step_.actions.front().action == action)

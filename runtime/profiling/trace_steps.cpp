@@ -185,8 +185,7 @@ PlanLinks links_of(const TraceOptions& options, const partition::Plan& plan,
   return options.links ? plan_links(plan, *options.links) : measure_plan_links(plan, config, world);
 }
 
-/// Runs the steps in turns and measures costs again after each. The run of a turn ends before costs
-/// are measured, since a profile needs memory for the whole model. Each turn begins with fresh
+/// Runs the steps in turns and measures costs again after each. Each turn begins with fresh
 /// weights, whose values do not change the times.
 void run_turns(const ProfilingData& data, const TraceOptions& options, comm::Communicator& world,
                ProfileMeasurement& measurement, Trace& trace) {

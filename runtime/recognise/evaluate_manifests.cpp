@@ -164,7 +164,8 @@ EvaluationTotals fresh_totals(const Recogniser& recogniser, const TestSet& test,
 }
 
 /// Totals of an earlier evaluation are added to only if this text is the same. It has the hashes of
-/// checkpoint and utterances, and no paths, so files may move.
+/// checkpoint and utterances, in which files count by their names without folders, so folders may
+/// move.
 std::string identity_of(const Recogniser& recogniser, const TestSet& test,
                         const std::vector<ManifestEvaluation>& all) {
   std::string identity = "checkpoint " + recogniser.identity();

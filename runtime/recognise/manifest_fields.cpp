@@ -44,7 +44,6 @@ std::string value_of(const nlohmann::json& line, const std::string& field) {
 ManifestFields::ManifestFields(std::filesystem::path manifest, std::vector<std::string> fields)
     : manifest_(std::move(manifest)), fields_(std::move(fields)), file_(open_lines(manifest_)) {}
 
-// Lines are asked for in rising order, so the file is read once, from its beginning to its end.
 std::vector<std::string> ManifestFields::at(std::size_t number) {
   std::string text;
   while (number_ < number) {

@@ -99,7 +99,7 @@ Characters folded_characters(const EachText& each, const configs::TextRules& rul
 }
 
 /// The present alphabet is kept, with its order and unused characters, if the texts use at least
-/// half of it. Otherwise it is one of another language.
+/// half of it. Otherwise it is taken to be that of another language.
 std::string fitted_alphabet(const Characters& needed, const std::u32string& present) {
   const auto used = std::ranges::count_if(present, [&](char32_t c) { return needed.contains(c); });
   std::u32string alphabet;

@@ -132,8 +132,8 @@ SaveOutcome publish(const Publication& publication) {
 CheckpointWriter::CheckpointWriter(const Saving& saving, Options options)
     : saving_(saving), options_(std::move(options)) {}
 
-// Either all ranks have copies or none has: if one waited for its disk, all would wait for its
-// messages.
+// All ranks that write have copies, or none has. If one of them had to wait for its disk, the
+// others would wait for its messages, and their copies would gain nothing.
 std::string CheckpointWriter::write_beside() {
   comm::Communicator& world = saving_.grid().world();
   std::vector<CheckpointPiece> pieces = saving_.pieces();

@@ -55,8 +55,8 @@ SessionOptions training_session_options(const configs::Config& config,
   return {config, sequence, plan, make_optimizer(config.optimizer)->slots().counts(), advice};
 }
 
-// The step connects ranks in its constructor: replicas for gradients, all ranks for norms. From
-// then on progress must serve those messages as well as the pipeline's.
+// The session's progress has served the pipeline's messages alone. From here on it serves those of
+// gradients and norms too, which the step owns.
 std::unique_ptr<TrainingStep> make_training_step(Session& session, const TrainingStepSpec& spec) {
   auto step =
       std::make_unique<TrainingStep>(session.backend(), session.stream(), session.grid(),

@@ -74,8 +74,7 @@ MetricsFile::MetricsFile(const std::filesystem::path& file, std::int64_t last_st
       note_(std::move(note)) {}
 
 // Appends a line after those that could not be written before. write() shortens `bytes` to what is
-// missing, so a line that was cut in the middle goes on there. A note tells when failures begin and
-// end.
+// missing, so a line that was cut in the middle goes on there.
 void MetricsFile::append(const std::string& line) {
   const bool lacked = !left_.empty();
   left_ += line + '\n';

@@ -55,8 +55,6 @@ void RunCheckpoints::wait(bool goes_on) {
   settle(*outcome);
 }
 
-// Takes the outcome of a save, which is the same on all ranks. After a failure all of them again
-// expect the step to be saved, and compare the next validation with the best one before.
 void RunCheckpoints::settle(const SaveOutcome& outcome) {
   if (outcome.fault.empty()) {
     folder_ = outcome.folder;

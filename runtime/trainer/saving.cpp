@@ -152,8 +152,7 @@ std::vector<CheckpointPiece> Saving::owned_pieces() const {
 }
 
 // Tensors are found by name and range, whoever wrote them. So the checkpoint may be of another
-// number of stages or replicas. Parameters that were frozen have no slots in it: they keep those of
-// a new run.
+// number of stages or replicas.
 void Saving::restore(const Checkpoint& checkpoint, bool training,
                      const std::vector<std::string>& frozen) {
   start_from({checkpoint, {}}, 0);

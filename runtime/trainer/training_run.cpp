@@ -161,7 +161,7 @@ std::unique_ptr<TrainingStep> TrainingRun::make_step() {
 // Restores weights, running statistics and optimizer slots, then the clock, the epoch and the loss
 // scale. The utterances of an epoch follow from the recipe, so a checkpoint has only the epoch's
 // number and the step within it. know() counts on from there without forming earlier epochs. If the
-// data have changed, they begin anew with an epoch that plan_training() has shared.
+// data have changed, epochs begin anew, with the one that plan_training() has shared.
 void TrainingRun::restore(const Checkpoint& checkpoint) {
   const TrainingState& saved = checkpoint.state();
   saving_.restore(checkpoint, true, were_frozen(training_.prepared, saved));
@@ -180,8 +180,8 @@ void TrainingRun::restore(const Checkpoint& checkpoint) {
   log_.summary().last_step.step = saved.step;
 }
 
-// Rank 0 alone looks for the best checkpoint. Its answer is broadcast, since all ranks must agree
-// later on whether a validation beats it.
+// Rank 0 alone looks for the best checkpoint. Its answer is broadcast, since all ranks must later
+// agree whether a validation beats it.
 void TrainingRun::recall_best(const TrainingState& saved) {
   const bool stored = context().leads() && restore_best(config().trainer.output, saved);
   const std::string note =
@@ -354,7 +354,7 @@ TrainingState TrainingRun::state() const {
 void TrainingRun::save(const std::optional<BestCheckpoint>& best) {
   flush();
   await_save();
-  heard_ = {};  // these were from before the new save
+  heard_ = {};
   checkpoints_->begin(state(), best);
   if (!checkpoints_->writer().beside()) await_save();
 }

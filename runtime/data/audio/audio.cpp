@@ -16,11 +16,11 @@
 #include "runtime/data/manifest/tar_member.h"
 
 // Audio is read by libsndfile, from a file or from a range of a tar, and its channels are averaged
-// into one. Training counts on the exact length, so each way to find it is either exact or not
-// taken:
+// into one. Training needs exact lengths, so a header is trusted only as far as it is exact:
 //
-//   the header states it (kTellTheirLength)   the header, after its last sample has been decoded
-//   other formats, or that sample is missing  decoding everything
+//   format                                 the length comes from
+//   kTellTheirLength                       the header, if the last sample can be decoded
+//   others, or that sample is missing      decoding everything
 //
 // A file that is cut, or has numbers that are no sound, is a DataError that names it. A single
 // infinite sample would spoil all features of its utterance, so every sample is checked.
@@ -51,8 +51,7 @@ using File = std::unique_ptr<SNDFILE, CloseFile>;
 
 /// Opens the bytes of a file or, if `recording` is a member of a tar, the member's range alone.
 /// Throws DataError if the bytes cannot be used, or if the tar has been replaced since it was
-/// indexed. The checks come in the order of likely mistakes, so that the message names the cause
-/// and not its consequence.
+/// indexed.
 FileRange bytes_of(const std::filesystem::path& recording) {
   const auto member = tar_member(recording.native());
   const std::filesystem::path& file = member ? member->tar : recording;
@@ -209,8 +208,6 @@ Audio read_audio(const std::filesystem::path& file) {
   return audio;
 }
 
-// A file that can't be entered in its middle is decoded from its start, and what comes before the
-// range is thrown away.
 Audio read_audio(const std::filesystem::path& file, const SampleRange& range) {
   const Sound sound(file);
   const std::int64_t end = range.first + range.samples;

@@ -20,7 +20,7 @@
 //
 //   WAV      "RIFF" size "WAVE", then chunks: name (4), size (4), bytes, padded to an even number
 //   SPHERE   1024 bytes of text with the number of samples, then the samples
-//   Ogg      pages, the last of which has a flag
+//   Ogg      pages, of which the last one is marked as such
 
 namespace penstock::runtime {
 namespace {
@@ -44,8 +44,6 @@ std::string short_by(std::int64_t promised, std::int64_t held) {
                      counted(promised, "byte"), std::max<std::int64_t>(held, 0));
 }
 
-/// Walks over the chunks up to the one of samples. Programs that write to a pipe state its size as
-/// 0 or the largest number; nothing can be said then.
 std::string riff_end(const FileRange& file) {
   constexpr std::int64_t kChunkHeader = 8;
   for (std::int64_t at = 12; at + kChunkHeader <= file.size();) {
@@ -70,7 +68,7 @@ std::int64_t sphere_field(const std::string& header, const std::string& name,
                                  : std::strtoll(header.c_str() + at + key.size(), nullptr, 10);
 }
 
-/// Samples packed by "shorten" have no size that the header tells.
+/// The header does not tell how many bytes samples take that "shorten" has compressed.
 std::string sphere_end(const FileRange& file) {
   constexpr std::int64_t kHeader = 1024;
   const std::string header = file.read(0, kHeader);
@@ -116,8 +114,7 @@ void FileRange::narrow(std::int64_t first, std::int64_t bytes) {
   size_ = std::clamp<std::int64_t>(size_ - first, 0, bytes);
 }
 
-// pread() has no position, so threads can share the file. Fewer bytes than wanted mean the range's
-// end or an error.
+// pread() leaves the file's position alone, so threads can share the file.
 std::int64_t FileRange::read(std::int64_t at, std::span<char> bytes) const noexcept {
   const std::int64_t wanted = std::clamp<std::int64_t>(size_ - at, 0, std::ssize(bytes));
   std::int64_t done = 0;

@@ -197,8 +197,7 @@ void FeatureLoader::push(std::int64_t epoch, const MicroBatch& batch) {
   state_->work.notify_all();
 }
 
-// Jobs are taken in the order of push(). An error other than unusable audio is thrown here, in the
-// thread that trains.
+// An error other than unusable audio is thrown here, in the thread that trains.
 LoadedBatch FeatureLoader::take() {
   std::unique_lock lock(state_->mutex);
   if (state_->jobs.empty())

@@ -8,8 +8,8 @@
 
 namespace penstock::runtime {
 
-// Begin and end are rounded each by itself, and not begin and duration. So segments that touch in
-// seconds also touch in samples, without a gap or an overlap.
+// The end is rounded, and not the duration: rounding that would leave gaps between segments that
+// touch.
 SampleRange samples_of(const Segment& segment, const AudioLength& recording) {
   const double seconds = recording.seconds();
   const double end = segment.duration ? segment.offset + *segment.duration : seconds;

@@ -39,7 +39,6 @@ MicroBatchBounds micro_batch_bounds(const configs::DataConfig& data,
           data.micro_batch_utterances};
 }
 
-// Group b ends where group b + 1 begins.
 std::vector<MicroBatch> cut_evenly(const std::vector<BatchUtterance>& utterances,
                                    const MicroBatchBounds& bounds) {
   const EvenCut cut(utterances.size(), [&](std::size_t i) { return utterances[i].frames; });

@@ -4,10 +4,10 @@
 #include <map>
 
 // Memory is allocated before the first step, for the largest micro-batch that may come. There are
-// two ways to bound it. extent_of() looks at the steps of a run, which is exact. greatest_extent()
-// needs only how many utterances have which length, and may exceed any micro-batch that occurs,
-// since its maxima come from different utterances. The former forms each epoch of the run, so it
-// gives up after kMaxSteps.
+// two ways to bound it. greatest_extent() needs only how many utterances have which length. It may
+// exceed any micro-batch that occurs, since its maxima come from different utterances. extent_of()
+// examines the steps of a run, for which it forms each epoch. It returns the bound instead once a
+// step comes near it, since more steps could save little, and after kMaxSteps.
 
 namespace penstock::runtime {
 namespace {

@@ -13,7 +13,8 @@
 //   {"audio_filepath": "a.wav", "text": "hello", "duration": 2.5, "offset": 1.0}
 //
 // Duration and offset are seconds and may be missing; with an offset, the utterance is a segment.
-// In a manifest of tars, "shard_id" names the tar, and "audio_filepath" its member.
+// In a manifest of tars, "shard_id" is the number of the tar, and "audio_filepath" names its
+// member.
 
 namespace penstock::runtime {
 namespace {

@@ -12,8 +12,8 @@ constexpr const char* kAllShards = "tarred_audio_manifest.json";
 
 }  // namespace
 
-// NeMo writes one manifest of all shards, and may write one for each, with the same lines. The
-// former suffices; the latter are read in the order of their numbers if it is missing.
+// NeMo writes one manifest of all shards, and may write one for each, with the same lines. So those
+// of single shards are read only if the common one is missing.
 std::vector<std::filesystem::path> nemo_manifests(const std::filesystem::path& folder) {
   std::error_code error;
   if (std::filesystem::exists(folder / kAllShards, error)) return {folder / kAllShards};

@@ -44,8 +44,6 @@ std::filesystem::path or_here(const std::filesystem::path& folder) {
 
 }  // namespace
 
-// Returns the digits after the last underscore that has some: 12 for "audio_12.tar". Returns -1 if
-// there are none.
 std::int64_t shard_number(const std::string& file_name) {
   for (std::size_t at = file_name.rfind('_'); at != std::string::npos && at > 0;
        at = file_name.rfind('_', at - 1)) {

@@ -6,10 +6,6 @@
 #include <array>
 #include <charconv>
 
-// A member of a tar has two spellings. In manifests and messages it is TAR:NAME. Within penstock it
-// is TAR:FIRST+BYTES:NAME, such as "audio_0.tar:1536+64044:a.wav", with the member's bytes in the
-// tar, so that reading it needs no search. Both pass through interfaces that take a path.
-
 namespace penstock::runtime {
 namespace {
 

@@ -30,8 +30,7 @@ double receive(comm::Communicator& ranks, const comm::Message& message) {
 ///   this rank    sent ───────╮              ╭───── back
 ///   rank 0                   ╰── theirs ────╯
 ///
-/// If both ways take equally long, rank 0's clock showed `theirs` at the middle of sent and back.
-/// The fastest ping is used, since it leaves the least room for unequal ways.
+/// The fastest ping is used, since it leaves the least room for ways of unequal length.
 double ahead_of_rank_0(comm::Communicator& ranks) {
   const comm::Message zero{0, comm::tags::clock, "comparison of clocks"};
   double fastest = std::numeric_limits<double>::infinity(), offset = 0;
@@ -48,7 +47,8 @@ double ahead_of_rank_0(comm::Communicator& ranks) {
 
 }  // namespace
 
-// Rank 0 answers one rank after another, so that no ping waits for another rank's.
+// Rank 0 answers one rank after another. So only a rank's first ping waits for other ranks, and it
+// does not count, being slow.
 double clock_offset(comm::Communicator& ranks) {
   if (ranks.rank() > 0) return ahead_of_rank_0(ranks);
   for (int rank = 1; rank < ranks.size(); ++rank) {

@@ -12,10 +12,10 @@
 #include "runtime/profiling/links/measure_links.h"
 
 // A way of a link is described by two numbers, so a message of n bytes takes latency + n /
-// bandwidth. Half of a round trip of 8 bytes is the latency. The bandwidth follows from many large
-// messages at once, as a pipeline sends them: bytes / (seconds - latency). Each is a median of
-// several rounds. How many there are depends on the speed of the first messages, since a link may
-// be 1,000 times slower than another. The sender chooses and tells the receiver.
+// bandwidth. Half of a round trip of 8 bytes is the latency. The bandwidth follows from large
+// messages, several in flight as in a pipeline: bytes / (seconds - latency). How many are sent
+// depends on the speed of the first ones, since a link may be 1,000 times slower than another. The
+// sender chooses the number and tells the receiver.
 
 namespace penstock::runtime {
 namespace {
