@@ -15,8 +15,8 @@
 #include "partition/planner/cluster/file/cluster_source.h"
 #include "partition/planner/cost/device_file.h"
 
-// A cluster is read in three steps: the file's syntax (file/syntax.h), its devices, here, and its
-// links (file/links.h). Each step reports all its faults, and a later one begins only without any,
+// A cluster is read in three steps: the file's syntax (file/syntax.cpp), its devices, here, and its
+// links (file/links.cpp). Each step reports all its faults, and a later one begins only without any,
 // as it looks up what the earlier ones made.
 //
 // Groups of equal nodes are written once. `name = "gpu"` with `count = 3` becomes the nodes gpu0,
