@@ -16,8 +16,8 @@
 #include "partition/planner/cost/device_file.h"
 
 // A cluster is read in three steps: the file's syntax (file/syntax.cpp), its devices, here, and its
-// links (file/links.cpp). Each step reports all its faults, and a later one begins only without any,
-// as it looks up what the earlier ones made.
+// links (file/links.cpp). Each step reports all its faults, and a later one begins only without
+// any, as it looks up what the earlier ones made.
 //
 // Groups of equal nodes are written once. `name = "gpu"` with `count = 3` becomes the nodes gpu0,
 // gpu1 and gpu2, each with the group's devices, links and adapters.
