@@ -2,11 +2,13 @@
 #include <gtest/gtest.h>
 
 #include <fstream>
+#include <iterator>
 #include <nlohmann/json.hpp>
 #include <regex>
 
 #include "tests/support/runtime/sounds.h"
 #include "tests/support/runtime/training_folder.h"
+#include "tests/support/tree/sources.h"
 
 namespace penstock::tools {
 namespace {
@@ -173,6 +175,17 @@ TEST_F(PlanCluster, SaysEverythingInJson) {
   }
   EXPECT_EQ(chosen["alternatives"][0]["why"], "");
   EXPECT_EQ(json({}), chosen);  // the same for the same seed
+}
+
+TEST_F(PlanCluster, FieldsOfItsJsonStandInThePage) {
+  std::ifstream file(test::source("docs/planning.md"));
+  const std::string page(std::istreambuf_iterator<char>(file), {});
+  const auto chosen = json({});
+  std::vector<nlohmann::json> objects{chosen, chosen["stages"][0]};
+  for (const auto& other : chosen["alternatives"]) objects.push_back(other);
+  for (const nlohmann::json& object : objects)
+    for (const auto& [key, value] : object.items())
+      EXPECT_NE(page.find("`" + key + "`"), std::string::npos) << key;
 }
 
 TEST_F(PlanCluster, EstimatesStepsWithAndWithoutPostValidation) {
