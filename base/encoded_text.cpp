@@ -11,7 +11,7 @@ namespace {
 constexpr std::string_view kDigits =
     "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
 
-/// Returns true for characters that mean nothing to a shell, wherever they stand in a word.
+/// Returns true for characters that mean nothing to a shell, wherever they stand in an argument.
 bool is_safe(char c) {
   constexpr std::string_view kSafe = "%+,-./:=@_";
   const bool letter = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');

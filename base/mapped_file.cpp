@@ -46,8 +46,8 @@ MappedFile map_file(const std::filesystem::path& path) {
   return {file.descriptor(), path};
 }
 
-// The file is unlinked at once: the descriptor keeps it until the process ends, however it ends, so
-// nothing is left over in the folder.
+// The file is unlinked at once, so nothing is left over in the folder however the process ends. The
+// descriptor and the mappings keep the data until then.
 ScratchFile::ScratchFile() {
   std::error_code error;
   auto folder = std::filesystem::temp_directory_path(error);

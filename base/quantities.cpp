@@ -32,7 +32,6 @@ std::string number_text(double number) {
 }
 
 std::string seconds_text(double seconds) {
-  // Units are tried from the largest. Those above seconds begin at two of themselves.
   constexpr std::pair<double, const char*> units[] = {{86400, "days"}, {3600, "h"},  {60, "min"},
                                                       {1, "s"},        {1e-3, "ms"}, {1e-6, "µs"}};
   const double size = std::abs(seconds);

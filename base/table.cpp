@@ -20,8 +20,8 @@ constexpr std::size_t kWhole = 24;    // words wider than this may break
 
 using Widths = std::vector<std::size_t>;
 
-/// A Column has its three widths, and says if all cells below the heading are numbers, which are
-/// aligned to the right.
+/// A Column has the width at which nothing wraps (natural), at which only the heading wraps (body),
+/// and the minimum. It says if all cells below the heading are numbers.
 struct Column {
   std::size_t natural = 0, body = 0, min = 0;
   bool numbers = true;
@@ -35,7 +35,6 @@ std::size_t widest_line(const std::string& cell) {
   return width;
 }
 
-/// Measures all columns. Only the heading may break in `body`; numbers never break.
 std::vector<Column> columns_in(const TableRows& rows) {
   std::vector<Column> columns;
   for (const auto& row : rows) {
@@ -73,8 +72,8 @@ Widths widened(Widths widths, const Widths& max, std::size_t room) {
   return widths;
 }
 
-/// Chooses the first of the four layouts that fits. If none does, the minimum stands, and lines are
-/// wider than the room.
+/// Tries three layouts: nothing wraps, only headings wrap, or texts wrap too. If none fits, the
+/// minimum stands, and lines are wider than the room.
 Widths fitted(const std::vector<Column>& columns, std::size_t room) {
   Widths natural, body, min;
   for (const Column& column : columns) {

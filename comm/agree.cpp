@@ -27,8 +27,8 @@ bool Failure::missing() const { return kind == Kind::file && code == ENOENT; }
 
 bool Failure::disk_full() const { return kind == Kind::file && (code == ENOSPC || code == EDQUOT); }
 
-// The types are those with an exit code of their own. Anything else is a fault of this rank, which
-// ends the job.
+// These types decide the process's exit code (docs/errors.md). Anything else is a fault of this
+// rank, which ends the job.
 Failure failure_in(const std::function<void()>& work) try {
   work();
   return {};

@@ -35,8 +35,8 @@ std::optional<int> rank_in_job() {
   return std::nullopt;
 }
 
-// Files come first, since who sets their variables means them, also under mpirun. A process that
-// nobody started as a rank is a job of its own.
+// Files come first, since whoever sets their variables means them, even under mpirun. A process
+// that nobody started as a rank is a job of its own.
 std::unique_ptr<Communicator> join_job() {
   if (rank_in_job()) set_nccl_defaults();
   if (number_in("PENSTOCK_RANK")) return join_files(meeting());

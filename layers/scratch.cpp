@@ -6,8 +6,8 @@
 
 namespace penstock::layers {
 
-// It is out of the header, which formats nothing. A correct layer never gets here: its plan counts
-// the same calls.
+// A correct layer never gets here, since its plan counts the same calls of take(). The message is
+// formatted here, so that the header need not include fmt.
 void Scratch::throw_too_small() const {
   throw ShapeError(
       fmt::format("an operation needs a workspace of at least {} bytes and was given {}: pass what "

@@ -5,7 +5,7 @@
 namespace penstock::layers {
 namespace {
 
-/// Sets y = x + bias. A row of several groups counts as as many rows of one.
+/// Sets y = x + bias. A row that holds several groups of channels counts as several rows.
 template <class T>
 void add_to_rows(const T* bias, std::int64_t channels, std::int64_t count, const T* x, T* y) {
   for (std::int64_t first = 0; first < count; first += channels)

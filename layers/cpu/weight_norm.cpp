@@ -39,8 +39,8 @@ void normalise_taps(const WeightNormForward& op) {
           static_cast<T>(static_cast<double>(v[first + k]) * factors[static_cast<std::size_t>(k)]);
 }
 
-// With a = Σ dw · v / ‖v‖, dg is a, and dv is g / ‖v‖ · (dw - share · v): the part of dw along v
-// changes no direction.
+// The part of dw along v changes the length alone. So it is all of dg, and dv leaves it out:
+// `share` · v is that part.
 template <class T>
 void normalise_taps_backward(const WeightNormBackward& op) {
   const std::int64_t count = op.v_OCK.size(), kernel = op.g_K.size();

@@ -36,8 +36,8 @@ Flops flops_of(const FramesDecl& x, double states) {
 
 }  // namespace
 
-// The gradient of the logits is the one saved tensor, in FP32 even for 16-bit logits. Its cost is
-// that of the lattice, which depends on the labels, so a plan assumes how many there are.
+// The gradient of the logits is the one saved tensor, in FP32 even for 16-bit logits. The number of
+// operations depends on the labels, so a plan assumes how many there are.
 LayerPlan Ctc::plan(const ActivationDecl& input, const BackendSizes& sizes) const {
   const FramesDecl& x = input.only();
   LayerPlan plan;

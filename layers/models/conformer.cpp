@@ -21,7 +21,7 @@
 //
 // Each layer here is a link of the model's sequence, before and after which a stage may begin. Its
 // name is the prefix of its parameters' names, which checkpoints contain and from which initial
-// weights are drawn. So a layer that is renamed is another model.
+// weights are drawn. So a model with a renamed layer is another model.
 
 namespace penstock::layers {
 namespace {

@@ -25,8 +25,8 @@
 namespace penstock::layers {
 namespace {
 
-/// Returns the mask of these frames. It is a function of the layer's name and the utterances, so
-/// forward, recomputation and backward sample the same.
+/// Returns the mask of these frames. It is a function of seed, epoch, utterances and the layer's
+/// name, so forward, recomputation and backward sample the same.
 DropoutMask mask_of(const Context& context, const Frames& frames, const std::string& layer,
                     double probability) {
   if (context.random.utterances.size() != frames.lengths.size())

@@ -100,7 +100,6 @@ void InstanceNorm::forward(Context& context, const Params& params, const Activat
   });
 }
 
-// The reductions of each utterance are kept apart: backward_weight adds them in a fixed order.
 void InstanceNorm::backward_input(Context& context, const Params& params, const Activation& dy,
                                   Saved saved, Activation& dx) const {
   for_each_utterance(context, [&](std::int64_t u, std::int64_t first, std::int64_t rows) {

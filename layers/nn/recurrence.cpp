@@ -15,8 +15,8 @@
 // the input's gradient. All weight gradients follow from dp and the saved states by products over
 // all frames at once.
 //
-// Time is frames · directions · gates · hidden² multiply-adds for each pass. Saved are kept() + 1
-// numbers of `hidden` for each frame and direction, and one more for a GRU or an LSTM.
+// Time is frames · directions · gates · hidden² multiply-adds for each pass. For each frame
+// and direction, (kept() + 1) · hidden numbers are saved, and `hidden` more for a GRU or an LSTM.
 
 namespace penstock::layers {
 namespace {

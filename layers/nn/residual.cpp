@@ -101,7 +101,7 @@ ResidualLayout Residual::layout(const Context& context, DType dtype) const {
 
 // Parts run one after the other, so they share the workspace of the largest. backward_input also
 // runs forward of the parts that it recomputes. The three copies of n numbers are for the addition.
-// The last part with products decides the kind of work.
+// The last part that is not elementwise decides the kind of work.
 LayerPlan Residual::plan(const ActivationDecl& input, const BackendSizes& sizes) const {
   if (input.only().channels != options_.channels)
     throw ShapeError(fmt::format("residual unit {} was given {} channels, expected {}", name(),

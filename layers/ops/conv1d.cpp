@@ -31,7 +31,7 @@ Workspace conv1d_workspace(const BackendSizes& sizes, const Conv1dGeometry& geom
              : cpu::conv1d_workspace(geometry, arithmetic_of(sizes.compute));
 }
 
-// CUDA's kernels work in registers and shared memory alone.
+// CUDA's kernels keep their partial sums in the stream's own workspace.
 std::size_t depthwise_conv1d_workspace(const DepthwiseConv1dSize& size, const BackendSizes& sizes) {
   if (sizes.device == DeviceKind::cuda) return 0;
   return cpu::depthwise_conv1d_workspace(size, arithmetic_of(sizes.compute));

@@ -24,8 +24,8 @@ std::int64_t RecurrenceShape::gates() const {
   return 0;
 }
 
-// A tanh recurrence keeps h'. A GRU keeps r, z, n and U_n h + c_n, and an LSTM i, f, o and g, from
-// which backward has every slope without a product.
+// A tanh recurrence keeps h'. A GRU keeps r, z, n and U_n h + c_n, and an LSTM i, f, g and o. From
+// these, backward has every slope without a product.
 std::int64_t RecurrenceShape::kept() const { return kind == RecurrenceKind::tanh ? 1 : 4; }
 
 Workspace recurrence_workspace(const BackendSizes& sizes, const RecurrenceShape& shape) {

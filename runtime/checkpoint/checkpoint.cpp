@@ -17,15 +17,15 @@
 // A checkpoint maps each tensor's name to blocks of elements, and each block to bytes of a shard.
 // The map comes from the manifest alone: place_pieces() collects the pieces of all shards by name.
 // read() walks the blocks of one tensor and copies the part of each that it was asked for. So it
-// does not matter how many stages and replicas wrote the shards, nor how many read them. Example of
-// a weight of 10 elements that two replicas wrote, of which elements [3, 8) are read:
+// does not matter how many stages and replicas wrote the shards, nor how many read them. In this
+// example, two replicas wrote a weight of 10 elements, and elements [3, 8) are read:
 //
 //   shard               block    read             bytes of the shard, for numbers of 4 bytes
 //   stage-0-replica-0   [0, 5)   elements 3, 4    file_begin + 12 to file_begin + 20
 //   stage-0-replica-1   [5, 10)  elements 5 to 7  file_begin to file_begin + 12
 //
-// Opening costs a hash of the manifest and, for OpenShards::all, of each shard's header. Bytes of
-// tensors are hashed by verify() alone.
+// Opening costs a hash of the manifest, of the tokenizer and, for OpenShards::all, of each shard's
+// header. Bytes of tensors are hashed by verify() alone.
 
 namespace penstock::runtime {
 namespace {
@@ -85,7 +85,7 @@ struct Checkpoint::OpenFiles {
   std::vector<std::optional<SafetensorsFile>> files;  // one per shard; empty until it is opened
 };
 
-// The tokenizer is small and is needed before any tensor, so its bytes are compared here.
+// The tokenizer is small and is needed before any tensor, so its hash is compared here.
 Checkpoint::Checkpoint(std::filesystem::path folder, OpenShards open)
     : folder_(std::move(folder)),
       manifest_(checked_manifest(folder_)),
@@ -117,7 +117,7 @@ std::filesystem::path Checkpoint::shard_path(std::size_t number) const {
 // stays valid without the lock: the vector never grows, and an opened file is never replaced.
 // Offsets come from the manifest and not from the shard's header, so the file must have the layout
 // that the manifest describes, which its size and its header's hash prove. They prove nothing about
-// the numbers: the same shard of another step has the same header, and verify() finds it.
+// the numbers: the same shard of another step has the same header. verify() compares the numbers.
 const SafetensorsFile& Checkpoint::shard(std::size_t number) const {
   const std::lock_guard lock(files_->mutex);
   std::optional<SafetensorsFile>& file = files_->files.at(number);

@@ -12,12 +12,12 @@
 #include "runtime/checkpoint/hash.h"
 #include "runtime/checkpoint/safetensors/safetensors_dtype.h"
 
-// A manifest is one JSON object with sorted keys, indented by one space. In short, with a piece's
-// keys in the order of reading:
+// A manifest is one JSON object with sorted keys, indented by one space. The picture is shortened,
+// and it lists a piece's keys by their meaning instead:
 //
 //   {
 //    "hash": "0f3a…",          32 digits: XXH3-128 of the whole text, with zeros in their place
-//    "kept": [{"bytes": …, "file": "huggingface/config.json", "hash": …}, …]
+//    "kept": [{"bytes": …, "file": "huggingface/config.json", "hash": …}, …],
 //    "shards": [
 //     {"bytes": …, "file": "stage-0.safetensors", "header_hash": …,
 //      "pieces": [{"name": "conv1.weight", "dtype": "F32", "full_shape": [64, 80, 3],
@@ -56,8 +56,8 @@ constexpr int kVersion = 2;
 // Beginning of a manifest, up to the digits of its hash.
 constexpr std::string_view kOpening = "{\n \"hash\": \"";
 constexpr std::size_t kDigits = 32;
-// Optional keys. A manifest has them only if the text has a SentencePiece model, or if the run
-// changed keys.
+// These keys are optional. A manifest has them only if the text has a SentencePiece model, if the
+// run changed keys, or if it changed its data.
 constexpr const char* kTokenizer = "tokenizer";
 constexpr const char* kCorrections = "corrections";
 constexpr const char* kDataOrigin = "data_origin";

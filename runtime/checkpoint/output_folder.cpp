@@ -133,7 +133,7 @@ std::vector<StoredCheckpoint> list_labelled(const std::filesystem::path& output,
 // The exchange leaves the old folder under the name `from`. A save's `from` ends in ".partial", so
 // if a crash prevents its removal here, the next save removes it. The last branch is for file
 // systems that can't exchange names. A crash between its two renames leaves the old folder as
-// ".discarded" and the new one as `from`, and none of that name.
+// ".discarded" and the new one as `from`; `to` does not exist then.
 void move_folder(const std::filesystem::path& from, const std::filesystem::path& to) {
   std::error_code kept;  // remains do no harm
   if (!std::filesystem::exists(to)) {
@@ -161,8 +161,8 @@ void discard_folder(const std::filesystem::path& folder) {
   remove_or_raise(discarded);
 }
 
-// A checkpoint whose label is right stays: commit() replaces it. The rest may be the user's own
-// copy, which must not be lost.
+// A checkpoint of the right step stays, as does one whose manifest can't be read: commit() replaces
+// them. Anything else may be the user's own, such as a copy, and must not be lost.
 void make_way(const StoredCheckpoint& stored) {
   std::error_code ignored;  // renaming reports errors
   if (!std::filesystem::exists(stored.folder, ignored)) return;

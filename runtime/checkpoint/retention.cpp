@@ -102,7 +102,7 @@ bool restore_best(const std::filesystem::path& output, const TrainingState& save
 }
 
 // The mark is read and the newest checkpoint is checked before the first removal, so that an error
-// removes nothing. A crash between removals leaves one checkpoint too many, which the next save
+// removes nothing. A crash between removals leaves too many checkpoints, which the next save
 // removes.
 void keep_newest(const std::filesystem::path& output, int count) {
   const auto stored = list_labelled(output);
@@ -117,8 +117,8 @@ void keep_newest(const std::filesystem::path& output, int count) {
 // A run needs room for keep + 1 checkpoints at once: the new one is complete before the oldest is
 // removed. With n stored ones, keep + 1 - n more must fit into the free space. The comparison
 // divides instead of multiplying, since the product of large numbers could overflow. The largest
-// `keep` that fits is free / bytes + n - 1. If not even one fits, this wraps to the maximum number,
-// for which remedy() names no override.
+// `keep` that fits is free / bytes + n - 1. If none is stored and none fits, this wraps to
+// the maximum number, for which remedy() names no override.
 void require_disk_space(const std::filesystem::path& output, const DiskSpace& room) {
   std::error_code error;
   const std::filesystem::path existing = nearest_existing(output);
@@ -138,7 +138,7 @@ void require_disk_space(const std::filesystem::path& output, const DiskSpace& ro
 }
 
 // The newest is verified first. It is most probably intact, and one intact checkpoint ends the
-// search, so usually only one checkpoint is read.
+// search.
 std::optional<std::filesystem::path> make_room(const std::filesystem::path& output) {
   const std::vector<StoredCheckpoint> stored = list_labelled(output);
   const std::optional<BestCheckpoint> best = best_checkpoint(output);

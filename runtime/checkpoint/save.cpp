@@ -17,20 +17,17 @@
 //   1. rank 0       start_save()     makes checkpoint-N.partial
 //   2. every rank   write_shard()    writes and flushes its shard there, then read_back()
 //   3. rank 0       commit()         kept parts, tokenizer.model, manifest.json, each flushed
-//   4.              move_folder()    renames the folder to checkpoint-N, flushes the output folder
+//   4. rank 0       move_folder()    renames the folder to checkpoint-N, flushes the output folder
 //   5. rank 0       mark_best(), keep_newest() and others, which may fail without harm
 //
 // Every file is on the disk before the rename, so not even a loss of power leaves a checkpoint's
-// name on missing bytes. The protocol has no journal and no recovery: readers ignore all other
-// names, and the next save removes them. The caller ensures that all ranks write the state of the
-// same step.
+// name on missing bytes. The protocol has no journal and no recovery: readers ignore folders of
+// other names, and the next save removes those of dead saves. The caller ensures that all ranks
+// write the state of the same step.
 
 namespace penstock::runtime {
 namespace {
 
-// A save writes everything into "checkpoint-N.partial" and renames that folder last. A folder with
-// its final name is therefore complete. A crash before the rename leaves a ".partial" folder, which
-// the next save removes.
 constexpr const char* kPartial = ".partial";
 constexpr const char* kDiscarded = ".discarded";
 

@@ -27,7 +27,7 @@
 // The ranges within the names are for people. Readers take them from the ShardIndex, which the rank
 // sends to rank 0 as text and rank 0 stores in the manifest.
 //
-// A shard is proven twice. The rank that wrote it reads it back from the disk, which finds what
+// A shard is checked twice. The rank that wrote it reads it back from the disk, which finds what
 // memory, controller or disk have changed. Rank 0 checks that all shards together hold each element
 // exactly once, which finds faults of the partition. Both happen before the checkpoint exists.
 
@@ -99,8 +99,8 @@ std::uint64_t file_bytes(const FileHandle& file) {
 }
 
 /// Drops the file from the page cache. If the file system ignores the advice, the check reads from
-/// memory instead of the disk. Only clean pages can be dropped, which is why write_shard() flushes
-/// first.
+/// memory instead of the disk. Only clean pages can be dropped. All of them are, since
+/// write_shard() has flushed the file.
 void drop_from_memory(const FileHandle& file) {
   (void)::posix_fadvise(file.descriptor(), 0, 0, POSIX_FADV_DONTNEED);
 }

@@ -30,7 +30,8 @@ void timed(layers::Backend& backend, layers::Stream& stream, double* sum, Work w
 // rings, or the scratch memory. at() adds the base address of the buffer that the micro-batch has
 // taken. Everything is enqueued on one stream, so layers never wait for each other on the host.
 // Backward visits the layers from the last to the first. A recomputed run of layers runs forward
-// again just before the backward of its last layer.
+// again just before the backward of its last layer. The run that ends with the chunk is recomputed
+// even before the gradient of the chunk's output is there.
 
 // A message of activations is one block of memory, so that a single send carries it:
 //
@@ -250,8 +251,8 @@ double* Chunk::time_of(std::vector<double> LayerTimes::*method, std::size_t laye
   return times_ == nullptr ? nullptr : &(times_->*method)[options_.first_layer + layer];
 }
 
-// Random numbers depend on seed, epoch and utterance alone, so a layer that is recomputed drops the
-// same values again.
+// Random numbers follow from seed, epoch, utterance and layer, and not from the order of calls. So
+// a layer that is recomputed drops the same values again.
 void Chunk::run_forward(MicroBatchRun& run, const StepWork& step, layers::Mode mode,
                         const partition::LayerRun& layers, StepSums& sums) {
   const MicroBatchWork& work = *run.work;

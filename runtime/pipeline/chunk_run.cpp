@@ -18,11 +18,11 @@ namespace penstock::runtime {
 // send if that is later. Every wait makes the communicator progress and starts pending reloads, so
 // other ranks are never blocked by this one's wait.
 
-// The buffers of a micro-batch live as follows. Waits in take() and reclaim() keep to this table:
+// The buffers of a micro-batch live as follows:
 //
 //   buffer           is taken by                       is free again after
 //   input            receive_activation, or forward    backward; in an evaluation, forward
-//   slot             forward; reload                   backward, and once the output has left
+//   slot             forward; reload                   backward, and once its messages have left
 //   host             offload                           the reload's copy
 //   recomputed       forward; backward                 forward; backward, with the slot
 //   output_gradient  receive_gradient, or the next     backward
@@ -269,10 +269,9 @@ void ChunkRun::reclaim() {
   for (Flight& flight : flights_) reclaim(flight);
 }
 
-// The ring has as many buffers as the schedule has in flight at most, so a missing one can only be
-// late: an earlier action's message or copy still holds it. These end without any action of this
-// rank.
-// Takes a buffer. If none is free, waits until a send or an offload completes and releases one.
+// Takes a buffer. If none is free, waits until a send or an offload completes and releases one. The
+// wait ends without another action of this rank: the ring has as many buffers as the schedule has
+// in flight at most, so only a message or copy of an earlier action can still hold one.
 int ChunkRun::take(BufferRing& ring) {
   reclaim();
   int buffer = ring.take();

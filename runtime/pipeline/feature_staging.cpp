@@ -33,7 +33,8 @@ void FeatureStaging::wait(layers::Stream& computing, const std::unique_ptr<layer
 }
 
 /// Replaces a buffer and keeps the old one. Freeing memory would wait for the device, on which a
-/// message may be spinning. Sizes at least double, so the kept buffers stay small.
+/// message may be spinning. Sizes at least double, so all kept buffers together are no larger
+/// than the present one.
 void FeatureStaging::replace(layers::Buffer& buffer, layers::Buffer larger) {
   outgrown_.push_back(std::exchange(buffer, std::move(larger)));
 }
@@ -57,7 +58,7 @@ void FeatureStaging::send(layers::Stream& computing, const Count& count, const F
   ++sent_;
 }
 
-// The wait is the stream's, so the host does not block.
+// The computing stream waits for the copy, and the host does not.
 FeatureStaging::Arrival FeatureStaging::take(layers::Stream& computing) {
   if (!holds_one()) throw Error("features are taken before they are sent");
   const Turn& turn = turns_[taken_++ % turns_.size()];

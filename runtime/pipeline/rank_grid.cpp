@@ -15,10 +15,10 @@ namespace penstock::runtime {
 // grid, for example:
 //
 //              replica 0   replica 1
-//   stage 0    0           1            ← replicas(): who adds gradients
-//   stage 1    2           3
-//   stage 2    4           5
-//              ↑ pipeline(): who exchanges activations
+//   stage 0    0           3            ← replicas(): ranks that add their gradients
+//   stage 1    1           4
+//   stage 2    2           5
+//              ↑ pipeline(): ranks that exchange activations
 RankGrid::RankGrid(comm::Communicator& world, const partition::Plan& plan) : world_(world) {
   if (plan.world_size() != world.size())
     throw CommError(fmt::format("the plan places {}, but the job has {}",

@@ -118,8 +118,8 @@ std::unique_ptr<comm::Transfer> StagedMessages::receive(const comm::Message& mes
   return std::make_unique<Receiving>(*this, message, data);
 }
 
-// The order is that of a message's way: the host's transfers move first, then copies that they have
-// made possible, then buffers that are free after copies.
+// Each step may find what the one before it has completed: transfers between hosts move, sends
+// whose copies are done depart, received data is copied to the device, and buffers become free.
 void StagedMessages::progress() {
   carrier().progress();
   while (!departing_.empty() && departing_.front()->depart()) departing_.pop_front();

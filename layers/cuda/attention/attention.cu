@@ -48,8 +48,8 @@ std::vector<PhiloxStream> streams_of(const DropoutMask& mask, std::int64_t heads
 
 }  // namespace
 
-// Uploads what all tiles share: their places, the streams of dropout and the rotary angles. The
-// limit is 0 without dropout, and no stream is needed then.
+// Uploads the places of all tiles and the streams of dropout, and has the device compute the rotary
+// angles. Without dropout the limit is 0, and no kernel reads a stream.
 PreparedAttention::PreparedAttention(CudaStream& stream, const AttentionGeometry& geometry,
                                      const DropoutMask& dropout, std::span<std::byte> workspace,
                                      const AttentionWorkspaceFor& use)

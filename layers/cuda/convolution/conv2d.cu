@@ -86,7 +86,8 @@ __global__ void reorder(const T* weight, T* filter, Filter order) {
   if (i < order.count) filter[order.of_weight(i)] = weight[i];
 }
 
-/// Adds a filter's gradient to that of the weight, and undoes filter_gradient_scale() in FP32.
+/// Adds a filter's gradient to that of the weight, after it has undone
+/// filter_gradient_scale() in FP32.
 template <class T>
 __global__ void add_reordered(const T* filter, float* weight, Filter order, float scale) {
   const std::int64_t i = grid_thread();

@@ -6,8 +6,8 @@
 #include "layers/cuda/core/reduce.h"
 
 // These kernels convolve by the definition, out[t, f, o] = Σ in[t·st + i - pt, f·sf + j - pf, c] ·
-// filter[o, i, j, c], and are slow. They run if cuDNN has no algorithm for a geometry, so that no
-// model fails for that.
+// filter[o, i, j, c], and are slow. They run if cuDNN has no algorithm for a geometry, or if the
+// workspace is too small for convolve_to_input_by_products(), so that no model fails for that.
 
 namespace penstock::layers::cuda {
 namespace {

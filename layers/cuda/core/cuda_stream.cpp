@@ -8,7 +8,7 @@
 #include "layers/tensor/cuda/handles.h"
 #include "layers/tensor/tensor.h"
 
-// Copies from and to any host memory pass through pinned memory. A copy of other memory would hold
+// copy_in() and copy_out() pass through pinned memory, since a copy of other host memory would hold
 // up the host. Data leave through a ring, whose parts are free again after the stream has passed
 // them. Data that arrive stay in pinned memory, with a note of where they belong (a Landing), until
 // synchronize() moves them there: only then is it known that they have come.
@@ -75,7 +75,7 @@ void CudaStream::copy_out(void* host, const void* device, std::size_t bytes) {
 }
 
 // The stream's owner may have messages to move, so the wait is a loop that asks and yields the
-// core. Only without such an owner does it block in the driver.
+// core. If there are none to move, it blocks in the driver.
 void CudaStream::wait_for(cudaEvent_t event) {
   if (!progress_) return cuda::check(cudaEventSynchronize(event), "waiting for a stream");
   for (cudaError_t status; (status = cudaEventQuery(event)) != cudaSuccess; progress()) {

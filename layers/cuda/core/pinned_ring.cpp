@@ -18,7 +18,7 @@ std::span<std::byte> PinnedRing::take(cudaStream_t stream, std::size_t bytes) {
 }
 
 // An event marks the end of all copies from the part that is left. The part that is entered has
-// such an event from its last turn, which lies kParts - 1 parts back; usually it has long passed.
+// such an event from its last turn, which ended kParts - 1 parts ago and has usually passed.
 void PinnedRing::advance(cudaStream_t stream) {
   if (left_[part_] == nullptr) left_[part_] = make_event_handle();
   check(cudaEventRecord(left_[part_].get(), stream), "marking the end of pinned memory's turn");

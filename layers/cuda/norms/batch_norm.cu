@@ -187,7 +187,8 @@ void with_activation(const Tensor& x, bool silu, const char* operation, Work wor
 }  // namespace
 }  // namespace cuda
 
-// The host writes the count at once. Mean and squares follow when the stream is synchronized.
+// The host sets the count in op.sums at once. Mean and squares arrive there when the stream is
+// synchronized.
 // Without any row, n is 1, so that the mean is 0 and not NaN.
 template <>
 void CudaBackend::compute(Stream& stream, const BatchNormForward& op) {

@@ -4,9 +4,10 @@
 #include "layers/cuda/products/product.h"
 #include "layers/ops/linear.h"
 
-// Most biases are added by cuBLASLt with the product. These kernels add those of grouped 1-D
-// convolutions, and write those that cuBLASLt can't add. The gradient of a bias is a column sum in
-// FP64, in a fixed order (column_sums.h). Rows of several groups count as as many rows of one.
+// Most biases are added by cuBLASLt with the product. Kernels here add those of grouped 1-D
+// convolutions. If cuBLASLt can't add a bias, it is written into d first, and the product is added
+// to it. The gradient of a bias is a column sum in FP64, in a fixed order (column_sums.h). A row
+// that holds several groups of channels counts as several rows.
 
 namespace penstock::layers {
 namespace cuda {

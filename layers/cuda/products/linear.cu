@@ -3,8 +3,7 @@
 
 // Linear layers are three products by cuBLASLt; layers/ops/linear.h has the formulas. The bias is
 // part of the first one. Its gradient is a column sum (bias.cu). Weight gradients are added in
-// place, in FP32 even if the factors have 16 bits. No frames make no product: nothing is to be
-// added.
+// place, in FP32 even if the factors have 16 bits. Without frames there is nothing to add to them.
 
 namespace penstock::layers {
 

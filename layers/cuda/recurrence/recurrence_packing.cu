@@ -39,7 +39,7 @@ PackedFactor run(cudaStream_t stream, const T* w_DGH, const PackedFactor& factor
 
 }  // namespace
 
-// Forward multiplies U, [gate][channel][inner channel], by h: a gate is a row.
+// Forward multiplies U, [gate][channel][inner channel], by h. Each channel has a row for each gate.
 template <class T, class Factor>
 PackedFactor pack_forward(cudaStream_t stream, const T* w_DGH, const RecurrenceSizes& sizes,
                           int gates, Factor* packed) {

@@ -47,8 +47,8 @@ std::int64_t RecurrenceSizes::packed(std::int64_t rows_of_channel, std::int64_t 
   return directions * padded(hidden, kRecurrenceChannels) * rows_of_channel * inner_width;
 }
 
-// States, cells and U h are neighbours, so that one call zeroes them. They are 0 before the first
-// frame, whose step needs no product.
+// States, cells and U h are neighbours, so that one call zeroes them. All are 0 before the first
+// frame, so the first step needs no product if steps are not fused.
 RecurrenceForwardWorkspace::RecurrenceForwardWorkspace(Scratch& scratch,
                                                        const RecurrenceShape& shape, DType compute)
     : sizes(shape, compute) {

@@ -77,8 +77,8 @@ std::span<const std::byte> SafetensorsFile::bytes(std::uint64_t begin, std::uint
   return file_.raw().subspan(begin, end - begin);
 }
 
-// Pages of a mapped file stay in the process's memory once they are touched. A checkpoint larger
-// than the memory can be hashed, since each part is dropped after its use.
+// Pages of a mapped file count as the process's memory once they are touched. Each part is dropped
+// after its use, so that hashing a large checkpoint does not fill the memory.
 void SafetensorsFile::read(std::uint64_t begin, std::uint64_t end,
                            const std::function<void(std::span<const std::byte>)>& use) const {
   while (begin < end) {

@@ -32,9 +32,9 @@ constexpr std::string_view kMetadata = "__metadata__";
 //   outside  {  root  "__metadata__": {  metadata: texts only  }
 //                     "name": {          tensor: dtype, shape, data_offsets  }  }
 //
-// Values under other keys of a tensor are ignored, however deep they nest, up to kDepthLimit. Then
-// parse_safetensors_header() sorts the tensors by position and checks that they follow one another
-// without holes from the first byte of data to the last.
+// Values under other keys of a tensor are ignored, as long as they nest no deeper than kDepthLimit.
+// Then parse_safetensors_header() sorts the tensors by position and checks that they follow one
+// another without holes from the first byte of data to the last.
 
 // Reads the header as a stream of JSON events. A parsed document would hide duplicate keys and the
 // notation of numbers.
@@ -48,8 +48,8 @@ class HeaderReader final : public nlohmann::json_sax<Json> {
     if (place_ == Place::root) return enter(key_ == kMetadata ? Place::metadata : Place::tensor);
     return start_other();
   }
-  // Objects nest at most two deep besides ignored ones, so the place outside is known without a
-  // stack.
+  // Objects nest at most two deep besides ignored ones, so the place around an object is known
+  // without a stack.
   bool end_object() override {
     if (ignored_ > 0) return --ignored_, true;
     if (place_ == Place::tensor) finish_tensor();
