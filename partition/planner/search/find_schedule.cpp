@@ -79,7 +79,7 @@ void check_memory(const ScheduleProblem& problem) {
 /// Returns the cheapest pattern after a short annealing of each start in its best initial order.
 Pattern promising(const ScheduleProblem& problem, PatternEstimator& estimator, Annealing annealing,
                   RandomNumbers& random) {
-  std::vector<Pattern> starts{greedy(problem, as_given(problem))};
+  std::vector<Pattern> starts{greedy(problem, as_given(problem)), one_by_one(problem)};
   for (const Schedule& schedule : named(problem)) starts.push_back(pattern_of(schedule));
   const auto cheaper = [&](const Pattern& a, const Pattern& b) {
     return estimator.makespan(a) < estimator.makespan(b);

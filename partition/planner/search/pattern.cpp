@@ -34,6 +34,22 @@ Pattern pattern_of(const Schedule& schedule) {
   return pattern;
 }
 
+Pattern one_by_one(const ScheduleProblem& problem) {
+  Pattern pattern{.ranks = {}, .order = as_given(problem.micro_batches())};
+  pattern.ranks.resize(problem.ranks());
+  const auto add = [&](ActionKind kind, int chunk) {
+    pattern.ranks[problem.chunk_rank[chunk]].push_back({kind, chunk});
+  };
+  for (int batch = 0; batch < problem.micro_batches(); ++batch) {
+    for (int chunk = 0; chunk < problem.chunks(); ++chunk) add(ActionKind::forward, chunk);
+    for (int chunk = problem.chunks(); chunk-- > 0;) {
+      add(ActionKind::backward_input, chunk);
+      add(ActionKind::backward_weight, chunk);
+    }
+  }
+  return pattern;
+}
+
 // The n-th turn of a kind on a chunk is that of place n, so micro-batches need no numbers while the
 // search moves turns about. complete() adds transfers, reductions and steps.
 Schedule unfold(const Pattern& pattern, const std::vector<int>& chunk_rank, std::string name) {

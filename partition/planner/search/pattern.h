@@ -26,6 +26,9 @@ struct Pattern {
 /// becomes two turns.
 Pattern pattern_of(const Schedule& schedule);
 
+/// Returns the pattern that takes one micro-batch after another through all chunks.
+Pattern one_by_one(const ScheduleProblem& problem);
+
 /// Returns the complete action lists, with micro-batches numbered by place.
 Schedule unfold(const Pattern& pattern, const std::vector<int>& chunk_rank, std::string name);
 

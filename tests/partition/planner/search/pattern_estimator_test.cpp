@@ -6,7 +6,6 @@
 #include <cmath>
 #include <random>
 
-#include "partition/planner/search/greedy.h"
 #include "partition/schedule/complete.h"
 #include "partition/schedule/edge.h"
 #include "partition/schedule/make_schedule.h"
@@ -20,7 +19,7 @@ TEST(PatternEstimator, MessagesTakeTheirTimeBothWays) {
                                 .transfers = {1000, 5000, 0}};
   PatternEstimator estimator(problem);
   // The first rank's gradient comes last, and its weights after it.
-  EXPECT_DOUBLE_EQ(estimator.makespan(greedy(problem, {0})),
+  EXPECT_DOUBLE_EQ(estimator.makespan(one_by_one(problem)),
                    2 * (1000 + 5000) + 1 + 8 + 64 + 128 + 16 + 2 + 4);
   EXPECT_EQ(estimator.turns(), 9);
 }
