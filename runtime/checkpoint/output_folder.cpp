@@ -20,13 +20,15 @@
 //   .lock                               locked by the run that writes here, see output_lock.h
 //   checkpoint-000000600/               complete, since it has its final name
 //   checkpoint-000000900.partial/       a save under way, or one that died
-//   checkpoint-000000300.discarded/     a removal or replacement that died
+//   checkpoint-000000300.discarded/     a removal that died
+//   checkpoint-000000600.replaced/      a replacement that died, see move_folder()
 //   checkpoint-000000600.mislabelled/   set aside: its manifest states another step
 //   checkpoint-000000900.broken/        set aside by a run that resumed from an earlier step
 //   BEST, LATEST                        names of checkpoints
 //
-// The next save removes folders that end in .partial and .discarded. Those that were set aside are
-// left to the user. Within a checkpoint:
+// The next save removes folders that end in .partial and .discarded, and those that end in
+// .replaced if the checkpoint of that name is there. Otherwise it gives them that name. Those that
+// were set aside are left to the user. Within a checkpoint:
 //
 //   manifest.json                       written last; it lists and hashes all other files
 //   stage-0.safetensors, …              one shard for each rank that has something to save
@@ -133,7 +135,7 @@ std::vector<StoredCheckpoint> list_labelled(const std::filesystem::path& output,
 // The exchange leaves the old folder under the name `from`. A save's `from` ends in ".partial", so
 // if a crash prevents its removal here, the next save removes it. The last branch is for file
 // systems that can't exchange names. A crash between its two renames leaves the old folder as
-// ".discarded" and the new one as `from`; `to` does not exist then.
+// ".replaced" and no `to`; restore_replaced() then gives the old folder its name back.
 void move_folder(const std::filesystem::path& from, const std::filesystem::path& to) {
   std::error_code kept;  // remains do no harm
   if (!std::filesystem::exists(to)) {
@@ -141,13 +143,21 @@ void move_folder(const std::filesystem::path& from, const std::filesystem::path&
   } else if (::renameat2(AT_FDCWD, from.c_str(), AT_FDCWD, to.c_str(), RENAME_EXCHANGE) == 0) {
     std::filesystem::remove_all(from, kept);
   } else {
-    const auto old = with_suffix(to, ".discarded");
+    const auto old = with_suffix(to, std::string(kReplaced));
     remove_or_raise(old);
     rename_or_raise(to, old);
     rename_or_raise(from, to);
     std::filesystem::remove_all(old, kept);
   }
   sync_folder(to.parent_path());
+}
+
+void restore_replaced(const std::filesystem::path& replaced) {
+  const auto original = replaced.parent_path() / replaced.stem();
+  if (std::filesystem::exists(original))
+    remove_or_raise(replaced);
+  else
+    rename_or_raise(replaced, original);
 }
 
 // Removing a folder takes a call per file. The rename comes first, so that a crash in between never
@@ -216,7 +226,13 @@ void probe_output(const std::filesystem::path& output) {
 void make_output(const std::filesystem::path& output) {
   std::error_code error;
   const std::filesystem::path existing = nearest_existing(output);
-  if (!std::filesystem::is_directory(existing, error))
+  const auto type = std::filesystem::symlink_status(existing, error).type();
+  // Another run may have removed it meanwhile, which is no fault of the path.
+  if (type == std::filesystem::file_type::not_found)
+    throw FileError(output, fmt::format("{}: can't be made", output.string()),
+                    std::errc::no_such_file_or_directory);
+  if (type != std::filesystem::file_type::directory &&
+      !std::filesystem::is_directory(existing, error))
     throw_fault(output,
                 fmt::format("can't be an output folder: {} is not a folder", existing.string()));
   std::filesystem::create_directories(output, error);

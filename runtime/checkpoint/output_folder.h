@@ -41,8 +41,14 @@ struct StoredCheckpoint {
 
 /// Renames folder `from` to `to` and flushes the parent folder. If `to` exists, the old folder is
 /// replaced and then removed as far as possible. If the file system can exchange names, `to` exists
-/// at every moment. CheckpointError on failure.
+/// at every moment. Otherwise a crash may leave it as "<to>.replaced". CheckpointError on failure.
 void move_folder(const std::filesystem::path& from, const std::filesystem::path& to);
+
+/// The ending of a folder that move_folder() was replacing when it died.
+inline constexpr std::string_view kReplaced = ".replaced";
+/// Gives such a folder its name back, or removes it if that name is taken. CheckpointError on
+/// failure.
+void restore_replaced(const std::filesystem::path& replaced);
 
 /// Removes a folder. A crash leaves it whole or under the name "<name>.discarded". CheckpointError
 /// on failure.

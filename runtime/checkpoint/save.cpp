@@ -22,7 +22,8 @@
 //
 // Every file is on the disk before the rename, so not even a loss of power leaves a checkpoint's
 // name on missing bytes. The protocol has no journal and no recovery: readers ignore folders of
-// other names, and the next save removes those of dead saves. The caller ensures that all ranks
+// other names, and the next save removes those of dead saves. Only a folder that was being replaced
+// gets its name back first. The caller ensures that all ranks
 // write the state of the same step.
 
 namespace penstock::runtime {
@@ -31,14 +32,18 @@ namespace {
 constexpr const char* kPartial = ".partial";
 constexpr const char* kDiscarded = ".discarded";
 
+/// Removes what dead saves and removals left, after a checkpoint that was being replaced has its
+/// name back: otherwise both copies of its step could be lost.
 void remove_leftovers(const std::filesystem::path& output) {
-  std::vector<std::filesystem::path> leftovers;
+  std::vector<std::filesystem::path> leftovers, replaced;
   for (const auto& entry : std::filesystem::directory_iterator(output)) {
     const auto extension = entry.path().extension();
     const bool ours = entry.path().filename().string().starts_with("checkpoint-");
     if (ours && (extension == kPartial || extension == kDiscarded))
       leftovers.push_back(entry.path());
+    if (ours && extension == kReplaced) replaced.push_back(entry.path());
   }
+  for (const auto& folder : replaced) restore_replaced(folder);
   for (const auto& leftover : leftovers) std::filesystem::remove_all(leftover);
 }
 

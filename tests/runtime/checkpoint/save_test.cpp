@@ -48,6 +48,22 @@ TEST(Save, ClearsWhatDeadSavesLeft) {
   EXPECT_FALSE(fs::exists(folder));
 }
 
+/// A file system that can't exchange names replaces a checkpoint by two renames.
+TEST(Save, RestoresWhatADeadSaveWasReplacing) {
+  const TemporaryFolder output;
+  const fs::path whole = test::save_example(output.path(), 1, 2);
+  fs::path replaced = whole;
+  replaced += ".replaced";
+  fs::rename(whole, replaced);
+  (void)start_save(output.path(), 1);  // restores it, and its new folder dies too
+  remove_dead_saves(output.path());
+  EXPECT_TRUE(newest(output.path(), [](const std::string&) {}));
+  fs::copy(whole, replaced, fs::copy_options::recursive);
+  remove_dead_saves(output.path());
+  EXPECT_TRUE(fs::exists(whole));
+  EXPECT_FALSE(fs::exists(replaced));
+}
+
 TEST(Save, ThrowsWhereTensorsAreNotCovered) {
   const TemporaryFolder output;
   const auto tensors = test::example_tensors(4);
