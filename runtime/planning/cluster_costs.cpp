@@ -59,10 +59,10 @@ std::string backend_of(const std::vector<partition::RatedDevice>& devices) {
 
 void ComputedCosts::set(partition::PlanningProblem& problem,
                         const partition::DeviceRates& rates) const {
-  problem.training.costs = partition::analytic_cost_model(*sequence, sizes, rates);
+  problem.model.costs = partition::analytic_cost_model(*sequence, sizes, rates);
   if (recomputing != nullptr)
-    problem.training.selective_costs = partition::analytic_cost_model(*recomputing, sizes, rates);
-  problem.training.parameter_s = parameter_seconds(rates);
+    problem.model.selective_costs = partition::analytic_cost_model(*recomputing, sizes, rates);
+  problem.model.parameter_s = parameter_seconds(rates);
 }
 
 partition::Assumption ComputedCosts::under(std::string what,

@@ -42,11 +42,11 @@ std::vector<partition::BatchDivision> divisions_of(const configs::Config& recipe
   if (constraints.micro_batches > 0)
     return {{given.seconds * given.micro_batches / constraints.micro_batches,
              constraints.micro_batches}};
-  auto choices = batch_divisions(recipe.data, data.longest(), kMaxPerDevice * devices);
-  std::erase_if(choices, [&](const partition::BatchDivision& choice) {
-    return choice.micro_batches < std::max(recipe.trainer.lanes, constraints.replicas);
+  auto divisions = batch_divisions(recipe.data, data.longest(), kMaxPerDevice * devices);
+  std::erase_if(divisions, [&](const partition::BatchDivision& division) {
+    return division.micro_batches < std::max(recipe.trainer.lanes, constraints.replicas);
   });
-  return choices.empty() ? std::vector<partition::BatchDivision>{given} : choices;
+  return divisions.empty() ? std::vector<partition::BatchDivision>{given} : divisions;
 }
 
 /// Returns the recipe's recomputation unless it is the default.
@@ -92,23 +92,23 @@ std::vector<std::string> trained_schedules(const configs::Config& config,
 std::vector<partition::BatchDivision> batch_divisions(const configs::DataConfig& data,
                                                       double longest, int max) {
   const double seconds = data.micro_batch_seconds * data.micro_batches;
-  std::vector<partition::BatchDivision> choices;
+  std::vector<partition::BatchDivision> divisions;
   for (int power = 1; power <= max; power *= 2)
     for (const int number : {power, power + power / 2}) {
       if (number > max || seconds / number < longest) continue;
-      const bool known = !choices.empty() && choices.back().micro_batches == number;
-      if (!known) choices.push_back({seconds / number, number});
+      const bool known = !divisions.empty() && divisions.back().micro_batches == number;
+      if (!known) divisions.push_back({seconds / number, number});
     }
-  return choices;
+  return divisions;
 }
 
 partition::PlanningProblem problem_of(const ClusterPlan& planned, const configs::Config& recipe,
                                       const RecipeData& data, const partition::Cluster& cluster,
                                       const ClusterConstraints& constraints) {
   partition::PlanningProblem problem;
-  problem.training.sequence = planned.sequence.get();
-  problem.training.sizes = backend_sizes(recipe);
-  problem.training.not_counted = data.validation().not_counted;
+  problem.model.sequence = planned.sequence.get();
+  problem.model.sizes = backend_sizes(recipe);
+  problem.model.not_counted = data.validation().not_counted;
   problem.cluster = limited(cluster, recipe.pipeline.memory_gib);
   problem.constraints = {
       .batches = divisions_of(recipe, data, constraints, cluster.size()),

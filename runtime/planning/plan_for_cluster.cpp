@@ -125,8 +125,8 @@ ClusterPlan plan_for_cluster(const configs::Config& given, const partition::Clus
     kinds = set_speeds(planned, sample(planned.problem.constraints.batches.front(), 1).front());
   const partition::LinkRates slowest = slowest_link(cluster);
   partition::PlanningProblem problem = planned.problem;
-  problem.training.sample = sample;
-  problem.training.bytes = [&](const partition::Candidate& candidate) {
+  problem.model.sample = sample;
+  problem.model.bytes = [&](const partition::Candidate& candidate) {
     const configs::Config config =
         with_buckets(with_candidate(recipe, sequence, candidate), slowest);
     RunBytes& bytes = candidate.selective ? recomputing : keeping;

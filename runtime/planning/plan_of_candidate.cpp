@@ -40,8 +40,8 @@ partition::Plan plan_of(const ClusterPlan& planned, const partition::Candidate& 
   const RunShape shape = shape_of_run(config, steps, data.validation().lengths, data.labels());
   partition::PlanRequest request;
   request.model = planned_model(sequence, config.model, data.labels()).summary;
-  const partition::CostModel& costs = candidate.selective ? planned.problem.training.selective_costs
-                                                          : planned.problem.training.costs;
+  const partition::CostModel& costs =
+      candidate.selective ? planned.problem.model.selective_costs : planned.problem.model.costs;
   request.costs = costs({.frames = shape.micro_batches.at(shape.micro_batches.size() / 2)});
   request.bytes = bytes_of_run(sequence, config, shape, partition::schedule_of(candidate),
                                DeviceMessages::nccl);

@@ -38,19 +38,19 @@ void set_measured(partition::PlanningProblem& problem, const partition::DevicePr
                   const configs::Config& recipe, int labels) {
   partition::check_profile(measured, {.model = partition::model_summary(recipe.model, labels),
                                       .compute = recipe.precision.compute,
-                                      .layers = partition::names_of(*problem.training.sequence)});
-  problem.training.costs =
-      partition::fitted_cost_model(partition::trained_costs(measured, *problem.training.sequence));
-  problem.training.costs_from = fmt::format("measured on {}", measured.device);
-  problem.training.reading = measured.reading;
-  problem.training.step_s = measured.step_s;
-  problem.training.parameter_s = measured.parameter_s;
+                                      .layers = partition::names_of(*problem.model.sequence)});
+  problem.model.costs =
+      partition::fitted_cost_model(partition::trained_costs(measured, *problem.model.sequence));
+  problem.model.costs_from = fmt::format("measured on {}", measured.device);
+  problem.model.reading = measured.reading;
+  problem.model.step_s = measured.step_s;
+  problem.model.parameter_s = measured.parameter_s;
 }
 
 }  // namespace
 
 ComputedCosts computed_costs(const ClusterPlan& planned) {
-  return {planned.sequence.get(), planned.recomputing.get(), planned.problem.training.sizes};
+  return {planned.sequence.get(), planned.recomputing.get(), planned.problem.model.sizes};
 }
 
 void set_costs(ClusterPlan& planned, const ClusterConstraints& constraints,
@@ -58,15 +58,15 @@ void set_costs(ClusterPlan& planned, const ClusterConstraints& constraints,
   partition::PlanningProblem& problem = planned.problem;
   if (!constraints.costs) {
     computed_costs(planned).set(problem, planned.rated.empty()
-                                             ? partition::default_rates(problem.training.sizes)
-                                             : planned.rated.front().rates(problem.training.sizes));
-    problem.training.costs_from = computed_from(planned.rated, problem.training.sizes);
+                                             ? partition::default_rates(problem.model.sizes)
+                                             : planned.rated.front().rates(problem.model.sizes));
+    problem.model.costs_from = computed_from(planned.rated, problem.model.sizes);
     return;
   }
   set_measured(problem, *constraints.costs, recipe, labels);
   if (planned.recomputing)
-    problem.training.selective_costs = partition::with_recompute(
-        problem.training.costs, *planned.recomputing, problem.training.sizes);
+    problem.model.selective_costs =
+        partition::with_recompute(problem.model.costs, *planned.recomputing, problem.model.sizes);
 }
 
 RatedKinds set_speeds(ClusterPlan& planned, const partition::SampledStep& step) {
@@ -74,7 +74,7 @@ RatedKinds set_speeds(ClusterPlan& planned, const partition::SampledStep& step) 
   partition::Cluster& cluster = planned.problem.cluster;
   const std::vector<double> speeds =
       kinds.speeds(cluster, computed_costs(planned), [&](const partition::RatedDevice& device) {
-        return device.rates(planned.problem.training.sizes);
+        return device.rates(planned.problem.model.sizes);
       });
   for (std::size_t device = 0; device < speeds.size(); ++device)
     cluster.devices[device].speed = speeds[device];

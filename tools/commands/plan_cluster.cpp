@@ -228,8 +228,8 @@ nlohmann::ordered_json to_json(const runtime::ClusterPlan& planned, bool time_li
   const Epoch epoch = epoch_of(planned);
   if (epoch.seconds > 0) json["epoch_s"] = epoch.seconds;
   if (epoch.price > 0) json["epoch_price"] = epoch.price;
-  if (!planned.problem.training.not_counted.empty())
-    json["not_counted"] = planned.problem.training.not_counted;
+  if (!planned.problem.model.not_counted.empty())
+    json["not_counted"] = planned.problem.model.not_counted;
   add_barriers(planned, best_plan.results.front(), json);
   add_uncertainty(planned, json);
   return json;

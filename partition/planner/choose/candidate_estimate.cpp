@@ -31,10 +31,10 @@ LinkCost half_a_ring(const PlanningProblem& problem, const Candidate& candidate,
 /// Seconds of each stage's work once per step, such as the update, on a device of speed 1.
 std::vector<double> once_seconds(const PlanningProblem& problem, const Workload& workload,
                                  const Candidate& candidate, const std::vector<int>& ranks) {
-  std::vector<double> seconds(candidate.stages, problem.training.step_s);
+  std::vector<double> seconds(candidate.stages, problem.model.step_s);
   for (std::size_t chunk = 0; chunk < ranks.size(); ++chunk)
     for (int layer = candidate.begin[chunk]; layer < candidate.begin[chunk + 1]; ++layer)
-      seconds[ranks[chunk]] += problem.training.parameter_s *
+      seconds[ranks[chunk]] += problem.model.parameter_s *
                                workload.mean.layers[layer].parameter_bytes / sizeof(float) /
                                sharers(candidate);
   return seconds;
@@ -107,7 +107,7 @@ Period joint_period_of(const PlanningProblem& problem, const Candidate& candidat
 std::vector<double> offloaded_bytes(const PlanningProblem& problem, const Candidate& candidate) {
   std::vector<double> bytes(candidate.begin.size() - 1, 0);
   if (candidate.resident == 0) return bytes;
-  const ChunkBytes memory = problem.training.bytes(candidate);
+  const ChunkBytes memory = problem.model.bytes(candidate);
   for (std::size_t chunk = 0; chunk < bytes.size(); ++chunk)
     bytes[chunk] =
         memory.kept(candidate.begin[chunk], candidate.begin[chunk + 1], static_cast<int>(chunk));

@@ -31,7 +31,7 @@ struct LackingMemory {
   double bytes = 0;
 };
 
-/// A candidate that was considered, with the reason why it lost.
+/// What became of a candidate: its predicted step, or a bound, and the reason why it lost.
 struct CandidateResult {
   Candidate candidate;                             // without a cut if it was not cut
   std::optional<CandidateEstimate> estimate = {};  // set if it was simulated

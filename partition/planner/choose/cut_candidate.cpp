@@ -55,7 +55,7 @@ std::vector<ChunkCutProblem> chunk_loads(const PlanningProblem& problem, const W
       std::make_shared<Costs>(Costs{closed.sequence, stage_costs(closed, candidate.devices),
                                     ranks_of_chunks(candidate), problem.cluster.overlap});
   ChunkCutProblem cut{
-      .layers = problem.training.sequence->size(),
+      .layers = problem.model.sequence->size(),
       .chunks = static_cast<int>(costs->ranks.size()),
       .runs = static_cast<double>(micro_batches_of(closed, {candidate.stages, candidate.replicas})),
       .rank = costs->ranks,
@@ -88,7 +88,7 @@ class Fitting {
   Fitting(const PlanningProblem& problem, const Workload& workload, const Candidate& candidate,
           Recomputing recomputing)
       : memory(problem, without_recomputation(candidate, recomputing)),
-        layers_(problem.training.sequence->size()),
+        layers_(problem.model.sequence->size()),
         free_(recomputing == Recomputing::free),
         search_(memory.bytes(), forward_seconds(workload)) {}
 

@@ -108,12 +108,12 @@ std::optional<Closest> closest(const PlanningProblem& problem,
     if (result.candidate.devices.empty() || result.candidate.begin.empty()) continue;
     Candidate candidate = result.candidate;
     if (!problem.constraints.recomputed) {
-      candidate.recomputed.assign(problem.training.sequence->size(), true);
-      candidate.selective = problem.training.selective_costs != nullptr;
+      candidate.recomputed.assign(problem.model.sequence->size(), true);
+      candidate.selective = problem.model.selective_costs != nullptr;
     }
     candidate.shards_optimizer |= !problem.constraints.shards_optimizer && candidate.replicas > 1;
     LeastFullCut cut =
-        min_full_cut(StageMemory(problem, candidate), problem.training.sequence->size());
+        min_full_cut(StageMemory(problem, candidate), problem.model.sequence->size());
     if (!best || cut.fullness < best->cut.fullness) best = Closest{candidate, std::move(cut)};
   }
   return best;
@@ -146,7 +146,7 @@ std::optional<Candidate> with_smaller_micro_batches(PlanningProblem problem) {
 }
 
 std::string layers_of(const PlanningProblem& problem, const LeastFullCut& cut, int chunk) {
-  const auto& layers = problem.training.sequence->layers;
+  const auto& layers = problem.model.sequence->layers;
   const int first = cut.begin[chunk], last = cut.begin[chunk + 1] - 1;
   if (first == last) return fmt::format("layer {} alone", layers[first]->name());
   return fmt::format("layers {} to {}", layers[first]->name(), layers[last]->name());
@@ -178,7 +178,7 @@ void throw_infeasible_plan(const PlanningProblem& problem,
   if (!best)
     throw ConfigError(fmt::format(
         "no plan fits: every schedule that was tried needs more chunks than the model's {}",
-        counted(problem.training.sequence->size(), "layer")));
+        counted(problem.model.sequence->size(), "layer")));
   const std::string lacking = needs_of(problem, *best);
   if (untried > 0)
     throw ConfigError(fmt::format(
@@ -201,9 +201,9 @@ namespace {
 
 /// Returns the problem under an assumption.
 PlanningProblem with(PlanningProblem problem, const Assumption& assumption) {
-  if (assumption.costs) problem.training.costs = assumption.costs;
-  if (assumption.selective_costs) problem.training.selective_costs = assumption.selective_costs;
-  problem.training.parameter_s = assumption.parameter_s.value_or(problem.training.parameter_s);
+  if (assumption.costs) problem.model.costs = assumption.costs;
+  if (assumption.selective_costs) problem.model.selective_costs = assumption.selective_costs;
+  problem.model.parameter_s = assumption.parameter_s.value_or(problem.model.parameter_s);
   for (std::size_t device = 0; device < assumption.speeds.size(); ++device)
     problem.cluster.devices.at(device).speed = assumption.speeds[device];
   for (auto* links : {&problem.cluster.node_links, &problem.cluster.exact_links})

@@ -53,10 +53,10 @@ struct Assumption {
 struct OtherBest {
   std::string assumption;
   Candidate candidate;
-  double gain = 0;  // relative gain in speed over the best plan's candidate
+  double gain = 0;  // relative gain in speed over the best plan
 };
 
-/// The assumptions under which a best plan stays the best, and those under which it does not.
+/// The assumptions under which the plan stays the best, and those under which it does not.
 struct Sensitivity {
   int compared = 0;  // number of candidates compared, the best plan's included
   std::vector<std::string> assumptions = {};  // all that were tried

@@ -151,7 +151,7 @@ class PlanSearch {
       for (const std::string& schedule : problem_.constraints.schedules) {
         if (has_to_end(tried)) break;
         const Candidate candidate = make_candidate(unplaced, devices, schedule);
-        if (std::ssize(ranks_of_chunks(candidate)) <= problem_.training.sequence->size())
+        if (std::ssize(ranks_of_chunks(candidate)) <= problem_.model.sequence->size())
           visit(candidate);
         else
           tried.results().push_back({.candidate = candidate, .why = "more chunks than layers"});

@@ -8,7 +8,7 @@
 
 namespace penstock::partition {
 
-/// A chosen plan, with its estimate and the candidates that lost.
+/// The candidate that trains fastest, with its estimate and the results of all others.
 struct BestPlan {
   Candidate candidate;
   CandidateEstimate estimate;

@@ -99,11 +99,10 @@ std::vector<double> read_parameter_bytes(const LayerSequence& sequence, layers::
 
 const StepCosts& Workloads::costs_of(const MicroBatchLengths& lengths, bool selective) {
   return micro_batches_.of({lengths.frames, lengths.labels, selective}, [&] {
-    const CostModel& costs =
-        selective ? problem_.training.selective_costs : problem_.training.costs;
-    return StepCosts{.layers = {costs(lengths)},
-                     .bytes = {messages_->of(*problem_.training.sequence, problem_.training.sizes,
-                                             lengths.frames)}};
+    const CostModel& costs = selective ? problem_.model.selective_costs : problem_.model.costs;
+    return StepCosts{
+        .layers = {costs(lengths)},
+        .bytes = {messages_->of(*problem_.model.sequence, problem_.model.sizes, lengths.frames)}};
   });
 }
 
@@ -116,7 +115,7 @@ Workload::Step Workloads::with_costs(const SampledStep& sampled, int replicas, b
     StepCosts& costs = step.replicas[static_cast<std::size_t>(sampled.replica[i])];
     costs.layers.push_back(one.layers.front());
     costs.bytes.push_back(one.bytes.front());
-    costs.reading.push_back(problem_.training.reading.of(lengths));
+    costs.reading.push_back(problem_.model.reading.of(lengths));
   }
   return step;
 }
@@ -127,13 +126,13 @@ const Workload& Workloads::of(const BatchDivision& batch, int replicas, bool sel
 
 Workload Workloads::make(const BatchDivision& batch, int replicas, bool selective) {
   Workload workload;
-  for (const SampledStep& sampled : problem_.training.sample(batch, replicas))
+  for (const SampledStep& sampled : problem_.model.sample(batch, replicas))
     workload.steps.push_back(with_costs(sampled, replicas, selective));
-  const std::vector<double> parameters = parameter_bytes(*problem_.training.sequence);
+  const std::vector<double> parameters = parameter_bytes(*problem_.model.sequence);
   for (const double bytes : parameters)
     workload.mean.layers.push_back({.name = "", .parameter_bytes = bytes});
   workload.read_bytes =
-      read_parameter_bytes(*problem_.training.sequence, problem_.training.sizes.compute);
+      read_parameter_bytes(*problem_.model.sequence, problem_.model.sizes.compute);
   sum_up(workload, problem_.constraints.recomputed.value_or(ChosenLayers()));
   return workload;
 }

@@ -30,7 +30,7 @@ struct BatchDivision {
   auto operator<=>(const BatchDivision&) const = default;
 };
 
-/// Everything that a plan decides.
+/// A plan for a cluster, as the search varies it: everything that a plan decides.
 struct Candidate {
   int stages = 1, replicas = 1;
   BatchDivision batch = {};
@@ -54,8 +54,8 @@ struct SampledStep {
   std::vector<int> replica;                      // replica that runs each micro-batch
 };
 
-/// The model and its training data: costs, steps and bytes of layers.
-struct PlannedTraining {
+/// The model and its training data, as the planner sees them: costs, steps and bytes of layers.
+struct TrainedModel {
   const LayerSequence* sequence = nullptr;
   layers::BackendSizes sizes = {};
   CostModel costs = {};  // seconds on a device of speed 1
@@ -110,7 +110,7 @@ struct SearchSettings {
 
 /// A model to be trained on a cluster.
 struct PlanningProblem {
-  PlannedTraining training = {};
+  TrainedModel model = {};
   Cluster cluster = {};
   PlanConstraints constraints = {};
   SearchSettings search = {};

@@ -11,7 +11,7 @@
 namespace penstock::partition {
 
 StageMemory::StageMemory(const PlanningProblem& problem, const Candidate& candidate)
-    : bytes_(problem.training.bytes(candidate)), ranks_(ranks_of_chunks(candidate)) {
+    : bytes_(problem.model.bytes(candidate)), ranks_(ranks_of_chunks(candidate)) {
   for (const auto& devices : candidate.devices) {
     double& limit = limits_.emplace_back(kInfeasible);
     for (const int device : devices) limit = std::min(limit, problem.cluster.usable(device));
@@ -154,8 +154,8 @@ const MemoryBound::Least& MemoryBound::min_of(const BatchDivision& batch, int re
       .batch = batch,
       .selective = problem_.constraints.selective,
       .shards_optimizer = problem_.constraints.shards_optimizer.value_or(true) && replicas > 1};
-  const ChunkBytes bytes = problem_.training.bytes(candidate);
-  const int layers = problem_.training.sequence->size();
+  const ChunkBytes bytes = problem_.model.bytes(candidate);
+  const int layers = problem_.model.sequence->size();
   min.all = bytes.at_least(0, layers);
   for (int layer = 0; layer < layers; ++layer)
     min.largest_layer = std::max(min.largest_layer, bytes.at_least(layer, layer + 1));

@@ -72,7 +72,7 @@ bool TriedCandidates::offloads(const Candidate& candidate) const {
 void TriedCandidates::recompute(const Candidate& candidate) {
   if (problem().constraints.recomputed) return;
   Candidate within = candidate;
-  within.selective = problem().training.selective_costs != nullptr;
+  within.selective = problem().model.selective_costs != nullptr;
   if (within.selective && consider(within, Recomputing::as_chosen))
     consider(within, Recomputing::free);
   consider(candidate, Recomputing::free);

@@ -102,7 +102,7 @@ class BestPlanView {
   void add_recomputed(const LayerRun& run, int first, int last, StageView& stage) const {
     const int begin = std::max(run.first, first), end = std::min(run.last, last + 1);
     if (begin >= end) return;
-    const auto& layers = problem_.training.sequence->layers;
+    const auto& layers = problem_.model.sequence->layers;
     stage.recomputed.push_back(
         layer_names(layers[begin]->name(), layers[end - 1]->name(), end - begin));
   }
@@ -160,7 +160,7 @@ class BestPlanView {
           of_replica[chunk] += of_layers[candidate_.begin[chunk + 1] - 1];
       what.messages = std::max<double>(what.messages, costs.micro_batches());
     }
-    const auto parameters = parameter_bytes(*problem_.training.sequence);
+    const auto parameters = parameter_bytes(*problem_.model.sequence);
     for (const ChunkPlan& chunk : plan_.chunks)
       what.gradients.push_back(std::accumulate(parameters.begin() + chunk.first,
                                                parameters.begin() + chunk.last(), 0.0));
@@ -269,10 +269,10 @@ class BestPlanView {
         {"what binds", best_plan_.bottleneck},
         {"margin",
          fmt::format("{:.3g} % of each device's memory left free", 100 * problem_.cluster.margin)},
-        {"costs", problem_.training.costs_from}};
+        {"costs", problem_.model.costs_from}};
     if (candidate_.resident > 0) view_.facts.emplace_back("activations", offload());
-    if (!problem_.training.not_counted.empty())
-      view_.facts.emplace_back("not counted", problem_.training.not_counted);
+    if (!problem_.model.not_counted.empty())
+      view_.facts.emplace_back("not counted", problem_.model.not_counted);
   }
 
   const PlanningProblem& problem_;

@@ -6,7 +6,7 @@
 
 namespace penstock::partition {
 
-/// Returns a best plan for display. It holds the first sampled step of as many replicas as can be
+/// Returns the best plan for display. It holds the first sampled step of as many replicas as can be
 /// shown, and the memory that the plan predicts. A slot is in use between forward and backward.
 PlanView view_of(const PlanningProblem& problem, const BestPlan& best_plan, const Plan& plan);
 

@@ -70,8 +70,8 @@ TEST_F(PlanForCluster, IsForTheClustersDevices) {
   EXPECT_EQ(cluster.devices[0].memory, 80 * kGib);
   const ClusterPlan planned =
       plan_for_cluster(recipe({"trainer.device=cpu"}), cluster, {.believes = true});
-  EXPECT_EQ(planned.problem.training.sizes.device, layers::DeviceKind::cuda);
-  EXPECT_NE(planned.problem.training.costs_from.find("rates of h100"), std::string::npos);
+  EXPECT_EQ(planned.problem.model.sizes.device, layers::DeviceKind::cuda);
+  EXPECT_NE(planned.problem.model.costs_from.find("rates of h100"), std::string::npos);
   ASSERT_TRUE(planned.believed);
   const double step = planned.best_plan.estimate.step_seconds;
   EXPECT_LT(planned.believed->fastest_s, step);
@@ -96,7 +96,7 @@ TEST_F(PlanForCluster, BelievesEveryKindByItsOwnErrors) {
         "a = 1, b = 1");
     const ClusterPlan planned =
         plan_for_cluster(recipe(), cluster, {.stages = 2, .replicas = 1, .believes = true});
-    EXPECT_NE(planned.problem.training.costs_from.find(second), std::string::npos);
+    EXPECT_NE(planned.problem.model.costs_from.find(second), std::string::npos);
     return planned.believed->slowest_s / planned.believed->fastest_s;
   };
   const double both_sure = width(sure, sure), both_unsure = width(unsure, unsure);
@@ -147,21 +147,20 @@ TEST_F(PlanForCluster, RefusesKindsOfDifferentBackends) {
 TEST_F(PlanForCluster, NamesItsRatesAndWhatIsNotCounted) {
   const partition::PlanningProblem of_cpu =
       plan_for_cluster(recipe({"trainer.device=cpu"}), mixed("4"), {}).problem;
-  EXPECT_NE(of_cpu.training.costs_from.find("of a CPU core"), std::string::npos);
-  EXPECT_NE(of_cpu.training.costs_from.find("name their device in the cluster file"),
+  EXPECT_NE(of_cpu.model.costs_from.find("of a CPU core"), std::string::npos);
+  EXPECT_NE(of_cpu.model.costs_from.find("name their device in the cluster file"),
             std::string::npos);
-  EXPECT_EQ(of_cpu.training.not_counted, "");
+  EXPECT_EQ(of_cpu.model.not_counted, "");
   const partition::PlanningProblem of_gpu =
       plan_for_cluster(recipe({"trainer.device=cuda"}), mixed("4"), {}).problem;
-  EXPECT_NE(of_gpu.training.costs_from.find("rates of an H100"), std::string::npos);
-  EXPECT_EQ(of_gpu.training.not_counted, "");
+  EXPECT_NE(of_gpu.model.costs_from.find("rates of an H100"), std::string::npos);
+  EXPECT_EQ(of_gpu.model.not_counted, "");
 }
 
 TEST_F(PlanForCluster, GoesWithoutAMissingValidationManifest) {
   const auto planned = plan_for_cluster(
       recipe({"trainer.device=cpu", "data.validation=/gone.jsonl"}), mixed("4"), {});
-  EXPECT_EQ(planned.problem.training.not_counted,
-            "validation: the manifest /gone.jsonl is not here");
+  EXPECT_EQ(planned.problem.model.not_counted, "validation: the manifest /gone.jsonl is not here");
   EXPECT_EQ(planned.plan, plan_for_cluster(recipe({"trainer.device=cpu"}), mixed("4"), {}).plan);
 }
 

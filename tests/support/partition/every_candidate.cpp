@@ -16,7 +16,7 @@ double EveryCandidate::best() {
   const std::vector<int> residents = problem_.constraints.resident
                                          ? std::vector{*problem_.constraints.resident}
                                          : std::vector{0, 2, 3, 4};
-  for (int stages = 1; stages <= std::min(devices, problem_.training.sequence->size()); ++stages)
+  for (int stages = 1; stages <= std::min(devices, problem_.model.sequence->size()); ++stages)
     for (int replicas = 1; replicas <= devices / stages; ++replicas)
       for (const std::string& schedule : problem_.constraints.schedules)
         for (const int resident : residents)
@@ -41,7 +41,7 @@ void EveryCandidate::place(Candidate candidate) {
 }
 
 void EveryCandidate::cut(Candidate& candidate) {
-  const int layers = problem_.training.sequence->size();
+  const int layers = problem_.model.sequence->size();
   if (std::ssize(candidate.begin) == candidate.stages + 1) {
     if (candidate.begin.back() != layers ||
         partition::StageMemory(problem_, candidate).too_full(candidate.begin))

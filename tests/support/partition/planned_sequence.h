@@ -13,8 +13,8 @@ namespace penstock::test {
 inline partition::PlanningProblem planned_sequence(const partition::LayerSequence& sequence,
                                                    int devices, double memory) {
   partition::PlanningProblem problem;
-  problem.training.sequence = &sequence;
-  problem.training.costs = [](const partition::MicroBatchLengths& lengths) {
+  problem.model.sequence = &sequence;
+  problem.model.costs = [](const partition::MicroBatchLengths& lengths) {
     double frames = 0;
     for (const std::int64_t length : lengths.frames) frames += static_cast<double>(length);
     std::vector<partition::LayerCost> costs;
@@ -28,7 +28,7 @@ inline partition::PlanningProblem planned_sequence(const partition::LayerSequenc
   problem.constraints.batches = {{.seconds = 4, .micro_batches = 4}};
   problem.constraints.schedules = {"1f1b", "gpipe"};
   problem.constraints.resident = 0;
-  problem.training.sample = [](const partition::BatchDivision& batch, int replicas) {
+  problem.model.sample = [](const partition::BatchDivision& batch, int replicas) {
     if (batch.seconds < 2) throw ConfigError("an utterance is longer");
     std::vector<partition::SampledStep> steps(2);
     for (int s = 0; s < 2; ++s)
@@ -40,7 +40,7 @@ inline partition::PlanningProblem planned_sequence(const partition::LayerSequenc
       }
     return steps;
   };
-  problem.training.bytes = [&sequence](const partition::Candidate& candidate) {
+  problem.model.bytes = [&sequence](const partition::Candidate& candidate) {
     const int runs = (candidate.batch.micro_batches + candidate.replicas - 1) / candidate.replicas;
     const partition::ChunkLoad load{
         {{12, 5}}, partition::schedule_of(candidate).of(runs), candidate.recomputed};

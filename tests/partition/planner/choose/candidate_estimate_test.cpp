@@ -42,7 +42,7 @@ TEST_F(CandidateEstimateOf, OneDeviceIsBusyAllTheTime) {
   EXPECT_DOUBLE_EQ(estimate({.devices = {{1}}, .begin = {0, 4}}).step_seconds,
                    alone.step_seconds / 2);
   problem_.cluster.devices[1].speed = 1;
-  problem_.training.reading = {{CostTerm::constant, CostTerm::frames}, {0.5, 0.25}};
+  problem_.model.reading = {{CostTerm::constant, CostTerm::frames}, {0.5, 0.25}};
   EXPECT_DOUBLE_EQ(estimate({.devices = {{1}}, .begin = {0, 4}}).step_seconds,
                    alone.step_seconds + 4 * 0.5 + (54 + 58) / 2.0 * 0.25);
 }
@@ -60,15 +60,15 @@ TEST_F(CandidateEstimateOf, SlowestReplicaAndReductionSetThePace) {
   EXPECT_GT(estimate({.replicas = 2, .devices = {{0, 1}}, .begin = {0, 4}}).step_seconds,
             two.step_seconds + 100);
   problem_.cluster.node_links.front().bandwidth = 500;
-  problem_.training.step_s = 3;
-  problem_.training.parameter_s = 0.25;
+  problem_.model.step_s = 3;
+  problem_.model.parameter_s = 0.25;
   EXPECT_DOUBLE_EQ(estimate({.replicas = 2, .devices = {{0, 1}}, .begin = {0, 4}}).step_seconds,
                    two.step_seconds + 3 + 0.25 * parameters / sizeof(float));
 }
 
 // The last gradients are whole long after all others, so that of their sums only one is seen.
 TEST_F(CandidateEstimateOf, SharedUpdatesTakeTheirPartAndAGather) {
-  problem_.training.parameter_s = 0.25;
+  problem_.model.parameter_s = 0.25;
   Candidate candidate{.replicas = 2, .devices = {{0, 1}}, .begin = {0, 4}};
   const double whole = estimate(candidate).step_seconds;
   candidate.shards_optimizer = true;
@@ -79,7 +79,7 @@ TEST_F(CandidateEstimateOf, SharedUpdatesTakeTheirPartAndAGather) {
   problem_.constraints.adds_whole_gradients = true;
   EXPECT_NEAR(estimate(candidate).step_seconds, whole - update / 2 + gather, 1e-9);
   problem_.constraints.adds_whole_gradients = false;
-  problem_.training.sizes.compute = layers::DType::bf16;  // of which layers read halves
+  problem_.model.sizes.compute = layers::DType::bf16;  // of which layers read halves
   EXPECT_LT(estimate(candidate).step_seconds, whole - update / 2 - half_a_sum + gather - 0.3);
 }
 
@@ -100,8 +100,8 @@ TEST_F(CandidateEstimateOf, OneReplicaIsEnoughToRefuteAChoice) {
 }
 
 TEST_F(CandidateEstimateOf, RefutesOnlyWhatIsNoShorter) {
-  problem_.training.step_s = 3;
-  problem_.training.parameter_s = 0.25;
+  problem_.model.step_s = 3;
+  problem_.model.parameter_s = 0.25;
   int pipelines = 0, refuted = 0;
   for (const double bandwidth : {500.0, 3.0, 0.7})
     for (const int replicas : {1, 2})

@@ -116,7 +116,7 @@ class CutCandidate : public testing::Test {
   LayerSequence sequence_ = test::sequence_to_choose_from();
   PlanningProblem problem_ = [&] {
     PlanningProblem problem = test::planned_sequence(sequence_, 3, 1e12);
-    problem.training.costs = [&](const MicroBatchLengths& lengths) {
+    problem.model.costs = [&](const MicroBatchLengths& lengths) {
       std::vector<LayerCost> costs;
       for (int i = 0; i < sequence_.size(); ++i) {
         const double seconds = static_cast<double>(lengths.frames[0] * (1 + 5 * i % 7));

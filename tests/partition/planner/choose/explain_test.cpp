@@ -56,7 +56,7 @@ class Sensitive : public testing::Test {
   /// Every cost multiplied.
   Assumption slower(double factor) const {
     return {.what = "all takes longer",
-            .costs = [costs = problem_.training.costs, factor](const MicroBatchLengths& lengths) {
+            .costs = [costs = problem_.model.costs, factor](const MicroBatchLengths& lengths) {
               auto all = costs(lengths);
               for (LayerCost& cost : all) {
                 cost.forward *= factor;

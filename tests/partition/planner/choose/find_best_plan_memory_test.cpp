@@ -15,7 +15,7 @@ namespace {
 
 /// Bytes of small_sequence() with an optimizer that is shared where the candidate says so.
 void count_sharing(PlanningProblem& problem) {
-  problem.training.bytes = [&sequence = *problem.training.sequence](const Candidate& candidate) {
+  problem.model.bytes = [&sequence = *problem.model.sequence](const Candidate& candidate) {
     const int runs = (candidate.batch.micro_batches + candidate.replicas - 1) / candidate.replicas;
     ParameterBytes parameters{.lanes_of = std::vector<int>(candidate.replicas, 1)};
     parameters.kinds.sharing = {.replicas = candidate.shards_optimizer ? candidate.replicas : 1};
@@ -86,7 +86,7 @@ TEST(FindBestPlan, ShardsTheOptimizerWhereThatIsFaster) {
   problem.constraints.shards_optimizer.reset();
   problem.constraints.stages = 1;
   EXPECT_FALSE(find_best_plan(problem).candidate.shards_optimizer);  // there is nothing to gain
-  problem.training.parameter_s = 1;
+  problem.model.parameter_s = 1;
   const BestPlan shared = find_best_plan(problem);
   EXPECT_TRUE(shared.candidate.shards_optimizer);
   EXPECT_EQ(shared.bottleneck.find("memory"), std::string::npos) << shared.bottleneck;
@@ -109,7 +109,7 @@ TEST(FindBestPlan, FindsTheOnlyDeviceThatFits) {
   const LayerSequence sequence = test::sequence_to_choose_from();
   PlanningProblem problem = test::planned_sequence(sequence, 6, 1e12);
   problem.constraints.recomputed = ChosenLayers();
-  problem.training.costs = analytic_cost_model(sequence, {}, default_rates({}));
+  problem.model.costs = analytic_cost_model(sequence, {}, default_rates({}));
   problem.constraints.schedules = {"gpipe"};
   problem.constraints.batches.clear();
   for (int number = 6; number < 12; ++number)
@@ -134,7 +134,7 @@ TEST(FindBestPlan, FindsTheOnlyDeviceThatFits) {
 TEST(FindBestPlan, SaysThatTimeEndedTheSearch) {
   const LayerSequence sequence = test::sequence_to_choose_from();
   PlanningProblem problem = test::planned_sequence(sequence, 12, 1e12);
-  problem.training.costs = analytic_cost_model(sequence, {}, default_rates({}));
+  problem.model.costs = analytic_cost_model(sequence, {}, default_rates({}));
   problem.constraints.recomputed = ChosenLayers();
   problem.constraints.schedules = {"gpipe"};
   problem.constraints.batches.clear();

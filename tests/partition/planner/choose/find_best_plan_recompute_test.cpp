@@ -26,14 +26,14 @@ double min_memory(const PlanningProblem& problem, const ChosenLayers& recomputed
                       .schedule = problem.constraints.schedules.front(),
                       .recomputed = recomputed};
   for (int k = 0; k < candidate.stages; ++k) candidate.devices.push_back({k});
-  return min_full_cut(StageMemory(problem, candidate), problem.training.sequence->size()).bytes;
+  return min_full_cut(StageMemory(problem, candidate), problem.model.sequence->size()).bytes;
 }
 
 TEST(FindBestPlan, RecomputesSomeLayersWhereMemoryIsShort) {
   const LayerSequence sequence = test::sequence_to_choose_from();
   for (const auto& [schedule, stages] : {std::pair{"gpipe", 1}, {"gpipe", 2}, {"zb-h1", 2}}) {
     PlanningProblem problem = test::planned_sequence(sequence, stages, 1e12);
-    problem.training.costs = analytic_cost_model(sequence, {}, default_rates({}));
+    problem.model.costs = analytic_cost_model(sequence, {}, default_rates({}));
     problem.cluster.node_links = {{.latency = 0, .bandwidth = 1e12}};
     problem.constraints.stages = stages;
     problem.constraints.schedules = {schedule};
@@ -68,7 +68,7 @@ TEST(FindBestPlan, OffloadsWhereThatIsFasterThanRecomputing) {
   const char* const schedule = "gpipe";
   for (const int stages : {1, 2}) {
     PlanningProblem problem = test::planned_sequence(sequence, stages, 1e12);
-    problem.training.costs = analytic_cost_model(sequence, {}, default_rates({}));
+    problem.model.costs = analytic_cost_model(sequence, {}, default_rates({}));
     problem.cluster.node_links = {{.latency = 0, .bandwidth = 1e12}};
     problem.constraints.stages = stages;
     problem.constraints.schedules = {schedule};
@@ -132,12 +132,12 @@ TEST(FindBestPlan, RemakesWithinLayersBeforeWholeOnes) {
   const LayerSequence keeping = blocks("none"), recomputing = blocks(kSelective);
   PlanningProblem problem = test::planned_sequence(keeping, 1, 1e12);
   const DeviceRates dear_products{1e9, 1e9, 1e9, 4e9, 8e9, 1e-9};
-  problem.training.costs = analytic_cost_model(keeping, {}, dear_products);
-  problem.training.selective_costs = analytic_cost_model(recomputing, {}, dear_products);
+  problem.model.costs = analytic_cost_model(keeping, {}, dear_products);
+  problem.model.selective_costs = analytic_cost_model(recomputing, {}, dear_products);
   problem.constraints.stages = 1;
   problem.constraints.schedules = {"gpipe"};
-  problem.training.sample = two_utterances;
-  problem.training.bytes = [&](const Candidate& candidate) {
+  problem.model.sample = two_utterances;
+  problem.model.bytes = [&](const Candidate& candidate) {
     const ChunkLoad load{{{61, 40}}, schedule_of(candidate).of(4), candidate.recomputed};
     return ChunkBytes(candidate.selective ? recomputing : keeping, {load}, {}, {});
   };
@@ -171,7 +171,7 @@ TEST(FindBestPlan, RemakesWithinLayersBeforeWholeOnes) {
   EXPECT_GT(std::ranges::count(both.candidate.recomputed, true), 0);
   EXPECT_LE(max_bytes(problem, both), memory);
   EXPECT_GT(both.estimate.step_seconds, selective.estimate.step_seconds);
-  problem.training.selective_costs = {};  // whole layers alone take longer
+  problem.model.selective_costs = {};  // whole layers alone take longer
   EXPECT_GT(within(memory).estimate.step_seconds, both.estimate.step_seconds);
   EXPECT_GT(within(bytes(true, false)).estimate.step_seconds, selective.estimate.step_seconds);
   problem.constraints.recomputed = ChosenLayers();  // what a recipe says stays

@@ -201,7 +201,7 @@ TEST(FindBestPlan, LeavesNoHelpfulBoundaryInALargeCluster) {
   std::mt19937 random(5);
   for (int round = 0; round < 8; ++round) {
     PlanningProblem problem = test::planned_sequence(sequence, 14, 1e12);
-    problem.training.costs = [&](const MicroBatchLengths& lengths) {
+    problem.model.costs = [&](const MicroBatchLengths& lengths) {
       std::vector<LayerCost> costs;
       for (int i = 0; i < sequence.size(); ++i) {
         const double seconds = static_cast<double>(lengths.frames[0]) * (1 + (7 * i + round) % 5);
@@ -231,8 +231,8 @@ TEST(FindBestPlan, EstimatesTheBestFewOverAllSteps) {
   problem.constraints.replicas = 1;
   problem.constraints.batches = {{.seconds = 4, .micro_batches = 2}};
   for (const int times : {1, 5}) {
-    problem.training.sample = [times, sample = problem.training.sample](const BatchDivision& batch,
-                                                                        int replicas) {
+    problem.model.sample = [times, sample = problem.model.sample](const BatchDivision& batch,
+                                                                  int replicas) {
       auto steps = sample(batch, replicas);
       for (MicroBatchLengths& m : steps.back().micro_batches)
         for (std::int64_t& frames : m.frames) frames *= times;

@@ -95,7 +95,7 @@ class RaggedPlanning {
       const double forward = lots_.real(0.5, 4);
       of_frame.push_back({"", forward, forward * lots_.real(0.5, 1.5), forward * lots_.real(0, 1)});
     }
-    problem_.training.costs = [of_frame](const MicroBatchLengths& lengths) {
+    problem_.model.costs = [of_frame](const MicroBatchLengths& lengths) {
       double frames = 0;
       for (const std::int64_t length : lengths.frames) frames += static_cast<double>(length);
       std::vector<LayerCost> costs = of_frame;
@@ -117,7 +117,7 @@ class RaggedPlanning {
     std::vector<std::vector<std::int64_t>> frames(2, std::vector<std::int64_t>(own));
     for (auto& step : frames)
       for (std::int64_t& length : step) length = lots_.whole(2, 12);
-    problem_.training.sample = [frames](const BatchDivision& batch, int replicas) {
+    problem_.model.sample = [frames](const BatchDivision& batch, int replicas) {
       std::vector<SampledStep> steps(frames.size());
       for (std::size_t s = 0; s < frames.size(); ++s) {
         std::vector<std::int64_t> placed = frames[s], longest = frames[s];

@@ -34,7 +34,7 @@ class RefineCandidate : public testing::Test {
   LayerSequence sequence_ = test::sequence_to_choose_from();
   PlanningProblem problem_ = [&] {
     PlanningProblem problem = test::planned_sequence(sequence_, 4, 1e12);
-    problem.training.costs = [&](const MicroBatchLengths& lengths) {
+    problem.model.costs = [&](const MicroBatchLengths& lengths) {
       const auto seconds = static_cast<double>(lengths.frames[0]);
       return std::vector<LayerCost>(sequence_.size(), {"", seconds, seconds, seconds});
     };

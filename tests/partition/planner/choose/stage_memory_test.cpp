@@ -19,7 +19,7 @@ TEST(StageMemory, SumsChunksWithinTheSmallestDevice) {
   const StageMemory memory(problem, candidate);
   EXPECT_EQ(memory.limit(0), 600);
   EXPECT_EQ(memory.limit(1), 750);
-  const ChunkBytes bytes = problem.training.bytes(candidate);
+  const ChunkBytes bytes = problem.model.bytes(candidate);
   EXPECT_EQ(memory.of_stages({0, 1, 4}),
             (std::vector{static_cast<double>(bytes(0, 1, 0).total()),
                          static_cast<double>(bytes(1, 4, 1).total())}));
@@ -62,9 +62,7 @@ Candidate placed(const Grid& grid, const std::vector<int>& order) {
 TEST(MemoryBound, RefutesNothingThatFits) {
   const LayerSequence sequence = test::small_sequence();
   PlanningProblem problem = test::planned_sequence(sequence, 5, 1e9);
-  problem.training.bytes = [&](const Candidate& candidate) {
-    return bytes_of(sequence, candidate);
-  };
+  problem.model.bytes = [&](const Candidate& candidate) { return bytes_of(sequence, candidate); };
   std::mt19937 random(3);
   int tight = 0;
   for (int round = 0; round < 200; ++round) {
@@ -92,9 +90,7 @@ TEST(MemoryBound, RefutesNothingThatFits) {
 TEST(MemoryBound, RefutesStagesWithoutRoomForParameters) {
   const LayerSequence sequence = test::small_sequence();
   PlanningProblem problem = test::planned_sequence(sequence, 4, 1e9);
-  problem.training.bytes = [&](const Candidate& candidate) {
-    return bytes_of(sequence, candidate);
-  };
+  problem.model.bytes = [&](const Candidate& candidate) { return bytes_of(sequence, candidate); };
   const double all = bytes_of(sequence, {}).at_least(0, sequence.size());
   problem.cluster.margin = 0;
   for (Device& device : problem.cluster.devices) device.memory = all / 2;

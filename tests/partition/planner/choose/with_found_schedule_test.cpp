@@ -206,7 +206,7 @@ TEST_F(CandidatesWithFoundSchedules, TakeTheNextWhereOneFails) {
   std::vector<CandidateResult> all = same_chunks();
   all[2].candidate.recomputed.assign(4, true);  // without that there is no room
   problem_.constraints.recomputed = ChosenLayers();
-  problem_.training.bytes = [&](const Candidate& candidate) {
+  problem_.model.bytes = [&](const Candidate& candidate) {
     const std::int64_t frames = candidate.recomputed.empty() ? 1'000'000 : 12;
     const ChunkLoad load{{{frames}}, schedule_of(candidate).of(4), candidate.recomputed};
     return ChunkBytes(sequence_, {load}, {}, {});

@@ -12,11 +12,11 @@ namespace {
 /// Returns a plan of one chunk a stage.
 Plan plan_of(const PlanningProblem& problem, const Candidate& candidate) {
   Plan plan{.model = "small", .schedule = candidate.schedule, .micro_batches = 4, .lanes = 2};
-  const ChunkBytes bytes = problem.training.bytes(candidate);
+  const ChunkBytes bytes = problem.model.bytes(candidate);
   for (int k = 0; k < candidate.stages; ++k) {
     ChunkPlan& chunk = plan.chunks.emplace_back(ChunkPlan{k, candidate.begin[k]});
     for (int i = candidate.begin[k]; i < candidate.begin[k + 1]; ++i)
-      chunk.layers.push_back(problem.training.sequence->layers[i]->name());
+      chunk.layers.push_back(problem.model.sequence->layers[i]->name());
     chunk.predicted.bytes = bytes(candidate.begin[k], candidate.begin[k + 1], k);
   }
   return plan;
@@ -74,7 +74,7 @@ TEST(BestPlanView, TellsWhatWaitsOnTheHost) {
   const BestPlan best_plan = find_best_plan(problem);
   const Plan plan = plan_of(problem, best_plan.candidate);
   ASSERT_GT(plan.bytes_of(0).host, 0u);
-  problem.training.bytes = {};
+  problem.model.bytes = {};
   const PlanView view = view_of(problem, best_plan, plan);
   const auto said = std::ranges::find(
       view.facts, "activations", [](const auto& fact) -> const auto& { return fact.first; });
