@@ -32,7 +32,8 @@ struct LackingMemory {
   double bytes = 0;
 };
 
-/// A candidate that was considered, with the reason why it lost.
+/// A CandidateResult is a candidate with what the search found out about it: its seconds, the
+/// memory that it lacks, and why it lost.
 struct CandidateResult {
   Candidate candidate;                             // without a cut if it was not cut
   std::optional<CandidateEstimate> estimate = {};  // set if it was simulated

@@ -66,7 +66,7 @@ Moves quick_moves(const PlanningProblem& problem) {
 // First-improvement local search; its objective is the simulated step. A change is rejected as
 // early as possible. Longest paths come first, since they bound a step from below. The replicas
 // that were slowest before are simulated next. A full simulation and a check of memory come last.
-// Invariant: a Candidate fits into memory, and its step never gets longer.
+// Invariant: a candidate fits into memory, and its step never gets longer.
 CandidateRefiner::CandidateRefiner(const PlanningProblem& problem, const Workload& workload,
                                    Moves moves)
     : problem_(problem),

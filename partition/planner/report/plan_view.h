@@ -41,7 +41,7 @@ struct TrafficView {
   double seconds = 0;                  // time for which it is busy
 };
 
-/// A choice that was compared with the plan.
+/// A candidate that was compared with the plan.
 struct CandidateView {
   std::string what;
   double step_seconds = 0;  // 0: unknown
@@ -62,7 +62,7 @@ struct PlanView {
   std::vector<ReplicaView> replicas;  // as many as are worth drawing
   std::vector<TrafficView> traffic;   // the busiest first
   std::vector<CandidateView> candidates;
-  int left_out = 0;  // alternatives without a row; none of them can be better
+  int left_out = 0;  // candidates without a row; none of them can be better
   double step_seconds = 0;
   /// Number of sampled steps. step_seconds is their mean, and the first one is shown.
   int steps = 1;
