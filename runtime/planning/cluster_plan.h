@@ -53,6 +53,8 @@ struct RankedPlan {
   partition::Plan plan;
 };
 
+/// The result of plan_for_cluster(): the plan, the recipe to train with, and the problem that the
+/// plan solves.
 struct ClusterPlan {
   std::shared_ptr<const TrainingState> resumed;  // null: the run starts from scratch
   configs::Config recipe;  // the recipe to train with, including the chosen keys of [data]

@@ -71,7 +71,7 @@ void assume_step(configs::Config& recipe, ClusterPlan& planned, const partition:
   if (!fault.empty()) throw ConfigError(fault);
 }
 
-/// Decides, and estimates how far the best plan may be believed if the constraints ask for it.
+/// Finds the best plan. Estimates how far it may be believed if the constraints ask for that.
 void choose(ClusterPlan& planned, const partition::PlanningProblem& problem,
             const ClusterConstraints& constraints, const RatedKinds& kinds) {
   planned.best_plan = partition::find_best_plan(problem);

@@ -5,7 +5,7 @@
 
 namespace penstock::runtime {
 
-/// Returns the recipe of the chosen run: its micro-batches, their order, stages, replicas,
+/// Returns the recipe with a candidate's values: its micro-batches, their order, stages, replicas,
 /// schedule, recomputation, offload and sharding. `sequence` holds the candidate's layers.
 [[nodiscard]] configs::Config with_candidate(configs::Config config,
                                              const partition::LayerSequence& sequence,

@@ -195,7 +195,7 @@ void add_uncertainty(const runtime::ClusterPlan& planned, nlohmann::ordered_json
                          {"others", others}};
 }
 
-/// Formats the decision. "bottleneck_ms" is the busiest stage's computing time for one micro-batch
+/// Formats the best plan. "bottleneck_ms" is the busiest stage's computing time for one micro-batch
 /// of the busiest replica.
 nlohmann::ordered_json to_json(const runtime::ClusterPlan& planned, bool time_limit_reached) {
   const partition::BestPlan& best_plan = planned.best_plan;

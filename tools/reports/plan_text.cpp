@@ -113,7 +113,7 @@ std::string candidates_table(const partition::PlanView& view, std::size_t column
                     other.step_seconds > 0 ? other.about + seconds_text(other.step_seconds) : "",
                     other.why.empty() ? "the plan" : other.why});
   }
-  // The heading is one of the rows, so rows.size() - 1 alternatives are shown.
+  // The heading is one of the rows, so rows.size() - 1 candidates are shown.
   const int more = view.left_out + static_cast<int>(view.candidates.size() + 1 - rows.size());
   return table_text(rows, columns) +
          (more > 0 ? fmt::format("and {} more, none better\n", more) : "");

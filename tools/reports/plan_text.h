@@ -13,7 +13,7 @@ struct PlanLook {
 };
 
 /// Prints the plan for a terminal: its predicted step, stages, their memory by kind, a drawing of
-/// the pipeline, alternatives, facts, the gain of single changes, and the command that trains it.
+/// the pipeline, candidates, facts, the gain of single changes, and the command that trains it.
 void print_plan(const partition::PlanView& view, std::ostream& out, const PlanLook& look = {});
 
 }  // namespace penstock::tools

@@ -31,7 +31,8 @@ struct LackingMemory {
   double bytes = 0;
 };
 
-/// What became of a candidate: its predicted step, or a bound, and the reason why it lost.
+/// A CandidateResult is a candidate with what the search found out about it: its seconds, the
+/// memory that it lacks, and why it lost.
 struct CandidateResult {
   Candidate candidate;                             // without a cut if it was not cut
   std::optional<CandidateEstimate> estimate = {};  // set if it was simulated

@@ -214,7 +214,7 @@ PlanningProblem with(PlanningProblem problem, const Assumption& assumption) {
   return problem;
 }
 
-/// Returns the best few simulated candidates, the best plan's first. Of each combination of grid,
+/// Returns the best few simulated candidates, the best plan first. Of each combination of grid,
 /// schedule and number of micro-batches, only the best is taken.
 std::vector<const Candidate*> best_of(const BestPlan& best_plan) {
   std::vector<const Candidate*> best;

@@ -44,30 +44,31 @@ std::string describe(const LackingMemory& lacking);
 struct Assumption {
   std::string what;                            // "products take 20 % more time"
   CostModel costs = {}, selective_costs = {};  // empty: the problem's
-  std::optional<double> parameter_s = {};      // as PlanningProblem's; unset: the problem's
+  std::optional<double> parameter_s = {};      // as PlannedTraining's; unset: the problem's
   std::vector<double> speeds = {};             // of each device; empty: the problem's
   double message_factor = 1;                   // on the time of messages
 };
 
-/// A candidate that is better than the best plan's under an assumption.
+/// A candidate that would be faster than the best plan under an assumption.
 struct OtherBest {
   std::string assumption;
   Candidate candidate;
   double gain = 0;  // relative gain in speed over the best plan
 };
 
-/// The assumptions under which the plan stays the best, and those under which it does not.
+/// Sensitivity lists the assumptions that were tried, and the candidates that would be faster than
+/// the best plan under some of them.
 struct Sensitivity {
-  int compared = 0;  // number of candidates compared, the best plan's included
+  int compared = 0;  // number of candidates compared, the best plan included
   std::vector<std::string> assumptions = {};  // all that were tried
-  std::vector<OtherBest> others = {};         // better by more than kSameStep
+  std::vector<OtherBest> others = {};         // faster by more than kSameStep
 };
 
 /// Returns the seconds of the best plan's step under `assumption`, over all its sampled steps.
 [[nodiscard]] double step_under(const PlanningProblem& problem, const BestPlan& best_plan,
                                 const Assumption& assumption);
 
-/// Simulates the best plan's best few candidates under each assumption, over all sampled steps.
+/// Simulates the fastest few of best_plan.results under each assumption, over all sampled steps.
 /// Cuts and placements stay as they are. `problem` must be the one that was passed to
 /// find_best_plan().
 [[nodiscard]] Sensitivity sensitivity_of(const PlanningProblem& problem, const BestPlan& best_plan,

@@ -23,10 +23,10 @@ namespace {
 
 // A best-first search over (batch, stages, replicas, devices, schedule, cut, memory measures), in
 // stages of rising cost. Cheap bounds and the closed form shortlist candidates; the event simulator
-// ranks them; local search refines the best few. The shortlist is heuristic: the factors
-// of SearchLimits by which estimates may be wrong are assumptions. Invariant: after
-// sort(), results_ is in the order of pace, and those that were not simulated come last.
-// See docs/design/planner.md for what is exact.
+// ranks them; local search refines the best few. The shortlist is heuristic: the factors of
+// SearchLimits by which estimates may be wrong are assumptions. Invariant: after sort(), results_
+// is in the order of pace, and those that were not simulated come last. See docs/design/planner.md
+// for what is exact.
 class PlanSearch {
  public:
   explicit PlanSearch(const PlanningProblem& problem)
@@ -50,7 +50,7 @@ class PlanSearch {
  private:
   using UnplacedCandidates = std::vector<UnplacedCandidate>;  // in the order of trial
 
-  /// True if a candidate was found and the time limit is over.
+  /// True if some candidate fits and the time limit is over.
   bool has_to_end() const { return has_to_end(tried_); }
   bool has_to_end(const TriedCandidates& tried) const {
     return tried.found() && is_over(problem_.search.time);
@@ -128,7 +128,7 @@ class PlanSearch {
   }
 
   /// Cuts the first few candidates that can't fit, so that the report can name the memory that they
-  /// lack. Leaves out those that are hopeless even with it.
+  /// lack. Leaves out the others, and those that are hopeless even with it.
   void explain(const UnplacedCandidates& refuted) {
     std::size_t explained = 0;
     for (const UnplacedCandidate& unplaced : refuted) {

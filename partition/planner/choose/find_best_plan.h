@@ -8,7 +8,8 @@
 
 namespace penstock::partition {
 
-/// The candidate that trains fastest, with its estimate and the results of all others.
+/// A BestPlan is the candidate that won the search, with its estimate and the results of all
+/// candidates.
 struct BestPlan {
   Candidate candidate;
   CandidateEstimate estimate;
@@ -17,7 +18,7 @@ struct BestPlan {
   std::vector<double> offloaded = {};  // offloaded_bytes()
   double lower_bound = 0;              // seconds; no candidate's step for as much audio is shorter
   std::string bottleneck = {};         // what keeps the plan from being faster, in words
-  std::vector<CandidateResult> results = {};  // the candidate first, then by predicted pace
+  std::vector<CandidateResult> results = {};  // the winner's first, then by predicted pace
 
   /// Relative distance of the step from its lower bound; 0 if there is no bound.
   double gap() const {
@@ -31,11 +32,10 @@ struct BestPlan {
 ///    ends when the bound is 1.5 times the best closed form (3 times without a barrier). At most
 ///    48 are placed; if none of them fits, the search goes on until one does, then places 48 more.
 /// 2. Each placement is cut for each schedule by cut_candidate(), and one step is simulated. If
-/// memory
-///    binds, it is also cut with a sharded optimizer, with recomputation, and with offload instead.
-///    Recomputation is within layers, of whole layers (RecomputeSearch), or both. Choices that a
-///    sharded optimizer may make the best are simulated with one, too.
-/// 3. Choices near the best are simulated over all sampled steps. The best few are refined by
+///    memory binds, it is also cut with a sharded optimizer, with recomputation, and with offload
+///    instead. Recomputation is within layers, of whole layers (RecomputeSearch), or both.
+///    Candidates that a sharded optimizer may make the best are simulated with one, too.
+/// 3. Candidates near the best are simulated over all sampled steps. The best few are refined by
 ///    CandidateRefiner as long as that may make them the best; the best four then try all its
 ///    moves.
 /// 4. If the problem asks for it, with_found_schedule() searches schedules for the best few.

@@ -30,7 +30,8 @@ struct BatchDivision {
   auto operator<=>(const BatchDivision&) const = default;
 };
 
-/// A plan for a cluster, as the search varies it: everything that a plan decides.
+/// A Candidate is one way to train the model on a cluster: a value for everything that a plan
+/// decides. It has no devices before it is placed, and no `begin` before it is cut.
 struct Candidate {
   int stages = 1, replicas = 1;
   BatchDivision batch = {};
@@ -75,7 +76,8 @@ struct TrainedModel {
   std::function<ChunkBytes(const Candidate&)> bytes = {};
 };
 
-/// The decisions that are already made, and the values from which the others are chosen.
+/// PlanConstraints fix some values of a candidate in advance, and list those from which the search
+/// may choose the others.
 struct PlanConstraints {
   std::vector<BatchDivision> batches = {};
   std::vector<std::string> schedules = {};  // by the names of make_schedule()
@@ -158,7 +160,7 @@ class Workloads {
   Workload make(const BatchDivision& batch, int replicas, bool selective);
   Workload::Step with_costs(const SampledStep& sampled, int replicas, bool selective);
   /// Returns the costs of a step with this micro-batch alone. They are cached, since other batch
-  /// candidates and numbers of replicas have the same micro-batches.
+  /// divisions and numbers of replicas have the same micro-batches.
   const StepCosts& costs_of(const MicroBatchLengths& lengths, bool selective);
 
   using Lengths = std::vector<std::int64_t>;

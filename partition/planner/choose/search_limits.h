@@ -11,12 +11,12 @@ namespace penstock::partition {
 struct SearchLimits {
   // Trying: candidates are placed, cut and simulated over one step.
 
-  /// Proposals that are placed. 24 changed none of ten plans, and took up to a third less time.
-  /// 96 made the plan for 64 devices 7 % faster, and took a third more.
+  /// Unplaced candidates that are placed. 24 changed none of ten plans, and took up to a third less
+  /// time. 96 made the plan for 64 devices 7 % faster, and took a third more.
   std::size_t placed = 48;
   /// A closed form may be wrong by this factor against simulation: messages may hide beside
-  /// computing. Choices above this multiple of the best closed form are not tried. 3 changed none
-  /// of ten plans, and took up to twice the time.
+  /// computing. Candidates above this multiple of the best closed form are not tried. 3 changed
+  /// none of ten plans, and took up to twice the time.
   double closed_form = 1.5;
   /// The same without a barrier, where steps also overlap by the pipeline's fill time.
   double closed_form_without_barrier = 3;
@@ -31,11 +31,11 @@ struct SearchLimits {
   /// placements. With more stages, only the reverse is tried. With the reverse alone, 5 of 40 plans
   /// for three unlike devices were 1.4 to 3.3 % slower.
   std::size_t reordered_stages = 3;
-  /// Proposals that can't fit, for which the lacking memory is computed. Only the report shows
-  /// them.
+  /// Unplaced candidates that can't fit, for which the lacking memory is computed. Only the report
+  /// shows them.
   std::size_t explained = 4;
-  /// Proposals that threads try at once. Each is judged by the results of earlier rounds alone, so
-  /// the number of threads changes no plan.
+  /// Unplaced candidates that threads try at once. Each is judged by the results of earlier rounds
+  /// alone, so the number of threads changes no plan.
   std::size_t tried_at_once = 8;
 
   // Recomputation: a chunk's cheapest layers to recompute, by labels at each layer.

@@ -46,7 +46,7 @@ class TriedCandidates {
   bool found() const;
   /// True if a candidate with that closed form, per second of audio, is too slow to be the best.
   bool is_hopeless(double closed_form) const;
-  /// True if the candidate offloads otherwise than the problem asks.
+  /// True if the candidate offloads without being asked to by the problem.
   bool offloads_besides(const Candidate& candidate) const;
 
   const Workload& workload_of(const Candidate& candidate);

@@ -149,7 +149,7 @@ std::vector<std::vector<ChunkTimes>> times_by_size(const PlanningProblem& proble
 }
 
 // find_schedule() sees one abstract replica: mean costs by size, the slowest links, and memory in
-// shares of a stage. Its lists are therefore candidates only. They compete with the candidate's own
+// shares of a stage. So its lists are not taken at once. They compete with the candidate's own
 // lists and with those of all named schedules of the same chunks. Exact bytes and the simulation of
 // all sampled steps decide.
 std::optional<Candidate> with_found_schedule(const PlanningProblem& problem, Workloads& workloads,

@@ -24,9 +24,9 @@ namespace penstock::partition {
                                                            Workloads& workloads,
                                                            const Candidate& candidate);
 
-/// Returns the best few of `candidates` with found schedules. `candidates` must be sorted by
-/// pace. with_found_schedule() runs for those that differ in devices, cut, layout of chunks or
-/// number of micro-batches. When time is over, the result is empty, or has one entry if
+/// Returns the best few of `results` with found schedules. `results` must be sorted by pace.
+/// with_found_schedule() runs for those that differ in devices, cut, layout of chunks or number of
+/// micro-batches. When time is over, the result is empty, or has one entry if
 /// problem.search.finds_only.
 std::vector<CandidateResult> candidates_with_found_schedules(
     const PlanningProblem& problem, Workloads& workloads,
