@@ -185,8 +185,8 @@ class Loader {
       return fault(setting.where, fmt::format("{} = {}, but it takes {}", setting.key,
                                               setting.shown, expectation(*key)));
     }
-    // Plain text of a list of manifests is TOML, as it was written: a list of numbers or names has
-    // another plain text.
+    // A list of manifests is read as TOML, which `shown` is. The plain text of a list has lost the
+    // quotes of its names.
     const bool of_tables =
         setting.kind == Setting::Kind::list || setting.kind == Setting::Kind::array;
     const std::string& text =

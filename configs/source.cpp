@@ -19,8 +19,8 @@
 namespace penstock::configs {
 namespace {
 
-/// Returns the value as TOML has it after "=". TOML formats whole documents, so the value is put
-/// under a key.
+/// Returns the value as TOML has it after "=". It is formatted as the only entry of a table, whose
+/// key is then cut off.
 template <class Node>
 std::string as_written(const Node& node) {
   const toml::table holder{{"v", node}};
@@ -52,8 +52,9 @@ std::optional<std::string> list_text(const toml::array& list) {
   return std::nullopt;
 }
 
-/// Returns a setting with its value as plain text. Two kinds have none: a mixed list, for which
-/// `shown` is read instead if the key takes manifests, and dates and the like, which no key takes.
+/// Returns a setting with its value as plain text. Two kinds have none: a list that is neither of
+/// numbers nor of names, for which `shown` is read if the key takes manifests, and dates and the
+/// like, which no key takes.
 Setting setting_of(std::string key, const toml::node& node, const std::string& name) {
   Setting setting;
   setting.key = current_name(key);

@@ -29,9 +29,9 @@ std::string number_text(Number number) {
   return {digits, std::to_chars(digits, digits + sizeof digits, number).ptr};
 }
 
-template <class Number>
 /// Returns true if the whole text is a number of that type. A minus sign, a point or an exponent is
 /// a fault where the type has none.
+template <class Number>
 bool read_number(std::string_view text, Number& number) {
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
   return error == std::errc() && end == text.data() + text.size();

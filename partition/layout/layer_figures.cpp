@@ -74,7 +74,7 @@ LayerFigures total_of(const std::vector<LayerFigures>& layers) {
 
 std::vector<std::string> declared_layers(const LayerSequence& sequence,
                                          const layers::BackendSizes& sizes) {
-  // Layers that agree for two unequal lengths by accident are unlikely.
+  // Layers that differ are unlikely to agree at two unequal lengths by accident.
   const std::int64_t min = min_frames(sequence);
   const std::array<std::int64_t, 2> lengths{5 * min + 811, 3 * min + 397};
   std::vector<std::string> texts;

@@ -76,7 +76,7 @@ bool StopSignals::asked() {
 }
 
 // Until asked() is called for the first time, nobody would heed a request, for example while data
-// are loaded. Then a signal ends the process as if it were not blocked.
+// are loaded. Up to that call a signal ends the process as if it were not blocked.
 void StopSignals::read_signals() {
   const sigset_t signals = stop_signals();
   for (int signal = 0; sigwait(&signals, &signal) == 0 && !ending_;) {

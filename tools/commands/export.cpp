@@ -21,7 +21,7 @@
 // touched.
 //
 // Exit code 2: transformers has no such model. Exit code 4: the checkpoint is damaged, the folder
-// is there already or, with --weights, a number does not fit the precision.
+// is there already, or a number is not finite or too large for the precision.
 
 namespace penstock::tools {
 namespace {

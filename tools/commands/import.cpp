@@ -26,7 +26,7 @@
 // The report is more than numbers: an imported model may lack letters, rows or whole parts, which
 // would be noticed only much later, in transcripts. Exit code 4: the folder lacks something, has
 // what no model of penstock has, or the output is there already. Exit code 2: labels were given for
-// a model that has a head, or none for one that has not.
+// a model that has a head, or none for one that has not, or a language for the latter.
 
 namespace penstock::tools {
 namespace {

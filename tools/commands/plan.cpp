@@ -35,7 +35,8 @@
 // rank 0 alone, and print a table or one JSON object. They write what --output and --report name,
 // each at once and completely, and nothing else but the cache of indexes, for which a recipe's data
 // are read. Exit code 2: options that contradict each other, or no plan fits; 3: data that can't be
-// used. A difference of two plans is no error: --diff ends with 0 either way.
+// used; 4: a checkpoint that can't be read, from which the run would resume. A difference of two
+// plans is no error: --diff ends with 0 either way.
 
 namespace penstock::tools {
 namespace {

@@ -32,8 +32,9 @@
 // 4. Plan and report are written, if asked for, and the plan is printed with the command that
 //    trains it.
 //
-// The planner chooses the size of a step and its division, unless the recipe names their keys. So
-// it matters which keys are named, not only which values they have (GivenStep).
+// The planner chooses the division of a step unless the recipe names its keys, and the size unless
+// there is a recipe's file or a key for it. So it matters which keys are named, not only which
+// values they have (GivenStep).
 
 namespace penstock::tools {
 namespace {
@@ -56,8 +57,8 @@ struct GivenStep {
   bool size = false;      // the size is given; a file gives one, if only by default
 };
 
-/// Looks at names alone: a key that a recipe sets to its default is given, and one that it leaves
-/// out is not.
+/// Looks at names alone: a key that a recipe sets to its default is given. A recipe's file gives a
+/// size even if it names none, that of the defaults.
 GivenStep given_step(const std::vector<std::string>& words) {
   std::string file;
   std::vector<std::string> overrides;
@@ -248,8 +249,8 @@ std::string hosts(const runtime::ClusterPlan& planned) {
   return used.size() < 2 ? "" : fmt::format("--host {} ", fmt::join(used, ","));
 }
 
-/// Refuses --micro-batches if the recipe fixes the division of a step itself, as one would be
-/// ignored.
+/// Refuses --micro-batches if the recipe fixes the division of a step itself, since one of the two
+/// would be ignored.
 void check_micro_batches(const runtime::ClusterConstraints& constraints) {
   if (constraints.micro_batches == 0 || constraints.free_batch) return;
   throw ConfigError(

@@ -23,10 +23,10 @@
 // The search itself runs on rank 0 alone. With --measure the best placements then run on all ranks,
 // which get them as the text of plan files; the measured times decide, not the predicted ones.
 //
-// The recipe fixes stages, replicas and schedule; only devices and cut are searched. --output gets
-// the fastest placement as a plan file. Nothing else is written but the cache of indexes: measured
-// steps train fresh weights, which are dropped. Exit code 2: the recipe or cluster has faults, no
-// placement fits, or --measure does not find a rank for every device.
+// The recipe fixes stages, replicas, batch and schedule; devices and cut are searched. --output
+// gets the fastest placement as a plan file. Nothing else is written but the cache of indexes:
+// measured steps train fresh weights, which are dropped. Exit code 2: the recipe or cluster has
+// faults, no placement fits, or --measure does not find a rank for every device.
 
 namespace penstock::tools {
 namespace {
@@ -82,7 +82,8 @@ void check_files(const SearchArguments& arguments, const configs::Config& recipe
                     recipe, {{"--cluster", arguments.cluster}, {"--costs", arguments.costs}}));
 }
 
-/// Searches without ranks. 0 ranks stand for no job, against which no number is compared.
+/// Searches without a job. Nothing is measured, so no number of ranks is compared with the
+/// recipe's.
 int search_alone(const CLI::App& command, const SearchArguments& arguments) {
   require_absent(command, {"--steps"}, "--measure");
   const configs::Config recipe = arguments.recipe.load();

@@ -21,9 +21,10 @@
 #include "tools/reports/trace_json.h"
 
 // `penstock trace` takes these steps:
-// 1. Links are measured between the ranks, unless --links gives them.
-// 2. The recipe's first steps run on all ranks, with a clock on every action. Before them and after
-//    every three, the layers' costs are measured in place.
+// 1. The layers' costs are measured in place, and a plan is made by them or by --profile. Links are
+//    measured between the ranks, unless --links gives them.
+// 2. The recipe's first steps run on all ranks, with a clock on every action. After every three the
+//    layers' costs are measured again.
 // 3. Each step is simulated by those costs, and also by --profile if that is given.
 // 4. Rank 0 prints measured and predicted times, and writes all actions to --output as trace
 //    events.

@@ -57,7 +57,7 @@ std::string leaks_text(const runtime::Leaks& leaks) {
   return shared("recordings", leaks.recordings) + shared("texts", leaks.texts);
 }
 
-/// Sums the lengths of all utterances of an index.
+/// Returns the hours of all utterances of an index.
 double hours(const runtime::UtteranceIndex& index) {
   double seconds = 0;
   for (std::size_t u = 0; u < index.size(); ++u) seconds += index.length(u).seconds();

@@ -102,8 +102,8 @@ std::string brief(std::string what) {
   return what;
 }
 
-/// Formats the compared candidates, the plan first. If no candidate has more than a grid, as with
-/// measured layers, the heading names no schedule and batch.
+/// Formats the compared candidates, the plan first. Candidates of measured layers are grids alone,
+/// and the heading then names no schedule and batch.
 std::string candidates_table(const partition::PlanView& view, std::size_t columns) {
   const bool grids = view.candidates.front().what.find(',') == std::string::npos;
   TableRows rows{{grids ? "stages × replicas" : "stages × replicas, schedule, batch", "step", ""}};
@@ -153,8 +153,9 @@ std::string advice_lines(const partition::PlanView& view, std::size_t columns) {
 
 }  // namespace
 
-// The order follows the reader's questions: how fast, who does it, does it fit, why not faster,
-// what else was tried. Only the drawing has control sequences, and bypasses the filter.
+// The order follows the reader's questions: how fast, who does it, does it fit, when does it run,
+// what else was tried, why not faster, what to change. Only the drawing has control sequences, and
+// bypasses the filter.
 void print_plan(const partition::PlanView& view, std::ostream& out, const PlanLook& look) {
   const std::size_t columns = look.columns;
   out << wrapped(view.title, columns) << '\n'

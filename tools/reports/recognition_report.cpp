@@ -31,7 +31,7 @@ Rows rows_headed(const std::string& name) {
   return {{name, "utterances", "left out", "words", "WER", "CER"}};
 }
 
-/// Returns the counts from which the rates follow too, so that readers can sum up several objects.
+/// Returns the rates and the counts from which they follow, so that readers can sum up objects.
 nlohmann::ordered_json counts_json(const runtime::ErrorTally& tally) {
   const runtime::EvaluationReport r = runtime::report_of(tally);
   return {{"wer", r.wer},

@@ -73,7 +73,8 @@ Json to_json(const TraceEvent& event, const std::string& name, std::string_view 
           {"args", arguments}};
 }
 
-/// Adds a metadata event, "M", which names a process or a thread. Viewers show no numbers then.
+/// Adds a metadata event, "M", which names a process or a thread. Viewers show the name, not the
+/// number.
 void add_name(Json& events, const char* kind, int process, std::size_t thread,
               const std::string& name) {
   events.push_back(

@@ -181,8 +181,8 @@ double recompute_of(const Parts& parts, const layers::BackendSizes& sizes,
 
 }  // namespace
 
-// Both are round numbers for plans without a cluster file. Rates that libraries reach on known
-// links are in docs/cluster-file.md.
+// The links of both backends are round numbers, for plans without a cluster file. Rates that
+// libraries reach on known links are in docs/cluster-file.md.
 LinkRates default_link(const layers::BackendSizes& sizes) {
   if (sizes.device == layers::DeviceKind::cpu) return {.latency = 5e-6, .bandwidth = 3e9};
   return {.latency = 15e-6, .bandwidth = 200e9};

@@ -13,8 +13,8 @@
 #include "configs/load.h"
 #include "configs/source.h"
 
-// A device file has one section for each class of cost. Rates have the units of data sheets, and
-// each section has the relative error of its times:
+// A device file has one section for each class of cost, after [device]. Rates have the units of
+// data sheets, and each class has the relative error of its times:
 //
 //   [device]        backend, memory_gib, multiprocessors, source
 //   [products]      f32, tf32, f16, bf16 in TFLOP/s; tile, slice; error

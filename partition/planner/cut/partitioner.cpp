@@ -120,9 +120,8 @@ void check_counts(const PartitionProblem& problem) {
 }
 
 /// Throws ConfigError for a problem without a cut that fits into memory. The message says how much
-/// the cut that comes closest needs, on which stage, and what would help.
-// A smaller stage helps only if there is a layer to move away, so a stage of one layer gets no
-// advice to add stages.
+/// the cut that comes closest needs, on which stage, and what would help. A stage of one layer gets
+/// no advice to add stages, since it has no layer to give away.
 [[noreturn]] void throw_infeasible_cut(const PartitionProblem& problem) {
   const Demand demand = min_demand(problem);
   const bool alone = demand.last - demand.first == 1;
@@ -160,7 +159,7 @@ Partition partition(const PartitionProblem& problem) {
   const auto within = [&](double limit) {
     return [&, limit](int stage) { return StageWithin{{}, problem, loads, limit, stage}; };
   };
-  // The bottleneck comes first: it limits the candidates of the second programme, whose values are
+  // The bottleneck comes first: it limits the segments of the second programme, whose values are
   // lists and costly to copy.
   const auto bottleneck = CutSolver<MinLargest>(shape).value(within(kInfeasible));
   if (!bottleneck) throw_infeasible_cut(problem);

@@ -56,7 +56,7 @@ std::optional<double> Sweep::min_slowest(double limit) const {
   return CutSolver<MinLargest>(shape()).value([&](int stage) { return segment(stage, limit); });
 }
 
-// No stage has more than all layers, on the slowest replica and with the largest messages at both
+// No load exceeds that of all layers on the slowest replica, with the largest messages at both
 // ends.
 double Sweep::max() const {
   double max = 0;

@@ -41,7 +41,7 @@ StageReplica Plan::place_of(int rank) const {
 }
 
 // Chunks follow each other in the layer sequence, so their layers are appended in its order. A plan
-// either has the list on all chunks or on none (file/rules.h).
+// either has the list on all chunks or on none (file/rules.cpp).
 std::optional<ChosenLayers> Plan::recomputed() const {
   ChosenLayers chosen;
   bool said = false;

@@ -46,8 +46,8 @@ std::string quoted_list(const std::vector<std::string>& names) {
   return text + "]";
 }
 
-/// Formats a chunk. Its recomputed layers are written even if there are none: an empty list says
-/// so, and no list would leave it to the recipe.
+/// Formats a chunk. A list of recomputed layers is written even if it is empty: without one, the
+/// recipe would decide.
 std::string chunk_toml(const ChunkPlan& chunk) {
   const StageBytes& bytes = chunk.predicted.bytes;
   std::string text =
@@ -69,7 +69,7 @@ std::string chunk_toml(const ChunkPlan& chunk) {
 
 }  // namespace
 
-// Optional keys come before `ranks` and the chunks, because TOML counts a key after [[chunk]] to
+// Optional keys come before the chunks, because TOML counts a key after [[chunk]] to
 // that chunk.
 std::string plan_toml(const Plan& plan) {
   std::string text =

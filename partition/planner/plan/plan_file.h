@@ -35,7 +35,8 @@ Plan read_plan(const std::filesystem::path& file, const PlannedModel& model);
 void write_plan(const std::filesystem::path& file, const Plan& plan);
 
 /// Reads a plan file of any model, for display and not for training: ChunkPlan::first is not set.
-/// Throws ConfigError if the file cannot be read, or if a stage has no layers or no ranks.
+/// Throws ConfigError if the file cannot be read or has faults of syntax, or if a stage has no
+/// layers or no ranks.
 Plan read_any_plan(const std::filesystem::path& file);
 
 }  // namespace penstock::partition

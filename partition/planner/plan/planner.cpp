@@ -16,8 +16,7 @@
 namespace penstock::partition {
 namespace {
 
-/// Throws ConfigError for the first contradiction. They are the rules for recipes, and the words
-/// too.
+/// Throws ConfigError for the first contradiction, by the rules and in the words of recipes.
 void check_counts(int micro_batches, int lanes, int replicas) {
   if (replicas < 1) {
     throw ConfigError(fmt::format("pipeline.replicas = {}: at least 1 is needed", replicas));
@@ -128,7 +127,7 @@ int micro_batches_per_replica(int micro_batches, int lanes, int replicas) {
 }
 
 // A cut knows nothing of stages: `stages` says which one runs each chunk. Predictions, the recipe's
-// choices and the memory check are the same for a plan that was read, and with_estimates() makes
+// settings and the memory check are the same for a plan that was read, and with_estimates() makes
 // them.
 Plan make_plan(const LayerSequence& sequence, const PlanRequest& request) {
   const configs::PipelineConfig& pipeline = request.pipeline;

@@ -175,8 +175,8 @@ std::size_t digits_of(const Simulation& simulation) {
 }
 
 /// Draws ticks and their labels on two lines below the ranks. A label begins under its tick. One
-/// that would run over the right end is moved left, and one that would touch its predecessor is
-/// left out.
+/// that would run over the right end is moved left, and one that would overlap its predecessor
+/// is left out.
 std::string axis(double makespan, const Picture& picture, std::size_t indent) {
   const double tick = tick_of(makespan, picture.width);
   std::string marks(picture.width, ' '), labels;

@@ -101,8 +101,8 @@ class SequenceView {
   }
 
   /// Adds stage k, which is one chunk. A profile gives bytes of parameters alone, so gradients are
-  /// counted as large, and the optimizer's moments as twice as large. The messages are what remains
-  /// of the stage's memory without micro-batches.
+  /// counted as just as large, and the optimizer's moments as twice as large. The messages are what
+  /// remains of the stage's memory without micro-batches.
   void add_stage(int k) {
     const int first = begin_[k], last = begin_[k + 1];
     StageView stage{.first = {first}, .last = {last - 1}, .devices = placed_.devices[k]};

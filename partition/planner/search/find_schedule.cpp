@@ -20,7 +20,7 @@ namespace {
 
 // The search starts from greedy lists and from all named schedules, each in several orders of
 // micro-batches. A third of the effort anneals all starts, and the rest anneals the best one.
-// Candidates are timed by PatternEstimator and only the final lists by the event simulator. The
+// Patterns are timed by PatternEstimator and only the final lists by the event simulator. The
 // result is compared with a lower bound (lower_bound.h). See docs/design/schedules.md.
 
 std::vector<Schedule> named(const ScheduleProblem& problem) {

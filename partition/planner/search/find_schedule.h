@@ -53,12 +53,12 @@ struct EqualWork {
   double memory = 0;
 };
 
-/// Returns the seconds of one chunk, if `schedule` says how many chunks a rank has.
+/// Returns the seconds of one chunk, if each rank has as many chunks as in `schedule`.
 ChunkTimes of_chunk(const EqualWork& work, const Schedule& schedule);
 
 /// Returns the best schedule that find_schedule() finds over several chunk placements. These are
-/// one chunk per rank, two down the ranks and up again, two round, and those of any other named
-/// schedule that fits. The bound holds for all of them.
+/// one chunk per rank; two, which go down the ranks and up again; two, which go down twice; and
+/// those of any other named schedule that fits. The bound holds for all of them.
 FoundSchedule find_schedule(const EqualWork& work, const SearchOptions& options = {});
 
 }  // namespace penstock::partition

@@ -77,9 +77,10 @@ void EventSimulator::go_on(int rank) {
   }
 }
 
-// A transfer, a reduction and a copy are only started here, and the rank goes on at once. A step
-// returns false, since step() moves the rank on itself. A computation without its input or a slot
-// leaves the rank where it stands, until an arrival or a freed slot tries again.
+// A transfer, a reduction and a copy are only started here, and the rank goes on at once, except
+// after a send that does not fully overlap computing. A step returns false, since step() moves the
+// rank on itself. A computation without its input or a slot leaves the rank where it stands, until
+// an arrival or a freed slot tries again.
 bool EventSimulator::act(int rank, const Action& action) {
   if (is_send(action.kind) || is_receive(action.kind)) {
     Message& message = messages_[number_of(edge_of(action), action.micro_batch)];

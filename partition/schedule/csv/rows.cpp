@@ -14,8 +14,8 @@
 // The format is that of PyTorch's pipelining schedules: a row for each rank, a column for each time
 // step, and in a cell the stage, the action and the micro-batch. Empty cells are idle time.
 //
-//   0F0,0F1,,0BW0,0BW1
-//   1F0,1BW0,1F1,1BW1
+//   0F0,0F1,,0BW0,,0BW1
+//   ,1F0,1BW0,1F1,1BW1
 //
 // A cell may hold two actions that overlap, (0F7;7B3)OVERLAP_F_B, which become one after the other.
 // Columns are kept for errors only: times follow from costs, not from the file.

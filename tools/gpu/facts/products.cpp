@@ -7,7 +7,7 @@
 #include "tools/gpu/facts/stopwatch.h"
 
 // cuBLASLt lists algorithms for each shape, the one that it expects to be fastest first, and each
-// is timed. If a later one is clearly faster, its heuristics do not suit the shape. A layer
+// is timed. If a later one is clearly faster, cuBLASLt's heuristics do not suit the shape. A layer
 // multiplies all frames of a micro-batch at once, so the rows are those of all utterances together.
 
 namespace penstock::tools {

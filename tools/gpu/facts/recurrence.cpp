@@ -30,7 +30,7 @@ Recurrence::Recurrence(layers::Backend& backend, layers::CudaStream& stream,
       hidden_(of.hidden),
       lengths_(static_cast<std::size_t>(size.utterances), size.frames) {
   // Shapes are those of layers::RecurrenceForward: p has the gates' inputs of both directions, w a
-  // matrix for each direction, and y both directions' outputs, which it adds up.
+  // matrix for each direction, and y the sum of both directions' outputs.
   const std::int64_t frames = shape().frames(), gated = shape().gates() * hidden_;
   p_ = memory_.noise(dtype_, {frames, kDirections * gated});
   w_ = memory_.noise(dtype_, {kDirections, gated, hidden_}, kMaxWeight);

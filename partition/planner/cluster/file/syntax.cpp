@@ -12,7 +12,7 @@
 #include "partition/planner/cluster/cluster_file.h"
 #include "partition/planner/cluster/file/cluster_source.h"
 
-// A cluster file looks like this; docs/planning.md explains its keys:
+// A cluster file looks like this; docs/cluster-file.md explains its keys:
 //
 //   margin = 0.1                        # of each device's memory
 //   [kinds.h100]
@@ -82,8 +82,8 @@ class Keys {
       source_.fault(line_of(table_), fmt::format("{}{} is missing", where_, key));
     return node;
   }
-  /// Adds a fault that shows the value as the file has it. TOML formats whole documents only, so
-  /// the value is put under a key, and the text up to the key's "= " is cut off.
+  /// Adds a fault that shows the value as the file has it. The value is formatted as the only entry
+  /// of a table, whose key is then cut off.
   void expect(const toml::node& node, std::string_view key, const std::string& what) {
     std::string shown = "a table";
     if (!node.is_table()) {
@@ -96,7 +96,7 @@ class Keys {
     source_.fault(line_of(node),
                   fmt::format("{}{} = {}, but it takes {}", where_, key, shown, what));
   }
-  /// Returns a required number, or 1 after a fault, which ends the reading before any use of it.
+  /// Returns a required number, or 1 after a fault. Nothing uses the 1, as the cluster is refused.
   double number(std::string_view key, const Least& min) {
     const toml::node* node = need(key);
     if (node == nullptr) return 1;

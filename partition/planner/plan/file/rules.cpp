@@ -16,9 +16,9 @@
 #include "partition/schedule/validator/validator.h"
 
 // A person may have edited the plan, so nothing is taken for granted. Each check reports at the
-// line of the key that has to change. Checks are independent, and one run names the faults of
-// several. Only the action lists wait for the rest, as they are read against stages, chunks and
-// micro-batches.
+// line of the key that has to change. One run names the faults of several checks. Only the
+// action lists wait until ranks, counts, schedule and order are sound, as they are read against
+// these.
 
 namespace penstock::partition {
 namespace {
@@ -109,7 +109,7 @@ void check_schedule(PlanSource& source) {
   }
 }
 
-/// An order of a step names each micro-batch once. No order is sound too.
+/// Checks that the order of a step, if the plan has one, names each micro-batch once.
 void check_order(PlanSource& source) {
   const std::string wrong = configs::fault_of_order(source.plan.order, source.plan.micro_batches);
   if (!wrong.empty()) source.fault(source.order_line, "order " + wrong);
