@@ -44,7 +44,7 @@ std::string describe(const LackingMemory& lacking);
 struct Assumption {
   std::string what;                            // "products take 20 % more time"
   CostModel costs = {}, selective_costs = {};  // empty: the problem's
-  std::optional<double> parameter_s = {};      // as PlannedTraining's; unset: the problem's
+  std::optional<double> parameter_s = {};      // as TrainedModel's; unset: the problem's
   std::vector<double> speeds = {};             // of each device; empty: the problem's
   double message_factor = 1;                   // on the time of messages
 };
