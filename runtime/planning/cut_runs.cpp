@@ -59,7 +59,7 @@ partition::PlanRequest CutRuns::request_for(const std::string& schedule) const {
 }
 
 partition::RunSchedule CutRuns::in_parts(const std::string& schedule) const {
-  const partition::RunSchedule named(schedule, config_.pipeline.stages);
+  partition::RunSchedule named(schedule, config_.pipeline.stages);
   if (named.splits_backward()) return named;
   return {partition::with_backward_in_parts(named.of(own_)), {}};
 }
