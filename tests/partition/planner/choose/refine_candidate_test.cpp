@@ -93,11 +93,11 @@ TEST_F(RefineCandidate, LeavesNoBoundaryThatHelps) {
 }
 
 // Far from good cuts, and where messages take as long as passes, the moves left out count most.
-TEST_F(RefineCandidate, LosesLittleByMovesThatShortenFirstSteps) {
+TEST_F(RefineCandidate, LosesNothingByMovesThatShortenFirstSteps) {
   const CandidateRefiner all(problem_, workload());
   const CandidateRefiner some(problem_, workload(), Moves::shortening_first_step);
   int starts = 0, refined = 0;
-  double worst = 1, sum = 0;
+  double worst = 1;
   for (int one = 1; one < sequence_.size(); ++one)
     for (int two = one + 1; two < sequence_.size(); ++two)
       for (int three = two + 1; three < sequence_.size(); ++three) {
@@ -110,17 +110,13 @@ TEST_F(RefineCandidate, LosesLittleByMovesThatShortenFirstSteps) {
         refined += quick.candidate.begin != start.candidate.begin;
         while (all.move_boundaries(quick)) {
         }
-        const double ratio = quick.estimate->step_seconds / best.estimate->step_seconds;
         ++starts;
-        sum += ratio;
-        worst = std::max(worst, ratio);
+        worst = std::max(worst, quick.estimate->step_seconds / best.estimate->step_seconds);
       }
   EXPECT_GT(refined, 200);
   RecordProperty("starts", starts);
-  RecordProperty("mean", std::to_string(sum / starts));
   RecordProperty("worst", std::to_string(worst));
-  EXPECT_LE(sum / starts, 1.02);
-  EXPECT_LE(worst, 1.05);
+  EXPECT_LE(worst, 1 + 1e-12);  // rounding of a simulated step
 }
 
 TEST_F(RefineCandidate, ExchangesDevicesOfASmallCluster) {
@@ -217,9 +213,9 @@ TEST_F(RankCandidates, FirstIsNoWorseThanTheBestPlan) {
   problem.constraints.stages = 3;
   problem.constraints.replicas = 1;
   const BestPlan best_plan = find_best_plan(problem);
-  const auto ranked = rank_candidates(problem, best_plan.candidate, 1);
+  const auto ranked = rank_candidates(problem, best_plan.candidate(), 1);
   ASSERT_EQ(ranked.size(), 1u);
-  EXPECT_LE(ranked.front().estimate->step_seconds, best_plan.estimate.step_seconds);
+  EXPECT_LE(ranked.front().estimate->step_seconds, best_plan.estimate().step_seconds);
 }
 
 TEST_F(RankCandidates, HasNothingWhereNothingFits) {
