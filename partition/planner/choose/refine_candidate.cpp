@@ -87,10 +87,11 @@ std::size_t CandidateRefiner::move_unsettled(CandidateResult& ranked, std::size_
       if (is_over(problem_.search.time)) return 0;
       CandidateResult other = ranked;
       other.candidate.begin[b] = place;
+      PredictedPipelines known;
       if (moves_ == Moves::shortening_first_step &&
-          keeps_first_step(ranked, other.candidate, first_step))
+          keeps_first_step(ranked, other.candidate, first_step, known))
         continue;
-      if (!take_if_shorter(ranked, std::move(other))) continue;
+      if (!take_if_shorter(ranked, std::move(other), std::move(known))) continue;
       moved = b;
       first_step.reset();
     }
@@ -175,34 +176,37 @@ void CandidateRefiner::share_cuts(std::vector<CandidateResult>& ranked) const {
 }
 
 bool CandidateRefiner::keeps_first_step(const CandidateResult& ranked, Candidate other,
-                                        std::optional<double>& first_step) const {
+                                        std::optional<double>& first_step,
+                                        PredictedPipelines& known) const {
   if (chooses_recomputation(other)) other.recomputed.clear();
   const std::vector<int> first(1, ranked.estimate->slowest.front());  // sampled step alone
-  const auto seconds = [&](const Candidate& candidate, double enough) {
-    PredictedPipelines known;
-    return estimator_->min_seconds(candidate, enough, first, known);
-  };
-  if (!first_step) first_step = seconds(ranked.candidate, std::numeric_limits<double>::infinity());
-  return seconds(other, *first_step * kLimits.shorter) >= *first_step * kLimits.shorter;
+  if (!first_step) {
+    PredictedPipelines own;
+    first_step = estimator_->min_seconds(ranked.candidate, std::numeric_limits<double>::infinity(),
+                                         first, own);
+  }
+  const double enough = *first_step * kLimits.shorter;
+  return estimator_->min_seconds(other, enough, first, known) >= enough;
 }
 
 bool CandidateRefiner::chooses_recomputation(const Candidate& candidate) const {
   return !problem_.constraints.recomputed && !candidate.recomputed.empty();
 }
 
-bool CandidateRefiner::take_if_shorter(CandidateResult& ranked, CandidateResult other) const {
-  auto better = within(std::move(other), ranked.estimate->step_seconds * kLimits.shorter);
+bool CandidateRefiner::take_if_shorter(CandidateResult& ranked, CandidateResult other,
+                                       PredictedPipelines known) const {
+  auto better =
+      within(std::move(other), ranked.estimate->step_seconds * kLimits.shorter, std::move(known));
   if (!better) return false;
   ranked = std::move(*better);
   return true;
 }
 
-std::optional<CandidateResult> CandidateRefiner::within(CandidateResult other,
-                                                        double seconds) const {
+std::optional<CandidateResult> CandidateRefiner::within(CandidateResult other, double seconds,
+                                                        PredictedPipelines known) const {
   Candidate& candidate = other.candidate;
   const bool free = chooses_recomputation(candidate);
   if (free) candidate.recomputed.clear();  // the least that it may need: a lower bound
-  PredictedPipelines known;
   if (seconds < std::numeric_limits<double>::infinity() &&
       estimator_->takes(candidate, seconds, other.estimate->slowest, known))
     return std::nullopt;

@@ -55,17 +55,19 @@ class CandidateRefiner {
   bool exchange_devices(CandidateResult& ranked) const;
   /// Replaces `ranked` by `other`, with the recomputation that it needs, if that fits and its step
   /// is shorter. Returns true if it did.
-  bool take_if_shorter(CandidateResult& ranked, CandidateResult other) const;
+  bool take_if_shorter(CandidateResult& ranked, CandidateResult other,
+                       PredictedPipelines known = {}) const;
   /// True if `other` does not shorten the first sampled step of the replica that was slowest in it,
   /// even without recomputation. `first_step` caches that of `ranked`, in seconds.
   bool keeps_first_step(const CandidateResult& ranked, Candidate other,
-                        std::optional<double>& first_step) const;
+                        std::optional<double>& first_step, PredictedPipelines& known) const;
   /// True if a change of the candidate chooses its recomputed layers again.
   bool chooses_recomputation(const Candidate& candidate) const;
   /// Returns `other`, with the recomputation that it needs, if it fits and its step is shorter than
   /// `seconds`. Its estimate is that of a similar candidate, whose slowest replicas are tried
   /// first.
-  std::optional<CandidateResult> within(CandidateResult other, double seconds) const;
+  std::optional<CandidateResult> within(CandidateResult other, double seconds,
+                                        PredictedPipelines known = {}) const;
 
   const PlanningProblem& problem_;
   const Workload& workload_;
