@@ -44,9 +44,9 @@ std::optional<double> min_lacking(const partition::BestPlan& best_plan) {
 /// Returns true if memory shapes the plan or rules out a candidate.
 bool memory_shapes(const partition::BestPlan& best_plan) {
   const auto lacks = [](const partition::CandidateResult& any) { return any.lacks.has_value(); };
-  return std::ranges::any_of(best_plan.results, lacks) || best_plan.candidate.selective ||
-         best_plan.candidate.resident > 0 ||
-         std::ranges::count(best_plan.candidate.recomputed, true) > 0 ||
+  return std::ranges::any_of(best_plan.results, lacks) || best_plan.candidate().selective ||
+         best_plan.candidate().resident > 0 ||
+         std::ranges::count(best_plan.candidate().recomputed, true) > 0 ||
          best_plan.results.front().memory_bound;
 }
 
@@ -66,7 +66,7 @@ class Adviser {
         free_batch_(from.free_batch),
         plan_(plan),
         time_(time),
-        speed_(from.planned.best_plan.estimate.speed()) {}
+        speed_(from.planned.best_plan.estimate().speed()) {}
 
   std::vector<Advice> advise() {
     ask_memory();
@@ -86,7 +86,7 @@ class Adviser {
   }
 
   void ask_links() {
-    if (planned_.best_plan.candidate.slots() < 2) return;  // nothing crosses a link
+    if (planned_.best_plan.candidate().slots() < 2) return;  // nothing crosses a link
     if (const auto speed = speed_with(recipe_, with_links_twice_as_fast(cluster_)))
       advice_.push_back(
           {"with links twice as fast", std::max(*speed, speed_)});  // the old plan still holds
@@ -115,15 +115,15 @@ class Adviser {
     if (std::ranges::none_of(devices, is_limited)) return;
     const auto lacking = min_lacking(best_plan);
     if (!lacking && !memory_shapes(best_plan)) return;
-    double gib = min_of_candidate() / 4 / kGib;
+    double gib = min_device_memory() / 4 / kGib;
     if (lacking) gib = *lacking / (limits_by_key() ? 1 : 1 - cluster_.margin) / kGib;
     search_memory(in_tenths(gib));
   }
 
   /// Returns the least memory of a device of the candidate, in bytes.
-  double min_of_candidate() const {
+  double min_device_memory() const {
     double min = std::numeric_limits<double>::infinity();
-    for (const auto& stage : planned_.best_plan.candidate.devices)
+    for (const auto& stage : planned_.best_plan.candidate().devices)
       for (const int device : stage)
         min = std::min(min, planned_.problem.cluster.devices[device].memory);
     return min;
@@ -235,7 +235,7 @@ PlanAgain plan_again(const ClusterConstraints& constraints) {
     again.time = limit ? &*limit : nullptr;
     if (is_over(again.time)) return std::nullopt;
     try {
-      const double speed = plan_for_cluster(recipe, cluster, again).best_plan.estimate.speed();
+      const double speed = plan_for_cluster(recipe, cluster, again).best_plan.estimate().speed();
       return is_over(again.time) ? std::nullopt : std::optional(speed);
     } catch (const ConfigError&) {
       return std::nullopt;

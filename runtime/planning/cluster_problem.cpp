@@ -25,10 +25,10 @@ partition::Cluster limited(partition::Cluster cluster, double memory_gib) {
   return cluster;
 }
 
-std::vector<partition::BatchDivision> divisions_of(const configs::Config& recipe,
-                                                   const RecipeData& data,
-                                                   const ClusterConstraints& constraints,
-                                                   int devices) {
+std::vector<partition::BatchDivision> candidate_divisions(const configs::Config& recipe,
+                                                          const RecipeData& data,
+                                                          const ClusterConstraints& constraints,
+                                                          int devices) {
   const partition::BatchDivision given{recipe.data.micro_batch_seconds, recipe.data.micro_batches,
                                        recipe.trainer.order};
   const bool kept = !constraints.free_batch || !recipe.trainer.order.empty();
@@ -111,7 +111,7 @@ partition::PlanningProblem problem_of(const ClusterPlan& planned, const configs:
   problem.model.not_counted = data.validation().not_counted;
   problem.cluster = limited(cluster, recipe.pipeline.memory_gib);
   problem.constraints = {
-      .batches = divisions_of(recipe, data, constraints, cluster.size()),
+      .batches = candidate_divisions(recipe, data, constraints, cluster.size()),
       .schedules = trained_schedules(recipe, constraints.schedule),
       .recomputed = fixed_recomputation(recipe, *planned.sequence),
       .selective = planned.recomputing && recipe.pipeline.recompute == partition::kSelective,

@@ -85,7 +85,7 @@ void rank_placements(ClusterPlan& planned, const partition::PlanningProblem& pro
                      std::size_t count, const RecipeData& data) {
   if (count == 0) return;
   for (const partition::CandidateResult& one :
-       partition::rank_candidates(problem, planned.best_plan.candidate, count))
+       partition::rank_candidates(problem, planned.best_plan.candidate(), count))
     planned.ranked.push_back({one.candidate, *one.estimate, plan_of(planned, one.candidate, data)});
 }
 
@@ -136,9 +136,9 @@ ClusterPlan plan_for_cluster(const configs::Config& given, const partition::Clus
   choose(planned, problem, constraints, kinds);
   planned.epoch_audio_s = data.epoch_seconds();
   planned.recipe =
-      with_buckets(with_candidate(recipe, sequence, planned.best_plan.candidate), slowest);
+      with_buckets(with_candidate(recipe, sequence, planned.best_plan.candidate()), slowest);
   planned.recipe.pipeline.memory_gib = recipe.pipeline.memory_gib;
-  planned.plan = plan_of(planned, planned.best_plan.candidate, data);
+  planned.plan = plan_of(planned, planned.best_plan.candidate(), data);
   rank_placements(planned, problem, constraints.placements, data);
   return planned;
 }

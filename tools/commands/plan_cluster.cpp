@@ -105,7 +105,7 @@ void add_barriers(const runtime::ClusterPlan& planned, const partition::Candidat
 
 /// Returns an entry for each chunk, with its layers and its stage's devices and memory.
 nlohmann::ordered_json stages_of(const runtime::ClusterPlan& planned) {
-  const partition::Candidate& candidate = planned.best_plan.candidate;
+  const partition::Candidate& candidate = planned.best_plan.candidate();
   auto stages = nlohmann::ordered_json::array();
   for (const partition::ChunkPlan& chunk : planned.plan.chunks) {
     auto recomputed = nlohmann::ordered_json::array();
@@ -118,7 +118,7 @@ nlohmann::ordered_json stages_of(const runtime::ClusterPlan& planned) {
                       {"bytes", chunk.predicted.bytes.total()},  // sum over the stage's chunks
                       {"host_bytes", chunk.predicted.bytes.host},
                       {"recompute", recomputed},
-                      {"idle", planned.best_plan.estimate.idle(chunk.stage)}});
+                      {"idle", planned.best_plan.estimate().idle(chunk.stage)}});
   }
   return stages;
 }
@@ -153,10 +153,11 @@ struct Epoch {
 
 /// Extrapolates from the estimated steps to all audio of data.train.
 Epoch epoch_of(const runtime::ClusterPlan& planned) {
-  const double speed = planned.best_plan.estimate.speed();
+  const double speed = planned.best_plan.estimate().speed();
   if (speed <= 0) return {};
   const double seconds = planned.epoch_audio_s / speed;
-  const double hourly = planned.problem.cluster.price_per_hour(planned.best_plan.candidate.devices);
+  const double hourly =
+      planned.problem.cluster.price_per_hour(planned.best_plan.candidate().devices);
   return {seconds, hourly * seconds / 3600};
 }
 
@@ -168,8 +169,8 @@ void add_epoch(const runtime::ClusterPlan& planned, partition::PlanView& view) {
   if (epoch.price > 0)
     text += fmt::format(
         "; it costs {}, at {} an hour for {}", number_text(epoch.price),
-        number_text(planned.problem.cluster.price_per_hour(planned.best_plan.candidate.devices)),
-        counted(planned.best_plan.candidate.slots(), "device"));
+        number_text(planned.problem.cluster.price_per_hour(planned.best_plan.candidate().devices)),
+        counted(planned.best_plan.candidate().slots(), "device"));
   view.facts.emplace_back("an epoch", text);
 }
 
@@ -200,7 +201,7 @@ void add_uncertainty(const runtime::ClusterPlan& planned, nlohmann::ordered_json
 /// of the busiest replica.
 nlohmann::ordered_json to_json(const runtime::ClusterPlan& planned, bool time_limit_reached) {
   const partition::BestPlan& best_plan = planned.best_plan;
-  const partition::Candidate& candidate = best_plan.candidate;
+  const partition::Candidate& candidate = best_plan.candidate();
   const int runs = (candidate.batch.micro_batches + candidate.replicas - 1) / candidate.replicas;
   nlohmann::ordered_json json{
       {"model", planned.plan.model},
@@ -208,10 +209,10 @@ nlohmann::ordered_json to_json(const runtime::ClusterPlan& planned, bool time_li
       {"micro_batch_seconds", candidate.batch.seconds},
       {"lanes", planned.plan.lanes},
       {"replicas", candidate.replicas},
-      {"bottleneck_ms", 1e3 * std::ranges::max(best_plan.estimate.busy) / runs},
-      {"step_ms", 1e3 * best_plan.estimate.step_seconds},
-      {"audio_seconds", best_plan.estimate.audio_seconds},
-      {"speed", best_plan.estimate.speed()},
+      {"bottleneck_ms", 1e3 * std::ranges::max(best_plan.estimate().busy) / runs},
+      {"step_ms", 1e3 * best_plan.estimate().step_seconds},
+      {"audio_seconds", best_plan.estimate().audio_seconds},
+      {"speed", best_plan.estimate().speed()},
       {"lower_bound_ms", 1e3 * best_plan.lower_bound},
       {"gap", best_plan.gap()},
       {"time_limit_reached", time_limit_reached},
@@ -241,7 +242,7 @@ nlohmann::ordered_json to_json(const runtime::ClusterPlan& planned, bool time_li
 std::string hosts(const runtime::ClusterPlan& planned) {
   const partition::Cluster& cluster = planned.problem.cluster;
   std::vector<int> ranks(cluster.nodes.size());
-  for (const auto& stage : planned.best_plan.candidate.devices)
+  for (const auto& stage : planned.best_plan.candidate().devices)
     for (const int device : stage) ++ranks[cluster.devices[device].node];
   std::vector<std::string> used;
   for (std::size_t node = 0; node < ranks.size(); ++node)
@@ -284,7 +285,7 @@ std::string how_to_train(const ClusterArguments& arguments, const runtime::Clust
   if (planned.assumed_step_s > 0) words.push_back(assumed_key(planned));
   words.push_back("pipeline.plan=" + arguments.output);
   std::ranges::transform(words, words.begin(), shell_word);
-  return fmt::format("mpirun -np {} {}penstock train {}", planned.best_plan.candidate.slots(),
+  return fmt::format("mpirun -np {} {}penstock train {}", planned.best_plan.candidate().slots(),
                      hosts(planned), fmt::join(words, " "));
 }
 

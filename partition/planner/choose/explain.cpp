@@ -123,7 +123,7 @@ std::optional<Closest> closest(const PlanningProblem& problem,
 std::optional<Candidate> what_fits(const PlanningProblem& problem) try {
   PlanningProblem quick = problem;
   quick.search.is_quick = true;
-  return find_best_plan(quick).candidate;
+  return find_best_plan(quick).candidate();
 } catch (const ConfigError&) {
   return std::nullopt;
 }
@@ -243,7 +243,7 @@ double step_under(const PlanningProblem& problem, const BestPlan& best_plan,
                   const Assumption& assumption) {
   const PlanningProblem assumed = with(problem, assumption);
   Workloads workloads(assumed);
-  return estimate(assumed, workloads, best_plan.candidate).step_seconds;
+  return estimate(assumed, workloads, best_plan.candidate()).step_seconds;
 }
 
 Sensitivity sensitivity_of(const PlanningProblem& problem, const BestPlan& best_plan,

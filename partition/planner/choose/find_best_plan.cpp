@@ -358,7 +358,7 @@ class PlanSearch {
 
   BestPlan finish() {
     const CandidateResult& best = results_.front();
-    BestPlan best_plan{.candidate = best.candidate, .estimate = *best.estimate};
+    BestPlan best_plan;
     best_plan.workload = tried_.workload_of(best.candidate);
     best_plan.slots = StageMemory(problem_, best.candidate).slots(best.candidate.begin);
     best_plan.offloaded = offloaded_bytes(problem_, best.candidate);

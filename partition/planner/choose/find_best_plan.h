@@ -8,11 +8,8 @@
 
 namespace penstock::partition {
 
-/// A BestPlan is the candidate that won the search, with its estimate and the results of all
-/// candidates.
+/// A BestPlan is the candidate that won the search, with the results of all candidates.
 struct BestPlan {
-  Candidate candidate;
-  CandidateEstimate estimate;
   Workload workload = {};              // of the candidate's batch and replicas
   std::vector<double> slots = {};      // peak bytes of micro-batches in flight, by chunk
   std::vector<double> offloaded = {};  // offloaded_bytes()
@@ -20,9 +17,11 @@ struct BestPlan {
   std::string bottleneck = {};         // what keeps the plan from being faster, in words
   std::vector<CandidateResult> results = {};  // the winner's first, then by predicted pace
 
+  const Candidate& candidate() const { return results.front().candidate; }
+  const CandidateEstimate& estimate() const { return *results.front().estimate; }
   /// Relative distance of the step from its lower bound; 0 if there is no bound.
   double gap() const {
-    return lower_bound > 0 ? std::max(estimate.step_seconds / lower_bound - 1, 0.0) : 0;
+    return lower_bound > 0 ? std::max(estimate().step_seconds / lower_bound - 1, 0.0) : 0;
   }
 };
 

@@ -48,7 +48,7 @@ std::string difference(const Cluster& cluster, const Candidate& a, const Candida
 class BestPlanView {
  public:
   BestPlanView(const PlanningProblem& problem, const BestPlan& best_plan, const Plan& plan)
-      : problem_(problem), best_plan_(best_plan), candidate_(best_plan.candidate), plan_(plan) {}
+      : problem_(problem), best_plan_(best_plan), candidate_(best_plan.candidate()), plan_(plan) {}
 
   // Stages come first: replicas, facts and the headline read them. The first replica is always
   // drawn, further ones as long as all bars together have room. A micro-batch passes a chunk at
@@ -56,9 +56,9 @@ class BestPlanView {
   PlanView make() {
     view_.title = describe(candidate_);
     view_.cluster = problem_.cluster;
-    view_.step_seconds = best_plan_.estimate.step_seconds;
+    view_.step_seconds = best_plan_.estimate().step_seconds;
     view_.steps = static_cast<int>(best_plan_.workload.steps.size());
-    view_.speed = best_plan_.estimate.speed();
+    view_.speed = best_plan_.estimate().speed();
     view_.binds = best_plan_.bottleneck;
     for (int k = 0; k < candidate_.stages; ++k) add_stage(k);
     for (int r = 0; r < candidate_.replicas; ++r) {
@@ -80,8 +80,8 @@ class BestPlanView {
     StageView stage{.layers = {},
                     .devices = candidate_.devices[k],
                     .limit = std::numeric_limits<double>::infinity(),
-                    .seconds = best_plan_.estimate.busy[k],
-                    .idle = best_plan_.estimate.idle(k)};
+                    .seconds = best_plan_.estimate().busy[k],
+                    .idle = best_plan_.estimate().idle(k)};
     for (const ChunkPlan& chunk : plan_.chunks) {
       if (chunk.stage != k) continue;
       stage.first.push_back(chunk.first);
@@ -198,7 +198,7 @@ class BestPlanView {
       CandidateView& view = view_.candidates.emplace_back();
       view.what = distinct(other.candidate);
       view.about = other.estimate ? "" : other.is_bound ? "≥ " : "≈ ";
-      view.step_seconds = other.step_seconds(best_plan_.estimate.audio_seconds);
+      view.step_seconds = other.step_seconds(best_plan_.estimate().audio_seconds);
       view.speed = other.estimate ? other.estimate->speed() : 0;
       view.why = other.why;
     }
@@ -245,12 +245,12 @@ class BestPlanView {
     if (best != &best_plan_.results.front())
       text += fmt::format("; the best plan {} is {}: {} for the same audio", otherwise,
                           describe(best->candidate),
-                          seconds_text(pace(*best) * best_plan_.estimate.audio_seconds));
+                          seconds_text(pace(*best) * best_plan_.estimate().audio_seconds));
     return text;
   }
 
   void add_facts() {
-    const CandidateEstimate& estimate = best_plan_.estimate;
+    const CandidateEstimate& estimate = best_plan_.estimate();
     view_.facts = {
         {"model", plan_.model},
         {"devices", fmt::format("{} of {}", candidate_.slots(), problem_.cluster.size())},

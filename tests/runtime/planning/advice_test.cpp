@@ -29,15 +29,14 @@ class AdviceOnPlan : public testing::Test {
     cluster_.devices.resize(2, {.kind = "gpu", .memory = 32 * kGib});
     cluster_.node_links = {{.latency = 1, .bandwidth = 500}};
     planned_.problem.cluster = cluster_;
-    partition::BestPlan& best_plan = planned_.best_plan;
-    best_plan.candidate = {.stages = 2, .devices = {{0}, {1}}};
-    best_plan.estimate = {.step_seconds = 1, .audio_seconds = 100, .busy = {1, 1}};
-    best_plan.results = {{.candidate = best_plan.candidate, .estimate = best_plan.estimate}};
+    partition::CandidateResult& best = planned_.best_plan.results.emplace_back();
+    best.candidate = {.stages = 2, .devices = {{0}, {1}}};
+    best.estimate = {.step_seconds = 1, .audio_seconds = 100, .busy = {1, 1}};
   }
 
   /// Adds a candidate that would be faster, but lacks so much memory.
   void lack(double gib) {
-    planned_.best_plan.results.push_back({.candidate = planned_.best_plan.candidate,
+    planned_.best_plan.results.push_back({.candidate = planned_.best_plan.candidate(),
                                           .lacks = partition::LackingMemory{0, gib * kGib},
                                           .speed_with_memory = 120});
   }
@@ -184,7 +183,7 @@ class AdviceFromPlans : public testing::Test {
 
 TEST_F(AdviceFromPlans, AreThoseOfPlansWithTheChange) {
   const auto speed = [&](const configs::Config& config, const partition::Cluster& cluster) {
-    return plan_for_cluster(config, cluster, constraints_).best_plan.estimate.speed();
+    return plan_for_cluster(config, cluster, constraints_).best_plan.estimate().speed();
   };
   const configs::Config config = recipe();
   const partition::Cluster slow = two("400", "0.5");
@@ -201,7 +200,7 @@ TEST_F(AdviceFromPlans, AreThoseOfPlansWithTheChange) {
       EXPECT_EQ(one.speed, speed(recipe({key}), slow));
     else
       ADD_FAILURE() << one.change;
-  EXPECT_GT(speed(config, two("200", "1")), planned.best_plan.estimate.speed());
+  EXPECT_GT(speed(config, two("200", "1")), planned.best_plan.estimate().speed());
 }
 
 TEST_F(AdviceFromPlans, SayNothingOnceTheTimeIsOver) {

@@ -50,7 +50,7 @@ TEST_F(PlanForCluster, RanksAreDevicesInTheClustersOrder) {
   const ClusterPlan planned = plan_for_cluster(recipe(), mixed("4"), {.stages = 2, .replicas = 1});
   ASSERT_EQ(planned.plan.stages(), 2);
   std::vector<int> used;
-  for (const auto& stage : planned.best_plan.candidate.devices) used.push_back(stage[0]);
+  for (const auto& stage : planned.best_plan.candidate().devices) used.push_back(stage[0]);
   EXPECT_EQ(std::ranges::min(used), 2);  // the fast ones
   for (int k = 0; k < 2; ++k) EXPECT_EQ(planned.plan.ranks[k][0], used[k] - 2);
   EXPECT_EQ(planned.recipe.pipeline.stages, 2);
@@ -73,7 +73,7 @@ TEST_F(PlanForCluster, IsForTheClustersDevices) {
   EXPECT_EQ(planned.problem.model.sizes.device, layers::DeviceKind::cuda);
   EXPECT_NE(planned.problem.model.costs_from.find("rates of h100"), std::string::npos);
   ASSERT_TRUE(planned.believed);
-  const double step = planned.best_plan.estimate.step_seconds;
+  const double step = planned.best_plan.estimate().step_seconds;
   EXPECT_LT(planned.believed->fastest_s, step);
   EXPECT_GT(planned.believed->slowest_s, step);
   EXPECT_EQ(planned.believed->sensitivity.assumptions.size(), 14u);
@@ -236,13 +236,14 @@ TEST_F(PlanForCluster, ShardsTheOptimizerWhereMemoryIsShort) {
     return static_cast<double>(planned.plan.bytes_of(0).total()) / (1 << 30);
   };
   const ClusterPlan asked = plan(4, true);
-  EXPECT_TRUE(asked.best_plan.candidate.shards_optimizer);
+  EXPECT_TRUE(asked.best_plan.candidate().shards_optimizer);
   const ClusterPlan whole = plan(4, false);
-  ASSERT_FALSE(whole.best_plan.candidate.shards_optimizer);  // a gather takes longer than an update
+  ASSERT_FALSE(
+      whole.best_plan.candidate().shards_optimizer);  // a gather takes longer than an update
   ASSERT_LT(gib(asked), gib(whole));
   double memory = 1.3 * gib(whole);  // the search counts steps of any epoch
   ClusterPlan tight = plan(memory, false);
-  while (!tight.best_plan.candidate.shards_optimizer) tight = plan(memory *= 0.98, false);
+  while (!tight.best_plan.candidate().shards_optimizer) tight = plan(memory *= 0.98, false);
   EXPECT_EQ(tight.plan.shards_optimizer, std::optional(true));
   EXPECT_LE(gib(tight), memory);
   EXPECT_GT(tight.plan.bytes_of(0).sharded_away, 0u);
@@ -343,7 +344,7 @@ TEST_F(PlanForCluster, IsNoSlowerThanNamedRecomputation) {
   };
   const auto speed = [&](const std::string& recompute, double gib) -> std::optional<double> {
     try {
-      return plan(recompute, gib).best_plan.estimate.speed();
+      return plan(recompute, gib).best_plan.estimate().speed();
     } catch (const ConfigError&) {
       return std::nullopt;  // too large
     }
@@ -368,7 +369,7 @@ TEST_F(PlanForCluster, IsNoSlowerThanNamedRecomputation) {
       }
   }
   EXPECT_GT(fitted, 8);  // "selective" among them
-  EXPECT_DOUBLE_EQ(with_less, kept.best_plan.estimate.speed());
+  EXPECT_DOUBLE_EQ(with_less, kept.best_plan.estimate().speed());
 
   configs::Config run = of("none");  // obeys the plan
   run.data.micro_batches = named.plan.micro_batches;
@@ -394,10 +395,10 @@ TEST_F(PlanForCluster, RecomputesAsMuchAsMemoryNeeds) {
   const double between = (gib(kept) + gib(stage)) / 2;
   const ClusterPlan tight = plan("none", fmt::format("{:f}", between));
   EXPECT_EQ(tight.recipe.pipeline.recompute, "layers");
-  EXPECT_EQ(*tight.plan.recomputed(), tight.best_plan.candidate.recomputed);
+  EXPECT_EQ(*tight.plan.recomputed(), tight.best_plan.candidate().recomputed);
   EXPECT_LE(gib(tight), between);
-  EXPECT_GT(tight.best_plan.estimate.speed(), stage.best_plan.estimate.speed());
-  EXPECT_LT(tight.best_plan.estimate.speed(), kept.best_plan.estimate.speed());
+  EXPECT_GT(tight.best_plan.estimate().speed(), stage.best_plan.estimate().speed());
+  EXPECT_LT(tight.best_plan.estimate().speed(), kept.best_plan.estimate().speed());
 
   configs::Config named = recipe();  // the recipe's own choice is kept
   named.pipeline.recompute = "layers";

@@ -75,11 +75,11 @@ class Sensitive : public testing::Test {
 TEST_F(Sensitive, AStepIsThatOfTheAssumedCosts) {
   const double as_planned = step_under(problem_, best_plan_, {.what = "nothing changes"});
   Workloads workloads(problem_);
-  const Candidate& candidate = best_plan_.candidate;
+  const Candidate& candidate = best_plan_.candidate();
   EXPECT_EQ(as_planned, estimate_candidate(
                             problem_, workloads.of(candidate.batch, candidate.replicas), candidate)
                             .step_seconds);
-  EXPECT_NEAR(as_planned, best_plan_.estimate.step_seconds, 1e-9 * as_planned);
+  EXPECT_NEAR(as_planned, best_plan_.estimate().step_seconds, 1e-9 * as_planned);
   EXPECT_NEAR(step_under(problem_, best_plan_, slower(3)), 3 * as_planned, 0.01 * as_planned);
 }
 
@@ -89,14 +89,14 @@ TEST_F(Sensitive, DevicesMayBeFasterThanPlanned) {
     return step_under(problem_, best_plan_, {.what = "speeds", .speeds = std::move(speeds)});
   };
   EXPECT_NEAR(with_speeds({2, 2, 2}), as_planned / 2, 0.01 * as_planned);
-  const int used = best_plan_.candidate.devices.back().back();
+  const int used = best_plan_.candidate().devices.back().back();
   std::vector<double> one_is_slow(3, 1.0);
   one_is_slow[used] = 0.1;
   EXPECT_GT(with_speeds(one_is_slow), 2 * as_planned);
 }
 
 TEST_F(Sensitive, NamesWhatBecomesBetter) {
-  ASSERT_GT(best_plan_.candidate.slots(), 1);
+  ASSERT_GT(best_plan_.candidate().slots(), 1);
   const Assumption slow_messages{.what = "messages crawl", .message_factor = 1e15};
   const Sensitivity found =
       sensitivity_of(problem_, best_plan_, {slower(1.2), slow_messages, slower(1 / 1.2)});
@@ -108,8 +108,8 @@ TEST_F(Sensitive, NamesWhatBecomesBetter) {
   EXPECT_GT(found.others[0].gain, kSameStep);
   const Candidate& other = found.others[0].candidate;
   EXPECT_NE(std::tuple(other.stages, other.replicas, other.schedule),
-            std::tuple(best_plan_.candidate.stages, best_plan_.candidate.replicas,
-                       best_plan_.candidate.schedule));
+            std::tuple(best_plan_.candidate().stages, best_plan_.candidate().replicas,
+                       best_plan_.candidate().schedule));
 }
 
 }  // namespace

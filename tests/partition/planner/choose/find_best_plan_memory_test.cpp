@@ -32,18 +32,20 @@ TEST(FindBestPlan, ShardsTheOptimizerWhereMemoryBinds) {
   problem.constraints.stages = 1;
   problem.constraints.replicas = 2;
   const BestPlan whole = find_best_plan(problem);
-  const double needed = StageMemory(problem, whole.candidate).of_stages(whole.candidate.begin)[0];
+  const double needed =
+      StageMemory(problem, whole.candidate()).of_stages(whole.candidate().begin)[0];
   for (Device& device : problem.cluster.devices) device.memory = needed - 1;
   EXPECT_FALSE(test::message_of<ConfigError>([&] { find_best_plan(problem); }).empty());
   problem.constraints.shards_optimizer.reset();
   const BestPlan shared = find_best_plan(problem);
-  EXPECT_TRUE(shared.candidate.shards_optimizer);
-  EXPECT_TRUE(shared.candidate.recomputed.empty());
-  EXPECT_NE(describe(shared.candidate).find("optimizer sharded over replicas"), std::string::npos);
+  EXPECT_TRUE(shared.candidate().shards_optimizer);
+  EXPECT_TRUE(shared.candidate().recomputed.empty());
+  EXPECT_NE(describe(shared.candidate()).find("optimizer sharded over replicas"),
+            std::string::npos);
   EXPECT_NE(shared.bottleneck.find("for which replicas share the optimizer (else stage 0 lacks"),
             std::string::npos)
       << shared.bottleneck;
-  EXPECT_LT(StageMemory(problem, shared.candidate).of_stages(shared.candidate.begin)[0],
+  EXPECT_LT(StageMemory(problem, shared.candidate()).of_stages(shared.candidate().begin)[0],
             needed - 1);
 }
 
@@ -56,7 +58,7 @@ TEST(FindBestPlan, ShardsAndOffloadsWhereOnlyBothFit) {
   problem.constraints.stages = 1;
   problem.constraints.replicas = 2;
   problem.constraints.recomputed = ChosenLayers();
-  const Candidate whole = find_best_plan(problem).candidate;
+  const Candidate whole = find_best_plan(problem).candidate();
   const auto bytes = [&](int resident, bool shards) {
     Candidate other = whole;
     other.resident = resident;
@@ -73,10 +75,11 @@ TEST(FindBestPlan, ShardsAndOffloadsWhereOnlyBothFit) {
   problem.constraints.shards_optimizer.reset();
   problem.constraints.resident.reset();
   const BestPlan best_plan = find_best_plan(problem);
-  EXPECT_TRUE(best_plan.candidate.shards_optimizer);
-  EXPECT_EQ(best_plan.candidate.resident, 2);
-  EXPECT_LE(StageMemory(problem, best_plan.candidate).of_stages(best_plan.candidate.begin).front(),
-            both);
+  EXPECT_TRUE(best_plan.candidate().shards_optimizer);
+  EXPECT_EQ(best_plan.candidate().resident, 2);
+  EXPECT_LE(
+      StageMemory(problem, best_plan.candidate()).of_stages(best_plan.candidate().begin).front(),
+      both);
 }
 
 TEST(FindBestPlan, ShardsTheOptimizerWhereThatIsFaster) {
@@ -85,23 +88,23 @@ TEST(FindBestPlan, ShardsTheOptimizerWhereThatIsFaster) {
   count_sharing(problem);
   problem.constraints.shards_optimizer.reset();
   problem.constraints.stages = 1;
-  EXPECT_FALSE(find_best_plan(problem).candidate.shards_optimizer);  // there is nothing to gain
+  EXPECT_FALSE(find_best_plan(problem).candidate().shards_optimizer);  // there is nothing to gain
   problem.model.parameter_s = 1;
   const BestPlan shared = find_best_plan(problem);
-  EXPECT_TRUE(shared.candidate.shards_optimizer);
+  EXPECT_TRUE(shared.candidate().shards_optimizer);
   EXPECT_EQ(shared.bottleneck.find("memory"), std::string::npos) << shared.bottleneck;
   for (const bool shards : {false, true}) {
     PlanningProblem fixed = problem;
     fixed.constraints.shards_optimizer = shards;
     const BestPlan other = find_best_plan(fixed);
-    EXPECT_EQ(other.candidate.shards_optimizer, shards);
-    EXPECT_LE(shared.estimate.step_seconds, other.estimate.step_seconds) << shards;
+    EXPECT_EQ(other.candidate().shards_optimizer, shards);
+    EXPECT_LE(shared.estimate().step_seconds, other.estimate().step_seconds) << shards;
   }
   problem.cluster.node_links.front().bandwidth = 0.5;  // a gather is dearer than the update
-  EXPECT_FALSE(find_best_plan(problem).candidate.shards_optimizer);
+  EXPECT_FALSE(find_best_plan(problem).candidate().shards_optimizer);
   problem.constraints.replicas = 1;
   problem.constraints.shards_optimizer = true;
-  EXPECT_FALSE(find_best_plan(problem).candidate.shards_optimizer);
+  EXPECT_FALSE(find_best_plan(problem).candidate().shards_optimizer);
 }
 
 // The one device that has room for the model is the slowest.
@@ -128,7 +131,7 @@ TEST(FindBestPlan, FindsTheOnlyDeviceThatFits) {
   problem.cluster.devices[4].memory = 1e12;
   problem.cluster.devices[4].speed = 0.1;
   const BestPlan best_plan = find_best_plan(problem);
-  EXPECT_EQ(best_plan.candidate.devices, (std::vector<std::vector<int>>{{4}}));
+  EXPECT_EQ(best_plan.candidate().devices, (std::vector<std::vector<int>>{{4}}));
 }
 
 TEST(FindBestPlan, SaysThatTimeEndedTheSearch) {

@@ -16,7 +16,7 @@ namespace {
 
 double max_bytes(const PlanningProblem& problem, const BestPlan& best_plan) {
   return std::ranges::max(
-      StageMemory(problem, best_plan.candidate).of_stages(best_plan.candidate.begin));
+      StageMemory(problem, best_plan.candidate()).of_stages(best_plan.candidate().begin));
 }
 
 /// The least memory in which so many stages have a cut, for a schedule and chosen layers.
@@ -38,7 +38,7 @@ TEST(FindBestPlan, RecomputesSomeLayersWhereMemoryIsShort) {
     problem.constraints.stages = stages;
     problem.constraints.schedules = {schedule};
     const BestPlan kept = find_best_plan(problem);
-    EXPECT_TRUE(kept.candidate.recomputed.empty());
+    EXPECT_TRUE(kept.candidate().recomputed.empty());
     PlanningProblem all = problem;
     all.constraints.recomputed = ChosenLayers(sequence.size(), true);
     const double memory =
@@ -48,14 +48,14 @@ TEST(FindBestPlan, RecomputesSomeLayersWhereMemoryIsShort) {
     const BestPlan stage = find_best_plan(all);
 
     const BestPlan chosen = find_best_plan(problem);
-    const auto again = std::ranges::count(chosen.candidate.recomputed, true);
+    const auto again = std::ranges::count(chosen.candidate().recomputed, true);
     EXPECT_GT(again, 0) << schedule;
     EXPECT_LT(again, sequence.size()) << schedule;
     EXPECT_LE(max_bytes(problem, chosen), memory);
-    EXPECT_LT(chosen.estimate.step_seconds, stage.estimate.step_seconds) << schedule;
-    EXPECT_GT(chosen.estimate.step_seconds, kept.estimate.step_seconds) << schedule;
-    EXPECT_LE(chosen.lower_bound, chosen.estimate.step_seconds);
-    EXPECT_NE(describe(chosen.candidate).find("recomputing"), std::string::npos);
+    EXPECT_LT(chosen.estimate().step_seconds, stage.estimate().step_seconds) << schedule;
+    EXPECT_GT(chosen.estimate().step_seconds, kept.estimate().step_seconds) << schedule;
+    EXPECT_LE(chosen.lower_bound, chosen.estimate().step_seconds);
+    EXPECT_NE(describe(chosen.candidate()).find("recomputing"), std::string::npos);
     EXPECT_NE(chosen.bottleneck.find("memory"), std::string::npos) << chosen.bottleneck;
     EXPECT_TRUE(std::ranges::any_of(chosen.results, [](const CandidateResult& other) {
       return other.candidate.recomputed.empty() && other.lacks && other.lacks->bytes > 0;
@@ -73,7 +73,7 @@ TEST(FindBestPlan, OffloadsWhereThatIsFasterThanRecomputing) {
     problem.constraints.stages = stages;
     problem.constraints.schedules = {schedule};
     problem.constraints.resident = std::nullopt;
-    EXPECT_EQ(find_best_plan(problem).candidate.resident, 0) << stages;
+    EXPECT_EQ(find_best_plan(problem).candidate().resident, 0) << stages;
     Candidate held{
         .stages = stages, .batch = problem.constraints.batches.front(), .schedule = schedule};
     for (int k = 0; k < stages; ++k) held.devices.push_back({k});
@@ -93,19 +93,19 @@ TEST(FindBestPlan, OffloadsWhereThatIsFasterThanRecomputing) {
     }
 
     const BestPlan offloaded = find_best_plan(problem);
-    EXPECT_GE(offloaded.candidate.resident, 2) << stages;
-    EXPECT_TRUE(offloaded.candidate.recomputed.empty()) << stages;
+    EXPECT_GE(offloaded.candidate().resident, 2) << stages;
+    EXPECT_TRUE(offloaded.candidate().recomputed.empty()) << stages;
     EXPECT_LE(max_bytes(problem, offloaded), memory);
-    EXPECT_NE(describe(offloaded.candidate).find("offloading all but"), std::string::npos);
+    EXPECT_NE(describe(offloaded.candidate()).find("offloading all but"), std::string::npos);
     PlanningProblem none = problem;
     none.constraints.resident = 0;
     const BestPlan recomputed = find_best_plan(none);
-    EXPECT_LT(offloaded.estimate.step_seconds, recomputed.estimate.step_seconds) << stages;
+    EXPECT_LT(offloaded.estimate().step_seconds, recomputed.estimate().step_seconds) << stages;
 
     for (Device& device : problem.cluster.devices) device.host_bandwidth = 10;
     const BestPlan slow = find_best_plan(problem);
-    EXPECT_EQ(slow.candidate.resident, 0) << stages;
-    EXPECT_EQ(slow.candidate.recomputed, recomputed.candidate.recomputed) << stages;
+    EXPECT_EQ(slow.candidate().resident, 0) << stages;
+    EXPECT_EQ(slow.candidate().recomputed, recomputed.candidate().recomputed) << stages;
   }
 }
 
@@ -156,24 +156,24 @@ TEST(FindBestPlan, RemakesWithinLayersBeforeWholeOnes) {
   ASSERT_LT(bytes(true, false), bytes(false, false));
   ASSERT_LT(bytes(true, true), bytes(true, false));
   const BestPlan kept = within(bytes(false, false));
-  EXPECT_FALSE(kept.candidate.selective);
-  EXPECT_TRUE(kept.candidate.recomputed.empty());
+  EXPECT_FALSE(kept.candidate().selective);
+  EXPECT_TRUE(kept.candidate().recomputed.empty());
 
   const BestPlan selective = within(bytes(true, false));
-  EXPECT_TRUE(selective.candidate.selective);
-  EXPECT_TRUE(selective.candidate.recomputed.empty());
-  EXPECT_GT(selective.estimate.step_seconds, kept.estimate.step_seconds);
-  EXPECT_NE(describe(selective.candidate).find("recomputing within layers"), std::string::npos);
+  EXPECT_TRUE(selective.candidate().selective);
+  EXPECT_TRUE(selective.candidate().recomputed.empty());
+  EXPECT_GT(selective.estimate().step_seconds, kept.estimate().step_seconds);
+  EXPECT_NE(describe(selective.candidate()).find("recomputing within layers"), std::string::npos);
 
   const double memory = 0.6 * bytes(true, false) + 0.4 * bytes(true, true);
   const BestPlan both = within(memory);
-  EXPECT_TRUE(both.candidate.selective);
-  EXPECT_GT(std::ranges::count(both.candidate.recomputed, true), 0);
+  EXPECT_TRUE(both.candidate().selective);
+  EXPECT_GT(std::ranges::count(both.candidate().recomputed, true), 0);
   EXPECT_LE(max_bytes(problem, both), memory);
-  EXPECT_GT(both.estimate.step_seconds, selective.estimate.step_seconds);
+  EXPECT_GT(both.estimate().step_seconds, selective.estimate().step_seconds);
   problem.model.selective_costs = {};  // whole layers alone take longer
-  EXPECT_GT(within(memory).estimate.step_seconds, both.estimate.step_seconds);
-  EXPECT_GT(within(bytes(true, false)).estimate.step_seconds, selective.estimate.step_seconds);
+  EXPECT_GT(within(memory).estimate().step_seconds, both.estimate().step_seconds);
+  EXPECT_GT(within(bytes(true, false)).estimate().step_seconds, selective.estimate().step_seconds);
   problem.constraints.recomputed = ChosenLayers();  // what a recipe says stays
   EXPECT_THROW(within(bytes(true, false)), ConfigError);
 }

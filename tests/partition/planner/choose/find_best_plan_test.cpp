@@ -44,10 +44,10 @@ TEST(FindBestPlan, ComesCloseToTryingEverything) {
       continue;
     }
     const BestPlan best_plan = find_best_plan(problem);
-    EXPECT_GE(best_plan.estimate.step_seconds, best * (1 - 1e-9));
-    worst = std::max(worst, best_plan.estimate.step_seconds / best);
+    EXPECT_GE(best_plan.estimate().step_seconds, best * (1 - 1e-9));
+    worst = std::max(worst, best_plan.estimate().step_seconds / best);
     EXPECT_LE(best_plan.lower_bound, best * (1 + 1e-9));
-    equal += best_plan.estimate.step_seconds <= best * (1 + 1e-9);
+    equal += best_plan.estimate().step_seconds <= best * (1 + 1e-9);
   }
   RecordProperty("worst", std::to_string(worst));
   EXPECT_LE(worst, 1.06);
@@ -92,10 +92,10 @@ TEST(FindBestPlan, ComesCloseToTryingEveryOffload) {
       continue;
     }
     const BestPlan best_plan = find_best_plan(problem);
-    EXPECT_GE(best_plan.estimate.step_seconds, best * (1 - 1e-9));
-    worst = std::max(worst, best_plan.estimate.step_seconds / best);
-    equal += best_plan.estimate.step_seconds <= best * (1 + 1e-9);
-    offloading += best_plan.candidate.resident > 0;
+    EXPECT_GE(best_plan.estimate().step_seconds, best * (1 - 1e-9));
+    worst = std::max(worst, best_plan.estimate().step_seconds / best);
+    equal += best_plan.estimate().step_seconds <= best * (1 + 1e-9);
+    offloading += best_plan.candidate().resident > 0;
     ++fitting;
   }
   RecordProperty("fitting", fitting);
@@ -120,14 +120,14 @@ TEST(FindBestPlan, EndsInTimeWithTheBestSoFar) {
     const TimeLimit time(max, [&] { return asked++; });
     problem.search.time = &time;
     const BestPlan best_plan = find_best_plan(problem);
-    EXPECT_GT(best_plan.estimate.step_seconds, 0) << max;
-    EXPECT_GE(best_plan.estimate.step_seconds, best_plan.lower_bound) << max;
+    EXPECT_GT(best_plan.estimate().step_seconds, 0) << max;
+    EXPECT_GE(best_plan.estimate().step_seconds, best_plan.lower_bound) << max;
     const auto simulated = std::ranges::count_if(
         best_plan.results, [](const CandidateResult& one) { return one.estimate.has_value(); });
     EXPECT_GE(static_cast<std::size_t>(simulated), std::max<std::size_t>(before, 1)) << max;
     before = static_cast<std::size_t>(simulated);
     EXPECT_LE(simulated, max == 0 ? 3 : 1000);
-    EXPECT_TRUE(asked > max || best_plan.candidate.begin == whole.candidate.begin);
+    EXPECT_TRUE(asked > max || best_plan.candidate().begin == whole.candidate().begin);
     EXPECT_EQ(time.ended_a_search(), asked > max);
   }
 }
@@ -137,8 +137,8 @@ TEST(FindBestPlan, KeepsRequestedValuesAndSaysWhyOthersLost) {
   PlanningProblem problem = test::planned_sequence(sequence, 4, 1e9);
   problem.constraints.stages = 2;
   const BestPlan best_plan = find_best_plan(problem);
-  EXPECT_EQ(best_plan.candidate.stages, 2);
-  EXPECT_TRUE(best_plan.candidate.recomputed.empty());
+  EXPECT_EQ(best_plan.candidate().stages, 2);
+  EXPECT_TRUE(best_plan.candidate().recomputed.empty());
   EXPECT_TRUE(best_plan.results.front().why.empty());
   ASSERT_GT(best_plan.results.size(), 2u);
   for (std::size_t i = 1; i < best_plan.results.size(); ++i)
@@ -146,7 +146,7 @@ TEST(FindBestPlan, KeepsRequestedValuesAndSaysWhyOthersLost) {
   EXPECT_NE(best_plan.bottleneck.find("computation of stage"), std::string::npos)
       << best_plan.bottleneck;
   problem.constraints.max_replicas = 1;
-  EXPECT_EQ(find_best_plan(problem).candidate.replicas, 1);
+  EXPECT_EQ(find_best_plan(problem).candidate().replicas, 1);
   problem.constraints.replicas = 2;
   EXPECT_NE(
       test::message_of<ConfigError>([&] { find_best_plan(problem); }).find("trainer.lanes = 1"),
@@ -164,7 +164,7 @@ TEST(FindBestPlan, BoundsSchedulesWhoseWeightGradientsWait) {
     for (int stages = 1; stages <= (problem.constraints.schedules[0] == "zb-v" ? 2 : 4); ++stages) {
       problem.constraints.stages = stages;
       const BestPlan best_plan = find_best_plan(problem);
-      EXPECT_LE(best_plan.lower_bound, best_plan.estimate.step_seconds) << schedule << stages;
+      EXPECT_LE(best_plan.lower_bound, best_plan.estimate().step_seconds) << schedule << stages;
     }
   }
 }
@@ -187,10 +187,10 @@ TEST(FindBestPlan, SimulatesTheOtherBarrierForTheBestFew) {
     EXPECT_LE(*one.other_barrier_s, one.estimate->step_seconds * (1 + 1e-9))
         << one.candidate.schedule;
   }
-  EXPECT_EQ(late.candidate.schedule, "zb-h2");
+  EXPECT_EQ(late.candidate().schedule, "zb-h2");
   ASSERT_TRUE(late.results.front().other_barrier_s);
-  EXPECT_LT(late.estimate.step_seconds, *late.results.front().other_barrier_s);
-  EXPECT_LE(late.estimate.step_seconds, agreed.estimate.step_seconds);
+  EXPECT_LT(late.estimate().step_seconds, *late.results.front().other_barrier_s);
+  EXPECT_LE(late.estimate().step_seconds, agreed.estimate().step_seconds);
   problem.constraints.stages = 1;
   EXPECT_FALSE(find_best_plan(problem).results.front().other_barrier_s);
 }
@@ -214,7 +214,7 @@ TEST(FindBestPlan, LeavesNoHelpfulBoundaryInALargeCluster) {
     problem.constraints.replicas = 1;
     const BestPlan best_plan = find_best_plan(problem);
     Workloads workloads(problem);
-    CandidateResult best{best_plan.candidate, best_plan.estimate};
+    CandidateResult best{best_plan.candidate(), best_plan.estimate()};
     const CandidateRefiner refiner(problem, workloads.of(best.candidate.batch, 1));
     ASSERT_EQ(quick_moves(problem), Moves::shortening_first_step);
     EXPECT_FALSE(refiner.move_boundaries(best)) << describe(best.candidate);
@@ -258,7 +258,7 @@ TEST(FindBestPlan, IsNoSlowerThanAnyNamedChoice) {
   const LayerSequence sequence = test::small_sequence();
   PlanningProblem problem = test::planned_sequence(sequence, 13, 1e9);
   problem.constraints.schedules = {"gpipe", "1f1b", "interleaved", "zb-h1", "zb-h2", "zb-v"};
-  const double best = find_best_plan(problem).estimate.speed();
+  const double best = find_best_plan(problem).estimate().speed();
   PlanningProblem named = problem;
   for (const std::string& schedule : problem.constraints.schedules)
     for (const auto& [stages, replicas] : {std::pair(4, 3), std::pair(3, 4), std::pair(2, 4)}) {
@@ -267,7 +267,7 @@ TEST(FindBestPlan, IsNoSlowerThanAnyNamedChoice) {
       named.constraints.replicas = replicas;
       if (schedule == "interleaved" || schedule == "zb-v")
         named.constraints.stages = 2;  // of four layers
-      EXPECT_GE(best, find_best_plan(named).estimate.speed() * (1 - kSameStep))
+      EXPECT_GE(best, find_best_plan(named).estimate().speed() * (1 - kSameStep))
           << schedule << stages;
     }
 }
@@ -277,22 +277,22 @@ TEST(FindBestPlan, SharesOutTheBatchAsItLikes) {
   PlanningProblem problem = test::planned_sequence(sequence, 4, 1e9);
   problem.constraints.batches = {{.seconds = 16, .micro_batches = 1},
                                  {.seconds = 2, .micro_batches = 8}};
-  EXPECT_EQ(find_best_plan(problem).candidate.batch.micro_batches,
+  EXPECT_EQ(find_best_plan(problem).candidate().batch.micro_batches,
             8);  // one leaves three devices idle
   problem.constraints.batches.pop_back();
-  EXPECT_EQ(find_best_plan(problem).candidate.replicas, 1);
+  EXPECT_EQ(find_best_plan(problem).candidate().replicas, 1);
 }
 
 TEST(FindBestPlan, SaysWhereMemoryIsTheBottleneck) {
   const LayerSequence sequence = test::small_sequence();
   const PlanningProblem free = test::planned_sequence(sequence, 2, 1e9);
-  ASSERT_EQ(find_best_plan(free).candidate.replicas, 2);
-  Candidate whole = find_best_plan(free).candidate;
+  ASSERT_EQ(find_best_plan(free).candidate().replicas, 2);
+  Candidate whole = find_best_plan(free).candidate();
   const double needed = StageMemory(free, whole).of_stages(whole.begin)[0];
 
   const PlanningProblem tight = test::planned_sequence(sequence, 2, needed - 1);
   const BestPlan best_plan = find_best_plan(tight);
-  EXPECT_EQ(best_plan.candidate.stages, 2);
+  EXPECT_EQ(best_plan.candidate().stages, 2);
   EXPECT_NE(best_plan.bottleneck.find("memory: 1 stage × 2 replicas"), std::string::npos)
       << best_plan.bottleneck;
 

@@ -69,8 +69,8 @@ class RaggedPlanning {
   void limit(const std::string& schedule) {
     const auto named = with({schedule});
     if (!named) return;
-    const double max =
-        std::ranges::max(StageMemory(problem_, named->candidate).of_stages(named->candidate.begin));
+    const double max = std::ranges::max(
+        StageMemory(problem_, named->candidate()).of_stages(named->candidate().begin));
     const double share = lots_.one_in(3) ? 0.85 : 1;
     for (Device& device : problem_.cluster.devices) device.memory = share * max;
   }
@@ -167,15 +167,15 @@ TEST(FoundNeverLoses, ToNamedSchedulesThatFit) {
       if (!named) continue;
       ASSERT_TRUE(found) << name << " draw " << draw;
       ++compared;
-      best = std::min(best, named->estimate.step_seconds);
-      EXPECT_LE(found->estimate.step_seconds, named->estimate.step_seconds * (1 + 1e-9))
+      best = std::min(best, named->estimate().step_seconds);
+      EXPECT_LE(found->estimate().step_seconds, named->estimate().step_seconds * (1 + 1e-9))
           << name << " draw " << draw;
     }
     if (!found) continue;
-    EXPECT_EQ(found->candidate.schedule, "found");
+    EXPECT_EQ(found->candidate().schedule, "found");
     EXPECT_FALSE(
-        StageMemory(planning.problem(), found->candidate).too_full(found->candidate.begin));
-    if (found->estimate.step_seconds < best * (1 - 1e-6)) ++faster[layout_of(found->candidate)];
+        StageMemory(planning.problem(), found->candidate()).too_full(found->candidate().begin));
+    if (found->estimate().step_seconds < best * (1 - 1e-6)) ++faster[layout_of(found->candidate())];
   }
   EXPECT_GE(compared, 200);
   EXPECT_GE(faster[Layout::one_chunk], 2);

@@ -139,8 +139,8 @@ TEST_F(WithFoundSchedule, StaysBelowZbH1WhereMemoryIsShort) {
   EXPECT_THROW(find_best_plan(problem_), ConfigError);
   problem_.constraints.schedules = {"zb-h1", "1f1b"};
   const BestPlan best_plan = find_best_plan(problem_);
-  EXPECT_EQ(best_plan.candidate.schedule, "found");
-  EXPECT_FALSE(StageMemory(problem_, best_plan.candidate).too_full(best_plan.candidate.begin));
+  EXPECT_EQ(best_plan.candidate().schedule, "found");
+  EXPECT_FALSE(StageMemory(problem_, best_plan.candidate()).too_full(best_plan.candidate().begin));
 }
 
 TEST_F(WithFoundSchedule, TakesBackwardsWholeWhereNoOthersFit) {
@@ -152,8 +152,8 @@ TEST_F(WithFoundSchedule, TakesBackwardsWholeWhereNoOthersFit) {
   const double bytes = min_full_cut(StageMemory(problem_, whole), sequence_.size()).bytes;
   for (Device& device : problem_.cluster.devices) device.memory = bytes;
   const BestPlan best_plan = find_best_plan(problem_);
-  EXPECT_EQ(best_plan.candidate.schedule, "found");
-  EXPECT_NE(best_plan.candidate.actions.at(0).find("0BW0"), std::string::npos);
+  EXPECT_EQ(best_plan.candidate().schedule, "found");
+  EXPECT_NE(best_plan.candidate().actions.at(0).find("0BW0"), std::string::npos);
 }
 
 TEST_F(WithFoundSchedule, MayBeACandidateOrTheOnlyOne) {
@@ -163,12 +163,12 @@ TEST_F(WithFoundSchedule, MayBeACandidateOrTheOnlyOne) {
   const BestPlan named = find_best_plan(problem_);
   problem_.search.finds = true;
   const BestPlan best = find_best_plan(problem_);
-  EXPECT_LE(best.estimate.step_seconds, named.estimate.step_seconds);
-  EXPECT_EQ(best.candidate.schedule, "found");
+  EXPECT_LE(best.estimate().step_seconds, named.estimate().step_seconds);
+  EXPECT_EQ(best.candidate().schedule, "found");
   problem_.constraints.stages = 1;
-  EXPECT_EQ(find_best_plan(problem_).candidate.schedule, "1f1b");
+  EXPECT_EQ(find_best_plan(problem_).candidate().schedule, "1f1b");
   problem_.search.finds_only = true;
-  EXPECT_EQ(find_best_plan(problem_).candidate.schedule, "found");
+  EXPECT_EQ(find_best_plan(problem_).candidate().schedule, "found");
 }
 
 class CandidatesWithFoundSchedules : public testing::Test {

@@ -28,11 +28,11 @@ TEST(BestPlanView, ShowsTheBestPlansEstimates) {
   problem.constraints.stages = 2;
   problem.constraints.replicas = 2;
   const BestPlan best_plan = find_best_plan(problem);
-  const Candidate& candidate = best_plan.candidate;
+  const Candidate& candidate = best_plan.candidate();
   const Plan plan = plan_of(problem, candidate);
   const PlanView view = view_of(problem, best_plan, plan);
   EXPECT_EQ(view.title, describe(candidate));
-  EXPECT_EQ(view.step_seconds, best_plan.estimate.step_seconds);
+  EXPECT_EQ(view.step_seconds, best_plan.estimate().step_seconds);
   ASSERT_EQ(view.replicas.size(), 2u);
   for (int k = 0; k < 2; ++k) {
     EXPECT_EQ(view.stages[k].bytes(), plan.chunks[k].predicted.bytes.total());
@@ -54,10 +54,10 @@ TEST(BestPlanView, ShowsTheBestPlansEstimates) {
     return std::string();
   };
   EXPECT_EQ(recomputation(), "none");
-  again.candidate.recomputed.assign(sequence.size(), false);
-  again.candidate.recomputed[1] = true;
+  again.results.front().candidate.recomputed.assign(sequence.size(), false);
+  again.results.front().candidate.recomputed[1] = true;
   EXPECT_EQ(recomputation(), "stage 0: relu, recomputed in backward");
-  again.candidate.recompute_exact = false;
+  again.results.front().candidate.recompute_exact = false;
   EXPECT_EQ(recomputation(),
             "stage 0: relu, recomputed in backward; not all choices were tried: "
             "a cheaper one may exist");
@@ -72,7 +72,7 @@ TEST(BestPlanView, TellsWhatWaitsOnTheHost) {
   problem.constraints.resident = 2;
   for (Device& device : problem.cluster.devices) device.host_bandwidth = 100;
   const BestPlan best_plan = find_best_plan(problem);
-  const Plan plan = plan_of(problem, best_plan.candidate);
+  const Plan plan = plan_of(problem, best_plan.candidate());
   ASSERT_GT(plan.bytes_of(0).host, 0u);
   problem.model.bytes = {};
   const PlanView view = view_of(problem, best_plan, plan);
@@ -101,7 +101,7 @@ TEST(BestPlanView, TellsCandidatesOfTheSameWordsApart) {
   std::ranges::reverse(devices.candidate.devices);
   std::ranges::rotate(again.candidate.devices, again.candidate.devices.begin() + 1);
   best_plan.results = {first, cut, devices, again};
-  const Plan plan = plan_of(problem, best_plan.candidate);
+  const Plan plan = plan_of(problem, best_plan.candidate());
   std::vector<std::string> rows;
   for (const CandidateView& view : view_of(problem, best_plan, plan).candidates)
     rows.push_back(view.what);
