@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "base/error.h"
+#include "base/file_handle.h"
 #include "base/mapped_file.h"
 #include "runtime/checkpoint/fault.h"
 #include "runtime/checkpoint/hash.h"
@@ -219,6 +220,11 @@ void Checkpoint::expect(std::string_view name, layers::DType dtype,
     throw_fault(folder_, fmt::format("'{}' is {}{}, but the model expects {}{}", name,
                                      layers::name_of(stored.dtype), shape_text(stored.shape),
                                      layers::name_of(dtype), shape_text(shape)));
+}
+
+std::string tokenizer_bytes(const Checkpoint& checkpoint) {
+  const std::filesystem::path file = checkpoint.tokenizer_file();
+  return file.empty() ? std::string() : read_file(file);
 }
 
 void expect_floats(const Checkpoint& checkpoint, std::string_view name,

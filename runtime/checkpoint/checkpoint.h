@@ -97,6 +97,10 @@ class Checkpoint {
   Tensors tensors_;
 };
 
+/// Returns the bytes of its copy of text.model. They are empty if the text is encoded by an
+/// alphabet.
+[[nodiscard]] std::string tokenizer_bytes(const Checkpoint& checkpoint);
+
 /// Throws CheckpointError unless the checkpoint has a tensor of that name and shape in FP32, FP16
 /// or BF16.
 void expect_floats(const Checkpoint& checkpoint, std::string_view name, const layers::Shape& shape);

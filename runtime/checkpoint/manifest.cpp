@@ -57,10 +57,11 @@ constexpr int kVersion = 2;
 constexpr std::string_view kOpening = "{\n \"hash\": \"";
 constexpr std::size_t kDigits = 32;
 // These keys are optional. A manifest has them only if the text has a SentencePiece model, if the
-// run changed keys, or if it changed its data.
+// run changed keys, if it changed its data, or if the weights are a mean of several checkpoints.
 constexpr const char* kTokenizer = "tokenizer";
 constexpr const char* kCorrections = "corrections";
 constexpr const char* kDataOrigin = "data_origin";
+constexpr const char* kAveraged = "averaged";
 
 /// Throws CheckpointError unless the path stays within the folder. A checkpoint may come from
 /// anyone. Without this check, a manifest could name a file outside the folder, such as
@@ -85,6 +86,7 @@ NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(KeptFile, file, bytes, hash)
 
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Correction, step, key, before, after)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(DataOrigin, step, epoch)
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(AveragedCheckpoint, step, folder)
 
 /// Calls visit(key, field) for each field of a state. The keys are fixed by version 2 of the
 /// format. Reading and writing share this list, so no field can be written and not read.
@@ -110,12 +112,14 @@ void to_json(Json& json, const TrainingState& state) {
   if (!state.tokenizer_hash.empty()) json[kTokenizer] = state.tokenizer_hash;
   if (!state.corrections.empty()) json[kCorrections] = state.corrections;
   if (state.data_origin != DataOrigin{}) json[kDataOrigin] = state.data_origin;
+  if (!state.averaged.empty()) json[kAveraged] = state.averaged;
 }
 void from_json(const Json& json, TrainingState& state) {
   for_fields(state, [&](const char* key, auto& field) { json.at(key).get_to(field); });
   state.tokenizer_hash = json.value(kTokenizer, std::string());
   state.corrections = json.value(kCorrections, std::vector<Correction>());
   state.data_origin = json.value(kDataOrigin, DataOrigin());
+  state.averaged = json.value(kAveraged, std::vector<AveragedCheckpoint>());
 }
 
 std::string to_text(const ShardIndex& index) try {

@@ -14,6 +14,9 @@ namespace penstock::runtime {
 // which its manifest also states. If the two differ, the checkpoint is mislabelled: it is a copy,
 // or from another run. It is never resumed, never counted among the kept ones, and never removed.
 
+/// Name of the file of metrics in an output folder, see MetricsFile.
+inline constexpr const char* kMetricsFile = "metrics.jsonl";
+
 /// A checkpoint in an output folder, known by its name alone.
 struct StoredCheckpoint {
   std::int64_t step = 0;

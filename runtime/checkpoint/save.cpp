@@ -70,9 +70,9 @@ std::filesystem::path start_save(const std::filesystem::path& output, std::int64
 // The coverage is checked when the kept parts are there, since they are a shard too. A rank that
 // wrote too little or too much is found here, before the checkpoint exists. The hash of the
 // tokenizer that `state` carries is ignored; the file written here determines it.
-std::filesystem::path commit(const std::filesystem::path& folder, const TrainingState& state,
-                             std::vector<ShardIndex> shards, std::string_view tokenizer,
-                             const PassthroughParts& kept) {
+void complete_folder(const std::filesystem::path& folder, const TrainingState& state,
+                     std::vector<ShardIndex> shards, std::string_view tokenizer,
+                     const PassthroughParts& kept) {
   Manifest manifest{state, std::move(shards)};
   write_kept(folder, kept, manifest);
   check_coverage(manifest.shards);
@@ -82,6 +82,12 @@ std::filesystem::path commit(const std::filesystem::path& folder, const Training
     manifest.state.tokenizer_hash = xxh3_128(tokenizer);
   }
   write_durably(folder / kManifestFile, to_text(manifest));
+}
+
+std::filesystem::path commit(const std::filesystem::path& folder, const TrainingState& state,
+                             std::vector<ShardIndex> shards, std::string_view tokenizer,
+                             const PassthroughParts& kept) {
+  complete_folder(folder, state, std::move(shards), tokenizer, kept);
   auto committed = folder.parent_path() / checkpoint_name(state.step);
   make_way({state.step, committed});
   move_folder(folder, committed);

@@ -14,6 +14,13 @@ struct Correction {
   bool operator==(const Correction&) const = default;
 };
 
+/// A checkpoint that contributed to a mean of several.
+struct AveragedCheckpoint {
+  std::int64_t step = 0;
+  std::string folder;  // as it was named
+  bool operator==(const AveragedCheckpoint&) const = default;
+};
+
 /// The point at which the current order of the data begins: a step, counted over the whole run, and
 /// its epoch. The epoch was a new one at that step.
 struct DataOrigin {
@@ -40,6 +47,8 @@ struct TrainingState {
   std::string tokenizer_hash;                // XXH3-128 of kTokenizerFile; empty with an alphabet
   std::vector<Correction> corrections = {};  // changes over the whole run, in order
   DataOrigin data_origin = {};
+  /// Set if the weights are the mean of these checkpoints.
+  std::vector<AveragedCheckpoint> averaged = {};
   bool operator==(const TrainingState&) const = default;
 };
 

@@ -2,14 +2,13 @@
 #include <utility>
 #include <vector>
 
-#include "base/atomic_file.h"
 #include "runtime/checkpoint/checkpoint.h"
+#include "runtime/checkpoint/new_folder.h"
 #include "runtime/checkpoint/open_checkpoint.h"
 #include "runtime/checkpoint/passthrough_parts.h"
+#include "runtime/checkpoint/save.h"
 #include "runtime/checkpoint/shard.h"
 #include "runtime/huggingface/export.h"
-#include "runtime/huggingface/folder_files.h"
-#include "runtime/huggingface/new_folder.h"
 #include "runtime/huggingface/weights_writer.h"
 
 // The result is a checkpoint again. Its manifest has the same state, its shards have weights and
@@ -39,15 +38,6 @@ std::vector<CheckpointPiece> pieces_of(const std::vector<NamedTensor>& tensors) 
   return pieces;
 }
 
-void write_rest(const Checkpoint& checkpoint, Manifest manifest,
-                const std::filesystem::path& folder) {
-  write_kept(folder, read_kept(checkpoint), manifest);
-  check_coverage(manifest.shards);
-  if (const std::filesystem::path pieces = checkpoint.tokenizer_file(); !pieces.empty())
-    write_durably(folder / kTokenizerFile, text_of_file(pieces));
-  write_durably(folder / kManifestFile, to_text(manifest));
-}
-
 }  // namespace
 
 WeightsReport export_weights(const std::filesystem::path& checkpoint,
@@ -56,7 +46,7 @@ WeightsReport export_weights(const std::filesystem::path& checkpoint,
   refuse_within(opened.folder(), folder);
   const std::vector<StreamedTensor> weights = weights_of(opened, options.dtype);
   NewFolder made(folder);
-  Manifest manifest{opened.state(), {}};
+  std::vector<ShardIndex> shards;
   TensorStream stream([&](const std::string& source, std::int64_t begin, std::span<float> out) {
     read_floats(opened, source, begin, out);
   });
@@ -64,14 +54,15 @@ WeightsReport export_weights(const std::filesystem::path& checkpoint,
   report.files = write_in_parts(
       made.partial(), weights, options.shard_bytes,
       [&](const std::string& name, const std::vector<NamedTensor>& part) {
-        manifest.shards.push_back(write_shard(made.partial(), name, pieces_of(part),
-                                              [&](const layers::Tensor& handle, std::size_t begin) {
-                                                return stream.bytes(handle, begin);
-                                              }));
+        shards.push_back(write_shard(made.partial(), name, pieces_of(part),
+                                     [&](const layers::Tensor& handle, std::size_t begin) {
+                                       return stream.bytes(handle, begin);
+                                     }));
       });
   for (const StreamedTensor& tensor : weights)
     report.parameters += layers::element_count(tensor.shape);
-  write_rest(opened, std::move(manifest), made.partial());
+  complete_folder(made.partial(), opened.state(), std::move(shards), tokenizer_bytes(opened),
+                  read_kept(opened));
   made.commit();
   return report;
 }

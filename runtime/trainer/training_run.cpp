@@ -197,7 +197,7 @@ void TrainingRun::begin() {
   summary.parameters = parameter_count(training_.prepared.sequence);
   summary.utterances = static_cast<std::int64_t>(training_.prepared.corpus.size());
   if (context().leads()) {
-    log_.open(std::filesystem::path(config().trainer.output) / "metrics.jsonl", clock_.step);
+    log_.open(std::filesystem::path(config().trainer.output) / kMetricsFile, clock_.step);
     if (const std::string& how = session_.device().how; !how.empty()) context().note(how);
     context().note(fmt::format("{} a rank; {} × {}, {}; {} parameters; {}",
                                session_.backend().description(), counted(plan.stages(), "stage"),

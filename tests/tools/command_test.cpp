@@ -53,8 +53,8 @@ std::vector<std::string> subcommands() {
 TEST(Command, HasSubcommandsWithExamples) {
   EXPECT_EQ(subcommands(),
             (std::vector<std::string>{"plan", "train", "evaluate", "transcribe", "import", "export",
-                                      "data", "info", "verify", "bench", "schedule", "profile",
-                                      "search", "trace"}));
+                                      "average", "data", "info", "verify", "bench", "schedule",
+                                      "profile", "search", "trace"}));
   for (const std::string& name : subcommands()) {
     const auto page = penstock({name, "--help"});
     EXPECT_EQ(page.code, 0) << name;

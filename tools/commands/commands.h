@@ -18,6 +18,7 @@ void add_evaluate(CLI::App& app, Run& run);
 void add_transcribe(CLI::App& app, Run& run);
 void add_import(CLI::App& app, Run& run);
 void add_export(CLI::App& app, Run& run);
+void add_average(CLI::App& app, Run& run);
 void add_data(CLI::App& app, Run& run);
 void add_info(CLI::App& app, Run& run);
 void add_verify(CLI::App& app, Run& run);

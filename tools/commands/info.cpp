@@ -52,6 +52,9 @@ nlohmann::ordered_json to_json(const std::string& path, const runtime::Descripti
     for (const runtime::Correction& c : description.state->corrections)
       report["corrections"].push_back(
           {{"step", c.step}, {"key", c.key}, {"before", c.before}, {"after", c.after}});
+    report["averaged"] = nlohmann::ordered_json::array();
+    for (const runtime::AveragedCheckpoint& each : description.state->averaged)
+      report["averaged"].push_back({{"step", each.step}, {"folder", each.folder}});
   }
   report["tensors"] = nlohmann::ordered_json::array();
   for (const runtime::TensorPlace& tensor : description.tensors) {
@@ -72,6 +75,8 @@ void print(const runtime::Description& description) {
     for (const runtime::Correction& c : description.state->corrections)
       std::cout << fmt::format("from step {} on, {} = {}, which was {}\n", c.step, c.key, c.after,
                                c.before);
+    for (const runtime::AveragedCheckpoint& each : description.state->averaged)
+      std::cout << fmt::format("a mean with step {} of {}\n", each.step, each.folder);
     std::cout << '\n';
   }
   std::vector<std::vector<std::string>> rows = {

@@ -1,4 +1,4 @@
-#include "runtime/huggingface/new_folder.h"
+#include "runtime/checkpoint/new_folder.h"
 
 #include <gtest/gtest.h>
 
