@@ -154,6 +154,7 @@ struct TrainerConfig {
   std::int64_t checkpoint_every = 0;     // steps; 0: every epoch
   double checkpoint_seconds = 1800;      // 0: by steps alone
   int keep = 3;                          // newest checkpoints to keep, besides the best
+  double ema = 0;                        // decay of the moving averages of weights; 0: none
   int max_skipped = 20;                  // consecutive steps; more count as divergence
   bool operator==(const TrainerConfig&) const = default;
 };

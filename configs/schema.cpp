@@ -270,6 +270,9 @@ std::vector<Key> trainer_keys(TrainerConfig& t) {
           "seconds after which a checkpoint is saved besides; 0: only by steps"),
       Key("trainer.keep", &t.keep, between(1, kMaxCheckpoints),
           "newest checkpoints to keep, besides the best"),
+      Key("trainer.ema", &t.ema, between(0, 0.999999),
+          "decay of a moving average of the weights, kept beside them, such as 0.999. Validation "
+          "and all that reads a checkpoint take the average. 0: there is none"),
       Key("trainer.max_skipped", &t.max_skipped, between(0, 1000000),
           "consecutive steps that may be skipped because gradients are not finite; more end the "
           "run"),
@@ -298,7 +301,8 @@ OnResume on_resume(const Key& key) {
   // A key of a family decides the shapes of weights, unless it is known not to.
   if (key.section() == "model" && !acts_beside_weights(key.name)) return OnResume::fixed;
   if (key.section() == "pipeline" || key.section() == "trainer")
-    return key.name == "trainer.seed" ? OnResume::accepted : OnResume::free;
+    return key.name == "trainer.seed" || key.name == "trainer.ema" ? OnResume::accepted
+                                                                   : OnResume::free;
   return OnResume::accepted;
 }
 

@@ -222,4 +222,18 @@ void CpuBackend::compute(Stream& stream, const SgdStep& op) {
   round(*this, stream, op);
 }
 
+template <>
+void CpuBackend::compute(Stream&, const MoveAverages& op) {
+  if (skips(op.factor)) return;
+  for_real(op.weight.dtype, "MoveAverages", [&]<class T>(T) {
+    const auto share = static_cast<T>(1 - op.decay);
+    for (std::int64_t b = 0; b < op.blocks.count; ++b) {
+      const ArenaBlock& block = op.blocks.first[b];
+      const T* __restrict weight = at<T>(op.weight, block.weight);
+      T* __restrict average = at<T>(op.average, block.slot);
+      for (std::int64_t i = 0; i < block.count; ++i) average[i] += share * (weight[i] - average[i]);
+    }
+  });
+}
+
 }  // namespace penstock::layers

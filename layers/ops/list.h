@@ -37,7 +37,7 @@ using Operations = OperationList<
     AttentionForward, AttentionBackward, PositionTable, ShawPositionsForward,
     ShawPositionsBackwardWeight, DepthwiseConv1dForward, DepthwiseConv1dBackwardInput,
     DepthwiseConv1dBackwardWeight, DropoutForward, DropoutBackward, CtcLoss, Cast, SquaredSums,
-    LargestMagnitude, GradientNorm, AddInto, AdamWStep, LambDirection, SgdStep>;
+    LargestMagnitude, GradientNorm, AddInto, AdamWStep, LambDirection, SgdStep, MoveAverages>;
 
 /// Enters all operations as functions of `Self` into the table of a backend.
 template <class Self, class... Operation>

@@ -105,4 +105,17 @@ struct SgdStep {
   SlotCoding coding = {};
 };
 
+/// Moves averages of weights, as torch.optim.swa_utils and timm do, for the elements of `blocks` in
+/// arenas of one dtype (f32 or f64):
+///   average += (1 - decay) · (weight - average)
+/// An element has the same offset among the averages as in the optimizer's slots. Of `factor`, only
+/// the skipped step counts.
+struct MoveAverages {
+  ArenaBlocks blocks;
+  Tensor weight;  // read only
+  Tensor average;
+  double decay = 0.999;
+  GradientFactor factor = {};
+};
+
 }  // namespace penstock::layers

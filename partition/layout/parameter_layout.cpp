@@ -133,6 +133,10 @@ std::size_t scale_bytes(std::size_t slot, const ParameterKinds& kinds) {
   return layers::aligned(slot / layers::kCodeBlock * sizeof(float));
 }
 
+std::size_t average_bytes(std::size_t slot, const ParameterKinds& kinds) {
+  return slot / layers::size_of(kinds.slot_type()) * layers::size_of(kinds.dtype);
+}
+
 layers::DType ParameterKinds::slot_type() const {
   switch (slots) {
     case SlotFormat::bf16:

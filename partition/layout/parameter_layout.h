@@ -103,6 +103,10 @@ void lay_out_for(int replica, ParameterLayout& layout);
 /// Returns the bytes of the scales of a slot of `slot` bytes. Only slots in codes have scales.
 std::size_t scale_bytes(std::size_t slot, const ParameterKinds& kinds);
 
+/// Returns the bytes of moving averages of the weights. They have the type of the masters, and the
+/// same offsets, in elements, as a slot of `slot` bytes.
+std::size_t average_bytes(std::size_t slot, const ParameterKinds& kinds);
+
 /// Returns true if layers that compute in `compute` read a rounded copy of the parameter.
 inline bool has_copy(const layers::ParamDecl& parameter, layers::DType compute) {
   return layers::is_half(compute) && !parameter.full_precision;

@@ -130,9 +130,9 @@ SequenceBytes::SequenceBytes(const LayerSequence& sequence, const layers::Backen
 
 const SequenceBytes::Shared& SequenceBytes::shared(const std::vector<LayerRun>& held,
                                                    const ParameterBytes& parameters) {
-  const Kept kept{parameters.lanes_of, parameters.kinds.sharing.bucket_bytes,
+  const Kept kept{parameters.lanes_of,          parameters.kinds.sharing.bucket_bytes,
                   parameters.slots.of_elements, parameters.slots.of_parameters,
-                  parameters.rollback};
+                  parameters.slots.averages,    parameters.rollback};
   Ranges ranges;
   for (const LayerRun& run : held) ranges.emplace_back(run.first, run.last);
   return shared_.of({kept, ranges}, [&] { return share(ranges, parameters); });

@@ -91,7 +91,7 @@ class SequenceBytes {
   using Ranges = std::vector<std::pair<int, int>>;
   /// A cache key of parameters: lanes, bytes of a bucket, slots, and whether updates can be rolled
   /// back.
-  using Kept = std::tuple<std::vector<int>, std::int64_t, int, int, bool>;
+  using Kept = std::tuple<std::vector<int>, std::int64_t, int, int, int, bool>;
   Shared share(const Ranges& held, const ParameterBytes& parameters) const;
 
   const LayerSequence& sequence_;

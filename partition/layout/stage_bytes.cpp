@@ -103,6 +103,7 @@ StageBytes kept_bytes(const ParameterSums& sums, const ParameterBytes& parameter
   bytes.gradients = sums.arena * parameters.lanes_of.at(replica);
   bytes.optimizer =
       (sums.slot + scale_bytes(sums.slot, parameters.kinds)) * parameters.slots.of_elements +
+      average_bytes(sums.slot, parameters.kinds) * parameters.slots.averages +
       numbers_of(sums.parameters) * parameters.slots.of_parameters;
   if (parameters.rollback)
     bytes.optimizer += bytes.optimizer + sums.changing_masters + sums.changing_copies;
@@ -123,7 +124,8 @@ void add_buffers(const ChunkBuffers& buffers, StageBytes& bytes) {
 
 /// If replicas share, the fullest replica needs at least their mean.
 double ParameterBytes::at_least(const ParameterSums& sums) const {
-  const auto slots_of = sums.slot * static_cast<std::size_t>(slots.of_elements);
+  const auto slots_of = sums.slot * static_cast<std::size_t>(slots.of_elements) +
+                        average_bytes(sums.slot, kinds) * static_cast<std::size_t>(slots.averages);
   if (kinds.sharing.replicas == 1)
     return static_cast<double>(sums.masters + sums.copies +
                                sums.arena * static_cast<std::size_t>(lanes_of.front()) + slots_of);

@@ -56,10 +56,11 @@ struct ChunkBuffers {
   void join(const ChunkBuffers& other);
 };
 
-/// The numbers that the optimizer keeps.
+/// The numbers that are kept for each parameter besides its value.
 struct SlotCounts {
   int of_elements = 2;    // number of arenas
   int of_parameters = 0;  // FP64 numbers per parameter tensor
+  int averages = 0;       // number of arenas of moving averages of the weights
 };
 
 struct ParameterSums;

@@ -49,7 +49,7 @@ std::string hash_of(const SafetensorsFile& file, std::uint64_t begin, std::uint6
 }
 
 bool counts(const ShardPiece& piece, Verified what) {
-  return what == Verified::all ||
+  return what == Verified::all || piece.name.starts_with(kAverageTensors) ||
          !(piece.name.starts_with(kSlotTensors) || piece.name.starts_with(kKeptTensors));
 }
 
@@ -220,6 +220,11 @@ void Checkpoint::expect(std::string_view name, layers::DType dtype,
     throw_fault(folder_, fmt::format("'{}' is {}{}, but the model expects {}{}", name,
                                      layers::name_of(stored.dtype), shape_text(stored.shape),
                                      layers::name_of(dtype), shape_text(shape)));
+}
+
+std::string model_tensor(const Checkpoint& checkpoint, const std::string& name) {
+  std::string average = kAverageTensors + name;
+  return checkpoint.contains(average) ? average : name;
 }
 
 std::string tokenizer_bytes(const Checkpoint& checkpoint) {

@@ -39,7 +39,7 @@ enum class OpenShards {
 /// The part of a checkpoint that is verified.
 enum class Verified {
   all,   // every byte
-  read,  // weights and statistics, but not optimizer slots and kept parts
+  read,  // weights, moving averages and statistics, but not optimizer slots and kept parts
 };
 
 /// One of `of` equal shares, such as that of one rank of a job.
@@ -96,6 +96,11 @@ class Checkpoint {
   std::unique_ptr<OpenFiles> files_;
   Tensors tensors_;
 };
+
+/// Returns the name of the tensor that holds a weight or statistic of the model: its moving average
+/// if the training kept one (trainer.ema), else `name` itself. Evaluation, export and new runs read
+/// this tensor; a run that resumes reads both.
+[[nodiscard]] std::string model_tensor(const Checkpoint& checkpoint, const std::string& name);
 
 /// Returns the bytes of its copy of text.model. They are empty if the text is encoded by an
 /// alphabet.

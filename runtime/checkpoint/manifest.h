@@ -17,6 +17,9 @@ inline constexpr const char* kTokenizerFile = "tokenizer.model";  // holds the b
 /// Prefix of the names of the optimizer's tensors.
 inline constexpr const char* kSlotTensors = "optimizer.";
 
+/// Prefix of the names of the moving averages of weights (trainer.ema), as "optimizer.ema/NAME".
+inline constexpr const char* kAverageTensors = "optimizer.ema/";
+
 /// Prefix of the names of tensors that are kept from an imported model and not used in
 /// computations.
 inline constexpr const char* kKeptTensors = "huggingface/";

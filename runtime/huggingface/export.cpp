@@ -101,11 +101,8 @@ class Exporter {
     if (!gives_labels_back_) write_labels(folder);
     ExportReport report{.architecture = std::string(architecture_.name)};
     for (const auto& [name, shape] : ours_) report.parameters += layers::element_count(shape);
-    report.files = write_weight_files(
-        folder, streams(), options_.shard_bytes,
-        [&](const std::string& source, std::int64_t begin, std::span<float> out) {
-          read_floats(checkpoint_, source, begin, out);
-        });
+    report.files = write_weight_files(folder, streams(), options_.shard_bytes,
+                                      weights_reader(checkpoint_, options_.averages));
     write_language(folder);
     return report;
   }
@@ -166,10 +163,7 @@ class Exporter {
              !tensor.name.starts_with("lm_head.");
     });
     const std::string file = language_file_name(plain_text(language->second));
-    write_weight_file(folder / file, own,
-                      [&](const std::string& source, std::int64_t begin, std::span<float> out) {
-                        read_floats(checkpoint_, source, begin, out);
-                      });
+    write_weight_file(folder / file, own, weights_reader(checkpoint_, options_.averages));
   }
 
   /// Returns a file of feature settings with the recipe's values.

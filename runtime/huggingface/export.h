@@ -15,6 +15,7 @@ struct ExportOptions {
   layers::DType dtype = layers::DType::f32;  // f32, f16 or bf16
   /// Bound on a file's size, unless one tensor exceeds it.
   std::uint64_t shard_bytes = 5'000'000'000;
+  bool averages = true;  // moving averages of the weights, if the checkpoint has them
 };
 
 /// Describes what an export wrote.

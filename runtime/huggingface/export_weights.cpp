@@ -9,6 +9,7 @@
 #include "runtime/checkpoint/save.h"
 #include "runtime/checkpoint/shard.h"
 #include "runtime/huggingface/export.h"
+#include "runtime/huggingface/streams.h"
 #include "runtime/huggingface/weights_writer.h"
 
 // The result is a checkpoint again. Its manifest has the same state, its shards have weights and
@@ -47,9 +48,7 @@ WeightsReport export_weights(const std::filesystem::path& checkpoint,
   const std::vector<StreamedTensor> weights = weights_of(opened, options.dtype);
   NewFolder made(folder);
   std::vector<ShardIndex> shards;
-  TensorStream stream([&](const std::string& source, std::int64_t begin, std::span<float> out) {
-    read_floats(opened, source, begin, out);
-  });
+  TensorStream stream(weights_reader(opened, options.averages));
   WeightsReport report;
   report.files = write_in_parts(
       made.partial(), weights, options.shard_bytes,

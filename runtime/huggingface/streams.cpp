@@ -196,4 +196,11 @@ std::vector<StreamedTensor> their_tensors(const Pairing& pairing, std::int64_t b
   return streams;
 }
 
+ReadElements weights_reader(const Checkpoint& checkpoint, bool averages) {
+  return
+      [&checkpoint, averages](const std::string& source, std::int64_t begin, std::span<float> out) {
+        read_floats(checkpoint, averages ? model_tensor(checkpoint, source) : source, begin, out);
+      };
+}
+
 }  // namespace penstock::runtime

@@ -6,6 +6,7 @@
 #include <string_view>
 #include <vector>
 
+#include "runtime/checkpoint/checkpoint.h"
 #include "runtime/huggingface/pairing.h"
 #include "runtime/huggingface/tensor_stream.h"
 #include "runtime/huggingface/weights_folder.h"
@@ -35,6 +36,10 @@ struct OtherNames {
                                                       const ModelTensors& ours,
                                                       const StoredNames& stored,
                                                       std::int64_t blank);
+
+/// Returns a function that reads penstock's tensors from a checkpoint: those of model_tensor(), or
+/// without `averages` the trained weights themselves.
+[[nodiscard]] ReadElements weights_reader(const Checkpoint& checkpoint, bool averages);
 
 /// Returns their tensors as streams of penstock's, with type `dtype`.
 [[nodiscard]] std::vector<StreamedTensor> their_tensors(const Pairing& pairing, std::int64_t blank,

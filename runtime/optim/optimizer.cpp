@@ -54,7 +54,8 @@ std::vector<double> norms(layers::Backend& backend, layers::Stream& stream,
 }  // namespace
 
 partition::SlotCounts OptimizerSlots::counts() const {
-  return {static_cast<int>(of_elements.size()), static_cast<int>(of_parameters.size())};
+  return {static_cast<int>(of_elements.size()), static_cast<int>(of_parameters.size()),
+          averages ? 1 : 0};
 }
 
 std::unique_ptr<Optimizer> make_optimizer(const configs::OptimizerConfig& config) {
@@ -64,6 +65,12 @@ std::unique_ptr<Optimizer> make_optimizer(const configs::OptimizerConfig& config
   if (config.kind == "novograd") return make_novograd(config);
   throw ConfigError(
       fmt::format("optimizer.kind is \"{}\", expected adamw, sgd, lamb or novograd", config.kind));
+}
+
+OptimizerSlots training_slots(const configs::Config& config) {
+  OptimizerSlots slots = make_optimizer(config.optimizer)->slots();
+  slots.averages = config.trainer.ema > 0;
+  return slots;
 }
 
 layers::SlotCoding slot_coding(const ParameterStore& store, const UpdateArguments& with) {

@@ -17,6 +17,7 @@ namespace penstock::runtime {
 struct OptimizerSlots {
   std::vector<std::string> of_elements;    // slots with one number per element
   std::vector<std::string> of_parameters;  // slots with a single number
+  bool averages = false;                   // true if moving averages of the weights are kept too
   partition::SlotCounts counts() const;
 };
 
@@ -59,6 +60,10 @@ class Optimizer {
 /// Creates the optimizer that `config.kind` names: adamw, sgd, lamb or novograd. ConfigError for
 /// other names.
 [[nodiscard]] std::unique_ptr<Optimizer> make_optimizer(const configs::OptimizerConfig& config);
+
+/// Returns what a training with this recipe keeps: the slots of its optimizer and, with
+/// trainer.ema, moving averages of the weights.
+[[nodiscard]] OptimizerSlots training_slots(const configs::Config& config);
 
 /// Returns the random numbers and the scales with which an update reads and writes the slots.
 [[nodiscard]] layers::SlotCoding slot_coding(const ParameterStore& store,

@@ -30,9 +30,10 @@ layers::Tensor cut(const layers::Tensor& whole, const partition::ParameterPiece&
 //   gradients_[l]   4n each    one for each lane
 //   slots_[s]       4n each    less in the formats bf16 and 8bit
 //   scales_[s]                 of 8-bit slots, a number for each block of codes
+//   averages_       4n         moving averages of the masters, if the run keeps them
 //
-// With replicas that share the update, slots and those masters that have copies are divided among
-// them.
+// With replicas that share the update, slots, averages and those masters that have copies are
+// divided among them.
 
 ParameterStore::ParameterStore(layers::Backend& backend, layers::Stream& stream,
                                const std::vector<layers::LayerPlan>& plans,
@@ -42,7 +43,9 @@ ParameterStore::ParameterStore(layers::Backend& backend, layers::Stream& stream,
       options_(options),
       layout_(partition::lay_out_parameters(plans, options.kinds, options.replica, first_blocks)),
       weights_(backend.allocate(layout_.masters)),
-      copies_(backend.allocate(layout_.copies)) {
+      copies_(backend.allocate(layout_.copies)),
+      averages_(backend.allocate(
+          options.slots.averages > 0 ? partition::average_bytes(layout_.slot, options.kinds) : 0)) {
   for (int lane = 0; lane < options.lanes; ++lane)
     gradients_.push_back(backend.allocate(layout_.arena));
   for (int slot = 0; slot < options.slots.of_elements; ++slot)
@@ -54,9 +57,9 @@ ParameterStore::ParameterStore(layers::Backend& backend, layers::Stream& stream,
       scales_.push_back(backend.allocate(layout_.scales));
   for (const std::vector<layers::Buffer>* kept : {&slots_, &scales_})
     for (const layers::Buffer& each : *kept) backend.zero(stream, each.data(), each.bytes());
-  for (const layers::Buffer* read :
-       {&weights_, &copies_})  // replicas also send the gaps between parameters
-    backend.zero(stream, read->data(), read->bytes());
+  // Replicas also send the gaps between parameters.
+  for (const layers::Buffer* each : {&weights_, &copies_, &averages_})
+    backend.zero(stream, each->data(), each->bytes());
   place(plans);
   table_ = ArenaTable(backend, stream, *this);
   initialise(stream, seed);
@@ -174,6 +177,13 @@ layers::Tensor ParameterStore::scales(const partition::ParameterPiece& piece, in
           {layers::code_blocks(piece.count)}};
 }
 
+// The offset follows from that in the slots, which also holds where these have another format.
+layers::Tensor ParameterStore::average(const partition::ParameterPiece& piece) const {
+  if (averages_.bytes() == 0) return {};
+  const std::size_t first = piece.slot_offset / layers::size_of(options_.kinds.slot_type());
+  return {averages_.data() + first * layers::size_of(dtype()), dtype(), {piece.count}};
+}
+
 void ParameterStore::round_copies(layers::Stream& stream) {
   for (const partition::ParameterPiece& piece : owned())
     if (const layers::Tensor rounded = copy(piece); rounded.data != nullptr)
@@ -201,6 +211,19 @@ void ParameterStore::loaded(layers::Stream& stream) {
     else if (from.data != read.data)
       backend_.copy(stream, read.data, from.data, from.bytes());
   }
+  for (const partition::ParameterPiece& piece : owned())
+    if (const layers::Tensor begun = average(piece); begun.data != nullptr)
+      backend_.copy(stream, begun.data, weight(piece).data, begun.bytes());
+}
+
+void ParameterStore::exchange_averages(layers::Stream& stream) {
+  for (const partition::ParameterPiece& piece : owned()) {
+    const layers::Tensor held = gradient(piece, 0), own = weight(piece), mean = average(piece);
+    backend_.copy(stream, held.data, own.data, own.bytes());
+    backend_.copy(stream, own.data, mean.data, own.bytes());
+    backend_.copy(stream, mean.data, held.data, own.bytes());
+  }
+  round_copies(stream);
 }
 
 layers::Tensor ParameterStore::number(const partition::ParameterEntry& entry, int slot) const {
@@ -238,6 +261,7 @@ std::vector<std::span<std::byte>> ParameterStore::updated_arenas() const {
                                               {copies_.data(), layout_.changing_copies}};
   for (const layers::Buffer& slot : slots_) arenas.emplace_back(slot.data(), slot.bytes());
   for (const layers::Buffer& scales : scales_) arenas.emplace_back(scales.data(), scales.bytes());
+  arenas.emplace_back(averages_.data(), averages_.bytes());
   std::erase_if(arenas, [](const auto& arena) { return arena.empty(); });
   return arenas;
 }

@@ -19,7 +19,7 @@ struct StateEntry {
 
 struct StoreOptions {
   int lanes = 1;                     // lanes of this replica; one gradient arena each
-  partition::SlotCounts slots = {};  // slots of the optimizer
+  partition::SlotCounts slots = {};  // slots of the optimizer, and moving averages
   partition::ParameterKinds kinds = {};
   int replica = 0;  // this replica's number, if replicas share the update
 };
@@ -72,6 +72,8 @@ class ParameterStore {
   /// Returns the scales of a slot's code blocks. They have no data unless the slot has the format
   /// SlotFormat::codes.
   layers::Tensor scales(const partition::ParameterPiece& piece, int slot) const;
+  /// Returns the moving averages of a piece's weights. They have no data if none are kept.
+  layers::Tensor average(const partition::ParameterPiece& piece) const;
 
   /// Whole arenas as flat tensors, in which the offsets of table() count. They have no data if
   /// there is no such arena. Masters that lie in the arena of copies are also counted from the
@@ -82,6 +84,9 @@ class ParameterStore {
     return flat(slots_[slot], options_.kinds.slot_type());
   }
   layers::Tensor scale_arena(int slot) const;  // scales of a slot in codes
+  layers::Tensor average_arena() const {
+    return averages_.bytes() == 0 ? layers::Tensor{} : flat(averages_, dtype());
+  }
   layers::Tensor copy_arena() const {
     return copies_.bytes() == 0 ? layers::Tensor{} : flat(copies_, options_.kinds.compute);
   }
@@ -101,8 +106,8 @@ class ParameterStore {
   std::span<std::byte> gradient_arena(int lane) const {
     return {gradients_[lane].data(), gradients_[lane].bytes()};
   }
-  /// Returns the memory that an update changes: masters, copies, slots and scales that this rank
-  /// holds.
+  /// Returns the memory that an update changes: masters, copies, slots, scales and averages that
+  /// this rank holds.
   std::vector<std::span<std::byte>> updated_arenas() const;
   /// Returns the offset, in bytes, at which the gradients of this and all later layers begin in
   /// their arena.
@@ -114,9 +119,13 @@ class ParameterStore {
   void round_copies(layers::Stream& stream);
   /// Returns the tensor into which new values of a whole parameter are written. It is the master
   /// or, if this rank has only pieces of that, lane 0's gradient sum. When all parameters are
-  /// written, loaded() derives masters and copies from them.
+  /// written, loaded() derives masters and copies from them, and moving averages begin with them.
   layers::Tensor loading(const partition::ParameterEntry& entry) const;
   void loaded(layers::Stream& stream);
+  /// Exchanges the weights that this rank owns with their moving averages. A second call restores
+  /// both. Lane 0's gradient sums are overwritten. The caller must then send what layers read to
+  /// the replicas that share the update.
+  void exchange_averages(layers::Stream& stream);
 
  private:
   struct LayerViews {
@@ -141,7 +150,7 @@ class ParameterStore {
   partition::ParameterLayout layout_;
   std::vector<StateEntry> states_;
   std::vector<layers::Tensor> state_tensors_;
-  layers::Buffer weights_, copies_, state_memory_;
+  layers::Buffer weights_, copies_, averages_, state_memory_;
   std::vector<layers::Buffer> gradients_, slots_, scales_;
   std::vector<LayerViews> layers_;
   ArenaTable table_;

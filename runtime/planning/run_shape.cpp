@@ -119,7 +119,7 @@ partition::ParameterBytes parameters_of(const configs::Config& config, int lanes
   const std::vector<int> lanes_of = partition::deal_lanes(lanes, config.pipeline.replicas);
   partition::ParameterBytes parameters;
   parameters.lanes_of = lanes_of;
-  parameters.slots = make_optimizer(config.optimizer)->slots().counts();
+  parameters.slots = training_slots(config).counts();
   parameters.kinds = kinds_of(config);
   if (lanes_of.size() == 1) return parameters;  // there are no gradients to reduce
   const bool on_device = backend_sizes(config).device != layers::DeviceKind::cpu;

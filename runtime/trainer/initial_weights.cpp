@@ -175,7 +175,11 @@ std::string told_of(const InitialWeights& weights, const configs::Config& config
   const TrainingState& saved = weights.checkpoint.state();
   const Flat now = configs::flatten(config), before = recipe_of(config, saved);
   const auto labels = changed_labels(config, saved);
-  std::string text = fmt::format("the run starts from the weights of {} (step {})",
+  const auto& tensors = weights.checkpoint.tensors();
+  const auto first = tensors.lower_bound(kAverageTensors);
+  const bool averages = first != tensors.end() && first->first.starts_with(kAverageTensors);
+  std::string text = fmt::format("the run starts from the {} of {} (step {})",
+                                 averages ? "moving averages of the weights" : "weights",
                                  weights.checkpoint.folder().string(), saved.step);
   if (!weights.anew.empty())
     text += fmt::format("; {} {} anew", fmt::join(weights.anew, " and "), start(weights.anew));

@@ -23,6 +23,7 @@ TrainingStep::Options step_options(const TrainingStepSpec& spec, DeviceLinks lin
   options.reduction = reduction_order(config, spec.plan, links);
   options.post_validation = config.pipeline.post_validation;
   options.trusted_after = spec.trusted_after;
+  options.ema = config.trainer.ema;
   return options;
 }
 
@@ -52,7 +53,7 @@ ReductionOrder reduction_order(const configs::Config& config, const partition::P
 SessionOptions training_session_options(const configs::Config& config,
                                         const partition::LayerSequence& sequence,
                                         const partition::Plan& plan, const MemoryAdvice& advice) {
-  return {config, sequence, plan, make_optimizer(config.optimizer)->slots().counts(), advice};
+  return {config, sequence, plan, training_slots(config).counts(), advice};
 }
 
 // The session's progress has served the pipeline's messages alone. From here on it serves those of

@@ -53,7 +53,7 @@ void lock_output(PreparedTraining& training) {
     probe_output(output);
     remove_dead_saves(output);
     const std::uint64_t bytes =
-        checkpoint_bytes(parameter_count(training.sequence), training.slots.of_elements.size(),
+        checkpoint_bytes(parameter_count(training.sequence), training.slots.counts(),
                          slot_format(training.config.optimizer));
     require_disk_space(output, {.bytes = bytes + training.tokenizer->model().size(),
                                 .keep = training.config.trainer.keep});
@@ -122,7 +122,7 @@ PreparedTraining prepare_training(const TrainingTask& task, comm::Communicator& 
   PreparedTraining training = of_recipe(checked(task, world), {world, observer, task.stop_asked});
   require_devices(training.config.trainer, world);  // before anything is read, planned or written
   note_tokenizer(training, task.recipe);
-  training.slots = make_optimizer(training.config.optimizer)->slots();
+  training.slots = training_slots(training.config);
   lock_output(training);
   find_checkpoint(training);
   training.pipeline = training.config.pipeline;

@@ -17,6 +17,10 @@ std::string slot_name(const std::string& slot, const layers::ParamDecl& paramete
   return fmt::format("optimizer.{}/{}", slot, parameter.name);
 }
 
+std::string average_name(const layers::ParamDecl& parameter) {
+  return kAverageTensors + parameter.name;
+}
+
 std::string scales_name(const std::string& slot, const layers::ParamDecl& parameter) {
   return slot_name(slot + ".scales", parameter);
 }
@@ -92,6 +96,16 @@ void restore_slots(Reader& reader, const ParameterStore& store, const OptimizerS
     }
 }
 
+/// Reads the moving averages that the checkpoint has.
+void restore_averages(Reader& reader, const ParameterStore& store, const Checkpoint& checkpoint) {
+  for (const partition::ParameterPiece& piece : store.owned()) {
+    const layers::ParamDecl& decl = store.parameters()[piece.parameter].decl;
+    const layers::Tensor average = store.average(piece);
+    if (average.data != nullptr && checkpoint.contains(average_name(decl)))
+      reader.part(average_name(decl), average, decl.shape, piece.first);
+  }
+}
+
 }  // namespace
 
 Saving::Saving(layers::Backend& backend, layers::Stream& stream, const RankGrid& grid, Stage& stage,
@@ -138,6 +152,8 @@ std::vector<CheckpointPiece> Saving::owned_pieces() const {
           {name, tensor.dtype, decl.shape, piece.first, piece.first + piece.count, tensor.data});
     };
     add(decl.name, store.weight(piece));
+    if (const layers::Tensor average = store.average(piece); average.data != nullptr)
+      add(average_name(decl), average);
     for (std::size_t i = 0; i < slots_.of_elements.size(); ++i) {
       const std::string& slot = slots_.of_elements[i];
       add(slot_name(slot, decl), store.slot(piece, i));
@@ -155,8 +171,8 @@ std::vector<CheckpointPiece> Saving::owned_pieces() const {
 // number of stages or replicas.
 void Saving::restore(const Checkpoint& checkpoint, bool training,
                      const std::vector<std::string>& frozen) {
-  start_from({checkpoint, {}}, 0);
-  if (!training) return;
+  if (!training) return start_from({checkpoint, {}}, 0);
+  load({checkpoint, {}}, 0, [](const layers::ParamDecl& decl) { return decl.name; });
   HostWindow window(backend_, stream_);
   Reader reader(window, checkpoint);
   const ParameterStore& store = stage_.parameters();
@@ -169,9 +185,15 @@ void Saving::restore(const Checkpoint& checkpoint, bool training,
   for (const partition::ParameterEntry& p : store.parameters())
     for (std::size_t i = 0; stored(p.decl) && i < slots_.of_parameters.size(); ++i)
       reader.whole(slot_name(slots_.of_parameters[i], p.decl), store.number(p, i));
+  restore_averages(reader, store, checkpoint);
 }
 
 void Saving::start_from(const StartingWeights& weights, std::uint64_t seed) {
+  load(weights, seed,
+       [&](const layers::ParamDecl& decl) { return model_tensor(weights.checkpoint, decl.name); });
+}
+
+void Saving::load(const StartingWeights& weights, std::uint64_t seed, const Source& source) {
   HostWindow window(backend_, stream_);
   Reader reader(window, weights.checkpoint);
   ParameterStore& store = stage_.parameters();
@@ -179,22 +201,23 @@ void Saving::start_from(const StartingWeights& weights, std::uint64_t seed) {
     if (weights.anew.contains(p.decl.name))
       initialise(window, p.decl, store.loading(p), seed);
     else
-      reader.weight(p.decl.name, store.loading(p));
+      reader.weight(source(p.decl), store.loading(p));
   store.loaded(stream_);
   for (std::size_t i = 0; i < store.states().size(); ++i)
     reader.weight(store.states()[i].decl.name, store.state(i));
 }
 
-std::uint64_t state_bytes(std::int64_t parameters, std::size_t slots,
+std::uint64_t state_bytes(std::int64_t parameters, const partition::SlotCounts& slots,
                           partition::SlotFormat format) {
   const bool coded = format == partition::SlotFormat::codes;
   const std::uint64_t of_slot =
       parameters * layers::size_of(partition::ParameterKinds{.slots = format}.slot_type()) +
       (coded ? layers::code_blocks(parameters) * sizeof(float) : 0);
-  return static_cast<std::uint64_t>(parameters) * sizeof(float) + slots * of_slot;
+  return static_cast<std::uint64_t>(parameters) * sizeof(float) * (1 + slots.averages) +
+         slots.of_elements * of_slot;
 }
 
-std::uint64_t checkpoint_bytes(std::int64_t parameters, std::size_t slots,
+std::uint64_t checkpoint_bytes(std::int64_t parameters, const partition::SlotCounts& slots,
                                partition::SlotFormat format) {
   constexpr std::uint64_t kOfManifestAndHeaders = 1 << 20;
   return state_bytes(parameters, slots, format) + kOfManifestAndHeaders;

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <set>
 #include <string>
 #include <vector>
@@ -32,13 +33,16 @@ class Saving {
   /// Returns the name of the shard that holds these pieces. It is unique among the ranks.
   std::string shard_name() const;
 
-  /// Reads parameters and state of this stage's layers and, if `training`, the optimizer's slots.
-  /// The checkpoint has no slots of parameters that match a pattern in `frozen`; their slots stay
-  /// unchanged. CheckpointError if a tensor is missing or has another shape.
+  /// Reads parameters and state of this stage's layers. If `training`, they are those with which
+  /// the run goes on, and the optimizer's slots and the moving averages are read too. The
+  /// checkpoint has no slots of parameters that match a pattern in `frozen`; their slots stay
+  /// unchanged. Moving averages that it lacks begin with the parameters. Otherwise parameters are
+  /// those of model_tensor(). CheckpointError if a tensor is missing or has another shape.
   void restore(const Checkpoint& checkpoint, bool training,
                const std::vector<std::string>& frozen = {});
 
-  /// Reads parameters and state of this stage's layers from another run's checkpoint. Parameters in
+  /// Reads parameters and state of this stage's layers from another run's checkpoint, by their
+  /// model_tensor(). Parameters in
   /// `weights.anew` are initialised from (seed, name) instead. The optimizer's slots stay
   /// unchanged. CheckpointError as from restore().
   void start_from(const StartingWeights& weights, std::uint64_t seed);
@@ -48,7 +52,11 @@ class Saving {
   const RankGrid& grid() const { return grid_; }
 
  private:
+  /// Returns the tensor of a checkpoint that holds a parameter.
+  using Source = std::function<std::string(const layers::ParamDecl&)>;
+
   std::vector<CheckpointPiece> owned_pieces() const;
+  void load(const StartingWeights& weights, std::uint64_t seed, const Source& source);
 
   layers::Backend& backend_;
   layers::Stream& stream_;
@@ -57,13 +65,14 @@ class Saving {
   OptimizerSlots slots_;
 };
 
-/// Returns the bytes of `parameters` parameters and their optimizer slots.
-[[nodiscard]] std::uint64_t state_bytes(std::int64_t parameters, std::size_t slots,
+/// Returns the bytes of `parameters` parameters, their optimizer slots and moving averages.
+[[nodiscard]] std::uint64_t state_bytes(std::int64_t parameters, const partition::SlotCounts& slots,
                                         partition::SlotFormat format);
 
 /// Returns the disk space, in bytes, that a checkpoint of a model with `parameters` parameters may
 /// need.
-[[nodiscard]] std::uint64_t checkpoint_bytes(std::int64_t parameters, std::size_t slots,
+[[nodiscard]] std::uint64_t checkpoint_bytes(std::int64_t parameters,
+                                             const partition::SlotCounts& slots,
                                              partition::SlotFormat format);
 
 }  // namespace penstock::runtime

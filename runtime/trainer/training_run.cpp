@@ -278,17 +278,21 @@ bool TrainingRun::validation_due_before(std::int64_t step) const {
   return step >= config().trainer.steps || (every == 0 ? begins_epoch(step) : step % every == 0);
 }
 
-// Validates, and saves the model if it is the best so far. The report is the same on all ranks, so
-// they agree on that. settle_best() waits for a best checkpoint that is being written: if that
-// fails, the one before it is what the report must beat.
+// Validates, and saves the model if it is the best so far. With trainer.ema, the moving averages
+// are validated in place of the weights, since they are the model that the checkpoint stands for:
+// see model_tensor(). The report is the same on all ranks, so they agree on that. settle_best()
+// waits for a best checkpoint that is being written: if that fails, the one before it is what the
+// report must beat.
 void TrainingRun::validate() {
   flush();
   const PreparedTraining& prepared = training_.prepared;
+  if (prepared.slots.averages) training_step_->exchange_averages();
   const Evaluation evaluation = evaluate(session_, prepared.validation, *prepared.tokenizer,
                                          {.features = config().features,
                                           .data = config().data,
                                           .loss = config().model.family.loss(),
                                           .threads = config().trainer.threads});
+  if (prepared.slots.averages) training_step_->exchange_averages();
   EvaluationReport report = evaluation.report;
   FailedAudio(config().data.failing_utterances, prepared.validation.size())
       .check(context().world, 0, report.skipped - prepared.validation.skipped,

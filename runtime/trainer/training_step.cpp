@@ -278,6 +278,17 @@ void TrainingStep::update(const layers::GradientNormResult* result, const Ended&
       comm::sum_disjoint(grid_.replicas(), numbers);
     };
   optimizer_->update(backend_, stream_, store, with);
+  if (options_.ema > 0 && !store.owned().empty())
+    backend_.run(stream_, layers::MoveAverages{.blocks = store.table().all(),
+                                               .weight = store.weight_arena(),
+                                               .average = store.average_arena(),
+                                               .decay = options_.ema,
+                                               .factor = with.factor});
+}
+
+void TrainingStep::exchange_averages() {
+  stage_.parameters().exchange_averages(stream_);
+  reduction_.gather();
 }
 
 }  // namespace penstock::runtime

@@ -59,6 +59,7 @@ class TrainingStep {
     /// neither clipped nor skipped.
     bool post_validation = false;
     int trusted_after = 8;
+    double ema = 0;  // decay of the moving averages of the weights; 0: there are none
   };
   TrainingStep(layers::Backend& backend, layers::Stream& stream, const RankGrid& grid, Stage& stage,
                const Options& options);
@@ -75,6 +76,10 @@ class TrainingStep {
   /// Agrees on the last step if that is still open. Until then clock, weights and loss scale are
   /// optimistic values.
   std::optional<StepReport> flush(TrainingClock& clock);
+
+  /// Exchanges the weights with their moving averages, on all replicas. The caller must exchange
+  /// them back before the next step. No step may be open.
+  void exchange_averages();
 
   /// Number of updates that were rolled back, and of all optimistic updates.
   std::int64_t rolled_back() const { return rolled_back_; }

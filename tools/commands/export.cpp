@@ -30,7 +30,7 @@ struct ExportCommand {
   std::filesystem::path checkpoint, folder;
   std::string precision = "fp32";
   double file_gb = 5;
-  bool weights = false;
+  bool weights = false, without_ema = false;
   bool json = false;
 };
 
@@ -66,7 +66,8 @@ int run_export(const ExportCommand& options) {
   // Files are cut at decimal gigabytes, as Hugging Face's tools count them.
   const runtime::ExportOptions how{
       .dtype = dtypes.at(options.precision),
-      .shard_bytes = static_cast<std::uint64_t>(options.file_gb * kGigabyte)};
+      .shard_bytes = static_cast<std::uint64_t>(options.file_gb * kGigabyte),
+      .averages = !options.without_ema};
   if (options.weights)
     print(options, runtime::export_weights(options.checkpoint, options.folder, how));
   else
@@ -88,6 +89,9 @@ void add_export(CLI::App& app, Run& run) {
   command->add_option("-o,--output", options->folder, "The folder, which is made")->required();
   command->add_flag("--weights", options->weights,
                     "Of any model, the weights alone, as a checkpoint that trainer.init takes");
+  command->add_flag(
+      "--without-ema", options->without_ema,
+      "Of a training with trainer.ema, the weights in place of their moving averages");
   command->option_defaults()->always_capture_default();
   command->add_option("--precision", options->precision, "Type of number of the weights")
       ->check(CLI::IsMember({"fp32", "fp16", "bf16"}));

@@ -63,7 +63,7 @@ PlannedCheckpoint checkpoint_of(const configs::Config& recipe, const partition::
   const std::int64_t max = of_stages.empty() ? 0 : std::ranges::max(of_stages);
   const bool shares = plan.shards_optimizer.value_or(recipe.pipeline.shard_optimizer);
   const int sharing = shares ? plan.replicas() : 1;
-  const auto slots = runtime::make_optimizer(recipe.optimizer)->slots().of_elements.size();
+  const partition::SlotCounts slots = runtime::training_slots(recipe).counts();
   // The optimizer's state may have a format of its own (optimizer.state), and counts for each
   // parameter as do weights.
   const auto format = runtime::slot_format(recipe.optimizer);

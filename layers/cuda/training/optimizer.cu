@@ -110,6 +110,14 @@ __global__ void sgd(const ArenaBlock* blocks, Slots slots, Sgd op, Weights<Half>
   });
 }
 
+__global__ void move_averages(const ArenaBlock* blocks, FullSlots<1> averages, const float* weight,
+                              float share, Factor factor) {
+  if (factor.skips()) return;
+  for_elements(blocks, averages, [&](std::int64_t i, const ArenaBlock& block, Kept& kept) {
+    kept.first += share * (weight[block.weight + i] - kept.first);
+  });
+}
+
 /// Returns the arguments of a step. Bias corrections are the same for all elements, so the host
 /// computes them in FP64: rate / (1 - beta1^step) and 1 / (1 - beta2^step).
 template <class Op>
@@ -230,6 +238,14 @@ void CudaBackend::compute(Stream& stream, const SgdStep& op) {
                    static_cast<float>(op.learning_rate), cuda::factor_of(op));
     });
   });
+}
+
+template <>
+void CudaBackend::compute(Stream& stream, const MoveAverages& op) {
+  cuda::launch(static_cast<CudaStream&>(stream).handle(), cuda::grid_of(op), cuda::move_averages,
+               op.blocks.first, cuda::FullSlots<1>{cuda::data_of<float>(op.average), nullptr},
+               cuda::data_of<float>(op.weight), static_cast<float>(1 - op.decay),
+               cuda::factor_of(op));
 }
 
 }  // namespace penstock::layers

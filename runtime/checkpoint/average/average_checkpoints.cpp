@@ -115,7 +115,7 @@ class MeanStream {
     sums_.assign(count, 0);
     numbers_.resize(count);
     for (const Checkpoint& each : checkpoints_) {
-      read_floats(each, name, first, numbers_);
+      read_floats(each, model_tensor(each, name), first, numbers_);
       add(each, name);
     }
     const auto of = static_cast<double>(checkpoints_.size());

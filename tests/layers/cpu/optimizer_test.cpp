@@ -141,6 +141,23 @@ TEST_P(Optimizer, ASkippedStepChangesNothing) {
 }
 
 // The norm clips as torch.nn.utils.clip_grad_norm_ does.
+// Weights lie elsewhere in their arena than averages. The last number belongs to no block.
+TEST_P(Optimizer, MoveAveragesFollowsItsFormula) {
+  Span weight(GetParam(), 9), average(GetParam(), 9, 5);
+  assign(weight.tensor, std::vector<double>{9, 9, 1, 2, 3, 4, 9, 9, 9});
+  const ArenaBlock block = {.count = 4, .weight = 2, .slot = 1};
+  const GradientNormResult skipped = {.skip = 1};
+  MoveAverages op{{&block, 1}, weight.tensor, average.tensor, 0.75, {1, &skipped}};
+  backend->run(*stream, op);
+  EXPECT_EQ(numbers(average.tensor), std::vector<double>(9, 5));
+  op.factor = {};
+  backend->run(*stream, op);
+  EXPECT_EQ(numbers(average.tensor), (std::vector<double>{5, 4, 4.25, 4.5, 4.75, 5, 5, 5, 5}));
+  backend->run(*stream, op);
+  EXPECT_EQ(numbers(average.tensor)[1], 4 + 0.25 * (1 - 4));
+  EXPECT_EQ(numbers(weight.tensor), (std::vector<double>{9, 9, 1, 2, 3, 4, 9, 9, 9}));
+}
+
 TEST(GradientNorm, ClipsAndSkips) {
   const auto backend = make_cpu_backend();
   const auto stream = backend->make_stream();

@@ -61,6 +61,7 @@ TEST(SequenceBytes, SumsAreThoseOfLayersLaidOutTogether) {
         ParameterKinds{.slots = SlotFormat::bf16}}) {
     SequenceBytes bytes(sequence, {.compute = kinds.compute}, kinds);
     const ParameterBytes parameters{.lanes_of = {3, 2},
+                                    .slots = {.averages = 1},
                                     .kinds = kinds,
                                     .rollback = true,
                                     .reduction = [](const ParameterLayout& layout) {

@@ -205,12 +205,13 @@ TEST(Saving, CodesReadAlikeOnAnyNumberOfReplicas) {
 }
 
 TEST(Saving, NeedsTheBytesThatSlotsHave) {
-  const auto bytes = [](partition::SlotFormat format) {
-    return checkpoint_bytes(1000000, 2, format) - (1 << 20);
+  const auto bytes = [](partition::SlotFormat format, int averages = 0) {
+    return checkpoint_bytes(1000000, {.of_elements = 2, .averages = averages}, format) - (1 << 20);
   };
   EXPECT_EQ(bytes(partition::SlotFormat::full), 12000000u);
   EXPECT_EQ(bytes(partition::SlotFormat::bf16), 8000000u);
   EXPECT_EQ(bytes(partition::SlotFormat::codes), 6000000u + 2 * 4 * 3907);
+  EXPECT_EQ(bytes(partition::SlotFormat::bf16, 1), 12000000u);
 }
 
 TEST(Saving, RejectsAnotherModelsTensors) {

@@ -93,6 +93,7 @@ StageOptions part_of(const partition::LayerSequence& sequence, const configs::Co
   part.sizes = backend_sizes(config);
   part.store.kinds.sharing = sharing_of(config.pipeline);
   part.store.kinds.slots = slot_format(config.optimizer);
+  part.store.slots.averages = config.trainer.ema > 0 ? 1 : 0;
   part.store.replica = here.replica;
   return part;
 }
@@ -124,6 +125,7 @@ TrainingStep::Options step_options(const partition::LayerSequence& sequence,
   options.lanes_of = {1, 1};
   options.post_validation = config.pipeline.post_validation;
   options.trusted_after = 0;
+  options.ema = config.trainer.ema;
   return options;
 }
 
@@ -163,7 +165,6 @@ void train_counted(comm::Communicator& world, const partition::LayerSequence& se
   stage.reserve(held.buffers);
   TrainingStep step(backend, *stream, grid, stage, step_options(sequence, config));
   training = &step;
-
   EXPECT_EQ(step.reduction_bytes(), bytes.reduction);
   expect_shares(bytes, config.pipeline, replica);
   EXPECT_EQ(backend.allocated + bytes.reduction, bytes.total());
@@ -184,6 +185,7 @@ void train_counted(comm::Communicator& world, const partition::LayerSequence& se
   writer.begin({});
   EXPECT_EQ(writer.wait()->fault, "");
   step.flush(clock);
+  if (config.trainer.ema > 0) step.exchange_averages();
   EXPECT_EQ(step.optimistic() > 0, config.pipeline.post_validation);
   EXPECT_EQ(backend.allocated + bytes.reduction, bytes.total()) << "while it was running";
   EXPECT_EQ(backend.allocated_host, of_host) << "while it was running";
@@ -200,6 +202,7 @@ struct Kept {
   std::vector<std::string> frozen = {};
   const char* state = "fp32";
   int resident = 0;
+  double ema = 0;
 };
 
 class PlannedTrainingMemory : public testing::TestWithParam<Kept> {};
@@ -209,6 +212,7 @@ TEST_P(PlannedTrainingMemory, IsAllocatedAndNoStepTakesMore) {
   config.pipeline.shard_optimizer = GetParam().shard;
   config.precision.compute = GetParam().compute;
   config.optimizer.state = GetParam().state;
+  config.trainer.ema = GetParam().ema;
   config.pipeline.schedule = GetParam().schedule;
   if (config.pipeline.schedule == partition::kFound) config.trainer.order = {3, 0, 4, 1, 2};
   config.pipeline.resident = GetParam().resident;
@@ -261,6 +265,24 @@ INSTANTIATE_TEST_SUITE_P(
         Kept{"Codes", false, "bf16", "zb-v", "none", {}, false, {}, "8bit"},
         Kept{"ShardsInHalves", true, "fp16", "1f1b", "none", {}, false, {}, "bf16"},
         Kept{"BackupsOfShardsInCodes", true, "fp32", "1f1b", "none", {}, true, {}, "8bit"}),
+    [](const auto& info) { return info.param.name; });
+
+INSTANTIATE_TEST_SUITE_P(
+    Averaged, PlannedTrainingMemory,
+    testing::Values(Kept{.name = "Averages", .shard = false, .compute = "fp32", .ema = 0.9},
+                    Kept{.name = "AveragesOfShards", .shard = true, .compute = "fp16", .ema = 0.9},
+                    Kept{.name = "AveragesBesideHalves",
+                         .shard = true,
+                         .compute = "fp32",
+                         .state = "bf16",
+                         .ema = 0.9},
+                    Kept{.name = "BackupsOfAveragesBesideCodes",
+                         .shard = false,
+                         .compute = "bf16",
+                         .post_validation = true,
+                         .frozen = {"conv*", "norm1.*"},
+                         .state = "8bit",
+                         .ema = 0.9}),
     [](const auto& info) { return info.param.name; });
 
 const std::vector<std::string> kFront = {"conv*", "norm?.*", "rnn1*"};

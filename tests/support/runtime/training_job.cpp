@@ -88,6 +88,7 @@ void collect(layers::Backend& backend, layers::Stream& stream, const runtime::Pa
       std::ranges::copy(numbers(backend, stream, tensor), whole.begin() + piece.first);
     };
     add(p.decl.name, store.weight(piece));
+    if (slots.averages > 0) add(p.decl.name + "#average", store.average(piece));
     for (int slot = 0; slot < slots.of_elements; ++slot) {
       const std::string name = p.decl.name + "#" + std::to_string(slot);
       add(name, store.slot(piece, slot));
@@ -139,6 +140,13 @@ std::unique_ptr<layers::Backend> backend_of(const TrainingJob& job,
       runtime::fp32_products(job.precision));
 }
 
+partition::SlotCounts slots_of(const TrainingJob& job) {
+  configs::Config config;
+  config.optimizer = job.optimizer;
+  config.trainer.ema = job.ema;
+  return runtime::training_slots(config).counts();
+}
+
 std::int64_t frames_of(const runtime::MicroBatchWork& m) {
   return std::accumulate(m.lengths.begin(), m.lengths.end(), std::int64_t{0});
 }
@@ -170,7 +178,7 @@ runtime::StageOptions stage_options(const TrainingJob& job,
   for (std::size_t chunk = 0; chunk <= chunks; ++chunk)
     options.cut.push_back(static_cast<int>(layers * chunk / chunks));
   options.store.lanes = job.lanes / job.replicas;
-  options.store.slots = runtime::make_optimizer(job.optimizer)->slots().counts();
+  options.store.slots = slots_of(job);
   if (job.shard) options.store.kinds.sharing = {job.replicas, job.bucket_bytes};
   options.store.kinds.slots = runtime::slot_format(job.optimizer);
   options.store.replica = here.replica;
@@ -193,6 +201,7 @@ runtime::TrainingStep::Options step_options(const TrainingJob& job,
   options.links = job.links;
   options.reduction = job.reduction;
   options.post_validation = job.post_validation;
+  options.ema = job.ema;
   options.trusted_after = 2;
   return options;
 }

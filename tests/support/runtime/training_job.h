@@ -41,6 +41,7 @@ struct TrainingJob {
   int failing_rank = -1;  // raises std::runtime_error in the second step
   std::int64_t bucket_bytes = 1 << 12;
   bool post_validation = false;
+  double ema = 0;                           // as trainer.ema
   bool shard = false;                       // replicas share the update
   bool recompute = false;                   // all layers
   std::vector<int> recomputed_layers = {};  // or these
@@ -54,8 +55,9 @@ TrainingJob small_job();
 /// Everything that equal runs must have in common, bit for bit, and how they came to it.
 struct TrainingOutcome {
   std::vector<double> losses, norms, scales;
-  std::int64_t optimistic = 0, rolled_back = 0;       // updates, by post-validation
-  std::map<std::string, std::vector<float>> tensors;  // parameters, optimizer slots, state
+  std::int64_t optimistic = 0, rolled_back = 0;  // updates, by post-validation
+  /// Parameters, optimizer slots, moving averages ("NAME#average"), state.
+  std::map<std::string, std::vector<float>> tensors;
   bool operator==(const TrainingOutcome&) const = default;
 };
 

@@ -10,9 +10,10 @@ namespace {
 class Average : public testing::Test {
  protected:
   void SetUp() override {
-    const auto outcome = folder_.train(
-        "output", {"trainer.steps=4", "trainer.checkpoint_every=1", "trainer.validate_every=2",
-                   "trainer.keep=9", "data.validation=" + folder_.in("validation.jsonl")});
+    const auto outcome =
+        folder_.train("output", {"trainer.steps=4", "trainer.checkpoint_every=1",
+                                 "trainer.validate_every=2", "trainer.keep=9", "trainer.ema=0.9",
+                                 "data.validation=" + folder_.in("validation.jsonl")});
     ASSERT_EQ(outcome.code, 0) << outcome.err;
   }
 
@@ -33,6 +34,21 @@ TEST_F(Average, IsEvaluatedShownAndTrained) {
   EXPECT_EQ(folder_.run({"evaluate", mean, folder_.in("validation.jsonl")}).code, 0);
   const auto tuned = folder_.train("tuned", {"trainer.steps=1", "trainer.init=" + mean});
   EXPECT_EQ(tuned.code, 0) << tuned.err;
+}
+
+TEST_F(Average, OfATrainingIsExportedUnlessWithout) {
+  const auto loss_of = [&](const std::string& checkpoint) {
+    const auto said =
+        folder_.run({"evaluate", checkpoint, folder_.in("validation.jsonl"), "--json"});
+    EXPECT_EQ(said.code, 0) << said.err;
+    return nlohmann::json::parse(said.out)["loss"].get<double>();
+  };
+  const std::string output = folder_.in("output"), average = folder_.in("average"),
+                    weights = folder_.in("weights");
+  EXPECT_EQ(folder_.run({"export", "--weights", output, "-o", average}).code, 0);
+  EXPECT_EQ(folder_.run({"export", "--weights", "--without-ema", output, "-o", weights}).code, 0);
+  EXPECT_EQ(loss_of(average), loss_of(output));
+  EXPECT_NE(loss_of(weights), loss_of(output));
 }
 
 TEST_F(Average, PrintsOneJsonObject) {

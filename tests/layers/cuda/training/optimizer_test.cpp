@@ -106,6 +106,19 @@ TEST_P(CudaOptimizer, Sgd) {
   }
 }
 
+TEST_P(CudaOptimizer, MoveAverages) {
+  const Twin weight = random(DType::f32, arena_), average = random(DType::f32, arena_);
+  const auto step = [&](Tensor Twin::*side) {
+    return MoveAverages{.blocks = blocks(side),
+                        .weight = weight.*side,
+                        .average = average.*side,
+                        .decay = 0.9,
+                        .factor = factor(side, halved_)};
+  };
+  for (int number = 0; number < 3; ++number) run(step(&Twin::cpu), step(&Twin::cuda));
+  expect_close(average, 1e-6, "average");
+}
+
 /// Slots in few bytes on both backends: the same bits, NaN nowhere.
 struct FewBytes {
   Twin slot, scales;
@@ -259,6 +272,7 @@ TEST_P(CudaOptimizer, ASkippedStepChangesNothing) {
                                     .gradient = gradient.cuda,
                                     .learning_rate = 1,
                                     .factor = skip});
+  cuda_->run(*cuda_stream_, MoveAverages{cuda_blocks_, weight.cuda, slot.cuda, 0.5, skip});
   EXPECT_EQ(on_device(weight.cuda), before);
   EXPECT_EQ(on_device(slot.cuda), kept);
 }
