@@ -54,7 +54,7 @@ Architecture exported_architecture(const configs::Config& config,
   const std::vector<Architecture> known = architectures_of_family(config.model.family.name());
   const auto nearest = std::ranges::min_element(
       known, {}, [&](const Architecture& one) { return count_differences(one, config); });
-  const Architecture architecture =
+  Architecture architecture =
       imported ? architecture_of(read_settings(*imported), imported->string()) : *nearest;
   check_fixed(architecture, config);
   return architecture;

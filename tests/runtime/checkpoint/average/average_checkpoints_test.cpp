@@ -59,7 +59,7 @@ class AverageCheckpoints : public testing::Test {
   }
 
   std::string refusal(const std::vector<fs::path>& checkpoints) const {
-    const std::string said =
+    std::string said =
         test::message_of<CheckpointError>([&] { average_checkpoints(checkpoints, in("mean")); });
     EXPECT_FALSE(fs::exists(in("mean")) || fs::exists(in("mean.partial")));
     return said;
