@@ -13,6 +13,7 @@
 #include <fstream>
 #include <optional>
 #include <system_error>
+#include <thread>
 #include <utility>
 
 #include "runtime/checkpoint/fault.h"
@@ -27,6 +28,9 @@ namespace {
 // locked file, and locked() retries.
 
 constexpr int kMaxTries = 1000;
+// mpirun may end before a rank that it killed, which holds the lock until all its memory is freed.
+constexpr std::chrono::seconds kPatience{3};
+constexpr std::chrono::milliseconds kPause{20};
 
 /// Returns "process 4711 on host node-3", and the time on a second line, which makes it unique.
 std::string token_of_this_process() {
@@ -68,13 +72,24 @@ FileHandle open_lock(const std::filesystem::path& path) try {
   throw;
 }
 
+/// Locks the file as soon as it is free. False if it is not within kPatience, or if it can't be
+/// locked; errno says which.
+bool lock_patiently(int descriptor) {
+  const auto end = std::chrono::steady_clock::now() + kPatience;
+  while (::flock(descriptor, LOCK_EX | LOCK_NB) != 0) {
+    if (errno != EWOULDBLOCK || std::chrono::steady_clock::now() > end) return false;
+    std::this_thread::sleep_for(kPause);
+  }
+  return true;
+}
+
 /// Returns nothing if another run removed the file between opening and locking. A file system may
 /// lack locks, as some network file systems do. The file then serves for its token alone.
-std::optional<FileHandle> try_lock(const std::filesystem::path& output) {
-  const auto path = OutputLock::file_of(output);
+std::optional<FileHandle> try_lock(const std::filesystem::path& output, std::string_view name) {
+  const auto path = OutputLock::file_of(output, name);
   make_output(output);
   FileHandle file = open_lock(path);
-  if (::flock(file.descriptor(), LOCK_EX | LOCK_NB) == 0) {
+  if (lock_patiently(file.descriptor())) {
     if (is_named(file)) return file;
     return std::nullopt;
   }
@@ -88,10 +103,10 @@ std::optional<FileHandle> try_lock(const std::filesystem::path& output) {
   return file;
 }
 
-FileHandle locked(const std::filesystem::path& output) {
+FileHandle locked(const std::filesystem::path& output, std::string_view name) {
   for (int tries = 1;; ++tries) {
     try {
-      if (auto file = try_lock(output)) return std::move(*file);
+      if (auto file = try_lock(output, name)) return std::move(*file);
     } catch (const FileError& error) {
       // Another run may remove the folder between make_output() and open_lock().
       if (!error.missing() || tries == kMaxTries) throw;
@@ -101,16 +116,17 @@ FileHandle locked(const std::filesystem::path& output) {
 
 }  // namespace
 
-std::filesystem::path OutputLock::file_of(const std::filesystem::path& output) {
-  return output / ".lock";
+std::filesystem::path OutputLock::file_of(const std::filesystem::path& output,
+                                          std::string_view name) {
+  return output / name;
 }
 
 // The token is written under the lock. Ranks on other hosts read it to find out whether they see
 // the same folder. above_ is found before locked() creates the folder.
-OutputLock::OutputLock(const std::filesystem::path& output)
+OutputLock::OutputLock(const std::filesystem::path& output, std::string_view name)
     : output_(output),
       above_(nearest_existing(output)),
-      file_(locked(output)),
+      file_(locked(output, name)),
       token_(token_of_this_process()) {
   const auto size = static_cast<ssize_t>(token_.size());
   if (::ftruncate(file_.descriptor(), 0) != 0 ||

@@ -2,20 +2,26 @@
 
 #include <filesystem>
 #include <string>
+#include <string_view>
 
 #include "base/file_handle.h"
 
 namespace penstock::runtime {
+
+inline constexpr std::string_view kRunLock = ".lock";
+/// The lock of a supervisor, which starts runs in the folder.
+inline constexpr std::string_view kSupervisorLock = ".supervisor";
 
 /// Locks an output folder for a single run. Two runs would remove each other's unfinished
 /// checkpoints. The lock lasts until the object is destroyed or the process ends, however it dies.
 /// The folder is created, and removed again if nothing else was put there.
 class [[nodiscard]] OutputLock {
  public:
-  /// CheckpointError that names the holder if another run has the folder. CheckpointError also if
+  /// CheckpointError that names the holder if another run has the folder, and keeps it for some
+  /// seconds: a run that is ending gives it free. CheckpointError also if
   /// the lock's file is a link. If the file system has no locks, a warning is logged and nothing is
   /// locked.
-  explicit OutputLock(const std::filesystem::path& output);
+  explicit OutputLock(const std::filesystem::path& output, std::string_view name = kRunLock);
   OutputLock(const OutputLock&) = delete;
   OutputLock& operator=(const OutputLock&) = delete;
   ~OutputLock();
@@ -24,7 +30,8 @@ class [[nodiscard]] OutputLock {
   const std::string& token() const { return token_; }
 
   /// Returns the path of the file that is locked.
-  static std::filesystem::path file_of(const std::filesystem::path& output);
+  static std::filesystem::path file_of(const std::filesystem::path& output,
+                                       std::string_view name = kRunLock);
 
  private:
   std::filesystem::path output_, above_;  // above_: the nearest folder that existed before

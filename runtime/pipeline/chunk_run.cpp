@@ -129,7 +129,7 @@ void ChunkRun::await_reload(Flight& flight) {
 /// There are three sources of input: a message of another rank, which receive_activation has
 /// posted; features, for the first chunk; and the output of the preceding chunk on the same rank.
 void ChunkRun::take_input(Flight& flight, int micro_batch) {
-  if (!first() && before_ == nullptr) return wait_for(flight.activation_in);
+  if (!first() && before_ == nullptr) return wait_for(flight.activation_in, place_ - 1);
   flight.input = take(chunk_.inputs);
   if (first()) return chunk_.read(flight, features_of(micro_batch));
   Flight& from = before_->flights_.at(micro_batch);
@@ -209,11 +209,11 @@ void ChunkRun::pass_back(Flight& flight, int micro_batch) {
 void ChunkRun::start_backward(Flight& flight) {
   await_reload(flight);
   take_recompute_buffer(flight);
-  if (flight.layout.recomputes_output()) {  // receive_gradient proceeds meanwhile
-    wait_for(flight.activation_out);        // recomputation overwrites the sent output
+  if (flight.layout.recomputes_output()) {        // receive_gradient proceeds meanwhile
+    wait_for(flight.activation_out, place_ + 1);  // recomputation overwrites the sent output
     chunk_.recompute_output(flight, context_.step, context_.sums);
   }
-  if (!last()) wait_for(flight.gradient_in);
+  if (!last()) wait_for(flight.gradient_in, place_ + 1);
   if (!first() && !flight.layout.sends_what_it_keeps())
     flight.input_gradient = take(chunk_.input_gradients);
 }
@@ -285,12 +285,19 @@ int ChunkRun::take(BufferRing& ring) {
   return buffer;
 }
 
-void ChunkRun::wait_for(std::unique_ptr<comm::Transfer>& transfer) {
+void ChunkRun::wait_for(std::unique_ptr<comm::Transfer>& transfer, int peer_chunk) {
   if (transfer == nullptr) return;
+  const bool waits = !transfer->done();
+  const auto tell = [&](Moment moment) {
+    if (waits && context_.callbacks.wait)
+      context_.callbacks.wait(context_.schedule.chunk_rank[peer_chunk], moment);
+  };
+  tell(Moment::begins);
   for (comm::Backoff backoff; !transfer->done(); backoff.pause()) {
     context_.pipeline.progress();
     context_.reload();
   }
+  tell(Moment::ends);
   transfer.reset();
 }
 

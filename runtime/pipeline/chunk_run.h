@@ -62,7 +62,7 @@ class ChunkRun {
   void give_back_recompute_buffer(Flight& flight);
   int take(BufferRing& ring);
   void reclaim();
-  void wait_for(std::unique_ptr<comm::Transfer>& transfer);
+  void wait_for(std::unique_ptr<comm::Transfer>& transfer, int peer_chunk);
   comm::Message message(int producer, bool gradient, int peer_chunk, int micro_batch) const;
   bool first() const { return place_ == 0; }
   bool last() const { return place_ + 1 == context_.schedule.chunks(); }

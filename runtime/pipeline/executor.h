@@ -26,6 +26,9 @@ struct ExecutorCallbacks {
   std::function<void(std::size_t layer)> layer_complete;
   /// Called before and after every action of the list; waiting is part of the action.
   std::function<void(const partition::Action&, Moment)> action;
+  /// Called when an action begins and ends to wait for a message of another stage. It is not called
+  /// if the message is there already.
+  std::function<void(int stage, Moment)> wait;
 };
 
 /// Runs one rank's list of actions. It computes, and sends and receives activations and gradients

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "comm/collectives.h"
+#include "runtime/checkpoint/incarnation.h"
 #include "runtime/checkpoint/output_folder.h"
 #include "runtime/checkpoint/save.h"
 #include "runtime/devices/host_window.h"
@@ -99,6 +100,7 @@ SaveOutcome publish(const Publication& publication) {
   SaveOutcome outcome{.step = publication.state.step};
   const CheckpointWriter::Options& options = publication.options;
   const comm::Failure failure = any_failure_in([&] {
+    require_incarnation(options.output, options.incarnation);
     outcome.folder = commit(publication.folder, publication.state, indices_of(publication.shards),
                             options.tokenizer, options.kept);
   });

@@ -47,9 +47,10 @@ class CheckpointWriter {
  public:
   struct Options {
     std::filesystem::path output;
-    std::string tokenizer = {};  // bytes of text.model; every checkpoint stores a copy
-    PassthroughParts kept = {};  // kept from an imported model; on rank 0
-    int keep = 1;                // number of newest checkpoints to keep
+    std::string tokenizer = {};    // bytes of text.model; every checkpoint stores a copy
+    PassthroughParts kept = {};    // kept from an imported model; on rank 0
+    int keep = 1;                  // number of newest checkpoints to keep
+    std::int64_t incarnation = 0;  // see require_incarnation(); 0: none
     /// Waits between attempts, as in ShardWork.
     std::vector<std::chrono::milliseconds> pauses = {std::chrono::seconds(1),
                                                      std::chrono::seconds(2)};

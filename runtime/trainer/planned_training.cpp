@@ -2,13 +2,16 @@
 
 #include <fmt/format.h>
 
+#include <bit>
 #include <utility>
 
 #include "base/error.h"
+#include "base/packing.h"
 #include "base/quantities.h"
 #include "comm/collectives.h"
 #include "configs/value.h"
 #include "partition/planner/plan/plan_file.h"
+#include "partition/planner/simulate/step_estimate.h"
 #include "runtime/job/consistency.h"
 #include "runtime/planning/fitting_plan.h"
 #include "runtime/planning/found_schedule.h"
@@ -109,15 +112,40 @@ partition::Plan plan_or_advise(const PlannedTraining& planned,
       planned.fitting(static_cast<std::size_t>(pipeline.memory_gib * kGib))));
 }
 
-/// Plans on rank 0 and broadcasts the plan, since measured costs differ between ranks.
-partition::Plan shared_plan(const PlannedTraining& planned) {
+void pack(const std::vector<partition::ChunkTimes>& chunks, Packer& message) {
+  message.add(static_cast<std::int64_t>(chunks.size()));
+  for (const partition::ChunkTimes& chunk : chunks)
+    for (const double seconds : {chunk.forward, chunk.backward_input, chunk.backward_weight})
+      message.add(std::bit_cast<std::int64_t>(seconds));
+}
+
+std::vector<partition::ChunkTimes> unpack_times(Unpacker& from) {
+  std::vector<partition::ChunkTimes> chunks(static_cast<std::size_t>(from.number()));
+  for (partition::ChunkTimes& chunk : chunks)
+    for (double* seconds : {&chunk.forward, &chunk.backward_input, &chunk.backward_weight})
+      *seconds = std::bit_cast<double>(from.number());
+  return chunks;
+}
+
+/// Plans on rank 0 and broadcasts the plan and its times, since measured costs differ between
+/// ranks.
+void share_plan(PlannedTraining& planned) {
   const PreparedTraining& training = planned.prepared;
-  std::string text;
-  if (training.context.leads())
-    text = partition::plan_toml(plan_or_advise(planned, costs_of(planned)));
-  return partition::parse_plan(
-      comm::broadcast(training.context.world, text), "the plan of rank 0",
+  Packer message;
+  if (training.context.leads()) {
+    const std::vector<partition::LayerCost> costs = costs_of(planned);
+    const partition::Plan plan = plan_or_advise(planned, costs);
+    message.add(partition::plan_toml(plan));
+    const auto recomputed = plan.recomputed();
+    pack(partition::chunk_times(plan.cut(), costs,
+                                recomputed ? *recomputed : partition::ChosenLayers{}),
+         message);
+  }
+  Unpacker from(comm::broadcast(training.context.world, message.bytes()));
+  planned.plan = partition::parse_plan(
+      from.text(), "the plan of rank 0",
       planned_model(training.sequence, training.config.model, training.tokenizer->labels()));
+  planned.chunk_times = unpack_times(from);
 }
 
 }  // namespace
@@ -138,7 +166,7 @@ PlannedTraining plan_training(PreparedTraining prepared) {
   RunShape shape = shape_of(prepared, prepared.config, steps);
   PlannedTraining planned{std::move(prepared), std::move(steps), std::move(shape)};
   find_order(planned);
-  planned.plan = shared_plan(planned);
+  share_plan(planned);
   return planned;
 }
 

@@ -1,8 +1,10 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include "partition/planner/plan/plan.h"
+#include "partition/planner/simulate/simulate.h"
 #include "runtime/data/batch/steps.h"
 #include "runtime/planning/run_shape.h"
 #include "runtime/trainer/prepared_training.h"
@@ -15,6 +17,8 @@ struct PlannedTraining {
   StepSequence steps;
   RunShape shape;
   partition::Plan plan = {};
+  /// Planned seconds of each chunk of the layer sequence, for a micro-batch of middling size.
+  std::vector<partition::ChunkTimes> chunk_times = {};
 
   /// Describes a plan that fits if each rank may use `bytes`; see fitting_plan().
   std::string fitting(std::size_t bytes) const;

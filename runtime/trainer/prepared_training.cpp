@@ -6,6 +6,7 @@
 
 #include "comm/agree.h"
 #include "partition/layout/build_model.h"
+#include "runtime/checkpoint/incarnation.h"
 #include "runtime/checkpoint/output_folder.h"
 #include "runtime/checkpoint/resume/corrections.h"
 #include "runtime/checkpoint/resume/resume.h"
@@ -50,6 +51,7 @@ void lock_output(PreparedTraining& training) {
   comm::run_on_rank_0(training.context.world, [&] {
     const std::string& output = training.config.trainer.output;
     training.lock = std::make_unique<OutputLock>(output);
+    require_incarnation(output, training.context.incarnation);
     probe_output(output);
     remove_dead_saves(output);
     const std::uint64_t bytes =
@@ -119,7 +121,8 @@ Corpus load(const PreparedTraining& training, const std::string& manifest, Corpu
 // change.
 PreparedTraining prepare_training(const TrainingTask& task, comm::Communicator& world,
                                   const TrainingObserver& observer) {
-  PreparedTraining training = of_recipe(checked(task, world), {world, observer, task.stop_asked});
+  PreparedTraining training = of_recipe(
+      checked(task, world), {world, observer, task.stop_asked, task.activity, task.incarnation});
   require_devices(training.config.trainer, world);  // before anything is read, planned or written
   note_tokenizer(training, task.recipe);
   training.slots = training_slots(training.config);

@@ -19,9 +19,12 @@ struct RunContext {
   comm::Communicator& world;
   TrainingObserver observer;
   std::function<bool()> stop_asked = {};  // see TrainingTask
+  std::shared_ptr<Activity> activity = std::make_shared<Activity>();
+  std::int64_t incarnation = 0;  // see TrainingTask
 
   bool leads() const { return world.rank() == 0; }
   void note(const std::string& text) const {
+    activity->advance();
     if (leads() && observer.note) observer.note(text);
   }
 };

@@ -2,10 +2,12 @@
 
 #include <filesystem>
 #include <functional>
+#include <memory>
 #include <string>
 
 #include "comm/communicator.h"
 #include "configs/config.h"
+#include "runtime/job/activity.h"
 #include "runtime/trainer/report.h"
 
 namespace penstock::runtime {
@@ -40,6 +42,11 @@ struct TrainingTask {
   /// first. If it is true on any rank, all ranks save and return. An empty function never stops the
   /// run.
   std::function<bool()> stop_asked = {};
+  /// The record of what this rank does. The run writes it; a supervisor may read it.
+  std::shared_ptr<Activity> activity = std::make_shared<Activity>();
+  /// The number of the supervisor's incarnation; 0 if there is none. A save fails if a later
+  /// incarnation has taken the output folder over.
+  std::int64_t incarnation = 0;
 };
 
 /// Trains according to the recipe until trainer.steps, on the ranks of `world`. Their number must

@@ -92,6 +92,7 @@ TrainingRun::TrainingRun(PlannedTraining training)
   loader_ =
       std::make_unique<StepLoader>(training_.prepared.corpus, config(), training_.plan, session_);
   training_step_ = make_step();
+  record_actions();
   checkpoints_ = make_checkpoints();
   write_beside();
   std::optional<Checkpoint>& start = training_.prepared.start;
@@ -122,7 +123,8 @@ std::unique_ptr<RunCheckpoints> TrainingRun::make_checkpoints() {
       CheckpointWriter::Options{.output = config().trainer.output,
                                 .tokenizer = std::string(training_.prepared.tokenizer->model()),
                                 .kept = kept_of(training_.prepared),
-                                .keep = config().trainer.keep},
+                                .keep = config().trainer.keep,
+                                .incarnation = context().incarnation},
       BestValidation(validation_hash(training_.prepared)),
       [this](const std::string& text) { context().note(text); });
 }
@@ -156,6 +158,28 @@ std::unique_ptr<TrainingStep> TrainingRun::make_step() {
                                        .shape = training_.shape,
                                        .failed = loader_->failed(),
                                        .notices = [this] { return own_notices(); }});
+}
+
+/// Records each action in the activity, with its planned time. The action `step` has the planned
+/// time of all others: on a device, the host enqueues those and waits in `step`.
+void TrainingRun::record_actions() {
+  const partition::StageReplica here = session_.grid().here();
+  activity().place(context().world.rank(), here.stage, here.replica);
+  double planned_step_s = 0;
+  for (std::size_t c = 0; c < training_.chunk_times.size(); ++c)
+    if (training_.plan.chunks[c].stage == here.stage)
+      planned_step_s += training_.chunk_times[c].total() * training_.plan.micro_batches;
+  training_step_->watch([this, planned_step_s](const partition::Action& action, Moment moment) {
+    if (moment == Moment::ends) return activity().end_action();
+    if (action.kind == partition::ActionKind::step)
+      return activity().begin("step", 0, -1, planned_step_s);
+    activity().begin(partition::name_of(action.kind), action.micro_batch, action.chunk,
+                     training_.chunk_times[action.chunk].of(action.kind));
+  });
+  training_step_->watch_waits([this, here](int stage, Moment moment) {
+    if (moment == Moment::ends) return activity().go_on();
+    activity().wait_for(training_.plan.ranks[stage][here.replica]);
+  });
 }
 
 // Restores weights, running statistics and optimizer slots, then the clock, the epoch and the loss
@@ -225,6 +249,7 @@ void TrainingRun::step() {
   using Clock = std::chrono::steady_clock;
   const auto start = Clock::now();
   heard_ = {};
+  activity().enter(Phase::step, clock_.step, config().trainer.steps);
   const StepBatches batches = training_.steps.at(clock_.step);
   StepWork work = loader_->work(batches);
   if (loader_->reads()) announce_ahead();
@@ -236,6 +261,7 @@ void TrainingRun::step() {
   const auto agreed =
       training_step_->run(std::move(work), loader_->reader(), clock_, next ? &*next : nullptr);
   report.step_seconds = std::chrono::duration<double>(Clock::now() - start).count();
+  activity().end_step(clock_.step);
   for (const StepReport& result : agreed) record(result);
 }
 
@@ -285,6 +311,7 @@ bool TrainingRun::validation_due_before(std::int64_t step) const {
 // report must beat.
 void TrainingRun::validate() {
   flush();
+  activity().enter(Phase::validation, clock_.step, config().trainer.steps);
   const PreparedTraining& prepared = training_.prepared;
   if (prepared.slots.averages) training_step_->exchange_averages();
   const Evaluation evaluation = evaluate(session_, prepared.validation, *prepared.tokenizer,
@@ -305,6 +332,12 @@ void TrainingRun::validate() {
   await_save();
   checkpoints_->set_best(report);
   save(BestCheckpoint{report.step, "wer", report.wer});
+}
+
+void TrainingRun::await_save() {
+  activity().enter(Phase::save, clock_.step, config().trainer.steps);
+  checkpoints_->wait(!finished());
+  activity().enter(Phase::step, clock_.step, config().trainer.steps);
 }
 
 bool TrainingRun::checkpoint_due() {
@@ -380,6 +413,7 @@ TrainingSummary TrainingRun::finish() {
     await_save();
   }
   if (!checkpoints_->holds(clock_.step)) throw CheckpointError(checkpoints_->fault());
+  activity().enter(Phase::end, clock_.step, config().trainer.steps);
   TrainingSummary& summary = log_.summary();
   summary.checkpoint = checkpoints_->folder();
   summary.stopped = clock_.step < config().trainer.steps;

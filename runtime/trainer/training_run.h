@@ -48,7 +48,7 @@ class TrainingRun {
   void save(const std::optional<BestCheckpoint>& best = {});
   /// Advances the current save according to the notices of the last step.
   void advance_save();
-  void await_save() { checkpoints_->wait(!finished()); }
+  void await_save();
 
   /// Saves the last state and returns the summary. DivergenceError if the run ends in divergence.
   /// CheckpointError if the state cannot be saved.
@@ -57,11 +57,13 @@ class TrainingRun {
  private:
   const RunContext& context() const { return training_.prepared.context; }
   const configs::Config& config() const { return training_.prepared.config; }
+  Activity& activity() const { return *context().activity; }
 
   void require_shared_output();
   std::unique_ptr<RunCheckpoints> make_checkpoints();
   void write_beside();
   std::unique_ptr<TrainingStep> make_step();
+  void record_actions();
   void restore(const Checkpoint& checkpoint);
   void recall_best(const TrainingState& saved);
   void begin();

@@ -113,6 +113,7 @@ StepSums TrainingStep::forward_and_backward(const StepWork& work, KeptFeatures& 
   ExecutorCallbacks callbacks;
   callbacks.read_features = features.reader();
   callbacks.action = watch_;
+  callbacks.wait = watch_wait_;
   callbacks.gradients_begin = [&] {
     if (!open_) return;
     await_norm();

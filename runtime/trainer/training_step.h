@@ -89,6 +89,9 @@ class TrainingStep {
   /// action `step`, which begins when the gradients are complete. An empty function removes it.
   using Watch = std::function<void(const partition::Action&, Moment)>;
   void watch(Watch watch) { watch_ = std::move(watch); }
+  /// Sets a function that is called when this rank begins and ends to wait for another stage.
+  using WatchWait = std::function<void(int stage, Moment)>;
+  void watch_waits(WatchWait watch) { watch_wait_ = std::move(watch); }
 
   /// Loss scale of the next step. It may be read only while no step is open.
   LossScale& loss_scale() { return loss_scale_; }
@@ -143,6 +146,7 @@ class TrainingStep {
   std::int64_t optimistic_ = 0, rolled_back_ = 0;
   std::exception_ptr unread_;  // why reading the next step's features failed
   Watch watch_;
+  WatchWait watch_wait_;
 };
 
 }  // namespace penstock::runtime

@@ -48,7 +48,7 @@ const std::vector<Storeys> storeys = {
      {"cost", "simulate", "cluster", "cut", "placement", "search", "plan", "choose", "report"}},
     {"runtime",
      {"text", "data", "checkpoint", "huggingface", "job", "devices", "pipeline", "corpus", "optim",
-      "planning", "trainer", "recognise", "profiling"}},
+      "planning", "trainer", "recognise", "profiling", "supervisor"}},
 };
 
 bool below(const std::string& path, const std::string& place) {

@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "base/error.h"
+#include "runtime/job/heartbeat.h"
 #include "runtime/job/job.h"
 #include "tools/cli/escaped_stream.h"
 #include "tools/cli/process_end.h"
@@ -72,6 +73,7 @@ int complain_of(const std::exception& error) { return complain_and_end(error, kM
 // to one rank.
 int complain_and_end(const std::exception& error, std::chrono::milliseconds limit) {
   const ExitCode code = exit_code(error);
+  runtime::announce_end({.rank = launched_rank(), .code = code, .message = error.what()});
   report_error(error.what(), code == exit_usage || code == exit_data);
   end_process_within(limit, code);
   return code;
@@ -82,6 +84,7 @@ int complain_and_end(const std::exception& error, std::chrono::milliseconds limi
 int complain_in_job(const std::exception& error, bool alone) {
   const ExitCode code = exit_code(error);
   const bool diverged = dynamic_cast<const DivergenceError*>(&error) != nullptr;
+  runtime::announce_end({launched_rank(), code, diverged, error.what()});
   if (alone)
     report_error(error.what(), false);
   else if (launched_rank() == 0)

@@ -5,20 +5,15 @@
 #include <exception>
 #include <thread>
 
+#include "runtime/job/exit_code.h"
+
 namespace penstock::tools {
 
 // These functions end the process: on request by a signal, with an exit code for each kind of
 // error, and within a limit.
 
-/// Exit codes of the process. docs/errors.md explains each.
-enum ExitCode {
-  exit_done = 0,
-  exit_other = 1,
-  exit_usage = 2,
-  exit_data = 3,
-  exit_checkpoint = 4,
-  exit_stopped = 85  // stopped on request; everything is saved
-};
+using runtime::ExitCode;
+using enum runtime::ExitCode;
 
 /// Returns the exit code of an error that nothing caught: ConfigError 2, DataError 3,
 /// CheckpointError 4, anything else 1.

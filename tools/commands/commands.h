@@ -14,6 +14,9 @@ using Run = std::function<int()>;
 /// Each of these functions adds a subcommand. Parsing that subcommand sets `run`.
 void add_plan(CLI::App& app, Run& run);
 void add_train(CLI::App& app, Run& run);
+void add_run(CLI::App& app, Run& run);
+void add_watch(CLI::App& app, Run& run);
+void add_probe(CLI::App& app, Run& run);
 void add_evaluate(CLI::App& app, Run& run);
 void add_transcribe(CLI::App& app, Run& run);
 void add_import(CLI::App& app, Run& run);

@@ -4,8 +4,10 @@
 #include <iostream>
 #include <memory>
 #include <nlohmann/json.hpp>
+#include <optional>
 
 #include "base/quantities.h"
+#include "runtime/job/heartbeat.h"
 #include "runtime/job/job.h"
 #include "runtime/trainer/trainer.h"
 #include "tools/cli/launch.h"
@@ -99,19 +101,32 @@ void report(const runtime::TrainingSummary& s, bool as_json) {
                            s.checkpoint.string());
 }
 
+/// Lets a supervisor watch this rank, if one started it.
+std::unique_ptr<runtime::Heartbeat> begin_supervised(runtime::TrainingTask& task) {
+  const std::optional<std::int64_t> incarnation = runtime::incarnation();
+  if (!incarnation) return nullptr;
+  runtime::die_with_parent();
+  task.incarnation = *incarnation;
+  task.activity->place(launched_rank(), -1, -1);
+  return std::make_unique<runtime::Heartbeat>(*task.activity);
+}
+
 int run_train(const TrainOptions& options) {
   StopSignals signals;
   // The recipe is loaded before the job is joined, so that a wrong one fails at once, on every rank
   // alike.
-  const runtime::TrainingTask task{options.recipe.load(), runtime::runs_alone(),
-                                   [&signals] { return signals.asked(); }};
+  runtime::TrainingTask task{options.recipe.load(), runtime::runs_alone(),
+                             [&signals] { return signals.asked(); }};
+  const std::unique_ptr<runtime::Heartbeat> heartbeat = begin_supervised(task);
   std::unique_ptr<Progress> progress;
   return runtime::run_job(
       [&](comm::Communicator& world) {
         const runtime::TrainingSummary summary = runtime::train(task, world, show(progress));
         progress.reset();
         if (world.rank() == 0) report(summary, options.json);
-        return summary.stopped ? exit_stopped : exit_done;
+        const ExitCode code = summary.stopped ? exit_stopped : exit_done;
+        runtime::announce_end({.rank = world.rank(), .code = code});
+        return code;
       },
       [&](const std::exception& error, bool alone) {
         progress.reset();  // ends the bar's line before the complaint

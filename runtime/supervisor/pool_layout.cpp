@@ -1,0 +1,106 @@
+#include "runtime/supervisor/pool_layout.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "base/error.h"
+#include "base/quantities.h"
+#include "partition/layout/build_model.h"
+#include "partition/planner/plan/plan_estimate.h"
+#include "runtime/checkpoint/checkpoint.h"
+#include "runtime/checkpoint/output_folder.h"
+#include "runtime/checkpoint/resume/corrections.h"
+#include "runtime/checkpoint/resume/resume.h"
+#include "runtime/checkpoint/resume/saved_tokenizer.h"
+#include "runtime/planning/planning.h"
+
+namespace penstock::runtime {
+namespace {
+
+/// Returns the state of the newest checkpoint whose manifest can be read. Its tensors are not
+/// verified: the ranks do that when they resume.
+std::optional<TrainingState> newest_state(const std::string& output) {
+  std::vector<StoredCheckpoint> stored = list_checkpoints(output);
+  for (; !stored.empty(); stored.pop_back()) try {
+      return Checkpoint(stored.back().folder, OpenShards::as_read).state();
+    } catch (const CheckpointError&) {  // the ranks set it aside
+    }
+  return {};
+}
+
+/// Returns the recipe as a resumed run has it, with a plan of its own for each layout. A plan file
+/// is for its ranks alone.
+configs::Config planned_recipe(const configs::Config& recipe) {
+  configs::Config config = with_plan_file(with_saved_tokenizer(recipe));
+  config.pipeline.plan.clear();
+  const auto saved = newest_state(config.trainer.output);
+  const auto quiet = [](const std::string&) {};
+  if (saved) keep_division(config, *saved, quiet);
+  config.trainer.lanes = choose_lanes(config, saved ? &*saved : nullptr, quiet);
+  config.trainer.order = choose_order(config, saved ? &*saved : nullptr);
+  return config;
+}
+
+}  // namespace
+
+struct PoolLayouts::Model {
+  explicit Model(const configs::Config& recipe)
+      : config(planned_recipe(recipe)),
+        sequence(partition::build_trained_model(config, make_tokenizer(config.text)->labels())),
+        data(config, sequence) {}
+
+  /// Returns the predicted seconds of a step. ConfigError if the layout does not fit.
+  double predict(int stages, int replicas) {
+    configs::Config tried = config;
+    tried.pipeline.stages = stages;
+    tried.pipeline.replicas = replicas;
+    const RunShape shape =
+        shape_of_run(tried, data.steps(tried), data.validation().lengths, data.labels());
+    const auto costs = computed_costs(sequence, tried, shape);
+    return partition::estimate_plan(plan_run(sequence, tried, shape, costs), costs).step_seconds;
+  }
+
+  configs::Config config;
+  partition::LayerSequence sequence;
+  RecipeData data;
+};
+
+PoolLayouts::PoolLayouts(configs::Config recipe) : recipe_(std::move(recipe)) {}
+PoolLayouts::~PoolLayouts() = default;
+
+PoolLayout PoolLayouts::choose(int ranks) {
+  const configs::Config whole = with_plan_file(recipe_);
+  const PoolLayout own{whole.pipeline.stages, whole.pipeline.replicas};
+  if (ranks >= own.ranks()) return own;
+  if (const auto found = known_.find(ranks); found != known_.end()) return found->second;
+  return known_[ranks] = plan(ranks);
+}
+
+// A layout of equal time with fewer ranks wins, since its ranks are tried first: stages ascend, and
+// only a faster one replaces the best.
+PoolLayout PoolLayouts::plan(int ranks) {
+  if (model_ == nullptr) model_ = std::make_unique<Model>(recipe_);
+  PoolLayout best;
+  std::string reason = "there are no hosts";
+  const int stages = std::min(ranks, static_cast<int>(model_->sequence.size()));
+  for (int s = 1; s <= stages; ++s) {
+    const int replicas = std::min(ranks / s, std::max(model_->config.trainer.lanes, 1));
+    try {
+      const double seconds = model_->predict(s, replicas);
+      if (best.step_s == 0 || seconds < best.step_s) best = {s, replicas, seconds};
+    } catch (const ConfigError& error) {
+      reason = error.what();
+    }
+  }
+  if (best.step_s == 0)
+    throw ConfigError(
+        fmt::format("the run does not fit on {}: {}", counted(ranks, "rank"), reason));
+  return best;
+}
+
+}  // namespace penstock::runtime

@@ -1,0 +1,234 @@
+#include <gtest/gtest.h>
+#include <signal.h>
+
+#include <atomic>
+#include <chrono>
+#include <functional>
+#include <nlohmann/json.hpp>
+#include <sstream>
+#include <thread>
+
+#include "runtime/supervisor/child_process.h"
+#include "tests/support/runtime/training_folder.h"
+
+namespace penstock::tools {
+namespace {
+
+using std::chrono::milliseconds;
+
+/// A supervised run of the tone corpus, which the test disturbs, beside one that nobody disturbs.
+class RunCommand : public ::testing::Test {
+ protected:
+  RunCommand() : folder_(PENSTOCK_BINARY, PENSTOCK_MPIRUN) {}
+
+  std::vector<std::string> words(const std::vector<std::string>& more) const {
+    std::vector<std::string> words = {PENSTOCK_BINARY,
+                                      "run",
+                                      folder_.in("recipe.toml"),
+                                      "trainer.output=" + folder_.in("output"),
+                                      "trainer.checkpoint_every=4",
+                                      "data.validation="};
+    words.insert(words.end(), more.begin(), more.end());
+    return words;
+  }
+
+  /// Starts `penstock run` with these words.
+  void start(const std::vector<std::string>& more) {
+    run_ = std::make_unique<runtime::ChildProcess>(runtime::Command{words(more)});
+    reader_ = std::jthread([this](const std::stop_token& stop) {
+      while (!stop.stop_requested()) {
+        runtime::read_available(run_->output(), output_);
+        runtime::read_available(run_->errors(), errors_);
+        std::this_thread::sleep_for(milliseconds(5));
+      }
+    });
+  }
+
+  int end() {
+    EXPECT_TRUE(run_->wait(std::chrono::seconds(50)));
+    reader_.request_stop();
+    reader_.join();
+    runtime::read_available(run_->errors(), errors_);
+    return run_->exit_code().value_or(-1);
+  }
+
+  void await(const std::function<bool()>& condition) const {
+    const auto limit = std::chrono::steady_clock::now() + std::chrono::seconds(40);
+    while (!condition() && std::chrono::steady_clock::now() < limit && !run_->exit_code())
+      std::this_thread::sleep_for(milliseconds(5));
+  }
+
+  std::string file(const std::string& name) const {
+    try {
+      return test::read_file(folder_.in("output") + "/" + name);
+    } catch (const std::exception&) {
+      return "";
+    }
+  }
+
+  void await_step(int step) const {
+    await([&] {
+      return file("metrics.jsonl").find("{\"step\":" + std::to_string(step) + ",") !=
+             std::string::npos;
+    });
+  }
+
+  /// Returns the ranks' processes, by rank, as status.json does not list them: from /proc.
+  std::vector<pid_t> ranks() const {
+    const auto found = runtime::run_command(
+        {{"pgrep", "-f", "^" PENSTOCK_BINARY " train " + folder_.in("recipe.toml")}},
+        std::chrono::seconds(5));
+    std::istringstream in(found.output);
+    std::vector<pid_t> processes;
+    for (pid_t process = 0; in >> process;) processes.push_back(process);
+    return processes;
+  }
+
+  std::vector<nlohmann::json> incidents(const std::string& kind) const {
+    std::istringstream in(file("incidents.jsonl"));
+    std::vector<nlohmann::json> found;
+    for (std::string line; std::getline(in, line);)
+      if (const auto json = nlohmann::json::parse(line); json["kind"] == kind)
+        found.push_back(json);
+    return found;
+  }
+
+  /// Expects the losses and tensors of a run of one process that nobody disturbed.
+  void expect_undisturbed(const std::vector<std::string>& recipe) {
+    std::vector<std::string> words = {"trainer.checkpoint_every=4", "data.validation="};
+    words.insert(words.end(), recipe.begin(), recipe.end());
+    const auto outcome = folder_.train("undisturbed", words);
+    ASSERT_EQ(outcome.code, 0) << outcome.err;
+    EXPECT_EQ(folder_.record("output"), folder_.record("undisturbed"));
+    EXPECT_TRUE(ranks().empty());
+  }
+
+  test::TrainingFolder folder_;
+  std::unique_ptr<runtime::ChildProcess> run_;
+  std::string output_, errors_;
+  std::jthread reader_;
+};
+
+TEST_F(RunCommand, RestartsAfterAKilledRank) {
+  start({"pipeline.stages=2"});
+  await_step(6);
+  const std::vector<pid_t> processes = ranks();
+  ASSERT_EQ(processes.size(), 2);
+  ::kill(processes[1], SIGKILL);
+  EXPECT_EQ(end(), 0) << errors_;
+  ASSERT_EQ(incidents("failure").size(), 1);
+  EXPECT_NE(incidents("failure")[0]["message"].get<std::string>().find("killed by signal 9"),
+            std::string::npos);
+  EXPECT_EQ(incidents("start").size(), 2);
+  expect_undisturbed({});
+}
+
+TEST_F(RunCommand, StopsWith85AndGoesOn) {
+  start({"pipeline.stages=2", "trainer.steps=1000000"});
+  await_step(3);
+  run_->signal(SIGTERM);
+  run_->signal(SIGUSR1);
+  run_->signal(SIGTERM);
+  EXPECT_EQ(end(), 85) << errors_;
+  EXPECT_EQ(incidents("stop").size(), 1);
+  EXPECT_TRUE(ranks().empty());
+  start({"pipeline.stages=1"});
+  const int code = end();
+  if (file("metrics.jsonl").find("{\"step\":21,") == std::string::npos) {
+    EXPECT_EQ(code, 0) << errors_;
+    expect_undisturbed({});
+  }
+}
+
+TEST_F(RunCommand, EndsAHangAndNamesTheRank) {
+  start({"pipeline.stages=2", "--action-seconds=2"});
+  await_step(6);
+  const std::vector<pid_t> processes = ranks();
+  ASSERT_EQ(processes.size(), 2);
+  ::kill(processes[1], SIGSTOP);
+  EXPECT_EQ(end(), 0) << errors_;
+  ASSERT_EQ(incidents("hang").size(), 1);
+  const auto hang = incidents("hang")[0];
+  EXPECT_EQ(hang["code"], 86);
+  EXPECT_NE(hang["message"].get<std::string>().find("no rank made progress for"),
+            std::string::npos);
+  expect_undisturbed({});
+}
+
+TEST_F(RunCommand, FollowsItsHosts) {
+  const std::string hosts = folder_.in("hosts");
+  const auto set_slots = [&](int slots) {
+    test::write_file(hosts + ".new", "localhost slots=" + std::to_string(slots) + "\n");
+    std::filesystem::rename(hosts + ".new", hosts);
+  };
+  set_slots(4);
+  start({"pipeline.replicas=4", "trainer.lanes=4", "trainer.steps=60", "--discover", "cat " + hosts,
+         "--discover-seconds=0.1"});
+  const auto await_start = [&](std::size_t starts) {
+    await([&] { return incidents("start").size() >= starts; });
+  };
+  await_step(3);
+  for (const int slots : {2, 3, 4}) {
+    set_slots(slots);
+    await_start(incidents("start").size() + 1);
+  }
+  EXPECT_EQ(end(), 0) << errors_;
+  EXPECT_EQ(incidents("start").size(), 4) << file("incidents.jsonl");
+  EXPECT_TRUE(incidents("failure").empty()) << file("incidents.jsonl");
+  expect_undisturbed({"trainer.lanes=4", "trainer.steps=60"});
+}
+
+TEST_F(RunCommand, NeverRepeatsAnErrorOfTheData) {
+  start({"data.train=" + folder_.in("missing.jsonl")});
+  EXPECT_EQ(end(), 3) << errors_;
+  EXPECT_EQ(incidents("start").size(), 1);
+  EXPECT_NE(errors_.find("a restart would meet the same error"), std::string::npos) << errors_;
+}
+
+TEST_F(RunCommand, BoundsRestartsWithoutProgress) {
+  start({"--max-restarts=1", "--mpirun=false"});
+  EXPECT_EQ(end(), 1) << errors_;
+  EXPECT_EQ(incidents("start").size(), 2);
+  EXPECT_NE(errors_.find("2 incarnations in a row made no new checkpoint"), std::string::npos)
+      << errors_;
+}
+
+TEST_F(RunCommand, LeavesNoProcessWhenItIsKilled) {
+  start({"pipeline.stages=2", "trainer.steps=1000000"});
+  await_step(3);
+  ASSERT_EQ(ranks().size(), 2);
+  run_->signal(SIGKILL);
+  EXPECT_EQ(end(), 128 + SIGKILL);
+  for (int i = 0; i < 1000 && !ranks().empty(); ++i) std::this_thread::sleep_for(milliseconds(10));
+  EXPECT_TRUE(ranks().empty());
+}
+
+TEST_F(RunCommand, StopsOnANotice) {
+  start({"trainer.steps=1000000", "--notice-file=" + folder_.in("notice")});
+  await_step(2);
+  test::write_file(folder_.in("notice"), "");
+  EXPECT_EQ(end(), 85) << errors_;
+  EXPECT_NE(errors_.find("a notice of preemption"), std::string::npos) << errors_;
+}
+
+TEST_F(RunCommand, StopsBeforeItsTimeIsOver) {
+  start({"trainer.steps=1000000", "--max-seconds=13"});
+  const auto begin = std::chrono::steady_clock::now();
+  EXPECT_EQ(end(), 85) << errors_;
+  EXPECT_LT(std::chrono::steady_clock::now() - begin, std::chrono::seconds(13));
+}
+
+TEST_F(RunCommand, WatchShowsTheRun) {
+  start({"pipeline.stages=2"});
+  await_step(6);
+  const auto shown = folder_.run({"watch", folder_.in("output"), "--once"});
+  EXPECT_EQ(shown.code, 0) << shown.err;
+  EXPECT_NE(shown.out.find("2 stages × 1 replica on "), std::string::npos) << shown.out;
+  EXPECT_NE(shown.out.find("last step             loss "), std::string::npos) << shown.out;
+  EXPECT_NE(shown.out.find(" start: 2 stages × 1 replica on "), std::string::npos) << shown.out;
+  EXPECT_EQ(end(), 0) << errors_;
+  EXPECT_EQ(folder_.run({"watch", folder_.in("nothing"), "--once"}).code, 4);
+}
+
+}  // namespace
+}  // namespace penstock::tools
