@@ -5,6 +5,7 @@
 #include <future>
 #include <map>
 #include <memory>
+#include <mutex>
 #include <optional>
 #include <string>
 #include <vector>
@@ -13,6 +14,7 @@
 #include "runtime/checkpoint/output_lock.h"
 #include "runtime/supervisor/host_pool.h"
 #include "runtime/supervisor/host_probe.h"
+#include "runtime/supervisor/metrics_server.h"
 #include "runtime/supervisor/pool_layout.h"
 #include "runtime/supervisor/rank_watch.h"
 #include "runtime/supervisor/restart_policy.h"
@@ -40,6 +42,7 @@ struct SupervisorOptions {
   RestartLimits restarts = {};
   HostRecord::Limits host_limits = {};
   NoticeOptions notices = {};
+  std::optional<MetricsAddress> metrics = {};  // where metrics are served over HTTP, if anywhere
   std::function<void(const std::string&)> say = [](const std::string&) {};  // to people
 };
 
@@ -102,6 +105,9 @@ class Supervisor {
   double trained_s_ = 0;  // in earlier incarnations
   std::unique_ptr<RestartPolicy> policy_;
   Clock::time_point looked_ = {}, wrote_ = {};
+  std::mutex metrics_mutex_;
+  std::string metrics_text_;  // guarded by metrics_mutex_
+  std::unique_ptr<MetricsServer> metrics_server_;
   std::future<HostLook> looking_;  // last: its thread uses the others
 };
 

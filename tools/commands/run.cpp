@@ -4,6 +4,7 @@
 #include <filesystem>
 #include <iostream>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -25,6 +26,9 @@ namespace {
 struct RunArguments {
   RecipeArguments recipe;
   runtime::SupervisorOptions how;
+  std::vector<std::string> mpi_options;
+  std::optional<int> metrics_port;
+  std::string metrics_host = "127.0.0.1";
 };
 
 void add_hosts(CLI::App* command, runtime::SupervisorOptions& how) {
@@ -81,16 +85,26 @@ void add_limits(CLI::App* command, runtime::SupervisorOptions& how) {
                       "five seconds");
 }
 
+void add_metrics(CLI::App* command, std::optional<int>& port, std::string& host) {
+  takes_whole(command->add_option("--metrics-port", port,
+                                  "Serve metrics for Prometheus at this port, under /metrics"),
+              {1, 65535});
+  command->add_option("--metrics-host", host,
+                      "Address at which they are served. By default only this machine reaches it");
+}
+
 /// Returns the path of this program, by which all hosts start it.
 std::string program_path() { return std::filesystem::read_symlink("/proc/self/exe").string(); }
 
-int run_run(const RunArguments& arguments, const std::vector<std::string>& mpi_options) {
+int run_run(const RunArguments& arguments) {
   runtime::SupervisorOptions how = arguments.how;
   how.recipe = arguments.recipe.load();
   how.words = arguments.recipe.words;
   how.program = program_path();
   how.version = PENSTOCK_VERSION;
-  how.mpi_options = mpi_options;
+  how.mpi_options = arguments.mpi_options;
+  if (arguments.metrics_port)
+    how.metrics = runtime::MetricsAddress{arguments.metrics_host, *arguments.metrics_port};
   how.say = [](const std::string& text) { std::cerr << fmt::format("penstock run: {}\n", text); };
   return runtime::Supervisor(how).run();
 }
@@ -99,15 +113,15 @@ int run_run(const RunArguments& arguments, const std::vector<std::string>& mpi_o
 
 void add_run(CLI::App& app, Run& run) {
   auto arguments = std::make_shared<RunArguments>();
-  auto mpi_options = std::make_shared<std::vector<std::string>>();
   CLI::App* command =
       app.add_subcommand("run", "Train a recipe under mpirun, and restart it after failures");
   add_recipe(command, arguments->recipe);
   command->option_defaults()->always_capture_default();
   add_hosts(command, arguments->how);
   add_limits(command, arguments->how);
+  add_metrics(command, arguments->metrics_port, arguments->metrics_host);
   command->add_option("--mpirun", arguments->how.mpirun, "Program that starts the ranks");
-  command->add_option("--mpi-option", *mpi_options,
+  command->add_option("--mpi-option", arguments->mpi_options,
                       "Option for mpirun, such as --mpi-option=--report-bindings; may be repeated");
   command->footer(
       "Always resumes from the newest checkpoint of trainer.output. SIGTERM, SIGUSR1 and Ctrl-C\n"
@@ -116,9 +130,7 @@ void add_run(CLI::App& app, Run& run) {
       "  penstock run configs/recipes/quickstart.toml\n"
       "  penstock run my.toml pipeline.stages=4 --hosts hosts.txt --max-seconds 3500\n"
       "  penstock run my.toml --discover /etc/mpi/discover_hosts.sh");
-  command->callback([arguments, mpi_options, &run] {
-    run = [arguments, mpi_options] { return run_run(*arguments, *mpi_options); };
-  });
+  command->callback([arguments, &run] { run = [arguments] { return run_run(*arguments); }; });
 }
 
 }  // namespace penstock::tools

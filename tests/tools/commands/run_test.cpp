@@ -178,6 +178,17 @@ TEST_F(RunCommand, FollowsItsHosts) {
   expect_undisturbed({"trainer.lanes=4", "trainer.steps=60"});
 }
 
+TEST_F(RunCommand, ALaterIncarnationKeepsRanksFromCommitting) {
+  start({"trainer.steps=40"});
+  await_step(6);
+  test::write_file(folder_.in("output") + "/.incarnation", "100\n");
+  EXPECT_EQ(end(), 0) << errors_;
+  EXPECT_NE(errors_.find("incarnation 100 has taken over from 1"), std::string::npos) << errors_;
+  ASSERT_EQ(incidents("start").size(), 2);
+  EXPECT_EQ(incidents("start")[1]["incarnation"], 101);
+  expect_undisturbed({"trainer.steps=40"});
+}
+
 TEST_F(RunCommand, NeverRepeatsAnErrorOfTheData) {
   start({"data.train=" + folder_.in("missing.jsonl")});
   EXPECT_EQ(end(), 3) << errors_;
