@@ -154,6 +154,8 @@ struct TrainerConfig {
   std::int64_t checkpoint_every = 0;     // steps; 0: every epoch
   double checkpoint_seconds = 1800;      // 0: by steps alone
   int keep = 3;                          // newest checkpoints to keep, besides the best
+  std::string mirror = {};               // URL of a store that gets a copy of each checkpoint
+  double mirror_seconds = 600;           // how long the end of a run waits for an upload that hangs
   int max_skipped = 20;                  // consecutive steps; more count as divergence
   bool operator==(const TrainerConfig&) const = default;
 };

@@ -245,9 +245,11 @@ std::vector<Key> trainer_keys(TrainerConfig& t) {
           "for each place in a step, the number of its micro-batch, 0 being the longest. []: the "
           "checkpoint's order. A new run takes it as sampled, or as found with pipeline.schedule = "
           "found."),
-      Key("trainer.output", &t.output, filled_text(), "folder for metrics.jsonl and checkpoints"),
+      Key("trainer.output", &t.output, filled_text(),
+          "folder for metrics.jsonl and checkpoints, or a place in an object store, such as "
+          "s3://BUCKET/RUN"),
       Key("trainer.resume", &t.resume, anything(),
-          "continue from the newest checkpoint in the output folder"),
+          "continue from the newest checkpoint in the output folder or the object store"),
       Key("trainer.accept", &t.accept, anything(),
           "keys marked †, data.train or trainer.order, which a run that resumes may then change, "
           "such as [\"optimizer.learning_rate\"]"),
@@ -270,6 +272,12 @@ std::vector<Key> trainer_keys(TrainerConfig& t) {
           "seconds after which a checkpoint is saved besides; 0: only by steps"),
       Key("trainer.keep", &t.keep, between(1, kMaxCheckpoints),
           "newest checkpoints to keep, besides the best"),
+      Key("trainer.mirror", &t.mirror, anything(),
+          "place in an object store, such as s3://BUCKET/RUN, to which checkpoints are copied "
+          "while "
+          "training goes on"),
+      Key("trainer.mirror_seconds", &t.mirror_seconds, at_least(0),
+          "seconds that the end of a run waits for an upload on which nothing arrives"),
       Key("trainer.max_skipped", &t.max_skipped, between(0, 1000000),
           "consecutive steps that may be skipped because gradients are not finite; more end the "
           "run"),

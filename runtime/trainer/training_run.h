@@ -6,6 +6,7 @@
 
 #include "runtime/corpus/failed_audio.h"
 #include "runtime/pipeline/session.h"
+#include "runtime/trainer/mirror.h"
 #include "runtime/trainer/planned_training.h"
 #include "runtime/trainer/run_checkpoints.h"
 #include "runtime/trainer/run_log.h"
@@ -59,6 +60,7 @@ class TrainingRun {
   const configs::Config& config() const { return training_.prepared.config; }
 
   void require_shared_output();
+  std::unique_ptr<Mirror> make_mirror();
   std::unique_ptr<RunCheckpoints> make_checkpoints();
   void write_beside();
   std::unique_ptr<TrainingStep> make_step();
@@ -66,6 +68,7 @@ class TrainingRun {
   void recall_best(const TrainingState& saved);
   void begin();
 
+  void finish_uploads();
   void announce_ahead();
   void record(const StepReport& result);
   void flush();
@@ -81,6 +84,7 @@ class TrainingRun {
   std::unique_ptr<StepLoader> loader_;
   std::unique_ptr<TrainingStep> training_step_;
   Saving saving_;
+  std::unique_ptr<Mirror> mirror_;  // rank 0 of a run that uploads its checkpoints
   std::unique_ptr<RunCheckpoints> checkpoints_;
   RunLog log_;
   TrainingClock clock_;
