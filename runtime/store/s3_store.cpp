@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cstdlib>
 #include <utility>
 
 #include "runtime/store/digest.h"
@@ -63,8 +64,7 @@ StoreError::Kind kind_of(int status) {
 }
 
 StoredObject described(const std::string& key, const HttpAnswer& answer) {
-  const std::string length = answer.header("content-length");
-  StoredObject object{key, length.empty() ? 0 : std::stoull(length),
+  StoredObject object{key, std::strtoull(answer.header("content-length").c_str(), nullptr, 10),
                       without_quotes(answer.header("etag"))};
   object.etag_is_md5 = names_md5(answer, object.etag);
   return object;

@@ -10,6 +10,7 @@
 #include <chrono>
 #include <cstdlib>
 #include <span>
+#include <sstream>
 #include <stdexcept>
 #include <utility>
 
@@ -20,7 +21,6 @@ extern char** environ;
 namespace penstock::test {
 namespace {
 
-constexpr const char* kKey = "AKIDPENSTOCKTESTS";
 constexpr const char* kSecret = "penstock-secret-of-tests-+/=";
 
 /// Reads the server's output up to the end of a line.
@@ -57,10 +57,9 @@ StoreServer::StoreServer() {
   input_ = in[1];
   const std::string line = runs ? read_line(out[0]) : "";
   ::close(out[0]);
-  if (line.starts_with("port "))
-    port_ = std::stoi(line.substr(5));
-  else
-    missing_ = "python3 has no module moto (pip install 'moto[server]'): " + line;
+  std::istringstream words_of(line);
+  std::string port;
+  if (words_of >> port >> port_ >> key_; port != "port") missing_ = line;
 }
 
 StoreServer::~StoreServer() {
@@ -77,7 +76,7 @@ runtime::StoreSettings StoreServer::settings() const {
           .region = "us-east-1",
           .path_style = true,
           .conditional = true,
-          .credentials = {kKey, kSecret}};
+          .credentials = {key_, kSecret}};
 }
 
 runtime::S3Store StoreServer::store(double seconds) {
@@ -109,7 +108,7 @@ int StoreServer::faults() const {
 void StoreServer::set_environment() {
   in_environment_ = true;
   ::setenv("AWS_ENDPOINT_URL", endpoint().c_str(), 1);
-  ::setenv("AWS_ACCESS_KEY_ID", kKey, 1);
+  ::setenv("AWS_ACCESS_KEY_ID", key_.c_str(), 1);
   ::setenv("AWS_SECRET_ACCESS_KEY", kSecret, 1);
 }
 

@@ -15,8 +15,8 @@ inline std::span<const std::byte> bytes(std::string_view text) {
   return std::as_bytes(std::span(text));
 }
 
-/// An S3 store on this machine: moto's server and the proxy that makes faults, see the script
-/// store_server. It ends with the object. Tests skip where it is missing().
+/// An S3 store on this machine: moto's server, or Swift, and the proxy that makes faults; see the
+/// script store_server. It ends with the object. Tests skip where it is missing().
 class StoreServer {
  public:
   StoreServer();
@@ -47,6 +47,7 @@ class StoreServer {
 
  private:
   std::string missing_;
+  std::string key_;
   int port_ = 0;
   pid_t child_ = -1;
   int input_ = -1;  // the server ends when this is closed
