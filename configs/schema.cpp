@@ -245,9 +245,11 @@ std::vector<Key> trainer_keys(TrainerConfig& t) {
           "for each place in a step, the number of its micro-batch, 0 being the longest. []: the "
           "checkpoint's order. A new run takes it as sampled, or as found with pipeline.schedule = "
           "found."),
-      Key("trainer.output", &t.output, filled_text(), "folder for metrics.jsonl and checkpoints"),
+      Key("trainer.output", &t.output, filled_text(),
+          "folder for metrics.jsonl and checkpoints, or a place in an object store, such as "
+          "s3://BUCKET/RUN"),
       Key("trainer.resume", &t.resume, anything(),
-          "continue from the newest checkpoint in the output folder"),
+          "continue from the newest checkpoint in the output folder or the object store"),
       Key("trainer.accept", &t.accept, anything(),
           "keys marked †, data.train or trainer.order, which a run that resumes may then change, "
           "such as [\"optimizer.learning_rate\"]"),
@@ -264,6 +266,15 @@ std::vector<Key> trainer_keys(TrainerConfig& t) {
           "steps between validations; 0: every epoch; -1: never"),
       Key("trainer.validate_utterances", &t.validate_utterances, at_least(0),
           "how many utterances of data.validation a validation hears, the same each time; 0: all"),
+      Key("trainer.max_skipped", &t.max_skipped, between(0, 1000000),
+          "consecutive steps that may be skipped because gradients are not finite; more end the "
+          "run"),
+  };
+}
+
+/// Returns the keys of [trainer] that say which states are kept, and where.
+std::vector<Key> checkpoint_keys(TrainerConfig& t) {
+  return {
       Key("trainer.checkpoint_every", &t.checkpoint_every, at_least(0),
           "steps between checkpoints; 0: every epoch"),
       Key("trainer.checkpoint_seconds", &t.checkpoint_seconds, at_least(0),
@@ -273,9 +284,11 @@ std::vector<Key> trainer_keys(TrainerConfig& t) {
       Key("trainer.ema", &t.ema, between(0, 0.999999),
           "decay of a moving average of the weights, kept beside them, such as 0.999. Validation "
           "and all that reads a checkpoint take the average. 0: there is none"),
-      Key("trainer.max_skipped", &t.max_skipped, between(0, 1000000),
-          "consecutive steps that may be skipped because gradients are not finite; more end the "
-          "run"),
+      Key("trainer.mirror", &t.mirror, anything(),
+          "place in an object store, such as s3://BUCKET/RUN, to which checkpoints are copied "
+          "while training goes on"),
+      Key("trainer.mirror_seconds", &t.mirror_seconds, at_least(0),
+          "seconds that the end of a run waits for an upload on which nothing arrives"),
   };
 }
 
@@ -327,7 +340,7 @@ std::vector<Key> keys(Config& config, std::span<const layers::ModelFamily> famil
        {text_keys(config.text), feature_keys(config.features), data_keys(config.data),
         optimizer_keys(config.optimizer), lr_schedule_keys(config.lr_schedule),
         precision_keys(config.precision), pipeline_keys(config.pipeline),
-        trainer_keys(config.trainer)}) {
+        trainer_keys(config.trainer), checkpoint_keys(config.trainer)}) {
     all.insert(all.end(), section.begin(), section.end());
   }
   return all;

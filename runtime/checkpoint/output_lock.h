@@ -17,10 +17,9 @@ inline constexpr std::string_view kSupervisorLock = ".supervisor";
 /// The folder is created, and removed again if nothing else was put there.
 class [[nodiscard]] OutputLock {
  public:
-  /// CheckpointError that names the holder if another run has the folder, and keeps it for some
-  /// seconds: a run that is ending gives it free. CheckpointError also if
-  /// the lock's file is a link. If the file system has no locks, a warning is logged and nothing is
-  /// locked.
+  /// CheckpointError that names the holder if another run holds the lock for some seconds: a run
+  /// that is about to end is awaited. CheckpointError also if the lock's file is a link. If the
+  /// file system has no locks, a warning is logged and nothing is locked.
   explicit OutputLock(const std::filesystem::path& output, std::string_view name = kRunLock);
   OutputLock(const OutputLock&) = delete;
   OutputLock& operator=(const OutputLock&) = delete;

@@ -104,14 +104,16 @@ bool restore_best(const std::filesystem::path& output, const TrainingState& save
 // The mark is read and the newest checkpoint is checked before the first removal, so that an error
 // removes nothing. A crash between removals leaves too many checkpoints, which the next save
 // removes.
-void keep_newest(const std::filesystem::path& output, int count) {
+void keep_newest(const std::filesystem::path& output, int count,
+                 const std::function<bool(std::int64_t)>& in_use) {
   const auto stored = list_labelled(output);
   const auto kept = static_cast<std::size_t>(std::max(count, 1));
   if (stored.size() <= kept) return;
   const auto best = best_checkpoint(output);
   check_sizes(stored.back().folder);
   for (std::size_t i = 0; i + kept < stored.size(); ++i)
-    if (!best || best->step != stored[i].step) discard_folder(stored[i].folder);
+    if ((!best || best->step != stored[i].step) && !in_use(stored[i].step))
+      discard_folder(stored[i].folder);
 }
 
 // A run needs room for keep + 1 checkpoints at once: the new one is complete before the oldest is

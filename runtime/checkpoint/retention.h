@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <functional>
 #include <optional>
 #include <string>
 
@@ -35,8 +36,10 @@ std::optional<BestCheckpoint> best_checkpoint(const std::filesystem::path& outpu
 /// ones, see output_folder.h, are neither counted nor removed. The newest was read back when it was
 /// written; here only its manifest and the sizes of its files are checked. A crash leaves each
 /// checkpoint whole or under a name that the next save removes. CheckpointError, with nothing
-/// removed, if the newest is broken.
-void keep_newest(const std::filesystem::path& output, int count);
+/// removed, if the newest is broken. Those that are `in_use`, by their step, stay too.
+void keep_newest(
+    const std::filesystem::path& output, int count,
+    const std::function<bool(std::int64_t)>& in_use = [](std::int64_t) { return false; });
 
 /// Disk space that a run needs in its output folder.
 struct DiskSpace {

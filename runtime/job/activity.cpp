@@ -62,6 +62,7 @@ void Activity::enter(Phase phase, std::int64_t step, std::int64_t steps) {
   if (known_.phase == Phase::save && phase != Phase::save)
     known_.save_s = seconds_since(phase_began_);
   if (known_.phase != phase) phase_began_ = Clock::now();
+  if (phase == Phase::step) step_began_ = Clock::now();
   known_.phase = phase;
   known_.step = step;
   known_.steps = steps;
@@ -113,6 +114,7 @@ void Activity::advance() {
 void Activity::end_step(std::int64_t step) {
   const std::lock_guard lock(mutex_);
   known_.step = step;
+  known_.step_s = seconds_since(step_began_);
   known_.busy_s = busy_s_;
   known_.planned_busy_s = planned_busy_s_;
   busy_s_ = planned_busy_s_ = 0;

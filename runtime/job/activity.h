@@ -30,6 +30,7 @@ struct RankActivity {
   int waits_for = -1;                // rank whose message it waits for; -1: none
   /// Time in which it computed during the last whole step, and the planned time of that.
   double busy_s = 0, planned_busy_s = 0;
+  double step_s = 0;  // time of the last whole step; 0: there was none
   double save_s = 0;  // time of the last save that training waited for
 
   bool operator==(const RankActivity&) const = default;
@@ -70,7 +71,7 @@ class Activity {
   RankActivity known_;
   std::string_view action_ = {};  // name of the action, which outlives it
   int micro_batch_ = 0, chunk_ = 0;
-  Clock::time_point last_event_, began_, waiting_since_, phase_began_;
+  Clock::time_point last_event_, began_, waiting_since_, phase_began_, step_began_;
   double waited_s_ = 0;                     // within the current action
   double busy_s_ = 0, planned_busy_s_ = 0;  // of the current step
 };

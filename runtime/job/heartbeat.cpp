@@ -17,7 +17,7 @@ constexpr std::chrono::milliseconds kPeriod{1000}, kPoll{50};
 // A write of at most PIPE_BUF bytes to a pipe is atomic, so lines of several writers do not mix.
 constexpr std::size_t kMaxLine = 4096, kMaxMessage = 2500;
 
-std::string line_of(const Json& json) {
+std::string format_line(const Json& json) {
   return kSeparator + json.dump(-1, ' ', true, Json::error_handler_t::replace) + '\n';
 }
 
@@ -26,7 +26,7 @@ void write_line(const std::string& line) {
   if (line.size() <= kMaxLine && ::write(STDOUT_FILENO, line.data(), line.size()) < 0) return;
 }
 
-RankActivity activity_of(const Json& json) {
+RankActivity parse_activity(const Json& json) {
   RankActivity a;
   a.rank = json.at("rank");
   a.stage = json.at("stage");
@@ -43,6 +43,7 @@ RankActivity activity_of(const Json& json) {
   a.waits_for = json.at("waits_for");
   a.busy_s = json.at("busy_s");
   a.planned_busy_s = json.at("planned_busy_s");
+  a.step_s = json.at("step_s");
   a.save_s = json.at("save_s");
   return a;
 }
@@ -58,22 +59,23 @@ std::optional<std::int64_t> incarnation() {
 }
 
 std::string heartbeat_line(const RankActivity& a) {
-  return line_of({{"rank", a.rank},
-                  {"stage", a.stage},
-                  {"replica", a.replica},
-                  {"host", a.host},
-                  {"process", a.process},
-                  {"phase", name_of(a.phase)},
-                  {"step", a.step},
-                  {"steps", a.steps},
-                  {"action", a.action},
-                  {"events", a.events},
-                  {"seconds", a.seconds},
-                  {"planned_s", a.planned_s},
-                  {"waits_for", a.waits_for},
-                  {"busy_s", a.busy_s},
-                  {"planned_busy_s", a.planned_busy_s},
-                  {"save_s", a.save_s}});
+  return format_line({{"rank", a.rank},
+                      {"stage", a.stage},
+                      {"replica", a.replica},
+                      {"host", a.host},
+                      {"process", a.process},
+                      {"phase", name_of(a.phase)},
+                      {"step", a.step},
+                      {"steps", a.steps},
+                      {"action", a.action},
+                      {"events", a.events},
+                      {"seconds", a.seconds},
+                      {"planned_s", a.planned_s},
+                      {"waits_for", a.waits_for},
+                      {"busy_s", a.busy_s},
+                      {"planned_busy_s", a.planned_busy_s},
+                      {"step_s", a.step_s},
+                      {"save_s", a.save_s}});
 }
 
 // Characters outside ASCII take up to six bytes in JSON, so the message is cut early enough.
@@ -81,7 +83,7 @@ std::string heartbeat_line(const RankEnd& e) {
   std::string message = e.message.substr(0, kMaxMessage);
   std::string line;
   do {
-    line = line_of(
+    line = format_line(
         {{"rank", e.rank}, {"end", e.code}, {"diverged", e.diverged}, {"message", message}});
     message.resize(message.size() / 2);
   } while (line.size() > kMaxLine);
@@ -95,7 +97,7 @@ bool looks_like_heartbeat(std::string_view line) {
 ParsedLine parse_heartbeat(std::string_view line) try {
   if (!looks_like_heartbeat(line)) return {};
   const Json json = Json::parse(line.substr(1));
-  if (!json.contains("end")) return {.activity = activity_of(json)};
+  if (!json.contains("end")) return {.activity = parse_activity(json)};
   return {.end = RankEnd{json.at("rank"), json.at("end"), json.at("diverged"), json.at("message")}};
 } catch (const std::exception&) {  // a line that was cut, or that a program of the user wrote
   return {};

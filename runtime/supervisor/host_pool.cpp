@@ -32,7 +32,7 @@ bool is_host_name(std::string_view name) {
 }
 
 /// Parses the words of a line. Returns no slots if they are no host.
-PoolHost host_of(const std::vector<std::string>& words) {
+PoolHost parse_host(const std::vector<std::string>& words) {
   std::string name = words.front();
   int slots = 1;
   if (const std::size_t colon = name.find(':'); colon != std::string::npos) {
@@ -49,14 +49,14 @@ PoolHost host_of(const std::vector<std::string>& words) {
   return {name, is_host_name(name) ? slots : 0};
 }
 
-std::vector<std::string> words_of(const std::string& line) {
+std::vector<std::string> split_words(const std::string& line) {
   std::istringstream in(line.substr(0, line.find('#')));
   std::vector<std::string> words;
   for (std::string word; in >> word;) words.push_back(word);
   return words;
 }
 
-std::string output_of(const Command& command, const std::string& shown) {
+std::string capture_output(const Command& command, const std::string& shown) {
   const CommandOutput result = run_command(command, kDiscoveryLimit);
   if (result.timed_out)
     throw ConfigError(fmt::format("{} has not ended after {} s: it must print the hosts and end",
@@ -72,13 +72,13 @@ std::string variable(const char* name) {
   return value == nullptr ? "" : value;
 }
 
-std::vector<PoolHost> hosts_of_slurm() {
+std::vector<PoolHost> find_slurm_hosts() {
   const std::string nodes = variable("SLURM_JOB_NODELIST");
   if (nodes.empty())
     throw ConfigError("SLURM_JOB_NODELIST is not set: --slurm is for a job script of Slurm");
-  std::vector<PoolHost> hosts =
-      parse_hosts(output_of({{"scontrol", "show", "hostnames", nodes}}, "scontrol show hostnames"),
-                  "scontrol show hostnames");
+  std::vector<PoolHost> hosts = parse_hosts(
+      capture_output({{"scontrol", "show", "hostnames", nodes}}, "scontrol show hostnames"),
+      "scontrol show hostnames");
   std::string tasks = variable("SLURM_TASKS_PER_NODE");
   const std::vector<int> slots = parse_tasks_per_node(tasks.empty() ? "1" : tasks);
   for (std::size_t i = 0; i < hosts.size(); ++i)
@@ -94,9 +94,9 @@ std::vector<PoolHost> parse_hosts(std::string_view text, const std::string& sour
   int number = 0;
   for (std::string line; std::getline(in, line);) {
     ++number;
-    const std::vector<std::string> words = words_of(line);
+    const std::vector<std::string> words = split_words(line);
     if (words.empty()) continue;
-    const PoolHost host = host_of(words);
+    const PoolHost host = parse_host(words);
     if (host.slots == 0)
       throw ConfigError(
           fmt::format("{}, line {}: \"{}\" is no host: expected a line such as \"node-1 slots=4\"",
@@ -130,9 +130,9 @@ std::vector<int> parse_tasks_per_node(const std::string& text) {
 std::vector<PoolHost> find_hosts(const HostSource& source) {
   if (!source.file.empty()) return parse_hosts(read_file(source.file), source.file);
   if (!source.discover.empty())
-    return parse_hosts(output_of({{"sh", "-c", source.discover}}, source.discover),
+    return parse_hosts(capture_output({{"sh", "-c", source.discover}}, source.discover),
                        fmt::format("the output of {}", source.discover));
-  return source.slurm ? hosts_of_slurm() : std::vector<PoolHost>{};
+  return source.slurm ? find_slurm_hosts() : std::vector<PoolHost>{};
 }
 
 bool HostRecord::count_failure(const std::string& host, Time now) {
@@ -156,7 +156,7 @@ std::vector<PoolHost> HostRecord::usable(const std::vector<PoolHost>& hosts, Tim
   return usable;
 }
 
-int slots_of(const std::vector<PoolHost>& hosts) {
+int count_slots(const std::vector<PoolHost>& hosts) {
   int slots = 0;
   for (const PoolHost& host : hosts) slots += host.slots;
   return slots;

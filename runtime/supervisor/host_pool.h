@@ -65,7 +65,7 @@ class HostRecord {
 };
 
 /// Returns the sum of the hosts' slots.
-[[nodiscard]] int slots_of(const std::vector<PoolHost>& hosts);
+[[nodiscard]] int count_slots(const std::vector<PoolHost>& hosts);
 
 /// Returns as many of the first slots as `ranks` need, at most all.
 [[nodiscard]] std::vector<PoolHost> first_slots(const std::vector<PoolHost>& hosts, int ranks);

@@ -75,8 +75,9 @@ std::string fault_in(const HostProbe& probe, const CommandOutput& answer, const 
 }  // namespace
 
 HostAnswer probe_host(const HostProbe& probe, const std::string& host) try {
-  const CommandOutput answer =
-      run_command(on_host(probe, host, {probe.program, "probe", "--end-job", probe.token}), kLimit);
+  std::vector<std::string> words = {probe.program, "probe"};
+  if (!probe.token.empty()) words.insert(words.end(), {"--end-job", probe.token});
+  const CommandOutput answer = run_command(on_host(probe, host, words), kLimit);
   const Json json = Json::parse(answer.output, nullptr, false);
   const std::string fault = fault_in(probe, answer, json);
   return {fault, fault.empty() ? json["machine"].get<std::string>() : ""};

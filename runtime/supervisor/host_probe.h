@@ -8,7 +8,7 @@ struct HostProbe {
   std::string agent = "ssh";  // starts a command on a host: AGENT HOST COMMAND…
   std::string program;        // path of penstock, the same on every host
   std::string version;        // that it must have
-  std::string token;          // of the run whose processes are ended
+  std::string token;          // of the run whose processes are ended; empty: none
 };
 
 struct HostAnswer {

@@ -14,6 +14,7 @@
 #include "partition/planner/plan/plan_estimate.h"
 #include "runtime/checkpoint/checkpoint.h"
 #include "runtime/checkpoint/output_folder.h"
+#include "runtime/checkpoint/remote/remote_output.h"
 #include "runtime/checkpoint/resume/corrections.h"
 #include "runtime/checkpoint/resume/resume.h"
 #include "runtime/checkpoint/resume/saved_tokenizer.h"
@@ -24,7 +25,7 @@ namespace {
 
 /// Returns the state of the newest checkpoint whose manifest can be read. Its tensors are not
 /// verified: the ranks do that when they resume.
-std::optional<TrainingState> newest_state(const std::string& output) {
+std::optional<TrainingState> newest_state(const std::filesystem::path& output) {
   std::vector<StoredCheckpoint> stored = list_checkpoints(output);
   for (; !stored.empty(); stored.pop_back()) try {
       return Checkpoint(stored.back().folder, OpenShards::as_read).state();
@@ -38,7 +39,7 @@ std::optional<TrainingState> newest_state(const std::string& output) {
 configs::Config planned_recipe(const configs::Config& recipe) {
   configs::Config config = with_plan_file(with_saved_tokenizer(recipe));
   config.pipeline.plan.clear();
-  const auto saved = newest_state(config.trainer.output);
+  const auto saved = newest_state(local_output(config));
   const auto quiet = [](const std::string&) {};
   if (saved) keep_division(config, *saved, quiet);
   config.trainer.lanes = choose_lanes(config, saved ? &*saved : nullptr, quiet);

@@ -17,8 +17,8 @@ double slowness(const RankActivity& a) {
   return a.planned_busy_s > 0 ? a.busy_s / a.planned_busy_s : 0;
 }
 
-/// Returns true if others can't be what the rank waits for. Between actions, and in the action
-/// `step`, ranks add gradients and agree on the norm.
+/// Returns true if the rank works by itself, so that others can't be what it waits for. Between
+/// actions, and in the action `step`, ranks add gradients and agree on the norm.
 bool computes(const RankActivity& a) {
   if (a.waits_for >= 0) return false;
   return a.phase != Phase::step || !(a.action.empty() || a.action == "step");
@@ -49,7 +49,7 @@ void RankWatch::forgive(std::chrono::steady_clock::duration gap) {
   }
 }
 
-double RankWatch::limit_of(const RankActivity& a) const {
+double RankWatch::allowed_seconds(const RankActivity& a) const {
   switch (a.phase) {
     case Phase::start:
       return limits_.start_s;
@@ -62,7 +62,9 @@ double RankWatch::limit_of(const RankActivity& a) const {
     case Phase::step:
       break;
   }
-  const double planned = a.planned_s * std::max(1.0, slowness(a));
+  if (a.step_s == 0) return std::max(limits_.action_s, limits_.first_step_s);
+  const double planned =
+      computes(a) ? a.planned_s * std::max(1.0, slowness(a)) : std::max(a.planned_s, a.step_s);
   return std::max(limits_.action_s, limits_.action_factor * planned);
 }
 
@@ -79,8 +81,8 @@ std::optional<Hang> RankWatch::find_hang(Time now) const {
     progressed = std::max(progressed, rank.progressed);
     if (!rank.last)
       limit = std::max(limit, limits_.start_s);
-    else if (!silent(rank, now) && computes(*rank.last))
-      limit = std::max(limit, limit_of(*rank.last));
+    else if (!silent(rank, now) && rank.last->waits_for < 0)
+      limit = std::max(limit, allowed_seconds(*rank.last));
   }
   const double seconds = seconds_between(progressed, now);
   if (seconds <= limit) return {};
@@ -111,7 +113,8 @@ const RankWatch::Rank* RankWatch::culprit(Time now) const {
   if (const Rank* rank = oldest([](const Rank& r) { return computes(*r.last); })) return rank;
   for (const Rank& rank : ranks_)
     if (const int peer = rank.last->waits_for;
-        peer >= 0 && ranks_[static_cast<std::size_t>(peer)].last->waits_for < 0)
+        peer >= 0 && peer < static_cast<int>(ranks_.size()) &&
+        ranks_[static_cast<std::size_t>(peer)].last->waits_for < 0)
       return &ranks_[static_cast<std::size_t>(peer)];
   return oldest([](const Rank&) { return true; });
 }
@@ -131,7 +134,7 @@ void RankWatch::count_slow_step(int number) {
   const double own = slowness(*rank.last), median = median_slowness_of_others(number);
   const double excess_s = rank.last->busy_s - median * rank.last->planned_busy_s;
   if (median == 0 || own <= limits_.straggler_factor * median ||
-      excess_s < limits_.straggler_least_s) {
+      excess_s < limits_.straggler_min_s) {
     rank.slow_steps = 0;
     rank.reported = false;
     return;

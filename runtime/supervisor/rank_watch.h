@@ -12,8 +12,10 @@ namespace penstock::runtime {
 
 // A job hangs if no rank makes progress for longer than the actions of its ranks may take. A rank
 // may take max(action_s, action_factor × planned time) for an action, where the planned time is
-// scaled up if the last step was slower than planned. Other phases have limits of their own. Ranks
-// that wait for a message, and ranks from which nothing is heard, do not extend the limit.
+// scaled up if the last step was slower than planned. While it adds gradients and updates, which
+// has no plan of its own, the last whole step counts as planned. The first step may take
+// first_step_s, since libraries and devices start in it. Other phases have limits of their own.
+// Ranks that wait for a message, and ranks from which nothing is heard, do not extend the limit.
 //
 // A straggler is a rank whose computing takes more than straggler_factor times as long, beside its
 // plan, as the median of the other ranks. It makes progress, so it is reported and not ended.
@@ -21,11 +23,12 @@ namespace penstock::runtime {
 /// Limits in seconds.
 struct WatchLimits {
   double action_s = 10, action_factor = 3;
-  double start_s = 1800, save_s = 600, validation_s = 3600, end_s = 300;
+  double first_step_s = 120;
+  double start_s = 1800, save_s = 600, validation_s = 600, end_s = 300;
   double silence_s = 5;  // a rank is silent if it was not heard for so long
   double straggler_factor = 2;
-  int straggler_steps = 3;         // consecutive steps in which a rank must be slow
-  double straggler_least_s = 0.2;  // time by which it must be slower in each of them
+  int straggler_steps = 3;       // consecutive steps in which a rank must be slow
+  double straggler_min_s = 0.2;  // time by which it must be slower in each of them
 };
 
 /// A job that hangs, and the rank that caused it as far as can be told.
@@ -70,7 +73,7 @@ class RankWatch {
     int slow_steps = 0;
     bool reported = false;  // as a straggler
   };
-  double limit_of(const RankActivity& activity) const;
+  double allowed_seconds(const RankActivity& activity) const;
   bool silent(const Rank& rank, Time now) const;
   const Rank* culprit(Time now) const;
   double median_slowness_of_others(int rank) const;

@@ -31,7 +31,8 @@ Decision RestartPolicy::decide(const JobEnd& end, bool wanted) {
   const bool progressed = end.checkpoint > checkpoint_;
   checkpoint_ = std::max(checkpoint_, end.checkpoint);
   if (progressed || end.kind == JobEndKind::stopped) without_progress_ = 0;
-  if (without_progress_ == limits_.without_progress) {
+  if (!progressed && end.kind != JobEndKind::stopped &&
+      without_progress_ >= limits_.without_progress) {
     decision.reason = fmt::format("{} in a row made no new checkpoint",
                                   counted(without_progress_ + 1, "incarnation"));
     return decision;

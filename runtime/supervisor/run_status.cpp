@@ -16,7 +16,7 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-std::string text_of(const Json& json) {
+std::string dump_line(const Json& json) {
   return json.dump(-1, ' ', false, Json::error_handler_t::replace) + '\n';
 }
 
@@ -30,7 +30,7 @@ std::string time_now() {
   return text;
 }
 
-Json json_of(const RankActivity& a) {
+Json rank_json(const RankActivity& a) {
   return {{"rank", a.rank},       {"stage", a.stage},   {"replica", a.replica},
           {"host", a.host},       {"step", a.step},     {"doing", describe(a)},
           {"seconds", a.seconds}, {"busy_s", a.busy_s}, {"planned_busy_s", a.planned_busy_s}};
@@ -54,7 +54,7 @@ void append_incident(const std::filesystem::path& output, const Incident& incide
   if (incident.code) json["code"] = *incident.code;
   json["message"] = incident.message;
   const FileHandle file(output / kIncidentsFile, O_WRONLY | O_CREAT | O_APPEND);
-  const std::string line = text_of(json);
+  const std::string line = dump_line(json);
   auto bytes = std::as_bytes(std::span(line));
   file.write(bytes);
 }
@@ -75,8 +75,8 @@ std::string status_json(const RunStatus& s) {
             {"trained_s", s.trained_s},
             {"last_incident", s.last_incident},
             {"ranks", Json::array()}};
-  for (const RankActivity& rank : s.ranks) json["ranks"].push_back(json_of(rank));
-  return text_of(json);
+  for (const RankActivity& rank : s.ranks) json["ranks"].push_back(rank_json(rank));
+  return dump_line(json);
 }
 
 RunStatus parse_status(std::string_view text, const std::string& source) try {
@@ -133,14 +133,14 @@ std::string prometheus_text(const RunStatus& s) {
       {"penstock_trained_seconds_total", "counter", "Seconds of those in steps.", s.trained_s}};
   std::string text;
   for (const Metric& m : metrics)
-    text +=
-        fmt::format("# HELP {0} {1}\n# TYPE {0} {2}\n{0} {3:g}\n", m.name, m.help, m.type, m.value);
+    text += fmt::format("# HELP {0} {1}\n# TYPE {0} {2}\n{0} {3:.12g}\n", m.name, m.help, m.type,
+                        m.value);
   text +=
       "# HELP penstock_rank_busy_seconds Computing time of the rank's last step.\n"
       "# TYPE penstock_rank_busy_seconds gauge\n";
   for (const RankActivity& rank : s.ranks)
-    text += fmt::format("penstock_rank_busy_seconds{{rank=\"{}\",stage=\"{}\"}} {:g}\n", rank.rank,
-                        rank.stage, rank.busy_s);
+    text += fmt::format("penstock_rank_busy_seconds{{rank=\"{}\",stage=\"{}\"}} {:.12g}\n",
+                        rank.rank, rank.stage, rank.busy_s);
   return text;
 }
 

@@ -16,10 +16,10 @@
 namespace penstock::runtime {
 namespace {
 
-sigset_t supervisor_signals() noexcept {
+sigset_t asking_signals() noexcept {
   sigset_t signals;
   sigemptyset(&signals);
-  for (const int signal : {SIGTERM, SIGUSR1, SIGINT}) sigaddset(&signals, signal);
+  for (const int signal : {SIGTERM, SIGUSR1, SIGINT, SIGHUP}) sigaddset(&signals, signal);
   return signals;
 }
 
@@ -40,13 +40,14 @@ std::string describe(StopReason reason) {
 }
 
 void block_supervisor_signals() noexcept {
-  const sigset_t signals = supervisor_signals();
+  sigset_t signals = asking_signals();
+  sigaddset(&signals, SIGPIPE);  // whoever reads the output may end first
   pthread_sigmask(SIG_BLOCK, &signals, nullptr);
 }
 
 StopRequests::StopRequests(NoticeOptions options) : options_(std::move(options)) {
   block_supervisor_signals();
-  const sigset_t signals = supervisor_signals();
+  const sigset_t signals = asking_signals();
   signals_ = ::signalfd(-1, &signals, SFD_NONBLOCK | SFD_CLOEXEC);
   if (signals_ < 0)
     throw Error(fmt::format("signals can't be read: {}", std::generic_category().message(errno)));
@@ -68,7 +69,8 @@ void StopRequests::read_signals() {
 
 // The command runs beside the supervisor's other work. One that succeeds is a notice.
 bool StopRequests::noticed() {
-  if (!options_.file.empty() && std::filesystem::exists(options_.file)) return true;
+  std::error_code ignored;
+  if (!options_.file.empty() && std::filesystem::exists(options_.file, ignored)) return true;
   if (options_.command.empty()) return false;
   const double since = std::chrono::duration<double>(Clock::now() - asked_).count();
   if (asking_ != nullptr) {

@@ -11,7 +11,7 @@ namespace penstock::runtime {
 /// Why a supervised run is to stop.
 enum class StopReason {
   none,
-  signal,  // SIGTERM, SIGUSR1 or SIGINT
+  signal,  // SIGTERM, SIGUSR1, SIGINT or SIGHUP
   notice,  // the machine will be taken away
   time,    // max_seconds are over soon
 };
@@ -28,8 +28,8 @@ struct NoticeOptions {
 };
 
 /// Collects requests to stop a supervised run: signals, a file, a command, and the time. While it
-/// lives, the calling thread blocks SIGTERM, SIGUSR1 and SIGINT, and so must all threads that were
-/// started before: see block_supervisor_signals().
+/// lives, the calling thread blocks SIGTERM, SIGUSR1, SIGINT, SIGHUP and SIGPIPE, and so must all
+/// threads that were started before: see block_supervisor_signals().
 class [[nodiscard]] StopRequests {
  public:
   explicit StopRequests(NoticeOptions options);

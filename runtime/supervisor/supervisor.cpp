@@ -13,10 +13,13 @@
 
 #include "base/error.h"
 #include "base/quantities.h"
+#include "configs/value.h"
 #include "runtime/checkpoint/incarnation.h"
 #include "runtime/checkpoint/output_folder.h"
+#include "runtime/checkpoint/remote/remote_output.h"
 #include "runtime/devices/rank_info.h"
 #include "runtime/job/exit_code.h"
+#include "runtime/planning/planning.h"
 #include "runtime/supervisor/host_probe.h"
 
 namespace penstock::runtime {
@@ -35,7 +38,7 @@ std::filesystem::path temporary_for(const std::string& token) {
   return fmt::format("/dev/shm/penstock-{}-{:016x}", ::geteuid(), std::hash<std::string>{}(token));
 }
 
-std::vector<std::string> names_of(const std::vector<PoolHost>& hosts) {
+std::vector<std::string> host_names(const std::vector<PoolHost>& hosts) {
   std::vector<std::string> names;
   for (const PoolHost& host : hosts) names.push_back(host.name);
   return names;
@@ -78,7 +81,7 @@ bool is_locked(const std::filesystem::path& output) try {
 
 Supervisor::Supervisor(SupervisorOptions options)
     : options_(std::move(options)),
-      output_(options_.recipe.trainer.output),
+      output_(local_output(options_.recipe)),
       token_(token_for(output_)),
       temporary_(temporary_for(token_)),
       stops_(options_.notices),
@@ -96,28 +99,50 @@ Supervisor::Supervisor(SupervisorOptions options)
 
 Supervisor::~Supervisor() { end_processes(token_); }
 
-std::int64_t Supervisor::newest_checkpoint() const {
+/// Returns the step of the newest checkpoint by name; the last known one if the folder can't be
+/// read.
+std::int64_t Supervisor::newest_checkpoint() const try {
   const std::vector<StoredCheckpoint> stored = list_checkpoints(output_);
   return stored.empty() ? 0 : stored.back().step;
+} catch (const Error&) {
+  return status_.checkpoint;
 }
 
 // An earlier supervisor may have been killed. Its mpirun ends by itself, and what is left of its
 // ranks is ended here.
-int Supervisor::run() {
+int Supervisor::run() try {
   end_processes(token_);
-  for (;;) {
+  std::optional<int> code;
+  while (!code) {
     const auto hosts = await_hosts();
-    if (!hosts) {
+    if (hosts) {
+      code = conclude(run_incarnation(*hosts));
+    } else {
       report({.kind = "stop", .message = "stopped while no ranks ran: nothing is lost"});
-      return exit_stopped;
-    }
-    const WatchedJobEnd ended = run_incarnation(*hosts);
-    if (const std::optional<int> code = conclude(ended)) {
-      status_.state = "ended";
-      write_status();
-      return *code;
+      code = exit_stopped;
     }
   }
+  status_.state = "ended";
+  write_status();
+  return *code;
+} catch (...) {
+  status_.state = "ended";
+  write_status();
+  throw;
+}
+
+/// Returns the hosts for the best layout that is possible now, or none. Once the run has begun, a
+/// list that can't be had and hosts that are too few are reasons to wait.
+std::vector<PoolHost> Supervisor::hosts_now() try {
+  const std::vector<PoolHost> hosts = usable_hosts(look({}));
+  if (hosts.empty()) return {};
+  layout_ = layouts_.choose(count_slots(hosts));
+  return first_slots(hosts, layout_.ranks());
+} catch (const Error& error) {
+  if (status_.incarnation == 0) throw;
+  if (std::exchange(fault_of_list_, error.what()) != error.what())
+    report({.kind = "hosts", .message = error.what()});
+  return {};
 }
 
 /// Returns hosts for at least one rank, empty for this machine; nothing if a stop was asked for.
@@ -130,11 +155,7 @@ std::optional<std::vector<PoolHost>> Supervisor::await_hosts() {
       layout_ = layouts_.choose(INT_MAX);
       return std::vector<PoolHost>{};
     }
-    const std::vector<PoolHost> hosts = usable_hosts(look({}));
-    if (!hosts.empty()) {
-      layout_ = layouts_.choose(slots_of(hosts));
-      return first_slots(hosts, layout_.ranks());
-    }
+    if (auto hosts = hosts_now(); !hosts.empty()) return hosts;
     if (stops_.seconds() - begin > options_.wait_s)
       throw ConfigError(
           fmt::format("no host could be used for {:.0f} s: incidents.jsonl in {} "
@@ -148,12 +169,15 @@ std::optional<std::vector<PoolHost>> Supervisor::await_hosts() {
   }
 }
 
-/// Returns the hosts that are listed and not excluded, and the answers of those that are not
-/// `running`: a probe ends what is left of the run on a host. Each is asked by a thread of its own.
+/// Returns the listed hosts, and the answers of those that are not `running`. Each is asked by a
+/// thread of its own. If none is running, a probe ends what is left of the run on its host.
 Supervisor::HostLook Supervisor::look(const std::vector<PoolHost>& running) const {
-  HostLook look{record_.usable(find_hosts(options_.hosts), Clock::now()), {}};
+  HostLook look{find_hosts(options_.hosts), {}};
   look.answers.resize(look.listed.size());
-  const HostProbe probe{options_.agent, options_.program, options_.version, token_};
+  // A host may be this machine by another name, or have been listed twice: no process is ended
+  // while ranks run.
+  const HostProbe probe{options_.agent, options_.program, options_.version,
+                        running.empty() ? token_ : ""};
   std::vector<std::thread> threads;
   for (std::size_t i = 0; i < look.listed.size(); ++i)
     if (!holds(running, look.listed[i].name))
@@ -162,14 +186,15 @@ Supervisor::HostLook Supervisor::look(const std::vector<PoolHost>& running) cons
   return look;
 }
 
-/// Returns the hosts that can take part. Reports a fault when it is new.
+/// Returns the hosts that can take part and are not excluded. Reports a fault when it is new.
 std::vector<PoolHost> Supervisor::usable_hosts(const HostLook& look) {
   std::vector<PoolHost> usable;
   for (std::size_t i = 0; i < look.listed.size(); ++i) {
     const std::string& host = look.listed[i].name;
     const HostAnswer& answer = look.answers[i];
     if (!answer.machine.empty()) listed_names_[answer.machine] = host;
-    if (answer.fault.empty()) usable.push_back(look.listed[i]);
+    if (answer.fault.empty() && !record_.excluded(host, Clock::now()))
+      usable.push_back(look.listed[i]);
     std::string& said = faults_[host];
     if (!answer.fault.empty() && said != answer.fault)
       report({.kind = "host", .host = host, .message = fmt::format("{} {}", host, answer.fault)});
@@ -203,11 +228,22 @@ MpiJobSpec Supervisor::job_spec(const std::vector<PoolHost>& hosts) const {
   spec.words.emplace_back("trainer.resume=true");
   const configs::Config& recipe = options_.recipe;
   if (layout_.step_s == 0) return spec;  // the recipe's own
-  spec.words.push_back(fmt::format("pipeline.stages={}", layout_.stages));
-  spec.words.push_back(fmt::format("pipeline.replicas={}", layout_.replicas));
-  spec.words.emplace_back("pipeline.plan=");
-  if (recipe.trainer.lanes == 0 && newest_checkpoint() == 0)
-    spec.words.push_back(fmt::format("trainer.lanes={}", recipe.pipeline.replicas));
+  configs::Config whole = with_plan_file(recipe);
+  std::vector<std::string> overrides = {fmt::format("pipeline.stages={}", layout_.stages),
+                                        fmt::format("pipeline.replicas={}", layout_.replicas)};
+  if (newest_checkpoint() == 0)
+    overrides.push_back(fmt::format("trainer.lanes={}", whole.trainer.lanes > 0
+                                                            ? whole.trainer.lanes
+                                                            : whole.pipeline.replicas));
+  if (!recipe.pipeline.plan.empty()) {
+    overrides.emplace_back("pipeline.plan=");
+    overrides.push_back(fmt::format("data.micro_batches={}", whole.data.micro_batches));
+    overrides.push_back(fmt::format("data.micro_batch_seconds={}", whole.data.micro_batch_seconds));
+    if (!whole.trainer.order.empty())
+      overrides.push_back(
+          fmt::format("trainer.order={}", configs::value_text(&whole.trainer.order)));
+  }
+  spec.words.insert(spec.words.end(), overrides.begin(), overrides.end());
   return spec;
 }
 
@@ -217,11 +253,15 @@ WatchedJobEnd Supervisor::run_incarnation(const std::vector<PoolHost>& hosts) {
   await_free_output();
   hosts_ = hosts;
   resize_ = false;
-  status_.incarnation = begin_incarnation(output_);
+  try {
+    status_.incarnation = begin_incarnation(output_);
+  } catch (const Error& error) {  // a full disk, for example: it is tried again
+    return {.end = {.kind = JobEndKind::failed, .code = exit_checkpoint, .message = error.what()}};
+  }
   status_.state = "starting";
   status_.stages = layout_.stages;
   status_.replicas = layout_.replicas;
-  status_.hosts = hosts.empty() ? std::vector<std::string>{machine_name()} : names_of(hosts);
+  status_.hosts = hosts.empty() ? std::vector<std::string>{machine_name()} : host_names(hosts);
   status_.checkpoint = newest_checkpoint();
   report({.kind = "start",
           .message = fmt::format(
@@ -236,20 +276,22 @@ WatchedJobEnd Supervisor::run_incarnation(const std::vector<PoolHost>& hosts) {
                    .stop_s = options_.stop_s,
                    .signals = stops_.descriptor(),
                    .stacks = output_ / fmt::format("hang-{}.txt", status_.incarnation),
-                   .wishes = [this](const RankWatch& watch) { return wishes(watch); },
+                   .wishes = [this](const RankWatch& watch, double s) { return wishes(watch, s); },
                    .report = [this](Incident incident) { report(std::move(incident)); }});
   trained_s_ += ended.trained_s;
+  status_.trained_s = trained_s_;
   status_.ranks.clear();
   return ended;
 }
 
 /// Called some ten times a second while ranks run.
-JobWishes Supervisor::wishes(const RankWatch& watch) {
+JobWishes Supervisor::wishes(const RankWatch& watch, double trained_s) {
   const auto now = Clock::now();
   status_.step = std::max(status_.step, watch.step());
-  double save_s = 0;
-  for (const RankActivity& rank : watch.activities()) save_s = std::max(save_s, rank.save_s);
-  const StopReason reason = stops_.reason(kReserve + 2 * save_s);
+  double stop_s = 0;
+  for (const RankActivity& rank : watch.activities())
+    stop_s = std::max(stop_s, 2 * (rank.save_s + rank.step_s));
+  const StopReason reason = stops_.reason(kReserve + stop_s);
   look_for_hosts(watch);
   if (now - wrote_ > std::chrono::seconds(1)) {
     wrote_ = now;
@@ -257,7 +299,7 @@ JobWishes Supervisor::wishes(const RankWatch& watch) {
                     : watch.running()          ? "running"
                                                : "starting";
     status_.ranks = watch.activities();
-    status_.checkpoint = newest_checkpoint();
+    status_.trained_s = trained_s_ + trained_s;
     write_status();
   }
   return {.stop = resize_ || reason != StopReason::none, .abort = stops_.impatient()};
@@ -280,7 +322,7 @@ void Supervisor::look_for_hosts(const RankWatch& watch) try {
       return h.name == host.name && h.slots >= host.slots;
     });
   });
-  const int slots = slots_of(usable_hosts(found));
+  const int slots = count_slots(usable_hosts(found));
   std::string why;
   if (gone != hosts_.end())
     why = fmt::format("{} no longer has {} among the hosts", gone->name,
@@ -309,8 +351,9 @@ std::optional<int> Supervisor::conclude(const WatchedJobEnd& ended) {
     report({.kind = "done", .code = 0, .message = "all steps are done"});
   } else if (end.kind == JobEndKind::stopped) {
     report({.kind = "stop",
-            .message = fmt::format("stopped after {}; the state is saved",
-                                   resize_ ? "a change of the hosts" : describe(reason))});
+            .message = fmt::format(
+                "stopped after {}; the state is saved",
+                reason == StopReason::none ? "a wish of the supervisor" : describe(reason))});
   } else {
     const bool hung = end.kind == JobEndKind::hung;
     status_.hangs += hung ? 1 : 0;
@@ -319,10 +362,7 @@ std::optional<int> Supervisor::conclude(const WatchedJobEnd& ended) {
             .host = ended.host,
             .code = end.code,
             .message = end.message});
-    if (!options_.hosts.local() && !ended.host.empty()) {
-      const auto listed = listed_names_.find(ended.host);
-      count_host_failure(listed == listed_names_.end() ? ended.host : listed->second);
-    }
+    if (!options_.hosts.local() && !ended.host.empty()) count_host_failure(listed_name(ended.host));
   }
   const Decision decision = policy_->decide(end, resize_);
   if (!decision.restarts || (reason != StopReason::none && end.kind != JobEndKind::done)) {
@@ -343,6 +383,12 @@ std::optional<int> Supervisor::conclude(const WatchedJobEnd& ended) {
   return std::nullopt;
 }
 
+/// Returns the name by which a host is listed. Ranks know its own name.
+std::string Supervisor::listed_name(const std::string& machine) const {
+  const auto listed = listed_names_.find(machine);
+  return listed == listed_names_.end() ? machine : listed->second;
+}
+
 void Supervisor::count_host_failure(const std::string& host) {
   if (record_.count_failure(host, Clock::now()))
     report({.kind = "excluded",
@@ -358,7 +404,10 @@ void Supervisor::report(Incident incident) {
   incident.step = status_.step;
   if (incident.kind == "straggler") {
     ++status_.stragglers;
-    if (options_.restart_stragglers) resize_ = true;
+    if (options_.restart_stragglers && !options_.hosts.local()) {
+      resize_ = true;
+      count_host_failure(listed_name(incident.host));
+    }
   }
   options_.say(fmt::format("{}: {}", incident.kind, incident.message));
   status_.last_incident = incident.message;
@@ -371,7 +420,7 @@ void Supervisor::report(Incident incident) {
 
 void Supervisor::write_status() {
   status_.up_s = stops_.seconds();
-  status_.trained_s = trained_s_;
+  status_.checkpoint = newest_checkpoint();
   runtime::write_status(output_, status_);
   const std::lock_guard lock(metrics_mutex_);
   metrics_text_ = prometheus_text(status_);

@@ -69,6 +69,7 @@ class Supervisor {
  private:
   using Clock = std::chrono::steady_clock;
 
+  std::vector<PoolHost> hosts_now();
   std::optional<std::vector<PoolHost>> await_hosts();
   struct HostLook {
     std::vector<PoolHost> listed;
@@ -79,9 +80,10 @@ class Supervisor {
   void await_free_output();
   WatchedJobEnd run_incarnation(const std::vector<PoolHost>& hosts);
   MpiJobSpec job_spec(const std::vector<PoolHost>& hosts) const;
-  JobWishes wishes(const RankWatch& watch);
+  JobWishes wishes(const RankWatch& watch, double trained_s);
   void look_for_hosts(const RankWatch& watch);
   std::optional<int> conclude(const WatchedJobEnd& ended);
+  std::string listed_name(const std::string& machine) const;
   void count_host_failure(const std::string& host);
   void report(Incident incident);
   void write_status();

@@ -58,12 +58,13 @@ class Watching {
                                       pollfd{job_.errors(), POLLIN, 0}};
       // The descriptors of a job that is ending are readable all the time.
       ::poll(polled.data(), stop_asked_ ? 0 : polled.size(), kPollMs);
-      job_.read();
       const auto now = Clock::now();
       if (now - last > kGap) watch_.forgive(now - last);
-      if (trains()) trained_s_ += seconds(now - last);
-      last = now;
+      job_.read();
+      if (trains()) trained_s_ += seconds(now - counted_);
+      counted_ = now;
       if (act(now)) break;
+      last = Clock::now();
     }
     end_processes(options_.job.token);
     return conclude(code);
@@ -91,13 +92,17 @@ class Watching {
                        .rank = straggler->rank.rank,
                        .host = straggler->rank.host,
                        .message = describe(*straggler)});
-    if (const auto hang = watch_.find_hang(now)) {
+    const bool all_ended = static_cast<int>(ends_.size()) == options_.job.ranks;
+    if (!all_ended) ended_ = now;
+    const auto hang = all_ended ? std::nullopt : watch_.find_hang(now);
+    if (hang) {
       hang_ = hang;
       take_stacks();
-      job_.end_by_force();
-      return true;
     }
-    return heed(options_.wishes(watch_), now);
+    const bool lingers = seconds(now - ended_) > options_.limits.end_s;  // mpirun alone is left
+    if (!hang && !lingers) return heed(options_.wishes(watch_, trained_s_), now);
+    job_.end_by_force();
+    return true;
   }
 
   bool heed(const JobWishes& wishes, Clock::time_point now) {
@@ -134,19 +139,21 @@ class Watching {
     const auto failed = std::ranges::find_if(ends_, [](const RankEnd& end) {
       return end.code != exit_done && end.code != exit_stopped;
     });
-    if (hang_) {
+    if (all_done()) {
+      result.end.kind = JobEndKind::done;
+    } else if (ended_early_ || (stop_asked_ && saved_and_stopped())) {
+      result.end.kind = JobEndKind::stopped;
+    } else if (hang_) {
       conclude_hang(result);
     } else if (failed != ends_.end()) {
       result.end.code = failed->code;
       result.end.diverged = failed->diverged;
       result.end.message = failed->message;
       result.rank = failed->rank;
-    } else if (ended_early_ || (stop_asked_ && saved_and_stopped())) {
-      result.end.kind = JobEndKind::stopped;
     } else if (late_) {
       result.end.message = fmt::format(
           "the ranks did not save within {:.0f} s of a request to stop", options_.stop_s);
-    } else if (all_done() || code == 0) {
+    } else if (code == 0) {
       result.end.kind = JobEndKind::done;
     } else {
       conclude_death(result);
@@ -162,7 +169,8 @@ class Watching {
     result.end.message = describe(*hang_);
     result.end.message +=
         stacks_ ? fmt::format("\nThe stacks of its threads are in {}", options_.stacks)
-                : "\nThe stacks of its threads are shown if gdb is installed on this machine";
+                : "\nThe stacks of its threads are written if it is on this machine and gdb is "
+                  "installed";
   }
 
   void conclude_death(WatchedJobEnd& result) const {
@@ -209,6 +217,7 @@ class Watching {
   std::vector<RankEnd> ends_;
   std::optional<Hang> hang_;
   std::optional<Clock::time_point> stop_asked_;
+  Clock::time_point counted_ = Clock::now(), ended_ = counted_;
   bool ended_early_ = false, late_ = false, stacks_ = false;
   double trained_s_ = 0;
   MpiJob job_;  // last: its output goes to the others

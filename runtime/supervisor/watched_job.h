@@ -23,8 +23,8 @@ struct WatchedJobOptions {
   double stop_s = 600;  // time that ranks may take to save after a request to stop
   int signals = -1;     // a descriptor that becomes readable when wishes may have changed
   std::string stacks;   // file for the stacks of a rank that hangs; empty: none are taken
-  /// Called with the state of the ranks.
-  std::function<JobWishes(const RankWatch&)> wishes;
+  /// Called with the state of the ranks, and the time in which they ran steps.
+  std::function<JobWishes(const RankWatch&, double trained_s)> wishes;
   std::function<void(Incident)> report;
 };
 

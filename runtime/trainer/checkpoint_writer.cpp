@@ -71,7 +71,9 @@ void tidy_up(const Publication& publication, SaveOutcome& outcome) {
     mark_latest(outcome.folder);
     if (publication.best) mark_best(options.output, *publication.best);
     outcome.unmarked.reset();
-    keep_newest(options.output, options.keep);
+    keep_newest(options.output, options.keep, [&](std::int64_t step) {
+      return options.mirror != nullptr && options.mirror->uses(step);
+    });
   } catch (const std::exception& error) {
     outcome.aside = error.what();
   }
@@ -106,6 +108,7 @@ SaveOutcome publish(const Publication& publication) {
   });
   if (!failure) {
     tidy_up(publication, outcome);
+    if (options.mirror != nullptr) options.mirror->offer(outcome.folder);
     return outcome;
   }
   if (!publication.folder.empty()) abandon_save(publication.folder);

@@ -11,6 +11,7 @@
 #include "runtime/checkpoint/passthrough_parts.h"
 #include "runtime/checkpoint/retention.h"
 #include "runtime/trainer/background_work.h"
+#include "runtime/trainer/mirror.h"
 #include "runtime/trainer/notices.h"
 #include "runtime/trainer/saving.h"
 #include "runtime/trainer/state_copy.h"
@@ -51,6 +52,7 @@ class CheckpointWriter {
     PassthroughParts kept = {};    // kept from an imported model; on rank 0
     int keep = 1;                  // number of newest checkpoints to keep
     std::int64_t incarnation = 0;  // see require_incarnation(); 0: none
+    Mirror* mirror = nullptr;  // on rank 0, if checkpoints are uploaded; must outlive the writer
     /// Waits between attempts, as in ShardWork.
     std::vector<std::chrono::milliseconds> pauses = {std::chrono::seconds(1),
                                                      std::chrono::seconds(2)};

@@ -163,6 +163,7 @@ Evaluation evaluate(Session& session, const Corpus& corpus, const Tokenizer& tok
   Scorer scorer(corpus, tokenizer, options);
   callbacks.logits = [&](const MicroBatchWork& m, const layers::Frames& logits) {
     scorer(m, logits);
+    if (options.advance) options.advance();
   };
   std::vector<double> losses(batches.size());  // each is computed on one rank
   if (!work.micro_batches.empty()) {

@@ -18,9 +18,10 @@ namespace penstock::runtime {
 struct EvaluationOptions {
   configs::FeatureConfig features = {};
   configs::DataConfig data = {};
-  layers::Loss loss = {};   // decodes the logits
-  int threads = 1;          // computing threads per rank
-  bool references = false;  // true to fill Recognised::reference
+  layers::Loss loss = {};              // decodes the logits
+  int threads = 1;                     // computing threads per rank
+  bool references = false;             // true to fill Recognised::reference
+  std::function<void()> advance = {};  // called after each micro-batch of the last stage; or empty
   /// Receives an utterance's logits (frames × classes) on the rank that computes them. May be
   /// empty.
   std::function<void(std::uint64_t id, std::span<const float> logits_FC, std::int64_t classes)>

@@ -2,12 +2,15 @@
 
 #include <fmt/format.h>
 
+#include <chrono>
 #include <utility>
 
 #include "comm/agree.h"
 #include "partition/layout/build_model.h"
 #include "runtime/checkpoint/incarnation.h"
 #include "runtime/checkpoint/output_folder.h"
+#include "runtime/checkpoint/remote/fetch.h"
+#include "runtime/checkpoint/remote/remote_output.h"
 #include "runtime/checkpoint/resume/corrections.h"
 #include "runtime/checkpoint/resume/resume.h"
 #include "runtime/checkpoint/resume/saved_tokenizer.h"
@@ -19,6 +22,7 @@
 #include "runtime/job/consistency.h"
 #include "runtime/pipeline/session.h"
 #include "runtime/planning/planning.h"
+#include "runtime/store/store_error.h"
 #include "runtime/trainer/saving.h"
 
 namespace penstock::runtime {
@@ -49,7 +53,7 @@ void note_tokenizer(const PreparedTraining& training, const configs::Config& ask
 /// Locks the output folder for this run and checks that the disk has space for its checkpoints.
 void lock_output(PreparedTraining& training) {
   comm::run_on_rank_0(training.context.world, [&] {
-    const std::string& output = training.config.trainer.output;
+    const std::filesystem::path& output = training.output;
     training.lock = std::make_unique<OutputLock>(output);
     require_incarnation(output, training.context.incarnation);
     probe_output(output);
@@ -59,6 +63,28 @@ void lock_output(PreparedTraining& training) {
                          slot_format(training.config.optimizer));
     require_disk_space(output, {.bytes = bytes + training.tokenizer->model().size(),
                                 .keep = training.config.trainer.keep});
+  });
+}
+
+/// Checks that the object store takes checkpoints, if the run uploads any. Brings its newest one
+/// into the output folder if that holds none as new, so that a run goes on on another machine.
+void meet_store(PreparedTraining& training) {
+  HttpOptions brief, patient;
+  brief.retries.seconds = 5;  // a wrong URL or key is told in seconds
+  brief.connect = std::chrono::seconds(5);
+  const auto note = [&](const std::string& text) { training.context.note(text); };
+  comm::run_on_rank_0(training.context.world, [&] {
+    if (!training.remote) return;
+    try {
+      RemoteRun(*training.remote, brief).probe();
+      RemoteRun run(*training.remote, patient);
+      if (training.config.trainer.resume)
+        fetch_newest(run, training.output, note);
+      else
+        require_no_checkpoints(run);
+    } catch (const StoreError& error) {
+      throw CheckpointError(error.what());
+    }
   });
 }
 
@@ -126,7 +152,10 @@ PreparedTraining prepare_training(const TrainingTask& task, comm::Communicator& 
   require_devices(training.config.trainer, world);  // before anything is read, planned or written
   note_tokenizer(training, task.recipe);
   training.slots = training_slots(training.config);
+  training.output = local_output(training.config);
+  training.remote = remote_output(training.config);
   lock_output(training);
+  meet_store(training);
   find_checkpoint(training);
   training.pipeline = training.config.pipeline;
   if (task.alone) work_alone(training);

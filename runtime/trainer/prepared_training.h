@@ -1,5 +1,6 @@
 #pragma once
 
+#include <filesystem>
 #include <memory>
 #include <optional>
 #include <vector>
@@ -9,6 +10,7 @@
 #include "runtime/checkpoint/output_lock.h"
 #include "runtime/corpus/corpus.h"
 #include "runtime/optim/optimizer.h"
+#include "runtime/store/store_url.h"
 #include "runtime/text/tokenizer.h"
 #include "runtime/trainer/initial_weights.h"
 #include "runtime/trainer/run_log.h"
@@ -26,6 +28,8 @@ struct PreparedTraining {
   std::unique_ptr<const Tokenizer> tokenizer;
   partition::LayerSequence sequence;
   OptimizerSlots slots = {};
+  std::filesystem::path output = {};      // the folder in which the run writes
+  std::optional<StoreUrl> remote = {};    // where its checkpoints are uploaded to, if anywhere
   std::unique_ptr<OutputLock> lock = {};  // rank 0 only
   std::optional<Checkpoint> start = {};   // checkpoint to resume from; empty for a new run
   std::vector<Correction> changes =

@@ -93,6 +93,7 @@ TrainingRun::TrainingRun(PlannedTraining training)
       std::make_unique<StepLoader>(training_.prepared.corpus, config(), training_.plan, session_);
   training_step_ = make_step();
   record_actions();
+  mirror_ = make_mirror();
   checkpoints_ = make_checkpoints();
   write_beside();
   std::optional<Checkpoint>& start = training_.prepared.start;
@@ -101,7 +102,7 @@ TrainingRun::TrainingRun(PlannedTraining training)
     saving_.start_from({init->checkpoint, init->anew}, config().trainer.seed);
   training_.prepared.init.reset();
   if (context().leads())
-    set_aside(config().trainer.output, clock_.step,
+    set_aside(training_.prepared.output, clock_.step,
               [this](const std::string& text) { context().note(text); });
   if (start) recall_best(start->state());
   start.reset();
@@ -114,19 +115,34 @@ void TrainingRun::require_shared_output() {
   const auto& lock = training_.prepared.lock;
   const bool writes = session_.grid().here().replica == 0 || config().pipeline.shard_optimizer;
   check_shared_output(context().world,
-                      {config().trainer.output, lock ? lock->token() : "", writes});
+                      {training_.prepared.output, lock ? lock->token() : "", writes});
 }
 
 std::unique_ptr<RunCheckpoints> TrainingRun::make_checkpoints() {
   return std::make_unique<RunCheckpoints>(
       saving_,
-      CheckpointWriter::Options{.output = config().trainer.output,
+      CheckpointWriter::Options{.output = training_.prepared.output,
                                 .tokenizer = std::string(training_.prepared.tokenizer->model()),
                                 .kept = kept_of(training_.prepared),
                                 .keep = config().trainer.keep,
-                                .incarnation = context().incarnation},
+                                .incarnation = context().incarnation,
+
+                                .mirror = mirror_.get()},
       BestValidation(validation_hash(training_.prepared)),
       [this](const std::string& text) { context().note(text); });
+}
+
+/// Returns what uploads checkpoints, on rank 0 of a run that does.
+std::unique_ptr<Mirror> TrainingRun::make_mirror() {
+  const PreparedTraining& prepared = training_.prepared;
+  if (!context().leads() || !prepared.remote) return nullptr;
+  context().note(fmt::format("checkpoints are written to {} and uploaded to {}",
+                             prepared.output.string(), prepared.remote->text()));
+  return std::make_unique<Mirror>(
+      Mirror::Options{.url = *prepared.remote,
+                      .output = prepared.output,
+                      .keep = config().trainer.keep,
+                      .patience = std::chrono::duration<double>(config().trainer.mirror_seconds)});
 }
 
 /// Makes a copy of the state if memory allows. The copy is not part of the plan. If it does not fit
@@ -200,6 +216,7 @@ void TrainingRun::restore(const Checkpoint& checkpoint) {
     training_step_->loss_scale().restore(saved.loss_scale);
   changes.insert(changes.begin(), saved.corrections.begin(), saved.corrections.end());
   checkpoints_->resume(saved.step, checkpoint.folder());
+  if (mirror_) mirror_->offer(checkpoint.folder());  // an earlier run may not have got so far
   announced_ = saved.step;
   log_.summary().last_step.step = saved.step;
 }
@@ -207,7 +224,7 @@ void TrainingRun::restore(const Checkpoint& checkpoint) {
 // Rank 0 alone looks for the best checkpoint. Its answer is broadcast, since all ranks must later
 // agree whether a validation beats it.
 void TrainingRun::recall_best(const TrainingState& saved) {
-  const bool stored = context().leads() && restore_best(config().trainer.output, saved);
+  const bool stored = context().leads() && restore_best(training_.prepared.output, saved);
   const std::string note =
       checkpoints_->recall_best(saved, comm::answer_from_rank_0(context().world, stored));
   if (!note.empty()) context().note(note);
@@ -221,7 +238,7 @@ void TrainingRun::begin() {
   summary.parameters = parameter_count(training_.prepared.sequence);
   summary.utterances = static_cast<std::int64_t>(training_.prepared.corpus.size());
   if (context().leads()) {
-    log_.open(std::filesystem::path(config().trainer.output) / kMetricsFile, clock_.step);
+    log_.open(training_.prepared.output / kMetricsFile, clock_.step);
     if (const std::string& how = session_.device().how; !how.empty()) context().note(how);
     context().note(fmt::format("{} a rank; {} × {}, {}; {} parameters; {}",
                                session_.backend().description(), counted(plan.stages(), "stage"),
@@ -318,7 +335,8 @@ void TrainingRun::validate() {
                                          {.features = config().features,
                                           .data = config().data,
                                           .loss = config().model.family.loss(),
-                                          .threads = config().trainer.threads});
+                                          .threads = config().trainer.threads,
+                                          .advance = [this] { activity().advance(); }});
   if (prepared.slots.averages) training_step_->exchange_averages();
   EvaluationReport report = evaluation.report;
   FailedAudio(config().data.failing_utterances, prepared.validation.size())
@@ -392,7 +410,9 @@ void TrainingRun::save(const std::optional<BestCheckpoint>& best) {
   flush();
   await_save();
   heard_ = {};
+  activity().enter(Phase::save, clock_.step, config().trainer.steps);
   checkpoints_->begin(state(), best);
+  activity().enter(Phase::step, clock_.step, config().trainer.steps);
   if (!checkpoints_->writer().beside()) await_save();
 }
 
@@ -401,6 +421,23 @@ void TrainingRun::save(const std::optional<BestCheckpoint>& best) {
 void TrainingRun::advance_save() {
   checkpoints_->advance(heard_);
   stopping_ = stopping_ || heard_.stop > 0;
+}
+
+// A run whose output is the store itself is done only when its last checkpoint is there. A copy
+// that is missing is no failure of the run.
+void TrainingRun::finish_uploads() {
+  comm::run_on_rank_0(context().world, [this] {
+    if (!mirror_) return;
+    if (mirror_->busy())
+      context().note("the last checkpoint is being uploaded: the run waits for it");
+    const std::string missing = mirror_->finish();
+    if (missing.empty()) return;
+    const std::string text =
+        fmt::format("{}\nIt stays in {}: the same command with trainer.resume=true uploads it.",
+                    missing, training_.prepared.output.string());
+    if (is_store_url(config().trainer.output)) throw CheckpointError(text);
+    context().note(text);
+  });
 }
 
 // Saves the last state unless its checkpoint exists or has failed already. Divergence is reported
@@ -413,6 +450,7 @@ TrainingSummary TrainingRun::finish() {
     await_save();
   }
   if (!checkpoints_->holds(clock_.step)) throw CheckpointError(checkpoints_->fault());
+  finish_uploads();
   activity().enter(Phase::end, clock_.step, config().trainer.steps);
   TrainingSummary& summary = log_.summary();
   summary.checkpoint = checkpoints_->folder();

@@ -6,6 +6,7 @@
 
 #include "runtime/corpus/failed_audio.h"
 #include "runtime/pipeline/session.h"
+#include "runtime/trainer/mirror.h"
 #include "runtime/trainer/planned_training.h"
 #include "runtime/trainer/run_checkpoints.h"
 #include "runtime/trainer/run_log.h"
@@ -60,6 +61,7 @@ class TrainingRun {
   Activity& activity() const { return *context().activity; }
 
   void require_shared_output();
+  std::unique_ptr<Mirror> make_mirror();
   std::unique_ptr<RunCheckpoints> make_checkpoints();
   void write_beside();
   std::unique_ptr<TrainingStep> make_step();
@@ -68,6 +70,7 @@ class TrainingRun {
   void recall_best(const TrainingState& saved);
   void begin();
 
+  void finish_uploads();
   void announce_ahead();
   void record(const StepReport& result);
   void flush();
@@ -83,6 +86,7 @@ class TrainingRun {
   std::unique_ptr<StepLoader> loader_;
   std::unique_ptr<TrainingStep> training_step_;
   Saving saving_;
+  std::unique_ptr<Mirror> mirror_;  // rank 0 of a run that uploads its checkpoints
   std::unique_ptr<RunCheckpoints> checkpoints_;
   RunLog log_;
   TrainingClock clock_;

@@ -65,7 +65,7 @@ void add_limits(CLI::App* command, runtime::SupervisorOptions& how) {
                                    "Time that ranks may take to save when asked to stop"),
                {1, 1e6});
   takes_number(command->add_option("--action-seconds", how.watch.action_s,
-                                   "Least time without progress that counts as a hang; actions "
+                                   "Minimum time without progress that counts as a hang; actions "
                                    "may take three times their planned time"),
                {1, 1e6});
   takes_number(command->add_option("--start-seconds", how.watch.start_s,
@@ -77,7 +77,8 @@ void add_limits(CLI::App* command, runtime::SupervisorOptions& how) {
                                    "The same during a validation"),
                {1, 1e6});
   command->add_flag("--restart-stragglers", how.restart_stragglers,
-                    "Save and start again when a rank is much slower than others");
+                    "With several hosts, save and start again when a rank is much slower "
+                    "than others");
   command->add_option("--notice-file", how.notices.file,
                       "Stop with a checkpoint when this file appears");
   command->add_option("--notice-command", how.notices.command,

@@ -37,7 +37,7 @@ std::vector<Json> last_objects(const std::filesystem::path& file) {
   return objects;
 }
 
-std::string text_of(const Json& json, const char* key) {
+std::string field_text(const Json& json, const char* key) {
   const auto found = json.find(key);
   if (found == json.end()) return "";
   return found->is_string() ? found->get<std::string>() : found->dump();
@@ -54,7 +54,7 @@ std::string training_lines(const std::vector<Json>& metrics) {
   for (const Json& json : metrics) {
     if (json.contains("validation_wer"))
       validation = fmt::format("validation            step {}: loss {:.3f}, WER {:.2f} %\n",
-                               text_of(json, "step"), number_in(json, "validation_loss"),
+                               field_text(json, "step"), number_in(json, "validation_loss"),
                                100 * number_in(json, "validation_wer"));
     else if (json.contains("loss"))
       step = fmt::format("last step             loss {:.3f}, {:.0f} s of audio a second\n",
@@ -78,8 +78,8 @@ std::string incident_lines(const std::vector<Json>& incidents) {
   std::string lines;
   const std::size_t first = incidents.size() > kIncidents ? incidents.size() - kIncidents : 0;
   for (std::size_t i = first; i < incidents.size(); ++i)
-    lines += fmt::format("{} {}: {}\n", text_of(incidents[i], "time"),
-                         text_of(incidents[i], "kind"), text_of(incidents[i], "message"));
+    lines += fmt::format("{} {}: {}\n", field_text(incidents[i], "time"),
+                         field_text(incidents[i], "kind"), field_text(incidents[i], "message"));
   return lines.empty() ? "" : "\n" + lines;
 }
 
@@ -102,7 +102,7 @@ std::string run_overview(const std::filesystem::path& output, std::size_t column
                     output.string()));
   if (!status)
     return fmt::format("step                  {} (no supervisor: penstock run gives more)\n{}",
-                       text_of(metrics.back(), "step"), training_lines(metrics));
+                       field_text(metrics.back(), "step"), training_lines(metrics));
   const double share = status->steps > 0 ? 100.0 * status->step / status->steps : 0;
   const double trained = status->up_s > 0 ? 100 * status->trained_s / status->up_s : 0;
   std::string text = fmt::format(

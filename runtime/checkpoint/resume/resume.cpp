@@ -11,6 +11,7 @@
 #include "configs/value.h"
 #include "runtime/checkpoint/open_checkpoint.h"
 #include "runtime/checkpoint/output_folder.h"
+#include "runtime/checkpoint/remote/remote_output.h"
 #include "runtime/checkpoint/resume/corrections.h"
 #include "runtime/checkpoint/retention.h"
 
@@ -28,7 +29,7 @@ configs::Config saved_recipe(const configs::Config& config, const TrainingState&
 
 std::optional<Checkpoint> find_start(const configs::Config& config, comm::Communicator& world,
                                      const std::function<void(const std::string&)>& note) {
-  const std::string& output = config.trainer.output;
+  const std::string output = local_output(config).string();
   if (config.trainer.resume) {
     std::optional<Checkpoint> found = newest_together(world, output, note);
     comm::run_on_rank_0(world, [&] {
@@ -48,7 +49,7 @@ std::optional<Checkpoint> find_start(const configs::Config& config, comm::Commun
 
 std::optional<TrainingState> state_to_resume(const configs::Config& config) {
   if (!config.trainer.resume) return std::nullopt;
-  const std::optional<Checkpoint> found = newest(config.trainer.output, [](const std::string&) {});
+  const std::optional<Checkpoint> found = newest(local_output(config), [](const std::string&) {});
   return found ? std::optional(found->state()) : std::nullopt;
 }
 

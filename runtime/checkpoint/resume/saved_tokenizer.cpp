@@ -10,6 +10,7 @@
 #include "runtime/checkpoint/checkpoint.h"
 #include "runtime/checkpoint/hash.h"
 #include "runtime/checkpoint/output_folder.h"
+#include "runtime/checkpoint/remote/remote_output.h"
 
 namespace penstock::runtime {
 namespace {
@@ -29,7 +30,7 @@ configs::Config with_saved_tokenizer(configs::Config config) {
   if (!config.trainer.resume || config.text.kind != "sentencepiece" ||
       std::filesystem::exists(config.text.model, ignored))
     return config;
-  const auto stored = list_labelled(config.trainer.output);
+  const auto stored = list_labelled(local_output(config));
   for (const StoredCheckpoint& candidate : std::views::reverse(stored)) {
     const std::filesystem::path file = tokenizer_of(candidate.folder);
     if (file.empty()) continue;

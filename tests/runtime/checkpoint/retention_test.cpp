@@ -105,6 +105,11 @@ TEST_F(Retention, KeepsTheBestBesides) {
   EXPECT_EQ(stored(), (Steps{10, 30, 40}));
 }
 
+TEST_F(Retention, LeavesWhatIsInUse) {
+  keep_newest(output_.path(), 1, [](std::int64_t step) { return step == 20; });
+  EXPECT_EQ(stored(), (Steps{20, 40}));
+}
+
 TEST_F(Retention, RemovesNothingBehindABrokenOne) {
   const fs::path newest = output_.path() / checkpoint_name(40);
   const auto refuses = [this] {

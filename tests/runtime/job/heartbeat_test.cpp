@@ -21,6 +21,7 @@ RankActivity example() {
           .waits_for = 2,
           .busy_s = 1.5,
           .planned_busy_s = 1.25,
+          .step_s = 2,
           .save_s = 3};
 }
 

@@ -60,7 +60,7 @@ TEST(HostPool, ReadsAFileAgain) {
   test::write_file(file, "a\n");
   EXPECT_EQ(find_hosts({.file = file}), (Hosts{{"a", 1}}));
   test::write_file(file, "a\nb:2\n");
-  EXPECT_EQ(slots_of(find_hosts({.file = file})), 3);
+  EXPECT_EQ(count_slots(find_hosts({.file = file})), 3);
   EXPECT_THROW((void)find_hosts({.file = file + "-gone"}), FileError);
 }
 

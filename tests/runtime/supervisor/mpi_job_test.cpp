@@ -94,7 +94,8 @@ TEST(MpiJob, EndsProcessesByTheirToken) {
   ChildProcess ours({{"sleep", "60"}, {{kJobToken, "/a/run"}}});
   ChildProcess other({{"sleep", "60"}, {{kJobToken, "/a/run-2"}}});
   // The environment is that of the test until the program has started.
-  while (end_processes("/a/run") == 0) std::this_thread::yield();
+  for (int i = 0; i < 5000 && end_processes("/a/run") == 0; ++i)
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
   EXPECT_TRUE(ours.wait(std::chrono::seconds(5)));
   EXPECT_EQ(ours.exit_code(), 128 + SIGKILL);
   EXPECT_FALSE(other.exit_code());

@@ -16,6 +16,7 @@ class RankWatchOf : public ::testing::Test {
       ranks_[rank].host = "lion";
       ranks_[rank].phase = Phase::step;
       ranks_[rank].action = "forward of micro-batch 3 on chunk 1";
+      ranks_[rank].step_s = 0.5;
     }
     hear_all();
   }
@@ -93,6 +94,26 @@ TEST_F(RankWatchOf, AllowsMoreIfTheLastStepWasSlower) {
   ranks_[1].busy_s = 30;
   ranks_[1].planned_busy_s = 10;
   pass(180);
+  EXPECT_FALSE(watch_.find_hang(now_));
+  pass(1);
+  EXPECT_TRUE(watch_.find_hang(now_));
+}
+
+TEST_F(RankWatchOf, AllowsAnUpdateThreeTimesTheLastStep) {
+  for (const char* action : {"step", ""}) {
+    ranks_[1].action = action;
+    ranks_[1].step_s = 20;
+    ++ranks_[1].events;
+    pass(61);
+    EXPECT_FALSE(watch_.find_hang(now_)) << action;
+    pass(1);
+    EXPECT_TRUE(watch_.find_hang(now_)) << action;
+  }
+}
+
+TEST_F(RankWatchOf, AllowsTheFirstStepMore) {
+  ranks_[1].step_s = 0;
+  pass(static_cast<int>(limits_.first_step_s));
   EXPECT_FALSE(watch_.find_hang(now_));
   pass(1);
   EXPECT_TRUE(watch_.find_hang(now_));
