@@ -1,30 +1,35 @@
 #include "runtime/store/digest.h"
 
 #include <fmt/format.h>
-#include <openssl/evp.h>
-
-#include "base/error.h"
+#include <nettle/base64.h>
+#include <nettle/md5.h>
+#include <nettle/sha2.h>
 
 namespace penstock::runtime {
 namespace {
 
-std::string digest(const EVP_MD* kind, std::span<const std::byte> bytes) {
-  std::string out(EVP_MAX_MD_SIZE, '\0');
-  unsigned int size = 0;
-  if (EVP_Digest(bytes.data(), bytes.size(), reinterpret_cast<unsigned char*>(out.data()), &size,
-                 kind, nullptr) != 1)
-    throw Error("OpenSSL can't compute a digest that uploads need: does this system forbid MD5?");
-  out.resize(size);
-  return out;
-}
+const std::uint8_t* octets(const void* bytes) { return static_cast<const std::uint8_t*>(bytes); }
+std::uint8_t* octets(std::string& out) { return reinterpret_cast<std::uint8_t*>(out.data()); }
 
 }  // namespace
 
 std::string sha256_hex(std::span<const std::byte> bytes) {
-  return to_hex(digest(EVP_sha256(), bytes));
+  std::string out(SHA256_DIGEST_SIZE, '\0');
+  sha256_ctx context;
+  sha256_init(&context);
+  sha256_update(&context, bytes.size(), octets(bytes.data()));
+  sha256_digest(&context, out.size(), octets(out));
+  return to_hex(out);
 }
 
-std::string md5(std::span<const std::byte> bytes) { return digest(EVP_md5(), bytes); }
+std::string md5(std::span<const std::byte> bytes) {
+  std::string out(MD5_DIGEST_SIZE, '\0');
+  md5_ctx context;
+  md5_init(&context);
+  md5_update(&context, bytes.size(), octets(bytes.data()));
+  md5_digest(&context, out.size(), octets(out));
+  return out;
+}
 
 std::string to_hex(std::string_view bytes) {
   std::string out;
@@ -33,11 +38,8 @@ std::string to_hex(std::string_view bytes) {
 }
 
 std::string to_base64(std::string_view bytes) {
-  std::string out(4 * ((bytes.size() + 2) / 3) + 1, '\0');  // EVP_EncodeBlock() adds a zero
-  EVP_EncodeBlock(reinterpret_cast<unsigned char*>(out.data()),
-                  reinterpret_cast<const unsigned char*>(bytes.data()),
-                  static_cast<int>(bytes.size()));
-  out.pop_back();
+  std::string out(BASE64_ENCODE_RAW_LENGTH(bytes.size()), '\0');
+  base64_encode_raw(out.data(), bytes.size(), octets(bytes.data()));
   return out;
 }
 

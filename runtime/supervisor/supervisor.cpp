@@ -90,11 +90,6 @@ Supervisor::Supervisor(SupervisorOptions options)
       record_(options_.host_limits) {
   policy_ = std::make_unique<RestartPolicy>(options_.restarts, newest_checkpoint());
   status_.steps = options_.recipe.trainer.steps;
-  if (options_.metrics)
-    metrics_server_ = std::make_unique<MetricsServer>(*options_.metrics, [this] {
-      const std::lock_guard lock(metrics_mutex_);
-      return metrics_text_;
-    });
 }
 
 Supervisor::~Supervisor() { end_processes(token_); }
@@ -422,8 +417,6 @@ void Supervisor::write_status() {
   status_.up_s = stops_.seconds();
   status_.checkpoint = newest_checkpoint();
   runtime::write_status(output_, status_);
-  const std::lock_guard lock(metrics_mutex_);
-  metrics_text_ = prometheus_text(status_);
 }
 
 }  // namespace penstock::runtime

@@ -5,7 +5,6 @@
 #include <future>
 #include <map>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <string>
 #include <vector>
@@ -14,7 +13,6 @@
 #include "runtime/checkpoint/output_lock.h"
 #include "runtime/supervisor/host_pool.h"
 #include "runtime/supervisor/host_probe.h"
-#include "runtime/supervisor/metrics_server.h"
 #include "runtime/supervisor/pool_layout.h"
 #include "runtime/supervisor/rank_watch.h"
 #include "runtime/supervisor/restart_policy.h"
@@ -42,7 +40,6 @@ struct SupervisorOptions {
   RestartLimits restarts = {};
   HostRecord::Limits host_limits = {};
   NoticeOptions notices = {};
-  std::optional<MetricsAddress> metrics = {};  // where metrics are served over HTTP, if anywhere
   std::function<void(const std::string&)> say = [](const std::string&) {};  // to people
 };
 
@@ -107,9 +104,6 @@ class Supervisor {
   double trained_s_ = 0;  // in earlier incarnations
   std::unique_ptr<RestartPolicy> policy_;
   Clock::time_point looked_ = {}, wrote_ = {};
-  std::mutex metrics_mutex_;
-  std::string metrics_text_;  // guarded by metrics_mutex_
-  std::unique_ptr<MetricsServer> metrics_server_;
   std::future<HostLook> looking_;  // last: its thread uses the others
 };
 

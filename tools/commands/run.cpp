@@ -4,7 +4,6 @@
 #include <filesystem>
 #include <iostream>
 #include <memory>
-#include <optional>
 #include <string>
 #include <vector>
 
@@ -27,8 +26,6 @@ struct RunArguments {
   RecipeArguments recipe;
   runtime::SupervisorOptions how;
   std::vector<std::string> mpi_options;
-  std::optional<int> metrics_port;
-  std::string metrics_host = "127.0.0.1";
 };
 
 void add_hosts(CLI::App* command, runtime::SupervisorOptions& how) {
@@ -86,14 +83,6 @@ void add_limits(CLI::App* command, runtime::SupervisorOptions& how) {
                       "five seconds");
 }
 
-void add_metrics(CLI::App* command, std::optional<int>& port, std::string& host) {
-  takes_whole(command->add_option("--metrics-port", port,
-                                  "Serve metrics for Prometheus at this port, under /metrics"),
-              {1, 65535});
-  command->add_option("--metrics-host", host,
-                      "Address at which they are served. By default only this machine reaches it");
-}
-
 /// Returns the path of this program, by which all hosts start it.
 std::string program_path() { return std::filesystem::read_symlink("/proc/self/exe").string(); }
 
@@ -104,8 +93,6 @@ int run_run(const RunArguments& arguments) {
   how.program = program_path();
   how.version = PENSTOCK_VERSION;
   how.mpi_options = arguments.mpi_options;
-  if (arguments.metrics_port)
-    how.metrics = runtime::MetricsAddress{arguments.metrics_host, *arguments.metrics_port};
   how.say = [](const std::string& text) { std::cerr << fmt::format("penstock run: {}\n", text); };
   return runtime::Supervisor(how).run();
 }
@@ -120,7 +107,6 @@ void add_run(CLI::App& app, Run& run) {
   command->option_defaults()->always_capture_default();
   add_hosts(command, arguments->how);
   add_limits(command, arguments->how);
-  add_metrics(command, arguments->metrics_port, arguments->metrics_host);
   command->add_option("--mpirun", arguments->how.mpirun, "Program that starts the ranks");
   command->add_option("--mpi-option", arguments->mpi_options,
                       "Option for mpirun, such as --mpi-option=--report-bindings; may be repeated");
