@@ -15,7 +15,7 @@ namespace {
 
 using test::bytes;
 
-class Store : public testing::Test {
+class ObjectStore : public testing::Test {
  protected:
   void SetUp() override {
     if (!server_.missing().empty()) GTEST_SKIP() << server_.missing();
@@ -24,7 +24,7 @@ class Store : public testing::Test {
 };
 
 // The proxy computes each signature with botocore, as S3 does: from the decoded path and query.
-TEST_F(Store, SignsEveryKindOfKey) {
+TEST_F(ObjectStore, SignsEveryKindOfKey) {
   S3Store store = server_.store();
   for (const std::string key : {"plain", "a b+c=d&e?f#g%h/i*j'k(l)/é~:@,;$!", "x//y/./z"}) {
     store.put(key, bytes(key));
@@ -38,7 +38,7 @@ TEST_F(Store, SignsEveryKindOfKey) {
   store.remove("plain");
 }
 
-TEST_F(Store, SignsATemporaryToken) {
+TEST_F(ObjectStore, SignsATemporaryToken) {
   (void)server_.store();
   StoreSettings settings = server_.settings();
   settings.credentials.session_token = "a/token+with=signs";
@@ -47,20 +47,20 @@ TEST_F(Store, SignsATemporaryToken) {
   EXPECT_EQ(store.get("key"), "text");
 }
 
-TEST_F(Store, WritesNewObjectsOnlyOnce) {
+TEST_F(ObjectStore, WritesNewObjectsOnlyOnce) {
   S3Store store = server_.store();
   EXPECT_TRUE(store.put_new("key", bytes("first")));
   EXPECT_FALSE(store.put_new("key", bytes("second")));
   EXPECT_EQ(store.get("key"), "first");
 }
 
-TEST_F(Store, ListsEveryPage) {
+TEST_F(ObjectStore, ListsEveryPage) {
   S3Store store = server_.store();
   for (int i = 0; i < 7; ++i) store.put("many/" + std::to_string(i), bytes("x"));
   EXPECT_EQ(store.list("many/", 3).size(), 7U);
 }
 
-TEST_F(Store, NamesWrongKeysAndMissingBuckets) {
+TEST_F(ObjectStore, NamesWrongKeysAndMissingBuckets) {
   (void)server_.store();
   const auto start = std::chrono::steady_clock::now();
   const auto message = [&](const char* bucket, const Credentials& keys) {
@@ -81,7 +81,7 @@ TEST_F(Store, NamesWrongKeysAndMissingBuckets) {
   EXPECT_LT(std::chrono::steady_clock::now() - start, std::chrono::seconds(5));
 }
 
-TEST_F(Store, RepeatsWhatFails) {
+TEST_F(ObjectStore, RepeatsWhatFails) {
   S3Store store = server_.store();
   server_.set_faults({{"seed", 3},
                       {"most", 20},
@@ -103,7 +103,7 @@ TEST_F(Store, RepeatsWhatFails) {
   EXPECT_EQ(server_.faults(), 20);
 }
 
-TEST_F(Store, AnErrorThatLastsIsTold) {
+TEST_F(ObjectStore, AnErrorThatLastsIsTold) {
   S3Store store = server_.store(0.5);
   server_.set_faults({{"chances", {{"503", 1}}}});
   const std::string message =
