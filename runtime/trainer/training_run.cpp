@@ -423,15 +423,20 @@ void TrainingRun::advance_save() {
   stopping_ = stopping_ || heard_.stop > 0;
 }
 
-// A run whose output is the store itself is done only when its last checkpoint is there. A copy
-// that is missing is no failure of the run.
+// A run whose output is the store itself is done only when its last checkpoint is there. A missing
+// copy is no failure of the run. Older checkpoints that were being uploaded may go now.
 void TrainingRun::finish_uploads() {
   comm::run_on_rank_0(context().world, [this] {
     if (!mirror_) return;
     if (mirror_->busy())
       context().note("the last checkpoint is being uploaded: the run waits for it");
     const std::string missing = mirror_->finish();
-    if (missing.empty()) return;
+    if (missing.empty()) {
+      const comm::Failure untidy = comm::failure_in(
+          [this] { keep_newest(training_.prepared.output, config().trainer.keep); });
+      if (untidy) context().note(untidy.text);
+      return;
+    }
     const std::string text =
         fmt::format("{}\nIt stays in {}: the same command with trainer.resume=true uploads it.",
                     missing, training_.prepared.output.string());

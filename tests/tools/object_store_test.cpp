@@ -65,6 +65,7 @@ TEST_F(ObjectStore, ARunGoesOnOnAnotherMachine) {
       train("elsewhere", {"trainer.steps=6", "trainer.keep=1", "trainer.resume=true", kMirror});
   ASSERT_EQ(next.code, 0) << next.err;
   EXPECT_EQ(folder_.record("elsewhere"), folder_.record("whole"));
+  EXPECT_FALSE(std::filesystem::exists(stored("elsewhere")));  // it may have been in use meanwhile
   EXPECT_EQ(steps(), (std::vector<std::int64_t>{6}));
 }
 
@@ -98,6 +99,9 @@ TEST_F(ObjectStore, OnlyALostOutputFailsTheRun) {
                        "trainer.output=s3://bucket/run", "data.cache=" + folder_.in("cache")});
   EXPECT_EQ(lost.code, 4) << lost.err;
   EXPECT_NE(lost.err.find("with trainer.resume=true uploads it"), std::string::npos) << lost.err;
+  server_.set_faults();
+  EXPECT_EQ(train("output", {"trainer.steps=3", "trainer.resume=true", kMirror}).code, 0);
+  EXPECT_EQ(steps(), (std::vector<std::int64_t>{3}));
 }
 
 TEST_F(ObjectStore, FaultsOfTheSetupAreToldInSeconds) {
