@@ -94,7 +94,7 @@ stop_slurm() {
   kill "${daemons[@]}" 2> /dev/null || true
   sleep 1
   kill -KILL "${daemons[@]}" 2> /dev/null || true
-  wait 2> /dev/null
+  wait "${daemons[@]}" 2> /dev/null || true
 }
 
 # write_recipe STEPS OUTPUT FILE
