@@ -174,6 +174,8 @@ class Watching {
   }
 
   void conclude_death(WatchedJobEnd& result) const {
+    // No rank has reported an error, so a code of usage or of data is mpirun's own.
+    if (result.end.code == exit_usage || result.end.code == exit_data) result.end.code = exit_other;
     const std::optional<KilledRank> killed = find_killed_rank(job_.last_errors());
     if (const auto lost = find_lost_host(job_.last_errors())) {
       result.host = *lost;
