@@ -11,6 +11,7 @@
 #include <thread>
 #include <utility>
 
+#include "base/atomic_file.h"
 #include "base/error.h"
 #include "base/quantities.h"
 #include "configs/value.h"
@@ -52,9 +53,12 @@ bool holds(const std::vector<PoolHost>& hosts, const std::string& name) {
 /// that ranks share. A job that was killed would leave them.
 class TemporaryFiles {
  public:
-  explicit TemporaryFiles(std::filesystem::path folder) : folder_(std::move(folder)) {
+  /// The file `run` in the folder names the run to which it belongs.
+  TemporaryFiles(std::filesystem::path folder, const std::string& token)
+      : folder_(std::move(folder)) {
     remove();
     std::filesystem::create_directories(folder_);
+    (void)atomic_write(folder_ / "run", token + "\n");
   }
   TemporaryFiles(const TemporaryFiles&) = delete;
   TemporaryFiles& operator=(const TemporaryFiles&) = delete;
@@ -264,7 +268,7 @@ WatchedJobEnd Supervisor::run_incarnation(const std::vector<PoolHost>& hosts) {
               counted(layout_.replicas, "replica"), fmt::join(status_.hosts, ", "),
               status_.checkpoint == 0 ? std::string(", from the beginning")
                                       : fmt::format(", from step {}", status_.checkpoint))});
-  const TemporaryFiles files(temporary_);
+  const TemporaryFiles files(temporary_, token_);
   WatchedJobEnd ended =
       run_watched({.job = job_spec(hosts),
                    .limits = options_.watch,

@@ -32,8 +32,8 @@ void add_hosts(CLI::App* command, runtime::SupervisorOptions& how) {
   auto* hosts = command->add_option_group("hosts");
   hosts
       ->add_option("--hosts", how.hosts.file,
-                   "Hosts and their ranks, a line each: node-1 slots=4. The file is read again "
-                   "while the run goes on")
+                   "Hosts and their ranks, with lines such as node-1 slots=4. The file is read "
+                   "again during the run")
       ->check(CLI::ExistingFile);
   hosts->add_option("--discover", how.hosts.discover,
                     "Shell command that prints such a list. It is run again while the run goes on");
