@@ -121,6 +121,15 @@ std::filesystem::path OutputLock::file_of(const std::filesystem::path& output,
   return output / name;
 }
 
+// A shared lock can be had if nobody holds the exclusive one. It ends with the descriptor. A run
+// that locks the file at the same moment tries again.
+bool OutputLock::is_held(const std::filesystem::path& output, std::string_view name) try {
+  const FileHandle file(file_of(output, name), O_RDONLY);
+  return ::flock(file.descriptor(), LOCK_SH | LOCK_NB) != 0 && errno == EWOULDBLOCK;
+} catch (const FileError&) {  // there is no such file
+  return false;
+}
+
 // The token is written under the lock. Ranks on other hosts read it to find out whether they see
 // the same folder. above_ is found before locked() creates the folder.
 OutputLock::OutputLock(const std::filesystem::path& output, std::string_view name)

@@ -25,6 +25,10 @@ class [[nodiscard]] OutputLock {
   OutputLock& operator=(const OutputLock&) = delete;
   ~OutputLock();
 
+  /// Returns true if a process holds the lock at this moment.
+  [[nodiscard]] static bool is_held(const std::filesystem::path& output,
+                                    std::string_view name = kRunLock);
+
   /// The unique text in the lock's file. A rank that reads it there sees the same folder.
   const std::string& token() const { return token_; }
 

@@ -16,7 +16,7 @@ enum class Phase { start, step, save, validation, end };
 /// Returns the phase of that name. std::invalid_argument for another text.
 [[nodiscard]] Phase phase_of(std::string_view name);
 
-/// What a rank is doing at one moment.
+/// Describes the work of a rank at one moment.
 struct RankActivity {
   int rank = 0, stage = -1, replica = -1;  // stage and replica are -1 until the run is planned
   std::string host = {};

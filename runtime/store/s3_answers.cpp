@@ -4,6 +4,8 @@
 
 #include <algorithm>
 #include <pugixml.hpp>
+#include <utility>
+#include <vector>
 
 #include "runtime/store/store_error.h"
 
@@ -32,6 +34,26 @@ std::string text_of(const pugi::xml_node& node, const char* name) { return node.
 
 bool is_truncated(const pugi::xml_node& root) { return text_of(root, "IsTruncated") == "true"; }
 
+/// The names of a list's elements: its root, its items, and, by the query of the next page, where
+/// the value of that query stands.
+struct ListNames {
+  const char *root, *item;
+  std::vector<std::pair<const char*, const char*>> next;
+};
+
+/// Parses a page of a list. `parse_item` returns an item from its element.
+template <class Item, class ParseItem>
+Page<Item> parse_page(std::string_view body, const ListNames& names, ParseItem parse_item) {
+  const pugi::xml_document document = parsed(body);
+  const pugi::xml_node root = root_of(document, names.root);
+  Page<Item> page;
+  for (const pugi::xml_node& item : root.children(names.item))
+    page.items.push_back(parse_item(item));
+  if (is_truncated(root))
+    for (const auto& [query, element] : names.next) page.next[query] = text_of(root, element);
+  return page;
+}
+
 /// Returns text that a terminal can show, of limited length: a server wrote it.
 std::string printable(std::string text) {
   constexpr std::size_t kLongest = 300;
@@ -49,40 +71,33 @@ Refusal parse_refusal(std::string_view body) {
 }
 
 Page<StoredObject> parse_objects(std::string_view body) {
-  const pugi::xml_document document = parsed(body);
-  const pugi::xml_node root = root_of(document, "ListBucketResult");
-  Page<StoredObject> page;
-  for (const pugi::xml_node& item : root.children("Contents"))
-    page.items.push_back({text_of(item, "Key"), item.child("Size").text().as_ullong(),
-                          without_quotes(text_of(item, "ETag")), text_of(item, "LastModified")});
-  if (is_truncated(root))
-    page.next = {{"continuation-token", text_of(root, "NextContinuationToken")}};
-  return page;
+  return parse_page<StoredObject>(
+      body, {"ListBucketResult", "Contents", {{"continuation-token", "NextContinuationToken"}}},
+      [](const pugi::xml_node& item) {
+        return StoredObject{text_of(item, "Key"), item.child("Size").text().as_ullong(),
+                            without_quotes(text_of(item, "ETag")), text_of(item, "LastModified")};
+      });
 }
 
 Page<UploadedPart> parse_parts(std::string_view body) {
-  const pugi::xml_document document = parsed(body);
-  const pugi::xml_node root = root_of(document, "ListParts");
-  Page<UploadedPart> page;
-  for (const pugi::xml_node& item : root.children("Part"))
-    page.items.push_back({item.child("PartNumber").text().as_int(),
-                          item.child("Size").text().as_ullong(),
-                          without_quotes(text_of(item, "ETag"))});
-  if (is_truncated(root))
-    page.next = {{"part-number-marker", text_of(root, "NextPartNumberMarker")}};
-  return page;
+  return parse_page<UploadedPart>(
+      body, {"ListParts", "Part", {{"part-number-marker", "NextPartNumberMarker"}}},
+      [](const pugi::xml_node& item) {
+        return UploadedPart{item.child("PartNumber").text().as_int(),
+                            item.child("Size").text().as_ullong(),
+                            without_quotes(text_of(item, "ETag"))};
+      });
 }
 
 Page<OpenUpload> parse_uploads(std::string_view body) {
-  const pugi::xml_document document = parsed(body);
-  const pugi::xml_node root = root_of(document, "ListMultipartUploadsResult");
-  Page<OpenUpload> page;
-  for (const pugi::xml_node& item : root.children("Upload"))
-    page.items.push_back({text_of(item, "Key"), text_of(item, "UploadId")});
-  if (is_truncated(root))
-    page.next = {{"key-marker", text_of(root, "NextKeyMarker")},
-                 {"upload-id-marker", text_of(root, "NextUploadIdMarker")}};
-  return page;
+  return parse_page<OpenUpload>(
+      body,
+      {"ListMultipartUploadsResult",
+       "Upload",
+       {{"key-marker", "NextKeyMarker"}, {"upload-id-marker", "NextUploadIdMarker"}}},
+      [](const pugi::xml_node& item) {
+        return OpenUpload{text_of(item, "Key"), text_of(item, "UploadId")};
+      });
 }
 
 std::string parse_upload_id(std::string_view body) {

@@ -26,7 +26,7 @@ struct RestartLimits {
   double first_pause_s = 1, max_pause_s = 60;  // the pause doubles with each of these restarts
 };
 
-/// What a supervisor does after an incarnation.
+/// Says how a supervisor goes on after an incarnation.
 struct Decision {
   bool restarts = false;
   double pause_s = 0;       // before the restart

@@ -1,9 +1,7 @@
 #include "runtime/supervisor/supervisor.h"
 
-#include <fcntl.h>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
-#include <sys/file.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -71,15 +69,6 @@ class TemporaryFiles {
   }
   std::filesystem::path folder_;
 };
-
-/// True if another process holds the lock of a run.
-bool is_locked(const std::filesystem::path& output) try {
-  const FileHandle file(OutputLock::file_of(output), O_RDONLY);
-  if (::flock(file.descriptor(), LOCK_SH | LOCK_NB) != 0) return errno == EWOULDBLOCK;
-  return false;
-} catch (const FileError&) {  // there is none
-  return false;
-}
 
 }  // namespace
 
@@ -205,7 +194,7 @@ std::vector<PoolHost> Supervisor::usable_hosts(const HostLook& look) {
 /// Waits until no rank of an earlier incarnation holds the folder's lock.
 void Supervisor::await_free_output() {
   const auto end = Clock::now() + kLockLimit;
-  while (is_locked(output_) && Clock::now() < end)
+  while (OutputLock::is_held(output_) && Clock::now() < end)
     std::this_thread::sleep_for(std::chrono::milliseconds(20));
 }
 
@@ -352,7 +341,7 @@ std::optional<int> Supervisor::conclude(const WatchedJobEnd& ended) {
     report({.kind = "stop",
             .message = fmt::format(
                 "stopped after {}; the state is saved",
-                reason == StopReason::none ? "a wish of the supervisor" : describe(reason))});
+                reason == StopReason::none ? "a request of the supervisor" : describe(reason))});
   } else {
     const bool hung = end.kind == JobEndKind::hung;
     status_.hangs += hung ? 1 : 0;

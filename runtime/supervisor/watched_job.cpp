@@ -158,7 +158,7 @@ class Watching {
     } else {
       conclude_death(result);
     }
-    if (result.rank >= 0 && result.host.empty()) result.host = host_of(result.rank);
+    if (result.rank >= 0 && result.host.empty()) result.host = find_host(result.rank);
     return result;
   }
 
@@ -176,25 +176,21 @@ class Watching {
   void conclude_death(WatchedJobEnd& result) const {
     // No rank has reported an error, so a code of usage or of data is mpirun's own.
     if (result.end.code == exit_usage || result.end.code == exit_data) result.end.code = exit_other;
-    const std::optional<KilledRank> killed = find_killed_rank(job_.last_errors());
-    if (const auto lost = find_lost_host(job_.last_errors())) {
+    const std::string& errors = job_.last_errors();
+    if (const auto lost = find_lost_host(errors)) {
       result.host = *lost;
       result.end.message = fmt::format("mpirun lost its connection to {}", *lost);
-      return;
-    }
-    if (!killed && result.end.code > 128 && result.end.code < 128 + NSIG) {
+    } else if (const auto killed = find_killed_rank(errors)) {
+      result.rank = killed->rank;
+      result.host = killed->host;
+      result.end.message = fmt::format("rank {} on {} was killed by signal {}", killed->rank,
+                                       killed->host, killed->signal);
+    } else if (result.end.code > 128 && result.end.code < 128 + NSIG) {
       result.end.message = fmt::format("mpirun was killed by signal {}", result.end.code - 128);
-      return;
+    } else {
+      result.end.message =
+          fmt::format("mpirun ended with exit code {}: {}", result.end.code, last_line(errors));
     }
-    if (!killed) {
-      result.end.message = fmt::format("mpirun ended with exit code {}: {}", result.end.code,
-                                       last_line(job_.last_errors()));
-      return;
-    }
-    result.rank = killed->rank;
-    result.host = killed->host;
-    result.end.message = fmt::format("rank {} on {} was killed by signal {}", killed->rank,
-                                     killed->host, killed->signal);
   }
 
   /// Returns true if rank 0 has said that the run was saved and stopped.
@@ -208,7 +204,7 @@ class Watching {
            std::ranges::all_of(ends_, [](const RankEnd& end) { return end.code == 0; });
   }
 
-  std::string host_of(int rank) const {
+  std::string find_host(int rank) const {
     for (const RankActivity& activity : watch_.activities())
       if (activity.rank == rank) return activity.host;
     return "";

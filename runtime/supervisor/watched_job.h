@@ -11,7 +11,7 @@
 
 namespace penstock::runtime {
 
-/// What a watched job asks its supervisor, some ten times a second.
+/// The answer of a supervisor that a watched job asks some ten times a second.
 struct JobWishes {
   bool stop = false;   // all ranks should save and end
   bool abort = false;  // all ranks should end at once

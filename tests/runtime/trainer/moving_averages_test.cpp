@@ -85,16 +85,7 @@ TEST_P(MovingAveragesOf, StagesAndReplicasChangeNoBit) {
   job.precision.compute = GetParam().compute;
   job.optimizer.state = GetParam().state;
   job.optimizer.freeze = {"conv2.*", "*.bias"};
-  const TrainingOutcome alone = train_on_noise(job);
-  for (const auto& [stages, replicas] : {std::pair{3, 1}, {1, 2}, {2, 2}})
-    for (const bool shard : {false, true}) {
-      if (shard && replicas == 1) continue;
-      job.stages = stages;
-      job.replicas = replicas;
-      job.shard = shard;
-      expect_equal(train_on_noise(job), alone,
-                   fmt::format("{} × {}{}", stages, replicas, shard ? ", shared" : ""));
-    }
+  test::expect_equal_layouts(job);
 }
 
 INSTANTIATE_TEST_SUITE_P(Of, MovingAveragesOf,

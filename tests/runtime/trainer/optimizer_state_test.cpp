@@ -41,16 +41,7 @@ class TrainingInFewBytes : public testing::TestWithParam<FewBytesCase> {
 
 TEST_P(TrainingInFewBytes, StagesAndReplicasChangeNoBit) {
   TrainingJob job = TrainingInFewBytes::job();
-  const TrainingOutcome alone = train_on_noise(job);
-  for (const auto& [stages, replicas] : {std::pair{3, 1}, {1, 2}, {2, 2}})
-    for (const bool shard : {false, true}) {
-      if (shard && replicas == 1) continue;
-      job.stages = stages;
-      job.replicas = replicas;
-      job.shard = shard;
-      expect_equal(train_on_noise(job), alone,
-                   fmt::format("{} × {}{}", stages, replicas, shard ? ", shared" : ""));
-    }
+  test::expect_equal_layouts(job);
 }
 
 TEST_P(TrainingInFewBytes, IsCloseToFull) {

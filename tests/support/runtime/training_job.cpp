@@ -1,5 +1,6 @@
 #include "tests/support/runtime/training_job.h"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -276,6 +277,19 @@ void expect_equal(const TrainingOutcome& a, const TrainingOutcome& b, const std:
   ASSERT_EQ(a.tensors.size(), b.tensors.size()) << what;
   for (const auto& [name, values] : a.tensors)
     EXPECT_EQ(values, b.tensors.at(name)) << name << ", " << what;
+}
+
+void expect_equal_layouts(TrainingJob job) {
+  const TrainingOutcome alone = train_on_noise(job);
+  for (const auto& [stages, replicas] : {std::pair{3, 1}, {1, 2}, {2, 2}})
+    for (const bool shard : {false, true}) {
+      if (shard && replicas == 1) continue;
+      job.stages = stages;
+      job.replicas = replicas;
+      job.shard = shard;
+      expect_equal(train_on_noise(job), alone,
+                   fmt::format("{} × {}{}", stages, replicas, shard ? ", shared" : ""));
+    }
 }
 
 runtime::StepWork ragged_work(int step, int lanes, int labels, int shrink,

@@ -64,6 +64,10 @@ struct TrainingOutcome {
 /// Fails the test, with `what` in its message, unless the two are equal bit for bit.
 void expect_equal(const TrainingOutcome& a, const TrainingOutcome& b, const std::string& what);
 
+/// Expects that the job on several stages and replicas, with a whole and a shared update, has the
+/// outcome of one rank.
+void expect_equal_layouts(TrainingJob job);
+
 /// A step's work with ragged utterances, micro-batches of different sizes, dealt to lanes in turn.
 /// Lengths, 23 to 75 frames where none are given, are divided by `shrink`.
 runtime::StepWork ragged_work(int step, int lanes, int labels, int shrink = 1,
