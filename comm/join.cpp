@@ -35,6 +35,12 @@ std::optional<int> rank_in_job() {
   return std::nullopt;
 }
 
+bool is_job_on_one_machine() {
+  const auto here = number_in("OMPI_COMM_WORLD_LOCAL_SIZE"),
+             all = number_in("OMPI_COMM_WORLD_SIZE");
+  return here && all && *here == *all;
+}
+
 // Files come first, since whoever sets their variables means them, even under mpirun. A process
 // that nobody started as a rank is a job of its own.
 std::unique_ptr<Communicator> join_job() {

@@ -17,6 +17,9 @@ namespace penstock::comm {
 /// started.
 [[nodiscard]] std::optional<int> rank_in_job();
 
+/// Returns true if mpirun started all ranks of this process's job on this machine.
+[[nodiscard]] bool is_job_on_one_machine();
+
 /// Connects the ranks of this process's job. If PENSTOCK_RANK is set, PENSTOCK_RANKS ranks meet in
 /// the folder PENSTOCK_MEET. Otherwise the ranks are MPI's if a launcher started the process, or
 /// else this process alone. Call it once, before the first thread and the first call of CUDA, since

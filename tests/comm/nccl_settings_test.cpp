@@ -24,7 +24,10 @@ class NcclSettings : public ::testing::Test {
 
   static void forget() {
     for (const auto& [name, value] : kSettings) ::unsetenv(name.c_str());
-    for (const char* name : {"PENSTOCK_RANK", "PENSTOCK_RANKS", "PENSTOCK_MEET"}) ::unsetenv(name);
+    for (const char* name :
+         {"PENSTOCK_RANK", "PENSTOCK_RANKS", "PENSTOCK_MEET", "NCCL_SOCKET_IFNAME",
+          "OMPI_COMM_WORLD_LOCAL_SIZE", "OMPI_COMM_WORLD_SIZE"})
+      ::unsetenv(name);
   }
   static std::map<std::string, std::string> found() {
     std::map<std::string, std::string> set;
@@ -47,6 +50,18 @@ TEST_F(NcclSettings, OfTheUserStay) {
     EXPECT_EQ(std::getenv(name.c_str()), std::string("mine")) << name;
     EXPECT_EQ(found().size(), kSettings.size()) << name;
   }
+}
+
+TEST_F(NcclSettings, KeepOneMachineOnItsLoopback) {
+  set_nccl_defaults();
+  EXPECT_EQ(std::getenv("NCCL_SOCKET_IFNAME"), nullptr);
+  ::setenv("OMPI_COMM_WORLD_SIZE", "4", 1);
+  ::setenv("OMPI_COMM_WORLD_LOCAL_SIZE", "2", 1);
+  set_nccl_defaults();
+  EXPECT_EQ(std::getenv("NCCL_SOCKET_IFNAME"), nullptr);
+  ::setenv("OMPI_COMM_WORLD_LOCAL_SIZE", "4", 1);
+  set_nccl_defaults();
+  EXPECT_EQ(std::getenv("NCCL_SOCKET_IFNAME"), std::string("lo"));
 }
 
 TEST(NcclLaunches, AreInOrderFromCuda12_3On) {
