@@ -89,7 +89,7 @@ TEST_F(CheckpointFaults, FlippedBitsAreNoticed) {
   std::mt19937_64 random(5);
   for (const std::string& name : files_) {
     const std::string whole = read_file(folder_ / name);
-    for (int i = 0; i < 200; ++i) {
+    for (int i = 0; i < 400; ++i) {
       std::string damaged = whole;
       const std::size_t bit = random() % (8 * whole.size());
       damaged[bit / 8] = static_cast<char>(damaged[bit / 8] ^ (1 << bit % 8));
