@@ -155,6 +155,7 @@ struct TrainerConfig {
   double checkpoint_seconds = 1800;      // 0: by steps alone
   int keep = 3;                          // newest checkpoints to keep, besides the best
   double ema = 0;                        // decay of the moving averages of weights; 0: none
+  std::string scaling = "none";          // none | linear | sqrt: of the learning rate by the batch
   std::string mirror = {};               // URL of a store that gets a copy of each checkpoint
   double mirror_seconds = 600;           // how long the end of a run waits for an upload that hangs
   int max_skipped = 20;                  // consecutive steps; more count as divergence

@@ -191,6 +191,17 @@ Found of_steps(const Config& c) {
     found.push_back({"trainer.init_head",
                      "trainer.init_head says what to take of the checkpoint trainer.init, which "
                      "is empty: name one, or leave trainer.init_head out"});
+  if (c.trainer.scaling != "none" && c.data.batch_seconds > 0)
+    found.push_back({"trainer.scaling",
+                     fmt::format("trainer.scaling = {} needs a step that data.micro_batches and "
+                                 "data.micro_batch_seconds divide: set these, and leave "
+                                 "data.batch_seconds out",
+                                 c.trainer.scaling)});
+  if (c.trainer.scaling != "none" && !c.trainer.order.empty())
+    found.push_back({"trainer.scaling",
+                     fmt::format("trainer.scaling = {} lets the number of micro-batches change, "
+                                 "for which trainer.order cannot hold: leave one of them out",
+                                 c.trainer.scaling)});
   const std::string wrong = fault_of_order(c.trainer.order, c.data.micro_batches);
   if (!wrong.empty()) found.push_back({"trainer.order", "trainer.order " + wrong});
   return found;

@@ -245,6 +245,11 @@ std::vector<Key> trainer_keys(TrainerConfig& t) {
           "for each place in a step, the number of its micro-batch, 0 being the longest. []: the "
           "checkpoint's order. A new run takes it as sampled, or as found with pipeline.schedule = "
           "found."),
+      Key("trainer.scaling", &t.scaling, one_of({"none", "linear", "sqrt"}),
+          "how the learning rate follows the batch. With linear or sqrt, penstock run keeps each "
+          "replica's share of the step: with fewer replicas a step has fewer micro-batches, each "
+          "counts as a part of a step of the schedule and of trainer.steps, and the learning rate "
+          "is lower by that part or its square root. none: the batch stays, and so do the bits."),
       Key("trainer.output", &t.output, filled_text(),
           "folder for metrics.jsonl and checkpoints, or a place in an object store, such as "
           "s3://BUCKET/RUN"),
@@ -314,8 +319,9 @@ OnResume on_resume(const Key& key) {
   // A key of a family decides the shapes of weights, unless it is known not to.
   if (key.section() == "model" && !acts_beside_weights(key.name)) return OnResume::fixed;
   if (key.section() == "pipeline" || key.section() == "trainer")
-    return key.name == "trainer.seed" || key.name == "trainer.ema" ? OnResume::accepted
-                                                                   : OnResume::free;
+    return key.name == "trainer.seed" || key.name == "trainer.ema" || key.name == "trainer.scaling"
+               ? OnResume::accepted
+               : OnResume::free;
   return OnResume::accepted;
 }
 

@@ -85,8 +85,18 @@ NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(ShardIndex, file, bytes, header_hash, pieces)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(KeptFile, file, bytes, hash)
 
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Correction, step, key, before, after)
-NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(DataOrigin, step, epoch)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(AveragedCheckpoint, step, folder)
+
+// An origin within an epoch is younger than the format.
+void to_json(Json& json, const DataOrigin& origin) {
+  json = {{"step", origin.step}, {"epoch", origin.epoch}};
+  if (origin.micro_batch > 0) json["micro_batch"] = origin.micro_batch;
+}
+void from_json(const Json& json, DataOrigin& origin) {
+  json.at("step").get_to(origin.step);
+  json.at("epoch").get_to(origin.epoch);
+  origin.micro_batch = json.value("micro_batch", std::int64_t{0});
+}
 
 /// Calls visit(key, field) for each field of a state. The keys are fixed by version 2 of the
 /// format. Reading and writing share this list, so no field can be written and not read.

@@ -21,10 +21,10 @@ struct AveragedCheckpoint {
   bool operator==(const AveragedCheckpoint&) const = default;
 };
 
-/// The point at which the current order of the data begins: a step, counted over the whole run, and
-/// its epoch. The epoch was a new one at that step.
+/// The point at which the current order of the data begins: a step, counted over the whole run, its
+/// epoch, and the micro-batches of that epoch that were used before.
 struct DataOrigin {
-  std::int64_t step = 0, epoch = 0;
+  std::int64_t step = 0, epoch = 0, micro_batch = 0;
   bool operator==(const DataOrigin&) const = default;
 };
 

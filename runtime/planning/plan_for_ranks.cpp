@@ -31,7 +31,7 @@ RankPlan plan_for_ranks(const configs::Config& recipe, bool measure) {
   EpochStart start;
   if (saved) {
     const DataOrigin origin = settle_data(config, *saved, corpus.hash, changes);
-    start = {origin.epoch, origin.step};
+    start = {origin.epoch, origin.step, origin.micro_batch};
   }
   const StepSequence steps({corpus.lengths, config.data, config.features, config.trainer.seed,
                             config.trainer.lanes, config.trainer.order, start, corpus.mixture});

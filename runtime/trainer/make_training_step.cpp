@@ -12,6 +12,7 @@ TrainingStep::Options step_options(const TrainingStepSpec& spec, DeviceLinks lin
   TrainingStep::Options options;
   options.optimizer = config.optimizer;
   options.schedule = config.lr_schedule;
+  options.scaling = spec.scaling;
   options.precision = config.precision;
   options.seed = config.trainer.seed;
   options.bucket_bytes = bucket_bytes(config.pipeline);

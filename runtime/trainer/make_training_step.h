@@ -17,6 +17,7 @@ struct TrainingStepSpec {
   const partition::LayerSequence& sequence;
   const partition::Plan& plan;
   const RunShape& shape;  // buffers are reserved for it
+  BatchScaling scaling = {};
   /// Options of TrainingStep with the same names.
   std::function<std::int64_t()> failed = {};
   std::function<Notices()> notices = {};

@@ -28,7 +28,7 @@ StepSequence steps_of(const PreparedTraining& training, const configs::Config& c
                        config.trainer.seed,
                        config.trainer.lanes,
                        config.trainer.order,
-                       {origin.epoch, origin.step},
+                       {origin.epoch, origin.step, origin.micro_batch},
                        training.corpus.mixture});
 }
 

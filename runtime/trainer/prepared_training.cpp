@@ -5,6 +5,7 @@
 #include <chrono>
 #include <utility>
 
+#include "base/quantities.h"
 #include "comm/agree.h"
 #include "partition/layout/build_model.h"
 #include "runtime/checkpoint/incarnation.h"
@@ -113,10 +114,14 @@ void settle_changes(PreparedTraining& training) {
   const TrainingState& saved = training.start->state();
   std::vector<Correction>& changes = training.changes;
   training.data_origin = settle_data(training.config, saved, training.corpus.hash, changes);
-  for (const Correction& change : changes) training.context.note(told(change));
-  if (training.data_origin != saved.data_origin)
+  for (const Correction& change : changes) training.context.note(describe(change, training.config));
+  const DataOrigin& origin = training.data_origin;
+  if (origin != saved.data_origin)
     training.context.note(
-        fmt::format("the data begin anew there, with epoch {}", training.data_origin.epoch));
+        origin.micro_batch > 0
+            ? fmt::format("epoch {} goes on there, after {}", origin.epoch,
+                          counted(origin.micro_batch, "micro-batch", "micro-batches"))
+            : fmt::format("the data begin anew there, with epoch {}", origin.epoch));
 }
 
 void work_alone(PreparedTraining& training) {

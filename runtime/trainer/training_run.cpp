@@ -56,6 +56,14 @@ std::vector<std::string> were_frozen(const PreparedTraining& training, const Tra
   return saved_recipe(training.config, saved).optimizer.freeze;
 }
 
+/// Returns the changes over the whole run, earlier ones first.
+std::vector<Correction> all_changes(const PreparedTraining& training) {
+  std::vector<Correction> changes;
+  if (training.start) changes = training.start->state().corrections;
+  changes.insert(changes.end(), training.changes.begin(), training.changes.end());
+  return changes;
+}
+
 bool changes_section(const PreparedTraining& training, std::string_view section) {
   return std::ranges::any_of(
       training.changes, [&](const Correction& change) { return change.key.starts_with(section); });
@@ -78,6 +86,7 @@ bool changes_section(const PreparedTraining& training, std::string_view section)
 // recall_best() follows set_aside(), because a mark on a checkpoint that is set aside must go.
 TrainingRun::TrainingRun(PlannedTraining training)
     : training_(std::move(training)),
+      scaling_(config(), all_changes(training_.prepared)),
       session_(
           context().world,
           training_session_options(config(), training_.prepared.sequence, training_.plan,
@@ -172,6 +181,7 @@ std::unique_ptr<TrainingStep> TrainingRun::make_step() {
                                        .sequence = training_.prepared.sequence,
                                        .plan = training_.plan,
                                        .shape = training_.shape,
+                                       .scaling = scaling_,
                                        .failed = loader_->failed(),
                                        .notices = [this] { return own_notices(); }});
 }
@@ -211,10 +221,9 @@ void TrainingRun::restore(const Checkpoint& checkpoint) {
     if (saved.epoch != training_.steps.options().start.epoch)  // all ranks have this epoch
       share_epoch(training_.prepared.context.world, training_.steps, saved.epoch);
   }
-  std::vector<Correction>& changes = training_.prepared.changes;
   if (!changes_section(training_.prepared, "precision."))  // another scaling rule starts afresh
     training_step_->loss_scale().restore(saved.loss_scale);
-  changes.insert(changes.begin(), saved.corrections.begin(), saved.corrections.end());
+  training_.prepared.changes = all_changes(training_.prepared);
   checkpoints_->resume(saved.step, checkpoint.folder());
   if (mirror_) mirror_->offer(checkpoint.folder());  // an earlier run may not have got so far
   announced_ = saved.step;
@@ -244,7 +253,7 @@ void TrainingRun::begin() {
                                session_.backend().description(), counted(plan.stages(), "stage"),
                                counted(plan.replicas(), "replica"), counted(plan.lanes, "lane"),
                                summary.parameters, counted(summary.utterances, "utterance")));
-    if (context().observer.begin) context().observer.begin(clock_.step, config().trainer.steps);
+    if (context().observer.begin) context().observer.begin(clock_.step, end_step());
   }
   if (context().stop_asked) context().stop_asked();  // requests are noticed from now on
   const bool missed = context().leads() && clock_.step > 0 && !finished() && !log_.validated();
@@ -253,7 +262,7 @@ void TrainingRun::begin() {
 }
 
 void TrainingRun::announce_ahead() {
-  const std::int64_t until = std::min(clock_.step + 1 + kStepsAhead, config().trainer.steps);
+  const std::int64_t until = std::min(clock_.step + 1 + kStepsAhead, end_step());
   for (; announced_ < until; ++announced_) loader_->announce(training_.steps.at(announced_));
 }
 
@@ -266,7 +275,7 @@ void TrainingRun::step() {
   using Clock = std::chrono::steady_clock;
   const auto start = Clock::now();
   heard_ = {};
-  activity().enter(Phase::step, clock_.step, config().trainer.steps);
+  activity().enter(Phase::step, clock_.step, end_step());
   const StepBatches batches = training_.steps.at(clock_.step);
   StepWork work = loader_->work(batches);
   if (loader_->reads()) announce_ahead();
@@ -288,7 +297,7 @@ void TrainingRun::step() {
 std::optional<StepWork> TrainingRun::next_to_read() {
   const std::int64_t next = clock_.step + 1;
   if (!loader_->reads() || session_.backend().kind() == layers::DeviceKind::cpu ||
-      next >= config().trainer.steps || begins_epoch(next) || validation_due_before(next))
+      next >= end_step() || begins_epoch(next) || validation_due_before(next))
     return {};
   return loader_->work(training_.steps.at(next));
 }
@@ -318,7 +327,7 @@ bool TrainingRun::begins_epoch(std::int64_t step) const {
 bool TrainingRun::validation_due_before(std::int64_t step) const {
   const std::int64_t every = config().trainer.validate_every;
   if (training_.prepared.validation.lengths.empty() || every < 0) return false;
-  return step >= config().trainer.steps || (every == 0 ? begins_epoch(step) : step % every == 0);
+  return step >= end_step() || (every == 0 ? begins_epoch(step) : step % every == 0);
 }
 
 // Validates, and saves the model if it is the best so far. With trainer.ema, the moving averages
@@ -328,7 +337,7 @@ bool TrainingRun::validation_due_before(std::int64_t step) const {
 // report must beat.
 void TrainingRun::validate() {
   flush();
-  activity().enter(Phase::validation, clock_.step, config().trainer.steps);
+  activity().enter(Phase::validation, clock_.step, end_step());
   const PreparedTraining& prepared = training_.prepared;
   if (prepared.slots.averages) training_step_->exchange_averages();
   const Evaluation evaluation = evaluate(session_, prepared.validation, *prepared.tokenizer,
@@ -353,9 +362,9 @@ void TrainingRun::validate() {
 }
 
 void TrainingRun::await_save() {
-  activity().enter(Phase::save, clock_.step, config().trainer.steps);
+  activity().enter(Phase::save, clock_.step, end_step());
   checkpoints_->wait(!finished());
-  activity().enter(Phase::step, clock_.step, config().trainer.steps);
+  activity().enter(Phase::step, clock_.step, end_step());
 }
 
 bool TrainingRun::checkpoint_due() {
@@ -410,9 +419,9 @@ void TrainingRun::save(const std::optional<BestCheckpoint>& best) {
   flush();
   await_save();
   heard_ = {};
-  activity().enter(Phase::save, clock_.step, config().trainer.steps);
+  activity().enter(Phase::save, clock_.step, end_step());
   checkpoints_->begin(state(), best);
-  activity().enter(Phase::step, clock_.step, config().trainer.steps);
+  activity().enter(Phase::step, clock_.step, end_step());
   if (!checkpoints_->writer().beside()) await_save();
 }
 
@@ -456,10 +465,10 @@ TrainingSummary TrainingRun::finish() {
   }
   if (!checkpoints_->holds(clock_.step)) throw CheckpointError(checkpoints_->fault());
   finish_uploads();
-  activity().enter(Phase::end, clock_.step, config().trainer.steps);
+  activity().enter(Phase::end, clock_.step, end_step());
   TrainingSummary& summary = log_.summary();
   summary.checkpoint = checkpoints_->folder();
-  summary.stopped = clock_.step < config().trainer.steps;
+  summary.stopped = clock_.step < end_step();
   if (training_step_->optimistic() > 0)
     context().note(fmt::format("post-validation rolled back {} of {}",
                                training_step_->rolled_back(),

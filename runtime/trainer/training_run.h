@@ -28,15 +28,14 @@ class TrainingRun {
   TrainingRun(const TrainingRun&) = delete;
   TrainingRun& operator=(const TrainingRun&) = delete;
 
-  bool finished() const { return stopping_ || clock_.step >= config().trainer.steps; }
+  bool finished() const { return stopping_ || clock_.step >= end_step(); }
   /// Runs one step. DivergenceError as from SkippedSteps.
   void step();
 
   /// True if a validation is due after the last step. A stop request postpones it until the run is
   /// resumed, unless the run is complete.
   bool validation_due() const {
-    return (!stopping_ || clock_.step >= config().trainer.steps) &&
-           validation_due_before(clock_.step);
+    return (!stopping_ || clock_.step >= end_step()) && validation_due_before(clock_.step);
   }
   /// True if a resumed run must validate at its first step, because it was stopped before that
   /// validation.
@@ -59,6 +58,8 @@ class TrainingRun {
   const RunContext& context() const { return training_.prepared.context; }
   const configs::Config& config() const { return training_.prepared.config; }
   Activity& activity() const { return *context().activity; }
+  /// Returns the step at which the run ends.
+  std::int64_t end_step() const { return scaling_.end_step(config().trainer.steps); }
 
   void require_shared_output();
   std::unique_ptr<Mirror> make_mirror();
@@ -82,6 +83,7 @@ class TrainingRun {
   TrainingState state() const;
 
   PlannedTraining training_;
+  BatchScaling scaling_;
   Session session_;
   std::unique_ptr<StepLoader> loader_;
   std::unique_ptr<TrainingStep> training_step_;

@@ -142,8 +142,8 @@ TrainingStep::Ended TrainingStep::end(StepSums sums, const StepWork& work, Train
     std::ranges::sort(of_lane, {}, [&](int m) { return work.micro_batches[m].place; });
   step.scale = work.scale;
   step.loss_scale = work.loss_scale;
-  step.learning_rate =
-      learning_rate(options_.schedule, options_.optimizer.learning_rate, clock.optimizer_steps);
+  step.learning_rate = options_.scaling.learning_rate(
+      options_.schedule, options_.optimizer.learning_rate, clock.step, clock.optimizer_steps);
   step.step = ++clock.step;
   step.optimizer_steps = ++clock.optimizer_steps;
   if (options_.failed) step.failed = options_.failed();

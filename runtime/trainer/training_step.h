@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "configs/config.h"
+#include "runtime/optim/batch_scaling.h"
 #include "runtime/optim/loss_scale.h"
 #include "runtime/optim/optimizer.h"
 #include "runtime/pipeline/gradient_norm_sync.h"
@@ -42,6 +43,7 @@ class TrainingStep {
   struct Options {
     configs::OptimizerConfig optimizer;
     configs::LrScheduleConfig schedule;
+    BatchScaling scaling = {};
     configs::PrecisionConfig precision;
     std::uint64_t seed = 0;  // seed of the optimizer's stochastic rounding
     std::int64_t bucket_bytes = 4 << 20;

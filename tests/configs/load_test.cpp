@@ -344,6 +344,19 @@ TEST(Load, RejectsContradictions) {
             std::string::npos);
 }
 
+TEST(Load, ScalingNeedsMicroBatchesThatMayChange) {
+  const std::string fault_of_batch =
+      fault("[data]\nbatch_seconds = 96\n[trainer]\nscaling = 'linear'");
+  EXPECT_NE(fault_of_batch.find("recipe.toml:4: trainer.scaling = linear needs a step that "
+                                "data.micro_batches and data.micro_batch_seconds divide"),
+            std::string::npos)
+      << fault_of_batch;
+  EXPECT_NE(fault("[data]\nmicro_batches = 2\n[trainer]\nscaling = 'sqrt'\norder = [1, 0]")
+                .find("leave one of them out"),
+            std::string::npos);
+  EXPECT_EQ(parsed("[trainer]\nscaling = 'sqrt'").trainer.scaling, "sqrt");
+}
+
 TEST(Load, EveryRecipeAndModelLoads) {
   for (const auto& entry : std::filesystem::directory_iterator(test::source("configs/recipes"))) {
     EXPECT_NO_THROW(load_config(entry.path(), layers::model_families())) << entry.path();

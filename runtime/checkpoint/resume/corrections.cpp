@@ -16,6 +16,14 @@
 namespace penstock::runtime {
 namespace {
 
+constexpr std::string_view kMicroBatches = "data.micro_batches";
+
+/// Returns true if trainer.accept names the key.
+bool is_listed(const configs::Config& config, std::string_view key) {
+  const std::vector<std::string>& accepted = config.trainer.accept;
+  return std::ranges::find(accepted, key) != accepted.end();
+}
+
 bool in_section(const Correction& change, std::string_view section) {
   return change.key.starts_with(section);
 }
@@ -76,12 +84,11 @@ bool divides_by_itself(const configs::Config& config) {
 }  // namespace
 
 bool accepts(const configs::Config& config, std::string_view key) {
-  const std::vector<std::string>& accepted = config.trainer.accept;
-  return std::ranges::find(accepted, key) != accepted.end();
+  return is_listed(config, key) || (config.trainer.scaling != "none" && key == kMicroBatches);
 }
 
 bool accepts_division(const configs::Config& config) {
-  return accepts(config, "data.micro_batches") || accepts(config, "data.micro_batch_seconds");
+  return accepts(config, kMicroBatches) || accepts(config, "data.micro_batch_seconds");
 }
 
 std::string accepting_line(const configs::Config& config, const std::vector<std::string>& keys) {
@@ -163,13 +170,23 @@ std::vector<Correction> corpus_changes(const configs::Config& config, const Trai
            fmt::format("{} (index {})", configs::value_text(&now), hash)}};
 }
 
+// Micro-batches of an epoch do not depend on how many a step takes. So if nothing but their number
+// changes, the run goes on with the next one.
 DataOrigin data_origin(const TrainingState& saved, const std::vector<Correction>& changes) {
-  const bool other_steps = std::ranges::any_of(changes, [](const Correction& change) {
-    return in_section(change, "data.") || in_section(change, "features.") ||
-           change.key == "trainer.seed";
-  });
+  bool other_steps = false, other_micro_batches = false;
+  for (const Correction& change : changes) {
+    const bool of_steps = in_section(change, "data.") || in_section(change, "features.") ||
+                          change.key == "trainer.seed";
+    other_steps = other_steps || of_steps;
+    other_micro_batches = other_micro_batches || (of_steps && change.key != kMicroBatches);
+  }
   if (!other_steps) return saved.data_origin;
-  return {saved.step, saved.epoch + (saved.step_in_epoch > 0 ? 1 : 0)};
+  const DataOrigin& before = saved.data_origin;
+  std::int64_t used = before.epoch == saved.epoch ? before.micro_batch : 0;
+  if (saved.step_in_epoch > 0)
+    used += saved.step_in_epoch * std::stoll(saved.config.at(std::string(kMicroBatches)));
+  if (!other_micro_batches) return {saved.step, saved.epoch, used};
+  return {saved.step, saved.epoch + (used > 0 ? 1 : 0)};
 }
 
 DataOrigin settle_data(const configs::Config& config, const TrainingState& saved,
@@ -179,9 +196,10 @@ DataOrigin settle_data(const configs::Config& config, const TrainingState& saved
   return data_origin(saved, changes);
 }
 
-std::string told(const Correction& change) {
-  return fmt::format("from step {} on, {} = {}, which was {} (trainer.accept)", change.step,
-                     change.key, change.after, change.before);
+std::string describe(const Correction& change, const configs::Config& config) {
+  const bool scales = change.key == kMicroBatches && !is_listed(config, change.key);
+  return fmt::format("from step {} on, {} = {}, which was {} ({})", change.step, change.key,
+                     change.after, change.before, scales ? "trainer.scaling" : "trainer.accept");
 }
 
 }  // namespace penstock::runtime

@@ -11,10 +11,10 @@
 
 namespace penstock::runtime {
 
-/// True if trainer.accept names the key.
+/// True if trainer.accept names the key, or trainer.scaling allows it to change.
 [[nodiscard]] bool accepts(const configs::Config& config, std::string_view key);
 
-/// True if trainer.accept names a key that divides a step into micro-batches.
+/// True if a key that divides a step into micro-batches is accepted.
 [[nodiscard]] bool accepts_division(const configs::Config& config);
 
 /// Returns the line of a recipe that accepts these keys in addition to those that it accepts
@@ -46,7 +46,8 @@ void keep_division(configs::Config& config, const TrainingState& saved,
                                                      const std::vector<Correction>& changes);
 
 /// Returns where the order of the data begins. That is the checkpoint's origin or, if the changes
-/// lead to other steps, the next epoch. An epoch of which no step is done counts as the next one.
+/// lead to other micro-batches, the next epoch. An epoch of which no step is done counts as the
+/// next one. If only data.micro_batches changes, it is the checkpoint's place within its epoch.
 [[nodiscard]] DataOrigin data_origin(const TrainingState& saved,
                                      const std::vector<Correction>& changes);
 
@@ -55,8 +56,8 @@ void keep_division(configs::Config& config, const TrainingState& saved,
 [[nodiscard]] DataOrigin settle_data(const configs::Config& config, const TrainingState& saved,
                                      std::uint64_t hash, std::vector<Correction>& changes);
 
-/// Describes a change for the log: "from step 600 on, optimizer.clip_norm = 10, which was 400
-/// (trainer.accept)".
-[[nodiscard]] std::string told(const Correction& change);
+/// Describes a change for the log, and names the key that allows it: "from step 600 on,
+/// optimizer.clip_norm = 10, which was 400 (trainer.accept)".
+[[nodiscard]] std::string describe(const Correction& change, const configs::Config& config);
 
 }  // namespace penstock::runtime

@@ -208,7 +208,14 @@ struct StepSequence::State {
     return (batches + options.data.micro_batches - 1) / options.data.micro_batches;
   }
 
-  std::int64_t steps_in(std::int64_t epoch) { return steps_of(std::ssize(*epochs.at(epoch))); }
+  /// Returns the first micro-batch of an epoch that is used.
+  std::int64_t first_used(std::int64_t epoch) const {
+    return epoch == options.start.epoch ? options.start.micro_batch : 0;
+  }
+
+  std::int64_t steps_in(std::int64_t epoch) {
+    return steps_of(std::ssize(*epochs.at(epoch)) - first_used(epoch));
+  }
 
   /// Extends first_step until it covers `step`.
   void count_steps(std::int64_t step) {
@@ -226,7 +233,8 @@ struct StepSequence::State {
     if (step < options.start.step) throw std::out_of_range("a step before the data's start");
     count_steps(step);
     const auto next = std::ranges::upper_bound(first_step, step);
-    return {known + (next - first_step.begin()) - 1, *std::prev(next)};
+    const std::int64_t epoch = known + (next - first_step.begin()) - 1;
+    return {epoch, *std::prev(next), first_used(epoch)};
   }
 
   /// Returns a step's micro-batches in sampled order.
@@ -236,7 +244,7 @@ struct StepSequence::State {
     result.step_in_epoch = step - of.step;
     const auto epoch = epochs.at(result.epoch);
     const std::int64_t size = options.data.micro_batches;
-    const std::int64_t begin = result.step_in_epoch * size;
+    const std::int64_t begin = of.micro_batch + result.step_in_epoch * size;
     const std::int64_t end = std::min(begin + size, std::ssize(*epoch));
     for (std::int64_t b = begin; b < end; ++b)
       result.micro_batches.push_back(epoch->at(static_cast<std::size_t>(b)));
@@ -303,7 +311,8 @@ void StepSequence::take(std::int64_t epoch, std::string_view bytes) {
 
 std::vector<MicroBatch> StepSequence::longest(std::size_t count) const {
   const std::lock_guard lock(state_->mutex);
-  const EpochStart& start = state_->options.start;
+  EpochStart start = state_->options.start;
+  start.micro_batch = 0;  // the whole epoch, which is like those that follow
   const auto epoch = state_->epochs.at(start.epoch);
   std::vector<std::size_t> places(epoch->size());
   std::iota(places.begin(), places.end(), 0);

@@ -20,10 +20,11 @@ struct StepBatches {
   std::int64_t utterances = 0;            // sum over all lanes; the loss is divided by it
 };
 
-/// An epoch and its first step.
+/// An epoch, its first step, and the first of its micro-batches that is used.
 struct EpochStart {
   std::int64_t epoch = 0;
   std::int64_t step = 0;
+  std::int64_t micro_batch = 0;
 };
 
 struct StepSequenceOptions {

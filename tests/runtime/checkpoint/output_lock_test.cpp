@@ -67,8 +67,7 @@ TEST(OutputLock, LetsRunsComeAndGo) {
   const fs::path output = parent.path() / "a" / "b";
   const auto come_and_go = [&] {
     for (int i = 0; i < 100; ++i) {
-      std::string message =
-          message_of<std::exception>([&] { const OutputLock lock(output); });
+      std::string message = message_of<std::exception>([&] { const OutputLock lock(output); });
       if (!message.empty() && message.find("another run writes there") == std::string::npos)
         return message;
     }

@@ -152,6 +152,37 @@ TEST_F(CorrectedRun, BeginsAnEpochWithOtherSteps) {
   EXPECT_EQ(state("output").data_origin, (DataOrigin{4, before.epoch + 1}));
 }
 
+/// Four micro-batches for three steps, then two, then three, until the data of six first steps.
+TEST_F(CorrectedRun, ScalesTheLearningRateOnAnyLayout) {
+  const auto with = [&](const std::string& micro_batches, Overrides layout) {
+    layout.insert(layout.end(), {"trainer.scaling=linear", "data.micro_batches=" + micro_batches,
+                                 "lr_schedule.warmup=4"});
+    return layout;
+  };
+  run("one", 3, with("4", {}));
+  run("one", 6, with("2", {}));
+  EXPECT_EQ(state("one").step, 9);
+  EXPECT_NE(notes_.find("from step 3 on, data.micro_batches = 2, which was 4 (trainer.scaling)"),
+            std::string::npos)
+      << notes_;
+  const auto rate = [&](std::int64_t step) { return reports_["one"].at(step).learning_rate; };
+  EXPECT_DOUBLE_EQ(rate(3), 0.0075);
+  EXPECT_DOUBLE_EQ(rate(4), 0.01 / 2);
+  EXPECT_DOUBLE_EQ(rate(9), 0.01 / 2);
+  run("one", 9, with("3", {}));
+  EXPECT_EQ(state("one").step, 13);
+  EXPECT_DOUBLE_EQ(rate(13), 0.0075);
+  std::map<std::int64_t, std::int64_t> utterances;  // by epoch
+  for (const auto& [step, report] : reports_["one"]) utterances[report.epoch] += report.utterances;
+  ASSERT_GT(utterances.size(), 2u);
+  for (auto epoch = utterances.begin(); epoch != std::prev(utterances.end()); ++epoch)
+    EXPECT_EQ(epoch->second, 23) << "epoch " << epoch->first;
+  run("others", 3, with("4", {"pipeline.stages=2"}));
+  run("others", 6, with("2", {"pipeline.replicas=2"}));
+  run("others", 9, with("3", {"pipeline.stages=3"}));
+  expect_equal("one", "others");
+}
+
 TEST_F(CorrectedRun, FreezesAndTrainsAgain) {
   const auto accepting = [](const std::string& patterns) {
     return Overrides{"optimizer.freeze=" + patterns, "trainer.accept=[optimizer.freeze]"};

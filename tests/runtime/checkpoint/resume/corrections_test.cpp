@@ -138,15 +138,34 @@ TEST(DataOrigin, MovesWithChangesThatMakeOtherSteps) {
   saved.epoch = 4;
   saved.step_in_epoch = 3;
   saved.data_origin = {300, 2};
+  saved.config["data.micro_batches"] = "7";
   const auto origin = [&](const char* key) { return data_origin(saved, {{600, key, "1", "2"}}); };
   EXPECT_EQ(data_origin(saved, {}), (DataOrigin{300, 2}));
   for (const char* key : {"optimizer.learning_rate", "model.dropout", "text.fold", "trainer.order"})
     EXPECT_EQ(origin(key), (DataOrigin{300, 2})) << key;
-  for (const char* key :
-       {"data.micro_batches", "data.train", "data.temperature", "features.hop_ms", "trainer.seed"})
+  for (const char* key : {"data.micro_batch_seconds", "data.train", "data.temperature",
+                          "features.hop_ms", "trainer.seed"})
     EXPECT_EQ(origin(key), (DataOrigin{600, 5})) << key;
   saved.step_in_epoch = 0;
   EXPECT_EQ(origin("data.speeds"), (DataOrigin{600, 4}));
+}
+
+TEST(DataOrigin, GoesOnWithinAnEpochWithOtherSteps) {
+  TrainingState saved;
+  saved.step = 600;
+  saved.epoch = 4;
+  saved.step_in_epoch = 3;
+  saved.config["data.micro_batches"] = "7";
+  const Correction number{600, "data.micro_batches", "7", "5"};
+  EXPECT_EQ(data_origin(saved, {number}), (DataOrigin{600, 4, 21}));
+  EXPECT_EQ(data_origin(saved, {number, {600, "data.speeds", "[1]", "[2]"}}), (DataOrigin{600, 5}));
+  saved.data_origin = {590, 4, 10};  // the number had changed in this epoch before
+  EXPECT_EQ(data_origin(saved, {number}), (DataOrigin{600, 4, 31}));
+  saved.step_in_epoch = 0;
+  EXPECT_EQ(data_origin(saved, {number}), (DataOrigin{600, 4, 10}));
+  EXPECT_EQ(data_origin(saved, {{600, "data.speeds", "[1]", "[2]"}}), (DataOrigin{600, 5}));
+  saved.epoch = 5;
+  EXPECT_EQ(data_origin(saved, {number}), (DataOrigin{600, 5}));
 }
 
 /// A run whose step of 120 s was divided for one number of replicas, on another.

@@ -173,6 +173,44 @@ StepSequenceOptions mixed(int lanes) {
   return of;
 }
 
+/// A run with five micro-batches a step goes on within an epoch with two, after three steps.
+TEST(StepSequence, GoesOnWithinAnEpochWithOtherSteps) {
+  const StepSequence before(options(2));
+  const std::int64_t step = before.steps_in_epoch(0) + 3;
+  StepSequenceOptions changed = options(2);
+  changed.data.micro_batches = 2;
+  changed.start = {1, step, 15};
+  const StepSequence after(changed);
+  std::multiset<std::uint64_t> seen;
+  const auto add = [&](const StepBatches& batches) {
+    for (const MicroBatch& batch : batches.micro_batches)
+      for (const BatchUtterance& utterance : batch.utterances) seen.insert(utterance.id);
+  };
+  for (std::int64_t s = step - 3; s < step; ++s) add(before.at(s));
+  for (std::int64_t i = 0; i < after.steps_in_epoch(1); ++i) {
+    const StepBatches batches = after.at(step + i);
+    EXPECT_EQ(batches.epoch, 1);
+    EXPECT_EQ(batches.step_in_epoch, i);
+    EXPECT_LE(batches.micro_batches.size(), 2u);
+    add(batches);
+  }
+  EXPECT_EQ(seen.size(), 157u);
+  EXPECT_EQ(std::set(seen.begin(), seen.end()).size(), 157u);
+  const std::int64_t next = step + after.steps_in_epoch(1);
+  EXPECT_EQ(after.at(next).epoch, 2);
+  StepSequence resumed(changed);
+  resumed.know(2, next);
+  EXPECT_EQ(resumed.at(next + 1).step_in_epoch, 1);
+  EXPECT_EQ(resumed.at(next + 1).utterances, after.at(next + 1).utterances);
+  changed.start.micro_batch = 0;
+  const auto frames = [](const std::vector<MicroBatch>& batches) {
+    std::vector<std::int64_t> frames;
+    for (const MicroBatch& batch : batches) frames.push_back(batch.frames());
+    return frames;
+  };
+  EXPECT_EQ(frames(after.longest(4)), frames(StepSequence(changed).longest(4)));
+}
+
 TEST(StepSequence, MixtureIsTheSameFromAnyStep) {
   const StepSequence steps(mixed(2));
   const std::int64_t first = first_step_of(steps, 3);
