@@ -177,6 +177,7 @@ void HttpClient::Handle::prepare(const HttpRequest& request, const HttpOptions& 
   curl_easy_setopt(c, CURLOPT_FOLLOWLOCATION, request.follow ? 1L : 0L);
   curl_easy_setopt(c, CURLOPT_MAXREDIRS, 5L);
   curl_easy_setopt(c, CURLOPT_NOSIGNAL, 1L);
+  if (!options.proxy) curl_easy_setopt(c, CURLOPT_NOPROXY, "*");
   curl_easy_setopt(c, CURLOPT_USERAGENT, "penstock");
   curl_easy_setopt(c, CURLOPT_CONNECTTIMEOUT, static_cast<long>(options.connect.count()));
   curl_easy_setopt(c, CURLOPT_LOW_SPEED_LIMIT, 1L);

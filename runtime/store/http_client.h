@@ -43,6 +43,7 @@ struct HttpOptions {
   std::chrono::seconds connect = std::chrono::seconds(10);  // limit of making a connection
   std::chrono::seconds stall = std::chrono::seconds(60);    // limit without a single byte
   std::stop_token stop = {};                                // ends requests and pauses
+  bool proxy = true;  // takes the proxy that the environment names, if it names one
 };
 
 /// There was no whole answer: no connection, a cut one, or a silent one.

@@ -47,6 +47,11 @@ configs::Config planned_recipe(const configs::Config& recipe) {
   return config;
 }
 
+/// Compares the time of a step or, if steps differ, of a micro-batch.
+bool is_faster(const PoolLayout& a, const PoolLayout& b) {
+  return a.step_s * std::max(b.micro_batches, 1) < b.step_s * std::max(a.micro_batches, 1);
+}
+
 }  // namespace
 
 struct PoolLayouts::Model {
@@ -55,15 +60,24 @@ struct PoolLayouts::Model {
         sequence(partition::build_trained_model(config, make_tokenizer(config.text)->labels())),
         data(config, sequence) {}
 
-  /// Returns the predicted seconds of a step. ConfigError if the layout does not fit.
-  double predict(int stages, int replicas) {
+  /// Returns a layout with the predicted seconds of its step. ConfigError if it does not fit.
+  PoolLayout predict(int stages, int replicas) {
+    PoolLayout layout{stages, replicas};
     configs::Config tried = config;
     tried.pipeline.stages = stages;
     tried.pipeline.replicas = replicas;
+    if (config.trainer.scaling != "none") {
+      const int all = config.pipeline.replicas;
+      tried.data.micro_batches = layout.micro_batches =
+          std::max(replicas, config.data.micro_batches * replicas / all);
+      tried.trainer.lanes = layout.lanes = replicas * std::max(1, config.trainer.lanes / all);
+    }
     const RunShape shape =
         shape_of_run(tried, data.steps(tried), data.validation().lengths, data.labels());
     const auto costs = computed_costs(sequence, tried, shape);
-    return partition::estimate_plan(plan_run(sequence, tried, shape, costs), costs).step_seconds;
+    layout.step_s =
+        partition::estimate_plan(plan_run(sequence, tried, shape, costs), costs).step_seconds;
+    return layout;
   }
 
   configs::Config config;
@@ -88,12 +102,15 @@ PoolLayout PoolLayouts::plan(int ranks) {
   if (model_ == nullptr) model_ = std::make_unique<Model>(recipe_);
   PoolLayout best;
   std::string reason = "there are no hosts";
+  const configs::Config& config = model_->config;
   const int stages = std::min(ranks, static_cast<int>(model_->sequence.size()));
+  const int most =
+      config.trainer.scaling == "none" ? config.trainer.lanes : config.pipeline.replicas;
   for (int s = 1; s <= stages; ++s) {
-    const int replicas = std::min(ranks / s, std::max(model_->config.trainer.lanes, 1));
+    const int replicas = std::min(ranks / s, std::max(most, 1));
     try {
-      const double seconds = model_->predict(s, replicas);
-      if (best.step_s == 0 || seconds < best.step_s) best = {s, replicas, seconds};
+      const PoolLayout tried = model_->predict(s, replicas);
+      if (best.step_s == 0 || is_faster(tried, best)) best = tried;
     } catch (const ConfigError& error) {
       reason = error.what();
     }

@@ -47,6 +47,7 @@ void block_supervisor_signals() noexcept {
 
 StopRequests::StopRequests(NoticeOptions options) : options_(std::move(options)) {
   block_supervisor_signals();
+  if (!options_.cloud.empty()) cloud_ = std::make_unique<CloudNotice>(options_.cloud);
   const sigset_t signals = asking_signals();
   signals_ = ::signalfd(-1, &signals, SFD_NONBLOCK | SFD_CLOEXEC);
   if (signals_ < 0)
@@ -71,6 +72,7 @@ void StopRequests::read_signals() {
 bool StopRequests::noticed() {
   std::error_code ignored;
   if (!options_.file.empty() && std::filesystem::exists(options_.file, ignored)) return true;
+  if (cloud_ != nullptr && cloud_->announced(options_.every_s)) return true;
   if (options_.command.empty()) return false;
   const double since = std::chrono::duration<double>(Clock::now() - asked_).count();
   if (asking_ != nullptr) {

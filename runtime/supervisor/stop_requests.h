@@ -5,6 +5,7 @@
 #include <string>
 
 #include "runtime/supervisor/child_process.h"
+#include "runtime/supervisor/cloud_notice.h"
 
 namespace penstock::runtime {
 
@@ -22,16 +23,18 @@ enum class StopReason {
 /// Notices of the environment, besides signals. Empty or 0 means none.
 struct NoticeOptions {
   std::string file = {};     // a file that appears
-  std::string command = {};  // a shell command that succeeds; it is run every `every_s`
-  double every_s = 5;        // it is ended by force after as long
+  std::string command = {};  // a shell command that succeeds
+  std::string cloud = {};    // "aws", "gcp" or "azure", whose metadata service is asked
+  double every_s = 5;        // between two questions; a command is ended by force after as long
   double max_seconds = 0;    // time that the run may take
 };
 
-/// Collects requests to stop a supervised run: signals, a file, a command, and the time. While it
+/// Collects requests to stop a supervised run: signals, notices, and the time. While it
 /// lives, the calling thread blocks SIGTERM, SIGUSR1, SIGINT, SIGHUP and SIGPIPE, and so must all
 /// threads that were started before: see block_supervisor_signals().
 class [[nodiscard]] StopRequests {
  public:
+  /// ConfigError if this is no machine of `options.cloud`.
   explicit StopRequests(NoticeOptions options);
   StopRequests(const StopRequests&) = delete;
   StopRequests& operator=(const StopRequests&) = delete;
@@ -61,6 +64,7 @@ class [[nodiscard]] StopRequests {
   StopReason reason_ = StopReason::none;
   Clock::time_point begin_ = Clock::now(), asked_{};
   std::unique_ptr<ChildProcess> asking_;  // the command, while it runs
+  std::unique_ptr<CloudNotice> cloud_;
 };
 
 /// Blocks the signals of StopRequests on this thread and those that it starts.

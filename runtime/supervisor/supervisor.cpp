@@ -47,6 +47,15 @@ bool holds(const std::vector<PoolHost>& hosts, const std::string& name) {
   return std::ranges::any_of(hosts, [&](const PoolHost& host) { return host.name == name; });
 }
 
+/// Returns the options with an agent. srun is given a node of the allocation by its name, and a
+/// step beside those that run there.
+SupervisorOptions with_agent(SupervisorOptions options) {
+  if (options.agent.empty())
+    options.agent = options.hosts.slurm ? "srun --overlap --nodes=1 --ntasks=1 --nodelist"
+                                        : "ssh -o BatchMode=yes -o ConnectTimeout=5";
+  return options;
+}
+
 /// The folder for Open MPI's files of one incarnation on this machine: its session and the memory
 /// that ranks share. A job that was killed would leave them.
 class TemporaryFiles {
@@ -73,16 +82,19 @@ class TemporaryFiles {
 }  // namespace
 
 Supervisor::Supervisor(SupervisorOptions options)
-    : options_(std::move(options)),
+    : options_(with_agent(std::move(options))),
       output_(local_output(options_.recipe)),
       token_(token_for(output_)),
       temporary_(temporary_for(token_)),
       stops_(options_.notices),
       lock_(output_, kSupervisorLock),
+      metrics_(options_.metrics),
       layouts_(options_.recipe),
       record_(options_.host_limits) {
   policy_ = std::make_unique<RestartPolicy>(options_.restarts, newest_checkpoint());
   status_.steps = options_.recipe.trainer.steps;
+  if (!metrics_.url().empty())
+    options_.say(fmt::format("Prometheus reads the metrics at {}", metrics_.url()));
 }
 
 Supervisor::~Supervisor() { end_processes(token_); }
@@ -219,10 +231,15 @@ MpiJobSpec Supervisor::job_spec(const std::vector<PoolHost>& hosts) const {
   configs::Config whole = with_plan_file(recipe);
   std::vector<std::string> overrides = {fmt::format("pipeline.stages={}", layout_.stages),
                                         fmt::format("pipeline.replicas={}", layout_.replicas)};
-  if (newest_checkpoint() == 0)
+  if (layout_.lanes > 0) {
+    overrides.push_back(fmt::format("trainer.lanes={}", layout_.lanes));
+    whole.data.micro_batches = layout_.micro_batches;
+    overrides.push_back(fmt::format("data.micro_batches={}", layout_.micro_batches));
+  } else if (newest_checkpoint() == 0) {
     overrides.push_back(fmt::format("trainer.lanes={}", whole.trainer.lanes > 0
                                                             ? whole.trainer.lanes
                                                             : whole.pipeline.replicas));
+  }
   if (!recipe.pipeline.plan.empty()) {
     overrides.emplace_back("pipeline.plan=");
     overrides.push_back(fmt::format("data.micro_batches={}", whole.data.micro_batches));
@@ -410,6 +427,7 @@ void Supervisor::write_status() {
   status_.up_s = stops_.seconds();
   status_.checkpoint = newest_checkpoint();
   runtime::write_status(output_, status_);
+  metrics_.publish(prometheus_text(status_));
 }
 
 }  // namespace penstock::runtime

@@ -13,6 +13,7 @@
 #include "runtime/checkpoint/output_lock.h"
 #include "runtime/supervisor/host_pool.h"
 #include "runtime/supervisor/host_probe.h"
+#include "runtime/supervisor/metrics_port.h"
 #include "runtime/supervisor/pool_layout.h"
 #include "runtime/supervisor/rank_watch.h"
 #include "runtime/supervisor/restart_policy.h"
@@ -30,8 +31,9 @@ struct SupervisorOptions {
   std::string mpirun = "mpirun";
   std::vector<std::string> mpi_options = {};
   HostSource hosts = {};
-  /// Starts a command on a host: AGENT HOST COMMAND…
-  std::string agent = "ssh -o BatchMode=yes -o ConnectTimeout=5";
+  /// Starts a command on a host: AGENT HOST COMMAND…. If empty, srun in a Slurm allocation, else
+  /// ssh.
+  std::string agent = {};
   double discover_s = 10;  // time between two looks at the hosts
   double wait_s = 3600;    // time to wait for hosts, if there are none
   double stop_s = 600;     // see WatchedJobOptions
@@ -40,6 +42,7 @@ struct SupervisorOptions {
   RestartLimits restarts = {};
   HostRecord::Limits host_limits = {};
   NoticeOptions notices = {};
+  MetricsPortOptions metrics = {};
   std::function<void(const std::string&)> say = [](const std::string&) {};  // to people
 };
 
@@ -52,7 +55,8 @@ struct SupervisorOptions {
 /// and a new incarnation number keeps those that can't be reached from committing a checkpoint.
 class Supervisor {
  public:
-  /// Locks the output folder. ConfigError and CheckpointError as from OutputLock.
+  /// Locks the output folder. ConfigError and CheckpointError as from OutputLock, StopRequests and
+  /// MetricsPort.
   explicit Supervisor(SupervisorOptions options);
   ~Supervisor();
   Supervisor(const Supervisor&) = delete;
@@ -92,6 +96,7 @@ class Supervisor {
   std::filesystem::path temporary_;  // for Open MPI's files
   StopRequests stops_;
   OutputLock lock_;
+  MetricsPort metrics_;
   PoolLayouts layouts_;
   HostRecord record_;
   std::map<std::string, std::string> listed_names_;  // of hosts, by their own names

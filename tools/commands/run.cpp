@@ -39,7 +39,9 @@ void add_hosts(CLI::App* command, runtime::SupervisorOptions& how) {
                     "Shell command that prints such a list. It is run again while the run goes on");
   hosts->add_flag("--slurm", how.hosts.slurm, "Take the hosts of this job's Slurm allocation");
   hosts->require_option(0, 1);
-  command->add_option("--agent", how.agent, "Command that starts another on a host, as ssh does");
+  command->add_option("--agent", how.agent,
+                      "Command that starts another on a host; ssh, or srun with --slurm, if it is "
+                      "left out");
   takes_number(command->add_option("--discover-seconds", how.discover_s,
                                    "Time between two looks at the hosts"),
                {0.1, 86400});
@@ -81,6 +83,20 @@ void add_limits(CLI::App* command, runtime::SupervisorOptions& how) {
   command->add_option("--notice-command", how.notices.command,
                       "Stop with a checkpoint when this shell command succeeds; it is run every "
                       "five seconds");
+  command
+      ->add_option("--notice-cloud", how.notices.cloud,
+                   "Stop with a checkpoint when this cloud's metadata service says that the "
+                   "machine will be taken away: aws, gcp or azure")
+      ->check(CLI::IsMember({"aws", "gcp", "azure"}));
+}
+
+void add_metrics(CLI::App* command, runtime::SupervisorOptions& how) {
+  takes_whole(command->add_option("--metrics-port", how.metrics.port,
+                                  "Port at which Prometheus reads /metrics; 0: a free one"),
+              {0, 65535})
+      ->default_str("");
+  command->add_option("--metrics-address", how.metrics.address,
+                      "Address of this machine to listen on; 0.0.0.0 lets any machine read");
 }
 
 /// Returns the path of this program, by which all hosts start it.
@@ -107,6 +123,7 @@ void add_run(CLI::App& app, Run& run) {
   command->option_defaults()->always_capture_default();
   add_hosts(command, arguments->how);
   add_limits(command, arguments->how);
+  add_metrics(command, arguments->how);
   command->add_option("--mpirun", arguments->how.mpirun, "Program that starts the ranks");
   command->add_option("--mpi-option", arguments->mpi_options,
                       "Option for mpirun, such as --mpi-option=--report-bindings; may be repeated");

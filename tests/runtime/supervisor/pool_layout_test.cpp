@@ -49,6 +49,17 @@ TEST_F(PoolLayoutsOf, HasNoMoreReplicasThanLanes) {
   EXPECT_LE(layouts.choose(5).replicas, 2);
 }
 
+TEST_F(PoolLayoutsOf, KeepsSharesOfTheStepWithScaling) {
+  PoolLayouts layouts(recipe({"pipeline.replicas=4", "trainer.lanes=8", "data.micro_batches=8",
+                              "trainer.scaling=linear"}));
+  EXPECT_EQ(layouts.choose(4), (PoolLayout{1, 4}));
+  for (int ranks = 1; ranks <= 3; ++ranks) {
+    const PoolLayout layout = layouts.choose(ranks);
+    EXPECT_EQ(layout.micro_batches, 2 * layout.replicas) << ranks;
+    EXPECT_EQ(layout.lanes, 2 * layout.replicas) << ranks;
+  }
+}
+
 TEST_F(PoolLayoutsOf, RespectsTheMemoryOfARank) {
   PoolLayouts layouts(recipe({"pipeline.stages=4", "pipeline.memory_gib=0.0001"}));
   try {

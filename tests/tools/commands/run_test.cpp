@@ -4,11 +4,14 @@
 #include <atomic>
 #include <chrono>
 #include <functional>
+#include <map>
 #include <nlohmann/json.hpp>
 #include <sstream>
 #include <thread>
 
+#include "runtime/store/http_client.h"
 #include "runtime/supervisor/child_process.h"
+#include "runtime/supervisor/http_server.h"
 #include "tests/support/runtime/training_folder.h"
 
 namespace penstock::tools {
@@ -34,7 +37,7 @@ class RunCommand : public ::testing::Test {
 
   /// Starts `penstock run` with these words.
   void start(const std::vector<std::string>& more) {
-    run_ = std::make_unique<runtime::ChildProcess>(runtime::Command{words(more)});
+    run_ = std::make_unique<runtime::ChildProcess>(runtime::Command{words(more), environment_});
     reader_ = std::jthread([this](const std::stop_token& stop) {
       while (!stop.stop_requested()) {
         runtime::read_available(run_->output(), output_);
@@ -111,6 +114,7 @@ class RunCommand : public ::testing::Test {
   }
 
   test::TrainingFolder folder_;
+  std::vector<std::pair<std::string, std::string>> environment_;
   std::unique_ptr<runtime::ChildProcess> run_;
   std::string output_, errors_;
   std::jthread reader_;
@@ -188,6 +192,35 @@ TEST_F(RunCommand, FollowsItsHosts) {
   expect_undisturbed({"trainer.lanes=4", "trainer.steps=200"});
 }
 
+/// With trainer.scaling, the step of two replicas has half as many micro-batches as that of four.
+TEST_F(RunCommand, ScalesTheLearningRateWithItsHosts) {
+  const std::string hosts = folder_.in("hosts");
+  test::write_file(hosts, "localhost slots=4\n");
+  start({"pipeline.replicas=4", "data.micro_batches=4", "trainer.steps=120",
+         "trainer.scaling=linear", "trainer.lanes=4", "optimizer.learning_rate=1e-4",
+         "lr_schedule.kind=constant", "lr_schedule.warmup=0", "trainer.checkpoint_every=1000",
+         "--discover", "cat " + hosts, "--discover-seconds=0.1"});
+  await_step(3);
+  test::write_file(hosts + ".new", "localhost slots=2\n");
+  std::filesystem::rename(hosts + ".new", hosts);
+  EXPECT_EQ(end(), 0) << errors_;
+  ASSERT_EQ(incidents("start").size(), 2) << file("incidents.jsonl");
+  const std::int64_t changed = incidents("start")[1]["step"];
+  std::map<int, int> utterances;  // of each epoch
+  std::istringstream in(file("metrics.jsonl"));
+  std::int64_t steps = 0, epoch = 0;
+  for (std::string line; std::getline(in, line);) {
+    const auto step = nlohmann::json::parse(line);
+    if (!step.contains("learning_rate")) continue;
+    ++steps;
+    EXPECT_DOUBLE_EQ(step["learning_rate"], step["step"] > changed ? 5e-5 : 1e-4) << line;
+    utterances[epoch = step["epoch"]] += step["utterances"].get<int>();
+  }
+  EXPECT_EQ(steps, changed + 2 * (120 - changed));
+  ASSERT_GT(epoch, 2);
+  for (int e = 1; e < epoch; ++e) EXPECT_EQ(utterances[e], utterances[0]) << e;
+}
+
 TEST_F(RunCommand, ALaterIncarnationKeepsRanksFromCommitting) {
   start({"trainer.steps=40"});
   await_step(6);
@@ -230,6 +263,45 @@ TEST_F(RunCommand, StopsOnANotice) {
   test::write_file(folder_.in("notice"), "");
   EXPECT_EQ(end(), 85) << errors_;
   EXPECT_NE(errors_.find("a notice of preemption"), std::string::npos) << errors_;
+}
+
+TEST_F(RunCommand, StopsWhenItsCloudTakesTheMachine) {
+  std::atomic<bool> takes_away = false;
+  const runtime::HttpServer cloud("127.0.0.1", 0, [&](const runtime::HttpCall&) {
+    return runtime::HttpReply{.body = takes_away ? "TRUE" : "FALSE"};
+  });
+  environment_ = {{"GCE_METADATA_HOST", "127.0.0.1:" + std::to_string(cloud.port())}};
+  start({"trainer.steps=1000000", "--notice-cloud=gcp"});
+  await_step(2);
+  takes_away = true;
+  EXPECT_EQ(end(), 85) << errors_;
+  EXPECT_NE(errors_.find("a notice of preemption"), std::string::npos) << errors_;
+}
+
+TEST_F(RunCommand, NeedsTheCloudThatItAsks) {
+  environment_ = {{"AWS_EC2_METADATA_SERVICE_ENDPOINT", "http://127.0.0.1:1"}};
+  start({"--notice-cloud=aws"});
+  EXPECT_EQ(end(), 2) << errors_;
+  EXPECT_NE(errors_.find("the metadata service at http://127.0.0.1:1"), std::string::npos)
+      << errors_;
+}
+
+TEST_F(RunCommand, ServesItsMetrics) {
+  start({"trainer.steps=1000000", "--metrics-port=0"});
+  await_step(3);
+  const std::string name = "Prometheus reads the metrics at ";
+  await([&] { return errors_.find(name) != std::string::npos; });
+  const std::string rest = errors_.substr(errors_.find(name) + name.size());
+  std::string text;
+  await([&] {
+    text = runtime::HttpClient({.proxy = false})
+               .attempt({.url = rest.substr(0, rest.find('\n'))})
+               .body;
+    return text.find("\npenstock_up 1\n") != std::string::npos;
+  });
+  EXPECT_NE(text.find("\npenstock_steps 1000000\n"), std::string::npos) << text;
+  run_->signal(SIGTERM);
+  EXPECT_EQ(end(), 85) << errors_;
 }
 
 TEST_F(RunCommand, StopsBeforeItsTimeIsOver) {
