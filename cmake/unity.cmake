@@ -5,7 +5,7 @@ function(unity_by_folder target)
   set(most 12)
   set_target_properties(${target} PROPERTIES UNITY_BUILD ${PENSTOCK_UNITY} UNITY_BUILD_MODE GROUP)
   if(PENSTOCK_UNITY)  # types of a file's own are then behind an include, which g++ takes for a header's
-    target_compile_options(${target} PRIVATE $<$<COMPILE_LANGUAGE:CXX>:-Wno-subobject-linkage>)
+    target_compile_options(${target} PRIVATE $<$<COMPILE_LANG_AND_ID:CXX,GNU>:-Wno-subobject-linkage>)
   endif()
   foreach(file ${ARGN})
     get_filename_component(folder ${file} DIRECTORY)

@@ -121,11 +121,12 @@ class Loader {
   /// Applies the settings of a model file, which may hold the sections kSections alone.
   void apply_base(const std::vector<Setting>& settings) {
     constexpr std::array<std::string_view, 3> kSections{"model.", "features.", "text."};
+    const std::vector<Key> all = keys(config_, families_);
     for (const Setting& setting : settings) {
       const bool allowed = std::ranges::any_of(
           kSections, [&](std::string_view section) { return setting.key.starts_with(section); });
       if (allowed && setting.key != "model.base") {
-        apply(setting);
+        apply(setting, all);
       } else {
         fault(setting.where, setting.written +
                                  " is not allowed in a model's file, which holds [model], "
@@ -135,7 +136,8 @@ class Loader {
   }
 
   void apply(const std::vector<Setting>& settings) {
-    for (const Setting& setting : settings) apply(setting);
+    const std::vector<Key> all = keys(config_, families_);
+    for (const Setting& setting : settings) apply(setting, all);
   }
 
   Config finish(const std::string& name) {
@@ -175,8 +177,7 @@ class Loader {
     return did_you_mean(unknown, names);
   }
 
-  void apply(const Setting& setting) {
-    const std::vector<Key> all = keys(config_, families_);
+  void apply(const Setting& setting, const std::vector<Key>& all) {
     const auto key = std::ranges::find(all, setting.key, &Key::name);
     if (key == all.end())
       return fault(setting.where,

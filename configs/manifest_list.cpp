@@ -7,6 +7,7 @@
 #include <optional>
 
 #include "base/name_match.h"
+#include "configs/toml_check.h"
 #include "configs/value.h"
 
 // A list of manifests is one plain text on command lines and in checkpoints. manifests_text() and
@@ -135,14 +136,23 @@ std::string read_manifests(std::string_view text, std::vector<WeightedManifest>&
     if (!text.empty()) manifests.push_back({std::string(text)});
     return {};
   }
-  try {
-    const toml::table parsed = toml::parse(fmt::format("list = {}", list));
-    if (std::string fault = read_list(*parsed["list"].as_array(), manifests); !fault.empty())
-      return fault;
-  } catch (const toml::parse_error& error) {
-    // A list that is no TOML may have lost its quotes to a shell.
+  const std::string text_of_toml = fmt::format("list = {}", list);
+  std::string no_toml;  // the reason, if it is none
+  if (const auto found = find_toml_fault(text_of_toml)) {
+    no_toml = found->what;
+  } else {
+    try {
+      const toml::table parsed = toml::parse(text_of_toml);
+      if (std::string fault = read_list(*parsed["list"].as_array(), manifests); !fault.empty())
+        return fault;
+    } catch (const toml::parse_error& error) {
+      no_toml = error.description();
+    }
+  }
+  // A list that is no TOML may have lost its quotes to a shell.
+  if (!no_toml.empty()) {
     auto bare = bare_paths(list.substr(1, list.size() - 2));
-    if (!bare) return fmt::format("it is no list in TOML: {}", error.description());
+    if (!bare) return fmt::format("it is no list in TOML: {}", no_toml);
     manifests = std::move(*bare);
   }
   if (manifests.empty()) return "the list is empty: name a manifest to train on";

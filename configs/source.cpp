@@ -8,6 +8,7 @@
 #include <fstream>
 
 #include "configs/named_keys.h"
+#include "configs/toml_check.h"
 #include "configs/value.h"
 
 // Values from a TOML file and from the command line become one form, plain text, so that a key is
@@ -104,6 +105,10 @@ void require_one_name(const std::vector<Setting>& settings, std::vector<std::str
 std::vector<Setting> settings_of_toml(const std::string& text, const std::string& name,
                                       std::vector<std::string>& faults) {
   std::vector<Setting> settings;
+  if (const auto fault = find_toml_fault(text)) {
+    faults.push_back(fmt::format("{}:{}: not TOML: {}", name, fault->line, fault->what));
+    return settings;
+  }
   toml::table file;
   try {
     file = toml::parse(text, name);

@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/error.h"
+#include "base/json_nesting.h"
 #include "base/mapped_file.h"
 #include "runtime/checkpoint/fault.h"
 #include "runtime/checkpoint/hash.h"
@@ -75,6 +76,11 @@ void check_within(const std::string& file) {
         fmt::format("names '{}', which is no file within the checkpoint's folder", file));
 }
 
+void check_nesting(std::string_view text) {
+  if (json_nests_too_deeply(text))
+    throw CheckpointError(fmt::format("its values nest deeper than {}", kDeepestNesting));
+}
+
 }  // namespace
 
 // nlohmann-json finds these by argument-dependent lookup.
@@ -139,6 +145,7 @@ std::string to_text(const ShardIndex& index) try {
 }
 
 ShardIndex parse_shard_index(std::string_view text) try {
+  check_nesting(text);
   return Json::parse(text).get<ShardIndex>();
 } catch (const Json::exception& error) {
   throw CheckpointError(fmt::format("not the index of a shard: {}", error.what()));
@@ -172,6 +179,7 @@ Manifest parse_manifest(std::string_view text) try {
   zeroed.replace(kOpening.size(), kDigits, kDigits, '0');
   if (xxh3_128(zeroed) != text.substr(kOpening.size(), kDigits))
     throw CheckpointError("damaged: the contents do not have the hash that they state");
+  check_nesting(text);
   const Json json = Json::parse(text);
   if (json.at("version") != kVersion)
     throw CheckpointError(

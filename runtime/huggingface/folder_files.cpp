@@ -9,6 +9,7 @@
 #include <string_view>
 #include <system_error>
 
+#include "base/json_nesting.h"
 #include "base/mapped_file.h"
 #include "runtime/checkpoint/fault.h"
 
@@ -16,6 +17,13 @@ namespace penstock::runtime {
 
 std::string text_of_file(const std::filesystem::path& file) {
   return std::string(map_file(file).bytes());
+}
+
+std::string json_text_of_file(const std::filesystem::path& file) {
+  std::string text = text_of_file(file);
+  if (json_nests_too_deeply(text))
+    throw_fault(file, fmt::format("its values nest deeper than {}", kDeepestNesting));
+  return text;
 }
 
 bool is_there(const std::filesystem::path& path) {

@@ -46,6 +46,10 @@ inline constexpr const char* kKeptFolder = "huggingface";
 /// be read.
 [[nodiscard]] std::string text_of_file(const std::filesystem::path& file);
 
+/// Returns the text of a JSON file there. Also throws CheckpointError if its values nest too deeply
+/// to be used.
+[[nodiscard]] std::string json_text_of_file(const std::filesystem::path& file);
+
 /// True if a file or folder of that name exists. Throws CheckpointError if that can't be
 /// determined.
 [[nodiscard]] bool is_there(const std::filesystem::path& path);

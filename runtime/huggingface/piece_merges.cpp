@@ -1,9 +1,12 @@
 #include "runtime/huggingface/piece_merges.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <functional>
 #include <numeric>
 
+#include "base/error.h"
 #include "base/unicode.h"
 
 // Byte-pair encoding (Sennrich et al. 2016) splits a text into characters and merges neighbours,
@@ -40,9 +43,14 @@ std::optional<std::size_t> best_pair(const std::vector<std::string>& symbols, co
 }
 
 /// Merges the characters of `text`, lowest rank first, until two pieces are left. Takes O(n²) ranks
-/// for n characters.
+/// for n characters, so a text of more than kLongest is refused: CheckpointError.
 std::optional<Merges::Pair> pair_left(std::string_view text, const RankOf& rank) {
+  constexpr std::size_t kLongest = 1024;
   std::vector<std::string> symbols = characters_of(text);
+  if (symbols.size() > kLongest)
+    throw CheckpointError(fmt::format("its piece '{}…' has {} characters, more than {}",
+                                      to_utf8(decode_utf8(text).characters.substr(0, 20)),
+                                      symbols.size(), kLongest));
   while (symbols.size() > 2) {
     const std::optional<std::size_t> at = best_pair(symbols, rank);
     if (!at) return std::nullopt;

@@ -232,6 +232,8 @@ void take_scores(const TokenizerJson& unigram, std::int64_t blank, ModelProto& m
 std::string unknown_of(const TokenizerJson& model, const Vocabulary& vocabulary) {
   const TokenizerJson unknown = member(model, type_of(model) == "BPE" ? "unk_token" : "unk_id");
   if (unknown.is_null()) throw_no_pieces("it has no token for what is unknown");
+  if (!unknown.is_string() && !unknown.is_number_unsigned())
+    throw_not_sentencepiece("token for what is unknown", unknown);
   auto token = unknown.is_string() ? unknown.get<std::string>()
                                    : vocabulary.tokens.at(unknown.get<std::size_t>());
   if (std::ranges::find(vocabulary.tokens, token) == vocabulary.tokens.end())
@@ -268,7 +270,7 @@ ModelProto model_of_tokenizer(const std::filesystem::path& folder, const Vocabul
                               std::int64_t blank) {
   const auto file = folder / kTokenizer;
   try {
-    return model_of_json(TokenizerJson::parse(text_of_file(file)), vocabulary, blank);
+    return model_of_json(TokenizerJson::parse(json_text_of_file(file)), vocabulary, blank);
   } catch (const TokenizerJson::exception& error) {
     throw_fault(file, fmt::format("is no tokenizer that penstock reads: {}", error.what()));
   } catch (const std::out_of_range&) {

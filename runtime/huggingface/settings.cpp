@@ -34,7 +34,7 @@ void flatten_json(const OrderedJson& object, const std::string& prefix, Settings
 }
 
 OrderedJson object_of_file(const std::filesystem::path& file) try {
-  OrderedJson json = OrderedJson::parse(text_of_file(file));
+  OrderedJson json = OrderedJson::parse(json_text_of_file(file));
   if (!json.is_object()) throw_fault(file, "holds no JSON object");
   return json;
 } catch (const OrderedJson::exception& error) {

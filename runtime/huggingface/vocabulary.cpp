@@ -42,7 +42,7 @@ template <class Use>
 void use_json(const std::filesystem::path& file, const Use& use) {
   Json json;
   try {
-    json = Json::parse(text_of_file(file));
+    json = Json::parse(json_text_of_file(file));
   } catch (const Json::exception& error) {
     throw_fault(file, fmt::format("can't be read as JSON: {}", error.what()));
   }
@@ -66,14 +66,15 @@ void add_token(TokensByRow& tokens, std::int64_t row, const std::string& token,
         file, fmt::format("gives row {} of the head to '{}' and to '{}'", row, at->second, token));
 }
 
+std::int64_t row_of(const Json& row, const std::string& token, const std::filesystem::path& file) {
+  if (row.is_number_integer()) return row.get<std::int64_t>();
+  throw_fault(file, fmt::format("gives '{}' row {}, which is no whole number", token, row.dump()));
+}
+
 /// Adds the tokens of an object {"token": row}.
 void add_tokens(TokensByRow& tokens, const Json& json, const std::filesystem::path& file) {
-  for (const auto& [token, row] : json.items()) {
-    if (!row.is_number_integer())
-      throw_fault(file,
-                  fmt::format("gives '{}' row {}, which is no whole number", token, row.dump()));
-    add_token(tokens, row, token, file);
-  }
+  for (const auto& [token, row] : json.items())
+    add_token(tokens, row_of(row, token, file), token, file);
 }
 
 /// Returns a token of tokenizer_config.json, which is a text or an object with one.
@@ -169,7 +170,10 @@ void read_pieces(const std::filesystem::path& folder, TokensByRow& tokens, Vocab
       add_tokens(tokens, pieces, file);
     }
     const Json added = json.value("added_tokens", Json::array());
-    for (const Json& token : added) add_token(tokens, token.at("id"), token.at("content"), file);
+    for (const Json& token : added) {
+      const std::string content = token.at("content");
+      add_token(tokens, row_of(token.at("id"), content, file), content, file);
+    }
   });
 }
 

@@ -9,6 +9,7 @@
 #include "base/atomic_file.h"
 #include "base/encoded_text.h"
 #include "base/error.h"
+#include "base/unicode.h"
 #include "runtime/checkpoint/manifest.h"
 #include "runtime/huggingface/folder_files.h"
 #include "runtime/huggingface/model_proto.h"
@@ -35,6 +36,10 @@ void check_expressible(const ModelProto& model) {
   if (!model.escape_spaces) what = "leaves spaces as they are";
   if (std::ranges::find(model.pieces, PieceType::unused, &Piece::type) != model.pieces.end())
     what = "has unused pieces";
+  if (std::ranges::any_of(model.pieces, [](const Piece& piece) {
+        return decode_utf8(piece.text).wrong_byte.has_value();
+      }))
+    what = "has a piece that is not UTF-8";
   if (what != nullptr)
     throw ConfigError(fmt::format(
         "text.model {}, which no tokenizer.json says: train with another model of pieces", what));

@@ -368,5 +368,15 @@ TEST(Load, EveryRecipeAndModelLoads) {
   }
 }
 
+/// toml++ destroys tables by recursion, which overflowed the stack.
+TEST(Load, RejectsKeysThatNestTooDeeply) {
+  std::string key = "a";
+  for (int i = 0; i < 1'000'000; ++i) key += ".a";
+  EXPECT_EQ(
+      fault("[" + key + "]\n"),
+      "the configuration can't be used:\n  recipe.toml:1: not TOML: keys and values nest deeper "
+      "than 128");
+}
+
 }  // namespace
 }  // namespace penstock::configs

@@ -39,6 +39,7 @@ TEST(ManifestList, NeedsNoQuotes) {
   const Manifests three = {{"a b.jsonl"}, {"c.jsonl"}, {"/d/"}};
   EXPECT_EQ(fault_of_list("[1, 2]"), "item 1 is neither a path nor a table of manifest and weight");
   EXPECT_EQ(read_list(" [a b.jsonl,c.jsonl ,  /d/]"), three);
+  EXPECT_EQ(read_list("[\u00e9.jsonl, b]"), (Manifests{{"\u00e9.jsonl"}, {"b"}}));
   EXPECT_EQ(read_list(R"(["a b.jsonl", 'c.jsonl', {manifest = "/d/"}])"), three);
 }
 
@@ -71,6 +72,13 @@ TEST(ManifestList, NamesAManifestOnce) {
             "items 1 and 3 name one manifest, x/../a.jsonl: name it once, with a weight");
   const auto here = (std::filesystem::current_path() / "a.jsonl").string();
   EXPECT_TRUE(fault_of_list("[a.jsonl, " + here + "]").starts_with("items 1 and 2 "));
+}
+
+TEST(ManifestList, NestsNoDeeperThanItsReader) {
+  std::string key = "a";
+  for (int i = 0; i < 100'000; ++i) key += ".a";
+  EXPECT_EQ(fault_of_list("[{" + key + " = 1}]"),
+            "it is no list in TOML: keys and values nest deeper than 128");
 }
 
 }  // namespace

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "base/error.h"
+#include "base/json_nesting.h"
 #include "runtime/data/index/stream_hash.h"
 
 namespace penstock::tools {
@@ -25,6 +26,8 @@ std::optional<double> seconds_in(const nlohmann::json& line, const char* key) {
 /// Returns the recording of a manifest's line; paths start from the manifest's folder. DataError if
 /// the line names none.
 runtime::Recording recording_in(const std::string& text, const std::filesystem::path& folder) {
+  if (json_nests_too_deeply(text))
+    throw DataError(fmt::format("nests deeper than {}", kDeepestNesting));
   const nlohmann::json line = nlohmann::json::parse(text, nullptr, false);
   if (!line.is_object()) throw DataError("is not a JSON object");
   const auto path = line.find("audio_filepath");

@@ -182,9 +182,12 @@ RatedDevice parse_device(const std::string& text, const std::string& name) {
   return DeviceReader(name).read(text);
 }
 
-// A path comes first: a file in the working folder replaces a known device of the same name.
+// A path comes first: a file in the working folder replaces a known device of the same name. The
+// path may stand in a cluster file from anyone, and reading /dev/zero would fill the memory.
 RatedDevice read_device(const std::filesystem::path& file) {
-  if (const auto text = configs::file_text(file)) return parse_device(*text, file.string());
+  std::error_code error;
+  if (std::filesystem::is_regular_file(file, error))
+    if (const auto text = configs::file_text(file)) return parse_device(*text, file.string());
   auto known = configs::config_folder() / "devices" / file;
   known += ".toml";
   if (const auto text = configs::file_text(known)) return parse_device(*text, known.string());

@@ -35,6 +35,9 @@ using Json = nlohmann::ordered_json;
 constexpr std::array kTerms = {CostTerm::constant, CostTerm::frames, CostTerm::longest,
                                CostTerm::frames_squared, CostTerm::frames_labels};
 
+// Maxima of numbers. Larger ones could not become the integers that they stand for.
+constexpr double kMost = 1e15, kMostRanks = 1 << 20;
+
 std::optional<CostTerm> term_of(const std::string& name) {
   for (const CostTerm term : kTerms)
     if (name == name_of(term)) return term;
@@ -75,12 +78,14 @@ class Reader {
     fault(where.empty() ? key : where + ": " + key, "expected text, found " + value->dump());
     return {};
   }
-  double number(const Json& json, const std::string& where, const std::string& key, double min) {
+  double number(const Json& json, const std::string& where, const std::string& key, double min,
+                double max = kMost) {
     const Json* value = member(json, where, key);
     if (value == nullptr) return min;
-    if (is_number(*value, min)) return value->get<double>();
+    if (is_number(*value, min, max)) return value->get<double>();
     fault(where.empty() ? key : where + ": " + key,
-          fmt::format("expected a number of at least {}, found {}", min, value->dump()));
+          fmt::format("expected a number of at least {} and at most {:g}, found {}", min, max,
+                      value->dump()));
     return min;
   }
   /// Returns none after a fault. A value that is no list is treated as a list of one null, which is
@@ -90,7 +95,7 @@ class Reader {
     std::vector<double> numbers;
     if (list == nullptr) return numbers;
     for (const Json& value : list->is_array() ? *list : Json::array({Json()})) {
-      if (!is_number(value, 0)) {
+      if (!is_number(value, 0, kMost)) {
         fault(where.empty() ? key : where + ": " + key,
               "expected a list of numbers of at least 0, found " + list->dump());
         return {};
@@ -122,8 +127,8 @@ class Reader {
   }
 
  private:
-  static bool is_number(const Json& value, double min) {
-    return value.is_number() && std::isfinite(value.get<double>()) && value.get<double>() >= min;
+  static bool is_number(const Json& value, double min, double max) {
+    return value.is_number() && value.get<double>() >= min && value.get<double>() <= max;
   }
   const std::string& file_;
 };
@@ -147,8 +152,8 @@ DeviceProfile profile_of(Reader& reader, const Json& json) {
   profile.model = reader.text(json, "", "name");
   profile.device = reader.text(json, "", "device");
   profile.compute = reader.text(json, "", "compute");
-  profile.ranks = static_cast<int>(reader.number(json, "", "ranks", 1));
-  profile.threads = static_cast<int>(reader.number(json, "", "threads", 1));
+  profile.ranks = static_cast<int>(reader.number(json, "", "ranks", 1, kMostRanks));
+  profile.threads = static_cast<int>(reader.number(json, "", "threads", 1, kMostRanks));
   for (const Json& layer : json["layers"]) {
     const std::string where =
         fmt::format("layers[{}] ({})", profile.layers.size(), layer["name"].get<std::string>());

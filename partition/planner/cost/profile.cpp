@@ -9,6 +9,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/error.h"
+#include "base/json_nesting.h"
 #include "base/name_match.h"
 #include "configs/config.h"
 #include "configs/source.h"
@@ -124,6 +125,9 @@ class SequenceReader {
 SequenceProfile parse_profile(const std::string& text, const std::string& name) {
   SequenceReader reader(name);
   SequenceProfile sequence;
+  if (json_nests_too_deeply(text))
+    throw ConfigError(fmt::format("the profile can't be used:\n  {}: nests deeper than {}", name,
+                                  kDeepestNesting));
   try {
     sequence = reader.sequence_of(nlohmann::json::parse(text));
   } catch (const nlohmann::json::exception& error) {

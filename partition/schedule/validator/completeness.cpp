@@ -1,6 +1,8 @@
 #include <fmt/format.h>
 
 #include <optional>
+#include <set>
+#include <utility>
 
 #include "partition/schedule/edge.h"
 #include "partition/schedule/validator/positions.h"
@@ -21,6 +23,7 @@ class Completeness {
 
   void check() {
     check_holders();
+    check_number();
     positions_.emplace(schedule_);
     // Computations are checked first: a transfer may be wrong or missing only because of one.
     find_positions(true);
@@ -47,6 +50,32 @@ class Completeness {
       throw_unsound(schedule_,
                     {fmt::format("chunk {} is held by rank {} of {}", chunk, rank, ranks)});
     }
+  }
+
+  /// Checks that there is an action for each micro-batch and chunk, before a table of these is
+  /// made: a file of a few bytes may name the two-billionth micro-batch. If there are too few, the
+  /// first forward that is missing is named.
+  void check_number() const {
+    std::size_t actions = 0;
+    for (const auto& list : schedule_.ranks) actions += list.size();
+    const auto needed = static_cast<std::size_t>(schedule_.chunks()) *
+                        static_cast<std::size_t>(schedule_.micro_batches);
+    if (needed <= actions) return;
+    std::set<std::pair<int, int>> forwards;
+    for (const auto& list : schedule_.ranks)
+      for (const Action& action : list)
+        if (action.kind == Kind::forward) forwards.insert({action.chunk, action.micro_batch});
+    std::pair<int, int> missing = {0, 0};
+    while (forwards.contains(missing)) {
+      if (++missing.second < schedule_.micro_batches) continue;
+      missing = {missing.first + 1, 0};
+    }
+    throw_lacking({Kind::forward, missing.first, missing.second},
+                  schedule_.chunk_rank[static_cast<std::size_t>(missing.first)]);
+  }
+
+  [[noreturn]] void throw_lacking(const Action& action, int rank) const {
+    throw_unsound(schedule_, {fmt::format("rank {} lacks {}", rank, describe(action))});
   }
 
   /// Records the positions of the actions that compute, or of the others.
@@ -81,8 +110,7 @@ class Completeness {
   /// Returns the position of an action, and throws if it is missing.
   Position require(const Action& action, int rank) const {
     const auto position = find(action, rank);
-    if (!position)
-      throw_unsound(schedule_, {fmt::format("rank {} lacks {}", rank, describe(action))});
+    if (!position) throw_lacking(action, rank);
     return *position;
   }
   /// Does the same, and counts the action as needed.

@@ -10,7 +10,8 @@
 namespace penstock::partition {
 
 /// Positions is a table of the position of each action, by kind, chunk and micro-batch. A step is
-/// stored by its rank, and a reduce once per chunk.
+/// stored by its rank, and a reduce once per chunk. Its size is the product of the numbers of
+/// chunks and micro-batches, so whoever makes one checks first that the lists have so many actions.
 class Positions {
  public:
   explicit Positions(const Schedule& schedule);

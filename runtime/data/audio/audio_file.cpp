@@ -9,6 +9,7 @@
 #include <cerrno>
 #include <cstdint>
 #include <cstdlib>
+#include <initializer_list>
 #include <string_view>
 
 #include "base/error.h"
@@ -68,14 +69,22 @@ std::int64_t sphere_field(const std::string& header, const std::string& name,
                                  : std::strtoll(header.c_str() + at + key.size(), nullptr, 10);
 }
 
+/// Returns the product of numbers that a header states, or the largest number if it is larger.
+std::int64_t bounded_product(std::initializer_list<std::int64_t> numbers) {
+  std::int64_t product = 1;
+  for (const std::int64_t number : numbers)
+    if (__builtin_mul_overflow(product, number, &product)) return INT64_MAX;
+  return product;
+}
+
 /// The header does not tell how many bytes samples take that "shorten" has compressed.
 std::string sphere_end(const FileRange& file) {
   constexpr std::int64_t kHeader = 1024;
   const std::string header = file.read(0, kHeader);
   if (header.find("shorten") != std::string::npos) return {};
-  return short_by(sphere_field(header, "sample_count", 0) *
-                      sphere_field(header, "channel_count", 1) *
-                      sphere_field(header, "sample_n_bytes", 2),
+  return short_by(bounded_product({sphere_field(header, "sample_count", 0),
+                                   sphere_field(header, "channel_count", 1),
+                                   sphere_field(header, "sample_n_bytes", 2)}),
                   file.size() - kHeader);
 }
 

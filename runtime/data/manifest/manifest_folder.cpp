@@ -68,6 +68,11 @@ std::vector<std::filesystem::path> files_below(const ManifestReading& reading) {
 void add_with_text_file(const ManifestReading& reading, const std::filesystem::path& audio,
                         const std::filesystem::path& transcript, const std::string& where) {
   reading.sources.push_back(transcript);
+  std::error_code error;
+  const auto status = std::filesystem::status(transcript, error);
+  if (std::filesystem::exists(status) && !std::filesystem::is_regular_file(status))
+    return reading.faults.add(
+        where, fmt::format("its transcript {}: not a regular file", transcript.string()));
   try {
     reading.add({audio, one_line(read_text(transcript)), {}, where});
   } catch (const DataError& error) {

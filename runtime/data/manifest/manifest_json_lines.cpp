@@ -5,6 +5,7 @@
 #include <optional>
 
 #include "base/error.h"
+#include "base/json_nesting.h"
 #include "runtime/data/manifest/manifest_formats.h"
 #include "runtime/data/manifest/nemo_shards.h"
 
@@ -82,6 +83,8 @@ void read_json_lines(const ManifestReading& reading) {
   reading.sources.push_back(reading.manifest);
   for_each_line(reading.manifest, [&](const std::string& text, std::size_t number) {
     const std::string where = reading.at_line(number);
+    if (json_nests_too_deeply(text))
+      return reading.faults.add(where, fmt::format("nests deeper than {}", kDeepestNesting));
     nlohmann::json line;
     try {
       line = nlohmann::json::parse(text);

@@ -5,6 +5,7 @@
 #include <limits>
 
 #include "base/error.h"
+#include "tests/support/system/temporary_folder.h"
 
 namespace penstock::runtime {
 namespace {
@@ -94,6 +95,14 @@ TEST(Manifest, RejectsNumbersAndTextsThatJsonLacks) {
   manifest = example();
   manifest.state.config = {{"data.train", "\xff"}};
   EXPECT_THROW((void)to_text(manifest), CheckpointError);
+}
+
+TEST(ShardIndexText, RefusesWhatNestsTooDeeply) {
+  constexpr std::size_t kDepth = 1'000'000;
+  EXPECT_EQ(test::message_of<CheckpointError>([] {
+              (void)parse_shard_index(std::string(kDepth, '[') + std::string(kDepth, ']'));
+            }),
+            "its values nest deeper than 128");
 }
 
 }  // namespace

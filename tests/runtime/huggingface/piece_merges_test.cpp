@@ -2,6 +2,9 @@
 
 #include <gtest/gtest.h>
 
+#include "base/error.h"
+#include "tests/support/system/temporary_folder.h"
+
 namespace penstock::runtime {
 namespace {
 
@@ -30,6 +33,14 @@ TEST(PieceMerges, FollowFromScores) {
   const std::vector<std::pair<std::string, float>> pieces = {
       {"a", -9}, {"b", -10}, {"c", -11}, {"abc", -3}, {"bc", -1}, {"ab", -2}, {"axb", -4}};
   EXPECT_EQ(merges_of_scores(pieces), (std::vector<Pair>{{"b", "c"}, {"a", "b"}, {"a", "bc"}}));
+}
+
+/// The search for its pair would take hours.
+TEST(PieceMerges, RefuseAPieceOfManyCharacters) {
+  const Merges merges(std::vector<Pair>{{"a", "a"}});
+  EXPECT_EQ(test::message_of<CheckpointError>(
+                [&] { (void)merges.last_pair(std::string(1'000'000, 'a')); }),
+            "its piece 'aaaaaaaaaaaaaaaaaaaa…' has 1000000 characters, more than 1024");
 }
 
 }  // namespace

@@ -82,6 +82,7 @@ TEST_F(TokenizerPieces, NameWhatNoModelSays) {
       {R"("type":"Unigram")", R"("type":"WordPiece")", "its model is \"WordPiece\""},
       {R"("unk_id":0)", R"("unk_id":null)", "no token for what is unknown"},
       {R"("unk_id":0)", R"("unk_id":700)", "an unk_id that is none"},
+      {R"("unk_id":0)", R"("unk_id":1e300)", "its token for what is unknown is 1e+300"},
       {R"("normalizer":{)", R"("normalizer":{"type":"Lowercase"},"was":{)",
        R"(its normalizer is {"type":"Lowercase"})"},
       {R"("pre_tokenizer":{)", R"("pre_tokenizer":{"type":"ByteLevel"},"was":{)",
@@ -90,6 +91,7 @@ TEST_F(TokenizerPieces, NameWhatNoModelSays) {
       {R"("decoder":{)", R"("decoder":{"type":"WordPiece"},"was":{)",
        R"(its decoder is {"type":"WordPiece"})"},
       {R"("id":0,"content":"<unk>")", R"("id":5,"content":"x")", "row 5"},
+      {R"("id":0,"content":"<unk>")", R"("id":1e300,"content":"x")", "row 1e+300, which is no"},
   };
   for (const auto& [from, to, said] : cases) {
     const std::string message = fault(from, to);

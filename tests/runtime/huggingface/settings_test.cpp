@@ -54,5 +54,18 @@ TEST(Settings, RefuseWhatIsNoObject) {
   }
 }
 
+TEST(Settings, RefuseObjectsThatNestTooDeeply) {
+  const test::TemporaryFolder folder;
+  const auto file = folder.path() / "config.json";
+  std::string text, end;
+  for (int i = 0; i < 20'000; ++i) {
+    text += "{\"a\": ";
+    end += '}';
+  }
+  test::write_file(file, text + "1" + end);
+  EXPECT_EQ(test::message_of<CheckpointError>([&] { (void)read_settings(file); }),
+            file.string() + ": its values nest deeper than 128");
+}
+
 }  // namespace
 }  // namespace penstock::runtime

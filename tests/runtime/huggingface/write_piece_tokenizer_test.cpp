@@ -58,6 +58,12 @@ TEST(PieceTokenizer, RefusesModelsThatItCannotSay) {
               write_piece_tokenizer(folder.path(), to_model_bytes(model), {81, 80});
             }).find("puts spaces after words"),
             std::string::npos);
+  model.spaces_after_words = false;
+  model.pieces.back().text = "\xff";
+  EXPECT_NE(test::message_of<ConfigError>([&] {
+              write_piece_tokenizer(folder.path(), to_model_bytes(model), {81, 80});
+            }).find("has a piece that is not UTF-8"),
+            std::string::npos);
   EXPECT_TRUE(std::filesystem::is_empty(folder.path()));
 }
 

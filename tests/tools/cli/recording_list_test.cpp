@@ -52,9 +52,10 @@ TEST(RecordingList, LinesThatAreNoneHaveFaults) {
                    "nonsense\n"
                    "{\"audio\": \"a.wav\"}\n"
                    "{\"audio_filepath\": \"a.wav\", \"offset\": \"1\"}\n"
-                   "{\"audio_filepath\": \"a.wav\", \"offset\": null, \"duration\": 9}\n");
+                   "{\"audio_filepath\": \"a.wav\", \"offset\": null, \"duration\": 9}\n" +
+                       std::string(1'000'000, '['));
   const auto all = all_of({.manifests = {name}});
-  ASSERT_EQ(all.size(), 5u);
+  ASSERT_EQ(all.size(), 6u);
   ASSERT_TRUE(all[0].segment.has_value());
   EXPECT_EQ(all[0].segment->offset, 1.5);
   EXPECT_EQ(all[0].segment->duration, 2);
@@ -63,6 +64,7 @@ TEST(RecordingList, LinesThatAreNoneHaveFaults) {
   EXPECT_EQ(all[3].fault, name + ":4: its offset \"1\" is no number of seconds");
   EXPECT_FALSE(all[4].segment.has_value());
   EXPECT_EQ(all[4].fault, "");
+  EXPECT_EQ(all[5].fault, name + ":6: nests deeper than 128");
   for (const char* gone : {"gone.jsonl", ""})
     EXPECT_THROW(all_of({.manifests = {(folder.path() / gone).string()}}), DataError);
 }

@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "base/name_match.h"
+#include "configs/toml_check.h"
 #include "partition/planner/cluster/cluster_file.h"
 #include "partition/planner/cluster/file/cluster_source.h"
 
@@ -345,6 +346,10 @@ void ClusterSource::fault(int line, const std::string& what) {
 ClusterSource cluster_of_toml(const std::string& text, const std::string& name) {
   ClusterSource source;
   source.name = name;
+  if (const auto fault = configs::find_toml_fault(text)) {
+    source.fault(fault->line, "not TOML: " + fault->what);
+    return source;
+  }
   try {
     read(toml::parse(text, name), source);
   } catch (const toml::parse_error& error) {

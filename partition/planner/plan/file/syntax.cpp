@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "base/name_match.h"
+#include "configs/toml_check.h"
 #include "partition/planner/plan/file/plan_source.h"
 
 // The file's form is shown in plan_file.cpp. Reading goes on after a fault, with a value of the
@@ -115,8 +116,13 @@ void read_ranks(const toml::array& rows, PlanSource& source) {
       source.fault(line_of(row), "ranks must be a list of lists of ranks");
       continue;
     }
-    const auto ranks = items_of<std::int64_t>(*row.as_array(), source, "a rank, a whole number");
-    source.plan.ranks.emplace_back(ranks.begin(), ranks.end());
+    std::vector<int>& ranks = source.plan.ranks.emplace_back();
+    for (const std::int64_t rank :
+         items_of<std::int64_t>(*row.as_array(), source, "a rank, a whole number")) {
+      if (!std::in_range<int>(rank))
+        source.fault(line_of(row), fmt::format("ranks names {}, which is no rank", rank));
+      ranks.push_back(static_cast<int>(rank));
+    }
   }
 }
 
@@ -213,6 +219,10 @@ void PlanSource::fault(int line, const std::string& what) {
 PlanSource plan_of_toml(const std::string& text, const std::string& name) {
   PlanSource source;
   source.name = name;
+  if (const auto fault = configs::find_toml_fault(text)) {
+    source.fault(fault->line, "not TOML: " + fault->what);
+    return source;
+  }
   toml::table file;
   try {
     file = toml::parse(text, name);

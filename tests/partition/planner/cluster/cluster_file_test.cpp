@@ -341,5 +341,13 @@ TEST(ClusterFile, KindsTakeWhatTheirDeviceSays) {
       << "without a device a kind needs a speed";
 }
 
+TEST(ClusterFile, RejectsKeysThatNestTooDeeply) {
+  std::string key = "a";
+  for (int i = 0; i < 1'000'000; ++i) key += ".a";
+  EXPECT_EQ(
+      error_message(key + " = 1\n"),
+      "the cluster can't be used:\n  c.toml:1: not TOML: keys and values nest deeper than 128");
+}
+
 }  // namespace
 }  // namespace penstock::partition

@@ -4,6 +4,7 @@
 
 #include "base/error.h"
 #include "configs/load.h"
+#include "tests/support/system/temporary_folder.h"
 
 namespace penstock::partition {
 namespace {
@@ -143,6 +144,14 @@ TEST(DeviceFile, DefaultRatesAreThoseOfTwoFiles) {
       expect_same(default_rates(cpu), read_device("cpu-avx2").rates(cpu));
       expect_same(default_rates(gpu), read_device("h100").rates(gpu));
     }
+}
+
+/// The device of that name has no end.
+TEST(DeviceFile, IsARegularFile) {
+  EXPECT_NE(test::message_of<ConfigError>([] {
+              (void)read_device("/dev/zero");
+            }).find("/dev/zero: no such device file"),
+            std::string::npos);
 }
 
 }  // namespace

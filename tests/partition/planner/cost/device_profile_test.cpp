@@ -130,6 +130,9 @@ TEST(DeviceProfile, NamesFileLayerAndField) {
   const std::string negative = error_message("\"step_s\": 0.25", "\"step_s\": -1");
   EXPECT_NE(negative.find("p.json: step_s: expected a number of at least 0"), std::string::npos)
       << negative;
+  EXPECT_NE(error_message("\"ranks\": 2", "\"ranks\": 4294967298")
+                .find("p.json: ranks: expected a number of at least 1 and at most 1.04858e+06"),
+            std::string::npos);
   const std::string uneven = error_message("0.5\n", "0.5, 1\n");
   EXPECT_NE(uneven.find("p.json: layers[1] (ctc): backward_input: 1 terms, but 2 seconds"),
             std::string::npos)

@@ -73,5 +73,12 @@ TEST(Profile, NamesAFileThatIsNotThere) {
             std::string::npos);
 }
 
+TEST(Profile, RefusesWhatNestsTooDeeply) {
+  constexpr std::size_t kDepth = 1'000'000;
+  const std::string deep = std::string(kDepth, '[') + std::string(kDepth, ']');
+  EXPECT_EQ(error_message("{\"name\": " + deep + "}"),
+            "the profile can't be used:\n  chain.json: nests deeper than 128");
+}
+
 }  // namespace
 }  // namespace penstock::partition

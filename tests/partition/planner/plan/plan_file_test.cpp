@@ -256,5 +256,20 @@ TEST(PlanFile, UnreadableAndUnwritableFilesThrow) {
   EXPECT_THROW(write_plan(folder.path() / "none" / "plan.toml", sample()), ConfigError);
 }
 
+TEST(PlanFile, RejectsKeysThatNestTooDeeply) {
+  std::string key = "a";
+  for (int i = 0; i < 1'000'000; ++i) key += ".a";
+  EXPECT_EQ(
+      error_message(key + " = 1\n"),
+      "the plan can't be used:\n  plan.toml:1: not TOML: keys and values nest deeper than 128");
+}
+
+/// As an int, the number would be rank 2.
+TEST(PlanFile, RejectsRanksBeyondNumbersOfRanks) {
+  EXPECT_NE(error_message(edited("[0, 2]", "[0, 4294967298]"))
+                .find("ranks names 4294967298, which is no rank"),
+            std::string::npos);
+}
+
 }  // namespace
 }  // namespace penstock::partition

@@ -1,3 +1,4 @@
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -118,6 +119,17 @@ TEST(ScheduleCsvCheck, NamesCellsThatHoldWhatItSays) {
   }
   EXPECT_GT(refused, 300);
   EXPECT_GT(places, 100);
+}
+
+/// A table of all chunks and micro-batches that these cells name would take terabytes.
+TEST(ScheduleCsvCheck, TakesNoMoreMemoryThanItsCells) {
+  constexpr int kMany = 100'000;
+  std::string text = "0F0,0B0";
+  for (int i = 1; i < kMany; ++i) text += fmt::format(",{}F0,0F{}", i, i);
+  EXPECT_EQ(check_message(text + "\n"),
+            "x is not sound: rank 0 lacks forward of micro-batch 1 on chunk 1");
+  EXPECT_EQ(check_message("0F0,0F2147483646\n"),
+            "x is not sound: rank 0 lacks forward of micro-batch 1 on chunk 0");
 }
 
 TEST(ScheduleCsvCheck, NamesAFileThatIsNotThere) {

@@ -36,5 +36,18 @@ TEST(FileRange, NamesWhatIsNoFile) {
             folder.path().string() + ": a folder, not a file");
 }
 
+/// A SPHERE header whose samples take 2^66 bytes, which 64 bits do not hold.
+TEST(MissingEnd, CountsBeyondTheLargestNumber) {
+  const test::TemporaryFolder folder;
+  const auto file = folder.path() / "a.sph";
+  std::string header =
+      "NIST_1A\n   1024\nsample_count -i 9223372036854775807\nchannel_count -i 4\n"
+      "sample_n_bytes -i 2\nend_head\n";
+  header.resize(1024);
+  test::write_file(file, header);
+  EXPECT_EQ(missing_end(FileRange(file)),
+            "its header promises 9223372036854775807 bytes of audio, but the file holds 0");
+}
+
 }  // namespace
 }  // namespace penstock::runtime

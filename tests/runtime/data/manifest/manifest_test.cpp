@@ -121,6 +121,22 @@ TEST_F(ManifestTest, DeepspeechCsv) {
                {"bad.csv:2: is not", "bad.csv:3: is not", "bad.csv:4: its transcript"});
 }
 
+/// Such a value was printed, by a recursion that overflowed the stack.
+TEST_F(ManifestTest, RefusesLinesThatNestTooDeeply) {
+  constexpr std::size_t kDepth = 1'000'000;
+  const std::string deep = std::string(kDepth, '[') + std::string(kDepth, ']');
+  expect_parts(
+      error_message("deep.jsonl",
+                    R"({"audio_filepath": "a.wav", "text": "", "duration": )" + deep + "}\n3\n"),
+      {"deep.jsonl:1: nests deeper than 128", "deep.jsonl:2: is not a JSON object"});
+}
+
+/// The device has no end, and reading it would fill the memory.
+TEST_F(ManifestTest, ReadsNoTranscriptFromADevice) {
+  expect_parts(error_message("a.csv", "wav,txt\na.wav,/dev/zero\n"),
+               {"a.csv:2: its transcript /dev/zero: not a regular file"});
+}
+
 TEST_F(ManifestTest, LibrispeechFolder) {
   put("clean/84/12/84-12.trans.txt", "84-12-0000 GO DO YOU HEAR\n84-12-0001 BUT IN LESS\n");
   put("clean/61/70/61-70.trans.txt", "61-70-0000 HE BEGAN\n");

@@ -1,0 +1,114 @@
+#include "configs/toml_check.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+#include <vector>
+
+// The check passes over a text once. It follows strings and comments, in which nothing counts, and
+// keeps a stack of open brackets. A value's depth is that of the brackets around it, each with the
+// points of the key before it, and the points of its own key.
+
+namespace penstock::configs {
+namespace {
+
+constexpr std::string_view kMark = "\xef\xbb\xbf";  // the byte order mark
+
+bool begins_key(char c) {
+  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' ||
+         c == '-' || c == '"' || c == '\'';
+}
+
+class TomlCheck {
+ public:
+  explicit TomlCheck(std::string_view text) : text_(text) {
+    if (text.starts_with(kMark)) at_ = kMark.size();
+  }
+
+  std::optional<TomlFault> run() {
+    bool line_begins = true;
+    while (at_ < text_.size()) {
+      const char c = text_[at_];
+      if (line_begins && c == '[' && open_.empty() && !header_begins_key())
+        return fault("a table's name begins with a letter, a digit, _, - or a quote");
+      if ((c & 0x80) != 0)
+        return fault("a character beyond ASCII stands outside strings and comments");
+      line_begins = c == '\n' || (line_begins && (c == ' ' || c == '\t'));
+      take(c);
+      if (around_ + points_ > kDeepestKeys)
+        return fault(fmt::format("keys and values nest deeper than {}", kDeepestKeys));
+    }
+    return std::nullopt;
+  }
+
+ private:
+  TomlFault fault(std::string what) const {
+    const auto lines =
+        std::count(text_.begin(), text_.begin() + static_cast<std::ptrdiff_t>(at_), '\n');
+    return {static_cast<int>(lines) + 1, std::move(what)};
+  }
+
+  /// Returns true if a key, or the end of the header, stands after its one or two brackets.
+  bool header_begins_key() const {
+    std::size_t at = at_ + 1;
+    const auto pass_blanks = [&] {
+      at = std::min(text_.find_first_not_of(" \t", at), text_.size());
+    };
+    pass_blanks();
+    if (at < text_.size() && text_[at] == '[') {
+      ++at;
+      pass_blanks();
+    }
+    return at == text_.size() || text_[at] == ']' || begins_key(text_[at]);
+  }
+
+  /// Moves past a character, or past the string or comment that it begins.
+  void take(char c) {
+    if (c == '"' || c == '\'') return pass_string(c);
+    if (c == '#') {
+      at_ = std::min(text_.find('\n', at_), text_.size());
+      return;
+    }
+    ++at_;
+    if (c == '.') ++points_;
+    if (c == '[' || c == '{') {
+      open_.push_back(points_);
+      around_ += points_ + 1;
+    }
+    if ((c == ']' || c == '}') && !open_.empty()) {
+      around_ -= open_.back() + 1;
+      open_.pop_back();
+    }
+    constexpr std::string_view kEnds = "\n,[]{}";
+    if (kEnds.find(c) != std::string_view::npos) points_ = 0;
+  }
+
+  void pass_string(char quote) {
+    const bool lines = quotes_at(at_, quote) >= 3, escapes = quote == '"';
+    for (at_ += lines ? 3 : 1; at_ < text_.size(); at_ += escapes && text_[at_] == '\\' ? 2 : 1) {
+      if (!lines && text_[at_] == '\n') return;  // not closed, which is toml++'s to say
+      if (text_[at_] != quote) continue;
+      const std::size_t quotes = lines ? quotes_at(at_, quote) : 1;
+      if (lines && quotes < 3) continue;
+      at_ += std::min<std::size_t>(quotes, 5);  // up to two are the string's own, before its end
+      return;
+    }
+    at_ = text_.size();
+  }
+
+  std::size_t quotes_at(std::size_t at, char quote) const {
+    return std::min(text_.find_first_not_of(quote, at), text_.size()) - at;
+  }
+
+  std::string_view text_;
+  std::size_t at_ = 0;
+  std::vector<std::size_t> open_;        // points before each open bracket
+  std::size_t around_ = 0, points_ = 0;  // depth of the open brackets; points of the present key
+};
+
+}  // namespace
+
+std::optional<TomlFault> find_toml_fault(std::string_view text) { return TomlCheck(text).run(); }
+
+}  // namespace penstock::configs

@@ -1,0 +1,80 @@
+#include <string>
+#include <vector>
+
+#include "runtime/huggingface/config_map.h"
+#include "runtime/huggingface/folder_files.h"
+#include "runtime/huggingface/model_proto.h"
+#include "runtime/huggingface/piece_model.h"
+#include "runtime/huggingface/vocabulary.h"
+#include "runtime/huggingface/write_tokenizer.h"
+#include "runtime/text/sentence_pieces.h"
+#include "tests/fuzz/parts.h"
+#include "tests/fuzz/readers.h"
+#include "tests/support/system/temporary_folder.h"
+
+// These are the readers of a Hugging Face folder but its weights. The number of a head's rows,
+// which the weights tell, is a byte of the input.
+
+namespace penstock::test {
+namespace {
+
+constexpr std::string_view kText = "a low ox";
+
+runtime::HeadLabels take_head(std::string_view& bytes, runtime::TokenizerKind kind) {
+  const auto rows = static_cast<std::int64_t>(take_byte(bytes) % 16 + 1);
+  return {.kind = kind, .rows = rows, .blank = static_cast<std::int64_t>(take_byte(bytes)) % rows};
+}
+
+}  // namespace
+
+void read_vocabulary_files(std::string_view bytes) {
+  const TemporaryFolder folder;
+  const auto head = take_head(bytes, runtime::TokenizerKind::characters);
+  for (const char* name : {runtime::kVocabulary, runtime::kTokenizerConfig, runtime::kAddedTokens})
+    if (const auto part = take_part(bytes); !part.empty()) write_file(folder.path() / name, part);
+  expect_answer([&] { (void)runtime::read_vocabulary(folder.path(), head); });
+}
+
+void read_tokenizer_json(std::string_view bytes) {
+  const TemporaryFolder folder;
+  const auto head = take_head(bytes, runtime::TokenizerKind::pieces);
+  write_file(folder.path() / runtime::kTokenizer, bytes);
+  expect_answer([&] {
+    const auto vocabulary = runtime::read_vocabulary(folder.path(), head);
+    const auto made = runtime::make_piece_model(folder.path(), vocabulary, head.blank, "a.model");
+    const runtime::SentencePieces pieces(made.bytes, made.text);
+    (void)pieces.decode(pieces.encode(kText));
+  });
+}
+
+void read_piece_model(std::string_view bytes) {
+  expect_answer([&] { (void)runtime::to_model_bytes(runtime::parse_model_bytes(bytes)); });
+  expect_answer([&] {
+    configs::TextConfig text;
+    text.kind = "sentencepiece";
+    const runtime::SentencePieces pieces(std::string(bytes), text);
+    (void)pieces.pieces();
+    std::vector<std::int32_t> all;
+    for (std::int32_t label = 0; label < pieces.labels(); ++label) all.push_back(label);
+    expect_answer([&] { (void)pieces.decode(all); });
+    expect_answer([&] { (void)pieces.decode(pieces.encode(kText)); });
+    const TemporaryFolder folder;
+    runtime::write_piece_tokenizer(folder.path(), bytes, {.count = pieces.labels(), .blank = 0});
+  });
+}
+
+void read_model_config(std::string_view bytes) {
+  const TemporaryFolder folder;
+  write_file(folder.path() / runtime::kModelConfig, take_part(bytes));
+  write_file(folder.path() / runtime::kPreprocessorConfig, bytes);
+  expect_answer([&] {
+    runtime::FolderSettings settings = runtime::read_folder(folder.path());
+    const runtime::Architecture architecture =
+        runtime::architecture_of(settings.config, settings.config_file.string());
+    (void)runtime::find_headless(architecture, settings.config);
+    runtime::read_features(settings);
+    (void)runtime::config_of(architecture, settings, {});
+  });
+}
+
+}  // namespace penstock::test
