@@ -26,7 +26,7 @@ void set_nccl_defaults() {
   suggest("CUDA_DEVICE_MAX_CONNECTIONS", "32");  // queues: no stream waits for another
   suggest("NCCL_LAUNCH_ORDER_IMPLICIT", "1");    // one order for a device's communicators
   // NCCL's sockets take anyone who reaches them. On one machine nobody else needs to.
-  if (is_job_on_one_machine()) suggest("NCCL_SOCKET_IFNAME", "lo");
+  if (is_job_on_one_machine()) suggest("NCCL_SOCKET_IFNAME", "=lo");
 }
 
 bool nccl_orders_launches(const layers::CudaVersions& cuda) {

@@ -5,6 +5,7 @@
 #include "comm/join.h"
 
 namespace penstock::comm {
+
 void set_open_mpi_defaults() {
   const auto suggest = [](const char* name, const char* value) { setenv(name, value, 0); };
   suggest("OMPI_MCA_pml_ob1_send_pipeline_depth", "64");  // fragments sent per poll

@@ -102,6 +102,9 @@ void from_json(const Json& json, DataOrigin& origin) {
   json.at("step").get_to(origin.step);
   json.at("epoch").get_to(origin.epoch);
   origin.micro_batch = json.value("micro_batch", std::int64_t{0});
+  if (origin.micro_batch < 0)
+    throw CheckpointError(
+        fmt::format("its data begin at micro-batch {} of an epoch", origin.micro_batch));
 }
 
 /// Calls visit(key, field) for each field of a state. The keys are fixed by version 2 of the

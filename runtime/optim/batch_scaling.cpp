@@ -1,9 +1,13 @@
 #include "runtime/optim/batch_scaling.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
+#include <cstdlib>
 #include <string>
 
+#include "base/error.h"
 #include "runtime/optim/learning_rate.h"
 
 namespace penstock::runtime {
@@ -21,20 +25,43 @@ struct Batch {
   }
 };
 
+/// Parses a value of a change. CheckpointError if it is no number above 0.
+double positive(const std::string& text) {
+  char* end = nullptr;
+  const double number = std::strtod(text.c_str(), &end);
+  if (end != text.c_str() + text.size() || !(number > 0) || !std::isfinite(number))
+    throw CheckpointError(fmt::format(
+        "the checkpoint says that its micro-batches changed to or from \"{}\", which is no number "
+        "above 0",
+        text));
+  return number;
+}
+
+/// Returns the changes that were made under the current value of trainer.scaling.
+std::span<const Correction> under_scaling(std::span<const Correction> changes) {
+  std::int64_t since = 0;
+  for (const Correction& change : changes)
+    if (change.key == "trainer.scaling") since = change.step;
+  const auto first = std::ranges::find_if(
+      changes, [since](const Correction& change) { return change.step >= since; });
+  return changes.subspan(static_cast<std::size_t>(first - changes.begin()));
+}
+
 }  // namespace
 
 // The first batch follows from the current one by undoing the changes, the last first.
-BatchScaling::BatchScaling(const configs::Config& config, std::span<const Correction> changes) {
+BatchScaling::BatchScaling(const configs::Config& config, std::span<const Correction> all) {
   const std::string& rule = config.trainer.scaling;
   if (rule == "none") return;
+  const std::span<const Correction> changes = under_scaling(all);
   Batch batch{static_cast<double>(config.data.micro_batches), config.data.micro_batch_seconds};
   for (auto change = changes.rbegin(); change != changes.rend(); ++change)
-    if (double* const field = batch.field(change->key)) *field = std::stod(change->before);
+    if (double* const field = batch.field(change->key)) *field = positive(change->before);
   const double first = batch.audio();
   for (const Correction& change : changes) {
     double* const field = batch.field(change.key);
     if (field == nullptr) continue;
-    *field = std::stod(change.after);
+    *field = positive(change.after);
     segments_.push_back({change.step, batch.audio() / first});
   }
   if (segments_.empty()) return;
@@ -69,7 +96,8 @@ std::int64_t BatchScaling::end_step(std::int64_t steps) const {
   const Segment& now = segments_.back();
   const double done = static_cast<double>(now.step) + extra_steps(now.step);
   const double left = std::max(0.0, static_cast<double>(steps) - done);
-  return now.step + static_cast<std::int64_t>(std::ceil(left / now.batch));
+  constexpr double kRounding = 1e-6;  // of a sum that should be a whole number of steps
+  return now.step + static_cast<std::int64_t>(std::ceil(left / now.batch - kRounding));
 }
 
 }  // namespace penstock::runtime

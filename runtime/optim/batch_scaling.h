@@ -13,7 +13,8 @@ namespace penstock::runtime {
 ///
 /// The recipe's schedule holds for the batch with which the run began. A step with a batch k times
 /// as large counts as k of its steps, so that warm-up, decay and the end of the run come after the
-/// same amount of data. The learning rate is multiplied by
+/// same amount of data. A skipped step moves the schedule by k − 1, which is little. The learning
+/// rate is multiplied by
 ///   linear   k     (Goyal et al. 2017, arXiv:1706.02677; for SGD)
 ///   sqrt     √k    (Krizhevsky 2014, arXiv:1404.5997; Malladi et al. 2022, arXiv:2205.10287; Adam)
 /// With "none", and as long as the batch has not changed, all is as without this class, to the last
@@ -21,9 +22,10 @@ namespace penstock::runtime {
 class BatchScaling {
  public:
   BatchScaling() = default;
-  /// `changes` are all of the run, in order; those of the micro-batches count. `config` is the
-  /// current recipe.
-  BatchScaling(const configs::Config& config, std::span<const Correction> changes);
+  /// `all` are the changes of the whole run, in order. Those of the micro-batches count, from the
+  /// last change of trainer.scaling on. `config` is the current recipe. CheckpointError if a change
+  /// has no number.
+  BatchScaling(const configs::Config& config, std::span<const Correction> all);
 
   /// Returns the learning rate of a step: `step` steps were done before it, of which
   /// `optimizer_steps` changed the model.

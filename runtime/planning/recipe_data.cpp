@@ -72,8 +72,9 @@ const RunShape& RecipeData::bounds(const configs::Config& config) {
   RunShape shape;
   shape.labels = labels_;
   const StepSequence sequence = steps(config);
-  shape.training = one_step ? extent_of(sequence, std::min(config.trainer.steps, kLookedAt))
-                            : greatest_extent(sequence.options());
+  shape.training = one_step && config.trainer.scaling == "none"
+                       ? extent_of(sequence, std::min(config.trainer.steps, kLookedAt))
+                       : greatest_extent(sequence.options());
   const Lengths& validated = validation_.lengths;
   if (!validated.empty())
     shape.validation = extent_of(evaluation_batches(validated, config.data, config.features));

@@ -160,7 +160,9 @@ Reduction cached(Reduction reduction) {
 RunShape shape_of_run(const configs::Config& config, const StepSequence& steps,
                       const Lengths& validation, int labels) {
   RunShape shape{lengths_of(steps.longest(kForCosts)), labels};
-  shape.training = extent_of(steps, config.trainer.steps);
+  // With trainer.scaling, a run may have more steps than trainer.steps.
+  shape.training = config.trainer.scaling == "none" ? extent_of(steps, config.trainer.steps)
+                                                    : greatest_extent(steps.options());
   shape.by_size = micro_batches_by_size(steps);
   if (!validation.empty() && config.trainer.validate_every >= 0)
     shape.validation = extent_of(evaluation_batches(validation, config.data, config.features));

@@ -4,6 +4,7 @@
 
 #include <cstdlib>
 #include <nlohmann/json.hpp>
+#include <thread>
 #include <utility>
 
 #include "base/error.h"
@@ -13,6 +14,11 @@ namespace penstock::runtime {
 namespace {
 
 constexpr std::chrono::seconds kMetadataLimit{2};  // the service is on the machine's own host
+// Azure's list of events is switched on by the first question, whose answer may take two minutes.
+constexpr std::chrono::seconds kEventsLimit{150};
+constexpr const char* kAzure = "Metadata: true";
+constexpr int kAttempts = 4;  // to find the service
+constexpr std::chrono::milliseconds kPause{300};
 
 std::string metadata_address(const std::string& cloud) {
   const char* aws = std::getenv("AWS_EC2_METADATA_SERVICE_ENDPOINT");
@@ -25,12 +31,10 @@ std::string metadata_address(const std::string& cloud) {
 /// Sends questions to one metadata service, past any proxy.
 class MetadataService {
  public:
-  MetadataService(std::string address, std::stop_token stop)
+  MetadataService(std::string address, std::stop_token stop, std::chrono::seconds limit)
       : address_(std::move(address)),
-        client_({.connect = kMetadataLimit,
-                 .stall = kMetadataLimit,
-                 .stop = std::move(stop),
-                 .proxy = false}) {}
+        client_(
+            {.connect = kMetadataLimit, .stall = limit, .stop = std::move(stop), .proxy = false}) {}
 
   /// Returns the answer's body; "" if there is no such thing (404). Error on any other status.
   std::string ask(const std::string& method, const std::string& path, const std::string& header) {
@@ -47,13 +51,17 @@ class MetadataService {
   HttpClient client_;
 };
 
-bool ask_aws(MetadataService& service) {
-  const std::string token =
+std::string aws_token(MetadataService& service) {
+  std::string token =
       service.ask("PUT", "/latest/api/token", "X-aws-ec2-metadata-token-ttl-seconds: 60");
   if (token.empty()) throw Error("the metadata service gives no token");
+  return token;
+}
+
+bool ask_aws(MetadataService& service) {
   return !service
               .ask("GET", "/latest/meta-data/spot/instance-action",
-                   "X-aws-ec2-metadata-token: " + token)
+                   "X-aws-ec2-metadata-token: " + aws_token(service))
               .empty();
 }
 
@@ -65,13 +73,18 @@ bool ask_gcp(MetadataService& service) {
   return preempted.starts_with("TRUE");
 }
 
+std::string azure_machine(MetadataService& service) {
+  std::string name = service.ask(
+      "GET", "/metadata/instance/compute/name?api-version=2021-02-01&format=text", kAzure);
+  if (name.empty()) throw Error("the metadata service does not name this machine");
+  return name;
+}
+
 // Events of other machines of the same set are listed, too.
 bool ask_azure(MetadataService& service) {
-  const std::string header = "Metadata: true";
-  const std::string machine = service.ask(
-      "GET", "/metadata/instance/compute/name?api-version=2021-02-01&format=text", header);
+  const std::string machine = azure_machine(service);
   const std::string text =
-      service.ask("GET", "/metadata/scheduledevents?api-version=2020-07-01", header);
+      service.ask("GET", "/metadata/scheduledevents?api-version=2020-07-01", kAzure);
   try {
     const nlohmann::json list = nlohmann::json::parse(text);
     for (const auto& event : list.at("Events")) {
@@ -90,22 +103,37 @@ bool ask_azure(MetadataService& service) {
 CloudNotice::CloudNotice(std::string cloud, std::string address)
     : cloud_(std::move(cloud)),
       address_(address.empty() ? metadata_address(cloud_) : std::move(address)) {
-  try {
-    announced_ = ask();
-    asked_ = Clock::now();
-  } catch (const Error& error) {
-    throw ConfigError(
-        fmt::format("--notice-cloud {}: the metadata service at {} can't be asked whether this "
-                    "machine will be taken away: {}. Leave the option out on machines that are "
-                    "not of this cloud, or name a command of your own by --notice-command.",
-                    cloud_, address_, error.what()));
+  bool found = false;
+  for (int attempt = 1; !found; ++attempt) {
+    try {
+      look_for_service();
+      found = true;
+    } catch (const Error& error) {
+      if (attempt == kAttempts)
+        throw ConfigError(fmt::format(
+            "--notice-cloud {}: the metadata service at {} can't be asked whether this machine "
+            "will be taken away: {}. Leave the option out on machines that are not of this cloud, "
+            "or name a command of your own by --notice-command.",
+            cloud_, address_, error.what()));
+      std::this_thread::sleep_for(kPause);
+    }
   }
 }
 
 CloudNotice::~CloudNotice() { stop_.request_stop(); }
 
+void CloudNotice::look_for_service() const {
+  MetadataService service(address_, stop_.get_token(), kMetadataLimit);
+  if (cloud_ == "aws")
+    (void)aws_token(service);
+  else if (cloud_ == "gcp")
+    (void)ask_gcp(service);
+  else
+    (void)azure_machine(service);
+}
+
 bool CloudNotice::ask() const {
-  MetadataService service(address_, stop_.get_token());
+  MetadataService service(address_, stop_.get_token(), kEventsLimit);
   if (cloud_ == "aws") return ask_aws(service);
   return cloud_ == "gcp" ? ask_gcp(service) : ask_azure(service);
 }

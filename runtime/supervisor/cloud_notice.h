@@ -18,8 +18,8 @@ namespace penstock::runtime {
 /// of its own, so that nobody waits for it.
 class CloudNotice {
  public:
-  /// Asks once and waits for the answer. ConfigError if the service does not answer within seconds,
-  /// or answers something else: this is then no machine of that cloud. `address` is the service's
+  /// Looks for the service, and waits for it some seconds. ConfigError if it does not answer, or
+  /// answers something else: this is then no machine of that cloud. `address` is the service's
   /// "http://host:port"; if empty, AWS_EC2_METADATA_SERVICE_ENDPOINT or GCE_METADATA_HOST, as in
   /// the clouds' own programs, else the cloud's own.
   explicit CloudNotice(std::string cloud, std::string address = "");
@@ -34,6 +34,7 @@ class CloudNotice {
  private:
   using Clock = std::chrono::steady_clock;
   bool ask() const;
+  void look_for_service() const;
 
   std::string cloud_, address_;
   bool announced_ = false;

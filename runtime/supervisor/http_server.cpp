@@ -73,14 +73,16 @@ HttpServer::HttpServer(const std::string& address, int port, Handler handler)
     return answer({connection, path, method, body_size, request},
                   static_cast<Daemon*>(own)->handler);
   };
+  errno = 0;
   daemon_->daemon =
       MHD_start_daemon(MHD_USE_AUTO | MHD_USE_INTERNAL_POLLING_THREAD, 0, nullptr, nullptr, called,
                        daemon_.get(), MHD_OPTION_SOCK_ADDR, reinterpret_cast<sockaddr*>(&at),
                        MHD_OPTION_CONNECTION_LIMIT, 16U, MHD_OPTION_CONNECTION_TIMEOUT, 10U,
                        MHD_OPTION_CONNECTION_MEMORY_LIMIT, std::size_t{32} << 10, MHD_OPTION_END);
   if (daemon_->daemon == nullptr)
-    throw ConfigError(fmt::format("port {} of {} can't be listened on: {}. Choose another one.",
-                                  port, address, std::generic_category().message(errno)));
+    throw ConfigError(fmt::format(
+        "port {} of {} can't be listened on: {}. Choose another one.", port, address,
+        errno == 0 ? "libmicrohttpd does not say why" : std::generic_category().message(errno)));
 }
 
 HttpServer::~HttpServer() { MHD_stop_daemon(daemon_->daemon); }

@@ -68,6 +68,7 @@ struct PoolLayouts::Model {
     tried.pipeline.replicas = replicas;
     if (config.trainer.scaling != "none") {
       const int all = config.pipeline.replicas;
+      tried.trainer.order.clear();  // it is of the recipe's number of micro-batches
       tried.data.micro_batches = layout.micro_batches =
           std::max(replicas, config.data.micro_batches * replicas / all);
       tried.trainer.lanes = layout.lanes = replicas * std::max(1, config.trainer.lanes / all);
@@ -91,6 +92,11 @@ PoolLayouts::~PoolLayouts() = default;
 PoolLayout PoolLayouts::choose(int ranks) {
   const configs::Config whole = with_plan_file(recipe_);
   const PoolLayout own{whole.pipeline.stages, whole.pipeline.replicas};
+  if (whole.trainer.scaling != "none" && whole.data.micro_batches % own.replicas != 0)
+    throw ConfigError(fmt::format(
+        "trainer.scaling = {} gives each replica its share of the step, but data.micro_batches = "
+        "{} does not divide by pipeline.replicas = {}: set a multiple",
+        whole.trainer.scaling, whole.data.micro_batches, own.replicas));
   if (ranks >= own.ranks()) return own;
   if (const auto found = known_.find(ranks); found != known_.end()) return found->second;
   return known_[ranks] = plan(ranks);

@@ -32,7 +32,7 @@ class PoolLayouts {
   ~PoolLayouts();
 
   /// Returns the layout for at most `ranks` ranks. ConfigError if no layout fits, with the reason
-  /// of the largest one.
+  /// of the largest one, or if trainer.scaling has no whole shares to give.
   [[nodiscard]] PoolLayout choose(int ranks);
 
  private:

@@ -93,6 +93,7 @@ Supervisor::Supervisor(SupervisorOptions options)
       record_(options_.host_limits) {
   policy_ = std::make_unique<RestartPolicy>(options_.restarts, newest_checkpoint());
   status_.steps = options_.recipe.trainer.steps;
+  metrics_.publish(prometheus_text(status_));
   if (!metrics_.url().empty())
     options_.say(fmt::format("Prometheus reads the metrics at {}", metrics_.url()));
 }
@@ -212,7 +213,8 @@ void Supervisor::await_free_output() {
 
 // The layout of the recipe needs no overrides but for a plan file's, which names ranks. A run that
 // begins on fewer ranks gets the lanes that it would have had on all, so that its bits are the
-// same.
+// same. With trainer.scaling, too, a run begins with the recipe's step, by which later ones are
+// measured.
 MpiJobSpec Supervisor::job_spec(const std::vector<PoolHost>& hosts) const {
   MpiJobSpec spec{.mpirun = options_.mpirun,
                   .mpi_options = options_.mpi_options,
@@ -231,14 +233,14 @@ MpiJobSpec Supervisor::job_spec(const std::vector<PoolHost>& hosts) const {
   configs::Config whole = with_plan_file(recipe);
   std::vector<std::string> overrides = {fmt::format("pipeline.stages={}", layout_.stages),
                                         fmt::format("pipeline.replicas={}", layout_.replicas)};
-  if (layout_.lanes > 0) {
-    overrides.push_back(fmt::format("trainer.lanes={}", layout_.lanes));
-    whole.data.micro_batches = layout_.micro_batches;
-    overrides.push_back(fmt::format("data.micro_batches={}", layout_.micro_batches));
-  } else if (newest_checkpoint() == 0) {
+  if (newest_checkpoint() == 0) {
     overrides.push_back(fmt::format("trainer.lanes={}", whole.trainer.lanes > 0
                                                             ? whole.trainer.lanes
                                                             : whole.pipeline.replicas));
+  } else if (layout_.lanes > 0) {
+    whole.data.micro_batches = layout_.micro_batches;
+    overrides.push_back(fmt::format("trainer.lanes={}", layout_.lanes));
+    overrides.push_back(fmt::format("data.micro_batches={}", layout_.micro_batches));
   }
   if (!recipe.pipeline.plan.empty()) {
     overrides.emplace_back("pipeline.plan=");
@@ -293,6 +295,8 @@ WatchedJobEnd Supervisor::run_incarnation(const std::vector<PoolHost>& hosts) {
 JobWishes Supervisor::wishes(const RankWatch& watch, double trained_s) {
   const auto now = Clock::now();
   status_.step = std::max(status_.step, watch.step());
+  for (const RankActivity& rank : watch.activities())
+    if (rank.steps > 0) status_.steps = rank.steps;  // trainer.scaling may have moved the end
   double stop_s = 0;
   for (const RankActivity& rank : watch.activities())
     stop_s = std::max(stop_s, 2 * (rank.save_s + rank.step_s));

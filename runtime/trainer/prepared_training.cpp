@@ -33,6 +33,11 @@ configs::Config checked(const TrainingTask& task, comm::Communicator& world) {
   check_features(task.recipe);
   check_training_manifest(task.recipe);
   configs::Config planned = with_plan_file(with_saved_tokenizer(task.recipe));
+  if (planned.trainer.scaling != "none" && !planned.trainer.order.empty())
+    throw ConfigError(fmt::format(
+        "trainer.scaling = {} lets the number of micro-batches change, but the plan {} has an "
+        "order for {}: plan another pipeline.schedule than found, or leave trainer.scaling out",
+        planned.trainer.scaling, planned.pipeline.plan, planned.data.micro_batches));
   if (!task.alone) check_ranks(planned, world.size());
   require_same_recipe(world, planned);
   return planned;

@@ -135,7 +135,6 @@ std::unique_ptr<RunCheckpoints> TrainingRun::make_checkpoints() {
                                 .kept = kept_of(training_.prepared),
                                 .keep = config().trainer.keep,
                                 .incarnation = context().incarnation,
-
                                 .mirror = mirror_.get()},
       BestValidation(validation_hash(training_.prepared)),
       [this](const std::string& text) { context().note(text); });
@@ -319,7 +318,9 @@ void TrainingRun::record(const StepReport& result) {
 }
 
 bool TrainingRun::begins_epoch(std::int64_t step) const {
-  return training_.steps.at(step).step_in_epoch == 0;
+  const DataOrigin& origin = training_.prepared.data_origin;
+  const bool goes_on = step == origin.step && origin.micro_batch > 0;  // within an epoch
+  return !goes_on && training_.steps.at(step).step_in_epoch == 0;
 }
 
 // Validations come after every validate_every steps, or after each epoch if that is 0, and at the

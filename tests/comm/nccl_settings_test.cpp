@@ -61,7 +61,7 @@ TEST_F(NcclSettings, KeepOneMachineOnItsLoopback) {
   EXPECT_EQ(std::getenv("NCCL_SOCKET_IFNAME"), nullptr);
   ::setenv("OMPI_COMM_WORLD_LOCAL_SIZE", "4", 1);
   set_nccl_defaults();
-  EXPECT_EQ(std::getenv("NCCL_SOCKET_IFNAME"), std::string("lo"));
+  EXPECT_EQ(std::getenv("NCCL_SOCKET_IFNAME"), std::string("=lo"));
 }
 
 TEST(NcclLaunches, AreInOrderFromCuda12_3On) {

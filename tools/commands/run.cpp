@@ -91,12 +91,15 @@ void add_limits(CLI::App* command, runtime::SupervisorOptions& how) {
 }
 
 void add_metrics(CLI::App* command, runtime::SupervisorOptions& how) {
-  takes_whole(command->add_option("--metrics-port", how.metrics.port,
-                                  "Port at which Prometheus reads /metrics; 0: a free one"),
-              {0, 65535})
-      ->default_str("");
-  command->add_option("--metrics-address", how.metrics.address,
-                      "Address of this machine to listen on; 0.0.0.0 lets any machine read");
+  CLI::Option* port =
+      takes_whole(command->add_option("--metrics-port", how.metrics.port,
+                                      "Port at which Prometheus reads /metrics; 0: a free one"),
+                  {0, 65535})
+          ->default_str("");
+  command
+      ->add_option("--metrics-address", how.metrics.address,
+                   "Address of this machine to listen on; 0.0.0.0 lets any machine read")
+      ->needs(port);
 }
 
 /// Returns the path of this program, by which all hosts start it.

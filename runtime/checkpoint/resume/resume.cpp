@@ -57,7 +57,9 @@ int choose_lanes(const configs::Config& config, const TrainingState* saved,
                  const std::function<void(const std::string&)>& note) {
   const int asked = config.trainer.lanes, replicas = config.pipeline.replicas;
   if (saved == nullptr) return asked > 0 ? asked : replicas;
-  const int lanes = asked > 0 ? asked : std::max(saved->lanes, replicas);
+  int lanes = asked > 0 ? asked : std::max(saved->lanes, replicas);
+  if (asked == 0 && config.trainer.scaling != "none")  // the step may have become smaller
+    lanes = std::max(replicas, std::min(lanes, config.data.micro_batches));
   if (lanes != saved->lanes)
     note(fmt::format(
         "the checkpoint has {}, but {}: gradients are now summed over {}. The last bits differ "

@@ -214,7 +214,13 @@ struct StepSequence::State {
   }
 
   std::int64_t steps_in(std::int64_t epoch) {
-    return steps_of(std::ssize(*epochs.at(epoch)) - first_used(epoch));
+    const std::int64_t left = std::ssize(*epochs.at(epoch)) - first_used(epoch);
+    if (left <= 0)
+      throw DataError(fmt::format(
+          "the run is to go on after micro-batch {} of epoch {}, which has {}: the checkpoint is "
+          "not of these data",
+          first_used(epoch), epoch, left + first_used(epoch)));
+    return steps_of(left);
   }
 
   /// Extends first_step until it covers `step`.

@@ -4,6 +4,7 @@
 
 #include <cmath>
 
+#include "base/error.h"
 #include "runtime/optim/learning_rate.h"
 
 namespace penstock::runtime {
@@ -60,6 +61,32 @@ TEST(BatchScaling, TheBatchIsNumberTimesLength) {
   const configs::LrScheduleConfig schedule{.kind = "constant"};
   EXPECT_DOUBLE_EQ(quarter.learning_rate(schedule, 0.3, 20, 20), 0.3 / 4);
   EXPECT_EQ(quarter.end_step(5), 6);  // 4 whole steps and two halves
+}
+
+TEST(BatchScaling, CountsChangesUnderItsRuleAlone) {
+  const std::vector changes{kHalved, Correction{8, "trainer.scaling", "\"none\"", "\"linear\""},
+                            kDoubled};
+  const BatchScaling scaling(recipe("linear", 8), changes);
+  const configs::LrScheduleConfig schedule{.kind = "constant"};
+  EXPECT_DOUBLE_EQ(scaling.learning_rate(schedule, 0.3, 8, 8), 0.6);
+}
+
+TEST(BatchScaling, ADamagedChangeIsAnError) {
+  for (const char* number : {"", "many", "0", "-1", "1e999", "4x"})
+    EXPECT_THROW(
+        const BatchScaling scaling(recipe("linear", 4),
+                                   std::vector{Correction{4, "data.micro_batches", number, "4"}}),
+        CheckpointError)
+        << number;
+}
+
+/// Three micro-batches, one from step 1 on, and three again at the end.
+TEST(BatchScaling, AFinishedRunHasNothingLeftToDo) {
+  const Correction fewer{1, "data.micro_batches", "3", "1"};
+  const std::int64_t end = BatchScaling(recipe("linear", 1), std::vector{fewer}).end_step(100);
+  EXPECT_EQ(end, 298);
+  const Correction again{end, "data.micro_batches", "1", "3"};
+  EXPECT_EQ(BatchScaling(recipe("linear", 3), std::vector{fewer, again}).end_step(100), end);
 }
 
 TEST(BatchScaling, RoundsTheEndUp) {

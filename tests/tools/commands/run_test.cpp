@@ -206,6 +206,9 @@ TEST_F(RunCommand, ScalesTheLearningRateWithItsHosts) {
   EXPECT_EQ(end(), 0) << errors_;
   ASSERT_EQ(incidents("start").size(), 2) << file("incidents.jsonl");
   const std::int64_t changed = incidents("start")[1]["step"];
+  EXPECT_NE(file("status.json").find("\"steps\":" + std::to_string(240 - changed)),
+            std::string::npos)
+      << file("status.json");
   std::map<int, int> utterances;  // of each epoch
   std::istringstream in(file("metrics.jsonl"));
   std::int64_t steps = 0, epoch = 0;

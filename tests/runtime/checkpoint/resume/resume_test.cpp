@@ -38,6 +38,15 @@ TEST(ChooseLanes, KeepsTheCheckpoints) {
   EXPECT_EQ(choose(0, 2, 4).told + choose(4, 1, 4).told, "");
 }
 
+TEST(ChooseLanes, AreNoMoreThanAScaledStepHas) {
+  configs::Config config;
+  config.trainer.scaling = "linear";
+  config.data.micro_batches = 2;
+  TrainingState state;
+  state.lanes = 4;
+  EXPECT_EQ(choose_lanes(config, &state, [](const std::string&) {}), 2);
+}
+
 TEST(ChooseLanes, SaysWhereARunChangesThem) {
   EXPECT_EQ(choose(3, 2, 4).lanes, 3);
   EXPECT_NE(choose(3, 2, 4).told.find("4 lanes, but trainer.lanes = 3: "), std::string::npos);

@@ -211,6 +211,13 @@ TEST(StepSequence, GoesOnWithinAnEpochWithOtherSteps) {
   EXPECT_EQ(frames(after.longest(4)), frames(StepSequence(changed).longest(4)));
 }
 
+TEST(StepSequence, RefusesToBeginAfterItsEpoch) {
+  StepSequenceOptions beyond = options(2);
+  beyond.start = {0, 7, 1000};
+  const StepSequence steps(beyond);
+  EXPECT_THROW((void)steps.at(7), DataError);
+}
+
 TEST(StepSequence, MixtureIsTheSameFromAnyStep) {
   const StepSequence steps(mixed(2));
   const std::int64_t first = first_step_of(steps, 3);
