@@ -69,7 +69,7 @@ void add_with_text_file(const ManifestReading& reading, const std::filesystem::p
                         const std::filesystem::path& transcript, const std::string& where) {
   reading.sources.push_back(transcript);
   try {
-    reading.add({audio, one_line(read_text(transcript)), {}, where});
+    reading.add({audio, one_line(read_text(reading, transcript)), {}, where});
   } catch (const DataError& error) {
     reading.faults.add(where, fmt::format("its transcript {}", error.what()));
   }
