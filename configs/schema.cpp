@@ -116,11 +116,11 @@ std::vector<Key> data_keys(DataConfig& d) {
           "threads of a rank that read audio and make features. 0: its share of the cores that no "
           "rank computes on, 1 to 16"),
       Key("data.cache", &d.cache, anything(),
-          "folder that keeps lengths of recordings between runs; empty: $XDG_CACHE_HOME/penstock, "
-          "else ~/.cache/penstock"),
+          "folder that keeps lengths of recordings, and what is downloaded, between runs; empty: "
+          "$XDG_CACHE_HOME/penstock, else ~/.cache/penstock"),
       Key("data.cache_gib", &d.cache_gib, between(0, 1 << 20),
-          "GiB that the files of data.cache may take; beyond, those unused longest are removed. 0: "
-          "nothing is kept"),
+          "GiB that lengths may take in data.cache, and as many that downloads may; beyond, those "
+          "unused longest are removed. 0: nothing is kept or downloaded"),
   };
 }
 

@@ -13,6 +13,8 @@
 #include "partition/schedule/make_schedule.h"
 #include "runtime/corpus/derived_corpus.h"
 #include "runtime/data/audio/features.h"
+#include "runtime/data/remote/remote_files.h"
+#include "runtime/data/remote/remote_url.h"
 
 namespace penstock::runtime {
 namespace {
@@ -37,6 +39,7 @@ CorpusOptions corpus_options(const configs::Config& config,
   const auto& train = config.data.train;  // only the corpus that is read first logs it
   options.warns_unkept =
       train.empty() || (use == CorpusUse::training && train.front().manifest == manifest);
+  options.files = remote_files(config.data);
   options.use = use;
   options.data = config.data;
   options.text = config.text;
@@ -118,7 +121,7 @@ PlannedValidation planned_validation(const configs::Config& config,
   const std::string& manifest = config.data.validation;
   if (manifest.empty()) return {};
   std::error_code unreadable;
-  if (!std::filesystem::exists(manifest, unreadable))
+  if (!is_remote_url(manifest) && !std::filesystem::exists(manifest, unreadable))
     return {{}, fmt::format("validation: the manifest {} is not here", manifest)};
   return {planned_corpus(config, sequence, tokenizer, CorpusUse::evaluation).lengths, {}};
 }

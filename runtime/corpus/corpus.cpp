@@ -13,6 +13,7 @@
 #include "runtime/corpus/filter_utterances.h"
 #include "runtime/corpus/shared_index.h"
 #include "runtime/data/index/stream_hash.h"
+#include "runtime/data/remote/remote_files.h"
 #include "runtime/job/consistency.h"
 #include "runtime/text/tokenizer.h"
 
@@ -46,16 +47,20 @@ std::string sampled_labels(const Corpus& corpus) {
 /// Builds the corpus of the usable utterances of an index. `tokenizer` is null if the rank reads no
 /// texts.
 Corpus assemble(const UtteranceIndex& index, FilteredUtterances weighed,
-                const std::filesystem::path& folder, const Tokenizer* tokenizer) {
+                const std::filesystem::path& folder, const std::shared_ptr<RemoteFiles>& files,
+                const Tokenizer* tokenizer) {
   Corpus corpus;
+  corpus.files = files;
   corpus.too_short = weighed.too_short;
   corpus.too_long = weighed.too_long;
   corpus.hash = weighed.hash;
   const auto left_out = std::make_shared<const LeftOut>(std::move(weighed.left_out));
   corpus.lengths = index.lengths(left_out);
-  corpus.audio = [index, left_out, folder](std::uint64_t id) {
+  corpus.audio = [index, left_out, folder, files](std::uint64_t id) {
     const std::uint64_t u = left_out->place_of(id);
-    return AudioSource{folder / index.path(u), index.length(u), index.first(u)};
+    const std::string name(index.path(u));
+    return AudioSource{files ? files->path(folder, name) : folder / name, index.length(u),
+                       index.first(u)};
   };
   if (tokenizer == nullptr) return corpus;
   corpus.text = [index, left_out](std::uint64_t id) {
@@ -84,8 +89,11 @@ std::string Corpus::name(std::uint64_t id) const {
   return fmt::format("{}: utterance {}", part.is.manifest, id - part.first);
 }
 
-Corpus load_corpus(const CorpusOptions& options, const Tokenizer& tokenizer,
-                   comm::Communicator& world, const CorpusReaders& readers) {
+namespace {
+
+/// Loads a corpus whose manifest is a path.
+Corpus load_by_path(const CorpusOptions& options, const Tokenizer& tokenizer,
+                    comm::Communicator& world, const CorpusReaders& readers) {
   if (options.data.bad_utterances != "refuse" && options.data.bad_utterances != "skip")
     throw ConfigError(fmt::format("data.bad_utterances is \"{}\", not refuse or skip",
                                   options.data.bad_utterances));
@@ -100,12 +108,27 @@ Corpus load_corpus(const CorpusOptions& options, const Tokenizer& tokenizer,
         fmt::format("{} has no utterances that can be used: bad {}, too short {}, too long {}",
                     manifest, skipped, weighed.too_short, weighed.too_long));
   const bool reads = std::ranges::count(readers.texts, world.rank()) > 0;
-  Corpus corpus = assemble(index, std::move(weighed), folder, reads ? &tokenizer : nullptr);
+  Corpus corpus =
+      assemble(index, std::move(weighed), folder, options.files, reads ? &tokenizer : nullptr);
   corpus.skipped = skipped;
   if (readers.texts.size() > 1)
     (void)read_alike(world, {readers.texts, manifest + ": texts"},
                      [&] { return sampled_labels(corpus); });
   return corpus;
+}
+
+}  // namespace
+
+Corpus load_corpus(const CorpusOptions& options, const Tokenizer& tokenizer,
+                   comm::Communicator& world, const CorpusReaders& readers) {
+  if (!options.files) return load_by_path(options, tokenizer, world, readers);
+  CorpusOptions by_path = options;
+  by_path.manifest = options.files->path(options.manifest.string());
+  try {
+    return load_by_path(by_path, tokenizer, world, readers);
+  } catch (const DataError& error) {
+    throw DataError(options.files->with_names(error.what()));
+  }
 }
 
 Corpus load_corpus(const CorpusOptions& options, const Tokenizer& tokenizer) {

@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <functional>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -16,6 +17,7 @@
 
 namespace penstock::runtime {
 
+class RemoteFiles;
 class Tokenizer;
 
 /// The usable utterances of one or several manifests, by id from 0 on. Paths and texts stay in the
@@ -29,6 +31,7 @@ struct Corpus {
   std::function<std::string(std::uint64_t)> where;                 // "train.jsonl:17"
   std::int64_t too_short = 0, too_long = 0;  // left out by data.min_seconds and max_seconds
   std::int64_t skipped = 0;                  // left out by data.bad_utterances = "skip"
+  std::shared_ptr<RemoteFiles> files = {};   // opens audio that lies on servers
   Mixture mixture = {};                      // set for several manifests; see mixed_corpus()
   /// XXH3 of file names, segments, lengths and labels, in order. Checkpoints store it.
   std::uint64_t hash = 0;
@@ -47,9 +50,10 @@ enum class CorpusUse {
 };
 
 struct CorpusOptions {
-  std::filesystem::path manifest;
-  CacheFolder cache = {};    // for the manifest's index and the frames that its labels need
-  bool warns_unkept = true;  // as in IndexOptions
+  std::filesystem::path manifest;  // or a URL
+  CacheFolder cache = {};          // for the manifest's index and the frames that its labels need
+  std::shared_ptr<RemoteFiles> files = {};  // opens URLs
+  bool warns_unkept = true;                 // as in IndexOptions
   CorpusUse use = CorpusUse::training;
   configs::DataConfig data;
   configs::FeatureConfig features;

@@ -55,6 +55,7 @@ Corpus join(const std::vector<Corpus>& corpora) {
   Corpus all;
   StreamHash hash;
   for (const Corpus& corpus : corpora) {
+    all.files = corpus.files;  // of the same recipe
     all.lengths.append(corpus.lengths);
     all.too_short += corpus.too_short;
     all.too_long += corpus.too_long;

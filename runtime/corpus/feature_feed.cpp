@@ -10,7 +10,7 @@
 namespace penstock::runtime {
 
 FeatureFeed::FeatureFeed(const Corpus& corpus, const configs::FeatureConfig& features, int loaders)
-    : loader_(corpus.audio, features, {.threads = loaders}) {}
+    : loader_(corpus.audio, features, {.threads = loaders, .files = corpus.files}) {}
 
 void FeatureFeed::announce(std::int64_t epoch, const std::vector<MicroBatch>& batches) {
   for (const MicroBatch& batch : batches) loader_.push(epoch, batch);

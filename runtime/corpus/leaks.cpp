@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <optional>
 #include <set>
 #include <span>
 #include <string>
@@ -20,6 +21,7 @@
 #include "runtime/data/audio/segment.h"
 #include "runtime/data/manifest/manifest.h"
 #include "runtime/data/manifest/tar_member.h"
+#include "runtime/data/remote/remote_files.h"
 #include "runtime/text/tokenizer.h"
 
 // A test utterance leaks if training has its recording. There are two ways to tell. A file that
@@ -43,6 +45,7 @@ struct Utterances {
   std::vector<ManifestEntry> entries;
   std::vector<SampleRange> samples;  // ranges within the recordings
   std::vector<int> rates;
+  RemoteFiles* files = nullptr;
   std::unordered_map<std::size_t, std::string> digests = {};  // hashes of the samples, where needed
 
   Extent extent(std::size_t i) const { return {samples[i].samples, rates[i]}; }
@@ -51,15 +54,21 @@ struct Utterances {
 /// Measures the samples and the rate of utterance `i`.
 void measure(Utterances& of, std::size_t i) {
   const ManifestEntry& entry = of.entries[i];
-  const AudioLength length = audio_length(entry.audio);
+  const LocalFile local = open_by(of.files, entry.audio);
+  const AudioLength length = audio_length(local.path);
   of.rates[i] = length.rate;
   of.samples[i] = entry.offset ? samples_of({*entry.offset, entry.duration}, length)
                                : SampleRange{0, length.samples};
 }
 
-Utterances read_utterances(const std::filesystem::path& manifest, int threads) {
+Utterances read_utterances(std::filesystem::path manifest, int threads, RemoteFiles* files) {
   Faults faults;
-  Utterances read{read_manifest(manifest, faults), {}, {}};
+  std::optional<LocalFile> kept;  // in the cache meanwhile
+  if (files != nullptr) {
+    kept.emplace(files->open_manifest(manifest.string()));
+    manifest = kept->path;
+  }
+  Utterances read{read_manifest(manifest, faults, files), {}, {}, files};
   const std::size_t count = read.entries.size();
   read.samples.resize(count);
   read.rates.resize(count);
@@ -87,8 +96,9 @@ std::string file_of(const ManifestEntry& entry) {
   return member ? file.string() + ":" + member->name : file.string();
 }
 
-std::string digest_of(const ManifestEntry& entry, const SampleRange& samples) {
-  const Audio sound = entry.offset ? read_audio(entry.audio, samples) : read_audio(entry.audio);
+std::string digest_of(const ManifestEntry& entry, const SampleRange& samples, RemoteFiles* files) {
+  const LocalFile local = open_by(files, entry.audio);
+  const Audio sound = entry.offset ? read_audio(local.path, samples) : read_audio(local.path);
   Xxh3 hash;
   hash.add(std::as_bytes(std::span(sound.samples)));
   return hash.digest();
@@ -97,7 +107,7 @@ std::string digest_of(const ManifestEntry& entry, const SampleRange& samples) {
 void add_digests(Utterances& of, const std::vector<std::size_t>& places, int threads) {
   std::vector<std::string> digests(places.size());
   parallel_for(places.size(), threads, [&](std::size_t i) {
-    digests[i] = digest_of(of.entries[places[i]], of.samples[places[i]]);
+    digests[i] = digest_of(of.entries[places[i]], of.samples[places[i]], of.files);
   });
   for (std::size_t i = 0; i < places.size(); ++i) of.digests[places[i]] = std::move(digests[i]);
 }
@@ -164,9 +174,9 @@ void find_texts(const Utterances& training, const Utterances& test, Faults& foun
 }  // namespace
 
 Leaks find_leaks(const std::filesystem::path& training, const std::filesystem::path& test,
-                 int threads) {
-  Utterances trained = read_utterances(training, threads);
-  Utterances tested = read_utterances(test, threads);
+                 int threads, RemoteFiles* files) {
+  Utterances trained = read_utterances(training, threads, files);
+  Utterances tested = read_utterances(test, threads, files);
   Leaks leaks;
   leaks.utterances = std::ssize(tested.entries);
   find_recordings(trained, tested, threads, leaks.recordings);

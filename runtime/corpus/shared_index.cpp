@@ -9,8 +9,10 @@
 #include "base/error.h"
 #include "base/file_handle.h"
 #include "base/mapped_file.h"
+#include "runtime/data/remote/remote_files.h"
 #include "runtime/job/consistency.h"
 #include "runtime/job/packing.h"
+#include "runtime/store/store_error.h"
 
 // One rank has the manifest and others have the audio, so finding an index is a conversation. The
 // first reader of texts runs find_index(). Whenever that must measure recordings, it broadcasts the
@@ -56,11 +58,12 @@ PackedLength unpack_length(Unpacker& message) {
 /// the readers' answers are gathered on all ranks, and an empty broadcast ends the exchange.
 class SharedMeasurement {
  public:
-  SharedMeasurement(const std::filesystem::path& folder, int threads, comm::Communicator& world,
+  SharedMeasurement(RecordingMeasure options, comm::Communicator& world,
                     const CorpusReaders& readers)
-      : options_{folder, threads, false}, world_(world), readers_(readers) {}
+      : options_(std::move(options)), world_(world), readers_(readers) {}
 
-  /// Sends queries and returns the answers. Called by the first reader of texts.
+  /// Sends queries and returns the answers. Called by the first reader of texts. Throws DataError
+  /// if a server or a cache failed on any rank.
   RecordingAnswers ask(std::span<const RecordingQuery> queries) {
     Packer message;
     for (const RecordingQuery& query : queries) {
@@ -68,7 +71,9 @@ class SharedMeasurement {
       pack(query.stamp, message);
       pack(query.length, message);
     }
-    return exchange(comm::broadcast(world_, message.bytes(), asking()));
+    RecordingAnswers answers = exchange(comm::broadcast(world_, message.bytes(), asking()));
+    if (!failure_.empty()) throw DataError(failure_);
+    return answers;
   }
 
   void end() { (void)comm::broadcast(world_, std::string(), asking()); }
@@ -102,7 +107,12 @@ class SharedMeasurement {
     Unpacker all(gather_to_all(world_, answered(own, here)));
     RecordingAnswers answers(count);
     while (!all.empty()) {
-      RecordingAnswer& answer = answers.at(static_cast<std::size_t>(all.number())).emplace();
+      const std::int64_t place = all.number();
+      if (place == kFailed) {
+        failure_ = all.text();
+        continue;
+      }
+      RecordingAnswer& answer = answers.at(static_cast<std::size_t>(place)).emplace();
       answer.stamp = unpack_stamp(all);
       answer.length = unpack_length(all);
       answer.fault = all.text();
@@ -111,8 +121,14 @@ class SharedMeasurement {
   }
 
   Packer answered(const std::vector<RecordingQuery>& own, std::size_t here) const {
-    const RecordingAnswers answers = measure_recordings(own, options_);
+    RecordingAnswers answers;
     Packer message;
+    try {
+      answers = measure_recordings(own, options_);
+    } catch (const Error& error) {
+      message.add(kFailed);
+      message.add(std::string(error.what()));
+    }
     for (std::size_t i = 0; i < answers.size(); ++i) {
       if (!answers[i]) continue;
       message.add(static_cast<std::int64_t>(here + i * readers_.audio.size()));
@@ -123,10 +139,22 @@ class SharedMeasurement {
     return message;
   }
 
+  static constexpr std::int64_t kFailed = -1;  // in place of a recording's number
+
   RecordingMeasure options_;
+  std::string failure_ = {};  // of a server or a cache
   comm::Communicator& world_;
   const CorpusReaders& readers_;
 };
+
+/// Opens a manifest that lies on a server. Stores an error in `fault`.
+std::optional<LocalFile> open_or_fault(const CorpusOptions& options, std::string& fault) try {
+  if (!options.files) return std::nullopt;
+  return options.files->open_manifest(options.manifest.string());
+} catch (const Error& error) {
+  fault = error.what();
+  return std::nullopt;
+}
 
 /// Finds the index, on the rank that does so. Stores an error in `fault`.
 std::optional<FoundIndex> find_or_fault(const CorpusOptions& options, SharedMeasurement& measuring,
@@ -137,11 +165,14 @@ std::optional<FoundIndex> find_or_fault(const CorpusOptions& options, SharedMeas
         find_index({.manifest = options.manifest,
                     .cache = options.cache,
                     .threads = options.threads,
-                    .warns_unkept = options.warns_unkept},
+                    .warns_unkept = options.warns_unkept,
+                    .files = options.files.get()},
                    [&](std::span<const RecordingQuery> queries) { return measuring.ask(queries); });
   } catch (const DataError& error) {
     fault = error.what();
   } catch (const FileError& error) {
+    fault = error.what();
+  } catch (const StoreError& error) {
     fault = error.what();
   }
   measuring.end();
@@ -178,10 +209,14 @@ void send(comm::Communicator& world, int from, std::optional<FoundIndex>& found)
 SharedIndex share_index(const CorpusOptions& options, comm::Communicator& world,
                         const CorpusReaders& readers) {
   const int first = readers.texts.front();
-  const auto folder = shared_folder(options, world, first);
-  SharedMeasurement measuring(folder, options.threads, world, readers);
-  std::optional<FoundIndex> found;
   std::string fault;
+  const std::optional<LocalFile> kept =  // in the cache meanwhile
+      world.rank() == first ? open_or_fault(options, fault) : std::nullopt;
+  throw_together(world, fault);
+  const auto folder = shared_folder(options, world, first);
+  SharedMeasurement measuring({folder, options.threads, false, options.files.get()}, world,
+                              readers);
+  std::optional<FoundIndex> found;
   if (world.rank() == first)
     found = find_or_fault(options, measuring, fault);
   else

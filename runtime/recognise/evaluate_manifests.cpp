@@ -9,6 +9,7 @@
 #include "base/error.h"
 #include "comm/collectives.h"
 #include "runtime/corpus/failed_audio.h"
+#include "runtime/data/remote/remote_files.h"
 #include "runtime/job/consistency.h"
 #include "runtime/job/packing.h"
 #include "runtime/recognise/manifest_fields.h"
@@ -134,6 +135,7 @@ class ManifestEvaluation {
       JudgedUtterance& utterance = judged.emplace_back();
       utterance.manifest = manifest_;
       utterance.source = corpus_.audio(first + i);
+      if (corpus_.files) utterance.source.audio = corpus_.files->name(utterance.source.audio);
       utterance.recognised = std::move(heard[i]);
       for (std::size_t f = 0; f < fields; ++f) {
         utterance.values.push_back(std::move(all.at(i * fields + f)));

@@ -41,8 +41,10 @@ std::string value_of(const nlohmann::json& line, const std::string& field) {
 
 }  // namespace
 
-ManifestFields::ManifestFields(std::filesystem::path manifest, std::vector<std::string> fields)
-    : manifest_(std::move(manifest)), fields_(std::move(fields)), file_(open_lines(manifest_)) {}
+ManifestFields::ManifestFields(const std::string& manifest, std::vector<std::string> fields)
+    : manifest_(remote_files()->open_manifest(manifest)),
+      fields_(std::move(fields)),
+      file_(open_lines(manifest_.path)) {}
 
 std::vector<std::string> ManifestFields::at(std::size_t number) {
   std::string text;
@@ -51,7 +53,7 @@ std::vector<std::string> ManifestFields::at(std::size_t number) {
       throw DataError(
           fmt::format("{}: has no line {} any more: index it anew, by penstock data "
                       "index",
-                      manifest_.string(), number));
+                      manifest_.path.string(), number));
     ++number_;
   }
   const nlohmann::json line = parsed(std::move(text));
@@ -66,7 +68,8 @@ void require_fields(const std::vector<std::string>& manifests,
                     const std::vector<std::string>& fields) {
   std::set<std::string> missing(fields.begin(), fields.end()), known;
   for (const std::string& manifest : manifests) {
-    std::ifstream file = open_lines(manifest);
+    const LocalFile local = remote_files()->open_manifest(manifest);
+    std::ifstream file = open_lines(local.path);
     for (std::string text; !missing.empty() && std::getline(file, text);) {
       const nlohmann::json line = parsed(std::move(text));
       if (!line.is_object()) continue;

@@ -1,10 +1,11 @@
 #pragma once
 
 #include <cstddef>
-#include <filesystem>
 #include <fstream>
 #include <string>
 #include <vector>
+
+#include "runtime/data/remote/remote_files.h"
 
 namespace penstock::runtime {
 
@@ -14,8 +15,8 @@ inline constexpr const char* kNoValue = "(none)";
 /// Reads fields of a manifest in JSON lines, line by line.
 class ManifestFields {
  public:
-  /// DataError if the manifest has another format or cannot be read.
-  ManifestFields(std::filesystem::path manifest, std::vector<std::string> fields);
+  /// The manifest may be a URL. DataError if it has another format or cannot be read.
+  ManifestFields(const std::string& manifest, std::vector<std::string> fields);
 
   /// Returns the values of the fields on line `number`, which counts from 1 and must not decrease
   /// between calls. A string gives its text, any other value its JSON, and null or a missing field
@@ -23,7 +24,7 @@ class ManifestFields {
   std::vector<std::string> at(std::size_t number);
 
  private:
-  std::filesystem::path manifest_;
+  LocalFile manifest_;
   std::vector<std::string> fields_;
   std::ifstream file_;
   std::size_t number_ = 0;  // number of the last line read

@@ -12,6 +12,7 @@
 #include "comm/collectives.h"
 #include "partition/layout/layer_sequence.h"
 #include "runtime/data/batch/batching.h"
+#include "runtime/data/remote/remote_files.h"
 #include "runtime/job/packing.h"
 #include "runtime/recognise/logits_file.h"
 
@@ -51,10 +52,11 @@ struct MeasuredRecording {
 
 /// Sets length and first. Sets the fault if the audio cannot be read or resampled, or is too short
 /// for the model.
-void measure(MeasuredRecording& measured, const Recogniser& recogniser) try {
+void measure(MeasuredRecording& measured, const Recogniser& recogniser, RemoteFiles& files) try {
   const Recording& recording = measured.recording;
   if (!recording.fault.empty()) throw DataError(recording.fault);
-  AudioLength length = audio_length(recording.audio);
+  const LocalFile local = files.open(files.path(recording.audio.string()));
+  AudioLength length = audio_length(local.path);
   if (recording.segment) {
     const SampleRange range = samples_of(*recording.segment, length);
     measured.first = range.first;
@@ -64,9 +66,12 @@ void measure(MeasuredRecording& measured, const Recogniser& recogniser) try {
   measured.length = length;
   (void)partition::output_frames(recogniser.sequence(), std::vector<std::int64_t>{frames});
 } catch (const DataError& error) {
-  const std::string file = measured.recording.audio.string(), what = error.what();
+  const std::string file = measured.recording.audio.string();
+  const std::string what = files.with_names(error.what());
   const bool named = file.empty() || what.starts_with(file);
   measured.fault = named ? what : fmt::format("{}: {}", file, what);
+} catch (const ConfigError& error) {
+  measured.fault = error.what();
 } catch (const ShapeError& too_short) {
   measured.fault =
       fmt::format("{}: its {:f} s are too short for the model: {}",
@@ -76,8 +81,8 @@ void measure(MeasuredRecording& measured, const Recogniser& recogniser) try {
 /// Recordings that have been requested and not been transcribed. It is the same on every rank.
 class RecordingQueue {
  public:
-  RecordingQueue(const Recogniser& recogniser, const Transcription& list)
-      : recogniser_(recogniser), list_(list) {}
+  RecordingQueue(const Recogniser& recogniser, const Transcription& list, RemoteFiles& files)
+      : recogniser_(recogniser), list_(list), files_(files) {}
 
   /// Returns the next window, which is empty after the last one.
   std::vector<MeasuredRecording> next() {
@@ -119,7 +124,7 @@ class RecordingQueue {
     if (self != readers.end())
       for (auto i = static_cast<std::size_t>(self - readers.begin()); i < fresh.size();
            i += readers.size()) {
-        measure(fresh[i], recogniser_);
+        measure(fresh[i], recogniser_, files_);
         own.add(static_cast<std::int64_t>(i));
         own.add(fresh[i].length.samples);
         own.add(std::int64_t{fresh[i].length.rate});
@@ -137,6 +142,7 @@ class RecordingQueue {
 
   const Recogniser& recogniser_;
   const Transcription& list_;
+  RemoteFiles& files_;
   std::deque<MeasuredRecording> waiting_;
   bool ended_ = false;  // the list has ended
 };
@@ -148,7 +154,8 @@ struct UsableRecordings {
 };
 
 /// Recordings with a fault have no id in the corpus. `places` leads from an id back to the window.
-UsableRecordings usable_of(const std::vector<MeasuredRecording>& window) {
+UsableRecordings usable_of(const std::vector<MeasuredRecording>& window,
+                           const std::shared_ptr<RemoteFiles>& files) {
   UsableRecordings usable;
   std::vector<AudioSource> sources;
   std::vector<AudioLength> lengths;
@@ -156,8 +163,10 @@ UsableRecordings usable_of(const std::vector<MeasuredRecording>& window) {
     if (!window[i].fault.empty()) continue;
     usable.places.push_back(i);
     lengths.push_back(window[i].length);
-    sources.push_back({window[i].recording.audio, window[i].length, window[i].first});
+    sources.push_back(
+        {files->path(window[i].recording.audio.string()), window[i].length, window[i].first});
   }
+  usable.corpus.files = files;
   usable.corpus.lengths = lengths;
   usable.corpus.audio = [sources](std::uint64_t id) { return sources.at(id); };
   return usable;
@@ -166,11 +175,11 @@ UsableRecordings usable_of(const std::vector<MeasuredRecording>& window) {
 /// Transcribes windows and adds up the counts.
 class Transcriber {
  public:
-  Transcriber(Recogniser& recogniser, const Transcription& list)
-      : recogniser_(recogniser), list_(list) {}
+  Transcriber(Recogniser& recogniser, const Transcription& list, std::shared_ptr<RemoteFiles> files)
+      : recogniser_(recogniser), list_(list), files_(std::move(files)) {}
 
   void pass(const std::vector<MeasuredRecording>& window) {
-    const UsableRecordings usable = usable_of(window);
+    const UsableRecordings usable = usable_of(window, files_);
     Evaluation heard;
     if (!usable.places.empty()) heard = evaluate(usable);
     counts_.recordings += std::ssize(window);
@@ -214,6 +223,7 @@ class Transcriber {
 
   Recogniser& recogniser_;
   const Transcription& list_;
+  std::shared_ptr<RemoteFiles> files_;
   LogitsFile logits_;
   TranscriptionCounts counts_;
 };
@@ -231,8 +241,9 @@ TranscriptionCounts transcribe(const Trained& trained, const Transcription& tran
   Recogniser recogniser(trained, world, Scoring::none);
   return comm::guarded(world.shutdown(), [&] {
     if (world.rank() == 0) transcription.begin(recogniser.identity());
-    RecordingQueue queue(recogniser, transcription);
-    Transcriber transcriber(recogniser, transcription);
+    const auto files = remote_files(recogniser.config().data);
+    RecordingQueue queue(recogniser, transcription, *files);
+    Transcriber transcriber(recogniser, transcription, files);
     for (auto window = queue.next(); !window.empty(); window = queue.next())
       transcriber.pass(window);
     const TranscriptionCounts counts = transcriber.finish();

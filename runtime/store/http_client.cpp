@@ -10,6 +10,7 @@
 #include <cstring>
 #include <exception>
 #include <mutex>
+#include <string_view>
 #include <utility>
 
 #include "runtime/store/digest.h"
@@ -173,7 +174,8 @@ void HttpClient::Handle::prepare(const HttpRequest& request, const HttpOptions& 
   curl_easy_setopt(c, CURLOPT_URL, request.url.c_str());
   curl_easy_setopt(c, CURLOPT_PATH_AS_IS, 1L);
   curl_easy_setopt(c, CURLOPT_PROTOCOLS_STR, "http,https");
-  curl_easy_setopt(c, CURLOPT_REDIR_PROTOCOLS_STR, "https");
+  curl_easy_setopt(c, CURLOPT_REDIR_PROTOCOLS_STR,
+                   is_on_this_machine(request.url) ? "http,https" : "https");
   curl_easy_setopt(c, CURLOPT_FOLLOWLOCATION, request.follow ? 1L : 0L);
   curl_easy_setopt(c, CURLOPT_MAXREDIRS, 5L);
   curl_easy_setopt(c, CURLOPT_NOSIGNAL, 1L);
@@ -271,6 +273,13 @@ bool HttpClient::pause(Backoff& backoff, const HttpAnswer& answer) const {
   never.wait_for(lock, options_.stop, *time, [] { return false; });
   if (options_.stop.stop_requested()) throw_stopped();
   return true;
+}
+
+bool is_on_this_machine(const std::string& url) {
+  const std::string host = host_text(url);
+  const std::size_t begin = host.find("://") + 3;
+  const std::string_view name = std::string_view(host).substr(begin, host.rfind(':') - begin);
+  return name == "localhost" || name == "127.0.0.1" || name == "[::1]";
 }
 
 std::string host_text(const std::string& url) {

@@ -16,6 +16,9 @@
 
 namespace penstock::runtime {
 
+/// Takes the body of a 2xx answer, piece by piece, with the answer's status.
+using ByteSink = std::function<void(int status, std::span<const std::byte>)>;
+
 struct HttpRequest {
   std::string method = "GET";             // GET, HEAD, PUT, POST or DELETE
   std::string url = {};                   // with everything escaped and the query in order
@@ -23,9 +26,7 @@ struct HttpRequest {
   std::span<const std::byte> body = {};   // of PUT and POST
   std::size_t max_answer = 16 << 20;      // bytes; a longer body is an error
   bool follow = false;                    // follows redirections
-  /// Takes the body of a 2xx answer, piece by piece, with the answer's status. If empty, the body
-  /// is collected in HttpAnswer::body.
-  std::function<void(int status, std::span<const std::byte>)> sink = {};
+  ByteSink sink = {};                     // if empty, the body is collected in HttpAnswer::body
 };
 
 struct HttpAnswer {
@@ -88,6 +89,9 @@ class HttpClient {
   HttpOptions options_;
   std::unique_ptr<Handle> handle_;
 };
+
+/// Returns true for a server on this machine: its messages pass no network.
+[[nodiscard]] bool is_on_this_machine(const std::string& url);
 
 /// Returns the scheme and host of a URL, for messages: a query may hold a signature.
 [[nodiscard]] std::string host_text(const std::string& url);

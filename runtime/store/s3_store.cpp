@@ -20,7 +20,7 @@
 namespace penstock::runtime {
 namespace {
 
-constexpr int kConflict = 409, kExists = 412, kMissing = 404;
+constexpr int kConflict = 409, kExists = 412, kMissing = 404;  // 412 also means another ETag
 
 std::string base_url(const StoreUrl& url, const StoreSettings& settings) {
   if (settings.path_style) return fmt::format("{}/{}", settings.endpoint, url.bucket);
@@ -60,6 +60,7 @@ std::string remedy(const std::string& code, int status, const StoreUrl& url) {
 StoreError::Kind kind_of(int status) {
   if (status == 401 || status == 403) return StoreError::Kind::denied;
   if (status == kMissing) return StoreError::Kind::missing;
+  if (status == kExists) return StoreError::Kind::changed;
   return worth_repeating(status) ? StoreError::Kind::unreachable : StoreError::Kind::refused;
 }
 
@@ -172,10 +173,10 @@ std::optional<std::string> S3Store::get(const std::string& key, std::size_t max_
   throw_refusal(answer, "GET", key);
 }
 
-HttpAnswer S3Store::read(const StoredObject& object, std::uint64_t begin,
-                         const std::function<void(int, std::span<const std::byte>)>& sink) {
+HttpAnswer S3Store::read(const StoredObject& object, const ByteRange& range, const ByteSink& sink) {
   HttpRequest request{.url = url(object.key), .sink = sink};
-  if (begin > 0) request.headers.push_back(fmt::format("Range: bytes={}-", begin));
+  if (range.begin > 0 || range.end < object.bytes)
+    request.headers.push_back(fmt::format("Range: bytes={}-{}", range.begin, range.end - 1));
   if (!object.etag.empty()) request.headers.push_back(fmt::format("If-Match: \"{}\"", object.etag));
   HttpAnswer answer = client_.attempt(request);
   if (!answer.good() && !worth_repeating(answer.status)) throw_refusal(answer, "GET", object.key);

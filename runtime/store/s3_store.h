@@ -14,6 +14,12 @@
 
 namespace penstock::runtime {
 
+/// A range of an object's bytes.
+struct ByteRange {
+  std::uint64_t begin = 0, end = 0;
+  std::uint64_t size() const { return end - begin; }
+};
+
 /// A bucket of an S3-compatible store. Requests are repeated as HttpClient::send() does. An object
 /// appears whole or not at all, and every upload is checked by digest. One thread uses it at a
 /// time. All methods throw StoreError, which names bucket, key and remedy.
@@ -30,10 +36,10 @@ class S3Store {
   /// Returns an object of at most `max_bytes`, or nothing if there is none.
   [[nodiscard]] std::optional<std::string> get(const std::string& key,
                                                std::size_t max_bytes = 256 << 20);
-  /// Sends one GET from byte `begin` on, with the object's ETag if it is known, and gives the body
-  /// to `sink`. Throws as HttpClient::attempt() does, besides.
-  HttpAnswer read(const StoredObject& object, std::uint64_t begin,
-                  const std::function<void(int, std::span<const std::byte>)>& sink);
+  /// Sends one GET for a range, with the object's ETag if it is known, and gives the body to
+  /// `sink`. Throws as HttpClient::attempt() does, besides. StoreError of kind `changed` if the
+  /// ETag is another by now.
+  HttpAnswer read(const StoredObject& object, const ByteRange& range, const ByteSink& sink);
 
   /// Describes an object, or returns nothing if there is none.
   [[nodiscard]] std::optional<StoredObject> head(const std::string& key);

@@ -13,6 +13,7 @@ class StoreError : public Error {
     unreachable,  // no answer, or only answers that ask for another attempt
     denied,       // no credentials, wrong ones, or no permission
     missing,      // no such object or bucket
+    changed,      // another object than the one that was asked for
     refused,      // any other answer
     stopped       // the caller asked to stop
   };

@@ -145,62 +145,97 @@ void upload_file(S3Store& store, const std::string& key, const std::filesystem::
 
 namespace {
 
-/// A file that an object's bytes are written to, in order. So its size tells what is there.
+/// The range is complete, although more of the object could come.
+struct Complete {};
+
+/// A file that a range of an object is written to, in order. So its size tells what is there.
 class Arrival {
  public:
-  explicit Arrival(const std::filesystem::path& file) : file_(file, O_WRONLY | O_CREAT | O_TRUNC) {}
+  Arrival(const std::filesystem::path& file, const RangeDownload& download)
+      : file_(file, O_WRONLY | O_CREAT | (download.resume ? O_APPEND : O_TRUNC)),
+        download_(download),
+        range_(download.range) {
+    if (download.resume) bytes_ = std::filesystem::file_size(file);
+    if (bytes_ > range_.size()) begin_anew();
+  }
 
   std::uint64_t bytes() const { return bytes_; }
-  /// Writes a piece of an answer. The first piece of one that is not the rest of the object, status
-  /// 206, begins the file anew.
+  ByteRange rest() const { return {range_.begin + bytes_, range_.end}; }
+
+  /// Writes a piece of an answer. An answer that is no range, status 206, begins the object anew.
   void take(int status, std::span<const std::byte> piece, bool first) {
-    constexpr int kRest = 206;
-    if (first && status != kRest && bytes_ > 0) {
-      if (::ftruncate(file_.descriptor(), 0) != 0 || ::lseek(file_.descriptor(), 0, SEEK_SET) != 0)
-        raise_errno(file_.path(), "can't be written");
-      bytes_ = 0;
+    constexpr int kRange = 206;
+    if (first) skipped_ = 0;
+    if (first && status != kRange && bytes_ > 0) begin_anew();
+    if (status != kRange && skipped_ < range_.begin) {
+      const auto skip = std::min<std::uint64_t>(piece.size(), range_.begin - skipped_);
+      skipped_ += skip;
+      piece = piece.subspan(skip);
     }
+    const bool more = piece.size() > range_.size() - bytes_;
+    if (more && (status == kRange || range_.end == download_.bytes))
+      throw StoreError(StoreError::Kind::refused, fmt::format("{}: has more than its {} bytes",
+                                                              download_.name, download_.bytes));
+    piece = piece.first(std::min<std::uint64_t>(piece.size(), range_.size() - bytes_));
     bytes_ += piece.size();
     file_.write(piece);
+    if (more) throw Complete();
   }
 
  private:
+  void begin_anew() {
+    if (::ftruncate(file_.descriptor(), 0) != 0 || ::lseek(file_.descriptor(), 0, SEEK_SET) != 0)
+      raise_errno(file_.path(), "can't be written");
+    bytes_ = 0;
+  }
+
   FileHandle file_;
-  std::uint64_t bytes_ = 0;
+  const RangeDownload& download_;
+  ByteRange range_;
+  std::uint64_t bytes_ = 0, skipped_ = 0;
 };
 
 }  // namespace
 
 // Each request asks for the bytes that are missing. A server that does not know ranges sends all.
-// If-Match makes a store refuse the rest of another object. As long as bytes come, the time for
-// repetitions begins anew.
-void download_file(S3Store& store, const StoredObject& object, const std::filesystem::path& path) {
-  Arrival file(path);
-  const HttpClient& client = store.client();
+// As long as bytes come, the time for repetitions begins anew.
+void download_range(const RangeDownload& download, const HttpClient& client,
+                    const std::filesystem::path& path) {
+  Arrival file(path, download);
   Backoff backoff(client.options().retries);
-  while (true) {
+  while (file.bytes() < download.range.size()) {
     HttpAnswer answer;
     std::string fault;
     const std::uint64_t before = file.bytes();
     bool first = true;
     try {
-      answer = store.read(object, before, [&](int status, std::span<const std::byte> piece) {
+      answer = download.read(file.rest(), [&](int status, std::span<const std::byte> piece) {
         file.take(status, piece, std::exchange(first, false));
       });
-      if (answer.good() && file.bytes() == object.bytes) return;
-      fault = fmt::format("{} of {} bytes came", file.bytes(), object.bytes);
+      if (answer.good() && file.bytes() == download.range.size()) return;
+      fault = fmt::format("{} of {} bytes came, status {}", file.bytes(), download.range.size(),
+                          answer.status);
+    } catch (const Complete&) {
+      return;
     } catch (const TransportError& error) {
       fault = error.what();
+      if (!error.may_pass()) throw StoreError(StoreError::Kind::unreachable, fault);
     }
-    if (file.bytes() > object.bytes)
-      throw StoreError(
-          StoreError::Kind::refused,
-          fmt::format("{}: has more than its {} bytes", store.text(object.key), object.bytes));
     if (file.bytes() > before) backoff = Backoff(client.options().retries);
     if (!client.pause(backoff, answer))
       throw StoreError(StoreError::Kind::unreachable,
-                       fmt::format("{} can't be read: {}", store.text(object.key), fault));
+                       fmt::format("{} can't be read: {}", download.name, fault));
   }
+}
+
+// If-Match makes a store refuse the rest of another object.
+void download_file(S3Store& store, const StoredObject& object, const std::filesystem::path& path) {
+  download_range({.name = store.text(object.key),
+                  .bytes = object.bytes,
+                  .range = {0, object.bytes},
+                  .read = [&](const ByteRange& rest,
+                              const ByteSink& sink) { return store.read(object, rest, sink); }},
+                 store.client(), path);
 }
 
 }  // namespace penstock::runtime

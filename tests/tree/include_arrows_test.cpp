@@ -28,7 +28,7 @@ const std::vector<Arrow> arrows = {
      {"partition", "configs", "base", "layers/tensor", "layers/activation.h", "layers/layer.h",
       "layers/layer_plan.h", "layers/models", "layers/ops/norms.h"}},
     {"runtime", {"runtime", "partition", "layers", "comm", "configs", "base"}},
-    {"runtime/data", {"runtime/data", "layers/tensor", "configs", "base"}},
+    {"runtime/data", {"runtime/data", "runtime/store", "layers/tensor", "configs", "base"}},
     {"runtime/text", {"runtime/text", "layers/tensor", "configs", "base"}},
     {"tools", {"tools", "runtime", "partition", "layers/models/families.h", "configs", "base"}},
     {"tools/gpu/facts", {"tools/gpu/facts", "layers", "base"}},

@@ -7,6 +7,7 @@
 
 #include "base/error.h"
 #include "base/file_handle.h"
+#include "runtime/store/store_error.h"
 
 namespace penstock::tools {
 namespace {
@@ -31,7 +32,10 @@ void unblock_stop_signals() noexcept {
 // of manifests.
 ExitCode exit_code(const std::exception& error) {
   if (dynamic_cast<const ConfigError*>(&error) != nullptr) return exit_usage;
-  if (dynamic_cast<const DataError*>(&error) != nullptr) return exit_data;
+  // What fails in writing to a store becomes another error, so this one is of data.
+  if (dynamic_cast<const DataError*>(&error) != nullptr ||
+      dynamic_cast<const runtime::StoreError*>(&error) != nullptr)
+    return exit_data;
   if (dynamic_cast<const CheckpointError*>(&error) != nullptr ||
       dynamic_cast<const FileError*>(&error) != nullptr)
     return exit_checkpoint;

@@ -25,7 +25,8 @@ std::optional<double> seconds_in(const nlohmann::json& line, const char* key) {
 
 /// Returns the recording of a manifest's line; paths start from the manifest's folder. DataError if
 /// the line names none.
-runtime::Recording recording_in(const std::string& text, const std::filesystem::path& folder) {
+runtime::Recording recording_in(const std::string& text, const std::filesystem::path& manifest,
+                                const runtime::RemoteFiles& files) {
   if (json_nests_too_deeply(text))
     throw DataError(fmt::format("nests deeper than {}", kDeepestNesting));
   const nlohmann::json line = nlohmann::json::parse(text, nullptr, false);
@@ -33,7 +34,8 @@ runtime::Recording recording_in(const std::string& text, const std::filesystem::
   const auto path = line.find("audio_filepath");
   if (path == line.end() || !path->is_string() || path->get_ref<const std::string&>().empty())
     throw DataError("has no \"audio_filepath\"");
-  runtime::Recording recording{folder / path->get<std::string>()};
+  const auto file = files.located(manifest, manifest.parent_path() / path->get<std::string>());
+  runtime::Recording recording{files.name(file)};
   if (const auto offset = seconds_in(line, "offset"))
     recording.segment = runtime::Segment{*offset, seconds_in(line, "duration")};
   return recording;
@@ -62,7 +64,8 @@ std::optional<runtime::Recording> RecordingList::next_line() {
     if (!file_.is_open() || !std::getline(file_, text)) {
       if (manifest_ == sources_.manifests.size()) return std::nullopt;
       const std::string& name = sources_.manifests[manifest_++];
-      file_ = std::ifstream(name);
+      local_.emplace(files_->open_manifest(name));
+      file_ = std::ifstream(local_->path);
       if (!file_ || file_.peek() == std::ifstream::traits_type::eof())
         throw DataError(fmt::format("--manifest: {} can't be read, or is empty", name));
       line_ = 0;
@@ -71,12 +74,11 @@ std::optional<runtime::Recording> RecordingList::next_line() {
     ++line_;
     strip_line_end(text);
     if (text.find_first_not_of(" \t") == std::string::npos) continue;
-    const std::filesystem::path manifest = sources_.manifests[manifest_ - 1];
     try {
-      return recording_in(text, manifest.parent_path());
+      return recording_in(text, local_->path, *files_);
     } catch (const DataError& error) {
-      return runtime::Recording{
-          .fault = fmt::format("{}:{}: {}", manifest.string(), line_, error.what())};
+      return runtime::Recording{.fault = fmt::format("{}:{}: {}", sources_.manifests[manifest_ - 1],
+                                                     line_, error.what())};
     }
   }
 }

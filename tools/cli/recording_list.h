@@ -3,11 +3,13 @@
 #include <filesystem>
 #include <fstream>
 #include <iosfwd>
+#include <memory>
 #include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "runtime/data/remote/remote_files.h"
 #include "runtime/recognise/transcribe.h"
 
 namespace penstock::tools {
@@ -15,7 +17,7 @@ namespace penstock::tools {
 /// Sources of a list's recordings, in this order.
 struct RecordingSources {
   std::vector<std::string> recordings = {};
-  std::vector<std::string> manifests = {};  // JSON lines, with or without texts
+  std::vector<std::string> manifests = {};  // JSON lines, with or without texts, or their URLs
   std::istream* paths = nullptr;            // paths, ended by `separator`
   char separator = '\n';
 };
@@ -34,8 +36,10 @@ class RecordingList {
   std::optional<runtime::Recording> next_path();
 
   RecordingSources sources_;
-  std::size_t recording_ = 0, manifest_ = 0;  // indexes of the next ones
-  std::ifstream file_;                        // manifest number `manifest_` - 1
+  std::shared_ptr<runtime::RemoteFiles> files_ = runtime::remote_files();
+  std::optional<runtime::LocalFile> local_ = {};  // the manifest that is being read
+  std::size_t recording_ = 0, manifest_ = 0;      // indexes of the next ones
+  std::ifstream file_;                            // manifest number `manifest_` - 1
   std::size_t line_ = 0;
 };
 

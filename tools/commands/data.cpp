@@ -8,6 +8,7 @@
 #include "runtime/corpus/leaks.h"
 #include "runtime/data/index/index.h"
 #include "runtime/data/manifest/summary.h"
+#include "runtime/data/remote/remote_files.h"
 #include "tools/cli/launch.h"
 #include "tools/cli/options.h"
 #include "tools/cli/process_end.h"
@@ -49,17 +50,21 @@ void report(const DataOptions& options, const std::string& manifest,
 /// Runs `make` and `merge`. The summary that is printed is of the manifest that was written.
 int make(DataOptions options) {
   options.make.threads = options.threads;
+  const auto files = runtime::remote_files();
   options.make.cache = runtime::cache_folder();
+  options.make.files = files.get();
   report(options, options.make.output.string(), runtime::make_manifest(options.make));
   return exit_done;
 }
 
 /// Runs `summary`: recordings whose size and time of change are those in the index are not opened.
 int summary(const DataOptions& options) {
+  const auto files = runtime::remote_files();
   report(options, options.manifest,
          runtime::summarise(options.manifest, {.cache = runtime::cache_folder(),
                                                .threads = options.threads,
-                                               .use = runtime::IndexUse::checked}));
+                                               .use = runtime::IndexUse::checked,
+                                               .files = files.get()}));
   return exit_done;
 }
 
@@ -67,10 +72,12 @@ int summary(const DataOptions& options) {
 /// set. The report is printed before a shared recording becomes an error, so that shared texts,
 /// which are no error, are seen too.
 int verify(const DataOptions& options) {
+  const auto files = runtime::remote_files();
   const runtime::ManifestSummary found =
       runtime::summarise(options.manifest, {.cache = runtime::cache_folder(),
                                             .threads = options.threads,
-                                            .use = runtime::IndexUse::fresh});
+                                            .use = runtime::IndexUse::fresh,
+                                            .files = files.get()});
   found.rejected.require_none(fmt::format("{}: {} cannot be used", options.manifest,
                                           counted(found.rejected.size(), "utterance")));
   if (found.utterances == 0) throw DataError(options.manifest + ": holds no utterances");
@@ -79,7 +86,7 @@ int verify(const DataOptions& options) {
     return exit_done;
   }
   const runtime::Leaks leaks =
-      runtime::find_leaks(options.manifest, options.leaks, options.threads);
+      runtime::find_leaks(options.manifest, options.leaks, options.threads, files.get());
   report(options, options.manifest, found, &leaks);
   leaks.recordings.require_none(
       fmt::format("{} of {} are recordings of {} as well",
@@ -92,11 +99,14 @@ int verify(const DataOptions& options) {
 /// Runs `index`. Other commands log a warning if an index can't be kept; here it is what was asked
 /// for.
 int index(const DataOptions& options) {
-  const runtime::FoundIndex found = runtime::find_index({.manifest = options.manifest,
+  const auto files = runtime::remote_files();
+  const runtime::LocalFile manifest = files->open_manifest(options.manifest);
+  const runtime::FoundIndex found = runtime::find_index({.manifest = manifest.path,
                                                          .cache = runtime::cache_folder(),
                                                          .threads = options.threads,
                                                          .use = runtime::IndexUse::checked,
-                                                         .beside = true});
+                                                         .beside = true,
+                                                         .files = files.get()});
   if (found.file.empty())
     throw DataError(
         fmt::format("{}: no index can be written beside it: allow that, or run where it "
@@ -117,7 +127,8 @@ CLI::App* add_common(CLI::App* command, DataOptions& options) {
 }
 
 void add_manifest(CLI::App* command, DataOptions& options) {
-  command->add_option("manifest", options.manifest, "A manifest or folder of any format")
+  command
+      ->add_option("manifest", options.manifest, "A manifest or folder of any format, or its URL")
       ->required();
 }
 
@@ -153,6 +164,7 @@ void add_data(CLI::App& app, Run& run) {
       "CSV,\n"
       "Common Voice's TSV, any other CSV and TSV of recordings and texts.\n"
       "Folders: of LibriSpeech, Kaldi and LJSpeech, or with a NAME.txt beside each recording.\n"
+      "All of them may lie on servers: s3://, gs://, https://.\n"
       "Tars: NeMo's tarred_audio_manifest.json, WebDataset's shards; a manifest may name "
       "TAR:NAME.\n\n"
       "Examples:\n"

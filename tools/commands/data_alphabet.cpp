@@ -39,7 +39,7 @@ std::vector<std::string> transcripts_of(const std::vector<std::string>& manifest
   std::vector<std::string> texts;
   for (const std::string& manifest : manifests) {
     runtime::Faults faults;
-    for (runtime::ManifestEntry& entry : runtime::read_manifest(manifest, faults))
+    for (runtime::ManifestEntry& entry : runtime::read_named(manifest, faults))
       texts.push_back(std::move(entry.text));
     if (!faults.empty())
       std::cerr << fmt::format("left out: {} of {}:{}\n", counted(std::ssize(faults.all()), "line"),

@@ -39,7 +39,7 @@ std::vector<std::string> texts_of(const TokenOptions& options) {
   runtime::Faults faults;
   const configs::TextRules rules = configs::text_rules(options.text);
   std::vector<std::string> texts;
-  for (const runtime::ManifestEntry& entry : runtime::read_manifest(options.manifest, faults)) try {
+  for (const runtime::ManifestEntry& entry : runtime::read_named(options.manifest, faults)) try {
       texts.push_back(to_utf8(runtime::folded_text(entry.text, rules)));
     } catch (const DataError& error) {
       faults.add(entry.where, error.what());

@@ -19,6 +19,7 @@
 #include "runtime/data/audio/features.h"
 #include "runtime/data/audio/resample.h"
 #include "runtime/data/manifest/tar_member.h"
+#include "runtime/data/remote/read_ahead.h"
 
 namespace penstock::runtime {
 namespace {
@@ -43,10 +44,10 @@ class UtteranceMaker {
 
   /// Fills x_FC with one utterance's features. Throws DataError if its audio differs from the
   /// index.
-  void make(const AudioSource& source, const BatchUtterance& utterance, std::span<float> x_FC) {
-    const Audio audio = source.first
-                            ? read_audio(source.audio, {*source.first, source.length.samples})
-                            : read_audio(source.audio);
+  void make(const AudioSource& source, const std::filesystem::path& file,
+            const BatchUtterance& utterance, std::span<float> x_FC) {
+    const Audio audio =
+        source.first ? read_audio(file, {*source.first, source.length.samples}) : read_audio(file);
     const AudioLength found{std::ssize(audio.samples), audio.rate};
     if (found != source.length)
       throw DataError(
@@ -85,6 +86,7 @@ struct FeatureLoader::State {
   std::int64_t failed = 0;  // over all epochs
   std::int64_t epoch = -1;  // the epoch of `failures`
   std::vector<FailedUtterance> failures;
+  std::optional<ReadAhead> read_ahead;  // set if there may be audio on servers
   std::vector<std::jthread> threads;  // declared last: they join before what they use is destroyed
 
   std::int64_t bytes_of(const Job& job) const {
@@ -114,18 +116,21 @@ struct FeatureLoader::State {
   }
 
   /// Computes the features of utterance u of the job. It touches no data of other threads.
-  void make(UtteranceMaker& maker, Job& job, std::size_t u) const {
+  void make(UtteranceMaker& maker, Job& job, std::size_t u) {
     std::int64_t first = 0;
     for (std::size_t before = 0; before < u; ++before) first += job.loaded.lengths[before];
     const BatchUtterance& utterance = job.batch.utterances[u];
     const std::span x_FC(job.loaded.x_FC.data() + first * bins,
                          static_cast<std::size_t>(utterance.frames * bins));
     try {
-      maker.make(sources(utterance.id), utterance, x_FC);
+      const AudioSource source = sources(utterance.id);
+      const LocalFile local = read_ahead ? read_ahead->take(source.audio) : LocalFile{source.audio};
+      maker.make(source, local.path, utterance, x_FC);
     } catch (const DataError& error) {
       std::ranges::fill(x_FC, 0.0f);
       job.loaded.weights[u] = 0;
-      job.faults[u] = error.what();
+      job.faults[u] =
+          options.files ? options.files->with_names(error.what()) : std::string(error.what());
     }
   }
 
@@ -177,6 +182,7 @@ FeatureLoader::FeatureLoader(AudioSources sources, const configs::FeatureConfig&
   state_->options = options;
   state_->bins = feature_bins(features);
   frame_geometry(features);
+  if (options.files) state_->read_ahead.emplace(options.files, ReadAheadOptions());
   for (int i = 0; i < std::max(options.threads, 1); ++i)
     state_->threads.emplace_back([state = state_.get()] { state->run(); });
 }
@@ -192,6 +198,9 @@ void FeatureLoader::push(std::int64_t epoch, const MicroBatch& batch) {
   auto job = std::make_unique<Job>();
   job->epoch = epoch;
   job->batch = batch;
+  if (state_->read_ahead)
+    for (const BatchUtterance& utterance : batch.utterances)
+      state_->read_ahead->push(state_->sources(utterance.id).audio);
   const std::lock_guard lock(state_->mutex);
   state_->jobs.push_back(std::move(job));
   state_->work.notify_all();

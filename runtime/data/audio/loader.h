@@ -13,6 +13,8 @@
 
 namespace penstock::runtime {
 
+class RemoteFiles;
+
 /// The location of an utterance's audio, and its length according to the index.
 struct AudioSource {
   std::filesystem::path audio;
@@ -26,6 +28,7 @@ using AudioSources = std::function<AudioSource(std::uint64_t)>;
 struct LoaderOptions {
   int threads = 1;
   std::int64_t queue_bytes = 256 << 20;  // bound on queued features; one micro-batch may exceed it
+  std::shared_ptr<RemoteFiles> files = {};  // opens audio that lies on servers, ahead of time
 };
 
 /// An utterance whose audio failed and was replaced by silence.
@@ -45,7 +48,8 @@ struct LoadedBatch {
 /// on the micro-batches alone, not on the threads.
 ///
 /// If audio can no longer be read, or its length differs from the index, the features are zeros
-/// (those of silence) of the expected shape with weight 0. The failure is logged and counted.
+/// (those of silence) of the expected shape with weight 0. The failure is logged and counted. If a
+/// server fails, or has changed a recording, take() throws StoreError.
 class FeatureLoader {
  public:
   /// Throws ConfigError like FeatureExtractor.

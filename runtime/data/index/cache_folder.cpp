@@ -93,13 +93,6 @@ std::map<std::string, CacheEntry> entries_in(const fs::path& folder) {
   return entries;
 }
 
-/// Returns true if the path of an open file still leads to that file.
-bool is_in_place(const FileHandle& handle) {
-  struct stat open = {}, there = {};
-  return ::fstat(handle.descriptor(), &open) == 0 && ::stat(handle.path().c_str(), &there) == 0 &&
-         open.st_ino == there.st_ino && open.st_dev == there.st_dev;
-}
-
 /// Removes an entry's files. Returns false if one of them is in use, or if the file system has no
 /// locks and so cannot tell.
 bool remove_unused(const CacheEntry& entry) try {
@@ -151,6 +144,12 @@ std::optional<FileHandle> open_in_use(const fs::path& file) try {
   return handle;
 } catch (const FileError&) {
   return std::nullopt;
+}
+
+bool is_in_place(const FileHandle& handle) {
+  struct stat open = {}, there = {};
+  return ::fstat(handle.descriptor(), &open) == 0 && ::stat(handle.path().c_str(), &there) == 0 &&
+         open.st_ino == there.st_ino && open.st_dev == there.st_dev;
 }
 
 void mark_used(const fs::path& file) {

@@ -42,6 +42,9 @@ struct CacheFolder {
 /// is opened without one.
 [[nodiscard]] std::optional<FileHandle> open_in_use(const std::filesystem::path& file);
 
+/// Returns true if the path of an open file still leads to that file.
+[[nodiscard]] bool is_in_place(const FileHandle& handle);
+
 /// Records that a cached file was used now. Has no effect if the folder can't be written.
 void mark_used(const std::filesystem::path& file);
 

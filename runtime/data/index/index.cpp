@@ -15,6 +15,7 @@
 #include "runtime/data/index/index_journal.h"
 #include "runtime/data/index/index_writer.h"
 #include "runtime/data/index/stream_hash.h"
+#include "runtime/data/remote/remote_files.h"
 
 namespace penstock::runtime {
 namespace {
@@ -60,10 +61,13 @@ bool recovered(const UtteranceIndex& index, const Measure& measure) {
   return false;
 }
 
-bool made_of_the_same(const UtteranceIndex& index, const std::filesystem::path& folder) {
-  for (const IndexSource& source : index.sources())
-    if (!unchanged(source, source.path.empty() ? folder : folder / source.path, index.made()))
-      return false;
+bool made_of_the_same(const UtteranceIndex& index, const std::filesystem::path& folder,
+                      RemoteFiles* files) {
+  for (const IndexSource& source : index.sources()) {
+    const auto path = source.path.empty() ? folder : folder / source.path;
+    if (files != nullptr && !files->is_listing(path)) (void)files->look_up(path);
+    if (!unchanged(source, path, index.made())) return false;
+  }
   return true;
 }
 
@@ -72,18 +76,31 @@ std::filesystem::path beside(const std::filesystem::path& manifest, const char* 
   return whole_name(manifest).string() + suffix;
 }
 
+/// Returns true if the manifest lies on a server. Nothing is written beside it then.
+bool is_remote(const IndexOptions& options) {
+  return options.files != nullptr && options.files->holds(options.manifest);
+}
+
 /// Returns the paths at which an index may lie, in order of preference.
 Places places_of(const IndexOptions& options) {
-  Places places{beside(options.manifest, ".index")};
+  Places places;
+  if (!is_remote(options)) places.push_back(beside(options.manifest, ".index"));
   if (!options.cache.path.empty())
     places.push_back(cached_file(options.cache, options.manifest, ".index"));
   return places;
 }
 
+/// Returns the manifest's name, for messages.
+std::string name_of_manifest(const IndexOptions& options) {
+  return options.files == nullptr ? options.manifest.string()
+                                  : options.files->name(options.manifest);
+}
+
 /// Returns the path at which a new index is written; "" if nowhere.
 std::filesystem::path target_of(const IndexOptions& options) {
-  return options.beside ? beside(options.manifest, ".index")
-                        : cached_file(options.cache, options.manifest, ".index");
+  return options.beside && !is_remote(options)
+             ? beside(options.manifest, ".index")
+             : cached_file(options.cache, options.manifest, ".index");
 }
 
 std::filesystem::path journal_of(const std::filesystem::path& index) {
@@ -125,7 +142,7 @@ KnownLengths known_lengths(const Places& places, bool tells) {
 std::optional<IndexJournal> open_journal(const IndexOptions& options) try {
   const std::filesystem::path file = journal_of(target_of(options));
   if (file.empty()) return std::nullopt;
-  if (!options.beside) make_cache(options.cache);
+  if (!options.beside || is_remote(options)) make_cache(options.cache);
   return std::optional<IndexJournal>(std::in_place, file);
 } catch (const FileError&) {
   return std::nullopt;
@@ -238,7 +255,7 @@ bool written(const IndexOptions& options, const IndexDraft& draft,
              const DraftRecordings& recordings) try {
   const auto fill = [&](const auto& write) { write_index(draft, recordings, write); };
   const std::filesystem::path file = target_of(options);
-  if (!options.beside) return write_cached(options.cache, file, fill);
+  if (!options.beside || is_remote(options)) return write_cached(options.cache, file, fill);
   write_whole(file, fill);
   return true;
 } catch (const FileError&) {
@@ -247,12 +264,12 @@ bool written(const IndexOptions& options, const IndexDraft& draft,
 
 FoundIndex make_index(const IndexOptions& options, const Measure& measure) {
   const std::filesystem::path file = target_of(options);
-  const IndexDraft draft(options.manifest);
+  const IndexDraft draft(options.manifest, options.files);
   KnownLengths known;
   if (options.use != IndexUse::fresh)
     known = known_lengths(places_of(options), options.use != IndexUse::ready);
   const DraftRecordings recordings =
-      DraftMeasurement(draft, std::move(known), options.manifest.string())
+      DraftMeasurement(draft, std::move(known), name_of_manifest(options))
           .take(measure, open_journal(options));
   if (written(options, draft, recordings)) {
     std::error_code gone;
@@ -272,7 +289,7 @@ FoundIndex find_index(const IndexOptions& options, const Measure& measure) {
   if (options.use == IndexUse::ready)
     for (const auto& place : places_of(options))
       if (auto index = whole_index(place, true);
-          index && made_of_the_same(*index, folder_of(options.manifest)) &&
+          index && made_of_the_same(*index, folder_of(options.manifest), options.files) &&
           !recovered(*index, measure)) {
         if (place != beside(options.manifest, ".index")) mark_used(place);
         return {std::move(*index), place};
@@ -282,7 +299,7 @@ FoundIndex find_index(const IndexOptions& options, const Measure& measure) {
 
 FoundIndex find_index(const IndexOptions& options) {
   const RecordingMeasure measuring{folder_of(options.manifest), options.threads,
-                                   options.use == IndexUse::fresh};
+                                   options.use == IndexUse::fresh, options.files};
   return find_index(options, [&](std::span<const RecordingQuery> queries) {
     return measure_recordings(queries, measuring);
   });

@@ -20,8 +20,9 @@ struct IndexOptions {
   CacheFolder cache = {};
   int threads = 0;  // 0: as many as the process has cores
   IndexUse use = IndexUse::ready;
-  bool beside = false;       // writes the index beside the manifest, not into the cache
-  bool warns_unkept = true;  // logs a warning if the index can't be kept
+  bool beside = false;           // writes the index beside the manifest, not into the cache
+  bool warns_unkept = true;      // logs a warning if the index can't be kept
+  RemoteFiles* files = nullptr;  // opens what lies on servers
 };
 
 /// An index and its path; "" if it could not be written.

@@ -17,6 +17,9 @@
 #include "runtime/data/index/stream_hash.h"
 #include "runtime/data/index/utterance_index.h"
 #include "runtime/data/manifest/manifest.h"
+#include "runtime/data/manifest/tar_member.h"
+#include "runtime/data/remote/remote_files.h"
+#include "runtime/data/remote/remote_url.h"
 
 // A manifest is read once, line by line, and each line is written to two scratch files: its numbers
 // to one, its strings to the other. Then the recordings are numbered by their first lines, since
@@ -38,11 +41,14 @@ std::string_view bytes_of(const Item& item) {
 /// Writes lines and their strings to scratch files.
 class LineWriter {
  public:
-  LineWriter(const std::filesystem::path& folder, ScratchFile& lines, ScratchFile& strings)
-      : folder_(folder), lines_(lines), strings_(strings) {}
+  LineWriter(const std::filesystem::path& folder, const RemoteFiles* files, ScratchFile& lines,
+             ScratchFile& strings)
+      : folder_(folder), files_(files), lines_(lines), strings_(strings) {}
 
   void add(const ManifestEntry& entry) {
     std::string path = key_of(entry.audio, folder_);
+    // The mirror may lie elsewhere on another machine.
+    if (path.starts_with('/') && files_ != nullptr) path = files_->name(path);
     if (path != last_path_) {
       last_.path_hash = hash_of(path);
       last_.path_at = strings_.size();
@@ -61,6 +67,7 @@ class LineWriter {
 
  private:
   const std::filesystem::path& folder_;
+  const RemoteFiles* files_;
   ScratchFile &lines_, &strings_;
   std::optional<std::string> last_path_;
   IndexDraft::Line last_;
@@ -68,19 +75,20 @@ class LineWriter {
 
 }  // namespace
 
-IndexDraft::IndexDraft(const std::filesystem::path& manifest) : folder_(folder_of(manifest)) {
+IndexDraft::IndexDraft(const std::filesystem::path& manifest, RemoteFiles* files)
+    : folder_(folder_of(manifest)) {
   made_ = std::chrono::nanoseconds(std::chrono::system_clock::now().time_since_epoch()).count();
-  read(manifest);
+  read(manifest, files);
   number_recordings();
 }
 
-void IndexDraft::read(const std::filesystem::path& manifest) {
+void IndexDraft::read(const std::filesystem::path& manifest, RemoteFiles* files) {
   // The stamp is taken before reading, so that a file that changes meanwhile does not pass as
   // unchanged.
   const FileStamp before = stamp_of(manifest);
   ScratchFile lines, strings;
-  LineWriter writer(folder_, lines, strings);
-  ManifestSink sink{[&](const ManifestEntry& entry) { writer.add(entry); }};
+  LineWriter writer(folder_, files, lines, strings);
+  ManifestSink sink{[&](const ManifestEntry& entry) { writer.add(entry); }, {}, files};
   read_manifest(manifest, sink, faults_);
   for (const auto& source : sink.sources) {
     sources_.push_back(
@@ -123,6 +131,11 @@ std::string_view IndexDraft::path(const Line& line) const {
   std::uint64_t size = 0;
   std::memcpy(&size, strings().data() + line.path_at, sizeof size);
   return strings().substr(line.path_at + sizeof size, size);
+}
+
+std::string IndexDraft::recording_name(const Line& line) const {
+  const std::string key(path(line));
+  return manifest_name(is_remote_url(key) ? std::filesystem::path(key) : folder_ / key);
 }
 
 double IndexDraft::duration(const Line& line) const {

@@ -12,6 +12,8 @@
 
 namespace penstock::runtime {
 
+class RemoteFiles;
+
 /// A manifest's lines before they become an index. They lie in scratch files; memory holds eight
 /// bytes per line, and 16 more during construction.
 class IndexDraft {
@@ -23,7 +25,8 @@ class IndexDraft {
   };
 
   /// Throws DataError like read_manifest(), or if there are 2^32 lines or more.
-  explicit IndexDraft(const std::filesystem::path& manifest);
+  /// `files` opens what lies on servers.
+  explicit IndexDraft(const std::filesystem::path& manifest, RemoteFiles* files = nullptr);
 
   const std::filesystem::path& folder() const { return folder_; }  // base of relative paths
   std::int64_t made() const { return made_; }
@@ -33,6 +36,8 @@ class IndexDraft {
   std::span<const Line> lines() const { return lines_; }
   std::string_view strings() const { return strings_.bytes(); }
   std::string_view path(const Line& line) const;
+  /// Returns the name of a line's recording, for messages.
+  [[nodiscard]] std::string recording_name(const Line& line) const;
   double duration(const Line& line) const;  // seconds; NaN: unknown
   std::string_view where(const Line& line) const;
 
@@ -42,7 +47,7 @@ class IndexDraft {
   const Line& line_of(std::size_t recording) const { return lines_[first_lines_[recording]]; }
 
  private:
-  void read(const std::filesystem::path& manifest);
+  void read(const std::filesystem::path& manifest, RemoteFiles* files);
   void number_recordings();
 
   std::filesystem::path folder_;

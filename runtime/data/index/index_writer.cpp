@@ -28,10 +28,6 @@ struct DraftUtterance {
   std::string fault = {};   // empty if it can be used
 };
 
-std::string file_of(const IndexDraft& draft, const IndexDraft::Line& line) {
-  return manifest_name(draft.folder() / draft.path(line));
-}
-
 DraftUtterance whole_recording(const IndexDraft& draft, const IndexDraft::Line& line,
                                const AudioLength& recording) {
   const double duration = draft.duration(line);
@@ -39,7 +35,7 @@ DraftUtterance whole_recording(const IndexDraft& draft, const IndexDraft::Line& 
   if (off <= kDurationTolerance) return {recording};
   return {.fault = fmt::format("its duration is {:g} s, but {} lasts {:.6g} s: correct it, or, if "
                                "a segment is meant, give its \"offset\" as well",
-                               duration, file_of(draft, line), recording.seconds())};
+                               duration, draft.recording_name(line), recording.seconds())};
 }
 
 DraftUtterance segment_of(const IndexDraft& draft, const IndexDraft::Line& line,
@@ -49,7 +45,7 @@ DraftUtterance segment_of(const IndexDraft& draft, const IndexDraft::Line& line,
   const SampleRange range = samples_of({line.offset, lasting}, recording);
   return {{range.samples, recording.rate}, range.first};
 } catch (const DataError& error) {
-  return {.fault = fmt::format("{}: {}", file_of(draft, line), error.what())};
+  return {.fault = fmt::format("{}: {}", draft.recording_name(line), error.what())};
 }
 
 /// Buffers output into pieces of 1 MiB and hashes it.

@@ -12,6 +12,8 @@
 
 namespace penstock::runtime {
 
+class RemoteFiles;
+
 /// Asks for the length of a recording.
 struct RecordingQuery {
   std::string path;          // as key_of() returns it
@@ -29,13 +31,14 @@ struct RecordingMeasure {
   std::filesystem::path folder;  // base of relative paths
   int threads = 0;               // 0: as many as the process has cores
   bool decode = false;           // decodes all audio and ignores headers
+  RemoteFiles* files = nullptr;  // opens what lies on servers
 };
 
 /// One answer per query; nothing for a query that the time did not suffice for.
 using RecordingAnswers = std::vector<std::optional<RecordingAnswer>>;
 
 /// Measures recordings for some seconds, and at least the first. An unchanged recording keeps its
-/// length.
+/// length. StoreError if a server fails.
 [[nodiscard]] RecordingAnswers measure_recordings(std::span<const RecordingQuery> queries,
                                                   const RecordingMeasure& options);
 

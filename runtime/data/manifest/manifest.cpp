@@ -11,6 +11,7 @@
 #include "base/file_handle.h"
 #include "runtime/data/manifest/manifest_formats.h"
 #include "runtime/data/manifest/tar_member.h"
+#include "runtime/data/remote/remote_url.h"
 
 // A manifest's format is recognised by what is there, without a setting. A folder is recognised by
 // the files that name a layout (Kaldi, LJSpeech, LibriSpeech, NeMo), then by tars, and at last by
@@ -63,6 +64,12 @@ ManifestFormat table_format(const std::filesystem::path& table) {
   return paths ? ManifestFormat::deepspeech_csv : ManifestFormat::table;
 }
 
+std::string whole_text(const std::filesystem::path& file) try {
+  return read_file(file);
+} catch (const FileError& error) {
+  throw DataError(error.what());
+}
+
 /// Returns true for deepspeech.pytorch's JSON object. The first line already distinguishes JSON
 /// lines from an object over many lines, so large manifests are not read completely.
 bool is_deepspeech(const std::filesystem::path& manifest) {
@@ -71,7 +78,7 @@ bool is_deepspeech(const std::filesystem::path& manifest) {
   };
   const auto first = nlohmann::json::parse(first_line(manifest), nullptr, false);
   if (first.is_object() && !is(first)) return false;
-  return is(nlohmann::json::parse(read_text(manifest), nullptr, false));
+  return is(nlohmann::json::parse(whole_text(manifest), nullptr, false));
 }
 
 /// Returns true if a path stands for several, in NeMo's notation: "manifest__OP_0..511_CL_.json".
@@ -131,18 +138,10 @@ ManifestFormat manifest_format(const std::filesystem::path& manifest) {
   return is_deepspeech(manifest) ? ManifestFormat::deepspeech_json : ManifestFormat::json_lines;
 }
 
-void read_manifest(const std::filesystem::path& manifest, ManifestSink& sink, Faults& faults) {
-  TarListings tars(sink.sources);
-  const auto add = [&](ManifestEntry entry) {
-    try {
-      find_member(entry, tars);
-    } catch (const DataError& error) {
-      return faults.add(entry.where, error.what());
-    }
-    sink.add(std::move(entry));
-  };
-  const ManifestReading reading{manifest, add, faults, sink.sources, tars};
-  switch (manifest_format(manifest)) {
+namespace {
+
+void read_by_format(const ManifestReading& reading) {
+  switch (manifest_format(reading.manifest)) {
     case ManifestFormat::json_lines:
       read_json_lines(reading);
       break;
@@ -179,21 +178,63 @@ void read_manifest(const std::filesystem::path& manifest, ManifestSink& sink, Fa
   }
 }
 
-std::vector<ManifestEntry> read_manifest(const std::filesystem::path& manifest, Faults& faults) {
+}  // namespace
+
+void read_manifest(const std::filesystem::path& manifest, ManifestSink& sink, Faults& faults) {
+  TarListings tars(sink.sources, sink.files);
+  ManifestReading reading{manifest, {}, faults, sink.sources, tars, sink.files};
+  reading.add = [&](ManifestEntry entry) {
+    try {
+      entry.audio = reading.located(entry.audio);
+      find_member(entry, tars);
+    } catch (const DataError& error) {
+      return faults.add(entry.where, error.what());
+    }
+    sink.add(std::move(entry));
+  };
+  read_by_format(reading);
+  if (sink.files == nullptr || !sink.files->holds(manifest)) return;
+  // The mirror's folders change with each download, so the list of objects stands for them.
+  std::error_code error;
+  const auto is_folder = [&](const auto& source) {
+    return std::filesystem::is_directory(source, error);
+  };
+  if (std::erase_if(sink.sources, is_folder) > 0)
+    sink.sources.push_back(sink.files->listing(manifest));
+}
+
+std::vector<ManifestEntry> read_manifest(const std::filesystem::path& manifest, Faults& faults,
+                                         RemoteFiles* files) {
   std::vector<ManifestEntry> entries;
-  ManifestSink sink{[&](ManifestEntry entry) { entries.push_back(std::move(entry)); }};
+  ManifestSink sink{[&](ManifestEntry entry) { entries.push_back(std::move(entry)); }, {}, files};
   read_manifest(manifest, sink, faults);
   return entries;
+}
+
+std::vector<ManifestEntry> read_named(const std::string& name, Faults& faults) {
+  const auto files = remote_files();
+  const LocalFile manifest = files->open_manifest(name);
+  return read_manifest(manifest.path, faults, files.get());
 }
 
 std::string ManifestReading::at_line(std::size_t line) const {
   return fmt::format("{}:{}", manifest.filename().string(), line);
 }
 
-std::string read_text(const std::filesystem::path& file) try {
-  return read_file(file);
-} catch (const FileError& error) {
-  throw DataError(error.what());
+std::filesystem::path ManifestReading::located(const std::filesystem::path& file) const {
+  if (files != nullptr) return files->located(manifest, file);
+  const std::string_view url = url_within(file.native());
+  if (!url.empty()) throw DataError(fmt::format("names {}, but URLs are not read here", url));
+  return file;
+}
+
+LocalFile ManifestReading::open(const std::filesystem::path& file) const {
+  return open_by(files, located(file));
+}
+
+std::string read_text(const ManifestReading& reading, const std::filesystem::path& file) {
+  const LocalFile local = reading.open(file);
+  return whole_text(local.path);
 }
 
 namespace {
@@ -214,9 +255,10 @@ void read_lines(const std::filesystem::path& file, Use use) {
 
 }  // namespace
 
-void for_each_line(const std::filesystem::path& file,
+void for_each_line(const ManifestReading& reading, const std::filesystem::path& file,
                    const std::function<void(const std::string&, std::size_t)>& use) {
-  read_lines(file, [&](const std::string& line, std::size_t number) {
+  const LocalFile local = reading.open(file);
+  read_lines(local.path, [&](const std::string& line, std::size_t number) {
     use(line, number);
     return true;
   });

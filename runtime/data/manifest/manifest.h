@@ -11,6 +11,8 @@
 
 namespace penstock::runtime {
 
+class RemoteFiles;
+
 /// One utterance of a manifest.
 struct ManifestEntry {
   std::filesystem::path audio;  // absolute or relative to the working folder; may be a TarMember
@@ -47,16 +49,22 @@ std::string_view name_of(ManifestFormat);
 struct ManifestSink {
   std::function<void(ManifestEntry)> add;
   std::vector<std::filesystem::path> sources = {};  // files and folders that were read
+  RemoteFiles* files = nullptr;                     // opens URLs; null: there must be none
 };
 
 /// Passes the utterances to the sink in the manifest's order; keeps none. Relative audio paths
-/// start from the manifest's folder. "TAR:NAME" is a member of a tar, which is looked up: see
+/// start from the manifest's folder, and may be URLs. A manifest of a server names files of
+/// that server and URLs alone. "TAR:NAME" is a member of a tar, which is looked up: see
 /// TarMember. Problems with single lines go to `faults`. Throws DataError if the manifest can't be
 /// read at all.
 void read_manifest(const std::filesystem::path& manifest, ManifestSink& sink, Faults& faults);
 
 /// Returns all utterances at once.
 [[nodiscard]] std::vector<ManifestEntry> read_manifest(const std::filesystem::path& manifest,
-                                                       Faults& faults);
+                                                       Faults& faults,
+                                                       RemoteFiles* files = nullptr);
+
+/// Returns all utterances of a path or a URL. What is downloaded goes to the user's cache.
+[[nodiscard]] std::vector<ManifestEntry> read_named(const std::string& name, Faults& faults);
 
 }  // namespace penstock::runtime

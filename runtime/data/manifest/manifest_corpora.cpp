@@ -48,7 +48,7 @@ void read_common_voice(const ManifestReading& reading) {
   reading.sources.push_back(reading.manifest);
   std::size_t path = 0, sentence = 0;
   bool usable = false;
-  for_each_line(reading.manifest, [&](const std::string& line, std::size_t number) {
+  for_each_line(reading, reading.manifest, [&](const std::string& line, std::size_t number) {
     const std::vector<std::string> fields = split(line, '\t');
     if (number == 1) {
       const auto column = [&](const char* name) {
@@ -71,7 +71,7 @@ void read_common_voice(const ManifestReading& reading) {
 
 void read_deepspeech_json(const ManifestReading& reading) {
   reading.sources.push_back(reading.manifest);
-  const auto json = nlohmann::json::parse(read_text(reading.manifest));
+  const auto json = nlohmann::json::parse(read_text(reading, reading.manifest));
   const std::string file = reading.manifest.filename().string();
   if (!json["samples"].is_array())
     return reading.faults.add(file, "its \"samples\" is not an array");
@@ -91,7 +91,7 @@ void read_deepspeech_json(const ManifestReading& reading) {
 void read_deepspeech_csv(const ManifestReading& reading) {
   const auto folder = reading.manifest.parent_path();
   reading.sources.push_back(reading.manifest);
-  for_each_line(reading.manifest, [&](const std::string& line, std::size_t number) {
+  for_each_line(reading, reading.manifest, [&](const std::string& line, std::size_t number) {
     if (number == 1 && line == "wav,txt") return;
     const std::size_t comma = line.find(',');
     if (comma == std::string::npos || line.find(',', comma + 1) != std::string::npos)
@@ -106,7 +106,7 @@ void read_librispeech(const ManifestReading& reading) {
   for (const auto& file : files_below(reading)) {
     if (!file.string().ends_with(".trans.txt")) continue;
     reading.sources.push_back(file);
-    for_each_line(file, [&](const std::string& line, std::size_t number) {
+    for_each_line(reading, file, [&](const std::string& line, std::size_t number) {
       const std::size_t space = line.find(' ');
       const std::string where = fmt::format("{}:{}", file.filename().string(), number);
       if (space == 0 || space == std::string::npos)

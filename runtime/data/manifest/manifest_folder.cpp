@@ -74,7 +74,7 @@ void add_with_text_file(const ManifestReading& reading, const std::filesystem::p
     return reading.faults.add(
         where, fmt::format("its transcript {}: not a regular file", transcript.string()));
   try {
-    reading.add({audio, one_line(read_text(transcript)), {}, where});
+    reading.add({audio, one_line(read_text(reading, transcript)), {}, where});
   } catch (const DataError& error) {
     reading.faults.add(where, fmt::format("its transcript {}", error.what()));
   }

@@ -8,6 +8,7 @@
 
 #include "runtime/data/manifest/manifest.h"
 #include "runtime/data/manifest/tar_listings.h"
+#include "runtime/data/remote/remote_files.h"
 
 namespace penstock::runtime {
 
@@ -19,6 +20,13 @@ struct ManifestReading {
   Faults& faults;
   std::vector<std::filesystem::path>& sources;  // ManifestSink::sources
   TarListings& tars;
+  RemoteFiles* files = nullptr;
+
+  /// Returns the path of a file that the manifest names, see RemoteFiles::located(). Without
+  /// `files`, a URL is a DataError.
+  [[nodiscard]] std::filesystem::path located(const std::filesystem::path& file) const;
+  /// Opens such a file.
+  [[nodiscard]] LocalFile open(const std::filesystem::path& file) const;
 
   /// Returns "train.jsonl:17".
   std::string at_line(std::size_t line) const;
@@ -61,12 +69,12 @@ void add_with_text_file(const ManifestReading&, const std::filesystem::path& aud
 /// Returns the fields of a table's first line that isn't blank; none if the table is empty.
 [[nodiscard]] std::vector<std::string> first_fields(const std::filesystem::path& table);
 
-/// Returns a file's text. Throws DataError if it can't be read.
-[[nodiscard]] std::string read_text(const std::filesystem::path& file);
+/// Returns the text of a file that a manifest names. Throws DataError if it can't be read.
+[[nodiscard]] std::string read_text(const ManifestReading&, const std::filesystem::path& file);
 
 /// Calls use(line, number) for every line that isn't blank. Numbers start at 1; line ends and a
 /// byte order mark are removed.
-void for_each_line(const std::filesystem::path& file,
+void for_each_line(const ManifestReading&, const std::filesystem::path& file,
                    const std::function<void(const std::string&, std::size_t)>& use);
 
 /// Returns the first line that isn't blank, as for_each_line() passes it; "" if there is none.

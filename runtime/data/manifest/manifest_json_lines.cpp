@@ -81,7 +81,7 @@ class LineRecordings {
 void read_json_lines(const ManifestReading& reading) {
   LineRecordings recordings(reading);
   reading.sources.push_back(reading.manifest);
-  for_each_line(reading.manifest, [&](const std::string& text, std::size_t number) {
+  for_each_line(reading, reading.manifest, [&](const std::string& text, std::size_t number) {
     const std::string where = reading.at_line(number);
     if (json_nests_too_deeply(text))
       return reading.faults.add(where, fmt::format("nests deeper than {}", kDeepestNesting));

@@ -32,7 +32,7 @@ std::map<std::string, KaldiLine> read_table(const ManifestReading& reading, cons
   Faults& faults = reading.faults;
   reading.sources.push_back(file);
   std::map<std::string, KaldiLine> table;
-  for_each_line(file, [&](const std::string& text, std::size_t number) {
+  for_each_line(reading, file, [&](const std::string& text, std::size_t number) {
     const std::string line = trimmed(text);
     const std::size_t space = std::min(line.find_first_of(" \t"), line.size());
     KaldiLine read{line.substr(0, space), trimmed(line.substr(space)),

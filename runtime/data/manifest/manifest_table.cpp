@@ -114,7 +114,7 @@ void read_table(const ManifestReading& reading) {
   reading.sources.push_back(reading.manifest);
   TableColumns columns;
   bool first = true;
-  for_each_line(reading.manifest, [&](const std::string& line, std::size_t number) {
+  for_each_line(reading, reading.manifest, [&](const std::string& line, std::size_t number) {
     const std::string where = reading.at_line(number);
     const auto fields = fields_of(reading.manifest, line);
     if (!fields) return reading.faults.add(where, "a quote is opened and not closed");
@@ -141,7 +141,7 @@ void read_table(const ManifestReading& reading) {
 void read_ljspeech(const ManifestReading& reading) {
   const auto file = reading.manifest / "metadata.csv";
   reading.sources.insert(reading.sources.end(), {file, reading.manifest});
-  for_each_line(file, [&](const std::string& line, std::size_t number) {
+  for_each_line(reading, file, [&](const std::string& line, std::size_t number) {
     const std::string where = fmt::format("metadata.csv:{}", number);
     const std::vector<std::string> fields = split(line, '|');
     if (fields.size() < 2 || fields.size() > 3 || trimmed(fields[0]).empty())

@@ -46,7 +46,7 @@ std::optional<std::pair<std::string, std::string>> split_key(const std::string& 
 class WebShard {
  public:
   WebShard(const ManifestReading& reading, const std::filesystem::path& tar)
-      : reading_(reading), file_(tar), where_(where_of(tar)) {}
+      : reading_(reading), local_(reading.open(tar)), file_(local_.path), where_(where_of(tar)) {}
 
   void read() {
     try {
@@ -118,6 +118,7 @@ class WebShard {
   }
 
   const ManifestReading& reading_;
+  LocalFile local_;
   FileRange file_;
   std::string where_;
   std::vector<std::pair<std::string, WebSample>> samples_;  // in the tar's order

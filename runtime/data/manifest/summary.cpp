@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <string_view>
 #include <utility>
 
@@ -12,6 +13,7 @@
 #include "base/error.h"
 #include "base/quantities.h"
 #include "runtime/data/manifest/tar_member.h"
+#include "runtime/data/remote/remote_files.h"
 
 // Everything is counted from the manifest's index, so recordings are read only where the index must
 // be made. A made manifest states the exact lengths again. Milliseconds suffice for whole
@@ -31,14 +33,25 @@ void count_characters(std::string_view text, std::map<std::string, std::int64_t>
   }
 }
 
-/// Returns the name of an utterance's recording for messages.
-std::string audio_of(const UtteranceIndex& index, std::size_t utterance,
-                     const std::filesystem::path& folder) {
-  return manifest_name(folder / index.path(utterance));
-}
+/// The index of a manifest and what its paths start from.
+struct ReadManifest {
+  UtteranceIndex index;
+  std::filesystem::path folder;
+  const RemoteFiles* files;
 
-void count(const UtteranceIndex& index, std::size_t utterance, const std::filesystem::path& folder,
-           ManifestSummary& summary) {
+  std::filesystem::path recording(std::size_t utterance) const {
+    const std::string name(index.path(utterance));
+    return files == nullptr ? folder / name : files->path(folder, name);
+  }
+  /// Returns the name of an utterance's recording for messages.
+  std::string name(std::size_t utterance) const {
+    const std::filesystem::path path = recording(utterance);
+    return manifest_name(files == nullptr ? path.string() : files->name(path));
+  }
+};
+
+void count(const ReadManifest& manifest, std::size_t utterance, ManifestSummary& summary) {
+  const UtteranceIndex& index = manifest.index;
   constexpr double kExact = 0.01;
   const AudioLength length = index.length(utterance);
   const double seconds = length.seconds();
@@ -53,21 +66,26 @@ void count(const UtteranceIndex& index, std::size_t utterance, const std::filesy
   count_characters(index.text(utterance), summary.characters);
   const std::string where(index.where(utterance));
   if (index.text(utterance).find_first_not_of(' ') == std::string_view::npos)
-    summary.without_text.add(where, audio_of(index, utterance, folder));
+    summary.without_text.add(where, manifest.name(utterance));
   const auto duration = index.duration(utterance);
   if (duration && std::abs(*duration - seconds) > kExact)
     summary.inexact.add(where, fmt::format("its duration is given as {:f} s, but {} lasts {:f} s",
-                                           *duration, audio_of(index, utterance, folder), seconds));
+                                           *duration, manifest.name(utterance), seconds));
 }
 
 /// Reads a manifest's index and counts its contents.
-UtteranceIndex read(const IndexOptions& options, ManifestSummary& summary) {
+ReadManifest read(IndexOptions options, ManifestSummary& summary) {
+  std::optional<LocalFile> kept;  // in the cache meanwhile
+  if (options.files != nullptr) {
+    kept.emplace(options.files->open_manifest(options.manifest.string()));
+    options.manifest = kept->path;
+  }
   summary.format = name_of(manifest_format(options.manifest));
-  UtteranceIndex index = find_index(options).index;
-  for (const IndexFault& fault : index.faults()) summary.rejected.add(fault.where, fault.what);
-  const auto folder = folder_of(options.manifest);
-  for (std::size_t u = 0; u < index.size(); ++u) count(index, u, folder, summary);
-  return index;
+  ReadManifest manifest{find_index(options).index, folder_of(options.manifest), options.files};
+  for (const IndexFault& fault : manifest.index.faults())
+    summary.rejected.add(fault.where, fault.what);
+  for (std::size_t u = 0; u < manifest.index.size(); ++u) count(manifest, u, summary);
+  return manifest;
 }
 
 /// Adds an utterance's times to a line. Whole recordings get milliseconds; segments get enough
@@ -85,6 +103,8 @@ void add_times(const UtteranceIndex& index, std::size_t utterance, nlohmann::ord
 
 /// Returns the path of a recording as the written manifest spells it.
 std::string written_path(const std::filesystem::path& recording, const MakeOptions& options) {
+  if (options.files != nullptr && options.files->holds(recording))
+    return manifest_name(options.files->name(recording));
   const auto file = std::filesystem::absolute(file_holding(recording)).lexically_normal();
   const auto folder = std::filesystem::absolute(options.output).lexically_normal().parent_path();
   const auto member = tar_member(recording.native());
@@ -115,20 +135,23 @@ ManifestSummary summarise(const std::filesystem::path& manifest, IndexOptions op
 
 ManifestSummary make_manifest(const MakeOptions& options) {
   ManifestSummary summary;
-  std::vector<UtteranceIndex> indexes;
+  std::vector<ReadManifest> manifests;
   for (const auto& input : options.inputs)
-    indexes.push_back(read({input, options.cache, options.threads, IndexUse::checked}, summary));
+    manifests.push_back(read({.manifest = input,
+                              .cache = options.cache,
+                              .threads = options.threads,
+                              .use = IndexUse::checked,
+                              .files = options.files},
+                             summary));
   if (!options.skip_bad)
     summary.rejected.require_none(
         fmt::format("{} cannot be used", counted(summary.rejected.size(), "utterance")),
         "Correct them, or leave them out by --skip-bad.");
   if (summary.utterances == 0) throw DataError("there are no utterances to write");
   std::string text;
-  for (std::size_t i = 0; i < indexes.size(); ++i) {
-    const auto folder = folder_of(options.inputs[i]);
-    for (std::size_t u = 0; u < indexes[i].size(); ++u)
-      text += json_line(indexes[i], u, folder / indexes[i].path(u), options);
-  }
+  for (const ReadManifest& manifest : manifests)
+    for (std::size_t u = 0; u < manifest.index.size(); ++u)
+      text += json_line(manifest.index, u, manifest.recording(u), options);
   std::error_code error;
   std::filesystem::create_directories(std::filesystem::absolute(options.output).parent_path(),
                                       error);

@@ -25,9 +25,9 @@ struct ManifestSummary {
   Faults inexact;  // durations more than 10 ms off; their utterances are still used
 };
 
-/// Summarises a manifest by its index (see find_index(); `options.manifest` is ignored). With
-/// IndexUse::fresh every recording is decoded, which verifies the manifest. Throws DataError if the
-/// manifest can't be read at all.
+/// Summarises a manifest, or a URL, by its index (see find_index(); `options.manifest` is ignored).
+/// With IndexUse::fresh every recording is decoded, which verifies the manifest. Throws DataError
+/// if the manifest can't be read at all.
 ManifestSummary summarise(const std::filesystem::path& manifest,
                           IndexOptions options = {.use = IndexUse::checked});
 
@@ -36,8 +36,9 @@ struct MakeOptions {
   std::filesystem::path output;               // JSON lines
   bool absolute_paths = false;                // else paths are relative to the output's folder
   bool skip_bad = false;                      // omits bad utterances instead of refusing
-  int threads = 0;         // threads that read recordings; 0: one per core of the process
-  CacheFolder cache = {};  // for the inputs' indexes
+  int threads = 0;               // threads that read recordings; 0: one per core of the process
+  CacheFolder cache = {};        // for the inputs' indexes
+  RemoteFiles* files = nullptr;  // opens URLs
 };
 
 /// Writes one JSON-lines manifest with exact durations (in milliseconds), completely or not at all.

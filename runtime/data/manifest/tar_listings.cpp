@@ -8,6 +8,7 @@
 #include "base/quantities.h"
 #include "runtime/data/index/stream_hash.h"
 #include "runtime/data/manifest/tar.h"
+#include "runtime/data/remote/remote_files.h"
 
 // A tar has no table of contents, so its headers are scanned once, when its first member is asked
 // for. A listing has 24 bytes for each member: names are kept as hashes only, since tars may have
@@ -23,7 +24,8 @@ const TarListings::Listing& TarListings::listing(const std::filesystem::path& ta
   if (!fresh) return listing;
   sources_.push_back(tar);
   try {
-    for_each_entry(FileRange(tar), [&](const TarEntry& entry) {
+    const LocalFile local = open_by(files_, tar);
+    for_each_entry(FileRange(local.path), [&](const TarEntry& entry) {
       if (listing.members.empty()) listing.example = entry.name;
       listing.members.push_back({hash_of(entry.name), entry.first, entry.link ? -1 : entry.bytes});
     });

@@ -10,12 +10,15 @@
 
 namespace penstock::runtime {
 
+class RemoteFiles;
+
 /// Looks up members of tars. A tar is scanned once, when one of its members is first requested. The
 /// listing takes 24 bytes per member.
 class TarListings {
  public:
-  /// Adds the requested tars to `sources`.
-  explicit TarListings(std::vector<std::filesystem::path>& sources) : sources_(sources) {}
+  /// Adds the requested tars to `sources`, and opens them by `files`.
+  explicit TarListings(std::vector<std::filesystem::path>& sources, RemoteFiles* files = nullptr)
+      : sources_(sources), files_(files) {}
 
   /// Returns the recording of that name, spelled by path_of(); nothing if the tar has none. If
   /// members share a name, the last one counts. Throws DataError that explains why the tar can't be
@@ -43,6 +46,7 @@ class TarListings {
   const Listing& listing(const std::filesystem::path& tar);
 
   std::vector<std::filesystem::path>& sources_;
+  RemoteFiles* files_;
   std::map<std::filesystem::path, Listing> listings_;
 };
 

@@ -1,12 +1,7 @@
 #include "tests/support/store/store_server.h"
 
-#include <fcntl.h>
 #include <fmt/format.h>
-#include <spawn.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
-#include <array>
 #include <chrono>
 #include <cstdlib>
 #include <span>
@@ -14,21 +9,10 @@
 #include <stdexcept>
 #include <utility>
 
-#include "tests/support/tree/sources.h"
-
-extern char** environ;
-
 namespace penstock::test {
 namespace {
 
 constexpr const char* kSecret = "penstock-secret-of-tests-+/=";
-
-/// Reads the server's output up to the end of a line.
-std::string read_line(int descriptor) {
-  std::string line;
-  for (char c = 0; ::read(descriptor, &c, 1) == 1 && c != '\n';) line += c;
-  return line;
-}
 
 nlohmann::json ask(const std::string& endpoint, runtime::HttpRequest request) {
   request.url = endpoint + request.url;
@@ -39,32 +23,13 @@ nlohmann::json ask(const std::string& endpoint, runtime::HttpRequest request) {
 
 }  // namespace
 
-StoreServer::StoreServer() {
-  std::array<int, 2> in = {}, out = {};
-  if (::pipe2(in.data(), O_CLOEXEC) != 0 || ::pipe2(out.data(), O_CLOEXEC) != 0)
-    throw std::runtime_error("no pipe");
-  const std::string script = source("tests/support/store/store_server").string();
-  std::array<char*, 3> words = {const_cast<char*>("python3"), const_cast<char*>(script.c_str()),
-                                nullptr};
-  posix_spawn_file_actions_t files;
-  posix_spawn_file_actions_init(&files);
-  posix_spawn_file_actions_adddup2(&files, in[0], STDIN_FILENO);
-  posix_spawn_file_actions_adddup2(&files, out[1], STDOUT_FILENO);
-  const bool runs = posix_spawnp(&child_, words[0], &files, nullptr, words.data(), environ) == 0;
-  posix_spawn_file_actions_destroy(&files);
-  ::close(in[0]);
-  ::close(out[1]);
-  input_ = in[1];
-  const std::string line = runs ? read_line(out[0]) : "";
-  ::close(out[0]);
-  std::istringstream words_of(line);
+StoreServer::StoreServer() : script_("tests/support/store/store_server") {
+  std::istringstream words(script_.line());
   std::string port;
-  if (words_of >> port >> port_ >> key_; port != "port") missing_ = line;
+  if (words >> port >> port_ >> key_; port != "port") missing_ = script_.line();
 }
 
 StoreServer::~StoreServer() {
-  ::close(input_);
-  if (child_ > 0) ::waitpid(child_, nullptr, 0);
   for (const char* name : {"AWS_ENDPOINT_URL", "AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY"})
     if (in_environment_) ::unsetenv(name);
 }

@@ -1,13 +1,12 @@
 #pragma once
 
-#include <sys/types.h>
-
 #include <nlohmann/json.hpp>
 #include <span>
 #include <string>
 #include <string_view>
 
 #include "runtime/store/s3_store.h"
+#include "tests/support/store/server_script.h"
 
 namespace penstock::test {
 
@@ -46,11 +45,10 @@ class StoreServer {
   void set_environment();
 
  private:
+  ServerScript script_;
   std::string missing_;
   std::string key_;
   int port_ = 0;
-  pid_t child_ = -1;
-  int input_ = -1;  // the server ends when this is closed
   bool in_environment_ = false;
 };
 
