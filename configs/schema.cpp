@@ -246,10 +246,11 @@ std::vector<Key> trainer_keys(TrainerConfig& t) {
           "checkpoint's order. A new run takes it as sampled, or as found with pipeline.schedule = "
           "found."),
       Key("trainer.scaling", &t.scaling, one_of({"none", "linear", "sqrt"}),
-          "how the learning rate follows the batch. With linear or sqrt, penstock run keeps each "
-          "replica's share of the step: with fewer replicas a step has fewer micro-batches, each "
-          "counts as a part of a step of the schedule and of trainer.steps, and the learning rate "
-          "is lower by that part or its square root. none: the batch stays, and so do the bits."),
+          "how the learning rate follows a batch that changes. With linear or sqrt, penstock run "
+          "lets "
+          "a replica keep its share of the step. A smaller step counts as a part of one, and its "
+          "learning rate is that part or the root of it. none: the batch stays, and so do the "
+          "bits."),
       Key("trainer.output", &t.output, filled_text(),
           "folder for metrics.jsonl and checkpoints, or a place in an object store, such as "
           "s3://BUCKET/RUN"),

@@ -132,7 +132,11 @@ TEST_F(RemoteData, OtherCommandsTakeUrls) {
     remote.push_back("s3://bucket/set/" + name);
     local.insert(local.end(), after.begin(), after.end());
     remote.insert(remote.end(), after.begin(), after.end());
-    EXPECT_EQ(ran(remote), ran(local));
+    std::string expected = ran(local);  // but for the manifest's name, where it is printed
+    const std::size_t name_at = expected.find(folder_.in(name));
+    if (name_at != std::string::npos)
+      expected.replace(name_at, folder_.in(name).size(), "s3://bucket/set/" + name);
+    EXPECT_EQ(ran(remote), expected);
   };
   same({"evaluate", folder_.in("run")}, "validation.jsonl");
   same({"data", "summary"}, "train.jsonl");
