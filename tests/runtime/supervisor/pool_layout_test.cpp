@@ -61,8 +61,8 @@ TEST_F(PoolLayoutsOf, KeepsSharesOfTheStepWithScaling) {
 }
 
 TEST_F(PoolLayoutsOf, ScalingNeedsWholeShares) {
-  PoolLayouts layouts(
-      recipe({"pipeline.replicas=4", "data.micro_batches=6", "trainer.scaling=sqrt"}));
+  PoolLayouts layouts(recipe(
+      {"pipeline.replicas=4", "trainer.lanes=4", "data.micro_batches=6", "trainer.scaling=sqrt"}));
   EXPECT_NE(test::message_of<ConfigError>([&] {
               (void)layouts.choose(4);
             }).find("data.micro_batches = 6 does not divide by pipeline.replicas = 4"),
