@@ -24,7 +24,7 @@ namespace {
 /// the recording lies there.
 std::filesystem::path recordings_folder(const std::filesystem::path& table,
                                         const std::string& first) {
-  const auto own = table.parent_path(), clips = own / "clips";
+  std::filesystem::path own = table.parent_path(), clips = own / "clips";
   std::error_code error;
   if (std::filesystem::exists(clips / first, error)) return clips;
   if (std::filesystem::exists(own / first, error)) return own;

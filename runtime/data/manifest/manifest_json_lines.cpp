@@ -59,7 +59,7 @@ class LineRecordings {
 
   std::filesystem::path of(const nlohmann::json& line) {
     const auto name = line["audio_filepath"].get<std::string>();
-    const auto file = reading_.manifest.parent_path() / name;
+    auto file = reading_.manifest.parent_path() / name;
     if (!line.contains("shard_id")) return file;
     const nlohmann::json& shard = line["shard_id"];
     const bool is_number = shard.is_number_integer() && shard.get<std::int64_t>() >= 0;
