@@ -51,7 +51,7 @@ class RemoteLoading : public testing::Test {
 
   /// Packs the corpus into two WebDataset tars, here and in the store. Returns their folder.
   fs::path pack() {
-    const fs::path folder = data_.path() / "tars";
+    fs::path folder = data_.path() / "tars";
     fs::create_directory(folder);
     std::vector<test::TarWriter> tars(2);
     std::ifstream lines(data_.path() / "train.jsonl");
