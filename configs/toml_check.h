@@ -11,7 +11,7 @@ namespace penstock::configs {
 /// a.b = [1] has three.
 inline constexpr std::size_t kDeepestKeys = 128;
 
-/// What is wrong with a TOML text.
+/// A TomlFault says what is wrong with a TOML text, and where.
 struct TomlFault {
   int line = 0;  // from 1
   std::string what;

@@ -198,7 +198,7 @@ class Arrival {
 }  // namespace
 
 // Each request asks for the bytes that are missing. A server that does not know ranges sends all.
-// As long as bytes come, the time for repetitions begins anew.
+// The time for repetitions begins anew whenever bytes have come.
 void download_range(const RangeDownload& download, const HttpClient& client,
                     const std::filesystem::path& path) {
   Arrival file(path, download);

@@ -4,6 +4,8 @@
 
 #include <utility>
 
+#include "runtime/devices/rank_info.h"
+
 namespace penstock::runtime {
 
 MetricsPort::MetricsPort(const MetricsPortOptions& options) : address_(options.address) {
@@ -19,7 +21,8 @@ void MetricsPort::publish(std::string text) {
 
 std::string MetricsPort::url() const {
   if (server_ == nullptr) return "";
-  return fmt::format("http://{}:{}/metrics", address_, server_->port());
+  const std::string host = address_ == "0.0.0.0" ? machine_name() : address_;
+  return fmt::format("http://{}:{}/metrics", host, server_->port());
 }
 
 HttpReply MetricsPort::answer(const HttpCall& call) {

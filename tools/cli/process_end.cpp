@@ -32,7 +32,7 @@ void unblock_stop_signals() noexcept {
 // of manifests.
 ExitCode exit_code(const std::exception& error) {
   if (dynamic_cast<const ConfigError*>(&error) != nullptr) return exit_usage;
-  // What fails in writing to a store becomes another error, so this one is of data.
+  // A StoreError that gets here is about data: checkpoints have an error of their own.
   if (dynamic_cast<const DataError*>(&error) != nullptr ||
       dynamic_cast<const runtime::StoreError*>(&error) != nullptr)
     return exit_data;

@@ -91,7 +91,7 @@ void report(const runtime::TrainingSummary& s, bool as_json) {
   }
   if (s.steps == 0) {
     std::cout << fmt::format(
-        "nothing left to do: the checkpoint {} is already at step {} (trainer.steps)\n",
+        "nothing left to do: the checkpoint {} is already at step {}, the last one\n",
         s.checkpoint.string(), s.last_step.step);
     return;
   }

@@ -173,20 +173,23 @@ std::vector<Correction> corpus_changes(const configs::Config& config, const Trai
 // Micro-batches of an epoch do not depend on how many a step takes. So if nothing but their number
 // changes, the run goes on with the next one.
 DataOrigin data_origin(const TrainingState& saved, const std::vector<Correction>& changes) {
-  bool other_steps = false, other_micro_batches = false;
+  const Correction* number = nullptr;
+  bool other_micro_batches = false;
   for (const Correction& change : changes) {
-    const bool of_steps = in_section(change, "data.") || in_section(change, "features.") ||
-                          change.key == "trainer.seed";
-    other_steps = other_steps || of_steps;
-    other_micro_batches = other_micro_batches || (of_steps && change.key != kMicroBatches);
+    if (change.key == kMicroBatches)
+      number = &change;
+    else if (in_section(change, "data.") || in_section(change, "features.") ||
+             change.key == "trainer.seed")
+      other_micro_batches = true;
   }
-  if (!other_steps) return saved.data_origin;
   const DataOrigin& before = saved.data_origin;
-  std::int64_t used = before.epoch == saved.epoch ? before.micro_batch : 0;
-  if (saved.step_in_epoch > 0)
-    used += saved.step_in_epoch * std::stoll(saved.config.at(std::string(kMicroBatches)));
-  if (!other_micro_batches) return {saved.step, saved.epoch, used};
-  return {saved.step, saved.epoch + (used > 0 ? 1 : 0)};
+  const std::int64_t used = before.epoch == saved.epoch ? before.micro_batch : 0;
+  if (other_micro_batches) {
+    const bool begun = used > 0 || saved.step_in_epoch > 0;
+    return {saved.step, saved.epoch + (begun ? 1 : 0)};
+  }
+  if (number == nullptr) return before;
+  return {saved.step, saved.epoch, used + saved.step_in_epoch * std::stoll(number->before)};
 }
 
 DataOrigin settle_data(const configs::Config& config, const TrainingState& saved,

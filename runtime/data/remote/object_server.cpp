@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "runtime/data/index/stream_hash.h"
+#include "runtime/data/remote/remote_url.h"
 #include "runtime/store/store_error.h"
 #include "runtime/store/transfer.h"
 
@@ -19,23 +20,21 @@ namespace {
 constexpr int kRange = 206, kUnauthorized = 401, kForbidden = 403, kMissing = 404, kNoMethod = 405,
               kGone = 410, kNotImplemented = 501;
 
-/// Returns a URL without its query, which may hold a signature.
-std::string shown(const std::string& url) { return url.substr(0, url.find('?')); }
-
 [[noreturn]] void throw_refusal(const std::string& url, const HttpAnswer& answer) {
   const bool denied = answer.status == kUnauthorized || answer.status == kForbidden;
   throw StoreError(
       denied                           ? StoreError::Kind::denied
       : worth_repeating(answer.status) ? StoreError::Kind::unreachable
                                        : StoreError::Kind::refused,
-      fmt::format("{}: the server answered {}{}", shown(url), answer.status,
+      fmt::format("{}: the server answered {}{}", without_query(url), answer.status,
                   denied ? ". penstock sends no keys to web servers: use a public or a signed URL, "
                            "or s3://"
                          : ""));
 }
 
 [[noreturn]] void throw_changed(const std::string& url) {
-  throw StoreError(StoreError::Kind::changed, fmt::format("{} is another object", shown(url)));
+  throw StoreError(StoreError::Kind::changed,
+                   fmt::format("{} is another object", without_query(url)));
 }
 
 std::uint64_t number(const std::string& text) { return std::strtoull(text.c_str(), nullptr, 10); }
@@ -88,7 +87,7 @@ std::optional<RemoteObject> ObjectServers::describe_page(const std::string& url)
   if (answer.status != kRange && answer.header("content-length").empty())
     throw StoreError(StoreError::Kind::refused,
                      fmt::format("{}: the server tells no Content-Length: read it from another one",
-                                 shown(url)));
+                                 without_query(url)));
   RemoteObject object{whole_size(answer), without_quotes(answer.header("etag")),
                       answer.header("last-modified")};
   object.ranges = answer.status == kRange || answer.header("accept-ranges") == "bytes";
@@ -96,7 +95,7 @@ std::optional<RemoteObject> ObjectServers::describe_page(const std::string& url)
 } catch (const StoreError& error) {
   if (error.kind() != StoreError::Kind::unreachable) throw;
   throw StoreError(error.kind(), fmt::format("{} can't be read: {}. Check the network and the URL.",
-                                             shown(url), error.what()));
+                                             without_query(url), error.what()));
 }
 
 std::vector<ListedRemote> ObjectServers::list(const std::string& url) {
@@ -128,8 +127,11 @@ HttpAnswer ObjectServers::read_page(const std::string& url, const RemoteObject& 
 void ObjectServers::download(const std::string& url, const RemoteObject& object,
                              const ByteRange& range, const std::filesystem::path& file,
                              bool resume) {
-  RangeDownload download{
-      .name = shown(url), .bytes = object.bytes, .range = range, .read = {}, .resume = resume};
+  RangeDownload download{.name = without_query(url),
+                         .bytes = object.bytes,
+                         .range = range,
+                         .read = {},
+                         .resume = resume};
   if (!is_store_url(url)) {
     download.read = [&](const ByteRange& rest, const ByteSink& sink) {
       return read_page(url, object, rest, sink);

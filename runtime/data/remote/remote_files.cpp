@@ -86,7 +86,7 @@ fs::path RemoteFiles::path(const std::string& name) const {
     throw ConfigError(
         fmt::format("{}: data from a server need a folder on this machine: name one "
                     "in data.cache, or set HOME, and set data.cache_gib above 0",
-                    name.substr(0, name.find('?'))));
+                    without_query(name)));
   return cache_.folder() / mirrored_path(name);
 }
 

@@ -23,7 +23,7 @@ constexpr std::string_view kColon = "://";
 bool is_object(std::string_view scheme) { return scheme == "s3" || scheme == "gs"; }
 
 [[noreturn]] void refuse(std::string_view url, std::string_view why) {
-  throw ConfigError(fmt::format("{}: {}", url.substr(0, url.find('?')), why));
+  throw ConfigError(fmt::format("{}: {}", without_query(url), why));
 }
 
 /// Throws ConfigError unless each part of the path can name a folder or a file.
@@ -76,6 +76,10 @@ std::string escaped_path(std::string_view path) {
 bool is_remote_url(std::string_view text) {
   const std::string_view scheme = text.substr(0, text.find(kColon));
   return scheme.size() < text.size() && std::ranges::find(kSchemes, scheme) != kSchemes.end();
+}
+
+std::string without_query(std::string_view url) {
+  return std::string(url.substr(0, url.find('?')));
 }
 
 std::string_view url_within(std::string_view path) {

@@ -9,6 +9,9 @@ namespace penstock::runtime {
 /// Returns true if the text begins with s3://, gs://, https:// or http://.
 [[nodiscard]] bool is_remote_url(std::string_view text);
 
+/// Returns a URL without its query, which may hold a signature.
+[[nodiscard]] std::string without_query(std::string_view url);
+
 /// Returns the URL at the end of a path that was joined as "folder/https://…", or "".
 [[nodiscard]] std::string_view url_within(std::string_view path);
 

@@ -264,7 +264,7 @@ TEST(PlanFile, RejectsKeysThatNestTooDeeply) {
       "the plan can't be used:\n  plan.toml:1: not TOML: keys and values nest deeper than 128");
 }
 
-/// As an int, the number would be rank 2.
+/// The number would be rank 2 if it were cut to an int.
 TEST(PlanFile, RejectsRanksBeyondNumbersOfRanks) {
   EXPECT_NE(error_message(edited("[0, 2]", "[0, 4294967298]"))
                 .find("ranks names 4294967298, which is no rank"),

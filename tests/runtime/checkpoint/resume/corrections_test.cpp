@@ -138,7 +138,6 @@ TEST(DataOrigin, MovesWithChangesThatMakeOtherSteps) {
   saved.epoch = 4;
   saved.step_in_epoch = 3;
   saved.data_origin = {300, 2};
-  saved.config["data.micro_batches"] = "7";
   const auto origin = [&](const char* key) { return data_origin(saved, {{600, key, "1", "2"}}); };
   EXPECT_EQ(data_origin(saved, {}), (DataOrigin{300, 2}));
   for (const char* key : {"optimizer.learning_rate", "model.dropout", "text.fold", "trainer.order"})
@@ -155,7 +154,6 @@ TEST(DataOrigin, GoesOnWithinAnEpochWithOtherSteps) {
   saved.step = 600;
   saved.epoch = 4;
   saved.step_in_epoch = 3;
-  saved.config["data.micro_batches"] = "7";
   const Correction number{600, "data.micro_batches", "7", "5"};
   EXPECT_EQ(data_origin(saved, {number}), (DataOrigin{600, 4, 21}));
   EXPECT_EQ(data_origin(saved, {number, {600, "data.speeds", "[1]", "[2]"}}), (DataOrigin{600, 5}));
