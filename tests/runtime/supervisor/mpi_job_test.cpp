@@ -25,6 +25,7 @@ TEST(MpiJob, NamesHostsWithTheirSlots) {
   EXPECT_TRUE(has(command.words, {"-np", "3"}));
   EXPECT_TRUE(has(command.words, {"--host", "a:2,b:1"}));
   EXPECT_TRUE(has(command.words, {"-x", "PENSTOCK_INCARNATION=7"}));
+  EXPECT_TRUE(has(command.words, {"--mca", "odls_base_sigkill_timeout", "0"}));
   EXPECT_TRUE(has(command.words, {"--report-bindings", "penstock", "train", "my.toml"}));
   EXPECT_EQ(command.environment.front().second, "7");
 }
