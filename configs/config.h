@@ -11,6 +11,16 @@
 
 namespace penstock::configs {
 
+/// [lora]: low-rank adapters of linear layers (Hu et al. 2021), as PEFT has them.
+struct LoraConfig {
+  int rank = 0;                           // 0: no adapters
+  double alpha = 16;                      // adapters are scaled by alpha / rank
+  double dropout = 0;                     // of their inputs
+  std::vector<std::string> targets = {};  // patterns of linear layers that get an adapter
+  std::vector<std::string> train = {};    // patterns of parameters that are trained besides
+  bool operator==(const LoraConfig&) const = default;
+};
+
 /// [model]: the model to train. `base` names a file of configs/models/; the other keys override
 /// that file's.
 struct ModelConfig {
@@ -18,6 +28,7 @@ struct ModelConfig {
   int features = 161;          // input channels; must equal what [features] makes
   int classes = 0;             // outputs of the last layer; 0: as many as the text has labels
   layers::ModelFamily family;  // chosen by model.kind, with the values of the family's own keys
+  LoraConfig lora = {};        // the section [lora]
   bool operator==(const ModelConfig&) const = default;
 };
 

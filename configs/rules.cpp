@@ -139,6 +139,24 @@ Found of_pipeline(const Config& c) {
   return found;
 }
 
+Found of_lora(const Config& c) {
+  const LoraConfig& lora = c.model.lora;
+  Found found;
+  if (lora.rank > 0 && lora.targets.empty())
+    found.push_back(
+        {"lora.targets",
+         fmt::format("lora.rank = {} needs layers to adapt: set lora.targets to patterns "
+                     "of their names, such as [\"*.qkv\"] or [\"*\"]",
+                     lora.rank)});
+  for (const auto& [key, patterns] :
+       {std::pair{"lora.targets", &lora.targets}, std::pair{"lora.train", &lora.train}})
+    if (lora.rank == 0 && !patterns->empty())
+      found.push_back({key, fmt::format("{} has no effect without adapters: set lora.rank, such as "
+                                        "lora.rank=16, or leave it out",
+                                        key)});
+  return found;
+}
+
 /// KeyWithoutEffect is a key that features.kind may ignore; `set` is true if somebody set it all
 /// the same.
 struct KeyWithoutEffect {
@@ -241,8 +259,8 @@ std::vector<std::string> contradictions(const Config& c,
                                         const std::function<std::string(std::string_view)>& where) {
   std::vector<std::string> faults;
   for (const Found& found :
-       {c.model.family.contradictions(c.model.features), of_optimization(c), of_data(c), of_text(c),
-        of_pipeline(c), of_features(c), of_steps(c), of_acceptance(c)})
+       {c.model.family.contradictions(c.model.features), of_lora(c), of_optimization(c), of_data(c),
+        of_text(c), of_pipeline(c), of_features(c), of_steps(c), of_acceptance(c)})
     for (const auto& [key, what] : found) faults.push_back(fmt::format("{}: {}", where(key), what));
   return faults;
 }

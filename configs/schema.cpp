@@ -31,6 +31,23 @@ std::vector<Key> model_keys(ModelConfig& m, std::vector<std::string_view> kinds)
   return all;
 }
 
+std::vector<Key> lora_keys(LoraConfig& l) {
+  return {
+      Key("lora.rank", &l.rank, between(0, kMaxChannels),
+          "rank of the adapters of linear layers (LoRA); 0: none. With adapters, all other "
+          "parameters are frozen but those of lora.train."),
+      Key("lora.alpha", &l.alpha, above(0), "adapters are scaled by lora.alpha / lora.rank"),
+      Key("lora.dropout", &l.dropout, between(0, 0.95),
+          "share of numbers dropped in an adapter's input"),
+      Key("lora.targets", &l.targets, anything(),
+          "linear layers that get an adapter: patterns of their names, such as "
+          "[\"block*.attention.*\"]"),
+      Key("lora.train", &l.train, anything(),
+          "parameters that are trained besides adapters, such as [\"output.*\"]; PEFT's "
+          "modules_to_save"),
+  };
+}
+
 std::vector<Key> text_keys(TextConfig& t) {
   return {
       Key("text.kind", &t.kind, one_of({"alphabet", "sentencepiece"}),
@@ -313,8 +330,8 @@ OnResume on_resume(const Key& key) {
       "model.base",      "text.model",         "data.train",
       "data.validation", "data.batch_seconds", "data.failing_utterances",
       "data.loaders",    "data.cache",         "data.cache_gib"};
-  constexpr std::string_view fixed[] = {"text.kind", "text.alphabet", "optimizer.kind",
-                                        "optimizer.state"};
+  constexpr std::string_view fixed[] = {"text.kind",       "text.alphabet", "optimizer.kind",
+                                        "optimizer.state", "lora.rank",     "lora.targets"};
   if (std::ranges::find(free, key.name) != std::end(free)) return OnResume::free;
   if (std::ranges::find(fixed, key.name) != std::end(fixed)) return OnResume::fixed;
   // A key of a family decides the shapes of weights, unless it is known not to.
@@ -328,6 +345,7 @@ OnResume on_resume(const Key& key) {
 
 std::string_view why_fixed(std::string_view key) {
   if (key.starts_with("model.")) return "the checkpoint's weights are of that model";
+  if (key.starts_with("lora.")) return "the checkpoint's adapters have that rank and these layers";
   if (key.starts_with("text.")) return "the checkpoint's head has a row for each of its labels";
   return "the checkpoint's optimizer state is of that kind";
 }
@@ -344,10 +362,11 @@ std::vector<Key> keys(Config& config, std::span<const layers::ModelFamily> famil
   for (const layers::ModelFamily& family : families) kinds.push_back(family.name());
   std::vector<Key> all = model_keys(config.model, std::move(kinds));
   for (const auto& section :
-       {text_keys(config.text), feature_keys(config.features), data_keys(config.data),
-        optimizer_keys(config.optimizer), lr_schedule_keys(config.lr_schedule),
-        precision_keys(config.precision), pipeline_keys(config.pipeline),
-        trainer_keys(config.trainer), checkpoint_keys(config.trainer)}) {
+       {lora_keys(config.model.lora), text_keys(config.text), feature_keys(config.features),
+        data_keys(config.data), optimizer_keys(config.optimizer),
+        lr_schedule_keys(config.lr_schedule), precision_keys(config.precision),
+        pipeline_keys(config.pipeline), trainer_keys(config.trainer),
+        checkpoint_keys(config.trainer)}) {
     all.insert(all.end(), section.begin(), section.end());
   }
   return all;

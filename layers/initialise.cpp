@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <random>
+#include <type_traits>
 #include <vector>
 
 #include "layers/ops/elementwise.h"
@@ -13,12 +14,19 @@ namespace {
 // Separates the random streams of parameters from those of layers of the same name.
 constexpr std::uint32_t kInitialisation = 0x696e6974;
 
+template <class T>
+T narrow(float value) {
+  if constexpr (std::is_same_v<T, Half>) return to_half(value);
+  if constexpr (std::is_same_v<T, BFloat16>) return to_bfloat16(value);
+  if constexpr (std::is_floating_point_v<T>) return static_cast<T>(value);
+}
+
 // Element i takes word i % 4 of block i / 4, so any range of elements can be filled by itself.
 template <class T>
 void fill(const Initialiser& how, const PhiloxStream& random, T* values, std::int64_t first,
           std::int64_t count) {
   if (how.kind == Initialiser::Kind::constant) {
-    std::fill_n(values, count, static_cast<T>(static_cast<float>(how.value)));
+    std::fill_n(values, count, narrow<T>(static_cast<float>(how.value)));
     return;
   }
   PhiloxBlock block = {};
@@ -26,7 +34,7 @@ void fill(const Initialiser& how, const PhiloxStream& random, T* values, std::in
     const auto place = static_cast<std::uint64_t>(first + i);
     if (i == 0 || place % 4 == 0) block = random(low_word(place / 4), high_word(place / 4));
     const double unit = static_cast<double>(block[place % 4]) * 0x1p-32;  // [0, 1)
-    values[i] = static_cast<T>(static_cast<float>(how.value * (2 * unit - 1)));
+    values[i] = narrow<T>(static_cast<float>(how.value * (2 * unit - 1)));
   }
 }
 
@@ -38,10 +46,11 @@ void initialise(const ParamDecl& param, std::uint64_t seed, const Tensor& values
                 std::int64_t first) {
   const PhiloxStream random =
       philox_stream(seed, {hash_of_name(param.name), kInitialisation, 0, 0});
-  if (values.dtype == DType::f64)
-    fill(param.initialiser, random, values.as<double>(), first, values.size());
-  else
-    fill(param.initialiser, random, values.as<float>(), first, values.size());
+  const auto fill_as = [&](auto* to) { fill(param.initialiser, random, to, first, values.size()); };
+  if (values.dtype == DType::f64) return fill_as(values.as<double>());
+  if (values.dtype == DType::f16) return fill_as(values.as<Half>());
+  if (values.dtype == DType::bf16) return fill_as(values.as<BFloat16>());
+  fill_as(values.as<float>());
 }
 
 // Drawing takes longer than copying, so the noise repeats. The numbers are made on the host in FP32

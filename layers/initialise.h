@@ -9,9 +9,10 @@ namespace penstock::layers {
 
 // These functions fill tensors: with initial values of a parameter, or with noise for timing.
 
-/// Fills `values` (host memory, f32 or f64) with elements [first, first + values.size()) of a
-/// parameter's initial values. They depend on (seed, name, initialiser) alone, so any owner of any
-/// part of the parameter gets the same numbers. They are float32 values in either dtype.
+/// Fills `values` (host memory, any dtype of weights) with elements [first, first + values.size())
+/// of a parameter's initial values. They depend on (seed, name, initialiser) alone, so any owner of
+/// any part of the parameter gets the same numbers. They are float32 values, also as f64, and are
+/// rounded to the nearest in a 16-bit dtype.
 void initialise(const ParamDecl& param, std::uint64_t seed, const Tensor& values,
                 std::int64_t first = 0);
 

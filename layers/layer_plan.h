@@ -40,6 +40,9 @@ struct ParamDecl {
   Initialiser initialiser;
   bool full_precision = false;  // FP32 even if layers compute in 16 bits: parameters of norms
   double rate = 1;              // factor of the learning rate; 0: frozen
+  /// True if it has a gradient sum. A frozen parameter has one only beside a trained one in the
+  /// same part of a layer.
+  bool summed = true;
 
   bool frozen() const { return rate == 0; }
 };
@@ -59,12 +62,14 @@ enum class Life {
 };
 
 /// A tensor that must stay alive. Besides memory of its own, a layer may ask that its input, its
-/// output or their gradients stay. Those exist once, however many layers ask for them.
+/// output or their gradients stay. Those exist once, however many layers ask for them. Kind::none
+/// holds the place of a tensor that a frozen layer does not need: it is empty.
 struct SavedDecl {
-  enum class Kind { own, input, output, input_gradient, output_gradient } kind = Kind::own;
+  enum class Kind { own, input, output, input_gradient, output_gradient, none } kind = Kind::own;
   Life life = Life::to_backward_weight;
   DType dtype = DType::f32;
-  Shape shape = {};  // for Kind::own
+  Shape shape = {};          // for Kind::own
+  bool for_weights = false;  // read by backward_weight alone
 };
 
 /// Workspace in bytes, for each method.

@@ -1,7 +1,10 @@
 #include "layers/models/rated_layer.h"
 
 #include <algorithm>
+#include <span>
 #include <utility>
+
+#include "layers/nn/residual.h"
 
 // The wrapper computes nothing. Its plan states what need not be computed, which follows from the
 // layer's parameters and from what precedes it in the sequence:
@@ -11,7 +14,8 @@
 //   all frozen   trained       backward_input alone
 //   all frozen   all frozen    nothing
 // A layer counts as frozen only if all its parameters are: gradients of single frozen parameters
-// are computed and not applied.
+// are computed and not applied. A residual unit is not one layer here: rate_layer() wraps each of
+// its parts.
 
 namespace penstock::layers {
 
@@ -24,7 +28,30 @@ bool reads_it_again(const LayerPlan& plan) {
   });
 }
 
+/// Removes what only backward_weight needs.
+void spare_weight_gradients(LayerPlan& plan) {
+  plan.flops.backward_weight = 0;
+  plan.workspace.backward_weight = 0;
+  for (ParamDecl& param : plan.params) param.summed = false;
+  for (SavedDecl& saved : plan.saved)
+    if (saved.for_weights) saved.kind = SavedDecl::Kind::none;
+}
+
 }  // namespace
+
+void rate_layer(std::unique_ptr<Layer>& layer, RatedLayer::Rates rates) {
+  if (auto* const unit = dynamic_cast<Residual*>(layer.get())) {
+    std::span<const double> left = rates.of_parameters;
+    unit->replace_parts([&](std::unique_ptr<Layer> part, std::size_t parameters) {
+      const std::span<const double> own = left.first(parameters);
+      left = left.subspan(parameters);
+      if (own.empty()) return part;
+      return std::unique_ptr<Layer>(std::make_unique<RatedLayer>(
+          std::move(part), RatedLayer::Rates{{own.begin(), own.end()}, true}));
+    });
+  }
+  layer = std::make_unique<RatedLayer>(std::move(layer), std::move(rates));
+}
 
 RatedLayer::RatedLayer(std::unique_ptr<Layer> layer, Rates rates)
     : layer_(std::move(layer)), rates_(std::move(rates)) {}
@@ -34,8 +61,7 @@ LayerPlan RatedLayer::plan(const ActivationDecl& input, const BackendSizes& size
   for (std::size_t i = 0; i < plan.params.size(); ++i)
     plan.params[i].rate = rates_.of_parameters.at(i);
   plan.passes_gradient = rates_.passes_gradient || (plan.trained() && reads_it_again(plan));
-  if (!plan.trained()) plan.flops.backward_weight = 0;
-  if (!plan.trained()) plan.workspace.backward_weight = 0;
+  if (!plan.trained()) spare_weight_gradients(plan);
   if (plan.runs_backward()) return plan;
   plan.flops.backward_input = 0;
   plan.workspace.backward_input = 0;

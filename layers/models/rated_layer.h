@@ -40,4 +40,8 @@ class RatedLayer final : public Layer {
   Rates rates_;
 };
 
+/// Replaces a layer by one that trains with these rates. The parts of a residual unit are wrapped
+/// each, so that one whose parameters are all frozen takes no gradients.
+void rate_layer(std::unique_ptr<Layer>& layer, RatedLayer::Rates rates);
+
 }  // namespace penstock::layers

@@ -145,8 +145,9 @@ LayerPlan Conv1d::plan(const ActivationDecl& input, const BackendSizes& sizes) c
   LayerPlan plan;
   plan.output = {input.dtype, {{g.out_lengths(), g.out_channels}}};
   declare_params(plan);
-  plan.saved = {{SavedDecl::Kind::input, Life::to_backward_weight},
-                {SavedDecl::Kind::output_gradient, Life::carried}};
+  plan.saved = {
+      {.kind = SavedDecl::Kind::input, .for_weights = true},
+      {.kind = SavedDecl::Kind::output_gradient, .life = Life::carried, .for_weights = true}};
   plan.workspace = conv1d_workspace(sizes, g);
   if (options_.weight_norm) declare_weight_norm(plan, input);
   add_copies(plan.workspace, copies(sizes, input.only(), plan.output.only()));

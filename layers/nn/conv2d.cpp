@@ -69,8 +69,9 @@ LayerPlan Conv2d::plan(const ActivationDecl& input, const BackendSizes& sizes) c
   const Initialiser start{Initialiser::Kind::uniform, 1 / std::sqrt(window)};
   plan.params.push_back({name() + ".weight", g.weight_shape(), start});
   if (options_.bias) plan.params.push_back({name() + ".bias", {g.out_channels}, start});
-  plan.saved = {{.kind = SavedDecl::Kind::input, .life = Life::to_backward_weight},
-                {.kind = SavedDecl::Kind::output_gradient, .life = Life::carried}};
+  plan.saved = {
+      {.kind = SavedDecl::Kind::input, .for_weights = true},
+      {.kind = SavedDecl::Kind::output_gradient, .life = Life::carried, .for_weights = true}};
   plan.workspace = conv2d_sizes(sizes, g);
   const std::int64_t in = x.rows() * x.channels, taps = element_count(g.weight_shape()),
                      out = element_count(plan.output.only().shape());

@@ -41,8 +41,9 @@ LayerPlan Linear::plan(const ActivationDecl& input, const BackendSizes& sizes) c
   plan.output = {input.dtype, {{x.lengths, parts * out}}};
   plan.params.push_back({name + ".weight", {out, in}, start});
   if (bias) plan.params.push_back({name + ".bias", {out}, start});
-  plan.saved = {{.kind = SavedDecl::Kind::input, .life = Life::to_backward_weight},
-                {.kind = SavedDecl::Kind::output_gradient, .life = Life::carried}};
+  plan.saved = {
+      {.kind = SavedDecl::Kind::input, .for_weights = true},
+      {.kind = SavedDecl::Kind::output_gradient, .life = Life::carried, .for_weights = true}};
   const double product = 2.0 * static_cast<double>(x.rows() * parts * in * out);
   plan.flops = {product, product, product};
   plan.work = Work::product;

@@ -41,7 +41,8 @@ class Shares {
 std::vector<Tensor> saved_of(const ResidualLayout& layout, std::size_t part, Saved saved) {
   std::vector<Tensor> tensors;
   if (saved.empty()) return tensors;  // nothing is saved in evaluation
-  for (const int place : layout.kept_by[part]) tensors.push_back(saved[place]);
+  for (const int place : layout.kept_by[part])
+    tensors.push_back(place == ResidualLayout::kNone ? Tensor{} : saved[place]);
   return tensors;
 }
 
@@ -258,10 +259,17 @@ void Residual::backward_weight(Context& context, Saved saved, Grads grads) const
   Shares<const Tensor> shares(grads);
   for (std::size_t i = 0; i < inner.plans.size(); ++i) {
     const Grads share = shares.next(inner.plans[i].params.size());
-    if (share.empty()) continue;
+    if (!inner.plans[i].trained()) continue;
     options_.parts[i]->backward_weight(context, saved_of(inner, i, saved), share);
     context.stream.progress();
   }
+}
+
+// The number of a part's parameters depends on no frame.
+void Residual::replace_parts(const Replace& replace) {
+  const ResidualLayout inner = layout({DType::f32, {{{1}, options_.channels}}}, {});
+  for (std::size_t i = 0; i < options_.parts.size(); ++i)
+    options_.parts[i] = replace(std::move(options_.parts[i]), inner.plans[i].params.size());
 }
 
 // pool() and commit_state() cut rows of sums into the columns of the parts. How many these are

@@ -1,7 +1,10 @@
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -59,8 +62,18 @@ class Residual final : public Layer {
   void commit_state(Context&, std::span<const double> sums,
                     std::span<const Tensor> state) const override;
 
-  /// Returns the parts in the order in which they run.
+  /// Returns the parts with their inputs and plans, in the order in which they run.
   std::vector<ResidualPart> parts(const ActivationDecl& input, const BackendSizes& sizes) const;
+
+  /// Returns the parts in the order in which they run.
+  std::span<const std::unique_ptr<Layer>> sequence() const { return options_.parts; }
+
+  /// Replaces each part by what `replace` returns for it, such as a wrapper. It is given the part
+  /// and the number of its parameters, in the order in which parts run. The new part must have the
+  /// same output.
+  using Replace =
+      std::function<std::unique_ptr<Layer>(std::unique_ptr<Layer> part, std::size_t parameters)>;
+  void replace_parts(const Replace& replace);
 
   /// Sets ResidualOptions::recomputes_cheap.
   void recompute_cheap_parts() { options_.recomputes_cheap = true; }

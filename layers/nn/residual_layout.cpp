@@ -67,6 +67,9 @@ ResidualLayout::ResidualLayout(std::span<const std::unique_ptr<Layer>> parts,
         case SavedDecl::Kind::output_gradient:
           places.push_back(keep_gradient(i + 1, i + 1 == plans.size() && !scales));
           break;
+        case SavedDecl::Kind::none:
+          places.push_back(kNone);
+          break;
       }
   }
 }

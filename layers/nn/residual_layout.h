@@ -12,7 +12,7 @@ namespace penstock::layers {
 /// The places of the tensors inside a residual unit. With n parts, activation i is the input of
 /// part i, and activation n the output of the last part. Gradient i is that of activation i.
 struct ResidualLayout {
-  static constexpr int kPassing = -1;
+  static constexpr int kPassing = -1, kNone = -2;
 
   /// `scales`: true if the gradient of the last part's output is not that of the unit's output.
   /// `recomputes_cheap`: true if backward recomputes the outputs of all cheap parts instead of
@@ -28,7 +28,7 @@ struct ResidualLayout {
   std::vector<bool> recomputed;       // true for activations that backward recomputes
   std::vector<int> kept_activations;  // place of each activation in `saved`, or kPassing
   std::vector<int> kept_gradients;    // the same for gradients
-  /// Places in `saved` of each part's saved tensors.
+  /// Places in `saved` of each part's saved tensors; kNone for those of SavedDecl::Kind::none.
   std::vector<std::vector<int>> kept_by;
 
  private:

@@ -106,7 +106,7 @@ struct DropoutForward {
   DropoutMask mask;
 };
 
-/// Computes dx = dropped ? 0 : dy / (1 - probability).
+/// Computes dx = dropped ? 0 : dy / (1 - probability); dx may be dy.
 struct DropoutBackward {
   Tensor dy_FC;
   Tensor dx_FC;

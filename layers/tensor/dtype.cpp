@@ -1,5 +1,6 @@
 #include "layers/tensor/dtype.h"
 
+#include <algorithm>
 #include <bit>
 #include <cmath>
 
@@ -99,6 +100,15 @@ float to_float(Half value) {
 
 float to_float(BFloat16 value) {
   return std::bit_cast<float>(static_cast<std::uint32_t>(value.bits) << 16);
+}
+
+void round_floats(std::span<const float> values, DType dtype, std::span<std::byte> to) {
+  if (dtype == DType::f16)
+    std::ranges::transform(values, reinterpret_cast<Half*>(to.data()), to_half);
+  else if (dtype == DType::bf16)
+    std::ranges::transform(values, reinterpret_cast<BFloat16*>(to.data()), to_bfloat16);
+  else
+    std::ranges::copy(std::as_bytes(values), to.begin());
 }
 
 }  // namespace penstock::layers

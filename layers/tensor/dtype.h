@@ -2,6 +2,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <span>
 #include <string_view>
 
 namespace penstock::layers {
@@ -34,6 +35,9 @@ Half to_half(float value);
 BFloat16 to_bfloat16(float value);
 float to_float(Half value);
 float to_float(BFloat16 value);
+
+/// Writes `values` as numbers of `dtype`, which is f32, f16 or bf16. `to` has room for as many.
+void round_floats(std::span<const float> values, DType dtype, std::span<std::byte> to);
 
 template <class T>
 struct DTypeOf;

@@ -15,6 +15,7 @@
 #include "configs/text_rules.h"
 #include "configs/value.h"
 #include "layers/models/families.h"
+#include "layers/models/lora.h"
 #include "layers/models/rated_layer.h"
 #include "partition/layout/recomputed_layers.h"
 
@@ -28,7 +29,7 @@ void check(const configs::ModelConfig& model, int labels) {
   config.model = model;
   std::string faults;
   for (const Key& key : configs::keys(config)) {
-    if (key.section() != "model") continue;
+    if (key.section() != "model" && key.section() != "lora") continue;
     if (const auto fault = configs::set_value(key, configs::value_text(key.value)))
       faults += "\n  " + *fault;
   }
@@ -60,8 +61,10 @@ Names parameter_names(const LayerSequence& sequence) {
   return names;
 }
 
-/// Returns an error message if the pattern matches no parameter, or "".
-std::string fault_of(const std::string& pattern, const char* key, const Names& names) {
+/// Returns an error message if the pattern matches none of `names`, which are names of `kind`, or
+/// "".
+std::string fault_of(const std::string& pattern, const char* key, const char* kind,
+                     const Names& names) {
   std::vector<std::string_view> all;
   for (const std::vector<std::string>& own : names) all.insert(all.end(), own.begin(), own.end());
   if (std::ranges::any_of(all, [&](auto name) { return matches_glob(pattern, name); })) return {};
@@ -75,36 +78,73 @@ std::string fault_of(const std::string& pattern, const char* key, const Names& n
   if (near.empty()) near = all;
   if (near.size() > kShownNames) near.resize(kShownNames);
   return fmt::format(
-      "{} has the pattern \"{}\", which matches no parameter of the model. Names near it: {}", key,
-      pattern, fmt::join(near, ", "));
+      "{} has the pattern \"{}\", which matches no {} of the model. Names near it: {}", key,
+      pattern, kind, fmt::join(near, ", "));
+}
+
+void throw_unless_empty(std::vector<std::string> faults) {
+  std::erase(faults, "");
+  if (!faults.empty()) throw ConfigError(fmt::format("{}", fmt::join(faults, "\n")));
+}
+
+/// Returns true for the weight and the bias of an adapted layer. `own` has the names of the
+/// parameters of the link of the sequence to which the layer belongs.
+bool adapted(const std::string& name, const std::vector<std::string>& own) {
+  const std::string adapter = name.substr(0, name.rfind('.')) + ".lora_A.weight";
+  return std::ranges::find(own, adapter) != own.end();
 }
 
 void check_patterns(const configs::OptimizerConfig& optimizer,
                     const std::vector<configs::RateFactor>& factors, const Names& names) {
   std::vector<std::string> faults;
   for (const std::string& pattern : optimizer.freeze)
-    faults.push_back(fault_of(pattern, "optimizer.freeze", names));
+    faults.push_back(fault_of(pattern, "optimizer.freeze", "parameter", names));
   for (const configs::RateFactor& f : factors)
-    faults.push_back(fault_of(f.pattern, "optimizer.learning_rates", names));
-  std::erase(faults, "");
-  if (!faults.empty()) throw ConfigError(fmt::format("{}", fmt::join(faults, "\n")));
+    faults.push_back(fault_of(f.pattern, "optimizer.learning_rates", "parameter", names));
+  throw_unless_empty(std::move(faults));
+}
+
+bool matches_any(const std::vector<std::string>& patterns, std::string_view name) {
+  return std::ranges::any_of(patterns, [&](const std::string& p) { return matches_glob(p, name); });
+}
+
+/// Adapts the layers that lora.targets names. ConfigError if a pattern names none.
+void adapt(LayerSequence& sequence, const configs::LoraConfig& lora) {
+  if (lora.rank == 0) return;
+  const std::vector<std::string> names = layers::adaptable_layers(sequence.layers);
+  std::vector<std::string> faults;
+  for (const std::string& pattern : lora.targets)
+    faults.push_back(fault_of(pattern, "lora.targets", "linear layer", {names}));
+  throw_unless_empty(std::move(faults));
+  layers::adapt_layers(sequence.layers, {lora.rank, lora.alpha, lora.dropout},
+                       [&](const std::string& name) { return matches_any(lora.targets, name); });
+}
+
+/// Throws ConfigError if lora.train names nothing, or weights that an adapter keeps frozen.
+void check_trained_beside(const configs::LoraConfig& lora, const Names& names) {
+  std::vector<std::string> faults;
+  for (const std::string& pattern : lora.train)
+    faults.push_back(fault_of(pattern, "lora.train", "parameter", names));
+  for (const std::vector<std::string>& own : names)
+    for (const std::string& name : own)
+      if (adapted(name, own) && matches_any(lora.train, name))
+        faults.push_back(fmt::format(
+            "lora.train names {}, which has an adapter and stays frozen: leave its layer out of "
+            "lora.targets, or out of lora.train",
+            name));
+  throw_unless_empty(std::move(faults));
 }
 
 /// Returns the factor on a parameter's learning rate: 0 if it is frozen, else that of the first
-/// matching pattern, else 1.
-double rate_of(const std::string& name, const configs::OptimizerConfig& optimizer,
+/// matching pattern, else 1. With adapters, all is frozen but these and what lora.train names.
+double rate_of(const std::string& name, const configs::Config& config,
                const std::vector<configs::RateFactor>& factors) {
-  for (const std::string& pattern : optimizer.freeze)
-    if (matches_glob(pattern, name)) return 0;
+  const configs::LoraConfig& lora = config.model.lora;
+  if (matches_any(config.optimizer.freeze, name)) return 0;
+  if (lora.rank > 0 && !layers::is_lora_parameter(name) && !matches_any(lora.train, name)) return 0;
   for (const configs::RateFactor& f : factors)
     if (matches_glob(f.pattern, name)) return f.factor;
   return 1;
-}
-
-/// Replaces a layer by one that trains with these factors.
-void rate(LayerSequence& sequence, std::size_t layer, layers::RatedLayer::Rates rates) {
-  std::unique_ptr<layers::Layer>& rated = sequence.layers[layer];
-  rated = std::make_unique<layers::RatedLayer>(std::move(rated), std::move(rates));
 }
 
 }  // namespace
@@ -120,6 +160,7 @@ LayerSequence build_model(const configs::ModelConfig& model, int labels,
   LayerSequence sequence{
       layers::build_layers(model.family, {model.features, outputs_of(model, labels)}),
       model.features};
+  adapt(sequence, model.lora);
   if (pipeline.recompute == kSelective) layers::recompute_cheap_parts(sequence.layers);
   return sequence;
 }
@@ -143,18 +184,21 @@ std::string model_summary(const configs::ModelConfig& model, int labels) {
 // in silence. So it is an error, which names parameters with the longest common beginning.
 LayerSequence build_trained_model(const configs::Config& config, int labels) {
   const configs::OptimizerConfig& optimizer = config.optimizer;
+  const configs::LoraConfig& lora = config.model.lora;
   LayerSequence sequence = build_model(config.model, labels, config.pipeline);
-  if (optimizer.freeze.empty() && optimizer.learning_rates.empty()) return sequence;
+  if (optimizer.freeze.empty() && optimizer.learning_rates.empty() && lora.rank == 0)
+    return sequence;
   const Names names = parameter_names(sequence);
   const std::vector<configs::RateFactor> factors = configs::rate_factors(optimizer);
   check_patterns(optimizer, factors, names);
+  check_trained_beside(lora, names);
   bool trained = false;
   for (std::size_t i = 0; i < names.size(); ++i) {
     layers::RatedLayer::Rates rates{{}, trained};
     for (const std::string& name : names[i])
-      rates.of_parameters.push_back(rate_of(name, optimizer, factors));
+      rates.of_parameters.push_back(rate_of(name, config, factors));
     trained = trained || std::ranges::any_of(rates.of_parameters, [](double r) { return r > 0; });
-    rate(sequence, i, std::move(rates));
+    layers::rate_layer(sequence.layers[i], std::move(rates));
   }
   if (!trained)
     throw ConfigError(
@@ -166,7 +210,7 @@ LayerSequence build_frozen_model(const configs::ModelConfig& model, int labels) 
   LayerSequence sequence = build_model(model, labels);
   const Names names = parameter_names(sequence);
   for (std::size_t i = 0; i < names.size(); ++i)
-    rate(sequence, i, {std::vector<double>(names[i].size(), 0), false});
+    layers::rate_layer(sequence.layers[i], {std::vector<double>(names[i].size(), 0), false});
   return sequence;
 }
 

@@ -25,8 +25,8 @@ std::string declared(const layers::LayerPlan& plan) {
   for (const layers::FramesDecl& frames : plan.output.frames)
     text += fmt::format("{};", frames.channels);
   for (const layers::ParamDecl& param : plan.params)
-    text +=
-        fmt::format("{} {} {};", fmt::join(param.shape, " "), param.full_precision, param.frozen());
+    text += fmt::format("{} {} {} {};", fmt::join(param.shape, " "), param.full_precision,
+                        param.frozen(), param.summed);
   for (const layers::SavedDecl& saved : plan.saved)
     text += fmt::format("{} {} {};", static_cast<int>(saved.kind), static_cast<int>(saved.dtype),
                         fmt::join(saved.shape, " "));

@@ -28,10 +28,10 @@ void list_parameters(std::span<const layers::LayerPlan> layers,
     if (!first_blocks.empty()) first_block = first_blocks[layer];
     for (const layers::ParamDecl& decl : layers[layer].params) {
       const std::int64_t elements = layers::element_count(decl.shape);
-      if (layers[layer].trained()) layout.summed.push_back(layout.parameters.size());
+      if (decl.summed) layout.summed.push_back(layout.parameters.size());
       layout.parameters.push_back({.decl = decl,
                                    .layer = layer,
-                                   .summed = layers[layer].trained(),
+                                   .summed = decl.summed,
                                    .elements = elements,
                                    .first_block = first_block,
                                    .index = std::ssize(layout.parameters)});
@@ -48,7 +48,10 @@ void place_parameters(bool summed, std::size_t& end, ParameterLayout& layout) {
     if (p.summed != summed) continue;
     p.offset = end;
     p.copy_offset = layout.copies;
-    end += layers::aligned(bytes_of(p.elements, kinds.dtype));
+    const std::size_t bytes = layers::aligned(bytes_of(p.elements, kinds.dtype));
+    const bool unused = is_copy_alone(p.decl, kinds.compute);
+    if (summed || !unused) end += bytes;
+    if (summed && unused && !layout.parts) layout.unused_masters += bytes;
     if (has_copy(p.decl, kinds.compute))
       layout.copies += layers::aligned(bytes_of(p.elements, kinds.compute));
     else if (layout.parts)
@@ -108,16 +111,6 @@ void place_owned(const ParameterKinds& kinds, int replica, ParameterLayout& layo
     }
   }
   layout.scales = scale_bytes(layout.slot, kinds);
-}
-
-/// Places the masters of frozen parameters. A replica that holds only parts of the other masters
-/// keeps these whole, besides the copies that layers read.
-void place_frozen(ParameterLayout& layout) {
-  for (ParameterEntry& p : layout.parameters) {
-    if (!p.decl.frozen() || !has_copy(p.decl, layout.kinds.compute)) continue;
-    p.whole_offset = layout.masters;
-    layout.masters += layers::aligned(bytes_of(p.elements, layout.kinds.dtype));
-  }
 }
 
 /// Returns shards of which one range covers everything.
@@ -196,7 +189,6 @@ void lay_out_for(int replica, ParameterLayout& layout) {
   if (layout.parts) layout.masters = 0;
   place_owned(layout.kinds, replica, layout);
   layout.changing_masters = layout.parts ? layout.masters : layout.arena;
-  if (layout.parts) place_frozen(layout);
 }
 
 }  // namespace penstock::partition

@@ -22,8 +22,6 @@ struct ParameterEntry {
   std::int64_t first_block = 0;  // index of the first of its norm blocks in the model
   /// Bytes; offset of the copy that layers read instead of the master, if there is one.
   std::size_t copy_offset = 0;
-  /// Bytes; offset of a frozen master, if layers read its copy and masters are in parts.
-  std::size_t whole_offset = 0;
   std::int64_t index = 0;  // index among the stage's parameters
 };
 
@@ -77,7 +75,8 @@ struct ParameterLayout {
   /// Bytes of masters and of copies that training changes, from the beginning. The bytes after them
   /// are constant.
   std::size_t changing_masters = 0, changing_copies = 0;
-  Shards shards;  // without sharing, one range covers everything
+  std::size_t unused_masters = 0;  // bytes among the former whose values are copies alone
+  Shards shards;                   // without sharing, one range covers everything
 
   /// Returns the byte range [first, second) of each bucket that a replica owns in the arena that
   /// layers read. If masters are in parts, this is the arena of copies, otherwise that of masters.
@@ -92,8 +91,9 @@ struct ParameterLayout {
 /// layers need not be consecutive. Empty means that they are the model's first layers.
 ///
 /// In FP32, layers read the masters. So masters are whole on every replica even if the optimizer's
-/// state is shared. Frozen masters are whole too: if their whole layer is frozen, they lie after
-/// all others and have no gradient sums.
+/// state is shared. A frozen parameter has one value, which is whole on every replica: the copy if
+/// layers read one, otherwise the master. If its whole layer is frozen, it lies after all others
+/// and has no gradient sum.
 ParameterLayout lay_out_parameters(std::span<const layers::LayerPlan> layers,
                                    const ParameterKinds& kinds, int replica,
                                    std::span<const std::int64_t> first_blocks = {});
@@ -110,6 +110,11 @@ std::size_t average_bytes(std::size_t slot, const ParameterKinds& kinds);
 /// Returns true if layers that compute in `compute` read a rounded copy of the parameter.
 inline bool has_copy(const layers::ParamDecl& parameter, layers::DType compute) {
   return layers::is_half(compute) && !parameter.full_precision;
+}
+
+/// Returns true if that copy is the parameter's only value, since no update needs a master.
+inline bool is_copy_alone(const layers::ParamDecl& parameter, layers::DType compute) {
+  return parameter.frozen() && has_copy(parameter, compute);
 }
 
 }  // namespace penstock::partition

@@ -21,8 +21,8 @@ std::vector<std::int64_t> block_starts(std::span<const layers::LayerPlan> layers
   std::vector<std::int64_t> starts;
   std::int64_t end = 0;
   for (const layers::LayerPlan& layer : layers) {
-    if (!layer.trained()) continue;
     for (const layers::ParamDecl& p : layer.params) {
+      if (!p.summed) continue;
       const std::int64_t elements = layers::element_count(p.shape);
       for (std::int64_t block = 0; block < layers::norm_blocks(elements); ++block)
         starts.push_back(end + block * layers::kNormBlock);

@@ -82,6 +82,7 @@ constexpr std::array kSums = {&ParameterSums::arena,
                               &ParameterSums::slot,
                               &ParameterSums::changing_masters,
                               &ParameterSums::changing_copies,
+                              &ParameterSums::unused_masters,
                               &ParameterSums::parameters,
                               &ParameterSums::state};
 
@@ -130,7 +131,8 @@ double ParameterBytes::at_least(const ParameterSums& sums) const {
     return static_cast<double>(sums.masters + sums.copies +
                                sums.arena * static_cast<std::size_t>(lanes_of.front()) + slots_of);
   const bool parts = layers::is_half(kinds.compute);
-  const auto shared = static_cast<double>(slots_of + (parts ? sums.changing_masters : 0));
+  const std::size_t masters = parts ? sums.changing_masters - sums.unused_masters : 0;
+  const auto shared = static_cast<double>(slots_of + masters);
   return static_cast<double>(sums.copies + (parts ? 0 : sums.masters) +
                              sums.arena * static_cast<std::size_t>(lanes_of.back())) +
          shared / kinds.sharing.replicas;
@@ -155,6 +157,7 @@ ParameterSums sums_of(std::span<const layers::LayerPlan> layers, const Parameter
                      .slot = layout.slot,
                      .changing_masters = layout.changing_masters,
                      .changing_copies = layout.changing_copies,
+                     .unused_masters = layout.unused_masters,
                      .parameters = layout.parameters.size()};
   for (const layers::LayerPlan& layer : layers)
     for (const layers::StateDecl& s : layer.state)

@@ -84,7 +84,7 @@ struct ParameterBytes {
 /// replicas share nothing, the sums of any layers add up.
 struct ParameterSums {
   std::size_t arena = 0, masters = 0, copies = 0, slot = 0;  // see ParameterLayout
-  std::size_t changing_masters = 0, changing_copies = 0;
+  std::size_t changing_masters = 0, changing_copies = 0, unused_masters = 0;
   std::size_t parameters = 0, state = 0;
   std::int64_t owned_blocks = 0;
 

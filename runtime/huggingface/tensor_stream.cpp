@@ -73,12 +73,7 @@ void TensorStream::reorder(const StreamedTensor& tensor) {
 
 std::span<const std::byte> TensorStream::rounded(layers::DType dtype) {
   halves_.resize(rows_.size());
-  if (dtype == layers::DType::f16) {
-    std::ranges::transform(rows_, halves_.begin(), [](float x) { return layers::to_half(x).bits; });
-  } else {
-    std::ranges::transform(rows_, halves_.begin(),
-                           [](float x) { return layers::to_bfloat16(x).bits; });
-  }
+  layers::round_floats(rows_, dtype, std::as_writable_bytes(std::span(halves_)));
   return std::as_bytes(std::span(halves_));
 }
 

@@ -224,6 +224,8 @@ std::vector<layers::Tensor> Chunk::saved(const MicroBatchRun& run, std::size_t l
     if (kind == Kind::own) {
       tensors.push_back(
           {at(run, run.layout.saved_places[layer][i]), decls[i].dtype, decls[i].shape});
+    } else if (kind == Kind::none) {
+      tensors.emplace_back();
     } else if (kind == Kind::input || kind == Kind::output) {
       tensors.push_back(activation(run, layer + (kind == Kind::output)).only().x_FC);
     } else {

@@ -20,8 +20,8 @@ layers::Tensor cut(const layers::Tensor& whole, const partition::ParameterPiece&
 
 // All memory is allocated here, as one arena per kind, and tensors are views into the arenas. If
 // layers compute in half precision, masters and copies are two arenas. If replicas also share the
-// update, the arena of masters holds owned pieces and whole frozen parameters. Parameters without a
-// rounded copy then have their only values in the arena of copies.
+// update, the arena of masters holds owned pieces. Parameters without a rounded copy then have
+// their only values in the arena of copies, as frozen parameters with a copy always have.
 
 // The arenas of n trained elements in FP16 with two optimizer slots and replicas that do not share:
 //
@@ -133,9 +133,8 @@ SharedArena ParameterStore::shared_arena() const {
 }
 
 layers::Tensor ParameterStore::weight(const partition::ParameterEntry& entry) const {
+  if (partition::is_copy_alone(entry.decl, options_.kinds.compute)) return copy(entry);
   if (!layout_.parts) return view(weights_, entry);
-  if (has_copy(entry) && entry.decl.frozen())
-    return {weights_.data() + entry.whole_offset, dtype(), entry.decl.shape};
   if (has_copy(entry))
     throw ShapeError(
         fmt::format("replica {} has no whole master of {}: it shares them with other replicas",
@@ -206,9 +205,10 @@ void ParameterStore::loaded(layers::Stream& stream) {
                     gradient(piece, 0).bytes());
   for (const partition::ParameterEntry& p : parameters()) {
     const layers::Tensor from = loading(p), read = read_by_layers(p);
+    if (from.data == read.data) continue;
     if (has_copy(p))
       backend_.run(stream, layers::Cast{from, read});
-    else if (from.data != read.data)
+    else
       backend_.copy(stream, read.data, from.data, from.bytes());
   }
   for (const partition::ParameterPiece& piece : owned())

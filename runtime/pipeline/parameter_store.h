@@ -55,7 +55,8 @@ class ParameterStore {
   layers::Params params(std::size_t layer) const;
   layers::Grads grads(std::size_t layer, int lane) const;
 
-  /// Returns the whole master. ShapeError if this rank has only pieces of it.
+  /// Returns the whole master, or the copy that layers read if a frozen parameter has nothing else.
+  /// ShapeError if this rank has only pieces of the master.
   layers::Tensor weight(const partition::ParameterEntry& entry) const;
   /// Returns a gradient sum without data if the whole layer is frozen.
   layers::Tensor gradient(const partition::ParameterEntry& entry, int lane) const {

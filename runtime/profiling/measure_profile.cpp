@@ -275,8 +275,8 @@ partition::SequenceProfile neutral_profile(const partition::DeviceProfile& profi
     partition::LayerProfile& layer = neutral.layers.emplace_back();
     layer.name = profile.layers[i].layer;
     layer.activation_bytes = static_cast<double>(plans[i].output.bytes());
-    if (plans[i].trained())
-      for (const layers::ParamDecl& param : plans[i].params)
+    for (const layers::ParamDecl& param : plans[i].params)
+      if (param.summed)
         layer.parameter_bytes +=
             static_cast<double>(layers::element_count(param.shape)) * sizeof(float);
     layer.transfer_ms = 1e3 * transfers[i];

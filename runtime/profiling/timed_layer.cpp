@@ -63,6 +63,8 @@ TimedLayer::TimedLayer(layers::Backend& backend, const layers::Layer& layer,
     using Kind = layers::SavedDecl::Kind;
     if (saved.kind == Kind::own)
       saved_.push_back(take(saved.dtype, saved.shape, 0));
+    else if (saved.kind == Kind::none)
+      saved_.emplace_back();
     else
       saved_.push_back(saved.kind == Kind::input || saved.kind == Kind::input_gradient
                            ? x_.only().x_FC

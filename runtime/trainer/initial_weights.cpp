@@ -3,14 +3,17 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <algorithm>
 #include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
 
 #include "base/error.h"
+#include "base/quantities.h"
 #include "base/unicode.h"
 #include "configs/flatten.h"
+#include "layers/models/lora.h"
 #include "runtime/checkpoint/open_checkpoint.h"
 #include "runtime/checkpoint/resume/resume.h"
 #include "runtime/checkpoint/resume/saved_tokenizer.h"
@@ -92,16 +95,28 @@ Head head_of(const partition::LayerSequence& sequence,
   return {};
 }
 
+/// Returns the parameters of all adapters if the checkpoint has none.
+std::set<std::string> new_adapters(const Checkpoint& checkpoint,
+                                   const std::vector<layers::LayerPlan>& plans) {
+  std::set<std::string> adapters;
+  for (const layers::LayerPlan& plan : plans)
+    for (const layers::ParamDecl& p : plan.params)
+      if (layers::is_lora_parameter(p.name)) adapters.insert(p.name);
+  const bool has_some = std::ranges::any_of(
+      adapters, [&](const std::string& name) { return checkpoint.contains(name); });
+  return has_some ? std::set<std::string>() : adapters;
+}
+
 /// Compares the model's tensors with the checkpoint's, except those of a head that is
-/// reinitialised.
+/// reinitialised and of new adapters.
 class WeightAccounts {
  public:
-  WeightAccounts(const Checkpoint& checkpoint, const Head& anew)
-      : checkpoint_(checkpoint), anew_(anew) {}
+  WeightAccounts(const Checkpoint& checkpoint, const Head& anew, std::set<std::string> adapters)
+      : checkpoint_(checkpoint), anew_(anew), adapters_(std::move(adapters)) {}
 
   void expect(const std::string& name, const layers::Shape& shape) {
     known_.insert(name);
-    if (anew_.parameters.contains(name)) return;
+    if (anew_.parameters.contains(name) || adapters_.contains(name)) return;
     const auto found = checkpoint_.tensors().find(name);
     const std::string wanted = fmt::format("f32[{}]", fmt::join(shape, ", "));
     const auto is_weight = [](layers::DType dtype) {
@@ -135,7 +150,7 @@ class WeightAccounts {
  private:
   const Checkpoint& checkpoint_;
   const Head& anew_;
-  std::set<std::string> known_;
+  std::set<std::string> adapters_, known_;
   std::vector<std::string> faults_;
 };
 
@@ -157,7 +172,7 @@ void check_trained(const Head& anew) {
 
 void check(const Checkpoint& checkpoint, const std::vector<layers::LayerPlan>& plans,
            const Head& anew) {
-  WeightAccounts accounts(checkpoint, anew);
+  WeightAccounts accounts(checkpoint, anew, new_adapters(checkpoint, plans));
   for (const layers::LayerPlan& plan : plans) {
     for (const layers::ParamDecl& p : plan.params) accounts.expect(p.name, p.shape);
     for (const layers::StateDecl& s : plan.state) accounts.expect(s.name, s.shape);
@@ -181,15 +196,19 @@ std::string told_of(const InitialWeights& weights, const configs::Config& config
   std::string text = fmt::format("the run starts from the {} of {} (step {})",
                                  averages ? "moving averages of the weights" : "weights",
                                  weights.checkpoint.folder().string(), saved.step);
-  if (!weights.anew.empty())
-    text += fmt::format("; {} {} anew", fmt::join(weights.anew, " and "), start(weights.anew));
+  std::set<std::string> of_head = weights.anew;
+  const std::size_t adapters = std::erase_if(
+      of_head, [](const std::string& name) { return layers::is_lora_parameter(name); });
+  if (!of_head.empty())
+    text += fmt::format("; {} {} anew", fmt::join(of_head, " and "), start(of_head));
+  if (adapters > 0) text += fmt::format("; {} of LoRA start anew", counted(adapters, "parameter"));
   if (!labels.empty())
-    text += fmt::format("; {}{}", weights.anew.empty() ? head.layer + " is taken although " : "",
+    text += fmt::format("; {}{}", of_head.empty() ? head.layer + " is taken although " : "",
                         told(labels, now, before));
   std::vector<std::string> others = changed(now, before, "model.");
   std::erase_if(others, [&](const std::string& key) {
-    const bool of_head = key == "model.classes" && !weights.anew.empty();
-    return key == "model.base" || of_head || drops_in_training(key);
+    const bool sizes_head = key == "model.classes" && !of_head.empty();
+    return key == "model.base" || sizes_head || drops_in_training(key);
   });
   for (std::string& key : changed(now, before, "features.")) others.push_back(std::move(key));
   if (!others.empty())
@@ -221,6 +240,7 @@ std::optional<InitialWeights> find_initial_weights(
   };
   Checkpoint checkpoint = open_together(world, config.trainer.init, Verified::read, check_all);
   std::set<std::string> fresh = anew(checkpoint).parameters;
+  fresh.merge(new_adapters(checkpoint, plans));
   const bool same_labels = changed_labels(config, checkpoint.state()).empty();
   InitialWeights weights{std::move(checkpoint), std::move(fresh), same_labels};
   note(told_of(weights, config, head));

@@ -15,17 +15,19 @@ namespace penstock::runtime {
 /// The weights that a new run takes from the checkpoint that trainer.init names.
 struct InitialWeights {
   Checkpoint checkpoint;
-  std::set<std::string> anew;  // parameters of the head if it is reinitialised; else empty
-  bool same_labels = true;     // true if [text] defines the checkpoint's labels
+  /// Parameters that get initial values: those of a head that is reinitialised, and of adapters
+  /// (LoRA) that the checkpoint has not.
+  std::set<std::string> anew;
+  bool same_labels = true;  // true if [text] defines the checkpoint's labels
 };
 
 /// Opens the checkpoint of trainer.init. Returns nothing if trainer.init is empty. The head is the
 /// last layer with parameters. By default it is taken from the checkpoint if [text] defines the
 /// same labels, and is reinitialised otherwise. All ranks call it and verify the weights together;
 /// rank 0 logs to `note` which weights are taken. Rank 0 throws CheckpointError if the checkpoint
-/// is damaged or its tensors are not the model's. The error names each tensor that is missing,
-/// unknown or of another shape. Rank 0 throws ConfigError if a head that is reinitialised is
-/// frozen.
+/// is damaged or its tensors are not the model's. Adapters may be missing all together. The error
+/// names each tensor that is missing, unknown or of another shape. Rank 0 throws ConfigError if a
+/// head that is reinitialised is frozen.
 [[nodiscard]] std::optional<InitialWeights> find_initial_weights(
     const configs::Config& config, const partition::LayerSequence& sequence,
     comm::Communicator& world, const std::function<void(const std::string&)>& note);

@@ -64,9 +64,12 @@ void lock_output(PreparedTraining& training) {
     require_incarnation(output, training.context.incarnation);
     probe_output(output);
     remove_dead_saves(output);
+    SavedParameters saved;
+    for (const SavedParameters& of_layer :
+         saved_parameters(training.sequence, compute_type(training.config.precision)))
+      saved.add(of_layer);
     const std::uint64_t bytes =
-        checkpoint_bytes(parameter_count(training.sequence), training.slots.counts(),
-                         slot_format(training.config.optimizer));
+        checkpoint_bytes(saved, training.slots.counts(), slot_format(training.config.optimizer));
     require_disk_space(output, {.bytes = bytes + training.tokenizer->model().size(),
                                 .keep = training.config.trainer.keep});
   });

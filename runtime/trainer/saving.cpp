@@ -38,14 +38,18 @@ class Reader {
 
   void whole(const std::string& name, const layers::Tensor& to) { part(name, to, to.shape, 0); }
 
-  /// Reads a weight or a statistic. Exported weights may be in half precision and are then
-  /// converted to FP32.
+  /// Reads a weight or a statistic, and converts it to the tensor's type. Exported weights and
+  /// frozen ones may be in half precision, on either side.
   void weight(const std::string& name, const layers::Tensor& to) {
-    if (!layers::is_half(checkpoint_.tensor(name).dtype)) return whole(name, to);
+    const layers::DType stored = checkpoint_.tensor(name).dtype;
+    if (stored == to.dtype || to.dtype == layers::DType::f64) return whole(name, to);
     expect_floats(checkpoint_, name, to.shape);
+    const std::size_t width = layers::size_of(to.dtype);
+    std::vector<float> floats;
     window_.write(to, [&](std::size_t begin, std::span<std::byte> part) {
-      read_floats(checkpoint_, name, static_cast<std::int64_t>(begin / sizeof(float)),
-                  {reinterpret_cast<float*>(part.data()), part.size() / sizeof(float)});
+      floats.resize(part.size() / width);
+      read_floats(checkpoint_, name, static_cast<std::int64_t>(begin / width), floats);
+      layers::round_floats(floats, to.dtype, part);
     });
   }
 
@@ -117,6 +121,7 @@ Saving::Saving(layers::Backend& backend, layers::Stream& stream, const RankGrid&
 //   update not shared    the whole stage                       nothing
 //   update shared        pieces that it owns, frozen weights,  pieces that it owns
 //                        single numbers, running statistics
+// Frozen weights that layers read in half precision are stored so: there is no other value.
 std::vector<CheckpointPiece> Saving::pieces() const {
   const ParameterStore& store = stage_.parameters();
   const bool leads = grid_.here().replica == 0;
@@ -207,18 +212,41 @@ void Saving::load(const StartingWeights& weights, std::uint64_t seed, const Sour
     reader.weight(store.states()[i].decl.name, store.state(i));
 }
 
-std::uint64_t state_bytes(std::int64_t parameters, const partition::SlotCounts& slots,
+void SavedParameters::add(const SavedParameters& other) {
+  trained += other.trained;
+  frozen_bytes += other.frozen_bytes;
+}
+
+std::vector<SavedParameters> saved_parameters(const partition::LayerSequence& sequence,
+                                              layers::DType compute) {
+  std::vector<SavedParameters> all;
+  for (const layers::LayerPlan& layer : partition::plan_without_frames(sequence, {})) {
+    SavedParameters& own = all.emplace_back();
+    for (const layers::ParamDecl& p : layer.params) {
+      const std::int64_t elements = layers::element_count(p.shape);
+      const bool halves = partition::is_copy_alone(p, compute);
+      if (p.frozen())
+        own.frozen_bytes += elements * layers::size_of(halves ? compute : layers::DType::f32);
+      else
+        own.trained += elements;
+    }
+  }
+  return all;
+}
+
+std::uint64_t state_bytes(const SavedParameters& parameters, const partition::SlotCounts& slots,
                           partition::SlotFormat format) {
+  const auto trained = static_cast<std::uint64_t>(parameters.trained);
   const bool coded = format == partition::SlotFormat::codes;
   const std::uint64_t of_slot =
-      parameters * layers::size_of(partition::ParameterKinds{.slots = format}.slot_type()) +
-      (coded ? layers::code_blocks(parameters) * sizeof(float) : 0);
-  return static_cast<std::uint64_t>(parameters) * sizeof(float) * (1 + slots.averages) +
+      trained * layers::size_of(partition::ParameterKinds{.slots = format}.slot_type()) +
+      (coded ? layers::code_blocks(parameters.trained) * sizeof(float) : 0);
+  return parameters.frozen_bytes + trained * sizeof(float) * (1 + slots.averages) +
          slots.of_elements * of_slot;
 }
 
-std::uint64_t checkpoint_bytes(std::int64_t parameters, const partition::SlotCounts& slots,
-                               partition::SlotFormat format) {
+std::uint64_t checkpoint_bytes(const SavedParameters& parameters,
+                               const partition::SlotCounts& slots, partition::SlotFormat format) {
   constexpr std::uint64_t kOfManifestAndHeaders = 1 << 20;
   return state_bytes(parameters, slots, format) + kOfManifestAndHeaders;
 }

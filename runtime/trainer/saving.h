@@ -65,13 +65,25 @@ class Saving {
   OptimizerSlots slots_;
 };
 
-/// Returns the bytes of `parameters` parameters, their optimizer slots and moving averages.
-[[nodiscard]] std::uint64_t state_bytes(std::int64_t parameters, const partition::SlotCounts& slots,
+/// Parameters of some layers as a checkpoint holds them.
+struct SavedParameters {
+  std::int64_t trained = 0;        // their number
+  std::uint64_t frozen_bytes = 0;  // the bytes of all others, which have no optimizer slots
+
+  void add(const SavedParameters& other);
+};
+
+/// Returns the parameters of each layer of a model that computes in `compute`.
+[[nodiscard]] std::vector<SavedParameters> saved_parameters(
+    const partition::LayerSequence& sequence, layers::DType compute);
+
+/// Returns the bytes of parameters, their optimizer slots and moving averages.
+[[nodiscard]] std::uint64_t state_bytes(const SavedParameters& parameters,
+                                        const partition::SlotCounts& slots,
                                         partition::SlotFormat format);
 
-/// Returns the disk space, in bytes, that a checkpoint of a model with `parameters` parameters may
-/// need.
-[[nodiscard]] std::uint64_t checkpoint_bytes(std::int64_t parameters,
+/// Returns the disk space, in bytes, that a checkpoint with these parameters may need.
+[[nodiscard]] std::uint64_t checkpoint_bytes(const SavedParameters& parameters,
                                              const partition::SlotCounts& slots,
                                              partition::SlotFormat format);
 

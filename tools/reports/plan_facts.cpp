@@ -5,13 +5,14 @@
 
 #include <algorithm>
 #include <cstdint>
-#include <numeric>
 #include <string>
 #include <vector>
 
 #include "base/quantities.h"
+#include "partition/layout/build_model.h"
 #include "runtime/optim/optimizer.h"
 #include "runtime/pipeline/session.h"
+#include "runtime/text/tokenizer.h"
 #include "runtime/trainer/saving.h"
 
 namespace penstock::tools {
@@ -45,6 +46,25 @@ std::string sensitivity_of(const runtime::ClusterPlan& planned) {
       partition::describe(max.candidate), 100 * max.gain);
 }
 
+/// Returns the parameters of each stage as a checkpoint holds them.
+std::vector<runtime::SavedParameters> saved_by_stages(const configs::Config& recipe,
+                                                      const partition::Plan& plan) {
+  std::vector<runtime::SavedParameters> stages(static_cast<std::size_t>(plan.stages()));
+  const bool all_trained = recipe.optimizer.freeze.empty() && recipe.model.lora.rank == 0;
+  std::vector<runtime::SavedParameters> layers;
+  if (!all_trained)
+    layers = runtime::saved_parameters(
+        partition::build_trained_model(recipe, runtime::make_tokenizer(recipe.text)->labels()),
+        runtime::compute_type(recipe.precision));
+  for (const partition::ChunkPlan& chunk : plan.chunks) {
+    runtime::SavedParameters& stage = stages.at(static_cast<std::size_t>(chunk.stage));
+    if (all_trained) stage.trained += chunk.predicted.parameters;
+    for (int i = chunk.first; !all_trained && i < chunk.last(); ++i)
+      stage.add(layers.at(static_cast<std::size_t>(i)));
+  }
+  return stages;
+}
+
 }  // namespace
 
 void add_uncertainty(const runtime::ClusterPlan& planned, partition::PlanView& view) {
@@ -53,23 +73,26 @@ void add_uncertainty(const runtime::ClusterPlan& planned, partition::PlanView& v
   view.facts.emplace_back("sensitivity", sensitivity_of(planned));
 }
 
-// A rank copies the state of its stage, or its share of that state if replicas shard the optimizer.
+// A rank copies the state of its stage. If replicas shard the optimizer, it copies its share, and
+// the first one the frozen weights besides.
 PlannedCheckpoint checkpoint_of(const configs::Config& recipe, const partition::Plan& plan,
                                 double gb_per_s) {
-  std::vector<std::int64_t> of_stages(static_cast<std::size_t>(plan.stages()));
-  for (const partition::ChunkPlan& chunk : plan.chunks)
-    of_stages.at(static_cast<std::size_t>(chunk.stage)) += chunk.predicted.parameters;
-  const std::int64_t all = std::reduce(of_stages.begin(), of_stages.end());
-  const std::int64_t max = of_stages.empty() ? 0 : std::ranges::max(of_stages);
   const bool shares = plan.shards_optimizer.value_or(recipe.pipeline.shard_optimizer);
   const int sharing = shares ? plan.replicas() : 1;
   const partition::SlotCounts slots = runtime::training_slots(recipe).counts();
   // The optimizer's state may have a format of its own (optimizer.state), and counts for each
   // parameter as do weights.
   const auto format = runtime::slot_format(recipe.optimizer);
+  runtime::SavedParameters all;
+  double of_rank = 0;
+  for (const runtime::SavedParameters& stage : saved_by_stages(recipe, plan)) {
+    all.add(stage);
+    const std::uint64_t shared = runtime::state_bytes({.trained = stage.trained}, slots, format);
+    of_rank = std::max(
+        of_rank, static_cast<double>(stage.frozen_bytes) + static_cast<double>(shared) / sharing);
+  }
   const auto bytes = static_cast<double>(runtime::checkpoint_bytes(all, slots, format));
-  const auto of_rank = static_cast<double>(runtime::state_bytes(max, slots, format));
-  return {.bytes = bytes, .seconds = bytes / (1e9 * gb_per_s), .copy = of_rank / sharing};
+  return {.bytes = bytes, .seconds = bytes / (1e9 * gb_per_s), .copy = of_rank};
 }
 
 std::string text_of(const PlannedCheckpoint& checkpoint, double gb_per_s) {

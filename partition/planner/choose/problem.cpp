@@ -89,9 +89,10 @@ std::vector<double> read_parameter_bytes(const LayerSequence& sequence, layers::
   std::vector<double> bytes;
   for (const layers::LayerPlan& plan : plan_without_frames(sequence, {})) {
     double of_layer = 0;
-    for (std::size_t i = 0; plan.trained() && i < plan.params.size(); ++i)
-      of_layer += static_cast<double>(layers::element_count(plan.params[i].shape)) *
-                  layers::size_of(has_copy(plan.params[i], compute) ? compute : layers::DType::f32);
+    for (const layers::ParamDecl& param : plan.params)
+      if (param.summed)
+        of_layer += static_cast<double>(layers::element_count(param.shape)) *
+                    layers::size_of(has_copy(param, compute) ? compute : layers::DType::f32);
     bytes.push_back(of_layer);
   }
   return bytes;

@@ -88,10 +88,12 @@ class Arithmetic {
     // A forward of `rows` rows takes 2 · rows · outputs · inputs operations. The gradient of the
     // input multiplies [rows, outputs] by the weight, and that of the weight sums over all rows.
     const double rows = plan_.flops.forward / (2 * outputs * inputs);
+    // An adapted product (layers/nn/lora_linear.h) has small products alone for weight gradients.
+    const double share = plan_.flops.backward_weight / plan_.flops.forward;
     return {.layer = {},
             .forward = product_seconds({rows, outputs, inputs}, rate, rates_),
             .backward_input = product_seconds({rows, inputs, outputs}, rate, rates_),
-            .backward_weight = product_seconds({outputs, inputs, rows}, rate, rates_)};
+            .backward_weight = share * product_seconds({outputs, inputs, rows}, rate, rates_)};
   }
 
   /// Prices a convolution as the product that it is after im2col: a row for each output position,

@@ -28,14 +28,14 @@ PlanEstimate estimate_plan(const Plan& plan, const std::vector<LayerCost>& costs
   return estimate;
 }
 
-// A layer with a single trained parameter counts whole: a profile's parameter_s is the measured
-// time divided by the same count.
+// Frozen parameters count if they have gradient sums: a profile's parameter_s is the measured time
+// divided by the same count.
 std::vector<std::int64_t> trained_parameters(const LayerSequence& sequence) {
   std::vector<std::int64_t> counts;
   for (const layers::LayerPlan& plan : plan_without_frames(sequence, {})) {
     std::int64_t& count = counts.emplace_back(0);
-    for (std::size_t i = 0; plan.trained() && i < plan.params.size(); ++i)
-      count += layers::element_count(plan.params[i].shape);
+    for (const layers::ParamDecl& param : plan.params)
+      if (param.summed) count += layers::element_count(param.shape);
   }
   return counts;
 }

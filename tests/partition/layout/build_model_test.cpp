@@ -187,6 +187,48 @@ TEST(TrainedModel, PatternsThatMatchNothingNameWhatIsNear) {
   EXPECT_NE(fault({"zzz"}).find("conv1.weight"), std::string::npos);
 }
 
+configs::Config adapted(const Patterns& targets, const Patterns& train = {}) {
+  configs::Config config = config_with({});
+  config.model.lora = {.rank = 3, .targets = targets, .train = train};
+  return config;
+}
+
+TEST(AdaptedModel, TrainsAdaptersAndWhatIsNamed) {
+  for (const auto& [name, rate] : rates_of(adapted({"rnn?.input"}, {"output.*"})))
+    EXPECT_EQ(rate > 0, name.find(".lora_") != std::string::npos || name.starts_with("output."))
+        << name;
+  configs::Config frozen = adapted({"rnn?.input"});
+  frozen.optimizer.freeze = {"rnn1.*"};
+  frozen.optimizer.learning_rates = {"*.lora_B.weight: 16"};
+  const auto rates = rates_of(frozen);
+  EXPECT_EQ(rates.at("rnn1.input.lora_B.weight"), 0);
+  EXPECT_EQ(rates.at("rnn2.input.lora_A.weight"), 1);
+  EXPECT_EQ(rates.at("rnn2.input.lora_B.weight"), 16);
+}
+
+TEST(AdaptedModel, IsBuiltForRecognitionToo) {
+  const LayerSequence sequence = build_frozen_model(adapted({"rnn2.input"}).model, 7);
+  int adapters = 0;
+  for (const layers::LayerPlan& plan : plan_layers(sequence, kLengths, {}))
+    for (const layers::ParamDecl& p : plan.params) {
+      EXPECT_TRUE(p.frozen() && !p.summed) << p.name;
+      adapters += p.name.find("rnn2.input.lora_") == 0 ? 1 : 0;
+    }
+  EXPECT_EQ(adapters, 2);
+}
+
+TEST(AdaptedModel, NamesPatternsThatFitNothing) {
+  const auto fault = [](const configs::Config& config) {
+    return test::message_of<ConfigError>([&] { (void)build_trained_model(config, 7); });
+  };
+  const std::string unknown = fault(adapted({"rnn1.inptu"}));
+  EXPECT_NE(unknown.find("matches no linear layer"), std::string::npos) << unknown;
+  EXPECT_NE(unknown.find("rnn1.input"), std::string::npos) << unknown;
+  EXPECT_NE(fault(adapted({"rnn1.input"}, {"zzz"})).find("lora.train"), std::string::npos);
+  const std::string both = fault(adapted({"output"}, {"output.*"}));
+  EXPECT_NE(both.find("output.weight, which has an adapter"), std::string::npos) << both;
+}
+
 TEST(TrainedModel, RefusesToTrainNothing) {
   EXPECT_NE(fault({"*"}).find("leave at least one"), std::string::npos);
   EXPECT_EQ(fault({"[a-n]*", "rnn*"}).find("leave at least one"), std::string::npos);

@@ -306,6 +306,21 @@ TEST_P(CudaTraining, OtherFamiliesAgreeWithTheCpu) {
   }
 }
 
+/// LoRA on attention and feed-forward units, beside a trained head and frozen weights.
+TEST_P(CudaTraining, AdaptersAgreeWithTheCpu) {
+  TrainingJob job = small_job(layers::DeviceKind::cuda, GetParam());
+  job.model = {.features = 17,
+               .family = layers::TransformerOptions{
+                   .channels = 3, .width = 12, .heads = 3, .layers = 1, .inner = 20}};
+  job.model.lora = {
+      .rank = 3, .dropout = 0.2, .targets = {"*.qkv", "*.linear1"}, .train = {"output.*"}};
+  const TrainingOutcome alone = train_on_noise(job);
+  job.shard = true;
+  expect_equal_bits(job, alone, {{2, 1}, {2, 2}});
+  job.shard = false;
+  expect_close_to_cpu(job, alone);
+}
+
 INSTANTIATE_TEST_SUITE_P(Cuda, CudaTraining, ::testing::Values("fp32", "tf32", "fp16", "bf16"),
                          [](const auto& info) { return std::string(info.param); });
 

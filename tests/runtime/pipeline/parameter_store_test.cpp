@@ -9,6 +9,7 @@
 #include "base/error.h"
 #include "layers/models/deepspeech2.h"
 #include "partition/layout/build_model.h"
+#include "tests/support/layers/tensors.h"
 
 namespace penstock::runtime {
 namespace {
@@ -109,7 +110,10 @@ TEST_F(Store, ShardedReplicasHoldTheirPartsAndReadAll) {
 /// The first layer is frozen, and a bias of the second.
 std::vector<layers::LayerPlan> frozen_layers() {
   std::vector<layers::LayerPlan> plans = two_layers();
-  for (layers::ParamDecl& p : plans[0].params) p.rate = 0;
+  for (layers::ParamDecl& p : plans[0].params) {
+    p.rate = 0;
+    p.summed = false;
+  }
   plans[1].params.push_back({"b.bias", {5}, {Kind::uniform, 0.5}, false, 0});
   plans[1].params.push_back({"b.scale", {3}, {Kind::uniform, 0.5}, true, 0});
   return plans;
@@ -132,6 +136,29 @@ TEST_F(Store, FrozenParametersHaveNeitherSlotsNorSums) {
   EXPECT_EQ(store.element_count(), 15 + 3 + 11 + 5 + 3);
 }
 
+TEST_F(Store, FrozenParametersInHalvesHaveNoMasters) {
+  const ParameterStore full = make(frozen_layers(), {});
+  for (const layers::DType compute : {layers::DType::f16, layers::DType::bf16}) {
+    const ParameterStore store = make(frozen_layers(), {.kinds = {.compute = compute}});
+    const std::size_t of_layer =
+        layers::aligned(11 * 4) + layers::aligned(5 * 4) + layers::aligned(3 * 4);
+    EXPECT_EQ(store.layout().masters, of_layer);
+    EXPECT_EQ(store.layout().unused_masters, layers::aligned(5 * 4));
+    for (const std::size_t i : {0, 3}) {
+      const partition::ParameterEntry& p = store.parameters()[i];
+      const layers::Tensor value = store.weight(p);
+      EXPECT_EQ(value.dtype, compute) << p.decl.name;
+      layers::Tensor rounded{nullptr, compute, value.shape};
+      const layers::Buffer memory = layers::host_buffer(rounded.bytes());
+      rounded.data = memory.data();
+      layers::round_floats(
+          {full.weight(full.parameters()[i]).as<float>(), static_cast<std::size_t>(value.size())},
+          compute, {memory.data(), rounded.bytes()});
+      EXPECT_EQ(test::numbers(value), test::numbers(rounded)) << p.decl.name;
+    }
+  }
+}
+
 TEST_F(Store, FrozenParametersAreWholeOnEveryReplica) {
   for (const layers::DType compute : {layers::DType::f32, layers::DType::f16}) {
     const ParameterStore alone = make(frozen_layers(), {.kinds = {.compute = compute}});
@@ -142,7 +169,8 @@ TEST_F(Store, FrozenParametersAreWholeOnEveryReplica) {
                                  .replica = replica});
       for (const std::size_t i : {0, 1, 3, 4}) {
         const partition::ParameterEntry &p = store.parameters()[i], &other = alone.parameters()[i];
-        EXPECT_EQ(values_of(store.weight(p)), values_of(alone.weight(other))) << p.decl.name;
+        EXPECT_EQ(test::numbers(store.weight(p)), test::numbers(alone.weight(other)))
+            << p.decl.name;
         EXPECT_EQ(store.loading(p).data, store.weight(p).data) << p.decl.name;
       }
       for (const std::size_t layer : {0, 1})

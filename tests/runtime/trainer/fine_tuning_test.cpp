@@ -145,6 +145,67 @@ TEST(FineTuning, ResidualUnitsFreezeAlike) {
   }
 }
 
+/// Adapters of attention and feed-forward units, beside a trained head.
+TrainingJob adapted_job() {
+  TrainingJob adapted = job();
+  adapted.model.family =
+      layers::ConformerOptions{.width = 12, .heads = 3, .layers = 2, .kernel = 5, .dropout = 0.1};
+  adapted.model.lora = {.rank = 3,
+                        .alpha = 5,
+                        .dropout = 0.2,
+                        .targets = {"*.qkv", "*.linear1"},
+                        .train = {"output.*"}};
+  return adapted;
+}
+
+TEST(FineTuning, AdaptersAndWhatIsNamedMove) {
+  TrainingJob adapted = adapted_job();
+  adapted.steps = 0;
+  const TrainingOutcome start = train_on_noise(adapted);
+  for (const char* compute : {"fp32", "bf16"}) {
+    adapted.steps = 4;
+    adapted.precision.compute = compute;
+    const TrainingOutcome after = train_on_noise(adapted);
+    int moved = 0;
+    for (const auto& [name, values] : start.tensors) {
+      if (name.find('#') != std::string::npos || is_state(name)) continue;
+      const bool trains = name.find(".lora_") != std::string::npos || name.starts_with("output.");
+      EXPECT_EQ(after.tensors.contains(name + "#0"), trains) << name;
+      if (trains) {
+        EXPECT_NE(after.tensors.at(name), values) << name;
+        ++moved;
+      } else if (compute == std::string("fp32")) {
+        EXPECT_EQ(after.tensors.at(name), values) << name;
+      }
+    }
+    EXPECT_EQ(moved, 2 + 2 * 2 * (1 + 2));  // the head; A and B of qkv and of two linear1
+  }
+}
+
+TEST(FineTuning, AdaptersChangeNoBitInAnyLayout) {
+  for (const char* compute : {"fp32", "bf16"}) {
+    TrainingJob adapted = adapted_job();
+    adapted.precision.compute = compute;
+    const TrainingOutcome alone = train_on_noise(adapted);
+    for (const char* schedule : {"1f1b", "zb-h1", "zb-v"})
+      for (const int stages : {2, 3}) {
+        TrainingJob cut = adapted;
+        cut.schedule = schedule;
+        cut.stages = stages;
+        expect_equal(train_on_noise(cut), alone,
+                     fmt::format("{}, {}, {} stages", compute, schedule, stages));
+      }
+    TrainingJob shared = adapted;
+    shared.stages = shared.replicas = 2;
+    for (const bool shard : {false, true}) {
+      shared.shard = shard;
+      shared.selective = shard;
+      shared.recompute = !shard;
+      expect_equal(train_on_noise(shared), alone, fmt::format("{}, {} shared", compute, shard));
+    }
+  }
+}
+
 TEST(FineTuning, PostValidationRollsBackWhatMoves) {
   TrainingJob tuned = job();
   tuned.steps = 12;

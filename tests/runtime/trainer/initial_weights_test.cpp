@@ -98,6 +98,55 @@ TEST_F(InitialWeightsOfRun, AreThoseOfTheCheckpoint) {
   EXPECT_TRUE(tuned.contains("optimizer.mean/norm1.bias"));
 }
 
+const Overrides kLora = {"lora.rank=2", "lora.targets=[rnn1.input]", "lora.train=[output.*]"};
+
+Overrides with(Overrides overrides, const Overrides& more) {
+  overrides.insert(overrides.end(), more.begin(), more.end());
+  return overrides;
+}
+
+TEST_F(InitialWeightsOfRun, LeaveNewAdaptersToTheRun) {
+  const std::string output = start("adapted", kLora);
+  EXPECT_TRUE(noted("; 2 parameters of LoRA start anew")) << notes_;
+  for (const char* name : {"conv1.weight", "rnn1.input.weight", "output.weight"})
+    EXPECT_TRUE(as_in_source(output, name)) << name;
+  const Checkpoint adapted = open_checkpoint(output);
+  EXPECT_FALSE(adapted.contains("optimizer.mean/rnn1.input.weight"));
+  EXPECT_TRUE(adapted.contains("optimizer.mean/rnn1.input.lora_A.weight"));
+}
+
+TEST_F(InitialWeightsOfRun, TakeAdaptersThatTheCheckpointHas) {
+  run("adapted", with(kLora, {"optimizer.learning_rate=0.01"}));
+  const Overrides from = {"trainer.init=" + in("adapted")};
+  const std::string output = start("again", with(kLora, from));
+  EXPECT_FALSE(noted("anew")) << notes_;
+  for (const char* name : {"rnn1.input.lora_A.weight", "rnn1.input.lora_B.weight"})
+    EXPECT_EQ(tensor(output, name), tensor(in("adapted"), name)) << name;
+  const std::string other = fault(with(from, {"lora.rank=2", "lora.targets=[*.input, output]"}));
+  EXPECT_NE(other.find("'output.lora_A.weight', f32[2, 12], is missing"), std::string::npos)
+      << other;
+  EXPECT_NE(fault(from).find("'rnn1.input.lora_A.weight' is no tensor"), std::string::npos);
+}
+
+TEST_F(InitialWeightsOfRun, AreHalvesIfFrozenInHalves) {
+  const Overrides half = with(kLora, {"precision.compute=bf16"});
+  const std::string output = in("halves");
+  run("halves", half);
+  const Bytes before = tensor(output, "conv1.weight");
+  const Checkpoint halves = open_checkpoint(output);
+  EXPECT_EQ(halves.tensor("conv1.weight").dtype, layers::DType::bf16);
+  EXPECT_EQ(halves.tensor("norm1.weight").dtype, layers::DType::f32);
+  EXPECT_EQ(halves.tensor("output.weight").dtype, layers::DType::f32);
+  run("halves", with(half, {"trainer.resume=true", "trainer.steps=3"}));
+  EXPECT_EQ(open_checkpoint(output).state().step, 3);
+  EXPECT_EQ(tensor(output, "conv1.weight"), before);
+  run("straight", with(half, {"trainer.steps=3"}));
+  run("stages", with(half, {"trainer.steps=3", "pipeline.stages=3"}), 3);
+  const Checkpoint straight = open_checkpoint(in("straight"));
+  for (const auto& [name, stored] : straight.tensors())
+    EXPECT_EQ(tensor(in("stages"), name), tensor(in("straight"), name)) << name;
+}
+
 TEST_F(InitialWeightsOfRun, ChangeNoBitOverRanks) {
   run("alone", {});
   run("stages", {"pipeline.stages=3"}, 3);

@@ -206,7 +206,9 @@ TEST(Saving, CodesReadAlikeOnAnyNumberOfReplicas) {
 
 TEST(Saving, NeedsTheBytesThatSlotsHave) {
   const auto bytes = [](partition::SlotFormat format, int averages = 0) {
-    return checkpoint_bytes(1000000, {.of_elements = 2, .averages = averages}, format) - (1 << 20);
+    return checkpoint_bytes({.trained = 1000000}, {.of_elements = 2, .averages = averages},
+                            format) -
+           (1 << 20);
   };
   EXPECT_EQ(bytes(partition::SlotFormat::full), 12000000u);
   EXPECT_EQ(bytes(partition::SlotFormat::bf16), 8000000u);

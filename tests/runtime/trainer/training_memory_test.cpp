@@ -203,6 +203,7 @@ struct Kept {
   const char* state = "fp32";
   int resident = 0;
   double ema = 0;
+  configs::LoraConfig lora = {};
 };
 
 class PlannedTrainingMemory : public testing::TestWithParam<Kept> {};
@@ -220,6 +221,7 @@ TEST_P(PlannedTrainingMemory, IsAllocatedAndNoStepTakesMore) {
   config.pipeline.recompute_layers = GetParam().recomputed;
   config.pipeline.post_validation = GetParam().post_validation;
   config.optimizer.freeze = GetParam().frozen;
+  config.model.lora = GetParam().lora;
   const partition::LayerSequence sequence = partition::build_trained_model(config, 29);
   const test::TemporaryFolder folder;
   const Corpus corpus = small_corpus(23, 5), validation = small_corpus(31, 6);
@@ -324,6 +326,21 @@ INSTANTIATE_TEST_SUITE_P(
              {},
              false,
              {"conv2.*", "rnn1.*", "*.bias"}}),
+    [](const auto& info) { return info.param.name; });
+
+const configs::LoraConfig kLora = {
+    .rank = 3, .dropout = 0.1, .targets = {"rnn?.input"}, .train = {"output.*"}};
+
+INSTANTIATE_TEST_SUITE_P(
+    Adapted, PlannedTrainingMemory,
+    testing::Values(Kept{.name = "Whole", .shard = false, .compute = "fp32", .lora = kLora},
+                    Kept{.name = "InShards", .shard = true, .compute = "bf16", .lora = kLora},
+                    Kept{.name = "PartedPasses",
+                         .shard = false,
+                         .compute = "fp16",
+                         .schedule = "zb-h2",
+                         .post_validation = true,
+                         .lora = kLora}),
     [](const auto& info) { return info.param.name; });
 
 /// 2 stages × 2 replicas of the whole command, all in this process: data, two steps, a validation

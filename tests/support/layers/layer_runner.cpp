@@ -55,8 +55,12 @@ LayerRunner::LayerRunner(const layers::Layer& layer, layers::ActivationDecl inpu
   const layers::DType compute = input_decl_.dtype;
   for (const layers::ParamDecl& p : plan_.params) {
     params_.add(p.full_precision ? wide(compute) : compute, p.shape);
-    grads_.add(wide(compute), p.shape);
     assign(params_.tensors.back(), std::vector<double>(layers::element_count(p.shape)));
+    if (!p.summed) {
+      grads_.add_view({nullptr, wide(compute), {0}});
+      continue;
+    }
+    grads_.add(wide(compute), p.shape);
     assign(grads_.tensors.back(), std::vector<double>(layers::element_count(p.shape)));
   }
   for (const layers::StateDecl& s : plan_.state) {
@@ -78,6 +82,9 @@ LayerRunner::LayerRunner(const layers::Layer& layer, layers::ActivationDecl inpu
         break;
       case layers::SavedDecl::Kind::output_gradient:
         saved_.add_view(the_view(output_gradient_.activation));
+        break;
+      case layers::SavedDecl::Kind::none:
+        saved_.add_view({});
         break;
     }
 }

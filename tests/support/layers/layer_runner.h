@@ -30,7 +30,7 @@ class LayerRunner {
   layers::Activation& output() { return output_.activation; }
   layers::Activation& output_gradient() { return output_gradient_.activation; }
   layers::Activation& input_gradient() { return input_gradient_.activation; }
-  /// These tensors have the plan's order.
+  /// These tensors have the plan's order. The gradient of a parameter that is not summed is empty.
   const std::vector<layers::Tensor>& params() const { return params_.tensors; }
   const std::vector<layers::Tensor>& state() const { return state_.tensors; }
   const std::vector<layers::Tensor>& grads() const { return grads_.tensors; }

@@ -52,10 +52,9 @@ TEST(PlanCheckpoint, CopiesWhatAReplicaOwns) {
   EXPECT_DOUBLE_EQ(checkpoint_of(recipe, plan, 1).copy, 72e9);
 }
 
-TEST(PlanCheckpoint, IsWhatARunWrites) {
+void expect_as_written(std::vector<std::string> words) {
   const test::TrainingFolder folder(PENSTOCK_BINARY, PENSTOCK_MPIRUN);
-  const std::vector<std::string> words = {"model.hidden=150", "trainer.steps=1",
-                                          "data.validation="};
+  words.insert(words.end(), {"model.hidden=150", "trainer.steps=1", "data.validation="});
   ASSERT_EQ(folder.train("output", words).code, 0);
   double written = 0, largest = 0;
   const runtime::Checkpoint checkpoint = runtime::open_checkpoint(folder.in("output"));
@@ -76,6 +75,13 @@ TEST(PlanCheckpoint, IsWhatARunWrites) {
   EXPECT_LE(planned, written + (1 << 20));
   EXPECT_DOUBLE_EQ(json["checkpoint_s"], planned / 0.25e9);
   EXPECT_NEAR(json["copy_bytes"], largest, 1 << 16);
+}
+
+TEST(PlanCheckpoint, IsWhatARunWrites) { expect_as_written({}); }
+
+TEST(PlanCheckpoint, HoldsFrozenWeightsOnce) {
+  expect_as_written({"precision.compute=bf16", "lora.rank=2", "lora.targets=[rnn?.input]"});
+  expect_as_written({"optimizer.freeze=[rnn*]"});
 }
 
 }  // namespace
