@@ -124,7 +124,7 @@ void LoraLinear::backward_input(Context& context, const Params& params, const Ac
                                 Saved saved, Activation& dx) const {
   const auto [a, b] = std::pair{params.weights[params.weights.size() - 2], params.weights.back()};
   const auto run = [&](const auto& operation) { context.backend.run(context.stream, operation); };
-  const Tensor dh_FR = saved[kHiddenGradient];
+  const Tensor& dh_FR = saved[kHiddenGradient];
   run(LinearBackwardInput{.dy_FO = dy.only().x_FC, .w_OI = b, .dx_FI = dh_FR});
   run(AddScaled{{}, dh_FR, dh_FR, options_.alpha / static_cast<double>(options_.rank)});
   if (dx.empty()) return;
