@@ -13,9 +13,9 @@
 #include "layers/scratch.h"
 #include "layers/widened.h"
 
-// The update runs beside the frozen product, through `rank` channels R:
-//   forward          h_FR = s · dropout(x) · A^T;  y = x · W^T + b + h · B^T        s = alpha /
-//   rank backward_input   dh_FR = s · dy · B;           dx = dy · W + dropout'(dh · A)
+// The update runs beside the frozen product, through `rank` channels R, with s = alpha / rank:
+//   forward          h_FR = s · dropout(x) · A^T;  y = x · W^T + b + h · B^T
+//   backward_input   dh_FR = s · dy · B;           dx = dy · W + dropout'(dh · A)
 //   backward_weight  dA += dh^T · dropout(x);      dB += dy^T · h
 // h and dh are small and kept for backward_weight; dropout(x) is sampled again. The products of the
 // update cost 2 · R · (in + out) operations for each frame and method, and no gradient of W is
