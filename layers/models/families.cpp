@@ -30,8 +30,8 @@ void recompute_cheap_parts(std::span<const std::unique_ptr<Layer>> layers) {
     if (auto* const unit = dynamic_cast<Residual*>(layer.get())) unit->recompute_cheap_parts();
 }
 
-// A layer with learning rates of its own is a wrapper, under which the unit lies. The parts' plans
-// then state none of these rates.
+// A layer with learning rates of its own is a wrapper, under which the unit lies. Its parts are
+// wrapped as well, and state their rates.
 std::vector<ResidualPart> parts_of(const Layer& layer, const ActivationDecl& input,
                                    const BackendSizes& sizes) {
   if (const auto* const rated = dynamic_cast<const RatedLayer*>(&layer))

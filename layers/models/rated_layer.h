@@ -19,7 +19,8 @@ class RatedLayer final : public Layer {
   RatedLayer(std::unique_ptr<Layer> layer, Rates rates);
 
   const std::string& name() const override { return layer_->name(); }
-  /// Returns the layer's plan without the operations and workspace of what is never computed.
+  /// Returns the layer's plan without the operations, workspace, gradient sums and saved tensors of
+  /// what is never computed.
   LayerPlan plan(const ActivationDecl& input, const BackendSizes& sizes) const override;
   /// Returns the layer's operations without those that are never computed.
   Flops flops(const ActivationDecl& input, std::span<const std::int64_t> labels) const override;

@@ -13,9 +13,9 @@
 #include "layers/scratch.h"
 #include "layers/widened.h"
 
-// The update runs beside the frozen product, through `rank` channels R:
-//   forward          h_FR = s · dropout(x) · A^T;  y = x · W^T + b + h · B^T        s = alpha /
-//   rank backward_input   dh_FR = s · dy · B;           dx = dy · W + dropout'(dh · A)
+// The update runs beside the frozen product, through `rank` channels R, with s = alpha / rank:
+//   forward          h_FR = s · dropout(x) · A^T;  y = x · W^T + b + h · B^T
+//   backward_input   dh_FR = s · dy · B;           dx = dy · W + dropout'(dh · A)
 //   backward_weight  dA += dh^T · dropout(x);      dB += dy^T · h
 // h and dh are small and kept for backward_weight; dropout(x) is sampled again. The products of the
 // update cost 2 · R · (in + out) operations for each frame and method, and no gradient of W is
@@ -124,7 +124,7 @@ void LoraLinear::backward_input(Context& context, const Params& params, const Ac
                                 Saved saved, Activation& dx) const {
   const auto [a, b] = std::pair{params.weights[params.weights.size() - 2], params.weights.back()};
   const auto run = [&](const auto& operation) { context.backend.run(context.stream, operation); };
-  const Tensor dh_FR = saved[kHiddenGradient];
+  const Tensor& dh_FR = saved[kHiddenGradient];
   run(LinearBackwardInput{.dy_FO = dy.only().x_FC, .w_OI = b, .dx_FI = dh_FR});
   run(AddScaled{{}, dh_FR, dh_FR, options_.alpha / static_cast<double>(options_.rank)});
   if (dx.empty()) return;

@@ -174,6 +174,10 @@ std::string model_summary(const configs::ModelConfig& model, int labels) {
       continue;
     summary += fmt::format("{}={} ", key.leaf(), configs::value_text(key.value));
   }
+  // Plans and profiles for adapters do not suit the same model without them.
+  if (model.lora.rank > 0)
+    summary += fmt::format("lora.rank={} lora.targets={} ", model.lora.rank,
+                           fmt::join(model.lora.targets, ","));
   return summary + fmt::format("labels={}", outputs_of(model, labels));
 }
 
@@ -202,7 +206,8 @@ LayerSequence build_trained_model(const configs::Config& config, int labels) {
   }
   if (!trained)
     throw ConfigError(
-        "optimizer.freeze matches every parameter of the model: leave at least one to train");
+        "optimizer.freeze and [lora] freeze every parameter of the model: leave at least one to "
+        "train");
   return sequence;
 }
 

@@ -5,7 +5,7 @@
 
 // Offsets are assigned in this order, because each step needs the one before:
 //   1. All parameters are listed in the order of the layers.
-//   2. Those with gradient sums get offsets first, then those of frozen layers. So the arena of
+//   2. Those with gradient sums get offsets first, then all others. So the arena of
 //      sums, and everything that training changes, is a prefix.
 //   3. In the same pass they get offsets among the copies that layers read.
 //   4. The arena of sums is divided into shards, of which each replica owns one range per bucket.

@@ -16,7 +16,8 @@ struct ParameterEntry {
   layers::ParamDecl decl;
   std::size_t layer = 0;   // index within the stage
   std::size_t offset = 0;  // bytes; the same in every arena that holds the whole stage
-  /// True if the parameter has gradient sums, because some parameter of its layer is trained.
+  /// True if the parameter has gradient sums, because some parameter of its part of the layer is
+  /// trained.
   bool summed = true;
   std::int64_t elements = 0;
   std::int64_t first_block = 0;  // index of the first of its norm blocks in the model
@@ -92,8 +93,8 @@ struct ParameterLayout {
 ///
 /// In FP32, layers read the masters. So masters are whole on every replica even if the optimizer's
 /// state is shared. A frozen parameter has one value, which is whole on every replica: the copy if
-/// layers read one, otherwise the master. If its whole layer is frozen, it lies after all others
-/// and has no gradient sum.
+/// layers read one, otherwise the master. If its whole part of a layer is frozen, it lies after all
+/// others and has no gradient sum. If not, the place of its master stays unused.
 ParameterLayout lay_out_parameters(std::span<const layers::LayerPlan> layers,
                                    const ParameterKinds& kinds, int replica,
                                    std::span<const std::int64_t> first_blocks = {});

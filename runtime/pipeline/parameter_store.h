@@ -58,7 +58,7 @@ class ParameterStore {
   /// Returns the whole master, or the copy that layers read if a frozen parameter has nothing else.
   /// ShapeError if this rank has only pieces of the master.
   layers::Tensor weight(const partition::ParameterEntry& entry) const;
-  /// Returns a gradient sum without data if the whole layer is frozen.
+  /// Returns a gradient sum without data if the whole part of the layer is frozen.
   layers::Tensor gradient(const partition::ParameterEntry& entry, int lane) const {
     return entry.summed ? view(gradients_[lane], entry) : layers::Tensor{};
   }

@@ -164,10 +164,10 @@ std::string_view start(const Names& names) {
 void check_trained(const Head& anew) {
   if (anew.frozen.empty()) return;
   throw ConfigError(
-      fmt::format("{} {} anew, with random weights, but optimizer.freeze keeps the head as it is: "
-                  "leave it out of the patterns, or keep the checkpoint's head with "
-                  "trainer.init_head = keep",
-                  fmt::join(anew.frozen, " and "), start(anew.frozen)));
+      fmt::format("{} {} anew, with random weights, but stays frozen: leave the head out of "
+                  "optimizer.freeze and of lora.targets, with adapters add \"{}.*\" to lora.train, "
+                  "or keep the checkpoint's head with trainer.init_head = keep",
+                  fmt::join(anew.frozen, " and "), start(anew.frozen), anew.layer));
 }
 
 void check(const Checkpoint& checkpoint, const std::vector<layers::LayerPlan>& plans,
@@ -211,6 +211,9 @@ std::string told_of(const InitialWeights& weights, const configs::Config& config
     return key == "model.base" || sizes_head || drops_in_training(key);
   });
   for (std::string& key : changed(now, before, "features.")) others.push_back(std::move(key));
+  const bool takes_adapters = config.model.lora.rank > 0 && adapters == 0;
+  if (takes_adapters && !changed(now, before, "lora.alpha").empty())
+    others.emplace_back("lora.alpha");
   if (!others.empty())
     text += fmt::format("; the same weights may mean something else, since {}",
                         told(others, now, before));

@@ -16,7 +16,7 @@ namespace penstock::runtime {
 struct InitialWeights {
   Checkpoint checkpoint;
   /// Parameters that get initial values: those of a head that is reinitialised, and of adapters
-  /// (LoRA) that the checkpoint has not.
+  /// (LoRA) if the checkpoint has none.
   std::set<std::string> anew;
   bool same_labels = true;  // true if [text] defines the checkpoint's labels
 };
@@ -25,7 +25,7 @@ struct InitialWeights {
 /// last layer with parameters. By default it is taken from the checkpoint if [text] defines the
 /// same labels, and is reinitialised otherwise. All ranks call it and verify the weights together;
 /// rank 0 logs to `note` which weights are taken. Rank 0 throws CheckpointError if the checkpoint
-/// is damaged or its tensors are not the model's. Adapters may be missing all together. The error
+/// is damaged or its tensors are not the model's. It may lack all adapters, but not some. The error
 /// names each tensor that is missing, unknown or of another shape. Rank 0 throws ConfigError if a
 /// head that is reinitialised is frozen.
 [[nodiscard]] std::optional<InitialWeights> find_initial_weights(

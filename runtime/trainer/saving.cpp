@@ -6,7 +6,6 @@
 #include <functional>
 #include <utility>
 
-#include "base/name_match.h"
 #include "layers/initialise.h"
 #include "runtime/devices/host_window.h"
 
@@ -175,16 +174,14 @@ std::vector<CheckpointPiece> Saving::owned_pieces() const {
 // Tensors are found by name and range, whoever wrote them. So the checkpoint may be of another
 // number of stages or replicas.
 void Saving::restore(const Checkpoint& checkpoint, bool training,
-                     const std::vector<std::string>& frozen) {
+                     const std::set<std::string>& frozen) {
   if (!training) return start_from({checkpoint, {}}, 0);
   load({checkpoint, {}}, 0, [](const layers::ParamDecl& decl) { return decl.name; });
   HostWindow window(backend_, stream_);
   Reader reader(window, checkpoint);
   const ParameterStore& store = stage_.parameters();
   const auto stored = [&](const layers::ParamDecl& decl) {
-    return !decl.frozen() && std::ranges::none_of(frozen, [&](const std::string& pattern) {
-      return matches_glob(pattern, decl.name);
-    });
+    return !decl.frozen() && !frozen.contains(decl.name);
   };
   restore_slots(reader, store, slots_, stored);
   for (const partition::ParameterEntry& p : store.parameters())

@@ -35,11 +35,11 @@ class Saving {
 
   /// Reads parameters and state of this stage's layers. If `training`, they are those with which
   /// the run goes on, and the optimizer's slots and the moving averages are read too. The
-  /// checkpoint has no slots of parameters that match a pattern in `frozen`; their slots stay
-  /// unchanged. Moving averages that it lacks begin with the parameters. Otherwise parameters are
-  /// those of model_tensor(). CheckpointError if a tensor is missing or has another shape.
+  /// checkpoint has no slots of the parameters in `frozen`; their slots stay unchanged. Moving
+  /// averages that it lacks begin with the parameters. Otherwise parameters are those of
+  /// model_tensor(). CheckpointError if a tensor is missing or has another shape.
   void restore(const Checkpoint& checkpoint, bool training,
-               const std::vector<std::string>& frozen = {});
+               const std::set<std::string>& frozen = {});
 
   /// Reads parameters and state of this stage's layers from another run's checkpoint, by their
   /// model_tensor(). Parameters in

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <set>
 #include <utility>
 
 #include "base/error.h"
@@ -12,6 +13,7 @@
 #include "comm/agree.h"
 #include "comm/collectives.h"
 #include "configs/flatten.h"
+#include "partition/layout/build_model.h"
 #include "partition/planner/plan/plan_file.h"
 #include "runtime/checkpoint/output_folder.h"
 #include "runtime/checkpoint/resume/resume.h"
@@ -50,10 +52,16 @@ PassthroughParts kept_of(const PreparedTraining& training) {
   return training.init->same_labels ? kept : without_labels(std::move(kept));
 }
 
-/// Returns the patterns of parameters that were frozen before, which have no optimizer state in the
-/// checkpoint. The run may train some of them.
-std::vector<std::string> were_frozen(const PreparedTraining& training, const TrainingState& saved) {
-  return saved_recipe(training.config, saved).optimizer.freeze;
+/// Returns the parameters that were frozen before, by optimizer.freeze or beside adapters. They
+/// have no optimizer state in the checkpoint. The run may train some of them.
+std::set<std::string> were_frozen(const PreparedTraining& training, const TrainingState& saved) {
+  const partition::LayerSequence before = partition::build_trained_model(
+      saved_recipe(training.config, saved), training.tokenizer->labels());
+  std::set<std::string> names;
+  for (const layers::LayerPlan& plan : partition::plan_without_frames(before, {}))
+    for (const layers::ParamDecl& p : plan.params)
+      if (p.frozen()) names.insert(p.name);
+  return names;
 }
 
 /// Returns the changes over the whole run, earlier ones first.

@@ -378,5 +378,13 @@ TEST(Load, RejectsKeysThatNestTooDeeply) {
       "than 128");
 }
 
+TEST(ParseConfig, AdaptersNeedARankAndLayers) {
+  EXPECT_NE(fault("[lora]\nrank = 4").find("set lora.targets"), std::string::npos);
+  for (const std::string key : {"targets", "train"})
+    EXPECT_NE(fault("[lora]\n" + key + " = ['*']").find("lora." + key + " has no effect"),
+              std::string::npos);
+  EXPECT_EQ(fault("[lora]\nrank = 4\ntargets = ['*.qkv']"), "accepted");
+}
+
 }  // namespace
 }  // namespace penstock::configs

@@ -210,7 +210,7 @@ std::vector<FittedLayer> trained_costs(const DeviceProfile& profile,
   }
   if (!frozen.empty())
     throw ConfigError(fmt::format(
-        "the costs have no weight gradients of {}: optimizer.freeze froze them when they were "
+        "the costs have no weight gradients of {}: these layers were frozen when they were "
         "measured, and the recipe trains them. Measure again with penstock profile",
         fmt::join(frozen, ", ")));
   return layers;

@@ -136,7 +136,7 @@ TEST_F(Store, FrozenParametersHaveNeitherSlotsNorSums) {
   EXPECT_EQ(store.element_count(), 15 + 3 + 11 + 5 + 3);
 }
 
-TEST_F(Store, FrozenParametersInHalvesHaveNoMasters) {
+TEST_F(Store, FrozenPartsInHalvesHaveNoMasters) {
   const ParameterStore full = make(frozen_layers(), {});
   for (const layers::DType compute : {layers::DType::f16, layers::DType::bf16}) {
     const ParameterStore store = make(frozen_layers(), {.kinds = {.compute = compute}});

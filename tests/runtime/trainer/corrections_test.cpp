@@ -207,6 +207,29 @@ TEST_F(CorrectedRun, FreezesAndTrainsAgain) {
   }
 }
 
+TEST_F(CorrectedRun, TrainsMoreBesideAdapters) {
+  const Overrides adapters = {"lora.rank=2", "lora.targets=[rnn1.input]"};
+  for (const std::string kind : {"adamw", "novograd"}) {
+    const auto go_on = [&](int steps, Overrides overrides) {
+      overrides.insert(overrides.end(), adapters.begin(), adapters.end());
+      overrides.push_back("optimizer.kind=" + kind);
+      run(kind, steps, overrides);
+    };
+    go_on(2, {});
+    const auto before = tensors(kind);
+    ASSERT_FALSE(before.contains("optimizer.mean/output.weight"));
+    go_on(4, {"lora.train=[output.*]", "trainer.accept=[lora.train]"});
+    const auto after = tensors(kind);
+    EXPECT_NE(after.at("output.weight"), before.at("output.weight"));
+    EXPECT_EQ(after.at("conv1.weight"), before.at("conv1.weight"));
+    EXPECT_THROW(go_on(5, {"lora.train=[output.*]", "lora.alpha=3"}), ConfigError);
+  }
+  const std::string message = test::message_of<ConfigError>([&] {
+    run("adamw", 5, {"lora.rank=3", "lora.targets=[rnn1.input]", "optimizer.kind=adamw"});
+  });
+  EXPECT_NE(message.find("lora.rank"), std::string::npos) << message;
+}
+
 TEST_F(CorrectedRun, ChangesPrecisionBackAndForth) {
   const auto accepting = [](const std::string& compute, const std::string& scaling) {
     return Overrides{"precision.compute=" + compute, "precision.loss_scaling=" + scaling,

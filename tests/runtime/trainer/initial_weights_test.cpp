@@ -122,6 +122,8 @@ TEST_F(InitialWeightsOfRun, TakeAdaptersThatTheCheckpointHas) {
   EXPECT_FALSE(noted("anew")) << notes_;
   for (const char* name : {"rnn1.input.lora_A.weight", "rnn1.input.lora_B.weight"})
     EXPECT_EQ(tensor(output, name), tensor(in("adapted"), name)) << name;
+  start("scaled", with(kLora, with(from, {"lora.alpha=3"})));
+  EXPECT_TRUE(noted("lora.alpha is \"3\", in the checkpoint \"16\"")) << notes_;
   const std::string other = fault(with(from, {"lora.rank=2", "lora.targets=[*.input, output]"}));
   EXPECT_NE(other.find("'output.lora_A.weight', f32[2, 12], is missing"), std::string::npos)
       << other;
