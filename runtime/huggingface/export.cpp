@@ -51,6 +51,11 @@ std::optional<std::filesystem::path> kept_config(const Checkpoint& checkpoint) {
 /// ConfigError if transformers has no such model.
 Architecture exported_architecture(const configs::Config& config,
                                    const std::optional<std::filesystem::path>& imported) {
+  if (config.model.lora.rank > 0)
+    throw ConfigError(fmt::format(
+        "the checkpoint has LoRA adapters (lora.rank = {}), for which a model of transformers has "
+        "no place: penstock export --weights writes them beside the weights",
+        config.model.lora.rank));
   const std::vector<Architecture> known = architectures_of_family(config.model.family.name());
   const auto nearest = std::ranges::min_element(
       known, {}, [&](const Architecture& one) { return count_differences(one, config); });
