@@ -68,6 +68,7 @@ struct HeadlessClass {
 struct Architecture {
   std::string_view name;        // "Wav2Vec2ForCTC"
   std::string_view model_type;  // "wav2vec2"
+  std::string_view library;     // module of Python that defines the class
   std::vector<FixedKey> fixed;
   std::vector<Multiple> multiples = {};
   std::vector<MappedSetting> model;              // in config.json

@@ -25,8 +25,10 @@
 #include "runtime/checkpoint/safetensors/safetensors.h"
 #include "runtime/checkpoint/shard.h"
 #include "runtime/data/audio/features.h"
+#include "runtime/huggingface/adapter_stack.h"
 #include "runtime/huggingface/config_map.h"
 #include "runtime/huggingface/folder_files.h"
+#include "runtime/huggingface/peft_adapter.h"
 #include "runtime/huggingface/piece_model.h"
 #include "runtime/huggingface/settings.h"
 #include "runtime/huggingface/streams.h"
@@ -150,6 +152,17 @@ void check_text(const std::filesystem::path& folder, const ImportPlan& plan,
                     folder.string(), plan.headless->name));
 }
 
+/// Throws ConfigError if an adapter is chosen for a folder without a head.
+void check_adapter(const std::filesystem::path& folder, const ImportPlan& plan,
+                   const ImportChoices& choices) {
+  if (choices.adapter.empty() || !plan.headless) return;
+  throw ConfigError(fmt::format(
+      "{}: a {} has no head, and so no adapter can be read with it: in Python, save the "
+      "model and the processor with which the adapter was trained, {}, by "
+      "save_pretrained()",
+      folder.string(), plan.headless->name, plan.architecture.name));
+}
+
 /// Throws unless the features have the channels that the model takes.
 void check_channels(const ImportPlan& plan) {
   const configs::FeatureConfig& features = plan.config.features;
@@ -175,6 +188,7 @@ ImportPlan plan_import(const std::filesystem::path& folder, const std::filesyste
   read_features(plan.settings);
   plan.headless = find_headless(plan.architecture, plan.settings.config);
   check_text(folder, plan, choices);
+  check_adapter(folder, plan, choices);
   if (text) {
     plan_new_head(checkpoint, *text, plan);
   } else {
@@ -242,19 +256,68 @@ StreamedTensor kept_tensor(const KeptTensor& kept, const std::string& stored,
 }
 
 ShardIndex write_weights(const std::filesystem::path& folder,
-                         const std::vector<StreamedTensor>& tensors, const WeightsFolder& weights) {
+                         const std::vector<StreamedTensor>& tensors, const ReadElements& read) {
   std::vector<CheckpointPiece> pieces;
   for (const StreamedTensor& tensor : tensors) {
     const layers::Tensor handle = tensor.handle();
     pieces.push_back({tensor.name, tensor.dtype, tensor.shape, 0, handle.size(), handle.data});
   }
-  TensorStream stream([&](const std::string& source, std::int64_t begin, std::span<float> out) {
-    weights.read(source, begin, out);
-  });
+  TensorStream stream(read);
   return write_shard(
       folder, "stage-0", pieces,
       [&](const layers::Tensor& handle, std::size_t begin) { return stream.bytes(handle, begin); });
 }
+
+/// An adapter that goes into a checkpoint with its base.
+class ImportedAdapter {
+ public:
+  /// Throws CheckpointError if it does not fit the base.
+  ImportedAdapter(const ImportChoices& choices, const ImportPlan& plan, const Pairing& pairing)
+      : adapter_(choices.adapter) {
+    const int labels = static_cast<int>(plan.rows);
+    adapter_.check_base(
+        plan.architecture, pairing,
+        choices.merge ? layers_with_matrix(pairing) : linear_layers(plan.config.model, labels));
+    stack_.emplace(adapter_, pairing, plan.blank);
+  }
+
+  ImportedAdapter(const ImportedAdapter&) = delete;
+  ImportedAdapter& operator=(const ImportedAdapter&) = delete;
+
+  const AdapterStack& stack() const { return *stack_; }
+
+  /// Replaces weights that the adapter has as a whole.
+  void replace_weights(WeightsFolder& weights) const {
+    weights.replace_by(adapter_.file(), adapter_.saved());
+  }
+
+  /// Returns a function that reads merged weights with `read`.
+  ReadElements merging(ReadElements read, const StoredNames& stored) const {
+    return merging_reader(std::move(read), adapter_.reader(), stack_->updates(stored));
+  }
+
+  /// Sets the section [lora] and adds the factors to the checkpoint's tensors. Returns a function
+  /// that reads them, and the others with `read`.
+  ReadElements adding(ReadElements read, ImportPlan& plan,
+                      std::vector<StreamedTensor>& tensors) const {
+    const int labels = static_cast<int>(plan.rows);
+    plan.config.model.lora = stack_->lora(plan.config, labels);
+    ComputedTensors factors = stack_->tensors(plan.config, labels);
+    for (const auto& [name, shape] : model_tensors(plan.config.model, labels)) {
+      if (!factors.contains(name)) continue;
+      StreamedTensor& tensor = tensors.emplace_back();
+      tensor.name = name;
+      tensor.shape = shape;
+      tensor.columns = shape[1];
+      tensor.runs = {{name, 0, shape[0]}};
+    }
+    return computing_reader(std::move(read), std::move(factors));
+  }
+
+ private:
+  PeftAdapter adapter_;
+  std::optional<AdapterStack> stack_;
+};
 
 /// Returns the config.json of a model with a new head. Its class is the architecture's class with a
 /// head.
@@ -294,6 +357,39 @@ std::vector<KeptFile> keep_files(const ImportPlan& plan, const std::filesystem::
   return kept;
 }
 
+/// Returns the report of an import of these tensors.
+ImportReport report_of(const ImportPlan& plan, const WeightsFolder& weights,
+                       const std::vector<StreamedTensor>& tensors) {
+  ImportReport report{.architecture = std::string(plan.architecture.name),
+                      .labels = static_cast<int>(plan.rows),
+                      .without_letter = plan.tokens.replaced,
+                      .beyond_head = plan.tokens_beyond_head,
+                      .language = plan.language,
+                      .no_pieces = plan.no_pieces,
+                      .new_head = plan.headless.has_value(),
+                      .rank = plan.config.model.lora.rank};
+  if (plan.headless) report.left_out = left_out(*plan.headless, weights);
+  for (const StreamedTensor& tensor : tensors) report.parameters += tensor.handle().size();
+  return report;
+}
+
+/// A folder's tensors, and the names of those of a pairing.
+struct FoundTensors {
+  const WeightsFolder& weights;
+  const StoredNames& stored;
+};
+
+/// Adds the kept tensors that the folder has, and reports those that it lacks.
+void add_kept(const ImportPlan& plan, const Pairing& pairing, const FoundTensors& found,
+              std::vector<StreamedTensor>& tensors, ImportReport& report) {
+  for (const KeptTensor& kept : pairing.kept)
+    if (found.stored.contains(kept.name)) {
+      tensors.push_back(kept_tensor(kept, found.stored.at(kept.name), found.weights));
+    } else if (kept.dtype == layers::DType::f32 && has_tensor(plan.settings.config, kept)) {
+      report.without_numbers.push_back(kept.name);
+    }
+}
+
 }  // namespace
 
 /// Everything is checked before the checkpoint's folder is created: settings, labels, and every
@@ -301,41 +397,37 @@ std::vector<KeptFile> keep_files(const ImportPlan& plan, const std::filesystem::
 ImportReport import_model(const std::filesystem::path& folder,
                           const std::filesystem::path& checkpoint, const ImportChoices& choices) {
   // Settings and labels, then which of the folder's tensors is which of ours.
-  const ImportPlan plan = plan_import(folder, checkpoint, choices);
+  ImportPlan plan = plan_import(folder, checkpoint, choices);
   const ModelTensors ours = model_tensors(plan.config.model, static_cast<int>(plan.rows));
   Pairing pairing = pair_tensors(plan.architecture, plan.config.model, ours);
   if (plan.headless) remove_head(pairing);
+  std::optional<ImportedAdapter> adapter;
+  if (!choices.adapter.empty()) adapter.emplace(choices, plan, pairing);
   WeightsFolder weights(folder);
   if (!plan.language_file.empty()) weights.replace_by(plan.language_file);
+  if (adapter) adapter->replace_weights(weights);
   const StoredNames stored = account(pairing, weights, folder, other_names(plan));
 
   // The tensors of the checkpoint. Most are descriptions of where their numbers are, which are read
   // only while they are written. A new head and kept tensors are in memory.
   std::vector<StreamedTensor> tensors = our_tensors(pairing, ours, stored, plan.blank);
+  ReadElements read = [&](const std::string& source, std::int64_t begin, std::span<float> out) {
+    weights.read(source, begin, out);
+  };
+  if (adapter && choices.merge) read = adapter->merging(read, stored);
+  if (adapter && !choices.merge) read = adapter->adding(read, plan, tensors);
   if (plan.headless)
     std::ranges::move(new_head(plan.config, plan.rows), std::back_inserter(tensors));
-  ImportReport report{.architecture = std::string(plan.architecture.name),
-                      .labels = static_cast<int>(plan.rows),
-                      .without_letter = plan.tokens.replaced,
-                      .beyond_head = plan.tokens_beyond_head,
-                      .language = plan.language,
-                      .no_pieces = plan.no_pieces,
-                      .new_head = plan.headless.has_value()};
-  if (plan.headless) report.left_out = left_out(*plan.headless, weights);
-  for (const StreamedTensor& tensor : tensors) report.parameters += tensor.handle().size();
-  for (const KeptTensor& kept : pairing.kept)
-    if (stored.contains(kept.name)) {
-      tensors.push_back(kept_tensor(kept, stored.at(kept.name), weights));
-    } else if (kept.dtype == layers::DType::f32 && has_tensor(plan.settings.config, kept)) {
-      report.without_numbers.push_back(kept.name);
-    }
+  ImportReport report = report_of(plan, weights, tensors);
+  if (adapter) report.adapted = static_cast<int>(adapter->stack().layers().size());
+  add_kept(plan, pairing, {weights, stored}, tensors, report);
 
   // Everything is written to a partial folder, which gets its name only when it is complete.
   NewFolder made(checkpoint);
   Manifest manifest;
   manifest.state.config = configs::flatten(plan.config);
   manifest.state.seed = plan.config.trainer.seed;
-  manifest.shards = {write_weights(made.partial(), tensors, weights)};
+  manifest.shards = {write_weights(made.partial(), tensors, read)};
   manifest.files = keep_files(plan, made.partial());
   if (!plan.piece_model.empty()) {
     write_durably(made.partial() / kTokenizerFile, plan.piece_model);

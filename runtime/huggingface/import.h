@@ -26,6 +26,8 @@ struct ImportReport {
   std::string no_pieces;
   bool new_head = false;                   // true if the folder had no head
   std::vector<std::string> left_out = {};  // tensors that only pre-training uses
+  int adapted = 0;                         // linear layers that an adapter changes
+  int rank = 0;                            // of the adapters; 0: none, or merged
 };
 
 struct ImportChoices {
@@ -35,6 +37,10 @@ struct ImportChoices {
   /// adapter.LANGUAGE.safetensors replaces weights of model.safetensors. Empty: model.safetensors
   /// is used, whose language is the tokenizer's target_lang.
   std::string language = {};
+  /// A folder with a LoRA adapter of PEFT for the model; empty: none.
+  std::filesystem::path adapter = {};
+  /// Adds the adapter to the weights. Otherwise the checkpoint holds both, and a section [lora].
+  bool merge = false;
 };
 
 /// Converts a folder that transformers saved to a checkpoint of step 0. Numbers become FP32, and
@@ -46,6 +52,10 @@ struct ImportChoices {
 /// A model that was only pre-trained has no head. It gets a new one for the labels of `text`,
 /// initialised like that of a new model. Other models take no `text`. Throws ConfigError that names
 /// the folder and the keys to add or to leave out.
+///
+/// With an adapter, modules that form one of penstock's layers become one adapter of it, and all
+/// get one rank and one scale; see AdapterStack. Throws CheckpointError that lists what does not
+/// fit the model, and ConfigError for a model without a head.
 ImportReport import_model(const std::filesystem::path& folder,
                           const std::filesystem::path& checkpoint,
                           const ImportChoices& choices = {});

@@ -56,6 +56,7 @@ Architecture omniasr_for_ctc() {
   return {
       .name = "OmniASRForCTC",
       .model_type = "omniasr_ctc",
+      .library = "transformers.models.omniasr_ctc.modeling_omniasr_ctc",
       .fixed = {{"model.kind", "wav2vec2"},
                 {"model.features", "1"},
                 {"model.frontend_norm", "layer"},

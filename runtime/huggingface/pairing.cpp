@@ -205,6 +205,14 @@ ModelTensors model_tensors(const configs::ModelConfig& model, int labels) {
   return tensors;
 }
 
+std::set<std::string> model_states(const configs::ModelConfig& model, int labels) {
+  const partition::LayerSequence sequence = partition::build_model(model, labels);
+  std::set<std::string> names;
+  for (const layers::LayerPlan& plan : partition::plan_without_frames(sequence, {}))
+    for (const layers::StateDecl& state : plan.state) names.insert(state.name);
+  return names;
+}
+
 // transformers makes some tensors only if a setting is above 0.
 bool has_tensor(const Settings& settings, const KeptTensor& tensor) {
   const auto above_0 = [&](const KeptWith& with) {

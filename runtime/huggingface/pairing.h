@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <map>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -18,6 +19,9 @@ using ModelTensors = std::map<std::string, layers::Shape, std::less<>>;
 /// Returns the tensors of a configuration's model with `labels` labels, without allocating it.
 /// Throws ConfigError or ShapeError if the model can't be built.
 [[nodiscard]] ModelTensors model_tensors(const configs::ModelConfig& model, int labels);
+
+/// Returns the names of those that are not trained, such as running statistics.
+[[nodiscard]] std::set<std::string> model_states(const configs::ModelConfig& model, int labels);
 
 /// A tensor of transformers, and the part of penstock's tensor that it equals.
 struct TheirTensor {

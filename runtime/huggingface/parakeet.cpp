@@ -127,6 +127,7 @@ Architecture parakeet_for_ctc() {
   return {
       .name = "ParakeetForCTC",
       .model_type = "parakeet_ctc",
+      .library = "transformers.models.parakeet.modeling_parakeet",
       .fixed = {{"model.kind", "conformer"},
                 {"model.subsampling", "8"},
                 {"model.positions", "relative"},

@@ -61,7 +61,7 @@ const std::vector<KeptRule> kSpecAugment = {
 };
 
 struct Names {
-  std::string_view architecture, model_type, prefix;
+  std::string_view architecture, model_type, library, prefix;
 };
 
 // feat_extract_norm and do_stable_layer_norm tell base models (group norm, post-norm) from large
@@ -72,6 +72,7 @@ Architecture encoder_on_raw_audio(const Names& names) {
   return {
       .name = names.architecture,
       .model_type = names.model_type,
+      .library = names.library,
       .fixed = {{"model.kind", "wav2vec2"},
                 {"model.features", "1"},
                 {"model.position_weight_norm", "true"},
@@ -116,7 +117,9 @@ Architecture encoder_on_raw_audio(const Names& names) {
 }  // namespace
 
 Architecture wav2vec2_for_ctc() {
-  Architecture architecture = encoder_on_raw_audio({"Wav2Vec2ForCTC", "wav2vec2", "wav2vec2."});
+  Architecture architecture =
+      encoder_on_raw_audio({"Wav2Vec2ForCTC", "wav2vec2",
+                            "transformers.models.wav2vec2.modeling_wav2vec2", "wav2vec2."});
   architecture.fixed.push_back({"model.projection_norm", "true"});
   architecture.wanted.push_back({"add_adapter", "false", "false"});
   architecture.model.push_back({"adapter_attn_dim", "null", "model.adapter", Form::or_null});
@@ -127,7 +130,8 @@ Architecture wav2vec2_for_ctc() {
 }
 
 Architecture hubert_for_ctc() {
-  Architecture architecture = encoder_on_raw_audio({"HubertForCTC", "hubert", "hubert."});
+  Architecture architecture = encoder_on_raw_audio(
+      {"HubertForCTC", "hubert", "transformers.models.hubert.modeling_hubert", "hubert."});
   architecture.fixed.push_back({"model.adapter", "0"});
   architecture.wanted.push_back({"adapter_attn_dim", "null", "null"});
   architecture.model.push_back({"feat_proj_layer_norm", "true", "model.projection_norm"});

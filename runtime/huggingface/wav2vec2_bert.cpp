@@ -84,6 +84,7 @@ Architecture wav2vec2_bert_for_ctc() {
   return {
       .name = "Wav2Vec2BertForCTC",
       .model_type = "wav2vec2-bert",
+      .library = "transformers.models.wav2vec2_bert.modeling_wav2vec2_bert",
       .fixed = {{"model.kind", "conformer"},
                 {"model.subsampling", "1"},
                 {"model.positions", "shaw"},

@@ -116,15 +116,29 @@ void WeightsFolder::open(const std::filesystem::path& file) {
       throw_fault(file, fmt::format("holds '{}', which an earlier file holds too", entry.name));
 }
 
+WeightsFolder WeightsFolder::of_file(const std::filesystem::path& file) {
+  WeightsFolder weights;
+  weights.open(file);
+  return weights;
+}
+
 // A language's file (MMS) has adapters and head under the same names as the model's own file. The
 // earlier places are forgotten, so their numbers are never read.
 void WeightsFolder::replace_by(const std::filesystem::path& file) {
+  std::map<std::string, std::string> same;
+  const SafetensorsFile opened(file);
+  for (const SafetensorsEntry& entry : opened.entries()) same.emplace(entry.name, entry.name);
+  replace_by(file, same);
+}
+
+void WeightsFolder::replace_by(const std::filesystem::path& file,
+                               const std::map<std::string, std::string>& names) {
   const SafetensorsFile& opened = files_.emplace_back(file);
-  for (const SafetensorsEntry& entry : opened.entries()) {
-    const auto found = places_.find(entry.name);
+  for (const auto& [name, stored] : names) {
+    const auto found = places_.find(name);
     if (found == places_.end())
-      throw_fault(file, fmt::format("holds '{}', which the model's weights have not", entry.name));
-    found->second = {files_.size() - 1, entry};
+      throw_fault(file, fmt::format("holds '{}', which the model's weights have not", stored));
+    found->second = {files_.size() - 1, opened.entry(stored)};
   }
 }
 

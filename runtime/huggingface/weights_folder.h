@@ -23,10 +23,16 @@ class WeightsFolder {
 
   /// Throws CheckpointError that names what is missing, damaged, or present twice.
   explicit WeightsFolder(const std::filesystem::path& folder);
+  /// Returns the tensors of one file.
+  static WeightsFolder of_file(const std::filesystem::path& file);
 
   /// Replaces tensors by those of the same name in another file. Throws CheckpointError for a
   /// tensor that the folder lacks.
   void replace_by(const std::filesystem::path& file);
+  /// Replaces the tensors that `names` has as keys by those of another file. Its values are their
+  /// names in that file.
+  void replace_by(const std::filesystem::path& file,
+                  const std::map<std::string, std::string>& names);
 
   const std::map<std::string, Place, std::less<>>& places() const { return places_; }
 
@@ -37,6 +43,7 @@ class WeightsFolder {
   [[nodiscard]] std::vector<std::byte> bytes(std::string_view name) const;
 
  private:
+  WeightsFolder() = default;
   void open(const std::filesystem::path& file);
 
   std::vector<SafetensorsFile> files_;

@@ -4,6 +4,7 @@ namespace penstock::test {
 namespace {
 
 constexpr ForeignReader kReaders[] = {
+    {"adapter_config", read_adapter_config},
     {"audio", read_audio_file},
     {"checkpoint_manifest", read_checkpoint_manifest},
     {"cluster", read_cluster_file},

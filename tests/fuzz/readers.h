@@ -17,6 +17,7 @@ struct ForeignReader {
 /// Returns all readers, in the order of their names.
 std::span<const ForeignReader> foreign_readers();
 
+void read_adapter_config(std::string_view bytes);
 void read_audio_file(std::string_view bytes);
 void read_checkpoint_manifest(std::string_view bytes);
 void read_cluster_file(std::string_view bytes);

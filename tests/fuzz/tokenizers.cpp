@@ -4,6 +4,7 @@
 #include "runtime/huggingface/config_map.h"
 #include "runtime/huggingface/folder_files.h"
 #include "runtime/huggingface/model_proto.h"
+#include "runtime/huggingface/peft_config.h"
 #include "runtime/huggingface/piece_model.h"
 #include "runtime/huggingface/vocabulary.h"
 #include "runtime/huggingface/write_tokenizer.h"
@@ -12,8 +13,8 @@
 #include "tests/fuzz/readers.h"
 #include "tests/support/system/temporary_folder.h"
 
-// These are the readers of a Hugging Face folder but its weights. The number of a head's rows,
-// which the weights tell, is a byte of the input.
+// These are the readers of a Hugging Face folder or adapter but its weights. The number of a head's
+// rows, which the weights tell, is a byte of the input.
 
 namespace penstock::test {
 namespace {
@@ -26,6 +27,17 @@ runtime::HeadLabels take_head(std::string_view& bytes, runtime::TokenizerKind ki
 }
 
 }  // namespace
+
+void read_adapter_config(std::string_view bytes) {
+  const TemporaryFolder folder;
+  write_file(folder.path() / runtime::kAdapterConfig, bytes);
+  expect_answer([&] {
+    const auto config = runtime::read_peft_config(folder.path() / runtime::kAdapterConfig);
+    (void)runtime::rank_of(config, "layers.0.q_proj");
+    (void)runtime::scale_of(config, "layers.0.q_proj");
+    (void)runtime::to_json_text(config);
+  });
+}
 
 void read_vocabulary_files(std::string_view bytes) {
   const TemporaryFolder folder;

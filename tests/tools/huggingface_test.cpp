@@ -48,6 +48,29 @@ TEST(HuggingFace, ExportsTheWeightsOfAnyModel) {
   EXPECT_EQ(info.out.find("optimizer."), std::string::npos) << info.out;
 }
 
+TEST(HuggingFace, TakesAdaptersBothWays) {
+  const test::TemporaryFolder output;
+  const auto base = test::source("tests/golden/wav2vec2_for_ctc").string();
+  const auto adapter = test::source("tests/golden/wav2vec2_adapter").string();
+  const auto in = [&](const char* name) { return (output.path() / name).string(); };
+  const test::Outcome imported =
+      run_penstock({"import", base, "--adapter", adapter, "-o", in("model")});
+  EXPECT_EQ(imported.code, 0) << imported.err;
+  EXPECT_NE(imported.out.find("4 layers have an adapter of rank 5"), std::string::npos)
+      << imported.out;
+  const test::Outcome recipe = run_penstock({"info", in("model"), "--recipe"});
+  EXPECT_NE(recipe.out.find("[lora]\n"), std::string::npos) << recipe.out;
+  const test::Outcome back =
+      run_penstock({"export", "--adapter", in("model"), "-o", in("adapter"), "--base", "mine"});
+  EXPECT_EQ(back.code, 0) << back.err;
+  EXPECT_NE(back.out.find("it adapts 6 modules with rank 3"), std::string::npos) << back.out;
+  EXPECT_EQ(run_penstock({"import", base, "--merge", "-o", in("none")}).code, 2);
+  EXPECT_EQ(run_penstock({"export", in("model"), "--base", "mine", "-o", in("none")}).code, 2);
+  EXPECT_EQ(run_penstock({"export", "--adapter", "--weights", in("model"), "-o", in("none")}).code,
+            2);
+  EXPECT_EQ(run_penstock({"import", base, "--adapter", base, "-o", in("none")}).code, 4);
+}
+
 TEST(HuggingFace, SaysWhichNumbersAreMissing) {
   const test::TemporaryFolder output;
   const auto folder = output.path() / "theirs";
@@ -102,6 +125,22 @@ TEST(PythonTransformers, LoadsWhatPenstockExports) {
         {"python3", script, PENSTOCK_BINARY, kind, output.path().string(), "0", "1"});
     EXPECT_EQ(done.code, 0) << done.out << done.err;
   }
+}
+
+bool has_peft() {
+  return test::run_program({"python3", "-c", "import peft, transformers, torch"}).code == 0;
+}
+
+/// Random adapters, there and back, and trained ones: adapter_round_trip.py says how.
+TEST(PythonPeft, LoadsWhatPenstockExports) {
+  if (!has_peft())
+    GTEST_SKIP() << "python3 has no modules peft, transformers and torch (pip install peft "
+                    "transformers torch)";
+  const test::TemporaryFolder output;
+  const test::Outcome done = test::run_program(
+      {"python3", test::source("tests/tools/adapter_round_trip.py").string(), PENSTOCK_BINARY,
+       "wav2vec2,hubert,omniasr,parakeet,w2v_bert,refusals", output.path().string(), "0"});
+  EXPECT_EQ(done.code, 0) << done.out << done.err;
 }
 
 }  // namespace

@@ -3,9 +3,9 @@
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
-#include <array>
 #include <iostream>
 #include <string_view>
+#include <vector>
 
 #include "base/error.h"
 #include "configs/flatten.h"
@@ -65,15 +65,15 @@ std::string saved_recipe_text(const runtime::Checkpoint& checkpoint,
                               const std::filesystem::path& path) {
   // A checkpoint records all keys of its training. A recipe that starts from its weights needs only
   // those that say what the weights mean; optimizer, data and layout are the new run's own.
-  static constexpr std::array<std::string_view, 4> kShown = {"model", "text", "features",
-                                                             "trainer.init"};
+  std::vector<std::string_view> shown = {"model", "text", "features", "trainer.init"};
   configs::Config config =
       configs::unflatten(checkpoint.state().config, path.string(), layers::model_families());
   // The training's file of pieces may be gone, but the checkpoint keeps a copy.
   const std::filesystem::path pieces = checkpoint.tokenizer_file();
   if (!pieces.empty()) config.text.model = pieces.string();
   config.trainer.init = path.string();
-  return configs::recipe_text(config, kShown);
+  if (config.model.lora.rank > 0) shown.insert(shown.begin() + 1, "lora");
+  return configs::recipe_text(config, shown);
 }
 
 }  // namespace penstock::tools

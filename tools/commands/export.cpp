@@ -16,12 +16,13 @@
 #include "tools/commands/commands.h"
 
 // `penstock export` writes a new folder from a checkpoint: a model that transformers loads or, with
-// --weights, the weights alone as a checkpoint. Memory does not grow with the model. The checkpoint
-// stays as it is. The folder appears under its name once it is complete, and an existing one is not
-// touched.
+// --weights, the weights alone as a checkpoint, or with --adapter, a LoRA adapter for PEFT. Memory
+// does not grow with the model. The checkpoint stays as it is. The folder appears under its name
+// once it is complete, and an existing one is not touched.
 //
-// Exit code 2: transformers has no such model. Exit code 4: the checkpoint is damaged, the folder
-// is there already, or a number is not finite or too large for the precision.
+// Exit code 2: transformers has no such model, or the checkpoint no adapters. Exit code 4: the
+// checkpoint is damaged, the folder is there already, or a number is not finite or too large for
+// the precision.
 
 namespace penstock::tools {
 namespace {
@@ -30,33 +31,61 @@ struct ExportCommand {
   std::filesystem::path checkpoint, folder;
   std::string precision = "fp32";
   double file_gb = 5;
-  bool weights = false, without_ema = false;
+  bool weights = false, adapter = false, without_ema = false;
+  std::string base;
   bool json = false;
 };
+
+std::string merged_text(int adapters) {
+  return adapters == 0
+             ? ""
+             : fmt::format("; {} merged", counted(adapters, "adapter is", "adapters are"));
+}
 
 void print(const ExportCommand& options, const runtime::ExportReport& report) {
   if (options.json) {
     std::cout << json_line(nlohmann::ordered_json{{"architecture", report.architecture},
                                                   {"parameters", report.parameters},
                                                   {"weight_files", report.files},
+                                                  {"merged", report.merged},
                                                   {"folder", options.folder.string()}});
     return;
   }
-  std::cout << fmt::format("{} with {} is now {}, its weights in {}\n", report.architecture,
+  std::cout << fmt::format("{} with {} is now {}, its weights in {}{}\n", report.architecture,
                            counted(report.parameters, "number"), options.folder.string(),
-                           counted(report.files, "file"));
+                           counted(report.files, "file"), merged_text(report.merged));
 }
 
 void print(const ExportCommand& options, const runtime::WeightsReport& report) {
   if (options.json) {
     std::cout << json_line(nlohmann::ordered_json{{"parameters", report.parameters},
                                                   {"weight_files", report.files},
+                                                  {"merged", report.merged},
                                                   {"folder", options.folder.string()}});
     return;
   }
-  std::cout << fmt::format("{} in {} are now {}, in {}\n", counted(report.parameters, "number"),
+  std::cout << fmt::format("{} in {} are now {}, in {}{}\n", counted(report.parameters, "number"),
                            options.precision, options.folder.string(),
-                           counted(report.files, "file"));
+                           counted(report.files, "file"), merged_text(report.merged));
+}
+
+void print(const ExportCommand& options, const runtime::AdapterReport& report) {
+  if (options.json) {
+    std::cout << json_line(nlohmann::ordered_json{{"architecture", report.architecture},
+                                                  {"parameters", report.parameters},
+                                                  {"adapted", report.adapted},
+                                                  {"saved", report.saved},
+                                                  {"rank", report.rank},
+                                                  {"folder", options.folder.string()}});
+    return;
+  }
+  std::cout << fmt::format(
+      "an adapter of {} for {} is now {}{}\n", counted(report.parameters, "number"),
+      report.architecture, options.folder.string(),
+      report.saved == 0 ? ""
+                        : fmt::format(", with {} as a whole", counted(report.saved, "module")));
+  std::cout << fmt::format("it adapts {} with rank {}\n", counted(report.adapted, "module"),
+                           report.rank);
 }
 
 int run_export(const ExportCommand& options) {
@@ -67,9 +96,12 @@ int run_export(const ExportCommand& options) {
   const runtime::ExportOptions how{
       .dtype = dtypes.at(options.precision),
       .shard_bytes = static_cast<std::uint64_t>(options.file_gb * kGigabyte),
-      .averages = !options.without_ema};
+      .averages = !options.without_ema,
+      .base = options.base};
   if (options.weights)
     print(options, runtime::export_weights(options.checkpoint, options.folder, how));
+  else if (options.adapter)
+    print(options, runtime::export_adapter(options.checkpoint, options.folder, how));
   else
     print(options, runtime::export_model(options.checkpoint, options.folder, how));
   return exit_done;
@@ -87,8 +119,18 @@ void add_export(CLI::App& app, Run& run) {
                    "A checkpoint's folder, an output folder (its newest checkpoint), or its BEST")
       ->required();
   command->add_option("-o,--output", options->folder, "The folder, which is made")->required();
-  command->add_flag("--weights", options->weights,
-                    "Of any model, the weights alone, as a checkpoint that trainer.init takes");
+  CLI::Option* const weights =
+      command->add_flag("--weights", options->weights,
+                        "Of any model, the weights alone, as a checkpoint that trainer.init takes");
+  CLI::Option* const adapter =
+      command
+          ->add_flag("--adapter", options->adapter,
+                     "Of a training with lora.rank, the adapters alone, as PEFT saves them")
+          ->excludes(weights);
+  command
+      ->add_option("--base", options->base,
+                   "With --adapter: name or folder of the base, for adapter_config.json")
+      ->needs(adapter);
   command->add_flag(
       "--without-ema", options->without_ema,
       "Of a training with trainer.ema, the weights in place of their moving averages");
@@ -103,11 +145,14 @@ void add_export(CLI::App& app, Run& run) {
       "A wav2vec 2.0 model becomes a Wav2Vec2ForCTC, a FastConformer a ParakeetForCTC, a w2v-BERT\n"
       "a Wav2Vec2BertForCTC. Exit code 2: transformers has no such model. --weights leaves out "
       "the\n"
-      "optimizer's state, so that no run resumes from the folder.\n\n"
+      "optimizer's state, so that no run resumes from the folder. Adapters are added to the "
+      "weights,\n"
+      "except with --adapter.\n\n"
       "Examples:\n"
       "  penstock export --weights outputs/mine -o weights --precision bf16\n"
       "  penstock export outputs/omni-300m -o for-transformers\n"
-      "  penstock export outputs/omni-300m -o halves --precision bf16");
+      "  penstock export outputs/omni-300m -o halves --precision bf16\n"
+      "  penstock export --adapter outputs/mine -o adapter --base facebook/mms-300m");
   command->callback(
       [options, &run] { run = on_rank_0([options] { return run_export(*options); }); });
 }

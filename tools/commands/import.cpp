@@ -26,7 +26,8 @@
 // The report is more than numbers: an imported model may lack letters, rows or whole parts, which
 // would be noticed only much later, in transcripts. Exit code 4: the folder lacks something, has
 // what no model of penstock has, or the output is there already. Exit code 2: labels were given for
-// a model that has a head, or none for one that has not, or a language for the latter.
+// a model that has a head, or none for one that has not, or a language or an adapter for the
+// latter.
 
 namespace penstock::tools {
 namespace {
@@ -50,6 +51,14 @@ std::optional<configs::TextConfig> text_of_words(const std::vector<std::string>&
   return configs::parse_config("", "command line", layers::model_families(), words).text;
 }
 
+/// Returns the line that says what an adapter changes; "" without one.
+std::string adapter_text(const runtime::ImportReport& report) {
+  if (report.adapted == 0) return "";
+  return fmt::format("{} {}\n", counted(report.adapted, "layer has", "layers have"),
+                     report.rank > 0 ? fmt::format("an adapter of rank {}", report.rank)
+                                     : std::string("a merged adapter"));
+}
+
 /// Prints the report. The first line says what was imported, and each further one what a user
 /// should know of it.
 void print(const ImportOptions& options, const runtime::ImportReport& report) {
@@ -64,6 +73,8 @@ void print(const ImportOptions& options, const runtime::ImportReport& report) {
                                                   {"no_pieces", report.no_pieces},
                                                   {"new_head", report.new_head},
                                                   {"left_out", report.left_out},
+                                                  {"adapted", report.adapted},
+                                                  {"rank", report.rank},
                                                   {"checkpoint", options.checkpoint.string()}});
     return;
   }
@@ -76,6 +87,7 @@ void print(const ImportOptions& options, const runtime::ImportReport& report) {
   if (!report.left_out.empty())
     std::cout << output_line(fmt::format("left out, since only pre-training uses them: {}",
                                          fmt::join(report.left_out, " ")));
+  std::cout << adapter_text(report);
   if (!report.language.empty())
     std::cout << fmt::format("it recognises the language {}\n", report.language);
   if (!report.without_numbers.empty())
@@ -116,6 +128,10 @@ void add_import(CLI::App& app, Run& run) {
                       "pre-trained");
   command->add_option("--language", options->choices.language,
                       "Of MMS: the language whose adapter.LANGUAGE.safetensors is read");
+  CLI::Option* const adapter = command->add_option(
+      "--adapter", options->choices.adapter, "A folder with a LoRA adapter of PEFT for the model");
+  command->add_flag("--merge", options->choices.merge, "Add the adapter to the weights")
+      ->needs(adapter);
   command->add_flag("--json", options->json, "Print one JSON object");
   command->footer(
       "Reads Wav2Vec2ForCTC, HubertForCTC, Wav2Vec2BertForCTC, OmniASRForCTC and ParakeetForCTC.\n"
@@ -125,6 +141,7 @@ void add_import(CLI::App& app, Run& run) {
       "Examples:\n"
       "  penstock import downloads/omni-300m -o omni-300m\n"
       "  penstock transcribe omni-300m prompt.wav\n"
+      "  penstock import downloads/omni-300m --adapter downloads/my-lora -o adapted\n"
       "  penstock import downloads/xls-r-300m -o xls-r text.alphabet=\" "
       "abcdefghijklmnopqrstuvwxyz\"");
   command->callback([options, &run] {

@@ -227,19 +227,6 @@ TEST_F(Export, RefusesModelsThatTransformersLacks) {
   EXPECT_FALSE(std::filesystem::exists(at("exported")));
 }
 
-TEST_F(Export, RefusesAdapters) {
-  import(kImported);
-  save_as_trained(Checkpoint(at("imported")), at("trained"), [](TrainingState& state) {
-    state.config.at("lora.rank") = "2";
-    state.config.at("lora.targets") = "[\"*.qkv\"]";
-  });
-  EXPECT_NE(test::message_of<ConfigError>([&] {
-              export_model(at("trained"), at("exported"));
-            }).find("lora.rank = 2"),
-            std::string::npos);
-  EXPECT_FALSE(std::filesystem::exists(at("exported")));
-}
-
 // A Conformer has other tensors then, so its keys are looked at first.
 TEST_F(Export, RefusesConformersThatTransformersLacks) {
   import("parakeet_for_ctc");

@@ -77,8 +77,25 @@ class Import : public testing::Test {
   /// Fails unless a golden model has its logits; penstock's label 0 is row `blank` of the head.
   void expect_logits(const std::string& name, std::int64_t blank,
                      const std::string& language = "") {
-    const Checkpoint checkpoint = import(name, {.language = language});
-    const test::Golden golden(name + (language.empty() ? "/logits" : "/logits_" + language));
+    expect_logits(import(name, {.language = language}),
+                  name + (language.empty() ? "/logits" : "/logits_" + language), blank);
+  }
+
+  struct Base {
+    std::string name;
+    std::int64_t blank = 0;
+  };
+  /// Fails unless a golden adapter has its logits with its base.
+  void expect_logits_of_adapter(const std::string& name, const Base& base, bool merge) {
+    std::filesystem::remove_all(checkpoint_);
+    expect_logits(
+        import(base.name, {.adapter = test::source("tests/golden/" + name), .merge = merge}),
+        name + "/logits", base.blank);
+  }
+
+  static void expect_logits(const Checkpoint& checkpoint, const std::string& file,
+                            std::int64_t blank) {
+    const test::Golden golden(file);
     const std::int64_t labels = golden.shape("logits")[1];
     EvaluatedModel evaluation(checkpoint, golden, static_cast<int>(labels));
     EXPECT_EQ(evaluation.frames().lengths, golden.integers("output_lengths"));
@@ -134,6 +151,22 @@ TEST_F(Import, ComputesTheLogitsOfMms) { expect_logits(kMms, 0); }
 
 // The logits are those of adapter.rus.safetensors, whose head has other labels.
 TEST_F(Import, ComputesTheLogitsOfAChosenLanguage) { expect_logits(kMms, 0, "rus"); }
+
+// The logits are PEFT's, of the base with the adapter.
+TEST_F(Import, ComputesTheLogitsOfAnAdapter) {
+  for (const bool merge : {false, true}) {
+    expect_logits_of_adapter("wav2vec2_adapter", {kWav2Vec2, 2}, merge);
+    expect_logits_of_adapter("parakeet_adapter", {kParakeet, 7}, merge);
+  }
+}
+
+TEST_F(Import, TakesNoAdapterWithoutAHead) {
+  const std::string message = test::message_of<ConfigError>([&] {
+    import("wav2vec2_for_pretraining", {.text = configs::TextConfig{},
+                                        .adapter = test::source("tests/golden/wav2vec2_adapter")});
+  });
+  EXPECT_NE(message.find("has no head, and so no adapter"), std::string::npos) << message;
+}
 
 // OmniASRForCTC has pieces as it was published, but its processor takes any tokenizer.
 TEST_F(Import, TakesCharactersWhereOthersHavePieces) {

@@ -1,0 +1,112 @@
+#include "runtime/huggingface/export_source.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <span>
+#include <utility>
+
+#include "base/error.h"
+#include "configs/flatten.h"
+#include "layers/models/families.h"
+#include "runtime/huggingface/config_map.h"
+#include "runtime/huggingface/folder_files.h"
+#include "runtime/huggingface/low_rank_update.h"
+#include "runtime/huggingface/write_tokenizer.h"
+
+// Labels are given back only if they are the imported ones and the head still has a row for each.
+// Then the blank keeps its row. Otherwise the tokenizer is written anew, and the blank is where the
+// architecture has it.
+
+namespace penstock::runtime {
+namespace {
+
+/// Returns the config.json of the imported model, if the checkpoint comes from one.
+std::optional<std::filesystem::path> kept_config(const Checkpoint& checkpoint) {
+  const std::string file = fmt::format("{}/{}", kKeptFolder, kModelConfig);
+  if (std::ranges::find(checkpoint.files(), file, &KeptFile::file) == checkpoint.files().end())
+    return std::nullopt;
+  return checkpoint.folder() / file;
+}
+
+/// Returns the imported architecture. Without an import, returns the architecture of the model's
+/// family whose fixed keys differ least, and the usual one among equals. Reads no tensors. Throws
+/// ConfigError if transformers has no such model.
+Architecture exported_architecture(const configs::Config& config,
+                                   const std::optional<std::filesystem::path>& imported) {
+  const std::vector<Architecture> known = architectures_of_family(config.model.family.name());
+  const auto nearest = std::ranges::min_element(
+      known, {}, [&](const Architecture& one) { return count_differences(one, config); });
+  Architecture architecture =
+      imported ? architecture_of(read_settings(*imported), imported->string()) : *nearest;
+  check_fixed(architecture, config);
+  return architecture;
+}
+
+/// Returns the recipe of a checkpoint, whose model has no adapters: they are read beside it.
+configs::Config base_config(const Checkpoint& checkpoint) {
+  configs::Config config = configs::unflatten(
+      checkpoint.state().config, checkpoint.folder().string(), layers::model_families());
+  config.model.lora = {};
+  return config;
+}
+
+}  // namespace
+
+ExportSource::ExportSource(const Checkpoint& opened)
+    : checkpoint(opened),
+      config(base_config(opened)),
+      imported(kept_config(opened)),
+      architecture(exported_architecture(config, imported)),
+      rows(opened.tensor("output.bias").shape.front()),
+      ours(model_tensors(config.model, static_cast<int>(rows))),
+      pairing(pair_tensors(architecture, config.model, ours)),
+      updates(updates_of(opened)) {
+  blank = architecture.blank_last ? rows - 1 : 0;
+  if (imported) {
+    settings = read_settings(*imported);
+    const auto vocabulary = whole_setting(settings, "vocab_size", "null", *imported);
+    gives_labels_back = keeps_labels(opened) && rows == vocabulary;
+    if (gives_labels_back)
+      blank = whole_setting(settings, architecture.blank_setting, architecture.blank, *imported);
+  } else {
+    features = feature_settings(architecture, config);
+    settings = model_settings(architecture, config, rows, blank);
+  }
+  for (const auto& [name, shape] : ours) expect_floats(opened, name, shape);
+}
+
+// A kept tensor that the model must have, but that the import did not find, is written as zeros.
+std::vector<StreamedTensor> ExportSource::tensors(layers::DType dtype) const {
+  std::vector<StreamedTensor> streams = their_tensors(pairing, blank, dtype);
+  for (const KeptTensor& kept : pairing.kept) {
+    const std::string stored = kKeptTensors + kept.name;
+    const bool there = checkpoint.contains(stored);
+    if (!there && !has_tensor(settings, kept)) continue;
+    StreamedTensor& tensor = streams.emplace_back();
+    tensor.name = kept.name;
+    tensor.dtype = kept.dtype;
+    tensor.shape = kept.shape;
+    tensor.ready.resize(tensor.handle().bytes());  // zeros
+    if (there)
+      checkpoint.read(stored, 0, layers::element_count(kept.shape), std::span(tensor.ready));
+  }
+  return streams;
+}
+
+ReadElements ExportSource::merged_reader(bool averages) const {
+  ReadElements read = weights_reader(checkpoint, averages);
+  if (updates.empty()) return read;
+  return merging_reader(read, read, updates);
+}
+
+void ExportSource::write_labels(const std::filesystem::path& folder) const {
+  const std::filesystem::path pieces = checkpoint.tokenizer_file();
+  if (pieces.empty()) {
+    write_tokenizer(folder, architecture, config.text, {rows, blank});
+  } else {
+    write_piece_tokenizer(folder, text_of_file(pieces), {rows, blank});
+  }
+}
+
+}  // namespace penstock::runtime
