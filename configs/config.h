@@ -157,7 +157,7 @@ struct TrainerConfig {
   bool resume = false;
   std::vector<std::string> accept = {};  // keys that may differ from the checkpoint's on resume
   std::string init = {};                 // checkpoint from which a new run takes its weights
-  std::string init_head = "auto";        // auto | keep | new
+  std::string init_head = "auto";        // auto | keep | new | pieces
   int threads = 1;                       // CPU threads per rank
   std::string device = "auto";           // auto | cpu | cuda
   std::int64_t validate_every = 0;       // steps; 0: every epoch; -1: never

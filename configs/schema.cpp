@@ -279,9 +279,9 @@ std::vector<Key> trainer_keys(TrainerConfig& t) {
       Key("trainer.init", &t.init, anything(),
           "checkpoint, or output folder, whose weights a new run starts from; a run that resumes "
           "ignores it"),
-      Key("trainer.init_head", &t.init_head, one_of({"auto", "keep", "new"}),
-          "last product of a run with trainer.init: taken where the labels are the checkpoint's, "
-          "taken in any case, or new"),
+      Key("trainer.init_head", &t.init_head, one_of({"auto", "keep", "new", "pieces"}),
+          "last product of a run with trainer.init: taken if labels are the checkpoint's, always "
+          "taken, new, or with the rows of labels that both have"),
       Key("trainer.threads", &t.threads, between(1, kMaxThreads), "CPU threads of a rank"),
       Key("trainer.device", &t.device, one_of({"auto", "cpu", "cuda"}),
           "where to compute; auto: on CUDA devices where the ranks have them"),

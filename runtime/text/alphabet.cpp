@@ -17,6 +17,16 @@ Alphabet::Alphabet(const configs::TextConfig& config)
     labels_.emplace(character, static_cast<std::int32_t>(labels_.size()) + 1);
 }
 
+// A stand-in, which an imported alphabet has for a token such as <unk>, is a character like others.
+std::vector<Label> Alphabet::vocabulary() const {
+  std::vector<Label> all(1);
+  for (const char32_t& character : characters_) {
+    const std::string text = to_utf8({&character, 1});
+    all.push_back({text, text});
+  }
+  return all;
+}
+
 std::string Alphabet::normalised(std::string_view text) const {
   return to_utf8(folded_text(text, rules_));
 }

@@ -20,6 +20,7 @@ class Alphabet : public Tokenizer {
   explicit Alphabet(const configs::TextConfig& config);
 
   int labels() const override { return static_cast<int>(characters_.size()) + 1; }
+  std::vector<Label> vocabulary() const override;
   std::string normalised(std::string_view text) const override;
   std::vector<std::int32_t> encode(std::string_view text) const override;
   std::string decode(std::span<const std::int32_t> labels) const override;

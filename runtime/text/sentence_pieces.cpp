@@ -57,6 +57,14 @@ constexpr char32_t kReserved = U'\u2585';  // the library skips texts that conta
 
 constexpr const char* kLongest = "1073741824";  // bytes of a text; the library's bound
 
+/// Returns the text that a piece adds to a transcript. Pieces write "▁" (U+2581) for a space.
+std::string text_of_piece(std::string piece) {
+  constexpr std::string_view kSpace = "▁";
+  for (std::size_t at = 0; (at = piece.find(kSpace, at)) != std::string::npos; ++at)
+    piece.replace(at, kSpace.size(), " ");
+  return piece;
+}
+
 class Texts : public sentencepiece::SentenceIterator {
  public:
   explicit Texts(const std::vector<std::string>& texts) : texts_(texts) {}
@@ -118,6 +126,16 @@ SentencePieces::SentencePieces(std::string model, const configs::TextConfig& con
 SentencePieces::~SentencePieces() = default;
 
 int SentencePieces::labels() const { return pieces_->GetPieceSize() + 1; }
+
+std::vector<Label> SentencePieces::vocabulary() const {
+  std::vector<Label> all(1);
+  for (int i = 0; i < pieces_->GetPieceSize(); ++i) {
+    const bool is_text = !pieces_->IsUnknown(i) && !pieces_->IsControl(i) && !pieces_->IsByte(i);
+    const std::string& piece = pieces_->IdToPiece(i);
+    all.push_back({piece, is_text ? text_of_piece(piece) : ""});
+  }
+  return all;
+}
 
 std::vector<std::string> SentencePieces::pieces() const {
   std::vector<std::string> pieces;

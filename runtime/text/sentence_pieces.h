@@ -28,6 +28,7 @@ class SentencePieces : public Tokenizer {
   ~SentencePieces() override;
 
   int labels() const override;
+  std::vector<Label> vocabulary() const override;
   /// Returns the text that its pieces spell. This includes the model's own normalisation, such as
   /// NFKC. Throws DataError like encode().
   std::string normalised(std::string_view text) const override;

@@ -11,6 +11,7 @@
 #include "base/error.h"
 #include "configs/config.h"
 #include "configs/text_rules.h"
+#include "runtime/text/label.h"
 
 namespace penstock::runtime {
 
@@ -53,6 +54,9 @@ class Tokenizer {
 
   /// Returns the number of labels, including the loss's own.
   [[nodiscard]] virtual int labels() const = 0;
+
+  /// Returns all labels() labels by number, the loss's own first.
+  [[nodiscard]] virtual std::vector<Label> vocabulary() const = 0;
 
   /// Returns the text as a perfect recogniser would output it: folded_text(), and without other
   /// differences that labels cannot express. Throws DataError if the text is not UTF-8.

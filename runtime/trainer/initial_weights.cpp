@@ -17,6 +17,7 @@
 #include "runtime/checkpoint/open_checkpoint.h"
 #include "runtime/checkpoint/resume/resume.h"
 #include "runtime/checkpoint/resume/saved_tokenizer.h"
+#include "runtime/trainer/head_start.h"
 
 namespace penstock::runtime {
 namespace {
@@ -74,27 +75,6 @@ std::string told(const std::vector<std::string>& keys, const Flat& now, const Fl
   return fmt::format("{}", fmt::join(texts, "; "));
 }
 
-/// The head: the last layer with parameters.
-struct Head {
-  std::string layer;
-  std::set<std::string> parameters;
-  std::vector<std::string> frozen = {};  // the frozen ones of `parameters`
-};
-
-Head head_of(const partition::LayerSequence& sequence,
-             const std::vector<layers::LayerPlan>& plans) {
-  for (std::size_t i = plans.size(); i-- > 0;) {
-    if (plans[i].params.empty()) continue;
-    Head head{sequence.layers[i]->name(), {}};
-    for (const layers::ParamDecl& p : plans[i].params) {
-      head.parameters.insert(p.name);
-      if (p.frozen()) head.frozen.push_back(p.name);
-    }
-    return head;
-  }
-  return {};
-}
-
 /// Returns the parameters of all adapters if the checkpoint has none.
 std::set<std::string> new_adapters(const Checkpoint& checkpoint,
                                    const std::vector<layers::LayerPlan>& plans) {
@@ -111,68 +91,70 @@ std::set<std::string> new_adapters(const Checkpoint& checkpoint,
 /// reinitialised and of new adapters.
 class WeightAccounts {
  public:
-  WeightAccounts(const Checkpoint& checkpoint, const Head& anew, std::set<std::string> adapters)
-      : checkpoint_(checkpoint), anew_(anew), adapters_(std::move(adapters)) {}
+  WeightAccounts(const Checkpoint& checkpoint, const Head& head, HeadSource source,
+                 std::set<std::string> adapters)
+      : checkpoint_(checkpoint), head_(head), source_(source), adapters_(std::move(adapters)) {}
 
   void expect(const std::string& name, const layers::Shape& shape) {
     known_.insert(name);
-    if (anew_.parameters.contains(name) || adapters_.contains(name)) return;
+    const bool of_head = head_.has(name);
+    if (adapters_.contains(name) || (of_head && source_ == HeadSource::none)) return;
+    const bool by_rows = of_head && source_ == HeadSource::rows && has_rows_of_labels(name);
     const auto found = checkpoint_.tensors().find(name);
     const std::string wanted = fmt::format("f32[{}]", fmt::join(shape, ", "));
-    const auto is_weight = [](layers::DType dtype) {
-      return dtype == layers::DType::f32 || layers::is_half(dtype);
-    };
-    if (found == checkpoint_.tensors().end())
+    if (found == checkpoint_.tensors().end()) {
       faults_.push_back(fmt::format("'{}', {}, is missing", name, wanted));
-    else if (found->second.shape != shape || !is_weight(found->second.dtype))
+      return;
+    }
+    const CheckpointTensor& stored = found->second;
+    const bool is_weight = stored.dtype == layers::DType::f32 || layers::is_half(stored.dtype);
+    const bool fits = by_rows ? equal_columns(stored.shape, shape) : stored.shape == shape;
+    other_columns_ |= by_rows && !fits;
+    if (!fits || !is_weight)
       faults_.push_back(fmt::format("'{}' is {}[{}], but the model expects {}", name,
-                                    layers::name_of(found->second.dtype),
-                                    fmt::join(found->second.shape, ", "), wanted));
+                                    layers::name_of(stored.dtype), fmt::join(stored.shape, ", "),
+                                    wanted));
   }
 
   /// Throws CheckpointError that lists all faults, including tensors that the model does not have.
-  /// Optimizer slots and parts kept from an import are ignored.
+  /// Optimizer slots and parts kept from an import are ignored. Throws ConfigError with the same
+  /// list if the head can't be kept by rows.
   void close() {
     for (const auto& [name, tensor] : checkpoint_.tensors()) {
-      const bool of_head = !anew_.layer.empty() && name.starts_with(anew_.layer + ".");
+      const bool of_head = source_ == HeadSource::none && !head_.layer.empty() &&
+                           name.starts_with(head_.layer + ".");
       const bool of_no_model = name.starts_with(kSlotTensors) || name.starts_with(kKeptTensors);
       if (!known_.contains(name) && !of_no_model && !of_head)
         faults_.push_back(fmt::format("'{}' is no tensor of the model", name));
     }
     if (faults_.empty()) return;
-    throw CheckpointError(fmt::format(
+    const std::string message = fmt::format(
         "{}: does not fit the model of the recipe:\n  {}\nSet the keys of [model] and [features] "
         "to the checkpoint's, or name another checkpoint in trainer.init. trainer.init_head = new "
         "leaves out the head alone.",
-        checkpoint_.folder().string(), fmt::join(faults_, "\n  ")));
+        checkpoint_.folder().string(), fmt::join(faults_, "\n  "));
+    if (other_columns_)
+      throw ConfigError(message + " trainer.init_head = pieces keeps rows of equal length.");
+    throw CheckpointError(message);
   }
 
  private:
+  /// True if tensors differ in the number of their rows at most.
+  static bool equal_columns(const layers::Shape& a, const layers::Shape& b) {
+    return a.size() == b.size() && !a.empty() && std::equal(a.begin() + 1, a.end(), b.begin() + 1);
+  }
+
   const Checkpoint& checkpoint_;
-  const Head& anew_;
+  const Head& head_;
+  HeadSource source_;
   std::set<std::string> adapters_, known_;
   std::vector<std::string> faults_;
+  bool other_columns_ = false;
 };
 
-/// Returns the verb form for the number of names.
-template <class Names>
-std::string_view start(const Names& names) {
-  return names.size() == 1 ? "starts" : "start";
-}
-
-/// Throws ConfigError if a parameter is frozen and would keep its random weights.
-void check_trained(const Head& anew) {
-  if (anew.frozen.empty()) return;
-  throw ConfigError(
-      fmt::format("{} {} anew, with random weights, but stays frozen: leave the head out of "
-                  "optimizer.freeze and of lora.targets, with adapters add \"{}.*\" to lora.train, "
-                  "or keep the checkpoint's head with trainer.init_head = keep",
-                  fmt::join(anew.frozen, " and "), start(anew.frozen), anew.layer));
-}
-
 void check(const Checkpoint& checkpoint, const std::vector<layers::LayerPlan>& plans,
-           const Head& anew) {
-  WeightAccounts accounts(checkpoint, anew, new_adapters(checkpoint, plans));
+           const Head& head, HeadSource source) {
+  WeightAccounts accounts(checkpoint, head, source, new_adapters(checkpoint, plans));
   for (const layers::LayerPlan& plan : plans) {
     for (const layers::ParamDecl& p : plan.params) accounts.expect(p.name, p.shape);
     for (const layers::StateDecl& s : plan.state) accounts.expect(s.name, s.shape);
@@ -183,31 +165,43 @@ void check(const Checkpoint& checkpoint, const std::vector<layers::LayerPlan>& p
 /// True for keys that have no effect in evaluation: "model.input_dropout", "model.layer_drop".
 bool drops_in_training(std::string_view key) { return key.find("drop") != std::string_view::npos; }
 
+/// Describes which of the parameters, or of the head's rows, start anew; "" if none does.
+std::string told_of_start(const InitialWeights& weights, const Head& head,
+                          const std::vector<Label>& labels) {
+  std::set<std::string> of_head = weights.anew;
+  const std::size_t adapters = std::erase_if(of_head, layers::is_lora_parameter);
+  std::string text;
+  if (!of_head.empty())
+    text += fmt::format("; {} {} anew", fmt::join(of_head, " and "),
+                        of_head.size() == 1 ? "starts" : "start");
+  if (!weights.kept.empty())
+    text += fmt::format("; {} {}", head.layer, describe_rows(weights.kept, labels));
+  if (adapters > 0) text += fmt::format("; {} of LoRA start anew", counted(adapters, "parameter"));
+  return text;
+}
+
 /// Describes the weights that the run takes, and the differences between its recipe and the
 /// checkpoint's.
-std::string told_of(const InitialWeights& weights, const configs::Config& config,
-                    const Head& head) {
+std::string told_of(const InitialWeights& weights, const configs::Config& config, const Head& head,
+                    const std::vector<Label>& labels) {
   const TrainingState& saved = weights.checkpoint.state();
   const Flat now = configs::flatten(config), before = recipe_of(config, saved);
-  const auto labels = changed_labels(config, saved);
+  const auto other_labels = changed_labels(config, saved);
   const auto& tensors = weights.checkpoint.tensors();
   const auto first = tensors.lower_bound(kAverageTensors);
   const bool averages = first != tensors.end() && first->first.starts_with(kAverageTensors);
   std::string text = fmt::format("the run starts from the {} of {} (step {})",
                                  averages ? "moving averages of the weights" : "weights",
                                  weights.checkpoint.folder().string(), saved.step);
-  std::set<std::string> of_head = weights.anew;
-  const std::size_t adapters = std::erase_if(
-      of_head, [](const std::string& name) { return layers::is_lora_parameter(name); });
-  if (!of_head.empty())
-    text += fmt::format("; {} {} anew", fmt::join(of_head, " and "), start(of_head));
-  if (adapters > 0) text += fmt::format("; {} of LoRA start anew", counted(adapters, "parameter"));
-  if (!labels.empty())
-    text += fmt::format("; {}{}", of_head.empty() ? head.layer + " is taken although " : "",
-                        told(labels, now, before));
+  const auto adapters = std::ranges::count_if(weights.anew, layers::is_lora_parameter);
+  const bool whole = adapters == std::ssize(weights.anew) && weights.kept.empty();
+  text += told_of_start(weights, head, labels);
+  if (!other_labels.empty())
+    text += fmt::format("; {}{}", whole ? head.layer + " is taken although " : "",
+                        told(other_labels, now, before));
   std::vector<std::string> others = changed(now, before, "model.");
   std::erase_if(others, [&](const std::string& key) {
-    const bool sizes_head = key == "model.classes" && !of_head.empty();
+    const bool sizes_head = key == "model.classes" && !whole;
     return key == "model.base" || sizes_head || drops_in_training(key);
   });
   for (std::string& key : changed(now, before, "features.")) others.push_back(std::move(key));
@@ -220,33 +214,35 @@ std::string told_of(const InitialWeights& weights, const configs::Config& config
   return text;
 }
 
-bool starts_anew(const configs::Config& config, const TrainingState& saved) {
-  if (config.trainer.init_head != "auto") return config.trainer.init_head == "new";
-  return !changed_labels(config, saved).empty();
-}
-
 }  // namespace
 
+// Rank 0 checks before the others go on. Then every rank derives the same answer by itself.
 std::optional<InitialWeights> find_initial_weights(
-    const configs::Config& config, const partition::LayerSequence& sequence,
-    comm::Communicator& world, const std::function<void(const std::string&)>& note) {
+    const configs::Config& config, const Tokenizer& tokenizer,
+    const partition::LayerSequence& sequence, comm::Communicator& world,
+    const std::function<void(const std::string&)>& note) {
   if (config.trainer.init.empty()) return std::nullopt;
   const std::vector<layers::LayerPlan> plans = partition::plan_without_frames(sequence, {});
-  const Head head = head_of(sequence, plans);
-  const auto anew = [&](const Checkpoint& checkpoint) {
-    return starts_anew(config, checkpoint.state()) ? head : Head();
+  const Head head = find_head(sequence, plans);
+  const auto source_of = [&](const Checkpoint& opened) {
+    return head_source(config, head, opened, changed_labels(config, opened.state()).empty());
+  };
+  const auto rows_of = [&](const Checkpoint& opened) {
+    return source_of(opened) == HeadSource::rows ? find_kept_rows(config, tokenizer, head, opened)
+                                                 : KeptRows();
   };
   const auto check_all = [&](const Checkpoint& opened) {
-    const Head fresh = anew(opened);
-    check(opened, plans, fresh);
-    check_trained(fresh);
+    check(opened, plans, head, source_of(opened));
+    if (source_of(opened) != HeadSource::whole) require_trained(head, rows_of(opened));
   };
   Checkpoint checkpoint = open_together(world, config.trainer.init, Verified::read, check_all);
-  std::set<std::string> fresh = anew(checkpoint).parameters;
-  fresh.merge(new_adapters(checkpoint, plans));
-  const bool same_labels = changed_labels(config, checkpoint.state()).empty();
-  InitialWeights weights{std::move(checkpoint), std::move(fresh), same_labels};
-  note(told_of(weights, config, head));
+  InitialWeights weights{std::move(checkpoint)};
+  weights.same_labels = changed_labels(config, weights.checkpoint.state()).empty();
+  weights.anew = new_adapters(weights.checkpoint, plans);
+  if (source_of(weights.checkpoint) == HeadSource::none)
+    for (const layers::ParamDecl& parameter : head.parameters) weights.anew.insert(parameter.name);
+  weights.kept = rows_of(weights.checkpoint);
+  note(told_of(weights, config, head, tokenizer.vocabulary()));
   return weights;
 }
 

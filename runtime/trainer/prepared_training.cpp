@@ -111,7 +111,8 @@ void find_checkpoint(PreparedTraining& training) {
     note_reduction(config, *saved, note);
   }
   if (!training.start)
-    training.init = find_initial_weights(config, training.sequence, training.context.world, note);
+    training.init = find_initial_weights(config, *training.tokenizer, training.sequence,
+                                         training.context.world, note);
   config.trainer.lanes = choose_lanes(config, saved, note);
   config.trainer.order = choose_order(config, saved);
 }

@@ -82,6 +82,28 @@ void initialise(HostWindow& window, const layers::ParamDecl& decl, const layers:
   });
 }
 
+/// Fills a parameter of a head with initial values, and its kept rows with the checkpoint's. Each
+/// may be in half precision.
+void start_rows(HostWindow& window, const StartingWeights& weights, const layers::ParamDecl& decl,
+                const layers::Tensor& to, std::uint64_t seed) {
+  const Checkpoint& checkpoint = weights.checkpoint;
+  const std::string source = model_tensor(checkpoint, decl.name);
+  expect_floats(checkpoint, source, checkpoint.tensor(decl.name).shape);
+  const auto read = [&](std::int64_t begin, std::span<float> out) {
+    read_floats(checkpoint, source, begin, out);
+  };
+  const std::size_t width = layers::size_of(to.dtype);
+  std::vector<float> values;
+  window.write(to, [&](std::size_t begin, std::span<std::byte> part) {
+    const auto first = static_cast<std::int64_t>(begin / width);
+    values.resize(part.size() / width);
+    layers::initialise(decl, seed, {values.data(), layers::DType::f32, {std::ssize(values)}},
+                       first);
+    read_kept_rows(weights.kept, {to.size() / weights.kept.rows(), first, values}, read);
+    layers::round_floats(values, to.dtype, part);
+  });
+}
+
 /// True for a parameter whose slots are in the checkpoint.
 using HasSlots = std::function<bool(const layers::ParamDecl&)>;
 
@@ -200,7 +222,9 @@ void Saving::load(const StartingWeights& weights, std::uint64_t seed, const Sour
   Reader reader(window, weights.checkpoint);
   ParameterStore& store = stage_.parameters();
   for (const partition::ParameterEntry& p : store.parameters())
-    if (weights.anew.contains(p.decl.name))
+    if (weights.kept.parameters.contains(p.decl.name))
+      start_rows(window, weights, p.decl, store.loading(p), seed);
+    else if (weights.anew.contains(p.decl.name))
       initialise(window, p.decl, store.loading(p), seed);
     else
       reader.weight(source(p.decl), store.loading(p));

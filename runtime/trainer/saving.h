@@ -11,6 +11,7 @@
 #include "runtime/optim/optimizer.h"
 #include "runtime/pipeline/rank_grid.h"
 #include "runtime/pipeline/stage.h"
+#include "runtime/trainer/kept_rows.h"
 
 namespace penstock::runtime {
 
@@ -18,6 +19,7 @@ namespace penstock::runtime {
 struct StartingWeights {
   const Checkpoint& checkpoint;
   std::set<std::string> anew = {};  // parameters that are initialised at random
+  KeptRows kept = {};               // rows of further ones; their others are initialised at random
 };
 
 /// Copies a stage's parameters and state between its arenas and checkpoints.
@@ -42,9 +44,9 @@ class Saving {
                const std::set<std::string>& frozen = {});
 
   /// Reads parameters and state of this stage's layers from another run's checkpoint, by their
-  /// model_tensor(). Parameters in
-  /// `weights.anew` are initialised from (seed, name) instead. The optimizer's slots stay
-  /// unchanged. CheckpointError as from restore().
+  /// model_tensor(). Parameters in `weights.anew` are initialised from (seed, name) instead, and
+  /// so are rows that `weights.kept` has not. The optimizer's slots stay unchanged. CheckpointError
+  /// as from restore().
   void start_from(const StartingWeights& weights, std::uint64_t seed);
 
   layers::Backend& backend() const { return backend_; }

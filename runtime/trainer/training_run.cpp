@@ -116,7 +116,7 @@ TrainingRun::TrainingRun(PlannedTraining training)
   std::optional<Checkpoint>& start = training_.prepared.start;
   if (start) restore(*start);
   if (auto& init = training_.prepared.init)
-    saving_.start_from({init->checkpoint, init->anew}, config().trainer.seed);
+    saving_.start_from({init->checkpoint, init->anew, init->kept}, config().trainer.seed);
   training_.prepared.init.reset();
   if (context().leads())
     set_aside(training_.prepared.output, clock_.step,

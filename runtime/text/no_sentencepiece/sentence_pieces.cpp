@@ -21,6 +21,7 @@ SentencePieces::~SentencePieces() = default;
 
 // These are never called, because the constructors throw.
 int SentencePieces::labels() const { throw_absent(); }
+std::vector<Label> SentencePieces::vocabulary() const { throw_absent(); }
 std::string SentencePieces::normalised(std::string_view) const { throw_absent(); }
 std::vector<std::int32_t> SentencePieces::encode(std::string_view) const { throw_absent(); }
 std::string SentencePieces::decode(std::span<const std::int32_t>) const { throw_absent(); }

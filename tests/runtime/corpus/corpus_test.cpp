@@ -25,6 +25,7 @@ class CountingTokenizer : public Tokenizer {
  public:
   explicit CountingTokenizer(const Tokenizer& counted) : counted_(counted) {}
   int labels() const override { return counted_.labels(); }
+  std::vector<Label> vocabulary() const override { return counted_.vocabulary(); }
   std::string normalised(std::string_view text) const override { return counted_.normalised(text); }
   std::vector<std::int32_t> encode(std::string_view text) const override {
     ++encoded;

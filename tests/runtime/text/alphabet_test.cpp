@@ -26,6 +26,13 @@ TEST(Alphabet, LabelsFollowItsOrderBehindTheBlank) {
   EXPECT_EQ(alphabet.decode(Labels{4, 0, 5, 1, 3, 2}), "é 'ba");
 }
 
+TEST(Alphabet, VocabularyIsTheBlankAndCharacters) {
+  const std::vector<Label> labels = Alphabet(text("bé \U000F0008", "none")).vocabulary();
+  EXPECT_EQ(labels, (std::vector<Label>{
+                        {}, {"b", "b"}, {"é", "é"}, {" ", " "}, {"\U000F0008", "\U000F0008"}}));
+  EXPECT_EQ(labels[2].written, "é");
+}
+
 TEST(Alphabet, DefaultIsEnglish) {
   const Alphabet alphabet{configs::TextConfig{}};
   EXPECT_EQ(alphabet.labels(), 29);

@@ -1,5 +1,6 @@
 #include "runtime/text/sentence_pieces.h"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <fstream>
@@ -7,6 +8,7 @@
 #include <sstream>
 
 #include "base/error.h"
+#include "runtime/huggingface/model_proto.h"
 #include "tests/support/system/temporary_folder.h"
 #include "tests/support/tree/sources.h"
 
@@ -56,6 +58,40 @@ TEST(SentencePieces, PutsTheBlankBeforeThePieces) {
   for (std::size_t at = 0; at <= labels.size(); at += 2)
     labels.insert(labels.begin() + at, kNoText);
   EXPECT_EQ(pieces.decode(labels), text);
+}
+
+// In the unigram model <unk>, <s> and </s> are the pieces 0 to 2.
+TEST(SentencePieces, VocabularyHasTheTextOfPieces) {
+  const SentencePieces pieces(golden_pieces("unigram"));
+  const std::vector<Label> labels = pieces.vocabulary();
+  const std::vector<std::string> written = pieces.pieces();
+  ASSERT_EQ(std::ssize(labels), pieces.labels());
+  EXPECT_EQ(labels.front().written + labels.front().text, "");
+  for (std::int32_t i = 1; i < pieces.labels(); ++i) {
+    const Label& label = labels[static_cast<std::size_t>(i)];
+    EXPECT_EQ(label.written, written[static_cast<std::size_t>(i) - 1]);
+    // A text drops the space before its first word, so the label follows one.
+    const Labels texts = {pieces.encode("a").front(), i};
+    const std::string first = pieces.decode(std::span(texts).first(1));
+    EXPECT_EQ(first + label.text, pieces.decode(texts)) << label.written;
+  }
+}
+
+TEST(SentencePieces, SymbolsAndBytesHaveNoText) {
+  ModelProto model;
+  model.pieces = {
+      {"<unk>", 0, PieceType::unknown},     {"<s>", 0, PieceType::control}, {"▁a▁b"}, {"▁"},
+      {"<em>", 0, PieceType::user_defined}, {"c", 0, PieceType::unused}};
+  model.byte_fallback = true;
+  for (int byte = 0; byte < 256; ++byte)
+    model.pieces.push_back({fmt::format("<0x{:02X}>", byte), 0, PieceType::byte});
+  const std::vector<Label> labels = SentencePieces(to_model_bytes(model), {}).vocabulary();
+  std::vector<std::string> texts;
+  for (const Label& label : labels) texts.push_back(label.text);
+  std::vector<std::string> expected = {"", "", "", " a b", " ", "<em>", "c"};
+  expected.resize(expected.size() + 256);
+  EXPECT_EQ(texts, expected);
+  EXPECT_EQ(labels.back().written, "<0xFF>");
 }
 
 TEST(SentencePieces, FoldsBeforeItSpells) {

@@ -1,5 +1,8 @@
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <span>
+
 #include "comm/threads.h"
 #include "configs/flatten.h"
 #include "layers/models/families.h"
@@ -64,6 +67,31 @@ class ImportedWeights : public testing::Test {
     EXPECT_NE(numbers(after, "output.weight"), numbers(before, "output.weight"));
   }
 
+  /// Fails unless a run by rows has the import's rows of these numbers, and other rows for -1.
+  void expect_rows(configs::Config config, const std::vector<int>& sources) const {
+    config.trainer.init_head = "pieces";
+    config.optimizer.learning_rate = 1e-30;  // no weight moves by as much as its last bit
+    run(config);
+    const Checkpoint before = open_checkpoint(config.trainer.init);
+    const Checkpoint after = open_checkpoint(config.trainer.output);
+    for (const char* name : {"output.weight", "output.bias"}) {
+      const auto then = numbers(before, name), now = numbers(after, name);
+      const layers::Shape& shape = after.tensor(name).shape;
+      ASSERT_EQ(shape.front(), std::ssize(sources));
+      const std::size_t size = now.size() / sources.size();
+      for (std::size_t row = 0; row < sources.size(); ++row) {
+        const auto own = std::span(now).subspan(row * size, size);
+        bool found = false;
+        for (std::size_t other = 0; other * size < then.size(); ++other) {
+          const bool equal = std::ranges::equal(own, std::span(then).subspan(other * size, size));
+          EXPECT_EQ(equal, static_cast<int>(other) == sources[row]) << name << row << other;
+          found |= equal;
+        }
+        EXPECT_EQ(found, sources[row] >= 0) << name << row;
+      }
+    }
+  }
+
   /// Fails unless an export has the file as it was imported.
   void expect_file(const std::string& golden, const std::string& exported, const char* file) const {
     EXPECT_EQ(test::read_file(in(exported) + "/" + file),
@@ -88,7 +116,24 @@ class ImportedWeights : public testing::Test {
 TEST_F(ImportedWeights, StartTrainings) {
   write_corpus();
   for (const char* golden : {"wav2vec2_for_ctc", "parakeet_for_ctc"})
-    for (const char* head : {"keep", "new"}) expect_start(golden, head);
+    for (const char* head : {"keep", "new", "pieces"}) expect_start(golden, head);
+}
+
+// The import has the rows <pad>, space, <unk>, A, ', B, É, C and CH, a stand-in.
+TEST_F(ImportedWeights, KeepRowsOfCharacters) {
+  write_corpus();
+  configs::Config config = recipe("wav2vec2_for_ctc", "characters");
+  config.text.alphabet = "BÖ ACÜ";
+  expect_rows(config, {0, 5, -1, 1, 3, 7, -1});
+}
+
+// The import has the rows <pad>, <unk>, ▁a, ▁, a, b, c and ab.
+TEST_F(ImportedWeights, KeepRowsOfPieces) {
+  write_corpus();
+  configs::Config config = recipe("parakeet_for_ctc", "pieces");
+  config.text.kind = "alphabet";
+  config.text.alphabet = "cxb a";
+  expect_rows(config, {0, 6, -1, 5, 3, 4});
 }
 
 // Over two stages, and over a run that goes on.

@@ -5,70 +5,18 @@
 
 #include "base/error.h"
 #include "base/unicode.h"
-#include "comm/threads.h"
-#include "configs/load.h"
-#include "layers/models/families.h"
 #include "runtime/checkpoint/manifest.h"
 #include "runtime/checkpoint/open_checkpoint.h"
 #include "runtime/checkpoint/output_folder.h"
 #include "runtime/text/sentence_pieces.h"
-#include "runtime/trainer/trainer.h"
-#include "tests/support/runtime/tone_corpus.h"
+#include "tests/support/runtime/runs_from_source.h"
 #include "tests/support/system/temporary_folder.h"
 
 namespace penstock::runtime {
 namespace {
 
-using Overrides = std::vector<std::string>;
-using Bytes = std::vector<std::byte>;
-
-/// A checkpoint of two steps in "source", and what other runs make of it.
-class InitialWeightsOfRun : public testing::Test {
+class InitialWeightsOfRun : public test::RunsFromSource {
  protected:
-  InitialWeightsOfRun() {
-    test::write_tone_corpus(in("train.jsonl"), 9, 1);
-    run("source", {"trainer.seed=7", "trainer.init="});
-  }
-
-  std::string in(const std::string& name) const { return (folder_.path() / name).string(); }
-
-  TrainingSummary run(const std::string& output, const Overrides& overrides, int ranks = 1) {
-    Overrides all = {"trainer.steps=2", "data.validation=", "trainer.init=" + in("source")};
-    all.insert(all.end(), overrides.begin(), overrides.end());
-    const configs::Config config =
-        configs::parse_config(test::tone_recipe(in("train.jsonl"), "", in(output)), "recipe.toml",
-                              layers::model_families(), all);
-    TrainingSummary summary;
-    TrainingObserver observer;
-    notes_.clear();
-    observer.note = [this](const std::string& note) { notes_ += note + "\n"; };
-    comm::run_as_threads({.ranks = ranks}, [&](comm::Communicator& world) {
-      const TrainingSummary own = train({config}, world, observer);
-      if (world.rank() == 0) summary = own;
-    });
-    return summary;
-  }
-
-  /// Runs one step that moves no weight by as much as its last bit: all is as it began.
-  std::string start(const std::string& output, Overrides overrides, int ranks = 1) {
-    overrides.insert(overrides.end(), {"trainer.steps=1", "optimizer.learning_rate=1e-30"});
-    run(output, overrides, ranks);
-    return in(output);
-  }
-
-  static Bytes tensor(const std::filesystem::path& output, const std::string& name) {
-    const Checkpoint checkpoint = open_checkpoint(output);
-    const CheckpointTensor& stored = checkpoint.tensor(name);
-    const std::int64_t elements = layers::element_count(stored.shape);
-    Bytes bytes(static_cast<std::size_t>(elements) * layers::size_of(stored.dtype));
-    checkpoint.read(name, 0, elements, bytes);
-    return bytes;
-  }
-  bool as_in_source(const std::filesystem::path& output, const std::string& name) const {
-    return tensor(output, name) == tensor(in("source"), name);
-  }
-  bool noted(const std::string& part) const { return notes_.find(part) != std::string::npos; }
-
   /// Removes a key from the manifest, as if the checkpoint were older than the key.
   void forget(const std::string& key) const {
     const auto file = open_checkpoint(in("source")).folder() / kManifestFile;
@@ -76,13 +24,6 @@ class InitialWeightsOfRun : public testing::Test {
     ASSERT_EQ(manifest.state.config.erase(key), 1u);
     test::write_file(file, to_text(manifest));
   }
-
-  std::string fault(const Overrides& overrides) {
-    return test::message_of<CheckpointError>([&] { run("refused", overrides); });
-  }
-
-  test::TemporaryFolder folder_;
-  std::string notes_;
 };
 
 TEST_F(InitialWeightsOfRun, AreThoseOfTheCheckpoint) {
@@ -281,11 +222,8 @@ TEST_F(InitialWeightsOfRun, NotesCutLongValuesAtCharacters) {
 }
 
 TEST_F(InitialWeightsOfRun, NewHeadsMustBeTrained) {
-  const auto refused = [&](const Overrides& overrides) {
-    return test::message_of<ConfigError>([&] { run("refused", overrides); });
-  };
   for (const char* other : {"trainer.init_head=new", "text.alphabet=dcba"}) {
-    const std::string message = refused({other, "optimizer.freeze=[output.w*]"});
+    const std::string message = refusal({other, "optimizer.freeze=[output.w*]"});
     EXPECT_NE(message.find("output.weight starts anew, with random weights"), std::string::npos)
         << message;
     EXPECT_NE(message.find("trainer.init_head = keep"), std::string::npos) << message;

@@ -51,15 +51,17 @@ std::filesystem::path save(const Saving& saving, const std::filesystem::path& ou
 
 /// A whole model on one rank, with one parameter that is larger than a window.
 struct Rank {
-  Rank(layers::DeviceKind kind, const std::filesystem::path& output, std::uint64_t seed)
+  Rank(layers::DeviceKind kind, const std::filesystem::path& output, std::uint64_t seed,
+       int labels = 7)
       : backend(kind),
+        sequence(partition::build_model(model(), labels)),
         stage(backend, *stream, grid.pipeline(), sequence, whole(sequence, seed)),
         saving(backend, *stream, grid, stage, {{"m", "v"}, {}}),
         output(output) {}
   std::filesystem::path save() const { return runtime::save(saving, output); }
 
   WatchedBackend backend;
-  partition::LayerSequence sequence = partition::build_model(model(), 7);
+  partition::LayerSequence sequence;
   std::unique_ptr<layers::Stream> stream = backend.make_stream({});
   std::vector<std::unique_ptr<comm::Communicator>> world =
       comm::make_thread_communicators({.ranks = 1});
@@ -104,6 +106,36 @@ TEST(Saving, CopiesOnlyAWindowOfDeviceMemory) {
     }
   }
   EXPECT_TRUE(shards[0] == shards[1]);
+}
+
+// The head is larger than a window, which ends within a row.
+TEST(Saving, KeptRowsCrossWindows) {
+  constexpr int kRows = 2601, kColumns = 420;
+  static_assert(HostWindow::kBytes % (kColumns * sizeof(float)) != 0);
+  static_assert(HostWindow::kBytes < kRows * kColumns * sizeof(float));
+  const test::TemporaryFolder folder;
+  const Rank source(layers::DeviceKind::cpu, folder.path(), 3, kRows);
+  const Checkpoint saved(source.save());
+  StartingWeights weights{.checkpoint = saved, .kept = {.parameters = {"output.weight"}}};
+  for (int row = 0; row < kRows; ++row)
+    weights.kept.sources.push_back(row % 3 == 0 ? KeptRows::kAnew : (row * 7) % kRows);
+  const auto head = [](const Rank& rank) {
+    const ParameterStore& store = rank.stage.parameters();
+    return store.weight(store.parameters().back()).as<float>();
+  };
+  ASSERT_EQ(source.stage.parameters().parameters().back().decl.name, "output.weight");
+  for (const layers::DeviceKind kind : {layers::DeviceKind::cpu, layers::DeviceKind::cuda}) {
+    const Rank random(layers::DeviceKind::cpu, folder.path(), 4, kRows);
+    Rank rank(kind, folder.path(), 5, kRows);
+    rank.saving.start_from(weights, 4);
+    for (int row = 0; row < kRows; ++row) {
+      const std::int64_t kept = weights.kept.sources[static_cast<std::size_t>(row)];
+      const float* expected =
+          kept == KeptRows::kAnew ? head(random) + row * kColumns : head(source) + kept * kColumns;
+      ASSERT_EQ(std::memcmp(head(rank) + row * kColumns, expected, kColumns * sizeof(float)), 0)
+          << row;
+    }
+  }
 }
 
 /// Writes every number that the rank owns, from its name and place; or expects it.
