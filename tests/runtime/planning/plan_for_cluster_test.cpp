@@ -179,8 +179,11 @@ TEST_F(PlanForCluster, IsTheSameForTheSameSeed) {
   EXPECT_FALSE(std::filesystem::exists(in("output")));
 }
 
+/// The thread sanitiser runs these alone.
+class PlanForClusterThreads : public PlanForCluster {};
+
 // Memory binds here, so that the threads ask for the bytes of many chunks at once.
-TEST_F(PlanForCluster, IsTheSameOnManyThreads) {
+TEST_F(PlanForClusterThreads, ChooseTheSame) {
   const configs::Config config = recipe({"pipeline.memory_gib=0.001"});
   const auto plan = [&](int threads) {
     return plan_for_cluster(config, mixed("4"),
