@@ -3,6 +3,9 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
+#include <string>
+#include <vector>
+
 #include "base/error.h"
 #include "base/unicode.h"
 #include "runtime/checkpoint/manifest.h"
@@ -14,6 +17,8 @@
 
 namespace penstock::runtime {
 namespace {
+
+using Overrides = std::vector<std::string>;
 
 class InitialWeightsOfRun : public test::RunsFromSource {
  protected:
