@@ -81,6 +81,21 @@ bool lock(const FileHandle& file, bool wait) {
   return true;
 }
 
+bool is_whole(const struct stat& status) { return (status.st_mode & 0777) == kWhole; }
+
+/// True if a file with this stamp has its bytes, whoever has it locked.
+bool has_bytes(const fs::path& file, const FileStamp& stamp) {
+  struct stat status = {};
+  return ::stat(file.c_str(), &status) == 0 && is_whole(status) && stamp_of(file) == stamp;
+}
+
+/// Waits as long as another has a file locked exclusively. Does nothing if it can't be read.
+void wait_while_locked(const fs::path& file) try {
+  const FileHandle handle(file, O_RDONLY);
+  while (::flock(handle.descriptor(), LOCK_SH) != 0 && errno == EINTR) continue;
+} catch (const FileError&) {
+}
+
 /// A whole or partial file of the folder.
 struct CachedBytes {
   fs::path path;
@@ -97,7 +112,7 @@ std::vector<CachedBytes> bytes_in(const fs::path& folder) {
     struct stat status = {};
     if (::lstat(item->path().c_str(), &status) != 0 || !S_ISREG(status.st_mode)) continue;
     const bool partial = item->path().parent_path() == partials;
-    if ((status.st_mode & 0777) == kWhole && item->path() != folder / kSum)
+    if (is_whole(status) && item->path() != folder / kSum)
       found.push_back({item->path(), static_cast<std::uint64_t>(status.st_size),
                        nanoseconds(partial ? status.st_mtim : status.st_atim)});
   }
@@ -142,12 +157,11 @@ void ObjectCache::make_hollow(const fs::path& file, const FileStamp& stamp) cons
 }
 
 std::optional<FileHandle> ObjectCache::open(const fs::path& file, const FileStamp& stamp) const {
-  struct stat status = {};
-  const auto is_whole = [&] { return (status.st_mode & 0777) == kWhole; };
-  if (::stat(file.c_str(), &status) != 0 || !is_whole()) return std::nullopt;
+  if (!has_bytes(file, stamp)) return std::nullopt;
   std::optional<FileHandle> handle = open_in_use(file);
+  struct stat status = {};
   if (!handle || stamp_of(file) != stamp || ::fstat(handle->descriptor(), &status) != 0 ||
-      !is_whole())
+      !is_whole(status))
     return std::nullopt;
   const timespec used[2] = {{0, UTIME_NOW}, {0, UTIME_OMIT}};
   (void)::futimens(handle->descriptor(), used);
@@ -155,7 +169,8 @@ std::optional<FileHandle> ObjectCache::open(const fs::path& file, const FileStam
 }
 
 // A waiter looks from time to time whether the file is whole, since the one that fills it goes on
-// to read it.
+// to read it. A file that has its bytes, but is locked exclusively, was renamed a moment ago, or is
+// about to be evicted. It is known which as soon as the lock is gone.
 FileHandle ObjectCache::filled(const fs::path& file, const FileStamp& stamp,
                                const Filling& filling) const {
   const fs::path partial = this->partial(file, stamp);
@@ -169,6 +184,7 @@ FileHandle ObjectCache::filled(const fs::path& file, const FileStamp& stamp,
       continue;
     }
     if (!is_in_place(handle)) continue;
+    if (has_bytes(file, stamp)) wait_while_locked(file);
     if (auto found = open(file, stamp)) {
       fs::remove(partial);
       return std::move(*found);

@@ -2,10 +2,12 @@
 
 #include <fcntl.h>
 #include <gtest/gtest.h>
+#include <sys/file.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <chrono>
+#include <optional>
 #include <thread>
 #include <vector>
 
@@ -110,6 +112,20 @@ TEST_F(Cached, RemainsAreContinuedOnlyIfVerified) {
                         resumes});
     EXPECT_EQ(found, resumes ? "12345" : "");
   }
+}
+
+// Whoever fills a file holds its exclusive lock for a moment after the file has its name.
+TEST_F(Cached, ALockedFileIsNotFilledAgain) {
+  const ObjectCache cache(folder_.path(), 1000);
+  (void)fill(cache, "a", 10);
+  std::optional<FileHandle> other(std::in_place, place("a"), O_RDWR);
+  ASSERT_EQ(::flock(other->descriptor(), LOCK_EX), 0);
+  std::jthread unlocking([&] {
+    std::this_thread::sleep_for(std::chrono::milliseconds(100));
+    other.reset();
+  });
+  (void)cache.filled(place("a"), {10, kSecond}, {[](const fs::path&) { FAIL(); }});
+  EXPECT_EQ(taken(), 10u);
 }
 
 TEST_F(Cached, ThreadsAndProcessesFillAFileOnce) {
