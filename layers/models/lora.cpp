@@ -47,7 +47,7 @@ std::vector<std::string> adaptable_layers(std::span<const std::unique_ptr<Layer>
 }
 
 bool is_lora_parameter(std::string_view name) {
-  return name.ends_with(".lora_A.weight") || name.ends_with(".lora_B.weight");
+  return name.ends_with(kLoraA) || name.ends_with(kLoraB);
 }
 
 }  // namespace penstock::layers

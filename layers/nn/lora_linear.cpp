@@ -53,8 +53,9 @@ LayerPlan LoraLinear::plan(const ActivationDecl& input, const BackendSizes& size
   for (ParamDecl& param : plan.params) param.rate = 0;
   for (ParamDecl& param : plan.params) param.summed = false;
   const Initialiser uniform{Initialiser::Kind::uniform, 1 / std::sqrt(static_cast<double>(in))};
-  plan.params.push_back({name() + ".lora_A.weight", {R, in}, uniform});
-  plan.params.push_back({name() + ".lora_B.weight", {out, R}, {Initialiser::Kind::constant, 0}});
+  plan.params.push_back({fmt::format("{}{}", name(), kLoraA), {R, in}, uniform});
+  plan.params.push_back(
+      {fmt::format("{}{}", name(), kLoraB), {out, R}, {Initialiser::Kind::constant, 0}});
   plan.saved = {
       {.kind = SavedDecl::Kind::input, .for_weights = true},
       {SavedDecl::Kind::own, Life::to_backward_weight, input.dtype, {x.rows(), R}},

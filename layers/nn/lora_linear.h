@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <string_view>
 
 #include "layers/layer.h"
 #include "layers/nn/elementwise.h"
@@ -9,6 +10,9 @@
 namespace penstock::layers {
 
 class Scratch;
+
+/// Ends of the names of an adapter's parameters A and B, after its layer's. PEFT has the same.
+inline constexpr std::string_view kLoraA = ".lora_A.weight", kLoraB = ".lora_B.weight";
 
 struct LoraOptions {
   std::int64_t rank = 8;

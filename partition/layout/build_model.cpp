@@ -90,7 +90,7 @@ void throw_unless_empty(std::vector<std::string> faults) {
 /// Returns true for the weight and the bias of an adapted layer. `own` has the names of the
 /// parameters of the link of the sequence to which the layer belongs.
 bool adapted(const std::string& name, const std::vector<std::string>& own) {
-  const std::string adapter = name.substr(0, name.rfind('.')) + ".lora_A.weight";
+  const std::string adapter = fmt::format("{}{}", name.substr(0, name.rfind('.')), layers::kLoraA);
   return std::ranges::find(own, adapter) != own.end();
 }
 

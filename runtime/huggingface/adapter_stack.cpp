@@ -8,7 +8,6 @@
 #include <utility>
 
 #include "layers/initialise.h"
-#include "partition/layout/build_model.h"
 #include "runtime/huggingface/name_patterns.h"
 
 // transformers has modules q, k and v where penstock has one layer, and PEFT gives each an adapter
@@ -53,9 +52,8 @@ double without_rounding(double number) {
 /// Returns the parameters of a model by name.
 std::map<std::string, layers::ParamDecl> parameters_of(const configs::ModelConfig& model,
                                                        int labels) {
-  const partition::LayerSequence sequence = partition::build_model(model, labels);
   std::map<std::string, layers::ParamDecl> parameters;
-  for (const layers::LayerPlan& plan : partition::plan_without_frames(sequence, {}))
+  for (const layers::LayerPlan& plan : plan_model(model, labels))
     for (const layers::ParamDecl& parameter : plan.params)
       parameters.emplace(parameter.name, parameter);
   return parameters;

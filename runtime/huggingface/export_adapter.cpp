@@ -188,8 +188,8 @@ class AdapterExporter {
   ComputedTensors factors() const {
     ComputedTensors factors;
     for (const ExportedModule& module : modules_) {
-      factors.emplace(stored_name(lora_a(module.name)), [&] { return a_of(module); });
-      factors.emplace(stored_name(lora_b(module.name)), [&] { return b_of(module); });
+      factors.emplace(stored_name(lora_a(module.name)), [this, &module] { return a_of(module); });
+      factors.emplace(stored_name(lora_b(module.name)), [this, &module] { return b_of(module); });
     }
     return factors;
   }

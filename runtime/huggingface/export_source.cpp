@@ -95,8 +95,7 @@ std::vector<StreamedTensor> ExportSource::tensors(layers::DType dtype) const {
 }
 
 ReadElements ExportSource::merged_reader(bool averages) const {
-  ReadElements read = weights_reader(checkpoint, averages);
-  if (updates.empty()) return read;
+  const ReadElements read = weights_reader(checkpoint, averages);
   return merging_reader(read, read, updates);
 }
 

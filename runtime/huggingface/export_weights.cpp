@@ -52,7 +52,7 @@ WeightsReport export_weights(const std::filesystem::path& checkpoint,
   const std::vector<StreamedTensor> weights = weights_of(opened, options.dtype);
   const LowRankUpdates updates = updates_of(opened);
   const ReadElements read = weights_reader(opened, options.averages);
-  TensorStream stream(updates.empty() ? read : merging_reader(read, read, updates));
+  TensorStream stream(merging_reader(read, read, updates));
   TrainingState state = opened.state();
   if (!updates.empty()) state.config = without_lora(std::move(state.config));
   NewFolder made(folder);

@@ -11,6 +11,7 @@
 
 #include "configs/flatten.h"
 #include "layers/models/families.h"
+#include "layers/nn/lora_linear.h"
 #include "runtime/checkpoint/fault.h"
 
 // An adapter is merged into its weight while the weight is written, row by row:
@@ -24,8 +25,9 @@
 namespace penstock::runtime {
 namespace {
 
-constexpr std::string_view kA = ".lora_A.weight", kB = ".lora_B.weight", kWeight = ".weight";
-constexpr std::string_view kSection = "lora.";
+using layers::kLoraA, layers::kLoraB;
+
+constexpr std::string_view kWeight = ".weight", kSection = "lora.";
 
 class Merger {
  public:
@@ -83,10 +85,11 @@ class Merger {
 
 }  // namespace
 
-std::string lora_a(std::string_view layer) { return fmt::format("{}{}", layer, kA); }
-std::string lora_b(std::string_view layer) { return fmt::format("{}{}", layer, kB); }
+std::string lora_a(std::string_view layer) { return fmt::format("{}{}", layer, kLoraA); }
+std::string lora_b(std::string_view layer) { return fmt::format("{}{}", layer, kLoraB); }
 
 ReadElements merging_reader(ReadElements read, ReadElements factors, LowRankUpdates updates) {
+  if (updates.empty()) return read;
   const auto merger =
       std::make_shared<Merger>(std::move(read), std::move(factors), std::move(updates));
   return [merger](const std::string& source, std::int64_t begin, std::span<float> out) {
@@ -107,8 +110,8 @@ LowRankUpdates updates_of(const Checkpoint& checkpoint) {
   const configs::LoraConfig lora = lora_of(checkpoint);
   LowRankUpdates updates;
   for (const auto& [name, tensor] : checkpoint.tensors()) {
-    if (name.starts_with(kSlotTensors) || !name.ends_with(kA)) continue;
-    const std::string layer = name.substr(0, name.size() - kA.size());
+    if (name.starts_with(kSlotTensors) || !name.ends_with(kLoraA)) continue;
+    const std::string layer = name.substr(0, name.size() - kLoraA.size());
     const std::string weight = fmt::format("{}{}", layer, kWeight);
     const layers::Shape& shape = checkpoint.tensor(weight).shape;
     if (shape.size() != 2 || lora.rank < 1)

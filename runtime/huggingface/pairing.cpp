@@ -194,10 +194,13 @@ class Pairer {
 
 }  // namespace
 
+std::vector<layers::LayerPlan> plan_model(const configs::ModelConfig& model, int labels) {
+  return partition::plan_without_frames(partition::build_model(model, labels), {});
+}
+
 ModelTensors model_tensors(const configs::ModelConfig& model, int labels) {
-  const partition::LayerSequence sequence = partition::build_model(model, labels);
   ModelTensors tensors;
-  for (const layers::LayerPlan& plan : partition::plan_without_frames(sequence, {})) {
+  for (const layers::LayerPlan& plan : plan_model(model, labels)) {
     for (const layers::ParamDecl& parameter : plan.params)
       tensors.emplace(parameter.name, parameter.shape);
     for (const layers::StateDecl& state : plan.state) tensors.emplace(state.name, state.shape);
@@ -206,9 +209,8 @@ ModelTensors model_tensors(const configs::ModelConfig& model, int labels) {
 }
 
 std::set<std::string> model_states(const configs::ModelConfig& model, int labels) {
-  const partition::LayerSequence sequence = partition::build_model(model, labels);
   std::set<std::string> names;
-  for (const layers::LayerPlan& plan : partition::plan_without_frames(sequence, {}))
+  for (const layers::LayerPlan& plan : plan_model(model, labels))
     for (const layers::StateDecl& state : plan.state) names.insert(state.name);
   return names;
 }

@@ -8,16 +8,21 @@
 #include <vector>
 
 #include "configs/config.h"
+#include "layers/layer_plan.h"
 #include "layers/tensor/tensor.h"
 #include "runtime/huggingface/architecture.h"
 
 namespace penstock::runtime {
 
+/// Returns the plans of a model's layers for no utterances, without allocating it. Throws
+/// ConfigError or ShapeError if the model can't be built.
+[[nodiscard]] std::vector<layers::LayerPlan> plan_model(const configs::ModelConfig& model,
+                                                        int labels);
+
 /// Shapes of a penstock model's parameters and states, by name.
 using ModelTensors = std::map<std::string, layers::Shape, std::less<>>;
 
-/// Returns the tensors of a configuration's model with `labels` labels, without allocating it.
-/// Throws ConfigError or ShapeError if the model can't be built.
+/// Returns the tensors of a configuration's model with `labels` labels. Throws like plan_model().
 [[nodiscard]] ModelTensors model_tensors(const configs::ModelConfig& model, int labels);
 
 /// Returns the names of those that are not trained, such as running statistics.

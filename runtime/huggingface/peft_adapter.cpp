@@ -26,7 +26,9 @@
 namespace penstock::runtime {
 namespace {
 
-constexpr std::string_view kA = ".lora_A.weight", kB = ".lora_B.weight", kWeight = ".weight";
+using layers::kLoraA, layers::kLoraB;
+
+constexpr std::string_view kWeight = ".weight";
 constexpr std::string_view kAnyFactor = ".lora_";  // of other kinds of adapters too
 
 std::filesystem::path weights_file(const std::filesystem::path& folder) {
@@ -77,7 +79,7 @@ class BaseCheck {
           "adapter of any matrix to the weights",
           name, fmt::join(first_modules(), ", "));
     } else if (adapted.a.empty() || adapted.b.empty()) {
-      fault("it lacks {}{}", name, adapted.a.empty() ? kA : kB);
+      fault("it lacks {}{}", name, adapted.a.empty() ? kLoraA : kLoraB);
     } else {
       factors(*found->second, adapted);
     }
@@ -87,7 +89,7 @@ class BaseCheck {
     for (const auto& [name, tensor] : weights_)
       if (layers_.contains(owner_of(tensor->ours)) && named(adapter_.config().targets, name) &&
           !adapter_.modules().contains(name) && !adapter_.saved().contains(tensor->name))
-        fault("it lacks {}{} and {}, though target_modules names the module", name, kA, kB);
+        fault("it lacks {}{} and {}, though target_modules names the module", name, kLoraA, kLoraB);
     for (const std::string& module : adapter_.config().saved)
       if (std::ranges::none_of(adapter_.saved(), [&](const auto& tensor) {
             return tensor.first.find(module + ".") != std::string::npos;
@@ -161,10 +163,10 @@ PeftAdapter::PeftAdapter(const std::filesystem::path& folder)
       throw_fault(file_, fmt::format("holds '{}', but names of an adapter's tensors begin with {}",
                                      stored, kAdapterPrefix));
     const std::string name = stored.substr(kAdapterPrefix.size());
-    if (name.ends_with(kA)) {
-      modules_[name.substr(0, name.size() - kA.size())].a = stored;
-    } else if (name.ends_with(kB)) {
-      modules_[name.substr(0, name.size() - kB.size())].b = stored;
+    if (name.ends_with(kLoraA)) {
+      modules_[name.substr(0, name.size() - kLoraA.size())].a = stored;
+    } else if (name.ends_with(kLoraB)) {
+      modules_[name.substr(0, name.size() - kLoraB.size())].b = stored;
     } else if (name.find(kAnyFactor) == std::string::npos) {
       saved_.emplace(name, stored);
     } else {

@@ -85,9 +85,7 @@ Head find_head(const partition::LayerSequence& sequence,
   return {};
 }
 
-bool has_rows_of_labels(std::string_view parameter) {
-  return !parameter.ends_with(".lora_A.weight");
-}
+bool has_rows_of_labels(std::string_view parameter) { return !parameter.ends_with(layers::kLoraA); }
 
 HeadSource head_source(const configs::Config& config, const Head& head,
                        const Checkpoint& checkpoint, bool same_labels) {

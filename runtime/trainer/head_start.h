@@ -29,7 +29,7 @@ struct Head {
 /// of its own.
 [[nodiscard]] bool has_rows_of_labels(std::string_view parameter);
 
-/// What a new run takes of a checkpoint's head.
+/// Says what a new run takes from a checkpoint's head.
 enum class HeadSource {
   whole,
   rows,  // the rows of labels that both have

@@ -224,24 +224,23 @@ std::optional<InitialWeights> find_initial_weights(
   if (config.trainer.init.empty()) return std::nullopt;
   const std::vector<layers::LayerPlan> plans = partition::plan_without_frames(sequence, {});
   const Head head = find_head(sequence, plans);
-  const auto source_of = [&](const Checkpoint& opened) {
-    return head_source(config, head, opened, changed_labels(config, opened.state()).empty());
-  };
-  const auto rows_of = [&](const Checkpoint& opened) {
-    return source_of(opened) == HeadSource::rows ? find_kept_rows(config, tokenizer, head, opened)
-                                                 : KeptRows();
-  };
   const auto check_all = [&](const Checkpoint& opened) {
-    check(opened, plans, head, source_of(opened));
-    if (source_of(opened) != HeadSource::whole) require_trained(head, rows_of(opened));
+    const bool same_labels = changed_labels(config, opened.state()).empty();
+    const HeadSource source = head_source(config, head, opened, same_labels);
+    check(opened, plans, head, source);
+    if (source == HeadSource::none) require_trained(head, {});
+    if (source == HeadSource::rows)
+      require_trained(head, find_kept_rows(config, tokenizer, head, opened));
   };
-  Checkpoint checkpoint = open_together(world, config.trainer.init, Verified::read, check_all);
-  InitialWeights weights{std::move(checkpoint)};
-  weights.same_labels = changed_labels(config, weights.checkpoint.state()).empty();
-  weights.anew = new_adapters(weights.checkpoint, plans);
-  if (source_of(weights.checkpoint) == HeadSource::none)
+  InitialWeights weights{open_together(world, config.trainer.init, Verified::read, check_all)};
+  const Checkpoint& checkpoint = weights.checkpoint;
+  weights.same_labels = changed_labels(config, checkpoint.state()).empty();
+  weights.anew = new_adapters(checkpoint, plans);
+  const HeadSource source = head_source(config, head, checkpoint, weights.same_labels);
+  if (source == HeadSource::none)
     for (const layers::ParamDecl& parameter : head.parameters) weights.anew.insert(parameter.name);
-  weights.kept = rows_of(weights.checkpoint);
+  if (source == HeadSource::rows)
+    weights.kept = find_kept_rows(config, tokenizer, head, checkpoint);
   note(told_of(weights, config, head, tokenizer.vocabulary()));
   return weights;
 }

@@ -125,7 +125,7 @@ void add_export(CLI::App& app, Run& run) {
   CLI::Option* const adapter =
       command
           ->add_flag("--adapter", options->adapter,
-                     "Of a training with lora.rank, the adapters alone, as PEFT saves them")
+                     "Write the adapters of a training with lora.rank alone, as PEFT saves them")
           ->excludes(weights);
   command
       ->add_option("--base", options->base,

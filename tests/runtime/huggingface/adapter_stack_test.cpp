@@ -11,6 +11,7 @@
 #include "runtime/huggingface/settings.h"
 #include "tests/support/runtime/adapter_folder.h"
 #include "tests/support/runtime/exchanged_folder.h"
+#include "tests/support/runtime/read_tensor.h"
 #include "tests/support/system/temporary_folder.h"
 #include "tests/support/tree/sources.h"
 
@@ -41,12 +42,6 @@ class Stack : public testing::Test {
     return open_checkpoint(checkpoint_);
   }
 
-  static std::vector<float> floats(const Checkpoint& checkpoint, const std::string& name) {
-    std::vector<float> floats(
-        static_cast<std::size_t>(layers::element_count(checkpoint.tensor(name).shape)));
-    read_floats(checkpoint, name, 0, floats);
-    return floats;
-  }
   std::vector<float> theirs(const std::string& name) const {
     const test::FileTensor tensor =
         test::tensors_of_file(adapter_ / kAdapterWeights).at("base_model.model." + kLayer + name);
@@ -73,8 +68,8 @@ TEST_F(Stack, GivesEachModuleABlockOfItsOwn) {
   EXPECT_EQ(lora.dropout, 0.25);
   EXPECT_EQ(lora.targets, Strings{"block1.attention.qkv"});
   EXPECT_EQ(lora.train, Strings{});
-  const auto a = floats(checkpoint, "block1.attention.qkv.lora_A.weight");
-  const auto b = floats(checkpoint, "block1.attention.qkv.lora_B.weight");
+  const auto a = test::read_tensor(checkpoint, "block1.attention.qkv.lora_A.weight");
+  const auto b = test::read_tensor(checkpoint, "block1.attention.qkv.lora_B.weight");
   std::vector<float> rows = theirs("q_proj.lora_A.weight"), last = theirs("v_proj.lora_A.weight");
   rows.insert(rows.end(), last.begin(), last.end());
   EXPECT_EQ(a, rows);
@@ -88,7 +83,7 @@ TEST_F(Stack, GivesEachModuleABlockOfItsOwn) {
     }
 }
 
-// As an export has them: q, k and v of one layer share A.
+// An export gives q, k and v of one layer the same A.
 TEST_F(Stack, SharesRowsOfEqualFactors) {
   Tensors tensors;
   for (const char* module : {"q_proj", "k_proj", "v_proj"}) add(tensors, module, 2);
@@ -99,7 +94,8 @@ TEST_F(Stack, SharesRowsOfEqualFactors) {
     file[begin + "v_proj.lora_A.weight"] = file[begin + "q_proj.lora_A.weight"];
   });
   EXPECT_EQ(lora_of(import_again()).rank, 4);
-  const auto b = floats(open_checkpoint(checkpoint_), "block1.attention.qkv.lora_B.weight");
+  const auto b =
+      test::read_tensor(open_checkpoint(checkpoint_), "block1.attention.qkv.lora_B.weight");
   const auto v = theirs("v_proj.lora_B.weight");
   for (std::size_t row = 0; row < 12; ++row)
     for (std::size_t k = 0; k < 4; ++k)
@@ -115,8 +111,8 @@ TEST_F(Stack, PadsSmallerRanksWithoutEffect) {
       import(tensors, R"("r": 3, "lora_alpha": 3, "rank_pattern": {"out_proj": 1},
                          "alpha_pattern": {"out_proj": 1})");
   EXPECT_EQ(lora_of(checkpoint).rank, 3);
-  const auto a = floats(checkpoint, "block1.attention.output.lora_A.weight");
-  const auto b = floats(checkpoint, "block1.attention.output.lora_B.weight");
+  const auto a = test::read_tensor(checkpoint, "block1.attention.output.lora_A.weight");
+  const auto b = test::read_tensor(checkpoint, "block1.attention.output.lora_B.weight");
   const auto own = theirs("out_proj.lora_A.weight");
   EXPECT_TRUE(std::equal(own.begin(), own.end(), a.begin()));
   for (std::size_t i = own.size(); i < a.size(); ++i) {
@@ -138,7 +134,7 @@ TEST_F(Stack, TakesWholeModulesAndTrainsThem) {
   EXPECT_EQ(lora_of(checkpoint).train, Strings{"output.*"});
   const test::FileTensor bias =
       test::tensors_of_file(adapter_ / kAdapterWeights).at("base_model.model.lm_head.bias");
-  const auto ours = floats(checkpoint, "output.bias");  // the blank, row 2, is label 0
+  const auto ours = test::read_tensor(checkpoint, "output.bias");  // the blank, row 2, is label 0
   float blank = 0;
   std::memcpy(&blank, bias.bytes.data() + 2 * sizeof(float), sizeof(float));
   EXPECT_EQ(ours.front(), blank);

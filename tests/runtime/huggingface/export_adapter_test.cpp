@@ -17,6 +17,7 @@
 #include "runtime/huggingface/peft_config.h"
 #include "tests/support/runtime/adapter_folder.h"
 #include "tests/support/runtime/exchanged_folder.h"
+#include "tests/support/runtime/read_tensor.h"
 #include "tests/support/system/temporary_folder.h"
 #include "tests/support/tree/sources.h"
 
@@ -29,13 +30,6 @@ namespace fs = std::filesystem;
 std::vector<float> floats(const test::FileTensor& tensor) {
   std::vector<float> numbers(tensor.bytes.size() / sizeof(float));
   std::memcpy(numbers.data(), tensor.bytes.data(), tensor.bytes.size());
-  return numbers;
-}
-
-std::vector<float> floats(const Checkpoint& checkpoint, const std::string& name) {
-  std::vector<float> numbers(
-      static_cast<std::size_t>(layers::element_count(checkpoint.tensor(name).shape)));
-  read_floats(checkpoint, name, 0, numbers);
   return numbers;
 }
 
@@ -58,7 +52,7 @@ class ExportAdapter : public testing::Test {
     const Checkpoint imported = open_checkpoint(in("imported"));
     std::map<std::string, std::vector<float>> numbers;
     for (const auto& [name, tensor] : imported.tensors())
-      if (!name.starts_with(kKeptTensors)) numbers[name] = floats(imported, name);
+      if (!name.starts_with(kKeptTensors)) numbers[name] = test::read_tensor(imported, name);
     TrainingState state = imported.state();
     state.step = 3;
     change(state, numbers);
@@ -131,8 +125,8 @@ TEST_F(ExportAdapter, MergesIntoTheWeightsOfBothExports) {
   const Checkpoint weights = open_checkpoint(in("weights")), base = open_checkpoint(in("imported"));
   EXPECT_EQ(lora_of(weights), configs::LoraConfig{});
   EXPECT_EQ(weights.tensors().size() + 8, base.tensors().size());
-  const auto before = floats(base, "block1.attention.qkv.weight");
-  const auto after = floats(weights, "block1.attention.qkv.weight");
+  const auto before = test::read_tensor(base, "block1.attention.qkv.weight");
+  const auto after = test::read_tensor(weights, "block1.attention.qkv.weight");
   for (std::size_t i = 0; i < before.size(); ++i)
     EXPECT_EQ(before[i] == after[i], i >= 144 && i < 288) << i;  // k alone has no adapter
 }
@@ -166,7 +160,7 @@ TEST_F(ExportAdapter, SharesTheFactorOfQueriesKeysAndValues) {
   EXPECT_EQ(lora_of(again).alpha, lora_of(before).alpha);
   for (const auto& [name, tensor] : before.tensors())
     if (name.find(".lora_") != std::string::npos) {
-      EXPECT_EQ(floats(again, name), floats(before, name)) << name;
+      EXPECT_EQ(test::read_tensor(again, name), test::read_tensor(before, name)) << name;
     }
 }
 

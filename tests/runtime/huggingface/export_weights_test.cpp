@@ -8,6 +8,7 @@
 #include "runtime/huggingface/export.h"
 #include "runtime/recognise/evaluate_manifests.h"
 #include "runtime/trainer/trainer.h"
+#include "tests/support/runtime/read_tensor.h"
 #include "tests/support/runtime/tone_corpus.h"
 #include "tests/support/system/temporary_folder.h"
 
@@ -48,13 +49,6 @@ class ExportWeights : public testing::Test {
     return loss;
   }
 
-  static std::vector<float> floats(const Checkpoint& checkpoint, const std::string& name) {
-    std::vector<float> floats(
-        static_cast<std::size_t>(layers::element_count(checkpoint.tensor(name).shape)));
-    read_floats(checkpoint, name, 0, floats);
-    return floats;
-  }
-
   test::TemporaryFolder folder_;
 };
 
@@ -67,7 +61,7 @@ TEST_F(ExportWeights, HoldEveryWeightAndNoMore) {
     const bool weight = !name.starts_with("optimizer.");
     EXPECT_EQ(after.contains(name), weight) << name;
     if (!weight) continue;
-    EXPECT_EQ(floats(after, name), floats(before, name)) << name;
+    EXPECT_EQ(test::read_tensor(after, name), test::read_tensor(before, name)) << name;
     numbers += layers::element_count(tensor.shape);
   }
   EXPECT_EQ(report.parameters, numbers);
@@ -87,7 +81,8 @@ TEST_F(ExportWeights, RoundToHalvesInSeveralFiles) {
     const Checkpoint after = open_checkpoint(folder);
     for (const auto& [name, tensor] : after.tensors()) {
       EXPECT_EQ(tensor.dtype, dtype);
-      const std::vector<float> a = floats(before, name), b = floats(after, name);
+      const std::vector<float> a = test::read_tensor(before, name),
+                               b = test::read_tensor(after, name);
       for (std::size_t i = 0; i < a.size(); ++i) {
         const float rounded = dtype == layers::DType::f16
                                   ? layers::to_float(layers::to_half(a[i]))
@@ -111,9 +106,9 @@ TEST_F(ExportWeights, StartRunsAndAreEvaluated) {
                    halves = open_checkpoint(in("from-halves"));
   for (const auto& [name, tensor] : source.tensors()) {
     if (name.starts_with("optimizer.")) continue;
-    EXPECT_EQ(floats(weights, name), floats(source, name)) << name;
+    EXPECT_EQ(test::read_tensor(weights, name), test::read_tensor(source, name)) << name;
   }
-  EXPECT_NE(floats(halves, "output.weight"), floats(source, "output.weight"));
+  EXPECT_NE(test::read_tensor(halves, "output.weight"), test::read_tensor(source, "output.weight"));
 }
 
 TEST_F(ExportWeights, AreNoCheckpointToResumeFrom) {

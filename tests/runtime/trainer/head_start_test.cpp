@@ -162,7 +162,7 @@ TEST_F(HeadStart, KeepsTheRowsOfSharedPieces) {
   expect_rows(in("pieces"), more, sources);
 }
 
-// Both directions: pieces of a checkpoint of characters, and characters of one of pieces.
+// A run with pieces starts from a checkpoint with characters, and the other way round.
 TEST_F(HeadStart, ComparesCharactersWithPieces) {
   const Overrides chosen = pieces_of("some.model", {"abab cdcd", "ab cd dada"}, {9, "bpe"});
   const std::vector<std::string> pieces = pieces_in(in("some.model"));

@@ -12,6 +12,7 @@
 #include "runtime/huggingface/export.h"
 #include "runtime/recognise/evaluate_manifests.h"
 #include "runtime/trainer/trainer.h"
+#include "tests/support/runtime/read_tensor.h"
 #include "tests/support/runtime/tone_corpus.h"
 #include "tests/support/runtime/training_job.h"
 #include "tests/support/system/temporary_folder.h"
@@ -163,16 +164,11 @@ class AveragingRun : public testing::Test {
     return loss;
   }
 
-  static Floats read(const Checkpoint& checkpoint, const std::string& name) {
-    Floats floats(static_cast<std::size_t>(layers::element_count(checkpoint.tensor(name).shape)));
-    read_floats(checkpoint, name, 0, floats);
-    return floats;
-  }
-
   std::map<std::string, Floats> tensors(const std::string& output) const {
     const Checkpoint checkpoint = open_checkpoint(in(output));
     std::map<std::string, Floats> tensors;
-    for (const auto& [name, tensor] : checkpoint.tensors()) tensors[name] = read(checkpoint, name);
+    for (const auto& [name, tensor] : checkpoint.tensors())
+      tensors[name] = test::read_tensor(checkpoint, name);
     return tensors;
   }
 
@@ -247,7 +243,7 @@ TEST_F(AveragingRun, IsReadByItsAveragesUnlessWithout) {
   const std::filesystem::path second = in("output/checkpoint-000000002");
   average_checkpoints({second, in("output")}, in("mean"));
   const Floats mean = tensors("mean").at("output.weight");
-  const Floats other = read(Checkpoint(second), "optimizer.ema/output.weight");
+  const Floats other = test::read_tensor(Checkpoint(second), "optimizer.ema/output.weight");
   for (std::size_t i = 0; i < other.size(); ++i)
     EXPECT_EQ(mean[i], static_cast<float>((static_cast<double>(average[i]) + other[i]) / 2));
 

@@ -8,6 +8,7 @@
 #include "base/error.h"
 #include "runtime/checkpoint/checkpoint.h"
 #include "runtime/checkpoint/save.h"
+#include "tests/support/runtime/read_tensor.h"
 #include "tests/support/system/temporary_folder.h"
 
 namespace penstock::runtime {
@@ -52,12 +53,6 @@ class AverageCheckpoints : public testing::Test {
                   {.files = {{"huggingface/config.json", run}}, .tensors = {}});
   }
 
-  static Floats read(const Checkpoint& checkpoint, const std::string& name) {
-    Floats floats(static_cast<std::size_t>(layers::element_count(checkpoint.tensor(name).shape)));
-    read_floats(checkpoint, name, 0, floats);
-    return floats;
-  }
-
   std::string refusal(const std::vector<fs::path>& checkpoints) const {
     std::string said =
         test::message_of<CheckpointError>([&] { average_checkpoints(checkpoints, in("mean")); });
@@ -82,7 +77,7 @@ TEST_F(AverageCheckpoints, AreTheMeanInFp64RoundedOnce) {
   mean.verify();
   EXPECT_FALSE(mean.contains("optimizer.mean/conv.weight"));
   for (const std::string name : {"conv.weight", "norm.running_mean"}) {
-    const Floats got = read(mean, name);
+    const Floats got = test::read_tensor(mean, name);
     ASSERT_EQ(got.size(), tensors[0].at(name).size());
     for (std::size_t i = 0; i < got.size(); ++i) {
       const double sum = static_cast<double>(tensors[0].at(name)[i]) + tensors[1].at(name)[i] +
