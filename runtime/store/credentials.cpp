@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 #include <sys/stat.h>
 
+#include <algorithm>
+#include <array>
 #include <cstdlib>
 #include <map>
 #include <sstream>
@@ -51,6 +53,27 @@ void require_private(const std::filesystem::path& file) {
                   file.string(), status.st_mode & 0777, file.string()));
 }
 
+bool is_whole(const Credentials& keys) {
+  return !keys.access_key.empty() && !keys.secret_key.empty();
+}
+
+bool is_empty(const Credentials& keys) {
+  return keys.access_key.empty() && keys.secret_key.empty();
+}
+
+/// Returns true if AWS_NO_SIGN_REQUEST asks for requests without a signature. ConfigError if it
+/// says neither yes nor no.
+bool forbids_signing(const Environment& environment) {
+  std::string word = environment("AWS_NO_SIGN_REQUEST");
+  std::ranges::transform(word, word.begin(),
+                         [](unsigned char c) { return c >= 'A' && c <= 'Z' ? c + 32 : c; });
+  constexpr std::array<std::string_view, 4> kYes = {"yes", "true", "on", "1"};
+  constexpr std::array<std::string_view, 5> kNo = {"", "no", "false", "off", "0"};
+  if (std::ranges::find(kYes, word) != kYes.end()) return true;
+  if (std::ranges::find(kNo, word) != kNo.end()) return false;
+  throw ConfigError("AWS_NO_SIGN_REQUEST must be YES, for requests without keys, or NO");
+}
+
 std::filesystem::path credentials_file(const Environment& environment) {
   const std::string named = environment("AWS_SHARED_CREDENTIALS_FILE");
   return named.empty() ? std::filesystem::path(environment("HOME")) / ".aws" / "credentials"
@@ -81,13 +104,18 @@ std::string from_environment(const char* name) {
   return value == nullptr ? "" : value;
 }
 
+// Other tools read public buckets in one of two ways. Some sign nothing if they find no keys (s3fs,
+// rclone); others have to be told (the AWS CLI's --no-sign-request, GDAL's AWS_NO_SIGN_REQUEST).
+// Both work here. Half of what makes keys is a mistake, which must not pass as no keys.
 Credentials find_credentials(const Environment& environment) {
-  Credentials found{environment("AWS_ACCESS_KEY_ID"), environment("AWS_SECRET_ACCESS_KEY"),
-                    environment("AWS_SESSION_TOKEN")};
-  if (!found.access_key.empty() && !found.secret_key.empty()) return found;
+  if (forbids_signing(environment)) return {};
+  const Credentials set{environment("AWS_ACCESS_KEY_ID"), environment("AWS_SECRET_ACCESS_KEY"),
+                        environment("AWS_SESSION_TOKEN")};
+  if (is_whole(set)) return set;
   const std::filesystem::path file = credentials_file(environment);
-  std::string profile = environment("AWS_PROFILE");
-  if (profile.empty()) profile = "default";
+  const std::string named = environment("AWS_PROFILE");
+  const std::string profile = named.empty() ? "default" : named;
+  Credentials found;
   std::error_code ignored;
   if (std::filesystem::exists(file, ignored)) {
     require_private(file);
@@ -95,14 +123,14 @@ Credentials find_credentials(const Environment& environment) {
     found = {values["aws_access_key_id"], values["aws_secret_access_key"],
              values["aws_session_token"]};
   }
-  if (found.access_key.empty() || found.secret_key.empty())
-    throw StoreError(
-        StoreError::Kind::denied,
-        fmt::format("there are no credentials: set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or "
-                    "write aws_access_key_id and aws_secret_access_key below the line [{}] of {}, "
-                    "with mode 600",
-                    profile, file.string()));
-  return found;
+  if (is_whole(found)) return found;
+  if (named.empty() && is_empty(found) && is_empty(set)) return {};
+  throw StoreError(
+      StoreError::Kind::denied,
+      fmt::format("there are no whole credentials: set both AWS_ACCESS_KEY_ID and "
+                  "AWS_SECRET_ACCESS_KEY, or write aws_access_key_id and aws_secret_access_key "
+                  "below the line [{}] of {}, with mode 600",
+                  profile, file.string()));
 }
 
 // A server named by an endpoint is addressed by paths, since its certificate and its name service

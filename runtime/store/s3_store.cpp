@@ -40,10 +40,19 @@ bool names_md5(const HttpAnswer& answer, const std::string& etag) {
          answer.header("x-amz-server-side-encryption-customer-algorithm").empty();
 }
 
-/// Returns what the user can do about a refusal; "" if that is unknown.
-std::string remedy(const std::string& code, int status, const StoreUrl& url) {
+// A store says 403 for an object that is not there, too, to whoever may not list the bucket.
+constexpr const char* kWithoutKeys =
+    "The request had no keys: none were found, or AWS_NO_SIGN_REQUEST forbids them. If the bucket "
+    "is public, there may be no such object. If not, set AWS_ACCESS_KEY_ID and "
+    "AWS_SECRET_ACCESS_KEY, or name a profile of ~/.aws/credentials in AWS_PROFILE. With the AWS "
+    "CLI:\n  eval \"$(aws configure export-credentials --format env)\"";
+
+/// Returns what the user can do about a refusal; "" if that is unknown. `signs` says if the request
+/// was signed.
+std::string remedy(const std::string& code, int status, const StoreUrl& url, bool signs) {
   if (code == "NoSuchBucket")
     return fmt::format("There is no bucket '{}' there: create it, or correct the URL.", url.bucket);
+  if (!signs && (status == 401 || status == 403)) return kWithoutKeys;
   if (code == "InvalidAccessKeyId" || code == "SignatureDoesNotMatch" || status == 401)
     return "Check AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or the profile in "
            "~/.aws/credentials.";
@@ -78,8 +87,9 @@ S3Store::S3Store(const StoreUrl& url, const StoreSettings& settings, HttpOptions
       endpoint_(settings.endpoint),
       base_(base_url(url, settings)),
       conditional_(settings.conditional),
+      signs_(!settings.credentials.none()),
       client_(std::move(options)) {
-  client_.sign_with(settings.credentials, settings.region);
+  if (signs_) client_.sign_with(settings.credentials, settings.region);
 }
 
 std::string S3Store::text(const std::string& key) const {
@@ -103,7 +113,7 @@ void S3Store::throw_refusal(const HttpAnswer& answer, const std::string& method,
       fmt::format("{}: {} answered {} with {}", text(key), endpoint_, method, answer.status);
   if (!refusal.code.empty()) message += " " + refusal.code;
   if (!refusal.message.empty()) message += fmt::format(" ({})", refusal.message);
-  if (const std::string hint = remedy(refusal.code, answer.status, bucket_); !hint.empty())
+  if (const std::string hint = remedy(refusal.code, answer.status, bucket_, signs_); !hint.empty())
     message += ". " + hint;
   throw StoreError(kind_of(answer.status), message);
 }

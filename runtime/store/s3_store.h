@@ -20,9 +20,10 @@ struct ByteRange {
   std::uint64_t size() const { return end - begin; }
 };
 
-/// A bucket of an S3-compatible store. Requests are repeated as HttpClient::send() does. An object
-/// appears whole or not at all, and every upload is checked by digest. One thread uses it at a
-/// time. All methods throw StoreError, which names bucket, key and remedy.
+/// A bucket of an S3-compatible store. Requests are signed if there are keys, and are repeated as
+/// HttpClient::send() does. An object appears whole or not at all, and every upload is checked by
+/// digest. One thread uses it at a time. All methods throw StoreError, which names bucket, key and
+/// remedy.
 class S3Store {
  public:
   S3Store(const StoreUrl& url, const StoreSettings& settings, HttpOptions options = {});
@@ -76,7 +77,7 @@ class S3Store {
 
   StoreUrl bucket_;  // with an empty key
   std::string endpoint_, base_;
-  bool conditional_;
+  bool conditional_, signs_;
   HttpClient client_;
 };
 

@@ -75,6 +75,40 @@ TEST_F(CredentialsFile, MustHaveTheProfile) {
   EXPECT_NE(message.find("[third]"), std::string::npos) << message;
 }
 
+// Only what names no profile counts as no keys: a profile that is not there is a mistake.
+TEST_F(CredentialsFile, MayLackTheDefaultProfile) {
+  test::write_file(file(), "[other]\naws_access_key_id = TWO\naws_secret_access_key = second\n");
+  EXPECT_TRUE(find_credentials(with(home())).none());
+  test::write_file(file(), "[default]\naws_access_key_id = ONE\n");
+  const std::string message =
+      test::message_of<StoreError>([&] { (void)find_credentials(with(home())); });
+  EXPECT_NE(message.find("no whole credentials: set both"), std::string::npos) << message;
+}
+
+TEST_F(CredentialsFile, IsNotReadWithoutSigning) {
+  Variables variables = home();
+  for (const char* yes : {"YES", "true", "1"}) {
+    variables["AWS_NO_SIGN_REQUEST"] = yes;
+    EXPECT_TRUE(find_credentials(with(variables)).none()) << yes;
+  }
+  for (const char* no : {"", "NO", "0"}) {
+    variables["AWS_NO_SIGN_REQUEST"] = no;
+    EXPECT_FALSE(find_credentials(with(variables)).none()) << no;
+  }
+  variables["AWS_NO_SIGN_REQUEST"] = "maybe";
+  EXPECT_THROW((void)find_credentials(with(variables)), ConfigError);
+}
+
+TEST(Credentials, MayBeNoneButNotHalf) {
+  EXPECT_TRUE(find_credentials(with({{"HOME", "/nowhere"}})).none());
+  const std::string message = test::message_of<StoreError>([] {
+    (void)find_credentials(with({{"AWS_SECRET_ACCESS_KEY", "hush"}}));
+  });
+  EXPECT_NE(message.find("no whole credentials: set both AWS_ACCESS_KEY_ID and"), std::string::npos)
+      << message;
+  EXPECT_EQ(message.find("hush"), std::string::npos) << message;
+}
+
 const Variables kKeys = {{"AWS_ACCESS_KEY_ID", "K"}, {"AWS_SECRET_ACCESS_KEY", "S"}};
 
 TEST(StoreSettings, FollowProviderAndRegion) {

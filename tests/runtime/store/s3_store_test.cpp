@@ -3,8 +3,10 @@
 #include <gtest/gtest.h>
 
 #include <chrono>
+#include <functional>
 #include <span>
 #include <string>
+#include <vector>
 
 #include "runtime/store/store_error.h"
 #include "tests/support/store/store_server.h"
@@ -79,6 +81,28 @@ TEST_F(ObjectStore, NamesWrongKeysAndMissingBuckets) {
   EXPECT_NE(absent.find("There is no bucket 'nowhere' there: create it"), std::string::npos)
       << absent;
   EXPECT_LT(std::chrono::steady_clock::now() - start, std::chrono::seconds(5));
+}
+
+TEST_F(ObjectStore, ReadsPublicBucketsWithoutKeys) {
+  S3Store own = server_.store();
+  own.put("open/a", bytes("text"));
+  own.put("shut/a", bytes("text"));
+  server_.make_public("(GET|HEAD) /bucket/(open/|[?].*prefix=open)");
+  StoreSettings settings = server_.settings();
+  settings.credentials = {};
+  S3Store anyone({StoreKind::s3, "bucket"}, settings);
+  EXPECT_EQ(anyone.get("open/a"), "text");
+  EXPECT_EQ(anyone.head("open/a")->bytes, 4U);
+  EXPECT_EQ(anyone.list("open/").size(), 1U);
+  for (const auto& refused : std::vector<std::function<void()>>{
+           [&] { (void)anyone.get("shut/a"); }, [&] { (void)anyone.list("shut/"); },
+           [&] { anyone.put("open/b", bytes("x")); }}) {
+    const std::string message = test::message_of<StoreError>(refused);
+    EXPECT_NE(message.find("403 AccessDenied"), std::string::npos) << message;
+    EXPECT_NE(message.find("The request had no keys"), std::string::npos) << message;
+    EXPECT_NE(message.find("set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY"), std::string::npos)
+        << message;
+  }
 }
 
 TEST_F(ObjectStore, RepeatsWhatFails) {

@@ -35,6 +35,9 @@ class StoreServer {
 
   /// Sets the faults of the proxy, by default none. Counts begin at 0.
   void set_faults(const nlohmann::json& plan = nlohmann::json::object()) const;
+  /// Lets anyone send the requests, as "GET /bucket/key", that a regular expression matches. Counts
+  /// begin at 0.
+  void make_public(const std::string& requests) const { set_faults({{"public", requests}}); }
   /// Returns the proxy's counts.
   nlohmann::json counts() const;
   /// Returns the number of faults since set_faults().
