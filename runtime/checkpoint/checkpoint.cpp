@@ -87,9 +87,9 @@ struct Checkpoint::OpenFiles {
 };
 
 // The tokenizer is small and is needed before any tensor, so its hash is compared here.
-Checkpoint::Checkpoint(std::filesystem::path folder, OpenShards open)
-    : folder_(std::move(folder)),
-      manifest_(checked_manifest(folder_)),
+Checkpoint::Checkpoint(CheckpointPlace place, OpenShards open)
+    : place_(std::move(place)),
+      manifest_(checked_manifest(place_.folder)),
       files_(std::make_unique<OpenFiles>(manifest_.shards.size())) {
   if (const std::filesystem::path tokenizer = tokenizer_file(); !tokenizer.empty())
     if (xxh3_128(map_file(tokenizer).bytes()) != state().tokenizer_hash)
@@ -107,11 +107,11 @@ Checkpoint::Checkpoint(Checkpoint&&) noexcept = default;
 Checkpoint& Checkpoint::operator=(Checkpoint&&) noexcept = default;
 
 std::filesystem::path Checkpoint::tokenizer_file() const {
-  return state().tokenizer_hash.empty() ? std::filesystem::path() : folder_ / kTokenizerFile;
+  return state().tokenizer_hash.empty() ? std::filesystem::path() : place_.folder / kTokenizerFile;
 }
 
 std::filesystem::path Checkpoint::shard_path(std::size_t number) const {
-  return folder_ / manifest_.shards.at(number).file;
+  return place_.folder / manifest_.shards.at(number).file;
 }
 
 // The lock is held while a shard is opened, so that two threads do not map it twice. The reference
@@ -139,7 +139,7 @@ void Checkpoint::place_pieces(std::size_t shard) {
         static_cast<std::uint64_t>(piece.end - piece.begin) * layers::size_of(piece.dtype);
     if (piece.file_begin > piece.file_end || piece.file_end > index.bytes ||
         piece.file_end - piece.file_begin != bytes)
-      throw_fault(folder_ / kManifestFile,
+      throw_fault(place_.folder / kManifestFile,
                   fmt::format("states an impossible place for '{}'", piece.name));
     CheckpointTensor& tensor = tensors_[piece.name];
     tensor.dtype = piece.dtype;
@@ -177,13 +177,14 @@ void Checkpoint::verify(Verified what, const Share& share) const {
 
 void Checkpoint::verify_files() const {
   for (const KeptFile& kept : files())
-    if (xxh3_128(map_file(folder_ / kept.file).bytes()) != kept.hash)
-      throw_fault(folder_ / kept.file, "damaged: not the file that the manifest describes");
+    if (xxh3_128(map_file(place_.folder / kept.file).bytes()) != kept.hash)
+      throw_fault(place_.folder / kept.file, "damaged: not the file that the manifest describes");
 }
 
 const CheckpointTensor& Checkpoint::tensor(std::string_view name) const {
   const auto found = tensors_.find(name);
-  if (found == tensors_.end()) throw_fault(folder_, fmt::format("holds no tensor '{}'", name));
+  if (found == tensors_.end())
+    throw_fault(place_.folder, fmt::format("holds no tensor '{}'", name));
   return found->second;
 }
 
@@ -195,7 +196,7 @@ void Checkpoint::read(std::string_view name, std::int64_t begin, std::int64_t en
   const auto width = static_cast<std::int64_t>(layers::size_of(stored.dtype));
   if (begin < 0 || begin > end || end > layers::element_count(stored.shape) ||
       out.size() != static_cast<std::size_t>((end - begin) * width))
-    throw_fault(folder_,
+    throw_fault(place_.folder,
                 fmt::format("elements [{}, {}) of '{}' of shape {} can't be read into {} bytes",
                             begin, end, name, shape_text(stored.shape), out.size()));
   for (const CheckpointBlock& block : stored.blocks) {
@@ -217,9 +218,9 @@ void Checkpoint::expect(std::string_view name, layers::DType dtype,
                         const layers::Shape& shape) const {
   const CheckpointTensor& stored = tensor(name);
   if (stored.dtype != dtype || stored.shape != shape)
-    throw_fault(folder_, fmt::format("'{}' is {}{}, but the model expects {}{}", name,
-                                     layers::name_of(stored.dtype), shape_text(stored.shape),
-                                     layers::name_of(dtype), shape_text(shape)));
+    throw_fault(place_.folder, fmt::format("'{}' is {}{}, but the model expects {}{}", name,
+                                           layers::name_of(stored.dtype), shape_text(stored.shape),
+                                           layers::name_of(dtype), shape_text(shape)));
 }
 
 std::string model_tensor(const Checkpoint& checkpoint, const std::string& name) {

@@ -9,8 +9,10 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
+#include "base/file_handle.h"
 #include "runtime/checkpoint/manifest.h"
 #include "runtime/checkpoint/safetensors/safetensors.h"
 
@@ -47,6 +49,16 @@ struct Share {
   std::size_t number = 0, of = 1;
 };
 
+/// A checkpoint's folder on this machine.
+struct CheckpointPlace {
+  std::filesystem::path folder;
+  std::string url = {};                           // from which it was downloaded, or ""
+  std::shared_ptr<const FileHandle> in_use = {};  // of a downloaded one, which it keeps there
+
+  /// Returns what a user calls it: its URL or its folder.
+  [[nodiscard]] std::string name() const { return url.empty() ? folder.string() : url; }
+};
+
 /// A committed checkpoint, open for reading. The partition that wrote it does not matter. Opening
 /// checks the manifest and the tokenizer; verify() checks the data. Every error is a
 /// CheckpointError that names the file. Several threads may read at once.
@@ -54,12 +66,15 @@ class Checkpoint {
  public:
   using Tensors = std::map<std::string, CheckpointTensor, std::less<>>;
 
-  explicit Checkpoint(std::filesystem::path folder, OpenShards open = OpenShards::all);
+  explicit Checkpoint(CheckpointPlace place, OpenShards open = OpenShards::all);
+  explicit Checkpoint(std::filesystem::path folder, OpenShards open = OpenShards::all)
+      : Checkpoint(CheckpointPlace{std::move(folder)}, open) {}
   ~Checkpoint();
   Checkpoint(Checkpoint&&) noexcept;
   Checkpoint& operator=(Checkpoint&&) noexcept;
 
-  const std::filesystem::path& folder() const { return folder_; }
+  const CheckpointPlace& place() const { return place_; }
+  const std::filesystem::path& folder() const { return place_.folder; }
   const TrainingState& state() const { return manifest_.state; }
   const Tensors& tensors() const { return tensors_; }
   std::size_t shard_count() const { return manifest_.shards.size(); }
@@ -91,7 +106,7 @@ class Checkpoint {
   const SafetensorsFile& shard(std::size_t number) const;
   void verify_files() const;
 
-  std::filesystem::path folder_;
+  CheckpointPlace place_;
   Manifest manifest_;
   std::unique_ptr<OpenFiles> files_;
   Tensors tensors_;

@@ -16,6 +16,8 @@
 #include "comm/collectives.h"
 #include "configs/named_keys.h"
 #include "runtime/checkpoint/output_folder.h"
+#include "runtime/checkpoint/remote/checkpoint_cache.h"
+#include "runtime/checkpoint/remote/local_checkpoint.h"
 #include "runtime/checkpoint/retention.h"
 
 // There are two ways to a checkpoint. Evaluation names one, and a broken one is then an error.
@@ -40,8 +42,8 @@ void warn_of_renamed_keys(const Checkpoint& checkpoint) {
     spdlog::warn("{}", line);
 }
 
-Checkpoint open_verified(const std::filesystem::path& folder) {
-  Checkpoint checkpoint(folder);
+Checkpoint open_verified(CheckpointPlace place) {
+  Checkpoint checkpoint(std::move(place));
   checkpoint.verify();
   warn_of_renamed_keys(checkpoint);
   return checkpoint;
@@ -63,11 +65,10 @@ struct Opened {
 /// Opens the checkpoint, verifies this rank's share and gathers all results on rank 0. A failure
 /// becomes a value, so that every rank reaches gather(); an exception would leave rank 0 waiting
 /// there.
-Opened open_shares(comm::Communicator& world, const std::filesystem::path& folder,
-                   Verified verified) {
+Opened open_shares(comm::Communicator& world, const CheckpointPlace& place, Verified verified) {
   Opened opened;
   const comm::Failure own = comm::failure_in([&] {
-    opened.checkpoint.emplace(folder, OpenShards::as_read);
+    opened.checkpoint.emplace(place, OpenShards::as_read);
     opened.checkpoint->verify(
         verified, {static_cast<std::size_t>(world.rank()), static_cast<std::size_t>(world.size())});
   });
@@ -85,7 +86,7 @@ Opened open_shares(comm::Communicator& world, const std::filesystem::path& folde
 // an output folder.
 std::filesystem::path checkpoint_folder(const std::filesystem::path& path) {
   std::error_code ignored;  // treat errors as "not a folder"
-  if (path.filename() == "BEST" && std::filesystem::is_regular_file(path, ignored))
+  if (path.filename() == kBestFile && std::filesystem::is_regular_file(path, ignored))
     if (const auto best = best_checkpoint(path.parent_path()))
       return path.parent_path() / checkpoint_name(best->step);
   if (!std::filesystem::is_directory(path, ignored))
@@ -100,8 +101,13 @@ std::filesystem::path checkpoint_folder(const std::filesystem::path& path) {
   return stored.back().folder;
 }
 
-Checkpoint open_checkpoint(const std::filesystem::path& path) {
-  return open_verified(checkpoint_folder(path));
+Checkpoint open_checkpoint(const std::filesystem::path& name) {
+  const CheckpointPlace place = local_checkpoint(name);
+  try {
+    return open_verified(place);
+  } catch (const CheckpointError& error) {
+    throw CheckpointError(with_remedy(place, error.what()));
+  }
 }
 
 // An empty list and a list of broken checkpoints differ: a run may begin afresh in the former, but
@@ -115,7 +121,7 @@ std::optional<Checkpoint> newest(const std::filesystem::path& output,
           fmt::format("{} is passed over: {}", candidate.folder.filename().string(), error.what()));
     };
     try {
-      return open_verified(candidate.folder);
+      return open_verified({candidate.folder});
     } catch (const FileError& error) {
       if (!error.missing()) throw;
       pass_over(error);
@@ -146,17 +152,22 @@ RankVerdict verdict(const std::vector<comm::Failure>& failures) {
   return verdict;
 }
 
-// Rank 0 alone resolves the path. If a save commits meanwhile, ranks could otherwise find different
-// newest checkpoints.
-Checkpoint open_together(comm::Communicator& world, const std::filesystem::path& path,
-                         Verified verified, const std::function<void(const Checkpoint&)>& check) {
-  std::string folder;
-  comm::run_on_rank_0(world, [&] { folder = checkpoint_folder(path).string(); });
-  Opened opened = open_shares(world, comm::broadcast(world, folder), verified);
+// Rank 0 alone resolves the name. If a save commits meanwhile, ranks could otherwise find different
+// newest checkpoints. Every rank keeps a downloaded checkpoint in the cache by itself, since they
+// need not end together.
+Checkpoint open_together(comm::Communicator& world, const std::filesystem::path& name,
+                         const Opening& how) {
+  CheckpointPlace place;
+  comm::run_on_rank_0(world, [&] { place = local_checkpoint(name, how.cache); });
+  place.url = comm::broadcast(world, place.url);
+  place.folder = comm::broadcast(world, place.folder.string());
+  if (world.rank() != 0 && !place.url.empty()) place.in_use = CheckpointCache::hold(place.folder);
+  Opened opened = open_shares(world, place, how.verified);
   comm::run_on_rank_0(world, [&] {
-    if (!opened.verdict.fault.empty()) throw CheckpointError(opened.verdict.fault);
+    if (!opened.verdict.fault.empty())
+      throw CheckpointError(with_remedy(place, opened.verdict.fault));
     warn_of_renamed_keys(*opened.checkpoint);
-    check(*opened.checkpoint);
+    how.check(*opened.checkpoint);
   });
   return std::move(*opened.checkpoint);
 }
@@ -177,7 +188,7 @@ std::optional<Checkpoint> newest_together(comm::Communicator& world,
     const std::string folder =
         comm::broadcast(world, left.empty() ? std::string() : left.back().folder.string());
     if (folder.empty()) return std::nullopt;
-    Opened opened = open_shares(world, folder, Verified::all);
+    Opened opened = open_shares(world, {folder}, Verified::all);
     comm::run_on_rank_0(world, [&] {
       if (opened.verdict.unreadable) throw CheckpointError(opened.verdict.fault);
     });

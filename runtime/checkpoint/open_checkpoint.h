@@ -9,6 +9,7 @@
 #include "comm/agree.h"
 #include "comm/communicator.h"
 #include "runtime/checkpoint/checkpoint.h"
+#include "runtime/data/index/cache_folder.h"
 
 namespace penstock::runtime {
 
@@ -18,9 +19,10 @@ namespace penstock::runtime {
 /// checkpoint that it names is taken. CheckpointError in all other cases.
 [[nodiscard]] std::filesystem::path checkpoint_folder(const std::filesystem::path& path);
 
-/// Opens a checkpoint for evaluation and verifies every byte. `path` is as for checkpoint_folder().
-/// CheckpointError if the checkpoint is broken or missing. Logs warnings as newest() does.
-[[nodiscard]] Checkpoint open_checkpoint(const std::filesystem::path& path);
+/// Opens a checkpoint for evaluation and verifies every byte. `name` is a path or a URL, as for
+/// local_checkpoint(), which throws. CheckpointError if the checkpoint is broken or missing. Logs
+/// warnings as newest() does.
+[[nodiscard]] Checkpoint open_checkpoint(const std::filesystem::path& name);
 
 /// Opens the newest checkpoint of an output folder of which every byte is verified, for resuming.
 /// Broken checkpoints (other bytes, missing files) and mislabelled ones (see output_folder.h) are
@@ -45,11 +47,17 @@ struct RankVerdict {
 /// of the checkpoint: the ranks see different folders.
 [[nodiscard]] RankVerdict verdict(const std::vector<comm::Failure>& failures);
 
-/// Opens the checkpoint that checkpoint_folder() finds for `path`. When it is verified, rank 0
-/// calls `check` and warns of renamed keys. CheckpointError as described above.
-[[nodiscard]] Checkpoint open_together(
-    comm::Communicator& world, const std::filesystem::path& path, Verified verified = Verified::all,
-    const std::function<void(const Checkpoint&)>& check = [](const Checkpoint&) {});
+/// Says how a checkpoint is opened.
+struct Opening {
+  Verified verified = Verified::all;
+  CacheFolder cache = cache_folder();  // of what is downloaded
+  std::function<void(const Checkpoint&)> check = [](const Checkpoint&) {};
+};
+
+/// Opens the checkpoint that local_checkpoint() finds for `name`, a path or a URL. When it is
+/// verified, rank 0 calls `check` and warns of renamed keys. CheckpointError as described above.
+[[nodiscard]] Checkpoint open_together(comm::Communicator& world, const std::filesystem::path& name,
+                                       const Opening& how = {});
 
 /// Opens the checkpoint that newest() would return. Rank 0 calls `report`.
 [[nodiscard]] std::optional<Checkpoint> newest_together(

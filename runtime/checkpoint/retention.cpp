@@ -12,7 +12,7 @@
 
 #include "base/atomic_file.h"
 #include "base/error.h"
-#include "base/mapped_file.h"
+#include "base/file_handle.h"
 #include "runtime/checkpoint/checkpoint.h"
 #include "runtime/checkpoint/fault.h"
 #include "runtime/checkpoint/output_folder.h"
@@ -25,8 +25,6 @@
 
 namespace penstock::runtime {
 namespace {
-
-constexpr const char* kBestFile = "BEST";
 
 bool is_stored(const std::filesystem::path& output, std::int64_t step) {
   return std::filesystem::exists(output / checkpoint_name(step));
@@ -71,19 +69,20 @@ void mark_best(const std::filesystem::path& output, const BestCheckpoint& best) 
   write_durably(output / kBestFile, json.dump() + "\n");
 }
 
+BestCheckpoint parse_best(const std::filesystem::path& file, std::string_view text) try {
+  const auto json = nlohmann::json::parse(text);
+  const auto step = step_of_checkpoint(json.at("checkpoint").get<std::string>());
+  if (!step) throw_fault(file, "names no checkpoint: remove it to go on without a best one");
+  return {*step, json.at("metric"), json.at("value")};
+} catch (const nlohmann::json::exception& error) {
+  throw_fault(file, fmt::format("damaged ({}): remove it to go on without a best checkpoint",
+                                error.what()));
+}
+
 std::optional<BestCheckpoint> best_checkpoint(const std::filesystem::path& output) {
   const auto path = output / kBestFile;
   if (!std::filesystem::exists(path)) return std::nullopt;
-  const MappedFile file = map_file(path);
-  try {
-    const auto json = nlohmann::json::parse(file.bytes());
-    const auto step = step_of_checkpoint(json.at("checkpoint").get<std::string>());
-    if (!step) throw_fault(path, "names no checkpoint: remove it to go on without a best one");
-    return BestCheckpoint{*step, json.at("metric"), json.at("value")};
-  } catch (const nlohmann::json::exception& error) {
-    throw_fault(path, fmt::format("damaged ({}): remove it to go on without a best checkpoint",
-                                  error.what()));
-  }
+  return parse_best(path, read_file(path));
 }
 
 // The state within the checkpoint decides and the mark follows. A save may have been the best but

@@ -5,6 +5,7 @@
 #include <functional>
 #include <optional>
 #include <string>
+#include <string_view>
 
 #include "runtime/checkpoint/training_state.h"
 
@@ -21,7 +22,13 @@ struct BestCheckpoint {
   double value = 0;
 };
 
+/// Name of that file.
+inline constexpr const char* kBestFile = "BEST";
+
 void mark_best(const std::filesystem::path& output, const BestCheckpoint& best);
+
+/// Parses the mark in `file`. CheckpointError if it is damaged.
+[[nodiscard]] BestCheckpoint parse_best(const std::filesystem::path& file, std::string_view text);
 
 /// Returns nothing if no checkpoint is marked. CheckpointError if the mark is damaged.
 std::optional<BestCheckpoint> best_checkpoint(const std::filesystem::path& output);

@@ -50,7 +50,7 @@ void check_replicas(const comm::Communicator& world, int replicas) {
 
 Checkpoint open_for(const Trained& trained, comm::Communicator& world) {
   check_replicas(world, trained.replicas);
-  return open_together(world, trained.checkpoint, trained.verified);
+  return open_together(world, trained.checkpoint, {.verified = trained.verified});
 }
 
 /// Throws ConfigError if there are more stages than layers.

@@ -17,7 +17,7 @@ namespace penstock::runtime {
 
 /// A trained model, the ranks that it runs on, and overrides of its recipe.
 struct Trained {
-  std::filesystem::path checkpoint;  // a checkpoint's folder, or an output folder: its newest
+  std::filesystem::path checkpoint;  // a path or a URL, as for local_checkpoint()
   int threads = 1;                   // per rank
   std::string compute = {};          // number format of the layers; empty: the checkpoint's
   /// Families that the model may have.

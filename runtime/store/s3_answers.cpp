@@ -79,6 +79,13 @@ Page<StoredObject> parse_objects(std::string_view body) {
       });
 }
 
+Page<std::string> parse_folders(std::string_view body) {
+  return parse_page<std::string>(
+      body,
+      {"ListBucketResult", "CommonPrefixes", {{"continuation-token", "NextContinuationToken"}}},
+      [](const pugi::xml_node& item) { return text_of(item, "Prefix"); });
+}
+
 Page<UploadedPart> parse_parts(std::string_view body) {
   return parse_page<UploadedPart>(
       body, {"ListParts", "Part", {{"part-number-marker", "NextPartNumberMarker"}}},

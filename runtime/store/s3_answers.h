@@ -49,6 +49,8 @@ struct Refusal {
 
 [[nodiscard]] Refusal parse_refusal(std::string_view body);
 [[nodiscard]] Page<StoredObject> parse_objects(std::string_view body);
+/// Returns the common prefixes of a list with a delimiter, as "run/".
+[[nodiscard]] Page<std::string> parse_folders(std::string_view body);
 [[nodiscard]] Page<UploadedPart> parse_parts(std::string_view body);
 [[nodiscard]] Page<OpenUpload> parse_uploads(std::string_view body);
 [[nodiscard]] std::string parse_upload_id(std::string_view body);

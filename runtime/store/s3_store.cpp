@@ -219,6 +219,17 @@ std::vector<StoredObject> S3Store::list(const std::string& prefix, int page) {
                    "", &parse_objects);
 }
 
+std::vector<std::string> S3Store::folders(const std::string& prefix) {
+  const Query query = {{"delimiter", "/"}, {"list-type", "2"}, {"prefix", prefix}};
+  const HttpAnswer answer = send({.url = url("", query)}, prefix);
+  if (!answer.good()) throw_refusal(answer, "GET", prefix);
+  std::vector<std::string> names;
+  for (const std::string& folder : parse_folders(answer.body).items)
+    if (folder.starts_with(prefix) && folder.size() > prefix.size() + 1)
+      names.push_back(folder.substr(prefix.size(), folder.size() - prefix.size() - 1));
+  return names;
+}
+
 void S3Store::probe(const std::string& prefix) {
   const Query query = {{"list-type", "2"}, {"max-keys", "1"}, {"prefix", prefix}};
   const HttpAnswer answer = send({.url = url("", query)}, prefix);

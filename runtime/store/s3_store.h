@@ -46,6 +46,9 @@ class S3Store {
   [[nodiscard]] std::optional<StoredObject> head(const std::string& key);
   /// Lists the objects whose keys begin with `prefix`, by key, with so many in an answer.
   [[nodiscard]] std::vector<StoredObject> list(const std::string& prefix, int page = 1000);
+  /// Returns the names of the folders right below `prefix`, which is "" or ends with a slash: what
+  /// one answer holds, up to 1000. One request.
+  [[nodiscard]] std::vector<std::string> folders(const std::string& prefix);
   /// Throws StoreError unless the bucket can be listed. One request.
   void probe(const std::string& prefix);
   /// Removes an object, if it is there.

@@ -17,6 +17,7 @@
 #include "runtime/checkpoint/open_checkpoint.h"
 #include "runtime/checkpoint/resume/resume.h"
 #include "runtime/checkpoint/resume/saved_tokenizer.h"
+#include "runtime/data/index/cache_folder.h"
 #include "runtime/trainer/head_start.h"
 
 namespace penstock::runtime {
@@ -132,7 +133,7 @@ class WeightAccounts {
         "{}: does not fit the model of the recipe:\n  {}\nSet the keys of [model] and [features] "
         "to the checkpoint's, or name another checkpoint in trainer.init. trainer.init_head = new "
         "leaves out the head alone.",
-        checkpoint_.folder().string(), fmt::join(faults_, "\n  "));
+        checkpoint_.place().name(), fmt::join(faults_, "\n  "));
     if (other_columns_)
       throw ConfigError(message + " trainer.init_head = pieces keeps rows of equal length.");
     throw CheckpointError(message);
@@ -192,7 +193,7 @@ std::string told_of(const InitialWeights& weights, const configs::Config& config
   const bool averages = first != tensors.end() && first->first.starts_with(kAverageTensors);
   std::string text = fmt::format("the run starts from the {} of {} (step {})",
                                  averages ? "moving averages of the weights" : "weights",
-                                 weights.checkpoint.folder().string(), saved.step);
+                                 weights.checkpoint.place().name(), saved.step);
   const auto adapters = std::ranges::count_if(weights.anew, layers::is_lora_parameter);
   const bool whole = adapters == std::ssize(weights.anew) && weights.kept.empty();
   text += told_of_start(weights, head, labels);
@@ -232,7 +233,10 @@ std::optional<InitialWeights> find_initial_weights(
     if (source == HeadSource::rows)
       require_trained(head, find_kept_rows(config, tokenizer, head, opened));
   };
-  InitialWeights weights{open_together(world, config.trainer.init, Verified::read, check_all)};
+  const Opening how = {.verified = Verified::read,
+                       .cache = cache_folder(config.data.cache, config.data.cache_gib),
+                       .check = check_all};
+  InitialWeights weights{open_together(world, config.trainer.init, how)};
   const Checkpoint& checkpoint = weights.checkpoint;
   weights.same_labels = changed_labels(config, checkpoint.state()).empty();
   weights.anew = new_adapters(checkpoint, plans);

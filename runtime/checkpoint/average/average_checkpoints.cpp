@@ -16,8 +16,8 @@
 #include "runtime/checkpoint/checkpoint.h"
 #include "runtime/checkpoint/fault.h"
 #include "runtime/checkpoint/new_folder.h"
-#include "runtime/checkpoint/open_checkpoint.h"
 #include "runtime/checkpoint/passthrough_parts.h"
+#include "runtime/checkpoint/remote/local_checkpoint.h"
 #include "runtime/checkpoint/save.h"
 
 // Every element of the result is its sum over the checkpoints in FP64, in the order of their steps,
@@ -81,7 +81,7 @@ void require_alike(const Checkpoint& one, const Checkpoint& other) {
   if (difference.empty()) return;
   throw CheckpointError(fmt::format(
       "{} and {} can't be averaged: {}. Name checkpoints of one model, such as those of one run",
-      one.folder().string(), other.folder().string(), difference));
+      one.place().name(), other.place().name(), difference));
 }
 
 /// Opens the checkpoints, in the order of their steps, and verifies what is read of them: all of
@@ -89,14 +89,14 @@ void require_alike(const Checkpoint& one, const Checkpoint& other) {
 Checkpoints open_all(const std::vector<std::filesystem::path>& folders) {
   Checkpoints opened;
   for (const std::filesystem::path& folder : folders)
-    opened.emplace_back(checkpoint_folder(folder), OpenShards::as_read);
+    opened.emplace_back(local_checkpoint(folder), OpenShards::as_read);
   std::ranges::sort(opened, {}, [](const Checkpoint& each) {
-    return std::tuple(each.state().step, each.folder().string());
+    return std::tuple(each.state().step, each.place().name());
   });
   for (std::size_t i = 0; i < opened.size(); ++i)
     for (std::size_t other = 0; other < i; ++other)
       if (std::filesystem::equivalent(opened[i].folder(), opened[other].folder()))
-        throw_fault(opened[i].folder(), "is named twice: name each checkpoint once");
+        throw_fault(opened[i].place().name(), "is named twice: name each checkpoint once");
   for (const Checkpoint& each : opened) require_alike(opened.back(), each);
   for (const Checkpoint& each : opened)
     each.verify(&each == &opened.back() ? Verified::all : Verified::read);
@@ -150,7 +150,7 @@ TrainingState state_of_mean(const Checkpoints& checkpoints) {
   state.best_corpus_hash.clear();
   state.averaged.clear();
   for (const Checkpoint& each : checkpoints)
-    state.averaged.push_back({each.state().step, each.folder().string()});
+    state.averaged.push_back({each.state().step, each.place().name()});
   return state;
 }
 

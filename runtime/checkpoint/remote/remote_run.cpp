@@ -34,7 +34,6 @@
 namespace penstock::runtime {
 namespace {
 
-constexpr const char* kLatest = "LATEST";
 constexpr std::string_view kPrefix = "checkpoint-";
 constexpr std::size_t kDigits = 8;
 
@@ -115,7 +114,7 @@ std::vector<RemoteCheckpoint> RemoteRun::list() {
       checkpoint->committed = folder.committed;
       found.push_back(std::move(*checkpoint));
     }
-  const auto latest = parse_name(store_.get(key(kLatest)).value_or(""));
+  const auto latest = parse_name(store_.get(key(kLatestObject)).value_or(""));
   const bool listed =
       !latest || std::ranges::any_of(found, [&](const auto& c) { return c.name == latest->name; });
   if (!listed && manifest(*latest)) found.push_back(*latest);
@@ -153,7 +152,7 @@ void RemoteRun::commit(const RemoteCheckpoint& checkpoint, const std::string& te
     throw StoreError(StoreError::Kind::refused,
                      fmt::format("{}: the store has another manifest than was uploaded",
                                  store_.text(key(checkpoint, kManifestFile))));
-  store_.put(key(kLatest), bytes_of(checkpoint.name));
+  store_.put(key(kLatestObject), bytes_of(checkpoint.name));
 }
 
 void RemoteRun::remove_old(const RemoteRetention& retention) {

@@ -146,6 +146,16 @@ std::optional<FileHandle> open_in_use(const fs::path& file) try {
   return std::nullopt;
 }
 
+bool lock_cached(const FileHandle& file, int operation) {
+  while (::flock(file.descriptor(), operation) != 0) {
+    if (errno == EINTR) continue;
+    if (errno == EWOULDBLOCK) return false;
+    raise_errno(file.path(),
+                "can't be locked; name a folder of another disk in data.cache or XDG_CACHE_HOME");
+  }
+  return true;
+}
+
 bool is_in_place(const FileHandle& handle) {
   struct stat open = {}, there = {};
   return ::fstat(handle.descriptor(), &open) == 0 && ::stat(handle.path().c_str(), &there) == 0 &&

@@ -42,6 +42,11 @@ struct CacheFolder {
 /// is opened without one.
 [[nodiscard]] std::optional<FileHandle> open_in_use(const std::filesystem::path& file);
 
+/// Locks a cached file as flock(2) does, with an operation such as LOCK_SH or LOCK_EX | LOCK_NB.
+/// Returns false if LOCK_NB is set and another has the file locked. FileError on a file system
+/// without locks.
+bool lock_cached(const FileHandle& file, int operation);
+
 /// Returns true if the path of an open file still leads to that file.
 [[nodiscard]] bool is_in_place(const FileHandle& handle);
 

@@ -71,16 +71,6 @@ void make_folder_for(const fs::path& file) {
                   static_cast<std::errc>(error.value()));
 }
 
-/// Locks a file. Returns false if another has it locked and `wait` is not set.
-bool lock(const FileHandle& file, bool wait) {
-  while (::flock(file.descriptor(), LOCK_EX | (wait ? 0 : LOCK_NB)) != 0) {
-    if (errno == EINTR) continue;
-    if (errno == EWOULDBLOCK) return false;
-    raise_errno(file.path(), "can't be locked; name a folder of another disk in data.cache");
-  }
-  return true;
-}
-
 bool is_whole(const struct stat& status) { return (status.st_mode & 0777) == kWhole; }
 
 /// True if a file with this stamp has its bytes, whoever has it locked.
@@ -92,7 +82,7 @@ bool has_bytes(const fs::path& file, const FileStamp& stamp) {
 /// Waits as long as another has a file locked exclusively. Does nothing if it can't be read.
 void wait_while_locked(const fs::path& file) try {
   const FileHandle handle(file, O_RDONLY);
-  while (::flock(handle.descriptor(), LOCK_SH) != 0 && errno == EINTR) continue;
+  (void)lock_cached(handle, LOCK_SH);
 } catch (const FileError&) {
 }
 
@@ -179,7 +169,7 @@ FileHandle ObjectCache::filled(const fs::path& file, const FileStamp& stamp,
   while (true) {
     if (auto found = open(file, stamp)) return std::move(*found);
     FileHandle handle(partial, O_CREAT | O_RDWR, kWhole);
-    if (!lock(handle, false)) {
+    if (!lock_cached(handle, LOCK_EX | LOCK_NB)) {
       std::this_thread::sleep_for(kPoll);
       continue;
     }
@@ -220,7 +210,7 @@ void ObjectCache::reserve(const fs::path& file, std::uint64_t bytes) const {
 /// Adds to the sum. Returns nothing if the bytes have room, else what the other files take.
 std::optional<std::uint64_t> ObjectCache::try_reserve(std::uint64_t bytes) const {
   const FileHandle file(folder_ / kSum, O_CREAT | O_RDWR, 0600);
-  (void)lock(file, true);
+  (void)lock_cached(file, LOCK_EX);
   std::uint64_t sum = 0;
   const bool known = ::pread(file.descriptor(), &sum, sizeof sum, 0) == sizeof sum;
   if (!known || sum + bytes > limit_) sum = evict(std::min(limit_ - bytes, limit_ - limit_ / 10));
@@ -248,7 +238,7 @@ std::uint64_t ObjectCache::evict(std::uint64_t goal) const {
 /// Evicts a file. Returns false if it is in use.
 bool ObjectCache::take_bytes(const fs::path& file) const try {
   const FileHandle handle(file, O_RDWR);  // network disks lock no other kind exclusively
-  if (!lock(handle, false) || !is_in_place(handle)) return false;
+  if (!lock_cached(handle, LOCK_EX | LOCK_NB) || !is_in_place(handle)) return false;
   const fs::path folder = file.parent_path();
   if (folder == folder_ / kParts || folder == folder_ / kPartials) return fs::remove(file);
   make_hollow(file, stamp_of(file));

@@ -37,6 +37,13 @@ constexpr int kRange = 206, kUnauthorized = 401, kForbidden = 403, kMissing = 40
                    fmt::format("{} is another object", without_query(url)));
 }
 
+/// Throws the error that is being handled, with the URL if there was no answer.
+[[noreturn]] void throw_unread(const std::string& url, const StoreError& error) {
+  if (error.kind() != StoreError::Kind::unreachable) throw;
+  throw StoreError(error.kind(), fmt::format("{} can't be read: {}. Check the network and the URL.",
+                                             without_query(url), error.what()));
+}
+
 std::uint64_t number(const std::string& text) { return std::strtoull(text.c_str(), nullptr, 10); }
 
 /// Returns the size of the whole object in "bytes 0-0/1234".
@@ -93,9 +100,19 @@ std::optional<RemoteObject> ObjectServers::describe_page(const std::string& url)
   object.ranges = answer.status == kRange || answer.header("accept-ranges") == "bytes";
   return object;
 } catch (const StoreError& error) {
-  if (error.kind() != StoreError::Kind::unreachable) throw;
-  throw StoreError(error.kind(), fmt::format("{} can't be read: {}. Check the network and the URL.",
-                                             without_query(url), error.what()));
+  throw_unread(url, error);
+}
+
+std::optional<std::string> ObjectServers::read(const std::string& url, std::size_t max_bytes) {
+  if (is_store_url(url)) return store(url).get(parse_store_url(url).key, max_bytes);
+  try {
+    HttpAnswer answer = web_.send({.url = url, .max_answer = max_bytes, .follow = true});
+    if (answer.status == kMissing || answer.status == kGone) return std::nullopt;
+    if (!answer.good()) throw_refusal(url, answer);
+    return std::move(answer.body);
+  } catch (const StoreError& error) {
+    throw_unread(url, error);
+  }
 }
 
 std::vector<ListedRemote> ObjectServers::list(const std::string& url) {

@@ -42,6 +42,12 @@ class ObjectServers {
   /// Returns nothing if there is no such object.
   [[nodiscard]] std::optional<RemoteObject> describe(const std::string& url);
 
+  /// Returns an object of at most `max_bytes`, or nothing if there is none.
+  [[nodiscard]] std::optional<std::string> read(const std::string& url, std::size_t max_bytes);
+
+  /// Returns the bucket of an s3:// or gs:// URL. It lives as long as this object.
+  [[nodiscard]] S3Store& store(const std::string& url);
+
   /// Lists the objects of s3:// and gs:// below a URL.
   [[nodiscard]] std::vector<ListedRemote> list(const std::string& url);
 
@@ -51,7 +57,6 @@ class ObjectServers {
                 const std::filesystem::path& file, bool resume);
 
  private:
-  S3Store& store(const std::string& url);
   std::optional<RemoteObject> describe_page(const std::string& url);
   HttpAnswer read_page(const std::string& url, const RemoteObject& object, const ByteRange& range,
                        const ByteSink& sink);

@@ -120,7 +120,7 @@ void load(comm::Communicator& world, const fs::path& path, int stages, int repli
   const auto told = [](const std::string& line) { std::cout << line << '\n'; };
   const std::optional<runtime::Checkpoint> checkpoint =
       trains ? runtime::newest_together(world, path, told)
-             : runtime::open_together(world, path, runtime::Verified::read);
+             : runtime::open_together(world, path, {.verified = runtime::Verified::read});
   if (!checkpoint) throw CheckpointError("there is no checkpoint");
   report.reads("opening and verifying");
   report.lap("opening and verifying");

@@ -118,7 +118,7 @@ TEST(OpenTogether, AllRanksGetTheNewestCheckpoint) {
   std::atomic<int> checks = 0;
   comm::run_as_threads({.ranks = 3}, [&](comm::Communicator& world) {
     const Checkpoint checkpoint =
-        open_together(world, folder.path(), Verified::all, [&](const Checkpoint&) { ++checks; });
+        open_together(world, folder.path(), {.check = [&](const Checkpoint&) { ++checks; }});
     EXPECT_EQ(checkpoint.folder(), newest);
   });
   EXPECT_EQ(checks, 1);
@@ -130,8 +130,7 @@ TEST(OpenTogether, FaultsOfTheCheckEndTheJob) {
   const auto refuse = [](const Checkpoint&) { throw CheckpointError("another model"); };
   EXPECT_THROW(comm::run_as_threads({.ranks = 2},
                                     [&](comm::Communicator& world) {
-                                      (void)open_together(world, folder.path(), Verified::all,
-                                                          refuse);
+                                      (void)open_together(world, folder.path(), {.check = refuse});
                                     }),
                CheckpointError);
 }
@@ -140,7 +139,7 @@ TEST(OpenTogether, FaultsOfTheCheckEndTheJob) {
 std::string complaint(const std::filesystem::path& folder, int ranks, Verified verified) {
   return test::message_of<CheckpointError>([&] {
     comm::run_as_threads({.ranks = ranks}, [&](comm::Communicator& world) {
-      (void)open_together(world, folder, verified);
+      (void)open_together(world, folder, {.verified = verified});
     });
   });
 }

@@ -20,6 +20,13 @@ TEST(S3Answers, ListObjectsAndTheNextPage) {
   EXPECT_EQ(page.next, (Query{{"continuation-token", "a=&b"}}));
 }
 
+TEST(S3Answers, ListFolders) {
+  const Page<std::string> page = parse_folders(
+      "<ListBucketResult><IsTruncated>false</IsTruncated><Contents><Key>file</Key></Contents>"
+      "<CommonPrefixes><Prefix>a&amp;b/</Prefix></CommonPrefixes></ListBucketResult>");
+  EXPECT_EQ(page.items, (std::vector<std::string>{"a&b/"}));
+}
+
 TEST(S3Answers, ListPartsAndUploads) {
   const Page<UploadedPart> parts = parse_parts(
       "<ListPartsResult><Part><PartNumber>7</PartNumber><ETag>\"e\"</ETag><Size>5</Size></Part>"

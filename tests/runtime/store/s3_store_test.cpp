@@ -105,6 +105,14 @@ TEST_F(ObjectStore, ReadsPublicBucketsWithoutKeys) {
   }
 }
 
+TEST_F(ObjectStore, NamesFolders) {
+  S3Store store = server_.store();
+  for (const char* key : {"one/a", "one/b/c", "two/a", "three"}) store.put(key, bytes("x"));
+  EXPECT_EQ(store.folders(""), (std::vector<std::string>{"one", "two"}));
+  EXPECT_EQ(store.folders("one/"), (std::vector<std::string>{"b"}));
+  EXPECT_TRUE(store.folders("three/").empty());
+}
+
 TEST_F(ObjectStore, RepeatsWhatFails) {
   S3Store store = server_.store();
   server_.set_faults({{"seed", 3},
