@@ -136,8 +136,8 @@ std::vector<Key> data_keys(DataConfig& d) {
           "folder that keeps lengths of recordings, and what is downloaded, between runs; empty: "
           "$XDG_CACHE_HOME/penstock, else ~/.cache/penstock"),
       Key("data.cache_gib", &d.cache_gib, between(0, 1 << 20),
-          "GiB that lengths may take in data.cache, and as many that downloads may; beyond, those "
-          "unused longest are removed. 0: nothing is kept or downloaded"),
+          "GiB that lengths may take in data.cache, as many that downloads may, and as many that "
+          "checkpoints may; beyond, those unused longest go. 0: nothing is kept or downloaded"),
   };
 }
 
@@ -277,8 +277,8 @@ std::vector<Key> trainer_keys(TrainerConfig& t) {
           "keys marked †, data.train or trainer.order, which a run that resumes may then change, "
           "such as [\"optimizer.learning_rate\"]"),
       Key("trainer.init", &t.init, anything(),
-          "checkpoint, or output folder, whose weights a new run starts from; a run that resumes "
-          "ignores it"),
+          "checkpoint, or output folder, or URL of one, whose weights a new run starts from; a run "
+          "that resumes ignores it"),
       Key("trainer.init_head", &t.init_head, one_of({"auto", "keep", "new", "pieces"}),
           "last product of a run with trainer.init: taken if labels are the checkpoint's, always "
           "taken, new, or with the rows of labels that both have"),

@@ -11,6 +11,7 @@
 #include <type_traits>
 
 #include "base/error.h"
+#include "runtime/data/remote/remote_url.h"
 
 namespace penstock::tools {
 namespace {
@@ -92,6 +93,28 @@ std::string words_of(const TimeLimit& limit) {
       "--time-limit {:g} ended it: this is the best plan so far, and a longer search may find a "
       "better one",
       limit.seconds());
+}
+
+void takes_checkpoint(CLI::App* command, std::filesystem::path& checkpoint) {
+  command
+      ->add_option("checkpoint", checkpoint,
+                   "A checkpoint's folder, an output folder (its newest checkpoint), or its BEST; "
+                   "or a URL of one of these")
+      ->required();
+}
+
+CLI::Option* takes_folder(CLI::Option* option, FolderUse use) {
+  const auto check = [use](const std::string& text) {
+    if (!runtime::is_remote_url(text)) return std::string();
+    const bool read = use == FolderUse::read;
+    std::string refusal = fmt::format("takes a folder of this machine, not {}: {}", text,
+                                      read ? "copy it first" : "name one, and copy it afterwards");
+    if (text.starts_with("s3://"))
+      refusal += fmt::format(", as by\n  aws s3 cp --recursive {} {}", read ? text : "FOLDER",
+                             read ? "FOLDER" : text);
+    return refusal;
+  };
+  return option->check(check, "");
 }
 
 void takes_verified(CLI::App* command, runtime::Verified& verified) {

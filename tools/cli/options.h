@@ -1,5 +1,6 @@
 #pragma once
 
+#include <filesystem>
 #include <initializer_list>
 #include <string>
 
@@ -47,6 +48,15 @@ void add_time_limit(CLI::App* command, double& seconds);
 
 /// Returns the meaning of a limit that ended a search, for people.
 [[nodiscard]] std::string words_of(const TimeLimit& limit);
+
+/// Adds the argument that names a checkpoint, by a path or a URL, as for local_checkpoint().
+void takes_checkpoint(CLI::App* command, std::filesystem::path& checkpoint);
+
+enum class FolderUse { read, written };
+
+/// Makes the option refuse URLs, since the command reads or writes folders of this machine alone.
+/// The error says how to copy one from there or to there.
+CLI::Option* takes_folder(CLI::Option* option, FolderUse use);
 
 /// Adds --verify, which chooses what of a checkpoint is verified. `verified` must outlive the
 /// command.

@@ -70,6 +70,12 @@ std::string saved_recipe_text(const runtime::Checkpoint& checkpoint,
       configs::unflatten(checkpoint.state().config, path.string(), layers::model_families());
   // The training's file of pieces may be gone, but the checkpoint keeps a copy.
   const std::filesystem::path pieces = checkpoint.tokenizer_file();
+  if (!pieces.empty() && !checkpoint.place().url.empty())
+    throw ConfigError(fmt::format(
+        "a recipe names its file of pieces, text.model, on this machine, but {} keeps its own on a "
+        "server. Copy the checkpoint first:\n  penstock export {} --weights -o FOLDER\n  penstock "
+        "info FOLDER --recipe",
+        path.string(), path.string()));
   if (!pieces.empty()) config.text.model = pieces.string();
   config.trainer.init = path.string();
   if (config.model.lora.rank > 0) shown.insert(shown.begin() + 1, "lora");

@@ -30,7 +30,8 @@ struct RecipeArguments {
 void add_recipe(CLI::App* command, RecipeArguments& arguments);
 
 /// Returns a recipe, as TOML, that starts from the weights of a checkpoint: its model, labels and
-/// features, and trainer.init = `path`, which opened the checkpoint.
+/// features, and trainer.init = `path`, which opened the checkpoint. ConfigError for a checkpoint
+/// of a server that keeps a model of pieces.
 [[nodiscard]] std::string saved_recipe_text(const runtime::Checkpoint& checkpoint,
                                             const std::filesystem::path& path);
 

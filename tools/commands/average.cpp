@@ -73,10 +73,13 @@ void add_average(CLI::App& app, Run& run) {
   CLI::App* command = app.add_subcommand(
       "average", "Make a checkpoint of the mean of the weights of several checkpoints");
   command
-      ->add_option("checkpoints", options->named,
-                   "Checkpoints' folders; or one output folder, with --last or --best")
+      ->add_option(
+          "checkpoints", options->named,
+          "Checkpoints' folders; or one output folder, with --last or --best; or URLs of these")
       ->required();
-  command->add_option("-o,--output", options->folder, "The checkpoint's folder, which is made")
+  takes_folder(
+      command->add_option("-o,--output", options->folder, "The checkpoint's folder, which is made"),
+      FolderUse::written)
       ->required();
   constexpr Limits kCheckpoints = {2, 100000};
   CLI::Option* last =

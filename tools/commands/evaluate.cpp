@@ -123,10 +123,7 @@ void add_evaluate(CLI::App& app, Run& run) {
   auto options = std::make_shared<EvaluateOptions>();
   CLI::App* command =
       app.add_subcommand("evaluate", "Measure the word and character error rates of a checkpoint");
-  command
-      ->add_option("checkpoint", options->trained.checkpoint,
-                   "A checkpoint's folder, an output folder (its newest checkpoint), or its BEST")
-      ->required();
+  takes_checkpoint(command, options->trained.checkpoint);
   takes_manifests(command, options->test);
   takes_recognition(command, options->trained, options->test.window);
   takes_results(command, options->results);

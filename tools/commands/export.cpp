@@ -114,11 +114,10 @@ void add_export(CLI::App& app, Run& run) {
   CLI::App* command = app.add_subcommand(
       "export",
       "Write a checkpoint as transformers of Hugging Face loads it, or its weights alone");
-  command
-      ->add_option("checkpoint", options->checkpoint,
-                   "A checkpoint's folder, an output folder (its newest checkpoint), or its BEST")
+  takes_checkpoint(command, options->checkpoint);
+  takes_folder(command->add_option("-o,--output", options->folder, "The folder, which is made"),
+               FolderUse::written)
       ->required();
-  command->add_option("-o,--output", options->folder, "The folder, which is made")->required();
   CLI::Option* const weights =
       command->add_flag("--weights", options->weights,
                         "Of any model, the weights alone, as a checkpoint that trainer.init takes");

@@ -15,6 +15,7 @@
 #include "configs/load.h"
 #include "layers/models/families.h"
 #include "tools/cli/launch.h"
+#include "tools/cli/options.h"
 #include "tools/cli/process_end.h"
 #include "tools/cli/terminal.h"
 #include "tools/commands/commands.h"
@@ -117,11 +118,14 @@ void add_import(CLI::App& app, Run& run) {
   const auto options = std::make_shared<ImportOptions>();
   CLI::App* command = app.add_subcommand(
       "import", "Make a checkpoint of a model that transformers of Hugging Face saved");
-  command
-      ->add_option("folder", options->folder,
-                   "With config.json, model.safetensors, preprocessor and tokenizer")
+  takes_folder(command->add_option("folder", options->folder,
+                                   "With config.json, model.safetensors, preprocessor and "
+                                   "tokenizer"),
+               FolderUse::read)
       ->required();
-  command->add_option("-o,--output", options->checkpoint, "The checkpoint's folder, which is made")
+  takes_folder(command->add_option("-o,--output", options->checkpoint,
+                                   "The checkpoint's folder, which is made"),
+               FolderUse::written)
       ->required();
   command->add_option("labels", options->words,
                       "text.KEY=VALUE: the labels of a new head, for a model that was only "

@@ -11,6 +11,8 @@
 #include "base/table.h"
 #include "runtime/checkpoint/describe.h"
 #include "runtime/checkpoint/open_checkpoint.h"
+#include "runtime/checkpoint/remote/local_checkpoint.h"
+#include "runtime/data/remote/remote_url.h"
 #include "runtime/job/consistency.h"
 #include "runtime/job/job.h"
 #include "tools/cli/launch.h"
@@ -101,7 +103,8 @@ std::string kind_of(comm::Communicator& world, const InfoOptions& options) {
   std::string kind = kFile;
   if (names_model(options.model))
     kind = kModel;
-  else if (options.recipe || std::filesystem::is_directory(options.model, ignored))
+  else if (options.recipe || runtime::is_remote_url(options.model) ||
+           std::filesystem::is_directory(options.model, ignored))
     kind = kCheckpoint;
   return runtime::broadcast_text(world, kind);
 }
@@ -113,7 +116,7 @@ std::optional<runtime::Checkpoint> open(comm::Communicator& world, const InfoOpt
   if (options.verified == runtime::Verified::all)
     return runtime::open_together(world, options.model);
   if (world.rank() != 0) return std::nullopt;
-  return runtime::Checkpoint(runtime::checkpoint_folder(options.model),
+  return runtime::Checkpoint(runtime::local_checkpoint(options.model),
                              runtime::OpenShards::as_read);
 }
 
@@ -158,9 +161,10 @@ void add_info(CLI::App& app, Run& run) {
   CLI::App* command = app.add_subcommand(
       "info", "List the tensors of a checkpoint or a safetensors file, or a model's layers");
   command
-      ->add_option("path", options->model,
-                   "A checkpoint's folder, an output folder (its newest checkpoint), or a "
-                   "safetensors file; or a model: a name in configs/models/, or a TOML file")
+      ->add_option(
+          "path", options->model,
+          "A checkpoint's folder, an output folder, a URL of one, or a safetensors file; or a "
+          "model: a name in configs/models/, or a TOML file")
       ->required();
   command->option_defaults()->always_capture_default();
   takes_whole(command->add_option("--labels", options->labels,

@@ -241,10 +241,7 @@ void add_transcribe(CLI::App& app, Run& run) {
   auto options = std::make_shared<TranscribeOptions>();
   CLI::App* command =
       app.add_subcommand("transcribe", "Print the text that a checkpoint recognises in recordings");
-  command
-      ->add_option("checkpoint", options->trained.checkpoint,
-                   "A checkpoint's folder, an output folder (its newest checkpoint), or its BEST")
-      ->required();
+  takes_checkpoint(command, options->trained.checkpoint);
   takes_recordings(command, *options);
   takes_recognition(command, options->trained, options->window);
   takes_outputs(command, *options);

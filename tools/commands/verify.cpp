@@ -12,6 +12,7 @@
 #include "runtime/checkpoint/open_checkpoint.h"
 #include "runtime/job/job.h"
 #include "tools/cli/launch.h"
+#include "tools/cli/options.h"
 #include "tools/cli/process_end.h"
 #include "tools/cli/terminal.h"
 #include "tools/commands/commands.h"
@@ -31,16 +32,16 @@ struct VerifyCommand {
 };
 
 void print(const VerifyCommand& options, const runtime::Checkpoint& checkpoint) {
-  const std::string folder = checkpoint.folder().string();
+  const std::string name = checkpoint.place().name();
   const auto tensors = std::ssize(checkpoint.tensors());
   const auto shards = static_cast<std::int64_t>(checkpoint.shard_count());
   if (options.json)
-    std::cout << json_line(nlohmann::ordered_json{{"checkpoint", folder},
+    std::cout << json_line(nlohmann::ordered_json{{"checkpoint", name},
                                                   {"step", checkpoint.state().step},
                                                   {"tensors", tensors},
                                                   {"shards", shards}});
   else
-    std::cout << fmt::format("{}: step {}, {} in {}, every byte as it was written\n", folder,
+    std::cout << fmt::format("{}: step {}, {} in {}, every byte as it was written\n", name,
                              checkpoint.state().step, counted(tensors, "tensor"),
                              counted(shards, "shard"));
 }
@@ -61,10 +62,7 @@ void add_verify(CLI::App& app, Run& run) {
   const auto options = std::make_shared<VerifyCommand>();
   CLI::App* command =
       app.add_subcommand("verify", "Compare every byte of a checkpoint with its hashes");
-  command
-      ->add_option("checkpoint", options->checkpoint,
-                   "A checkpoint's folder, an output folder (its newest checkpoint), or its BEST")
-      ->required();
+  takes_checkpoint(command, options->checkpoint);
   command->add_flag("--json", options->json, "Print one JSON object");
   command->footer(
       "Runs alone, or under mpirun: any number of ranks then share the bytes. Exit code 4: the\n"

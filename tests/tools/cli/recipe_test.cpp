@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include "base/error.h"
 #include "configs/flatten.h"
 #include "configs/load.h"
 #include "layers/models/families.h"
@@ -33,6 +34,19 @@ TEST(SavedRecipe, SaysWhatTheCheckpointIs) {
       }
     }
   }
+}
+
+// A copy in the cache may go, so no recipe may name its file.
+TEST(SavedRecipe, NeedsPiecesOnThisMachine) {
+  const test::TemporaryFolder folder;
+  const std::string checkpoint = (folder.path() / "imported").string();
+  runtime::import_model(test::source("tests/golden/imported_transcripts/parakeet"), checkpoint);
+  const runtime::Checkpoint copy(runtime::CheckpointPlace{checkpoint, "s3://bucket/run"});
+  ASSERT_FALSE(copy.tokenizer_file().empty());
+  const std::string message =
+      test::message_of<ConfigError>([&] { (void)saved_recipe_text(copy, "s3://bucket/run"); });
+  EXPECT_NE(message.find("penstock export s3://bucket/run --weights -o FOLDER"), std::string::npos)
+      << message;
 }
 
 }  // namespace
