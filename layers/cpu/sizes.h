@@ -19,5 +19,7 @@ Workspace conv1d_workspace(const Conv1dGeometry& geometry, DType dtype);
 Workspace conv2d_workspace(const Conv2dGeometry& geometry, DType dtype);
 std::size_t depthwise_conv1d_workspace(const DepthwiseConv1dSize& size, DType dtype);
 Workspace recurrence_workspace(const RecurrenceShape& shape, DType dtype);
+std::size_t transducer_lattice_workspace(std::span<const std::int64_t> lengths,
+                                         std::span<const std::int32_t> labels);
 
 }  // namespace penstock::layers::cpu

@@ -6,6 +6,7 @@
 #include "layers/ops/conv2d.h"
 #include "layers/ops/ctc.h"
 #include "layers/ops/elementwise.h"
+#include "layers/ops/embedding.h"
 #include "layers/ops/layer_norm.h"
 #include "layers/ops/linear.h"
 #include "layers/ops/norms.h"
@@ -13,6 +14,7 @@
 #include "layers/ops/optimizer.h"
 #include "layers/ops/positions.h"
 #include "layers/ops/recurrence.h"
+#include "layers/ops/transducer.h"
 #include "layers/ops/weight_norm.h"
 
 namespace penstock::layers {
@@ -36,8 +38,10 @@ using Operations = OperationList<
     ClippedReluBackward, RecurrenceForward, RecurrenceBackwardInput, RecurrenceBackwardWeight,
     AttentionForward, AttentionBackward, PositionTable, ShawPositionsForward,
     ShawPositionsBackwardWeight, DepthwiseConv1dForward, DepthwiseConv1dBackwardInput,
-    DepthwiseConv1dBackwardWeight, DropoutForward, DropoutBackward, CtcLoss, Cast, SquaredSums,
-    LargestMagnitude, GradientNorm, AddInto, AdamWStep, LambDirection, SgdStep, MoveAverages>;
+    DepthwiseConv1dBackwardWeight, DropoutForward, DropoutBackward, EmbeddingForward,
+    EmbeddingBackwardWeight, JointCells, JointCellsBackward, TransducerScores, TransducerLattice,
+    TransducerLogitGradient, CtcLoss, Cast, SquaredSums, LargestMagnitude, GradientNorm, AddInto,
+    AdamWStep, LambDirection, SgdStep, MoveAverages>;
 
 /// Enters all operations as functions of `Self` into the table of a backend.
 template <class Self, class... Operation>

@@ -61,7 +61,7 @@ struct TransducerScores {
 };
 
 /// The most durations that a transducer may have.
-inline constexpr std::int64_t kMaxDurations = 16;
+inline constexpr int kMaxDurations = 16;
 
 /// Computes the loss -log P(labels) of each utterance: the sum over all paths from cell (0, 0) to
 /// the end. An arc of duration d leads from (t, u)
@@ -75,8 +75,8 @@ inline constexpr std::int64_t kMaxDurations = 16;
 ///   [0] the cell's blank arcs, [1] its label arcs, [2 + i] its arcs of duration i
 /// An utterance without any path, such as one without frames, has loss 0, and occupancies of 0.
 ///
-/// ShapeErrors: numbers of utterances or rows that do not fit each other, fewer than one or more
-/// than kMaxDurations durations, durations that are not in ascending order from 0 on.
+/// ShapeErrors: numbers of utterances, rows or scores that do not fit each other, more than
+/// kMaxDurations durations, and durations that do not ascend from 0 or more to 1 or more.
 struct TransducerLattice {
   Tensor scores_CS;  // of all utterances, one after the other; f32 or f64
   std::span<const std::int64_t> lengths;
@@ -102,8 +102,17 @@ struct TransducerLogitGradient {
   Tensor dlogits_CK;        // out; may be logits_CK
 };
 
-/// Raises the ShapeErrors of TransducerLattice. Every backend calls it first.
-void expect_lattice_that_fits(const TransducerLattice& op);
+/// The pairs of arcs that leave each cell: pair i is a blank of blank[i] frames, or none where that
+/// is 0, and a label of label[i] frames.
+struct TransducerArcs {
+  int pairs = 0;
+  bool timed = false;  // score 2 + i belongs to pair i
+  std::int32_t blank[kMaxDurations], label[kMaxDurations];
+};
+
+/// Checks that a lattice's arguments fit each other, and returns its arcs. Raises the ShapeErrors
+/// of TransducerLattice. Every backend calls it first.
+[[nodiscard]] TransducerArcs arcs_of(const TransducerLattice& op);
 
 /// Raises ShapeErrors for labels that are not tokens 1 … V - 1, and for numbers of utterances that
 /// differ. Kernels index by labels without a check: a layer calls it before its first tile.
