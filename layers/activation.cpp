@@ -18,6 +18,10 @@ auto& the_only(List& frames) {
   return frames.front();
 }
 
+/// Frames for each label where labels are not known: about those of spelt English at 50 frames per
+/// second.
+constexpr std::int64_t kFramesPerLabel = 5;
+
 }  // namespace
 
 const FramesDecl& ActivationDecl::only() const { return the_only(frames); }
@@ -27,6 +31,19 @@ std::size_t ActivationDecl::bytes() const {
   for (const FramesDecl& f : frames)
     total += aligned(static_cast<std::size_t>(f.rows() * f.channels) * size_of(dtype));
   return total;
+}
+
+std::vector<std::int64_t> ActivationDecl::labels_or_usual() const {
+  const std::vector<std::int64_t>& lengths = only().lengths;
+  if (labels.empty()) {
+    std::vector<std::int64_t> usual;
+    for (const std::int64_t length : lengths) usual.push_back(length / kFramesPerLabel);
+    return usual;
+  }
+  if (labels.size() != lengths.size())
+    throw ShapeError(fmt::format("labels of {} utterances, but frames of {}: give one number each",
+                                 labels.size(), lengths.size()));
+  return labels;
 }
 
 Frames& Activation::only() { return the_only(frames); }

@@ -27,10 +27,16 @@ struct FramesDecl {
 struct ActivationDecl {
   DType dtype = DType::f32;
   std::vector<FramesDecl> frames;
+  /// Numbers of labels of each utterance; empty where they are not known. Layers' outputs do not
+  /// repeat them: whoever plans a sequence hands them on.
+  std::vector<std::int64_t> labels = {};
 
   /// Returns the matrix of a layer that takes one. ShapeError if there are none or several.
   const FramesDecl& only() const;
   std::size_t bytes() const;
+  /// Returns `labels`, or a usual number for the only matrix's frames where they are not known.
+  /// ShapeError for another number of utterances.
+  std::vector<std::int64_t> labels_or_usual() const;
   bool operator==(const ActivationDecl&) const = default;
 };
 

@@ -2,10 +2,6 @@
 
 namespace penstock::layers {
 
-Flops Layer::flops(const ActivationDecl& input, std::span<const std::int64_t>) const {
-  return plan(input, {}).flops;
-}
-
 // Layers without parameters have no gradients to add, and those without state no sums to pool or
 // commit.
 void Layer::backward_weight(Context&, Saved, Grads) const {}

@@ -38,13 +38,10 @@ class Layer {
   /// Name that is unique in the model, and the prefix of its parameters' names.
   virtual const std::string& name() const = 0;
 
-  /// Returns shapes, parameters, bytes and work for this input. ShapeError if the input does not
+  /// Returns shapes, parameters, bytes and work for this input. A layer that needs targets assumes
+  /// a usual number of labels where the input does not state them. ShapeError if the input does not
   /// fit.
   virtual LayerPlan plan(const ActivationDecl& input, const BackendSizes& sizes) const = 0;
-
-  /// Returns the operations for known numbers of labels per utterance, for a layer whose plan needs
-  /// targets; plan() assumes a usual number. The default is the plan's operations.
-  virtual Flops flops(const ActivationDecl& input, std::span<const std::int64_t> labels) const;
 
   /// Computes y from x. Writes Saved in training, and nothing in evaluation.
   virtual void forward(Context&, const Params&, const Activation& x, Activation& y,

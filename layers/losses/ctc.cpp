@@ -15,9 +15,6 @@
 namespace penstock::layers {
 namespace {
 
-// Frames per label that a plan assumes, since labels are not known yet: about that of spelt English
-// at 50 frames per second.
-constexpr double kFramesPerLabel = 5;
 constexpr std::int32_t kBlank = 0;
 
 /// Returns the states that one pass over the lattice of N frames and L labels reaches: 2 L (N - L)
@@ -36,8 +33,7 @@ Flops flops_of(const FramesDecl& x, double states) {
 
 }  // namespace
 
-// The gradient of the logits is the one saved tensor, in FP32 even for 16-bit logits. The number of
-// operations depends on the labels, so a plan assumes how many there are.
+// The gradient of the logits is the one saved tensor, in FP32 even for 16-bit logits.
 LayerPlan Ctc::plan(const ActivationDecl& input, const BackendSizes& sizes) const {
   const FramesDecl& x = input.only();
   LayerPlan plan;
@@ -46,25 +42,13 @@ LayerPlan Ctc::plan(const ActivationDecl& input, const BackendSizes& sizes) cons
       {SavedDecl::Kind::own, Life::to_backward_input, arithmetic_of(input.dtype), x.shape()}};
   plan.workspace.forward = ctc_workspace({sizes.device, input.dtype}, x.lengths, x.channels);
   add_copies(plan.workspace, {widened(sizes, {x.rows() * x.channels}), 0, 0});
-  double states = 0;
-  for (const std::int64_t length : x.lengths) {
-    const auto frames = static_cast<double>(length);
-    states += reached_states(frames, frames / kFramesPerLabel);
-  }
-  plan.flops = flops_of(x, states);
-  plan.needs_targets = true;
-  return plan;
-}
-
-Flops Ctc::flops(const ActivationDecl& input, std::span<const std::int64_t> labels) const {
-  const FramesDecl& x = input.only();
-  if (labels.size() != x.lengths.size())
-    throw ShapeError(fmt::format("labels of {} utterances, but frames of {}: give one number each",
-                                 labels.size(), x.lengths.size()));
+  const std::vector<std::int64_t> labels = input.labels_or_usual();
   double states = 0;
   for (std::size_t u = 0; u < labels.size(); ++u)
     states += reached_states(static_cast<double>(x.lengths[u]), static_cast<double>(labels[u]));
-  return flops_of(x, states);
+  plan.flops = flops_of(x, states);
+  plan.needs_targets = true;
+  return plan;
 }
 
 // Loss and gradient come from the same pass over the lattice, so forward computes both in training.

@@ -20,9 +20,6 @@ class Ctc final : public Layer {
 
   const std::string& name() const override { return name_; }
   LayerPlan plan(const ActivationDecl& input, const BackendSizes&) const override;
-  /// Returns the operations for these labels; plan() assumes a share of the frames. ShapeError for
-  /// another number of utterances.
-  Flops flops(const ActivationDecl& input, std::span<const std::int64_t> labels) const override;
   void forward(Context&, const Params&, const Activation& x, Activation& y, Saved) const override;
   void backward_input(Context&, const Params&, const Activation& dy, Saved,
                       Activation& dx) const override;

@@ -17,7 +17,7 @@ struct Loss {
   std::string_view name;
 
   /// Makes the layer that ends a sequence. It takes frames × classes, puts the utterances' losses
-  /// into Context::targets and has no output. Its plan needs targets, and its flops() count labels.
+  /// into Context::targets and has no output. Its plan needs targets, and counts their labels.
   std::unique_ptr<Layer> (*make_layer)() = nullptr;
 
   /// Returns the fewest frames from which these labels can be learnt. Utterances with fewer are

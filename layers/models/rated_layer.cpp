@@ -68,14 +68,6 @@ LayerPlan RatedLayer::plan(const ActivationDecl& input, const BackendSizes& size
   return plan;
 }
 
-Flops RatedLayer::flops(const ActivationDecl& input, std::span<const std::int64_t> labels) const {
-  Flops flops = layer_->flops(input, labels);
-  const LayerPlan own = plan(input, {});
-  if (!own.trained()) flops.backward_weight = 0;
-  if (!own.runs_backward()) flops.backward_input = 0;
-  return flops;
-}
-
 void RatedLayer::forward(Context& context, const Params& params, const Activation& x, Activation& y,
                          Saved saved) const {
   layer_->forward(context, params, x, y, saved);

@@ -22,8 +22,6 @@ class RatedLayer final : public Layer {
   /// Returns the layer's plan without the operations, workspace, gradient sums and saved tensors of
   /// what is never computed.
   LayerPlan plan(const ActivationDecl& input, const BackendSizes& sizes) const override;
-  /// Returns the layer's operations without those that are never computed.
-  Flops flops(const ActivationDecl& input, std::span<const std::int64_t> labels) const override;
   void forward(Context&, const Params&, const Activation& x, Activation& y, Saved) const override;
   void backward_input(Context&, const Params&, const Activation& dy, Saved,
                       Activation& dx) const override;

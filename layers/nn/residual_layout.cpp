@@ -44,7 +44,7 @@ ResidualLayout::ResidualLayout(std::span<const std::unique_ptr<Layer>> parts,
     require_frames(*part, input, plans.back().output);
     activations.push_back(plans.back().output);
   }
-  if (activations.back() != input)
+  if (activations.back().frames != input.frames)
     throw ShapeError(fmt::format("a residual unit ends with {} of {} channels, but begins with {}",
                                  parts.back()->name(), activations.back().only().channels,
                                  input.only().channels));

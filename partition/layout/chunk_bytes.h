@@ -16,7 +16,7 @@ namespace penstock::partition {
 /// A ChunkLoad is what passes through the chunks: the micro-batches of a training or, if the
 /// schedule is forward-only, of an evaluation.
 struct ChunkLoad {
-  std::vector<std::vector<std::int64_t>> micro_batches;  // feature frames of each utterance
+  std::vector<MicroBatchLengths> micro_batches;
   Schedule schedule;
   ChosenLayers recomputes = {};  // for training: one entry per layer of the layer sequence
 };

@@ -12,8 +12,11 @@ namespace penstock::partition {
 
 layers::ActivationDecl sequence_input(const LayerSequence& sequence,
                                       std::span<const std::int64_t> lengths,
-                                      const layers::BackendSizes& sizes) {
-  return {sizes.compute, {{{lengths.begin(), lengths.end()}, sequence.features}}};
+                                      const layers::BackendSizes& sizes,
+                                      std::span<const std::int64_t> labels) {
+  return {sizes.compute,
+          {{{lengths.begin(), lengths.end()}, sequence.features}},
+          {labels.begin(), labels.end()}};
 }
 
 std::vector<layers::LayerPlan> plan_layers(const LayerSequence& sequence,

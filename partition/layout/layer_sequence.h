@@ -18,11 +18,20 @@ struct LayerSequence {
   int size() const { return static_cast<int>(layers.size()); }
 };
 
-/// Returns the declaration of the input for utterances of `lengths` feature frames: one matrix of
-/// `features` channels in the compute type.
+/// MicroBatchLengths holds the lengths of a micro-batch's utterances, on which its costs and its
+/// memory depend.
+struct MicroBatchLengths {
+  std::vector<std::int64_t> frames;       // feature frames of each utterance
+  std::vector<std::int64_t> labels = {};  // labels of each utterance; empty: not known
+  auto operator<=>(const MicroBatchLengths&) const = default;
+};
+
+/// Returns the declaration of the input for utterances of `lengths` feature frames and, where they
+/// are known, of `labels`: one matrix of `features` channels in the compute type.
 layers::ActivationDecl sequence_input(const LayerSequence& sequence,
                                       std::span<const std::int64_t> lengths,
-                                      const layers::BackendSizes& sizes);
+                                      const layers::BackendSizes& sizes,
+                                      std::span<const std::int64_t> labels = {});
 
 /// Returns every layer's plan for a micro-batch of utterances of `lengths` feature frames. Throws
 /// ShapeError if layers do not fit each other.

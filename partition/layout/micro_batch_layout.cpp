@@ -239,6 +239,7 @@ std::shared_ptr<const PlannedLayers> plan_range(LayerRange layers,
   for (const auto& layer : layers) {
     planned.layers.push_back(layer->plan(planned.activations.back(), sizes));
     planned.activations.push_back(planned.layers.back().output);
+    planned.activations.back().labels = input.labels;
   }
   return std::make_shared<const PlannedLayers>(std::move(planned));
 }

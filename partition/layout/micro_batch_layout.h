@@ -26,7 +26,7 @@ struct Place {
 };
 
 /// PlannedLayers holds the plans of consecutive layers for one micro-batch, and the activations
-/// between them.
+/// between them, each of which states the labels that `input` does.
 struct PlannedLayers {
   /// [i] enters layer i; the last one leaves the last layer.
   std::vector<layers::ActivationDecl> activations;

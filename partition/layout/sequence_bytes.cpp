@@ -52,12 +52,12 @@ RangeSizes::RangeSizes(const MicroBatchLayout& layout, bool splits_backward)
 }
 
 RangeBuffers::RangeBuffers(const LayerSequence& sequence,
-                           const std::vector<std::vector<std::int64_t>>& micro_batches,
+                           const std::vector<MicroBatchLengths>& micro_batches,
                            const layers::BackendSizes& sizes)
     : layers_(sequence.size()), on_device_(sizes.device != layers::DeviceKind::cpu) {
-  for (const auto& lengths : micro_batches)
+  for (const auto& [frames, labels] : micro_batches)
     planned_.push_back(
-        plan_range(sequence.layers, sequence_input(sequence, lengths, sizes), sizes));
+        plan_range(sequence.layers, sequence_input(sequence, frames, sizes, labels), sizes));
 }
 
 ChunkRole RangeBuffers::role(const LayerRun& range, bool splits_backward) const {
@@ -157,7 +157,7 @@ SequenceBytes::Shared SequenceBytes::share(const Ranges& held,
 }
 
 std::shared_ptr<RangeBuffers> SequenceBytes::buffers(
-    const std::vector<std::vector<std::int64_t>>& micro_batches) {
+    const std::vector<MicroBatchLengths>& micro_batches) {
   return known_.of(micro_batches, [&] {
     return std::make_shared<RangeBuffers>(sequence_, micro_batches, sizes_);
   });

@@ -32,9 +32,7 @@ struct RangeSizes {
 /// call it.
 class RangeBuffers {
  public:
-  /// `micro_batches` holds the feature frames of each utterance.
-  RangeBuffers(const LayerSequence& sequence,
-               const std::vector<std::vector<std::int64_t>>& micro_batches,
+  RangeBuffers(const LayerSequence& sequence, const std::vector<MicroBatchLengths>& micro_batches,
                const layers::BackendSizes& sizes);
 
   /// Returns the maximum of each kind of buffer over the micro-batches, in training or in
@@ -77,8 +75,7 @@ class SequenceBytes {
     return sums_[static_cast<std::size_t>(range.last)].after(
         sums_[static_cast<std::size_t>(range.first)]);
   }
-  std::shared_ptr<RangeBuffers> buffers(
-      const std::vector<std::vector<std::int64_t>>& micro_batches);
+  std::shared_ptr<RangeBuffers> buffers(const std::vector<MicroBatchLengths>& micro_batches);
   /// Shared holds the memory, without buffers, of a rank that holds some ranges, for each replica
   /// that shares the update. `fullest` is the replica that needs most.
   struct Shared {
@@ -99,7 +96,7 @@ class SequenceBytes {
   std::vector<layers::LayerPlan> plans_;
   std::size_t norm_bytes_;
   std::vector<ParameterSums> sums_;  // prefix sums: [i] covers the first i layers
-  Cache<std::vector<std::vector<std::int64_t>>, std::shared_ptr<RangeBuffers>> known_;
+  Cache<std::vector<MicroBatchLengths>, std::shared_ptr<RangeBuffers>> known_;
   Cache<std::pair<Kept, Ranges>, Shared> shared_;
 };
 

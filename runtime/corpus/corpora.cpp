@@ -122,8 +122,9 @@ PlannedValidation planned_validation(const configs::Config& config,
   if (manifest.empty()) return {};
   std::error_code unreadable;
   if (!is_remote_url(manifest) && !std::filesystem::exists(manifest, unreadable))
-    return {{}, fmt::format("validation: the manifest {} is not here", manifest)};
-  return {planned_corpus(config, sequence, tokenizer, CorpusUse::evaluation).lengths, {}};
+    return {.not_counted = fmt::format("validation: the manifest {} is not here", manifest)};
+  const Corpus corpus = planned_corpus(config, sequence, tokenizer, CorpusUse::evaluation);
+  return {corpus.lengths, corpus.most_labels};
 }
 
 }  // namespace penstock::runtime

@@ -39,6 +39,7 @@ void check_features(const configs::Config& config);
 /// The validation set, as far as a plan needs it.
 struct PlannedValidation {
   Lengths lengths = {};          // empty: no validation
+  std::int64_t most_labels = 0;  // maximum over the utterances
   std::string not_counted = {};  // for people: set if data.validation is missing here
 };
 

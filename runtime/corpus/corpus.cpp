@@ -53,6 +53,7 @@ Corpus assemble(const UtteranceIndex& index, FilteredUtterances weighed,
   corpus.files = files;
   corpus.too_short = weighed.too_short;
   corpus.too_long = weighed.too_long;
+  corpus.most_labels = weighed.most_labels;
   corpus.hash = weighed.hash;
   const auto left_out = std::make_shared<const LeftOut>(std::move(weighed.left_out));
   corpus.lengths = index.lengths(left_out);

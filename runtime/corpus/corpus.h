@@ -31,6 +31,7 @@ struct Corpus {
   std::function<std::string(std::uint64_t)> where;                 // "train.jsonl:17"
   std::int64_t too_short = 0, too_long = 0;  // left out by data.min_seconds and max_seconds
   std::int64_t skipped = 0;                  // left out by data.bad_utterances = "skip"
+  std::int64_t most_labels = 0;              // maximum over the utterances
   std::shared_ptr<RemoteFiles> files = {};   // opens audio that lies on servers
   Mixture mixture = {};                      // set for several manifests; see mixed_corpus()
   /// XXH3 of file names, segments, lengths and labels, in order. Checkpoints store it.

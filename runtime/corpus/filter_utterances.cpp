@@ -39,14 +39,13 @@ class LengthFilter {
     return !too_short && !too_long;
   }
 
-  /// Explains why labels that need this many frames don't fit the audio; "" if they fit. `count`
-  /// returns the number of labels, and is called only for the message.
-  template <class Count>
-  std::string fault_of(const AudioLength& length, std::int64_t needed, Count count) try {
+  /// Explains why labels with this need don't fit the audio; "" if they fit.
+  std::string fault_of(const AudioLength& length, const LabelNeed& need) try {
     const std::int64_t held = held_by(shapes_(0, length, fastest_).frames);
-    if (needed <= held) return {};
+    if (need.frames <= held) return {};
     return fmt::format("its text of {} needs {} at the loss, but its {:f} s make {}{}",
-                       counted(count(), "label"), counted(needed, "frame"), length.seconds(), held,
+                       counted(need.labels, "label"), counted(need.frames, "frame"),
+                       length.seconds(), held,
                        fastest_ == 1 ? "" : fmt::format(" at speed {:f}", fastest_));
   } catch (const DataError& error) {
     return error.what();
@@ -96,17 +95,20 @@ FilteredUtterances filter_utterances(const CorpusOptions& options, const Utteran
   LengthFilter filter(options);
   BadTextTally texts;
   for (std::size_t u = 0; u < index.size(); ++u) {
-    const bool bad = needs.frames(u) == LabelNeeds::kBad;
+    const LabelNeed& need = needs[u];
+    const bool bad = need.frames == LabelNeed::kBad;
     const AudioLength length = index.length(u);
     if (!bad && !filter.in_bounds(length, weighed)) {
       weighed.left_out.add(u);
       continue;
     }
-    const auto labels = [&] { return std::ssize(tokenizer.encode(index.text(u))); };
-    const std::string fault = bad ? fault_of_text(tokenizer, index, u, texts)
-                                  : filter.fault_of(length, needs.frames(u), labels);
+    const std::string fault =
+        bad ? fault_of_text(tokenizer, index, u, texts) : filter.fault_of(length, need);
     if (!fault.empty()) weighed.faults.add(std::string(index.where(u)), fault);
-    if (bad || !fault.empty()) weighed.left_out.add(u);
+    if (bad || !fault.empty())
+      weighed.left_out.add(u);
+    else
+      weighed.most_labels = std::max<std::int64_t>(weighed.most_labels, need.labels);
   }
   weighed.texts = texts.told(options, [&](const auto& use) {
     for (std::size_t u = 0; u < index.size(); ++u) use(index.text(u));
@@ -124,6 +126,7 @@ std::string pack(const FilteredUtterances& weighed) {
   Packer message;
   message.add(weighed.too_short);
   message.add(weighed.too_long);
+  message.add(weighed.most_labels);
   message.add(static_cast<std::int64_t>(weighed.hash));
   pack(weighed.faults, message);
   message.add(weighed.texts.utterances);
@@ -138,6 +141,7 @@ FilteredUtterances unpack_weighed(std::string message) {
   FilteredUtterances weighed;
   weighed.too_short = from.number();
   weighed.too_long = from.number();
+  weighed.most_labels = from.number();
   weighed.hash = static_cast<std::uint64_t>(from.number());
   weighed.faults = unpack_faults(from);
   weighed.texts.utterances = from.number();

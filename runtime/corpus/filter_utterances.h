@@ -15,8 +15,9 @@ namespace penstock::runtime {
 struct FilteredUtterances {
   LeftOut left_out;
   std::int64_t too_short = 0, too_long = 0;
-  Faults faults;           // unusable lines, texts and lengths
-  BadTexts texts;          // transcripts with unknown characters
+  std::int64_t most_labels = 0;  // of an utterance that is used
+  Faults faults;                 // unusable lines, texts and lengths
+  BadTexts texts;                // transcripts with unknown characters
   std::uint64_t hash = 0;  // Corpus::hash of the utterances that are used; 0 if there are none
 };
 

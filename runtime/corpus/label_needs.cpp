@@ -17,8 +17,9 @@
 #include "runtime/data/manifest/tar_member.h"
 
 // Encoding all transcripts of a large corpus takes long, and every start of a run needs two results
-// of it: the frames that CTC needs for each utterance, which decide whether it can be used, and the
-// hash of the corpus. Both are cached in one file: an array of uint32, then a trailer. The file's
+// of it: the labels of each utterance and the frames that the loss needs for them, which decide
+// whether it can be used, and the hash of the corpus. Both are cached in one file: an array of
+// LabelNeed, then a trailer. The file's
 // key is the hash of all that labels depend on, namely [text], the pieces and the index. A file
 // with another key or wrong contents is made anew, and so is one that a sample of 1000 texts
 // contradicts, since a new version of penstock may encode differently under the same key.
@@ -34,9 +35,9 @@ namespace {
 
 constexpr std::size_t kBlock = 4096;  // utterances that a thread encodes at once
 
-/// End of the cached file. Before it are the frames (uint32 per utterance) and padding to 8 bytes.
+/// End of the cached file, after a LabelNeed for each utterance.
 struct NeedsTrailer {
-  char magic[24] = "penstock label needs 1\n";
+  char magic[24] = "penstock label needs 2\n";
   std::uint64_t key = 0, left = 0, hash = 0;
   std::uint64_t content = 0;  // XXH3 of everything before this
 };
@@ -46,9 +47,9 @@ std::string_view bytes_of(std::span<const Item> items) {
   return {reinterpret_cast<const char*>(items.data()), items.size_bytes()};
 }
 
-std::uint64_t hash_of_file(std::string_view frames, const NeedsTrailer& trailer) {
+std::uint64_t hash_of_file(std::string_view needs, const NeedsTrailer& trailer) {
   StreamHash hash;
-  hash.add(frames);
+  hash.add(needs);
   hash.add({reinterpret_cast<const char*>(&trailer), offsetof(NeedsTrailer, content)});
   return hash.digest();
 }
@@ -81,15 +82,16 @@ LabelNeeds::LabelNeeds(const CorpusOptions& options, const UtteranceIndex& index
   find();
 }
 
-std::uint32_t LabelNeeds::needed(std::size_t utterance) const try {
+LabelNeed LabelNeeds::needed(std::size_t utterance) const try {
   const std::vector<std::int32_t> labels = tokenizer_.encode(index_.text(utterance));
-  return static_cast<std::uint32_t>(options_.loss.frames_needed(labels));
+  return {static_cast<std::uint32_t>(options_.loss.frames_needed(labels)),
+          static_cast<std::uint32_t>(labels.size())};
 } catch (const DataError&) {
-  return kBad;
+  return {.frames = LabelNeed::kBad};
 }
 
 bool LabelNeeds::read() try {
-  const std::size_t size = (index_.size() + 1) / 2 * 8;
+  const std::size_t size = index_.size() * sizeof(LabelNeed);
   const auto place = cached_file(options_.cache, options_.manifest, ".labels");
   auto handle = open_in_use(place);
   if (!handle) return false;
@@ -103,7 +105,7 @@ bool LabelNeeds::read() try {
     return false;
   in_use_.emplace(std::move(*handle));
   file_ = std::move(file);
-  frames_ = {reinterpret_cast<const std::uint32_t*>(file_.bytes().data()), index_.size()};
+  needs_ = {reinterpret_cast<const LabelNeed*>(file_.bytes().data()), index_.size()};
   if (!holds_for_sample()) {
     spdlog::warn("{} contradicts the manifest's texts: it is made anew", place.string());
     return false;
@@ -121,7 +123,7 @@ bool LabelNeeds::holds_for_sample() const {
   constexpr std::size_t kSample = 1000;
   const std::size_t step = std::max<std::size_t>(1, index_.size() / kSample);
   for (std::size_t u = 0; u < index_.size(); u += step)
-    if (frames_[u] != needed(u)) return false;
+    if (needs_[u] != needed(u)) return false;
   return true;
 }
 
@@ -130,7 +132,7 @@ void LabelNeeds::find() {
   in_blocks(found_.size(), options_.threads, [&](std::size_t first, std::size_t end) {
     for (std::size_t u = first; u < end; ++u) found_[u] = needed(u);
   });
-  frames_ = found_;
+  needs_ = found_;
 }
 
 std::uint64_t LabelNeeds::corpus_hash(const LeftOut& left_out,
@@ -144,14 +146,13 @@ std::uint64_t LabelNeeds::corpus_hash(const LeftOut& left_out,
 }
 
 void LabelNeeds::keep() const {
-  std::string frames(bytes_of(frames_));
-  frames.resize((frames.size() + 7) / 8 * 8);
+  const std::string_view needs = bytes_of(needs_);
   NeedsTrailer trailer{.key = key_, .left = left_, .hash = hash_};
-  trailer.content = hash_of_file(frames, trailer);
+  trailer.content = hash_of_file(needs, trailer);
   // A failure is ignored, because the index already reports that the cache can't be written.
   (void)write_cached(options_.cache, cached_file(options_.cache, options_.manifest, ".labels"),
                      [&](const auto& write) {
-                       write(frames);
+                       write(needs);
                        write(bytes_of(std::span<const NeedsTrailer>(&trailer, 1)));
                      });
 }

@@ -15,17 +15,23 @@
 
 namespace penstock::runtime {
 
-/// The frames that the loss needs for the labels of each utterance of an index. If
-/// options.labels_key is set, they are cached in a file, together with the hash of the corpus that
-/// was made from them last. A cached file is used only if a sample of the texts still needs the
-/// same frames.
+/// What an utterance's text asks of the loss. The cached file holds such pairs.
+struct LabelNeed {
+  std::uint32_t frames = 0;  // the fewest from which the labels can be learnt, or kBad
+  std::uint32_t labels = 0;
+  /// The frames of a text that can't be encoded.
+  static constexpr std::uint32_t kBad = 0xffffffff;
+  bool operator==(const LabelNeed&) const = default;
+};
+
+/// The needs of the texts of all utterances of an index. If options.labels_key is set, they are
+/// cached in a file, together with the hash of the corpus that was made from them last. A cached
+/// file is used only if a sample of the texts still needs the same.
 class LabelNeeds {
  public:
   LabelNeeds(const CorpusOptions& options, const UtteranceIndex& index, const Tokenizer& tokenizer);
 
-  /// Returns the frames of an utterance, or kBad if its text can't be encoded.
-  std::uint32_t frames(std::size_t utterance) const { return frames_[utterance]; }
-  static constexpr std::uint32_t kBad = 0xffffffff;
+  const LabelNeed& operator[](std::size_t utterance) const { return needs_[utterance]; }
 
   /// Returns the Corpus::hash of the utterances that are not left out. It is cached; `make`
   /// computes it if necessary.
@@ -35,7 +41,7 @@ class LabelNeeds {
   bool read();
   bool holds_for_sample() const;
   void find();
-  std::uint32_t needed(std::size_t utterance) const;
+  LabelNeed needed(std::size_t utterance) const;
   void keep() const;
 
   const CorpusOptions& options_;
@@ -45,8 +51,8 @@ class LabelNeeds {
   std::uint64_t left_ = 0, hash_ = 0;  // hash of the places left out, and hash of that corpus
   std::optional<FileHandle> in_use_;
   MappedFile file_;
-  std::vector<std::uint32_t> found_;
-  std::span<const std::uint32_t> frames_;  // in file_ or found_
+  std::vector<LabelNeed> found_;
+  std::span<const LabelNeed> needs_;  // in file_ or found_
 };
 
 /// Returns the XXH3 of file names, segments, lengths and labels of the utterances that are not left

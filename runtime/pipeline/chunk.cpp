@@ -49,11 +49,15 @@ Chunk::Chunk(layers::Backend& backend, layers::Stream& stream, ParameterStore& p
       options_(options),
       staging_(backend) {}
 
-// This is arithmetic on lengths alone: each layer maps the shape of its input to that of its
-// output.
+// This is arithmetic on lengths and labels: each layer maps the shape of its input to that of its
+// output. Stages without labels hold no layer that needs their number.
 partition::MicroBatchLayout Chunk::lay_out(const MicroBatchWork& work, layers::Mode mode) const {
-  layers::ActivationDecl input{options_.sizes.compute, {{work.lengths, options_.features}}};
-  for (const auto& layer : options_.before) input = layer->plan(input, options_.sizes).output;
+  const std::vector<std::int64_t> labels(work.label_lengths.begin(), work.label_lengths.end());
+  layers::ActivationDecl input{options_.sizes.compute, {{work.lengths, options_.features}}, labels};
+  for (const auto& layer : options_.before) {
+    input = layer->plan(input, options_.sizes).output;
+    input.labels = labels;
+  }
   return mode == layers::Mode::train
              ? partition::lay_out_training(options_.layers, input, options_.sizes, options_.role)
              : partition::lay_out_evaluation(options_.layers, input, options_.sizes,

@@ -34,9 +34,10 @@ RankPlan plan_for_ranks(const configs::Config& recipe, bool measure) {
     start = {origin.epoch, origin.step, origin.micro_batch};
   }
   const StepSequence steps({corpus.lengths, config.data, config.features, config.trainer.seed,
-                            config.trainer.lanes, config.trainer.order, start, corpus.mixture});
+                            config.trainer.lanes, config.trainer.order, start, corpus.mixture,
+                            corpus.most_labels});
   const PlannedValidation validation = planned_validation(config, sequence, *tokenizer);
-  const RunShape shape = shape_of_run(config, steps, validation.lengths, tokenizer->labels());
+  const RunShape shape = shape_of_run(config, steps, validation, tokenizer->labels());
   if (run == nullptr && wants_order(config))
     config.trainer.order = find_order(sequence, config, shape);
   const auto costs =

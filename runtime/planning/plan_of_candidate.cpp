@@ -37,7 +37,7 @@ partition::Plan plan_of(const ClusterPlan& planned, const partition::Candidate& 
   const partition::LayerSequence& sequence = sequence_for(planned, candidate);
   const configs::Config config = with_candidate(planned.recipe, sequence, candidate);
   const StepSequence steps = data.steps(config);
-  const RunShape shape = shape_of_run(config, steps, data.validation().lengths, data.labels());
+  const RunShape shape = shape_of_run(config, steps, data.validation(), data.labels());
   partition::PlanRequest request;
   request.model = planned_model(sequence, config.model, data.labels()).summary;
   const partition::CostModel& costs =

@@ -47,7 +47,8 @@ StepSequence RecipeData::steps(const configs::Config& config) const {
                        lanes,
                        config.trainer.order,
                        {},
-                       training_.mixture});
+                       training_.mixture,
+                       training_.most_labels});
 }
 
 const std::vector<partition::SampledStep>& RecipeData::sample(const partition::BatchDivision& batch,
@@ -75,9 +76,10 @@ const RunShape& RecipeData::bounds(const configs::Config& config) {
   shape.training = one_step && config.trainer.scaling == "none"
                        ? extent_of(sequence, std::min(config.trainer.steps, kLookedAt))
                        : greatest_extent(sequence.options());
-  const Lengths& validated = validation_.lengths;
+  const auto& [validated, most_labels, not_counted] = validation_;
   if (!validated.empty())
-    shape.validation = extent_of(evaluation_batches(validated, config.data, config.features));
+    shape.validation =
+        extent_of(evaluation_batches(validated, config.data, config.features), most_labels);
   return bounds_.emplace(key, std::move(shape)).first->second;
 }
 

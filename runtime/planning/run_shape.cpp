@@ -158,14 +158,16 @@ Reduction cached(Reduction reduction) {
 }  // namespace
 
 RunShape shape_of_run(const configs::Config& config, const StepSequence& steps,
-                      const Lengths& validation, int labels) {
+                      const PlannedValidation& validation, int labels) {
   RunShape shape{lengths_of(steps.longest(kForCosts)), labels};
   // With trainer.scaling, a run may have more steps than trainer.steps.
   shape.training = config.trainer.scaling == "none" ? extent_of(steps, config.trainer.steps)
                                                     : greatest_extent(steps.options());
   shape.by_size = micro_batches_by_size(steps);
-  if (!validation.empty() && config.trainer.validate_every >= 0)
-    shape.validation = extent_of(evaluation_batches(validation, config.data, config.features));
+  if (!validation.lengths.empty() && config.trainer.validate_every >= 0)
+    shape.validation =
+        extent_of(evaluation_batches(validation.lengths, config.data, config.features),
+                  validation.most_labels);
   return shape;
 }
 
@@ -175,13 +177,14 @@ RunShape shape_of_recognition(const configs::Config& config, const Lengths& leng
 
 /// One utterance is as long as the longest. The others share the remaining frames as evenly as full
 /// lengths allow.
-std::vector<std::int64_t> worst_case_lengths(const MicroBatchExtent& extent,
-                                             const partition::LayerSequence& sequence) {
+partition::MicroBatchLengths worst_case_lengths(const MicroBatchExtent& extent,
+                                                const partition::LayerSequence& sequence) {
   const FullLengths full(sequence);
   const std::int64_t longest = full.at_least(extent.longest), others = extent.utterances - 1;
   auto lengths = even_lengths(full, std::max(extent.frames - longest, others), others);
   lengths.push_back(others > 0 ? longest : full.at_least(extent.frames));
-  return lengths;
+  const std::vector<std::int64_t> labels(lengths.size(), extent.labels);
+  return {std::move(lengths), labels};
 }
 
 RunBytes::RunBytes(const partition::LayerSequence& sequence, const configs::Config& config,
@@ -191,7 +194,7 @@ RunBytes::RunBytes(const partition::LayerSequence& sequence, const configs::Conf
       known_(std::make_shared<partition::SequenceBytes>(sequence, backend_sizes(config),
                                                         kinds_of(config))) {}
 
-const std::vector<std::int64_t>& RunBytes::covering(const MicroBatchExtent& extent) {
+const partition::MicroBatchLengths& RunBytes::covering(const MicroBatchExtent& extent) {
   return covering_.of(extent, [&] { return worst_case_lengths(extent, sequence_); });
 }
 

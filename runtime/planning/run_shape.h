@@ -10,6 +10,7 @@
 #include "partition/layout/chunk_bytes.h"
 #include "partition/layout/layer_sequence.h"
 #include "partition/schedule/run_schedule.h"
+#include "runtime/corpus/corpora.h"
 #include "runtime/data/batch/extent.h"
 
 namespace penstock::runtime {
@@ -27,10 +28,9 @@ struct RunShape {
   std::vector<std::vector<std::vector<std::int64_t>>> by_size = {};
 };
 
-/// Returns the shape of a training run over `steps` that validates on utterances of `validation`
-/// lengths.
+/// Returns the shape of a training run over `steps` that validates on these utterances.
 [[nodiscard]] RunShape shape_of_run(const configs::Config& config, const StepSequence& steps,
-                                    const Lengths& validation, int labels);
+                                    const PlannedValidation& validation, int labels);
 
 /// Returns the shape of one pass over utterances of these lengths, for the costs alone.
 [[nodiscard]] RunShape shape_of_recognition(const configs::Config& config, const Lengths& lengths,
@@ -38,10 +38,11 @@ struct RunShape {
 
 /// Returns the lengths of one micro-batch that needs at least as many bytes, on any stage, as any
 /// micro-batch within `extent`. It has as many utterances, one as long as the longest, and as many
-/// frames in all. Lengths are rounded up to some at which strided layers drop no frames. This
-/// suffices because layers' needs grow with frames, with utterances and with the longest utterance.
-std::vector<std::int64_t> worst_case_lengths(const MicroBatchExtent& extent,
-                                             const partition::LayerSequence& sequence);
+/// frames in all, and each has the most labels. Lengths are rounded up to some at which strided
+/// layers drop no frames. This suffices because layers' needs grow with frames, with utterances,
+/// with the longest utterance and with labels.
+partition::MicroBatchLengths worst_case_lengths(const MicroBatchExtent& extent,
+                                                const partition::LayerSequence& sequence);
 
 /// The carrier of messages between devices: NCCL if this build has it, or NCCL in any case, as for
 /// a cluster that is planned on another machine. The sizes of NCCL's buffers are known without
@@ -62,13 +63,13 @@ class RunBytes {
                                          const partition::RunSchedule& schedule);
 
  private:
-  const std::vector<std::int64_t>& covering(const MicroBatchExtent& extent);
+  const partition::MicroBatchLengths& covering(const MicroBatchExtent& extent);
   const partition::ParameterBytes& parameters(const configs::Config& config, int lanes);
 
   const partition::LayerSequence& sequence_;
   DeviceMessages messages_;
   std::shared_ptr<partition::SequenceBytes> known_;
-  Cache<MicroBatchExtent, std::vector<std::int64_t>> covering_;
+  Cache<MicroBatchExtent, partition::MicroBatchLengths> covering_;
   /// Keyed by replicas, replicas that share the update, lanes, and the use of NCCL.
   Cache<std::tuple<int, int, int, bool>, partition::ParameterBytes> parameters_;
 };

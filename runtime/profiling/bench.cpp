@@ -154,6 +154,7 @@ RunShape shape_of(const StepWork& work, int labels) {
     max.frames =
         std::max(max.frames, std::accumulate(lengths.begin(), lengths.end(), std::int64_t{0}));
     max.longest = std::max(max.longest, std::ranges::max(lengths));
+    max.labels = std::max<std::int64_t>(max.labels, std::ranges::max(micro_batch.label_lengths));
     shape.micro_batches.push_back(lengths);
   }
   return shape;

@@ -125,7 +125,8 @@ ProfilingData load_profiling_data(const configs::Config& recipe, comm::Communica
                          config.trainer.lanes,
                          config.trainer.order,
                          {},
-                         corpus.mixture});
+                         corpus.mixture,
+                         corpus.most_labels});
   };
   RunShape shape = shape_of_run(config, steps_of(), {}, tokenizer->labels());
   config.trainer.order = shared_order(world, sequence, config, shape);

@@ -73,8 +73,7 @@ struct PoolLayouts::Model {
           std::max(replicas, config.data.micro_batches * replicas / all);
       tried.trainer.lanes = layout.lanes = replicas * std::max(1, config.trainer.lanes / all);
     }
-    const RunShape shape =
-        shape_of_run(tried, data.steps(tried), data.validation().lengths, data.labels());
+    const RunShape shape = shape_of_run(tried, data.steps(tried), data.validation(), data.labels());
     const auto costs = computed_costs(sequence, tried, shape);
     layout.step_s =
         partition::estimate_plan(plan_run(sequence, tried, shape, costs), costs).step_seconds;

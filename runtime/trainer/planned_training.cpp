@@ -29,12 +29,15 @@ StepSequence steps_of(const PreparedTraining& training, const configs::Config& c
                        config.trainer.lanes,
                        config.trainer.order,
                        {origin.epoch, origin.step, origin.micro_batch},
-                       training.corpus.mixture});
+                       training.corpus.mixture,
+                       training.corpus.most_labels});
 }
 
 RunShape shape_of(const PreparedTraining& training, const configs::Config& config,
                   const StepSequence& steps) {
-  return shape_of_run(config, steps, training.validation.lengths, training.tokenizer->labels());
+  const Corpus& validation = training.validation;
+  return shape_of_run(config, steps, {validation.lengths, validation.most_labels},
+                      training.tokenizer->labels());
 }
 
 /// Searches for an order of micro-batches. The order determines the bits of the result, so a

@@ -197,7 +197,7 @@ std::vector<LayerCost> analytic_costs(const LayerSequence& sequence,
                                       const layers::BackendSizes& sizes, const DeviceRates& rates,
                                       std::span<const std::int64_t> labels,
                                       std::span<const int> kinds) {
-  layers::ActivationDecl input = sequence_input(sequence, lengths, sizes);
+  layers::ActivationDecl input = sequence_input(sequence, lengths, sizes, labels);
   std::vector<LayerCost> costs;
   // Keyed by kind: the cost, and the activation that enters the next layer.
   std::map<int, std::pair<LayerCost, layers::ActivationDecl>> known;
@@ -210,8 +210,6 @@ std::vector<LayerCost> analytic_costs(const LayerSequence& sequence,
       continue;
     }
     layers::LayerPlan plan = layer->plan(input, sizes);
-    // A plan counts the loss for a usual number of labels.
-    if (!labels.empty() && plan.needs_targets) plan.flops = layer->flops(input, labels);
     const Parts parts = layers::parts_of(*layer, input, sizes);
     LayerCost& cost = costs.emplace_back(cost_of(parts, input, plan, sizes, rates));
     cost.layer = layer->name();
@@ -219,6 +217,7 @@ std::vector<LayerCost> analytic_costs(const LayerSequence& sequence,
     // gradients of a first residual unit read what it makes.
     if (costs.size() == 1) cost.backward_input = 0;
     if (plan.runs_backward()) cost.backward_input += recompute_of(parts, sizes, rates);
+    plan.output.labels = std::move(input.labels);
     input = std::move(plan.output);
     if (!kinds.empty()) known.emplace(kinds[costs.size() - 1], std::pair(cost, input));
   }

@@ -8,12 +8,6 @@
 
 namespace penstock::partition {
 
-/// MicroBatchLengths holds what the costs of a micro-batch depend on.
-struct MicroBatchLengths {
-  std::vector<std::int64_t> frames;       // feature frames of each utterance
-  std::vector<std::int64_t> labels = {};  // labels of each utterance; empty: not known
-};
-
 /// A CostModel returns the seconds of every layer of a layer sequence for a micro-batch of any
 /// lengths, on a device of speed 1. It is computed from rates, or fitted to measurements.
 using CostModel = std::function<std::vector<LayerCost>(const MicroBatchLengths&)>;

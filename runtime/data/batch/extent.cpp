@@ -50,8 +50,9 @@ void MicroBatchExtent::cover(const MicroBatch& batch) {
     longest = std::max(longest, utterance.frames);
 }
 
-WorkExtent extent_of(const std::vector<MicroBatch>& batches) {
+WorkExtent extent_of(const std::vector<MicroBatch>& batches, std::int64_t labels) {
   WorkExtent extent;
+  extent.micro_batch.labels = labels;
   cover(extent, batches);
   return extent;
 }
@@ -69,6 +70,7 @@ WorkExtent greatest_extent(const StepSequenceOptions& options) {
   WorkExtent extent{options.data.micro_batches, {}};
   MicroBatchExtent& batch = extent.micro_batch;
   batch.longest = slowest.rbegin()->first;
+  batch.labels = options.most_labels;
   std::int64_t left = max;
   for (auto at = slowest.rbegin(); at != slowest.rend() && left > 0; ++at) {
     const std::int64_t taken = std::min(left, at->second);
@@ -90,6 +92,7 @@ WorkExtent greatest_extent(const StepSequenceOptions& options) {
 WorkExtent extent_of(const StepSequence& sequence, std::int64_t steps) {
   const WorkExtent bound = greatest_extent(sequence.options());
   WorkExtent extent;
+  extent.micro_batch.labels = bound.micro_batch.labels;
   const std::int64_t first = sequence.options().start.step;
   for (std::int64_t step = first; step < steps; ++step) {
     if (step - first == kMaxSteps) return bound;

@@ -13,6 +13,7 @@ struct MicroBatchExtent {
   std::int64_t utterances = 0;
   std::int64_t frames = 0;   // feature frames of all utterances together
   std::int64_t longest = 0;  // frames of one utterance
+  std::int64_t labels = 0;   // labels of one utterance
 
   void cover(const MicroBatch& batch);
   auto operator<=>(const MicroBatchExtent&) const = default;
@@ -25,11 +26,12 @@ struct WorkExtent {
   bool operator==(const WorkExtent&) const = default;
 };
 
-[[nodiscard]] WorkExtent extent_of(const std::vector<MicroBatch>& batches);
+/// Returns the extent of batches of utterances with at most `labels` labels each.
+[[nodiscard]] WorkExtent extent_of(const std::vector<MicroBatch>& batches, std::int64_t labels);
 
 /// Bounds the extent of any step in any epoch without forming an epoch. It takes the longest
-/// utterances at the slowest speed, the shortest at the fastest, data.micro_batch_seconds and
-/// micro_batch_utterances.
+/// utterances at the slowest speed, the shortest at the fastest, data.micro_batch_seconds,
+/// micro_batch_utterances, and the most labels of any utterance.
 [[nodiscard]] WorkExtent greatest_extent(const StepSequenceOptions& options);
 
 /// Returns the extent of the steps from the sequence's start up to, but without, step `steps`.

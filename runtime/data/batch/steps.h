@@ -33,9 +33,10 @@ struct StepSequenceOptions {
   configs::FeatureConfig features;
   std::uint64_t seed = 0;
   int lanes = 1;
-  std::vector<int> order = {};  // trainer.order
-  EpochStart start = {};        // set if a run's data changed: they hold from this step on
-  Mixture mixture = {};         // the corpus's mixture
+  std::vector<int> order = {};   // trainer.order
+  EpochStart start = {};         // set if a run's data changed: they hold from this step on
+  Mixture mixture = {};          // the corpus's mixture
+  std::int64_t most_labels = 0;  // the corpus's
 };
 
 /// Determines the utterances of every training step. It is a pure function of the options, so every

@@ -152,12 +152,12 @@ TEST(Ctc, PlansForAsManyLabelsAsSpeechHas) {
 }
 
 TEST(Ctc, HasTheWorkOfKnownLabels) {
-  const ActivationDecl input{DType::f32, {{{1000, 10}, 7}}};
+  const ActivationDecl input{DType::f32, {{{1000, 10}, 7}}, {300, 20}};
   const double states = 2.0 * 300 * 700 + 1000 + 10;  // 20 labels don't fit 10 frames
-  const Flops flops = Ctc("ctc").flops(input, std::vector<std::int64_t>{300, 20});
+  const Flops flops = Ctc("ctc").plan(input, {}).flops;
   EXPECT_DOUBLE_EQ(flops.forward, 30.0 * 1010 * 7 + 30 * states);
   EXPECT_DOUBLE_EQ(flops.backward_input, 30 * states);
-  EXPECT_THROW((void)Ctc("ctc").flops(input, std::vector<std::int64_t>{300}), ShapeError);
+  EXPECT_THROW((void)Ctc("ctc").plan({DType::f32, {{{1000, 10}, 7}}, {300}}, {}), ShapeError);
 }
 
 TEST(Ctc, RejectsLabelsThatAreNoClasses) {

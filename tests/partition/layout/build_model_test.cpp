@@ -91,7 +91,7 @@ TEST(BuildModel, ItsModelsCanBePlannedWithoutMeasuring) {
   request.transfers = transfer_costs(sequence, lengths, {}, default_link({}));
   request.pipeline.stages = 2;
   request.micro_batches = 8;
-  request.bytes = ChunkBytes(sequence, {{{lengths}, make_schedule("1f1b", 2, 8)}}, {}, {});
+  request.bytes = ChunkBytes(sequence, {{{{{lengths}}}, make_schedule("1f1b", 2, 8)}}, {}, {});
   const Plan plan = make_plan(sequence, request);
   EXPECT_EQ(plan.chunks[0].predicted.parameters + plan.chunks[1].predicted.parameters,
             parameters(sequence));

@@ -18,7 +18,7 @@ constexpr std::size_t of_norms(std::size_t parameters) {
 TEST(ChunkBytes, CountsTheLargestMicroBatchTimesInFlight) {
   const LayerSequence sequence = test::small_sequence();
   const Schedule schedule = make_schedule("1f1b", 2, 3);
-  const ChunkBytes bytes(sequence, {{{{8}, {7, 1, 13, 5}}, schedule}}, {}, {.lanes_of = {3}});
+  const ChunkBytes bytes(sequence, {{{{{8}}, {{7, 1, 13, 5}}}, schedule}}, {}, {.lanes_of = {3}});
   const StageBytes first = bytes(0, 2, 0), second = bytes(2, 4, 1);
   EXPECT_EQ(first.weights, layers::aligned(4 * 3 * 3 * 4));
   EXPECT_EQ(first.optimizer, 2 * first.weights + of_norms(1));
@@ -29,22 +29,22 @@ TEST(ChunkBytes, CountsTheLargestMicroBatchTimesInFlight) {
   // Two posted inputs, 15 frames of 12 channels and 4 loss weights each, and two gradients sent.
   EXPECT_EQ(second.messages, 2 * (layers::aligned(15 * 12 * 4) + layers::aligned(4 * 4)) +
                                  2 * layers::aligned(15 * 12 * 4));
-  const ChunkBytes shorter(sequence, {{{{8}}, schedule}}, {}, {});
+  const ChunkBytes shorter(sequence, {{{{{8}}}, schedule}}, {}, {});
   EXPECT_LT(shorter(0, 2, 0).saved, first.saved);
 }
 
 TEST(ChunkBytes, FollowsTheSchedule) {
   const LayerSequence sequence = test::small_sequence();
-  const ChunkBytes gpipe(sequence, {{{{9, 4}}, make_schedule("gpipe", 2, 5)}}, {}, {});
-  const ChunkBytes alternating(sequence, {{{{9, 4}}, make_schedule("1f1b", 2, 5)}}, {}, {});
+  const ChunkBytes gpipe(sequence, {{{{{9, 4}}}, make_schedule("gpipe", 2, 5)}}, {}, {});
+  const ChunkBytes alternating(sequence, {{{{{9, 4}}}, make_schedule("1f1b", 2, 5)}}, {}, {});
   EXPECT_EQ(2 * gpipe(0, 3, 0).saved, 5 * alternating(0, 3, 0).saved);
 }
 
 TEST(ChunkBytes, LetsTrainingAndEvaluationTakeTurns) {
   const LayerSequence sequence = test::small_sequence();
-  const ChunkLoad training{{{9, 4}}, make_schedule("1f1b", 2, 5)};
-  const ChunkLoad alike{{{9, 4}}, forward_only({0, 1}, 5)};
-  const ChunkLoad longer{{{900, 400}}, forward_only({0, 1}, 5)};
+  const ChunkLoad training{{{{9, 4}}}, make_schedule("1f1b", 2, 5)};
+  const ChunkLoad alike{{{{9, 4}}}, forward_only({0, 1}, 5)};
+  const ChunkLoad longer{{{{900, 400}}}, forward_only({0, 1}, 5)};
   const auto bytes = [&](const std::vector<ChunkLoad>& loads) {
     return ChunkBytes(sequence, loads, {}, {})(2, 4, 1);
   };
@@ -60,7 +60,7 @@ TEST(ChunkBytes, LetsTrainingAndEvaluationTakeTurns) {
 
 TEST(ChunkBytes, CountsWhatIsKeptForEachNeighbour) {
   const LayerSequence sequence = test::small_sequence();
-  const ChunkLoad load{{{9, 4}}, make_schedule("1f1b", 3, 5)};
+  const ChunkLoad load{{{{9, 4}}}, make_schedule("1f1b", 3, 5)};
   const ChunkBytes bytes(sequence, {load}, {}, {}), kept(sequence, {load}, {}, {}, 1000, 7);
   EXPECT_EQ(kept(0, 2, 0).messages, bytes(0, 2, 0).messages + 1007);
   EXPECT_EQ(kept(1, 2, 1).messages, bytes(1, 2, 1).messages + 2007);
@@ -69,7 +69,7 @@ TEST(ChunkBytes, CountsWhatIsKeptForEachNeighbour) {
 
 TEST(ChunkBytes, CombineTheChunksOfARank) {
   const LayerSequence sequence = test::small_sequence();
-  const ChunkLoad load{{{9, 4}, {8}}, make_schedule("zb-v", 2, 5)};
+  const ChunkLoad load{{{{9, 4}}, {{8}}}, make_schedule("zb-v", 2, 5)};
   const ChunkBytes bytes(sequence, {load}, {}, {}, 1000, 7);
   const std::vector<ChunkRange> outer{{0, 1, 0}, {3, 4, 3}}, inner{{1, 2, 1}, {2, 3, 2}};
   const StageBytes first = bytes(0, 1, 0), last = bytes(3, 4, 3), both = bytes(outer);

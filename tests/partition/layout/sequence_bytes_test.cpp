@@ -30,7 +30,7 @@ std::array<std::size_t, 6> numbers(const BufferBytes& bytes) {
 TEST(RangeBuffers, AreThoseOfLayersPlannedByThemselves) {
   const LayerSequence sequence = partly_frozen();
   const layers::BackendSizes sizes{.compute = layers::DType::bf16};
-  const std::vector<std::vector<std::int64_t>> micro_batches{{61, 23, 40}, {97}};
+  const std::vector<MicroBatchLengths> micro_batches{{{61, 23, 40}, {5, 0, 7}}, {{97}}};
   RangeBuffers buffers(sequence, micro_batches, sizes);
   for (int first = 0; first < sequence.size(); ++first)
     for (int last = first + 1; last <= sequence.size(); ++last) {
@@ -38,7 +38,7 @@ TEST(RangeBuffers, AreThoseOfLayersPlannedByThemselves) {
       for (const bool split : {false, true}) {
         const ChunkRole role{first > 0, last < sequence.size(), split, {}};
         BufferBytes training, evaluation;
-        for (const auto& lengths : micro_batches) {
+        for (const auto& [lengths, labels] : micro_batches) {
           const auto plans = plan_layers(sequence, lengths, sizes);
           const layers::ActivationDecl input =
               first == 0 ? sequence_input(sequence, lengths, sizes) : plans[first - 1].output;

@@ -41,22 +41,23 @@ TEST(LabelNeeds, AreFoundAnewWhereTheyAreCrafted) {
   const Alphabet alphabet{configs::TextConfig{}};
   const auto frames = [&] {
     LabelNeeds needs(options, index, alphabet);
-    std::vector<std::uint32_t> found;
-    for (std::size_t u = 0; u < index.size(); ++u) found.push_back(needs.frames(u));
+    std::vector<LabelNeed> found;
+    for (std::size_t u = 0; u < index.size(); ++u) found.push_back(needs[u]);
     LeftOut left_out;
     left_out.add(3);
     EXPECT_EQ(needs.corpus_hash(left_out, [] { return std::uint64_t{42}; }), 42u);
     return found;
   };
-  const std::vector<std::uint32_t> expected = {1, 3, 5, LabelNeeds::kBad, 9, 11, 13};
+  const std::vector<LabelNeed> expected = {{1, 1}, {3, 2},  {5, 3}, {LabelNeed::kBad, 0},
+                                           {9, 5}, {11, 6}, {13, 7}};
   EXPECT_EQ(frames(), expected);
   const auto file = cached_file(options.cache, options.manifest, ".labels");
   const std::string whole = test::read_file(file);
-  ASSERT_EQ(whole.size(), 32 + kTrailer);
+  ASSERT_EQ(whole.size(), 7 * sizeof(LabelNeed) + kTrailer);
   std::mt19937 random(3);
   for (int i = 0; i < 300; ++i) {
     std::string bytes = whole;
-    const std::size_t at = random() % 28;  // of the frames
+    const std::size_t at = random() % (7 * sizeof(LabelNeed));
     bytes[at] ^= static_cast<char>(1 << random() % 8);
     if (i % 7 == 0) bytes.resize(random() % bytes.size());
     const std::size_t content = bytes.size() < 8 ? 0 : bytes.size() - 8;

@@ -49,7 +49,7 @@ struct Cut {
 
   partition::ChunkBytes bytes(const StepWork& work) const {
     partition::ChunkLoad load{{}, lists(std::ssize(work.micro_batches)), recomputes};
-    for (const MicroBatchWork& m : work.micro_batches) load.micro_batches.push_back(m.lengths);
+    for (const MicroBatchWork& m : work.micro_batches) load.micro_batches.push_back({m.lengths});
     return partition::ChunkBytes(sequence, {load}, {}, {});
   }
   partition::StageBytes planned(const StepWork& work) const { return bytes(work)(held()); }

@@ -72,9 +72,10 @@ TEST(ShapeOfRecognition, HasTheMicroBatchesThatAreRun) {
 TEST(CoveringLengths, HoldWhatTheExtentHoldsAndLittleMore) {
   const partition::LayerSequence sequence = partition::build_model(recipe().model, 29);
   const MicroBatchExtent cases[] = {
-      {1, 7, 7}, {1, 8, 8}, {2, 16, 15}, {5, 100, 40}, {64, 1999, 90}};
+      {1, 7, 7, 3}, {1, 8, 8, 0}, {2, 16, 15, 9}, {5, 100, 40, 1}, {64, 1999, 90, 25}};
   for (const MicroBatchExtent& extent : cases) {
-    const auto covering = worst_case_lengths(extent, sequence);
+    const auto [covering, labels] = worst_case_lengths(extent, sequence);
+    EXPECT_EQ(labels, std::vector<std::int64_t>(covering.size(), extent.labels));
     EXPECT_EQ(std::ssize(covering), extent.utterances);
     EXPECT_GE(frames(covering), extent.frames);
     EXPECT_LE(frames(covering), extent.frames + 3);
@@ -104,7 +105,7 @@ class BytesOfRun : public testing::Test {
     partition::ChunkLoad load{{}, schedule};
     for (const MicroBatch& batch : batches) {
       auto& real = load.micro_batches.emplace_back();
-      for (const BatchUtterance& u : batch.utterances) real.push_back(u.frames);
+      for (const BatchUtterance& u : batch.utterances) real.frames.push_back(u.frames);
     }
     return partition::ChunkBytes(sequence_, {load}, {}, {});
   }
@@ -141,7 +142,7 @@ TEST_F(BytesOfRun, CoverTheValidation) {
   const partition::ChunkBytes one =
       needed(batches, partition::forward_only({0, 1}, replicas_share));
   const auto planned = [&] {
-    return bytes_of_run(sequence_, config_, shape_of_run(config_, steps, validation, 29));
+    return bytes_of_run(sequence_, config_, shape_of_run(config_, steps, {validation}, 29));
   };
   const partition::ChunkBytes with = planned();
   for_stages(sequence_, [&](int first, int last, int chunk) {

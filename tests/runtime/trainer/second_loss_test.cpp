@@ -39,16 +39,10 @@ class SquaredDistance final : public layers::Layer {
     plan.output = {input.dtype, {}};
     plan.saved = {{layers::SavedDecl::Kind::own, layers::Life::to_backward_input, input.dtype,
                    input.only().shape()}};
-    plan.flops = {.forward = 3.0 * static_cast<double>(input.only().rows())};
+    for (const std::int64_t count : input.labels)
+      plan.flops.forward += kFlopsPerLabel * static_cast<double>(count);
     plan.needs_targets = true;
     return plan;
-  }
-
-  layers::Flops flops(const ActivationDecl&, std::span<const std::int64_t> labels) const override {
-    layers::Flops flops;
-    for (const std::int64_t count : labels)
-      flops.forward += kFlopsPerLabel * static_cast<double>(count);
-    return flops;
   }
 
   void forward(Context& context, const layers::Params&, const Activation& x, Activation&,

@@ -150,9 +150,10 @@ void train_counted(comm::Communicator& world, const partition::LayerSequence& se
   const RankGrid grid(world, plan);
   const int replica = grid.here().replica;
   const StageOptions part = part_of(sequence, config, grid.here());
-  const Held held(bytes_of_run(sequence, config,
-                               shape_of_run(config, steps, validation.lengths, 29), part.schedule),
-                  part);
+  const Held held(
+      bytes_of_run(sequence, config, shape_of_run(config, steps, {validation.lengths}, 29),
+                   part.schedule),
+      part);
   const partition::StageBytes& bytes = held.bytes;
 
   test::WatchedBackend backend;

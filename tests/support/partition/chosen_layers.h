@@ -21,8 +21,8 @@ inline partition::ChunkBytes bytes_with(const partition::LayerSequence& sequence
                                         const std::string& schedule,
                                         const partition::ChosenLayers& chosen) {
   const partition::ChunkLoad training{
-      {{61, 23, 40}}, partition::make_schedule(schedule, 3, 5), chosen};
-  const partition::ChunkLoad validation{{{75, 52}},
+      {{{61, 23, 40}}}, partition::make_schedule(schedule, 3, 5), chosen};
+  const partition::ChunkLoad validation{{{{75, 52}}},
                                         partition::forward_only(training.schedule.chunk_rank, 4)};
   return partition::ChunkBytes(sequence, {training, validation}, {}, {});
 }

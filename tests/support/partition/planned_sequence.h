@@ -43,7 +43,7 @@ inline partition::PlanningProblem planned_sequence(const partition::LayerSequenc
   problem.model.bytes = [&sequence](const partition::Candidate& candidate) {
     const int runs = (candidate.batch.micro_batches + candidate.replicas - 1) / candidate.replicas;
     const partition::ChunkLoad load{
-        {{12, 5}}, partition::schedule_of(candidate).of(runs), candidate.recomputed};
+        {{{12, 5}}}, partition::schedule_of(candidate).of(runs), candidate.recomputed};
     return partition::ChunkBytes(sequence, {load}, {}, {});
   };
   return problem;

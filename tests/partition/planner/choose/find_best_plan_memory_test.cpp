@@ -20,7 +20,7 @@ void count_sharing(PlanningProblem& problem) {
     ParameterBytes parameters{.lanes_of = std::vector<int>(candidate.replicas, 1)};
     parameters.kinds.sharing = {.replicas = candidate.shards_optimizer ? candidate.replicas : 1};
     return ChunkBytes(sequence,
-                      {{{{12, 5}}, schedule_of(candidate).of(runs), candidate.recomputed}}, {},
+                      {{{{{12, 5}}}, schedule_of(candidate).of(runs), candidate.recomputed}}, {},
                       parameters);
   };
 }

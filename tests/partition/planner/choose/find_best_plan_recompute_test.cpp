@@ -138,7 +138,7 @@ TEST(FindBestPlan, RemakesWithinLayersBeforeWholeOnes) {
   problem.constraints.schedules = {"gpipe"};
   problem.model.sample = two_utterances;
   problem.model.bytes = [&](const Candidate& candidate) {
-    const ChunkLoad load{{{61, 40}}, schedule_of(candidate).of(4), candidate.recomputed};
+    const ChunkLoad load{{{{61, 40}}}, schedule_of(candidate).of(4), candidate.recomputed};
     return ChunkBytes(candidate.selective ? recomputing : keeping, {load}, {}, {});
   };
   const auto bytes = [&](bool selective, bool whole) {

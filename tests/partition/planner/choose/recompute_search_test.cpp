@@ -263,8 +263,8 @@ TEST(RecomputeSearch, StaysExactWhereAllSecondsDiffer) {
   ASSERT_GT(sequence.size(), 50);
   std::mt19937 random(5);
   for (const char* schedule : {"1f1b", "zb-h2"}) {
-    const std::vector<ChunkLoad> loads{{{{861, 523, 740, 1201}}, make_schedule(schedule, 4, 8)},
-                                       {{{1500, 1400, 1300}}, forward_only({0, 1, 2, 3}, 4)}};
+    const std::vector<ChunkLoad> loads{{{{{861, 523, 740, 1201}}}, make_schedule(schedule, 4, 8)},
+                                       {{{{1500, 1400, 1300}}}, forward_only({0, 1, 2, 3}, 4)}};
     const ChunkBytes none(sequence, loads, {}, {});
     for (const double share : {0.1, 0.4}) {
       const double limit = limit_at(share, sequence, loads);
@@ -297,8 +297,8 @@ TEST(RecomputeSearch, SaysWhereLabelsWereDropped) {
   std::mt19937 random(5);
   const LayerSequence sequence = unlike_layers(45, random);
   const std::vector<ChunkLoad> loads{
-      {{{861, 523, 740, 1201}}, make_schedule("zb-h1", 4, 8)},
-      {{std::vector<std::int64_t>(40, 1500)}, forward_only({0, 1, 2, 3}, 4)}};
+      {{{{861, 523, 740, 1201}}}, make_schedule("zb-h1", 4, 8)},
+      {{{std::vector<std::int64_t>(40, 1500)}}, forward_only({0, 1, 2, 3}, 4)}};
   const ChunkBytes none(sequence, loads, {}, {});
   RecomputeSearch search(none, unlike_seconds(sequence.size(), random));
   const double limit = limit_at(0.1, sequence, loads);
@@ -315,7 +315,7 @@ TEST(RecomputeSearch, SaysWhereLabelsWereDropped) {
 TEST(RecomputeSearch, FindsWhatFitsInLongSequences) {
   std::mt19937 random(7);
   const LayerSequence sequence = unlike_layers(90, random);
-  const std::vector<ChunkLoad> loads{{{{61, 23, 40}}, make_schedule("1f1b", 4, 8)}};
+  const std::vector<ChunkLoad> loads{{{{{61, 23, 40}}}, make_schedule("1f1b", 4, 8)}};
   const ChunkBytes none(sequence, loads, {}, {});
   const std::vector<double> forward = unlike_seconds(sequence.size(), random);
   double all = 0;

@@ -44,8 +44,10 @@ TEST(StageMemory, FindsTheLeastFullCut) {
 ChunkBytes bytes_of(const LayerSequence& sequence, const Candidate& candidate) {
   ParameterBytes parameters{.lanes_of = std::vector<int>(candidate.replicas, 1)};
   parameters.kinds.sharing = {.replicas = candidate.shards_optimizer ? candidate.replicas : 1};
-  return {
-      sequence, {{{{12, 5}}, schedule_of(candidate).of(3), candidate.recomputed}}, {}, parameters};
+  return {sequence,
+          {{{{{12, 5}}}, schedule_of(candidate).of(3), candidate.recomputed}},
+          {},
+          parameters};
 }
 
 /// Placements of a grid in the devices' order of memory, from any of them on.

@@ -208,7 +208,7 @@ TEST_F(CandidatesWithFoundSchedules, TakeTheNextWhereOneFails) {
   problem_.constraints.recomputed = ChosenLayers();
   problem_.model.bytes = [&](const Candidate& candidate) {
     const std::int64_t frames = candidate.recomputed.empty() ? 1'000'000 : 12;
-    const ChunkLoad load{{{frames}}, schedule_of(candidate).of(4), candidate.recomputed};
+    const ChunkLoad load{{{{frames}}}, schedule_of(candidate).of(4), candidate.recomputed};
     return ChunkBytes(sequence_, {load}, {}, {});
   };
   for (Device& device : problem_.cluster.devices) device.memory = 1e6;

@@ -21,8 +21,8 @@ class PlannerTest : public testing::Test {
     request.costs = {
         {"conv", 1, 1, 1}, {"relu", 1, 0, 0}, {"hidden", 1, 1, 1}, {"output", 1, 1, 1}};
     request.transfers = {0.5, 0.5, 0.25, 0};
-    request.bytes =
-        ChunkBytes(sequence_, {{{{7, 1, 13, 5}, {8}}, make_schedule("1f1b", stages, 3)}}, {}, {});
+    request.bytes = ChunkBytes(
+        sequence_, {{{{{7, 1, 13, 5}}, {{8}}}, make_schedule("1f1b", stages, 3)}}, {}, {});
     request.pipeline.stages = stages;
     request.pipeline.replicas = replicas;
     request.micro_batches = 6;
@@ -69,7 +69,7 @@ TEST_F(PlannerTest, CutsAsManyChunksAsTheScheduleHas) {
   PlanRequest down_and_up = request(2, 1);
   down_and_up.pipeline.schedule = "zb-v";
   const Schedule schedule = make_schedule("zb-v", 2, 6);
-  const ChunkBytes bytes(sequence_, {{{{7, 1, 13, 5}, {8}}, schedule}}, {}, {});
+  const ChunkBytes bytes(sequence_, {{{{{7, 1, 13, 5}}, {{8}}}, schedule}}, {}, {});
   down_and_up.bytes = bytes;
   const Plan plan = make_plan(sequence_, down_and_up);
   ASSERT_EQ(plan.chunks.size(), 4u);

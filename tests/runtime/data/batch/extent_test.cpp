@@ -21,6 +21,7 @@ StepSequenceOptions options(std::uint64_t utterances, int max = 0) {
   options.data.micro_batch_utterances = max;
   options.data.micro_batches = 5;
   options.seed = 11;
+  options.most_labels = 37;
   return options;
 }
 
@@ -28,11 +29,12 @@ void expect_within(const MicroBatchExtent& a, const MicroBatchExtent& b) {
   EXPECT_LE(a.utterances, b.utterances);
   EXPECT_LE(a.frames, b.frames);
   EXPECT_LE(a.longest, b.longest);
+  EXPECT_LE(a.labels, b.labels);
 }
 
 TEST(Extent, IsOfTheStepsThatHaveMost) {
   const StepSequence sequence(options(11));
-  WorkExtent expected;
+  WorkExtent expected{.micro_batch = {.labels = 37}};
   for (int step = 0; step < 30; ++step) {
     const auto batches = sequence.at(step).micro_batches;
     expected.micro_batches = std::max(expected.micro_batches, static_cast<int>(batches.size()));
@@ -50,7 +52,7 @@ TEST(Extent, IsOfTheStepsFromTheStartOn) {
   StepSequenceOptions changed = options(11);
   const StepSequence whole(changed);
   changed.start = {9, 4};
-  WorkExtent expected;
+  WorkExtent expected{.micro_batch = {.labels = 37}};
   std::int64_t first = 0;
   for (std::int64_t epoch = 0; epoch < 9; ++epoch) first += whole.steps_in_epoch(epoch);
   for (std::int64_t step = first; step < first + 2; ++step) {
@@ -71,7 +73,7 @@ TEST(Extent, NothingExceedsTheGreatest) {
       for (int step = 0; step < 60; ++step) {
         const auto batches = sequence.at(step).micro_batches;
         EXPECT_LE(std::ssize(batches), greatest.micro_batches);
-        expect_within(extent_of(batches).micro_batch, greatest.micro_batch);
+        expect_within(extent_of(batches, 37).micro_batch, greatest.micro_batch);
       }
     }
 }
@@ -84,7 +86,8 @@ TEST(Extent, NothingOfAMixtureExceedsTheGreatest) {
     const WorkExtent greatest = greatest_extent(corpus);
     const StepSequence sequence(corpus);
     for (int step = 0; step < 20; ++step)
-      expect_within(extent_of(sequence.at(step).micro_batches).micro_batch, greatest.micro_batch);
+      expect_within(extent_of(sequence.at(step).micro_batches, 37).micro_batch,
+                    greatest.micro_batch);
   }
 }
 
@@ -112,7 +115,7 @@ TEST(Extent, OfManyUtterancesIsTheBound) {
 }
 
 TEST(Extent, OfNoStepsIsNothing) {
-  EXPECT_EQ(extent_of(StepSequence(options(5)), 0), WorkExtent{});
+  EXPECT_EQ(extent_of(StepSequence(options(5)), 0), WorkExtent{.micro_batch = {.labels = 37}});
 }
 
 }  // namespace
