@@ -39,7 +39,8 @@ struct Context {
   std::span<std::byte> workspace = {};         // at least what the plan states for this method
   std::span<double> sums = {};                 // out, in training: LayerPlan::sums numbers
   RandomKey random = {};
-  Targets* targets = nullptr;  // set if LayerPlan::needs_targets
+  /// Set if LayerPlan::needs_targets. In backward it has labels and lengths alone.
+  Targets* targets = nullptr;
 };
 
 }  // namespace penstock::layers

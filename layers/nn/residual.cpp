@@ -22,36 +22,6 @@ namespace penstock::layers {
 
 namespace {
 
-/// Hands each part its share of a list that has the items of all parts, in their order.
-template <class T>
-class Shares {
- public:
-  explicit Shares(std::span<T> all) : left_(all) {}
-  std::span<T> next(std::size_t count) {
-    const std::span<T> share = left_.first(count);
-    left_ = left_.subspan(count);
-    return share;
-  }
-
- private:
-  std::span<T> left_;
-};
-
-/// Returns the saved tensors of a part, in the order of its own plan.
-std::vector<Tensor> saved_of(const ResidualLayout& layout, std::size_t part, Saved saved) {
-  std::vector<Tensor> tensors;
-  if (saved.empty()) return tensors;  // nothing is saved in evaluation
-  for (const int place : layout.kept_by[part])
-    tensors.push_back(place == ResidualLayout::kNone ? Tensor{} : saved[place]);
-  return tensors;
-}
-
-/// Returns the tensor at that place of `saved`, or `other` if it is not saved.
-Activation kept_or(const ActivationDecl& decl, int place, Saved saved, const Activation& other) {
-  if (place == ResidualLayout::kPassing || saved.empty()) return other;
-  return {{{saved[place], decl.only().lengths}}};
-}
-
 /// Returns the context of the parts, whose workspace is the rest after the unit's buffers.
 Context part_context(const Context& context, const Scratch& scratch) {
   Context part = context;
@@ -90,7 +60,12 @@ Residual::Residual(ResidualOptions options)
 }
 
 ResidualLayout Residual::layout(const ActivationDecl& input, const BackendSizes& sizes) const {
-  return {options_.parts, input, sizes, scales(), options_.recomputes_cheap};
+  ResidualLayout inner(options_.parts, input, sizes, scales(), options_.recomputes_cheap);
+  const FramesDecl &first = input.only(), &last = inner.activations.back().only();
+  if (last != first)
+    throw ShapeError(fmt::format("a residual unit ends with {} of {} channels, but begins with {}",
+                                 options_.parts.back()->name(), last.channels, first.channels));
+  return inner;
 }
 
 // A unit holds no layout, since micro-batches differ in their lengths and may be computed at once.

@@ -44,10 +44,6 @@ ResidualLayout::ResidualLayout(std::span<const std::unique_ptr<Layer>> parts,
     require_frames(*part, input, plans.back().output);
     activations.push_back(plans.back().output);
   }
-  if (activations.back().frames != input.frames)
-    throw ShapeError(fmt::format("a residual unit ends with {} of {} channels, but begins with {}",
-                                 parts.back()->name(), activations.back().only().channels,
-                                 input.only().channels));
   choose_recomputed(recomputes_cheap);
   for (std::size_t i = 0; i < plans.size(); ++i) {
     std::vector<int>& places = kept_by.emplace_back();
@@ -141,6 +137,19 @@ AlternatingBuffers::AlternatingBuffers(Scratch& scratch,
     bytes[i % 2] = std::max(bytes[i % 2], activations[i].bytes());
   for (std::size_t i = 0; i < 2; ++i)
     buffers_[i] = scratch.take<std::byte>(static_cast<std::int64_t>(bytes[i]));
+}
+
+std::vector<Tensor> saved_of(const ResidualLayout& layout, std::size_t part, Saved saved) {
+  std::vector<Tensor> tensors;
+  if (saved.empty()) return tensors;  // nothing is saved in evaluation
+  for (const int place : layout.kept_by[part])
+    tensors.push_back(place == ResidualLayout::kNone ? Tensor{} : saved[place]);
+  return tensors;
+}
+
+Activation kept_or(const ActivationDecl& decl, int place, Saved saved, const Activation& other) {
+  if (place == ResidualLayout::kPassing || saved.empty()) return other;
+  return {{{saved[place], decl.only().lengths}}};
 }
 
 }  // namespace penstock::layers

@@ -9,7 +9,8 @@
 
 namespace penstock::layers {
 
-/// The places of the tensors inside a residual unit. With n parts, activation i is the input of
+/// The places of the tensors inside a residual unit, or inside another layer that runs parts one
+/// after the other (then read "unit" as that layer). With n parts, activation i is the input of
 /// part i, and activation n the output of the last part. Gradient i is that of activation i.
 struct ResidualLayout {
   static constexpr int kPassing = -1, kNone = -2;
@@ -17,8 +18,7 @@ struct ResidualLayout {
   /// `scales`: true if the gradient of the last part's output is not that of the unit's output.
   /// `recomputes_cheap`: true if backward recomputes the outputs of all cheap parts instead of
   /// saving them. It always recomputes those with LayerPlan::cheap_to_recompute. ShapeError if a
-  /// part does not fit its predecessor or changes the number of frames, or if the last part's
-  /// channels are not those of the input.
+  /// part does not fit its predecessor or changes the number of frames.
   ResidualLayout(std::span<const std::unique_ptr<Layer>> parts, const ActivationDecl& input,
                  const BackendSizes& sizes, bool scales, bool recomputes_cheap);
 
@@ -53,5 +53,27 @@ class AlternatingBuffers {
  private:
   std::byte* buffers_[2];
 };
+
+/// Hands each part its share of a list that has the items of all parts, in their order.
+template <class T>
+class Shares {
+ public:
+  explicit Shares(std::span<T> all) : left_(all) {}
+  std::span<T> next(std::size_t count) {
+    const std::span<T> share = left_.first(count);
+    left_ = left_.subspan(count);
+    return share;
+  }
+
+ private:
+  std::span<T> left_;
+};
+
+/// Returns the saved tensors of a part, in the order of its own plan.
+std::vector<Tensor> saved_of(const ResidualLayout& layout, std::size_t part, Saved saved);
+
+/// Returns the tensor at that place of `saved`, or `other` if it is not saved. The result refers to
+/// the lengths of `decl`.
+Activation kept_or(const ActivationDecl& decl, int place, Saved saved, const Activation& other);
 
 }  // namespace penstock::layers

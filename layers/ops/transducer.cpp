@@ -13,7 +13,9 @@ namespace {
 
 constexpr const char* kName = "the transducer";
 
-void expect_durations(std::span<const std::int32_t> durations) {
+}  // namespace
+
+void expect_transducer_durations(std::span<const std::int32_t> durations) {
   if (durations.size() > kMaxDurations)
     throw ShapeError(fmt::format("{} was given {} durations; it takes at most {}", kName,
                                  durations.size(), kMaxDurations));
@@ -29,12 +31,10 @@ void expect_durations(std::span<const std::int32_t> durations) {
         fmt::format("{} has no duration but 0, so no frame ends; add one of 1 or more", kName));
 }
 
-}  // namespace
-
 // An RNN-T is a pair of arcs without a score of its own: a blank takes one frame, and a label none.
 TransducerArcs arcs_of(const TransducerLattice& op) {
   expect_targets_of(op.targets, op.lengths, kName);
-  expect_durations(op.durations);
+  expect_transducer_durations(op.durations);
   const std::int64_t cells = transducer_cells(op.lengths, op.targets.lengths);
   const auto scores = 2 + static_cast<std::int64_t>(op.durations.size());
   if (op.scores_CS.shape != Shape{cells, scores})

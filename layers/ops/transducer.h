@@ -110,6 +110,10 @@ struct TransducerArcs {
   std::int32_t blank[kMaxDurations], label[kMaxDurations];
 };
 
+/// ShapeError for more than kMaxDurations durations, and for durations that do not ascend from 0 or
+/// more to 1 or more.
+void expect_transducer_durations(std::span<const std::int32_t> durations);
+
 /// Checks that a lattice's arguments fit each other, and returns its arcs. Raises the ShapeErrors
 /// of TransducerLattice. Every backend calls it first.
 [[nodiscard]] TransducerArcs arcs_of(const TransducerLattice& op);

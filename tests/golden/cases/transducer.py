@@ -19,11 +19,11 @@ UTTERANCES = [  # frames, labels
 ]
 
 
-def padded(cells, width):
+def padded(cells, width, utterances):
     """[utterance, frame, label, column] of the packed rows, with zeros where there is no cell."""
-    frames, labels = max(t for t, _ in UTTERANCES), max(len(y) for _, y in UTTERANCES)
+    frames, labels = max(t for t, _ in utterances), max(len(y) for _, y in utterances)
     blocks = []
-    for (t, y), rows in zip(UTTERANCES, cells.split([t * (len(y) + 1) for t, y in UTTERANCES])):
+    for (t, y), rows in zip(utterances, cells.split([t * (len(y) + 1) for t, y in utterances])):
         block = rows.view(t, len(y) + 1, width)
         blocks.append(torch.nn.functional.pad(block, (0, 0, 0, labels - len(y), 0, frames - t)))
     return torch.stack(blocks)
@@ -44,17 +44,17 @@ def rnnt_loss(log_p, labels):
 
 
 def rnnt(logits):
-    blocks = padded(logits.log_softmax(-1), TOKENS)
+    blocks = padded(logits.log_softmax(-1), TOKENS, UTTERANCES)
     return torch.stack([rnnt_loss(block[:t, :len(y) + 1], y) for block, (t, y) in zip(blocks, UTTERANCES)])
 
 
-def tdt(logits):
-    blocks = padded(logits, TOKENS + len(DURATIONS))
-    targets = torch.nn.utils.rnn.pad_sequence([torch.tensor(y, dtype=torch.long) for _, y in UTTERANCES], batch_first=True)
+def tdt(logits, utterances=UTTERANCES):
+    blocks = padded(logits, TOKENS + len(DURATIONS), utterances)
+    targets = torch.nn.utils.rnn.pad_sequence([torch.tensor(y, dtype=torch.long) for _, y in utterances], batch_first=True)
     torch.set_default_dtype(torch.float64)
     with mock.patch.object(torch.Tensor, "float", torch.Tensor.double):
-        losses = tdt_loss(blocks[..., :TOKENS], blocks[..., TOKENS:], targets, torch.tensor([t for t, _ in UTTERANCES]),
-                          torch.tensor([len(y) for _, y in UTTERANCES]), 0, DURATIONS, SIGMA, "none")
+        losses = tdt_loss(blocks[..., :TOKENS], blocks[..., TOKENS:], targets, torch.tensor([t for t, _ in utterances]),
+                          torch.tensor([len(y) for _, y in utterances]), 0, DURATIONS, SIGMA, "none")
     torch.set_default_dtype(torch.float32)
     return losses
 

@@ -6,6 +6,7 @@
 
 #include "base/error.h"
 #include "layers/ops/ctc.h"
+#include "tests/layers/losses/labels.h"
 #include "tests/support/layers/golden.h"
 #include "tests/support/layers/gradient_check.h"
 
@@ -16,33 +17,6 @@ using test::Golden;
 using test::LayerRunner;
 using test::numbers;
 using test::relative_error;
-
-// Labels and the memory that Targets refers to.
-struct Labels {
-  Labels(const std::vector<std::vector<std::int32_t>>& utterances, double scale)
-      : weights(utterances.size(), 1.0f), losses(utterances.size(), NAN) {
-    for (const auto& labels : utterances) {
-      flat.insert(flat.end(), labels.begin(), labels.end());
-      lengths.push_back(static_cast<std::int32_t>(labels.size()));
-    }
-    targets = {flat, lengths, weights, scale, losses};
-  }
-  std::vector<std::int32_t> flat, lengths;
-  std::vector<float> weights;
-  std::vector<double> losses;
-  Targets targets;
-};
-
-std::vector<std::vector<std::int32_t>> labels_of(const Golden& golden) {
-  std::vector<std::vector<std::int32_t>> labels;
-  const std::vector<std::int64_t> flat = golden.integers("labels");
-  auto next = flat.begin();
-  for (std::int64_t count : golden.integers("label_counts")) {
-    labels.emplace_back(next, next + count);
-    next += count;
-  }
-  return labels;
-}
 
 struct CtcTypes : testing::TestWithParam<DType> {};
 

@@ -328,6 +328,11 @@ TEST(Residual, RemakingHasTheGradientOfFiniteDifferences) {
   }
 }
 
+TEST(Residual, TakesFramesWhoseLabelsAreKnown) {
+  const Residual layer(feed_forward(5, 8, 1));
+  EXPECT_NO_THROW((void)layer.plan({DType::f32, {{{7, 3}, 5}}, {2, 1}}, {}));
+}
+
 TEST(Residual, RejectsPartsThatDoNotFit) {
   EXPECT_THROW(Residual(unit(5, 1)), ShapeError);  // none
   const Residual layer(feed_forward(5, 8, 1));
