@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "base/key.h"
+#include "layers/models/decoder.h"
 #include "layers/models/model_family.h"
 
 namespace penstock::configs {
@@ -25,10 +26,15 @@ struct LoraConfig {
 /// that file's.
 struct ModelConfig {
   std::string base = {};
-  int features = 161;          // input channels; must equal what [features] makes
-  int classes = 0;             // outputs of the last layer; 0: as many as the text has labels
-  layers::ModelFamily family;  // chosen by model.kind, with the values of the family's own keys
-  LoraConfig lora = {};        // the section [lora]
+  int features = 161;           // input channels; must equal what [features] makes
+  int classes = 0;              // outputs of the last layer; 0: as many as the text has labels
+  std::string decoder = "ctc";  // ctc: the family's own loss | rnnt | tdt
+  layers::ModelFamily family;   // chosen by model.kind, with the values of the family's own keys
+  layers::DecoderOptions networks = {};  // the section [decoder]
+  LoraConfig lora = {};                  // the section [lora]
+
+  /// Returns the loss that ends the model. ConfigError if the family has no loss.
+  layers::Loss loss() const { return layers::decoder_loss(family, decoder, networks); }
   bool operator==(const ModelConfig&) const = default;
 };
 

@@ -15,7 +15,7 @@ namespace {
 // Bounds that catch typing errors, as kMaxChannels does.
 constexpr double kMaxRanks = 10000, kMaxThreads = 1024, kMaxCheckpoints = 10000;
 
-/// Returns the keys of [model]. Those after model.classes belong to the family, and change with it.
+/// Returns the keys of [model]. Those after model.decoder belong to the family, and change with it.
 std::vector<Key> model_keys(ModelConfig& m, std::vector<std::string_view> kinds) {
   std::vector<Key> all = {
       Key("model.base", &m.base, anything(),
@@ -24,7 +24,11 @@ std::vector<Key> model_keys(ModelConfig& m, std::vector<std::string_view> kinds)
       Key("model.features", &m.features, between(1, kMaxChannels),
           "input channels; must equal what [features] makes"),
       Key("model.classes", &m.classes, between(0, kMaxChannels),
-          "outputs of the last layer, blank included; 0: as many as the text has labels"),
+          "labels that the model knows, blank included; 0: as many as the text has"),
+      Key("model.decoder", &m.decoder,
+          one_of({std::begin(layers::kDecoders), std::end(layers::kDecoders)}),
+          "what turns the encoder's frames into labels: CTC, a transducer (rnnt), or one that also "
+          "predicts durations (tdt)"),
   };
   const std::vector<Key> own = m.family.keys();
   all.insert(all.end(), own.begin(), own.end());
@@ -336,6 +340,7 @@ OnResume on_resume(const Key& key) {
   if (std::ranges::find(fixed, key.name) != std::end(fixed)) return OnResume::fixed;
   // A key of a family decides the shapes of weights, unless it is known not to.
   if (key.section() == "model" && !acts_beside_weights(key.name)) return OnResume::fixed;
+  if (key.section() == "decoder" && key.name != "decoder.sigma") return OnResume::fixed;
   if (key.section() == "pipeline" || key.section() == "trainer")
     return key.name == "trainer.seed" || key.name == "trainer.ema" || key.name == "trainer.scaling"
                ? OnResume::accepted
@@ -344,7 +349,8 @@ OnResume on_resume(const Key& key) {
 }
 
 std::string_view why_fixed(std::string_view key) {
-  if (key.starts_with("model.")) return "the checkpoint's weights are of that model";
+  if (key.starts_with("model.") || key.starts_with("decoder."))
+    return "the checkpoint's weights are of that model";
   if (key.starts_with("lora.")) return "the checkpoint's adapters have that rank and these layers";
   if (key.starts_with("text.")) return "the checkpoint's head has a row for each of its labels";
   return "the checkpoint's optimizer state is of that kind";
@@ -362,8 +368,8 @@ std::vector<Key> keys(Config& config, std::span<const layers::ModelFamily> famil
   for (const layers::ModelFamily& family : families) kinds.push_back(family.name());
   std::vector<Key> all = model_keys(config.model, std::move(kinds));
   for (const auto& section :
-       {lora_keys(config.model.lora), text_keys(config.text), feature_keys(config.features),
-        data_keys(config.data), optimizer_keys(config.optimizer),
+       {config.model.networks.keys(), lora_keys(config.model.lora), text_keys(config.text),
+        feature_keys(config.features), data_keys(config.data), optimizer_keys(config.optimizer),
         lr_schedule_keys(config.lr_schedule), precision_keys(config.precision),
         pipeline_keys(config.pipeline), trainer_keys(config.trainer),
         checkpoint_keys(config.trainer)}) {

@@ -90,9 +90,9 @@ std::vector<std::int32_t> ctc_greedy_labels(std::span<const float> logits_FC, st
 
 Loss ctc_loss() {
   return {.name = "ctc",
-          .make_layer = []() -> std::unique_ptr<Layer> { return std::make_unique<Ctc>("ctc"); },
+          .make_layer = [](int) { return std::make_unique<Ctc>("ctc"); },
           .frames_needed = ctc_frames_needed,
-          .greedy_labels = ctc_greedy_labels};
+          .make_decoder = [](const auto&) { return ctc_greedy_labels; }};
 }
 
 }  // namespace penstock::layers

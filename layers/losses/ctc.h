@@ -30,7 +30,7 @@ class Ctc final : public Layer {
 
 /// Decodes one utterance greedily, by CTC's rule: takes the best label of every frame (the lower
 /// one of equals), merges repeats, then drops blanks. Logits may be normalised or not. Arguments
-/// and errors are those of Loss::greedy_labels.
+/// and errors are those of a Decoder.
 [[nodiscard]] std::vector<std::int32_t> ctc_greedy_labels(std::span<const float> logits_FC,
                                                           std::int64_t channels,
                                                           std::int64_t labels);

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <span>
 #include <string_view>
@@ -10,25 +11,37 @@
 
 namespace penstock::layers {
 
-/// A loss: its layer, and all that others ask about it. Class 0 of the logits is the loss's own, as
-/// the blank is CTC's, and no text has it. The classes from 1 on are the labels of the text.
+/// A parameter of the loss's layer in the host's memory, in FP32.
+struct HostParameter {
+  Shape shape;
+  std::vector<float> values;
+};
+
+/// Decodes one utterance to labels without class 0. Its input is what enters the loss's layer,
+/// frames × `channels`. Classes beyond the first `labels` mean nothing in text. ShapeError if the
+/// input is no whole number of frames, or if there are more labels than classes.
+using Decoder = std::function<std::vector<std::int32_t>(
+    std::span<const float> x_FC, std::int64_t channels, std::int64_t labels)>;
+
+/// A loss: its layer, and all that others ask about it. Class 0 is the loss's own, such as the
+/// blank, and no text has it. The classes from 1 on are the labels of the text.
 struct Loss {
-  /// Name by which families of models choose it.
+  /// Name by which families of models and model.decoder choose it.
   std::string_view name;
 
-  /// Makes the layer that ends a sequence. It takes frames × classes, puts the utterances' losses
-  /// into Context::targets and has no output. Its plan needs targets, and counts their labels.
-  std::unique_ptr<Layer> (*make_layer)() = nullptr;
+  /// The channels that its layer takes; 0: one for each class.
+  int channels = 0;
+
+  /// Makes the layer that ends a sequence. It puts the utterances' losses into Context::targets and
+  /// has no output. Its plan needs targets, and counts their labels.
+  std::function<std::unique_ptr<Layer>(int classes)> make_layer;
 
   /// Returns the fewest frames from which these labels can be learnt. Utterances with fewer are
   /// bad.
-  std::int64_t (*frames_needed)(std::span<const std::int32_t> labels) = nullptr;
+  std::function<std::int64_t(std::span<const std::int32_t> labels)> frames_needed;
 
-  /// Decodes one utterance, whose logits are frames × `channels`, to labels without class 0. The
-  /// first `labels` channels are labels; further channels mean nothing in text. ShapeError if
-  /// the logits are no whole number of frames, or if there are more labels than channels.
-  std::vector<std::int32_t> (*greedy_labels)(std::span<const float> logits_FC,
-                                             std::int64_t channels, std::int64_t labels) = nullptr;
+  /// Makes a greedy decoder from the parameters of the layer, in the order of its plan.
+  std::function<Decoder(const std::vector<HostParameter>& parameters)> make_decoder;
 };
 
 }  // namespace penstock::layers

@@ -176,9 +176,9 @@ std::vector<std::unique_ptr<Layer>> ConformerOptions::build(const ModelEnds& end
   if (input_dropout > 0)
     sequence.push_back(std::make_unique<Dropout>("input_dropout", input_dropout));
   for (int i = 1; i <= layers; ++i) add_block(sequence, *this, fmt::format("block{}", i));
-  sequence.push_back(
-      std::make_unique<Linear>(LinearOptions{.name = "output", .in = width, .out = ends.labels}));
-  sequence.push_back(ends.loss.make_layer());
+  sequence.push_back(std::make_unique<Linear>(
+      LinearOptions{.name = "output", .in = width, .out = ends.outputs()}));
+  sequence.push_back(ends.make_loss());
   return sequence;
 }
 

@@ -56,9 +56,9 @@ class Builder {
       add<ClippedReLU>("lookahead.relu");
     }
     add<BatchNorm>(BatchNormOptions{.name = "output.norm", .channels = options_.hidden});
-    add<Linear>(
-        LinearOptions{.name = "output", .in = options_.hidden, .out = ends_.labels, .bias = false});
-    sequence_.push_back(ends_.loss.make_layer());
+    add<Linear>(LinearOptions{
+        .name = "output", .in = options_.hidden, .out = ends_.outputs(), .bias = false});
+    sequence_.push_back(ends_.make_loss());
     return std::move(sequence_);
   }
 

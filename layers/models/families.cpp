@@ -15,12 +15,9 @@ std::vector<ModelFamily> model_families() {
           Wav2LetterOptions()};
 }
 
-// The loss is the one that the family's options name, whatever loss is in `ends`.
 std::vector<std::unique_ptr<Layer>> build_layers(const ModelFamily& family, const ModelEnds& ends) {
   if (!family.options()) throw ConfigError("the model can't be built: model.kind names no family");
-  ModelEnds chosen = ends;
-  chosen.loss = family.loss();
-  return family.options()->build(chosen);
+  return family.options()->build(ends);
 }
 
 // Units are found by their type, so this must precede the wrapping of layers with learning rates of

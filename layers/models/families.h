@@ -13,7 +13,7 @@ namespace penstock::layers {
 /// default family. A new family is a file beside this one, and a line of families.cpp.
 [[nodiscard]] std::vector<ModelFamily> model_families();
 
-/// Returns the layers from feature frames to the family's loss. ConfigError if `family` is none;
+/// Returns the layers from feature frames to the loss of `ends`. ConfigError if `family` is none;
 /// ShapeError for values that describe no model.
 std::vector<std::unique_ptr<Layer>> build_layers(const ModelFamily& family, const ModelEnds& ends);
 

@@ -17,8 +17,12 @@ namespace penstock::layers {
 /// The two ends of a model, whatever its family.
 struct ModelEnds {
   int features = 161;            // channels of a frame
-  int labels = 29;               // blank included
+  int labels = 29;               // classes, blank included
   Loss loss = losses().front();  // its layer is the last
+
+  /// Returns the channels that enter the loss.
+  int outputs() const { return loss.channels > 0 ? loss.channels : labels; }
+  std::unique_ptr<Layer> make_loss() const { return loss.make_layer(labels); }
 };
 
 /// Requirements on a struct of options that is a family of models: its name, the name of its

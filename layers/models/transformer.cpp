@@ -117,9 +117,9 @@ std::vector<std::unique_ptr<Layer>> TransformerOptions::build(const ModelEnds& e
   }
   sequence.push_back(std::make_unique<LayerNorm>(
       LayerNormOptions{.name = "norm", .channels = width, .centred = centred, .bias = centred}));
-  sequence.push_back(
-      std::make_unique<Linear>(LinearOptions{.name = "output", .in = width, .out = ends.labels}));
-  sequence.push_back(ends.loss.make_layer());
+  sequence.push_back(std::make_unique<Linear>(
+      LinearOptions{.name = "output", .in = width, .out = ends.outputs()}));
+  sequence.push_back(ends.make_loss());
   return sequence;
 }
 

@@ -87,8 +87,8 @@ std::vector<std::unique_ptr<Layer>> Wav2LetterOptions::build(const ModelEnds& en
     }
   }
   sequence.push_back(
-      std::make_unique<Linear>(LinearOptions{.name = "output", .in = in, .out = ends.labels}));
-  sequence.push_back(ends.loss.make_layer());
+      std::make_unique<Linear>(LinearOptions{.name = "output", .in = in, .out = ends.outputs()}));
+  sequence.push_back(ends.make_loss());
   return sequence;
 }
 

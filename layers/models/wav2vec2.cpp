@@ -179,8 +179,8 @@ Sequence Wav2Vec2Options::build(const ModelEnds& ends) const {
   if (!norm_first) add_norm(sequence, "norm", width);
   for (int i = 1; i <= layers; ++i) add_block(sequence, *this, i);
   if (norm_first) add_norm(sequence, "norm", width);
-  add_linear(sequence, "output", width, ends.labels);
-  sequence.push_back(ends.loss.make_layer());
+  add_linear(sequence, "output", width, ends.outputs());
+  sequence.push_back(ends.make_loss());
   return sequence;
 }
 

@@ -29,7 +29,7 @@ void check(const configs::ModelConfig& model, int labels) {
   config.model = model;
   std::string faults;
   for (const Key& key : configs::keys(config)) {
-    if (key.section() != "model" && key.section() != "lora") continue;
+    if (key.section() != "model" && key.section() != "decoder" && key.section() != "lora") continue;
     if (const auto fault = configs::set_value(key, configs::value_text(key.value)))
       faults += "\n  " + *fault;
   }
@@ -158,7 +158,7 @@ LayerSequence build_model(const configs::ModelConfig& model, int labels,
                           const configs::PipelineConfig& pipeline) {
   check(model, labels);
   LayerSequence sequence{
-      layers::build_layers(model.family, {model.features, outputs_of(model, labels)}),
+      layers::build_layers(model.family, {model.features, outputs_of(model, labels), model.loss()}),
       model.features};
   adapt(sequence, model.lora);
   if (pipeline.recompute == kSelective) layers::recompute_cheap_parts(sequence.layers);
@@ -170,8 +170,11 @@ std::string model_summary(const configs::ModelConfig& model, int labels) {
   config.model = model;
   std::string summary;
   for (const Key& key : configs::keys(config)) {
-    if (key.section() != "model" || key.name == "model.base" || key.name == "model.classes")
+    if (key.section() != "model" && (key.section() != "decoder" || model.decoder == "ctc"))
       continue;
+    if (key.name == "model.base" || key.name == "model.classes") continue;
+    // Plans and profiles from before there were other decoders still suit CTC.
+    if (key.name == "model.decoder" && model.decoder == "ctc") continue;
     summary += fmt::format("{}={} ", key.leaf(), configs::value_text(key.value));
   }
   // Plans and profiles for adapters do not suit the same model without them.

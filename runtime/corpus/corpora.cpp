@@ -46,7 +46,7 @@ CorpusOptions corpus_options(const configs::Config& config,
   options.features = config.features;
   options.threads = config.data.loaders > 1 ? config.data.loaders : 0;
   options.labels_key = labels_key(config);
-  options.loss = config.model.family.loss();
+  options.loss = config.model.loss();
   options.output_frames = [known = std::make_shared<partition::OutputFrames>(sequence)](
                               std::int64_t frames) { return known->of(frames); };
   return options;

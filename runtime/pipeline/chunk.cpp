@@ -23,6 +23,11 @@ void timed(layers::Backend& backend, layers::Stream& stream, double* sum, Work w
   *sum += std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
 }
 
+/// Returns what a loss reads in backward.
+layers::Targets labels_in(const MicroBatchWork& work) {
+  return {work.labels, work.label_lengths, {}, 1, {}};
+}
+
 }  // namespace
 
 // A Chunk runs its layers in order and looks up every tensor in the layout of the micro-batch. The
@@ -365,6 +370,8 @@ void Chunk::backward_weight(const MicroBatchRun& run, const StepWork& step,
 void Chunk::backward_input(const MicroBatchRun& run, const StepWork& step, std::size_t layer) {
   const auto kept = saved(run, layer, true);
   layers::Context c = context(run, step, layer, layers::Mode::train);
+  layers::Targets targets = labels_in(*run.work);
+  if (run.layout.layers[layer].needs_targets) c.targets = &targets;
   const layers::Activation dy = gradient(run, layer + 1);
   layers::Activation dx = gradient(run, layer);
   const layers::WorkspaceScope lending(stream_, c.workspace);
@@ -379,6 +386,8 @@ void Chunk::backward_weight(const MicroBatchRun& run, const StepWork& step, std:
   if (!run.layout.layers[layer].trained()) return;
   const auto kept = saved(run, layer, true);
   layers::Context c = context(run, step, layer, layers::Mode::train);
+  layers::Targets targets = labels_in(*run.work);
+  if (run.layout.layers[layer].needs_targets) c.targets = &targets;
   const layers::WorkspaceScope lending(stream_, c.workspace);
   timed(backend_, stream_, time_of(&LayerTimes::backward_weight, layer), [&] {
     options_.layers[layer]->backward_weight(

@@ -8,6 +8,7 @@
 #include "base/error.h"
 #include "base/quantities.h"
 #include "layers/layer.h"
+#include "layers/ops/elementwise.h"
 #include "partition/schedule/generators.h"
 #include "partition/schedule/validator/validator.h"
 #include "runtime/pipeline/nccl_messages.h"
@@ -97,6 +98,21 @@ std::deque<Chunk> Stage::make_chunks(const partition::LayerSequence& sequence) {
 bool Stage::needs_targets() const {
   return std::any_of(local_.plans.begin(), local_.plans.end(),
                      [](const layers::LayerPlan& p) { return p.needs_targets; });
+}
+
+// Layers may read parameters in 16 bits, which are widened on the device first.
+std::vector<layers::HostParameter> Stage::last_parameters() const {
+  std::vector<layers::HostParameter> parameters;
+  for (const layers::Tensor& weight : parameters_.params(local_.layers.size() - 1).weights) {
+    layers::HostParameter& parameter = parameters.emplace_back();
+    parameter.shape = weight.shape;
+    parameter.values.resize(static_cast<std::size_t>(weight.size()));
+    const layers::Buffer wide = backend_.allocate(parameter.values.size() * sizeof(float));
+    backend_.run(stream_, layers::Cast{weight, {wide.data(), layers::DType::f32, weight.shape}});
+    backend_.copy_out(stream_, parameter.values.data(), wide.data(), wide.bytes());
+    backend_.synchronize(stream_);
+  }
+  return parameters;
 }
 
 void Stage::measure(LayerTimes* times) {

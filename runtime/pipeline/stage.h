@@ -3,6 +3,7 @@
 #include <deque>
 #include <map>
 
+#include "layers/losses/loss.h"
 #include "partition/layout/layer_sequence.h"
 #include "partition/schedule/run_schedule.h"
 #include "runtime/devices/device.h"
@@ -41,6 +42,9 @@ class Stage {
   bool first() const { return chunk_ranks_.front() == options_.stage; }
   /// True if it holds the layer sequence's last layers, which compute the loss.
   bool last() const { return chunk_ranks_.back() == options_.stage; }
+  /// Returns the parameters of the layer sequence's last layer, as it reads them, in the host's
+  /// memory. Waits for the stream. Only for a stage that is last().
+  [[nodiscard]] std::vector<layers::HostParameter> last_parameters() const;
   /// Number of layers that it holds.
   std::size_t layers() const { return local_.layers.size(); }
   /// True if a layer of this stage reads labels.

@@ -104,7 +104,7 @@ Evaluation Recogniser::evaluate(const Corpus& corpus, EvaluationOptions options)
   if (session_ == nullptr) make_session(corpus);
   options.features = config_.features;
   options.data = config_.data;
-  options.loss = config_.model.family.loss();
+  options.loss = config_.model.loss();
   options.threads = config_.trainer.threads;
   return runtime::evaluate(*session_, corpus, *tokenizer_, options);
 }

@@ -42,8 +42,9 @@ ErrorCount take_errors(Unpacker& from) {
 /// Decodes and scores the logits of the last stage of this replica.
 class Scorer {
  public:
-  Scorer(const Corpus& corpus, const Tokenizer& tokenizer, const EvaluationOptions& options)
-      : corpus_(corpus), tokenizer_(tokenizer), options_(options) {}
+  Scorer(const Corpus& corpus, const Tokenizer& tokenizer, const EvaluationOptions& options,
+         layers::Decoder decoder)
+      : corpus_(corpus), tokenizer_(tokenizer), options_(options), decoder_(std::move(decoder)) {}
 
   void operator()(const MicroBatchWork& work, const layers::Frames& logits) {
     const float* row = logits.x_FC.as<float>();
@@ -53,8 +54,7 @@ class Scorer {
       row += size;
       if (options_.logits) options_.logits(work.utterances[u], of_utterance, logits.channels());
       tell(work.utterances[u],
-           tokenizer_.decode(
-               options_.loss.greedy_labels(of_utterance, logits.channels(), tokenizer_.labels())),
+           tokenizer_.decode(decoder_(of_utterance, logits.channels(), tokenizer_.labels())),
            !work.label_lengths.empty());
     }
   }
@@ -85,6 +85,7 @@ class Scorer {
   const Corpus& corpus_;
   const Tokenizer& tokenizer_;
   const EvaluationOptions& options_;
+  layers::Decoder decoder_;
   Packer told_;
 };
 
@@ -160,7 +161,8 @@ Evaluation evaluate(Session& session, const Corpus& corpus, const Tokenizer& tok
     feed->announce(0, batches_of(work, batches));
     callbacks.read_features = feed->reader();
   }
-  Scorer scorer(corpus, tokenizer, options);
+  Scorer scorer(corpus, tokenizer, options,
+                stage.last() ? options.loss.make_decoder(stage.last_parameters()) : nullptr);
   callbacks.logits = [&](const MicroBatchWork& m, const layers::Frames& logits) {
     scorer(m, logits);
     if (options.advance) options.advance();

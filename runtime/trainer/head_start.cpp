@@ -80,9 +80,14 @@ bool Head::has(std::string_view parameter) const {
 
 Head find_head(const partition::LayerSequence& sequence,
                const std::vector<layers::LayerPlan>& plans) {
-  for (std::size_t i = plans.size(); i-- > 0;)
-    if (!plans[i].params.empty()) return {sequence.layers[i]->name(), plans[i].params};
-  return {};
+  Head head;
+  for (std::size_t i = plans.size(); i-- > 0;) {
+    if (plans[i].params.empty()) continue;
+    head.layer = sequence.layers[i]->name();
+    head.parameters.insert(head.parameters.begin(), plans[i].params.begin(), plans[i].params.end());
+    if (!plans[i].needs_targets) break;
+  }
+  return head;
 }
 
 bool has_rows_of_labels(std::string_view parameter) { return !parameter.ends_with(layers::kLoraA); }

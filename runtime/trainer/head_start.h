@@ -13,7 +13,8 @@
 
 namespace penstock::runtime {
 
-/// The head: the last layer with parameters.
+/// The head: the last layer with parameters and, if that is a loss, the one before it, which
+/// projects frames for it.
 struct Head {
   std::string layer;
   std::vector<layers::ParamDecl> parameters;

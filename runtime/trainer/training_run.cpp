@@ -352,7 +352,7 @@ void TrainingRun::validate() {
   const Evaluation evaluation = evaluate(session_, prepared.validation, *prepared.tokenizer,
                                          {.features = config().features,
                                           .data = config().data,
-                                          .loss = config().model.family.loss(),
+                                          .loss = config().model.loss(),
                                           .threads = config().trainer.threads,
                                           .advance = [this] { activity().advance(); }});
   if (prepared.slots.averages) training_step_->exchange_averages();

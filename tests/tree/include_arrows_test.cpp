@@ -19,8 +19,8 @@ struct Arrow {
 const std::vector<Arrow> arrows = {
     {"base", {"base"}},
     {"layers", {"layers", "base"}},
-    // The keys of a recipe are those of the model's family, and more.
-    {"configs", {"configs", "layers/models/model_family.h", "base"}},
+    // The keys of a recipe are those of the model's family and decoder, and more.
+    {"configs", {"configs", "layers/models/model_family.h", "layers/models/decoder.h", "base"}},
     {"comm", {"comm", "layers/tensor", "base"}},
     {"comm/nccl", {"comm", "layers/tensor", "layers/cuda", "base"}},
     // Declarations: what can be planned on any machine, for any device.

@@ -92,6 +92,7 @@ TEST_F(CorpusTest, HasLengthsTextsAndLabels) {
   EXPECT_EQ(corpus.audio(1).audio, in("4001.wav"));
   EXPECT_EQ(corpus.audio(1).length, (AudioLength{4001, 8000}));
   EXPECT_EQ(corpus.labels(1), alphabet_.encode("hello"));
+  EXPECT_EQ(corpus.most_labels, 6);
   EXPECT_DOUBLE_EQ(corpus.seconds(), 84801 / 8000.0);
 }
 
@@ -207,6 +208,7 @@ TEST_F(CorpusTest, RanksReadOnlyTextsOrAudioTheyNeed) {
     EXPECT_EQ(corpus.audio(1).audio, whole.audio(1).audio);
     EXPECT_EQ(corpus.lengths, whole.lengths);
     EXPECT_EQ(corpus.hash, whole.hash);
+    EXPECT_EQ(corpus.most_labels, 6);
     EXPECT_EQ(corpus.skipped, 2);
     EXPECT_EQ(corpus.too_long, 1);
     EXPECT_EQ(corpus.text != nullptr, world.rank() == 2);

@@ -16,7 +16,7 @@ class FamilyTraining : public testing::TestWithParam<test::SmallFamily> {
  protected:
   static TrainingJob job() {
     TrainingJob job = test::small_job();
-    job.model = {.features = GetParam().features, .family = GetParam().options};
+    job.model = GetParam().model();
     job.optimizer.learning_rate = 0.003;
     job.steps = 5;
     job.lanes = 2;

@@ -30,8 +30,9 @@ class FamilyResumption : public testing::TestWithParam<test::SmallFamily> {
     const fs::path corpus = folder_.path() / "train.jsonl";
     configs::Config recipe = configs::parse_config(test::tone_recipe(corpus, corpus, output(name)),
                                                    "recipe.toml", layers::model_families(), layout);
-    recipe.model = {.features = GetParam().features == 1 ? 1 : recipe.model.features,
-                    .family = GetParam().options};
+    const int features = GetParam().features == 1 ? 1 : recipe.model.features;
+    recipe.model = GetParam().model();
+    recipe.model.features = features;
     if (GetParam().features == 1) {  // 100 frames a second
       recipe.features.kind = "waveform";
       auto& options = recipe.model.family.as<layers::Wav2Vec2Options>();

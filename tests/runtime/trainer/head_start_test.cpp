@@ -91,6 +91,22 @@ TEST_F(HeadStart, SameLabelsGetTheWholeHead) {
   EXPECT_FALSE(noted("keeps")) << notes_;
 }
 
+/// The layer that projects frames to the joint network is a part of the head.
+TEST_F(HeadStart, ATransducerTakesTheEncoderOfCtc) {
+  const Overrides small = {"model.decoder=rnnt", "decoder.width=5", "decoder.joint=7"};
+  const std::string rnnt = start("rnnt", with(small, {"trainer.init_head=new"}));
+  for (const char* name : {"conv1.weight", "rnn2.weight", "output.norm.weight"})
+    EXPECT_TRUE(as_in_source(rnnt, name)) << name;
+  EXPECT_EQ(rows(rnnt, "output.weight").size(), 7u);
+  EXPECT_TRUE(noted("output.weight and transducer.embedding.weight")) << notes_;
+  EXPECT_TRUE(noted("start anew")) << notes_;
+
+  const Overrides other = with(small, {"trainer.init=" + rnnt, "text.alphabet=abcx"});
+  expect_parts(refusal(by_rows(other)),
+               {"trainer.init_head = pieces keeps rows", "use trainer.init_head = auto"});
+  expect_parts(fault({"trainer.init=" + rnnt}), {"output.weight", "trainer.init_head = new"});
+}
+
 TEST_F(HeadStart, ChangesNoBitOverRanks) {
   const Overrides other = by_rows({"text.alphabet=dxcbya"});
   run("alone", other);

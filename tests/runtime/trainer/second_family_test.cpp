@@ -49,8 +49,8 @@ struct Perceptron {
       layers.push_back(std::make_unique<layers::ClippedReLU>("relu" + number));
     }
     layers.push_back(std::make_unique<layers::Linear>(layers::LinearOptions{
-        .name = "output", .in = in, .out = ends.labels, .bias = last == "bias"}));
-    layers.push_back(ends.loss.make_layer());
+        .name = "output", .in = in, .out = ends.outputs(), .bias = last == "bias"}));
+    layers.push_back(ends.make_loss());
     return layers;
   }
 };

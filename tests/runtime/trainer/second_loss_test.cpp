@@ -101,12 +101,10 @@ template <int kFramesPerLabel>
 Loss squares() {
   return {
       .name = "squares",
-      .make_layer = []() -> std::unique_ptr<layers::Layer> {
-        return std::make_unique<SquaredDistance>();
-      },
+      .make_layer = [](int) { return std::make_unique<SquaredDistance>(); },
       .frames_needed =
           [](std::span<const std::int32_t> labels) { return kFramesPerLabel * std::ssize(labels); },
-      .greedy_labels = label_of_each_second_frame};
+      .make_decoder = [](const auto&) { return label_of_each_second_frame; }};
 }
 
 /// Builds a model of one product, with a key for the loss that follows it.
@@ -121,8 +119,8 @@ struct OneProduct {
   std::vector<std::unique_ptr<layers::Layer>> build(const layers::ModelEnds& ends) const {
     std::vector<std::unique_ptr<layers::Layer>> layers;
     layers.push_back(std::make_unique<layers::Linear>(
-        layers::LinearOptions{.name = "output", .in = ends.features, .out = ends.labels}));
-    layers.push_back(ends.loss.make_layer());
+        layers::LinearOptions{.name = "output", .in = ends.features, .out = ends.outputs()}));
+    layers.push_back(ends.make_loss());
     return layers;
   }
 };
@@ -134,7 +132,7 @@ layers::ModelFamily family_with(Loss second) {
 }
 
 TEST(SecondLoss, HasTheGradientOfFiniteDifferences) {
-  const auto layer = squares<2>().make_layer();
+  const auto layer = squares<2>().make_layer(4);
   const Labels labels = {1, 2, 2, 3, 3, 1}, lengths = {3, 0, 3};
   const std::vector<float> weights = {1, 0.5f, 1};
   std::vector<double> losses(3, NAN);

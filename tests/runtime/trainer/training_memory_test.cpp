@@ -45,7 +45,7 @@ configs::Config small_recipe() {
   return config;
 }
 
-/// Utterances of 0.05 to 0.45 s with a label each.
+/// Utterances of 0.05 to 0.45 s with 0 to 3 labels.
 Corpus small_corpus(std::uint64_t utterances, std::uint64_t seed) {
   std::vector<AudioLength> lengths;
   for (std::uint64_t u = 0; u < utterances; ++u)
@@ -53,7 +53,8 @@ Corpus small_corpus(std::uint64_t utterances, std::uint64_t seed) {
         {800 + static_cast<std::int64_t>(sample_hash(SampleKind::order, seed, {u}) % 6400), 16000});
   Corpus corpus;
   corpus.lengths = lengths;
-  corpus.labels = [](std::uint64_t) { return std::vector<std::int32_t>{1}; };
+  corpus.labels = [](std::uint64_t id) { return std::vector<std::int32_t>(id % 4, 1); };
+  corpus.most_labels = 3;
   return corpus;
 }
 
@@ -139,21 +140,26 @@ void expect_shares(const partition::StageBytes& bytes, const configs::PipelineCo
   EXPECT_EQ(bytes.sharded_away, 0u);
 }
 
+StepSequence steps_of(const Corpus& corpus, const configs::Config& config) {
+  StepSequenceOptions options{corpus.lengths, config.data, config.features, 1, kReplicas};
+  options.order = config.trainer.order;
+  options.most_labels = corpus.most_labels;
+  return StepSequence(std::move(options));
+}
+
 /// One rank of a training, by hand, so that its backend counts.
 void train_counted(comm::Communicator& world, const partition::LayerSequence& sequence,
                    const configs::Config& config, const Corpus& corpus, const Corpus& validation,
                    const std::filesystem::path& output) {
-  const StepSequence steps(
-      {corpus.lengths, config.data, config.features, 1, kReplicas, config.trainer.order});
+  const StepSequence steps = steps_of(corpus, config);
   partition::Plan plan;
   plan.ranks = partition::neighbouring_stages(kStages, kReplicas);
   const RankGrid grid(world, plan);
   const int replica = grid.here().replica;
   const StageOptions part = part_of(sequence, config, grid.here());
-  const Held held(
-      bytes_of_run(sequence, config, shape_of_run(config, steps, {validation.lengths}, 29),
-                   part.schedule),
-      part);
+  const RunShape shape =
+      shape_of_run(config, steps, {validation.lengths, validation.most_labels}, 29);
+  const Held held(bytes_of_run(sequence, config, shape, part.schedule), part);
   const partition::StageBytes& bytes = held.bytes;
 
   test::WatchedBackend backend;
@@ -205,6 +211,7 @@ struct Kept {
   int resident = 0;
   double ema = 0;
   configs::LoraConfig lora = {};
+  const char* decoder = "ctc";
 };
 
 class PlannedTrainingMemory : public testing::TestWithParam<Kept> {};
@@ -223,6 +230,7 @@ TEST_P(PlannedTrainingMemory, IsAllocatedAndNoStepTakesMore) {
   config.pipeline.post_validation = GetParam().post_validation;
   config.optimizer.freeze = GetParam().frozen;
   config.model.lora = GetParam().lora;
+  config.model.decoder = GetParam().decoder;
   const partition::LayerSequence sequence = partition::build_trained_model(config, 29);
   const test::TemporaryFolder folder;
   const Corpus corpus = small_corpus(23, 5), validation = small_corpus(31, 6);
@@ -268,6 +276,18 @@ INSTANTIATE_TEST_SUITE_P(
         Kept{"Codes", false, "bf16", "zb-v", "none", {}, false, {}, "8bit"},
         Kept{"ShardsInHalves", true, "fp16", "1f1b", "none", {}, false, {}, "bf16"},
         Kept{"BackupsOfShardsInCodes", true, "fp32", "1f1b", "none", {}, true, {}, "8bit"}),
+    [](const auto& info) { return info.param.name; });
+
+INSTANTIATE_TEST_SUITE_P(
+    Transducers, PlannedTrainingMemory,
+    testing::Values(Kept{.name = "Rnnt", .shard = false, .compute = "fp32", .decoder = "rnnt"},
+                    Kept{.name = "TdtInShards", .shard = true, .compute = "fp16", .decoder = "tdt"},
+                    Kept{.name = "RnntOfPartedPasses",
+                         .shard = false,
+                         .compute = "bf16",
+                         .schedule = "zb-h1",
+                         .recompute = "stage",
+                         .decoder = "rnnt"}),
     [](const auto& info) { return info.param.name; });
 
 INSTANTIATE_TEST_SUITE_P(

@@ -72,6 +72,24 @@ std::vector<SmallFamily> wav2vec2s() {
   return families;
 }
 
+/// An RNN-T with an LSTM of two layers, and a TDT with a stateless prediction network.
+std::vector<SmallFamily> transducers() {
+  const layers::TransformerOptions encoder{
+      .channels = 5, .width = 12, .heads = 3, .layers = 2, .inner = 20, .dropout = 0.1};
+  return {{.name = "rnnt",
+           .options = encoder,
+           .decoder = "rnnt",
+           .networks = {.width = 7, .layers = 2, .joint = 9}},
+          {.name = "tdt",
+           .options = encoder,
+           .decoder = "tdt",
+           .networks = {.prediction = "stateless",
+                        .width = 8,
+                        .joint = 9,
+                        .activation = "tanh",
+                        .durations = {0, 1, 3}}}};
+}
+
 }  // namespace
 
 std::vector<SmallFamily> small_families() {
@@ -106,7 +124,7 @@ std::vector<SmallFamily> small_families() {
                                                .strides = {2, 1},
                                                .dilations = {1, 2},
                                                .dropouts = {0.1, 0}}}};
-  for (std::vector<SmallFamily> more : {wav2vec2s(), conformers()})
+  for (std::vector<SmallFamily> more : {wav2vec2s(), conformers(), transducers()})
     std::ranges::move(more, std::back_inserter(families));
   return families;
 }

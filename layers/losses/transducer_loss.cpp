@@ -1,0 +1,78 @@
+#include "layers/losses/transducer_loss.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <memory>
+#include <utility>
+
+#include "base/error.h"
+#include "layers/losses/transducer_greedy.h"
+
+namespace penstock::layers {
+namespace {
+
+/// Returns the fewest frames of a path: each label takes the shortest duration, and a blank that
+/// takes at least one frame ends it.
+std::int64_t fewest_frames(const std::vector<std::int32_t>& durations, std::int64_t labels) {
+  if (durations.empty()) return 1;
+  const std::int64_t shortest = std::ranges::min(durations);
+  const auto last = std::ranges::find_if(durations, [](std::int32_t d) { return d > 0; });
+  return labels * shortest + (last == durations.end() ? 1 : *last);
+}
+
+TransducerOptions with_classes(TransducerOptions options, std::int64_t classes) {
+  options.classes = classes;
+  return options;
+}
+
+/// Decodes with parameters of its own.
+class OwningDecoder {
+ public:
+  OwningDecoder(const TransducerOptions& options, const std::vector<HostParameter>& parameters)
+      : parameters_(parameters),
+        classes_(parameters_.empty() ? 0 : parameters_.front().shape.at(0)),
+        greedy_(with_classes(options, classes_), views()) {}
+
+  std::vector<std::int32_t> labels(std::span<const float> x_FJ, std::int64_t labels) const {
+    if (labels > classes_)
+      throw ShapeError(fmt::format("{} labels can't be told from {} classes", labels, classes_));
+    std::vector<std::int32_t> decoded = greedy_.labels(x_FJ);
+    std::erase_if(decoded, [&](std::int32_t label) { return label >= labels; });
+    return decoded;
+  }
+
+ private:
+  std::vector<Tensor> views() {
+    std::vector<Tensor> tensors;
+    for (HostParameter& p : parameters_) tensors.push_back({p.values.data(), DType::f32, p.shape});
+    return tensors;
+  }
+
+  std::vector<HostParameter> parameters_;
+  std::int64_t classes_;
+  TransducerGreedy greedy_;
+};
+
+}  // namespace
+
+Loss transducer_loss(TransducerOptions options) {
+  Loss loss;
+  loss.name = options.durations.empty() ? "rnnt" : "tdt";
+  loss.channels = static_cast<int>(options.joint);
+  loss.make_layer = [options](int classes) {
+    return std::make_unique<Transducer>(with_classes(options, classes));
+  };
+  loss.frames_needed = [durations = options.durations](std::span<const std::int32_t> labels) {
+    return fewest_frames(durations, std::ssize(labels));
+  };
+  loss.make_decoder = [options](const std::vector<HostParameter>& parameters) -> Decoder {
+    return [decoder = std::make_shared<const OwningDecoder>(options, parameters)](
+               std::span<const float> x_FJ, std::int64_t, std::int64_t labels) {
+      return decoder->labels(x_FJ, labels);
+    };
+  };
+  return loss;
+}
+
+}  // namespace penstock::layers
