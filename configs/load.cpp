@@ -120,7 +120,7 @@ class Loader {
 
   /// Applies the settings of a model file, which may hold the sections kSections alone.
   void apply_base(const std::vector<Setting>& settings) {
-    constexpr std::array<std::string_view, 3> kSections{"model.", "features.", "text."};
+    constexpr std::array<std::string_view, 4> kSections{"model.", "decoder.", "features.", "text."};
     const std::vector<Key> all = keys(config_, families_);
     for (const Setting& setting : settings) {
       const bool allowed = std::ranges::any_of(
@@ -130,7 +130,7 @@ class Loader {
       } else {
         fault(setting.where, setting.written +
                                  " is not allowed in a model's file, which holds [model], "
-                                 "[features] and [text]");
+                                 "[decoder], [features] and [text]");
       }
     }
   }

@@ -84,10 +84,18 @@ TEST(Load, BaseMayBeAFile) {
   EXPECT_EQ(
       fault("", {"model.base=" + file.string()}),
       "the configuration can't be used:\n  " + file.string() +
-          ":4: trainer.steps is not allowed in a model's file, which holds [model], [features] and "
-          "[text]");
+          ":4: trainer.steps is not allowed in a model's file, which holds [model], [decoder], "
+          "[features] and [text]");
   std::ofstream(file) << "[model]\nhidden = 7\n";
   EXPECT_EQ(deepspeech2(parsed("", Overrides{"model.base=" + file.string()})).hidden, 7);
+}
+
+TEST(Load, BaseMayHoldADecoder) {
+  const Config config =
+      parsed("[decoder]\nlayers = 1\n", Overrides{"model.base=parakeet-tdt-0.6b"});
+  EXPECT_EQ(config.model.decoder, "tdt");
+  EXPECT_EQ(config.model.networks.layers, 1);
+  EXPECT_EQ(parsed("", Overrides{"model.base=parakeet-tdt-0.6b"}).model.networks.layers, 2);
 }
 
 // A recipe's settings go before a model file's, and the command line's before both.
@@ -260,15 +268,14 @@ TEST(Load, ReadsAnOrderOfMicroBatches) {
 }
 
 TEST(Load, NamesKnownModels) {
-  EXPECT_EQ(
-      fault("[model]\n\nbase = \"conformer-x\""),
-      "the configuration can't be used:\n  recipe.toml:3: model.base = conformer-x is not a "
-      "known model; known are conformer-l, conformer-m, conformer-s, ds2-large, ds2-small, "
-      "ds2-tiny, ds2-wide, fastconformer-l, fastconformer-m, fastconformer-xl, "
-      "fastconformer-xxl, hubert-xl, omni-ctc-1b, omni-ctc-300m, omni-ctc-3b, omni-ctc-7b, "
-      "transformer-base, w2v-bert-2, w2v-small, wav2letter-plus, wav2vec2-base, or give a TOML "
-      "file; did you mean "
-      "conformer-l?");
+  EXPECT_EQ(fault("[model]\n\nbase = \"conformer-x\""),
+            "the configuration can't be used:\n  recipe.toml:3: model.base = conformer-x is not a "
+            "known model; known are conformer-l, conformer-m, conformer-s, ds2-large, ds2-small, "
+            "ds2-tiny, ds2-wide, fastconformer-l, fastconformer-m, fastconformer-xl, "
+            "fastconformer-xxl, hubert-xl, omni-ctc-1b, omni-ctc-300m, omni-ctc-3b, omni-ctc-7b, "
+            "parakeet-rnnt-1.1b, parakeet-tdt-0.6b, transformer-base, w2v-bert-2, w2v-small, "
+            "wav2letter-plus, wav2vec2-base, or give a TOML file; did you mean "
+            "conformer-l?");
 }
 
 TEST(Load, RejectsWhatIsNotToml) {

@@ -78,6 +78,7 @@ std::string saved_recipe_text(const runtime::Checkpoint& checkpoint,
         path.string(), path.string()));
   if (!pieces.empty()) config.text.model = pieces.string();
   config.trainer.init = path.string();
+  if (config.model.decoder != "ctc") shown.insert(shown.begin() + 1, "decoder");
   if (config.model.lora.rank > 0) shown.insert(shown.begin() + 1, "lora");
   return configs::recipe_text(config, shown);
 }

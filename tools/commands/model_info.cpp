@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 #include <filesystem>
 #include <iostream>
@@ -87,11 +88,13 @@ std::vector<std::string> row_of(const LayerFigures& layer, double seconds) {
 }  // namespace
 
 // A bare name is a model only if no file or folder has that name, so a checkpoint in the working
-// folder is never taken for one. A name with a slash or a point is always a path, which ends in
+// folder is never taken for one. Another name with a slash or a point is a path, which ends in
 // .toml if it is a model's.
 bool names_model(const std::string& path) {
   if (std::filesystem::path(path).extension() == ".toml") return true;
-  return !std::filesystem::exists(path) && path.find_first_of("/.") == std::string::npos;
+  if (std::filesystem::exists(path)) return false;
+  return path.find_first_of("/.") == std::string::npos ||
+         std::ranges::count(configs::model_names(), path) > 0;
 }
 
 int print_model(const ModelInfoOptions& options) {

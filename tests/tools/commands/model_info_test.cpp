@@ -64,6 +64,12 @@ TEST(ModelInfo, CountsFastConformersWithoutAllocatingThem) {
   EXPECT_EQ(parameters("fastconformer-xxl", "1025"), 1062540289);
 }
 
+// transformers counts the same in ParakeetForRNNT and ParakeetForTDT.
+TEST(ModelInfo, CountsParakeetTransducersAsTransformersDoes) {
+  EXPECT_EQ(model({"parakeet-rnnt-1.1b", "--labels", "1025"})["parameters"], 1070432769);
+  EXPECT_EQ(model({"parakeet-tdt-0.6b", "--labels", "8193"})["parameters"], 625877638);
+}
+
 // transformers' Wav2Vec2BertForCTC has as many, but for the 1,024 that only mask frames.
 TEST(ModelInfo, CountsW2vBertAsTransformersDoes) {
   EXPECT_EQ(model({"w2v-bert-2", "--labels", "32"})["parameters"], 580524896);
