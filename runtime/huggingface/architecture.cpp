@@ -34,8 +34,6 @@ struct Relative {
 };
 
 constexpr Relative kRelatives[] = {
-    {"parakeet_rnnt", "parakeet_ctc", "the same encoder with a CTC head instead of a transducer"},
-    {"parakeet_tdt", "parakeet_ctc", "the same encoder with a CTC head instead of a transducer"},
     {"lasr_ctc", "parakeet_ctc", "a Conformer with relative positions"},
     {"wav2vec2-conformer", "parakeet_ctc", "a Conformer with relative positions, on log-mel"},
     {"omniasr", "omniasr_ctc", "the same encoder with a CTC head instead of a language model"},
@@ -67,8 +65,8 @@ std::string_view family_of(const Architecture& architecture) {
 }  // namespace
 
 std::vector<Architecture> architectures() {
-  return {wav2vec2_for_ctc(), hubert_for_ctc(), omniasr_for_ctc(), parakeet_for_ctc(),
-          wav2vec2_bert_for_ctc()};
+  return {wav2vec2_for_ctc(),  hubert_for_ctc(),   omniasr_for_ctc(),      parakeet_for_ctc(),
+          parakeet_for_rnnt(), parakeet_for_tdt(), wav2vec2_bert_for_ctc()};
 }
 
 Architecture architecture_of(const Settings& config, const std::string& where) {
@@ -97,12 +95,16 @@ std::optional<HeadlessClass> find_headless(const Architecture& architecture,
   return std::nullopt;
 }
 
-std::vector<Architecture> architectures_of_family(std::string_view kind) {
+std::vector<Architecture> architectures_of_model(const configs::ModelConfig& model) {
   std::vector<Architecture> found = architectures();
-  std::erase_if(found, [&](const Architecture& known) { return family_of(known) != kind; });
+  std::erase_if(found, [&](const Architecture& known) {
+    return family_of(known) != model.family.name() || known.decoder != model.decoder;
+  });
   if (!found.empty()) return found;
   throw ConfigError(fmt::format(
-      "a model of model.kind = {} has no counterpart in transformers; penstock exports {}", kind,
+      "a model of model.kind = {}{} has no counterpart in transformers; penstock exports {}",
+      model.family.name(),
+      model.decoder == "ctc" ? "" : fmt::format(" with model.decoder = {}", model.decoder),
       known_types()));
 }
 

@@ -5,6 +5,7 @@
 #include <string_view>
 #include <vector>
 
+#include "configs/config.h"
 #include "runtime/huggingface/settings.h"
 #include "runtime/huggingface/tensor_rule.h"
 
@@ -16,7 +17,7 @@ enum class Form {
   text,          // a string
   equal_list,    // one number per element of model.kernels, all equal
   or_null,       // a whole number above 0; null is penstock's 0
-  from_zero,     // a whole number, 0 or more
+  from_zero,     // whole numbers, 0 or more: one, or a list
   milliseconds,  // samples, at the sample rate that was read before
 };
 
@@ -24,6 +25,8 @@ enum class Form {
 struct MappedSetting {
   std::string_view theirs, absent, ours;
   Form form = Form::plain;
+  std::string_view also = {};                   // a second key with the same value
+  std::vector<std::string_view> accepted = {};  // for a text: the values that penstock has
 };
 
 /// A setting that penstock supports with one value only.
@@ -66,9 +69,10 @@ struct HeadlessClass {
 /// Describes an architecture of transformers completely, as tables. Each architecture has a file of
 /// its own.
 struct Architecture {
-  std::string_view name;        // "Wav2Vec2ForCTC"
-  std::string_view model_type;  // "wav2vec2"
-  std::string_view library;     // module of Python that defines the class
+  std::string_view name;             // "Wav2Vec2ForCTC"
+  std::string_view model_type;       // "wav2vec2"
+  std::string_view library;          // module of Python that defines the class
+  std::string_view decoder = "ctc";  // value of model.decoder
   std::vector<FixedKey> fixed;
   std::vector<Multiple> multiples = {};
   std::vector<MappedSetting> model;              // in config.json
@@ -79,8 +83,9 @@ struct Architecture {
   std::vector<RuleGroup> tensors;
   /// Setting of config.json that holds the blank's row.
   std::string_view blank_setting = "pad_token_id";
-  std::string_view blank;   // the row if config.json does not name it
-  bool blank_last = false;  // true if exports with new labels put the blank last
+  std::string_view blank;                  // the row if config.json does not name it
+  bool blank_last = false;                 // true if exports with new labels put the blank last
+  std::string_view blank_token = "<pad>";  // its token in such exports
   TokenizerKind tokenizer = TokenizerKind::characters;
   std::string_view prefix = {};              // prefix of all tensors except the head's
   std::vector<HeadlessClass> headless = {};  // classes that are imported with a new head
@@ -90,6 +95,8 @@ struct Architecture {
 [[nodiscard]] Architecture hubert_for_ctc();
 [[nodiscard]] Architecture omniasr_for_ctc();
 [[nodiscard]] Architecture parakeet_for_ctc();
+[[nodiscard]] Architecture parakeet_for_rnnt();
+[[nodiscard]] Architecture parakeet_for_tdt();
 [[nodiscard]] Architecture wav2vec2_bert_for_ctc();
 
 /// Returns the architectures that penstock reads and writes.
@@ -103,8 +110,8 @@ struct Architecture {
 [[nodiscard]] std::optional<HeadlessClass> find_headless(const Architecture& architecture,
                                                          const Settings& config);
 
-/// Returns the architectures of one of penstock's model families, the usual one first. Throws
+/// Returns the architectures with a model's family and decoder, the usual one first. Throws
 /// ConfigError if there are none.
-[[nodiscard]] std::vector<Architecture> architectures_of_family(std::string_view kind);
+[[nodiscard]] std::vector<Architecture> architectures_of_model(const configs::ModelConfig& model);
 
 }  // namespace penstock::runtime

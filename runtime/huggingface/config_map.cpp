@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <charconv>
 #include <cmath>
+#include <numeric>
 #include <string>
 #include <vector>
 
@@ -75,12 +76,10 @@ class Taker {
     for (const MappedSetting& one : taken) {
       const std::string_view value = value_of(settings, one.theirs, one.absent);
       const std::string fault = fault_of(one, value, settings);
-      if (fault.empty()) {
-        keys_[std::string(one.ours)] = as_key(one, value, file);
-      } else {
-        faults_.push_back(fmt::format("{}: {}", file, fault));
-        keys_[std::string(one.ours)] = as_key(one, one.absent, file);
-      }
+      if (!fault.empty()) faults_.push_back(fmt::format("{}: {}", file, fault));
+      const std::string key = as_key(one, fault.empty() ? value : one.absent, file);
+      keys_[std::string(one.ours)] = key;
+      if (!one.also.empty()) keys_[std::string(one.also)] = key;
     }
   }
 
@@ -96,10 +95,21 @@ class Taker {
     if (within != settings.end() && within->first.starts_with(name + "."))
       return fmt::format("{} is an object, but it must be as {}", name, taken.absent);
     if (taken.form == Form::or_null && value == "null") return "";
-    if (taken.form == Form::from_zero && value == "0") return "";
+    if (taken.form == Form::from_zero && (value == "0" || is_list_from_zero(value))) return "";
     const std::string_view kind =
         kind_missed(value, taken.form == Form::or_null ? "1" : taken.absent);
-    return kind.empty() ? "" : fmt::format("{} is {}, but it must be {}", name, value, kind);
+    if (!kind.empty()) return fmt::format("{} is {}, but it must be {}", name, value, kind);
+    if (taken.accepted.empty() || std::ranges::count(taken.accepted, plain_text(value)) > 0)
+      return "";
+    return fmt::format("{} is {}, but penstock's models have {}", name, value,
+                       fmt::join(taken.accepted, " or "));
+  }
+
+  static bool is_list_from_zero(std::string_view value) {
+    const std::vector<std::string> items = items_of_json_list(value);
+    return !items.empty() && std::ranges::all_of(items, [](const std::string& item) {
+      return item == "0" || kind_missed(item, "1").empty();
+    });
   }
 
   std::string as_key(const MappedSetting& taken, std::string_view value, const std::string& file) {
@@ -186,7 +196,8 @@ configs::FlatConfig resolved_keys(const Architecture& architecture, const config
   return keys;
 }
 
-/// Lists the keys whose values differ from those that the architecture fixes.
+/// Lists the keys whose values differ from those that the architecture fixes, and those that it
+/// takes from one setting but that differ.
 std::vector<std::string> fixed_faults(const Architecture& architecture,
                                       const configs::Config& config) {
   const configs::FlatConfig keys = resolved_keys(architecture, config);
@@ -196,6 +207,13 @@ std::vector<std::string> fixed_faults(const Architecture& architecture,
     if (!fixed.training_only && value != fixed.value)
       faults.push_back(
           fmt::format("{} = {}, but the checkpoint has {}", fixed.ours, fixed.value, value));
+  }
+  for (const MappedSetting& one : architecture.model) {
+    if (one.also.empty()) continue;
+    const std::string &value = keys.at(std::string(one.ours)),
+                      &other = keys.at(std::string(one.also));
+    if (other != value)
+      faults.push_back(fmt::format("{} = {}, but the checkpoint has {}", one.also, value, other));
   }
   return faults;
 }
@@ -247,6 +265,7 @@ configs::Config config_of(const Architecture& architecture, const FolderSettings
   const std::string config_file = settings.config_file.filename().string();
   const std::string features_file = settings.features_file.filename().string();
   for (const FixedKey& fixed : architecture.fixed) keys.emplace(fixed.ours, fixed.value);
+  keys.emplace("model.decoder", architecture.decoder);
   taker.check(architecture.wanted, settings.config, config_file);
   taker.take(architecture.model, settings.config, config_file);
   taker.check(architecture.wanted_features, settings.features, features_file);
@@ -289,6 +308,19 @@ Settings model_settings(const Architecture& architecture, const configs::Config&
   settings["vocab_size"] = fmt::format("{}", rows);
   settings["pad_token_id"] = fmt::format("{}", blank);
   settings[std::string(architecture.blank_setting)] = fmt::format("{}", blank);
+  return settings;
+}
+
+// transformers chooses among all outputs of a transducer. What follows the tokens is durations.
+Settings generation_settings(const Architecture& architecture, const configs::Config& config,
+                             std::int64_t rows, std::int64_t blank) {
+  if (architecture.decoder == "ctc") return {};
+  Settings settings{{"decoder_start_token_id", fmt::format("{}", blank)},
+                    {"pad_token_id", fmt::format("{}", blank)}};
+  if (architecture.decoder != "tdt") return settings;
+  std::vector<std::int64_t> durations(config.model.networks.durations.size());
+  std::iota(durations.begin(), durations.end(), rows);
+  settings.emplace("suppress_tokens", fmt::format("[{}]", fmt::join(durations, ",")));
   return settings;
 }
 

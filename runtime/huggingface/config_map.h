@@ -49,6 +49,11 @@ void check_fixed(const Architecture& architecture, const configs::Config& config
 [[nodiscard]] Settings model_settings(const Architecture& architecture,
                                       const configs::Config& config, std::int64_t rows,
                                       std::int64_t blank);
+/// Returns the generation_config.json for such a model. It is empty for CTC, which needs none: a
+/// transducer of transformers starts with the blank, and its durations are no tokens.
+[[nodiscard]] Settings generation_settings(const Architecture& architecture,
+                                           const configs::Config& config, std::int64_t rows,
+                                           std::int64_t blank);
 /// Returns the preprocessor_config.json for such a configuration.
 [[nodiscard]] Settings feature_settings(const Architecture& architecture,
                                         const configs::Config& config);

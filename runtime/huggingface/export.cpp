@@ -48,7 +48,12 @@ class Exporter {
       write_durably(folder / kModelConfig, to_json_text(settings));
       write_durably(folder / kPreprocessorConfig, to_json_text(source_.features));
     }
-    if (!source_.gives_labels_back) source_.write_labels(folder);
+    if (!source_.gives_labels_back) {
+      source_.write_labels(folder);
+      const Settings generation =
+          generation_settings(source_.architecture, source_.config, source_.rows, source_.blank);
+      if (!generation.empty()) write_durably(folder / kGenerationConfig, to_json_text(generation));
+    }
     ExportReport report{.architecture = std::string(source_.architecture.name),
                         .merged = static_cast<int>(source_.updates.size())};
     for (const auto& [name, shape] : source_.ours)

@@ -133,16 +133,21 @@ class AdapterExporter {
           "lora.train names parameters that belong to no module of their own in {}, so that PEFT "
           "can't save them: {}. Export the merged model, without --adapter",
           source_.architecture.name, fmt::join(faults, ", ")));
-    if (source_.imported && !source_.gives_labels_back && !saved_.contains(head()))
-      throw ConfigError(
-          "the labels are not those of the imported model, but its head was not trained: add "
-          "\"output.*\" to lora.train, or export the merged model, without --adapter");
+    if (source_.imported && !source_.gives_labels_back) require_saved_labels();
   }
 
-  std::string head() const {
-    const auto found = std::ranges::find_if(
-        source_.pairing.tensors, [](const TheirTensor& tensor) { return tensor.by_label; });
-    return owner_of(found->name);
+  /// Throws ConfigError unless all modules with rows of labels are stored.
+  void require_saved_labels() const {
+    std::set<std::string> lacking;
+    for (const TheirTensor& tensor : source_.pairing.tensors)
+      if (tensor.by_label && !saved_.contains(owner_of(tensor.name)))
+        lacking.insert(fmt::format("\"{}.*\"", owner_of(tensor.ours)));
+    if (!lacking.empty())
+      throw ConfigError(
+          fmt::format("the labels are not those of the imported model, but its head was not "
+                      "trained: add {} to lora.train, or export the merged model, without "
+                      "--adapter",
+                      fmt::join(lacking, ", ")));
   }
 
   /// True if a module consists of weight, bias and statistics, one of which is the tensor. Others

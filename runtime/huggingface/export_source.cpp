@@ -21,20 +21,25 @@
 namespace penstock::runtime {
 namespace {
 
-/// Returns the config.json of the imported model, if the checkpoint comes from one.
-std::optional<std::filesystem::path> kept_config(const Checkpoint& checkpoint) {
+/// Returns the config.json of the imported model, if the checkpoint comes from one with the same
+/// decoder. A transducer that was trained from a CTC model's encoder has files of its own.
+std::optional<std::filesystem::path> kept_config(const Checkpoint& checkpoint,
+                                                 const configs::Config& config) {
   const std::string file = fmt::format("{}/{}", kKeptFolder, kModelConfig);
   if (std::ranges::find(checkpoint.files(), file, &KeptFile::file) == checkpoint.files().end())
     return std::nullopt;
-  return checkpoint.folder() / file;
+  std::filesystem::path kept = checkpoint.folder() / file;
+  if (architecture_of(read_settings(kept), kept.string()).decoder != config.model.decoder)
+    return std::nullopt;
+  return kept;
 }
 
 /// Returns the imported architecture. Without an import, returns the architecture of the model's
-/// family whose fixed keys differ least, and the usual one among equals. Reads no tensors. Throws
-/// ConfigError if transformers has no such model.
+/// family and decoder whose fixed keys differ least, and the usual one among equals. Reads no
+/// tensors. Throws ConfigError if transformers has no such model.
 Architecture exported_architecture(const configs::Config& config,
                                    const std::optional<std::filesystem::path>& imported) {
-  const std::vector<Architecture> known = architectures_of_family(config.model.family.name());
+  const std::vector<Architecture> known = architectures_of_model(config.model);
   const auto nearest = std::ranges::min_element(
       known, {}, [&](const Architecture& one) { return count_differences(one, config); });
   Architecture architecture =
@@ -51,14 +56,20 @@ configs::Config base_config(const Checkpoint& checkpoint) {
   return config;
 }
 
+/// Returns the number of a model's labels, blank included.
+std::int64_t labels_of(const Checkpoint& checkpoint, const configs::Config& config) {
+  const bool ctc = config.model.decoder == "ctc";
+  return checkpoint.tensor(ctc ? "output.bias" : "transducer.embedding.weight").shape.front();
+}
+
 }  // namespace
 
 ExportSource::ExportSource(const Checkpoint& opened)
     : checkpoint(opened),
       config(base_config(opened)),
-      imported(kept_config(opened)),
+      imported(kept_config(opened, config)),
       architecture(exported_architecture(config, imported)),
-      rows(opened.tensor("output.bias").shape.front()),
+      rows(labels_of(opened, config)),
       ours(model_tensors(config.model, static_cast<int>(rows))),
       pairing(pair_tensors(architecture, config.model, ours)),
       updates(updates_of(opened)) {
@@ -101,10 +112,11 @@ ReadElements ExportSource::merged_reader(bool averages) const {
 
 void ExportSource::write_labels(const std::filesystem::path& folder) const {
   const std::filesystem::path pieces = checkpoint.tokenizer_file();
+  const HeadRows head{rows, blank, architecture.blank_token};
   if (pieces.empty()) {
-    write_tokenizer(folder, architecture, config.text, {rows, blank});
+    write_tokenizer(folder, architecture, config.text, head);
   } else {
-    write_piece_tokenizer(folder, text_of_file(pieces), {rows, blank});
+    write_piece_tokenizer(folder, text_of_file(pieces), head);
   }
 }
 

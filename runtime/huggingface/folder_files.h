@@ -16,6 +16,7 @@ inline constexpr const char* kWeightsFile = "model.safetensors";
 inline constexpr const char* kWeightsIndex = "model.safetensors.index.json";
 inline constexpr const char* kPreprocessorConfig = "preprocessor_config.json";
 inline constexpr const char* kProcessorConfig = "processor_config.json";
+inline constexpr const char* kGenerationConfig = "generation_config.json";
 /// Prefix of the features' paths.
 inline constexpr const char* kWithinProcessor = "feature_extractor.";
 inline constexpr const char* kVocabulary = "vocab.json";
@@ -29,15 +30,10 @@ inline std::string language_file_name(const std::string& language) {
 }
 
 /// Files that an import copies into the checkpoint if they exist, and an export writes again.
-inline constexpr const char* kKeptFiles[] = {kModelConfig,
-                                             kPreprocessorConfig,
-                                             kProcessorConfig,
-                                             kVocabulary,
-                                             kAddedTokens,
-                                             kTokenizerConfig,
-                                             kTokenizer,
-                                             "special_tokens_map.json",
-                                             "generation_config.json"};
+inline constexpr const char* kKeptFiles[] = {
+    kModelConfig,     kPreprocessorConfig, kProcessorConfig, kVocabulary,
+    kAddedTokens,     kTokenizerConfig,    kTokenizer,       "special_tokens_map.json",
+    kGenerationConfig};
 
 /// The folder within a checkpoint that holds these files.
 inline constexpr const char* kKeptFolder = "huggingface";

@@ -52,7 +52,7 @@ int count_of(std::string_view text) {
 }
 
 /// Returns the shape of theirs for one of penstock's. The numbers and their order are the same:
-/// only axes of size 1 are added, or the first axis is split into heads.
+/// only axes of size 1 are added or removed, or the first axis is split into heads.
 layers::Shape their_shape(layers::Shape shape, Axes axes, std::int64_t heads) {
   switch (axes) {
     case Axes::same:
@@ -69,6 +69,9 @@ layers::Shape their_shape(layers::Shape shape, Axes axes, std::int64_t heads) {
     case Axes::heads_first:
       shape.insert(shape.begin(), heads);
       shape[1] /= heads;
+      break;
+    case Axes::without_first:
+      shape.erase(shape.begin());
       break;
   }
   return shape;

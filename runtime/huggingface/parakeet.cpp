@@ -1,3 +1,6 @@
+#include <algorithm>
+#include <iterator>
+
 #include "runtime/huggingface/architecture.h"
 
 // ParakeetForCTC is NVIDIA's FastConformer with a CTC head. Its tensors differ from penstock's in
@@ -5,6 +8,10 @@
 // here, so kernels are transposed and the columns of the subsampling's linear layer permuted.
 // Convolutions with a kernel of 1 are products here. The biases u and v of attention have an axis
 // for the heads.
+//
+// ParakeetForRNNT and ParakeetForTDT have the same encoder and a transducer's networks after it, an
+// LSTM and a joint network of one width. Rows of the joint network's product after those of labels
+// are durations, and keep their places.
 //
 // Its features are NeMo's log-mel energies: a symmetric Hann window, pre-emphasis, each channel
 // normalised over the utterance, and no frame at the end that lies half beyond the recording.
@@ -82,6 +89,42 @@ const std::vector<TensorRule> kHead = {
     {"ctc_head", "output", Rows::labels, Columns::same, Axes::one_last},
 };
 
+const std::vector<TensorRule> kTransducer = {
+    {"encoder_projector", "output"},
+    {"decoder.embedding", "transducer.embedding", Rows::labels},
+    {"decoder.decoder_projector", "transducer.projection"},
+    {"joint.head", "transducer.joint", Rows::labels},
+};
+
+// A recurrence of penstock has an axis for its directions, of which these have one.
+const std::vector<TensorRule> kLstmLayer = {
+    {.theirs = "decoder.lstm.weight_ih_l{}",
+     .ours = "transducer.lstm{}.input.weight",
+     .alone = true},
+    {.theirs = "decoder.lstm.bias_ih_l{}", .ours = "transducer.lstm{}.input.bias", .alone = true},
+    {.theirs = "decoder.lstm.weight_hh_l{}",
+     .ours = "transducer.lstm{}.weight",
+     .axes = Axes::without_first,
+     .alone = true},
+    {.theirs = "decoder.lstm.bias_hh_l{}",
+     .ours = "transducer.lstm{}.bias",
+     .axes = Axes::without_first,
+     .alone = true},
+};
+
+const std::vector<MappedSetting> kTransducerModel = {
+    {.theirs = "decoder_hidden_size",
+     .absent = "640",
+     .ours = "decoder.width",
+     .also = "decoder.joint"},
+    {"num_decoder_layers", "2", "decoder.layers"},
+    {.theirs = "hidden_act",
+     .absent = R"("relu")",
+     .ours = "decoder.activation",
+     .form = Form::text,
+     .accepted = {"relu", "tanh"}},
+};
+
 // The numbers that are missing, 1 and 4, are nonlinearities without tensors.
 const std::vector<TensorRule> kSubsampling = {
     {.theirs = "encoder.subsampling.layers.0",
@@ -121,13 +164,18 @@ const std::vector<MappedSetting> kParakeetFeatures = {
     {"preemphasis", "0.97", "features.preemphasis"},
 };
 
-}  // namespace
+/// Names of a class, and its blank's usual row.
+struct ParakeetNames {
+  std::string_view name, model_type, decoder, blank;
+};
 
-Architecture parakeet_for_ctc() {
+/// Returns all but what follows the encoder.
+Architecture parakeet(const ParakeetNames& names) {
   return {
-      .name = "ParakeetForCTC",
-      .model_type = "parakeet_ctc",
+      .name = names.name,
+      .model_type = names.model_type,
       .library = "transformers.models.parakeet.modeling_parakeet",
+      .decoder = names.decoder,
       .fixed = {{"model.kind", "conformer"},
                 {"model.subsampling", "8"},
                 {"model.positions", "relative"},
@@ -147,13 +195,41 @@ Architecture parakeet_for_ctc() {
       .features = kParakeetFeatures,
       .wanted_features = {{"feature_extractor_type", R"("ParakeetFeatureExtractor")",
                            R"("ParakeetFeatureExtractor")"}},
-      .tensors = {{"1", kSubsampling},
-                  {"model.layers", kConformerBlock, kBatchCounts},
-                  {"1", kHead}},
-      .blank = "1024",
+      .tensors = {{"1", kSubsampling}, {"model.layers", kConformerBlock, kBatchCounts}},
+      .blank = names.blank,
       .blank_last = true,
       .tokenizer = TokenizerKind::pieces,
   };
+}
+
+Architecture parakeet_transducer(const ParakeetNames& names) {
+  Architecture architecture = parakeet(names);
+  architecture.fixed.push_back({"decoder.prediction", "lstm"});
+  std::ranges::copy(kTransducerModel, std::back_inserter(architecture.model));
+  architecture.tensors.push_back({"1", kTransducer});
+  architecture.tensors.push_back({"decoder.layers", kLstmLayer});
+  architecture.blank_setting = "blank_token_id";
+  architecture.blank_token = "<blank>";
+  return architecture;
+}
+
+}  // namespace
+
+Architecture parakeet_for_ctc() {
+  Architecture architecture = parakeet({"ParakeetForCTC", "parakeet_ctc", "ctc", "1024"});
+  architecture.tensors.push_back({"1", kHead});
+  return architecture;
+}
+
+Architecture parakeet_for_rnnt() {
+  return parakeet_transducer({"ParakeetForRNNT", "parakeet_rnnt", "rnnt", "8192"});
+}
+
+Architecture parakeet_for_tdt() {
+  Architecture architecture =
+      parakeet_transducer({"ParakeetForTDT", "parakeet_tdt", "tdt", "8192"});
+  architecture.model.push_back({"durations", "[0,1,2,3,4]", "decoder.durations", Form::from_zero});
+  return architecture;
 }
 
 }  // namespace penstock::runtime

@@ -24,10 +24,11 @@ enum class Columns {
 /// The shape of their tensor, relative to penstock's.
 enum class Axes {
   same,
-  one_second,   // [channels, kernel] becomes [channels, 1, kernel]
-  one_last,     // [out, in] becomes [out, in, 1]
-  ones_last,    // [out, in] becomes [out, in, 1, 1]
-  heads_first,  // [channels] becomes [heads, channels of a head]
+  one_second,     // [channels, kernel] becomes [channels, 1, kernel]
+  one_last,       // [out, in] becomes [out, in, 1]
+  ones_last,      // [out, in] becomes [out, in, 1, 1]
+  heads_first,    // [channels] becomes [heads, channels of a head]
+  without_first,  // [1, …] becomes […]
 };
 
 /// Maps a tensor of transformers to one of penstock. "{}" in a name stands for the number of a

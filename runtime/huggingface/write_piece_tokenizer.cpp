@@ -53,7 +53,7 @@ std::vector<Piece> pieces_of_rows(const ModelProto& model, const HeadRows& rows)
     const float last = pieces.back().score;
     pieces.push_back({fmt::format("<{}>", pieces.size() + 1), last - 1});
   }
-  std::string pad = "<pad>";
+  std::string pad(rows.blank_token);
   while (std::ranges::find(pieces, pad, &Piece::text) != pieces.end())
     pad = fmt::format("{}_>", pad.substr(0, pad.size() - 1));
   pieces.insert(pieces.begin() + rows.blank, {pad, 0, PieceType::control});

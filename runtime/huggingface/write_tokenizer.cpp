@@ -22,13 +22,11 @@ namespace {
 using OrderedJson = nlohmann::ordered_json;
 using Tokens = std::vector<std::string>;
 
-constexpr const char* kPad = "<pad>";
-
 /// Returns {"token": row} for each row of the head, such as {"<pad>": 0, "|": 1, "e": 2}.
 OrderedJson rows_of(Tokens tokens, const HeadRows& head) {
   while (static_cast<std::int64_t>(tokens.size()) + 1 < head.count)
     tokens.push_back(fmt::format("<{}>", tokens.size() + 1));
-  tokens.insert(tokens.begin() + head.blank, kPad);
+  tokens.emplace(tokens.begin() + head.blank, head.blank_token);
   OrderedJson rows = OrderedJson::object();
   for (std::size_t row = 0; row < tokens.size(); ++row) rows[tokens[row]] = row;
   return rows;
@@ -51,7 +49,7 @@ void write_characters(const std::filesystem::path& folder, const configs::TextCo
   const Tokens tokens = tokens_of_text(text, space);
   write_json(folder / kVocabulary, rows_of(tokens, head));
   write_json(folder / kTokenizerConfig, {{"tokenizer_class", "Wav2Vec2CTCTokenizer"},
-                                         {"pad_token", kPad},
+                                         {"pad_token", head.blank_token},
                                          {"word_delimiter_token", space},
                                          {"bos_token", if_among(tokens, "<s>")},
                                          {"eos_token", if_among(tokens, "</s>")},
@@ -67,9 +65,9 @@ OrderedJson replace(const char* from, const char* to) {
 /// is a piece.
 void write_pieces(const std::filesystem::path& folder, const configs::TextConfig& text,
                   const HeadRows& head) {
-  const OrderedJson pad = {{"id", head.blank}, {"content", kPad}, {"single_word", false},
-                           {"lstrip", false},  {"rstrip", false}, {"normalized", false},
-                           {"special", true}};
+  const OrderedJson pad = {
+      {"id", head.blank}, {"content", head.blank_token}, {"single_word", false}, {"lstrip", false},
+      {"rstrip", false},  {"normalized", false},         {"special", true}};
   const OrderedJson model = {{"type", "BPE"},
                              {"dropout", nullptr},
                              {"unk_token", nullptr},
@@ -90,7 +88,7 @@ void write_pieces(const std::filesystem::path& folder, const configs::TextConfig
                                    {"decoder", replace("▁", " ")},
                                    {"model", model}});
   write_json(folder / kTokenizerConfig,
-             {{"tokenizer_class", "ParakeetTokenizer"}, {"pad_token", kPad}});
+             {{"tokenizer_class", "ParakeetTokenizer"}, {"pad_token", head.blank_token}});
 }
 
 }  // namespace

@@ -11,9 +11,10 @@ namespace penstock::runtime {
 
 struct HeadRows {
   std::int64_t count = 0, blank = 0;
+  std::string_view blank_token = "<pad>";
 };
 
-/// Writes the tokenizer of an alphabet, whose blank is the token "<pad>". For an architecture of
+/// Writes the tokenizer of an alphabet. Its blank is its pad token too. For an architecture of
 /// characters it is vocab.json; for one of pieces it is tokenizer.json, with pieces of one
 /// character. tokenizer_config.json is written for both. Rows beyond the alphabet are tokens such
 /// as "<29>".

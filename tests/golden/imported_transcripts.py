@@ -1,13 +1,17 @@
 #!/usr/bin/env python3
 """Writes imported_transcripts/: tiny models as transformers saves them, sounds, and what they make of them, from audio
-to transcript (pip install torch transformers==5.23.0 tokenizers==0.23.3).
+to transcript (pip install torch transformers==5.24.0 tokenizers==0.23.3).
 
-The models have random weights; each frame's best label is well ahead of the next. A Parakeet has the pieces of
-piece_tokenizers/converted-bpe.json, which piece_tokenizers.py writes.
+  imported_transcripts.py [KIND...]
+
+The models have random weights; each frame's best label is well ahead of the next. A transducer's transcripts stay the same
+when its encoded frames change a little. Parakeets have the pieces of piece_tokenizers/converted-bpe.json, which
+piece_tokenizers.py writes.
 """
 import json
 import math
 import shutil
+import sys
 import wave
 from pathlib import Path
 
@@ -15,8 +19,8 @@ import numpy as np
 import torch
 from tokenizers import Tokenizer
 from transformers import (
-    ParakeetCTCConfig, ParakeetEncoderConfig, ParakeetFeatureExtractor, ParakeetForCTC, ParakeetProcessor,
-    ParakeetTokenizer, Wav2Vec2Config, Wav2Vec2CTCTokenizer, Wav2Vec2FeatureExtractor, Wav2Vec2ForCTC,
+    ParakeetCTCConfig, ParakeetEncoderConfig, ParakeetFeatureExtractor, ParakeetForCTC, ParakeetForRNNT, ParakeetForTDT,
+    ParakeetProcessor, ParakeetRNNTConfig, ParakeetTDTConfig, ParakeetTokenizer, Wav2Vec2Config, Wav2Vec2CTCTokenizer, Wav2Vec2FeatureExtractor, Wav2Vec2ForCTC,
     Wav2Vec2Processor)
 
 FOLDER = Path(__file__).with_suffix("")
@@ -30,15 +34,22 @@ def sound(seed):
     return ((np.sin(2 * math.pi * (150 + 400 * seed) * times * (1 + times)) + noise) * 8000).astype("<i2")
 
 
-def parakeet(folder):
+def parakeet_parts(**more):
+    """The sizes of a model, whose blank is last, and its processor."""
     tokenizer = Tokenizer.from_file(str(FOLDER.parent / "piece_tokenizers" / "converted-bpe.json"))
     labels = tokenizer.get_vocab_size()
-    model = ParakeetForCTC(ParakeetCTCConfig(vocab_size=labels, pad_token_id=labels - 1, encoder_config=ParakeetEncoderConfig(
+    sizes = dict(vocab_size=labels, pad_token_id=labels - 1, encoder_config=ParakeetEncoderConfig(
         hidden_size=16, num_hidden_layers=1, num_attention_heads=2, intermediate_size=20, conv_kernel_size=5,
-        subsampling_conv_channels=4, num_mel_bins=16)))
+        subsampling_conv_channels=4, num_mel_bins=16))
     processor = ParakeetProcessor(
         ParakeetFeatureExtractor(feature_size=16),
-        ParakeetTokenizer(tokenizer_object=tokenizer, pad_token="<pad>", unk_token="<unk>"))
+        ParakeetTokenizer(tokenizer_object=tokenizer, pad_token="<pad>", unk_token="<unk>"), **more)
+    return sizes, processor
+
+
+def parakeet(folder):
+    sizes, processor = parakeet_parts()
+    model = ParakeetForCTC(ParakeetCTCConfig(**sizes))
     return model, processor, model.ctc_head, []
 
 
@@ -70,6 +81,56 @@ def logits_of(model, processor, seed):
         return model(**processor(audio, sampling_rate=RATE, return_tensors="pt")).logits[0]
 
 
+def transcript(model, processor, seed, noise=0.0):
+    audio = torch.tensor(sound(seed) / 32768.0, dtype=torch.float32).numpy()
+    inputs = processor(audio, sampling_rate=RATE, return_tensors="pt")
+    def disturb(module, args, output): return output * (1 + noise * torch.randn_like(output))
+    hook = model.encoder_projector.register_forward_hook(disturb)
+    text = processor.batch_decode(model.generate(**inputs).sequences, skip_special_tokens=True)[0]
+    hook.remove()
+    return text
+
+
+def balance(model, processor):
+    """So that all labels come, and the blank at about every other step."""
+    blank, head = model.config.blank_token_id, model.joint.head
+    frames = []
+    for s in SOUNDS:
+        audio = torch.tensor(sound(s) / 32768.0, dtype=torch.float32).numpy()
+        frames.append(model.get_audio_features(**processor(audio, sampling_rate=RATE, return_tensors="pt")).pooler_output[0])
+    predicted = model.decoder(torch.randint(blank, (1, 50)))
+    logits = model.joint(decoder_hidden_states=predicted, encoder_hidden_states=torch.cat(frames)[:, None]).detach().flatten(0, 1)
+    head.bias.data -= logits.mean(0)
+    head.bias.data[blank] += 2.6 * logits[:, :blank].std(0).mean()
+
+
+def make_transducer(kind, decoder):
+    """Tries seeds until transcripts are short and firm."""
+    folder = FOLDER / kind
+    classes = {"rnnt": (ParakeetForRNNT, ParakeetRNNTConfig), "tdt": (ParakeetForTDT, ParakeetTDTConfig)}[decoder]
+    for seed in range(1000):
+        torch.manual_seed(seed)
+        sizes, processor = parakeet_parts(blank_token="<pad>", decoder_type=decoder)
+        blank, labels = sizes["pad_token_id"], sizes["vocab_size"]
+        model = classes[0](classes[1](**sizes, blank_token_id=blank, decoder_hidden_size=12))
+        scrambled(model, model.joint.head, torch.Generator().manual_seed(seed))
+        model.encoder_projector.weight.data *= 3  # so that sounds differ
+        balance(model, processor)
+        model.generation_config.decoder_start_token_id = blank
+        if decoder == "tdt":
+            model.generation_config.suppress_tokens = list(range(labels, labels + 5))
+        texts = [transcript(model, processor, s) for s in SOUNDS]
+        if not all(5 < len(text) < 60 for text in texts) or len(set(texts)) < 3:
+            continue
+        if all(transcript(model, processor, s, 1e-4) == text for s, text in zip(SOUNDS, texts) for _ in range(3)):
+            break
+    shutil.rmtree(folder, ignore_errors=True)
+    model.save_pretrained(folder)
+    processor.save_pretrained(folder)
+    (folder / "transcripts.txt").write_text("\n".join(texts) + "\n", encoding="utf-8")
+    print(kind, seed, texts)
+
+
 def make(kind, build):
     """Tries seeds until every frame's best label is well ahead, so that no rounding chooses another."""
     folder = FOLDER / kind
@@ -93,9 +154,10 @@ def make(kind, build):
     print(kind, seed, texts)
 
 
-shutil.rmtree(FOLDER, ignore_errors=True)
-for kind, build in (("parakeet", parakeet), ("wav2vec2", wav2vec2)):
-    make(kind, build)
+MAKERS = {"parakeet": lambda kind: make(kind, parakeet), "wav2vec2": lambda kind: make(kind, wav2vec2),
+          "parakeet_rnnt": lambda kind: make_transducer(kind, "rnnt"), "parakeet_tdt": lambda kind: make_transducer(kind, "tdt")}
+for kind in sys.argv[1:] or MAKERS:
+    MAKERS[kind](kind)
 for seed in SOUNDS:
     with wave.open(str(FOLDER / f"{seed}.wav"), "wb") as out:
         out.setparams((1, 2, RATE, 0, "NONE", ""))

@@ -141,12 +141,10 @@ void add_export(CLI::App& app, Run& run) {
                {1e-6, 1e6});
   command->add_flag("--json", options->json, "Print one JSON object");
   command->footer(
-      "A wav2vec 2.0 model becomes a Wav2Vec2ForCTC, a FastConformer a ParakeetForCTC, a w2v-BERT\n"
-      "a Wav2Vec2BertForCTC. Exit code 2: transformers has no such model. --weights leaves out "
-      "the\n"
-      "optimizer's state, so that no run resumes from the folder. Adapters are added to the "
-      "weights,\n"
-      "except with --adapter.\n\n"
+      "A wav2vec 2.0 model becomes a Wav2Vec2ForCTC, a FastConformer a ParakeetForCTC,\n"
+      "ParakeetForRNNT or ParakeetForTDT, and a w2v-BERT a Wav2Vec2BertForCTC. Exit code 2:\n"
+      "transformers has no such model. --weights leaves out the optimizer's state, so that no run\n"
+      "resumes from the folder. Adapters are added to the weights, except with --adapter.\n\n"
       "Examples:\n"
       "  penstock export --weights outputs/mine -o weights --precision bf16\n"
       "  penstock export outputs/omni-300m -o for-transformers\n"

@@ -138,7 +138,8 @@ void add_import(CLI::App& app, Run& run) {
       ->needs(adapter);
   command->add_flag("--json", options->json, "Print one JSON object");
   command->footer(
-      "Reads Wav2Vec2ForCTC, HubertForCTC, Wav2Vec2BertForCTC, OmniASRForCTC and ParakeetForCTC.\n"
+      "Reads Wav2Vec2ForCTC, HubertForCTC, Wav2Vec2BertForCTC, OmniASRForCTC, ParakeetForCTC,\n"
+      "ParakeetForRNNT and ParakeetForTDT.\n"
       "With a new head it reads Wav2Vec2ForPreTraining, Wav2Vec2Model, HubertModel and\n"
       "Wav2Vec2BertModel. Exit code 4: the folder lacks something, or has what penstock's models\n"
       "have not.\n\n"

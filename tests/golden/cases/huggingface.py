@@ -3,6 +3,8 @@
 NAME/ is what save_pretrained() writes of model and processor; NAME/logits.safetensors holds "x", the real frames of
 one utterance after the other, their "lengths", the "output_lengths" and the "logits" of the frames that come out.
 mms_for_ctc/ holds two languages, as its repositories do: logits_rus.safetensors are those with adapter.rus.safetensors.
+Transducers have the frames that enter the joint network, "encoded", instead of logits, and the "losses" of "labels", of which
+0 is penstock's blank.
 """
 import json
 import shutil
@@ -13,9 +15,12 @@ from safetensors.torch import save_file
 from tokenizers import AddedToken, Tokenizer, decoders, models, normalizers, pre_tokenizers
 from transformers import (
     HubertConfig, HubertForCTC, OmniASRCTCConfig, OmniASRCTCProcessor, OmniASRFeatureExtractor, OmniASRForCTC, ParakeetCTCConfig,
-    ParakeetEncoderConfig, ParakeetFeatureExtractor, ParakeetForCTC, ParakeetTokenizer,
-    SeamlessM4TFeatureExtractor, Wav2Vec2BertConfig, Wav2Vec2BertForCTC, Wav2Vec2BertProcessor, Wav2Vec2Config,
+    ParakeetEncoderConfig, ParakeetFeatureExtractor, ParakeetForCTC, ParakeetForRNNT, ParakeetForTDT, ParakeetProcessor,
+    ParakeetRNNTConfig, ParakeetTDTConfig, ParakeetTokenizer, SeamlessM4TFeatureExtractor, Wav2Vec2BertConfig, Wav2Vec2BertForCTC, Wav2Vec2BertProcessor, Wav2Vec2Config,
     Wav2Vec2CTCTokenizer, Wav2Vec2FeatureExtractor, Wav2Vec2ForCTC, Wav2Vec2ForPreTraining, Wav2Vec2Processor)
+from transformers.loss.loss_tdt import tdt_loss
+
+from cases.transducer import rnnt_loss
 
 FOLDER = Path(__file__).parent.parent
 
@@ -178,6 +183,59 @@ def parakeet():
     save_logits(folder, model, utterances, padded, mask, lengths)
 
 
+def transducer_tokenizer(decoder):
+    """As the conversion from NeMo makes it: the blank is last. An RNN-T pads with it, a TDT with a token of its own."""
+    special = ["<unk>", "<blank>"] if decoder == "rnnt" else ["<unk>", "<pad>", "<blank>"]
+    pieces = [*special[:-1], "▁a", "▁", "a", "b", "c", "ab"]
+    tokenizer = Tokenizer(models.BPE({p: i for i, p in enumerate(pieces)}, [("▁", "a"), ("a", "b")], unk_token="<unk>"))
+    tokenizer.normalizer = normalizers.Replace(" ", "▁")
+    tokenizer.decoder = decoders.Replace("▁", " ")
+    tokenizer.add_special_tokens([AddedToken(token, normalized=False, special=True) for token in special])
+    return ParakeetTokenizer(tokenizer_object=tokenizer, pad_token=special[-1 if decoder == "rnnt" else 1], unk_token="<unk>")
+
+
+def transducer_losses(model, encoded, labels):
+    """Of utterances alone, undivided, with the sigma that a recipe of penstock has by default."""
+    blank, losses = model.config.blank_token_id, []
+    for frames, ids in zip(encoded, labels):
+        predicted = model.decoder(torch.tensor([[blank, *ids]]))
+        logits = model.joint(decoder_hidden_states=predicted[:, None], encoder_hidden_states=frames[None, :, None])
+        if isinstance(model, ParakeetForTDT):
+            losses.append(tdt_loss(logits[..., :blank + 1], logits[..., blank + 1:], torch.tensor([ids]), torch.tensor([len(frames)]),
+                                   torch.tensor([len(ids)]), blank, model.config.durations, 0.05, "none")[0])
+        else:  # blank first
+            losses.append(rnnt_loss(logits[0].roll(1, -1).log_softmax(-1), [i + 1 for i in ids]))
+    return torch.stack(losses)
+
+
+def parakeet_transducer(decoder):
+    torch.manual_seed(7)
+    folder, tokenizer = fresh(f"parakeet_for_{decoder}"), transducer_tokenizer(decoder)
+    encoder = ParakeetEncoderConfig(
+        hidden_size=12, num_hidden_layers=2, num_attention_heads=3, intermediate_size=20, conv_kernel_size=5,
+        subsampling_conv_channels=4, num_mel_bins=16)
+    kind, config, more = {"rnnt": (ParakeetForRNNT, ParakeetRNNTConfig, {}),
+                          "tdt": (ParakeetForTDT, ParakeetTDTConfig, dict(durations=[0, 1, 3]))}[decoder]
+    model = scrambled(kind(config(
+        vocab_size=len(tokenizer), decoder_hidden_size=10, blank_token_id=len(tokenizer) - 1, pad_token_id=tokenizer.pad_token_id,
+        encoder_config=encoder, **more)))
+    model.generation_config.decoder_start_token_id = model.config.blank_token_id
+    model.save_pretrained(folder)
+    ParakeetProcessor(ParakeetFeatureExtractor(feature_size=16), tokenizer, decoder_type=decoder).save_pretrained(folder)
+    utterances, labels = [torch.randn(n, 16) for n in (43, 29, 57)], [[3, 2, 5, 5], [], [6, 3, 4, 0, 2, 6, 1]]
+    padded = torch.nn.utils.rnn.pad_sequence(utterances, batch_first=True)
+    mask = torch.arange(padded.shape[1])[None] < torch.tensor([[len(u)] for u in utterances])
+    lengths = model._get_subsampling_output_length(mask.sum(-1)).tolist()
+    with torch.no_grad():
+        batch = model.get_audio_features(padded, attention_mask=mask).pooler_output
+        encoded = [batch[i, :n] for i, n in enumerate(lengths)]
+        losses = transducer_losses(model, encoded, labels)
+    save_file({"x": torch.cat(utterances), "lengths": torch.tensor([len(u) for u in utterances]),
+               "output_lengths": torch.tensor(lengths), "encoded": torch.cat(encoded).contiguous(), "losses": losses,
+               "labels": torch.tensor([i + 1 for ids in labels for i in ids]), "label_counts": torch.tensor([len(ids) for ids in labels])},
+              folder / "logits.safetensors")
+
+
 def wav2vec2_bert():
     folder = fresh("wav2vec2_bert_for_ctc")
     vocabulary = {"<pad>": 0, "<unk>": 1, "|": 2, "A": 3, "'": 4, "B": 5}
@@ -203,3 +261,5 @@ def make(save):
     wav2vec2_pretrained()
     mms()
     wav2vec2_bert()
+    parakeet_transducer("rnnt")
+    parakeet_transducer("tdt")

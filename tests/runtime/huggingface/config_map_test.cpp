@@ -42,9 +42,28 @@ std::string setting_of(const configs::FlatConfig& changes, const char* name) {
   return model_settings(parakeet_for_ctc(), fast_conformer(changes), 9, 8).at(name);
 }
 
-std::string fixed_fault(const configs::FlatConfig& changes) {
-  return test::message_of<ConfigError>(
-      [&] { check_fixed(parakeet_for_ctc(), fast_conformer(changes)); });
+std::string fixed_fault(const configs::FlatConfig& changes,
+                        const Architecture& architecture = parakeet_for_ctc()) {
+  return test::message_of<ConfigError>([&] { check_fixed(architecture, fast_conformer(changes)); });
+}
+
+/// Fails unless transformers' default settings are those of a file of configs/models/.
+void expect_defaults(const Architecture& architecture, const FolderSettings& settings,
+                     const std::string& model) {
+  configs::FlatConfig theirs = configs::flatten(config_of(architecture, settings, {}));
+  const std::vector<std::string> base{"model.base=" + model};
+  configs::FlatConfig ours =
+      configs::flatten(configs::load_config("", layers::model_families(), base));
+  for (configs::FlatConfig* keys : {&theirs, &ours}) {
+    if (keys->at("model.inner") == "0") keys->at("model.inner") = "4096";  // four times the width
+    for (const char* trained : {"model.base", "model.dropout", "model.input_dropout",
+                                "model.layer_drop", "model.output_dropout", "model.classes"})
+      keys->erase(trained);
+  }
+  for (const auto& [key, value] : theirs)
+    if (key.starts_with("model.") || key.starts_with("decoder.") || key.starts_with("features.")) {
+      EXPECT_EQ(ours[key], value) << key;
+    }
 }
 
 TEST(ConfigMap, ResolvesKeysOfZero) {
@@ -59,27 +78,26 @@ TEST(ConfigMap, ResolvesKeysOfZero) {
   EXPECT_EQ(fft({{"features.fft", "512"}}), "512");
 }
 
+FolderSettings settings_of(Settings config, const char* feature_extractor) {
+  return {.folder = "a folder",
+          .config = std::move(config),
+          .features = {{"feature_extractor_type", feature_extractor}},
+          .config_file = "config.json",
+          .features_file = "preprocessor_config.json"};
+}
+
 // transformers' defaults are the shape of facebook/w2v-bert-2.0.
 TEST(ConfigMap, W2vBertsDefaultsAreTheModelFiles) {
-  const FolderSettings defaults{
-      .folder = "a folder",
-      .config = {},
-      .features = {{"feature_extractor_type", R"("SeamlessM4TFeatureExtractor")"}},
-      .config_file = "config.json",
-      .features_file = "preprocessor_config.json"};
-  configs::FlatConfig theirs = configs::flatten(config_of(wav2vec2_bert_for_ctc(), defaults, {}));
-  const std::vector<std::string> base{"model.base=w2v-bert-2"};
-  configs::FlatConfig ours =
-      configs::flatten(configs::load_config("", layers::model_families(), base));
-  for (configs::FlatConfig* keys : {&theirs, &ours}) {
-    if (keys->at("model.inner") == "0") keys->at("model.inner") = "4096";  // four times the width
-    for (const char* trained : {"model.base", "model.dropout", "model.layer_drop"})
-      keys->erase(trained);
-  }
-  for (const auto& [key, value] : theirs)
-    if (key.starts_with("model.") || key.starts_with("features.")) {
-      EXPECT_EQ(ours[key], value) << key;
-    }
+  expect_defaults(wav2vec2_bert_for_ctc(), settings_of({}, R"("SeamlessM4TFeatureExtractor")"),
+                  "w2v-bert-2");
+}
+
+TEST(ConfigMap, ParakeetTransducersDefaultsAreTheModelFiles) {
+  const char* features = R"("ParakeetFeatureExtractor")";
+  expect_defaults(parakeet_for_tdt(), settings_of({}, features), "parakeet-tdt-0.6b");
+  expect_defaults(parakeet_for_rnnt(),
+                  settings_of({{"encoder_config.num_hidden_layers", "42"}}, features),
+                  "parakeet-rnnt-1.1b");
 }
 
 TEST(ConfigMap, SaysDropoutsAsTheRecipeHasThem) {
@@ -151,6 +169,30 @@ TEST(ConfigMap, NamesKeysThatAreFixed) {
   for (const char* part : {"model.subsampling = 8, but the checkpoint has 4",
                            "features.window = hann-symmetric, but the checkpoint has hann"})
     EXPECT_NE(message.find(part), std::string::npos) << part << " is not in " << message;
+}
+
+// transformers has one LSTM and one width.
+TEST(ConfigMap, NamesTransducersThatTransformersLacks) {
+  const configs::FlatConfig tdt = {{"model.decoder", "tdt"}};
+  EXPECT_EQ(fixed_fault(tdt, parakeet_for_tdt()), "");
+  configs::FlatConfig changes = tdt;
+  changes["decoder.prediction"] = "stateless";
+  changes["decoder.joint"] = "512";
+  const std::string message = fixed_fault(changes, parakeet_for_tdt());
+  for (const char* part : {"decoder.prediction = lstm, but the checkpoint has stateless",
+                           "decoder.joint = 640, but the checkpoint has 512"})
+    EXPECT_NE(message.find(part), std::string::npos) << part << " is not in " << message;
+}
+
+TEST(ConfigMap, GeneratesFromTheBlank) {
+  const configs::Config config =
+      fast_conformer({{"model.decoder", "tdt"}, {"decoder.durations", "[0, 1, 4]"}});
+  const Settings rnnt{{"decoder_start_token_id", "8"}, {"pad_token_id", "8"}};
+  Settings tdt = rnnt;
+  tdt["suppress_tokens"] = "[9,10,11]";
+  EXPECT_EQ(generation_settings(parakeet_for_ctc(), config, 9, 8), Settings());
+  EXPECT_EQ(generation_settings(parakeet_for_rnnt(), config, 9, 8), rnnt);
+  EXPECT_EQ(generation_settings(parakeet_for_tdt(), config, 9, 8), tdt);
 }
 
 // Dropout acts in training alone, so an export takes any.

@@ -132,6 +132,59 @@ TEST_F(Export, GivesTheLanguageBackThatWasChosen) {
 
 TEST_F(Export, GivesParakeetBack) { expect_round_trip("parakeet_for_ctc"); }
 
+TEST_F(Export, GivesParakeetRnntBack) { expect_round_trip("parakeet_for_rnnt"); }
+
+TEST_F(Export, GivesParakeetTdtBack) { expect_round_trip("parakeet_for_tdt"); }
+
+// The files of the CTC model whose encoder it started from are of no use to it.
+TEST_F(Export, MakesTheFilesOfATrainedTransducer) {
+  import("parakeet_for_ctc");
+  const PassthroughParts kept = read_kept(Checkpoint(at("imported")));
+  import("parakeet_for_tdt");
+  save_as_trained(
+      Checkpoint(at("imported")), at("trained"),
+      [](TrainingState& state) {
+        state.config.at("text.kind") = "alphabet";
+        state.config.at("text.alphabet") = " abcdefg";
+        state.config.at("text.fold") = "lower";
+      },
+      0, kept);
+  export_model(at("trained"), at("exported"));
+  const Settings config = read_settings(at("exported") / "config.json");
+  for (const auto& [name, value] : Settings{{"model_type", "\"parakeet_tdt\""},
+                                            {"vocab_size", "9"},
+                                            {"blank_token_id", "8"},
+                                            {"pad_token_id", "8"},
+                                            {"decoder_hidden_size", "10"},
+                                            {"hidden_act", "\"relu\""},
+                                            {"durations", "[0,1,3]"}})
+    EXPECT_EQ(config.at(name), value) << name;
+  EXPECT_EQ(read_settings(at("exported") / "generation_config.json").at("suppress_tokens"),
+            "[9,10,11]");
+  EXPECT_EQ(read_settings(at("exported") / "tokenizer_config.json").at("pad_token"), "\"<blank>\"");
+  import_model(at("exported"), at("again"));
+  expect_equal(Checkpoint(at("imported")), Checkpoint(at("again")));
+}
+
+TEST_F(Export, RefusesTransducersThatTransformersLacks) {
+  const auto message = [&](const char* golden, const char* key, const char* value) {
+    import(golden);
+    std::filesystem::remove_all(at("trained"));
+    save_as_trained(Checkpoint(at("imported")), at("trained"),
+                    [&](TrainingState& state) { state.config.at(key) = value; });
+    return test::message_of<ConfigError>([&] { export_model(at("trained"), at("exported")); });
+  };
+  std::string said = message(kImported.c_str(), "model.decoder", "tdt");
+  EXPECT_NE(said.find("model.kind = wav2vec2 with model.decoder = tdt has no counterpart"),
+            std::string::npos)
+      << said;
+  said = message("parakeet_for_rnnt", "decoder.prediction", "stateless");
+  EXPECT_NE(said.find("decoder.prediction = lstm, but the checkpoint has stateless"),
+            std::string::npos)
+      << said;
+  EXPECT_FALSE(std::filesystem::exists(at("exported")));
+}
+
 // Its tokenizer is of the alphabet's characters, and the blank is the last row.
 TEST_F(Export, MakesTheFilesOfATrainedParakeet) {
   import("parakeet_for_ctc");

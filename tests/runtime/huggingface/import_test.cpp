@@ -4,16 +4,12 @@
 
 #include <array>
 #include <cmath>
-#include <cstring>
 #include <fstream>
 
 #include "base/error.h"
-#include "configs/flatten.h"
-#include "layers/models/families.h"
-#include "partition/layout/build_model.h"
 #include "runtime/checkpoint/open_checkpoint.h"
 #include "tests/support/layers/golden.h"
-#include "tests/support/layers/layer_runner.h"
+#include "tests/support/runtime/evaluated_model.h"
 #include "tests/support/runtime/exchanged_folder.h"
 #include "tests/support/system/temporary_folder.h"
 #include "tests/support/tree/sources.h"
@@ -24,48 +20,6 @@ namespace {
 const std::string kWav2Vec2 = "wav2vec2_for_ctc", kParakeet = "parakeet_for_ctc";
 const std::string kHubert = "hubert_for_ctc", kOmniAsr = "omniasr_for_ctc", kMms = "mms_for_ctc";
 const std::string kW2vBert = "wav2vec2_bert_for_ctc";
-
-configs::Config config_of_checkpoint(const Checkpoint& checkpoint) {
-  return configs::unflatten(checkpoint.state().config, "the checkpoint", layers::model_families());
-}
-
-void load(const Checkpoint& checkpoint, const std::string& name, const layers::Tensor& to) {
-  checkpoint.expect(name, to.dtype, to.shape);
-  checkpoint.read(name, 0, to.size(), {static_cast<std::byte*>(to.data), to.bytes()});
-}
-
-/// Computes the output of the last layer before the loss, of the golden input, in evaluation.
-class EvaluatedModel {
- public:
-  EvaluatedModel(const Checkpoint& checkpoint, const test::Golden& golden, int labels) {
-    const configs::Config config = config_of_checkpoint(checkpoint);
-    sequence_ = partition::build_model(config.model, labels);
-    layers::ActivationDecl input{layers::DType::f32,
-                                 {{golden.integers("lengths"), golden.shape("x")[1]}}};
-    for (int i = 0; i + 1 < sequence_.size(); ++i) {
-      auto runner = std::make_unique<test::LayerRunner>(*sequence_.layers[i], input);
-      runner->mode = layers::Mode::evaluate;
-      for (const layers::ParamDecl& param : runner->plan().params)
-        load(checkpoint, param.name, runner->param(param.name));
-      for (const layers::StateDecl& state : runner->plan().state)
-        load(checkpoint, state.name, runner->state(state.name));
-      if (i == 0) golden.copy("x", runner->input().only().x_FC);
-      if (i > 0) copy(runners_.back()->output().only().x_FC, runner->input().only().x_FC);
-      runner->forward();
-      input = runner->plan().output;
-      runners_.push_back(std::move(runner));
-    }
-  }
-  const layers::FramesDecl& frames() const { return runners_.back()->plan().output.only(); }
-  const float* logits() { return runners_.back()->output().only().x_FC.as<float>(); }
-
- private:
-  static void copy(const layers::Tensor& from, const layers::Tensor& to) {
-    std::memcpy(to.data, from.data, from.bytes());
-  }
-  partition::LayerSequence sequence_;
-  std::vector<std::unique_ptr<test::LayerRunner>> runners_;
-};
 
 class Import : public testing::Test {
  protected:
@@ -97,14 +51,14 @@ class Import : public testing::Test {
                             std::int64_t blank) {
     const test::Golden golden(file);
     const std::int64_t labels = golden.shape("logits")[1];
-    EvaluatedModel evaluation(checkpoint, golden, static_cast<int>(labels));
+    test::EvaluatedModel evaluation(checkpoint, golden, static_cast<int>(labels));
     EXPECT_EQ(evaluation.frames().lengths, golden.integers("output_lengths"));
     const std::vector<double>& expected = golden["logits"];
     double error = 0, largest = 0;
     for (std::int64_t i = 0; i < static_cast<std::int64_t>(expected.size()); ++i) {
       const std::int64_t row = i % labels;
       const std::int64_t label = row == blank ? 0 : row < blank ? row + 1 : row;
-      const double logit = evaluation.logits()[i - row + label];
+      const double logit = evaluation.output()[i - row + label];
       const double wanted = expected[static_cast<std::size_t>(i)];
       error = std::max(error, std::abs(logit - wanted));
       largest = std::max(largest, std::abs(wanted));
@@ -283,7 +237,8 @@ TEST_F(Import, RefusesOtherParakeetsByName) {
        "encoder_config.subsampling_factor is 4, but penstock's models have 8"},
       {"\"conv_kernel_size\": 5", "\"conv_kernel_size\": 4", "conv_kernel_size: a kernel of 4"},
       {"\"num_mel_bins\": 16", "\"num_mel_bins\": 24", "feature_size is 16, but the model"},
-      {"parakeet_ctc", "parakeet_tdt", "model_type is \"parakeet_tdt\""},
+      {"parakeet_ctc", "parakeet_tdt",
+       "architectures is [\"ParakeetForCTC\"], but penstock reads ParakeetForTDT"},
   };
   for (const auto& [from, to, said] : cases) {
     test::change_text(spoilt(kParakeet) / "config.json", from, to);
@@ -408,9 +363,9 @@ TEST_F(Import, WantsLabelsWhereThereIsNoHead) {
 }
 
 TEST_F(Import, NamesTheNearestRelativeThatItReads) {
-  test::change_text(spoilt(kParakeet) / "config.json", "parakeet_ctc", "parakeet_tdt");
-  expect_fault("model_type is \"parakeet_tdt\", but penstock reads wav2vec2 (Wav2Vec2ForCTC), ");
-  expect_fault(". Its nearest relative among them is parakeet_ctc: the same encoder");
+  test::change_text(spoilt(kParakeet) / "config.json", "parakeet_ctc", "lasr_ctc");
+  expect_fault("model_type is \"lasr_ctc\", but penstock reads wav2vec2 (Wav2Vec2ForCTC), ");
+  expect_fault(". Its nearest relative among them is parakeet_ctc: a Conformer");
 }
 
 // Whoever saved the model alone is not sent for a processor first.

@@ -27,7 +27,8 @@ Architecture example() {
        {{"layers.{}.q", "block{}.qkv", Rows::queries},
         {"layers.{}.k", "block{}.qkv", Rows::keys},
         {"layers.{}.v", "block{}.qkv", Rows::values},
-        {.theirs = "layers.{}.u", .ours = "block{}.u", .alone = true, .formerly = "old.{}.u"}},
+        {.theirs = "layers.{}.u", .ours = "block{}.u", .alone = true, .formerly = "old.{}.u"},
+        {.theirs = "lstm_hh_l{}", .ours = "lstm{}", .axes = Axes::without_first, .alone = true}},
        {{.theirs = "layers.{}.count"}, {.theirs = "layers.{}.mask", .like = "block{}.u"}}},
       {"1", {{.theirs = "head", .ours = "output", .rows = Rows::labels, .axes = Axes::one_last}}}};
   return architecture;
@@ -38,6 +39,7 @@ ModelTensors example_tensors() {
           {"linear.weight", {7, 6}},     {"linear.bias", {7}},
           {"block1.qkv.weight", {9, 4}}, {"block1.u", {4}},
           {"block2.qkv.weight", {9, 4}}, {"block2.u", {4}},
+          {"lstm1", {1, 8, 2}},          {"lstm2", {1, 8, 2}},
           {"output.weight", {5, 4}},     {"output.bias", {5}}};
 }
 

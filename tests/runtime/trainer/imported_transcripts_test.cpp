@@ -17,7 +17,7 @@ const std::string kGolden = "tests/golden/imported_transcripts/";
 // From audio to transcript; imported_transcripts.py says what transformers writes.
 TEST(ImportedTranscripts, AreThoseOfTransformers) {
   const test::TemporaryFolder output;
-  for (const std::string kind : {"parakeet", "wav2vec2"}) {
+  for (const std::string kind : {"parakeet", "parakeet_rnnt", "parakeet_tdt", "wav2vec2"}) {
     const auto imported = output.path() / kind;
     import_model(test::source(kGolden + kind), imported);
     std::vector<std::string> texts;

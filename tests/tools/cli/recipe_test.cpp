@@ -16,8 +16,8 @@ namespace {
 
 // Settings of both, an alphabet with marks for tokens of several letters, and pieces.
 TEST(SavedRecipe, SaysWhatTheCheckpointIs) {
-  for (const char* golden :
-       {"wav2vec2_for_ctc", "parakeet_for_ctc", "imported_transcripts/parakeet"}) {
+  for (const char* golden : {"wav2vec2_for_ctc", "parakeet_for_ctc", "parakeet_for_tdt",
+                             "imported_transcripts/parakeet"}) {
     const test::TemporaryFolder folder;
     const std::string checkpoint = (folder.path() / "imported").string();
     runtime::import_model(test::source("tests/golden/" + std::string(golden)), checkpoint);
@@ -27,8 +27,8 @@ TEST(SavedRecipe, SaysWhatTheCheckpointIs) {
     EXPECT_EQ(config.trainer.init, checkpoint);
     configs::FlatConfig saved = runtime::Checkpoint(checkpoint).state().config;
     for (const auto& [key, value] : configs::flatten(config)) {
-      const bool told =
-          key.starts_with("model.") || key.starts_with("text.") || key.starts_with("features.");
+      const bool told = key.starts_with("model.") || key.starts_with("decoder.") ||
+                        key.starts_with("text.") || key.starts_with("features.");
       if (told && key != "model.base" && key != "text.model") {
         EXPECT_EQ(value, saved[key]) << key;
       }
