@@ -27,8 +27,8 @@ struct FramesDecl {
 struct ActivationDecl {
   DType dtype = DType::f32;
   std::vector<FramesDecl> frames;
-  /// Numbers of labels of each utterance; empty where they are not known. Layers' outputs do not
-  /// repeat them: whoever plans a sequence hands them on.
+  /// `labels` has the number of labels of each utterance, and is empty where they are not known.
+  /// Layers' outputs do not repeat it: whoever plans a sequence hands it on.
   std::vector<std::int64_t> labels = {};
 
   /// Returns the matrix of a layer that takes one. ShapeError if there are none or several.

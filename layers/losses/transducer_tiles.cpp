@@ -4,6 +4,12 @@
 #include <cstddef>
 
 namespace penstock::layers {
+namespace {
+
+/// A grid of CUDA has at most as many rows, one for each frame.
+constexpr std::int64_t kMaxTileFrames = 65535;
+
+}  // namespace
 
 std::vector<TransducerTile> transducer_tiles(std::span<const std::int64_t> lengths,
                                              std::span<const std::int64_t> positions,
@@ -12,7 +18,7 @@ std::vector<TransducerTile> transducer_tiles(std::span<const std::int64_t> lengt
   TransducerTile next;
   for (std::size_t u = 0; u < lengths.size(); ++u) {
     next.positions = positions[u];
-    const std::int64_t frames = std::max<std::int64_t>(1, most / next.positions);
+    const std::int64_t frames = std::clamp<std::int64_t>(most / next.positions, 1, kMaxTileFrames);
     for (std::int64_t t = 0; t < lengths[u]; t += frames) {
       next.frames = std::min(frames, lengths[u] - t);
       tiles.push_back(next);

@@ -65,11 +65,13 @@ std::vector<Contradiction> DecoderOptions::contradictions(std::string_view kind)
                      kPredictionGroup, width, (width / kPredictionGroup + 1) * kPredictionGroup)});
   const bool ascend =
       std::ranges::adjacent_find(durations, std::greater_equal{}) == durations.end();
-  if (kind == "tdt" && (!ascend || durations.empty() || durations.back() < 1 ||
-                        std::ssize(durations) > kMaxDurations))
+  // Without a duration of 1, an utterance's frames may not be a sum of durations.
+  const bool has_one = std::ranges::find(durations, 1) != durations.end();
+  if (kind == "tdt" && (!ascend || !has_one || std::ssize(durations) > kMaxDurations))
     found.push_back({"decoder.durations",
-                     "decoder.durations must ascend, have 16 numbers at most and end with 1 or "
-                     "more, such as [0, 1, 2, 3, 4]"});
+                     fmt::format("decoder.durations must ascend, contain 1 and have {} numbers at "
+                                 "most, such as [0, 1, 2, 3, 4]",
+                                 kMaxDurations)});
   return found;
 }
 

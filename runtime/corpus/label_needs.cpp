@@ -74,6 +74,11 @@ LabelNeeds::LabelNeeds(const CorpusOptions& options, const UtteranceIndex& index
   StreamHash key;
   key.add(options.labels_key);
   key.add(options.loss.name);
+  // The frames of few labels tell losses of one name apart, such as TDTs of other durations.
+  for (const std::vector<std::int32_t>& few : {std::vector<std::int32_t>{}, {1}, {1, 1}}) {
+    const std::int64_t frames = options.loss.frames_needed(few);
+    key.add({reinterpret_cast<const char*>(&frames), sizeof frames});
+  }
   key.add(tokenizer.model());
   const std::uint64_t id = index.id();
   key.add({reinterpret_cast<const char*>(&id), sizeof id});

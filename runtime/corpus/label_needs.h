@@ -15,7 +15,7 @@
 
 namespace penstock::runtime {
 
-/// What an utterance's text asks of the loss. The cached file holds such pairs.
+/// LabelNeed holds what an utterance's text asks of the loss. The cached file holds such pairs.
 struct LabelNeed {
   std::uint32_t frames = 0;  // the fewest from which the labels can be learnt, or kBad
   std::uint32_t labels = 0;

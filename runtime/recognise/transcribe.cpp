@@ -239,6 +239,11 @@ class Transcriber {
 TranscriptionCounts transcribe(const Trained& trained, const Transcription& transcription,
                                comm::Communicator& world) {
   Recogniser recogniser(trained, world, Scoring::none);
+  if (const std::string& decoder = recogniser.config().model.decoder;
+      decoder != "ctc" && !transcription.logits.empty())
+    throw ConfigError(fmt::format(
+        "{}: its model.decoder is {}, which has no logits of frames: leave out --logits",
+        trained.checkpoint.string(), decoder));
   return comm::guarded(world.shutdown(), [&] {
     if (world.rank() == 0) transcription.begin(recogniser.identity());
     const auto files = remote_files(recogniser.config().data);

@@ -9,6 +9,7 @@
 #include "base/encoded_text.h"
 #include "base/error.h"
 #include "base/quantities.h"
+#include "layers/losses/transducer.h"
 #include "layers/models/lora.h"
 #include "runtime/checkpoint/fault.h"
 #include "runtime/checkpoint/resume/resume.h"
@@ -78,12 +79,19 @@ bool Head::has(std::string_view parameter) const {
   return std::ranges::find(parameters, parameter, &layers::ParamDecl::name) != parameters.end();
 }
 
+bool Head::covers(std::string_view tensor) const {
+  const auto of = [&](const std::string& layer) { return tensor.starts_with(layer + "."); };
+  return std::ranges::any_of(layers, of) || of(penstock::layers::TransducerOptions().name);
+}
+
+std::string Head::name() const { return fmt::format("{}", fmt::join(layers, " and ")); }
+
 Head find_head(const partition::LayerSequence& sequence,
                const std::vector<layers::LayerPlan>& plans) {
   Head head;
   for (std::size_t i = plans.size(); i-- > 0;) {
     if (plans[i].params.empty()) continue;
-    head.layer = sequence.layers[i]->name();
+    head.layers.insert(head.layers.begin(), sequence.layers[i]->name());
     head.parameters.insert(head.parameters.begin(), plans[i].params.begin(), plans[i].params.end());
     if (!plans[i].needs_targets) break;
   }
@@ -131,7 +139,7 @@ void require_trained(const Head& head, const KeptRows& kept) {
   const std::string remedy = fmt::format(
       "leave the head out of optimizer.freeze and of lora.targets, with adapters add \"{}.*\" to "
       "lora.train, or ",
-      head.layer);
+      fmt::join(head.layers, ".*\", \""));
   if (kept.empty())
     throw ConfigError(fmt::format(
         "{} anew, with random weights, but the head stays frozen: {}keep the checkpoint's head "

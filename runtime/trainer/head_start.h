@@ -16,10 +16,14 @@ namespace penstock::runtime {
 /// The head: the last layer with parameters and, if that is a loss, the one before it, which
 /// projects frames for it.
 struct Head {
-  std::string layer;
+  std::vector<std::string> layers;
   std::vector<layers::ParamDecl> parameters;
 
   bool has(std::string_view parameter) const;
+  /// True for a tensor of these layers, or of any transducer.
+  bool covers(std::string_view tensor) const;
+  /// Returns "output", or "output and transducer".
+  std::string name() const;
 };
 
 /// Finds the head. `plans` are those of all layers.

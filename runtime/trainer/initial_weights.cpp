@@ -122,8 +122,7 @@ class WeightAccounts {
   /// list if the head can't be kept by rows.
   void close() {
     for (const auto& [name, tensor] : checkpoint_.tensors()) {
-      const bool of_head = source_ == HeadSource::none && !head_.layer.empty() &&
-                           name.starts_with(head_.layer + ".");
+      const bool of_head = source_ == HeadSource::none && head_.covers(name);
       const bool of_no_model = name.starts_with(kSlotTensors) || name.starts_with(kKeptTensors);
       if (!known_.contains(name) && !of_no_model && !of_head)
         faults_.push_back(fmt::format("'{}' is no tensor of the model", name));
@@ -176,7 +175,7 @@ std::string told_of_start(const InitialWeights& weights, const Head& head,
     text += fmt::format("; {} {} anew", fmt::join(of_head, " and "),
                         of_head.size() == 1 ? "starts" : "start");
   if (!weights.kept.empty())
-    text += fmt::format("; {} {}", head.layer, describe_rows(weights.kept, labels));
+    text += fmt::format("; {} {}", head.name(), describe_rows(weights.kept, labels));
   if (adapters > 0) text += fmt::format("; {} of LoRA start anew", counted(adapters, "parameter"));
   return text;
 }
@@ -198,7 +197,10 @@ std::string told_of(const InitialWeights& weights, const configs::Config& config
   const bool whole = adapters == std::ssize(weights.anew) && weights.kept.empty();
   text += told_of_start(weights, head, labels);
   if (!other_labels.empty())
-    text += fmt::format("; {}{}", whole ? head.layer + " is taken although " : "",
+    text += fmt::format("; {}{}{}", whole ? head.name() : "",
+                        !whole                    ? ""
+                        : head.layers.size() == 1 ? " is taken although "
+                                                  : " are taken although ",
                         told(other_labels, now, before));
   std::vector<std::string> others = changed(now, before, "model.");
   std::erase_if(others, [&](const std::string& key) {
@@ -206,6 +208,9 @@ std::string told_of(const InitialWeights& weights, const configs::Config& config
     return key == "model.base" || sizes_head || drops_in_training(key);
   });
   for (std::string& key : changed(now, before, "features.")) others.push_back(std::move(key));
+  if (whole && config.model.decoder != "ctc")
+    for (std::string& key : changed(now, before, "decoder."))
+      if (key != "decoder.sigma") others.push_back(std::move(key));
   const bool takes_adapters = config.model.lora.rank > 0 && adapters == 0;
   if (takes_adapters && !changed(now, before, "lora.alpha").empty())
     others.emplace_back("lora.alpha");

@@ -107,8 +107,9 @@ CLI::Option* takes_folder(CLI::Option* option, FolderUse use) {
   const auto check = [use](const std::string& text) {
     if (!runtime::is_remote_url(text)) return std::string();
     const bool read = use == FolderUse::read;
-    std::string refusal = fmt::format("takes a folder of this machine, not {}: {}", text,
-                                      read ? "copy it first" : "name one, and copy it afterwards");
+    std::string refusal =
+        fmt::format("takes a folder of this machine, not {}: {}", runtime::without_query(text),
+                    read ? "copy it first" : "name one, and copy it afterwards");
     if (text.starts_with("s3://"))
       refusal += fmt::format(", as by\n  aws s3 cp --recursive {} {}", read ? text : "FOLDER",
                              read ? "FOLDER" : text);

@@ -119,7 +119,7 @@ __device__ void turn_back(const Lattice& lattice, const TransducerArcs& arcs, st
   score[1] = static_cast<float>(factor * labels);
 }
 
-/// What is the same for all utterances.
+/// Holds all that is the same for all utterances.
 struct LatticeArguments {
   TransducerArcs arcs;
   std::int64_t width;

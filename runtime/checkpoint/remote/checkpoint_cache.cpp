@@ -131,6 +131,8 @@ CachedCheckpoint CheckpointCache::filled(const Filling& filling) const {
     if (!is_in_place(*handle)) continue;
     (void)::futimens(handle->descriptor(), nullptr);
     if (is_whole(folder)) return {folder, std::move(handle)};
+    // Over NFS, two that exchange a shared lock for an exclusive one would wait for each other.
+    (void)lock_cached(*handle, LOCK_UN);
     (void)lock_cached(*handle, LOCK_EX);
     if (is_in_place(*handle) && !is_whole(folder)) fill(filling);
   }

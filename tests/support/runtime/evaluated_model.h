@@ -18,7 +18,7 @@ class EvaluatedModel {
   /// Computes all layers before the loss.
   EvaluatedModel(const runtime::Checkpoint& checkpoint, const Golden& golden, int labels);
 
-  /// What enters the loss: one row for each frame.
+  /// The input of the loss has one row for each frame.
   const layers::FramesDecl& frames() const { return runners_.back()->plan().output.only(); }
   const float* output() { return runners_.back()->output().only().x_FC.as<float>(); }
 

@@ -106,7 +106,7 @@ TEST_F(LocalCopies, ArriveThroughFaults) {
   EXPECT_GT(server_.faults(), 0);
 }
 
-// What was downloaded stays, but is no checkpoint until the rest is there.
+// All that was downloaded stays, but is no checkpoint until the rest is there.
 TEST_F(LocalCopies, GoOnAfterARefusal) {
   server_.set_faults({{"only", "GET .*stage-1"}, {"chances", {{"403", 1}}}});
   EXPECT_THROW((void)local("s3://bucket/run"), CheckpointError);
