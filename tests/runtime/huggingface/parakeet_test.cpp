@@ -98,7 +98,8 @@ TEST_F(ParakeetTransducer, RefusesOthersByName) {
        "decoder.embedding.weight is [9, 10], expected [9, 11]"},
       {"\"num_decoder_layers\": 2", "\"num_decoder_layers\": 1", "has, decoder.lstm.weight_ih_l1"},
       {"\"durations\": [\n    0,", "\"durations\": [\n    -1,", "durations is [-1,1,3]"},
-      {"\"durations\": [\n    0,", "\"durations\": [\n    2,", "durations"},
+      {"\"durations\": [\n    0,", "\"durations\": [\n    2,",
+       "config.json: durations: decoder.durations must ascend"},
       {"\"blank_token_id\": 8", "\"blank_token_id\": 9", "blank_token_id is 9, but the head has"},
   };
   for (const auto& [from, to, said] : cases) {
