@@ -105,6 +105,13 @@ TEST_F(HeadStart, ATransducerTakesTheEncoderOfCtc) {
   expect_parts(refusal(by_rows(other)),
                {"trainer.init_head = pieces keeps rows", "use trainer.init_head = auto"});
   expect_parts(fault({"trainer.init=" + rnnt}), {"output.weight", "trainer.init_head = new"});
+
+  const std::string ctc = start("ctc", {"trainer.init=" + rnnt, "trainer.init_head=new"});
+  EXPECT_TRUE(as_in_source(ctc, "rnn2.weight"));
+  run("tanh", with(small, {"trainer.init=" + rnnt, "decoder.activation=tanh"}));
+  EXPECT_TRUE(noted("something else, since decoder.activation is \"tanh\"")) << notes_;
+  expect_parts(refusal(with(small, {"trainer.init_head=new", "optimizer.freeze=[\"output.*\"]"})),
+               {"\"output.*\", \"transducer.*\" to lora.train"});
 }
 
 TEST_F(HeadStart, ChangesNoBitOverRanks) {
@@ -291,7 +298,7 @@ TEST_F(HeadStart, RowsAreThoseOfTheOutputs) {
   layers::ParamDecl gates;
   gates.name = "output.weight";
   gates.shape = {4 * 29, 12};
-  const Head recurrent{"output", {gates}};
+  const Head recurrent{{"output"}, {gates}};
   EXPECT_EQ(test::message_of<ConfigError>([&] {
               (void)find_kept_rows(config, *tokenizer, recurrent, open_checkpoint(in("source")));
             }),
