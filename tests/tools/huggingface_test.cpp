@@ -119,8 +119,9 @@ TEST(PythonTransformers, LoadsWhatPenstockExports) {
   if (!has_transformers()) GTEST_SKIP() << kLacking;
   const test::TemporaryFolder output;
   const auto script = test::source("tests/tools/round_trip.py").string();
-  for (const char* kind : {"wav2vec2", "wav2vec2_base", "wav2vec2_letters", "hubert", "omniasr",
-                           "pretrained", "parakeet", "parakeet_rnnt", "parakeet_tdt"}) {
+  for (const char* kind :
+       {"wav2vec2", "wav2vec2_base", "wav2vec2_letters", "hubert", "omniasr", "pretrained",
+        "parakeet", "parakeet_rnnt", "parakeet_tdt", "anew_rnnt", "anew_tdt"}) {
     const test::Outcome done = test::run_program(
         {"python3", script, PENSTOCK_BINARY, kind, output.path().string(), "0", "1"});
     EXPECT_EQ(done.code, 0) << done.out << done.err;

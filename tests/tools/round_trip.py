@@ -8,7 +8,9 @@ a step of `penstock train` changes the weights: those of transformers.
 KIND is wav2vec2 (norms of large models, and a tokenizer of as many tokens as the head has rows), wav2vec2_base or hubert
 (norms by chance, the defaults of transformers among them, with its default processor), wav2vec2_letters (a head without rows
 for <s> and </s>, which the default tokenizer adds), mms (adapters, and a vocabulary for each of two languages), omniasr, parakeet,
-parakeet_rnnt, parakeet_tdt (transducers, of which gradients alone are compared) or w2v_bert; mms_language (mms with --language); or pretrained (Wav2Vec2ForPreTraining, Wav2Vec2Model, HubertModel or Wav2Vec2BertModel, which get a new head).
+parakeet_rnnt, parakeet_tdt (transducers, of which gradients alone are compared) or w2v_bert; mms_language (mms with --language);
+anew_rnnt or anew_tdt (transducers that penstock trains to know two texts by heart, and that transformers transcribes with); or
+pretrained (Wav2Vec2ForPreTraining, Wav2Vec2Model, HubertModel or Wav2Vec2BertModel, which get a new head).
 """
 import copy
 import json
@@ -25,7 +27,7 @@ import torch
 from safetensors.torch import load_file, save_file
 from tokenizers import AddedToken, Tokenizer, decoders, models, normalizers, pre_tokenizers
 from transformers import (
-    AutoFeatureExtractor, AutoTokenizer, HubertConfig, HubertForCTC, HubertModel, OmniASRCTCConfig, OmniASRCTCProcessor, OmniASRFeatureExtractor,
+    AutoFeatureExtractor, AutoProcessor, AutoTokenizer, HubertConfig, HubertForCTC, HubertModel, OmniASRCTCConfig, OmniASRCTCProcessor, OmniASRFeatureExtractor,
     OmniASRForCTC, ParakeetCTCConfig, ParakeetEncoderConfig, ParakeetFeatureExtractor, ParakeetForCTC, ParakeetForRNNT, ParakeetForTDT,
     ParakeetRNNTConfig, ParakeetTDTConfig, ParakeetTokenizer, SeamlessM4TFeatureExtractor,
     Wav2Vec2BertConfig, Wav2Vec2BertForCTC, Wav2Vec2BertModel, Wav2Vec2BertProcessor, Wav2Vec2Config, Wav2Vec2CTCTokenizer,
@@ -375,6 +377,32 @@ def other_language(penstock, output, seed):
     compare_gradients(penstock, checkpoint, theirs, exported, rng)
 
 
+def trained_here(penstock, decoder, output, seed):
+    """A transducer without an import, with files of penstock's alone."""
+    rng, folder = random.Random(seed), output / f"anew-{decoder}-{seed}"
+    folder.mkdir()
+    texts, trained, exported = ["bad cab", "ace"], folder / "trained", folder / "exported"
+    files = [folder / f"{i}.wav" for i in range(len(texts))]
+    sounds = [save_sound(file, rng.randint(12000, 20000), rng) for file in files]
+    (folder / "train.jsonl").write_text("".join(
+        json.dumps({"audio_filepath": file.name, "duration": len(sound) / 16000, "text": text}) + "\n"
+        for file, sound, text in zip(files, sounds, texts)))
+    run(penstock, "train", "model.base=parakeet-tdt-0.6b", f"model.decoder={decoder}", "model.width=16", "model.heads=2",
+        "model.layers=1", "model.kernel=5", "model.channels=4", "model.features=16", "features.mels=16", "decoder.width=16",
+        "decoder.joint=16", "decoder.layers=1", "text.alphabet= abcde", f"data.train={folder / 'train.jsonl'}", "data.micro_batches=1",
+        f"trainer.output={trained}", "trainer.steps=100", "optimizer.learning_rate=0.02", "lr_schedule.warmup=1")
+    run(penstock, "export", trained, "-o", exported)
+    model, info = {"rnnt": ParakeetForRNNT, "tdt": ParakeetForTDT}[decoder].from_pretrained(exported, output_loading_info=True)
+    assert not any(info.values()), info
+    processor = AutoProcessor.from_pretrained(exported)
+    sequences = [model.generate(**processor(s, sampling_rate=16000, return_tensors="pt")).sequences[0] for s in sounds]
+    theirs = processor.batch_decode(sequences, skip_special_tokens=True)
+    ours = [line.split("\t")[1] for line in run(penstock, "transcribe", trained, *files).splitlines()]
+    assert theirs == ours and set(ours) <= set(texts), (theirs, ours)  # two sounds of noise may get one text
+    batch = processor(sounds, text=texts, sampling_rate=16000, return_tensors="pt")
+    assert batch["decoder_input_ids"][1].tolist() == [6, 1, 3, 5, 6, 6, 6, 6], batch["decoder_input_ids"]
+
+
 def round_trip(penstock, kind, output, seed):
     rng = random.Random(seed)
     torch.manual_seed(seed)
@@ -402,6 +430,8 @@ if __name__ == "__main__":
     for seed in seeds or range(4):
         if kind == "pretrained":
             new_head(penstock, Path(output), int(seed))
+        elif kind.startswith("anew_"):
+            trained_here(penstock, kind.removeprefix("anew_"), Path(output), int(seed))
         elif kind == "mms_language":
             other_language(penstock, Path(output), int(seed))
         else:
