@@ -109,8 +109,8 @@ std::string from_environment(const char* name) {
 // Both work here. Half of what makes keys is a mistake, which must not pass as no keys.
 Credentials find_credentials(const Environment& environment) {
   if (forbids_signing(environment)) return {};
-  const Credentials set{environment("AWS_ACCESS_KEY_ID"), environment("AWS_SECRET_ACCESS_KEY"),
-                        environment("AWS_SESSION_TOKEN")};
+  Credentials set{environment("AWS_ACCESS_KEY_ID"), environment("AWS_SECRET_ACCESS_KEY"),
+                  environment("AWS_SESSION_TOKEN")};
   if (is_whole(set)) return set;
   const std::filesystem::path file = credentials_file(environment);
   const std::string named = environment("AWS_PROFILE");
