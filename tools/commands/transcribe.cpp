@@ -127,7 +127,7 @@ class TranscriptWriter {
       if (!recording) break;
       hash_ = chained_hash(hash_, *recording);
     }
-    if (hash_ != state.at("list"))
+    if (hash_ != state.at("list").get<std::string>())
       throw ConfigError(fmt::format(
           "--output: {} holds results of another list: its {} are not those that this one begins "
           "with. Name the same recordings in the same order, or another file",
