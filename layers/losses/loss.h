@@ -26,10 +26,10 @@ using Decoder = std::function<std::vector<std::int32_t>(
 /// A loss: its layer, and all that others ask about it. Class 0 is the loss's own, such as the
 /// blank, and no text has it. The classes from 1 on are the labels of the text.
 struct Loss {
-  /// Name by which families of models and model.decoder choose it.
+  /// Families of models and model.decoder choose it by this name.
   std::string_view name;
 
-  /// The channels that its layer takes; 0: one for each class.
+  /// Its layer takes so many channels; 0: one for each class.
   int channels = 0;
 
   /// Makes the layer that ends a sequence. It puts the utterances' losses into Context::targets and

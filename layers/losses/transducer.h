@@ -22,10 +22,10 @@ struct TransducerOptions {
   double sigma = 0;                          // TDT's under-normalisation of tokens
   JointNonlinearity nonlinearity = JointNonlinearity::relu;
   PredictionOptions prediction = {};
-  /// Numbers of a tile's logits, hidden layer and its gradient together, at most, unless one frame
-  /// has more. Tiles bound memory; gradients of the joint network's weights are added tile by tile.
-  /// 0: 2^20 on a CPU, where larger tiles gain nothing, and 2^24 on a GPU, whose kernels need more
-  /// work.
+  /// A tile's logits, hidden layer and its gradient have at most so many numbers together, unless
+  /// one frame has more. Tiles bound memory; gradients of the joint network's weights are added
+  /// tile by tile. 0: 2^20 on a CPU, where larger tiles gain nothing, and 2^24 on a GPU, whose
+  /// kernels need more work.
   std::int64_t tile_numbers = 0;
 };
 

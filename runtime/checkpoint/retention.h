@@ -22,7 +22,7 @@ struct BestCheckpoint {
   double value = 0;
 };
 
-/// Name of that file.
+/// kBestFile is the name of the file that marks the best checkpoint of an output folder.
 inline constexpr const char* kBestFile = "BEST";
 
 void mark_best(const std::filesystem::path& output, const BestCheckpoint& best);

@@ -13,7 +13,7 @@
 
 namespace penstock::runtime {
 
-/// Name of the object of a run that holds the name of its newest checkpoint.
+/// kLatestObject is the object of a run that holds the name of its newest checkpoint.
 inline constexpr const char* kLatestObject = "LATEST";
 
 /// A checkpoint of a run in a store, known by its name alone: "checkpoint-000000600-5f3a9c1e".

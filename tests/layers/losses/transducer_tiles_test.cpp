@@ -37,6 +37,14 @@ TEST(TransducerTiles, TakeWholeFramesOfOneUtterance) {
   EXPECT_EQ(tiles[5].first_position, 3 + 2 + 11);
 }
 
+// CUDA's grids have no more rows.
+TEST(TransducerTiles, HaveAtMost65535Frames) {
+  const auto tiles = transducer_tiles(Numbers{70000}, Numbers{1}, 1 << 24);
+  ASSERT_EQ(tiles.size(), 2u);
+  EXPECT_EQ(tiles[0].frames, 65535);
+  EXPECT_EQ(tiles[1].frames, 70000 - 65535);
+}
+
 TEST(TransducerTiles, FitTheirRows) {
   for (const std::int64_t most : {0, 1, 5, 12, 100}) {
     const TransducerTileRows rows = transducer_tile_rows(kTileLengths, kTilePositions, most);

@@ -7,7 +7,8 @@ namespace {
 
 class CudaEmbedding : public Parity {
  protected:
-  /// As many ids as rows, of 29 rows and none: some occur once, one in every third position.
+  /// Returns an id for each row, among 29 rows and none. Some occur once, and one occurs in every
+  /// third position.
   Twin ids(std::int64_t positions) {
     std::vector<double> values;
     for (std::int64_t p = 0; p < positions; ++p)
