@@ -9,6 +9,7 @@
 #include "base/error.h"
 #include "base/quantities.h"
 #include "layers/backend.h"
+#include "layers/ops/attention_cached.h"
 #include "layers/ops/elementwise.h"
 #include "layers/ops/linear.h"
 #include "layers/ops/positions.h"
@@ -185,6 +186,11 @@ LayerPlan Attention::plan(const ActivationDecl& input, const BackendSizes& sizes
                  arithmetic_of(input.dtype),
                  {options_.heads, x.rows()}}};
   plan.workspace = attention_workspace(sizes, geometry(x.lengths), relative());
+  if (goes_on()) {
+    plan.cache_channels = C;
+    plan.workspace.forward =
+        std::max(plan.workspace.forward, attention_cached_workspace(sizes, geometry(x.lengths)));
+  }
   double pairs = 0;  // pairs of a frame and a frame that it sees
   for (const std::int64_t frames : x.lengths) {
     const std::int64_t seen = std::min(frames, options_.left) + std::min(frames, options_.right);
@@ -230,6 +236,8 @@ void Attention::make_distances(Context& context, const Params& params, const Ten
 // training the rows lie in saved memory, since backward reads them.
 void Attention::forward(Context& context, const Params& params, const Activation& x, Activation& y,
                         Saved saved) const {
+  if (context.mode == Mode::evaluate && context.cache != nullptr)
+    return forward_cached(context, x, y);
   const DType dtype = x.only().x_FC.dtype;
   const bool training = context.mode == Mode::train;
   AttentionForward op{.geometry = geometry(context.lengths),
@@ -248,6 +256,19 @@ void Attention::forward(Context& context, const Params& params, const Activation
     op.relative = positions(params, rows, zeros);
   }
   context.backend.run(context.stream, op);
+}
+
+void Attention::forward_cached(Context& context, const Activation& x, Activation& y) const {
+  if (!goes_on())
+    throw ShapeError(
+        fmt::format("{} can't go on where utterances ended, since it sees later frames or has "
+                    "relative positions; it was given a cache",
+                    name()));
+  context.backend.run(context.stream, AttentionCached{.geometry = geometry(context.lengths),
+                                                      .qkv_FP = x.only().x_FC,
+                                                      .cache = *context.cache,
+                                                      .y_FC = y.only().x_FC,
+                                                      .workspace = context.workspace});
 }
 
 // With relative positions it also runs if no layer before this one needs dx: backward_weight needs

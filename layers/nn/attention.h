@@ -34,6 +34,9 @@ struct AttentionOptions {
 /// channels], which projects the sinusoids of distances, and "<name>.bias_u", "<name>.bias_v"
 /// [channels], which start at 0. With Shaw's positions it has "<name>.positions.weight"
 /// [left_positions + 1 + right_positions, channels of a head], a row for each clipped distance.
+///
+/// If it sees no later frames, and has no positions or rotary ones, evaluation with Context::cache
+/// goes on where the utterances ended.
 class Attention final : public Layer {
  public:
   /// ShapeError if heads do not divide the channels, rotary positions meet an odd head, or a number
@@ -62,6 +65,9 @@ class Attention final : public Layer {
   /// Writes r_XC (layers/ops/attention.h).
   void make_distances(Context&, const Params&, const Tensor& rows_XC,
                       std::span<std::byte> workspace) const;
+  /// Returns true if a row follows from earlier ones, whose keys and values don't change.
+  bool goes_on() const { return options_.right == 0 && !relative(); }
+  void forward_cached(Context&, const Activation& x, Activation& y) const;
   Workspace copies(const BackendSizes& sizes, const FramesDecl& x) const;
 
   AttentionOptions options_;

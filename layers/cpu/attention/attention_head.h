@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "layers/cpu/attention/attention_scratch.h"
+#include "layers/cpu/attention/rotary.h"
 #include "layers/cpu/products/product.h"
 #include "layers/cpu/vector_math.h"
 #include "layers/philox.h"
@@ -133,14 +134,8 @@ class AttentionHead {
     for (std::int64_t c = 0; c < d; ++c)
       to[c] = factor * (bias == nullptr ? from[c] : from[c] + bias[c]);
     if (op_.geometry.rotary_base == 0) return;
-    const T* cosines = scratch_.cosines + frame * half;
-    const T* sines = scratch_.sines + frame * half;
-    const T direction = back ? T(-1) : T(1);
-    for (std::int64_t c = 0; c < half; ++c) {
-      const T a = to[c], b = to[c + half], sine = direction * sines[c];
-      to[c] = a * cosines[c] - b * sine;
-      to[c + half] = b * cosines[c] + a * sine;
-    }
+    turn(to, half, scratch_.cosines + frame * half, scratch_.sines + frame * half,
+         back ? T(-1) : T(1));
   }
 
   const T* bias(const Tensor& of_all_heads) const {

@@ -2,6 +2,7 @@
 #include <vector>
 
 #include "layers/cuda/attention/attention.h"
+#include "layers/cuda/attention/rotary.h"
 
 namespace penstock::layers::cuda {
 namespace {
@@ -17,8 +18,7 @@ struct Angles {
 __global__ void rotate(Angles of, float* cosines, float* sines) {
   const std::int64_t i = grid_thread();
   if (i >= of.frames * of.half) return;
-  const double angle =
-      static_cast<double>(i / of.half) * pow(of.base, -static_cast<double>(i % of.half) / of.half);
+  const double angle = rotary_angle(of.base, i / of.half, static_cast<int>(i % of.half), of.half);
   cosines[i] = static_cast<float>(cos(angle));
   sines[i] = static_cast<float>(sin(angle));
 }

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "base/error.h"
+#include "layers/key_value_cache.h"
 #include "tests/support/layers/golden.h"
 #include "tests/support/layers/gradient_check.h"
 
@@ -198,6 +199,56 @@ TEST(Attention, FramesOutsideOfTheContextHaveNoSay) {
   const std::vector<double> after = numbers(runner.output().only().x_FC);
   EXPECT_TRUE(std::equal(before.begin(), before.end() - 8, after.begin()));
   EXPECT_FALSE(std::equal(before.end() - 8, before.end(), after.end() - 8));
+}
+
+// Steps with a cache compute the rows of a whole utterance, in the memory that the plan states.
+TEST(Attention, GoesOnWithACache) {
+  const Attention layer({.name = "att",
+                         .channels = 8,
+                         .heads = 2,
+                         .positions = AttentionPositions::rotary,
+                         .left = 66,
+                         .right = 0});
+  LayerRunner whole(layer, {DType::f64, {{{70, 5}, 24}}});
+  whole.randomise(7);
+  whole.mode = Mode::evaluate;
+  whole.forward();
+  const std::vector<double> x = numbers(whole.input().only().x_FC);
+  const std::vector<double> y = numbers(whole.output().only().x_FC);
+  EXPECT_EQ(whole.plan().cache_channels, 8);
+  const test::GuardedMemory keys(2 * 70 * 8 * sizeof(double)), values(2 * 70 * 8 * sizeof(double));
+  std::vector<std::int64_t> past = {0, 0};
+  for (const auto& lengths : {std::vector<std::int64_t>{67, 2}, {1, 0}, {2, 3}}) {
+    const KeyValueCache cache{
+        {keys.data(), DType::f64, {2, 70, 8}}, {values.data(), DType::f64, {2, 70, 8}}, past};
+    LayerRunner step(layer, {DType::f64, {{lengths, 24}}});
+    step.mode = Mode::evaluate;
+    step.cache = &cache;
+    const auto rows = [&](const std::vector<double>& all, std::int64_t channels) {
+      std::vector<double> taken(all.begin() + past[0] * channels,
+                                all.begin() + (past[0] + lengths[0]) * channels);
+      const auto second = all.begin() + (70 + past[1]) * channels;
+      taken.insert(taken.end(), second, second + lengths[1] * channels);
+      return taken;
+    };
+    test::assign(step.input().only().x_FC, rows(x, 24));
+    step.forward();
+    EXPECT_LE(test::relative_error(numbers(step.output().only().x_FC), rows(y, 8)), 1e-12);
+    for (std::size_t u = 0; u < 2; ++u) past[u] += lengths[u];
+  }
+}
+
+TEST(Attention, WithoutAnEndTakesNoCache) {
+  const test::GuardedMemory memory(70 * 8 * sizeof(float));
+  const Tensor rows{memory.data(), DType::f32, {1, 70, 8}};
+  const std::vector<std::int64_t> past = {0};
+  const KeyValueCache cache{rows, rows, past};
+  const Attention layer({.name = "att", .channels = 8, .heads = 2});
+  LayerRunner runner(layer, {DType::f32, {{{5}, 24}}});
+  runner.randomise(3);
+  runner.mode = Mode::evaluate;
+  runner.cache = &cache;
+  EXPECT_THROW(runner.forward(), ShapeError);
 }
 
 TEST(Attention, NeedsARandomKeyForEachUtterance) {
