@@ -18,9 +18,12 @@ enum class AttentionPositions {
 
 struct AttentionOptions {
   std::string name;
-  std::int64_t channels = 0;  // channels of the output; the input has three times as many
+  std::int64_t channels = 0;  // channels of the output and of q
   std::int64_t heads = 1;
+  /// Heads of k and v, each of which as many heads of q share; 0: as many as of q.
+  std::int64_t kv_heads = 0;
   AttentionPositions positions = AttentionPositions::none;
+  double rotary_base = 10000;  // AttentionGeometry::rotary_base, with rotary positions
   std::int64_t left = kWholeUtterance, right = kWholeUtterance;  // context in frames
   std::int64_t left_positions = 64, right_positions = 8;         // clipped distances, with shaw
   double dropout = 0;                                            // dropout of the weights
@@ -39,7 +42,8 @@ struct AttentionOptions {
 /// goes on where the utterances ended.
 class Attention final : public Layer {
  public:
-  /// ShapeError if heads do not divide the channels, rotary positions meet an odd head, or a number
+  /// ShapeError if heads do not divide the channels, heads of k and v do not divide the heads or
+  /// meet relative positions, rotary positions meet an odd head or a base of 0 or less, or a number
   /// of frames is negative.
   explicit Attention(AttentionOptions options);
 
@@ -54,6 +58,7 @@ class Attention final : public Layer {
   bool shaw() const { return options_.positions == AttentionPositions::shaw; }
   /// Returns true if the operation gets a row for each distance.
   bool relative() const { return options_.positions == AttentionPositions::relative || shaw(); }
+  void check_key_heads() const;
   AttentionGeometry geometry(std::span<const std::int64_t> lengths) const;
   DropoutMask dropout(const Context& context) const;
   void declare_positions(LayerPlan& plan, const ActivationDecl& input) const;

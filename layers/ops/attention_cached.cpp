@@ -27,12 +27,12 @@ void check_cache(const AttentionCached& op) {
     throw ShapeError(
         "a cache of attention needs keys and values of one type and shape, "
         "[utterances, capacity, channels]");
-  if (op.cache.channels() != op.geometry.channels || past.size() != utterances ||
+  if (op.cache.channels() != op.geometry.key_channels() || past.size() != utterances ||
       static_cast<std::size_t>(op.cache.utterances()) != utterances)
-    throw ShapeError(
-        fmt::format("attention of {} with {} was given a cache for {} with {}, and the past of {}",
-                    counted(utterances, "utterance"), counted(op.geometry.channels, "channel"),
-                    op.cache.utterances(), op.cache.channels(), past.size()));
+    throw ShapeError(fmt::format(
+        "attention of {} with keys of {} was given a cache for {} with {}, and the past of {}",
+        counted(utterances, "utterance"), counted(op.geometry.key_channels(), "channel"),
+        op.cache.utterances(), op.cache.channels(), past.size()));
   if (op.geometry.right != 0)
     throw ShapeError(fmt::format(
         "attention with a cache can't see later rows, but its context to the right is {}",

@@ -28,6 +28,10 @@ AttentionUnitOptions causal() {
 
 TEST(CacheChannels, AreThoseOfTheUnitsAttention) {
   EXPECT_EQ(channels_of(*attention_unit(causal())), kWidth);
+  AttentionUnitOptions grouped = causal();
+  grouped.kv_heads = 1;
+  grouped.head_channels = 8;
+  EXPECT_EQ(channels_of(*attention_unit(grouped)), 8);
   EXPECT_EQ(channels_of(*feed_forward_unit({.name = "f",
                                             .width = kWidth,
                                             .inner = 20,

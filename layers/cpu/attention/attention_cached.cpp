@@ -99,7 +99,10 @@ template <class T, class N>
 class CachedAttention {
  public:
   CachedAttention(const AttentionCached& op, const CachedScratch<T>& scratch)
-      : op_(op), scratch_(scratch), channels_(op.geometry.channels) {
+      : op_(op),
+        scratch_(scratch),
+        channels_(op.geometry.channels),
+        pitch_(op.geometry.key_channels()) {
     const std::int64_t d = op.geometry.head_channels();
     if (op.geometry.rotary_base == 0) return;
     for (std::int64_t c = 0; c < d / 2; ++c)
@@ -110,9 +113,9 @@ class CachedAttention {
   void append() const {
     for_rows([&](std::int64_t u, std::int64_t position, std::int64_t row) {
       const T* const qkv = op_.qkv_FP.as<T>() + row * op_.qkv_FP.shape[1];
-      set_row(qkv + channels_, T(1));
-      put(scratch_.row, cached(op_.cache.keys_UTC, u, position), channels_);
-      put(qkv + 2 * channels_, cached(op_.cache.values_UTC, u, position), channels_);
+      set_row(qkv + channels_, op_.geometry.key_heads(), T(1));
+      put(scratch_.row, cached(op_.cache.keys_UTC, u, position), pitch_);
+      put(qkv + channels_ + pitch_, cached(op_.cache.values_UTC, u, position), pitch_);
     });
   }
 
@@ -120,7 +123,7 @@ class CachedAttention {
   void attend(Stream& stream) const {
     const T scale = 1 / std::sqrt(static_cast<T>(op_.geometry.head_channels()));
     for_rows([&](std::int64_t u, std::int64_t position, std::int64_t row) {
-      set_row(op_.qkv_FP.as<T>() + row * op_.qkv_FP.shape[1], scale);
+      set_row(op_.qkv_FP.as<T>() + row * op_.qkv_FP.shape[1], op_.geometry.heads, scale);
       T* const y = op_.y_FC.as<T>() + row * op_.y_FC.shape[1];
       std::fill_n(y, channels_, T{0});
       std::fill_n(scratch_.sums, op_.geometry.heads, T{0});
@@ -129,7 +132,7 @@ class CachedAttention {
       for (std::int64_t first = std::max<std::int64_t>(0, position - op_.geometry.left);
            first < end; first += kBlockRows)
         add_block(u, first, std::min(kBlockRows, end - first), y);
-      for_heads([&](std::int64_t h, std::int64_t at) {
+      for_heads([&](std::int64_t h, std::int64_t at, std::int64_t) {
         const T inverse = 1 / scratch_.sums[h];
         for (std::int64_t c = 0; c < op_.geometry.head_channels(); ++c) y[at + c] *= inverse;
       });
@@ -154,24 +157,25 @@ class CachedAttention {
       }
   }
 
+  /// Calls use(head, its first channel, that of its k and v) for all heads of q.
   template <class Use>
   void for_heads(const Use& use) const {
-    for (std::int64_t h = 0; h < op_.geometry.heads; ++h) use(h, h * op_.geometry.head_channels());
+    const std::int64_t d = op_.geometry.head_channels(), group = op_.geometry.group();
+    for (std::int64_t h = 0; h < op_.geometry.heads; ++h) use(h, h * d, h / group * d);
   }
 
   bool turns() const { return op_.geometry.rotary_base != 0; }
 
-  /// Copies all heads to scratch.row, times `factor` and rotated.
-  void set_row(const T* from, T factor) const {
-    for (std::int64_t c = 0; c < channels_; ++c) scratch_.row[c] = factor * from[c];
-    if (!turns()) return;
-    for_heads([&](std::int64_t, std::int64_t at) {
-      turn(scratch_.row + at, op_.geometry.head_channels() / 2, scratch_.cosines, scratch_.sines);
-    });
+  /// Copies so many heads to scratch.row, times `factor` and rotated.
+  void set_row(const T* from, std::int64_t heads, T factor) const {
+    const std::int64_t d = op_.geometry.head_channels();
+    for (std::int64_t c = 0; c < heads * d; ++c) scratch_.row[c] = factor * from[c];
+    for (std::int64_t h = 0; turns() && h < heads; ++h)
+      turn(scratch_.row + h * d, d / 2, scratch_.cosines, scratch_.sines);
   }
 
   N* cached(const Tensor& tensor_UTC, std::int64_t u, std::int64_t position) const {
-    return tensor_UTC.as<N>() + (u * op_.cache.capacity() + position) * channels_;
+    return tensor_UTC.as<N>() + (u * op_.cache.capacity() + position) * pitch_;
   }
 
   /// Adds `count` cached rows from `first` on to the softmax of each head, and to y.
@@ -179,17 +183,18 @@ class CachedAttention {
     const std::int64_t d = op_.geometry.head_channels();
     const N* const keys = cached(op_.cache.keys_UTC, u, first);
     for_groups(count, [&](std::int64_t r, auto rows) {
-      for_heads([&](std::int64_t h, std::int64_t at) {
-        multiply_rows<rows()>(scratch_.row + at, keys + r * channels_ + at, channels_, d,
+      for_heads([&](std::int64_t h, std::int64_t at, std::int64_t key) {
+        multiply_rows<rows()>(scratch_.row + at, keys + r * pitch_ + key, pitch_, d,
                               scratch_.weights + h * kBlockRows + r);
       });
     });
-    for_heads([&](std::int64_t h, std::int64_t at) { join_softmax(h, count, y + at); });
+    for_heads(
+        [&](std::int64_t h, std::int64_t at, std::int64_t) { join_softmax(h, count, y + at); });
     const N* const values = cached(op_.cache.values_UTC, u, first);
     for_groups(count, [&](std::int64_t r, auto rows) {
-      for_heads([&](std::int64_t h, std::int64_t at) {
-        add_rows<rows()>(scratch_.weights + h * kBlockRows + r, values + r * channels_ + at,
-                         channels_, d, y + at);
+      for_heads([&](std::int64_t h, std::int64_t at, std::int64_t value) {
+        add_rows<rows()>(scratch_.weights + h * kBlockRows + r, values + r * pitch_ + value, pitch_,
+                         d, y + at);
       });
     });
   }
@@ -220,7 +225,7 @@ class CachedAttention {
 
   const AttentionCached& op_;
   const CachedScratch<T>& scratch_;
-  std::int64_t channels_;
+  std::int64_t channels_, pitch_;  // of q and y, and of a row of the cache
 };
 
 /// Calls work(N{}) with the type of the cache's numbers: T, or a half where T is FP32.

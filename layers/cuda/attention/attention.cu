@@ -86,4 +86,10 @@ Grid PreparedAttention::grid(std::int64_t tiles) const {
           dim3(static_cast<unsigned>(tile_threads_))};
 }
 
+Grid PreparedAttention::keys_grid() const {
+  Grid keys = grid();
+  keys.blocks.y = static_cast<unsigned>(geometry_.key_heads());
+  return keys;
+}
+
 }  // namespace penstock::layers::cuda

@@ -31,15 +31,19 @@ struct CachedInput {
   double rotary_base;
   float scale;  // 1 / √d
   std::int64_t rows, left, capacity;
-  int utterances, channels, width;  // C, d
+  int utterances, channels, key_channels, width,
+      group;  // C, that of k and v, d, as in AttentionInput
 
   struct Place {
-    std::int64_t first_row;  // of the utterance's first cached row, in matrices of C channels
+    std::int64_t first_row;  // of the utterance's first cached row, in keys and values
     std::int64_t position;   // in the utterance
   };
   __device__ Place place(std::int64_t row) const {
     const int u = last_at_or_before(starts, utterances, row);
     return {u * capacity, past[u] + row - starts[u]};
+  }
+  __device__ const T* query(std::int64_t row) const {
+    return qkv_FP + row * (channels + 2 * key_channels);
   }
   /// Returns channel c of a head of q or k, which starts at `x`, rotated for a position.
   __device__ float rotated(const T* x, std::int64_t position, int c) const {
@@ -52,18 +56,18 @@ struct CachedInput {
   }
 };
 
-/// Appends keys and values to the cache. One thread for each channel of a new row.
+/// Appends keys and values to the cache. One thread for each channel of a new row of k.
 template <class T>
 __global__ void append_rows(CachedInput<T> in) {
   const std::int64_t i = grid_thread();
-  if (i >= in.rows * in.channels) return;
-  const std::int64_t row = i / in.channels;
-  const int channel = static_cast<int>(i % in.channels), c = channel % in.width;
+  if (i >= in.rows * in.key_channels) return;
+  const std::int64_t row = i / in.key_channels;
+  const int channel = static_cast<int>(i % in.key_channels), c = channel % in.width;
   const auto at = in.place(row);
-  const T* const key = in.qkv_FP + (row * 3 + 1) * in.channels + channel - c;
-  const std::int64_t to = (at.first_row + at.position) * in.channels + channel;
+  const T* const key = in.query(row) + in.channels + channel - c;
+  const std::int64_t to = (at.first_row + at.position) * in.key_channels + channel;
   in.keys_UTC[to] = from_float<T>(in.rotated(key, at.position, c));
-  in.values_UTC[to] = key[in.channels + c];
+  in.values_UTC[to] = key[in.key_channels + c];
 }
 
 /// The online softmax of one warp, and the channels of its lanes: lane, lane + kWarp, …
@@ -80,7 +84,7 @@ struct WarpSums {
     float scores[kGroup];
     float max = largest;
     UNROLLED for (int g = 0; g < kGroup; ++g) {
-      const T* const key = keys + (first + g) * in.channels;
+      const T* const key = keys + (first + g) * in.key_channels;
       float product = 0;
       for (int c = lane; c < in.width && first + g < end; c += kWarp)
         product += query[c] * to_float(key[c]);
@@ -95,7 +99,7 @@ struct WarpSums {
     UNROLLED for (int g = 0; g < kGroup; ++g) {
       if (first + g >= end) break;
       const float weight = expf(scores[g] - largest);
-      const T* const value = cached + (first + g) * in.channels;
+      const T* const value = cached + (first + g) * in.key_channels;
       sum += weight;
       for (int n = 0, c = lane; c < in.width; ++n, c += kWarp)
         values[n] += weight * to_float(value[c]);
@@ -114,11 +118,10 @@ __global__ void __launch_bounds__(kWarps* kWarp) attend_rows(CachedInput<T> in, 
   const int head = static_cast<int>(block_y()) * in.width, thread = thread_x();
   const auto at = in.place(row);
   if (thread < in.width)
-    query[thread] =
-        in.scale * in.rotated(in.qkv_FP + row * 3 * in.channels + head, at.position, thread);
+    query[thread] = in.scale * in.rotated(in.query(row) + head, at.position, thread);
   __syncthreads();
-  const T* const keys = in.keys_UTC + at.first_row * in.channels + head;
-  const T* const values = in.values_UTC + at.first_row * in.channels + head;
+  const std::int64_t first_key = at.first_row * in.key_channels + block_y() / in.group * in.width;
+  const T *const keys = in.keys_UTC + first_key, *const values = in.values_UTC + first_key;
   const int warp = thread / kWarp;
   const std::int64_t seen = at.position - in.left;
   WarpSums sums;
@@ -164,7 +167,9 @@ CachedInput<T> prepare(CudaStream& stream, const AttentionCached& op) {
           .capacity = op.cache.capacity(),
           .utterances = static_cast<int>(op.geometry.lengths.size()),
           .channels = static_cast<int>(op.geometry.channels),
-          .width = static_cast<int>(op.geometry.head_channels())};
+          .key_channels = static_cast<int>(op.geometry.key_channels()),
+          .width = static_cast<int>(op.geometry.head_channels()),
+          .group = static_cast<int>(op.geometry.group())};
 }
 
 }  // namespace
@@ -178,7 +183,8 @@ void CudaBackend::compute(Stream& stream, const AttentionCached& op) {
   auto& own = static_cast<CudaStream&>(stream);
   cuda::with_type_of(op.qkv_FP, "AttentionCached", [&]<class T>(T) {
     const auto in = cuda::prepare<T>(own, op);
-    cuda::launch(own.handle(), cuda::grid_over(in.rows * in.channels), cuda::append_rows<T>, in);
+    cuda::launch(own.handle(), cuda::grid_over(in.rows * in.key_channels), cuda::append_rows<T>,
+                 in);
     if (begins(op)) return run(stream, whole_attention(op));
     const cuda::Grid grid{
         dim3(static_cast<unsigned>(in.rows), static_cast<unsigned>(op.geometry.heads)),

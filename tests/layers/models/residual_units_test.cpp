@@ -6,6 +6,8 @@
 #include <utility>
 
 #include "layers/key_value_cache.h"
+#include "tests/support/layers/golden.h"
+#include "tests/support/layers/gradient_check.h"
 #include "tests/support/layers/layer_runner.h"
 
 namespace penstock::layers {
@@ -58,6 +60,45 @@ TEST(ResidualUnits, DropWhatTheyAddIfTold) {
             {.name = "a", .width = 12, .heads = 3, .dropout = 0.5, .output_dropout = dropped})),
         share, 0.15);
   }
+}
+
+/// The unit of transformers' LlamaAttention with its norm (tests/golden/cases/llama_attention.py).
+std::unique_ptr<Layer> llama_unit(std::int64_t width) {
+  return attention_unit({.name = "a",
+                         .width = width,
+                         .heads = 4,
+                         .kv_heads = 2,
+                         .head_channels = 6,
+                         .positions = AttentionPositions::rotary,
+                         .rotary_base = 500,
+                         .right = 0,
+                         .centred = false,
+                         .bias = false});
+}
+
+TEST(ResidualUnits, AttendAsLlamaDoes) {
+  const test::Golden golden("llama_attention");
+  const std::int64_t width = golden.shape("x")[1];
+  const auto unit = llama_unit(width);
+  test::LayerRunner runner(*unit, {DType::f32, {{golden.integers("lengths"), width}}});
+  golden.copy("x", runner.input().only().x_FC);
+  golden.copy("dy", runner.output_gradient().only().x_FC);
+  for (const ParamDecl& p : runner.plan().params)
+    golden.copy(p.name.substr(2), runner.param(p.name));
+  runner.forward();
+  runner.backward_input();
+  runner.backward_weight();
+  EXPECT_LE(golden.error(runner.output().only().x_FC, "y"), 1e-5);
+  EXPECT_LE(golden.error(runner.input_gradient().only().x_FC, "dx"), 1e-4);
+  for (const ParamDecl& p : runner.plan().params)
+    EXPECT_LE(golden.error(runner.grad(p.name), "d" + p.name.substr(2)), 1e-4) << p.name;
+}
+
+TEST(ResidualUnits, OfLlamaHaveFiniteDifferencesGradient) {
+  const auto unit = llama_unit(10);
+  test::LayerRunner runner(*unit, {DType::f64, {{{7, 1, 5}, 10}}});
+  runner.randomise(3);
+  check_gradients(runner);
 }
 
 /// Units of a decoder, each with a cache if it needs one, and its parameters.
@@ -115,8 +156,11 @@ std::vector<std::unique_ptr<Layer>> causal_blocks() {
   for (const std::string block : {"0", "1"}) {
     units.push_back(attention_unit({.name = block + ".a",
                                     .width = CachedUnits::kWidth,
-                                    .heads = 3,
+                                    .heads = 4,
+                                    .kv_heads = 2,
+                                    .head_channels = 6,
                                     .positions = AttentionPositions::rotary,
+                                    .rotary_base = 500,
                                     .right = 0,
                                     .centred = false,
                                     .bias = false,

@@ -13,7 +13,7 @@ namespace {
 
 using test::numbers;
 
-constexpr std::int64_t kHeads = 3, kCapacity = 150;
+constexpr std::int64_t kHeads = 6, kCapacity = 150;
 const std::vector<std::int64_t> kLengths = {7, 1, 131, 0, 70};  // more than two blocks of rows
 const std::vector<std::int64_t> kNone(5);
 
@@ -37,6 +37,7 @@ struct CacheCase {
   std::int64_t left = kWholeUtterance;
   std::int64_t width = 12;  // of a head
   double tolerance = 1e-12;
+  std::int64_t kv_heads = 0;
 };
 
 struct CachedAttentionCases : testing::TestWithParam<CacheCase> {
@@ -45,6 +46,7 @@ struct CachedAttentionCases : testing::TestWithParam<CacheCase> {
   AttentionGeometry geometry(std::span<const std::int64_t> lengths) const {
     return {.heads = kHeads,
             .channels = channels(),
+            .kv_heads = GetParam().kv_heads,
             .left = GetParam().left,
             .right = 0,
             .rotary_base = GetParam().rotary_base,
@@ -65,7 +67,7 @@ struct CachedAttentionCases : testing::TestWithParam<CacheCase> {
   }
   /// Rows of the whole utterances' q, k and v: so many of each, from `past` on.
   Numbers rows_of(std::span<const std::int64_t> lengths, std::span<const std::int64_t> past) const {
-    const std::int64_t P = 3 * channels();
+    const std::int64_t P = geometry(lengths).columns();
     const std::vector<double> all = test::uniform(sum(kLengths) * P, 5, -2, 2);
     Numbers rows(GetParam().dtype, {sum(lengths), P});
     std::vector<double> taken;
@@ -117,8 +119,8 @@ struct CachedAttentionCases : testing::TestWithParam<CacheCase> {
 
   std::unique_ptr<Backend> backend_ = make_cpu_backend();
   std::unique_ptr<Stream> stream_ = backend_->make_stream();
-  Numbers keys_{GetParam().dtype, {5, kCapacity, channels()}};
-  Numbers values_{GetParam().dtype, {5, kCapacity, channels()}};
+  Numbers keys_{GetParam().dtype, {5, kCapacity, geometry(kNone).key_channels()}};
+  Numbers values_{GetParam().dtype, {5, kCapacity, geometry(kNone).key_channels()}};
   std::vector<std::int64_t> past_;
 };
 
@@ -135,12 +137,14 @@ TEST_P(CachedAttentionCases, RowsTogetherEqualSingleOnes) {
 // In halves, the cached keys and values and each result are rounded once.
 INSTANTIATE_TEST_SUITE_P(
     Kinds, CachedAttentionCases,
-    testing::Values(CacheCase{}, CacheCase{.rotary_base = 100}, CacheCase{.left = 9},
-                    CacheCase{.rotary_base = 10000, .left = 66},
-                    CacheCase{.dtype = DType::f32, .rotary_base = 100, .tolerance = 2e-6},
-                    CacheCase{.dtype = DType::f32, .width = 37, .tolerance = 2e-6},
-                    CacheCase{.dtype = DType::f16, .rotary_base = 100, .tolerance = 0x1p-9},
-                    CacheCase{.dtype = DType::bf16, .width = 37, .tolerance = 0x1p-6}));
+    testing::Values(
+        CacheCase{}, CacheCase{.rotary_base = 100}, CacheCase{.left = 9},
+        CacheCase{.rotary_base = 10000, .left = 66}, CacheCase{.rotary_base = 500, .kv_heads = 2},
+        CacheCase{.kv_heads = 1},
+        CacheCase{.dtype = DType::f32, .rotary_base = 100, .tolerance = 2e-6},
+        CacheCase{.dtype = DType::f32, .width = 37, .tolerance = 2e-6},
+        CacheCase{.dtype = DType::f16, .rotary_base = 100, .tolerance = 0x1p-9, .kv_heads = 3},
+        CacheCase{.dtype = DType::bf16, .width = 37, .tolerance = 0x1p-6}));
 
 struct CachedAttentionChecks : CachedAttentionCases {};
 

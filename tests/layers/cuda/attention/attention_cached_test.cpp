@@ -18,12 +18,14 @@ struct Kind {
   std::int64_t left = kWholeUtterance;
   std::int64_t width = 37;  // of a head: more than a warp of channels
   std::int64_t heads = 3;
+  std::int64_t kv_heads = 0;
 
   std::int64_t rows() const { return std::reduce(lengths.begin(), lengths.end()); }
   std::int64_t channels() const { return heads * width; }
   AttentionGeometry geometry() const {
     return {.heads = heads,
             .channels = channels(),
+            .kv_heads = kv_heads,
             .left = left,
             .right = 0,
             .rotary_base = rotary_base,
@@ -39,8 +41,8 @@ class CudaAttentionCached : public Parity {
 
   Operands operands(const Kind& kind) {
     const auto utterances = static_cast<std::int64_t>(kind.lengths.size());
-    const Shape cache{utterances, kCapacity, kind.channels()};
-    return {random(dtype(), {kind.rows(), 3 * kind.channels()}, -2, 2),
+    const Shape cache{utterances, kCapacity, kind.geometry().key_channels()};
+    return {random(dtype(), {kind.rows(), kind.geometry().columns()}, -2, 2),
             random(dtype(), cache, -2, 2), random(dtype(), cache, -2, 2),
             unwritten(dtype(), {kind.rows(), kind.channels()})};
   }
@@ -70,12 +72,14 @@ class CudaAttentionCached : public Parity {
 
 TEST_P(CudaAttentionCached, NextRows) {
   for (const Kind& kind : {Kind{}, Kind{.rotary_base = 100, .width = 38}, Kind{.left = 9},
+                           Kind{.rotary_base = 500, .width = 22, .heads = 6, .kv_heads = 2},
                            Kind{.rotary_base = 10000, .left = 40, .width = 128, .heads = 1}})
     expect_equal(kind);
 }
 
 TEST_P(CudaAttentionCached, FirstRows) {
-  expect_equal({.past = {0, 0, 0}, .lengths = {7, 0, 33}, .rotary_base = 100, .width = 38});
+  expect_equal(
+      {.past = {0, 0, 0}, .lengths = {7, 0, 33}, .rotary_base = 100, .width = 38, .kv_heads = 1});
 }
 
 TEST_P(CudaAttentionCached, RejectsHeadsThatAreTooWide) {
