@@ -8,6 +8,7 @@ namespace penstock::layers {
 
 class Backend;
 class Stream;
+struct KeyValueCache;
 
 enum class Mode { train, evaluate };
 
@@ -41,6 +42,9 @@ struct Context {
   RandomKey random = {};
   /// Set if LayerPlan::needs_targets. In backward it has labels and lengths alone.
   Targets* targets = nullptr;
+  /// Set in evaluation if utterances go on where they ended: the rows of each are those after its
+  /// cached ones. Only layers with channels in LayerPlan::cache_channels read it, and append to it.
+  const KeyValueCache* cache = nullptr;
 };
 
 }  // namespace penstock::layers

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -98,6 +100,10 @@ struct LayerPlan {
   /// The output is cheap to recompute: a residual unit recomputes it before backward, where it can,
   /// instead of saving it beside its input.
   bool cheap_to_recompute = false;
+  /// Channels of the keys, and as many of the values, that the layer keeps of each row to compute
+  /// later rows of the utterance by themselves (layers/key_value_cache.h). 0: it computes each row
+  /// by itself. Without a value it can do neither.
+  std::optional<std::int64_t> cache_channels;
   bool needs_targets = false;  // reads labels; adds a loss where `output` is empty
   /// False if no layer before this one is trained, so nobody needs the gradient of its input.
   bool passes_gradient = true;

@@ -14,6 +14,7 @@
 namespace penstock::layers::cpu {
 
 Workspace attention_workspace(const AttentionGeometry& geometry, bool relative, DType dtype);
+std::size_t attention_cached_workspace(const AttentionGeometry& geometry, DType dtype);
 std::size_t ctc_workspace(std::span<const std::int64_t> lengths, std::int64_t classes, DType dtype);
 Workspace conv1d_workspace(const Conv1dGeometry& geometry, DType dtype);
 Workspace conv2d_workspace(const Conv2dGeometry& geometry, DType dtype);

@@ -97,7 +97,7 @@ std::unique_ptr<Layer> adapter_unit(const AdapterUnitOptions& options) {
 }
 
 // One product makes q, k and v of all heads: three products that read the same input would be
-// smaller and slower. Channels go width → 3 · width → width → width.
+// smaller and slower. Channels go width → C + 2 · those of k → C → width, where C is `channels`.
 std::unique_ptr<Layer> attention_unit(const AttentionUnitOptions& options) {
   Unit unit({.name = options.name,
              .width = options.width,
@@ -105,17 +105,23 @@ std::unique_ptr<Layer> attention_unit(const AttentionUnitOptions& options) {
              .layer_drop = options.layer_drop,
              .centred = options.centred,
              .norm_first = options.norm_first});
-  unit.linear("qkv", options.width, 3 * options.width);
+  const std::int64_t heads = options.heads;
+  const std::int64_t channels =
+      options.head_channels > 0 ? heads * options.head_channels : options.width;
+  const std::int64_t kv_heads = options.kv_heads > 0 ? options.kv_heads : heads;
+  unit.linear("qkv", options.width, channels + 2 * channels / heads * kv_heads);
   unit.add<Attention>(AttentionOptions{.name = unit.part("core"),
-                                       .channels = options.width,
-                                       .heads = options.heads,
+                                       .channels = channels,
+                                       .heads = heads,
+                                       .kv_heads = options.kv_heads,
                                        .positions = options.positions,
+                                       .rotary_base = options.rotary_base,
                                        .left = options.left,
                                        .right = options.right,
                                        .left_positions = options.left_positions,
                                        .right_positions = options.right_positions,
                                        .dropout = options.dropout});
-  unit.linear("output", options.width, options.width);
+  unit.linear("output", channels, options.width);
   if (options.output_dropout) unit.dropout("dropout", options.dropout);
   return unit.build();
 }

@@ -48,7 +48,10 @@ std::unique_ptr<Layer> adapter_unit(const AdapterUnitOptions& options);
 struct AttentionUnitOptions {
   std::string name;
   std::int64_t width = 0, heads = 1;
+  std::int64_t kv_heads = 0;       // heads of k and v, shared by heads of q; 0: as many as of q
+  std::int64_t head_channels = 0;  // 0: width / heads
   AttentionPositions positions = AttentionPositions::none;
+  double rotary_base = 10000;                                    // with rotary positions
   std::int64_t left = kWholeUtterance, right = kWholeUtterance;  // context in frames
   std::int64_t left_positions = 64, right_positions = 8;         // Shaw's (layers/nn/attention.h)
   bool norm_first = true;                                        // false: no norm

@@ -9,6 +9,7 @@
 #include "base/error.h"
 #include "base/quantities.h"
 #include "layers/backend.h"
+#include "layers/ops/attention_cached.h"
 #include "layers/ops/elementwise.h"
 #include "layers/ops/linear.h"
 #include "layers/ops/positions.h"
@@ -27,9 +28,7 @@ namespace penstock::layers {
 
 namespace {
 
-constexpr double kRotaryBase = 10000;
-
-// These are the places in LayerPlan::saved: the input [F, 3C], the output [F, C] and log Σ e^s
+// These are the places in LayerPlan::saved: the input [F, P], the output [F, C] and log Σ e^s
 // [heads, F]. With relative positions alone, also the rows r [X, C], their gradient [X, C], and the
 // gradients of u and v [2, C], for X = 2n - 1 distances.
 enum AttentionSaved { kInput, kOutput, kLogSums, kProjected, kProjectedGradient, kBiasGradients };
@@ -63,14 +62,18 @@ Tensor half_of(const Tensor& biases_2C, std::int64_t which) {
 }  // namespace
 
 Attention::Attention(AttentionOptions options) : options_(std::move(options)) {
-  const auto& [name, channels, heads, positions, left, right, left_positions, right_positions,
-               dropout] = options_;
+  const auto& [name, channels, heads, kv_heads, positions, rotary_base, left, right, left_positions,
+               right_positions, dropout] = options_;
   if (heads < 1 || channels < 1 || channels % heads != 0)
     throw ShapeError(fmt::format("{} has {}, which {} of attention do not divide evenly", name,
                                  counted(channels, "channel"), counted(heads, "head")));
   if (positions == AttentionPositions::rotary && channels / heads % 2 != 0)
     throw ShapeError(fmt::format("{} rotates pairs of channels, but each of its heads has {}", name,
                                  counted(channels / heads, "channel")));
+  if (positions == AttentionPositions::rotary && !(rotary_base > 0))
+    throw ShapeError(
+        fmt::format("{} has rotary positions of base {:g}; it must be above 0", name, rotary_base));
+  check_key_heads();
   if (left < 0 || right < 0)
     throw ShapeError(
         fmt::format("{} sees {} frames to the left and {} to the right; neither may "
@@ -88,13 +91,27 @@ Attention::Attention(AttentionOptions options) : options_(std::move(options)) {
                     name, dropout));
 }
 
+void Attention::check_key_heads() const {
+  const auto& [heads, kv_heads] = std::pair{options_.heads, options_.kv_heads};
+  if (kv_heads < 0 || (kv_heads > 0 && heads % kv_heads != 0))
+    throw ShapeError(fmt::format("{} has {}, among which {} of k and v can't be shared evenly",
+                                 name(), counted(heads, "head"), kv_heads));
+  if (relative() && kv_heads > 0 && kv_heads != heads)
+    throw ShapeError(
+        fmt::format("{} has relative positions, for which its {} need k and v of "
+                    "their own, but there are {}",
+                    name(), counted(heads, "head"), kv_heads));
+}
+
 AttentionGeometry Attention::geometry(std::span<const std::int64_t> lengths) const {
-  return {.heads = options_.heads,
-          .channels = options_.channels,
-          .left = options_.left,
-          .right = options_.right,
-          .rotary_base = options_.positions == AttentionPositions::rotary ? kRotaryBase : 0,
-          .lengths = lengths};
+  return {
+      .heads = options_.heads,
+      .channels = options_.channels,
+      .kv_heads = options_.kv_heads,
+      .left = options_.left,
+      .right = options_.right,
+      .rotary_base = options_.positions == AttentionPositions::rotary ? options_.rotary_base : 0,
+      .lengths = lengths};
 }
 
 // The mask follows from the layer's name, so backward samples the same one again. Only dropout
@@ -159,23 +176,25 @@ void Attention::declare_positions(LayerPlan& plan, const ActivationDecl& input) 
 /// Returns the memory for FP32 copies on the CPU: those of attention or, if larger, those of the
 /// operation that makes the rows of distances.
 Workspace Attention::copies(const BackendSizes& sizes, const FramesDecl& x) const {
-  const std::int64_t C = options_.channels, y = x.rows() * C,
-                     table = relative() ? geometry(x.lengths).distances() * C : 0;
+  const AttentionGeometry shape = geometry(x.lengths);
+  const std::int64_t C = options_.channels, y = x.rows() * C, qkv = x.rows() * shape.columns(),
+                     table = relative() ? shape.distances() * C : 0;
   std::size_t rows = 0;
   if (shaw())
     rows = widened(sizes, {distance_count() * C / options_.heads, table});
   else if (relative())
     rows = widened(sizes, {table, C * C, table});
-  return {std::max(widened(sizes, {3 * y, table, y}), rows),
-          widened(sizes, {3 * y, table, y, y, 3 * y}), 0};
+  return {std::max(widened(sizes, {qkv, table, y}), rows), widened(sizes, {qkv, table, y, y, qkv}),
+          0};
 }
 
 LayerPlan Attention::plan(const ActivationDecl& input, const BackendSizes& sizes) const {
   const FramesDecl& x = input.only();
   const std::int64_t C = options_.channels;
-  if (x.channels != 3 * C)
-    throw ShapeError(fmt::format("{} was given {}, expected q, k and v of {} each", name(),
-                                 counted(x.channels, "channel"), C));
+  const AttentionGeometry shape = geometry(x.lengths);
+  if (x.channels != shape.columns())
+    throw ShapeError(fmt::format("{} was given {}, expected q of {}, and k and v of {} each",
+                                 name(), counted(x.channels, "channel"), C, shape.key_channels()));
   LayerPlan plan;
   plan.output = {input.dtype, {{x.lengths, C}}};
   plan.saved = {{SavedDecl::Kind::input, Life::to_backward_input},
@@ -184,7 +203,12 @@ LayerPlan Attention::plan(const ActivationDecl& input, const BackendSizes& sizes
                  Life::to_backward_input,
                  arithmetic_of(input.dtype),
                  {options_.heads, x.rows()}}};
-  plan.workspace = attention_workspace(sizes, geometry(x.lengths), relative());
+  plan.workspace = attention_workspace(sizes, shape, relative());
+  if (goes_on()) {
+    plan.cache_channels = shape.key_channels();
+    plan.workspace.forward =
+        std::max(plan.workspace.forward, attention_cached_workspace(sizes, shape));
+  }
   double pairs = 0;  // pairs of a frame and a frame that it sees
   for (const std::int64_t frames : x.lengths) {
     const std::int64_t seen = std::min(frames, options_.left) + std::min(frames, options_.right);
@@ -230,6 +254,8 @@ void Attention::make_distances(Context& context, const Params& params, const Ten
 // training the rows lie in saved memory, since backward reads them.
 void Attention::forward(Context& context, const Params& params, const Activation& x, Activation& y,
                         Saved saved) const {
+  if (context.mode == Mode::evaluate && context.cache != nullptr)
+    return forward_cached(context, x, y);
   const DType dtype = x.only().x_FC.dtype;
   const bool training = context.mode == Mode::train;
   AttentionForward op{.geometry = geometry(context.lengths),
@@ -248,6 +274,19 @@ void Attention::forward(Context& context, const Params& params, const Activation
     op.relative = positions(params, rows, zeros);
   }
   context.backend.run(context.stream, op);
+}
+
+void Attention::forward_cached(Context& context, const Activation& x, Activation& y) const {
+  if (!goes_on())
+    throw ShapeError(
+        fmt::format("{} can't go on where utterances ended, since it sees later frames or has "
+                    "relative positions; it was given a cache",
+                    name()));
+  context.backend.run(context.stream, AttentionCached{.geometry = geometry(context.lengths),
+                                                      .qkv_FP = x.only().x_FC,
+                                                      .cache = *context.cache,
+                                                      .y_FC = y.only().x_FC,
+                                                      .workspace = context.workspace});
 }
 
 // With relative positions it also runs if no layer before this one needs dx: backward_weight needs

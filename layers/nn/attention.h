@@ -18,9 +18,12 @@ enum class AttentionPositions {
 
 struct AttentionOptions {
   std::string name;
-  std::int64_t channels = 0;  // channels of the output; the input has three times as many
+  std::int64_t channels = 0;  // channels of the output and of q
   std::int64_t heads = 1;
+  /// Heads of k and v, each of which as many heads of q share; 0: as many as of q.
+  std::int64_t kv_heads = 0;
   AttentionPositions positions = AttentionPositions::none;
+  double rotary_base = 10000;  // AttentionGeometry::rotary_base, with rotary positions
   std::int64_t left = kWholeUtterance, right = kWholeUtterance;  // context in frames
   std::int64_t left_positions = 64, right_positions = 8;         // clipped distances, with shaw
   double dropout = 0;                                            // dropout of the weights
@@ -34,9 +37,13 @@ struct AttentionOptions {
 /// channels], which projects the sinusoids of distances, and "<name>.bias_u", "<name>.bias_v"
 /// [channels], which start at 0. With Shaw's positions it has "<name>.positions.weight"
 /// [left_positions + 1 + right_positions, channels of a head], a row for each clipped distance.
+///
+/// If it sees no later frames, and has no positions or rotary ones, evaluation with Context::cache
+/// goes on where the utterances ended.
 class Attention final : public Layer {
  public:
-  /// ShapeError if heads do not divide the channels, rotary positions meet an odd head, or a number
+  /// ShapeError if heads do not divide the channels, heads of k and v do not divide the heads or
+  /// meet relative positions, rotary positions meet an odd head or a base of 0 or less, or a number
   /// of frames is negative.
   explicit Attention(AttentionOptions options);
 
@@ -51,6 +58,7 @@ class Attention final : public Layer {
   bool shaw() const { return options_.positions == AttentionPositions::shaw; }
   /// Returns true if the operation gets a row for each distance.
   bool relative() const { return options_.positions == AttentionPositions::relative || shaw(); }
+  void check_key_heads() const;
   AttentionGeometry geometry(std::span<const std::int64_t> lengths) const;
   DropoutMask dropout(const Context& context) const;
   void declare_positions(LayerPlan& plan, const ActivationDecl& input) const;
@@ -62,6 +70,9 @@ class Attention final : public Layer {
   /// Writes r_XC (layers/ops/attention.h).
   void make_distances(Context&, const Params&, const Tensor& rows_XC,
                       std::span<std::byte> workspace) const;
+  /// Returns true if a row follows from earlier ones, whose keys and values don't change.
+  bool goes_on() const { return options_.right == 0 && !relative(); }
+  void forward_cached(Context&, const Activation& x, Activation& y) const;
   Workspace copies(const BackendSizes& sizes, const FramesDecl& x) const;
 
   AttentionOptions options_;

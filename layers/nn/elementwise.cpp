@@ -48,6 +48,7 @@ LayerPlan ClippedReLU::plan(const ActivationDecl& input, const BackendSizes& siz
   plan.workspace = {widened(sizes, {n, n}), widened(sizes, {n, n, n}), 0};
   const auto count = static_cast<double>(n);
   plan.flops = {2 * count, 2 * count, 0};
+  plan.cache_channels = 0;
   return plan;
 }
 
@@ -71,6 +72,7 @@ LayerPlan Nonlinearity::plan(const ActivationDecl& input, const BackendSizes& si
   plan.workspace = {widened(sizes, {n, n}), widened(sizes, {n, n, n}), 0};
   const auto count = static_cast<double>(n);
   plan.flops = {10 * count, 20 * count, 0};
+  plan.cache_channels = 0;
   plan.cheap_to_recompute = true;
   return plan;
 }
@@ -99,6 +101,7 @@ LayerPlan Gate::plan(const ActivationDecl& input, const BackendSizes& sizes) con
   plan.workspace = {widened(sizes, {2 * n, n}), widened(sizes, {2 * n, n, 2 * n}), 0};
   const auto count = static_cast<double>(n);
   plan.flops = {10 * count, 20 * count, 0};
+  plan.cache_channels = 0;
   plan.cheap_to_recompute = true;
   return plan;
 }
@@ -122,6 +125,7 @@ LayerPlan Scale::plan(const ActivationDecl& input, const BackendSizes& sizes) co
   plan.workspace = {widened(sizes, {n, n}), widened(sizes, {n, n}), 0};
   const auto count = static_cast<double>(n);
   plan.flops = {count, count, 0};
+  plan.cache_channels = 0;
   return plan;
 }
 
@@ -150,6 +154,7 @@ LayerPlan Dropout::plan(const ActivationDecl& input, const BackendSizes& sizes) 
   plan.workspace = {widened(sizes, {n, n}), widened(sizes, {n, n}), 0};
   const auto count = static_cast<double>(n);
   plan.flops = {count, count, 0};
+  plan.cache_channels = 0;
   plan.cheap_to_recompute = true;
   return plan;
 }

@@ -40,6 +40,7 @@ LayerPlan LayerNorm::plan(const ActivationDecl& input, const BackendSizes& sizes
   plan.workspace = {widened(sizes, {n, n}), widened(sizes, {n, n, n}), 0};
   const auto count = static_cast<double>(n);
   plan.flops = {7 * count, 13 * count, 2.0 * static_cast<double>(C)};
+  plan.cache_channels = 0;
   return plan;
 }
 

@@ -47,6 +47,7 @@ LayerPlan Linear::plan(const ActivationDecl& input, const BackendSizes& sizes) c
   const double product = 2.0 * static_cast<double>(x.rows() * parts * in * out);
   plan.flops = {product, product, product};
   plan.work = Work::product;
+  plan.cache_channels = 0;
   const std::int64_t rows = x.rows() * parts, weight = out * in;
   plan.workspace = {widened(sizes, {rows * in, weight, bias ? out : 0, rows * out}),
                     widened(sizes, {rows * out, weight, rows * in}),

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <optional>
 #include <utility>
 
 #include "base/error.h"
@@ -51,6 +52,17 @@ std::vector<double> sums_of_part(const std::vector<LayerPlan>& plans, std::size_
   return columns(sums, row, first, plans[i].sums);
 }
 
+/// Returns LayerPlan::cache_channels of a unit. The parts share one cache, so one of them may need
+/// it.
+std::optional<std::int64_t> cache_channels_of(const std::vector<LayerPlan>& plans) {
+  std::int64_t channels = 0;
+  for (const LayerPlan& part : plans) {
+    if (!part.cache_channels || (channels > 0 && *part.cache_channels > 0)) return std::nullopt;
+    channels += *part.cache_channels;
+  }
+  return channels;
+}
+
 }  // namespace
 
 Residual::Residual(ResidualOptions options)
@@ -86,6 +98,7 @@ LayerPlan Residual::plan(const ActivationDecl& input, const BackendSizes& sizes)
   LayerPlan plan;
   plan.output = input;
   plan.saved = inner.saved;
+  plan.cache_channels = cache_channels_of(inner.plans);
   Workspace max;
   for (std::size_t i = 0; i < inner.plans.size(); ++i) {
     const LayerPlan& part = inner.plans[i];

@@ -13,11 +13,13 @@ namespace penstock::layers {
 inline constexpr std::int64_t kWholeUtterance = std::numeric_limits<std::int32_t>::max();
 
 /// Self-attention within each utterance, in heads of d = C / heads channels (Vaswani et al. 2017).
-/// Frame i sees frames j with i - left ≤ j ≤ i + right:
+/// Successive heads of q may share a head of k and v (grouped-query attention, Ainslie et al.
+/// 2023). Frame i sees frames j with i - left ≤ j ≤ i + right:
 ///   s_ij = (q_i · k_j) / √d;  p_i = softmax over j of s_i;  y_i = Σ_j p_ij v_j
 struct AttentionGeometry {
   std::int64_t heads = 1;
-  std::int64_t channels = 0;  // C, over all heads
+  std::int64_t channels = 0;  // C, over all heads of q
+  std::int64_t kv_heads = 0;  // heads of k, and of v, which divide those of q; 0: as many
   std::int64_t left = kWholeUtterance, right = kWholeUtterance;
   /// Rotary positions (Su et al. 2021), which rotate one half of the channels against the other as
   /// in Llama: at frame t, channels c and c + d/2 of q and k are rotated by t · base^(-2c/d). 0:
@@ -26,6 +28,12 @@ struct AttentionGeometry {
   std::span<const std::int64_t> lengths;  // frames of each utterance
 
   std::int64_t head_channels() const { return channels / heads; }
+  std::int64_t key_heads() const { return kv_heads == 0 ? heads : kv_heads; }
+  /// Returns the number of heads of q that share one of k and v.
+  std::int64_t group() const { return heads / key_heads(); }
+  std::int64_t key_channels() const { return key_heads() * head_channels(); }
+  /// Returns the columns P of q, k and v side by side.
+  std::int64_t columns() const { return channels + 2 * key_channels(); }
   std::int64_t longest() const;
   /// Returns the number of distances i - j in the longest utterance: 2 · longest - 1.
   std::int64_t distances() const;
@@ -46,7 +54,7 @@ struct RelativePositions {
 /// probability · 2^32.
 struct AttentionForward {
   AttentionGeometry geometry;
-  Tensor qkv_FP;  // P = 3 · C: q of all heads, then k, then v
+  Tensor qkv_FP;  // q of all heads, then k, then v
   RelativePositions relative = {};
   DropoutMask dropout;
   Tensor y_FC;

@@ -1,6 +1,7 @@
 #pragma once
 
 #include "layers/ops/attention.h"
+#include "layers/ops/attention_cached.h"
 #include "layers/ops/batch_norm.h"
 #include "layers/ops/conv1d.h"
 #include "layers/ops/conv2d.h"
@@ -36,7 +37,7 @@ using Operations = OperationList<
     LayerNormForward, LayerNormBackwardInput, LayerNormBackwardWeight, NonlinearityForward,
     NonlinearityBackward, GateForward, GateBackward, AddScaled, ClippedReluForward,
     ClippedReluBackward, RecurrenceForward, RecurrenceBackwardInput, RecurrenceBackwardWeight,
-    AttentionForward, AttentionBackward, PositionTable, ShawPositionsForward,
+    AttentionForward, AttentionBackward, AttentionCached, PositionTable, ShawPositionsForward,
     ShawPositionsBackwardWeight, DepthwiseConv1dForward, DepthwiseConv1dBackwardInput,
     DepthwiseConv1dBackwardWeight, DropoutForward, DropoutBackward, EmbeddingForward,
     EmbeddingBackwardWeight, JointCells, JointCellsBackward, TransducerScores, TransducerLattice,

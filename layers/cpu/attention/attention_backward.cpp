@@ -6,8 +6,9 @@ namespace {
 
 // Backward of one head of one utterance, after FlashAttention-2 (Dao 2023). Tiles of 64 queries
 // recompute their weights from the saved log-sum-exp. dk and dv are summed over tiles in the
-// workspace, in the order of the tiles, and dq is written tile by tile. run_product() computes all
-// products.
+// workspace, in the order of the tiles, and dq is written tile by tile. Heads that share k and v
+// follow each other and add to the same sums, which the last of them writes. run_product() computes
+// all products.
 template <class T>
 class HeadBackward {
  public:
@@ -16,9 +17,12 @@ class HeadBackward {
       : op_(op), scratch_(scratch), head_(op, scratch, place), d_(head_.width()) {}
 
   void run() {
-    const std::int64_t frames = head_.place().frames;
-    std::fill_n(scratch_.d_keys, frames * d_, T{0});
-    std::fill_n(scratch_.d_values, frames * d_, T{0});
+    const std::int64_t frames = head_.place().frames, group = op_.geometry.group();
+    const std::int64_t of_group = head_.place().head % group;
+    if (of_group == 0) {
+      std::fill_n(scratch_.d_keys, frames * d_, T{0});
+      std::fill_n(scratch_.d_values, frames * d_, T{0});
+    }
     head_.for_tiles([&](const AttentionTile& tile) {
       recompute_weights(tile);
       values_gradient(tile);
@@ -30,11 +34,11 @@ class HeadBackward {
         head_.copy_rotated(tile.first + r, scratch_.d_queries + r * d_,
                            head_.row_of(op_.dqkv_FP, tile.first + r), head_.scale(), nullptr, true);
     });
-    if (op_.dqkv_FP.data == nullptr) return;
+    if (op_.dqkv_FP.data == nullptr || of_group + 1 < group) return;
     for (std::int64_t j = 0; j < frames; ++j) {
-      T* row = head_.row_of(op_.dqkv_FP, j);
-      head_.copy_rotated(j, scratch_.d_keys + j * d_, row + head_.channels(), T(1), nullptr, true);
-      std::copy_n(scratch_.d_values + j * d_, d_, row + 2 * head_.channels());
+      head_.copy_rotated(j, scratch_.d_keys + j * d_, head_.key_row(op_.dqkv_FP, j), T(1), nullptr,
+                         true);
+      std::copy_n(scratch_.d_values + j * d_, d_, head_.value_row(op_.dqkv_FP, j));
     }
   }
 

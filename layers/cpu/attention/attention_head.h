@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "layers/cpu/attention/attention_scratch.h"
+#include "layers/cpu/attention/rotary.h"
 #include "layers/cpu/products/product.h"
 #include "layers/cpu/vector_math.h"
 #include "layers/philox.h"
@@ -35,7 +36,7 @@ class AttentionHead {
       : op_(op), scratch_(scratch), place_(place) {
     const std::int64_t d = width();
     for (std::int64_t j = 0; j < place.frames; ++j)
-      copy_rotated(j, row_of(op.qkv_FP, j) + channels(), scratch.keys + j * d, T(1), nullptr);
+      copy_rotated(j, key_row(op.qkv_FP, j), scratch.keys + j * d, T(1), nullptr);
   }
 
   std::int64_t width() const { return op_.geometry.head_channels(); }
@@ -48,8 +49,17 @@ class AttentionHead {
   T* row_of(const Tensor& matrix, std::int64_t frame) const {
     return matrix.as<T>() + (place_.first_row + frame) * matrix.shape[1] + place_.head * width();
   }
+  /// Returns the first channel of the k, or of the v, that this head reads, in a matrix of q, k and
+  /// v or of their gradients.
+  T* key_row(const Tensor& matrix, std::int64_t frame) const {
+    return matrix.as<T>() + (place_.first_row + frame) * matrix.shape[1] + channels() +
+           place_.head / op_.geometry.group() * width();
+  }
+  T* value_row(const Tensor& matrix, std::int64_t frame) const {
+    return key_row(matrix, frame) + op_.geometry.key_channels();
+  }
   /// Returns v_j, a row of [frames, d] whose rows start P numbers apart.
-  const T* values(std::int64_t j) const { return row_of(op_.qkv_FP, j) + 2 * channels(); }
+  const T* values(std::int64_t j) const { return value_row(op_.qkv_FP, j); }
   T* log_sums(std::int64_t i) const {
     if (op_.log_sums_HF.data == nullptr) return nullptr;
     return op_.log_sums_HF.template as<T>() + place_.head * op_.y_FC.shape[0] + place_.first_row +
@@ -133,14 +143,8 @@ class AttentionHead {
     for (std::int64_t c = 0; c < d; ++c)
       to[c] = factor * (bias == nullptr ? from[c] : from[c] + bias[c]);
     if (op_.geometry.rotary_base == 0) return;
-    const T* cosines = scratch_.cosines + frame * half;
-    const T* sines = scratch_.sines + frame * half;
-    const T direction = back ? T(-1) : T(1);
-    for (std::int64_t c = 0; c < half; ++c) {
-      const T a = to[c], b = to[c + half], sine = direction * sines[c];
-      to[c] = a * cosines[c] - b * sine;
-      to[c + half] = b * cosines[c] + a * sine;
-    }
+    turn(to, half, scratch_.cosines + frame * half, scratch_.sines + frame * half,
+         back ? T(-1) : T(1));
   }
 
   const T* bias(const Tensor& of_all_heads) const {

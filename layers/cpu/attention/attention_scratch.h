@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "layers/cpu/attention/rotary.h"
 #include "layers/ops/attention.h"
 #include "layers/scratch.h"
 
@@ -56,8 +57,7 @@ void fill_rotary_angles(const AttentionGeometry& geometry, const AttentionScratc
   if (geometry.rotary_base == 0) return;
   const std::int64_t d = geometry.head_channels(), half = d / 2, frames = geometry.longest();
   for (std::int64_t c = 0; c < half; ++c) {
-    const double rotate =
-        std::pow(geometry.rotary_base, -2 * static_cast<double>(c) / static_cast<double>(d));
+    const double rotate = rotary_step(geometry.rotary_base, c, d);
     for (std::int64_t t = 0; t < frames; ++t) {
       const double angle = static_cast<double>(t) * rotate;
       scratch.cosines[t * half + c] = static_cast<T>(std::cos(angle));

@@ -2,6 +2,7 @@
 #include <vector>
 
 #include "layers/cuda/attention/attention.h"
+#include "layers/cuda/attention/rotary.h"
 
 namespace penstock::layers::cuda {
 namespace {
@@ -17,8 +18,7 @@ struct Angles {
 __global__ void rotate(Angles of, float* cosines, float* sines) {
   const std::int64_t i = grid_thread();
   if (i >= of.frames * of.half) return;
-  const double angle =
-      static_cast<double>(i / of.half) * pow(of.base, -static_cast<double>(i % of.half) / of.half);
+  const double angle = rotary_angle(of.base, i / of.half, static_cast<int>(i % of.half), of.half);
   cosines[i] = static_cast<float>(cos(angle));
   sines[i] = static_cast<float>(sin(angle));
 }
@@ -84,6 +84,12 @@ void PreparedAttention::fill_angles(CudaStream& stream) const {
 Grid PreparedAttention::grid(std::int64_t tiles) const {
   return {dim3(static_cast<unsigned>(tiles), static_cast<unsigned>(geometry_.heads)),
           dim3(static_cast<unsigned>(tile_threads_))};
+}
+
+Grid PreparedAttention::keys_grid() const {
+  Grid keys = grid();
+  keys.blocks.y = static_cast<unsigned>(geometry_.key_heads());
+  return keys;
 }
 
 }  // namespace penstock::layers::cuda

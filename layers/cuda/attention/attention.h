@@ -13,7 +13,7 @@ class PreparedAttention {
  public:
   /// `Op` is AttentionForward or AttentionBackward. Throws DeviceError if heads have more than
   /// kMaxHeadChannels channels. It also throws if f16 or bf16 attention has both rotary and
-  /// relative positions.
+  /// relative positions. Relative positions need as many heads of k as of q.
   template <class Op>
   PreparedAttention(CudaStream& stream, const Op& op, bool backward)
       : PreparedAttention(stream, op.geometry, op.dropout, op.workspace,
@@ -23,6 +23,8 @@ class PreparedAttention {
   /// One block for each tile of frames and head.
   Grid grid() const { return grid(room_.tile_count); }
   Grid grid(std::int64_t tiles) const;
+  /// One block for each tile of frames and head of k.
+  Grid keys_grid() const;
 
   template <class T, class Op>
   AttentionInput<T> input(const Op& op) const {
@@ -48,7 +50,8 @@ class PreparedAttention {
         .longest = geometry_.longest(),
         .heads = static_cast<int>(geometry_.heads),
         .channels = static_cast<int>(geometry_.channels),
-        .width = static_cast<int>(geometry_.head_channels())};
+        .width = static_cast<int>(geometry_.head_channels()),
+        .group = static_cast<int>(geometry_.group())};
   }
 
  private:

@@ -32,17 +32,17 @@ __device__ void store_keys(const AttentionHead<T>& of, const TileRow* dk_rows,
                            const OwnChannels& of_value, T* dqkv_FP) {
   const std::int64_t j = of.tile.first + tile_row();
   if (j >= of.tile.frames) return;
-  T* const dk = dqkv_FP + of.element(j, 3 * of.in.channels) + of.in.channels;
-  T* const dv = dk + of.in.channels;
+  T* const dk = dqkv_FP + of.element(j, AttentionPart::key);
+  T* const dv = dk + of.in.key_channels();
   for (int n = 0, c = tile_column(); c < of.in.width; ++n, c += kAttentionTile) {
     dk[c] = from_float<T>(rotated_back(of, dk_rows, j, c));
     dv[c] = from_float<T>(of_value.values[n]);
   }
 }
 
-/// Computes dk and dv of a tile of 16 keys in FP32. Block (tile, head).
-/// Thread (r, c) computes the score of query r and key c. Then it sums into row r of dk and dv,
-/// which belongs to key r.
+/// Computes dk and dv of a tile of 16 keys in FP32. Block (tile, head of k) takes the heads of q
+/// that share its k one after the other. Thread (r, c) computes the score of query r and key c.
+/// Then it sums into row r of dk and dv, which belongs to key r.
 template <class T>
 __global__ void keys_backward(AttentionInput<T> in, AttentionOutputs<T> out) {
   BLOCK_SHARED(float, keys, [kAttentionTile][kTilePitch]);
@@ -51,14 +51,17 @@ __global__ void keys_backward(AttentionInput<T> in, AttentionOutputs<T> out) {
   BLOCK_SHARED(float, distances, [kBandRows][kTilePitch]);
   BLOCK_SHARED(float, weights, [kAttentionTile][kAttentionTile + 1]);
   BLOCK_SHARED(float, ds, [kAttentionTile][kAttentionTile + 1]);
-  const AttentionHead<T> of{in, in.tiles[block_x()], static_cast<int>(block_y())};
-  const int r = tile_row(), c = tile_column(), d = in.width;
+  AttentionHead<T> of{in, in.tiles[block_x()], static_cast<int>(block_y()) * in.group};
+  const int r = tile_row(), c = tile_column(), d = in.width, first_head = of.head;
   const std::int64_t first = of.tile.first;
   load_frames(of, AttentionPart::key, nullptr, first, kAttentionTile, keys);
   load_frames(of, AttentionPart::value, nullptr, first, kAttentionTile, values);
   OwnChannels of_key, of_value;
   const TileRange queries = queries_seeing(in, of.tile);
-  for (std::int64_t query = queries.first; query < queries.end; query += kAttentionTile) {
+  const std::int64_t tiles = (queries.end - queries.first + kAttentionTile - 1) / kAttentionTile;
+  for (std::int64_t i = 0; i < tiles * in.group; ++i) {
+    of.head = first_head + static_cast<int>(i / tiles);
+    const std::int64_t query = queries.first + i % tiles * kAttentionTile;
     __syncthreads();
     float score = 0;
     if (in.r_XC != nullptr) {
@@ -219,7 +222,7 @@ __global__ void queries_backward(AttentionInput<T> in, AttentionOutputs<T> out) 
     store_bias_gradients(of, positioned, 1, out.bias_gradients);
   }
   if (out.dqkv_FP == nullptr || i >= of.tile.frames) return;
-  T* const dq = out.dqkv_FP + of.element(i, 3 * in.channels);
+  T* const dq = out.dqkv_FP + of.element(i, AttentionPart::query);
   for (int channel = c; channel < d; channel += kAttentionTile)
     dq[channel] = from_float<T>(rotated_back(of, queries, i, channel) +
                                 (relative ? positioned[r][channel] : 0.0f));
@@ -258,7 +261,7 @@ struct BackwardLaunches {
 
   void by_fma() const {
     launch(stream.handle(), prepared.grid(), queries_backward<T>, in, out);
-    if (out.dqkv_FP != nullptr) launch_keys_backward(stream, prepared.grid(), in, out);
+    if (out.dqkv_FP != nullptr) launch_keys_backward(stream, prepared.keys_grid(), in, out);
     if (in.r_XC == nullptr) return;
     const AttentionWorkspace& room = prepared.room();
     add({room.bias_gradients, room.tile_count, 2 * in.channels}, op.du_C);
@@ -271,7 +274,7 @@ struct BackwardLaunches {
     fill_halves_biases(stream, in, prepared.room());
     if (out.dqkv_FP != nullptr) launch_halves_queries_backward(stream, prepared.grid(), in, out);
     if (out.dqkv_FP != nullptr || relative)
-      launch_halves_keys_backward(stream, prepared.grid(), in, out);
+      launch_halves_keys_backward(stream, prepared.keys_grid(), in, out);
     if (!relative) return;
     const AttentionWorkspace& room = prepared.room();
     float* const dv_shares = room.bias_gradients + room.tile_count * in.channels;

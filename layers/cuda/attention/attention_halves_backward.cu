@@ -53,7 +53,7 @@ __global__ void queries_backward_halves(AttentionInput<T> in, AttentionOutputs<T
     multiply_rounded<T>(scores, keys, dq);
     if (in.r_XC != nullptr) positions.multiply(scores, dq);
   }
-  const HeadRows<T> to{out.dqkv_FP + of.element(0, 3 * in.channels), 3 * in.channels,
+  const HeadRows<T> to{out.dqkv_FP + of.element(0, AttentionPart::query), in.columns(),
                        of.tile.frames, in.cosines != nullptr};
   store_sums(in, to, first + own_first, dq, {in.scale, in.scale});
 }
@@ -75,10 +75,10 @@ template <class T, int kTiles>
 __device__ void store_halves_keys(const AttentionHead<T>& of, T* dqkv_FP, std::int64_t first,
                                   const FragmentC (&dk)[kTiles], const FragmentC (&dv)[kTiles]) {
   const auto& in = of.in;
-  HeadRows<T> to{dqkv_FP + of.element(0, 3 * in.channels) + in.channels, 3 * in.channels,
-                 of.tile.frames, in.cosines != nullptr};
+  HeadRows<T> to{dqkv_FP + of.element(0, AttentionPart::key), in.columns(), of.tile.frames,
+                 in.cosines != nullptr};
   store_sums(in, to, first, dk, {in.scale, in.scale});
-  to.first += in.channels;
+  to.first += in.key_channels();
   to.rotated = false;
   store_sums(in, to, first, dv, {1, 1});
 }
@@ -135,7 +135,8 @@ struct KeyTile {
 };
 
 /// Computes dk and dv of a tile's frames, and the tile's share of du, as in FlashAttention-2. Block
-/// (tile, head); each warp owns 16 keys, the rows of its scores, whose columns are queries.
+/// (tile, head of k); each warp owns 16 keys, the rows of its scores, whose columns are queries.
+/// The heads of q that share the head of k pass by one after the other.
 ///
 /// Keys and values stay in registers as operands; dk and dv are accumulators. Static shared memory
 /// is 45.1 KiB at width 128.
@@ -147,7 +148,7 @@ __global__ void keys_backward_halves(AttentionInput<T> in, AttentionOutputs<T> o
   BLOCK_SHARED(BandRow<kTileBlocks>, bands, [kHalvesColumns]);
   BLOCK_SHARED(float, biases, [kHalvesBandRows]);
   BLOCK_SHARED(QuerySums, sums, [kHalvesColumns]);
-  const AttentionHead<T> of{in, in.tiles[block_x()], static_cast<int>(block_y())};
+  AttentionHead<T> of{in, in.tiles[block_x()], static_cast<int>(block_y()) * in.group};
   const KeyTile<T, kWidth> tile{of, out, queries, others, bands, biases, sums};
   const int own_first = 16 * warp_of_block();
   const std::int64_t first = of.tile.first + own_first;
@@ -158,21 +159,24 @@ __global__ void keys_backward_halves(AttentionInput<T> in, AttentionOutputs<T> o
   FragmentC dk[kWidth / 8], dv[kWidth / 8];
   GradientSums ds_sums;
   const TileRange range = queries_seeing(in, of.tile, {kHalvesTile, kHalvesColumns});
-  for (std::int64_t query = range.first; query < range.end; query += kHalvesColumns) {
-    tile.load(query);
-    FragmentC scores[kColumnTiles], weights[kColumnTiles];
-    multiply_transposed(keys, queries, scores);
-    multiply_transposed(values, others, weights);
-    for_numbers([&](int n, int e, int row, int column) {
-      float& score = scores[n].values[e];
-      if (in.r_XC != nullptr)
-        score += own_biases[e / 2] + bands[column].numbers[15 - column % 16 + own_first + row];
-      score_gradient_pair(of, sums[column], {query + column, first + row}, score,
-                          weights[n].values[e]);
-    });
-    multiply_rounded<T>(weights, others, dv);
-    multiply_rounded<T>(scores, queries, dk);
-    ds_sums.add(scores);
+  for (const int end = of.head + in.group;; ++of.head) {
+    for (std::int64_t query = range.first; query < range.end; query += kHalvesColumns) {
+      tile.load(query);
+      FragmentC scores[kColumnTiles], weights[kColumnTiles];
+      multiply_transposed(keys, queries, scores);
+      multiply_transposed(values, others, weights);
+      for_numbers([&](int n, int e, int row, int column) {
+        float& score = scores[n].values[e];
+        if (in.r_XC != nullptr)
+          score += own_biases[e / 2] + bands[column].numbers[15 - column % 16 + own_first + row];
+        score_gradient_pair(of, sums[column], {query + column, first + row}, score,
+                            weights[n].values[e]);
+      });
+      multiply_rounded<T>(weights, others, dv);
+      multiply_rounded<T>(scores, queries, dk);
+      ds_sums.add(scores);
+    }
+    if (of.head + 1 == end) break;
   }
   if (in.r_XC != nullptr) tile.add_biases(ds_sums, dk);
   if (out.dqkv_FP != nullptr) store_halves_keys(of, out.dqkv_FP, first, dk, dv);

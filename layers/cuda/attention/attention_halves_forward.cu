@@ -146,7 +146,7 @@ template <class T>
 void fill_halves_biases(CudaStream& stream, const AttentionInput<T>& in,
                         const AttentionWorkspace& room) {
   if (in.r_XC == nullptr) return;
-  const HeadRows<const T> keys{in.qkv_FP + in.channels, 3 * in.channels, in.rows};
+  const HeadRows<const T> keys{in.qkv_FP + in.channels, 3 * in.channels, in.rows};  // group is 1
   const HeadRows<const T> distances{in.r_XC, in.channels, 2 * in.longest - 1};
   launch(stream.handle(), grid_over(keys.count * in.heads), multiply_rows<T>, keys, in.u_C,
          in.heads, in.width, room.key_biases_HF);

@@ -41,4 +41,15 @@ Workspace attention_workspace(const AttentionGeometry& geometry, bool relative, 
   return {.forward = forward.used(), .backward_input = backward.used()};
 }
 
+AttentionCachedWorkspace::AttentionCachedWorkspace(Scratch& scratch,
+                                                   const AttentionGeometry& geometry)
+    : starts(scratch.take<std::int64_t>(static_cast<std::int64_t>(geometry.lengths.size()) + 1)),
+      past(scratch.take<std::int64_t>(static_cast<std::int64_t>(geometry.lengths.size()))) {}
+
+std::size_t attention_cached_workspace(const AttentionGeometry& geometry) {
+  Scratch scratch;
+  AttentionCachedWorkspace(scratch, geometry);
+  return scratch.used();
+}
+
 }  // namespace penstock::layers::cuda

@@ -51,4 +51,14 @@ struct AttentionWorkspace {
 
 Workspace attention_workspace(const AttentionGeometry& geometry, bool relative, DType compute);
 
+/// Parts of the workspace of attention with a cache, if an utterance has a past.
+struct AttentionCachedWorkspace {
+  AttentionCachedWorkspace(Scratch& scratch, const AttentionGeometry& geometry);
+
+  std::int64_t* starts;  // first new row of each utterance, then the number of new rows
+  std::int64_t* past;    // cached rows of each utterance
+};
+
+std::size_t attention_cached_workspace(const AttentionGeometry& geometry);
+
 }  // namespace penstock::layers::cuda

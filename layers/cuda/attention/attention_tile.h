@@ -34,6 +34,12 @@ struct AttentionInput {
   float scale;                                      // 1 / √d
   std::int64_t rows, left, right, longest;
   int heads, channels, width;  // C, d
+  int group;                   // heads of q that share one of k and v
+
+  /// Returns the channels of k, and of v, over all their heads.
+  __device__ int key_channels() const { return heads / group * width; }
+  /// Returns the columns P of q, k and v.
+  __device__ int columns() const { return channels + 2 * key_channels(); }
 };
 
 struct TileRange {
@@ -100,6 +106,14 @@ struct AttentionHead {
   __device__ std::int64_t element(std::int64_t frame, std::int64_t columns) const {
     return (tile.utterance_row + frame) * columns + head * in.width;
   }
+  /// Returns the index of the first channel of q, k or v that the head reads, in a matrix of all
+  /// three.
+  __device__ std::int64_t element(std::int64_t frame, AttentionPart part) const {
+    const std::int64_t row = (tile.utterance_row + frame) * in.columns();
+    if (part == AttentionPart::query) return row + head * in.width;
+    const int before = part == AttentionPart::key ? 0 : in.key_channels();
+    return row + in.channels + before + head / in.group * in.width;
+  }
   /// Returns true if both frames exist and the window lets query i see key j.
   __device__ bool sees(std::int64_t i, std::int64_t j) const {
     return i >= 0 && j >= 0 && i < tile.frames && j < tile.frames && j >= i - in.left &&
@@ -134,8 +148,7 @@ template <class T>
 __device__ float number_of(const AttentionHead<T>& of, AttentionPart part, const float* bias,
                            std::int64_t frame, int c) {
   const auto& in = of.in;
-  const T* const x =
-      in.qkv_FP + of.element(frame, 3 * in.channels) + static_cast<int>(part) * in.channels;
+  const T* const x = in.qkv_FP + of.element(frame, part);
   const auto number = [&](int channel) {
     const float value = to_float(x[channel]);
     if (part != AttentionPart::query) return value;

@@ -26,9 +26,8 @@ struct HeadRows {
 /// Returns the head's rows of q, k or v.
 template <class T>
 __device__ HeadRows<const T> part_rows(const AttentionHead<T>& of, AttentionPart part) {
-  const std::int64_t pitch = 3 * of.in.channels;
-  return {of.in.qkv_FP + of.element(0, pitch) + static_cast<int>(part) * of.in.channels, pitch,
-          of.tile.frames, of.in.cosines != nullptr && part != AttentionPart::value};
+  return {of.in.qkv_FP + of.element(0, part), of.in.columns(), of.tile.frames,
+          of.in.cosines != nullptr && part != AttentionPart::value};
 }
 
 /// Returns the head's rows of y or dy.

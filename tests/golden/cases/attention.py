@@ -1,5 +1,5 @@
 """Self-attention of each utterance alone, in FP64: plain and rotary by scaled_dot_product_attention, with a band of
-context, with Transformer-XL's relative positions written out as transformers' Parakeet has them, and with Shaw's as
+context, with shared heads of k and v, with Transformer-XL's relative positions written out as transformers' Parakeet has them, and with Shaw's as
 w2v-BERT 2.0 has them."""
 import math
 
@@ -11,11 +11,11 @@ D = CHANNELS // HEADS
 
 
 def heads(x):
-    return x.view(len(x), HEADS, D).transpose(0, 1)
+    return x.view(len(x), -1, D).transpose(0, 1)
 
 
-def rotate(x):
-    angles = torch.arange(x.shape[1]).double()[:, None] * 10000 ** (-torch.arange(0, D, 2).double() / D)
+def rotate(x, base=10000):
+    angles = torch.arange(x.shape[1]).double()[:, None] * base ** (-torch.arange(0, D, 2).double() / D)
     cos, sin = angles.cos().repeat(1, 2), angles.sin().repeat(1, 2)
     a, b = x.chunk(2, dim=-1)
     return x * cos + torch.cat((-b, a), dim=-1) * sin
@@ -32,11 +32,12 @@ def sinusoids(n):
 
 
 def case(save, name, weights):
-    qkv = torch.randn(sum(LENGTHS), 3 * CHANNELS).double().requires_grad_()
+    key_channels = weights.get("kv_heads", HEADS) * D
+    qkv = torch.randn(sum(LENGTHS), CHANNELS + 2 * key_channels).double().requires_grad_()
     numbers = {key: torch.randn(shape).double().requires_grad_() for key, shape in weights.get("numbers", {}).items()}
     outs = []
     for u in qkv.split(LENGTHS):
-        q, k, v = (heads(x) for x in u.chunk(3, dim=1))
+        q, k, v = (heads(x) for x in u.split([CHANNELS, key_channels, key_channels], dim=1))
         outs.append(weights["attend"](q, k, v, numbers).transpose(0, 1).reshape(len(u), CHANNELS))
     y = torch.cat(outs)
     dy = torch.randn(y.shape).double()
@@ -73,3 +74,5 @@ def make(save):
     near = lambda *of: relative(*of, seen=lambda n: band(n, 9, 3))
     case(save, "attention_relative_band", dict(attend=near, numbers=shapes))
     case(save, "attention_shaw", dict(attend=shaw, numbers={"positions.weight": (9 + 1 + 3, D)}))
+    one_head = lambda q, k, v, _: plain(rotate(q, 500), rotate(k, 500), v, is_causal=True, enable_gqa=True)
+    case(save, "attention_grouped", dict(attend=one_head, kv_heads=1))

@@ -2,6 +2,12 @@
 
 #include <gtest/gtest.h>
 
+#include <deque>
+#include <utility>
+
+#include "layers/key_value_cache.h"
+#include "tests/support/layers/golden.h"
+#include "tests/support/layers/gradient_check.h"
 #include "tests/support/layers/layer_runner.h"
 
 namespace penstock::layers {
@@ -53,6 +59,144 @@ TEST(ResidualUnits, DropWhatTheyAddIfTold) {
         untouched(attention_unit(
             {.name = "a", .width = 12, .heads = 3, .dropout = 0.5, .output_dropout = dropped})),
         share, 0.15);
+  }
+}
+
+/// The unit of transformers' LlamaAttention with its norm (tests/golden/cases/llama_attention.py).
+std::unique_ptr<Layer> llama_unit(std::int64_t width) {
+  return attention_unit({.name = "a",
+                         .width = width,
+                         .heads = 4,
+                         .kv_heads = 2,
+                         .head_channels = 6,
+                         .positions = AttentionPositions::rotary,
+                         .rotary_base = 500,
+                         .right = 0,
+                         .centred = false,
+                         .bias = false});
+}
+
+TEST(ResidualUnits, AttendAsLlamaDoes) {
+  const test::Golden golden("llama_attention");
+  const std::int64_t width = golden.shape("x")[1];
+  const auto unit = llama_unit(width);
+  test::LayerRunner runner(*unit, {DType::f32, {{golden.integers("lengths"), width}}});
+  golden.copy("x", runner.input().only().x_FC);
+  golden.copy("dy", runner.output_gradient().only().x_FC);
+  for (const ParamDecl& p : runner.plan().params)
+    golden.copy(p.name.substr(2), runner.param(p.name));
+  runner.forward();
+  runner.backward_input();
+  runner.backward_weight();
+  EXPECT_LE(golden.error(runner.output().only().x_FC, "y"), 1e-5);
+  EXPECT_LE(golden.error(runner.input_gradient().only().x_FC, "dx"), 1e-4);
+  for (const ParamDecl& p : runner.plan().params)
+    EXPECT_LE(golden.error(runner.grad(p.name), "d" + p.name.substr(2)), 1e-4) << p.name;
+}
+
+TEST(ResidualUnits, OfLlamaHaveFiniteDifferencesGradient) {
+  const auto unit = llama_unit(10);
+  test::LayerRunner runner(*unit, {DType::f64, {{{7, 1, 5}, 10}}});
+  runner.randomise(3);
+  check_gradients(runner);
+}
+
+/// Units of a decoder, each with a cache if it needs one, and its parameters.
+class CachedUnits {
+ public:
+  CachedUnits(std::vector<std::unique_ptr<Layer>> units, DType dtype, std::int64_t utterances)
+      : units_(std::move(units)), dtype_(dtype), utterances_(utterances), past_(3) {
+    for (const auto& unit : units_) {
+      const LayerPlan plan = unit->plan({dtype_, {{{1}, kWidth}}}, {});
+      const std::int64_t channels = cache_channels(plan, unit->name());
+      for (auto* tensors : {&keys_, &values_}) {
+        memory_.emplace_back(static_cast<std::size_t>(utterances_ * kRows * channels) *
+                             size_of(dtype_));
+        tensors->push_back({memory_.back().data(), dtype_, {utterances_, kRows, channels}});
+      }
+    }
+  }
+
+  /// Runs all units over rows of x, with their caches or as a whole.
+  std::vector<double> run(std::span<const std::int64_t> lengths, std::vector<double> x,
+                          bool cached) {
+    for (std::size_t i = 0; i < units_.size(); ++i) {
+      const KeyValueCache cache{keys_[i], values_[i], past_};
+      test::LayerRunner runner(*units_[i], {dtype_, {{{lengths.begin(), lengths.end()}, kWidth}}});
+      runner.randomise(100 * i);
+      test::assign(runner.input().only().x_FC, x);
+      runner.mode = Mode::evaluate;
+      if (cached) runner.cache = &cache;
+      runner.forward();
+      x = test::numbers(runner.output().only().x_FC);
+    }
+    return x;
+  }
+  std::vector<double> step(const std::vector<std::int64_t>& lengths, const std::vector<double>& x) {
+    std::vector<double> y = run(lengths, x, true);
+    for (std::size_t u = 0; u < lengths.size(); ++u) past_[u] += lengths[u];
+    return y;
+  }
+  const std::vector<std::int64_t>& past() const { return past_; }
+
+  static constexpr std::int64_t kWidth = 12, kRows = 14;
+
+ private:
+  std::vector<std::unique_ptr<Layer>> units_;
+  DType dtype_;
+  std::int64_t utterances_;
+  std::deque<test::GuardedMemory> memory_;
+  std::vector<Tensor> keys_, values_;
+  std::vector<std::int64_t> past_;
+};
+
+/// Two blocks as Llama has them.
+std::vector<std::unique_ptr<Layer>> causal_blocks() {
+  std::vector<std::unique_ptr<Layer>> units;
+  for (const std::string block : {"0", "1"}) {
+    units.push_back(attention_unit({.name = block + ".a",
+                                    .width = CachedUnits::kWidth,
+                                    .heads = 4,
+                                    .kv_heads = 2,
+                                    .head_channels = 6,
+                                    .positions = AttentionPositions::rotary,
+                                    .rotary_base = 500,
+                                    .right = 0,
+                                    .centred = false,
+                                    .bias = false,
+                                    .dropout = 0.1,
+                                    .layer_drop = 0.1}));
+    units.push_back(feed_forward_unit({.name = block + ".f",
+                                       .width = CachedUnits::kWidth,
+                                       .inner = 20,
+                                       .activation = GateKind::swiglu,
+                                       .centred = false,
+                                       .bias = false}));
+  }
+  return units;
+}
+
+TEST(ResidualUnits, StepByStepEqualWholeUtterances) {
+  constexpr std::int64_t C = CachedUnits::kWidth;
+  const std::vector<std::int64_t> lengths = {7, 1, 13};
+  for (const auto& [dtype, tolerance] : {std::pair{DType::f64, 1e-12}, {DType::f32, 1e-5}}) {
+    CachedUnits units(causal_blocks(), dtype, 3);
+    const std::vector<double> x = test::uniform(21 * C, 3);
+    const std::vector<double> y = units.run(lengths, x, false);
+    std::vector<std::int64_t> rows = {3, 1, 6};
+    while (units.past() != lengths) {
+      const std::vector<std::int64_t> past = units.past();
+      const auto taken = [&](const std::vector<double>& all) {
+        std::vector<double> of_step;
+        std::int64_t first = 0;
+        for (std::size_t u = 0; u < 3; first += lengths[u], ++u)
+          of_step.insert(of_step.end(), all.begin() + (first + past[u]) * C,
+                         all.begin() + (first + past[u] + rows[u]) * C);
+        return of_step;
+      };
+      EXPECT_LE(test::relative_error(units.step(rows, taken(x)), taken(y)), tolerance);
+      for (std::size_t u = 0; u < 3; ++u) rows[u] = lengths[u] > units.past()[u] ? 1 : 0;
+    }
   }
 }
 

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "base/error.h"
+#include "layers/key_value_cache.h"
 #include "tests/support/layers/golden.h"
 #include "tests/support/layers/gradient_check.h"
 
@@ -20,12 +21,16 @@ struct AttentionCase {
   const char* golden;
   AttentionPositions positions = AttentionPositions::none;
   std::int64_t left = kWholeUtterance, right = kWholeUtterance;
+  std::int64_t kv_heads = 0;
+  double rotary_base = 10000;
 
   AttentionOptions options(std::int64_t channels, std::int64_t heads) const {
     return {.name = "att",
             .channels = channels,
             .heads = heads,
+            .kv_heads = kv_heads,
             .positions = positions,
+            .rotary_base = rotary_base,
             .left = left,
             .right = right,
             .left_positions = 9,
@@ -33,7 +38,10 @@ struct AttentionCase {
   }
 };
 
-struct AttentionCases : testing::TestWithParam<AttentionCase> {};
+struct AttentionCases : testing::TestWithParam<AttentionCase> {
+  /// Columns of q, k and v, for two heads of four channels.
+  static std::int64_t columns() { return GetParam().kv_heads == 1 ? 16 : 24; }
+};
 
 TEST_P(AttentionCases, AgreesWithPyTorch) {
   const Golden golden(GetParam().golden);
@@ -57,7 +65,7 @@ TEST_P(AttentionCases, HasTheGradientOfFiniteDifferences) {
     AttentionOptions options = GetParam().options(8, 2);
     options.dropout = dropped;
     const Attention layer(options);
-    LayerRunner runner(layer, {DType::f64, {{kAttended, 24}}});
+    LayerRunner runner(layer, {DType::f64, {{kAttended, columns()}}});
     runner.random.utterances = kAttendedUtterances;
     runner.randomise(3);
     check_gradients(runner);
@@ -66,11 +74,11 @@ TEST_P(AttentionCases, HasTheGradientOfFiniteDifferences) {
 
 TEST_P(AttentionCases, AnUtteranceIgnoresItsNeighbours) {
   const Attention layer(GetParam().options(8, 2));
-  LayerRunner packed(layer, {DType::f64, {{kAttended, 24}}}),
-      alone(layer, {DType::f64, {{{5}, 24}}});
+  LayerRunner packed(layer, {DType::f64, {{kAttended, columns()}}}),
+      alone(layer, {DType::f64, {{{5}, columns()}}});
   packed.randomise(7);
   const std::vector<double> x = numbers(packed.input().only().x_FC);
-  test::assign(alone.input().only().x_FC, {x.end() - 5 * 24, x.end()});
+  test::assign(alone.input().only().x_FC, {x.end() - 5 * columns(), x.end()});
   for (std::size_t i = 0; i < packed.params().size(); ++i)
     test::assign(alone.params()[i], numbers(packed.params()[i]));
   for (LayerRunner* runner : {&packed, &alone}) {
@@ -84,7 +92,7 @@ TEST_P(AttentionCases, AnUtteranceIgnoresItsNeighbours) {
 
 TEST_P(AttentionCases, EvaluatesAsItTrains) {
   const Attention layer(GetParam().options(8, 2));
-  LayerRunner runner(layer, {DType::f32, {{kAttended, 24}}});
+  LayerRunner runner(layer, {DType::f32, {{kAttended, columns()}}});
   runner.randomise(7);
   runner.forward();
   const std::vector<double> trained = numbers(runner.output().only().x_FC);
@@ -95,7 +103,7 @@ TEST_P(AttentionCases, EvaluatesAsItTrains) {
 
 TEST_P(AttentionCases, LeavesGradientsAloneWithoutFrames) {
   const Attention layer(GetParam().options(8, 2));
-  LayerRunner runner(layer, {DType::f32, {{{}, 24}}});
+  LayerRunner runner(layer, {DType::f32, {{{}, columns()}}});
   runner.randomise(7);
   runner.forward();
   runner.backward_input();
@@ -110,6 +118,8 @@ INSTANTIATE_TEST_SUITE_P(
                     AttentionCase{"attention_rotary", AttentionPositions::rotary},
                     AttentionCase{"attention_band", AttentionPositions::none, 9, 3},
                     AttentionCase{"attention_causal", AttentionPositions::none, kWholeUtterance, 0},
+                    AttentionCase{"attention_grouped", AttentionPositions::rotary, kWholeUtterance,
+                                  0, 1, 500},
                     AttentionCase{"attention_relative", AttentionPositions::relative},
                     AttentionCase{"attention_relative_band", AttentionPositions::relative, 9, 3},
                     AttentionCase{"attention_shaw", AttentionPositions::shaw}),
@@ -200,6 +210,56 @@ TEST(Attention, FramesOutsideOfTheContextHaveNoSay) {
   EXPECT_FALSE(std::equal(before.end() - 8, before.end(), after.end() - 8));
 }
 
+// Steps with a cache compute the rows of a whole utterance, in the memory that the plan states.
+TEST(Attention, GoesOnWithACache) {
+  const Attention layer({.name = "att",
+                         .channels = 8,
+                         .heads = 2,
+                         .positions = AttentionPositions::rotary,
+                         .left = 66,
+                         .right = 0});
+  LayerRunner whole(layer, {DType::f64, {{{70, 5}, 24}}});
+  whole.randomise(7);
+  whole.mode = Mode::evaluate;
+  whole.forward();
+  const std::vector<double> x = numbers(whole.input().only().x_FC);
+  const std::vector<double> y = numbers(whole.output().only().x_FC);
+  EXPECT_EQ(whole.plan().cache_channels, 8);
+  const test::GuardedMemory keys(2 * 70 * 8 * sizeof(double)), values(2 * 70 * 8 * sizeof(double));
+  std::vector<std::int64_t> past = {0, 0};
+  for (const auto& lengths : {std::vector<std::int64_t>{67, 2}, {1, 0}, {2, 3}}) {
+    const KeyValueCache cache{
+        {keys.data(), DType::f64, {2, 70, 8}}, {values.data(), DType::f64, {2, 70, 8}}, past};
+    LayerRunner step(layer, {DType::f64, {{lengths, 24}}});
+    step.mode = Mode::evaluate;
+    step.cache = &cache;
+    const auto rows = [&](const std::vector<double>& all, std::int64_t channels) {
+      std::vector<double> taken(all.begin() + past[0] * channels,
+                                all.begin() + (past[0] + lengths[0]) * channels);
+      const auto second = all.begin() + (70 + past[1]) * channels;
+      taken.insert(taken.end(), second, second + lengths[1] * channels);
+      return taken;
+    };
+    test::assign(step.input().only().x_FC, rows(x, 24));
+    step.forward();
+    EXPECT_LE(test::relative_error(numbers(step.output().only().x_FC), rows(y, 8)), 1e-12);
+    for (std::size_t u = 0; u < 2; ++u) past[u] += lengths[u];
+  }
+}
+
+TEST(Attention, WithoutAnEndTakesNoCache) {
+  const test::GuardedMemory memory(70 * 8 * sizeof(float));
+  const Tensor rows{memory.data(), DType::f32, {1, 70, 8}};
+  const std::vector<std::int64_t> past = {0};
+  const KeyValueCache cache{rows, rows, past};
+  const Attention layer({.name = "att", .channels = 8, .heads = 2});
+  LayerRunner runner(layer, {DType::f32, {{{5}, 24}}});
+  runner.randomise(3);
+  runner.mode = Mode::evaluate;
+  runner.cache = &cache;
+  EXPECT_THROW(runner.forward(), ShapeError);
+}
+
 TEST(Attention, NeedsARandomKeyForEachUtterance) {
   const Attention layer({.name = "att", .channels = 8, .heads = 2, .dropout = 0.1});
   LayerRunner runner(layer, {DType::f32, {{{5, 3}, 24}}});
@@ -212,12 +272,33 @@ TEST(Attention, RejectsHeadsThatDoNotDivide) {
       Attention(
           {.name = "att", .channels = 10, .heads = 2, .positions = AttentionPositions::rotary}),
       ShapeError);
+  EXPECT_THROW(Attention({.name = "att",
+                          .channels = 8,
+                          .heads = 2,
+                          .positions = AttentionPositions::rotary,
+                          .rotary_base = 0}),
+               ShapeError);
   EXPECT_THROW(Attention({.name = "att", .channels = 8, .heads = 2, .left = -1}), ShapeError);
   EXPECT_THROW(Attention({.name = "att", .channels = 8, .heads = 2, .right_positions = -1}),
                ShapeError);
   EXPECT_THROW(Attention({.name = "att", .channels = 8, .heads = 2, .dropout = 1}), ShapeError);
   const Attention layer({.name = "att", .channels = 8, .heads = 2});
   EXPECT_THROW(layer.plan({DType::f32, {{{5}, 8}}}, {}), ShapeError);
+}
+
+TEST(Attention, RejectsKeysThatCannotBeShared) {
+  for (const std::int64_t kv_heads : {-1, 4, 12})
+    EXPECT_THROW(Attention({.name = "att", .channels = 12, .heads = 6, .kv_heads = kv_heads}),
+                 ShapeError);
+  EXPECT_THROW(Attention({.name = "att",
+                          .channels = 12,
+                          .heads = 6,
+                          .kv_heads = 3,
+                          .positions = AttentionPositions::shaw}),
+               ShapeError);
+  const Attention layer({.name = "att", .channels = 12, .heads = 6, .kv_heads = 3});
+  EXPECT_THROW(layer.plan({DType::f32, {{{5}, 36}}}, {}), ShapeError);
+  EXPECT_EQ(layer.plan({DType::f32, {{{5}, 24}}}, {}).output.only().channels, 12);
 }
 
 }  // namespace

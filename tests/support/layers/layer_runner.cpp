@@ -161,6 +161,7 @@ layers::Context LayerRunner::context(std::size_t workspace_bytes) {
   made.sums = {reinterpret_cast<double*>(sums_.data()), plan_.sums};
   made.random = random;
   made.targets = targets;
+  made.cache = cache;
   return made;
 }
 

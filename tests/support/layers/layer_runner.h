@@ -24,6 +24,7 @@ class LayerRunner {
   layers::Mode mode = layers::Mode::train;
   layers::RandomKey random;
   layers::Targets* targets = nullptr;
+  const layers::KeyValueCache* cache = nullptr;
   std::size_t withheld = 0;  // bytes of the workspace that the backend may not use for itself
 
   layers::Activation& input() { return input_.activation; }

@@ -175,7 +175,11 @@ std::vector<Case> all_layers() {
       {"attention",
        std::make_shared<Attention>(AttentionOptions{
            .name = "a", .channels = 8, .heads = 2, .positions = AttentionPositions::rotary}),
-       24}};
+       24},
+      {"grouped attention",
+       std::make_shared<Attention>(
+           AttentionOptions{.name = "a", .channels = 12, .heads = 6, .kv_heads = 2, .right = 0}),
+       20}};
   for (const auto& more : {convolutions(), recurrences()})
     cases.insert(cases.end(), more.begin(), more.end());
   return cases;

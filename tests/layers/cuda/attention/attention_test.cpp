@@ -21,6 +21,7 @@ struct Kind {
   double dropout = 0;
   std::int64_t width = 37;  // of a head: more than a tile of channels, and no multiple of one
   std::int64_t heads = 3;
+  std::int64_t kv_heads = 0;
   const std::vector<std::int64_t>& lengths = kShort;
 
   std::int64_t frames() const { return std::reduce(lengths.begin(), lengths.end()); }
@@ -33,9 +34,11 @@ const Kind kKinds[] = {{},
                        {.relative = true},
                        {.left = 9, .right = 3},
                        {.relative = true, .right = 0},
-                       {.relative = true, .dropout = 0.3}};
+                       {.relative = true, .dropout = 0.3},
+                       {.rotary_base = 100, .right = 0, .width = 22, .heads = 6, .kv_heads = 2},
+                       {.dropout = 0.3, .kv_heads = 1}};
 const Kind kLongKinds[] = {
-    {.width = 8, .heads = 2, .lengths = kLong},
+    {.width = 8, .heads = 2, .kv_heads = 1, .lengths = kLong},
     {.rotary_base = 100, .width = 80, .heads = 2, .lengths = kLong},
     {.relative = true, .left = 40, .right = 20, .width = 64, .heads = 2, .lengths = kLong},
     {.relative = true, .dropout = 0.3, .width = 36, .heads = 1, .lengths = kLong},
@@ -50,6 +53,7 @@ class CudaAttention : public Parity {
   static AttentionGeometry geometry(const Kind& kind) {
     return {.heads = kind.heads,
             .channels = kind.channels(),
+            .kv_heads = kind.kv_heads,
             .left = kind.left,
             .right = kind.right,
             .rotary_base = kind.rotary_base,
@@ -59,7 +63,7 @@ class CudaAttention : public Parity {
     const AttentionGeometry shape = geometry(kind);
     const std::int64_t C = shape.channels, frames = kind.frames();
     Operands made;
-    made.qkv = random(dtype(), {frames, 3 * C}, -2, 2);
+    made.qkv = random(dtype(), {frames, shape.columns()}, -2, 2);
     if (kind.relative) {
       made.r = random(dtype(), {shape.distances(), C}, -2, 2);
       made.u = random(DType::f32, {C});
@@ -117,7 +121,7 @@ class CudaAttention : public Parity {
     // Both read one y: rounded, where dtype() is a half.
     const Twin y = twin(dtype(), {kind.frames(), C}, test::numbers(of.y.cpu));
     const Twin dy = random(dtype(), {kind.frames(), C}),
-               dqkv = unwritten(dtype(), {kind.frames(), 3 * C});
+               dqkv = unwritten(dtype(), {kind.frames(), shape.columns()});
     const Twin dr = kind.relative ? unwritten(DType::f32, {shape.distances(), C}) : Twin{};
     const Twin du = kind.relative ? unwritten(DType::f32, {C}) : Twin{};
     const Twin dv = kind.relative ? unwritten(DType::f32, {C}) : Twin{};
