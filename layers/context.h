@@ -13,7 +13,7 @@ struct KeyValueCache;
 enum class Mode { train, evaluate };
 
 /// Labels of a micro-batch, utterances one after the other. Class 0, the loss's own, does
-/// not occur.
+/// not occur, unless the loss takes it for a class like others.
 struct Targets {
   std::span<const std::int32_t> labels;
   std::span<const std::int32_t> lengths;  // labels of each utterance

@@ -12,6 +12,7 @@
 #include "layers/ops/elementwise.h"
 #include "layers/ops/linear.h"
 #include "layers/scratch.h"
+#include "layers/tensor_views.h"
 #include "layers/widened.h"
 
 // The layer has three steps: the prediction network over all texts, the joint network over tiles of
@@ -29,22 +30,6 @@ namespace penstock::layers {
 namespace {
 
 enum TransducerSaved { kInput, kIds, kScores, kPredicted, kJointWeight, kJointBias, kPrediction };
-
-/// Returns a tensor of the backend's memory, or one without data if `scratch` counts.
-Tensor tensor_in(Scratch& scratch, DType dtype, const Shape& shape) {
-  const std::int64_t bytes = element_count(shape) * static_cast<std::int64_t>(size_of(dtype));
-  return {scratch.take<std::byte>(bytes), dtype, shape};
-}
-
-/// Views rows [first, first + count) of a matrix, or elements of a vector.
-Tensor rows(const Tensor& matrix, std::int64_t first, std::int64_t count) {
-  Tensor view = matrix;
-  view.shape[0] = 1;
-  const std::size_t row = view.bytes();
-  view.data = static_cast<std::byte*>(matrix.data) + static_cast<std::size_t>(first) * row;
-  view.shape[0] = count;
-  return view;
-}
 
 void zero(Context& context, const Tensor& tensor) {
   context.backend.zero(context.stream, tensor.data, tensor.bytes());

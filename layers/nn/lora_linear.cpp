@@ -11,6 +11,7 @@
 #include "layers/ops/elementwise.h"
 #include "layers/ops/linear.h"
 #include "layers/scratch.h"
+#include "layers/tensor_views.h"
 #include "layers/widened.h"
 
 // The update runs beside the frozen product, through `rank` channels R, with s = alpha / rank:
@@ -25,12 +26,6 @@ namespace penstock::layers {
 namespace {
 
 enum LoraSaved { kInput, kHidden, kOutputGradient, kHiddenGradient };
-
-/// Returns a tensor of the backend's memory, or an empty one if `scratch` counts.
-Tensor tensor_in(Scratch& scratch, DType dtype, const Shape& shape) {
-  const std::int64_t bytes = element_count(shape) * static_cast<std::int64_t>(size_of(dtype));
-  return {scratch.take<std::byte>(bytes), dtype, shape};
-}
 
 }  // namespace
 

@@ -7,6 +7,7 @@
 #include "layers/ops/elementwise.h"
 #include "layers/ops/positions.h"
 #include "layers/scratch.h"
+#include "layers/tensor_views.h"
 #include "layers/widened.h"
 
 // Every utterance begins with the table's first row, so the longest utterance has all rows that are
@@ -19,17 +20,7 @@ namespace {
 Tensor table_in(Scratch& scratch, DType activations, std::span<const std::int64_t> lengths,
                 std::int64_t channels) {
   const std::int64_t longest = lengths.empty() ? 0 : std::ranges::max(lengths);
-  Tensor table{nullptr, arithmetic_of(activations), {longest, channels}};
-  table.data = scratch.take<std::byte>(static_cast<std::int64_t>(table.bytes()));
-  return table;
-}
-
-/// Views `count` rows of a matrix.
-Tensor rows(const Tensor& all_FC, std::int64_t first, std::int64_t count) {
-  const std::int64_t C = all_FC.shape[1];
-  auto* const data = static_cast<std::byte*>(all_FC.data);
-  return {
-      data + static_cast<std::size_t>(first * C) * size_of(all_FC.dtype), all_FC.dtype, {count, C}};
+  return tensor_in(scratch, arithmetic_of(activations), {longest, channels});
 }
 
 }  // namespace

@@ -5,6 +5,7 @@
 #include "layers/ops/batch_norm.h"
 #include "layers/ops/conv1d.h"
 #include "layers/ops/conv2d.h"
+#include "layers/ops/cross_entropy.h"
 #include "layers/ops/ctc.h"
 #include "layers/ops/elementwise.h"
 #include "layers/ops/embedding.h"
@@ -41,8 +42,9 @@ using Operations = OperationList<
     ShawPositionsBackwardWeight, DepthwiseConv1dForward, DepthwiseConv1dBackwardInput,
     DepthwiseConv1dBackwardWeight, DropoutForward, DropoutBackward, EmbeddingForward,
     EmbeddingBackwardWeight, JointCells, JointCellsBackward, TransducerScores, TransducerLattice,
-    TransducerLogitGradient, CtcLoss, Cast, SquaredSums, LargestMagnitude, GradientNorm, AddInto,
-    AdamWStep, LambDirection, SgdStep, MoveAverages>;
+    TransducerLogitGradient, CtcLoss, CrossEntropyLosses, CrossEntropySums, CrossEntropyGradient,
+    Cast, SquaredSums, LargestMagnitude, GradientNorm, AddInto, AdamWStep, LambDirection, SgdStep,
+    MoveAverages>;
 
 /// Enters all operations as functions of `Self` into the table of a backend.
 template <class Self, class... Operation>

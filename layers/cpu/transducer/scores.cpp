@@ -3,6 +3,7 @@
 #include <limits>
 
 #include "layers/cpu/cpu_backend.h"
+#include "layers/cpu/logits.h"
 #include "layers/cpu/vector_math.h"
 #include "layers/ops/transducer.h"
 
@@ -13,25 +14,10 @@
 namespace penstock::layers {
 namespace {
 
-/// Loads `count` logits; the other lanes become -inf, which adds nothing to a softmax.
-template <class T>
-[[gnu::always_inline]] inline Vector<T> load_logits(const T* from, std::int64_t count) {
-  Vector<T> x = load(from, count);
-  for (std::int64_t lane = count; lane < kLanes<T>; ++lane)
-    x[lane] = -std::numeric_limits<T>::infinity();
-  return x;
-}
-
 /// Returns log Σ e^x over a row. Its largest number is taken out, so no exponential overflows.
 template <class T>
 T log_sum(const T* logits, std::int64_t count) {
-  Vector<T> tops = load_logits(logits, std::min(count, kLanes<T>));
-  for_each_vector<T>(count, [&](std::int64_t k, auto lanes) {
-    const Vector<T> x = load_logits(logits + k, lanes);
-    tops = x > tops ? x : tops;
-  });
-  T top = tops[0];
-  for (std::int64_t lane = 1; lane < kLanes<T>; ++lane) top = tops[lane] > top ? tops[lane] : top;
+  const T top = largest_logit(logits, count);
   Vector<T> sums = {};
   for_each_vector<T>(count, [&](std::int64_t k, auto lanes) {
     sums += exp(load_logits(logits + k, lanes) - top);

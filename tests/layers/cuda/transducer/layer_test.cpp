@@ -1,93 +1,17 @@
-#include <algorithm>
-
 #include "layers/losses/transducer.h"
-#include "tests/layers/cuda/parity.h"
+#include "tests/layers/cuda/layer_parity.h"
 
 namespace penstock::layers {
 namespace {
 
-const std::vector<std::int64_t> kFrames = {7, 1, 13, 5};
-const std::vector<std::int32_t> kLabels = {1, 2, 2, 1, 3, 1, 4, 2, 4, 4, 1, 3},
-                                kCounts = {4, 0, 2, 6};
-
-/// Tensors of one backend for a training pass.
-struct Side {
-  Backend& backend;
-  Stream& stream;
-  LayerPlan plan;
-  Tensor x_FJ, dx_FJ, weights;
-  std::vector<Tensor> params, grads, saved = {};
-  std::span<std::byte> workspace = {};
-  std::vector<double> losses = std::vector<double>(kFrames.size(), -1);
-
-  void train(const Transducer& layer) {
-    Targets targets{
-        kLabels, kCounts, {static_cast<const float*>(weights.data), kFrames.size()}, 0.25, losses};
-    Context context{backend, stream, Mode::train, kFrames, workspace};
-    context.targets = &targets;
-    const WorkspaceScope lending(stream, workspace);
-    const Activation x{{{x_FJ, kFrames}}};
-    Activation nothing, dx{{{dx_FJ, kFrames}}};
-    layer.forward(context, {params, {}}, x, nothing, saved);
-    layer.backward_input(context, {params, {}}, nothing, saved, dx);
-    layer.backward_weight(context, saved, grads);
-    backend.synchronize(stream);
-  }
-};
-
-class CudaTransducerLayer : public Parity {
+/// The layer uploads its labels, and runs its operations over tiles, texts and frames in turn.
+class CudaTransducerLayer : public LayerParity {
  protected:
-  /// The layer uploads its labels, and runs its operations over tiles, texts and frames in turn.
   void compare(const TransducerOptions& options) {
-    const Transducer layer(options);
-    Side cpu = side(layer, *cpu_, *cpu_stream_, DType::f32);
-    Side cuda = side(layer, *cuda_, *cuda_stream_, dtype());
-    const Twin x = random(dtype(), {26, options.joint}),
-               dx = unwritten(dtype(), {26, options.joint});
-    const Twin weights = twin(DType::f32, {4}, std::vector<double>{1, 1, 0.5, 1});
-    std::vector<Twin> grads;
-    const auto give = [](Side& to, const Tensor Twin::*half, const Twin& param, const Twin& grad) {
-      to.params.push_back(param.*half);
-      to.grads.push_back(grad.*half);
-    };
-    for (const ParamDecl& decl : cuda.plan.params) {
-      const Twin param = random(dtype(), decl.shape, -0.7, 0.7);
-      grads.push_back(
-          twin(DType::f32, decl.shape,
-               std::vector<double>(static_cast<std::size_t>(element_count(decl.shape)))));
-      give(cpu, &Twin::cpu, param, grads.back());
-      give(cuda, &Twin::cuda, param, grads.back());
-    }
-    place(cpu, x.cpu, dx.cpu, weights.cpu, [&](std::size_t n) { return host_memory(n); });
-    place(cuda, x.cuda, dx.cuda, weights.cuda, [&](std::size_t n) { return device_memory(n); });
-    cpu.train(layer);
-    cuda.train(layer);
-    const bool half = is_half(dtype());
-    EXPECT_LE(test::relative_error(cuda.losses, cpu.losses), half ? 2 * tolerance() : 1e-5);
-    expect_close(dx, half ? 20 * tolerance() : 1e-4, "dx");
-    for (std::size_t i = 0; i < grads.size(); ++i)
-      expect_close(grads[i], half ? 20 * tolerance() : 1e-4, cpu.plan.params[i].name.c_str());
-  }
-
- private:
-  Side side(const Transducer& layer, Backend& backend, Stream& stream, DType dtype) {
-    const std::vector<std::int64_t> labels(kCounts.begin(), kCounts.end());
-    const ActivationDecl input{dtype, {{kFrames, layer.options().joint}}, labels};
-    return {backend, stream, layer.plan(input, {backend.kind(), dtype}), {}, {}, {}, {}, {}};
-  }
-
-  template <class Memory>
-  void place(Side& side, const Tensor& x, const Tensor& dx, const Tensor& weights, Memory memory) {
-    side.x_FJ = x;
-    side.dx_FJ = dx;
-    side.weights = weights;
-    for (const SavedDecl& decl : side.plan.saved) {
-      Tensor tensor{nullptr, decl.dtype, decl.shape};
-      if (decl.kind == SavedDecl::Kind::own) tensor.data = memory(tensor.bytes()).data();
-      side.saved.push_back(decl.kind == SavedDecl::Kind::input ? x : tensor);
-    }
-    const Workspace& room = side.plan.workspace;
-    side.workspace = memory(std::max({room.forward, room.backward_input, room.backward_weight}));
+    LayerParity::compare(Transducer(options), options.joint,
+                         {.frames = {7, 1, 13, 5},
+                          .labels = {1, 2, 2, 1, 3, 1, 4, 2, 4, 4, 1, 3},
+                          .counts = {4, 0, 2, 6}});
   }
 };
 
