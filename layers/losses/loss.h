@@ -25,8 +25,8 @@ using Decoder = std::function<std::vector<std::int32_t>(
 /// A loss: the layers that end a model, and all that others ask about them. Class 0 is the loss's
 /// own, such as the blank, and no text has it. The classes from 1 on are the labels of the text.
 struct Loss {
-  /// Its first layer takes so many channels; 0: one for each class.
-  int channels = 0;
+  /// Returns the channels that its first layer takes.
+  std::function<int(int classes)> channels;
 
   /// Appends the layers that end a sequence. The last puts the utterances' losses into
   /// Context::targets and has no output. Its plan needs targets, and counts their labels.
@@ -38,6 +38,9 @@ struct Loss {
 
   /// Makes a greedy decoder from the parameters of the last layer, in the order of its plan.
   std::function<Decoder(const std::vector<HostParameter>& parameters)> make_decoder;
+
+  /// Makes the greedy decoder of a CTC that is trained beside; empty if there is none.
+  std::function<Decoder()> make_ctc_decoder = nullptr;
 };
 
 }  // namespace penstock::layers

@@ -30,12 +30,6 @@ namespace {
 
 enum TransducerSaved { kInput, kIds, kScores, kPredicted, kJointWeight, kJointBias, kPrediction };
 
-/// Returns a tensor of the backend's memory, or one without data if `scratch` counts.
-Tensor tensor_in(Scratch& scratch, DType dtype, const Shape& shape) {
-  const std::int64_t bytes = element_count(shape) * static_cast<std::int64_t>(size_of(dtype));
-  return {scratch.take<std::byte>(bytes), dtype, shape};
-}
-
 /// Views rows [first, first + count) of a matrix, or elements of a vector.
 Tensor rows(const Tensor& matrix, std::int64_t first, std::int64_t count) {
   Tensor view = matrix;

@@ -58,7 +58,7 @@ class OwningDecoder {
 
 Loss transducer_loss(TransducerOptions options) {
   Loss loss;
-  loss.channels = static_cast<int>(options.joint);
+  loss.channels = [joint = options.joint](int) { return static_cast<int>(joint); };
   loss.add_layers = [options](auto& sequence, int classes) {
     sequence.push_back(std::make_unique<Transducer>(with_classes(options, classes)));
   };

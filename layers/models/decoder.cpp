@@ -27,6 +27,10 @@ std::vector<Key> DecoderOptions::keys() {
       Key("decoder.sigma", &sigma, between(0, 1),
           "number subtracted from log-probabilities of labels in training, with model.decoder = "
           "tdt, which makes long durations likelier"),
+      Key("decoder.ctc_weight", &ctc_weight, between(0, 0.99),
+          "share of a CTC loss that is trained beside the transducer's, with channels of its own "
+          "in "
+          "the layer output; 0: none"),
   };
 }
 

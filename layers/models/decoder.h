@@ -21,6 +21,7 @@ struct DecoderOptions {
   std::string activation = "relu";  // relu | tanh: of the joint network
   std::vector<int> durations = {0, 1, 2, 3, 4};  // tdt: frames that a token may take
   double sigma = 0.05;                           // tdt: subtracted from tokens' log-probabilities
+  double ctc_weight = 0;  // share of a CTC loss that is trained beside a transducer's; 0: none
 
   std::vector<Key> keys();
   bool operator==(const DecoderOptions&) const = default;

@@ -22,7 +22,7 @@ struct ModelEnds {
   Loss loss = ctc_loss();  // the decoder's
 
   /// Returns the channels that the encoder's last layer makes for the decoder.
-  int outputs() const { return loss.channels > 0 ? loss.channels : labels; }
+  int outputs() const { return loss.channels(labels); }
   /// Appends the layers of the decoder, which end the model with the loss.
   void add_decoder(std::vector<std::unique_ptr<Layer>>& sequence) const {
     loss.add_layers(sequence, labels);

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <functional>
 
+#include "layers/losses/transducer_ctc.h"
 #include "layers/losses/transducer_loss.h"
 
 namespace penstock::layers {
@@ -29,6 +30,12 @@ TransducerOptions tdt_options(const DecoderOptions& options) {
   transducer.durations.assign(options.durations.begin(), options.durations.end());
   transducer.sigma = options.sigma;
   return transducer;
+}
+
+/// Returns the loss of a transducer, with that of CTC beside it if that has a weight.
+Loss loss_of(const TransducerOptions& transducer, const DecoderOptions& options) {
+  if (options.ctc_weight == 0) return transducer_loss(transducer);
+  return transducer_ctc_loss(transducer, options.ctc_weight);
 }
 
 std::vector<Contradiction> rnnt_contradictions(const DecoderOptions& options) {
@@ -61,13 +68,13 @@ std::vector<Contradiction> tdt_contradictions(const DecoderOptions& options) {
 
 DecoderKind rnnt_decoder() {
   return {.name = "rnnt",
-          .loss = [](const DecoderOptions& o) { return transducer_loss(rnnt_options(o)); },
+          .loss = [](const DecoderOptions& o) { return loss_of(rnnt_options(o), o); },
           .contradictions = rnnt_contradictions};
 }
 
 DecoderKind tdt_decoder() {
   return {.name = "tdt",
-          .loss = [](const DecoderOptions& o) { return transducer_loss(tdt_options(o)); },
+          .loss = [](const DecoderOptions& o) { return loss_of(tdt_options(o), o); },
           .contradictions = tdt_contradictions};
 }
 

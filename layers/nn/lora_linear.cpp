@@ -26,12 +26,6 @@ namespace {
 
 enum LoraSaved { kInput, kHidden, kOutputGradient, kHiddenGradient };
 
-/// Returns a tensor of the backend's memory, or an empty one if `scratch` counts.
-Tensor tensor_in(Scratch& scratch, DType dtype, const Shape& shape) {
-  const std::int64_t bytes = element_count(shape) * static_cast<std::int64_t>(size_of(dtype));
-  return {scratch.take<std::byte>(bytes), dtype, shape};
-}
-
 }  // namespace
 
 LoraLinear::LoraLinear(const Linear& linear, const LoraOptions& options)

@@ -2,6 +2,7 @@
 
 #include "layers/ops/attention.h"
 #include "layers/ops/batch_norm.h"
+#include "layers/ops/columns.h"
 #include "layers/ops/conv1d.h"
 #include "layers/ops/conv2d.h"
 #include "layers/ops/ctc.h"
@@ -40,8 +41,8 @@ using Operations = OperationList<
     ShawPositionsBackwardWeight, DepthwiseConv1dForward, DepthwiseConv1dBackwardInput,
     DepthwiseConv1dBackwardWeight, DropoutForward, DropoutBackward, EmbeddingForward,
     EmbeddingBackwardWeight, JointCells, JointCellsBackward, TransducerScores, TransducerLattice,
-    TransducerLogitGradient, CtcLoss, Cast, SquaredSums, LargestMagnitude, GradientNorm, AddInto,
-    AdamWStep, LambDirection, SgdStep, MoveAverages>;
+    TransducerLogitGradient, CtcLoss, Cast, CastColumns, SquaredSums, LargestMagnitude,
+    GradientNorm, AddInto, AdamWStep, LambDirection, SgdStep, MoveAverages>;
 
 /// Enters all operations as functions of `Self` into the table of a backend.
 template <class Self, class... Operation>

@@ -20,11 +20,11 @@ TEST(Decoder, IsFoundByItsName) {
             "no decoder is named squares: it is one of " + known.substr(2));
 }
 
-TEST(DecoderLoss, OfCtcTakesOneNumberForEachClass) { EXPECT_EQ(loss("ctc").channels, 0); }
+TEST(DecoderLoss, OfCtcTakesOneNumberForEachClass) { EXPECT_EQ(loss("ctc").channels(9), 9); }
 
 TEST(DecoderLoss, HasTheNetworksOfTheOptions) {
   const Loss tdt = loss("tdt", {.width = 5, .layers = 2, .joint = 7, .durations = {0, 2, 3}});
-  EXPECT_EQ(tdt.channels, 7);
+  EXPECT_EQ(tdt.channels(9), 7);
   EXPECT_EQ(tdt.frames_needed({}), 2);
   std::vector<std::unique_ptr<Layer>> layers;
   tdt.add_layers(layers, 9);

@@ -99,6 +99,7 @@ Labels label_of_each_second_frame(std::span<const float> logits_FC, std::int64_t
 template <int kFramesPerLabel>
 Loss squares() {
   return {
+      .channels = [](int classes) { return classes; },
       .add_layers = [](auto& sequence,
                        int) { sequence.push_back(std::make_unique<SquaredDistance>()); },
       .frames_needed =

@@ -1,6 +1,6 @@
 #include <algorithm>
 
-#include "layers/losses/transducer.h"
+#include "layers/losses/transducer_ctc.h"
 #include "tests/layers/cuda/parity.h"
 
 namespace penstock::layers {
@@ -15,19 +15,20 @@ struct Side {
   Backend& backend;
   Stream& stream;
   LayerPlan plan;
-  Tensor x_FJ, dx_FJ, weights;
+  Tensor x_FC, dx_FC, weights;
   std::vector<Tensor> params, grads, saved = {};
   std::span<std::byte> workspace = {};
-  std::vector<double> losses = std::vector<double>(kFrames.size(), -1);
+  std::vector<double> losses = {};
 
-  void train(const Transducer& layer) {
+  void train(const Layer& layer) {
+    losses.assign(plan.losses * kFrames.size(), -1);
     Targets targets{
         kLabels, kCounts, {static_cast<const float*>(weights.data), kFrames.size()}, 0.25, losses};
     Context context{backend, stream, Mode::train, kFrames, workspace};
     context.targets = &targets;
     const WorkspaceScope lending(stream, workspace);
-    const Activation x{{{x_FJ, kFrames}}};
-    Activation nothing, dx{{{dx_FJ, kFrames}}};
+    const Activation x{{{x_FC, kFrames}}};
+    Activation nothing, dx{{{dx_FC, kFrames}}};
     layer.forward(context, {params, {}}, x, nothing, saved);
     layer.backward_input(context, {params, {}}, nothing, saved, dx);
     layer.backward_weight(context, saved, grads);
@@ -38,12 +39,10 @@ struct Side {
 class CudaTransducerLayer : public Parity {
  protected:
   /// The layer uploads its labels, and runs its operations over tiles, texts and frames in turn.
-  void compare(const TransducerOptions& options) {
-    const Transducer layer(options);
-    Side cpu = side(layer, *cpu_, *cpu_stream_, DType::f32);
-    Side cuda = side(layer, *cuda_, *cuda_stream_, dtype());
-    const Twin x = random(dtype(), {26, options.joint}),
-               dx = unwritten(dtype(), {26, options.joint});
+  void compare(const Layer& layer, std::int64_t channels) {
+    Side cpu = side(layer, channels, *cpu_, *cpu_stream_, DType::f32);
+    Side cuda = side(layer, channels, *cuda_, *cuda_stream_, dtype());
+    const Twin x = random(dtype(), {26, channels}), dx = unwritten(dtype(), {26, channels});
     const Twin weights = twin(DType::f32, {4}, std::vector<double>{1, 1, 0.5, 1});
     std::vector<Twin> grads;
     const auto give = [](Side& to, const Tensor Twin::*half, const Twin& param, const Twin& grad) {
@@ -70,16 +69,17 @@ class CudaTransducerLayer : public Parity {
   }
 
  private:
-  Side side(const Transducer& layer, Backend& backend, Stream& stream, DType dtype) {
+  Side side(const Layer& layer, std::int64_t channels, Backend& backend, Stream& stream,
+            DType dtype) {
     const std::vector<std::int64_t> labels(kCounts.begin(), kCounts.end());
-    const ActivationDecl input{dtype, {{kFrames, layer.options().joint}}, labels};
+    const ActivationDecl input{dtype, {{kFrames, channels}}, labels};
     return {backend, stream, layer.plan(input, {backend.kind(), dtype}), {}, {}, {}, {}, {}};
   }
 
   template <class Memory>
   void place(Side& side, const Tensor& x, const Tensor& dx, const Tensor& weights, Memory memory) {
-    side.x_FJ = x;
-    side.dx_FJ = dx;
+    side.x_FC = x;
+    side.dx_FC = dx;
     side.weights = weights;
     for (const SavedDecl& decl : side.plan.saved) {
       Tensor tensor{nullptr, decl.dtype, decl.shape};
@@ -92,21 +92,34 @@ class CudaTransducerLayer : public Parity {
 };
 
 TEST_P(CudaTransducerLayer, TrainsLstmWithDurations) {
-  compare({.classes = 5,
-           .joint = 9,
-           .durations = {0, 1, 3},
-           .sigma = 0.05,
-           .nonlinearity = JointNonlinearity::tanh,
-           .prediction = {.embedding = 7, .layers = 2, .hidden = 11},
-           .tile_numbers = 500});
+  compare(Transducer({.classes = 5,
+                      .joint = 9,
+                      .durations = {0, 1, 3},
+                      .sigma = 0.05,
+                      .nonlinearity = JointNonlinearity::tanh,
+                      .prediction = {.embedding = 7, .layers = 2, .hidden = 11},
+                      .tile_numbers = 500}),
+          9);
 }
 
 TEST_P(CudaTransducerLayer, TrainsStatelessRnnT) {
-  compare({.classes = 5,
-           .joint = 9,
-           .nonlinearity = JointNonlinearity::tanh,
-           .prediction = {.kind = PredictionKind::stateless, .embedding = 8},
-           .tile_numbers = 500});
+  compare(Transducer({.classes = 5,
+                      .joint = 9,
+                      .nonlinearity = JointNonlinearity::tanh,
+                      .prediction = {.kind = PredictionKind::stateless, .embedding = 8},
+                      .tile_numbers = 500}),
+          9);
+}
+
+// The losses of the transducer are followed by those of CTC, whose logits are the last columns.
+TEST_P(CudaTransducerLayer, TrainsBesideCtc) {
+  compare(TransducerCtc({.classes = 5,
+                         .joint = 9,
+                         .nonlinearity = JointNonlinearity::tanh,
+                         .prediction = {.embedding = 7, .hidden = 11},
+                         .tile_numbers = 500},
+                        0.3),
+          9 + 5);
 }
 
 PARITY_OF_ALL_TYPES(CudaTransducerLayer);
