@@ -28,13 +28,16 @@ struct ModelConfig {
   std::string base = {};
   int features = 161;           // input channels; must equal what [features] makes
   int classes = 0;              // outputs of the last layer; 0: as many as the text has labels
-  std::string decoder = "ctc";  // ctc: the family's own loss | rnnt | tdt
+  std::string decoder = "ctc";  // one of family.decoders()
   layers::ModelFamily family;   // chosen by model.kind, with the values of the family's own keys
   layers::DecoderOptions networks = {};  // the section [decoder]
   LoraConfig lora = {};                  // the section [lora]
 
-  /// Returns the loss that ends the model. ConfigError if the family has no loss.
-  layers::Loss loss() const { return layers::decoder_loss(family, decoder, networks); }
+  layers::DecoderKind decoder_kind() const {
+    return layers::find_decoder(family.decoders(), decoder);
+  }
+  /// Returns the decoder's loss, which ends the model.
+  layers::Loss loss() const { return decoder_kind().loss(networks); }
   bool operator==(const ModelConfig&) const = default;
 };
 

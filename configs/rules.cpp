@@ -260,7 +260,7 @@ std::vector<std::string> contradictions(const Config& c,
   std::vector<std::string> faults;
   for (const Found& found :
        {c.model.family.contradictions(c.model.features),
-        c.model.networks.contradictions(c.model.decoder), of_lora(c), of_optimization(c),
+        c.model.decoder_kind().contradictions(c.model.networks), of_lora(c), of_optimization(c),
         of_data(c), of_text(c), of_pipeline(c), of_features(c), of_steps(c), of_acceptance(c)})
     for (const auto& [key, what] : found) faults.push_back(fmt::format("{}: {}", where(key), what));
   return faults;

@@ -17,6 +17,8 @@ constexpr double kMaxRanks = 10000, kMaxThreads = 1024, kMaxCheckpoints = 10000;
 
 /// Returns the keys of [model]. Those after model.decoder belong to the family, and change with it.
 std::vector<Key> model_keys(ModelConfig& m, std::vector<std::string_view> kinds) {
+  std::vector<std::string_view> decoders;
+  for (const layers::DecoderKind& decoder : m.family.decoders()) decoders.push_back(decoder.name);
   std::vector<Key> all = {
       Key("model.base", &m.base, anything(),
           "model of configs/models/, or a TOML file; the other keys override it"),
@@ -25,8 +27,7 @@ std::vector<Key> model_keys(ModelConfig& m, std::vector<std::string_view> kinds)
           "input channels; must equal what [features] makes"),
       Key("model.classes", &m.classes, between(0, kMaxChannels),
           "labels that the model knows, blank included; 0: as many as the text has"),
-      Key("model.decoder", &m.decoder,
-          one_of({std::begin(layers::kDecoders), std::end(layers::kDecoders)}),
+      Key("model.decoder", &m.decoder, one_of(std::move(decoders)),
           "what turns the encoder's frames into labels: CTC, a transducer (rnnt), or one that also "
           "predicts durations (tdt)"),
   };

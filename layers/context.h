@@ -20,8 +20,10 @@ struct Targets {
   /// Weight of each utterance's loss; 0 for replaced audio. In the backend's memory, unlike the
   /// rest.
   std::span<const float> weights;
-  double scale = 1;          // factor of gradients: 1 / utterances of the global batch
-  std::span<double> losses;  // out: weighted, unscaled loss of each utterance
+  double scale = 1;  // factor of gradients: 1 / utterances of the global batch
+  /// Out: weighted, unscaled loss of each utterance. A loss of several parts (LayerPlan::losses)
+  /// leaves one part of all utterances after the other; their sum is the loss.
+  std::span<double> losses;
 };
 
 /// Keys of random numbers. They are equal for any cut of the model and any packing of utterances.

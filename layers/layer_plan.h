@@ -105,6 +105,7 @@ struct LayerPlan {
   /// by itself. Without a value it can do neither.
   std::optional<std::int64_t> cache_channels;
   bool needs_targets = false;  // reads labels; adds a loss where `output` is empty
+  std::size_t losses = 1;      // parts of an utterance's loss, if it adds one: see Targets::losses
   /// False if no layer before this one is trained, so nobody needs the gradient of its input.
   bool passes_gradient = true;
 

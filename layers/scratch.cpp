@@ -15,4 +15,9 @@ void Scratch::throw_too_small() const {
                   used_, memory_.size()));
 }
 
+Tensor tensor_in(Scratch& scratch, DType dtype, const Shape& shape) {
+  const std::int64_t bytes = element_count(shape) * static_cast<std::int64_t>(size_of(dtype));
+  return {scratch.take<std::byte>(bytes), dtype, shape};
+}
+
 }  // namespace penstock::layers

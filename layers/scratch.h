@@ -35,4 +35,7 @@ class Scratch {
   bool counting_ = true;
 };
 
+/// Returns a tensor of the workspace, or one without data if `scratch` counts.
+[[nodiscard]] Tensor tensor_in(Scratch& scratch, DType dtype, const Shape& shape);
+
 }  // namespace penstock::layers

@@ -89,10 +89,11 @@ std::vector<std::int32_t> ctc_greedy_labels(std::span<const float> logits_FC, st
 }
 
 Loss ctc_loss() {
-  return {.name = "ctc",
-          .make_layer = [](int) { return std::make_unique<Ctc>("ctc"); },
-          .frames_needed = ctc_frames_needed,
-          .make_decoder = [](const auto&) { return ctc_greedy_labels; }};
+  return {
+      .channels = [](int classes) { return classes; },
+      .add_layers = [](auto& sequence, int) { sequence.push_back(std::make_unique<Ctc>("ctc")); },
+      .frames_needed = ctc_frames_needed,
+      .make_decoder = [](const auto&) { return ctc_greedy_labels; }};
 }
 
 }  // namespace penstock::layers

@@ -35,7 +35,7 @@ class Ctc final : public Layer {
                                                           std::int64_t channels,
                                                           std::int64_t labels);
 
-/// Returns the declaration of CTC, the first of losses().
+/// Returns the declaration of CTC.
 [[nodiscard]] Loss ctc_loss();
 
 }  // namespace penstock::layers

@@ -4,7 +4,6 @@
 #include <functional>
 #include <memory>
 #include <span>
-#include <string_view>
 #include <vector>
 
 #include "layers/layer.h"
@@ -17,31 +16,31 @@ struct HostParameter {
   std::vector<float> values;
 };
 
-/// Decodes one utterance to labels without class 0. Its input is what enters the loss's layer,
+/// Decodes one utterance to labels without class 0. Its input is what enters the last layer,
 /// frames × `channels`. Classes beyond the first `labels` mean nothing in text. ShapeError if the
 /// input is no whole number of frames, or if there are more labels than classes.
 using Decoder = std::function<std::vector<std::int32_t>(
     std::span<const float> x_FC, std::int64_t channels, std::int64_t labels)>;
 
-/// A loss: its layer, and all that others ask about it. Class 0 is the loss's own, such as the
-/// blank, and no text has it. The classes from 1 on are the labels of the text.
+/// A loss: the layers that end a model, and all that others ask about them. Class 0 is the loss's
+/// own, such as the blank, and no text has it. The classes from 1 on are the labels of the text.
 struct Loss {
-  /// Families of models and model.decoder choose it by this name.
-  std::string_view name;
+  /// Returns the channels that its first layer takes.
+  std::function<int(int classes)> channels;
 
-  /// Its layer takes so many channels; 0: one for each class.
-  int channels = 0;
-
-  /// Makes the layer that ends a sequence. It puts the utterances' losses into Context::targets and
-  /// has no output. Its plan needs targets, and counts their labels.
-  std::function<std::unique_ptr<Layer>(int classes)> make_layer;
+  /// Appends the layers that end a sequence. The last puts the utterances' losses into
+  /// Context::targets and has no output. Its plan needs targets, and counts their labels.
+  std::function<void(std::vector<std::unique_ptr<Layer>>& sequence, int classes)> add_layers;
 
   /// Returns the fewest frames from which these labels can be learnt. Utterances with fewer are
   /// bad.
   std::function<std::int64_t(std::span<const std::int32_t> labels)> frames_needed;
 
-  /// Makes a greedy decoder from the parameters of the layer, in the order of its plan.
+  /// Makes a greedy decoder from the parameters of the last layer, in the order of its plan.
   std::function<Decoder(const std::vector<HostParameter>& parameters)> make_decoder;
+
+  /// Makes the greedy decoder of a CTC that is trained beside; empty if there is none.
+  std::function<Decoder()> make_ctc_decoder = nullptr;
 };
 
 }  // namespace penstock::layers

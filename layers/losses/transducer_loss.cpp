@@ -58,10 +58,9 @@ class OwningDecoder {
 
 Loss transducer_loss(TransducerOptions options) {
   Loss loss;
-  loss.name = options.durations.empty() ? "rnnt" : "tdt";
-  loss.channels = static_cast<int>(options.joint);
-  loss.make_layer = [options](int classes) {
-    return std::make_unique<Transducer>(with_classes(options, classes));
+  loss.channels = [joint = options.joint](int) { return static_cast<int>(joint); };
+  loss.add_layers = [options](auto& sequence, int classes) {
+    sequence.push_back(std::make_unique<Transducer>(with_classes(options, classes)));
   };
   loss.frames_needed = [durations = options.durations](std::span<const std::int32_t> labels) {
     return fewest_frames(durations, std::ssize(labels));

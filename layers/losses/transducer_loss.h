@@ -5,8 +5,8 @@
 
 namespace penstock::layers {
 
-/// Returns the declaration of a transducer: "rnnt" or, with durations, "tdt". The classes of
-/// `options` are ignored: the layer gets those of the text.
+/// Returns the declaration of a transducer. The classes of `options` are ignored: the layer gets
+/// those of the text.
 [[nodiscard]] Loss transducer_loss(TransducerOptions options);
 
 }  // namespace penstock::layers

@@ -178,7 +178,7 @@ std::vector<std::unique_ptr<Layer>> ConformerOptions::build(const ModelEnds& end
   for (int i = 1; i <= layers; ++i) add_block(sequence, *this, fmt::format("block{}", i));
   sequence.push_back(std::make_unique<Linear>(
       LinearOptions{.name = "output", .in = width, .out = ends.outputs()}));
-  sequence.push_back(ends.make_loss());
+  ends.add_decoder(sequence);
   return sequence;
 }
 

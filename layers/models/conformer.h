@@ -14,7 +14,6 @@ namespace penstock::layers {
 /// (Barrault et al. 2023): a family of models.
 struct ConformerOptions {
   static constexpr std::string_view kind = "conformer";
-  static constexpr std::string_view loss = "ctc";
 
   int width = 144;                         // channels
   int heads = 4;                           // heads of attention

@@ -1,34 +1,13 @@
 #include "layers/models/decoder.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
-#include <functional>
-#include <utility>
 
-#include "layers/losses/transducer_loss.h"
+#include "base/error.h"
 
 namespace penstock::layers {
-namespace {
-
-TransducerOptions transducer_options(std::string_view kind, const DecoderOptions& options) {
-  TransducerOptions transducer;
-  transducer.joint = options.joint;
-  transducer.nonlinearity =
-      options.activation == "tanh" ? JointNonlinearity::tanh : JointNonlinearity::relu;
-  transducer.prediction = {
-      .kind = options.prediction == "lstm" ? PredictionKind::lstm : PredictionKind::stateless,
-      .embedding = options.width,
-      .layers = options.layers,
-      .hidden = options.width,
-      .context = options.context};
-  if (kind != "tdt") return transducer;
-  transducer.durations.assign(options.durations.begin(), options.durations.end());
-  transducer.sigma = options.sigma;
-  return transducer;
-}
-
-}  // namespace
 
 std::vector<Key> DecoderOptions::keys() {
   return {
@@ -48,35 +27,20 @@ std::vector<Key> DecoderOptions::keys() {
       Key("decoder.sigma", &sigma, between(0, 1),
           "number subtracted from log-probabilities of labels in training, with model.decoder = "
           "tdt, which makes long durations likelier"),
+      Key("decoder.ctc_weight", &ctc_weight, between(0, 0.99),
+          "share of a CTC loss that is trained beside the transducer's, with channels of its own "
+          "in "
+          "the layer output; 0: none"),
   };
 }
 
-std::vector<Contradiction> DecoderOptions::contradictions(std::string_view kind) const {
-  std::vector<Contradiction> found;
-  if (kind == "ctc" && *this != DecoderOptions{})
-    found.push_back({"model.decoder",
-                     "[decoder] has no effect on CTC: set model.decoder = rnnt or tdt, or leave "
-                     "the section out"});
-  if (kind != "ctc" && prediction == "stateless" && context == 2 && width % kPredictionGroup != 0)
-    found.push_back(
-        {"decoder.width",
-         fmt::format("a stateless prediction network convolves groups of {} channels, and {} "
-                     "can't be divided into them: choose decoder.width={}, or decoder.context=1",
-                     kPredictionGroup, width, (width / kPredictionGroup + 1) * kPredictionGroup)});
-  const bool ascend =
-      std::ranges::adjacent_find(durations, std::greater_equal{}) == durations.end();
-  // Without a duration of 1, an utterance's frames may not be a sum of durations.
-  const bool has_one = std::ranges::find(durations, 1) != durations.end();
-  if (kind == "tdt" && (!ascend || !has_one || std::ssize(durations) > kMaxDurations))
-    found.push_back({"decoder.durations",
-                     fmt::format("decoder.durations must ascend, contain 1 and have {} numbers at "
-                                 "most, such as [0, 1, 2, 3, 4]",
-                                 kMaxDurations)});
-  return found;
-}
-
-Loss decoder_loss(const ModelFamily& family, std::string_view kind, const DecoderOptions& options) {
-  return kind == "ctc" ? family.loss() : transducer_loss(transducer_options(kind, options));
+DecoderKind find_decoder(std::span<const DecoderKind> decoders, std::string_view name) {
+  const auto found = std::ranges::find(decoders, name, &DecoderKind::name);
+  if (found != decoders.end()) return *found;
+  std::vector<std::string_view> names;
+  for (const DecoderKind& decoder : decoders) names.push_back(decoder.name);
+  throw ConfigError(
+      fmt::format("no decoder is named {}: it is one of {}", name, fmt::join(names, ", ")));
 }
 
 }  // namespace penstock::layers

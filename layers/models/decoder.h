@@ -1,17 +1,17 @@
 #pragma once
 
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "base/key.h"
 #include "layers/losses/loss.h"
-#include "layers/models/model_family.h"
 
 namespace penstock::layers {
 
 /// The networks of decoders other than CTC, which end a model of any family: the section [decoder]
-/// of a recipe. model.decoder names the decoder.
+/// of a recipe.
 struct DecoderOptions {
   std::string prediction = "lstm";  // lstm | stateless: network that reads the labels so far
   int width = 640;                  // channels of the prediction network
@@ -21,19 +21,25 @@ struct DecoderOptions {
   std::string activation = "relu";  // relu | tanh: of the joint network
   std::vector<int> durations = {0, 1, 2, 3, 4};  // tdt: frames that a token may take
   double sigma = 0.05;                           // tdt: subtracted from tokens' log-probabilities
+  double ctc_weight = 0;  // share of a CTC loss that is trained beside a transducer's; 0: none
 
   std::vector<Key> keys();
-  /// Returns what contradicts in these options of the decoder `kind`.
-  std::vector<Contradiction> contradictions(std::string_view kind) const;
   bool operator==(const DecoderOptions&) const = default;
 };
 
-/// The values of model.decoder.
-inline constexpr std::string_view kDecoders[] = {"ctc", "rnnt", "tdt"};
+/// A decoder: what turns an encoder's frames into labels, and learns to.
+struct DecoderKind {
+  std::string_view name;  // a value of model.decoder
 
-/// Returns the loss of a decoder of that kind; with "ctc", the family's own. ConfigError if the
-/// family has no loss.
-[[nodiscard]] Loss decoder_loss(const ModelFamily& family, std::string_view kind,
-                                const DecoderOptions& options);
+  /// Makes the loss of a decoder with these options, which brings the layers that end a model.
+  Loss (*loss)(const DecoderOptions& options);
+
+  /// Returns what contradicts in these options.
+  std::vector<Contradiction> (*contradictions)(const DecoderOptions& options);
+};
+
+/// Returns the decoder of that name. ConfigError, which lists all names, if there is none.
+[[nodiscard]] DecoderKind find_decoder(std::span<const DecoderKind> decoders,
+                                       std::string_view name);
 
 }  // namespace penstock::layers

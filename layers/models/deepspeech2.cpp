@@ -58,7 +58,7 @@ class Builder {
     add<BatchNorm>(BatchNormOptions{.name = "output.norm", .channels = options_.hidden});
     add<Linear>(LinearOptions{
         .name = "output", .in = options_.hidden, .out = ends_.outputs(), .bias = false});
-    sequence_.push_back(ends_.make_loss());
+    ends_.add_decoder(sequence_);
     return std::move(sequence_);
   }
 

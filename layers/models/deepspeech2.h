@@ -13,7 +13,6 @@ namespace penstock::layers {
 /// DeepSpeech2 (Amodei et al. 2016), as deepspeech.pytorch builds it. It is a family of models.
 struct DeepSpeech2Options {
   static constexpr std::string_view kind = "deepspeech2";
-  static constexpr std::string_view loss = "ctc";
 
   int channels = 32;        // channels of both convolutions
   std::string rnn = "gru";  // tanh | gru | lstm

@@ -3,8 +3,6 @@
 #include <algorithm>
 #include <variant>
 
-#include "base/error.h"
-
 namespace penstock::layers {
 namespace {
 
@@ -47,9 +45,8 @@ std::vector<Contradiction> ModelFamily::contradictions(int features) const {
 
 ModelFamily ModelFamily::defaults() const { return options_ ? options_->defaults() : *this; }
 
-const Loss& ModelFamily::loss() const {
-  if (!options_) throw ConfigError("the model has no loss: model.kind names no family");
-  return options_->loss();
+std::vector<DecoderKind> ModelFamily::decoders() const {
+  return options_ ? options_->decoders() : layers::decoders();
 }
 
 // Families are equal if they have the same name and equal values of all keys. Keys point to values

@@ -10,28 +10,31 @@
 
 #include "base/key.h"
 #include "layers/layer.h"
-#include "layers/losses/losses.h"
+#include "layers/losses/ctc.h"
+#include "layers/models/decoders.h"
 
 namespace penstock::layers {
 
 /// The two ends of a model, whatever its family.
 struct ModelEnds {
-  int features = 161;            // channels of a frame
-  int labels = 29;               // classes, blank included
-  Loss loss = losses().front();  // its layer is the last
+  int features = 161;      // channels of a frame
+  int labels = 29;         // classes, blank included
+  Loss loss = ctc_loss();  // the decoder's
 
-  /// Returns the channels that enter the loss.
-  int outputs() const { return loss.channels > 0 ? loss.channels : labels; }
-  std::unique_ptr<Layer> make_loss() const { return loss.make_layer(labels); }
+  /// Returns the channels that the encoder's last layer makes for the decoder.
+  int outputs() const { return loss.channels(labels); }
+  /// Appends the layers of the decoder, which end the model with the loss.
+  void add_decoder(std::vector<std::unique_ptr<Layer>>& sequence) const {
+    loss.add_layers(sequence, labels);
+  }
 };
 
-/// Requirements on a struct of options that is a family of models: its name, the name of its
-/// loss, its keys, and the layers from feature frames to the loss for their values.
+/// Requirements on a struct of options that is a family of models: its name, its keys, and the
+/// layers from feature frames to the decoder's last for their values.
 template <class T>
 concept ModelOptions = std::copyable<T> && std::default_initializable<T> &&
     requires(T options, const T& fixed, const ModelEnds& ends) {
   { T::kind } -> std::convertible_to<std::string_view>;
-  { fixed.loss } -> std::convertible_to<std::string_view>;
   { options.keys() } -> std::same_as<std::vector<Key>>;
   { fixed.build(ends) } -> std::same_as<std::vector<std::unique_ptr<Layer>>>;
 };
@@ -40,6 +43,12 @@ concept ModelOptions = std::copyable<T> && std::default_initializable<T> &&
 template <class T>
 concept ChecksItsKeys = requires(const T& options, int features) {
   { options.contradictions(features) } -> std::same_as<std::vector<Contradiction>>;
+};
+
+/// Options with decoders of their own, besides those of every family.
+template <class T>
+concept HasDecoders = requires {
+  { T::decoders() } -> std::same_as<std::vector<DecoderKind>>;
 };
 
 /// Options other than `Family` itself. `Family` holds options, but is not complete yet when it is
@@ -57,7 +66,7 @@ class ModelFamily {
     virtual std::string_view name() const = 0;
     virtual std::unique_ptr<Options> copy() const = 0;
     virtual ModelFamily defaults() const = 0;
-    virtual const Loss& loss() const = 0;
+    virtual std::vector<DecoderKind> decoders() const = 0;
     virtual std::vector<Key> keys() = 0;
     virtual std::vector<Contradiction> contradictions(int features) const = 0;
     virtual std::vector<std::unique_ptr<Layer>> build(const ModelEnds& ends) const = 0;
@@ -66,10 +75,8 @@ class ModelFamily {
   /// Makes an empty family: it has no key but model.kind, and builds nothing.
   ModelFamily() = default;
   template <OptionsOfAnother<ModelFamily> T>
-  ModelFamily(T options,  // NOLINT: options are all that a family is
-              std::vector<Loss> losses = layers::losses())
-      : options_(std::make_unique<Held<T>>(std::move(options), std::move(losses))),
-        kind_(T::kind) {}
+  ModelFamily(T options)  // NOLINT: options are all that a family is
+      : options_(std::make_unique<Held<T>>(std::move(options))), kind_(T::kind) {}
   ModelFamily(const ModelFamily& other);
   ModelFamily(ModelFamily&&) noexcept = default;
   ModelFamily& operator=(ModelFamily other) noexcept;
@@ -84,8 +91,8 @@ class ModelFamily {
   std::vector<Contradiction> contradictions(int features) const;
   /// Returns the family with the defaults of its keys.
   ModelFamily defaults() const;
-  /// Returns the loss that the options name. ConfigError if there is no such loss, or no family.
-  const Loss& loss() const;
+  /// Returns the decoders that can end its models, from which model.decoder chooses.
+  std::vector<DecoderKind> decoders() const;
   /// Returns the options as a T. std::bad_cast unless they are a T.
   template <ModelOptions T>
   T& as() {
@@ -104,12 +111,18 @@ class ModelFamily {
  private:
   template <class T>
   struct Held final : Options {
-    Held(T held, std::vector<Loss> known)
-        : options(std::move(held)), known_losses(std::move(known)) {}
+    explicit Held(T held) : options(std::move(held)) {}
     std::string_view name() const override { return T::kind; }
     std::unique_ptr<Options> copy() const override { return std::make_unique<Held>(*this); }
-    ModelFamily defaults() const override { return {T{}, known_losses}; }
-    const Loss& loss() const override { return find_loss(known_losses, options.loss); }
+    ModelFamily defaults() const override { return T{}; }
+    std::vector<DecoderKind> decoders() const override {
+      std::vector<DecoderKind> all = layers::decoders();
+      if constexpr (HasDecoders<T>) {
+        const std::vector<DecoderKind> own = T::decoders();
+        all.insert(all.end(), own.begin(), own.end());
+      }
+      return all;
+    }
     std::vector<Key> keys() override { return options.keys(); }
     std::vector<Contradiction> contradictions(int features) const override {
       if constexpr (ChecksItsKeys<T>) return options.contradictions(features);
@@ -119,7 +132,6 @@ class ModelFamily {
       return options.build(ends);
     }
     T options;
-    std::vector<Loss> known_losses;
   };
 
   std::unique_ptr<Options> options_;

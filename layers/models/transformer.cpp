@@ -119,7 +119,7 @@ std::vector<std::unique_ptr<Layer>> TransformerOptions::build(const ModelEnds& e
       LayerNormOptions{.name = "norm", .channels = width, .centred = centred, .bias = centred}));
   sequence.push_back(std::make_unique<Linear>(
       LinearOptions{.name = "output", .in = width, .out = ends.outputs()}));
-  sequence.push_back(ends.make_loss());
+  ends.add_decoder(sequence);
   return sequence;
 }
 

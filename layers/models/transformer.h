@@ -14,7 +14,6 @@ namespace penstock::layers {
 /// models.
 struct TransformerOptions {
   static constexpr std::string_view kind = "transformer";
-  static constexpr std::string_view loss = "ctc";
 
   int channels = 128;                // channels of the subsampling's convolutions
   int width = 256;                   // channels

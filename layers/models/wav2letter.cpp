@@ -88,7 +88,7 @@ std::vector<std::unique_ptr<Layer>> Wav2LetterOptions::build(const ModelEnds& en
   }
   sequence.push_back(
       std::make_unique<Linear>(LinearOptions{.name = "output", .in = in, .out = ends.outputs()}));
-  sequence.push_back(ends.make_loss());
+  ends.add_decoder(sequence);
   return sequence;
 }
 

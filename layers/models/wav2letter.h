@@ -13,7 +13,6 @@ namespace penstock::layers {
 /// convolutions.
 struct Wav2LetterOptions {
   static constexpr std::string_view kind = "wav2letter";
-  static constexpr std::string_view loss = "ctc";
 
   std::vector<int> channels = {256, 256, 384, 512, 640, 768, 896, 1024};  // channels of each block
   std::vector<int> kernels = {11, 11, 13, 17, 21, 25, 29, 1};

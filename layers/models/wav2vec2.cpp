@@ -180,7 +180,7 @@ Sequence Wav2Vec2Options::build(const ModelEnds& ends) const {
   for (int i = 1; i <= layers; ++i) add_block(sequence, *this, i);
   if (norm_first) add_norm(sequence, "norm", width);
   add_linear(sequence, "output", width, ends.outputs());
-  sequence.push_back(ends.make_loss());
+  ends.add_decoder(sequence);
   return sequence;
 }
 

@@ -14,7 +14,6 @@ namespace penstock::layers {
 /// those of the base models (frontend_norm "group", norm_first false).
 struct Wav2Vec2Options {
   static constexpr std::string_view kind = "wav2vec2";
-  static constexpr std::string_view loss = "ctc";
 
   int channels = 512;                                 // channels of the front end's convolutions
   std::vector<int> kernels = {10, 3, 3, 3, 3, 2, 2};  // kernel of each

@@ -3,6 +3,7 @@
 #include "layers/ops/attention.h"
 #include "layers/ops/attention_cached.h"
 #include "layers/ops/batch_norm.h"
+#include "layers/ops/columns.h"
 #include "layers/ops/conv1d.h"
 #include "layers/ops/conv2d.h"
 #include "layers/ops/cross_entropy.h"
@@ -43,7 +44,7 @@ using Operations = OperationList<
     DepthwiseConv1dBackwardWeight, DropoutForward, DropoutBackward, EmbeddingForward,
     EmbeddingBackwardWeight, JointCells, JointCellsBackward, TransducerScores, TransducerLattice,
     TransducerLogitGradient, CtcLoss, CrossEntropyLosses, CrossEntropySums, CrossEntropyGradient,
-    Cast, SquaredSums, LargestMagnitude, GradientNorm, AddInto, AdamWStep, LambDirection, SgdStep,
+    Cast, CastColumns, SquaredSums, LargestMagnitude, GradientNorm, AddInto, AdamWStep, LambDirection, SgdStep,
     MoveAverages>;
 
 /// Enters all operations as functions of `Self` into the table of a backend.

@@ -19,12 +19,13 @@
 namespace penstock::runtime {
 namespace {
 
-/// Returns every key of [text] that labels depend on. The file text.model counts by its bytes
-/// instead, see LabelNeeds.
+/// Returns the keys on which labels, and the frames that they need, depend. The file text.model
+/// counts by its bytes instead, see LabelNeeds.
 std::string labels_key(const configs::Config& config) {
   std::string keys;
   for (const auto& [key, value] : configs::flatten(config))
-    if (key.starts_with("text.") && key != "text.model") keys += fmt::format("{}={}\n", key, value);
+    if ((key.starts_with("text.") && key != "text.model") || key == "model.decoder")
+      keys += fmt::format("{}={}\n", key, value);
   return keys;
 }
 

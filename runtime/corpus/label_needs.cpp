@@ -20,9 +20,10 @@
 // of it: the labels of each utterance and the frames that the loss needs for them, which decide
 // whether it can be used, and the hash of the corpus. Both are cached in one file: an array of
 // LabelNeed, then a trailer. The file's
-// key is the hash of all that labels depend on, namely [text], the pieces and the index. A file
-// with another key or wrong contents is made anew, and so is one that a sample of 1000 texts
-// contradicts, since a new version of penstock may encode differently under the same key.
+// key is the hash of all that labels depend on, namely [text], the decoder, the pieces and the
+// index. A file with another key or wrong contents is made anew, and so is one that a sample of
+// 1000 texts contradicts, since a new version of penstock may encode differently under the same
+// key.
 //
 // The hash of the corpus also depends on which utterances are left out, so the trailer says for
 // which of them it holds. It is computed in order although threads encode: each takes a block, and
@@ -73,8 +74,7 @@ LabelNeeds::LabelNeeds(const CorpusOptions& options, const UtteranceIndex& index
     : options_(options), index_(index), tokenizer_(tokenizer) {
   StreamHash key;
   key.add(options.labels_key);
-  key.add(options.loss.name);
-  // The frames of few labels tell losses of one name apart, such as TDTs of other durations.
+  // The frames of few labels tell losses of one decoder apart, such as TDTs of other durations.
   for (const std::vector<std::int32_t>& few : {std::vector<std::int32_t>{}, {1}, {1, 1}}) {
     const std::int64_t frames = options.loss.frames_needed(few);
     key.add({reinterpret_cast<const char*>(&frames), sizeof frames});

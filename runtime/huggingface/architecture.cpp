@@ -96,6 +96,11 @@ std::optional<HeadlessClass> find_headless(const Architecture& architecture,
 }
 
 std::vector<Architecture> architectures_of_model(const configs::ModelConfig& model) {
+  if (model.networks.ctc_weight > 0)
+    throw ConfigError(fmt::format(
+        "a transducer that is trained beside CTC (decoder.ctc_weight = {}) has no counterpart in "
+        "transformers, whose classes have one of both",
+        model.networks.ctc_weight));
   std::vector<Architecture> found = architectures();
   std::erase_if(found, [&](const Architecture& known) {
     return family_of(known) != model.family.name() || known.decoder != model.decoder;

@@ -299,7 +299,7 @@ void Chunk::run_forward(MicroBatchRun& run, const StepWork& step, layers::Mode m
 // A message is sent whole, including the gaps between its matrices and after its weights. They are
 // zeroed, so that no uninitialised bytes are sent.
 void Chunk::forward(MicroBatchRun& run, const StepWork& step, layers::Mode mode, StepSums& sums) {
-  run.losses.resize(run.work->lengths.size());
+  run.losses.resize(run.work->lengths.size() * run.layout.layers.back().losses);
   run_forward(run, step, mode, {0, static_cast<int>(options_.layers.size())}, sums);
   if (!options_.role.sends_output) return;
   fill_gaps(activation(run, options_.layers.size()));

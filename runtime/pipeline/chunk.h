@@ -24,7 +24,7 @@ struct MicroBatchRun {
   partition::MicroBatchLayout layout;
   int slot = -1, recomputed = -1, input = -1, output_gradient = -1, input_gradient = -1;
   int host = -1;                    // buffer that holds the offloaded slot until backward
-  std::vector<double> losses = {};  // one per utterance; last chunk only
+  std::vector<double> losses = {};  // LayerPlan::losses per utterance; last chunk only
 };
 
 /// Results that a stage accumulates during a step. Losses are in the step's canonical order of

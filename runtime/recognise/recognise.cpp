@@ -48,6 +48,22 @@ void check_replicas(const comm::Communicator& world, int replicas) {
       counted(world.size(), "rank"), counted(replicas, "replica"), replicas));
 }
 
+/// Returns the loss of the checkpoint's model, with the decoder that was asked for.
+layers::Loss loss_for(const configs::Config& config, const Trained& trained) {
+  layers::Loss loss = config.model.loss();
+  const std::string& own = config.model.decoder;
+  if (trained.decoder.empty() || trained.decoder == own) return loss;
+  const bool has_ctc = loss.make_ctc_decoder != nullptr;
+  if (trained.decoder != "ctc" || !has_ctc)
+    throw ConfigError(fmt::format(
+        "{}: its model has no decoder {}: it decodes by {} (model.decoder){}. Leave out --decoder",
+        trained.checkpoint.string(), trained.decoder, own,
+        has_ctc ? ", or by ctc (decoder.ctc_weight)"
+                : ", and decoder.ctc_weight trained no CTC beside it"));
+  loss.make_decoder = [make = loss.make_ctc_decoder](const auto&) { return make(); };
+  return loss;
+}
+
 Checkpoint open_for(const Trained& trained, comm::Communicator& world) {
   check_replicas(world, trained.replicas);
   return open_together(world, trained.checkpoint, {.verified = trained.verified});
@@ -75,6 +91,8 @@ Recogniser::Recogniser(const Trained& trained, comm::Communicator& world, Scorin
       judging_(judging),
       checkpoint_(open_for(trained, world)),
       config_(config_for(checkpoint_, trained, world.size())),
+      by_ctc_(trained.decoder == "ctc" && config_.model.decoder != "ctc"),
+      loss_(loss_for(config_, trained)),
       tokenizer_(make_tokenizer(config_.text)),
       sequence_(partition::build_frozen_model(config_.model, tokenizer_->labels())) {
   check_stages(world, config_.pipeline, sequence_);
@@ -84,7 +102,8 @@ Recogniser::Recogniser(const Trained& trained, comm::Communicator& world, Scorin
 // The manifest's hash vouches for all bytes of the checkpoint; see manifest.cpp.
 std::string Recogniser::identity() const {
   const auto manifest = map_file(checkpoint_.folder() / kManifestFile);
-  return fmt::format("{:016x} in {}", hash_of(manifest.bytes()), config_.precision.compute);
+  return fmt::format("{:016x} in {}{}", hash_of(manifest.bytes()), config_.precision.compute,
+                     by_ctc_ ? " by ctc" : "");
 }
 
 // restore() reads weights and statistics alone, as `false` says: the optimizer's state is not
@@ -104,7 +123,7 @@ Evaluation Recogniser::evaluate(const Corpus& corpus, EvaluationOptions options)
   if (session_ == nullptr) make_session(corpus);
   options.features = config_.features;
   options.data = config_.data;
-  options.loss = config_.model.loss();
+  options.loss = loss_;
   options.threads = config_.trainer.threads;
   return runtime::evaluate(*session_, corpus, *tokenizer_, options);
 }

@@ -23,6 +23,7 @@ struct Trained {
   /// Families that the model may have.
   std::vector<layers::ModelFamily> families = layers::model_families();
   Verified verified = Verified::all;  // part of the checkpoint to verify
+  std::string decoder = {};           // "ctc": that beside a transducer; empty: model.decoder
   int replicas = 1;                   // each has ranks / replicas stages
 };
 
@@ -34,8 +35,8 @@ enum class Scoring { none, by_texts };
 class Recogniser {
  public:
   /// Opens the checkpoint. CheckpointError if a shard that is verified is damaged. ConfigError if
-  /// the replicas do not divide the ranks, or there are more stages than layers. All ranks
-  /// construct one; `world` must outlive it.
+  /// the replicas do not divide the ranks, if there are more stages than layers, or if the model
+  /// has no such decoder. All ranks construct one; `world` must outlive it.
   Recogniser(const Trained& trained, comm::Communicator& world, Scoring judging);
 
   comm::Communicator& world() const { return world_; }
@@ -44,7 +45,8 @@ class Recogniser {
   const Tokenizer& tokenizer() const { return *tokenizer_; }
   const CorpusReaders& readers() const { return readers_; }
   std::int64_t step() const { return checkpoint_.state().step; }
-  /// Returns a text that is equal for equal checkpoints that compute in the same number format.
+  /// Returns a text that is equal for equal checkpoints that compute in the same number format and
+  /// decode alike.
   std::string identity() const;
 
   /// Evaluates a corpus as runtime::evaluate() does. The first call creates the stages, with
@@ -58,6 +60,8 @@ class Recogniser {
   Scoring judging_;
   Checkpoint checkpoint_;
   configs::Config config_;
+  bool by_ctc_;  // though the model has another decoder
+  layers::Loss loss_;
   std::unique_ptr<const Tokenizer> tokenizer_;
   partition::LayerSequence sequence_;
   CorpusReaders readers_;

@@ -404,6 +404,11 @@ TEST(ParseConfig, ADecoderNeedsDurationsThatAscend) {
   EXPECT_EQ(fault(stateless + "width = 30\ncontext = 1"), "accepted");
   EXPECT_NE(fault("[decoder]\nwidth = 64").find("set model.decoder = rnnt or tdt"),
             std::string::npos);
+  EXPECT_NE(fault("[decoder]\nctc_weight = 0.3").find("set model.decoder = rnnt or tdt"),
+            std::string::npos);
+  const std::string beside = "[model]\ndecoder = 'rnnt'\n[decoder]\nctc_weight = ";
+  EXPECT_EQ(fault(beside + "0.3"), "accepted");
+  EXPECT_NE(fault(beside + "1").find("decoder.ctc_weight = 1, but it takes"), std::string::npos);
 }
 
 }  // namespace

@@ -141,6 +141,9 @@ void takes_recognition(CLI::App* command, runtime::Trained& trained,
                                   "Recordings that are sorted by length at once, and written at "
                                   "once. 1 has the least delay. Default: 1024"),
               {1, 1e9});
+  command->add_option("--decoder", trained.decoder,
+                      "ctc: decode by the CTC that decoder.ctc_weight trained beside a transducer. "
+                      "Default: the model's decoder");
   takes_verified(command, trained.verified);
 }
 

@@ -1,10 +1,13 @@
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cstring>
+#include <type_traits>
 
 #include "base/error.h"
 #include "layers/cpu/cpu_backend.h"
 #include "layers/cpu/halves/half_vector.h"
+#include "layers/ops/columns.h"
 #include "layers/ops/elementwise.h"
 
 namespace penstock::layers {
@@ -71,6 +74,26 @@ void convert(const float* __restrict from, BFloat16* __restrict to, std::int64_t
 }
 
 }  // namespace
+
+// Like Cast, it names no operands() and runs on 16-bit numbers themselves.
+template <>
+void CpuBackend::compute(Stream&, const CastColumns& op) {
+  expect_columns(op);
+  for_type(op.from_FA.dtype, [&]<class From>(From*) {
+    for_type(op.to_FB.dtype, [&]<class To>(To*) {
+      const From* from = op.from_FA.as<From>() + op.first_from;
+      To* to = op.to_FB.as<To>() + op.first_to;
+      for (std::int64_t row = 0; row < op.to_FB.shape[0]; ++row) {
+        if constexpr (std::is_same_v<From, To>)
+          std::copy_n(from, op.columns, to);
+        else
+          convert(from, to, op.columns);
+        from += op.from_FA.shape[1];
+        to += op.to_FB.shape[1];
+      }
+    });
+  });
+}
 
 template <>
 void CpuBackend::compute(Stream&, const Cast& op) {

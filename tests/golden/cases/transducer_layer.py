@@ -78,19 +78,28 @@ def loss_of(kind, logits, labels):
     return transducer.tdt(logits.flatten(0, 1), [(logits.shape[0], labels)])[0]
 
 
-def training(kind, decoder, nonlinearity, head, parameters):
+def ctc_loss(logits, labels):
+    """CTC with blank 0; 0 where the labels have no path."""
+    return nn.functional.ctc_loss(logits.log_softmax(-1)[:, None], torch.tensor([labels], dtype=torch.long), [len(logits)],
+                                  [len(labels)], reduction="sum", zero_infinity=True)
+
+
+def training(kind, decoder, nonlinearity, head, parameters, ctc_weight=0):
+    """With ctc_weight, frames have CTC's logits after the channels of the joint network, and both losses are added."""
     for module in (decoder, head):
         module.double()
         for parameter in module.parameters():
             nn.init.uniform_(parameter, -0.7, 0.7)
             parameter.data = parameter.data.float().double()
     lengths, labels = [t for t, _ in transducer.UTTERANCES], [y for _, y in transducer.UTTERANCES]
-    x = torch.randn(sum(lengths), CHANNELS).double().requires_grad_()
+    x = torch.randn(sum(lengths), CHANNELS + (TOKENS if ctc_weight else 0)).double().requires_grad_()
     losses = []
     for frames, text in zip(x.split(lengths), labels):
         ids = torch.tensor([[BLANK] + [label - 1 for label in text]])
-        logits = head(nonlinearity(frames[:, None] + decoder(ids)))
+        logits = head(nonlinearity(frames[:, None, :CHANNELS] + decoder(ids)))
         losses.append(loss_of(kind, blank_first(logits.permute(2, 0, 1)).permute(1, 2, 0), text))
+        if ctc_weight:
+            losses[-1] = (1 - ctc_weight) * losses[-1] + ctc_weight * ctc_loss(frames[:, CHANNELS:], text)
     torch.stack(losses).sum().backward()
     tensors = dict(x=x, dx=x.grad, lengths=torch.tensor(lengths), labels=torch.tensor(sum(labels, [])),
                    label_counts=torch.tensor([len(y) for y in labels]))

@@ -6,7 +6,7 @@ namespace penstock::layers {
 
 void LayerParity::Side::train(const Layer& layer, const TextBatch& batch) {
   const std::size_t utterances = batch.frames.size();
-  losses.assign(utterances, -1);
+  losses.assign(plan.losses * utterances, -1);
   Targets targets{batch.labels,
                   batch.counts,
                   {static_cast<const float*>(weights.data), utterances},

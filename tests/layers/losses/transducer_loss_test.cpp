@@ -19,7 +19,9 @@ std::vector<HostParameter> random_parameters(const Loss& loss, int classes) {
   std::mt19937 random(7);
   std::normal_distribution<float> normal;
   std::vector<HostParameter> parameters;
-  const auto plan = loss.make_layer(classes)->plan({DType::f32, {{{1}, loss.channels}}}, {});
+  std::vector<std::unique_ptr<Layer>> layers;
+  loss.add_layers(layers, classes);
+  const auto plan = layers.back()->plan({DType::f32, {{{1}, loss.channels(classes)}}}, {});
   for (const ParamDecl& decl : plan.params) {
     HostParameter& p = parameters.emplace_back(HostParameter{decl.shape, {}});
     p.values.resize(static_cast<std::size_t>(element_count(decl.shape)));
@@ -28,11 +30,7 @@ std::vector<HostParameter> random_parameters(const Loss& loss, int classes) {
   return parameters;
 }
 
-TEST(TransducerLoss, IsNamedByItsDurations) {
-  EXPECT_EQ(small_loss().name, "rnnt");
-  EXPECT_EQ(small_loss({0, 1}).name, "tdt");
-  EXPECT_EQ(small_loss().channels, 5);
-}
+TEST(TransducerLoss, TakesTheChannelsOfItsJoint) { EXPECT_EQ(small_loss().channels(9), 5); }
 
 TEST(TransducerLoss, DecodesWithParametersOfItsOwn) {
   const Loss loss = small_loss();

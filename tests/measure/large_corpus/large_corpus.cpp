@@ -13,7 +13,7 @@
 
 #include "comm/join.h"
 #include "configs/config.h"
-#include "layers/losses/losses.h"
+#include "layers/losses/ctc.h"
 #include "runtime/corpus/corpus.h"
 #include "runtime/corpus/corpus_work.h"
 #include "runtime/data/batch/epoch.h"
@@ -126,7 +126,7 @@ runtime::CorpusOptions options_of(const fs::path& folder) {
   options.data.micro_batches = 16;
   options.threads = 0;
   options.labels_key = "large_corpus";
-  options.loss = layers::losses().front();
+  options.loss = layers::ctc_loss();
   options.output_frames = [](std::int64_t frames) { return (frames + 1) / 2; };
   return options;
 }

@@ -182,6 +182,10 @@ TEST_F(Export, RefusesTransducersThatTransformersLacks) {
   EXPECT_NE(said.find("decoder.prediction = lstm, but the checkpoint has stateless"),
             std::string::npos)
       << said;
+  said = message("parakeet_for_rnnt", "decoder.ctc_weight", "0.3");
+  EXPECT_NE(said.find("trained beside CTC (decoder.ctc_weight = 0.3) has no counterpart"),
+            std::string::npos)
+      << said;
   EXPECT_FALSE(std::filesystem::exists(at("exported")));
 }
 

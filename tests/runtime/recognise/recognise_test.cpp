@@ -6,6 +6,7 @@
 #include "base/error.h"
 #include "comm/threads.h"
 #include "configs/load.h"
+#include "layers/losses/ctc.h"
 #include "partition/layout/build_model.h"
 #include "tests/support/runtime/tone_checkpoint.h"
 #include "tests/support/runtime/tone_corpus.h"
@@ -60,6 +61,82 @@ TEST_F(Recognise, IdentityFollowsCheckpointAndPrecision) {
   EXPECT_EQ(identity(checkpoint_.in("output"), "fp32"), own);
   EXPECT_NE(identity(checkpoint_.in("output"), "bf16"), own);
   EXPECT_NE(identity(other.in("output"), ""), own);
+}
+
+/// What one decoder of a checkpoint finds.
+struct Found {
+  std::vector<std::string> texts;
+  std::vector<std::string> of_columns;  // what CTC makes of the columns after the joint network's
+  double loss = 0;
+  std::string identity;
+};
+
+/// An RNN-T that is trained beside CTC.
+class RecogniseBesideCtc : public testing::Test {
+ protected:
+  static constexpr std::int64_t kJoint = 7;
+
+  Found find(const std::string& decoder) const {
+    Found found;
+    comm::run_as_threads({.ranks = 1}, [&](comm::Communicator& world) {
+      Trained trained{checkpoint_.in("output")};
+      trained.decoder = decoder;
+      Recogniser recogniser(trained, world, Scoring::by_texts);
+      const Corpus corpus =
+          load_corpus(corpus_options(recogniser.config(), recogniser.sequence(),
+                                     checkpoint_.in("test.jsonl"), CorpusUse::evaluation),
+                      recogniser.tokenizer(), world, recogniser.readers());
+      found.of_columns.resize(corpus.size());
+      EvaluationOptions options;
+      options.logits = [&](std::uint64_t id, std::span<const float> x_FC, std::int64_t channels) {
+        std::vector<float> logits;
+        for (std::int64_t at = 0; at < std::ssize(x_FC); at += channels)
+          logits.insert(logits.end(), x_FC.begin() + at + kJoint, x_FC.begin() + at + channels);
+        const std::int64_t classes = channels - kJoint;
+        found.of_columns.at(id) =
+            recogniser.tokenizer().decode(layers::ctc_greedy_labels(logits, classes, classes));
+      };
+      const Evaluation evaluation = recogniser.evaluate(corpus, options);
+      for (const Recognised& one : evaluation.utterances) found.texts.push_back(one.text);
+      found.loss = evaluation.report.loss;
+      found.identity = recogniser.identity();
+    });
+    return found;
+  }
+
+  test::ToneCheckpoint checkpoint_{{"trainer.steps=2", "model.decoder=rnnt", "decoder.width=5",
+                                    "decoder.joint=7", "decoder.ctc_weight=0.6"}};
+};
+
+TEST_F(RecogniseBesideCtc, DecodesByTheDecoderThatIsNamed) {
+  const Found own = find(""), ctc = find("ctc");
+  EXPECT_EQ(ctc.texts, ctc.of_columns);
+  EXPECT_NE(own.texts, own.of_columns);
+  EXPECT_EQ(find("rnnt").texts, own.texts);
+  EXPECT_GT(own.loss, 0);
+  EXPECT_EQ(ctc.loss, own.loss);  // that of both
+  EXPECT_NE(ctc.identity, own.identity);
+}
+
+TEST_F(RecogniseBesideCtc, RefusesADecoderThatItLacks) {
+  const auto fault = [&](const std::string& checkpoint, const std::string& decoder) {
+    return test::message_of<ConfigError>([&] {
+      comm::run_as_threads({.ranks = 1}, [&](comm::Communicator& world) {
+        Trained trained{checkpoint};
+        trained.decoder = decoder;
+        Recogniser(trained, world, Scoring::none);
+      });
+    });
+  };
+  const std::string both = checkpoint_.in("output");
+  EXPECT_EQ(fault(both, "tdt"),
+            both +
+                ": its model has no decoder tdt: it decodes by rnnt (model.decoder), or by ctc "
+                "(decoder.ctc_weight). Leave out --decoder");
+  const test::ToneCheckpoint alone(
+      {"trainer.steps=1", "model.decoder=rnnt", "decoder.width=5", "decoder.joint=7"});
+  EXPECT_NE(fault(alone.in("output"), "ctc").find("decoder.ctc_weight trained no CTC beside it"),
+            std::string::npos);
 }
 
 }  // namespace

@@ -106,6 +106,11 @@ TEST_F(HeadStart, ATransducerTakesTheEncoderOfCtc) {
                {"trainer.init_head = pieces keeps rows", "use trainer.init_head = auto"});
   expect_parts(fault({"trainer.init=" + rnnt}), {"output.weight", "trainer.init_head = new"});
 
+  const Overrides beside_ctc = with(small, {"trainer.init=" + rnnt, "decoder.ctc_weight=0.3"});
+  expect_parts(fault(beside_ctc), {"output.weight", "trainer.init_head = new"});
+  const std::string both = start("both", with(beside_ctc, {"trainer.init_head=new"}));
+  EXPECT_EQ(rows(both, "output.weight").size(), 7u + 5u);  // the joint network's, and CTC's classes
+
   const std::string ctc = start("ctc", {"trainer.init=" + rnnt, "trainer.init_head=new"});
   EXPECT_TRUE(as_in_source(ctc, "rnn2.weight"));
   run("tanh", with(small, {"trainer.init=" + rnnt, "decoder.activation=tanh"}));

@@ -23,7 +23,6 @@ namespace {
 /// All that a second family takes: products and ReLUs, frame by frame.
 struct Perceptron {
   static constexpr std::string_view kind = "perceptron";
-  static constexpr std::string_view loss = "ctc";
 
   int width = 16, depth = 1;
   std::string last = "bias";  // bias | none
@@ -50,7 +49,7 @@ struct Perceptron {
     }
     layers.push_back(std::make_unique<layers::Linear>(layers::LinearOptions{
         .name = "output", .in = in, .out = ends.outputs(), .bias = last == "bias"}));
-    layers.push_back(ends.make_loss());
+    ends.add_decoder(layers);
     return layers;
   }
 };

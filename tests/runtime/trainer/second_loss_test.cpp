@@ -7,7 +7,6 @@
 #include "base/error.h"
 #include "comm/threads.h"
 #include "configs/load.h"
-#include "layers/losses/losses.h"
 #include "layers/models/families.h"
 #include "layers/nn/linear.h"
 #include "partition/layout/build_model.h"
@@ -100,66 +99,69 @@ Labels label_of_each_second_frame(std::span<const float> logits_FC, std::int64_t
 template <int kFramesPerLabel>
 Loss squares() {
   return {
-      .name = "squares",
-      .make_layer = [](int) { return std::make_unique<SquaredDistance>(); },
+      .channels = [](int classes) { return classes; },
+      .add_layers = [](auto& sequence,
+                       int) { sequence.push_back(std::make_unique<SquaredDistance>()); },
       .frames_needed =
           [](std::span<const std::int32_t> labels) { return kFramesPerLabel * std::ssize(labels); },
       .make_decoder = [](const auto&) { return label_of_each_second_frame; }};
 }
 
-/// Builds a model of one product, with a key for the loss that follows it.
+/// Builds a model of one product, with a decoder of its own that learns by that loss.
+template <int kFramesPerLabel>
 struct OneProduct {
   static constexpr std::string_view kind = "product";
 
-  std::string loss = "squares";  // ctc | squares
-
-  std::vector<Key> keys() {
-    return {Key("model.loss", &loss, one_of({"ctc", "squares"}), "what is learnt")};
+  static std::vector<layers::DecoderKind> decoders() {
+    return {
+        {.name = "squares",
+         .loss = [](const layers::DecoderOptions&) { return squares<kFramesPerLabel>(); },
+         .contradictions = [](const layers::DecoderOptions& options) -> std::vector<Contradiction> {
+           if (options.layers == 1) return {};
+           return {{"decoder.layers", "squares have no layers"}};
+         }}};
   }
+
+  std::vector<Key> keys() { return {}; }
   std::vector<std::unique_ptr<layers::Layer>> build(const layers::ModelEnds& ends) const {
     std::vector<std::unique_ptr<layers::Layer>> layers;
     layers.push_back(std::make_unique<layers::Linear>(
         layers::LinearOptions{.name = "output", .in = ends.features, .out = ends.outputs()}));
-    layers.push_back(ends.make_loss());
+    ends.add_decoder(layers);
     return layers;
   }
 };
 
-layers::ModelFamily family_with(Loss second) {
-  std::vector<Loss> losses = layers::losses();
-  losses.push_back(second);
-  return {OneProduct(), losses};
-}
-
 TEST(SecondLoss, HasTheGradientOfFiniteDifferences) {
-  const auto layer = squares<2>().make_layer(4);
+  const SquaredDistance layer;
   const Labels labels = {1, 2, 2, 3, 3, 1}, lengths = {3, 0, 3};
   const std::vector<float> weights = {1, 0.5f, 1};
   std::vector<double> losses(3, NAN);
   layers::Targets targets{labels, lengths, weights, 0.25, losses};
-  test::LayerRunner runner(*layer, {DType::f64, {{{7, 1, 13}, 4}}});
+  test::LayerRunner runner(layer, {DType::f64, {{{7, 1, 13}, 4}}});
   runner.targets = &targets;
   runner.randomise(4);
   check_gradients(runner);
 }
 
-TEST(SecondLoss, IsChosenByTheFamily) {
-  const std::vector<layers::ModelFamily> families = {family_with(squares<2>())};
-  const auto chosen = [&](const std::string& recipe) {
-    return std::string(
-        configs::parse_config(recipe, "recipe.toml", families).model.family.loss().name);
+TEST(SecondLoss, IsChosenByItsDecoder) {
+  const std::vector<layers::ModelFamily> families = {OneProduct<2>()};
+  const auto parsed = [&](const std::string& model) {
+    return configs::parse_config("[model]\nkind = 'product'\n" + model, "recipe.toml", families);
   };
-  EXPECT_EQ(chosen("[model]\nkind = 'product'"), "squares");
-  EXPECT_EQ(chosen("[model]\nkind = 'product'\nloss = 'ctc'"), "ctc");
-  const std::string unknown =
-      test::message_of<ConfigError>([] { (void)layers::ModelFamily(OneProduct()).loss(); });
-  std::string known;
-  for (const layers::Loss& loss : layers::losses()) known += ", " + std::string(loss.name);
-  EXPECT_EQ(unknown, "no loss is named squares: it is one of " + known.substr(2));
+  const Labels labels = {1, 1};
+  EXPECT_EQ(parsed("decoder = 'squares'").model.loss().frames_needed(labels), 4);
+  EXPECT_EQ(parsed("").model.loss().frames_needed(labels), 3);  // CTC's
+  const auto fault = [&](const std::string& model) {
+    return test::message_of<ConfigError>([&] { parsed(model); });
+  };
+  EXPECT_NE(fault("decoder = 'cubes'").find("one of ctc, rnnt, tdt, squares"), std::string::npos);
+  EXPECT_EQ(fault("decoder = 'squares'\n[decoder]\nlayers = 2"),
+            "the configuration can't be used:\n  recipe.toml:5: squares have no layers");
 }
 
 TEST(SecondLoss, IsPlannedWithItsOwnWork) {
-  const configs::ModelConfig model{.features = 17, .family = family_with(squares<2>())};
+  const configs::ModelConfig model{.features = 17, .decoder = "squares", .family = OneProduct<2>()};
   const partition::LayerSequence sequence = partition::build_model(model, 5);
   ASSERT_EQ(sequence.size(), 2);
   EXPECT_EQ(sequence.layers.back()->name(), "squares");
@@ -177,19 +179,20 @@ class SecondLossRun : public testing::Test {
 
   std::string in(const std::string& name) const { return (folder_.path() / name).string(); }
 
-  configs::Config recipe(const Loss& loss, const std::vector<std::string>& overrides = {}) const {
+  configs::Config recipe(const layers::ModelFamily& family,
+                         const std::vector<std::string>& overrides = {}) const {
     return configs::parse_config(
-        "[model]\nkind = 'product'\nfeatures = 41\n[text]\nalphabet = 'abcd'\n"
+        "[model]\nkind = 'product'\ndecoder = 'squares'\nfeatures = 41\n[text]\nalphabet = 'abcd'\n"
         "[features]\nsample_rate = 8000\nwindow_ms = 10\nhop_ms = 5\n"
         "[optimizer]\nlearning_rate = 0.01\n[data]\nmicro_batch_seconds = 2.5\ntrain = '" +
             in("train.jsonl") + "'\n[pipeline]\nstages = 2\n[trainer]\noutput = '" + in("output") +
             "'\n",
-        "recipe.toml", std::vector{family_with(loss)}, overrides);
+        "recipe.toml", std::vector{family}, overrides);
   }
 
   void train_until(int steps, const std::string& resume) const {
     const configs::Config config = recipe(
-        squares<2>(), {"trainer.steps=" + std::to_string(steps), "trainer.resume=" + resume});
+        OneProduct<2>(), {"trainer.steps=" + std::to_string(steps), "trainer.resume=" + resume});
     comm::run_as_threads({.ranks = 2}, [&](comm::Communicator& world) {
       const TrainingSummary told = train({config}, world, {});
       if (world.rank() != 0) return;
@@ -201,8 +204,8 @@ class SecondLossRun : public testing::Test {
   double loss_after_training() const {
     double loss = 0;
     comm::run_as_threads({.ranks = 2}, [&](comm::Communicator& world) {
-      Recogniser recogniser({.checkpoint = in("output"), .families = {family_with(squares<2>())}},
-                            world, Scoring::by_texts);
+      Recogniser recogniser({.checkpoint = in("output"), .families = {OneProduct<2>()}}, world,
+                            Scoring::by_texts);
       const Corpus corpus = load_corpus(corpus_options(recogniser.config(), recogniser.sequence(),
                                                        in("train.jsonl"), CorpusUse::evaluation),
                                         recogniser.tokenizer(), world, recogniser.readers());
@@ -230,14 +233,14 @@ TEST_F(SecondLossRun, TrainsAndDecodesByItsOwnRule) {
 }
 
 TEST_F(SecondLossRun, SaysHowManyFramesLabelsNeed) {
-  const auto fault = [&](const Loss& loss) {
+  const auto fault = [&](const layers::ModelFamily& family) {
     return test::message_of<DataError>([&] {
       comm::run_as_threads({.ranks = 2}, [&](comm::Communicator& world) {
-        train({recipe(loss, {"trainer.steps=1"})}, world, {});
+        train({recipe(family, {"trainer.steps=1"})}, world, {});
       });
     });
   };
-  const std::string refused = fault(squares<1000>());
+  const std::string refused = fault(OneProduct<1000>());
   EXPECT_NE(refused.find("000 frames at the loss"), std::string::npos) << refused;
 }
 

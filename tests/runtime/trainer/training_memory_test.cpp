@@ -212,6 +212,7 @@ struct Kept {
   double ema = 0;
   configs::LoraConfig lora = {};
   const char* decoder = "ctc";
+  double ctc_weight = 0;
 };
 
 class PlannedTrainingMemory : public testing::TestWithParam<Kept> {};
@@ -231,6 +232,7 @@ TEST_P(PlannedTrainingMemory, IsAllocatedAndNoStepTakesMore) {
   config.optimizer.freeze = GetParam().frozen;
   config.model.lora = GetParam().lora;
   config.model.decoder = GetParam().decoder;
+  config.model.networks.ctc_weight = GetParam().ctc_weight;
   const partition::LayerSequence sequence = partition::build_trained_model(config, 29);
   const test::TemporaryFolder folder;
   const Corpus corpus = small_corpus(23, 5), validation = small_corpus(31, 6);
@@ -287,7 +289,19 @@ INSTANTIATE_TEST_SUITE_P(
                          .compute = "bf16",
                          .schedule = "zb-h1",
                          .recompute = "stage",
-                         .decoder = "rnnt"}),
+                         .decoder = "rnnt"},
+                    Kept{.name = "RnntBesideCtc",
+                         .shard = true,
+                         .compute = "fp16",
+                         .recompute = "stage",
+                         .decoder = "rnnt",
+                         .ctc_weight = 0.3},
+                    Kept{.name = "FrozenTdtBesideCtc",
+                         .shard = false,
+                         .compute = "fp32",
+                         .frozen = {"transducer.*"},
+                         .decoder = "tdt",
+                         .ctc_weight = 0.3}),
     [](const auto& info) { return info.param.name; });
 
 INSTANTIATE_TEST_SUITE_P(

@@ -72,7 +72,8 @@ std::vector<SmallFamily> wav2vec2s() {
   return families;
 }
 
-/// An RNN-T with an LSTM of two layers, and a TDT with a stateless prediction network.
+/// An RNN-T with an LSTM of two layers, a TDT with a stateless prediction network, and an RNN-T
+/// beside CTC.
 std::vector<SmallFamily> transducers() {
   const layers::TransformerOptions encoder{
       .channels = 5, .width = 12, .heads = 3, .layers = 2, .inner = 20, .dropout = 0.1};
@@ -87,7 +88,11 @@ std::vector<SmallFamily> transducers() {
                         .width = 8,
                         .joint = 9,
                         .activation = "tanh",
-                        .durations = {0, 1, 3}}}};
+                        .durations = {0, 1, 3}}},
+          {.name = "rnnt_beside_ctc",
+           .options = encoder,
+           .decoder = "rnnt",
+           .networks = {.width = 7, .joint = 9, .ctc_weight = 0.3}}};
 }
 
 }  // namespace
