@@ -92,7 +92,7 @@ Loss ctc_loss() {
   return {.name = "ctc",
           .make_layer = [](int) { return std::make_unique<Ctc>("ctc"); },
           .frames_needed = ctc_frames_needed,
-          .make_decoder = [](const auto&) { return ctc_greedy_labels; }};
+          .make_decoder = [](const auto&, const auto&) { return ctc_greedy_labels; }};
 }
 
 }  // namespace penstock::layers

@@ -68,15 +68,26 @@ void check_stages(const comm::Communicator& world, const configs::PipelineConfig
       sequence.size() * pipeline.replicas));
 }
 
+/// Throws ConfigError if the model's loss can't be decoded so.
+void check_decoding(const Trained& trained, const configs::Config& config) {
+  if (trained.decoding.beam == 1 || config.model.loss().beam_search) return;
+  throw ConfigError(
+      fmt::format("{}: its model.decoder is {}, and prefix beam search for CTC does not exist yet: "
+                  "leave out --beam {}, which transducers take",
+                  trained.checkpoint.string(), config.model.decoder, trained.decoding.beam));
+}
+
 }  // namespace
 
 Recogniser::Recogniser(const Trained& trained, comm::Communicator& world, Scoring judging)
     : world_(world),
       judging_(judging),
+      decoding_(trained.decoding),
       checkpoint_(open_for(trained, world)),
       config_(config_for(checkpoint_, trained, world.size())),
       tokenizer_(make_tokenizer(config_.text)),
       sequence_(partition::build_frozen_model(config_.model, tokenizer_->labels())) {
+  check_decoding(trained, config_);
   check_stages(world, config_.pipeline, sequence_);
   readers_ = corpus_readers(config_, planned_model(sequence_, config_.model, tokenizer_->labels()));
 }
@@ -84,7 +95,9 @@ Recogniser::Recogniser(const Trained& trained, comm::Communicator& world, Scorin
 // The manifest's hash vouches for all bytes of the checkpoint; see manifest.cpp.
 std::string Recogniser::identity() const {
   const auto manifest = map_file(checkpoint_.folder() / kManifestFile);
-  return fmt::format("{:016x} in {}", hash_of(manifest.bytes()), config_.precision.compute);
+  const std::string beam =
+      decoding_.beam == 1 ? std::string() : fmt::format(", beam {}", decoding_.beam);
+  return fmt::format("{:016x} in {}{}", hash_of(manifest.bytes()), config_.precision.compute, beam);
 }
 
 // restore() reads weights and statistics alone, as `false` says: the optimizer's state is not
@@ -98,13 +111,14 @@ void Recogniser::make_session(const Corpus& corpus) {
       world_, SessionOptions{.config = config_, .sequence = sequence_, .plan = plan});
   Saving(session_->backend(), session_->stream(), session_->grid(), session_->stage(), {})
       .restore(checkpoint_, false);
+  decoder_ = decoder_of(session_->stage(), config_.model.loss(), decoding_);
 }
 
 Evaluation Recogniser::evaluate(const Corpus& corpus, EvaluationOptions options) {
   if (session_ == nullptr) make_session(corpus);
   options.features = config_.features;
   options.data = config_.data;
-  options.loss = config_.model.loss();
+  options.decoder = decoder_;
   options.threads = config_.trainer.threads;
   return runtime::evaluate(*session_, corpus, *tokenizer_, options);
 }

@@ -24,6 +24,7 @@ struct Trained {
   std::vector<layers::ModelFamily> families = layers::model_families();
   Verified verified = Verified::all;  // part of the checkpoint to verify
   int replicas = 1;                   // each has ranks / replicas stages
+  layers::DecodingOptions decoding = {};
 };
 
 /// Says if there are reference texts to score against.
@@ -34,8 +35,8 @@ enum class Scoring { none, by_texts };
 class Recogniser {
  public:
   /// Opens the checkpoint. CheckpointError if a shard that is verified is damaged. ConfigError if
-  /// the replicas do not divide the ranks, or there are more stages than layers. All ranks
-  /// construct one; `world` must outlive it.
+  /// the replicas do not divide the ranks, there are more stages than layers, or the model's loss
+  /// has no beam search and one is asked for. All ranks construct one; `world` must outlive it.
   Recogniser(const Trained& trained, comm::Communicator& world, Scoring judging);
 
   comm::Communicator& world() const { return world_; }
@@ -44,11 +45,13 @@ class Recogniser {
   const Tokenizer& tokenizer() const { return *tokenizer_; }
   const CorpusReaders& readers() const { return readers_; }
   std::int64_t step() const { return checkpoint_.state().step; }
-  /// Returns a text that is equal for equal checkpoints that compute in the same number format.
+  /// Returns a text that is equal for equal checkpoints that compute in the same number format and
+  /// decode alike.
   std::string identity() const;
 
   /// Evaluates a corpus as runtime::evaluate() does. The first call creates the stages, with
-  /// buffers for utterances like its own. All ranks call it, with a corpus that is not empty.
+  /// buffers for utterances like its own, and the decoder. All ranks call it, with a corpus that is
+  /// not empty.
   [[nodiscard]] Evaluation evaluate(const Corpus& corpus, EvaluationOptions options = {});
 
  private:
@@ -56,12 +59,14 @@ class Recogniser {
 
   comm::Communicator& world_;
   Scoring judging_;
+  layers::DecodingOptions decoding_;
   Checkpoint checkpoint_;
   configs::Config config_;
   std::unique_ptr<const Tokenizer> tokenizer_;
   partition::LayerSequence sequence_;
   CorpusReaders readers_;
   std::unique_ptr<Session> session_;
+  layers::Decoder decoder_;  // made with the session
 };
 
 }  // namespace penstock::runtime

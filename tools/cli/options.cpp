@@ -141,6 +141,10 @@ void takes_recognition(CLI::App* command, runtime::Trained& trained,
                                   "Recordings that are sorted by length at once, and written at "
                                   "once. 1 has the least delay. Default: 1024"),
               {1, 1e9});
+  takes_whole(command->add_option("--beam", trained.decoding.beam,
+                                  "Hypotheses of a transducer's beam search. Default: 1, greedy "
+                                  "decoding"),
+              kBeam);
   takes_verified(command, trained.verified);
 }
 

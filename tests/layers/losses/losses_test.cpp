@@ -23,7 +23,7 @@ TEST(Losses, DeclareAllThatATrainingAsks) {
     EXPECT_TRUE(plan.output.frames.empty()) << loss.name;
     EXPECT_LE(loss.frames_needed({}), 1) << loss.name;
     const std::vector<float> silent = {9, 0, 0, 9, 0, 0};  // class 0 is no text
-    EXPECT_TRUE(loss.make_decoder({})(silent, 3, 3).empty()) << loss.name;
+    EXPECT_TRUE(loss.make_decoder({}, {})(silent, 3, 3).empty()) << loss.name;
   }
 }
 
