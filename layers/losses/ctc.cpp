@@ -93,7 +93,7 @@ Loss ctc_loss() {
       .channels = [](int classes) { return classes; },
       .add_layers = [](auto& sequence, int) { sequence.push_back(std::make_unique<Ctc>("ctc")); },
       .frames_needed = ctc_frames_needed,
-      .make_decoder = [](const auto&) { return ctc_greedy_labels; }};
+      .make_decoder = [](const auto&, const auto&) { return ctc_greedy_labels; }};
 }
 
 }  // namespace penstock::layers

@@ -22,6 +22,11 @@ struct HostParameter {
 using Decoder = std::function<std::vector<std::int32_t>(
     std::span<const float> x_FC, std::int64_t channels, std::int64_t labels)>;
 
+/// How a decoder searches.
+struct DecodingOptions {
+  int beam = 1;  // hypotheses that are kept; 1: greedy decoding
+};
+
 /// A loss: the layers that end a model, and all that others ask about them. Class 0 is the loss's
 /// own, such as the blank, and no text has it. The classes from 1 on are the labels of the text.
 struct Loss {
@@ -36,8 +41,12 @@ struct Loss {
   /// bad.
   std::function<std::int64_t(std::span<const std::int32_t> labels)> frames_needed;
 
-  /// Makes a greedy decoder from the parameters of the last layer, in the order of its plan.
-  std::function<Decoder(const std::vector<HostParameter>& parameters)> make_decoder;
+  /// Makes a decoder from the parameters of the last layer, in the order of its plan.
+  std::function<Decoder(const std::vector<HostParameter>& parameters, const DecodingOptions&)>
+      make_decoder;
+
+  /// Its decoders take beams above 1.
+  bool beam_search = false;
 
   /// Makes the greedy decoder of a CTC that is trained beside; empty if there is none.
   std::function<Decoder()> make_ctc_decoder = nullptr;

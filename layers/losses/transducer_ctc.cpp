@@ -167,8 +167,9 @@ Loss transducer_ctc_loss(const TransducerOptions& options, double ctc_weight) {
   loss.frames_needed = [transducer, ctc](std::span<const std::int32_t> labels) {
     return std::max(transducer.frames_needed(labels), ctc.frames_needed(labels));
   };
-  loss.make_decoder = [transducer, joint](const std::vector<HostParameter>& parameters) -> Decoder {
-    return [decode = transducer.make_decoder(parameters), joint](
+  loss.make_decoder = [transducer, joint](const std::vector<HostParameter>& parameters,
+                                          const DecodingOptions& decoding) -> Decoder {
+    return [decode = transducer.make_decoder(parameters, decoding), joint](
                std::span<const float> x_FC, std::int64_t channels, std::int64_t labels) {
       return decode(columns_of(x_FC, channels, 0, joint), joint, labels);
     };

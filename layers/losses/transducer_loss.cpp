@@ -3,10 +3,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <functional>
 #include <memory>
 #include <utility>
 
 #include "base/error.h"
+#include "layers/losses/transducer_beam.h"
 #include "layers/losses/transducer_greedy.h"
 
 namespace penstock::layers {
@@ -29,20 +31,32 @@ TransducerOptions with_classes(TransducerOptions options, std::int64_t classes) 
 /// Decodes with parameters of its own.
 class OwningDecoder {
  public:
-  OwningDecoder(const TransducerOptions& options, const std::vector<HostParameter>& parameters)
+  OwningDecoder(const TransducerOptions& options, const std::vector<HostParameter>& parameters,
+                const DecodingOptions& decoding)
       : parameters_(parameters),
         classes_(parameters_.empty() ? 0 : parameters_.front().shape.at(0)),
-        greedy_(with_classes(options, classes_), views()) {}
+        search_(search(with_classes(options, classes_), views(), decoding.beam)) {}
 
   std::vector<std::int32_t> labels(std::span<const float> x_FJ, std::int64_t labels) const {
     if (labels > classes_)
       throw ShapeError(fmt::format("{} labels can't be told from {} classes", labels, classes_));
-    std::vector<std::int32_t> decoded = greedy_.labels(x_FJ);
+    std::vector<std::int32_t> decoded = search_(x_FJ);
     std::erase_if(decoded, [&](std::int32_t label) { return label >= labels; });
     return decoded;
   }
 
  private:
+  using Search = std::function<std::vector<std::int32_t>(std::span<const float> x_FJ)>;
+
+  static Search search(const TransducerOptions& options, std::span<const Tensor> params, int beam) {
+    if (beam == 1)
+      return
+          [greedy = TransducerGreedy(options, params)](auto x_FJ) { return greedy.labels(x_FJ); };
+    return [beams = TransducerBeam(options, params, {.beam = beam})](auto x_FJ) {
+      return beams.hypotheses(x_FJ).front().labels;
+    };
+  }
+
   std::vector<Tensor> views() {
     std::vector<Tensor> tensors;
     for (HostParameter& p : parameters_) tensors.push_back({p.values.data(), DType::f32, p.shape});
@@ -51,7 +65,7 @@ class OwningDecoder {
 
   std::vector<HostParameter> parameters_;
   std::int64_t classes_;
-  TransducerGreedy greedy_;
+  Search search_;
 };
 
 }  // namespace
@@ -65,8 +79,10 @@ Loss transducer_loss(TransducerOptions options) {
   loss.frames_needed = [durations = options.durations](std::span<const std::int32_t> labels) {
     return fewest_frames(durations, std::ssize(labels));
   };
-  loss.make_decoder = [options](const std::vector<HostParameter>& parameters) -> Decoder {
-    return [decoder = std::make_shared<const OwningDecoder>(options, parameters)](
+  loss.beam_search = true;
+  loss.make_decoder = [options](const std::vector<HostParameter>& parameters,
+                                const DecodingOptions& decoding) -> Decoder {
+    return [decoder = std::make_shared<const OwningDecoder>(options, parameters, decoding)](
                std::span<const float> x_FJ, std::int64_t, std::int64_t labels) {
       return decoder->labels(x_FJ, labels);
     };

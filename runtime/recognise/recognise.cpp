@@ -60,7 +60,8 @@ layers::Loss loss_for(const configs::Config& config, const Trained& trained) {
         trained.checkpoint.string(), trained.decoder, own,
         has_ctc ? ", or by ctc (decoder.ctc_weight)"
                 : ", and decoder.ctc_weight trained no CTC beside it"));
-  loss.make_decoder = [make = loss.make_ctc_decoder](const auto&) { return make(); };
+  loss.make_decoder = [make = loss.make_ctc_decoder](const auto&, const auto&) { return make(); };
+  loss.beam_search = false;
   return loss;
 }
 
@@ -84,17 +85,30 @@ void check_stages(const comm::Communicator& world, const configs::PipelineConfig
       sequence.size() * pipeline.replicas));
 }
 
+/// Throws ConfigError if the loss can't be decoded so.
+void check_decoding(const Trained& trained, const configs::Config& config,
+                    const layers::Loss& loss) {
+  if (trained.decoding.beam == 1 || loss.beam_search) return;
+  const std::string& decoder = trained.decoder.empty() ? config.model.decoder : trained.decoder;
+  throw ConfigError(
+      fmt::format("{}: its decoder is {}, and only transducers have a beam search so far: leave "
+                  "out --beam {}",
+                  trained.checkpoint.string(), decoder, trained.decoding.beam));
+}
+
 }  // namespace
 
 Recogniser::Recogniser(const Trained& trained, comm::Communicator& world, Scoring judging)
     : world_(world),
       judging_(judging),
+      decoding_(trained.decoding),
       checkpoint_(open_for(trained, world)),
       config_(config_for(checkpoint_, trained, world.size())),
       by_ctc_(trained.decoder == "ctc" && config_.model.decoder != "ctc"),
       loss_(loss_for(config_, trained)),
       tokenizer_(make_tokenizer(config_.text)),
       sequence_(partition::build_frozen_model(config_.model, tokenizer_->labels())) {
+  check_decoding(trained, config_, loss_);
   check_stages(world, config_.pipeline, sequence_);
   readers_ = corpus_readers(config_, planned_model(sequence_, config_.model, tokenizer_->labels()));
 }
@@ -102,8 +116,10 @@ Recogniser::Recogniser(const Trained& trained, comm::Communicator& world, Scorin
 // The manifest's hash vouches for all bytes of the checkpoint; see manifest.cpp.
 std::string Recogniser::identity() const {
   const auto manifest = map_file(checkpoint_.folder() / kManifestFile);
-  return fmt::format("{:016x} in {}{}", hash_of(manifest.bytes()), config_.precision.compute,
-                     by_ctc_ ? " by ctc" : "");
+  const std::string beam =
+      decoding_.beam == 1 ? std::string() : fmt::format(", beam {}", decoding_.beam);
+  return fmt::format("{:016x} in {}{}{}", hash_of(manifest.bytes()), config_.precision.compute,
+                     by_ctc_ ? " by ctc" : "", beam);
 }
 
 // restore() reads weights and statistics alone, as `false` says: the optimizer's state is not
@@ -117,13 +133,14 @@ void Recogniser::make_session(const Corpus& corpus) {
       world_, SessionOptions{.config = config_, .sequence = sequence_, .plan = plan});
   Saving(session_->backend(), session_->stream(), session_->grid(), session_->stage(), {})
       .restore(checkpoint_, false);
+  decoder_ = decoder_of(session_->stage(), loss_, decoding_);
 }
 
 Evaluation Recogniser::evaluate(const Corpus& corpus, EvaluationOptions options) {
   if (session_ == nullptr) make_session(corpus);
   options.features = config_.features;
   options.data = config_.data;
-  options.loss = loss_;
+  options.decoder = decoder_;
   options.threads = config_.trainer.threads;
   return runtime::evaluate(*session_, corpus, *tokenizer_, options);
 }

@@ -25,6 +25,7 @@ struct Trained {
   Verified verified = Verified::all;  // part of the checkpoint to verify
   std::string decoder = {};           // "ctc": that beside a transducer; empty: model.decoder
   int replicas = 1;                   // each has ranks / replicas stages
+  layers::DecodingOptions decoding = {};
 };
 
 /// Says if there are reference texts to score against.
@@ -36,7 +37,7 @@ class Recogniser {
  public:
   /// Opens the checkpoint. CheckpointError if a shard that is verified is damaged. ConfigError if
   /// the replicas do not divide the ranks, if there are more stages than layers, or if the model
-  /// has no such decoder. All ranks construct one; `world` must outlive it.
+  /// has no such decoder or no beam search. All ranks construct one; `world` must outlive it.
   Recogniser(const Trained& trained, comm::Communicator& world, Scoring judging);
 
   comm::Communicator& world() const { return world_; }
@@ -50,7 +51,8 @@ class Recogniser {
   std::string identity() const;
 
   /// Evaluates a corpus as runtime::evaluate() does. The first call creates the stages, with
-  /// buffers for utterances like its own. All ranks call it, with a corpus that is not empty.
+  /// buffers for utterances like its own, and the decoder. All ranks call it, with a corpus that is
+  /// not empty.
   [[nodiscard]] Evaluation evaluate(const Corpus& corpus, EvaluationOptions options = {});
 
  private:
@@ -58,6 +60,7 @@ class Recogniser {
 
   comm::Communicator& world_;
   Scoring judging_;
+  layers::DecodingOptions decoding_;
   Checkpoint checkpoint_;
   configs::Config config_;
   bool by_ctc_;  // though the model has another decoder
@@ -66,6 +69,7 @@ class Recogniser {
   partition::LayerSequence sequence_;
   CorpusReaders readers_;
   std::unique_ptr<Session> session_;
+  layers::Decoder decoder_;  // made with the session
 };
 
 }  // namespace penstock::runtime

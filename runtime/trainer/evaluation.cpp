@@ -42,9 +42,8 @@ ErrorCount take_errors(Unpacker& from) {
 /// Decodes and scores the logits of the last stage of this replica.
 class Scorer {
  public:
-  Scorer(const Corpus& corpus, const Tokenizer& tokenizer, const EvaluationOptions& options,
-         layers::Decoder decoder)
-      : corpus_(corpus), tokenizer_(tokenizer), options_(options), decoder_(std::move(decoder)) {}
+  Scorer(const Corpus& corpus, const Tokenizer& tokenizer, const EvaluationOptions& options)
+      : corpus_(corpus), tokenizer_(tokenizer), options_(options) {}
 
   void operator()(const MicroBatchWork& work, const layers::Frames& logits) {
     const float* row = logits.x_FC.as<float>();
@@ -53,9 +52,10 @@ class Scorer {
       const std::span<const float> of_utterance(row, size);
       row += size;
       if (options_.logits) options_.logits(work.utterances[u], of_utterance, logits.channels());
-      tell(work.utterances[u],
-           tokenizer_.decode(decoder_(of_utterance, logits.channels(), tokenizer_.labels())),
-           !work.label_lengths.empty());
+      tell(
+          work.utterances[u],
+          tokenizer_.decode(options_.decoder(of_utterance, logits.channels(), tokenizer_.labels())),
+          !work.label_lengths.empty());
     }
   }
 
@@ -85,7 +85,6 @@ class Scorer {
   const Corpus& corpus_;
   const Tokenizer& tokenizer_;
   const EvaluationOptions& options_;
-  layers::Decoder decoder_;
   Packer told_;
 };
 
@@ -139,6 +138,11 @@ EvaluationReport count_together(comm::Communicator& world,
 
 }  // namespace
 
+layers::Decoder decoder_of(const Stage& stage, const layers::Loss& loss,
+                           const layers::DecodingOptions& decoding) {
+  return stage.last() ? loss.make_decoder(stage.last_parameters(), decoding) : nullptr;
+}
+
 // Every rank forms the same micro-batches from the lengths, and its replica takes its share.
 // `losses` has an entry for each micro-batch of the corpus, which is 0 except on the rank that
 // computed it. So the sum over ranks is exact, and the entries are added in the same order in every
@@ -161,8 +165,7 @@ Evaluation evaluate(Session& session, const Corpus& corpus, const Tokenizer& tok
     feed->announce(0, batches_of(work, batches));
     callbacks.read_features = feed->reader();
   }
-  Scorer scorer(corpus, tokenizer, options,
-                stage.last() ? options.loss.make_decoder(stage.last_parameters()) : nullptr);
+  Scorer scorer(corpus, tokenizer, options);
   callbacks.logits = [&](const MicroBatchWork& m, const layers::Frames& logits) {
     scorer(m, logits);
     if (options.advance) options.advance();

@@ -18,7 +18,7 @@ namespace penstock::runtime {
 struct EvaluationOptions {
   configs::FeatureConfig features = {};
   configs::DataConfig data = {};
-  layers::Loss loss = {};              // decodes the logits
+  layers::Decoder decoder = {};        // from decoder_of()
   int threads = 1;                     // computing threads per rank
   bool references = false;             // true to fill Recognised::reference
   std::function<void()> advance = {};  // called after each micro-batch of the last stage; or empty
@@ -44,7 +44,12 @@ struct Evaluation {
   std::vector<FailedUtterance> failures;  // recordings that this rank could not read
 };
 
-/// Runs a corpus forward through the stages of a session and decodes it greedily. Micro-batches are
+/// Makes the decoder of a model whose loss is `loss` from the parameters of its last stage, as they
+/// are now. Empty on ranks of other stages.
+[[nodiscard]] layers::Decoder decoder_of(const Stage& stage, const layers::Loss& loss,
+                                         const layers::DecodingOptions& decoding = {});
+
+/// Runs a corpus forward through the stages of a session and decodes it. Micro-batches are
 /// distributed over the replicas. If the corpus has labels, the texts are scored. Micro-batches
 /// depend on the lengths alone, so the results are the same to the last bit on any number of ranks.
 /// All ranks call it.

@@ -349,12 +349,13 @@ void TrainingRun::validate() {
   activity().enter(Phase::validation, clock_.step, end_step());
   const PreparedTraining& prepared = training_.prepared;
   if (prepared.slots.averages) training_step_->exchange_averages();
-  const Evaluation evaluation = evaluate(session_, prepared.validation, *prepared.tokenizer,
-                                         {.features = config().features,
-                                          .data = config().data,
-                                          .loss = config().model.loss(),
-                                          .threads = config().trainer.threads,
-                                          .advance = [this] { activity().advance(); }});
+  const Evaluation evaluation =
+      evaluate(session_, prepared.validation, *prepared.tokenizer,
+               {.features = config().features,
+                .data = config().data,
+                .decoder = decoder_of(session_.stage(), config().model.loss()),
+                .threads = config().trainer.threads,
+                .advance = [this] { activity().advance(); }});
   if (prepared.slots.averages) training_step_->exchange_averages();
   EvaluationReport report = evaluation.report;
   FailedAudio(config().data.failing_utterances, prepared.validation.size())

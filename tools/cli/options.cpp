@@ -144,6 +144,10 @@ void takes_recognition(CLI::App* command, runtime::Trained& trained,
   command->add_option("--decoder", trained.decoder,
                       "ctc: decode by the CTC that decoder.ctc_weight trained beside a transducer. "
                       "Default: the model's decoder");
+  takes_whole(command->add_option("--beam", trained.decoding.beam,
+                                  "Hypotheses of a transducer's beam search. Default: 1, greedy "
+                                  "decoding"),
+              kBeam);
   takes_verified(command, trained.verified);
 }
 

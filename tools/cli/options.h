@@ -41,6 +41,9 @@ void require_absent(const CLI::App& command, std::initializer_list<const char*> 
 /// Limits of --threads.
 inline constexpr Limits kThreads = {1, 1024};
 
+/// Limits of --beam.
+inline constexpr Limits kBeam = {1, 100};
+
 inline constexpr double kTimeLimit = 30;  // seconds
 
 /// Adds --time-limit to a command that searches.
@@ -62,7 +65,8 @@ CLI::Option* takes_folder(CLI::Option* option, FolderUse use);
 /// command.
 void takes_verified(CLI::App* command, runtime::Verified& verified);
 
-/// Adds the options that evaluate and transcribe share: --threads, --replicas, --window, --verify.
+/// Adds the options that evaluate and transcribe share: --threads, --replicas, --window, --beam,
+/// --verify.
 void takes_recognition(CLI::App* command, runtime::Trained& trained, runtime::WindowBounds& window);
 
 }  // namespace penstock::tools

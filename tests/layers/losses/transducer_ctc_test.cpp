@@ -26,13 +26,13 @@ using test::relative_error;
 
 using Texts = std::vector<std::vector<std::int32_t>>;
 
-const std::vector<std::int64_t> kLengths = {7, 1, 9, 5};
-const Texts kTexts = {
+const std::vector<std::int64_t> kFramesOfBoth = {7, 1, 9, 5};
+const Texts kTextsOfBoth = {
     {1, 2, 2, 1}, {}, {3, 1}, {4, 2, 4, 4, 1, 3}};  // CTC lacks frames for the last
 
 constexpr std::int64_t kJoint = 6, kClasses = 5;
 
-TransducerOptions tdt() {
+TransducerOptions small_tdt() {
   return {.name = "transducer",
           .classes = kClasses,
           .joint = kJoint,
@@ -44,9 +44,9 @@ TransducerOptions tdt() {
 }
 
 /// A training pass of one micro-batch, by any layer that ends a model.
-struct Pass {
-  Pass(std::unique_ptr<Layer> tested, DType dtype, std::int64_t channels,
-       const std::vector<std::int64_t>& lengths = kLengths, const Texts& texts = kTexts,
+struct BothPass {
+  BothPass(std::unique_ptr<Layer> tested, DType dtype, std::int64_t channels,
+       const std::vector<std::int64_t>& lengths = kFramesOfBoth, const Texts& texts = kTextsOfBoth,
        double scale = 0.25)
       : layer(std::move(tested)),
         labels(texts, scale),
@@ -73,11 +73,11 @@ struct Pass {
   LayerRunner runner;
 };
 
-std::unique_ptr<Layer> both(double ctc_weight = 0.3, const TransducerOptions& options = tdt()) {
+std::unique_ptr<Layer> both(double ctc_weight = 0.3, const TransducerOptions& options = small_tdt()) {
   return std::make_unique<TransducerCtc>(options, ctc_weight);
 }
 
-Pass pass_of_both(DType dtype = DType::f32) { return {both(), dtype, kJoint + kClasses}; }
+BothPass pass_of_both(DType dtype = DType::f32) { return {both(), dtype, kJoint + kClasses}; }
 
 /// Returns columns [first, first + count) of rows of `width` numbers.
 std::vector<double> some(const std::vector<double>& rows, std::int64_t width, std::int64_t first,
@@ -106,7 +106,7 @@ TEST_P(TransducerCtcGolden, AgreesWithPyTorch) {
     options.durations = {0, 1, 2, 3, 4};
     options.sigma = 0.05;
   }
-  Pass pass(both(0.25, options), dtype, 12 + 7, golden.integers("lengths"), labels_of(golden), 1);
+  BothPass pass(both(0.25, options), dtype, 12 + 7, golden.integers("lengths"), labels_of(golden), 1);
   LayerRunner& runner = pass.runner;
   golden.copy("x", runner.input().only().x_FC);
   for (std::size_t i = 0; i < runner.params().size(); ++i)
@@ -135,23 +135,23 @@ INSTANTIATE_TEST_SUITE_P(Kinds, TransducerCtcGolden,
                          });
 
 TEST(TransducerCtc, HasTheGradientOfFiniteDifferences) {
-  Pass pass = pass_of_both(DType::f64);
+  BothPass pass = pass_of_both(DType::f64);
   pass.labels.weights = {1, 0.5f, 0, 1};
   test::check_gradients(pass.runner, {.elements = 60});
 }
 
 // Weights of 1/4 and 3/4 multiply exactly but for the last roundings.
 TEST(TransducerCtc, IsTheWeightedSumOfBothLosses) {
-  Pass hybrid(both(0.25), DType::f64, kJoint + kClasses);
-  Pass transducer(std::make_unique<Transducer>(tdt()), DType::f64, kJoint);
-  Pass ctc(std::make_unique<Ctc>("ctc"), DType::f64, kClasses);
+  BothPass hybrid(both(0.25), DType::f64, kJoint + kClasses);
+  BothPass transducer(std::make_unique<Transducer>(small_tdt()), DType::f64, kJoint);
+  BothPass ctc(std::make_unique<Ctc>("ctc"), DType::f64, kClasses);
   const std::vector<double> x = numbers(hybrid.runner.input().only().x_FC);
   const std::int64_t width = kJoint + kClasses;
   assign(transducer.runner.input().only().x_FC, some(x, width, 0, kJoint));
   assign(ctc.runner.input().only().x_FC, some(x, width, kJoint, kClasses));
   for (std::size_t i = 0; i < hybrid.runner.params().size(); ++i)
     assign(transducer.runner.params()[i], numbers(hybrid.runner.params()[i]));
-  for (Pass* pass : {&hybrid, &transducer, &ctc}) {
+  for (BothPass* pass : {&hybrid, &transducer, &ctc}) {
     pass->labels.weights = {1, 0.5f, 0, 1};
     pass->run();
   }
@@ -172,7 +172,7 @@ class TransducerCtcHalves : public testing::TestWithParam<DType> {};
 
 TEST_P(TransducerCtcHalves, AreNearFp32) {
   const double unit = GetParam() == DType::f16 ? 0x1p-11 : 0x1p-8 / 2;
-  Pass half = pass_of_both(GetParam()), full = pass_of_both();
+  BothPass half = pass_of_both(GetParam()), full = pass_of_both();
   assign(full.runner.input().only().x_FC, numbers(half.runner.input().only().x_FC));
   for (std::size_t i = 0; i < full.runner.params().size(); ++i)
     assign(full.runner.params()[i], numbers(half.runner.params()[i]));
@@ -188,10 +188,10 @@ INSTANTIATE_TEST_SUITE_P(Types, TransducerCtcHalves, testing::Values(DType::f16,
                          [](const auto& info) { return std::string(name_of(info.param)); });
 
 TEST(TransducerCtc, FrozenItComputesTheInputGradientAlone) {
-  Pass trained = pass_of_both();
+  BothPass trained = pass_of_both();
   trained.run();
   const std::vector<double> no_rates(trained.runner.params().size());
-  Pass frozen(std::make_unique<RatedLayer>(both(), RatedLayer::Rates{no_rates, true}), DType::f32,
+  BothPass frozen(std::make_unique<RatedLayer>(both(), RatedLayer::Rates{no_rates, true}), DType::f32,
               kJoint + kClasses);
   frozen.run();
   EXPECT_EQ(frozen.labels.losses, trained.labels.losses);
@@ -216,23 +216,23 @@ TEST(TransducerCtc, KeepsCopiesOfNoOtherColumns) {
 }
 
 TEST(TransducerCtc, SaysWhatDoesNotFit) {
-  EXPECT_THROW(TransducerCtc(tdt(), 1), ShapeError);
-  EXPECT_THROW(TransducerCtc(tdt(), 0), ShapeError);
+  EXPECT_THROW(TransducerCtc(small_tdt(), 1), ShapeError);
+  EXPECT_THROW(TransducerCtc(small_tdt(), 0), ShapeError);
   const std::string channels = test::message_of<ShapeError>([] {
     (void)both()->plan({DType::f32, {{{3}, kJoint}}}, {});
   });
   EXPECT_EQ(channels,
             "transducer was given 6 channels, expected the 6 of its joint network and its 5 "
             "classes");
-  Pass pass = pass_of_both();
+  BothPass pass = pass_of_both();
   pass.labels.targets.losses = std::span(pass.labels.losses).first(4);
   EXPECT_THROW(pass.runner.forward(), ShapeError);
 }
 
 TEST(TransducerCtcLoss, NeedsTheFramesOfBoth) {
-  const Loss loss = transducer_ctc_loss(tdt(), 0.3);
+  const Loss loss = transducer_ctc_loss(small_tdt(), 0.3);
   EXPECT_EQ(loss.frames_needed(std::vector<std::int32_t>{2, 2, 2}), 5);  // CTC's
-  TransducerOptions slow = tdt();
+  TransducerOptions slow = small_tdt();
   slow.durations = {3, 4};
   EXPECT_EQ(transducer_ctc_loss(slow, 0.3).frames_needed(std::vector<std::int32_t>{2}), 6);
   EXPECT_EQ(loss.channels(9), kJoint + 9);
@@ -248,7 +248,7 @@ std::vector<float> frames_of(std::int64_t count, std::int64_t channels) {
 }
 
 TEST(TransducerCtcLoss, DecodesEitherHalf) {
-  const Loss loss = transducer_ctc_loss(tdt(), 0.3);
+  const Loss loss = transducer_ctc_loss(small_tdt(), 0.3);
   const std::int64_t width = kJoint + kClasses;
   const std::vector<float> x = frames_of(13, width);
   std::vector<float> logits, encoded;
@@ -261,15 +261,15 @@ TEST(TransducerCtcLoss, DecodesEitherHalf) {
   EXPECT_EQ(by_ctc, ctc_greedy_labels(logits, kClasses, kClasses));
   EXPECT_FALSE(by_ctc.empty());
 
-  Pass random(both(), DType::f32, width);
+  BothPass random(both(), DType::f32, width);
   std::vector<HostParameter> parameters;
   for (const Tensor& p : random.runner.params()) {
     const std::vector<double> values = numbers(p);
     parameters.push_back({p.shape, {values.begin(), values.end()}});
   }
-  const auto by_transducer = loss.make_decoder(parameters)(x, width, kClasses);
+  const auto by_transducer = loss.make_decoder(parameters, {})(x, width, kClasses);
   EXPECT_EQ(by_transducer,
-            transducer_loss(tdt()).make_decoder(parameters)(encoded, kJoint, kClasses));
+            transducer_loss(small_tdt()).make_decoder(parameters, {})(encoded, kJoint, kClasses));
   EXPECT_FALSE(by_transducer.empty());
   EXPECT_THROW((void)loss.make_ctc_decoder()(x, kJoint - 1, 1), ShapeError);
 }

@@ -6,6 +6,8 @@
 #include <random>
 
 #include "base/error.h"
+#include "layers/losses/transducer_beam.h"
+#include "layers/losses/transducer_greedy.h"
 
 namespace penstock::layers {
 namespace {
@@ -35,7 +37,7 @@ TEST(TransducerLoss, TakesTheChannelsOfItsJoint) { EXPECT_EQ(small_loss().channe
 TEST(TransducerLoss, DecodesWithParametersOfItsOwn) {
   const Loss loss = small_loss();
   std::vector<HostParameter> parameters = random_parameters(loss, 9);
-  const Decoder decoder = loss.make_decoder(parameters);
+  const Decoder decoder = loss.make_decoder(parameters, {});
   for (HostParameter& p : parameters) std::ranges::fill(p.values, 0.0f);  // it has copies
   std::vector<float> frames(7 * 5);
   for (std::size_t i = 0; i < frames.size(); ++i) frames[i] = static_cast<float>(i % 11) - 5;
@@ -47,6 +49,26 @@ TEST(TransducerLoss, DecodesWithParametersOfItsOwn) {
                        [](std::int32_t label) { return label < 5; });
   EXPECT_EQ(decoder(frames, 5, 5), first);  // other classes are no labels of the text
   EXPECT_THROW((void)decoder(frames, 5, 10), ShapeError);
+}
+
+TEST(TransducerLoss, DecodesWithTheBeamThatIsAsked) {
+  const Loss loss = small_loss({0, 1, 2});
+  ASSERT_TRUE(loss.beam_search);
+  std::vector<HostParameter> parameters = random_parameters(loss, 9);
+  std::vector<float> frames(23 * 5);
+  for (std::size_t i = 0; i < frames.size(); ++i) frames[i] = static_cast<float>(i * i % 11) - 5;
+  TransducerOptions options = {.classes = 9,
+                               .joint = 5,
+                               .durations = {0, 1, 2},
+                               .prediction = {.embedding = 3, .hidden = 4}};
+  std::vector<Tensor> views;
+  for (HostParameter& p : parameters) views.push_back({p.values.data(), DType::f32, p.shape});
+  const auto expected = TransducerBeam(options, views, {.beam = 6}).hypotheses(frames);
+  EXPECT_EQ(loss.make_decoder(parameters, {.beam = 6})(frames, 5, 9), expected.front().labels);
+  EXPECT_EQ(loss.make_decoder(parameters, {})(frames, 5, 9),
+            TransducerGreedy(options, views).labels(frames));
+  EXPECT_NE(expected.front().labels, TransducerGreedy(options, views).labels(frames));
+  EXPECT_THROW((void)loss.make_decoder(parameters, {.beam = 0}), ConfigError);
 }
 
 }  // namespace

@@ -104,7 +104,7 @@ Loss squares() {
                        int) { sequence.push_back(std::make_unique<SquaredDistance>()); },
       .frames_needed =
           [](std::span<const std::int32_t> labels) { return kFramesPerLabel * std::ssize(labels); },
-      .make_decoder = [](const auto&) { return label_of_each_second_frame; }};
+      .make_decoder = [](const auto&, const auto&) { return label_of_each_second_frame; }};
 }
 
 /// Builds a model of one product, with a decoder of its own that learns by that loss.

@@ -1,0 +1,91 @@
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+#include <sstream>
+
+#include "tests/support/runtime/training_folder.h"
+
+namespace penstock::tools {
+namespace {
+
+/// A transducer that has learned a little.
+class BeamSearch : public testing::Test {
+ protected:
+  BeamSearch() {
+    train("output", {"model.decoder=tdt", "decoder.durations=[0,1,2]", "decoder.width=12",
+                     "decoder.joint=12", "trainer.steps=8"});
+  }
+
+  void train(const std::string& output, const std::vector<std::string>& overrides) const {
+    const auto outcome = folder_.train(output, overrides);
+    if (outcome.code != 0) throw std::runtime_error(outcome.err);
+  }
+  std::string in(const std::string& name) const { return folder_.in(name); }
+
+  /// Returns the texts that `evaluate` writes to a file of that name.
+  std::vector<std::string> evaluated(const std::string& name, std::vector<std::string> more,
+                                     test::Ranks ranks = {}) const {
+    more.insert(more.begin(), {"evaluate", in("output"), in("validation.jsonl"), "--results",
+                               in(name), "--window", "3"});
+    const auto outcome = folder_.run(more, ranks);
+    EXPECT_EQ(outcome.code, 0) << outcome.err;
+    return texts(test::read_file(in(name)), "hypothesis");
+  }
+  static std::vector<std::string> texts(const std::string& lines, const char* field) {
+    std::vector<std::string> texts;
+    std::istringstream from(lines);
+    for (std::string line; std::getline(from, line);)
+      texts.push_back(nlohmann::json::parse(line).at(field));
+    return texts;
+  }
+
+  test::TrainingFolder folder_{PENSTOCK_BINARY, PENSTOCK_MPIRUN};
+};
+
+TEST_F(BeamSearch, ChangesTextsAlikeOnAllRanks) {
+  const auto greedy = evaluated("greedy", {}), beam = evaluated("beam", {"--beam", "5"});
+  EXPECT_EQ(greedy.size(), 7u);
+  EXPECT_NE(beam, greedy);
+  EXPECT_EQ(evaluated("one", {"--beam", "1"}), greedy);
+  EXPECT_EQ(evaluated("grid", {"--beam", "5", "--replicas", "2"}, {4}), beam);
+  const auto transcribed = folder_.run(
+      {"transcribe", in("output"), "--manifest", in("validation.jsonl"), "--beam", "5", "--json"});
+  EXPECT_EQ(texts(transcribed.out, "text"), beam);
+}
+
+// A file of results has the texts of one beam.
+TEST_F(BeamSearch, ResumesWithTheSameBeamAlone) {
+  (void)evaluated("results", {"--beam", "5"});
+  const std::vector<std::string> words = {"evaluate",  in("output"),  in("validation.jsonl"),
+                                          "--results", in("results"), "--resume"};
+  const auto other = folder_.run(words);
+  EXPECT_EQ(other.code, 2);
+  EXPECT_NE(other.err.find("holds results of something else"), std::string::npos) << other.err;
+  std::vector<std::string> same = words;
+  same.insert(same.end(), {"--beam", "5"});
+  EXPECT_EQ(folder_.run(same).code, 0);
+}
+
+TEST_F(BeamSearch, IsRefusedForCtcAndBeyondItsLimits) {
+  train("ctc", {"trainer.steps=1"});
+  const auto refused = [&](const std::string& command, const std::string& checkpoint,
+                           const std::string& beam, const std::string& said) {
+    const auto outcome = folder_.run({command, in(checkpoint), in("train-0.wav"), "--beam", beam});
+    EXPECT_EQ(outcome.code, 2) << said;
+    EXPECT_EQ(outcome.out, "");
+    EXPECT_NE(outcome.err.find(said), std::string::npos) << outcome.err;
+  };
+  for (const std::string command : {"evaluate", "transcribe"}) {
+    refused(command, "ctc", "4",
+            "its decoder is ctc, and only transducers have a beam search so far: leave out --beam 4");
+    for (const std::string beam : {"0", "101", "2.5"})
+      refused(command, "output", beam,
+              fmt::format("takes a whole number from 1 to 100, not {}", beam));
+  }
+  const auto plain = folder_.run({"transcribe", in("ctc"), in("train-0.wav"), "--beam", "1"});
+  EXPECT_EQ(plain.code, 0) << plain.err;
+}
+
+}  // namespace
+}  // namespace penstock::tools
