@@ -51,6 +51,7 @@ inline Allowed above(double low, double high = KeyRange().high) {
 /// Upper bound of channels, far above any real model. It catches typing errors at the key rather
 /// than at the first failure that follows.
 inline constexpr double kMaxChannels = 65536;
+inline constexpr double kMaxClasses = 262144;  // vocabularies of language models have 152,000
 
 /// One key of a recipe. Loading, command-line overrides, checkpoints, the dump and
 /// docs/configuration.md all follow from these.

@@ -258,10 +258,10 @@ std::int64_t fft_points(const FeatureConfig& f, std::int64_t window) {
 std::vector<std::string> contradictions(const Config& c,
                                         const std::function<std::string(std::string_view)>& where) {
   std::vector<std::string> faults;
-  for (const Found& found :
-       {c.model.family.contradictions(c.model.features),
-        c.model.decoder_kind().contradictions(c.model.networks), of_lora(c), of_optimization(c),
-        of_data(c), of_text(c), of_pipeline(c), of_features(c), of_steps(c), of_acceptance(c)})
+  for (const Found& found : {c.model.family.contradictions(c.model.features),
+                             layers::contradictions(c.model.decoder_kind(), c.model.networks),
+                             of_lora(c), of_optimization(c), of_data(c), of_text(c), of_pipeline(c),
+                             of_features(c), of_steps(c), of_acceptance(c)})
     for (const auto& [key, what] : found) faults.push_back(fmt::format("{}: {}", where(key), what));
   return faults;
 }

@@ -25,11 +25,11 @@ std::vector<Key> model_keys(ModelConfig& m, std::vector<std::string_view> kinds)
       m.family.kind_key(std::move(kinds)),
       Key("model.features", &m.features, between(1, kMaxChannels),
           "input channels; must equal what [features] makes"),
-      Key("model.classes", &m.classes, between(0, kMaxChannels),
+      Key("model.classes", &m.classes, between(0, kMaxClasses),
           "labels that the model knows, blank included; 0: as many as the text has"),
       Key("model.decoder", &m.decoder, one_of(std::move(decoders)),
-          "what turns the encoder's frames into labels: CTC, a transducer (rnnt), or one that also "
-          "predicts durations (tdt)"),
+          "what turns the encoder's frames into labels: CTC, a transducer (rnnt), one that also "
+          "predicts durations (tdt), or a language model (lm)"),
   };
   const std::vector<Key> own = m.family.keys();
   all.insert(all.end(), own.begin(), own.end());
@@ -320,10 +320,13 @@ std::vector<Key> checkpoint_keys(TrainerConfig& t) {
   };
 }
 
-/// Returns true for model keys on which no tensor depends: dropout and the context of attention.
+/// Returns true for keys of models and decoders on which no tensor depends: dropout, the context of
+/// attention, and what shapes a loss alone.
 bool acts_beside_weights(std::string_view key) {
-  return key.find("drop") != std::string_view::npos || key == "model.left_context" ||
-         key == "model.right_context";
+  constexpr std::string_view alone[] = {"model.left_context", "model.right_context",
+                                        "decoder.sigma", "decoder.smoothing"};
+  return key.find("drop") != std::string_view::npos ||
+         std::ranges::find(alone, key) != std::end(alone);
 }
 
 }  // namespace
@@ -341,7 +344,7 @@ OnResume on_resume(const Key& key) {
   if (std::ranges::find(fixed, key.name) != std::end(fixed)) return OnResume::fixed;
   // A key of a family decides the shapes of weights, unless it is known not to.
   if (key.section() == "model" && !acts_beside_weights(key.name)) return OnResume::fixed;
-  if (key.section() == "decoder" && key.name != "decoder.sigma") return OnResume::fixed;
+  if (key.section() == "decoder" && !acts_beside_weights(key.name)) return OnResume::fixed;
   if (key.section() == "pipeline" || key.section() == "trainer")
     return key.name == "trainer.seed" || key.name == "trainer.ema" || key.name == "trainer.scaling"
                ? OnResume::accepted

@@ -30,6 +30,9 @@ struct ActivationDecl {
   /// `labels` has the number of labels of each utterance, and is empty where they are not known.
   /// Layers' outputs do not repeat it: whoever plans a sequence hands it on.
   std::vector<std::int64_t> labels = {};
+  /// True if the rows of each utterance end with its text, one for each label, which a decoder can
+  /// write one after the other. Only the layer that puts them there states it, as with `labels`.
+  bool ends_with_text = false;
 
   /// Returns the matrix of a layer that takes one. ShapeError if there are none or several.
   const FramesDecl& only() const;

@@ -10,6 +10,13 @@ std::vector<double> Layer::pool(std::span<const double>) const { return {}; }
 
 void Layer::commit_state(Context&, std::span<const double>, std::span<const Tensor>) const {}
 
+ActivationDecl next_input(const ActivationDecl& input, const LayerPlan& plan) {
+  ActivationDecl next = plan.output;
+  next.ends_with_text |= input.ends_with_text;
+  next.labels = plan.needs_targets ? input.labels_or_usual() : input.labels;
+  return next;
+}
+
 // Columns 1 and 2 of the rows 0 1 2 and 3 4 5 are 1 2 4 5.
 std::vector<double> columns(std::span<const double> rows, std::size_t width, std::size_t first,
                             std::size_t count) {

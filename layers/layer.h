@@ -67,6 +67,11 @@ class Layer {
                             std::span<const Tensor> state) const;
 };
 
+/// Returns what the next layer of a sequence takes: the output of `plan`, with what `input` states
+/// of labels and text. After a layer that reads labels they are those that it assumed, known or
+/// not.
+[[nodiscard]] ActivationDecl next_input(const ActivationDecl& input, const LayerPlan& plan);
+
 /// Returns columns [first, first + count) of rows of `width` numbers, row by row.
 [[nodiscard]] std::vector<double> columns(std::span<const double> rows, std::size_t width,
                                           std::size_t first, std::size_t count);

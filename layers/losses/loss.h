@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -25,6 +26,12 @@ using Decoder = std::function<std::vector<std::int32_t>(
 /// How a decoder searches.
 struct DecodingOptions {
   int beam = 1;  // hypotheses that are kept; 1: greedy decoding
+};
+
+/// How a decoder writes texts label by label, each after those before it. Its layers are those of
+/// TextEmbedding (layers/nn/text_embedding.h) to TokenCrossEntropy.
+struct TextWriting {
+  std::int32_t eos = 0;  // class that ends a text
 };
 
 /// A loss: the layers that end a model, and all that others ask about them. Class 0 is the loss's
@@ -50,6 +57,9 @@ struct Loss {
 
   /// Makes the greedy decoder of a CTC that is trained beside; empty if there is none.
   std::function<Decoder()> make_ctc_decoder = nullptr;
+
+  /// Set for decoders that write texts, which have no make_decoder.
+  std::optional<TextWriting> writing = std::nullopt;
 };
 
 }  // namespace penstock::layers

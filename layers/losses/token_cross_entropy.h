@@ -3,7 +3,9 @@
 #include <cstdint>
 #include <string>
 
+#include "layers/backend.h"
 #include "layers/layer.h"
+#include "layers/ops/linear.h"
 
 namespace penstock::layers {
 
@@ -51,6 +53,12 @@ class TokenCrossEntropy final : public Layer {
   void backward_input(Context&, const Params&, const Activation& dy, Saved,
                       Activation& dx) const override;
   void backward_weight(Context&, Saved, Grads) const override;
+
+  /// Computes the logits of rows.
+  static void score(Context& context, const Params& params, const Tensor& x_RW,
+                    const Tensor& logits_RV) {
+    context.backend.run(context.stream, LinearForward{x_RW, params.weights[0], {}, logits_RV});
+  }
 
  private:
   struct Batch;

@@ -21,9 +21,8 @@
 // RNNTBeamSearch, and extended to the durations of a TDT. It goes from frame to frame, with at most
 // N hypotheses:
 //
-//   waiting   hypotheses at later frames. Every path crosses from frames up to t to later ones
-//   once,
-//             so hypotheses at different later frames are compared by their probabilities alone.
+//   waiting   hypotheses at later frames. Every path leaves the frames up to t once, so those at
+//             different later frames are compared by their probabilities alone.
 //   level     hypotheses at frame t, after so many labels there. Level 0 came from frames before.
 //
 // A level is expanded by the blank and the N best labels, each with all durations. What leads on

@@ -174,6 +174,7 @@ Loss transducer_ctc_loss(const TransducerOptions& options, double ctc_weight) {
       return decode(columns_of(x_FC, channels, 0, joint), joint, labels);
     };
   };
+  loss.beam_search = transducer.beam_search;
   loss.make_ctc_decoder = [joint]() -> Decoder {
     return [joint](std::span<const float> x_FC, std::int64_t channels, std::int64_t labels) {
       const std::int64_t classes = channels - joint;

@@ -4,6 +4,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <variant>
 
 #include "base/error.h"
 
@@ -15,8 +16,10 @@ std::vector<Key> DecoderOptions::keys() {
           "network that reads a transducer's labels so far: an LSTM reads all of them, a stateless "
           "one the last few"),
       Key("decoder.width", &width, between(1, kMaxChannels),
-          "channels of the prediction network and its embedding"),
-      Key("decoder.layers", &layers, between(1, 100), "layers of the LSTM"),
+          "channels of the prediction network and its embedding, or of every block of a language "
+          "model"),
+      Key("decoder.layers", &layers, between(1, 1000),
+          "layers of the LSTM, or blocks of a language model"),
       Key("decoder.context", &context, between(1, 2),
           "labels that a stateless prediction network reads"),
       Key("decoder.joint", &joint, between(1, kMaxChannels), "channels of the joint network"),
@@ -29,9 +32,58 @@ std::vector<Key> DecoderOptions::keys() {
           "tdt, which makes long durations likelier"),
       Key("decoder.ctc_weight", &ctc_weight, between(0, 0.99),
           "share of a CTC loss that is trained beside the transducer's, with channels of its own "
-          "in "
-          "the layer output; 0: none"),
+          "in the layer output; 0: none"),
+      Key("decoder.heads", &heads, between(1, 1024), "heads of attention of a language model"),
+      Key("decoder.kv_heads", &kv_heads, between(0, 1024),
+          "heads of its keys and values, which as many of its heads share (grouped-query "
+          "attention); 0: decoder.heads"),
+      Key("decoder.head_channels", &head_channels, between(0, kMaxChannels),
+          "channels of each of its heads; 0: decoder.width / decoder.heads"),
+      Key("decoder.inner", &inner, between(1, kMaxChannels),
+          "channels within each feed-forward unit of a language model, gated by as many more"),
+      Key("decoder.rotary_base", &rotary_base, between(1, 1e9),
+          "base of a language model's rotary positions, rope_theta in transformers"),
+      Key("decoder.dropout", &dropout, between(0, 0.95),
+          "share of numbers dropped within every unit of a language model, and of attention's "
+          "weights"),
+      Key("decoder.smoothing", &smoothing, between(0, 0.95),
+          "label smoothing of a language model's loss"),
+      Key("decoder.prompt", &prompt, between(0, kMaxClasses - 1),
+          "ids of tokens that a language model reads between the frames and the text"),
+      Key("decoder.bos", &bos, between(0, kMaxClasses - 1),
+          "id of the token that begins each text of a language model"),
+      Key("decoder.eos", &eos, between(0, kMaxClasses - 1),
+          "id of the token that ends each text of a language model, and is none of its labels"),
   };
+}
+
+bool DecoderKind::reads(std::string_view key) const {
+  return std::ranges::find(keys, key) != keys.end();
+}
+
+std::vector<std::string_view> set_keys(const DecoderOptions& options) {
+  DecoderOptions defaults, values = options;
+  const std::vector<Key> usual = defaults.keys(), now = values.keys();
+  std::vector<std::string_view> set;
+  for (std::size_t i = 0; i < now.size(); ++i) {
+    if (std::visit(
+            [&](auto* value) { return *value != *std::get<decltype(value)>(usual[i].value); },
+            now[i].value))
+      set.push_back(now[i].name);
+  }
+  return set;
+}
+
+std::vector<Contradiction> contradictions(const DecoderKind& decoder,
+                                          const DecoderOptions& options) {
+  std::vector<Contradiction> found = decoder.contradictions(options);
+  for (const std::string_view key : set_keys(options))
+    if (!decoder.reads(key))
+      found.push_back(
+          {key, fmt::format("{} has no effect with model.decoder = {}: leave it out, or "
+                            "set another model.decoder",
+                            key, decoder.name)});
+  return found;
 }
 
 DecoderKind find_decoder(std::span<const DecoderKind> decoders, std::string_view name) {

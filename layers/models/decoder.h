@@ -14,14 +14,25 @@ namespace penstock::layers {
 /// of a recipe.
 struct DecoderOptions {
   std::string prediction = "lstm";  // lstm | stateless: network that reads the labels so far
-  int width = 640;                  // channels of the prediction network
-  int layers = 1;                   // lstm's layers
+  int width = 640;                  // channels of the prediction network, or of a language model
+  int layers = 1;                   // lstm's layers, or blocks of a language model
   int context = 2;                  // labels that a stateless network reads: 1 | 2
   int joint = 640;                  // channels of the joint network
   std::string activation = "relu";  // relu | tanh: of the joint network
   std::vector<int> durations = {0, 1, 2, 3, 4};  // tdt: frames that a token may take
   double sigma = 0.05;                           // tdt: subtracted from tokens' log-probabilities
   double ctc_weight = 0;  // share of a CTC loss that is trained beside a transducer's; 0: none
+
+  // Options of a language model:
+  int heads = 8;                 // heads of attention
+  int kv_heads = 0;              // heads of keys and values; 0: as many as heads
+  int head_channels = 0;         // channels of a head; 0: width / heads
+  int inner = 2560;              // channels within each feed-forward unit
+  double rotary_base = 10000;    // of rotary positions
+  double dropout = 0;            // within every unit
+  double smoothing = 0;          // label smoothing
+  std::vector<int> prompt = {};  // ids between the frames and the text
+  int bos = 0, eos = 0;          // ids that begin and end each text
 
   std::vector<Key> keys();
   bool operator==(const DecoderOptions&) const = default;
@@ -36,7 +47,20 @@ struct DecoderKind {
 
   /// Returns what contradicts in these options.
   std::vector<Contradiction> (*contradictions)(const DecoderOptions& options);
+
+  /// Keys of [decoder] that it reads.
+  std::vector<std::string_view> keys = {};
+
+  bool reads(std::string_view key) const;
 };
+
+/// Returns the keys of [decoder] whose values are not the defaults.
+[[nodiscard]] std::vector<std::string_view> set_keys(const DecoderOptions& options);
+
+/// Returns what contradicts in a decoder and these options: its own contradictions, and a key that
+/// it does not read.
+[[nodiscard]] std::vector<Contradiction> contradictions(const DecoderKind& decoder,
+                                                        const DecoderOptions& options);
 
 /// Returns the decoder of that name. ConfigError, which lists all names, if there is none.
 [[nodiscard]] DecoderKind find_decoder(std::span<const DecoderKind> decoders,

@@ -1,6 +1,7 @@
 #include "layers/models/decoders.h"
 
 #include "layers/losses/ctc.h"
+#include "layers/models/language_model_decoder.h"
 #include "layers/models/transducer_decoders.h"
 
 namespace penstock::layers {
@@ -10,16 +11,13 @@ namespace {
 DecoderKind ctc_decoder() {
   return {.name = "ctc",
           .loss = [](const DecoderOptions&) { return ctc_loss(); },
-          .contradictions = [](const DecoderOptions& options) -> std::vector<Contradiction> {
-            if (options == DecoderOptions{}) return {};
-            return {{"model.decoder",
-                     "[decoder] has no effect on CTC: set model.decoder = rnnt or tdt, or leave "
-                     "the section out"}};
-          }};
+          .contradictions = [](const DecoderOptions&) -> std::vector<Contradiction> { return {}; }};
 }
 
 }  // namespace
 
-std::vector<DecoderKind> decoders() { return {ctc_decoder(), rnnt_decoder(), tdt_decoder()}; }
+std::vector<DecoderKind> decoders() {
+  return {ctc_decoder(), rnnt_decoder(), tdt_decoder(), language_model_decoder()};
+}
 
 }  // namespace penstock::layers

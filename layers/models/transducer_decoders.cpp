@@ -32,6 +32,12 @@ TransducerOptions tdt_options(const DecoderOptions& options) {
   return transducer;
 }
 
+/// Keys of both, of which an RNN-T ignores the last two.
+const std::vector<std::string_view> kKeys = {
+    "decoder.prediction", "decoder.width",     "decoder.layers",
+    "decoder.context",    "decoder.joint",     "decoder.activation",
+    "decoder.ctc_weight", "decoder.durations", "decoder.sigma"};
+
 /// Returns the loss of a transducer, with that of CTC beside it if that has a weight.
 Loss loss_of(const TransducerOptions& transducer, const DecoderOptions& options) {
   if (options.ctc_weight == 0) return transducer_loss(transducer);
@@ -69,13 +75,15 @@ std::vector<Contradiction> tdt_contradictions(const DecoderOptions& options) {
 DecoderKind rnnt_decoder() {
   return {.name = "rnnt",
           .loss = [](const DecoderOptions& o) { return loss_of(rnnt_options(o), o); },
-          .contradictions = rnnt_contradictions};
+          .contradictions = rnnt_contradictions,
+          .keys = kKeys};
 }
 
 DecoderKind tdt_decoder() {
   return {.name = "tdt",
           .loss = [](const DecoderOptions& o) { return loss_of(tdt_options(o), o); },
-          .contradictions = tdt_contradictions};
+          .contradictions = tdt_contradictions,
+          .keys = kKeys};
 }
 
 }  // namespace penstock::layers

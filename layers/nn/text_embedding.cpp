@@ -98,6 +98,7 @@ LayerPlan TextEmbedding::plan(const ActivationDecl& input, const BackendSizes& s
 
   LayerPlan plan;
   plan.output = {input.dtype, {{std::move(lengths), W}}};
+  plan.output.ends_with_text = true;
   plan.params.push_back({name() + ".weight",
                          {V, W},
                          {Initialiser::Kind::uniform, std::sqrt(3.0) * options_.deviation}});

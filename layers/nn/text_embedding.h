@@ -5,7 +5,9 @@
 #include <string>
 #include <vector>
 
+#include "layers/backend.h"
 #include "layers/layer.h"
+#include "layers/ops/embedding.h"
 
 namespace penstock::layers {
 
@@ -40,6 +42,13 @@ class TextEmbedding final : public Layer {
   void backward_input(Context&, const Params&, const Activation& dy, Saved,
                       Activation& dx) const override;
   void backward_weight(Context&, Saved, Grads) const override;
+
+  /// Computes the rows of single labels, ids i32 in the backend's memory: the next rows of texts
+  /// that are being written.
+  static void embed(Context& context, const Params& params, const Tensor& ids_P,
+                    const Tensor& y_PW) {
+    context.backend.run(context.stream, EmbeddingForward{ids_P, params.weights[0], y_PW});
+  }
 
  private:
   struct Batch;

@@ -44,8 +44,8 @@ using Operations = OperationList<
     DepthwiseConv1dBackwardWeight, DropoutForward, DropoutBackward, EmbeddingForward,
     EmbeddingBackwardWeight, JointCells, JointCellsBackward, TransducerScores, TransducerLattice,
     TransducerLogitGradient, CtcLoss, CrossEntropyLosses, CrossEntropySums, CrossEntropyGradient,
-    Cast, CastColumns, SquaredSums, LargestMagnitude, GradientNorm, AddInto, AdamWStep, LambDirection, SgdStep,
-    MoveAverages>;
+    Cast, CastColumns, SquaredSums, LargestMagnitude, GradientNorm, AddInto, AdamWStep,
+    LambDirection, SgdStep, MoveAverages>;
 
 /// Enters all operations as functions of `Self` into the table of a backend.
 template <class Self, class... Operation>

@@ -22,6 +22,11 @@
 namespace penstock::partition {
 namespace {
 
+/// Returns the number of outputs of the last layer.
+int outputs_of(const configs::ModelConfig& model, int labels) {
+  return model.classes > 0 ? model.classes : labels;
+}
+
 /// Checks each value of [model] by the schema. A ModelConfig need not come from a file, so it may
 /// be unchecked.
 void check(const configs::ModelConfig& model, int labels) {
@@ -40,12 +45,17 @@ void check(const configs::ModelConfig& model, int labels) {
         "\n  model.classes = {} has no room for the text's {}, blank included: set it to {} or "
         "more, or to 0 for as many as the text has",
         model.classes, counted(labels, "label"), labels);
+  const int classes = outputs_of(model, labels);
+  const auto expect_class = [&](std::string_view key, int id) {
+    if (model.decoder_kind().reads(key) && id >= classes)
+      faults += fmt::format(
+          "\n  {} = {} is no class: there are {}, from 0 on (model.classes, or the text's labels)",
+          key, id, classes);
+  };
+  expect_class("decoder.bos", model.networks.bos);
+  expect_class("decoder.eos", model.networks.eos);
+  for (const int id : model.networks.prompt) expect_class("decoder.prompt", id);
   if (!faults.empty()) throw ConfigError("no such model can be built:" + faults);
-}
-
-/// Returns the number of outputs of the last layer.
-int outputs_of(const configs::ModelConfig& model, int labels) {
-  return model.classes > 0 ? model.classes : labels;
 }
 
 constexpr std::size_t kShownNames = 8;  // maximum number of names in an error
@@ -168,10 +178,12 @@ LayerSequence build_model(const configs::ModelConfig& model, int labels,
 std::string model_summary(const configs::ModelConfig& model, int labels) {
   configs::Config config;
   config.model = model;
+  const layers::DecoderKind decoder = model.decoder_kind();
   std::string summary;
   for (const Key& key : configs::keys(config)) {
-    if (key.section() != "model" && (key.section() != "decoder" || model.decoder == "ctc"))
-      continue;
+    if (key.section() != "model" && !decoder.reads(key.name)) continue;
+    // Plans and profiles from before there was this key still suit models without it.
+    if (key.name == "decoder.ctc_weight" && model.networks.ctc_weight == 0) continue;
     if (key.name == "model.base" || key.name == "model.classes") continue;
     // Plans and profiles from before there were other decoders still suit CTC.
     if (key.name == "model.decoder" && model.decoder == "ctc") continue;

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <iterator>
 #include <utility>
 #include <vector>
@@ -21,12 +22,13 @@ layers::ActivationDecl sequence_input(const LayerSequence& sequence,
 
 std::vector<layers::LayerPlan> plan_layers(const LayerSequence& sequence,
                                            std::span<const std::int64_t> lengths,
-                                           const layers::BackendSizes& sizes) {
-  layers::ActivationDecl input = sequence_input(sequence, lengths, sizes);
+                                           const layers::BackendSizes& sizes,
+                                           std::span<const std::int64_t> labels) {
+  layers::ActivationDecl input = sequence_input(sequence, lengths, sizes, labels);
   std::vector<layers::LayerPlan> plans;
   for (const auto& layer : sequence.layers) {
     plans.push_back(layer->plan(input, sizes));
-    input = plans.back().output;
+    input = layers::next_input(input, plans.back());
   }
   return plans;
 }
@@ -34,6 +36,11 @@ std::vector<layers::LayerPlan> plan_layers(const LayerSequence& sequence,
 std::vector<layers::LayerPlan> plan_without_frames(const LayerSequence& sequence,
                                                    const layers::BackendSizes& sizes) {
   return plan_layers(sequence, {}, sizes);
+}
+
+int first_label_reader(std::span<const layers::LayerPlan> plans) {
+  return static_cast<int>(std::ranges::find_if(plans, &layers::LayerPlan::needs_targets) -
+                          plans.begin());
 }
 
 // The search doubles the frames until the model takes them, then bisects. It relies on this: a
@@ -72,6 +79,19 @@ std::vector<std::int64_t> output_frames(const LayerSequence& sequence,
     layers::LayerPlan plan = layer->plan(input, {});
     if (plan.needs_targets) break;
     input = std::move(plan.output);
+  }
+  return input.only().lengths;
+}
+
+std::vector<std::int64_t> rows_before_text(const LayerSequence& sequence,
+                                           std::span<const std::int64_t> lengths,
+                                           const layers::BackendSizes& sizes) {
+  const std::vector<std::int64_t> none(lengths.size());
+  layers::ActivationDecl input = sequence_input(sequence, lengths, sizes, none);
+  for (const auto& layer : sequence.layers) {
+    const layers::LayerPlan plan = layer->plan(input, sizes);
+    input = layers::next_input(input, plan);
+    if (plan.needs_targets) break;
   }
   return input.only().lengths;
 }

@@ -33,25 +33,36 @@ layers::ActivationDecl sequence_input(const LayerSequence& sequence,
                                       const layers::BackendSizes& sizes,
                                       std::span<const std::int64_t> labels = {});
 
-/// Returns every layer's plan for a micro-batch of utterances of `lengths` feature frames. Throws
-/// ShapeError if layers do not fit each other.
+/// Returns every layer's plan for a micro-batch of utterances of `lengths` feature frames and,
+/// where they are known, of `labels`. Throws ShapeError if layers do not fit each other.
 std::vector<layers::LayerPlan> plan_layers(const LayerSequence& sequence,
                                            std::span<const std::int64_t> lengths,
-                                           const layers::BackendSizes& sizes);
+                                           const layers::BackendSizes& sizes,
+                                           std::span<const std::int64_t> labels = {});
 
 /// Returns every layer's plan for zero utterances. Its parameters, state and sums depend on the
 /// layers alone.
 std::vector<layers::LayerPlan> plan_without_frames(const LayerSequence& sequence,
                                                    const layers::BackendSizes& sizes);
 
+/// Returns the place of the first layer that reads labels, or the number of layers if none does.
+[[nodiscard]] int first_label_reader(std::span<const layers::LayerPlan> plans);
+
 /// Returns the minimum number of feature frames of an utterance that the model accepts. Throws
 /// ShapeError if even 2^26 frames, more than an hour of audio samples, are too few.
 std::int64_t min_frames(const LayerSequence& sequence);
 
-/// Returns the frames of each utterance that enter the loss (the first layer that needs targets)
-/// or, without a loss, that leave the last layer. They bound the number of labels of the utterance.
+/// Returns the frames of each utterance that enter the first layer that reads labels, usually the
+/// loss, or that leave the last layer if none does. With CTC they bound the number of
+/// labels of the utterance.
 std::vector<std::int64_t> output_frames(const LayerSequence& sequence,
                                         std::span<const std::int64_t> lengths);
+
+/// Returns the rows of each utterance after the first layer that reads labels, without those of
+/// labels.
+[[nodiscard]] std::vector<std::int64_t> rows_before_text(const LayerSequence& sequence,
+                                                         std::span<const std::int64_t> lengths,
+                                                         const layers::BackendSizes& sizes);
 
 /// For each layer of a layer sequence, true if it is chosen. Empty means that none is.
 using ChosenLayers = std::vector<bool>;

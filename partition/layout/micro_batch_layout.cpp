@@ -230,6 +230,40 @@ std::size_t place_saved(MicroBatchLayout& layout, std::size_t offset, bool split
   return max;
 }
 
+/// Places the caches of layers whose input ends with text, and the rows that pass through the chunk
+/// while a decoder writes. Each utterance has room for its known labels, and for as many as a
+/// decoder may write.
+void place_caches(MicroBatchLayout& layout) {
+  layout.cache_places.resize(layout.layers.size());
+  for (std::size_t i = 0; i < layout.layers.size(); ++i) {
+    const layers::ActivationDecl& input = layout.activations[i];
+    const std::int64_t channels = layout.layers[i].cache_channels.value_or(0);
+    if (!input.ends_with_text || channels == 0) continue;
+    const std::vector<std::int64_t>& rows = input.only().lengths;
+    CachePlace& place = layout.cache_places[i];
+    place.channels = channels;
+    for (std::size_t u = 0; u < rows.size(); ++u) {
+      const std::int64_t before = rows[u] - input.labels.at(u);
+      place.rows = std::max({place.rows, rows[u], before + most_written(before)});
+    }
+    const std::size_t bytes =
+        layers::aligned(rows.size() * static_cast<std::size_t>(place.rows * channels) *
+                        layers::size_of(input.dtype));
+    place.keys = layout.cache_bytes;
+    place.values = layout.cache_bytes + bytes;
+    layout.cache_bytes += 2 * bytes;
+  }
+  const auto place_rows = [&](const layers::ActivationDecl& rows, std::size_t& offset) {
+    if (!rows.ends_with_text || rows.frames.empty()) return;
+    offset = layout.cache_bytes;
+    layout.cache_bytes += layers::aligned(rows.only().lengths.size() *
+                                          static_cast<std::size_t>(rows.only().channels) *
+                                          layers::size_of(rows.dtype));
+  };
+  place_rows(layout.activations.front(), layout.rows_in);
+  place_rows(layout.activations.back(), layout.rows_out);
+}
+
 }  // namespace
 
 std::shared_ptr<const PlannedLayers> plan_range(LayerRange layers,
@@ -238,8 +272,8 @@ std::shared_ptr<const PlannedLayers> plan_range(LayerRange layers,
   PlannedLayers planned{.activations = {input}, .layers = {}};
   for (const auto& layer : layers) {
     planned.layers.push_back(layer->plan(planned.activations.back(), sizes));
-    planned.activations.push_back(planned.layers.back().output);
-    planned.activations.back().labels = input.labels;
+    planned.activations.push_back(
+        layers::next_input(planned.activations.back(), planned.layers.back()));
   }
   return std::make_shared<const PlannedLayers>(std::move(planned));
 }
@@ -290,11 +324,13 @@ MicroBatchLayout lay_out_evaluation(std::shared_ptr<const PlannedLayers> planned
   Keeping keeping(layout, {}, false);
   const PassingBy passing = place_activations(layout, false, keeping);
   place_what_passes_by(layout, passing, 0, keeping);
+  place_caches(layout);
   layout.workspace = {Region::scratch, passing.first.bytes()};
   std::size_t workspace =
       std::max(wide_bytes(layout.activations.front()), wide_bytes(layout.logits()));
   for (const layers::LayerPlan& plan : layout.layers)
-    if (targets || !plan.needs_targets) workspace = std::max(workspace, plan.workspace.forward);
+    if (targets || !plan.needs_targets || !plan.output.frames.empty())
+      workspace = std::max(workspace, plan.workspace.forward);
   layout.scratch_bytes = layout.workspace.offset + layers::aligned(workspace);
   return layout;
 }

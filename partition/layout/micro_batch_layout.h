@@ -40,6 +40,18 @@ std::shared_ptr<const PlannedLayers> plan_range(LayerRange layers,
 /// loss weights.
 [[nodiscard]] std::size_t features_bytes(const layers::ActivationDecl& input);
 
+/// A CachePlace is where a layer keeps keys and values of the rows so far, while a decoder writes
+/// texts: see layers/key_value_cache.h.
+struct CachePlace {
+  std::size_t keys = 0, values = 0;  // offsets in the buffer of caches
+  std::int64_t rows = 0;             // capacity for each utterance; 0: the layer keeps none
+  std::int64_t channels = 0;
+};
+
+/// Returns how many labels a decoder writes at most after so many rows. Speech has fewer sounds
+/// than frames, so only a decoder that goes astray is ended by this.
+constexpr std::int64_t most_written(std::int64_t rows_before_text) { return rows_before_text; }
+
 /// MicroBatchLayout says where each tensor of one micro-batch lies in the chunk that runs `layers`.
 /// The executor allocates these bytes, and the planner adds up the same numbers.
 struct MicroBatchLayout {
@@ -56,6 +68,11 @@ struct MicroBatchLayout {
   /// Runs of layers whose activations are recomputed before their backward. The first run may be
   /// the layers before the first one with backward: they keep nothing and run once.
   std::vector<LayerRun> recomputed_runs = {};
+
+  std::vector<CachePlace> cache_places = {};  // of each layer, in evaluation
+  /// Offsets in the buffer of caches for the rows of one label each that enter and leave the chunk.
+  std::size_t rows_in = 0, rows_out = 0;
+  std::size_t cache_bytes = 0;
 
   std::size_t slot_bytes = 0;        // kept between forward and backward
   std::size_t recomputed_bytes = 0;  // recomputed before backward

@@ -27,6 +27,7 @@ void BufferBytes::cover(const MicroBatchLayout& layout, const ChunkRole& role) {
   recomputed = std::max(recomputed, layout.recomputed_bytes);
   scratch = std::max(scratch, layout.scratch_bytes);
   input = std::max(input, layout.input_message_bytes());
+  cache = std::max(cache, layout.cache_bytes);
   if (role.sends_output)
     output_gradient = std::max(output_gradient, layout.activations.back().bytes());
   if (role.sends_input_gradient && !layout.sends_what_it_keeps())
@@ -42,6 +43,7 @@ void ChunkBuffers::cover(const BufferBytes& each, const InFlight& count) {
   input_gradients = std::max(input_gradients, each.input_gradient * count.input_gradients);
   features = std::max(features, 2 * each.features);
   host = std::max(host, each.slot * count.host);
+  caches = std::max(caches, each.cache * count.caches);
 }
 
 void ChunkBuffers::join(const ChunkBuffers& other) {
@@ -53,6 +55,7 @@ void ChunkBuffers::join(const ChunkBuffers& other) {
   input_gradients += other.input_gradients;
   features += other.features;
   host += other.host;
+  caches += other.caches;
 }
 
 std::vector<std::int64_t> norm_blocks_before(std::span<const layers::LayerPlan> layers) {
@@ -116,7 +119,7 @@ StageBytes kept_bytes(const ParameterSums& sums, const ParameterBytes& parameter
 }  // namespace
 
 void add_buffers(const ChunkBuffers& buffers, StageBytes& bytes) {
-  bytes.saved = buffers.slots + buffers.recomputed;
+  bytes.saved = buffers.slots + buffers.recomputed + buffers.caches;
   bytes.messages =
       buffers.inputs + buffers.features + buffers.output_gradients + buffers.input_gradients;
   bytes.scratch = buffers.scratch;

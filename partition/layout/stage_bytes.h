@@ -17,7 +17,9 @@ struct StageBytes {
   std::size_t gradients = 0;  // one arena for each lane of the replica
   std::size_t optimizer = 0;  // optimizer state, rollback buffer, agreement on the gradient norm
   std::size_t state = 0;
-  std::size_t saved = 0;  // activations for backward of the micro-batches in flight
+  /// Activations for backward of the micro-batches in flight. In an evaluation that writes texts,
+  /// their keys and values.
+  std::size_t saved = 0;
   /// Inputs, features on their way to the device, gradients at both ends, and NCCL's own.
   std::size_t messages = 0;
   std::size_t scratch = 0;
@@ -38,6 +40,7 @@ struct BufferBytes {
   std::size_t slot = 0, recomputed = 0, scratch = 0;
   std::size_t input = 0, output_gradient = 0, input_gradient = 0;
   std::size_t features = 0;  // for a chunk that reads features onto a device
+  std::size_t cache = 0;     // keys and values, while an evaluation writes texts
 
   void cover(const MicroBatchLayout& layout, const ChunkRole& role);
 };
@@ -49,6 +52,7 @@ struct ChunkBuffers {
   std::size_t inputs = 0, output_gradients = 0, input_gradients = 0;
   std::size_t features = 0;  // two micro-batches: one arrives while the other is read
   std::size_t host = 0;      // slots that are offloaded, in host memory
+  std::size_t caches = 0;
 
   /// Raises each size to that of `count` buffers of `each`, if it is smaller.
   void cover(const BufferBytes& each, const InFlight& count);

@@ -74,6 +74,7 @@ void InFlight::cover(const InFlight& other) {
   input_gradients = std::max(input_gradients, other.input_gradients);
   recomputed = std::max(recomputed, other.recomputed);
   host = std::max(host, other.host);
+  caches = std::max(caches, other.caches);
 }
 
 InFlight in_flight_of(int micro_batches) {
@@ -88,6 +89,7 @@ InFlight count_in_flight(const Schedule& schedule, int chunk) {
   const Neighbours with(schedule, chunk);
   InFlight now, max;
   std::set<int> on_host;
+  if (schedule.forward_only) now.caches = schedule.chunks();
   if (!schedule.forward_only && !with.first) now.input_gradients = with.receives_input ? 2 : 1;
   // Between take() and the release, `now` is what is held while the action runs.
   for (const Action& a : schedule.ranks.at(schedule.chunk_rank.at(chunk))) {

@@ -19,6 +19,7 @@ struct InFlight {
   int input_gradients = 0;
   int recomputed = 0;  // from the start of backward to the end, and during a forward
   int host = 0;        // from offload to the start of backward
+  int caches = 0;      // of an evaluation that writes texts, which has as many in flight as chunks
 
   /// Raises each count to that of `other` if it is smaller.
   void cover(const InFlight& other);

@@ -7,7 +7,9 @@
 
 #include "base/error.h"
 #include "base/quantities.h"
+#include "base/unicode.h"
 #include "configs/flatten.h"
+#include "configs/text_rules.h"
 #include "partition/layout/layer_sequence.h"
 #include "partition/schedule/csv/schedule_csv.h"
 #include "partition/schedule/make_schedule.h"
@@ -27,6 +29,14 @@ std::string labels_key(const configs::Config& config) {
     if ((key.starts_with("text.") && key != "text.model") || key == "model.decoder")
       keys += fmt::format("{}={}\n", key, value);
   return keys;
+}
+
+/// Returns the ranks of all stages, stage after stage.
+std::vector<int> all_of(const std::vector<std::vector<int>>& ranks_of_stages) {
+  std::vector<int> all;
+  for (const std::vector<int>& ranks : ranks_of_stages)
+    all.insert(all.end(), ranks.begin(), ranks.end());
+  return all;
 }
 
 }  // namespace
@@ -53,11 +63,16 @@ CorpusOptions corpus_options(const configs::Config& config,
   return options;
 }
 
-CorpusReaders corpus_readers(const configs::Config& config, const partition::PlannedModel& model) {
+CorpusReaders corpus_readers(const configs::Config& config,
+                             const partition::LayerSequence& sequence,
+                             const partition::PlannedModel& model) {
   const configs::PipelineConfig& p = config.pipeline;
+  const auto plans = partition::plan_without_frames(sequence, {});
+  const bool everywhere = partition::first_label_reader(plans) + 1 < sequence.size();
   if (!p.plan.empty()) {
     const partition::Plan plan = partition::read_plan(p.plan, model);
-    return {plan.ranks.at(plan.chunks.back().stage), plan.ranks.at(plan.chunks.front().stage)};
+    return {everywhere ? all_of(plan.ranks) : plan.ranks.at(plan.chunks.back().stage),
+            plan.ranks.at(plan.chunks.front().stage)};
   }
   // Without a plan file, texts and audio are read before the plan is made, which needs their
   // lengths. So the placement of ranks and chunks is taken from the recipe and from the schedule's
@@ -67,9 +82,10 @@ CorpusReaders corpus_readers(const configs::Config& config, const partition::Pla
       partition::is_schedule_file(p.schedule)
           ? partition::read_schedule_file(p.schedule, p.stages).chunk_rank
           : partition::chunk_ranks(p.schedule, p.stages);
-  CorpusReaders readers{ranks.at(stages.back()), ranks.at(stages.front())};
+  CorpusReaders readers{everywhere ? all_of(ranks) : ranks.at(stages.back()),
+                        ranks.at(stages.front())};
   const bool may_turn = p.schedule == partition::kFound && p.stages > 1;
-  if (may_turn)
+  if (may_turn && !everywhere)
     readers.texts.insert(readers.texts.end(), readers.audio.begin(), readers.audio.end());
   return readers;
 }
@@ -105,6 +121,22 @@ void check_features(const configs::Config& config) {
   throw ConfigError(fmt::format(
       "[features] makes {} a frame, but model.features = {}: set {}, or model.features={}",
       counted(bins, "channel"), wanted, features_with(wanted, config.features), bins));
+}
+
+// Imported alphabets have characters of Unicode's private planes for tokens that are no text.
+void check_end_of_text(const configs::Config& config) {
+  if (config.text.kind == "sentencepiece" || !config.model.decoder_kind().reads("decoder.eos"))
+    return;
+  const std::u32string characters = configs::alphabet_characters(config.text);
+  const auto eos = static_cast<std::size_t>(config.model.networks.eos);
+  if (eos < 1 || eos > characters.size()) return;
+  const char32_t character = characters[eos - 1];
+  if ((character >= 0xE000 && character <= 0xF8FF) || character >= 0xF0000) return;
+  const std::size_t labels = characters.size() + 1;
+  throw ConfigError(fmt::format(
+      "decoder.eos = {} is '{}' of text.alphabet, so texts would end there: set decoder.eos=0, or "
+      "decoder.eos={} model.classes={}",
+      eos, to_utf8(std::u32string_view(&character, 1)), labels, labels + 1));
 }
 
 Corpus planned_corpus(const configs::Config& config, const partition::LayerSequence& sequence,

@@ -17,11 +17,13 @@ namespace penstock::runtime {
                                            const partition::LayerSequence& sequence,
                                            const std::string& manifest, CorpusUse use);
 
-/// Returns the ranks that read the corpora of a recipe. Texts are read by the last stage, which
-/// holds the only layer that needs targets; audio is read by the first. If the schedule is yet to
-/// be found, its last chunk may lie on the first stage, which then reads texts too. Throws
-/// ConfigError like read_plan().
+/// Returns the ranks that read the corpora of a recipe. Audio is read by the first stage. Texts are
+/// read by the last one, whose loss is usually the only layer that reads labels. If the schedule is
+/// yet to be found, its last chunk may lie on the first stage, which then reads texts too. If an
+/// earlier layer of `sequence` reads labels, all ranks read texts: the layers after it may lie
+/// anywhere, and their shapes depend on the numbers of labels. Throws ConfigError like read_plan().
 [[nodiscard]] CorpusReaders corpus_readers(const configs::Config& config,
+                                           const partition::LayerSequence& sequence,
                                            const partition::PlannedModel& model);
 
 /// Throws ConfigError if data.train names no manifest.
@@ -29,6 +31,9 @@ void check_training_manifest(const configs::Config& config);
 
 /// Throws ConfigError if [features] does not yield the channels that [model] takes.
 void check_features(const configs::Config& config);
+
+/// Throws ConfigError if the class that ends a language model's texts is a character of them.
+void check_end_of_text(const configs::Config& config);
 
 /// Loads the corpus of data.train or data.validation, depending on `use`, for planning only. Throws
 /// like load_corpus().

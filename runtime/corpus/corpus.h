@@ -25,7 +25,7 @@ class Tokenizer;
 struct Corpus {
   Lengths lengths;     // exact lengths of the audio
   AudioSources audio;  // location of the audio
-  /// `text`, `labels` and `where` are set only on ranks with a loss.
+  /// `text`, `labels` and `where` are set only on ranks that read texts.
   std::function<std::string(std::uint64_t)> text;
   std::function<std::vector<std::int32_t>(std::uint64_t)> labels;  // labels of the text
   std::function<std::string(std::uint64_t)> where;                 // "train.jsonl:17"
@@ -73,7 +73,7 @@ struct CorpusOptions {
 
 /// The ranks that read texts and audio of a corpus.
 struct CorpusReaders {
-  std::vector<int> texts = {0};  // ranks with a loss; they read the manifest
+  std::vector<int> texts = {0};  // they read the manifest
   std::vector<int> audio = {0};  // ranks of the first stage
 };
 

@@ -36,7 +36,6 @@ struct Relative {
 constexpr Relative kRelatives[] = {
     {"lasr_ctc", "parakeet_ctc", "a Conformer with relative positions"},
     {"wav2vec2-conformer", "parakeet_ctc", "a Conformer with relative positions, on log-mel"},
-    {"omniasr", "omniasr_ctc", "the same encoder with a CTC head instead of a language model"},
     {"wavlm", "wav2vec2", "without WavLM's gated positions in attention"},
     {"data2vec-audio", "wav2vec2", "with one convolution of positions instead of several"},
     {"unispeech", "wav2vec2", "the same encoder, trained otherwise"},
@@ -65,8 +64,10 @@ std::string_view family_of(const Architecture& architecture) {
 }  // namespace
 
 std::vector<Architecture> architectures() {
-  return {wav2vec2_for_ctc(),  hubert_for_ctc(),   omniasr_for_ctc(),      parakeet_for_ctc(),
-          parakeet_for_rnnt(), parakeet_for_tdt(), wav2vec2_bert_for_ctc()};
+  return {wav2vec2_for_ctc(), hubert_for_ctc(),
+          omniasr_for_ctc(),  omniasr_for_conditional_generation(),
+          parakeet_for_ctc(), parakeet_for_rnnt(),
+          parakeet_for_tdt(), wav2vec2_bert_for_ctc()};
 }
 
 Architecture architecture_of(const Settings& config, const std::string& where) {

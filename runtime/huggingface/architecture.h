@@ -27,6 +27,7 @@ struct MappedSetting {
   Form form = Form::plain;
   std::string_view also = {};                   // a second key with the same value
   std::vector<std::string_view> accepted = {};  // for a text: the values that penstock has
+  std::string_view formerly = {};               // its earlier name
 };
 
 /// A setting that penstock supports with one value only.
@@ -34,6 +35,13 @@ struct RequiredSetting {
   std::string_view theirs, absent, value;
   std::string_view same_as = {};  // other JSON that transformers treats the same
   std::string_view remedy = {};   // advice for other values
+};
+
+/// A setting whose value follows from keys: the number of `of`, divided by that of `per` if there
+/// is one. Files may leave it out, or say null.
+struct DerivedSetting {
+  std::string_view theirs, of, per = {};
+  std::string_view remedy = {};  // advice for other values
 };
 
 /// A key whose value the architecture fixes.
@@ -78,15 +86,26 @@ struct Architecture {
   std::vector<MappedSetting> model;              // in config.json
   std::vector<MappedSetting> exported_too = {};  // an import ignores them
   std::vector<RequiredSetting> wanted;           // in config.json
+  std::vector<DerivedSetting> derived = {};      // in config.json
+  std::vector<MappedSetting> generation = {};    // in generation_config.json, of an export alone
   std::vector<MappedSetting> features;           // in preprocessor_config.json
   std::vector<RequiredSetting> wanted_features;
   std::vector<RuleGroup> tensors;
-  /// Setting of config.json that holds the blank's row.
+  /// Setting of config.json that holds the number of the head's rows, and its JSON if absent.
+  std::string_view rows_setting = "vocab_size", rows = "null";
+  bool unnamed_rows = false;  // true if the last rows of the head may have no token
+  /// Setting of config.json that holds a row that no text has. Exports with new labels name the
+  /// last row.
+  std::string_view free_row_setting = {};
+  /// Setting of config.json that holds the blank's row; empty: there is no blank, and row 0 is that
+  /// of a special token.
   std::string_view blank_setting = "pad_token_id";
   std::string_view blank;                  // the row if config.json does not name it
   bool blank_last = false;                 // true if exports with new labels put the blank last
   std::string_view blank_token = "<pad>";  // its token in such exports
   TokenizerKind tokenizer = TokenizerKind::characters;
+  /// Tokens of a prompt that names a language, which "{}" stands for; empty: there is no prompt.
+  std::vector<std::string_view> language_prompt = {};
   std::string_view prefix = {};              // prefix of all tensors except the head's
   std::vector<HeadlessClass> headless = {};  // classes that are imported with a new head
 };
@@ -94,6 +113,7 @@ struct Architecture {
 [[nodiscard]] Architecture wav2vec2_for_ctc();
 [[nodiscard]] Architecture hubert_for_ctc();
 [[nodiscard]] Architecture omniasr_for_ctc();
+[[nodiscard]] Architecture omniasr_for_conditional_generation();
 [[nodiscard]] Architecture parakeet_for_ctc();
 [[nodiscard]] Architecture parakeet_for_rnnt();
 [[nodiscard]] Architecture parakeet_for_tdt();

@@ -47,10 +47,24 @@ std::string_view value_of(const Settings& settings, std::string_view name,
   return found == settings.end() ? absent : std::string_view(found->second);
 }
 
+/// Returns the value of a mapped setting, under its name or an earlier one.
+std::string_view value_of(const Settings& settings, const MappedSetting& taken) {
+  const std::string_view absent =
+      taken.formerly.empty() ? taken.absent : value_of(settings, taken.formerly, taken.absent);
+  return value_of(settings, taken.theirs, absent);
+}
+
 double number_of(std::string_view text) {
   double number = 0;
   std::from_chars(text.data(), text.data() + text.size(), number);
   return number;
+}
+
+/// Returns the JSON of a derived setting.
+std::string as_setting(const DerivedSetting& derived, const configs::FlatConfig& keys) {
+  const double of = number_of(keys.at(std::string(derived.of)));
+  return fmt::format("{}",
+                     derived.per.empty() ? of : of / number_of(keys.at(std::string(derived.per))));
 }
 
 /// Converts the settings of a file to keys and collects faults.
@@ -62,6 +76,11 @@ class Taker {
   void check(const std::vector<RequiredSetting>& wanted, const Settings& settings,
              const std::string& file) {
     for (const RequiredSetting& one : wanted) {
+      if (holds_object(settings, one.theirs)) {
+        faults_.push_back(fmt::format("{}: {} is an object, but penstock's models have {}", file,
+                                      one.theirs, one.value));
+        continue;
+      }
       const std::string_view value = value_of(settings, one.theirs, one.absent);
       const bool same = !one.same_as.empty() && same_json(value, one.same_as);
       if (!same && !same_json(value, one.value))
@@ -74,7 +93,7 @@ class Taker {
   void take(const std::vector<MappedSetting>& taken, const Settings& settings,
             const std::string& file) {
     for (const MappedSetting& one : taken) {
-      const std::string_view value = value_of(settings, one.theirs, one.absent);
+      const std::string_view value = value_of(settings, one);
       const std::string fault = fault_of(one, value, settings);
       if (!fault.empty()) faults_.push_back(fmt::format("{}: {}", file, fault));
       const std::string key = as_key(one, fault.empty() ? value : one.absent, file);
@@ -83,7 +102,26 @@ class Taker {
     }
   }
 
+  /// Compares settings with the keys that were taken.
+  void check(const std::vector<DerivedSetting>& derived, const Settings& settings,
+             const std::string& file) {
+    for (const DerivedSetting& one : derived) {
+      const std::string_view value = value_of(settings, one.theirs, "null");
+      const std::string expected = as_setting(one, keys_);
+      if (value != "null" && !same_json(value, expected))
+        faults_.push_back(fmt::format("{}: {} is {}, but penstock's models have {}{}{}", file,
+                                      one.theirs, value, expected, one.remedy.empty() ? "" : ". ",
+                                      one.remedy));
+    }
+  }
+
  private:
+  static bool holds_object(const Settings& settings, std::string_view name) {
+    const std::string within = fmt::format("{}.", name);
+    const auto found = settings.lower_bound(within);
+    return found != settings.end() && found->first.starts_with(within);
+  }
+
   /// Describes the problem with a setting; "" if there is none. A setting must be of the kind of
   /// its default, must not be an object, and must lie within an object.
   static std::string fault_of(const MappedSetting& taken, std::string_view value,
@@ -91,8 +129,7 @@ class Taker {
     const std::string name(taken.theirs), holder = name.substr(0, name.find('.'));
     if (const auto found = settings.find(holder); holder != name && found != settings.end())
       return fmt::format("{} is {}, but it must be an object", holder, found->second);
-    const auto within = settings.lower_bound(name + ".");
-    if (within != settings.end() && within->first.starts_with(name + "."))
+    if (holds_object(settings, name))
       return fmt::format("{} is an object, but it must be as {}", name, taken.absent);
     if (taken.form == Form::or_null && value == "null") return "";
     if (taken.form == Form::from_zero && (value == "0" || is_list_from_zero(value))) return "";
@@ -178,8 +215,7 @@ Settings changes_of(const std::vector<MappedSetting>& taken, const configs::Flat
                     const Settings& theirs) {
   Settings changes;
   for (const MappedSetting& one : taken)
-    if (const std::string ours = as_setting(one, keys);
-        !same_json(value_of(theirs, one.theirs, one.absent), ours))
+    if (const std::string ours = as_setting(one, keys); !same_json(value_of(theirs, one), ours))
       changes.emplace(one.theirs, ours);
   return changes;
 }
@@ -216,6 +252,12 @@ std::vector<std::string> fixed_faults(const Architecture& architecture,
       faults.push_back(fmt::format("{} = {}, but the checkpoint has {}", one.also, value, other));
   }
   return faults;
+}
+
+// What pads counts in no text and in no loss, so it need not be a token of its own.
+std::int64_t padding_row(const Architecture& architecture, const configs::Config& config,
+                         std::int64_t blank) {
+  return architecture.blank_setting.empty() ? config.model.networks.eos : blank;
 }
 
 }  // namespace
@@ -268,6 +310,7 @@ configs::Config config_of(const Architecture& architecture, const FolderSettings
   keys.emplace("model.decoder", architecture.decoder);
   taker.check(architecture.wanted, settings.config, config_file);
   taker.take(architecture.model, settings.config, config_file);
+  taker.check(architecture.derived, settings.config, config_file);
   taker.check(architecture.wanted_features, settings.features, features_file);
   taker.take(architecture.features, settings.features, features_file);
   if (!faults.empty()) throw_unlike(settings.folder, architecture, faults);
@@ -303,11 +346,23 @@ Settings model_settings(const Architecture& architecture, const configs::Config&
   Settings settings = settings_of(architecture.model, architecture.wanted, keys);
   for (const MappedSetting& one : architecture.exported_too)
     settings.emplace(one.theirs, as_setting(one, keys));
+  for (const DerivedSetting& one : architecture.derived)
+    settings.emplace(one.theirs, as_setting(one, keys));
   settings["architectures"] = fmt::format("[{}]", quoted_json(architecture.name));
   settings["model_type"] = quoted_json(architecture.model_type);
-  settings["vocab_size"] = fmt::format("{}", rows);
-  settings["pad_token_id"] = fmt::format("{}", blank);
-  settings[std::string(architecture.blank_setting)] = fmt::format("{}", blank);
+  for (auto& [name, value] : label_settings(architecture, config, rows, blank))
+    settings[name] = value;
+  return settings;
+}
+
+Settings label_settings(const Architecture& architecture, const configs::Config& config,
+                        std::int64_t rows, std::int64_t blank) {
+  Settings settings{{std::string(architecture.rows_setting), fmt::format("{}", rows)}};
+  if (!architecture.free_row_setting.empty())
+    settings.emplace(architecture.free_row_setting, fmt::format("{}", rows - 1));
+  if (!architecture.blank_setting.empty())
+    settings.emplace(architecture.blank_setting, fmt::format("{}", blank));
+  settings.emplace("pad_token_id", fmt::format("{}", padding_row(architecture, config, blank)));
   return settings;
 }
 
@@ -315,6 +370,12 @@ Settings model_settings(const Architecture& architecture, const configs::Config&
 Settings generation_settings(const Architecture& architecture, const configs::Config& config,
                              std::int64_t rows, std::int64_t blank) {
   if (architecture.decoder == "ctc") return {};
+  if (!architecture.generation.empty()) {
+    Settings settings =
+        settings_of(architecture.generation, {}, resolved_keys(architecture, config));
+    settings.emplace("pad_token_id", fmt::format("{}", padding_row(architecture, config, blank)));
+    return settings;
+  }
   Settings settings{{"decoder_start_token_id", fmt::format("{}", blank)},
                     {"pad_token_id", fmt::format("{}", blank)}};
   if (architecture.decoder != "tdt") return settings;
@@ -344,6 +405,11 @@ Settings model_changes(const Architecture& architecture, const configs::Config& 
 Settings feature_changes(const Architecture& architecture, const configs::Config& config,
                          const Settings& theirs) {
   return changes_of(architecture.features, resolved_keys(architecture, config), theirs);
+}
+
+Settings generation_changes(const Architecture& architecture, const configs::Config& config,
+                            const Settings& theirs) {
+  return changes_of(architecture.generation, resolved_keys(architecture, config), theirs);
 }
 
 std::int64_t whole_setting(const Settings& settings, std::string_view name, std::string_view absent,

@@ -49,6 +49,10 @@ void check_fixed(const Architecture& architecture, const configs::Config& config
 [[nodiscard]] Settings model_settings(const Architecture& architecture,
                                       const configs::Config& config, std::int64_t rows,
                                       std::int64_t blank);
+/// Returns the settings of config.json that name rows of a head with new labels.
+[[nodiscard]] Settings label_settings(const Architecture& architecture,
+                                      const configs::Config& config, std::int64_t rows,
+                                      std::int64_t blank);
 /// Returns the generation_config.json for such a model. It is empty for CTC, which needs none: a
 /// transducer of transformers starts with the blank, and its durations are no tokens.
 [[nodiscard]] Settings generation_settings(const Architecture& architecture,
@@ -59,11 +63,15 @@ void check_fixed(const Architecture& architecture, const configs::Config& config
                                         const configs::Config& config);
 
 /// Returns the settings of an imported model that the configuration changes, with the new values.
-/// feature_changes() does so for the feature extractor.
+/// feature_changes() does so for the feature extractor, and generation_changes() for
+/// generation_config.json.
 [[nodiscard]] Settings model_changes(const Architecture& architecture,
                                      const configs::Config& config, const Settings& theirs);
 [[nodiscard]] Settings feature_changes(const Architecture& architecture,
                                        const configs::Config& config, const Settings& theirs);
+
+[[nodiscard]] Settings generation_changes(const Architecture& architecture,
+                                          const configs::Config& config, const Settings& theirs);
 
 /// Returns a setting that is a whole number; `absent` is its JSON if it is missing. Throws
 /// CheckpointError if it is not a whole number.

@@ -70,9 +70,10 @@ class Exporter {
     Settings changes;
     if (source_.trained()) {
       changes = model_changes(source_.architecture, source_.config, source_.settings);
-      changes["vocab_size"] = fmt::format("{}", source_.rows);
-      changes[std::string(source_.architecture.blank_setting)] = fmt::format("{}", source_.blank);
-      if (!source_.gives_labels_back) changes["pad_token_id"] = fmt::format("{}", source_.blank);
+      if (!source_.gives_labels_back)
+        for (const auto& [name, value] :
+             label_settings(source_.architecture, source_.config, source_.rows, source_.blank))
+          changes[name] = value;
     }
     const bool former = source_.settings.contains("torch_dtype");
     if (former) changes["torch_dtype"] = dtype_setting(options_.dtype);
@@ -86,9 +87,8 @@ class Exporter {
       const std::filesystem::path file = source_.checkpoint.folder() / kept.file;
       const std::filesystem::path name = file.filename();
       if (name == kModelConfig || (says_labels(kept.file) && !source_.gives_labels_back)) continue;
-      const bool features = name == kPreprocessorConfig || name == kProcessorConfig;
       write_durably(folder / name,
-                    features && source_.trained() ? text_of_features(file) : text_of_file(file));
+                    source_.trained() ? text_with_changes(file) : text_of_file(file));
     }
     const std::filesystem::path pieces = source_.checkpoint.tokenizer_file();
     if (!pieces.empty() && source_.gives_labels_back)
@@ -109,6 +109,16 @@ class Exporter {
     });
     const std::string file = language_file_name(plain_text(language->second));
     write_weight_file(folder / file, own, source_.merged_reader(options_.averages));
+  }
+
+  /// Returns a kept file with the recipe's values, if any of its settings are keys.
+  std::string text_with_changes(const std::filesystem::path& file) const {
+    const std::filesystem::path name = file.filename();
+    if (name == kPreprocessorConfig || name == kProcessorConfig) return text_of_features(file);
+    if (name != kGenerationConfig) return text_of_file(file);
+    const Settings changes =
+        generation_changes(source_.architecture, source_.config, read_settings(file));
+    return changes.empty() ? text_of_file(file) : text_with_settings(file, changes);
   }
 
   /// Returns a file of feature settings with the recipe's values.

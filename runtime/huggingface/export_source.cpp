@@ -4,15 +4,19 @@
 
 #include <algorithm>
 #include <span>
+#include <stdexcept>
 #include <utility>
 
 #include "base/error.h"
+#include "base/quantities.h"
 #include "configs/flatten.h"
 #include "layers/models/families.h"
 #include "runtime/huggingface/config_map.h"
 #include "runtime/huggingface/folder_files.h"
 #include "runtime/huggingface/low_rank_update.h"
+#include "runtime/huggingface/model_proto.h"
 #include "runtime/huggingface/write_tokenizer.h"
+#include "runtime/text/tokenizer.h"
 
 // Labels are given back only if they are the imported ones and the head still has a row for each.
 // Then the blank keeps its row. Otherwise the tokenizer is written anew, and the blank is where the
@@ -56,10 +60,27 @@ configs::Config base_config(const Checkpoint& checkpoint) {
   return config;
 }
 
-/// Returns the number of a model's labels, blank included.
-std::int64_t labels_of(const Checkpoint& checkpoint, const configs::Config& config) {
-  const bool ctc = config.model.decoder == "ctc";
-  return checkpoint.tensor(ctc ? "output.bias" : "transducer.embedding.weight").shape.front();
+/// Returns the number of the head's rows, blank included: those of the first tensor of labels.
+std::int64_t rows_of_head(const Checkpoint& checkpoint, const Architecture& architecture) {
+  for (const RuleGroup& group : architecture.tensors)
+    for (const TensorRule& rule : group.rules)
+      if (rule.rows == Rows::labels)
+        return checkpoint.tensor(fmt::format("{}.weight", rule.ours)).shape.front();
+  throw std::logic_error(fmt::format("{} has no tensor of labels", architecture.name));
+}
+
+/// Throws ConfigError unless the last row of the head is no label, nor one of the decoder's tokens.
+void check_last_row(const ExportSource& source) {
+  const auto last = static_cast<int>(source.rows - 1);
+  const layers::DecoderOptions& decoder = source.config.model.networks;
+  const bool used = source.labels_of_text() > last || decoder.bos == last || decoder.eos == last ||
+                    std::ranges::count(decoder.prompt, last) > 0;
+  if (used)
+    throw ConfigError(fmt::format(
+        "{} of transformers puts a token that no text has, {}, where frames are, but all {} have a "
+        "meaning: train with model.classes = {} or more",
+        source.architecture.name, source.architecture.free_row_setting,
+        counted(source.rows, "class", "classes"), source.rows + 1));
 }
 
 }  // namespace
@@ -69,14 +90,15 @@ ExportSource::ExportSource(const Checkpoint& opened)
       config(base_config(opened)),
       imported(kept_config(opened, config)),
       architecture(exported_architecture(config, imported)),
-      rows(labels_of(opened, config)),
+      rows(rows_of_head(opened, architecture)),
       ours(model_tensors(config.model, static_cast<int>(rows))),
       pairing(pair_tensors(architecture, config.model, ours)),
       updates(updates_of(opened)) {
   blank = architecture.blank_last ? rows - 1 : 0;
   if (imported) {
     settings = read_settings(*imported);
-    const auto vocabulary = whole_setting(settings, "vocab_size", "null", *imported);
+    const auto vocabulary =
+        whole_setting(settings, architecture.rows_setting, architecture.rows, *imported);
     gives_labels_back = keeps_labels(opened) && rows == vocabulary;
     if (gives_labels_back)
       blank = whole_setting(settings, architecture.blank_setting, architecture.blank, *imported);
@@ -85,6 +107,7 @@ ExportSource::ExportSource(const Checkpoint& opened)
     settings = model_settings(architecture, config, rows, blank);
   }
   for (const auto& [name, shape] : ours) expect_floats(opened, name, shape);
+  if (!gives_labels_back && !architecture.free_row_setting.empty()) check_last_row(*this);
 }
 
 // A kept tensor that the model must have, but that the import did not find, is written as zeros.
@@ -110,9 +133,17 @@ ReadElements ExportSource::merged_reader(bool averages) const {
   return merging_reader(read, read, updates);
 }
 
+int ExportSource::labels_of_text() const {
+  const std::filesystem::path pieces = checkpoint.tokenizer_file();
+  if (pieces.empty()) return make_tokenizer(config.text)->labels();
+  return static_cast<int>(parse_model_bytes(text_of_file(pieces)).pieces.size()) + 1;
+}
+
 void ExportSource::write_labels(const std::filesystem::path& folder) const {
   const std::filesystem::path pieces = checkpoint.tokenizer_file();
-  const HeadRows head{rows, blank, architecture.blank_token};
+  HeadRows head{rows, blank, architecture.blank_token};
+  if (architecture.blank_setting.empty())
+    head.ends = {config.model.networks.bos, config.model.networks.eos};
   if (pieces.empty()) {
     write_tokenizer(folder, architecture, config.text, head);
   } else {

@@ -32,6 +32,9 @@ struct ExportSource {
   /// averages if `averages` is set and there are any.
   [[nodiscard]] ReadElements merged_reader(bool averages) const;
 
+  /// Returns the number of the recipe's labels, blank included: no more than the head's rows.
+  [[nodiscard]] int labels_of_text() const;
+
   /// Writes a tokenizer for the recipe's labels.
   void write_labels(const std::filesystem::path& folder) const;
 

@@ -31,9 +31,9 @@ inline std::string language_file_name(const std::string& language) {
 
 /// Files that an import copies into the checkpoint if they exist, and an export writes again.
 inline constexpr const char* kKeptFiles[] = {
-    kModelConfig,     kPreprocessorConfig, kProcessorConfig, kVocabulary,
-    kAddedTokens,     kTokenizerConfig,    kTokenizer,       "special_tokens_map.json",
-    kGenerationConfig};
+    kModelConfig,      kPreprocessorConfig,  kProcessorConfig, kVocabulary,
+    kAddedTokens,      kTokenizerConfig,     kTokenizer,       "special_tokens_map.json",
+    kGenerationConfig, "chat_template.jinja"};
 
 /// The folder within a checkpoint that holds these files.
 inline constexpr const char* kKeptFolder = "huggingface";

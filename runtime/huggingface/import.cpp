@@ -14,6 +14,7 @@
 
 #include "base/atomic_file.h"
 #include "base/error.h"
+#include "base/quantities.h"
 #include "configs/flatten.h"
 #include "layers/initialise.h"
 #include "partition/layout/build_model.h"
@@ -28,6 +29,7 @@
 #include "runtime/huggingface/adapter_stack.h"
 #include "runtime/huggingface/config_map.h"
 #include "runtime/huggingface/folder_files.h"
+#include "runtime/huggingface/language_prompt.h"
 #include "runtime/huggingface/peft_adapter.h"
 #include "runtime/huggingface/piece_model.h"
 #include "runtime/huggingface/settings.h"
@@ -47,6 +49,7 @@ struct ImportPlan {
   std::int64_t rows = 0, blank = 0;  // the head's
   std::vector<std::string> tokens_beyond_head;
   std::string language;                 // if the folder has several; else empty
+  std::vector<int> prompt;              // names the language; empty: none does
   std::filesystem::path language_file;  // weights of the chosen language
   TokenText tokens;
   std::string piece_model;  // empty: the text has an alphabet
@@ -113,19 +116,23 @@ void plan_labels(const std::filesystem::path& folder, const std::filesystem::pat
                  const std::string& language, ImportPlan& plan) {
   const Settings& config = plan.settings.config;
   const auto& file = plan.settings.config_file;
-  plan.rows = whole_setting(config, "vocab_size", "null", file);
-  plan.blank =
-      whole_setting(config, plan.architecture.blank_setting, plan.architecture.blank, file);
-  if (!language.empty()) plan_language(folder, language, plan);
-  const TokenizerKind kind = tokenizer_kind(folder, plan.architecture);
+  const Architecture& architecture = plan.architecture;
+  const bool prompted = !architecture.language_prompt.empty();
+  plan.rows = whole_setting(config, architecture.rows_setting, architecture.rows, file);
+  plan.blank = whole_setting(config, architecture.blank_setting, architecture.blank, file);
+  if (!language.empty() && !prompted) plan_language(folder, language, plan);
+  const TokenizerKind kind = tokenizer_kind(folder, architecture);
   const bool pieces = kind == TokenizerKind::pieces;
   const Vocabulary vocabulary =
       read_vocabulary(folder, {.kind = kind,
                                .rows = plan.rows,
                                .blank = plan.blank,
-                               .blank_setting = plan.architecture.blank_setting,
-                               .language = language});
-  plan.language = vocabulary.language;
+                               .blank_setting = architecture.blank_setting,
+                               .language = prompted ? std::string_view() : language,
+                               .unnamed_rows = architecture.unnamed_rows});
+  plan.language = prompted ? language : vocabulary.language;
+  if (prompted && !language.empty())
+    plan.prompt = language_prompt(architecture.language_prompt, vocabulary, language, folder);
   plan.tokens_beyond_head = vocabulary.beyond;
   if (pieces) plan_pieces(folder, checkpoint, vocabulary, plan);
   if (plan.piece_model.empty()) plan.tokens = text_of_tokens(vocabulary, plan.blank);
@@ -163,6 +170,16 @@ void check_adapter(const std::filesystem::path& folder, const ImportPlan& plan,
       folder.string(), plan.headless->name, plan.architecture.name));
 }
 
+/// Throws unless the tokens at the ends of a language model's text have rows in the head.
+void check_ends(const ImportPlan& plan) {
+  const auto& file = plan.settings.config_file;
+  for (const MappedSetting& one : plan.architecture.generation)
+    if (const std::int64_t row = whole_setting(plan.settings.config, one.theirs, one.absent, file);
+        row >= plan.rows)
+      throw_fault(file, fmt::format("{} is {}, but the head has {}: it must name a row", one.theirs,
+                                    row, counted(plan.rows, "row")));
+}
+
 /// Throws unless the features have the channels that the model takes.
 void check_channels(const ImportPlan& plan) {
   const configs::FeatureConfig& features = plan.config.features;
@@ -195,6 +212,8 @@ ImportPlan plan_import(const std::filesystem::path& folder, const std::filesyste
     plan_labels(folder, checkpoint, choices.language, plan);
   }
   plan.config = config_of(plan.architecture, plan.settings, plan.tokens.text);
+  check_ends(plan);
+  plan.config.model.networks.prompt = plan.prompt;
   check_channels(plan);
   return plan;
 }
@@ -326,7 +345,7 @@ std::string config_with_head(const ImportPlan& plan) {
   return text_with_settings(
       plan.settings.config_file,
       {{"architectures", fmt::format("[{}]", quoted_json(plan.architecture.name))},
-       {"vocab_size", fmt::format("{}", plan.rows)},
+       {std::string(plan.architecture.rows_setting), fmt::format("{}", plan.rows)},
        {"pad_token_id", blank},
        {std::string(plan.architecture.blank_setting), blank}});
 }
@@ -360,14 +379,16 @@ std::vector<KeptFile> keep_files(const ImportPlan& plan, const std::filesystem::
 /// Returns the report of an import of these tensors.
 ImportReport report_of(const ImportPlan& plan, const WeightsFolder& weights,
                        const std::vector<StreamedTensor>& tensors) {
-  ImportReport report{.architecture = std::string(plan.architecture.name),
-                      .labels = static_cast<int>(plan.rows),
-                      .without_letter = plan.tokens.replaced,
-                      .beyond_head = plan.tokens_beyond_head,
-                      .language = plan.language,
-                      .no_pieces = plan.no_pieces,
-                      .new_head = plan.headless.has_value(),
-                      .rank = plan.config.model.lora.rank};
+  ImportReport report{
+      .architecture = std::string(plan.architecture.name),
+      .labels = static_cast<int>(plan.rows),
+      .without_letter = plan.tokens.replaced,
+      .beyond_head = plan.tokens_beyond_head,
+      .language = plan.language,
+      .no_prompt = !plan.architecture.language_prompt.empty() && plan.prompt.empty(),
+      .no_pieces = plan.no_pieces,
+      .new_head = plan.headless.has_value(),
+      .rank = plan.config.model.lora.rank};
   if (plan.headless) report.left_out = left_out(*plan.headless, weights);
   for (const StreamedTensor& tensor : tensors) report.parameters += tensor.handle().size();
   return report;

@@ -21,7 +21,8 @@ struct ImportReport {
   /// Tensors that training in transformers uses with these settings but the folder lacks. An export
   /// writes zeros for them.
   std::vector<std::string> without_numbers = {};
-  std::string language = {};  // the imported language, if the folder has several (MMS)
+  std::string language = {};  // the imported language, if the folder has several
+  bool no_prompt = false;     // true if a prompt could name a language, and none was chosen
   /// Why tokenizer.json is not a SentencePiece model, if that causes stand-ins.
   std::string no_pieces;
   bool new_head = false;                   // true if the folder had no head
@@ -35,7 +36,8 @@ struct ImportChoices {
   std::optional<configs::TextConfig> text = {};
   /// For MMS, which has adapters and a head per language: the language whose
   /// adapter.LANGUAGE.safetensors replaces weights of model.safetensors. Empty: model.safetensors
-  /// is used, whose language is the tokenizer's target_lang.
+  /// is used, whose language is the tokenizer's target_lang. For a language model, the language
+  /// that its prompt names (decoder.prompt); empty: there is no prompt.
   std::string language = {};
   /// A folder with a LoRA adapter of PEFT for the model; empty: none.
   std::filesystem::path adapter = {};

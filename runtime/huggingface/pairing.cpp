@@ -15,9 +15,9 @@
 // From a rule and the shape of penstock's tensor follows which rows and columns theirs are, and how
 // it is shaped. The shape comes from penstock's own plan of the model, so tables hold no sizes.
 //
-// Three of their tensors may share one of penstock's (q, k and v), and columns may be permuted
-// where images lie in another order. Nothing else occurs, so copying a tensor is a gather of rows
-// and columns.
+// Two or three of their tensors may share one of penstock's (q, k and v, or the halves of a
+// SwiGLU), and columns may be permuted where images lie in another order. Nothing else occurs, so
+// copying a tensor is a gather of rows and columns.
 
 // For example, the rule {"layers.{}.attention.k_proj", "block{}.attention.qkv", Rows::keys} of a
 // model of width 1024 yields for the first layer:
@@ -49,6 +49,30 @@ int whole_number(std::string_view text) {
 int count_of(std::string_view text) {
   if (!text.starts_with('[')) return whole_number(text);
   return static_cast<int>(std::ranges::count(text, ',')) + 1;
+}
+
+/// A part of a tensor's rows: number `part`, from 0, of `parts` equal ones.
+struct RowShare {
+  int part = 0, parts = 1;
+};
+
+RowShare share_of(Rows rows) {
+  switch (rows) {
+    case Rows::queries:
+      return {0, 3};
+    case Rows::keys:
+      return {1, 3};
+    case Rows::values:
+      return {2, 3};
+    case Rows::gates:
+      return {0, 2};
+    case Rows::gated:
+      return {1, 2};
+    case Rows::all:
+    case Rows::labels:
+      break;
+  }
+  return {};
 }
 
 /// Returns the shape of theirs for one of penstock's. The numbers and their order are the same:
@@ -140,11 +164,9 @@ class Pairer {
                        .by_label = rule.rows == Rows::labels};
     const layers::Shape& shape = shape_of(tensor.ours);
     tensor.rows = shape.front();
-    if (rule.rows == Rows::queries || rule.rows == Rows::keys || rule.rows == Rows::values) {
-      tensor.rows /= 3;
-      tensor.first_row =
-          tensor.rows * (static_cast<int>(rule.rows) - static_cast<int>(Rows::queries));
-    }
+    const RowShare share = share_of(rule.rows);
+    tensor.rows /= share.parts;
+    tensor.first_row = tensor.rows * share.part;
     tensor.columns = columns_of(rule, shape);
     tensor.shape = shape;
     tensor.shape.front() = tensor.rows;

@@ -57,8 +57,8 @@ struct Pairing {
 [[nodiscard]] bool has_tensor(const Settings& settings, const KeptTensor& tensor);
 
 /// Returns all tensors of an architecture for a penstock model: each tensor in `ours` corresponds
-/// to one of them, or to three. Throws std::logic_error if a table omits a tensor or names one that
-/// does not exist.
+/// to one of them, or to two or three. Throws std::logic_error if a table omits a tensor or names
+/// one that does not exist.
 [[nodiscard]] Pairing pair_tensors(const Architecture& architecture,
                                    const configs::ModelConfig& model, const ModelTensors& ours);
 

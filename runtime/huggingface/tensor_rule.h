@@ -11,6 +11,8 @@ enum class Rows {
   queries,  // first third
   keys,     // second third
   values,   // last third
+  gates,    // first half
+  gated,    // last half
   labels,   // all rows: row 0 is the blank's, the others follow in order
 };
 

@@ -172,6 +172,7 @@ void read_pieces(const std::filesystem::path& folder, TokensByRow& tokens, Vocab
     const Json added = json.value("added_tokens", Json::array());
     for (const Json& token : added) {
       const std::string content = token.at("content");
+      if (token.value("special", false)) vocabulary.special.insert(content);
       add_token(tokens, row_of(token.at("id"), content, file), content, file);
     }
   });
@@ -190,26 +191,40 @@ void set_aside(TokensByRow& tokens, std::vector<std::string>& beyond, std::int64
   }
 }
 
-/// Throws CheckpointError unless each row of the head has a token.
-void check_tokens(const TokensByRow& tokens, std::int64_t rows, const std::filesystem::path& file) {
+/// Throws CheckpointError unless each row of the head has a token, or else the first rows have.
+void check_tokens(const TokensByRow& tokens, const HeadLabels& head,
+                  const std::filesystem::path& file) {
+  const std::int64_t rows = head.rows;
   if (!tokens.empty() && tokens.begin()->first < 0)
     throw_fault(file, fmt::format("gives '{}' row {}, but rows count from 0",
                                   tokens.begin()->second, tokens.begin()->first));
   if (static_cast<std::int64_t>(tokens.size()) == rows) return;
   std::int64_t row = 0;
   while (tokens.contains(row)) ++row;
+  if (head.unnamed_rows && row > 0 && row == static_cast<std::int64_t>(tokens.size())) return;
   throw_fault(file, fmt::format("has {}, but the head of config.json's vocab_size has {}: row {} "
                                 "stands for none",
                                 counted(static_cast<std::int64_t>(tokens.size()), "token"),
                                 counted(rows, "row"), row));
 }
 
+/// Throws CheckpointError if a text may have the token.
+void check_row_of_no_text(const std::filesystem::path& folder, const std::string& token,
+                          const Vocabulary& vocabulary) {
+  if (vocabulary.special.contains(token)) return;
+  throw_fault(folder / kTokenizer,
+              fmt::format("has the token '{}' in row 0, which may be text; penstock writes no text "
+                          "with label 0, so it must be a special token such as <s>",
+                          token));
+}
+
 void check_blank(const std::filesystem::path& folder, const TokensByRow& tokens,
-                 const HeadLabels& head) {
+                 const HeadLabels& head, const Vocabulary& vocabulary) {
   if (head.blank < 0 || head.blank >= head.rows)
     throw_fault(folder / kModelConfig,
                 fmt::format("{} is {}, but the head has {}: it must name the blank's row",
                             head.blank_setting, head.blank, counted(head.rows, "row")));
+  if (head.blank_setting.empty()) check_row_of_no_text(folder, tokens.at(head.blank), vocabulary);
   if (head.blank_setting != "pad_token_id") return;
   std::optional<std::string> pad;
   use_json_if_there(folder / kTokenizerConfig,
@@ -235,8 +250,8 @@ Vocabulary read_vocabulary(const std::filesystem::path& folder, const HeadLabels
     read_pieces(folder, tokens, vocabulary);
   }
   set_aside(tokens, vocabulary.beyond, head.rows, file);
-  check_tokens(tokens, head.rows, file);
-  check_blank(folder, tokens, head);
+  check_tokens(tokens, head, file);
+  check_blank(folder, tokens, head, vocabulary);
   for (auto& [row, token] : tokens) vocabulary.tokens.push_back(token);
   return vocabulary;
 }

@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -17,6 +18,7 @@ struct Vocabulary {
   std::string space = "|";    // token that ends words; with pieces, the one that begins them
   std::string language = {};  // language of a vocab.json that has several; else empty
   bool lower_case = false;    // true: texts are lower case, tokens are capitals
+  std::set<std::string> special = {};  // tokens of tokenizer.json that stand for no text
 };
 
 /// The head whose rows a vocabulary names.
@@ -26,14 +28,15 @@ struct HeadLabels {
   std::string_view blank_setting = "pad_token_id";  // setting of config.json that names the blank
   /// Language of a vocab.json that has several; empty: the tokenizer's.
   std::string_view language = {};
+  bool unnamed_rows = false;  // true if the last rows may have no token
 };
 
 /// Reads the vocabulary of a folder: vocab.json and the tokens added to it, or tokenizer.json.
-/// Throws CheckpointError unless it names each row of the head once. Tokens beyond the head may be
-/// words such as <s>, which transformers never emits, but not letters. If pad_token_id names the
-/// blank, the tokenizer's pad token, if it has one, must be the blank's. A vocab.json of several
-/// languages has an object of tokens for each. If none is chosen, CheckpointError names the
-/// languages.
+/// Throws CheckpointError unless it names each row of the head once, but for unnamed_rows. Tokens
+/// beyond the head may be words such as <s>, which transformers never emits, but not letters. If
+/// pad_token_id names the blank, the tokenizer's pad token, if it has one, must be the blank's. If
+/// no setting does, the token of row 0 must stand for no text. A vocab.json of several languages
+/// has an object of tokens for each. If none is chosen, CheckpointError names the languages.
 [[nodiscard]] Vocabulary read_vocabulary(const std::filesystem::path& folder,
                                          const HeadLabels& head);
 

@@ -174,9 +174,11 @@ void write_piece_tokenizer(const std::filesystem::path& folder, std::string_view
                                       {"model", model.bpe ? bpe_of(model, pieces, unknown_text)
                                                           : unigram_of(model, pieces, unknown)}};
   write_durably(folder / kTokenizer, tokenizer.dump(2) + "\n");
-  const OrderedTokenizer config = {{"tokenizer_class", "ParakeetTokenizer"},
-                                   {"pad_token", pieces[static_cast<std::size_t>(rows.blank)].text},
-                                   {"unk_token", unknown_text}};
+  std::vector<std::string> tokens;
+  for (const Piece& piece : pieces) tokens.push_back(piece.text);
+  OrderedTokenizer config(named_tokens(rows, tokens));
+  config["tokenizer_class"] = "ParakeetTokenizer";
+  config["unk_token"] = unknown_text;
   write_durably(folder / kTokenizerConfig, config.dump(2) + "\n");
   write_durably(folder / kTokenizerFile, bytes);
 }

@@ -22,11 +22,16 @@ namespace {
 using OrderedJson = nlohmann::ordered_json;
 using Tokens = std::vector<std::string>;
 
-/// Returns {"token": row} for each row of the head, such as {"<pad>": 0, "|": 1, "e": 2}.
-OrderedJson rows_of(Tokens tokens, const HeadRows& head) {
+/// Returns the tokens of all rows of the head.
+Tokens tokens_of_rows(Tokens tokens, const HeadRows& head) {
   while (static_cast<std::int64_t>(tokens.size()) + 1 < head.count)
     tokens.push_back(fmt::format("<{}>", tokens.size() + 1));
   tokens.emplace(tokens.begin() + head.blank, head.blank_token);
+  return tokens;
+}
+
+/// Returns {"token": row} for each row of the head, such as {"<pad>": 0, "|": 1, "e": 2}.
+OrderedJson rows_of(const Tokens& tokens) {
   OrderedJson rows = OrderedJson::object();
   for (std::size_t row = 0; row < tokens.size(); ++row) rows[tokens[row]] = row;
   return rows;
@@ -47,7 +52,7 @@ void write_characters(const std::filesystem::path& folder, const configs::TextCo
   // If '|' is a letter of the alphabet, it can't mark the end of a word.
   const std::string space = text.alphabet.find('|') == std::string::npos ? "|" : "<space>";
   const Tokens tokens = tokens_of_text(text, space);
-  write_json(folder / kVocabulary, rows_of(tokens, head));
+  write_json(folder / kVocabulary, rows_of(tokens_of_rows(tokens, head)));
   write_json(folder / kTokenizerConfig, {{"tokenizer_class", "Wav2Vec2CTCTokenizer"},
                                          {"pad_token", head.blank_token},
                                          {"word_delimiter_token", space},
@@ -68,6 +73,7 @@ void write_pieces(const std::filesystem::path& folder, const configs::TextConfig
   const OrderedJson pad = {
       {"id", head.blank}, {"content", head.blank_token}, {"single_word", false}, {"lstrip", false},
       {"rstrip", false},  {"normalized", false},         {"special", true}};
+  const Tokens tokens = tokens_of_rows(tokens_of_text(text, "▁"), head);
   const OrderedJson model = {{"type", "BPE"},
                              {"dropout", nullptr},
                              {"unk_token", nullptr},
@@ -76,7 +82,7 @@ void write_pieces(const std::filesystem::path& folder, const configs::TextConfig
                              {"fuse_unk", false},
                              {"byte_fallback", false},
                              {"ignore_merges", false},
-                             {"vocab", rows_of(tokens_of_text(text, "▁"), head)},
+                             {"vocab", rows_of(tokens)},
                              {"merges", OrderedJson::array()}};
   write_json(folder / kTokenizer, {{"version", "1.0"},
                                    {"truncation", nullptr},
@@ -87,11 +93,20 @@ void write_pieces(const std::filesystem::path& folder, const configs::TextConfig
                                    {"post_processor", nullptr},
                                    {"decoder", replace("▁", " ")},
                                    {"model", model}});
-  write_json(folder / kTokenizerConfig,
-             {{"tokenizer_class", "ParakeetTokenizer"}, {"pad_token", head.blank_token}});
+  OrderedJson config(named_tokens(head, tokens));
+  config["tokenizer_class"] = "ParakeetTokenizer";
+  write_json(folder / kTokenizerConfig, config);
 }
 
 }  // namespace
+
+std::map<std::string, std::string> named_tokens(const HeadRows& head,
+                                                std::span<const std::string> tokens) {
+  const auto token = [&](std::int64_t row) { return tokens[static_cast<std::size_t>(row)]; };
+  if (!head.ends) return {{"pad_token", token(head.blank)}};
+  const auto [bos, eos] = *head.ends;
+  return {{"bos_token", token(bos)}, {"eos_token", token(eos)}, {"pad_token", token(eos)}};
+}
 
 void write_tokenizer(const std::filesystem::path& folder, const Architecture& architecture,
                      const configs::TextConfig& text, const HeadRows& rows) {

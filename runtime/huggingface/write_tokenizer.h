@@ -2,6 +2,10 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <map>
+#include <optional>
+#include <span>
+#include <string>
 #include <string_view>
 
 #include "configs/config.h"
@@ -9,10 +13,21 @@
 
 namespace penstock::runtime {
 
+/// Rows of the tokens that begin and end each text of a language model.
+struct TextEnds {
+  std::int64_t bos = 0, eos = 0;
+};
+
 struct HeadRows {
   std::int64_t count = 0, blank = 0;
   std::string_view blank_token = "<pad>";
+  std::optional<TextEnds> ends = {};  // the end pads too; empty: the blank pads
 };
+
+/// Returns the tokens that tokenizer_config.json names, such as {"pad_token": "<pad>"}, among the
+/// tokens of all rows.
+[[nodiscard]] std::map<std::string, std::string> named_tokens(const HeadRows& head,
+                                                              std::span<const std::string> tokens);
 
 /// Writes the tokenizer of an alphabet. Its blank is its pad token too. For an architecture of
 /// characters it is vocab.json; for one of pieces it is tokenizer.json, with pieces of one

@@ -59,10 +59,8 @@ Chunk::Chunk(layers::Backend& backend, layers::Stream& stream, ParameterStore& p
 partition::MicroBatchLayout Chunk::lay_out(const MicroBatchWork& work, layers::Mode mode) const {
   const std::vector<std::int64_t> labels(work.label_lengths.begin(), work.label_lengths.end());
   layers::ActivationDecl input{options_.sizes.compute, {{work.lengths, options_.features}}, labels};
-  for (const auto& layer : options_.before) {
-    input = layer->plan(input, options_.sizes).output;
-    input.labels = labels;
-  }
+  for (const auto& layer : options_.before)
+    input = layers::next_input(input, layer->plan(input, options_.sizes));
   return mode == layers::Mode::train
              ? partition::lay_out_training(options_.layers, input, options_.sizes, options_.role)
              : partition::lay_out_evaluation(options_.layers, input, options_.sizes,
@@ -77,6 +75,7 @@ void Chunk::reserve(const partition::ChunkBuffers& buffers) {
   input_gradients.reserve(backend_, buffers.input_gradients);
   host_slots.buffers.reserve(backend_, buffers.host);
   scratch_.reserve(backend_, buffers.scratch);
+  caches.reserve(backend_, buffers.caches);
   staging_.reserve(buffers.features);
 }
 
@@ -88,6 +87,7 @@ void Chunk::divide(const partition::BufferBytes& each, const partition::InFlight
   input_gradients.divide(backend_, count.input_gradients, each.input_gradient);
   host_slots.buffers.divide(backend_, count.host, each.slot);
   scratch_.divide(backend_, 1, each.scratch);
+  caches.divide(backend_, count.caches, each.cache);
   if (count.host > 0) write_gaps();
 }
 
@@ -258,6 +258,18 @@ layers::Context Chunk::context(const MicroBatchRun& run, const StepWork& step, s
   return context;
 }
 
+std::optional<layers::KeyValueCache> Chunk::cache(const MicroBatchRun& run, std::size_t layer,
+                                                  std::span<const std::int64_t> past) const {
+  if (run.cache < 0) return std::nullopt;
+  const partition::CachePlace& place = run.layout.cache_places[layer];
+  if (place.rows == 0) return std::nullopt;
+  const layers::Shape shape{std::ssize(past), place.rows, place.channels};
+  std::byte* memory = caches[run.cache];
+  return layers::KeyValueCache{{memory + place.keys, options_.sizes.compute, shape},
+                               {memory + place.values, options_.sizes.compute, shape},
+                               past};
+}
+
 double* Chunk::time_of(std::vector<double> LayerTimes::*method, std::size_t layer) const {
   return times_ == nullptr ? nullptr : &(times_->*method)[options_.first_layer + layer];
 }
@@ -278,13 +290,17 @@ void Chunk::run_forward(MicroBatchRun& run, const StepWork& step, layers::Mode m
   for (int i = 0; i < layers.first; ++i) row += run.layout.layers[i].sums;
   for (int i = layers.first; i < layers.last; ++i) {
     const layers::LayerPlan& plan = run.layout.layers[i];
-    if (plan.needs_targets && work.label_lengths.empty()) continue;  // no loss when transcribing
+    const bool is_loss = plan.needs_targets && plan.output.frames.empty();
+    if (is_loss && work.label_lengths.empty()) continue;  // no loss when transcribing
     layers::Context c = context(run, step, i, mode);
     if (training) {
       c.sums = std::span(sums.state).subspan(row, plan.sums);
       row += plan.sums;
     }
     if (plan.needs_targets) c.targets = &targets;
+    const std::vector<std::int64_t> none(work.lengths.size());
+    const std::optional<layers::KeyValueCache> kept_rows = cache(run, i, none);
+    if (kept_rows) c.cache = &*kept_rows;
     const layers::Activation x = activation(run, i);
     layers::Activation y = activation(run, i + 1);
     const auto kept = training ? saved(run, i, false) : std::vector<layers::Tensor>{};

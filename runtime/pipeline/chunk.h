@@ -2,11 +2,13 @@
 
 #include <functional>
 #include <memory>
+#include <optional>
 #include <span>
 #include <vector>
 
 #include "comm/communicator.h"
 #include "layers/backend.h"
+#include "layers/key_value_cache.h"
 #include "partition/layout/micro_batch_layout.h"
 #include "partition/layout/stage_bytes.h"
 #include "runtime/pipeline/buffer_ring.h"
@@ -24,6 +26,7 @@ struct MicroBatchRun {
   partition::MicroBatchLayout layout;
   int slot = -1, recomputed = -1, input = -1, output_gradient = -1, input_gradient = -1;
   int host = -1;                    // buffer that holds the offloaded slot until backward
+  int cache = -1;                   // in an evaluation that writes texts
   std::vector<double> losses = {};  // LayerPlan::losses per utterance; last chunk only
 };
 
@@ -120,7 +123,20 @@ class Chunk {
   /// stops the measurement.
   void measure(LayerTimes* times) { times_ = times; }
 
-  BufferRing slots, recomputed, inputs, output_gradients, input_gradients;
+  /// Returns the cache of a layer for a micro-batch that has a buffer of caches, if it keeps one.
+  /// `past` are the rows that it holds of each utterance, and must outlive the result.
+  std::optional<layers::KeyValueCache> cache(const MicroBatchRun& run, std::size_t layer,
+                                             std::span<const std::int64_t> past) const;
+
+  /// Return the memory of the rows that enter and leave the chunk while texts are written.
+  std::byte* rows_in(const MicroBatchRun& run) const {
+    return caches[run.cache] + run.layout.rows_in;
+  }
+  std::byte* rows_out(const MicroBatchRun& run) const {
+    return caches[run.cache] + run.layout.rows_out;
+  }
+
+  BufferRing slots, recomputed, inputs, output_gradients, input_gradients, caches;
   HostSlots host_slots;
 
  private:

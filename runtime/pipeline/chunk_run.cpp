@@ -42,6 +42,7 @@ ChunkRun::ChunkRun(const ActionContext& context, Chunk& chunk, int place, ChunkR
   for (std::size_t m = 0; m < flights_.size(); ++m) {
     flights_[m].work = &context.step.micro_batches[m];
     flights_[m].layout = chunk.lay_out(*flights_[m].work, context.mode);
+    if (context.callbacks.caches) flights_[m].cache = static_cast<int>(m);
     bytes.cover(flights_[m].layout, training ? chunk.role() : partition::ChunkRole{});
   }
   chunk.divide(bytes, partition::count_in_flight(context.schedule, place));

@@ -17,6 +17,8 @@ struct ExecutorCallbacks {
   ReadFeatures read_features;  // called for the first chunk only
   /// Evaluation, last chunk: receives the logits of a micro-batch before they are overwritten.
   std::function<void(const MicroBatchWork&, const layers::Frames& logits)> logits;
+  /// Evaluation: layers keep keys and values of micro-batch m in buffer m of their chunk's caches.
+  bool caches = false;
   /// Training: called once, before the first action that adds to the stage's gradients. Until then
   /// they are those of the previous step.
   std::function<void()> gradients_begin;

@@ -28,6 +28,7 @@ LocalLayers local_layers(const partition::LayerSequence& sequence,
   check_cut(cut, chunk_ranks.size(), sequence.size());
   const std::vector<layers::LayerPlan> plans = partition::plan_without_frames(sequence, sizes);
   const std::vector<std::int64_t> blocks = partition::norm_blocks_before(plans);
+  const int first_reader = partition::first_label_reader(plans);
   LocalLayers held;
   for (int chunk = 0; chunk < static_cast<int>(chunk_ranks.size()); ++chunk) {
     if (chunk_ranks[chunk] != rank) continue;
@@ -39,6 +40,7 @@ LocalLayers local_layers(const partition::LayerSequence& sequence,
       held.plans.push_back(plans[layer]);
       held.norm_blocks.push_back(blocks[layer]);
       held.sums += plans[layer].sums;
+      held.needs_labels |= layer >= first_reader;
     }
   }
   return held;

@@ -17,6 +17,8 @@ struct LocalLayers {
   std::vector<std::size_t> first_layers;     // index of each chunk's first layer in `layers`
   std::vector<std::size_t> first_sums;       // sums of the layers before each chunk
   std::size_t sums = 0;                      // sums of all layers, per micro-batch
+  /// One of these layers reads labels, or one before them, whose output depends on their number.
+  bool needs_labels = false;
 };
 
 /// Returns the layers of the chunks that `chunk_ranks` assigns to `rank`. `cut` has the first layer

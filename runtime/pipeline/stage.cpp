@@ -68,7 +68,9 @@ Stage::Stage(layers::Backend& backend, layers::Stream& stream, comm::Communicato
       chunks_(make_chunks(sequence)),
       own_links_(make_links(pipeline, backend, stream, options.links, chunk_ranks_)),
       pipeline_(own_links_ ? *own_links_ : pipeline),
-      executor_(pipeline_, pointers(chunks_), local_.chunks) {}
+      executor_(pipeline_, pointers(chunks_), local_.chunks),
+      host_pipeline_(pipeline),
+      sequence_(sequence) {}
 
 // A chunk also sees the layers before it, of whatever rank. They tell it the shape of its input, so
 // no message has to carry shapes.
@@ -93,11 +95,6 @@ std::deque<Chunk> Stage::make_chunks(const partition::LayerSequence& sequence) {
     chunks.emplace_back(backend_, stream_, parameters_, scratch_, part);
   }
   return chunks;
-}
-
-bool Stage::needs_targets() const {
-  return std::any_of(local_.plans.begin(), local_.plans.end(),
-                     [](const layers::LayerPlan& p) { return p.needs_targets; });
 }
 
 // Layers may read parameters in 16 bits, which are widened on the device first.
@@ -185,9 +182,9 @@ void Stage::complete(StepSums& sums) {
   }
 }
 
-// Each window drains the pipeline before the next one fills it, so at most kWindow micro-batches
+// Each window drains the pipeline before the next one fills it, so at most `size` micro-batches
 // have results in flight. A loss goes to its micro-batch's canonical place, whatever the window.
-StepSums Stage::evaluate(const StepWork& step, const ExecutorCallbacks& callbacks) {
+StepSums Stage::run_windows(const StepWork& step, std::size_t size, const RunWindow& run_window) {
   StepSums sums{std::vector<double>(step.global_micro_batches), {}};
   StepWork window;
   window.seed = step.seed;
@@ -195,15 +192,44 @@ StepSums Stage::evaluate(const StepWork& step, const ExecutorCallbacks& callback
   window.scale = step.scale;
   window.global_micro_batches = step.global_micro_batches;
   const std::vector<MicroBatchWork>& all = step.micro_batches;
-  for (std::size_t begin = 0; begin < all.size(); begin += kWindow) {
-    const std::size_t end = std::min(begin + kWindow, all.size());
+  for (std::size_t begin = 0; begin < all.size(); begin += size) {
+    const std::size_t end = std::min(begin + size, all.size());
     window.micro_batches.assign(all.begin() + begin, all.begin() + end);
-    StepSums found = run(window, layers::Mode::evaluate, callbacks);
-    complete(found);
+    const StepSums found = run_window(window);
     for (const MicroBatchWork& m : window.micro_batches)
       sums.losses[m.place] = found.losses[m.place];
   }
   return sums;
+}
+
+StepSums Stage::evaluate(const StepWork& step, const ExecutorCallbacks& callbacks) {
+  return run_windows(step, kWindow, [&](const StepWork& window) {
+    StepSums found = run(window, layers::Mode::evaluate, callbacks);
+    complete(found);
+    return found;
+  });
+}
+
+StepSums Stage::write_texts(const StepWork& step, const ExecutorCallbacks& callbacks,
+                            const layers::TextWriting& writing, const TextGeneration::Heard& heard,
+                            const std::function<void()>& progress) {
+  TextGeneration generation(
+      {backend_, stream_, pipeline_, host_pipeline_, sequence_, options_.sizes, options_.cut,
+       chunk_ranks_, local_, parameters_, chunks_, scratch_},
+      writing, heard, progress);
+  ExecutorCallbacks with = callbacks;
+  with.caches = true;
+  with.logits = [&](const MicroBatchWork& m, const layers::Frames& rows) {
+    generation.read(m, rows);
+    if (callbacks.logits) callbacks.logits(m, rows);
+  };
+  return run_windows(step, chunk_ranks_.size(), [&](const StepWork& window) {
+    generation.begin(window.micro_batches);
+    StepSums found = run(window, layers::Mode::evaluate, with);
+    complete(found);
+    generation.write();
+    return found;
+  });
 }
 
 // Sums form a matrix with a row for each micro-batch and a range of columns for each layer:

@@ -9,6 +9,7 @@
 #include "runtime/devices/device.h"
 #include "runtime/pipeline/executor.h"
 #include "runtime/pipeline/local_layers.h"
+#include "runtime/pipeline/text_generation.h"
 
 namespace penstock::runtime {
 
@@ -47,8 +48,9 @@ class Stage {
   [[nodiscard]] std::vector<layers::HostParameter> last_parameters() const;
   /// Number of layers that it holds.
   std::size_t layers() const { return local_.layers.size(); }
-  /// True if a layer of this stage reads labels.
-  bool needs_targets() const;
+  /// True if a layer of this stage reads labels, or one before it whose output depends on their
+  /// number.
+  bool needs_labels() const { return local_.needs_labels; }
 
   /// Runs forward and backward of every micro-batch and adds gradients to the lanes' arenas. Work
   /// that is enqueued on the stream afterwards sees them. The returned sums must be passed to
@@ -64,6 +66,13 @@ class Stage {
   /// that memory does not grow with their number. `read_features` counts micro-batches from the
   /// start of each window.
   StepSums evaluate(const StepWork& step, const ExecutorCallbacks& callbacks);
+
+  /// Does the same, and writes the text of each utterance: see TextGeneration. Micro-batches must
+  /// state their labels, of which there may be none. `progress` is called after every round of
+  /// labels, and may be empty.
+  StepSums write_texts(const StepWork& step, const ExecutorCallbacks& callbacks,
+                       const layers::TextWriting& writing, const TextGeneration::Heard& heard,
+                       const std::function<void()>& progress = {});
 
   /// Returns one row of state sums, pooled over these micro-batches in this order. `micro_batches`
   /// are indices into StepWork::micro_batches. complete() must be called first.
@@ -84,6 +93,9 @@ class Stage {
   std::deque<Chunk> make_chunks(const partition::LayerSequence& sequence);
   StepSums no_sums(const StepWork& step, layers::Mode mode) const;
   StepSums run(const StepWork& step, layers::Mode mode, const ExecutorCallbacks& callbacks);
+  /// Runs `run_window` for windows of `size` micro-batches, and returns their losses.
+  using RunWindow = std::function<StepSums(const StepWork& window)>;
+  StepSums run_windows(const StepWork& step, std::size_t size, const RunWindow& run_window);
   const partition::Schedule& schedule(layers::Mode mode, int micro_batches);
 
   layers::Backend& backend_;
@@ -98,6 +110,8 @@ class Stage {
   comm::Communicator& pipeline_;
   Executor executor_;
   std::map<std::pair<layers::Mode, int>, partition::Schedule> schedules_;
+  comm::Communicator& host_pipeline_;
+  const partition::LayerSequence& sequence_;
 };
 
 }  // namespace penstock::runtime

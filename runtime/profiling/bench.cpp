@@ -193,8 +193,10 @@ void add_times(const BenchOptions& options, comm::Communicator& world,
 void add_speeds(const partition::LayerSequence& sequence, const StepWork& work,
                 double frames_per_second, BenchReport& report) {
   report.audio_s_per_s = audio_seconds(work, frames_per_second) / report.step_s;
-  for (const MicroBatchWork& micro_batch : work.micro_batches)
-    report.flops_per_s += partition::training_flops(sequence, micro_batch.lengths) / report.step_s;
+  for (const MicroBatchWork& m : work.micro_batches) {
+    const std::vector<std::int64_t> labels(m.label_lengths.begin(), m.label_lengths.end());
+    report.flops_per_s += partition::training_flops(sequence, m.lengths, labels) / report.step_s;
+  }
 }
 
 /// The measurements that a prediction is compared with.

@@ -110,7 +110,8 @@ Recogniser::Recogniser(const Trained& trained, comm::Communicator& world, Scorin
       sequence_(partition::build_frozen_model(config_.model, tokenizer_->labels())) {
   check_decoding(trained, config_, loss_);
   check_stages(world, config_.pipeline, sequence_);
-  readers_ = corpus_readers(config_, planned_model(sequence_, config_.model, tokenizer_->labels()));
+  readers_ = corpus_readers(config_, sequence_,
+                            planned_model(sequence_, config_.model, tokenizer_->labels()));
 }
 
 // The manifest's hash vouches for all bytes of the checkpoint; see manifest.cpp.
@@ -141,6 +142,7 @@ Evaluation Recogniser::evaluate(const Corpus& corpus, EvaluationOptions options)
   options.features = config_.features;
   options.data = config_.data;
   options.decoder = decoder_;
+  options.writing = loss_.writing;
   options.threads = config_.trainer.threads;
   return runtime::evaluate(*session_, corpus, *tokenizer_, options);
 }

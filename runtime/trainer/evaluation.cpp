@@ -52,10 +52,16 @@ class Scorer {
       const std::span<const float> of_utterance(row, size);
       row += size;
       if (options_.logits) options_.logits(work.utterances[u], of_utterance, logits.channels());
-      tell(
-          work.utterances[u],
-          tokenizer_.decode(options_.decoder(of_utterance, logits.channels(), tokenizer_.labels())),
-          !work.label_lengths.empty());
+      tell(work.utterances[u], tokenizer_.decode(options_.decoder(of_utterance, logits.channels(),
+                                                                  tokenizer_.labels())));
+    }
+  }
+
+  /// Takes texts that the decoder wrote. Its classes that are no labels mean nothing in text.
+  void operator()(const MicroBatchWork& work, std::vector<std::vector<std::int32_t>> written) {
+    for (std::size_t u = 0; u < work.utterances.size(); ++u) {
+      std::erase_if(written[u], [&](std::int32_t c) { return c == 0 || c >= tokenizer_.labels(); });
+      tell(work.utterances[u], tokenizer_.decode(written[u]));
     }
   }
 
@@ -74,7 +80,8 @@ class Scorer {
     told_.add(static_cast<std::int64_t>(id));
   }
 
-  void tell(std::uint64_t id, const std::string& text, bool scored) {
+  void tell(std::uint64_t id, const std::string& text) {
+    const bool scored = corpus_.labels != nullptr;
     const std::string reference = scored ? tokenizer_.normalised(corpus_.text(id)) : std::string();
     begin(Told::heard, id);
     told_.add(text);
@@ -87,6 +94,27 @@ class Scorer {
   const EvaluationOptions& options_;
   Packer told_;
 };
+
+/// States that no utterance has a label, where a decoder is to write them.
+void state_no_labels(StepWork& work) {
+  for (MicroBatchWork& m : work.micro_batches) m.label_lengths.assign(m.lengths.size(), 0);
+}
+
+/// Runs a replica's work forward, and decodes and scores it by `scorer`.
+StepSums pass(Stage& stage, const StepWork& work, ExecutorCallbacks callbacks,
+              const EvaluationOptions& options, Scorer& scorer) {
+  if (options.writing) {
+    const auto write = [&](const MicroBatchWork& m, std::vector<std::vector<std::int32_t>> texts) {
+      scorer(m, std::move(texts));
+    };
+    return stage.write_texts(work, callbacks, *options.writing, write, options.advance);
+  }
+  callbacks.logits = [&](const MicroBatchWork& m, const layers::Frames& logits) {
+    scorer(m, logits);
+    if (options.advance) options.advance();
+  };
+  return stage.evaluate(work, callbacks);
+}
 
 /// Returns the results of all ranks on rank 0, and nothing on other ranks.
 std::vector<Recognised> gather_recognised(comm::Communicator& world, const std::string& own,
@@ -140,7 +168,8 @@ EvaluationReport count_together(comm::Communicator& world,
 
 layers::Decoder decoder_of(const Stage& stage, const layers::Loss& loss,
                            const layers::DecodingOptions& decoding) {
-  return stage.last() ? loss.make_decoder(stage.last_parameters(), decoding) : nullptr;
+  return stage.last() && !loss.writing ? loss.make_decoder(stage.last_parameters(), decoding)
+                                       : nullptr;
 }
 
 // Every rank forms the same micro-batches from the lengths, and its replica takes its share.
@@ -153,9 +182,9 @@ Evaluation evaluate(Session& session, const Corpus& corpus, const Tokenizer& tok
   Stage& stage = session.stage();
   const RankGrid& grid = session.grid();
   const auto batches = evaluation_batches(corpus.lengths, options.data, options.features);
-  const StepWork work =
-      evaluation_work(batches, corpus, grid.here().replica, grid.replicas().size(),
-                      stage.needs_targets() && corpus.labels != nullptr);
+  StepWork work = evaluation_work(batches, corpus, grid.here().replica, grid.replicas().size(),
+                                  stage.needs_labels() && corpus.labels != nullptr);
+  if (options.writing && corpus.labels == nullptr) state_no_labels(work);
 
   std::unique_ptr<FeatureFeed> feed;
   ExecutorCallbacks callbacks;
@@ -166,13 +195,9 @@ Evaluation evaluate(Session& session, const Corpus& corpus, const Tokenizer& tok
     callbacks.read_features = feed->reader();
   }
   Scorer scorer(corpus, tokenizer, options);
-  callbacks.logits = [&](const MicroBatchWork& m, const layers::Frames& logits) {
-    scorer(m, logits);
-    if (options.advance) options.advance();
-  };
   std::vector<double> losses(batches.size());  // each is computed on one rank
   if (!work.micro_batches.empty()) {
-    const StepSums sums = stage.evaluate(work, callbacks);
+    const StepSums sums = pass(stage, work, callbacks, options, scorer);
     if (stage.last()) std::ranges::copy(sums.losses, losses.begin());
   }
   Evaluation evaluation;

@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -18,10 +19,13 @@ namespace penstock::runtime {
 struct EvaluationOptions {
   configs::FeatureConfig features = {};
   configs::DataConfig data = {};
-  layers::Decoder decoder = {};        // from decoder_of()
-  int threads = 1;                     // computing threads per rank
-  bool references = false;             // true to fill Recognised::reference
-  std::function<void()> advance = {};  // called after each micro-batch of the last stage; or empty
+  layers::Decoder decoder = {};                     // from decoder_of()
+  std::optional<layers::TextWriting> writing = {};  // Loss::writing; such models have no decoder
+  int threads = 1;                                  // computing threads per rank
+  bool references = false;                          // true to fill Recognised::reference
+  /// Called after each micro-batch of the last stage, or after each label that a decoder writes for
+  /// several of them. May be empty.
+  std::function<void()> advance = {};
   /// Receives an utterance's logits (frames × classes) on the rank that computes them. May be
   /// empty.
   std::function<void(std::uint64_t id, std::span<const float> logits_FC, std::int64_t classes)>
@@ -45,7 +49,7 @@ struct Evaluation {
 };
 
 /// Makes the decoder of a model whose loss is `loss` from the parameters of its last stage, as they
-/// are now. Empty on ranks of other stages.
+/// are now. Empty on ranks of other stages, and for a loss that writes texts.
 [[nodiscard]] layers::Decoder decoder_of(const Stage& stage, const layers::Loss& loss,
                                          const layers::DecodingOptions& decoding = {});
 

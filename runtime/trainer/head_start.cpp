@@ -81,19 +81,24 @@ bool Head::has(std::string_view parameter) const {
 
 bool Head::covers(std::string_view tensor) const {
   const auto of = [&](const std::string& layer) { return tensor.starts_with(layer + "."); };
-  return std::ranges::any_of(layers, of) || of(penstock::layers::TransducerOptions().name);
+  return std::ranges::any_of(layers, of) || of(penstock::layers::TransducerOptions().name) ||
+         of("decoder");
 }
 
-std::string Head::name() const { return fmt::format("{}", fmt::join(layers, " and ")); }
+std::string Head::name() const {
+  if (layers.size() > 2) return fmt::format("{} to {}", layers.front(), layers.back());
+  return fmt::format("{}", fmt::join(layers, " and "));
+}
 
 Head find_head(const partition::LayerSequence& sequence,
                const std::vector<layers::LayerPlan>& plans) {
+  auto first = static_cast<std::size_t>(partition::first_label_reader(plans));
+  while (first > 0 && plans[--first].params.empty()) continue;
   Head head;
-  for (std::size_t i = plans.size(); i-- > 0;) {
+  for (std::size_t i = first; i < plans.size(); ++i) {
     if (plans[i].params.empty()) continue;
-    head.layers.insert(head.layers.begin(), sequence.layers[i]->name());
-    head.parameters.insert(head.parameters.begin(), plans[i].params.begin(), plans[i].params.end());
-    if (!plans[i].needs_targets) break;
+    head.layers.push_back(sequence.layers[i]->name());
+    head.parameters.insert(head.parameters.end(), plans[i].params.begin(), plans[i].params.end());
   }
   return head;
 }

@@ -13,16 +13,16 @@
 
 namespace penstock::runtime {
 
-/// The head: the last layer with parameters and, if that is a loss, the one before it, which
-/// projects frames for it.
+/// The head: the decoder's layers with parameters, and the encoder's last one, which projects
+/// frames for them.
 struct Head {
   std::vector<std::string> layers;
   std::vector<layers::ParamDecl> parameters;
 
   bool has(std::string_view parameter) const;
-  /// True for a tensor of these layers, or of any transducer.
+  /// True for a tensor of these layers, or of any other decoder.
   bool covers(std::string_view tensor) const;
-  /// Returns "output", or "output and transducer".
+  /// Returns "output", "output and transducer", or "output to decoder.output".
   std::string name() const;
 };
 

@@ -171,7 +171,9 @@ std::string told_of_start(const InitialWeights& weights, const Head& head,
   std::set<std::string> of_head = weights.anew;
   const std::size_t adapters = std::erase_if(of_head, layers::is_lora_parameter);
   std::string text;
-  if (!of_head.empty())
+  if (head.layers.size() > 2 && !of_head.empty())
+    text += fmt::format("; {} start anew", head.name());
+  else if (!of_head.empty())
     text += fmt::format("; {} {} anew", fmt::join(of_head, " and "),
                         of_head.size() == 1 ? "starts" : "start");
   if (!weights.kept.empty())
@@ -204,13 +206,14 @@ std::string told_of(const InitialWeights& weights, const configs::Config& config
                         told(other_labels, now, before));
   std::vector<std::string> others = changed(now, before, "model.");
   std::erase_if(others, [&](const std::string& key) {
-    const bool sizes_head = key == "model.classes" && !whole;
+    const bool sizes_head = (key == "model.classes" || key == "model.decoder") && !whole;
     return key == "model.base" || sizes_head || drops_in_training(key);
   });
   for (std::string& key : changed(now, before, "features.")) others.push_back(std::move(key));
   if (whole && config.model.decoder != "ctc")
     for (std::string& key : changed(now, before, "decoder."))
-      if (key != "decoder.sigma") others.push_back(std::move(key));
+      if (key != "decoder.sigma" && key != "decoder.smoothing" && !drops_in_training(key))
+        others.push_back(std::move(key));
   const bool takes_adapters = config.model.lora.rank > 0 && adapters == 0;
   if (takes_adapters && !changed(now, before, "lora.alpha").empty())
     others.emplace_back("lora.alpha");

@@ -31,6 +31,7 @@ namespace {
 
 configs::Config checked(const TrainingTask& task, comm::Communicator& world) {
   check_features(task.recipe);
+  check_end_of_text(task.recipe);
   check_training_manifest(task.recipe);
   configs::Config planned = with_plan_file(with_saved_tokenizer(task.recipe));
   if (planned.trainer.scaling != "none" && !planned.trainer.order.empty())
@@ -150,7 +151,7 @@ Corpus load(const PreparedTraining& training, const std::string& manifest, Corpu
   const partition::PlannedModel model =
       planned_model(training.sequence, config.model, training.tokenizer->labels());
   return load_corpus(corpus_options(config, training.sequence, manifest, use), *training.tokenizer,
-                     training.context.world, corpus_readers(config, model));
+                     training.context.world, corpus_readers(config, training.sequence, model));
 }
 
 }  // namespace

@@ -17,7 +17,7 @@ StepLoader::StepLoader(const Corpus& corpus, const configs::Config& config,
 }
 
 StepWork StepLoader::work(const StepBatches& batches) const {
-  return training_work(batches, corpus_, seed_, lanes_, session_.stage().needs_targets());
+  return training_work(batches, corpus_, seed_, lanes_, session_.stage().needs_labels());
 }
 
 // The loader needs only the micro-batches of this replica, so the work is made without seed and

@@ -354,6 +354,7 @@ void TrainingRun::validate() {
                {.features = config().features,
                 .data = config().data,
                 .decoder = decoder_of(session_.stage(), config().model.loss()),
+                .writing = config().model.loss().writing,
                 .threads = config().trainer.threads,
                 .advance = [this] { activity().advance(); }});
   if (prepared.slots.averages) training_step_->exchange_averages();

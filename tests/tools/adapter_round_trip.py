@@ -17,6 +17,7 @@ from pathlib import Path
 import torch
 from peft import LoraConfig, PeftModel, get_peft_model
 from safetensors.torch import load_file
+from transformers import OmniASRForConditionalGeneration
 
 from round_trip import SAVERS, compare_logits, run, save, save_sound
 
@@ -40,7 +41,7 @@ def settings_of(model, rng):
     kinds = sorted({name.rpartition(".")[2] for name in names} - {head})
     chosen = rng.sample(kinds, rng.randint(1, len(kinds)))
     saves_head = rng.random() < 0.5
-    if not saves_head and rng.random() < 0.5:
+    if not saves_head and rng.random() < 0.5 and not isinstance(model, OmniASRForConditionalGeneration):  # its head is its loss
         chosen.append(head)
     adapted = [name for name in names if name.rpartition(".")[2] in chosen]
     ranks = {name: rng.randint(1, 5) for name in rng.sample(adapted, rng.randint(0, len(adapted)))} if rng.random() < 0.5 else {}

@@ -120,8 +120,8 @@ TEST(PythonTransformers, LoadsWhatPenstockExports) {
   const test::TemporaryFolder output;
   const auto script = test::source("tests/tools/round_trip.py").string();
   for (const char* kind :
-       {"wav2vec2", "wav2vec2_base", "wav2vec2_letters", "hubert", "omniasr", "pretrained",
-        "parakeet", "parakeet_rnnt", "parakeet_tdt", "anew_rnnt", "anew_tdt"}) {
+       {"wav2vec2", "wav2vec2_base", "wav2vec2_letters", "hubert", "omniasr", "omniasr_llm",
+        "pretrained", "parakeet", "parakeet_rnnt", "parakeet_tdt", "anew_rnnt", "anew_tdt"}) {
     const test::Outcome done = test::run_program(
         {"python3", script, PENSTOCK_BINARY, kind, output.path().string(), "0", "1"});
     EXPECT_EQ(done.code, 0) << done.out << done.err;
@@ -140,7 +140,8 @@ TEST(PythonPeft, LoadsWhatPenstockExports) {
   const test::TemporaryFolder output;
   const test::Outcome done = test::run_program(
       {"python3", test::source("tests/tools/adapter_round_trip.py").string(), PENSTOCK_BINARY,
-       "wav2vec2,hubert,omniasr,parakeet,w2v_bert,refusals", output.path().string(), "0"});
+       "wav2vec2,hubert,omniasr,omniasr_llm,parakeet,w2v_bert,refusals", output.path().string(),
+       "0"});
   EXPECT_EQ(done.code, 0) << done.out << done.err;
 }
 

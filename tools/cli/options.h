@@ -65,8 +65,8 @@ CLI::Option* takes_folder(CLI::Option* option, FolderUse use);
 /// command.
 void takes_verified(CLI::App* command, runtime::Verified& verified);
 
-/// Adds the options that evaluate and transcribe share: --threads, --replicas, --window, --beam,
-/// --verify.
+/// Adds the options that evaluate and transcribe share: --threads, --replicas, --window,
+/// --decoder, --beam, --verify.
 void takes_recognition(CLI::App* command, runtime::Trained& trained, runtime::WindowBounds& window);
 
 }  // namespace penstock::tools

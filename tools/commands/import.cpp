@@ -60,6 +60,21 @@ std::string adapter_text(const runtime::ImportReport& report) {
                                      : std::string("a merged adapter"));
 }
 
+/// Prints which tokens transcripts show by stand-ins, if any.
+void print_stand_ins(const runtime::ImportReport& report) {
+  const auto& tokens = report.without_letter;
+  if (tokens.empty()) return;
+  const std::vector<std::string> shown(
+      tokens.begin(),
+      tokens.begin() + static_cast<std::ptrdiff_t>(std::min(tokens.size(), kShownTokens)));
+  std::cout << fmt::format(
+      "{} no single character, so that transcripts show a stand-in: {}{}\n",
+      tokens.size() == 1 ? "1 token is" : fmt::format("{} tokens are", tokens.size()),
+      fmt::join(shown, " "), tokens.size() > shown.size() ? " …" : "");
+  if (!report.no_pieces.empty())
+    std::cout << fmt::format("tokenizer.json is no SentencePiece model: {}\n", report.no_pieces);
+}
+
 /// Prints the report. The first line says what was imported, and each further one what a user
 /// should know of it.
 void print(const ImportOptions& options, const runtime::ImportReport& report) {
@@ -71,6 +86,7 @@ void print(const ImportOptions& options, const runtime::ImportReport& report) {
                                                   {"beyond_head", report.beyond_head},
                                                   {"without_numbers", report.without_numbers},
                                                   {"language", report.language},
+                                                  {"no_prompt", report.no_prompt},
                                                   {"no_pieces", report.no_pieces},
                                                   {"new_head", report.new_head},
                                                   {"left_out", report.left_out},
@@ -91,6 +107,8 @@ void print(const ImportOptions& options, const runtime::ImportReport& report) {
   std::cout << adapter_text(report);
   if (!report.language.empty())
     std::cout << fmt::format("it recognises the language {}\n", report.language);
+  if (report.no_prompt)
+    std::cout << "its prompt names no language: import with --language CODE, such as eng_latn\n";
   if (!report.without_numbers.empty())
     std::cout << output_line(fmt::format("the folder lacks {}: an export writes zeros",
                                          fmt::join(report.without_numbers, ", ")));
@@ -99,17 +117,7 @@ void print(const ImportOptions& options, const runtime::ImportReport& report) {
         "the tokenizer has tokens for which the head has no row, and which are never recognised: "
         "{}\n",
         fmt::join(report.beyond_head, " "));
-  const auto& tokens = report.without_letter;
-  if (tokens.empty()) return;
-  const std::vector<std::string> shown(
-      tokens.begin(),
-      tokens.begin() + static_cast<std::ptrdiff_t>(std::min(tokens.size(), kShownTokens)));
-  std::cout << fmt::format(
-      "{} no single character, so that transcripts show a stand-in: {}{}\n",
-      tokens.size() == 1 ? "1 token is" : fmt::format("{} tokens are", tokens.size()),
-      fmt::join(shown, " "), tokens.size() > shown.size() ? " …" : "");
-  if (!report.no_pieces.empty())
-    std::cout << fmt::format("tokenizer.json is no SentencePiece model: {}\n", report.no_pieces);
+  print_stand_ins(report);
 }
 
 }  // namespace
@@ -131,15 +139,16 @@ void add_import(CLI::App& app, Run& run) {
                       "text.KEY=VALUE: the labels of a new head, for a model that was only "
                       "pre-trained");
   command->add_option("--language", options->choices.language,
-                      "Of MMS: the language whose adapter.LANGUAGE.safetensors is read");
+                      "Of MMS: the language whose adapter.LANGUAGE.safetensors is read. Of a "
+                      "language model: the one that its prompt names");
   CLI::Option* const adapter = command->add_option(
       "--adapter", options->choices.adapter, "A folder with a LoRA adapter of PEFT for the model");
   command->add_flag("--merge", options->choices.merge, "Add the adapter to the weights")
       ->needs(adapter);
   command->add_flag("--json", options->json, "Print one JSON object");
   command->footer(
-      "Reads Wav2Vec2ForCTC, HubertForCTC, Wav2Vec2BertForCTC, OmniASRForCTC, ParakeetForCTC,\n"
-      "ParakeetForRNNT and ParakeetForTDT.\n"
+      "Reads Wav2Vec2ForCTC, HubertForCTC, Wav2Vec2BertForCTC, OmniASRForCTC,\n"
+      "OmniASRForConditionalGeneration, ParakeetForCTC, ParakeetForRNNT and ParakeetForTDT.\n"
       "With a new head it reads Wav2Vec2ForPreTraining, Wav2Vec2Model, HubertModel and\n"
       "Wav2Vec2BertModel. Exit code 4: the folder lacks something, or has what penstock's models\n"
       "have not.\n\n"

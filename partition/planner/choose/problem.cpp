@@ -103,7 +103,7 @@ const StepCosts& Workloads::costs_of(const MicroBatchLengths& lengths, bool sele
     const CostModel& costs = selective ? problem_.model.selective_costs : problem_.model.costs;
     return StepCosts{
         .layers = {costs(lengths)},
-        .bytes = {messages_->of(*problem_.model.sequence, problem_.model.sizes, lengths.frames)}};
+        .bytes = {messages_->of(*problem_.model.sequence, problem_.model.sizes, lengths)}};
   });
 }
 

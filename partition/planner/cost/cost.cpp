@@ -209,7 +209,7 @@ std::vector<LayerCost> analytic_costs(const LayerSequence& sequence,
       input = same->second.second;
       continue;
     }
-    layers::LayerPlan plan = layer->plan(input, sizes);
+    const layers::LayerPlan plan = layer->plan(input, sizes);
     const Parts parts = layers::parts_of(*layer, input, sizes);
     LayerCost& cost = costs.emplace_back(cost_of(parts, input, plan, sizes, rates));
     cost.layer = layer->name();
@@ -217,8 +217,7 @@ std::vector<LayerCost> analytic_costs(const LayerSequence& sequence,
     // gradients of a first residual unit read what it makes.
     if (costs.size() == 1) cost.backward_input = 0;
     if (plan.runs_backward()) cost.backward_input += recompute_of(parts, sizes, rates);
-    plan.output.labels = std::move(input.labels);
-    input = std::move(plan.output);
+    input = layers::next_input(input, plan);
     if (!kinds.empty()) known.emplace(kinds[costs.size() - 1], std::pair(cost, input));
   }
   return costs;
@@ -230,20 +229,21 @@ std::vector<double> recompute_seconds(const LayerSequence& sequence,
   layers::ActivationDecl input = sequence_input(sequence, lengths, sizes);
   std::vector<double> seconds;
   for (const auto& layer : sequence.layers) {
-    layers::LayerPlan plan = layer->plan(input, sizes);
+    const layers::LayerPlan plan = layer->plan(input, sizes);
     seconds.push_back(plan.runs_backward()
                           ? recompute_of(layers::parts_of(*layer, input, sizes), sizes, rates)
                           : 0);
-    input = std::move(plan.output);
+    input = layers::next_input(input, plan);
   }
   return seconds;
 }
 
 // The first layer with any operations is the one whose input gradient would be that of the
 // features.
-double training_flops(const LayerSequence& sequence, std::span<const std::int64_t> lengths) {
+double training_flops(const LayerSequence& sequence, std::span<const std::int64_t> lengths,
+                      std::span<const std::int64_t> labels) {
   double flops = 0, of_features = 0;
-  for (const layers::LayerPlan& plan : plan_layers(sequence, lengths, {})) {
+  for (const layers::LayerPlan& plan : plan_layers(sequence, lengths, {}, labels)) {
     if (flops == 0) of_features = plan.flops.backward_input;
     flops += plan.flops.forward + plan.flops.backward_input + plan.flops.backward_weight;
   }

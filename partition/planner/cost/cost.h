@@ -55,7 +55,8 @@ std::vector<LayerCost> analytic_costs(const LayerSequence& sequence,
 
 /// Returns the operations of a micro-batch in training: forward and both backwards, without the
 /// gradient of the features.
-double training_flops(const LayerSequence& sequence, std::span<const std::int64_t> lengths);
+double training_flops(const LayerSequence& sequence, std::span<const std::int64_t> lengths,
+                      std::span<const std::int64_t> labels = {});
 
 /// Returns, for each layer, the seconds to send its output to another rank and to receive its
 /// gradient.

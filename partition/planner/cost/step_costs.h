@@ -29,10 +29,10 @@ struct StepCosts {
 class MessageCache {
  public:
   const std::vector<double>& of(const LayerSequence& sequence, const layers::BackendSizes& sizes,
-                                const std::vector<std::int64_t>& frames);
+                                const MicroBatchLengths& lengths);
 
  private:
-  Cache<std::vector<std::int64_t>, std::vector<double>> known_;
+  Cache<MicroBatchLengths, std::vector<double>> known_;
 };
 
 /// Returns the costs of micro-batches of these lengths. Seconds come from the cost model, and bytes

@@ -14,10 +14,12 @@ import torch
 from safetensors.torch import save_file
 from tokenizers import AddedToken, Tokenizer, decoders, models, normalizers, pre_tokenizers
 from transformers import (
-    HubertConfig, HubertForCTC, OmniASRCTCConfig, OmniASRCTCProcessor, OmniASRFeatureExtractor, OmniASRForCTC, ParakeetCTCConfig,
-    ParakeetEncoderConfig, ParakeetFeatureExtractor, ParakeetForCTC, ParakeetForRNNT, ParakeetForTDT, ParakeetProcessor,
-    ParakeetRNNTConfig, ParakeetTDTConfig, ParakeetTokenizer, SeamlessM4TFeatureExtractor, Wav2Vec2BertConfig, Wav2Vec2BertForCTC, Wav2Vec2BertProcessor, Wav2Vec2Config,
-    Wav2Vec2CTCTokenizer, Wav2Vec2FeatureExtractor, Wav2Vec2ForCTC, Wav2Vec2ForPreTraining, Wav2Vec2Processor)
+    HubertConfig, HubertForCTC, OmniASRConfig, OmniASRCTCConfig, OmniASRCTCProcessor, OmniASRFeatureExtractor,
+    OmniASRForConditionalGeneration, OmniASRForCTC, OmniASRProcessor, ParakeetCTCConfig, ParakeetEncoderConfig,
+    ParakeetFeatureExtractor, ParakeetForCTC, ParakeetForRNNT, ParakeetForTDT, ParakeetProcessor, ParakeetRNNTConfig,
+    ParakeetTDTConfig, ParakeetTokenizer, SeamlessM4TFeatureExtractor, Wav2Vec2BertConfig, Wav2Vec2BertForCTC,
+    Wav2Vec2BertProcessor, Wav2Vec2Config, Wav2Vec2CTCTokenizer, Wav2Vec2FeatureExtractor, Wav2Vec2ForCTC, Wav2Vec2ForPreTraining,
+    Wav2Vec2Processor)
 from transformers.loss.loss_tdt import tdt_loss
 
 from cases.transducer import rnnt_loss
@@ -139,27 +141,70 @@ def mms():
     (folder / "kept").rename(folder / "logits.safetensors")
 
 
-def omniasr_tokenizer(letters):
-    """Pieces as Omnilingual ASR's SentencePiece models have them: four special ones, the space, and letters. <s> is the blank."""
+def omniasr_tokenizer(letters, more=()):
+    """Pieces as Omnilingual ASR's SentencePiece models have them: four special ones, the space, and letters. <s> is the blank.
+    Further special tokens follow."""
     pieces = ["<s>", "<pad>", "</s>", "<unk>", "▁", *letters]
     tokenizer = Tokenizer(models.Unigram([(piece, -float(i)) for i, piece in enumerate(pieces)], unk_id=3))
     tokenizer.pre_tokenizer = pre_tokenizers.Metaspace(prepend_scheme="always", split=False)
     tokenizer.decoder = decoders.Metaspace(prepend_scheme="always", split=False)
     special = dict(zip(("bos_token", "pad_token", "eos_token", "unk_token"), pieces))
-    tokenizer.add_special_tokens([AddedToken(token, normalized=False, special=True) for token in special.values()])
+    tokenizer.add_special_tokens([AddedToken(token, normalized=False, special=True) for token in [*special.values(), *more]])
     return ParakeetTokenizer(tokenizer_object=tokenizer, **special)
+
+
+OMNIASR_ENCODER = dict(
+    model_type="omniasr_audio", hidden_size=12, num_hidden_layers=2, num_attention_heads=3, intermediate_size=20, conv_dim=[5] * 4,
+    conv_kernel=[10, 3, 3, 2], conv_stride=[5, 2, 2, 2], num_conv_pos_embeddings=6, num_conv_pos_embedding_groups=2)
 
 
 def omniasr():
     folder = fresh("omniasr_for_ctc")
     tokenizer = omniasr_tokenizer("abc'é")
-    model = scrambled(OmniASRForCTC(OmniASRCTCConfig(vocab_size=len(tokenizer), audio_config=dict(
-        model_type="omniasr_audio", hidden_size=12, num_hidden_layers=2, num_attention_heads=3, intermediate_size=20,
-        conv_dim=[5] * 4, conv_kernel=[10, 3, 3, 2], conv_stride=[5, 2, 2, 2], num_conv_pos_embeddings=6,
-        num_conv_pos_embedding_groups=2))))
+    model = scrambled(OmniASRForCTC(OmniASRCTCConfig(vocab_size=len(tokenizer), audio_config=OMNIASR_ENCODER)))
     model.save_pretrained(folder)
     OmniASRCTCProcessor(OmniASRFeatureExtractor(), tokenizer).save_pretrained(folder)
     save_logits_alone(folder, model, [torch.randn(1, n) for n in (523, 311, 700)])
+
+
+def language_model_losses(model, utterances, labels, prompt):
+    """Of utterances alone: the sums over the text and </s>. Returns the numbers of frames too."""
+    config, losses, lengths = model.config, [], []
+    for sound, ids in zip(utterances, labels):
+        frames = int(model.model.audio_tower._get_subsampling_output_length(torch.tensor(sound.shape[1])))
+        known, text = [config.audio_token_id] * frames + prompt + [config.bos_token_id], [*ids, config.eos_token_id]
+        loss = model(input_ids=torch.tensor([known + text]), input_values=sound[None],
+                     labels=torch.tensor([[-100] * len(known) + text])).loss
+        losses.append(loss * len(text))
+        lengths.append(frames)
+    return torch.stack(losses), torch.tensor(lengths)
+
+
+OMNIASR_TEMPLATE = (
+    "{% for message in messages %}{% for item in message['content'] %}{% if item['type'] == 'audio' %}<extra_id_1>"
+    "{% elif item['type'] == 'language' %}<extra_id_0><|lang:{{ item['language'] }}|>{% endif %}{% endfor %}{% endfor %}<s>")
+
+
+def omniasr_language_model():
+    """Two rows have no token. The losses are with the prompt of a language, and without one."""
+    torch.manual_seed(11)
+    folder = fresh("omniasr_for_conditional_generation")
+    tokenizer = omniasr_tokenizer("abc'é", ["<extra_id_0>", "<extra_id_1>", "<|lang:auto|>", "<|lang:eng_latn|>"])
+    model = scrambled(OmniASRForConditionalGeneration(OmniASRConfig(
+        audio_config=OMNIASR_ENCODER, audio_token_id=11, text_config=dict(
+            model_type="llama", vocab_size=16, hidden_size=24, intermediate_size=10, num_hidden_layers=2, num_attention_heads=3,
+            rms_norm_eps=1e-5))))
+    model.save_pretrained(folder)
+    OmniASRProcessor(OmniASRFeatureExtractor(), tokenizer, chat_template=OMNIASR_TEMPLATE, conv_kernel=OMNIASR_ENCODER["conv_kernel"],
+                     conv_stride=OMNIASR_ENCODER["conv_stride"]).save_pretrained(folder)
+    utterances, labels = [torch.randn(1, n) for n in (523, 311, 700)], [[5, 4, 9, 9], [], [8, 5, 6, 3, 4, 8, 15]]
+    with torch.no_grad():
+        prompted, lengths = language_model_losses(model, utterances, labels, [10, 13])
+        alone, _ = language_model_losses(model, utterances, labels, [])
+    save_file({"x": torch.cat(utterances, -1).reshape(-1, 1),
+               "lengths": torch.tensor([u.numel() for u in utterances]), "output_lengths": lengths, "losses": alone,
+               "prompted_losses": prompted, "labels": torch.tensor([i for ids in labels for i in ids]),
+               "label_counts": torch.tensor([len(ids) for ids in labels])}, folder / "logits.safetensors")
 
 
 def parakeet():
@@ -263,3 +308,4 @@ def make(save):
     wav2vec2_bert()
     parakeet_transducer("rnnt")
     parakeet_transducer("tdt")
+    omniasr_language_model()

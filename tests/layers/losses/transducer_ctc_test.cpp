@@ -46,8 +46,8 @@ TransducerOptions small_tdt() {
 /// A training pass of one micro-batch, by any layer that ends a model.
 struct BothPass {
   BothPass(std::unique_ptr<Layer> tested, DType dtype, std::int64_t channels,
-       const std::vector<std::int64_t>& lengths = kFramesOfBoth, const Texts& texts = kTextsOfBoth,
-       double scale = 0.25)
+           const std::vector<std::int64_t>& lengths = kFramesOfBoth,
+           const Texts& texts = kTextsOfBoth, double scale = 0.25)
       : layer(std::move(tested)),
         labels(texts, scale),
         runner(*layer, {dtype, {{lengths, channels}}, labels.counts()}) {
@@ -73,7 +73,8 @@ struct BothPass {
   LayerRunner runner;
 };
 
-std::unique_ptr<Layer> both(double ctc_weight = 0.3, const TransducerOptions& options = small_tdt()) {
+std::unique_ptr<Layer> both(double ctc_weight = 0.3,
+                            const TransducerOptions& options = small_tdt()) {
   return std::make_unique<TransducerCtc>(options, ctc_weight);
 }
 
@@ -106,7 +107,8 @@ TEST_P(TransducerCtcGolden, AgreesWithPyTorch) {
     options.durations = {0, 1, 2, 3, 4};
     options.sigma = 0.05;
   }
-  BothPass pass(both(0.25, options), dtype, 12 + 7, golden.integers("lengths"), labels_of(golden), 1);
+  BothPass pass(both(0.25, options), dtype, 12 + 7, golden.integers("lengths"), labels_of(golden),
+                1);
   LayerRunner& runner = pass.runner;
   golden.copy("x", runner.input().only().x_FC);
   for (std::size_t i = 0; i < runner.params().size(); ++i)
@@ -191,8 +193,8 @@ TEST(TransducerCtc, FrozenItComputesTheInputGradientAlone) {
   BothPass trained = pass_of_both();
   trained.run();
   const std::vector<double> no_rates(trained.runner.params().size());
-  BothPass frozen(std::make_unique<RatedLayer>(both(), RatedLayer::Rates{no_rates, true}), DType::f32,
-              kJoint + kClasses);
+  BothPass frozen(std::make_unique<RatedLayer>(both(), RatedLayer::Rates{no_rates, true}),
+                  DType::f32, kJoint + kClasses);
   frozen.run();
   EXPECT_EQ(frozen.labels.losses, trained.labels.losses);
   EXPECT_EQ(frozen.dx(), trained.dx());

@@ -40,5 +40,57 @@ TEST(DecoderLoss, ALabelTakesTheShortestDuration) {
   EXPECT_EQ(loss("tdt", {.durations = {2, 4}}).frames_needed(labels), 3 * 2 + 2);
 }
 
+TEST(DecoderLoss, OfALanguageModelHasAllItsLayers) {
+  const Loss lm = loss("lm", {.width = 8, .layers = 2, .heads = 2, .inner = 5, .eos = 3});
+  EXPECT_EQ(lm.channels(9), 8);
+  ASSERT_TRUE(lm.writing);
+  EXPECT_EQ(lm.writing->eos, 3);
+  EXPECT_EQ(lm.frames_needed(std::vector<std::int32_t>(99, 1)), 1);
+  std::vector<std::unique_ptr<Layer>> layers;
+  lm.add_layers(layers, 9);
+  std::vector<std::string> names;
+  std::int64_t parameters = 0;
+  ActivationDecl input{DType::f32, {{{4, 2}, 8}}, {3, 0}};
+  for (const auto& layer : layers) {
+    names.push_back(layer->name());
+    const LayerPlan plan = layer->plan(input, {});
+    for (const ParamDecl& p : plan.params) parameters += element_count(p.shape);
+    input = next_input(input, plan);
+  }
+  EXPECT_EQ(names, (std::vector<std::string>{
+                       "decoder.text", "decoder.block1.attention", "decoder.block1.feed_forward",
+                       "decoder.block2.attention", "decoder.block2.feed_forward", "decoder.norm",
+                       "decoder.output"}));
+  EXPECT_EQ(parameters, 2 * 9 * 8 + 2 * (4 * 8 * 8 + 3 * 8 * 5 + 2 * 8) + 8);
+}
+
+TEST(DecoderLoss, RefusesHeadsThatDoNotDivideTheWidth) {
+  const DecoderKind lm = find_decoder(decoders(), "lm");
+  EXPECT_EQ(lm.contradictions({.width = 12, .heads = 3}).size(), 0u);
+  for (const int heads : {4, 5, 12})
+    EXPECT_EQ(lm.contradictions({.width = 12, .heads = heads}).front().key, "decoder.heads");
+  EXPECT_EQ(lm.contradictions({.width = 12, .heads = 5, .head_channels = 4}).size(), 0u);
+  EXPECT_EQ(lm.contradictions({.width = 12, .heads = 4, .head_channels = 3}).front().key,
+            "decoder.head_channels");
+  EXPECT_EQ(lm.contradictions({.width = 16, .heads = 4, .kv_heads = 3}).front().key,
+            "decoder.kv_heads");
+}
+
+TEST(Decoder, RefusesKeysThatItDoesNotRead) {
+  const auto refused = [](std::string_view kind, const DecoderOptions& options) {
+    std::vector<std::string_view> keys;
+    for (const Contradiction& one : contradictions(find_decoder(decoders(), kind), options))
+      keys.push_back(one.key);
+    return keys;
+  };
+  using Keys = std::vector<std::string_view>;
+  EXPECT_EQ(refused("ctc", {.width = 64, .eos = 2}), (Keys{"decoder.width", "decoder.eos"}));
+  EXPECT_EQ(refused("rnnt", {.width = 64, .durations = {0, 1}, .ctc_weight = 0.3}), Keys());
+  EXPECT_EQ(refused("tdt", {.dropout = 0.1, .smoothing = 0.1}),
+            (Keys{"decoder.dropout", "decoder.smoothing"}));
+  EXPECT_EQ(refused("lm", {.width = 64, .durations = {0, 1}, .ctc_weight = 0.3}),
+            (Keys{"decoder.durations", "decoder.ctc_weight"}));
+}
+
 }  // namespace
 }  // namespace penstock::layers

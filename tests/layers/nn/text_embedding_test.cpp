@@ -125,7 +125,7 @@ TEST(TextEmbeddingTest, PlansItsOutputFromTheLabels) {
   const TextEmbedding layer(golden_options());
   const BackendSizes halves{DeviceKind::cpu, DType::bf16};
   const LayerPlan plan = layer.plan({DType::bf16, {{{50, 7}, 5}}, {8, 0}}, halves);
-  EXPECT_EQ(plan.output, (ActivationDecl{DType::bf16, {{{50 + 4 + 8, 7 + 4}, 5}}}));
+  EXPECT_EQ(plan.output, (ActivationDecl{DType::bf16, {{{50 + 4 + 8, 7 + 4}, 5}}, {}, true}));
   EXPECT_EQ(plan.saved[0].shape, (Shape{4 + 8 + 4}));
   EXPECT_EQ(plan.saved[1].shape, (Shape{4 + 8 + 4, 5}));
   EXPECT_EQ(plan.saved[1].dtype, DType::bf16);

@@ -82,6 +82,35 @@ TEST(ModelSummary, DiffersWhereModelsDo) {
   EXPECT_NE(model_summary(tiny(), 28), model_summary(tiny(), 29));
 }
 
+/// A decoder's own keys count, and only those, so plans for others stay valid when keys are added.
+TEST(ModelSummary, HasTheKeysOfTheDecoder) {
+  configs::ModelConfig model = tiny();
+  model.decoder = "rnnt";
+  const std::string summary = model_summary(model, 29);
+  EXPECT_NE(summary.find("prediction=lstm width=640 layers=1 context=2 joint=640 activation=relu "
+                         "durations=[0, 1, 2, 3, 4] sigma=0.05 labels=29"),
+            std::string::npos)
+      << summary;
+  model.networks.ctc_weight = 0.3;
+  EXPECT_NE(model_summary(model, 29).find("ctc_weight=0.3"), std::string::npos);
+  model.networks = {.eos = 2};
+  EXPECT_EQ(model_summary(model, 29), summary);
+  model.decoder = "lm";
+  EXPECT_NE(model_summary(model, 29).find("eos=2 labels=29"), std::string::npos);
+}
+
+TEST(BuildModel, RefusesTokensThatAreNoClasses) {
+  configs::ModelConfig model = tiny();
+  model.decoder = "lm";
+  model.networks = {.prompt = {30, 3}, .eos = 29};
+  EXPECT_EQ(test::message_of<ConfigError>([&] { build_model(model, 29); }),
+            "no such model can be built:\n"
+            "  decoder.eos = 29 is no class: there are 29, from 0 on (model.classes, or the text's "
+            "labels)\n"
+            "  decoder.prompt = 30 is no class: there are 29, from 0 on (model.classes, or the "
+            "text's labels)");
+}
+
 TEST(BuildModel, ItsModelsCanBePlannedWithoutMeasuring) {
   const LayerSequence sequence = build_model(tiny(), 29);
   const Lengths lengths{400, 371, 343, 314, 286, 257, 229, 200};

@@ -7,10 +7,12 @@
 #include <vector>
 
 #include "base/error.h"
+#include "layers/losses/token_cross_entropy.h"
 #include "layers/models/conformer.h"
 #include "layers/models/wav2vec2.h"
 #include "layers/nn/conv1d.h"
 #include "layers/nn/linear.h"
+#include "layers/nn/text_embedding.h"
 #include "partition/layout/build_model.h"
 #include "tests/support/partition/small_sequence.h"
 
@@ -29,6 +31,39 @@ TEST(LayerSequence, PlansEveryLayerForTheLengths) {
 
 TEST(LayerSequence, CountsTheFramesThatAreLeft) {
   EXPECT_EQ(output_frames(test::small_sequence(), Lengths{7, 1, 13, 5}), (Lengths{4, 1, 7, 3}));
+}
+
+/// A projection, a text of 7 classes with a prompt of two, a projection and a loss.
+LayerSequence sequence_with_text() {
+  LayerSequence sequence;
+  sequence.features = 3;
+  const auto add = [&](auto layer) { sequence.layers.push_back(std::move(layer)); };
+  add(std::make_unique<layers::Linear>(layers::LinearOptions{"output", 3, 4}));
+  add(std::make_unique<layers::TextEmbedding>(
+      layers::TextEmbeddingOptions{.name = "text", .classes = 7, .width = 4, .prompt = {1, 2}}));
+  add(std::make_unique<layers::Linear>(layers::LinearOptions{"linear", 4, 4}));
+  add(std::make_unique<layers::TokenCrossEntropy>(
+      layers::TokenCrossEntropyOptions{.name = "loss", .classes = 7, .width = 4}));
+  return sequence;
+}
+
+TEST(LayerSequence, PlansLabelsThatJoinTheFrames) {
+  const LayerSequence sequence = sequence_with_text();
+  const auto plans = plan_layers(sequence, Lengths{7, 25}, {}, Lengths{4, 0});
+  EXPECT_EQ(first_label_reader(plans), 1);
+  EXPECT_EQ(plans[1].output.only().lengths, (Lengths{7 + 3 + 4, 25 + 3 + 0}));
+  EXPECT_EQ(plans[2].output.only().lengths, (Lengths{14, 28}));
+  EXPECT_EQ(output_frames(sequence, Lengths{7, 25}), (Lengths{7, 25}));
+  EXPECT_EQ(rows_before_text(sequence, Lengths{7, 25}, {}), (Lengths{10, 28}));
+}
+
+/// Later layers take the usual number that the first one assumed, and not that of their own rows.
+TEST(LayerSequence, PlansOneUsualNumberOfLabels) {
+  const LayerSequence sequence = sequence_with_text();
+  const auto usual = plan_layers(sequence, Lengths{7, 25}, {}),
+             stated = plan_layers(sequence, Lengths{7, 25}, {}, Lengths{1, 5});
+  EXPECT_EQ(usual[1].output.only().lengths, (Lengths{11, 33}));
+  EXPECT_EQ(usual[3].flops.forward, stated[3].flops.forward);
 }
 
 TEST(LayerSequence, KnowsTheFewestFrames) {

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <optional>
 #include <utility>
 
 namespace penstock::partition {
@@ -23,6 +24,8 @@ class Declared final : public layers::Layer {
     plan.saved = saved_;
     plan.workspace = {workspace_, workspace_ / 2, 0};
     plan.needs_targets = needs_targets;
+    if (needs_targets) plan.output.frames.clear();  // a loss
+    plan.cache_channels = cache_channels;
     plan.passes_gradient = passes_gradient;
     return plan;
   }
@@ -32,6 +35,7 @@ class Declared final : public layers::Layer {
                       layers::Saved, layers::Activation&) const override {}
 
   bool needs_targets = false, passes_gradient = true;
+  std::optional<std::int64_t> cache_channels;
 
  private:
   std::string name_ = "declared";
@@ -251,6 +255,27 @@ TEST(MicroBatchLayout, UncomputedLossGetsNoWorkspace) {
             activation_bytes(8) + layers::aligned(500000));
   EXPECT_EQ(lay_out_evaluation(sequence, kInput, {}, false).scratch_bytes,
             activation_bytes(8) + layers::aligned(1000));
+}
+
+/// Two utterances have 10 and 28 rows before their texts, and the longer one decides.
+TEST(MicroBatchLayout, EvaluationHasCachesForTexts) {
+  std::vector<Declared> layers = {{8, {}}, {8, {}}, {6, {}}};
+  layers[1].cache_channels = 5;
+  const auto sequence = sequence_of(std::move(layers));
+  layers::ActivationDecl input{layers::DType::f32, {{{14, 28}, 4}}, {4, 0}};
+  EXPECT_EQ(lay_out_evaluation(sequence, input, {}, true).cache_bytes, 0u) << "no text";
+  input.ends_with_text = true;
+  const MicroBatchLayout layout = lay_out_evaluation(sequence, input, {}, true);
+  EXPECT_EQ(layout.cache_places[0].rows, 0);
+  const CachePlace& place = layout.cache_places[1];
+  EXPECT_EQ(place.rows, 28 + most_written(28));
+  EXPECT_EQ(place.channels, 5);
+  const std::size_t bytes = layers::aligned(2 * static_cast<std::size_t>(place.rows) * 5 * 4);
+  EXPECT_EQ(place.values - place.keys, bytes);
+  EXPECT_EQ(layout.cache_bytes,
+            2 * bytes + layers::aligned(2 * 4 * 4) + layers::aligned(2 * 6 * 4));
+  EXPECT_NE(layout.rows_in, layout.rows_out);
+  EXPECT_EQ(lay_out_training(sequence, input, {}, {}).cache_bytes, 0u);
 }
 
 TEST(MicroBatchLayout, EvaluationSavesNothing) {

@@ -5,6 +5,8 @@
 #include <utility>
 
 #include "base/error.h"
+#include "layers/models/deepspeech2.h"
+#include "partition/layout/build_model.h"
 #include "tests/support/system/temporary_folder.h"
 
 namespace penstock::runtime {
@@ -16,7 +18,7 @@ CorpusReaders readers_for(const std::string& schedule) {
   config.pipeline.stages = 3;
   config.pipeline.replicas = 2;
   config.pipeline.schedule = schedule;
-  return corpus_readers(config, {});
+  return corpus_readers(config, {}, {});
 }
 
 TEST(CorpusReaders, AreTheFirstStageAndTheLosses) {
@@ -31,6 +33,23 @@ TEST(CorpusReaders, AreTheFirstStageAndTheLosses) {
 TEST(CorpusReaders, AreBothEndsWhileListsAreSought) {
   EXPECT_EQ(readers_for("found").texts, (std::vector{2, 5, 0, 3}));
   EXPECT_EQ(readers_for("found").audio, (std::vector{0, 3}));
+}
+
+/// A layer in the middle reads labels, so the shapes of all stages after it depend on them.
+TEST(CorpusReaders, AreAllRanksWithALanguageModel) {
+  configs::Config config;
+  config.model.decoder = "lm";
+  config.model.networks = {.width = 8, .layers = 1, .heads = 2, .inner = 5};
+  config.model.family = layers::DeepSpeech2Options{.channels = 2, .hidden = 8, .layers = 1};
+  const partition::LayerSequence sequence = partition::build_model(config.model, 29);
+  config.pipeline.stages = 3;
+  config.pipeline.replicas = 2;
+  for (const char* schedule : {"1f1b", "dualpipe-v", "found"}) {
+    config.pipeline.schedule = schedule;
+    const CorpusReaders readers = corpus_readers(config, sequence, {});
+    EXPECT_EQ(readers.texts, (std::vector{0, 3, 1, 4, 2, 5})) << schedule;
+    EXPECT_EQ(readers.audio, (std::vector{0, 3})) << schedule;
+  }
 }
 
 /// Returns the error about a model that takes other channels than these features make.
@@ -51,6 +70,23 @@ TEST(CorpusFeatures, SayWhatMakesTheModelsChannels) {
   EXPECT_EQ(fault_of_channels(160, features), "");
   EXPECT_NE(fault_of_channels(128, features).find("set features.mels=64, or model.features=160"),
             std::string::npos);
+}
+
+TEST(EndOfText, IsNoCharacterOfTheAlphabet) {
+  configs::Config config;
+  config.model.decoder = "lm";
+  config.text.alphabet = "ab\U000F0003c";
+  const auto fault = [&](int eos) {
+    config.model.networks.eos = eos;
+    return test::message_of<ConfigError>([&] { check_end_of_text(config); });
+  };
+  for (const int eos : {0, 3, 5}) EXPECT_EQ(fault(eos), "") << eos;
+  EXPECT_EQ(fault(2),
+            "decoder.eos = 2 is 'b' of text.alphabet, so texts would end there: set decoder.eos=0, "
+            "or decoder.eos=5 model.classes=6");
+  EXPECT_NE(fault(4), "");
+  config.model.decoder = "rnnt";
+  EXPECT_EQ(fault(2), "");
 }
 
 }  // namespace

@@ -100,6 +100,13 @@ TEST(ConfigMap, ParakeetTransducersDefaultsAreTheModelFiles) {
                   "parakeet-rnnt-1.1b");
 }
 
+TEST(ConfigMap, OmniAsrsDefaultsAreTheModelFiles) {
+  expect_defaults(omniasr_for_conditional_generation(),
+                  settings_of({}, R"("OmniASRFeatureExtractor")"), "omni-llm-300m");
+  expect_defaults(omniasr_for_ctc(), settings_of({}, R"("OmniASRFeatureExtractor")"),
+                  "omni-ctc-300m");
+}
+
 TEST(ConfigMap, SaysDropoutsAsTheRecipeHasThem) {
   const configs::FlatConfig changes = {
       {"model.dropout", "0.2"}, {"model.input_dropout", "0.3"}, {"model.layer_drop", "0.4"}};

@@ -112,6 +112,76 @@ TEST_F(Export, GivesW2vBertBack) { expect_round_trip("wav2vec2_bert_for_ctc"); }
 
 TEST_F(Export, GivesOmniAsrBack) { expect_round_trip("omniasr_for_ctc"); }
 
+TEST_F(Export, GivesOmniAsrsLanguageModelBack) {
+  expect_round_trip("omniasr_for_conditional_generation");
+}
+
+/// Saves the language model as a training with an alphabet would, whose last row is free or not.
+void save_language_model(const Checkpoint& imported, const std::filesystem::path& output,
+                         const std::string& alphabet, const PassthroughParts& kept = {}) {
+  save_as_trained(
+      imported, output,
+      [&](TrainingState& state) {
+        state.config.at("text.kind") = "alphabet";
+        state.config.at("text.alphabet") = alphabet;
+        state.config.at("text.fold") = "lower";
+        state.config.at("decoder.eos") = "14";
+        state.config.at("decoder.dropout") = "0.25";
+      },
+      0, kept);
+}
+
+TEST_F(Export, MakesTheFilesOfATrainedLanguageModel) {
+  import("omniasr_for_conditional_generation");
+  save_language_model(Checkpoint(at("imported")), at("trained"), " abcdef");
+  export_model(at("trained"), at("exported"));
+  const Settings config = read_settings(at("exported") / "config.json");
+  for (const auto& [name, value] : Settings{{"model_type", "\"omniasr\""},
+                                            {"audio_config.hidden_size", "12"},
+                                            {"audio_token_id", "15"},
+                                            {"bos_token_id", "0"},
+                                            {"eos_token_id", "14"},
+                                            {"pad_token_id", "14"},
+                                            {"text_config.model_type", "\"llama\""},
+                                            {"text_config.attention_dropout", "0.25"},
+                                            {"text_config.head_dim", "8"},
+                                            {"text_config.num_key_value_heads", "3"},
+                                            {"text_config.rms_norm_eps", "1e-5"},
+                                            {"text_config.rope_parameters.rope_theta", "10000"},
+                                            {"text_config.vocab_size", "16"}})
+    EXPECT_TRUE(same_json(config.at(name), value)) << name << ": " << config.at(name);
+  EXPECT_FALSE(config.contains("vocab_size"));
+  EXPECT_EQ(read_settings(at("exported") / "generation_config.json"),
+            (Settings{{"bos_token_id", "0"}, {"eos_token_id", "14"}, {"pad_token_id", "14"}}));
+  const Settings tokens = read_settings(at("exported") / "tokenizer_config.json");
+  EXPECT_EQ(tokens.at("bos_token"), "\"<s>\"");
+  EXPECT_EQ(tokens.at("eos_token"), "\"<14>\"");
+  import_model(at("exported"), at("again"));
+  expect_equal(Checkpoint(at("imported")), Checkpoint(at("again")));
+}
+
+TEST_F(Export, KeepsARowFreeForFrames) {
+  import("omniasr_for_conditional_generation");
+  save_language_model(Checkpoint(at("imported")), at("trained"), " abcdefghijklmn");
+  EXPECT_EQ(test::message_of<ConfigError>([&] { export_model(at("trained"), at("exported")); }),
+            "OmniASRForConditionalGeneration of transformers puts a token that no text has, "
+            "audio_token_id, where frames are, but all 16 classes have a meaning: train with "
+            "model.classes = 17 or more");
+  EXPECT_FALSE(std::filesystem::exists(at("exported")));
+}
+
+// The end of texts is in two files of an imported model.
+TEST_F(Export, ChangesTheEndOfTextsInBothFiles) {
+  import("omniasr_for_conditional_generation");
+  const Checkpoint imported(at("imported"));
+  save_as_trained(
+      imported, at("trained"), [](TrainingState& state) { state.config.at("decoder.eos") = "1"; },
+      0, read_kept(imported));
+  export_model(at("trained"), at("exported"));
+  for (const char* file : {"config.json", "generation_config.json"})
+    EXPECT_EQ(read_settings(at("exported") / file).at("eos_token_id"), "1") << file;
+}
+
 // With the adapters and the head of its language in a file of their own.
 TEST_F(Export, GivesMmsBack) {
   expect_round_trip("mms_for_ctc");

@@ -82,6 +82,17 @@ TEST(Pairing, NumbersLayersAndSplitsRows) {
   EXPECT_EQ(pairing.kept[3].shape, (layers::Shape{4}));
 }
 
+// The two products of a SwiGLU, of which the first half gates.
+TEST(Pairing, SplitsRowsIntoHalves) {
+  Architecture architecture;
+  architecture.tensors = {{"1", {{"gate", "linear", Rows::gates}, {"up", "linear", Rows::gated}}}};
+  const Pairing pairing = pair_tensors(architecture, {}, {{"linear.weight", {10, 3}}});
+  EXPECT_EQ(find(pairing, "gate.weight").shape, (layers::Shape{5, 3}));
+  EXPECT_EQ(find(pairing, "gate.weight").first_row, 0);
+  EXPECT_EQ(find(pairing, "up.weight").shape, (layers::Shape{5, 3}));
+  EXPECT_EQ(find(pairing, "up.weight").first_row, 5);
+}
+
 TEST(Pairing, TransposesImagesAndKernels) {
   const Pairing pairing = pair_tensors(example(), {}, example_tensors());
   const TheirTensor& kernel = find(pairing, "conv.weight");

@@ -24,6 +24,7 @@ class VocabularyFiles : public testing::Test {
   Vocabulary read_language(std::int64_t rows, std::string_view language) {
     return read_vocabulary(folder_.path(), {.rows = rows, .language = language});
   }
+  std::filesystem::path path() const { return folder_.path(); }
   std::string fault(std::int64_t rows, std::int64_t blank) {
     return test::message_of<Error>([&] { (void)read(rows, blank); });
   }
@@ -80,6 +81,37 @@ TEST_F(VocabularyFiles, TakeTheBlankFromItsOwnSetting) {
   EXPECT_NE(test::message_of<CheckpointError>([&] {
               (void)read_pieces(2, 2, "blank_token_id");
             }).find("blank_token_id is 2, but the head has 2 rows"),
+            std::string::npos);
+}
+
+TEST_F(VocabularyFiles, MayNameTheFirstRowsAlone) {
+  const auto read_named = [&](std::int64_t rows, bool unnamed_rows) {
+    return test::message_of<CheckpointError>([&] {
+      const Vocabulary vocabulary = read_vocabulary(path(), {.kind = TokenizerKind::pieces,
+                                                             .rows = rows,
+                                                             .blank_setting = "",
+                                                             .unnamed_rows = unnamed_rows});
+      EXPECT_EQ(vocabulary.tokens.size(), 2u);
+    });
+  };
+  write("tokenizer.json", R"({"model": {"vocab": {"<s>": 0, "a": 1}},
+                              "added_tokens": [{"id": 0, "content": "<s>", "special": true}]})");
+  EXPECT_EQ(read_named(4, true), "");
+  EXPECT_NE(read_named(4, false).find("row 2 stands for none"), std::string::npos);
+  write("tokenizer.json", R"({"model": {"vocab": {"<s>": 0, "a": 2}},
+                              "added_tokens": [{"id": 0, "content": "<s>", "special": true}]})");
+  EXPECT_NE(read_named(4, true).find("row 1 stands for none"), std::string::npos);
+}
+
+TEST_F(VocabularyFiles, HaveNoTextInRowZeroWithoutBlank) {
+  const auto fault_of = [&](const char* special) {
+    write("tokenizer.json", std::string(R"({"model": {"vocab": {"<s>": 0, "a": 1}},
+                          "added_tokens": [{"id": 0, "content": "<s>", "special": )") +
+                                special + "}]}");
+    return test::message_of<CheckpointError>([&] { (void)read_pieces(2, 0, ""); });
+  };
+  EXPECT_EQ(fault_of("true"), "");
+  EXPECT_NE(fault_of("false").find("has the token '<s>' in row 0, which may be text"),
             std::string::npos);
 }
 

@@ -43,6 +43,30 @@ TEST(LocalLayers, FollowTheSequenceOverTheRanksChunks) {
   EXPECT_EQ(inner.first_sums, (std::vector<std::size_t>{0, before}));
 }
 
+/// Ranks need labels from the first layer that reads them on.
+TEST(LocalLayers, NeedLabelsFromTheirFirstReaderOn) {
+  const auto needs = [](const partition::LayerSequence& model, const std::vector<int>& cut) {
+    std::vector<bool> ranks;
+    for (int rank = 0; rank < 3; ++rank)
+      ranks.push_back(local_layers(model, {}, cut, {0, 1, 2}, rank).needs_labels);
+    return ranks;
+  };
+  const partition::LayerSequence ctc = sequence();
+  EXPECT_EQ(needs(ctc, {0, 2, ctc.size() - 1, ctc.size()}), (std::vector{false, false, true}));
+
+  configs::ModelConfig model{
+      .features = 17,
+      .decoder = "lm",
+      .family = layers::DeepSpeech2Options{.channels = 2, .hidden = 9, .layers = 2}};
+  model.networks = {.width = 8, .layers = 1, .heads = 2, .inner = 5};
+  const partition::LayerSequence lm = partition::build_model(model, 5);
+  const int text = partition::first_label_reader(partition::plan_without_frames(lm, {}));
+  EXPECT_EQ(text, lm.size() - 5);
+  EXPECT_EQ(needs(lm, {0, text, text + 1, lm.size()}), (std::vector{false, true, true}));
+  EXPECT_EQ(needs(lm, {0, text - 1, text + 1, lm.size()}), (std::vector{false, true, true}));
+  EXPECT_EQ(needs(lm, {0, text + 1, text + 2, lm.size()}), (std::vector{true, true, true}));
+}
+
 TEST(LocalLayers, NeedACutOfTheWholeSequence) {
   const partition::LayerSequence whole = sequence();
   for (const std::vector<int>& cut :

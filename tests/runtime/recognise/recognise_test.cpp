@@ -63,7 +63,7 @@ TEST_F(Recognise, IdentityFollowsCheckpointAndPrecision) {
   EXPECT_NE(identity(other.in("output"), ""), own);
 }
 
-/// What one decoder of a checkpoint finds.
+/// The texts that one decoder of a checkpoint finds.
 struct Found {
   std::vector<std::string> texts;
   std::vector<std::string> of_columns;  // what CTC makes of the columns after the joint network's
@@ -76,11 +76,12 @@ class RecogniseBesideCtc : public testing::Test {
  protected:
   static constexpr std::int64_t kJoint = 7;
 
-  Found find(const std::string& decoder) const {
+  Found find(const std::string& decoder, int beam = 1) const {
     Found found;
     comm::run_as_threads({.ranks = 1}, [&](comm::Communicator& world) {
       Trained trained{checkpoint_.in("output")};
       trained.decoder = decoder;
+      trained.decoding.beam = beam;
       Recogniser recogniser(trained, world, Scoring::by_texts);
       const Corpus corpus =
           load_corpus(corpus_options(recogniser.config(), recogniser.sequence(),
@@ -116,6 +117,16 @@ TEST_F(RecogniseBesideCtc, DecodesByTheDecoderThatIsNamed) {
   EXPECT_GT(own.loss, 0);
   EXPECT_EQ(ctc.loss, own.loss);  // that of both
   EXPECT_NE(ctc.identity, own.identity);
+}
+
+TEST_F(RecogniseBesideCtc, SearchesByItsTransducerAlone) {
+  const Found own = find(""), beam = find("", 3);
+  EXPECT_EQ(beam.texts.size(), own.texts.size());
+  EXPECT_NE(beam.identity, own.identity);
+  EXPECT_NE(test::message_of<ConfigError>([&] {
+              (void)find("ctc", 3);
+            }).find("its decoder is ctc, and only transducers have a beam search so far"),
+            std::string::npos);
 }
 
 TEST_F(RecogniseBesideCtc, RefusesADecoderThatItLacks) {

@@ -119,6 +119,23 @@ TEST_F(HeadStart, ATransducerTakesTheEncoderOfCtc) {
                {"\"output.*\", \"transducer.*\" to lora.train"});
 }
 
+TEST_F(HeadStart, ALanguageModelTakesTheEncoderOfCtc) {
+  const Overrides small = {"model.decoder=lm", "decoder.width=8", "decoder.heads=2",
+                           "decoder.inner=5"};
+  const std::string lm = start("lm", with(small, {"trainer.init_head=new"}));
+  for (const char* name : {"conv1.weight", "rnn2.weight", "output.norm.weight"})
+    EXPECT_TRUE(as_in_source(lm, name)) << name;
+  EXPECT_EQ(rows(lm, "output.weight").size(), 8u);
+  EXPECT_TRUE(noted("output to decoder.output start anew")) << notes_;
+  EXPECT_FALSE(noted("something else")) << notes_;
+  EXPECT_TRUE(
+      as_in_source(start("ctc", {"trainer.init=" + lm, "trainer.init_head=new"}), "rnn2.weight"));
+  run("whole", with(small, {"trainer.init=" + lm}));
+  EXPECT_FALSE(noted("anew")) << notes_;
+  const Overrides other = with(small, {"trainer.init=" + lm, "text.alphabet=abcx"});
+  expect_parts(refusal(by_rows(other)), {"trainer.init_head = pieces keeps rows"});
+}
+
 TEST_F(HeadStart, ChangesNoBitOverRanks) {
   const Overrides other = by_rows({"text.alphabet=dxcbya"});
   run("alone", other);

@@ -119,7 +119,8 @@ struct OneProduct {
          .contradictions = [](const layers::DecoderOptions& options) -> std::vector<Contradiction> {
            if (options.layers == 1) return {};
            return {{"decoder.layers", "squares have no layers"}};
-         }}};
+         },
+         .keys = {"decoder.layers"}}};
   }
 
   std::vector<Key> keys() { return {}; }
@@ -155,7 +156,8 @@ TEST(SecondLoss, IsChosenByItsDecoder) {
   const auto fault = [&](const std::string& model) {
     return test::message_of<ConfigError>([&] { parsed(model); });
   };
-  EXPECT_NE(fault("decoder = 'cubes'").find("one of ctc, rnnt, tdt, squares"), std::string::npos);
+  EXPECT_NE(fault("decoder = 'cubes'").find("one of ctc, rnnt, tdt, lm, squares"),
+            std::string::npos);
   EXPECT_EQ(fault("decoder = 'squares'\n[decoder]\nlayers = 2"),
             "the configuration can't be used:\n  recipe.toml:5: squares have no layers");
 }

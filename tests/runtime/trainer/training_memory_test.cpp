@@ -147,6 +147,18 @@ StepSequence steps_of(const Corpus& corpus, const configs::Config& config) {
   return StepSequence(std::move(options));
 }
 
+/// Evaluates the validation set, and lets a language model write texts for it.
+void validate(Stage& stage, const configs::Config& config, const Corpus& validation, int replica) {
+  ExecutorCallbacks callbacks;
+  callbacks.read_features = fill;
+  const auto batches = evaluation_batches(validation.lengths, config.data, config.features);
+  const StepWork work =
+      evaluation_work(batches, validation, replica, kReplicas, stage.needs_labels());
+  stage.evaluate(work, callbacks);
+  if (const auto writing = config.model.loss().writing)
+    stage.write_texts(work, callbacks, *writing, [](const auto&, auto) {});
+}
+
 /// One rank of a training, by hand, so that its backend counts.
 void train_counted(comm::Communicator& world, const partition::LayerSequence& sequence,
                    const configs::Config& config, const Corpus& corpus, const Corpus& validation,
@@ -178,15 +190,11 @@ void train_counted(comm::Communicator& world, const partition::LayerSequence& se
   const std::size_t of_host = backend.allocated_host;
   EXPECT_EQ(of_host - of_host_before, bytes.host);
 
-  ExecutorCallbacks callbacks;
-  callbacks.read_features = fill;
   TrainingClock clock;
   while (clock.step < config.trainer.steps)
-    step.run(training_work(steps.at(clock.step), corpus, 1, {replica, 1}, stage.needs_targets()),
+    step.run(training_work(steps.at(clock.step), corpus, 1, {replica, 1}, stage.needs_labels()),
              fill, clock);
-  const auto batches = evaluation_batches(validation.lengths, config.data, config.features);
-  stage.evaluate(evaluation_work(batches, validation, replica, kReplicas, stage.needs_targets()),
-                 callbacks);
+  validate(stage, config, validation, replica);
   const Saving saving(backend, *stream, grid, stage, {{"m", "v"}, {}});
   CheckpointWriter writer(saving, {.output = output});
   writer.begin({});
@@ -232,6 +240,8 @@ TEST_P(PlannedTrainingMemory, IsAllocatedAndNoStepTakesMore) {
   config.optimizer.freeze = GetParam().frozen;
   config.model.lora = GetParam().lora;
   config.model.decoder = GetParam().decoder;
+  if (config.model.decoder == "lm")
+    config.model.networks = {.width = 24, .layers = 2, .heads = 2, .inner = 30, .prompt = {1}};
   config.model.networks.ctc_weight = GetParam().ctc_weight;
   const partition::LayerSequence sequence = partition::build_trained_model(config, 29);
   const test::TemporaryFolder folder;
@@ -302,6 +312,18 @@ INSTANTIATE_TEST_SUITE_P(
                          .frozen = {"transducer.*"},
                          .decoder = "tdt",
                          .ctc_weight = 0.3}),
+    [](const auto& info) { return info.param.name; });
+
+INSTANTIATE_TEST_SUITE_P(
+    LanguageModels, PlannedTrainingMemory,
+    testing::Values(Kept{.name = "Lm", .shard = false, .compute = "fp32", .decoder = "lm"},
+                    Kept{.name = "LmInShards", .shard = true, .compute = "fp16", .decoder = "lm"},
+                    Kept{.name = "LmOfPartedPasses",
+                         .shard = false,
+                         .compute = "bf16",
+                         .schedule = "zb-v",
+                         .recompute = "stage",
+                         .decoder = "lm"}),
     [](const auto& info) { return info.param.name; });
 
 INSTANTIATE_TEST_SUITE_P(

@@ -31,20 +31,30 @@ EvaluatedModel::EvaluatedModel(const runtime::Checkpoint& checkpoint, const Gold
   sequence_ = partition::build_model(config.model, labels);
   layers::ActivationDecl input{layers::DType::f32,
                                {{golden.integers("lengths"), golden.shape("x")[1]}}};
+  if (golden.has("labels")) {
+    for (const std::int64_t label : golden.integers("labels"))
+      labels_.push_back(static_cast<std::int32_t>(label));
+    input.labels = golden.integers("label_counts");
+    counts_.assign(input.labels.begin(), input.labels.end());
+    weights_.assign(counts_.size(), 1.0f);
+    losses_.assign(counts_.size(), NAN);
+    targets_ = {labels_, counts_, weights_, 1, losses_};
+  }
   for (int i = 0; i + 1 < sequence_.size(); ++i) {
     auto runner = runner_of(*sequence_.layers[i], input);
     if (i == 0) golden.copy("x", runner->input().only().x_FC);
     if (i > 0) copy_output(*runners_.back(), *runner);
     runner->forward();
-    input = runner->plan().output;
+    input = layers::next_input(input, runner->plan());
     runners_.push_back(std::move(runner));
   }
 }
 
 std::unique_ptr<LayerRunner> EvaluatedModel::runner_of(const layers::Layer& layer,
-                                                       const layers::ActivationDecl& input) const {
+                                                       const layers::ActivationDecl& input) {
   auto runner = std::make_unique<LayerRunner>(layer, input);
   runner->mode = layers::Mode::evaluate;
+  if (!counts_.empty()) runner->targets = &targets_;
   for (const layers::ParamDecl& param : runner->plan().params)
     load(checkpoint_, param.name, runner->param(param.name));
   for (const layers::StateDecl& state : runner->plan().state)
@@ -52,21 +62,13 @@ std::unique_ptr<LayerRunner> EvaluatedModel::runner_of(const layers::Layer& laye
   return runner;
 }
 
-std::vector<double> EvaluatedModel::losses(const Golden& golden) {
-  const std::vector<std::int64_t> labels = golden.integers("labels"),
-                                  counts = golden.integers("label_counts");
-  const std::vector<std::int32_t> flat(labels.begin(), labels.end()),
-      lengths(counts.begin(), counts.end());
-  const std::vector<float> weights(counts.size(), 1.0f);
-  std::vector<double> losses(counts.size(), NAN);
-  layers::Targets targets{flat, lengths, weights, 1, losses};
+std::vector<double> EvaluatedModel::losses() {
   layers::ActivationDecl input = runners_.back()->plan().output;
-  input.labels = counts;
-  const auto runner = runner_of(*sequence_.layers.back(), input);
-  runner->targets = &targets;
+  input.labels.assign(counts_.begin(), counts_.end());
+  const std::unique_ptr<LayerRunner> runner = runner_of(*sequence_.layers.back(), input);
   copy_output(*runners_.back(), *runner);
   runner->forward();
-  return losses;
+  return losses_;
 }
 
 }  // namespace penstock::test

@@ -4,6 +4,7 @@
 #include <memory>
 #include <vector>
 
+#include "layers/context.h"
 #include "partition/layout/layer_sequence.h"
 #include "runtime/checkpoint/checkpoint.h"
 #include "tests/support/layers/golden.h"
@@ -15,7 +16,8 @@ namespace penstock::test {
 /// evaluation.
 class EvaluatedModel {
  public:
-  /// Computes all layers before the loss.
+  /// Computes all layers before the loss. A language model's text are the "labels", if there are
+  /// any.
   EvaluatedModel(const runtime::Checkpoint& checkpoint, const Golden& golden, int labels);
 
   /// The input of the loss has one row for each frame.
@@ -23,14 +25,18 @@ class EvaluatedModel {
   const float* output() { return runners_.back()->output().only().x_FC.as<float>(); }
 
   /// Returns the loss of each utterance, of the "labels" with "label_counts".
-  std::vector<double> losses(const Golden& golden);
+  std::vector<double> losses();
 
  private:
   std::unique_ptr<LayerRunner> runner_of(const layers::Layer& layer,
-                                         const layers::ActivationDecl& input) const;
+                                         const layers::ActivationDecl& input);
 
   const runtime::Checkpoint& checkpoint_;
   partition::LayerSequence sequence_;
+  std::vector<std::int32_t> labels_, counts_;
+  std::vector<float> weights_;
+  std::vector<double> losses_;
+  layers::Targets targets_;
   std::vector<std::unique_ptr<LayerRunner>> runners_;
 };
 

@@ -95,6 +95,24 @@ std::vector<SmallFamily> transducers() {
            .networks = {.width = 7, .joint = 9, .ctc_weight = 0.3}}};
 }
 
+/// A language model after a Transformer, with a prompt of two labels.
+std::vector<SmallFamily> language_models() {
+  return {
+      {.name = "lm",
+       .options =
+           layers::TransformerOptions{
+               .channels = 5, .width = 12, .heads = 3, .layers = 1, .inner = 20, .dropout = 0.1},
+       .decoder = "lm",
+       .networks = {.width = 8,
+                    .layers = 2,
+                    .heads = 4,
+                    .kv_heads = 2,
+                    .inner = 11,
+                    .dropout = 0.1,
+                    .smoothing = 0.1,
+                    .prompt = {3, 1}}}};
+}
+
 }  // namespace
 
 std::vector<SmallFamily> small_families() {
@@ -129,7 +147,8 @@ std::vector<SmallFamily> small_families() {
                                                .strides = {2, 1},
                                                .dilations = {1, 2},
                                                .dropouts = {0.1, 0}}}};
-  for (std::vector<SmallFamily> more : {wav2vec2s(), conformers(), transducers()})
+  for (std::vector<SmallFamily> more :
+       {wav2vec2s(), conformers(), transducers(), language_models()})
     std::ranges::move(more, std::back_inserter(families));
   return families;
 }

@@ -1,5 +1,4 @@
 #include "layers/losses/transducer.h"
-
 #include "layers/losses/transducer_ctc.h"
 #include "tests/layers/cuda/layer_parity.h"
 

@@ -31,9 +31,9 @@ TEST(MessageCache, AreThoseOfTheStepWorkedOutOnce) {
   const StepCosts step = step_costs(sequence, {}, model, ragged);
   MessageCache known;
   for (std::size_t m = 0; m < ragged.size(); ++m) {
-    const auto& bytes = known.of(sequence, {}, ragged[m].frames);
+    const auto& bytes = known.of(sequence, {}, ragged[m]);
     EXPECT_EQ(bytes, step.bytes[m]);
-    EXPECT_EQ(&known.of(sequence, {}, ragged[m].frames), &bytes);
+    EXPECT_EQ(&known.of(sequence, {}, ragged[m]), &bytes);
   }
 }
 
