@@ -34,14 +34,9 @@ namespace {
 enum AttentionSaved { kInput, kOutput, kLogSums, kProjected, kProjectedGradient, kBiasGradients };
 enum AttentionParams { kPositions, kBiasU, kBiasV };
 
-Tensor table_in(Scratch& scratch, DType dtype, const Shape& shape) {
-  const Tensor table{nullptr, dtype, shape};
-  return {scratch.take<std::byte>(static_cast<std::int64_t>(table.bytes())), dtype, shape};
-}
-
 /// Makes zero biases of q, since Shaw's positions have none.
 Tensor zeros_in(Context& context, Scratch& scratch, DType dtype, std::int64_t channels) {
-  Tensor zeros = table_in(scratch, arithmetic_of(dtype), {channels});
+  Tensor zeros = tensor_in(scratch, arithmetic_of(dtype), {channels});
   context.backend.zero(context.stream, zeros.data, zeros.bytes());
   return zeros;
 }
@@ -144,7 +139,7 @@ std::vector<ParamDecl> Attention::position_params() const {
           {name() + ".bias_v", {C}, {}, true}};
 }
 
-// Adds to the plan what relative positions cost. Sizes count the same calls of table_in() as the
+// Adds to the plan what relative positions cost. Sizes count the same calls of tensor_in() as the
 // methods below make.
 void Attention::declare_positions(LayerPlan& plan, const ActivationDecl& input) const {
   const std::int64_t C = options_.channels;
@@ -156,15 +151,15 @@ void Attention::declare_positions(LayerPlan& plan, const ActivationDecl& input) 
   plan.saved.push_back({SavedDecl::Kind::own, Life::carried, sums, table});
   plan.saved.push_back({SavedDecl::Kind::own, Life::carried, sums, {2, C}});
   Scratch one, wide, zeros;
-  table_in(one, input.dtype, table);
+  (void)tensor_in(one, input.dtype, table);
   if (shaw()) {
-    table_in(zeros, sums, {C});
+    (void)tensor_in(zeros, sums, {C});
     plan.workspace.forward += zeros.used() + one.used();
     plan.workspace.backward_input += zeros.used();
     plan.flops.backward_weight += static_cast<double>(shape.distances() * C);
     return;
   }
-  table_in(wide, sums, table);
+  (void)tensor_in(wide, sums, table);
   // In evaluation the projected table precedes the memory that sinusoids and attention share.
   plan.workspace.forward = one.used() + std::max(plan.workspace.forward, one.used());
   plan.workspace.backward_weight = wide.used();
@@ -243,7 +238,7 @@ void Attention::make_distances(Context& context, const Params& params, const Ten
     return;
   }
   Scratch scratch(workspace);
-  const Tensor table = table_in(scratch, rows_XC.dtype, rows_XC.shape);
+  const Tensor table = tensor_in(scratch, rows_XC.dtype, rows_XC.shape);
   context.backend.run(context.stream, distances_in(table));
   context.backend.run(context.stream,
                       LinearForward{.x_FI = table, .w_OI = weight, .b_O = {}, .y_FO = rows_XC});
@@ -268,7 +263,7 @@ void Attention::forward(Context& context, const Params& params, const Activation
     const Shape shape{op.geometry.distances(), options_.channels};
     Scratch before(context.workspace);
     const Tensor zeros = shaw() ? zeros_in(context, before, dtype, shape[1]) : Tensor{};
-    const Tensor rows = training ? saved[kProjected] : table_in(before, dtype, shape);
+    const Tensor rows = training ? saved[kProjected] : tensor_in(before, dtype, shape);
     op.workspace = context.workspace.subspan(before.used());
     make_distances(context, params, rows, op.workspace);
     op.relative = positions(params, rows, zeros);
@@ -326,7 +321,7 @@ void Attention::backward_weight(Context& context, Saved saved, Grads grads) cons
     return;
   }
   Scratch scratch(context.workspace);
-  const Tensor table = table_in(scratch, gradient.dtype, gradient.shape);
+  const Tensor table = tensor_in(scratch, gradient.dtype, gradient.shape);
   context.backend.run(context.stream, distances_in(table));
   context.backend.run(
       context.stream,

@@ -254,7 +254,7 @@ std::vector<std::string> fixed_faults(const Architecture& architecture,
   return faults;
 }
 
-// What pads counts in no text and in no loss, so it need not be a token of its own.
+// Padding counts in no text and in no loss, so it need not be a token of its own.
 std::int64_t padding_row(const Architecture& architecture, const configs::Config& config,
                          std::int64_t blank) {
   return architecture.blank_setting.empty() ? config.model.networks.eos : blank;

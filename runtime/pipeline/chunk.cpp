@@ -288,6 +288,7 @@ void Chunk::run_forward(MicroBatchRun& run, const StepWork& step, layers::Mode m
   const auto number = static_cast<std::size_t>(&work - step.micro_batches.data());
   std::size_t row = number * options_.row_of_sums + options_.first_sum;
   for (int i = 0; i < layers.first; ++i) row += run.layout.layers[i].sums;
+  const std::vector<std::int64_t> none(run.cache < 0 ? 0 : work.lengths.size());  // cached rows
   for (int i = layers.first; i < layers.last; ++i) {
     const layers::LayerPlan& plan = run.layout.layers[i];
     const bool is_loss = plan.needs_targets && plan.output.frames.empty();
@@ -298,7 +299,6 @@ void Chunk::run_forward(MicroBatchRun& run, const StepWork& step, layers::Mode m
       row += plan.sums;
     }
     if (plan.needs_targets) c.targets = &targets;
-    const std::vector<std::int64_t> none(work.lengths.size());
     const std::optional<layers::KeyValueCache> kept_rows = cache(run, i, none);
     if (kept_rows) c.cache = &*kept_rows;
     const layers::Activation x = activation(run, i);

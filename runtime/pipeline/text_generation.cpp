@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <optional>
 #include <utility>
 
 #include "comm/tags.h"
@@ -40,6 +41,15 @@ std::int32_t likeliest(std::span<const float> logits) {
 
 }  // namespace
 
+/// The layers of a chunk that a round runs, planned for the rows of the texts that go on.
+struct TextGeneration::Round {
+  std::size_t first = 0, end = 0;  // layers of the chunk
+  std::shared_ptr<const partition::PlannedLayers> planned;
+
+  std::int64_t width() const { return planned->activations.front().only().channels; }
+  std::int64_t rows() const { return planned->activations.front().only().rows(); }
+};
+
 /// The texts of one micro-batch. An utterance's text goes on while `growing` is 1.
 struct TextGeneration::Texts {
   const MicroBatchWork* work = nullptr;
@@ -51,6 +61,7 @@ struct TextGeneration::Texts {
   std::vector<std::vector<std::int32_t>> labels = {};
   std::vector<float> first_rows = {};  // rows that predict the first labels
   std::vector<std::int32_t> told = {};
+  std::vector<std::optional<Round>> rounds = {};  // of own_; they change when a text ends
   std::vector<std::unique_ptr<comm::Transfer>> telling = {}, passing = {};
 
   std::int64_t rows() const { return std::ranges::count(growing, 1); }
@@ -60,7 +71,9 @@ struct TextGeneration::Texts {
     for (std::size_t u = 0; u < growing.size(); ++u) {
       if (growing[u] == 0) continue;
       if (next[u] != eos) labels[u].push_back(next[u]);
-      if (next[u] == eos || std::ssize(labels[u]) >= most[u]) growing[u] = 0;
+      if (next[u] != eos && std::ssize(labels[u]) < most[u]) continue;
+      growing[u] = 0;
+      for (std::optional<Round>& round : rounds) round.reset();
     }
   }
 
@@ -71,15 +84,6 @@ struct TextGeneration::Texts {
       if (growing[u] > 0) ids.push_back(next[u]);
     return ids;
   }
-};
-
-/// The layers of a chunk that a round runs, planned for the rows of the texts that go on.
-struct TextGeneration::Round {
-  std::size_t first = 0, end = 0;  // layers of the chunk
-  std::shared_ptr<const partition::PlannedLayers> planned;
-
-  std::int64_t width() const { return planned->activations.front().only().channels; }
-  std::int64_t rows() const { return planned->activations.front().only().rows(); }
 };
 
 /// Scratch memory of a chunk's round: two regions of rows, between which layers alternate, and for
@@ -134,6 +138,7 @@ TextGeneration::Texts TextGeneration::make_texts(const MicroBatchWork& work, int
   texts.next.resize(texts.past.size());
   texts.labels.resize(texts.past.size());
   texts.passing.resize(own_.size());
+  texts.rounds.resize(own_.size());
   return texts;
 }
 
@@ -279,7 +284,8 @@ layers::Context TextGeneration::context(const Room& room) const {
 void TextGeneration::run_chunk(Texts& texts, std::size_t k) {
   const std::size_t own = own_[k];
   const int chunk = stage_.local.chunks[own];
-  const Round round = plan_round(texts, k);
+  if (!texts.rounds[k]) texts.rounds[k] = plan_round(texts, k);
+  const Round& round = *texts.rounds[k];
   const Room room = make_room(round, chunk);
   if (texts.passing[k]) wait(*texts.passing[k]);
   layers::Tensor rows = take_rows(texts, k, room, round);

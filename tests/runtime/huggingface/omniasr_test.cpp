@@ -106,7 +106,7 @@ TEST_F(OmniAsr, NamesTheLanguageInThePrompt) {
                {.language = "auto"});
 }
 
-// As configurations had the base before transformers 5.
+// Configurations before transformers 5 had the base in this place.
 TEST_F(OmniAsr, TakesTheEarlierNameOfTheBase) {
   EXPECT_EQ(fault("config.json", R"("rope_parameters": {
       "rope_theta": 10000.0)",
