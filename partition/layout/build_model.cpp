@@ -187,7 +187,8 @@ std::string model_summary(const configs::ModelConfig& model, int labels) {
     if (key.name == "model.base" || key.name == "model.classes") continue;
     // Plans and profiles from before there were other decoders still suit CTC.
     if (key.name == "model.decoder" && model.decoder == "ctc") continue;
-    summary += fmt::format("{}={} ", key.leaf(), configs::value_text(key.value));
+    const bool own = key.section() == "model";
+    summary += fmt::format("{}={} ", own ? key.leaf() : key.name, configs::value_text(key.value));
   }
   // Plans and profiles for adapters do not suit the same model without them.
   if (model.lora.rank > 0)

@@ -20,8 +20,8 @@ LayerSequence build_model(const configs::ModelConfig& model, int labels,
 [[nodiscard]] int labels_without_text(const configs::ModelConfig& model);
 
 /// Returns everything that determines the layer sequence, on one line: "kind=deepspeech2
-/// features=161 … labels=29", where the last number is that of the outputs. Equal sequences have
-/// equal summaries.
+/// features=161 … labels=29", where the last number is that of the outputs. Keys of the decoder
+/// keep their section. Equal sequences have equal summaries.
 std::string model_summary(const configs::ModelConfig& model, int labels);
 
 /// Builds the model and applies optimizer.freeze and optimizer.learning_rates to each parameter.

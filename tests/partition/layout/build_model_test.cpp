@@ -87,8 +87,9 @@ TEST(ModelSummary, HasTheKeysOfTheDecoder) {
   configs::ModelConfig model = tiny();
   model.decoder = "rnnt";
   const std::string summary = model_summary(model, 29);
-  EXPECT_NE(summary.find("prediction=lstm width=640 layers=1 context=2 joint=640 activation=relu "
-                         "durations=[0, 1, 2, 3, 4] sigma=0.05 labels=29"),
+  EXPECT_NE(summary.find("decoder.prediction=lstm decoder.width=640 decoder.layers=1 "
+                         "decoder.context=2 decoder.joint=640 decoder.activation=relu "
+                         "decoder.durations=[0, 1, 2, 3, 4] decoder.sigma=0.05 labels=29"),
             std::string::npos)
       << summary;
   model.networks.ctc_weight = 0.3;
