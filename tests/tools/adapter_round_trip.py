@@ -4,7 +4,7 @@ them, and the adapter's tensors to the byte. Then an adapter that `penstock trai
 
   adapter_round_trip.py PENSTOCK KIND,… FOLDER [SEED...]
 
-KIND is one of round_trip.py's with a head, or refusals: adapters that penstock does not read.
+KIND is one of round_trip.py's with a head, omniasr_llm, or refusals: adapters that penstock does not read.
 """
 import copy
 import json
@@ -19,8 +19,15 @@ from peft import LoraConfig, PeftModel, get_peft_model
 from safetensors.torch import load_file
 from transformers import OmniASRForConditionalGeneration
 
+from language_model_round_trip import compare_texts, save_omniasr_llm
 from round_trip import SAVERS, compare_logits, run, save, save_sound
 
+
+
+def compare(penstock, checkpoint, model, folder, rng):
+    """Logits; or texts, if logits depend on them."""
+    texts = isinstance(model, OmniASRForConditionalGeneration)
+    (compare_texts if texts else compare_logits)(penstock, checkpoint, model, folder, rng)
 
 
 def linear_modules(model):
@@ -113,7 +120,7 @@ def round_trip(penstock, kind, output, seed):
     folder, adapter, merged_checkpoint, checkpoint, exported, back = (
         output / f"{kind}-adapter-{seed}{part}" for part in ("", "-theirs", "-merged", "-checkpoint", "-exported", "-back"))
     folder.mkdir()
-    base = SAVERS[kind](folder, rng)
+    base = (SAVERS | {"omniasr_llm": save_omniasr_llm})[kind](folder, rng)
     save(base, folder, rng)
     settings = settings_of(base, rng)
     model = adapted_model(base, settings)
@@ -122,14 +129,14 @@ def round_trip(penstock, kind, output, seed):
     assert max((tensor - whole.state_dict()[name]).abs().max() for name, tensor in base.state_dict().items()) > 0.01
 
     run(penstock, "import", folder, "--adapter", adapter, "--merge", "-o", merged_checkpoint)
-    compare_logits(penstock, merged_checkpoint, whole, folder, rng)
+    compare(penstock, merged_checkpoint, whole, folder, rng)
     run(penstock, "import", folder, "--adapter", adapter, "-o", checkpoint)
-    compare_logits(penstock, checkpoint, whole, folder, rng)
+    compare(penstock, checkpoint, whole, folder, rng)
     run(penstock, "export", checkpoint, "-o", exported)
     expect_weights(whole, exported)
     run(penstock, "export", "--adapter", checkpoint, "-o", back, "--base", folder)
     expect_adapter(adapter, back, settings)
-    compare_logits(penstock, checkpoint, merged(load(base, back)), folder, rng)
+    compare(penstock, checkpoint, merged(load(base, back)), folder, rng)
 
     trained = train(penstock, checkpoint, folder, rng)
     exported, back, again = (trained.with_name(f"{trained.name}-{part}") for part in ("exported", "back", "again"))
@@ -137,9 +144,9 @@ def round_trip(penstock, kind, output, seed):
     run(penstock, "export", "--adapter", trained, "-o", back, "--base", folder)
     loaded = merged(load(base, back))
     expect_weights(loaded, exported)
-    compare_logits(penstock, trained, loaded, folder, rng)
+    compare(penstock, trained, loaded, folder, rng)
     run(penstock, "import", folder, "--adapter", back, "-o", again)
-    compare_logits(penstock, again, loaded, folder, rng)
+    compare(penstock, again, loaded, folder, rng)
 
 
 def refuse(penstock, output, seed):
