@@ -29,7 +29,7 @@ struct Bracket {
 class TomlCheck {
  public:
   explicit TomlCheck(std::string_view text) : text_(text) {
-    if (text.starts_with(kMark)) at_ = kMark.size();
+    if (text.starts_with(kMark)) at_ = begin_ = kMark.size();
   }
 
   std::optional<TomlFault> run() {
@@ -40,6 +40,7 @@ class TomlCheck {
         return fault("a table's name begins with a letter, a digit, _, - or a quote");
       if (c == '}' && !open_.empty() && open_.back().opened == '[')
         return fault("} can't stand in a list, which ] ends");
+      if ((c == '"' || c == '\'') && within_word()) return fault("a quote stands within a word");
       if ((c & 0x80) != 0)
         return fault("a character beyond ASCII stands outside strings and comments");
       line_begins = c == '\n' || (line_begins && (c == ' ' || c == '\t'));
@@ -55,6 +56,13 @@ class TomlCheck {
     const auto lines =
         std::count(text_.begin(), text_.begin() + static_cast<std::ptrdiff_t>(at_), '\n');
     return {static_cast<int>(lines) + 1, std::move(what)};
+  }
+
+  /// Returns true if no string can begin here, as the character before belongs to a word. toml++
+  /// passes over words to their end, quotes included.
+  bool within_word() const {
+    constexpr std::string_view kBefore = " \t\r\n=,[{.";
+    return at_ > begin_ && kBefore.find(text_[at_ - 1]) == std::string_view::npos;
   }
 
   /// Returns true if a key, or the end of the header, stands after its one or two brackets.
@@ -110,7 +118,7 @@ class TomlCheck {
   }
 
   std::string_view text_;
-  std::size_t at_ = 0;
+  std::size_t at_ = 0, begin_ = 0;
   std::vector<Bracket> open_;
   std::size_t around_ = 0, points_ = 0;  // depth of the open brackets; points of the present key
 };

@@ -21,8 +21,8 @@ struct TomlFault {
 /// toml++, and the text need not be TOML.
 /// - Values that nest deeper than kDeepestKeys: tables are destroyed by recursion.
 /// - A character beyond ASCII outside strings and comments, and a table's header that begins with
-///   what begins no key, and a } in a list. All are against TOML, and toml++ looks at them with
-///   undefined behaviour.
+///   what begins no key, a } in a list, and a quote within a word. All are against TOML, and toml++
+///   looks at them with undefined behaviour.
 [[nodiscard]] std::optional<TomlFault> find_toml_fault(std::string_view text);
 
 }  // namespace penstock::configs

@@ -86,6 +86,16 @@ TEST(TomlCheck, NamesBracesThatEndLists) {
     EXPECT_EQ(fault_of(text), "") << text;
 }
 
+TEST(TomlCheck, NamesQuotesWithinWords) {
+  const std::string where = "1: a quote stands within a word";
+  for (const std::string text :
+       {"a = 0'\u02c5'", "a\"b\" = 1", "a = \"b\"'c'", "a = 0'''\n\u02c5'''"})
+    EXPECT_EQ(fault_of(text), where) << text;
+  for (const std::string text : {"'a'.\"b\" = 1", "a =\"b\"", "a = ['b',\"c\"]", "a = {'b'='c'}",
+                                 "\xef\xbb\xbf\"a\" = 1", "[\"a\"]", "a = \"it's\""})
+    EXPECT_EQ(fault_of(text), "") << text;
+}
+
 TEST(TomlCheck, NamesHeadersThatBeginNoKey) {
   const std::string what = "a table's name begins with a letter, a digit, _, - or a quote";
   for (const std::string header : {"[[[a]]]", "[ [[a", "[=", "[\n", "  [.a]"})
