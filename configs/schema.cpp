@@ -28,8 +28,8 @@ std::vector<Key> model_keys(ModelConfig& m, std::vector<std::string_view> kinds)
       Key("model.classes", &m.classes, between(0, kMaxClasses),
           "labels that the model knows, blank included; 0: as many as the text has"),
       Key("model.decoder", &m.decoder, one_of(std::move(decoders)),
-          "what turns the encoder's frames into labels: CTC, a transducer (rnnt), one that also "
-          "predicts durations (tdt), or a language model (lm)"),
+          "what makes labels of frames: CTC, a transducer (rnnt), one that also predicts durations "
+          "(tdt), a language model (lm), or an attention decoder (attention)"),
   };
   const std::vector<Key> own = m.family.keys();
   all.insert(all.end(), own.begin(), own.end());

@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <functional>
 #include <string>
 
 #include "base/error.h"
@@ -22,7 +24,19 @@ auto& the_only(List& frames) {
 /// second.
 constexpr std::int64_t kFramesPerLabel = 5;
 
+const FramesDecl& first(const ActivationDecl& decl) {
+  if (decl.frames.empty()) throw ShapeError("a layer that reads labels was given no frames");
+  return decl.frames.front();
+}
+
 }  // namespace
+
+std::vector<std::int64_t> ActivationDecl::rows() const {
+  std::vector<std::int64_t> sums(frames.empty() ? 0 : frames.front().lengths.size());
+  for (const FramesDecl& f : frames)
+    std::transform(sums.begin(), sums.end(), f.lengths.begin(), sums.begin(), std::plus());
+  return sums;
+}
 
 const FramesDecl& ActivationDecl::only() const { return the_only(frames); }
 
@@ -34,7 +48,7 @@ std::size_t ActivationDecl::bytes() const {
 }
 
 std::vector<std::int64_t> ActivationDecl::labels_or_usual() const {
-  const std::vector<std::int64_t>& lengths = only().lengths;
+  const std::vector<std::int64_t>& lengths = first(*this).lengths;
   if (labels.empty()) {
     std::vector<std::int64_t> usual;
     for (const std::int64_t length : lengths) usual.push_back(length / kFramesPerLabel);

@@ -23,7 +23,8 @@ struct FramesDecl {
 };
 
 /// Declares what passes from layer to layer, and so over a stage boundary: a short ordered list of
-/// matrices, usually one. A loss has an empty one as output.
+/// matrices, usually one. A loss has an empty one as output. In a decoder that attends to the
+/// encoder's output, the first matrix is that output, its memory, and the second one has the text.
 struct ActivationDecl {
   DType dtype = DType::f32;
   std::vector<FramesDecl> frames;
@@ -33,11 +34,18 @@ struct ActivationDecl {
   /// True if the rows of each utterance end with its text, one for each label, which a decoder can
   /// write one after the other. Only the layer that puts them there states it, as with `labels`.
   bool ends_with_text = false;
+  /// Labels of a text at most; 0: no limit. The layer that puts texts there states it.
+  std::int64_t most_labels = 0;
+  /// Rows of each utterance's memory, to which a part of a residual unit attends beside its one
+  /// matrix (layers/nn/cross_attention.h); empty for other layers.
+  std::vector<std::int64_t> memory = {};
 
   /// Returns the matrix of a layer that takes one. ShapeError if there are none or several.
   const FramesDecl& only() const;
+  /// Returns the rows of each utterance, in all matrices.
+  std::vector<std::int64_t> rows() const;
   std::size_t bytes() const;
-  /// Returns `labels`, or a usual number for the only matrix's frames where they are not known.
+  /// Returns `labels`, or a usual number for the first matrix's frames where they are not known.
   /// ShapeError for another number of utterances.
   std::vector<std::int64_t> labels_or_usual() const;
   bool operator==(const ActivationDecl&) const = default;

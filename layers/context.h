@@ -9,6 +9,7 @@ namespace penstock::layers {
 class Backend;
 class Stream;
 struct KeyValueCache;
+struct AttendedMemory;
 
 enum class Mode { train, evaluate };
 
@@ -38,15 +39,20 @@ struct Context {
   Backend& backend;
   Stream& stream;
   Mode mode = Mode::train;
-  std::span<const std::int64_t> lengths = {};  // frames of each utterance in the layer's input
-  std::span<std::byte> workspace = {};         // at least what the plan states for this method
-  std::span<double> sums = {};                 // out, in training: LayerPlan::sums numbers
+  std::span<const std::int64_t> lengths =
+      {};  // frames of each utterance in the layer's input, or in its first matrix
+  /// The same of its second matrix, the text, if it has one.
+  std::span<const std::int64_t> text_lengths = {};
+  std::span<std::byte> workspace = {};  // at least what the plan states for this method
+  std::span<double> sums = {};          // out, in training: LayerPlan::sums numbers
   RandomKey random = {};
   /// Set if LayerPlan::needs_targets. In backward it has labels and lengths alone.
   Targets* targets = nullptr;
   /// Set in evaluation if utterances go on where they ended: the rows of each are those after its
   /// cached ones. Only layers with channels in LayerPlan::cache_channels read it, and append to it.
   const KeyValueCache* cache = nullptr;
+  /// Set for the parts of a unit that attends to a memory (layers/nn/cross_attention.h).
+  const AttendedMemory* memory = nullptr;
 };
 
 }  // namespace penstock::layers

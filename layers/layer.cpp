@@ -13,6 +13,7 @@ void Layer::commit_state(Context&, std::span<const double>, std::span<const Tens
 ActivationDecl next_input(const ActivationDecl& input, const LayerPlan& plan) {
   ActivationDecl next = plan.output;
   next.ends_with_text |= input.ends_with_text;
+  if (next.most_labels == 0) next.most_labels = input.most_labels;
   next.labels = plan.needs_targets ? input.labels_or_usual() : input.labels;
   return next;
 }

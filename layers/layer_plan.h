@@ -104,6 +104,8 @@ struct LayerPlan {
   /// later rows of the utterance by themselves (layers/key_value_cache.h). 0: it computes each row
   /// by itself. Without a value it can do neither.
   std::optional<std::int64_t> cache_channels;
+  /// The cached rows are those of the first matrix, the memory, which stay the same.
+  bool caches_memory = false;
   bool needs_targets = false;  // reads labels; adds a loss where `output` is empty
   std::size_t losses = 1;      // parts of an utterance's loss, if it adds one: see Targets::losses
   /// False if no layer before this one is trained, so nobody needs the gradient of its input.

@@ -28,8 +28,8 @@ struct DecodingOptions {
   int beam = 1;  // hypotheses that are kept; 1: greedy decoding
 };
 
-/// How a decoder writes texts label by label, each after those before it. Its layers are those of
-/// TextEmbedding (layers/nn/text_embedding.h) to TokenCrossEntropy.
+/// How a decoder writes texts label by label, each after those before it. Its layers are those of a
+/// TextReader (layers/nn/text_reader.h) to the loss, whose parameters are TokenCrossEntropy's.
 struct TextWriting {
   std::int32_t eos = 0;  // class that ends a text
 };
@@ -57,6 +57,13 @@ struct Loss {
 
   /// Makes the greedy decoder of a CTC that is trained beside; empty if there is none.
   std::function<Decoder()> make_ctc_decoder = nullptr;
+
+  /// The encoder's last product makes `channels` channels. Otherwise there is none, and the encoder
+  /// has so many.
+  bool projects = true;
+
+  /// The most labels of a text; utterances with more are bad. 0: no limit.
+  std::int64_t most_labels = 0;
 
   /// Set for decoders that write texts, which have no make_decoder.
   std::optional<TextWriting> writing = std::nullopt;

@@ -32,7 +32,7 @@
 namespace penstock::layers {
 namespace {
 
-enum TokenSaved { kInput, kTargets, kFactors, kWeight };
+enum TokenSaved { kInput, kTargets, kFactors, kWeight, kBias };
 
 /// Returns what the rows predict: each text's labels, and then `eos`.
 std::vector<std::int32_t> targets_of_rows(const Targets& targets, std::int32_t eos) {
@@ -93,7 +93,7 @@ struct TokenCrossEntropy::Kept {
 
 TokenCrossEntropy::TokenCrossEntropy(TokenCrossEntropyOptions options)
     : options_(std::move(options)) {
-  const auto& [name, classes, width, eos, smoothing, deviation, tile_numbers] = options_;
+  const auto& [name, classes, width, eos, smoothing, deviation, bias, tile_numbers] = options_;
   if (classes < 1 || width < 1 || eos < 0 || eos >= classes || tile_numbers < 0)
     throw ShapeError(fmt::format(
         "{} has {} classes, {} channels, token {} as the end and tiles of {} numbers; it needs 1 "
@@ -130,6 +130,10 @@ LayerPlan TokenCrossEntropy::plan(const ActivationDecl& input, const BackendSize
                 own(Life::to_backward_input, DType::i32, {batch.all_rows}),
                 own(Life::to_backward_input, wide, {batch.all_rows}),
                 own(Life::carried, wide, {V, W}, true)};
+  if (options_.bias) {
+    plan.params.push_back({name() + ".bias", {V}, {}});
+    plan.saved.push_back(own(Life::carried, wide, {V}, true));
+  }
   plan.workspace = workspace(batch, sizes);
   const auto count = static_cast<double>(batch.all_rows), v = static_cast<double>(V),
              w = static_cast<double>(W), product = 2 * count * v * w, softmax = 10 * count * v;
@@ -149,7 +153,8 @@ Workspace TokenCrossEntropy::workspace(const Batch& batch, const BackendSizes& s
   (void)tensor_in(kept, DType::i32, {batch.all_rows});
   (void)tensor_in(kept, DType::f64, {batch.all_rows});
   (void)tensor_in(tile, sizes.compute, {most, options_.classes});
-  const std::size_t product = widened(sizes, {logits, weight, x}),
+  const std::size_t product =
+                        widened(sizes, {logits, weight, x, options_.bias ? options_.classes : 0}),
                     softmax = widened(sizes, {logits, logits}),
                     sums = cross_entropy_workspace(sizes.device, batch.lengths.size());
   return {kept.used() + std::max(tile.used() + product, sums),
@@ -201,7 +206,7 @@ void TokenCrossEntropy::forward(Context& context, const Params& params, const Ac
     context.backend.run(context.stream,
                         LinearForward{.x_FI = rows(x_FW, tile.first_frame, tile.rows),
                                       .w_OI = params.weights[0],
-                                      .b_O = {},
+                                      .b_O = bias_of(params),
                                       .y_FO = logits_RV});
     context.backend.run(
         context.stream,
@@ -225,7 +230,8 @@ void TokenCrossEntropy::backward_input(Context& context, const Params& params, c
   const auto zero = [&](const Tensor& tensor) {
     context.backend.zero(context.stream, tensor.data, tensor.bytes());
   };
-  if (saved[kWeight].data != nullptr) zero(saved[kWeight]);
+  for (std::size_t i = kWeight; i < saved.size(); ++i)
+    if (saved[i].data != nullptr) zero(saved[i]);
   const Tensor dx_FW = dx.empty() ? Tensor{} : dx.only().x_FC;
   if (!dx.empty()) zero(dx_FW);
   const std::int64_t most = std::min(tile_rows(context.backend.kind()), batch.longest);
@@ -239,7 +245,8 @@ void TokenCrossEntropy::separate(Context& context, const Params& params, const T
                                  Saved saved, const Tensor& logits_RV, const Tensor& dx_FW) const {
   const auto run = [&](const auto& operation) { context.backend.run(context.stream, operation); };
   const Tensor x_FW = rows(saved[kInput], tile.first_frame, tile.rows);
-  run(LinearForward{.x_FI = x_FW, .w_OI = params.weights[0], .b_O = {}, .y_FO = logits_RV});
+  run(LinearForward{
+      .x_FI = x_FW, .w_OI = params.weights[0], .b_O = bias_of(params), .y_FO = logits_RV});
   run(CrossEntropyGradient{.logits_RV = logits_RV,
                            .targets_R = rows(saved[kTargets], tile.first_row, tile.rows),
                            .smoothing = options_.smoothing,
@@ -250,12 +257,15 @@ void TokenCrossEntropy::separate(Context& context, const Params& params, const T
                             .w_OI = params.weights[0],
                             .dx_FI = rows(dx_FW, tile.first_frame, tile.rows)});
   if (saved[kWeight].data != nullptr)
-    run(LinearBackwardWeight{
-        .x_FI = x_FW, .dy_FO = logits_RV, .dw_OI = saved[kWeight], .db_O = {}});
+    run(LinearBackwardWeight{.x_FI = x_FW,
+                             .dy_FO = logits_RV,
+                             .dw_OI = saved[kWeight],
+                             .db_O = options_.bias ? saved[kBias] : Tensor{}});
 }
 
 void TokenCrossEntropy::backward_weight(Context& context, Saved saved, Grads grads) const {
-  context.backend.run(context.stream, AddScaled{grads[0], saved[kWeight], grads[0]});
+  for (std::size_t i = 0; i < grads.size(); ++i)
+    context.backend.run(context.stream, AddScaled{grads[i], saved[kWeight + i], grads[i]});
 }
 
 }  // namespace penstock::layers

@@ -18,13 +18,14 @@ struct TokenCrossEntropyOptions {
   std::int32_t eos = 0;      // id that ends each text
   double smoothing = 0;      // label smoothing ε, in [0, 1)
   double deviation = 0.02;   // of the weight's initial values, as in Llama
+  bool bias = false;         // of the logits; it starts at 0
   /// A tile's logits have at most so many numbers, or those of one row. 0: 2^22 on a CPU, and 2^24
   /// on a GPU, whose kernels need more work.
   std::int64_t tile_numbers = 0;
 };
 
 /// The loss of a language model at the end of a layer sequence, with the product that gives its
-/// logits: Linear without bias, whose weight Llama calls lm_head. Of an utterance with L labels,
+/// logits: Linear, whose weight Llama calls lm_head. Of an utterance with L labels,
 /// the last L + 1 rows of x_FW count. Row j of them predicts label j, and the last one predicts
 /// `eos`. Other rows, such as those of audio and prompts, get a gradient of 0.
 ///
@@ -33,7 +34,7 @@ struct TokenCrossEntropyOptions {
 /// is the gradient's only factor besides the utterance's weight. Id 0 is a class like others. The
 /// output is empty, and losses go to Context::targets, which backward_input reads too.
 ///
-/// Parameter: "<name>.weight" [V, W].
+/// Parameters: "<name>.weight" [V, W] and, with bias, "<name>.bias" [V].
 ///
 /// Memory: logits exist for one tile of an utterance's rows at a time, and are computed again in
 /// backward.
@@ -57,10 +58,15 @@ class TokenCrossEntropy final : public Layer {
   /// Computes the logits of rows.
   static void score(Context& context, const Params& params, const Tensor& x_RW,
                     const Tensor& logits_RV) {
-    context.backend.run(context.stream, LinearForward{x_RW, params.weights[0], {}, logits_RV});
+    context.backend.run(context.stream,
+                        LinearForward{x_RW, params.weights[0], bias_of(params), logits_RV});
   }
 
  private:
+  static Tensor bias_of(const Params& params) {
+    return params.weights.size() > 1 ? params.weights[1] : Tensor{};
+  }
+
   struct Batch;
   struct Tile;
   struct Kept;

@@ -10,15 +10,15 @@
 #include "base/error.h"
 #include "base/quantities.h"
 #include "layers/backend.h"
+#include "layers/losses/loss_share.h"
 #include "layers/losses/transducer_loss.h"
 #include "layers/ops/columns.h"
-#include "layers/ops/elementwise.h"
 #include "layers/scratch.h"
 
 // Two layers run one after the other. What is this one's own is the split of the columns, and the
-// weights of both losses: each layer gets utterance weights that are multiplied by its share. So
-// losses and gradients are weighted where they arise, on either backend, and the gradients only
-// have to be put side by side.
+// weights of both losses: each layer gets utterance weights that are multiplied by its share
+// (loss_share.h). So losses and gradients are weighted where they arise, on either backend, and the
+// gradients only have to be put side by side.
 //
 // Saved tensors are those of the transducer, whose input is a copy, and then CTC's gradient.
 
@@ -33,23 +33,6 @@ Context part_of(const Context& context, const Scratch& scratch) {
   Context part = context;
   part.workspace = context.workspace.subspan(scratch.used());
   return part;
-}
-
-Tensor weights_in(Scratch& scratch, std::size_t utterances) {
-  return tensor_in(scratch, DType::f32, {static_cast<std::int64_t>(utterances)});
-}
-
-/// Returns the targets of one part of the loss, with weights that are multiplied by its share.
-Targets share_of(const Context& context, Scratch& scratch, std::size_t part, double share) {
-  Targets targets = *context.targets;
-  const std::size_t utterances = targets.weights.size();
-  const Tensor weights_U = weights_in(scratch, utterances);
-  context.backend.copy(context.stream, weights_U.data, targets.weights.data(), weights_U.bytes());
-  context.backend.run(context.stream,
-                      AddScaled{.x = {}, .f = weights_U, .y = weights_U, .scale = share});
-  targets.weights = {weights_U.as<float>(), utterances};
-  targets.losses = targets.losses.subspan(part * utterances, utterances);
-  return targets;
 }
 
 /// Returns columns [first, first + count) of all frames.
@@ -91,8 +74,8 @@ LayerPlan TransducerCtc::plan(const ActivationDecl& input, const BackendSizes& s
 
   // In evaluation nothing is saved, so the transducer's input takes scratch memory.
   Scratch forward, backward;
-  (void)weights_in(forward, x.lengths.size());
-  (void)weights_in(forward, x.lengths.size());
+  (void)share_weights_in(forward, x.lengths.size());
+  (void)share_weights_in(forward, x.lengths.size());
   (void)tensor_in(forward, input.dtype, logits.shape());
   (void)tensor_in(forward, input.dtype, encoded.shape());
   (void)tensor_in(backward, input.dtype, encoded.shape());

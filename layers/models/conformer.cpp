@@ -176,8 +176,7 @@ std::vector<std::unique_ptr<Layer>> ConformerOptions::build(const ModelEnds& end
   if (input_dropout > 0)
     sequence.push_back(std::make_unique<Dropout>("input_dropout", input_dropout));
   for (int i = 1; i <= layers; ++i) add_block(sequence, *this, fmt::format("block{}", i));
-  sequence.push_back(std::make_unique<Linear>(
-      LinearOptions{.name = "output", .in = width, .out = ends.outputs()}));
+  ends.add_output(sequence, {.name = "output", .in = width});
   ends.add_decoder(sequence);
   return sequence;
 }

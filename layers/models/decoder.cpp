@@ -4,57 +4,94 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <utility>
 #include <variant>
 
 #include "base/error.h"
 
 namespace penstock::layers {
+namespace {
+
+/// Returns the keys of decoders that write texts.
+std::vector<Key> text_keys(DecoderOptions& o) {
+  return {
+      Key("decoder.heads", &o.heads, between(1, 1024),
+          "heads of attention of a language model or attention decoder"),
+      Key("decoder.kv_heads", &o.kv_heads, between(0, 1024),
+          "heads of its keys and values, which as many of its heads share (grouped-query "
+          "attention); 0: decoder.heads"),
+      Key("decoder.head_channels", &o.head_channels, between(0, kMaxChannels),
+          "channels of each of its heads; 0: decoder.width / decoder.heads"),
+      Key("decoder.inner", &o.inner, between(1, kMaxChannels),
+          "channels within each feed-forward unit; a language model's are gated by as many more"),
+      Key("decoder.rotary_base", &o.rotary_base, between(1, 1e9),
+          "base of a language model's rotary positions, rope_theta in transformers"),
+      Key("decoder.dropout", &o.dropout, between(0, 0.95),
+          "share of numbers dropped within every unit of a language model or attention decoder, "
+          "and of attention's weights"),
+      Key("decoder.smoothing", &o.smoothing, between(0, 0.95),
+          "label smoothing of the loss of a language model or attention decoder"),
+      Key("decoder.prompt", &o.prompt, between(0, kMaxClasses - 1),
+          "ids of tokens that a language model or attention decoder reads before the text"),
+      Key("decoder.bos", &o.bos, between(0, kMaxClasses - 1),
+          "id of the token that begins each text of a language model or attention decoder"),
+      Key("decoder.eos", &o.eos, between(0, kMaxClasses - 1),
+          "id of the token that ends each text of a language model or attention decoder, and is "
+          "none of its labels"),
+  };
+}
+
+/// Returns the keys of attention decoders alone.
+std::vector<Key> attention_keys(DecoderOptions& o) {
+  return {
+      Key("decoder.positions", &o.positions, one_of({"sinusoidal", "learned", "none"}),
+          "positions of an attention decoder's text"),
+      Key("decoder.max_positions", &o.max_positions, between(2, 1'000'000),
+          "learned positions: longer texts are left out, prompt and bos included"),
+      Key("decoder.embedding_scale", &o.embedding_scale, between(1e-3, 1e3),
+          "factor of an attention decoder's embeddings before positions are added"),
+      Key("decoder.embedding_norm", &o.embedding_norm, anything(),
+          "an attention decoder normalises its embeddings, positions included"),
+      Key("decoder.bias", &o.bias, anything(),
+          "products of an attention decoder have biases, besides the head"),
+      Key("decoder.head_bias", &o.head_bias, anything(),
+          "the logits of an attention decoder have a bias"),
+      Key("decoder.project", &o.project, anything(),
+          "the layer output projects the encoder's frames to an attention decoder's width; false: "
+          "the widths are equal, and it is left out"),
+  };
+}
+
+}  // namespace
 
 std::vector<Key> DecoderOptions::keys() {
-  return {
+  std::vector<Key> keys = {
       Key("decoder.prediction", &prediction, one_of({"lstm", "stateless"}),
           "network that reads a transducer's labels so far: an LSTM reads all of them, a stateless "
           "one the last few"),
       Key("decoder.width", &width, between(1, kMaxChannels),
           "channels of the prediction network and its embedding, or of every block of a language "
-          "model"),
+          "model or attention decoder"),
       Key("decoder.layers", &layers, between(1, 1000),
-          "layers of the LSTM, or blocks of a language model"),
+          "layers of the LSTM, or blocks of a language model or attention decoder"),
       Key("decoder.context", &context, between(1, 2),
           "labels that a stateless prediction network reads"),
       Key("decoder.joint", &joint, between(1, kMaxChannels), "channels of the joint network"),
-      Key("decoder.activation", &activation, one_of({"relu", "tanh"}),
-          "nonlinearity of the joint network"),
+      Key("decoder.activation", &activation, one_of({"relu", "tanh", "gelu", "silu"}),
+          "nonlinearity of the joint network, relu or tanh; of an attention decoder's feed-forward "
+          "units, relu, gelu or silu"),
       Key("decoder.durations", &durations, between(0, 1000),
           "frames that a label or a blank may take, ascending, with model.decoder = tdt"),
       Key("decoder.sigma", &sigma, between(0, 1),
           "number subtracted from log-probabilities of labels in training, with model.decoder = "
           "tdt, which makes long durations likelier"),
       Key("decoder.ctc_weight", &ctc_weight, between(0, 0.99),
-          "share of a CTC loss that is trained beside the transducer's, with channels of its own "
-          "in the layer output; 0: none"),
-      Key("decoder.heads", &heads, between(1, 1024), "heads of attention of a language model"),
-      Key("decoder.kv_heads", &kv_heads, between(0, 1024),
-          "heads of its keys and values, which as many of its heads share (grouped-query "
-          "attention); 0: decoder.heads"),
-      Key("decoder.head_channels", &head_channels, between(0, kMaxChannels),
-          "channels of each of its heads; 0: decoder.width / decoder.heads"),
-      Key("decoder.inner", &inner, between(1, kMaxChannels),
-          "channels within each feed-forward unit of a language model, gated by as many more"),
-      Key("decoder.rotary_base", &rotary_base, between(1, 1e9),
-          "base of a language model's rotary positions, rope_theta in transformers"),
-      Key("decoder.dropout", &dropout, between(0, 0.95),
-          "share of numbers dropped within every unit of a language model, and of attention's "
-          "weights"),
-      Key("decoder.smoothing", &smoothing, between(0, 0.95),
-          "label smoothing of a language model's loss"),
-      Key("decoder.prompt", &prompt, between(0, kMaxClasses - 1),
-          "ids of tokens that a language model reads between the frames and the text"),
-      Key("decoder.bos", &bos, between(0, kMaxClasses - 1),
-          "id of the token that begins each text of a language model"),
-      Key("decoder.eos", &eos, between(0, kMaxClasses - 1),
-          "id of the token that ends each text of a language model, and is none of its labels"),
+          "share of a CTC loss that is trained beside the loss of a transducer or of an attention "
+          "decoder; 0: none"),
   };
+  for (const auto keys_of : {text_keys, attention_keys})
+    for (Key& key : keys_of(*this)) keys.push_back(std::move(key));
+  return keys;
 }
 
 bool DecoderKind::reads(std::string_view key) const {

@@ -18,12 +18,12 @@ struct DecoderOptions {
   int layers = 1;                   // lstm's layers, or blocks of a language model
   int context = 2;                  // labels that a stateless network reads: 1 | 2
   int joint = 640;                  // channels of the joint network
-  std::string activation = "relu";  // relu | tanh: of the joint network
+  std::string activation = "relu";  // of the joint network, or of an attention decoder's units
   std::vector<int> durations = {0, 1, 2, 3, 4};  // tdt: frames that a token may take
   double sigma = 0.05;                           // tdt: subtracted from tokens' log-probabilities
-  double ctc_weight = 0;  // share of a CTC loss that is trained beside a transducer's; 0: none
+  double ctc_weight = 0;  // share of a CTC loss that is trained beside; 0: none
 
-  // Options of a language model:
+  // Options of a language model, and of an attention decoder:
   int heads = 8;                 // heads of attention
   int kv_heads = 0;              // heads of keys and values; 0: as many as heads
   int head_channels = 0;         // channels of a head; 0: width / heads
@@ -33,6 +33,15 @@ struct DecoderOptions {
   double smoothing = 0;          // label smoothing
   std::vector<int> prompt = {};  // ids between the frames and the text
   int bos = 0, eos = 0;          // ids that begin and end each text
+
+  // Options of an attention decoder:
+  std::string positions = "sinusoidal";  // of the text: sinusoidal | learned | none
+  int max_positions = 1024;              // rows of learned positions
+  double embedding_scale = 1;            // factor of the embeddings, not of positions
+  bool embedding_norm = false;           // a norm of embeddings and positions
+  bool bias = true;                      // biases of all products but the head
+  bool head_bias = false;                // bias of the logits
+  bool project = true;                   // the layer `output` projects the encoder's frames
 
   std::vector<Key> keys();
   bool operator==(const DecoderOptions&) const = default;

@@ -1,6 +1,7 @@
 #include "layers/models/decoders.h"
 
 #include "layers/losses/ctc.h"
+#include "layers/models/attention_decoder.h"
 #include "layers/models/language_model_decoder.h"
 #include "layers/models/transducer_decoders.h"
 
@@ -17,7 +18,8 @@ DecoderKind ctc_decoder() {
 }  // namespace
 
 std::vector<DecoderKind> decoders() {
-  return {ctc_decoder(), rnnt_decoder(), tdt_decoder(), language_model_decoder()};
+  return {ctc_decoder(), rnnt_decoder(), tdt_decoder(), language_model_decoder(),
+          attention_decoder()};
 }
 
 }  // namespace penstock::layers

@@ -56,8 +56,7 @@ class Builder {
       add<ClippedReLU>("lookahead.relu");
     }
     add<BatchNorm>(BatchNormOptions{.name = "output.norm", .channels = options_.hidden});
-    add<Linear>(LinearOptions{
-        .name = "output", .in = options_.hidden, .out = ends_.outputs(), .bias = false});
+    ends_.add_output(sequence_, {.name = "output", .in = options_.hidden, .bias = false});
     ends_.add_decoder(sequence_);
     return std::move(sequence_);
   }

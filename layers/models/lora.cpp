@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "layers/nn/inner_layer.h"
 #include "layers/nn/residual.h"
 
 // Linear layers are found by their type: in the model's sequence, and among the parts of its
@@ -14,6 +15,14 @@ namespace {
 const Linear* adaptable(const Layer& layer) {
   const auto* const linear = dynamic_cast<const Linear*>(&layer);
   return linear != nullptr && linear->options().parts == 1 ? linear : nullptr;
+}
+
+void list_adaptable(const Layer& layer, std::vector<std::string>& names) {
+  if (adaptable(layer) != nullptr) names.push_back(layer.name());
+  if (const auto* const unit = dynamic_cast<const Residual*>(&layer))
+    for (const auto& part : unit->sequence()) list_adaptable(*part, names);
+  if (const auto* const holder = dynamic_cast<const HoldsLayers*>(&layer))
+    for (const InnerLayer* const inner : holder->inner()) list_adaptable(inner->layer(), names);
 }
 
 }  // namespace
@@ -30,19 +39,15 @@ void adapt_layers(std::span<std::unique_ptr<Layer>> layers, const LoraOptions& o
     if (auto* const unit = dynamic_cast<Residual*>(layer.get()))
       unit->replace_parts(
           [&](std::unique_ptr<Layer> part, std::size_t) { return adapt(std::move(part)); });
+    if (auto* const holder = dynamic_cast<HoldsLayers*>(layer.get()))
+      for (InnerLayer* const inner : holder->inner())
+        adapt_layers({&inner->replaceable(), 1}, options, chosen);
   }
 }
 
 std::vector<std::string> adaptable_layers(std::span<const std::unique_ptr<Layer>> layers) {
   std::vector<std::string> names;
-  const auto list = [&](const Layer& layer) {
-    if (adaptable(layer) != nullptr) names.push_back(layer.name());
-  };
-  for (const std::unique_ptr<Layer>& layer : layers) {
-    list(*layer);
-    if (const auto* const unit = dynamic_cast<const Residual*>(layer.get()))
-      for (const auto& part : unit->sequence()) list(*part);
-  }
+  for (const std::unique_ptr<Layer>& layer : layers) list_adaptable(*layer, names);
   return names;
 }
 

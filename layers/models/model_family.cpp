@@ -1,7 +1,13 @@
 #include "layers/models/model_family.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
+#include <memory>
+#include <utility>
 #include <variant>
+
+#include "base/error.h"
 
 namespace penstock::layers {
 namespace {
@@ -17,6 +23,20 @@ bool same_value(const KeyValue& a, const KeyValue& b) {
 }
 
 }  // namespace
+
+void ModelEnds::add_output(std::vector<std::unique_ptr<Layer>>& sequence,
+                           LinearOptions options) const {
+  options.out = outputs();
+  if (loss.projects) {
+    sequence.push_back(std::make_unique<Linear>(std::move(options)));
+    return;
+  }
+  if (options.in != options.out)
+    throw ShapeError(fmt::format(
+        "the encoder has {} channels and the decoder {}, so frames must be projected: leave "
+        "decoder.project out, or set decoder.width={}",
+        options.in, options.out, options.in));
+}
 
 // A copy has options of its own, so a key that is set in one family leaves the other as it is.
 ModelFamily::ModelFamily(const ModelFamily& other)

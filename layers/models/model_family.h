@@ -12,6 +12,7 @@
 #include "layers/layer.h"
 #include "layers/losses/ctc.h"
 #include "layers/models/decoders.h"
+#include "layers/nn/linear.h"
 
 namespace penstock::layers {
 
@@ -23,6 +24,9 @@ struct ModelEnds {
 
   /// Returns the channels that the encoder's last layer makes for the decoder.
   int outputs() const { return loss.channels(labels); }
+  /// Appends the encoder's last product, of any number of outputs in `options`; or nothing, if the
+  /// decoder takes the encoder's channels as they are. ShapeError if these are not as many.
+  void add_output(std::vector<std::unique_ptr<Layer>>& sequence, LinearOptions options) const;
   /// Appends the layers of the decoder, which end the model with the loss.
   void add_decoder(std::vector<std::unique_ptr<Layer>>& sequence) const {
     loss.add_layers(sequence, labels);

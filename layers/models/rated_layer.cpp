@@ -4,6 +4,7 @@
 #include <span>
 #include <utility>
 
+#include "layers/nn/inner_layer.h"
 #include "layers/nn/residual.h"
 
 // The wrapper computes nothing. Its plan states what need not be computed, which follows from the
@@ -50,7 +51,20 @@ void rate_layer(std::unique_ptr<Layer>& layer, RatedLayer::Rates rates) {
           std::move(part), RatedLayer::Rates{{own.begin(), own.end()}, true}));
     });
   }
+  if (auto* const holder = dynamic_cast<HoldsLayers*>(layer.get())) {
+    std::span<const double> left = rates.of_parameters;
+    for (InnerLayer* const inner : holder->inner()) {
+      const std::span<const double> own = left.first(inner->parameters());
+      left = left.subspan(own.size());
+      if (!own.empty()) rate_layer(inner->replaceable(), {{own.begin(), own.end()}, true});
+    }
+  }
   layer = std::make_unique<RatedLayer>(std::move(layer), std::move(rates));
+}
+
+const Layer& unrated(const Layer& layer) {
+  const auto* const rated = dynamic_cast<const RatedLayer*>(&layer);
+  return rated != nullptr ? rated->rated() : layer;
 }
 
 RatedLayer::RatedLayer(std::unique_ptr<Layer> layer, Rates rates)

@@ -40,7 +40,11 @@ class RatedLayer final : public Layer {
 };
 
 /// Replaces a layer by one that trains with these rates. The parts of a residual unit are wrapped
-/// each, so that one whose parameters are all frozen takes no gradients.
+/// each, so that one whose parameters are all frozen takes no gradients; so are layers within
+/// another.
 void rate_layer(std::unique_ptr<Layer>& layer, RatedLayer::Rates rates);
+
+/// Returns the layer that is wrapped, or the layer itself.
+[[nodiscard]] const Layer& unrated(const Layer& layer);
 
 }  // namespace penstock::layers

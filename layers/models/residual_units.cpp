@@ -5,6 +5,7 @@
 
 #include "layers/nn/batch_norm.h"
 #include "layers/nn/conv1d.h"
+#include "layers/nn/cross_attention.h"
 #include "layers/nn/depthwise_conv1d.h"
 #include "layers/nn/elementwise.h"
 #include "layers/nn/layer_norm.h"
@@ -51,6 +52,7 @@ class Unit {
   void add(Arguments&&... arguments) {
     options_.parts.push_back(std::make_unique<Kind>(std::forward<Arguments>(arguments)...));
   }
+  void add(std::unique_ptr<Layer> part) { options_.parts.push_back(std::move(part)); }
   void linear(const std::string& name, std::int64_t in, std::int64_t out) {
     add<Linear>(LinearOptions{.name = part(name), .in = in, .out = out, .bias = bias_});
   }
@@ -79,7 +81,10 @@ std::unique_ptr<Layer> feed_forward_unit(const FeedForwardOptions& options) {
     unit.add<Gate>(unit.part("gate"), *gate);
   } else {
     unit.linear("linear1", options.width, options.inner);
-    unit.add<Nonlinearity>(unit.part("act"), std::get<NonlinearityKind>(options.activation));
+    if (std::holds_alternative<Relu>(options.activation))
+      unit.add<ClippedReLU>(unit.part("act"), std::numeric_limits<double>::infinity());
+    else
+      unit.add<Nonlinearity>(unit.part("act"), std::get<NonlinearityKind>(options.activation));
   }
   unit.dropout("act_dropout", options.dropout);
   unit.linear("linear2", options.inner, options.width);
@@ -124,6 +129,34 @@ std::unique_ptr<Layer> attention_unit(const AttentionUnitOptions& options) {
   unit.linear("output", channels, options.width);
   if (options.output_dropout) unit.dropout("dropout", options.dropout);
   return unit.build();
+}
+
+// One product makes k and v of all heads. It reads the memory, so it is no part of the unit.
+std::unique_ptr<Layer> cross_attention_unit(const AttentionUnitOptions& options) {
+  Unit unit({.name = options.name,
+             .width = options.width,
+             .bias = options.bias,
+             .centred = options.centred,
+             .norm_first = options.norm_first});
+  const std::int64_t heads = options.heads;
+  const std::int64_t channels =
+      options.head_channels > 0 ? heads * options.head_channels : options.width;
+  unit.linear("q", options.width, channels);
+  auto core = std::make_unique<CrossAttention>(CrossAttentionOptions{.name = unit.part("core"),
+                                                                     .channels = channels,
+                                                                     .heads = heads,
+                                                                     .kv_heads = options.kv_heads,
+                                                                     .dropout = options.dropout});
+  const std::int64_t keys = 2 * core->key_channels();
+  unit.add(std::move(core));
+  unit.linear("output", channels, options.width);
+  if (options.output_dropout) unit.dropout("dropout", options.dropout);
+  return std::make_unique<CrossAttentionUnit>(CrossAttentionUnitOptions{
+      .name = options.name,
+      .width = options.width,
+      .keys = std::make_unique<Linear>(LinearOptions{
+          .name = unit.part("kv"), .in = options.width, .out = keys, .bias = options.bias}),
+      .unit = unit.build()});
 }
 
 // pointwise1 doubles the channels, and the gate in front of the depthwise convolution halves them.

@@ -18,8 +18,10 @@ namespace penstock::layers {
 // post-norm block contains no norm: a layer of its own, "<name>.norm", follows in the model's
 // sequence and also normalises dropped utterances.
 
+struct Relu {};
+
 /// The activation between both products. A gate doubles the width of the first product's output.
-using FeedForwardActivation = std::variant<NonlinearityKind, GateKind>;
+using FeedForwardActivation = std::variant<NonlinearityKind, GateKind, Relu>;
 
 struct FeedForwardOptions {
   std::string name;
@@ -64,6 +66,11 @@ struct AttentionUnitOptions {
 
 /// Parts: [norm] qkv core output [dropout]
 std::unique_ptr<Layer> attention_unit(const AttentionUnitOptions& options);
+
+/// Parts: kv of the memory, then [norm] q core output [dropout] of the text: cross-attention, as
+/// layers/nn/cross_attention.h describes it. It has neither positions, a limited context nor layer
+/// drop.
+std::unique_ptr<Layer> cross_attention_unit(const AttentionUnitOptions& options);
 
 enum class ConvolutionNorm { batch, layer };
 

@@ -46,6 +46,9 @@ Loss loss_of(const TransducerOptions& transducer, const DecoderOptions& options)
 
 std::vector<Contradiction> rnnt_contradictions(const DecoderOptions& options) {
   const int width = options.width;
+  if (options.activation != "relu" && options.activation != "tanh")
+    return {{"decoder.activation",
+             fmt::format("a joint network has no {}: choose relu or tanh", options.activation)}};
   if (options.prediction != "stateless" || options.context != 2 || width % kPredictionGroup == 0)
     return {};
   return {

@@ -117,8 +117,7 @@ std::vector<std::unique_ptr<Layer>> TransformerOptions::build(const ModelEnds& e
   }
   sequence.push_back(std::make_unique<LayerNorm>(
       LayerNormOptions{.name = "norm", .channels = width, .centred = centred, .bias = centred}));
-  sequence.push_back(std::make_unique<Linear>(
-      LinearOptions{.name = "output", .in = width, .out = ends.outputs()}));
+  ends.add_output(sequence, {.name = "output", .in = width});
   ends.add_decoder(sequence);
   return sequence;
 }

@@ -86,8 +86,7 @@ std::vector<std::unique_ptr<Layer>> Wav2LetterOptions::build(const ModelEnds& en
       in = channels[b];
     }
   }
-  sequence.push_back(
-      std::make_unique<Linear>(LinearOptions{.name = "output", .in = in, .out = ends.outputs()}));
+  ends.add_output(sequence, {.name = "output", .in = in});
   ends.add_decoder(sequence);
   return sequence;
 }

@@ -179,7 +179,7 @@ Sequence Wav2Vec2Options::build(const ModelEnds& ends) const {
   if (!norm_first) add_norm(sequence, "norm", width);
   for (int i = 1; i <= layers; ++i) add_block(sequence, *this, i);
   if (norm_first) add_norm(sequence, "norm", width);
-  add_linear(sequence, "output", width, ends.outputs());
+  ends.add_output(sequence, {.name = "output", .in = width});
   ends.add_decoder(sequence);
   return sequence;
 }

@@ -9,6 +9,7 @@
 #include "base/error.h"
 #include "layers/backend.h"
 #include "layers/layer.h"
+#include "layers/nn/cross_attention.h"
 #include "layers/nn/residual_layout.h"
 #include "layers/ops/elementwise.h"
 #include "layers/widened.h"
@@ -83,8 +84,11 @@ ResidualLayout Residual::layout(const ActivationDecl& input, const BackendSizes&
 // A unit holds no layout, since micro-batches differ in their lengths and may be computed at once.
 // It is computed for each call, from sizes alone.
 ResidualLayout Residual::layout(const Context& context, DType dtype) const {
-  return layout({dtype, {{{context.lengths.begin(), context.lengths.end()}, options_.channels}}},
-                {context.backend.kind(), dtype});
+  ActivationDecl input{dtype,
+                       {{{context.lengths.begin(), context.lengths.end()}, options_.channels}}};
+  if (context.memory != nullptr)
+    input.memory.assign(context.memory->lengths.begin(), context.memory->lengths.end());
+  return layout(input, {context.backend.kind(), dtype});
 }
 
 // Parts run one after the other, so they share the workspace of the largest. backward_input also
@@ -97,6 +101,7 @@ LayerPlan Residual::plan(const ActivationDecl& input, const BackendSizes& sizes)
   const ResidualLayout inner = layout(input, sizes);
   LayerPlan plan;
   plan.output = input;
+  plan.output.memory.clear();
   plan.saved = inner.saved;
   plan.cache_channels = cache_channels_of(inner.plans);
   Workspace max;

@@ -43,6 +43,7 @@ ResidualLayout::ResidualLayout(std::span<const std::unique_ptr<Layer>> parts,
     plans.push_back(part->plan(activations.back(), sizes));
     require_frames(*part, input, plans.back().output);
     activations.push_back(plans.back().output);
+    activations.back().memory = input.memory;
   }
   choose_recomputed(recomputes_cheap);
   for (std::size_t i = 0; i < plans.size(); ++i) {

@@ -195,4 +195,8 @@ void TextEmbedding::backward_weight(Context& context, Saved saved, Grads grads) 
                                                               .dtable_VE = grads[0]});
 }
 
+std::size_t TextEmbedding::embed_workspace(const BackendSizes& sizes, std::int64_t rows) const {
+  return widened(sizes, {options_.classes * options_.width, rows * options_.width});
+}
+
 }  // namespace penstock::layers

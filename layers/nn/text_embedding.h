@@ -7,6 +7,7 @@
 
 #include "layers/backend.h"
 #include "layers/layer.h"
+#include "layers/nn/text_reader.h"
 #include "layers/ops/embedding.h"
 
 namespace penstock::layers {
@@ -27,7 +28,7 @@ struct TextEmbeddingOptions {
 /// targets there are no labels.
 ///
 /// Parameter: "<name>.weight" [V, W].
-class TextEmbedding final : public Layer {
+class TextEmbedding final : public Layer, public TextReader {
  public:
   /// ShapeError if the options describe no embedding.
   explicit TextEmbedding(TextEmbeddingOptions options);
@@ -43,12 +44,10 @@ class TextEmbedding final : public Layer {
                       Activation& dx) const override;
   void backward_weight(Context&, Saved, Grads) const override;
 
-  /// Computes the rows of single labels, ids i32 in the backend's memory: the next rows of texts
-  /// that are being written.
-  static void embed(Context& context, const Params& params, const Tensor& ids_P,
-                    const Tensor& y_PW) {
-    context.backend.run(context.stream, EmbeddingForward{ids_P, params.weights[0], y_PW});
+  void embed(Context& context, const Params& params, const NextRows& next) const override {
+    context.backend.run(context.stream, EmbeddingForward{next.ids_P, params.weights[0], next.y_PW});
   }
+  std::size_t embed_workspace(const BackendSizes& sizes, std::int64_t rows) const override;
 
  private:
   struct Batch;

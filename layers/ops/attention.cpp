@@ -13,6 +13,10 @@ std::int64_t AttentionGeometry::longest() const {
   return lengths.empty() ? 0 : *std::max_element(lengths.begin(), lengths.end());
 }
 
+std::int64_t AttentionGeometry::most_keys() const {
+  return keys().empty() ? 0 : *std::ranges::max_element(keys());
+}
+
 std::int64_t AttentionGeometry::distances() const {
   return std::max<std::int64_t>(0, 2 * longest() - 1);
 }

@@ -33,13 +33,13 @@ void check_cache(const AttentionCached& op) {
         "attention of {} with keys of {} was given a cache for {} with {}, and the past of {}",
         counted(utterances, "utterance"), counted(op.geometry.key_channels(), "channel"),
         op.cache.utterances(), op.cache.channels(), past.size()));
-  if (op.geometry.right != 0)
+  if (op.geometry.right != 0 && !op.geometry.cross())
     throw ShapeError(fmt::format(
         "attention with a cache can't see later rows, but its context to the right is {}",
         op.geometry.right));
   for (std::size_t u = 0; u < utterances; ++u)
-    if (past[u] < 0 || op.geometry.lengths[u] < 0 ||
-        past[u] + op.geometry.lengths[u] > op.cache.capacity())
+    if (const std::int64_t more = op.geometry.cross() ? 0 : op.geometry.lengths[u];
+        past[u] < 0 || op.geometry.lengths[u] < 0 || past[u] + more > op.cache.capacity())
       throw ShapeError(fmt::format(
           "utterance {} has {} in a cache of {} and gets {} more: make the cache larger, or end "
           "the utterance",
@@ -47,7 +47,8 @@ void check_cache(const AttentionCached& op) {
 }
 
 bool begins(const AttentionCached& op) {
-  return std::ranges::all_of(op.cache.past, [](std::int64_t rows) { return rows == 0; });
+  return !op.geometry.cross() &&
+         std::ranges::all_of(op.cache.past, [](std::int64_t rows) { return rows == 0; });
 }
 
 AttentionForward whole_attention(const AttentionCached& op) {

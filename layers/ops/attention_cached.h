@@ -21,9 +21,12 @@ namespace penstock::layers {
 /// If no utterance has a past, AttentionForward computes y. Otherwise a row's cost is proportional
 /// to the rows that it sees, and its bits depend neither on other utterances nor on the number of
 /// rows that are computed together. `past` stays; the caller advances it.
+///
+/// In cross-attention the cache holds the memory's keys and values: geometry.key_lengths are
+/// cache.past, nothing is appended, and every new row sees all of them.
 struct AttentionCached {
   AttentionGeometry geometry;
-  Tensor qkv_FP;        // new rows: q of all heads, then k, then v
+  Tensor qkv_FP;        // new rows: q of all heads, then k, then v; in cross-attention q alone
   KeyValueCache cache;  // in and out
   Tensor y_FC;
   std::span<std::byte> workspace;

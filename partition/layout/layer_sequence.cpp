@@ -83,9 +83,9 @@ std::vector<std::int64_t> output_frames(const LayerSequence& sequence,
   return input.only().lengths;
 }
 
-std::vector<std::int64_t> rows_before_text(const LayerSequence& sequence,
-                                           std::span<const std::int64_t> lengths,
-                                           const layers::BackendSizes& sizes) {
+layers::ActivationDecl activation_before_text(const LayerSequence& sequence,
+                                              std::span<const std::int64_t> lengths,
+                                              const layers::BackendSizes& sizes) {
   const std::vector<std::int64_t> none(lengths.size());
   layers::ActivationDecl input = sequence_input(sequence, lengths, sizes, none);
   for (const auto& layer : sequence.layers) {
@@ -93,7 +93,13 @@ std::vector<std::int64_t> rows_before_text(const LayerSequence& sequence,
     input = layers::next_input(input, plan);
     if (plan.needs_targets) break;
   }
-  return input.only().lengths;
+  return input;
+}
+
+std::vector<std::int64_t> rows_before_text(const LayerSequence& sequence,
+                                           std::span<const std::int64_t> lengths,
+                                           const layers::BackendSizes& sizes) {
+  return activation_before_text(sequence, lengths, sizes).frames.back().lengths;
 }
 
 std::vector<LayerRun> runs_of(const ChosenLayers& chosen) {

@@ -58,8 +58,13 @@ std::int64_t min_frames(const LayerSequence& sequence);
 std::vector<std::int64_t> output_frames(const LayerSequence& sequence,
                                         std::span<const std::int64_t> lengths);
 
-/// Returns the rows of each utterance after the first layer that reads labels, without those of
-/// labels.
+/// Returns the activation that leaves the first layer that reads labels, if there are none.
+[[nodiscard]] layers::ActivationDecl activation_before_text(const LayerSequence& sequence,
+                                                            std::span<const std::int64_t> lengths,
+                                                            const layers::BackendSizes& sizes);
+
+/// Returns the rows of each utterance in the matrix with its text, after the first layer that reads
+/// labels, without those of labels.
 [[nodiscard]] std::vector<std::int64_t> rows_before_text(const LayerSequence& sequence,
                                                          std::span<const std::int64_t> lengths,
                                                          const layers::BackendSizes& sizes);

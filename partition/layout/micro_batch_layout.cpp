@@ -232,20 +232,22 @@ std::size_t place_saved(MicroBatchLayout& layout, std::size_t offset, bool split
 
 /// Places the caches of layers whose input ends with text, and the rows that pass through the chunk
 /// while a decoder writes. Each utterance has room for its known labels, and for as many as a
-/// decoder may write.
+/// decoder may write, or for its memory.
 void place_caches(MicroBatchLayout& layout) {
   layout.cache_places.resize(layout.layers.size());
   for (std::size_t i = 0; i < layout.layers.size(); ++i) {
     const layers::ActivationDecl& input = layout.activations[i];
     const std::int64_t channels = layout.layers[i].cache_channels.value_or(0);
     if (!input.ends_with_text || channels == 0) continue;
-    const std::vector<std::int64_t>& rows = input.only().lengths;
+    const bool of_memory = layout.layers[i].caches_memory;
+    const std::vector<std::int64_t>& rows =
+        of_memory ? input.frames.front().lengths : input.frames.back().lengths;
+    const std::vector<std::int64_t> most = most_written(input);
     CachePlace& place = layout.cache_places[i];
     place.channels = channels;
-    for (std::size_t u = 0; u < rows.size(); ++u) {
-      const std::int64_t before = rows[u] - input.labels.at(u);
-      place.rows = std::max({place.rows, rows[u], before + most_written(before)});
-    }
+    for (std::size_t u = 0; u < rows.size(); ++u)
+      place.rows =
+          std::max({place.rows, rows[u], of_memory ? 0 : rows[u] - input.labels.at(u) + most[u]});
     const std::size_t bytes =
         layers::aligned(rows.size() * static_cast<std::size_t>(place.rows * channels) *
                         layers::size_of(input.dtype));
@@ -256,15 +258,25 @@ void place_caches(MicroBatchLayout& layout) {
   const auto place_rows = [&](const layers::ActivationDecl& rows, std::size_t& offset) {
     if (!rows.ends_with_text || rows.frames.empty()) return;
     offset = layout.cache_bytes;
-    layout.cache_bytes += layers::aligned(rows.only().lengths.size() *
-                                          static_cast<std::size_t>(rows.only().channels) *
-                                          layers::size_of(rows.dtype));
+    const layers::FramesDecl& text = rows.frames.back();
+    layout.cache_bytes +=
+        layers::aligned(text.lengths.size() * static_cast<std::size_t>(text.channels) *
+                        layers::size_of(rows.dtype));
   };
   place_rows(layout.activations.front(), layout.rows_in);
   place_rows(layout.activations.back(), layout.rows_out);
 }
 
 }  // namespace
+
+std::vector<std::int64_t> most_written(const layers::ActivationDecl& activation) {
+  std::vector<std::int64_t> most = activation.rows();
+  for (std::size_t u = 0; u < most.size(); ++u) {
+    most[u] = most_written(most[u] - activation.labels.at(u));
+    if (activation.most_labels > 0) most[u] = std::min(most[u], activation.most_labels);
+  }
+  return most;
+}
 
 std::shared_ptr<const PlannedLayers> plan_range(LayerRange layers,
                                                 const layers::ActivationDecl& input,

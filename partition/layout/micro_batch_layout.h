@@ -51,6 +51,9 @@ struct CachePlace {
 /// Returns how many labels a decoder writes at most after so many rows. Speech has fewer sounds
 /// than frames, so only a decoder that goes astray is ended by this.
 constexpr std::int64_t most_written(std::int64_t rows_before_text) { return rows_before_text; }
+/// Returns the same for each utterance of an activation that ends with text. All its matrices
+/// count, and ActivationDecl::most_labels is a bound too.
+[[nodiscard]] std::vector<std::int64_t> most_written(const layers::ActivationDecl& activation);
 
 /// MicroBatchLayout says where each tensor of one micro-batch lies in the chunk that runs `layers`.
 /// The executor allocates these bytes, and the planner adds up the same numbers.

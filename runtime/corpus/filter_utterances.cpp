@@ -41,6 +41,12 @@ class LengthFilter {
 
   /// Explains why labels with this need don't fit the audio; "" if they fit.
   std::string fault_of(const AudioLength& length, const LabelNeed& need) try {
+    const std::int64_t most = options_.loss.most_labels;
+    if (most > 0 && need.labels > most)
+      return fmt::format(
+          "its text of {} is longer than the decoder's positions, which reach for {} "
+          "(decoder.max_positions)",
+          counted(need.labels, "label"), most);
     const std::int64_t held = held_by(shapes_(0, length, fastest_).frames);
     if (need.frames <= held) return {};
     return fmt::format("its text of {} needs {} at the loss, but its {:f} s make {}{}",

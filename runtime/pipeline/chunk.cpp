@@ -193,8 +193,9 @@ void Chunk::read_from_device(const MicroBatchRun& run, const layers::Tensor& x_F
   staging_.release(stream_);
 }
 
-layers::Frames Chunk::logits(const MicroBatchRun& run) {
-  layers::Frames logits = activation(run, run.layout.layers.size() - 1).only();
+layers::Frames Chunk::logits(const MicroBatchRun& run, bool text) {
+  const layers::Activation last = activation(run, run.layout.layers.size() - 1);
+  layers::Frames logits = text ? last.frames.back() : last.frames.front();
   const layers::Tensor wide = in_fp32(run, logits.x_FC);
   if (logits.x_FC.dtype != layers::DType::f32)
     backend_.run(stream_, layers::Cast{logits.x_FC, wide});
@@ -250,7 +251,9 @@ layers::Context Chunk::context(const MicroBatchRun& run, const StepWork& step, s
                                layers::Mode mode) const {
   layers::Context context{backend_, stream_};
   context.mode = mode;
-  context.lengths = run.layout.activations[layer].frames.front().lengths;
+  const std::vector<layers::FramesDecl>& frames = run.layout.activations[layer].frames;
+  context.lengths = frames.front().lengths;
+  if (frames.size() > 1) context.text_lengths = frames[1].lengths;
   std::byte* workspace = at(run, run.layout.workspace);
   // The workspace reaches to the end of the scratch memory.
   context.workspace = {workspace, scratch_[0] + scratch_.bytes()};
@@ -264,6 +267,8 @@ std::optional<layers::KeyValueCache> Chunk::cache(const MicroBatchRun& run, std:
   const partition::CachePlace& place = run.layout.cache_places[layer];
   if (place.rows == 0) return std::nullopt;
   const layers::Shape shape{std::ssize(past), place.rows, place.channels};
+  if (run.layout.layers[layer].caches_memory)
+    past = run.layout.activations[layer].frames.front().lengths;
   std::byte* memory = caches[run.cache];
   return layers::KeyValueCache{{memory + place.keys, options_.sizes.compute, shape},
                                {memory + place.values, options_.sizes.compute, shape},

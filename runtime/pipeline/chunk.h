@@ -103,9 +103,9 @@ class Chunk {
   /// On a device, reads the features of the next micro-batch and starts their copy to the device's
   /// memory, so that they arrive while the device computes. On a CPU it does nothing.
   void prefetch(const MicroBatchWork& work, const Fill& fill);
-  /// Returns the input of the last layer, in FP32 and in the host's memory. It is valid until the
-  /// chunk's next call.
-  layers::Frames logits(const MicroBatchRun& run);
+  /// Returns the input of the last layer, in FP32 and in the host's memory: its first matrix, or
+  /// its last one, the text. It is valid until the chunk's next call.
+  layers::Frames logits(const MicroBatchRun& run, bool text);
 
   /// Copies a message between this chunk and its neighbour on the same rank, in the stream's order.
   void copy(std::span<std::byte> to, std::span<const std::byte> from);
@@ -124,7 +124,8 @@ class Chunk {
   void measure(LayerTimes* times) { times_ = times; }
 
   /// Returns the cache of a layer for a micro-batch that has a buffer of caches, if it keeps one.
-  /// `past` are the rows that it holds of each utterance, and must outlive the result.
+  /// `past` are the rows of the text that it holds of each utterance, and must outlive the result.
+  /// A cache of memories holds all of their rows.
   std::optional<layers::KeyValueCache> cache(const MicroBatchRun& run, std::size_t layer,
                                              std::span<const std::int64_t> past) const;
 

@@ -165,7 +165,7 @@ void ChunkRun::forward(Flight& flight, int micro_batch) {
   // The logits are read before the input is given back: in a chunk that is the loss alone, they are
   // the input.
   if (last() && context_.callbacks.logits)
-    context_.callbacks.logits(*flight.work, chunk_.logits(flight));
+    context_.callbacks.logits(*flight.work, chunk_.logits(flight, context_.callbacks.text));
   chunk_.inputs.give_back(flight.input);
   flight.input = -1;
   flight.ended = last();

@@ -15,8 +15,10 @@ enum class Moment { begins, ends };
 /// Callbacks of the executor. An empty function is not called.
 struct ExecutorCallbacks {
   ReadFeatures read_features;  // called for the first chunk only
-  /// Evaluation, last chunk: receives the logits of a micro-batch before they are overwritten.
+  /// Evaluation, last chunk: receives the logits of a micro-batch before they are overwritten: the
+  /// first matrix that enters the last layer, or the last one if `text` is set.
   std::function<void(const MicroBatchWork&, const layers::Frames& logits)> logits;
+  bool text = false;
   /// Evaluation: layers keep keys and values of micro-batch m in buffer m of their chunk's caches.
   bool caches = false;
   /// Training: called once, before the first action that adds to the stage's gradients. Until then

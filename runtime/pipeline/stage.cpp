@@ -219,6 +219,7 @@ StepSums Stage::write_texts(const StepWork& step, const ExecutorCallbacks& callb
       writing, heard, progress);
   ExecutorCallbacks with = callbacks;
   with.caches = true;
+  with.text = true;
   with.logits = [&](const MicroBatchWork& m, const layers::Frames& rows) {
     generation.read(m, rows);
     if (callbacks.logits) callbacks.logits(m, rows);

@@ -9,7 +9,7 @@
 
 #include "comm/tags.h"
 #include "layers/losses/token_cross_entropy.h"
-#include "layers/nn/text_embedding.h"
+#include "layers/models/rated_layer.h"
 #include "layers/ops/elementwise.h"
 #include "layers/tensor_views.h"
 #include "layers/widened.h"
@@ -39,6 +39,15 @@ std::int32_t likeliest(std::span<const float> logits) {
   return static_cast<std::int32_t>(std::ranges::max_element(logits) - logits.begin());
 }
 
+/// Returns an activation of the next rows of texts, whose other matrices have no rows.
+layers::Activation rows_alone(const layers::ActivationDecl& decl, const layers::Tensor& text) {
+  layers::Activation activation;
+  for (const layers::FramesDecl& frames : decl.frames)
+    activation.frames.push_back({{text.data, text.dtype, {0, frames.channels}}, frames.lengths});
+  activation.frames.back().x_FC = text;
+  return activation;
+}
+
 }  // namespace
 
 /// The layers of a chunk that a round runs, planned for the rows of the texts that go on.
@@ -46,8 +55,8 @@ struct TextGeneration::Round {
   std::size_t first = 0, end = 0;  // layers of the chunk
   std::shared_ptr<const partition::PlannedLayers> planned;
 
-  std::int64_t width() const { return planned->activations.front().only().channels; }
-  std::int64_t rows() const { return planned->activations.front().only().rows(); }
+  std::int64_t width() const { return planned->activations.front().frames.back().channels; }
+  std::int64_t rows() const { return planned->activations.front().frames.back().rows(); }
 };
 
 /// The texts of one micro-batch. An utterance's text goes on while `growing` is 1.
@@ -75,6 +84,14 @@ struct TextGeneration::Texts {
       growing[u] = 0;
       for (std::optional<Round>& round : rounds) round.reset();
     }
+  }
+
+  /// Returns the rows before the next one of the texts that go on.
+  std::vector<std::int64_t> positions() const {
+    std::vector<std::int64_t> positions;
+    for (std::size_t u = 0; u < growing.size(); ++u)
+      if (growing[u] > 0) positions.push_back(past[u]);
+    return positions;
   }
 
   /// Returns the classes of the texts that go on.
@@ -114,11 +131,17 @@ TextGeneration::TextGeneration(const StageParts& stage, const layers::TextWritin
 
 TextGeneration::~TextGeneration() = default;
 
-layers::Params TextGeneration::table() const {
-  const std::size_t own = own_.front();
-  return stage_.parameters.params(stage_.local.first_layers[own] +
-                                  static_cast<std::size_t>(reader_ - stage_.cut[first_chunk_]));
+std::size_t TextGeneration::local_reader() const {
+  return stage_.local.first_layers[own_.front()] +
+         static_cast<std::size_t>(reader_ - stage_.cut[first_chunk_]);
 }
+
+const layers::TextReader& TextGeneration::reader() const {
+  return dynamic_cast<const layers::TextReader&>(
+      layers::unrated(*stage_.local.layers[local_reader()]));
+}
+
+layers::Params TextGeneration::table() const { return stage_.parameters.params(local_reader()); }
 
 layers::Params TextGeneration::head() const {
   return stage_.parameters.params(stage_.local.layers.size() - 1);
@@ -132,8 +155,10 @@ TextGeneration::Texts TextGeneration::make_texts(const MicroBatchWork& work, int
     run.layout = stage_.chunks[own].lay_out(work, layers::Mode::evaluate);
     run.cache = buffer;
   }
-  texts.past = partition::rows_before_text(stage_.sequence, work.lengths, stage_.sizes);
-  for (const std::int64_t rows : texts.past) texts.most.push_back(partition::most_written(rows));
+  const layers::ActivationDecl before =
+      partition::activation_before_text(stage_.sequence, work.lengths, stage_.sizes);
+  texts.past = before.frames.back().lengths;
+  texts.most = partition::most_written(before);
   texts.growing.assign(texts.past.size(), 1);
   texts.next.resize(texts.past.size());
   texts.labels.resize(texts.past.size());
@@ -219,11 +244,10 @@ TextGeneration::Round TextGeneration::plan_round(const Texts& texts, std::size_t
   Round round;
   round.first = static_cast<std::size_t>(std::max(0, reader_ + 1 - begin));
   round.end = layout.layers.size() - (is_last(chunk) ? 1 : 0);
-  const layers::ActivationDecl input{
-      stage_.sizes.compute,
-      {{texts.growing, layout.activations[round.first].only().channels}},
-      std::vector<std::int64_t>(texts.growing.size()),
-      true};
+  layers::ActivationDecl input = layout.activations[round.first];
+  for (layers::FramesDecl& frames : input.frames) frames.lengths.assign(texts.growing.size(), 0);
+  input.frames.back().lengths = texts.growing;
+  input.labels.assign(texts.growing.size(), 0);
   const partition::LayerRange all(stage_.sequence.layers);
   round.planned = partition::plan_range(
       all.subspan(static_cast<std::size_t>(begin) + round.first, round.end - round.first), input,
@@ -239,7 +263,7 @@ TextGeneration::Room TextGeneration::room_in(layers::Scratch& scratch, const Rou
   std::int64_t widest = 0;
   Room room;
   for (const layers::ActivationDecl& rows : round.planned->activations)
-    widest = std::max(widest, rows.only().channels);
+    widest = std::max(widest, rows.frames.back().channels);
   for (const layers::LayerPlan& plan : round.planned->layers)
     room.workspace_bytes = std::max(room.workspace_bytes, plan.workspace.forward);
   for (std::byte*& rows : room.rows)
@@ -250,7 +274,8 @@ TextGeneration::Room TextGeneration::room_in(layers::Scratch& scratch, const Rou
   };
   if (chunk == first_chunk_) {
     room.ids_R = layers::tensor_in(scratch, layers::DType::i32, {R});
-    lend({table().weights[0].size(), R * W});
+    room.workspace_bytes =
+        std::max(room.workspace_bytes, reader().embed_workspace(stage_.sizes, R));
   }
   if (is_last(chunk)) {
     const std::int64_t V = head().weights[0].shape[0],
@@ -293,16 +318,17 @@ void TextGeneration::run_chunk(Texts& texts, std::size_t k) {
   const layers::WorkspaceScope lending(stage_.stream, context.workspace);
   for (std::size_t i = round.first; i < round.end; ++i) {
     const layers::ActivationDecl& input = round.planned->activations[i - round.first];
-    const layers::FramesDecl& output = round.planned->activations[i - round.first + 1].only();
-    const layers::Tensor next{room.rows[(i - round.first + 1) % 2], rows.dtype, output.shape()};
+    const layers::ActivationDecl& output = round.planned->activations[i - round.first + 1];
+    const layers::Tensor next{room.rows[(i - round.first + 1) % 2], rows.dtype,
+                              output.frames.back().shape()};
     const std::optional<layers::KeyValueCache> cache =
         stage_.chunks[own].cache(texts.runs[k], i, texts.past);
-    context.lengths = input.only().lengths;
+    context.lengths = input.frames.front().lengths;
     context.cache = cache ? &*cache : nullptr;
-    layers::Activation y{{{next, output.lengths}}};
+    layers::Activation y = rows_alone(output, next);
     stage_.local.layers[stage_.local.first_layers[own] + i]->forward(
         context, stage_.parameters.params(stage_.local.first_layers[own] + i),
-        {{{rows, input.only().lengths}}}, y, {});
+        rows_alone(input, rows), y, {});
     rows = next;
     stage_.stream.progress();
   }
@@ -321,7 +347,8 @@ layers::Tensor TextGeneration::take_rows(Texts& texts, std::size_t k, const Room
     stage_.backend.copy_in(stage_.stream, room.ids_R.data, ids.data(), room.ids_R.bytes());
     layers::Context context = this->context(room);
     const layers::WorkspaceScope lending(stage_.stream, context.workspace);
-    layers::TextEmbedding::embed(context, table(), room.ids_R, rows);
+    const std::vector<std::int64_t> positions = texts.positions();
+    reader().embed(context, table(), {room.ids_R, positions, rows});
     return rows;
   }
   const int from = stage_.chunk_ranks[chunk - 1];

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "layers/losses/loss.h"
+#include "layers/nn/text_reader.h"
 #include "layers/scratch.h"
 #include "runtime/pipeline/chunk.h"
 #include "runtime/pipeline/local_layers.h"
@@ -71,8 +72,10 @@ class TextGeneration {
   bool writes() const { return !own_.empty(); }
   bool last() const { return stage_.chunk_ranks.back() == stage_.pipeline.rank(); }
   bool is_last(int chunk) const { return chunk + 1 == std::ssize(stage_.chunk_ranks); }
-  /// Return the parameters of the layer that reads labels, and of the loss. Only for ranks that
+  /// Return the layer that reads labels, its parameters, and those of the loss. Only for ranks that
   /// hold them.
+  std::size_t local_reader() const;
+  const layers::TextReader& reader() const;
   layers::Params table() const;
   layers::Params head() const;
 

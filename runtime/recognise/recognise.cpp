@@ -62,6 +62,7 @@ layers::Loss loss_for(const configs::Config& config, const Trained& trained) {
                 : ", and decoder.ctc_weight trained no CTC beside it"));
   loss.make_decoder = [make = loss.make_ctc_decoder](const auto&, const auto&) { return make(); };
   loss.beam_search = false;
+  loss.writing.reset();
   return loss;
 }
 
@@ -143,6 +144,7 @@ Evaluation Recogniser::evaluate(const Corpus& corpus, EvaluationOptions options)
   options.data = config_.data;
   options.decoder = decoder_;
   options.writing = loss_.writing;
+  options.reads_labels = config_.model.loss().writing.has_value();
   options.threads = config_.trainer.threads;
   return runtime::evaluate(*session_, corpus, *tokenizer_, options);
 }

@@ -184,7 +184,7 @@ Evaluation evaluate(Session& session, const Corpus& corpus, const Tokenizer& tok
   const auto batches = evaluation_batches(corpus.lengths, options.data, options.features);
   StepWork work = evaluation_work(batches, corpus, grid.here().replica, grid.replicas().size(),
                                   stage.needs_labels() && corpus.labels != nullptr);
-  if (options.writing && corpus.labels == nullptr) state_no_labels(work);
+  if (corpus.labels == nullptr && (options.writing || options.reads_labels)) state_no_labels(work);
 
   std::unique_ptr<FeatureFeed> feed;
   ExecutorCallbacks callbacks;

@@ -21,8 +21,10 @@ struct EvaluationOptions {
   configs::DataConfig data = {};
   layers::Decoder decoder = {};                     // from decoder_of()
   std::optional<layers::TextWriting> writing = {};  // Loss::writing; such models have no decoder
-  int threads = 1;                                  // computing threads per rank
-  bool references = false;                          // true to fill Recognised::reference
+  /// Layers before the last read labels, of which utterances without texts have none.
+  bool reads_labels = false;
+  int threads = 1;          // computing threads per rank
+  bool references = false;  // true to fill Recognised::reference
   /// Called after each micro-batch of the last stage, or after each label that a decoder writes for
   /// several of them. May be empty.
   std::function<void()> advance = {};

@@ -17,11 +17,11 @@ class HeadBackward {
       : op_(op), scratch_(scratch), head_(op, scratch, place), d_(head_.width()) {}
 
   void run() {
-    const std::int64_t frames = head_.place().frames, group = op_.geometry.group();
+    const std::int64_t keys = head_.place().keys, group = op_.geometry.group();
     const std::int64_t of_group = head_.place().head % group;
     if (of_group == 0) {
-      std::fill_n(scratch_.d_keys, frames * d_, T{0});
-      std::fill_n(scratch_.d_values, frames * d_, T{0});
+      std::fill_n(scratch_.d_keys, keys * d_, T{0});
+      std::fill_n(scratch_.d_values, keys * d_, T{0});
     }
     head_.for_tiles([&](const AttentionTile& tile) {
       recompute_weights(tile);
@@ -34,11 +34,11 @@ class HeadBackward {
         head_.copy_rotated(tile.first + r, scratch_.d_queries + r * d_,
                            head_.row_of(op_.dqkv_FP, tile.first + r), head_.scale(), nullptr, true);
     });
-    if (op_.dqkv_FP.data == nullptr || of_group + 1 < group) return;
-    for (std::int64_t j = 0; j < frames; ++j) {
-      head_.copy_rotated(j, scratch_.d_keys + j * d_, head_.key_row(op_.dqkv_FP, j), T(1), nullptr,
-                         true);
-      std::copy_n(scratch_.d_values + j * d_, d_, head_.value_row(op_.dqkv_FP, j));
+    const Tensor& to = op_.geometry.cross() ? op_.dkv_MP : op_.dqkv_FP;
+    if (to.data == nullptr || of_group + 1 < group) return;
+    for (std::int64_t j = 0; j < keys; ++j) {
+      head_.copy_rotated(j, scratch_.d_keys + j * d_, head_.key_row(to, j), T(1), nullptr, true);
+      std::copy_n(scratch_.d_values + j * d_, d_, head_.value_row(to, j));
     }
   }
 
@@ -78,7 +78,7 @@ class HeadBackward {
                            .n = tile.seen,
                            .k = d_,
                            .a = {head_.row_of(op_.dy_FC, tile.first), op_.dy_FC.shape[1]},
-                           .b = {head_.values(tile.first_seen), op_.qkv_FP.shape[1], true},
+                           .b = {head_.values(tile.first_seen), head_.value_pitch(), true},
                            .c = scratch_.d_weights,
                            .c_stride = tile.seen});
     if (drops()) head_.drop(tile, scratch_.d_weights, scratch_.d_weights);

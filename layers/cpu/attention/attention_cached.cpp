@@ -128,7 +128,7 @@ class CachedAttention {
       std::fill_n(y, channels_, T{0});
       std::fill_n(scratch_.sums, op_.geometry.heads, T{0});
       std::fill_n(scratch_.largest, op_.geometry.heads, -std::numeric_limits<T>::infinity());
-      const std::int64_t end = position + 1;
+      const std::int64_t end = op_.geometry.cross() ? op_.cache.past[u] : position + 1;
       for (std::int64_t first = std::max<std::int64_t>(0, position - op_.geometry.left);
            first < end; first += kBlockRows)
         add_block(u, first, std::min(kBlockRows, end - first), y);
@@ -252,7 +252,7 @@ void CpuBackend::compute(Stream& stream, const AttentionCached& op) {
     const CachedScratch<T> scratch(op.geometry, Scratch(op.workspace));
     for_cached<T>(op.cache.keys_UTC.dtype, [&]<class N>(N) {
       const CachedAttention<T, N> attention(op, scratch);
-      attention.append();
+      if (!op.geometry.cross()) attention.append();
       if (begins(op))
         run(stream, whole_attention(op));
       else

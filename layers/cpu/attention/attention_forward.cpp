@@ -46,7 +46,7 @@ void attend(const AttentionForward& op, const AttentionScratch<T>& scratch,
                            .n = head.width(),
                            .k = tile.seen,
                            .a = {scratch.weights, tile.seen},
-                           .b = {head.values(tile.first_seen), op.qkv_FP.shape[1]},
+                           .b = {head.values(tile.first_seen), head.value_pitch()},
                            .c = head.row_of(op.y_FC, tile.first),
                            .c_stride = op.y_FC.shape[1]});
   });

@@ -11,7 +11,7 @@
 
 namespace penstock::layers {
 
-/// Consecutive frames whose weights are computed together, and all the frames that they see.
+/// Consecutive frames whose weights are computed together, and all the keys that they see.
 struct AttentionTile {
   std::int64_t first, rows;
   std::int64_t first_seen, seen;
@@ -24,6 +24,8 @@ struct AttentionPlace {
   std::size_t utterance = 0;
   std::int64_t first_row = 0;  // the utterance's, in matrices of frames
   std::int64_t frames = 0;
+  std::int64_t first_key = 0;  // its first row in the matrix of keys
+  std::int64_t keys = 0;
   std::int64_t head = 0;
 };
 
@@ -35,8 +37,8 @@ class AttentionHead {
   AttentionHead(const Op& op, const AttentionScratch<T>& scratch, const AttentionPlace& place)
       : op_(op), scratch_(scratch), place_(place) {
     const std::int64_t d = width();
-    for (std::int64_t j = 0; j < place.frames; ++j)
-      copy_rotated(j, key_row(op.qkv_FP, j), scratch.keys + j * d, T(1), nullptr);
+    for (std::int64_t j = 0; j < place.keys; ++j)
+      copy_rotated(j, key_row(keys_of(), j), scratch.keys + j * d, T(1), nullptr);
   }
 
   std::int64_t width() const { return op_.geometry.head_channels(); }
@@ -49,17 +51,21 @@ class AttentionHead {
   T* row_of(const Tensor& matrix, std::int64_t frame) const {
     return matrix.as<T>() + (place_.first_row + frame) * matrix.shape[1] + place_.head * width();
   }
-  /// Returns the first channel of the k, or of the v, that this head reads, in a matrix of q, k and
-  /// v or of their gradients.
-  T* key_row(const Tensor& matrix, std::int64_t frame) const {
-    return matrix.as<T>() + (place_.first_row + frame) * matrix.shape[1] + channels() +
+  /// Returns the matrix of k and v: that of q as well, or the memory's.
+  const Tensor& keys_of() const { return op_.geometry.cross() ? op_.kv_MP : op_.qkv_FP; }
+  /// Returns the first channel of the k, or of the v, that this head reads, in a matrix such as
+  /// keys_of() or in its gradient.
+  T* key_row(const Tensor& matrix, std::int64_t key) const {
+    const std::int64_t before = op_.geometry.cross() ? 0 : channels();
+    return matrix.as<T>() + (place_.first_key + key) * matrix.shape[1] + before +
            place_.head / op_.geometry.group() * width();
   }
-  T* value_row(const Tensor& matrix, std::int64_t frame) const {
-    return key_row(matrix, frame) + op_.geometry.key_channels();
+  T* value_row(const Tensor& matrix, std::int64_t key) const {
+    return key_row(matrix, key) + op_.geometry.key_channels();
   }
-  /// Returns v_j, a row of [frames, d] whose rows start P numbers apart.
-  const T* values(std::int64_t j) const { return value_row(op_.qkv_FP, j); }
+  /// Returns v_j, a row of [keys, d] whose rows start value_pitch() numbers apart.
+  const T* values(std::int64_t j) const { return value_row(keys_of(), j); }
+  std::int64_t value_pitch() const { return keys_of().shape[1]; }
   T* log_sums(std::int64_t i) const {
     if (op_.log_sums_HF.data == nullptr) return nullptr;
     return op_.log_sums_HF.template as<T>() + place_.head * op_.y_FC.shape[0] + place_.first_row +
@@ -77,7 +83,7 @@ class AttentionHead {
     for (std::int64_t first = 0; first < place_.frames; first += kTileFrames) {
       const std::int64_t rows = std::min(kTileFrames, place_.frames - first);
       const std::int64_t first_seen = std::max<std::int64_t>(0, first - left);
-      const std::int64_t end_seen = std::min(place_.frames, first + rows + right);
+      const std::int64_t end_seen = std::min(place_.keys, first + rows + right);
       use(AttentionTile{first, rows, first_seen, end_seen - first_seen});
     }
   }
@@ -189,8 +195,10 @@ void for_heads(const AttentionGeometry& geometry, const Use& use) {
   AttentionPlace place;
   for (; place.utterance < geometry.lengths.size(); ++place.utterance) {
     place.frames = geometry.lengths[place.utterance];
+    place.keys = geometry.keys()[place.utterance];
     for (place.head = 0; place.head < geometry.heads; ++place.head) use(place);
     place.first_row += place.frames;
+    place.first_key += place.keys;
   }
 }
 

@@ -13,35 +13,36 @@ namespace penstock::layers {
 inline constexpr std::int64_t kTileFrames = 64;
 
 /// Workspace of attention, for one head of one utterance and a tile of its frames. It grows with
-/// the longest utterance's frames, and not with their square.
+/// the longest utterance's frames and keys, and not with their square.
 template <class T>
 struct AttentionScratch {
   AttentionScratch(const AttentionGeometry& geometry, bool relative, bool backward,
                    Scratch scratch) {
-    const std::int64_t d = geometry.head_channels(), frames = geometry.longest();
+    const std::int64_t d = geometry.head_channels(), frames = geometry.longest(),
+                       most = geometry.most_keys();
     const std::int64_t rows = std::min(kTileFrames, frames);
     const auto take = [&](std::int64_t count, bool wanted = true) {
       return scratch.take<T>(wanted ? count : 0);
     };
     cosines = take(frames * (d / 2), geometry.rotary_base != 0);
     sines = take(frames * (d / 2), geometry.rotary_base != 0);
-    keys = take(frames * d);
+    keys = take(most * d);
     queries = take(rows * d);
-    weights = take(rows * frames);
+    weights = take(rows * most);
     positioned = take(rows * d, relative);
     band = take(rows * (rows + frames - 1), relative);
-    dropped = take(rows * frames, backward);
-    d_weights = take(rows * frames, backward);
+    dropped = take(rows * most, backward);
+    d_weights = take(rows * most, backward);
     d_queries = take(rows * d, backward);
-    d_keys = take(frames * d, backward);
-    d_values = take(frames * d, backward);
+    d_keys = take(most * d, backward);
+    d_values = take(most * d, backward);
     bytes = scratch.used();
   }
 
   T *cosines, *sines;  // [frames, d / 2], of the rotary angles
-  T* keys;             // [frames, d], rotated
+  T* keys;             // [keys, d], rotated
   T* queries;          // [rows, d], rotated, with u, over √d
-  T* weights;          // [rows, frames seen]: scores, then p
+  T* weights;          // [rows, keys seen]: scores, then p
   T* positioned;       // [rows, d], queries with v instead of u
   T* band;             // [rows, distances seen]
   T* dropped;          // as weights, after dropout

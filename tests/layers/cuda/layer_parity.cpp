@@ -12,7 +12,7 @@ void LayerParity::Side::train(const Layer& layer, const TextBatch& batch) {
                   {static_cast<const float*>(weights.data), utterances},
                   0.25,
                   losses};
-  Context context{backend, stream, Mode::train, batch.frames, workspace};
+  Context context{backend, stream, Mode::train, batch.frames, {}, workspace};
   context.targets = &targets;
   const WorkspaceScope lending(stream, workspace);
   const auto of_output = [&](const Tensor& tensor) {

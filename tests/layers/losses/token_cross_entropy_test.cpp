@@ -190,7 +190,7 @@ TEST_P(TokenCrossEntropyHalves, CopiesOverlapNoOtherMemory) {
     LayerRunner& runner = apart.runner;
     const Workspace& sizes = runner.plan().workspace;
     test::GuardedMemory room(std::max(sizes.forward, sizes.backward_input));
-    Context context{*backend, *stream, Mode::train, kTokenRows, room.bytes()};
+    Context context{*backend, *stream, Mode::train, kTokenRows, {}, room.bytes()};
     context.targets = &apart.labels.targets;
     const Params params{runner.params(), {}};
     apart.layer.forward(context, params, runner.input(), runner.output(), runner.saved());

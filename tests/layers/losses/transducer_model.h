@@ -68,7 +68,7 @@ class WholeTextNetworks {
     std::vector<float> predicted(static_cast<std::size_t>(P * J));
     const std::vector<std::int64_t> positions = {P};
     test::GuardedMemory room(network_.plan(positions, {}).workspace.forward);
-    Context context{*backend_, *stream_, Mode::evaluate, positions, room.bytes()};
+    Context context{*backend_, *stream_, Mode::evaluate, positions, {}, room.bytes()};
     network_.forward(context, params_.first(params_.size() - 2), {ids.data(), DType::i32, {P}},
                      {predicted.data(), DType::f32, {P, J}}, {});
     const Tensor weight = params_[params_.size() - 2], bias = params_.back();

@@ -252,7 +252,7 @@ TEST_P(TransducerHalves, CopiesOverlapNoOtherMemory) {
     const std::unique_ptr<Stream> stream = backend->make_stream();
     const Workspace& sizes = apart.runner.plan().workspace;
     test::GuardedMemory room(std::max(sizes.forward, sizes.backward_input));
-    Context context{*backend, *stream, Mode::train, kLengths, room.bytes()};
+    Context context{*backend, *stream, Mode::train, kLengths, {}, room.bytes()};
     context.targets = &apart.labels.targets;
     LayerRunner& runner = apart.runner;
     const Params params{runner.params(), {}};

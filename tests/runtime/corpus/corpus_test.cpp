@@ -117,6 +117,14 @@ TEST_F(CorpusTest, RejectsLabelsTooLongAtTheFastestSpeed) {
   EXPECT_EQ(load().size(), 3u);
 }
 
+TEST_F(CorpusTest, RejectsTextsBeyondTheDecodersPositions) {
+  options_.loss.most_labels = 5;
+  expect_refused({"1 utterance of", "train.jsonl:1: its text of 6 labels is longer than",
+                  "reach for 5 (decoder.max_positions)"});
+  options_.loss.most_labels = 6;
+  EXPECT_EQ(load().size(), 3u);
+}
+
 TEST_F(CorpusTest, LeavesOutTheTooShortWhateverTheirLabels) {
   add(799, "far too many letters for a tenth of a second");
   expect_refused({"train.jsonl:4: its text of 44 labels"});

@@ -21,14 +21,21 @@ using Labels = std::vector<std::int32_t>;
 
 constexpr int kClasses = 5;
 
-/// A block of an encoder, and two of a decoder.
-partition::LayerSequence make_sequence() {
+/// A block of an encoder, and two of a decoder: a language model, an attention decoder, or one with
+/// learned positions beside CTC.
+partition::LayerSequence make_sequence(const std::string& decoder) {
   configs::ModelConfig model;
   model.family =
       layers::TransformerOptions{.channels = 3, .width = 12, .heads = 3, .layers = 1, .inner = 10};
   model.features = 9;
-  model.decoder = "lm";
+  model.decoder = decoder == "learned" ? "attention" : decoder;
   model.networks = {.width = 12, .layers = 2, .heads = 2, .inner = 10, .prompt = {4}, .bos = 1};
+  if (decoder == "learned") {
+    model.networks.positions = "learned";
+    model.networks.max_positions = 12;
+    model.networks.embedding_norm = true;
+    model.networks.ctc_weight = 0.3;
+  }
   return partition::build_model(model, kClasses);
 }
 
@@ -58,6 +65,7 @@ ReadFeatures noise_from(int first) {
 }
 
 struct Layout {
+  std::string decoder = "lm";
   int stages = 1;
   const char* schedule = "1f1b";
   std::vector<int> cut = {};  // empty: one chunk
@@ -81,7 +89,7 @@ StageOptions make_options(const partition::LayerSequence& sequence, const Layout
 
 /// Returns the text of each utterance.
 std::map<std::uint64_t, Labels> write_texts(const Layout& layout) {
-  const partition::LayerSequence sequence = make_sequence();
+  const partition::LayerSequence sequence = make_sequence(layout.decoder);
   std::map<std::uint64_t, Labels> texts;
   comm::run_as_threads({.ranks = layout.stages}, [&](comm::Communicator& world) {
     const auto backend = layers::make_cpu_backend();
@@ -114,7 +122,8 @@ std::vector<Labels> write_by_whole_passes(Stage& stage, const partition::LayerSe
                                           MicroBatchWork m, std::int32_t eos) {
   const int number = m.place;
   const layers::HostParameter head = stage.last_parameters().front();
-  const std::vector<std::int64_t> before = partition::rows_before_text(sequence, m.lengths, {});
+  const std::vector<std::int64_t> most =
+      partition::most_written(partition::activation_before_text(sequence, m.lengths, {}));
   std::vector<Labels> texts(m.lengths.size());
   std::vector<bool> ended(texts.size());
   while (std::ranges::count(ended, false) > 0) {
@@ -129,6 +138,7 @@ std::vector<Labels> write_by_whole_passes(Stage& stage, const partition::LayerSe
     work.micro_batches = {m};
     ExecutorCallbacks callbacks;
     callbacks.read_features = noise_from(number);
+    callbacks.text = true;
     callbacks.logits = [&](const MicroBatchWork&, const layers::Frames& rows) {
       const float* end = rows.x_FC.as<float>();
       for (std::size_t u = 0; u < texts.size(); ++u) {
@@ -136,7 +146,7 @@ std::vector<Labels> write_by_whole_passes(Stage& stage, const partition::LayerSe
         if (ended[u]) continue;
         const std::int32_t next = likeliest(end - rows.channels(), head);
         if (next != eos) texts[u].push_back(next);
-        ended[u] = next == eos || std::ssize(texts[u]) >= partition::most_written(before[u]);
+        ended[u] = next == eos || std::ssize(texts[u]) >= most[u];
       }
     };
     (void)stage.evaluate(work, callbacks);
@@ -144,22 +154,26 @@ std::vector<Labels> write_by_whole_passes(Stage& stage, const partition::LayerSe
   return texts;
 }
 
-TEST(TextGeneration, EqualsWholePassesForEveryLabel) {
-  const partition::LayerSequence sequence = make_sequence();
+class TextGenerationBy : public testing::TestWithParam<const char*> {};
+
+TEST_P(TextGenerationBy, EqualsWholePassesForEveryLabel) {
+  const partition::LayerSequence sequence = make_sequence(GetParam());
   comm::run_as_threads({.ranks = 1}, [&](comm::Communicator& world) {
     const auto backend = layers::make_cpu_backend();
     const auto stream = backend->make_stream();
-    Stage stage(*backend, *stream, world, sequence, make_options(sequence, {}, 0));
+    Stage stage(*backend, *stream, world, sequence, make_options(sequence, {GetParam()}, 0));
     int by_eos = 0, by_length = 0, labels = 0;
     const StepWork work = make_work();
     for (std::int32_t eos = 0; eos < kClasses; ++eos) {
-      const std::map<std::uint64_t, Labels> texts = write_texts({.eos = eos});
+      const std::map<std::uint64_t, Labels> texts =
+          write_texts({.decoder = GetParam(), .eos = eos});
       for (const MicroBatchWork& m : work.micro_batches) {
         const auto whole = write_by_whole_passes(stage, sequence, m, eos);
-        const auto before = partition::rows_before_text(sequence, m.lengths, {});
+        const auto most =
+            partition::most_written(partition::activation_before_text(sequence, m.lengths, {}));
         for (std::size_t u = 0; u < whole.size(); ++u) {
           EXPECT_EQ(texts.at(m.utterances[u]), whole[u]) << "utterance " << m.utterances[u];
-          ++(std::ssize(whole[u]) < partition::most_written(before[u]) ? by_eos : by_length);
+          ++(std::ssize(whole[u]) < most[u] ? by_eos : by_length);
           labels += static_cast<int>(whole[u].size());
         }
       }
@@ -170,20 +184,21 @@ TEST(TextGeneration, EqualsWholePassesForEveryLabel) {
   });
 }
 
-TEST(TextGeneration, IsTheSameOnAnyStages) {
-  const int layers = make_sequence().size();
-  const int text =
-      partition::first_label_reader(partition::plan_without_frames(make_sequence(), {}));
+TEST_P(TextGenerationBy, IsTheSameOnAnyStages) {
+  const std::string decoder = GetParam();
+  const partition::LayerSequence sequence = make_sequence(decoder);
+  const int layers = sequence.size();
+  const int text = partition::first_label_reader(partition::plan_without_frames(sequence, {}));
   for (const DType compute : {DType::f32, DType::bf16}) {
-    const auto alone = write_texts({.compute = compute});
+    const auto alone = write_texts({.decoder = decoder, .compute = compute});
     ASSERT_EQ(alone.size(), 11u);
     const std::vector<Layout> layouts = {
-        {2, "1f1b", {text}},                          // the decoder is one stage
-        {2, "1f1b", {text + 1}},                      // a stage ends with the texts' rows
-        {3, "1f1b", {text + 2, layers - 1}},          // the loss is alone
-        {3, "1f1b", {2, text + 3}},                   // a stage has no decoder
-        {2, "zb-v", {text - 1, text + 1, text + 4}},  // down and up again
-        {2, "interleaved", {text, text + 2, layers - 1}},
+        {decoder, 2, "1f1b", {text}},                          // the decoder is one stage
+        {decoder, 2, "1f1b", {text + 1}},                      // a stage ends with the texts' rows
+        {decoder, 3, "1f1b", {text + 2, layers - 1}},          // the loss is alone
+        {decoder, 3, "1f1b", {2, text + 3}},                   // a stage has no decoder
+        {decoder, 2, "zb-v", {text - 1, text + 1, text + 4}},  // down and up again
+        {decoder, 2, "interleaved", {text, text + 2, layers - 1}},
     };
     for (Layout layout : layouts) {
       layout.compute = compute;
@@ -192,6 +207,9 @@ TEST(TextGeneration, IsTheSameOnAnyStages) {
     }
   }
 }
+
+INSTANTIATE_TEST_SUITE_P(Decoders, TextGenerationBy, testing::Values("lm", "attention", "learned"),
+                         [](const auto& info) { return std::string(info.param); });
 
 }  // namespace
 }  // namespace penstock::runtime

@@ -71,38 +71,48 @@ struct Found {
   std::string identity;
 };
 
+/// How the texts of a checkpoint are found.
+struct Finding {
+  std::string decoder;
+  int beam = 1;
+  std::int64_t joint = 0;  // columns of the logits before those of CTC
+  bool with_texts = true;  // the corpus has texts
+};
+
+Found find_texts(const test::ToneCheckpoint& checkpoint, const Finding& how) {
+  Found found;
+  comm::run_as_threads({.ranks = 1}, [&](comm::Communicator& world) {
+    Trained trained{checkpoint.in("output")};
+    trained.decoder = how.decoder;
+    trained.decoding.beam = how.beam;
+    Recogniser recogniser(trained, world, Scoring::by_texts);
+    Corpus corpus = load_corpus(corpus_options(recogniser.config(), recogniser.sequence(),
+                                               checkpoint.in("test.jsonl"), CorpusUse::evaluation),
+                                recogniser.tokenizer(), world, recogniser.readers());
+    if (!how.with_texts) corpus.labels = nullptr;
+    found.of_columns.resize(corpus.size());
+    EvaluationOptions options;
+    options.logits = [&](std::uint64_t id, std::span<const float> x_FC, std::int64_t channels) {
+      std::vector<float> logits;
+      for (std::int64_t at = 0; at < std::ssize(x_FC); at += channels)
+        logits.insert(logits.end(), x_FC.begin() + at + how.joint, x_FC.begin() + at + channels);
+      const std::int64_t classes = channels - how.joint;
+      found.of_columns.at(id) =
+          recogniser.tokenizer().decode(layers::ctc_greedy_labels(logits, classes, classes));
+    };
+    const Evaluation evaluation = recogniser.evaluate(corpus, options);
+    for (const Recognised& one : evaluation.utterances) found.texts.push_back(one.text);
+    found.loss = evaluation.report.loss;
+    found.identity = recogniser.identity();
+  });
+  return found;
+}
+
 /// An RNN-T that is trained beside CTC.
 class RecogniseBesideCtc : public testing::Test {
  protected:
-  static constexpr std::int64_t kJoint = 7;
-
   Found find(const std::string& decoder, int beam = 1) const {
-    Found found;
-    comm::run_as_threads({.ranks = 1}, [&](comm::Communicator& world) {
-      Trained trained{checkpoint_.in("output")};
-      trained.decoder = decoder;
-      trained.decoding.beam = beam;
-      Recogniser recogniser(trained, world, Scoring::by_texts);
-      const Corpus corpus =
-          load_corpus(corpus_options(recogniser.config(), recogniser.sequence(),
-                                     checkpoint_.in("test.jsonl"), CorpusUse::evaluation),
-                      recogniser.tokenizer(), world, recogniser.readers());
-      found.of_columns.resize(corpus.size());
-      EvaluationOptions options;
-      options.logits = [&](std::uint64_t id, std::span<const float> x_FC, std::int64_t channels) {
-        std::vector<float> logits;
-        for (std::int64_t at = 0; at < std::ssize(x_FC); at += channels)
-          logits.insert(logits.end(), x_FC.begin() + at + kJoint, x_FC.begin() + at + channels);
-        const std::int64_t classes = channels - kJoint;
-        found.of_columns.at(id) =
-            recogniser.tokenizer().decode(layers::ctc_greedy_labels(logits, classes, classes));
-      };
-      const Evaluation evaluation = recogniser.evaluate(corpus, options);
-      for (const Recognised& one : evaluation.utterances) found.texts.push_back(one.text);
-      found.loss = evaluation.report.loss;
-      found.identity = recogniser.identity();
-    });
-    return found;
+    return find_texts(checkpoint_, {.decoder = decoder, .beam = beam, .joint = 7});
   }
 
   test::ToneCheckpoint checkpoint_{{"trainer.steps=2", "model.decoder=rnnt", "decoder.width=5",
@@ -148,6 +158,22 @@ TEST_F(RecogniseBesideCtc, RefusesADecoderThatItLacks) {
       {"trainer.steps=1", "model.decoder=rnnt", "decoder.width=5", "decoder.joint=7"});
   EXPECT_NE(fault(alone.in("output"), "ctc").find("decoder.ctc_weight trained no CTC beside it"),
             std::string::npos);
+}
+
+// Its layers read labels, of which a corpus without texts has none.
+TEST(RecogniseByAttention, DecodesByTextsOrByCtc) {
+  const test::ToneCheckpoint checkpoint({"trainer.steps=2", "model.decoder=attention",
+                                         "decoder.width=8", "decoder.heads=2", "decoder.inner=6",
+                                         "decoder.ctc_weight=0.6"});
+  const Found own = find_texts(checkpoint, {}), ctc = find_texts(checkpoint, {.decoder = "ctc"});
+  EXPECT_EQ(ctc.texts, ctc.of_columns);
+  EXPECT_NE(own.texts, ctc.texts);
+  EXPECT_GT(own.loss, 0);
+  EXPECT_EQ(ctc.loss, own.loss);  // that of both
+  for (const char* decoder : {"", "ctc"}) {
+    const Found unlabelled = find_texts(checkpoint, {.decoder = decoder, .with_texts = false});
+    EXPECT_EQ(unlabelled.texts, *decoder == 0 ? own.texts : ctc.texts) << decoder;
+  }
 }
 
 }  // namespace

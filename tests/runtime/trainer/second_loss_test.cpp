@@ -156,7 +156,7 @@ TEST(SecondLoss, IsChosenByItsDecoder) {
   const auto fault = [&](const std::string& model) {
     return test::message_of<ConfigError>([&] { parsed(model); });
   };
-  EXPECT_NE(fault("decoder = 'cubes'").find("one of ctc, rnnt, tdt, lm, squares"),
+  EXPECT_NE(fault("decoder = 'cubes'").find("one of ctc, rnnt, tdt, lm, attention, squares"),
             std::string::npos);
   EXPECT_EQ(fault("decoder = 'squares'\n[decoder]\nlayers = 2"),
             "the configuration can't be used:\n  recipe.toml:5: squares have no layers");

@@ -242,6 +242,14 @@ TEST_P(PlannedTrainingMemory, IsAllocatedAndNoStepTakesMore) {
   config.model.decoder = GetParam().decoder;
   if (config.model.decoder == "lm")
     config.model.networks = {.width = 24, .layers = 2, .heads = 2, .inner = 30, .prompt = {1}};
+  if (config.model.decoder == "attention")
+    config.model.networks = {.width = 24,
+                             .layers = 2,
+                             .heads = 2,
+                             .inner = 30,
+                             .dropout = 0.1,
+                             .prompt = {1},
+                             .embedding_norm = true};
   config.model.networks.ctc_weight = GetParam().ctc_weight;
   const partition::LayerSequence sequence = partition::build_trained_model(config, 29);
   const test::TemporaryFolder folder;
@@ -325,6 +333,26 @@ INSTANTIATE_TEST_SUITE_P(
                          .recompute = "stage",
                          .decoder = "lm"}),
     [](const auto& info) { return info.param.name; });
+
+INSTANTIATE_TEST_SUITE_P(AttentionDecoders, PlannedTrainingMemory,
+                         testing::Values(Kept{.name = "Attention",
+                                              .shard = false,
+                                              .compute = "fp32",
+                                              .decoder = "attention"},
+                                         Kept{.name = "AttentionBesideCtcInShards",
+                                              .shard = true,
+                                              .compute = "fp16",
+                                              .decoder = "attention",
+                                              .ctc_weight = 0.3},
+                                         Kept{.name = "FrozenAttentionOfPartedPasses",
+                                              .shard = false,
+                                              .compute = "bf16",
+                                              .schedule = "zb-v",
+                                              .recompute = "stage",
+                                              .frozen = {"decoder.block1.*", "decoder.text.*"},
+                                              .decoder = "attention",
+                                              .ctc_weight = 0.3}),
+                         [](const auto& info) { return info.param.name; });
 
 INSTANTIATE_TEST_SUITE_P(
     Averaged, PlannedTrainingMemory,

@@ -157,6 +157,7 @@ layers::Context LayerRunner::context(std::size_t workspace_bytes) {
   layers::Context made{*backend_, *stream_};
   made.mode = mode;
   made.lengths = input_decl_.frames.front().lengths;
+  if (input_decl_.frames.size() > 1) made.text_lengths = input_decl_.frames[1].lengths;
   made.workspace = workspace_.bytes();
   made.sums = {reinterpret_cast<double*>(sums_.data()), plan_.sums};
   made.random = random;

@@ -1,14 +1,15 @@
 #include "tests/support/layers/sequence_runner.h"
 
 #include <cstring>
-#include <utility>
 
 namespace penstock::test {
 namespace {
 
 void copy(const layers::Activation& from, const layers::Activation& to) {
-  const layers::Tensor& x = from.only().x_FC;
-  std::memcpy(to.only().x_FC.data, x.data, x.bytes());
+  for (std::size_t i = 0; i < from.frames.size(); ++i) {
+    const layers::Tensor& x = from.frames[i].x_FC;
+    std::memcpy(to.frames[i].x_FC.data, x.data, x.bytes());
+  }
 }
 
 }  // namespace
@@ -16,9 +17,9 @@ void copy(const layers::Activation& from, const layers::Activation& to) {
 SequenceRunner::SequenceRunner(const LayerSequence& sequence, layers::ActivationDecl input,
                                layers::Targets& targets) {
   for (const auto& layer : sequence) {
-    runners_.push_back(std::make_unique<LayerRunner>(*layer, std::move(input)));
+    runners_.push_back(std::make_unique<LayerRunner>(*layer, input));
     runners_.back()->targets = &targets;
-    input = runners_.back()->plan().output;
+    input = layers::next_input(input, runners_.back()->plan());
   }
 }
 

@@ -95,6 +95,40 @@ std::vector<SmallFamily> transducers() {
            .networks = {.width = 7, .joint = 9, .ctc_weight = 0.3}}};
 }
 
+/// Decoders that attend to a Transformer's output: one with learned positions and all options,
+/// beside CTC, and one with sinusoids, of the encoder's own width.
+std::vector<SmallFamily> attention_decoders() {
+  const layers::TransformerOptions encoder{
+      .channels = 5, .width = 12, .heads = 3, .layers = 1, .inner = 20, .dropout = 0.1};
+  return {{.name = "attention",
+           .options = encoder,
+           .decoder = "attention",
+           .networks = {.width = 8,
+                        .layers = 2,
+                        .activation = "gelu",
+                        .ctc_weight = 0.3,
+                        .heads = 4,
+                        .kv_heads = 2,
+                        .inner = 11,
+                        .dropout = 0.1,
+                        .smoothing = 0.1,
+                        .prompt = {3, 1},
+                        .positions = "learned",
+                        .max_positions = 40,
+                        .embedding_norm = true,
+                        .head_bias = true}},
+          {.name = "attention_unprojected",
+           .options = encoder,
+           .decoder = "attention",
+           .networks = {.width = 12,
+                        .layers = 1,
+                        .heads = 3,
+                        .inner = 14,
+                        .embedding_scale = 3.5,
+                        .bias = false,
+                        .project = false}}};
+}
+
 /// A language model after a Transformer, with a prompt of two labels.
 std::vector<SmallFamily> language_models() {
   return {
@@ -148,7 +182,7 @@ std::vector<SmallFamily> small_families() {
                                                .dilations = {1, 2},
                                                .dropouts = {0.1, 0}}}};
   for (std::vector<SmallFamily> more :
-       {wav2vec2s(), conformers(), transducers(), language_models()})
+       {wav2vec2s(), conformers(), transducers(), language_models(), attention_decoders()})
     std::ranges::move(more, std::back_inserter(families));
   return families;
 }
