@@ -4,14 +4,52 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <iterator>
 #include <variant>
 
 #include "base/error.h"
 
 namespace penstock::layers {
+namespace {
+
+std::vector<Key> language_model_keys(DecoderOptions& of) {
+  return {
+      Key("decoder.heads", &of.heads, between(1, 1024), "heads of attention of a language model"),
+      Key("decoder.kv_heads", &of.kv_heads, between(0, 1024),
+          "heads of its keys and values, which as many of its heads share (grouped-query "
+          "attention); 0: decoder.heads"),
+      Key("decoder.head_channels", &of.head_channels, between(0, kMaxChannels),
+          "channels of each of its heads; 0: decoder.width / decoder.heads"),
+      Key("decoder.qk_norm", &of.qk_norm, anything(),
+          "each head of a language model's queries and keys has an RMSNorm before it is rotated"),
+      Key("decoder.inner", &of.inner, between(1, kMaxChannels),
+          "channels within each feed-forward unit of a language model, gated by as many more"),
+      Key("decoder.rotary_base", &of.rotary_base, between(1, 1e9),
+          "base of a language model's rotary positions, rope_theta in transformers"),
+      Key("decoder.norm_epsilon", &of.norm_epsilon, between(0, 0.1),
+          "number that every norm of a language model adds to the mean of squares, rms_norm_eps in "
+          "transformers"),
+      Key("decoder.tied", &of.tied, anything(),
+          "a language model's output layer has the table of its embedding, tie_word_embeddings in "
+          "transformers"),
+      Key("decoder.dropout", &of.dropout, between(0, 0.95),
+          "share of numbers dropped within every unit of a language model, and of attention's "
+          "weights"),
+      Key("decoder.smoothing", &of.smoothing, between(0, 0.95),
+          "label smoothing of a language model's loss"),
+      Key("decoder.prompt", &of.prompt, between(0, kMaxClasses - 1),
+          "ids of tokens that a language model reads between the frames and the text"),
+      Key("decoder.bos", &of.bos, between(0, kMaxClasses - 1),
+          "id of the token that begins each text of a language model"),
+      Key("decoder.eos", &of.eos, between(0, kMaxClasses - 1),
+          "id of the token that ends each text of a language model, and is none of its labels"),
+  };
+}
+
+}  // namespace
 
 std::vector<Key> DecoderOptions::keys() {
-  return {
+  std::vector<Key> keys = {
       Key("decoder.prediction", &prediction, one_of({"lstm", "stateless"}),
           "network that reads a transducer's labels so far: an LSTM reads all of them, a stateless "
           "one the last few"),
@@ -33,28 +71,9 @@ std::vector<Key> DecoderOptions::keys() {
       Key("decoder.ctc_weight", &ctc_weight, between(0, 0.99),
           "share of a CTC loss that is trained beside the transducer's, with channels of its own "
           "in the layer output; 0: none"),
-      Key("decoder.heads", &heads, between(1, 1024), "heads of attention of a language model"),
-      Key("decoder.kv_heads", &kv_heads, between(0, 1024),
-          "heads of its keys and values, which as many of its heads share (grouped-query "
-          "attention); 0: decoder.heads"),
-      Key("decoder.head_channels", &head_channels, between(0, kMaxChannels),
-          "channels of each of its heads; 0: decoder.width / decoder.heads"),
-      Key("decoder.inner", &inner, between(1, kMaxChannels),
-          "channels within each feed-forward unit of a language model, gated by as many more"),
-      Key("decoder.rotary_base", &rotary_base, between(1, 1e9),
-          "base of a language model's rotary positions, rope_theta in transformers"),
-      Key("decoder.dropout", &dropout, between(0, 0.95),
-          "share of numbers dropped within every unit of a language model, and of attention's "
-          "weights"),
-      Key("decoder.smoothing", &smoothing, between(0, 0.95),
-          "label smoothing of a language model's loss"),
-      Key("decoder.prompt", &prompt, between(0, kMaxClasses - 1),
-          "ids of tokens that a language model reads between the frames and the text"),
-      Key("decoder.bos", &bos, between(0, kMaxClasses - 1),
-          "id of the token that begins each text of a language model"),
-      Key("decoder.eos", &eos, between(0, kMaxClasses - 1),
-          "id of the token that ends each text of a language model, and is none of its labels"),
   };
+  std::ranges::move(language_model_keys(*this), std::back_inserter(keys));
+  return keys;
 }
 
 bool DecoderKind::reads(std::string_view key) const {

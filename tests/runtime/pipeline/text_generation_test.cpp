@@ -21,14 +21,15 @@ using Labels = std::vector<std::int32_t>;
 
 constexpr int kClasses = 5;
 
-/// A block of an encoder, and two of a decoder.
-partition::LayerSequence make_sequence() {
+/// A block of an encoder, and two of a decoder as Llama or Qwen3 have them.
+partition::LayerSequence make_sequence(bool qwen3 = false) {
   configs::ModelConfig model;
   model.family =
       layers::TransformerOptions{.channels = 3, .width = 12, .heads = 3, .layers = 1, .inner = 10};
   model.features = 9;
   model.decoder = "lm";
   model.networks = {.width = 12, .layers = 2, .heads = 2, .inner = 10, .prompt = {4}, .bos = 1};
+  model.networks.qk_norm = model.networks.tied = qwen3;
   return partition::build_model(model, kClasses);
 }
 
@@ -63,6 +64,7 @@ struct Layout {
   std::vector<int> cut = {};  // empty: one chunk
   DType compute = DType::f32;
   std::int32_t eos = 2;
+  bool qwen3 = false;
 };
 
 StageOptions make_options(const partition::LayerSequence& sequence, const Layout& layout,
@@ -81,7 +83,7 @@ StageOptions make_options(const partition::LayerSequence& sequence, const Layout
 
 /// Returns the text of each utterance.
 std::map<std::uint64_t, Labels> write_texts(const Layout& layout) {
-  const partition::LayerSequence sequence = make_sequence();
+  const partition::LayerSequence sequence = make_sequence(layout.qwen3);
   std::map<std::uint64_t, Labels> texts;
   comm::run_as_threads({.ranks = layout.stages}, [&](comm::Communicator& world) {
     const auto backend = layers::make_cpu_backend();
@@ -144,8 +146,10 @@ std::vector<Labels> write_by_whole_passes(Stage& stage, const partition::LayerSe
   return texts;
 }
 
-TEST(TextGeneration, EqualsWholePassesForEveryLabel) {
-  const partition::LayerSequence sequence = make_sequence();
+class TextGenerationOf : public testing::TestWithParam<bool> {};
+
+TEST_P(TextGenerationOf, EqualsWholePassesForEveryLabel) {
+  const partition::LayerSequence sequence = make_sequence(GetParam());
   comm::run_as_threads({.ranks = 1}, [&](comm::Communicator& world) {
     const auto backend = layers::make_cpu_backend();
     const auto stream = backend->make_stream();
@@ -153,7 +157,7 @@ TEST(TextGeneration, EqualsWholePassesForEveryLabel) {
     int by_eos = 0, by_length = 0, labels = 0;
     const StepWork work = make_work();
     for (std::int32_t eos = 0; eos < kClasses; ++eos) {
-      const std::map<std::uint64_t, Labels> texts = write_texts({.eos = eos});
+      const std::map<std::uint64_t, Labels> texts = write_texts({.eos = eos, .qwen3 = GetParam()});
       for (const MicroBatchWork& m : work.micro_batches) {
         const auto whole = write_by_whole_passes(stage, sequence, m, eos);
         const auto before = partition::rows_before_text(sequence, m.lengths, {});
@@ -170,12 +174,12 @@ TEST(TextGeneration, EqualsWholePassesForEveryLabel) {
   });
 }
 
-TEST(TextGeneration, IsTheSameOnAnyStages) {
+TEST_P(TextGenerationOf, IsTheSameOnAnyStages) {
   const int layers = make_sequence().size();
   const int text =
       partition::first_label_reader(partition::plan_without_frames(make_sequence(), {}));
   for (const DType compute : {DType::f32, DType::bf16}) {
-    const auto alone = write_texts({.compute = compute});
+    const auto alone = write_texts({.compute = compute, .qwen3 = GetParam()});
     ASSERT_EQ(alone.size(), 11u);
     const std::vector<Layout> layouts = {
         {2, "1f1b", {text}},                          // the decoder is one stage
@@ -187,11 +191,15 @@ TEST(TextGeneration, IsTheSameOnAnyStages) {
     };
     for (Layout layout : layouts) {
       layout.compute = compute;
+      layout.qwen3 = GetParam();
       EXPECT_EQ(write_texts(layout), alone)
           << layout.schedule << " " << testing::PrintToString(layout.cut);
     }
   }
 }
+
+INSTANTIATE_TEST_SUITE_P(Decoders, TextGenerationOf, testing::Bool(),
+                         [](const auto& info) { return info.param ? "Qwen3" : "Llama"; });
 
 }  // namespace
 }  // namespace penstock::runtime

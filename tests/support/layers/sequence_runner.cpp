@@ -16,9 +16,9 @@ void copy(const layers::Activation& from, const layers::Activation& to) {
 SequenceRunner::SequenceRunner(const LayerSequence& sequence, layers::ActivationDecl input,
                                layers::Targets& targets) {
   for (const auto& layer : sequence) {
-    runners_.push_back(std::make_unique<LayerRunner>(*layer, std::move(input)));
+    runners_.push_back(std::make_unique<LayerRunner>(*layer, input));
     runners_.back()->targets = &targets;
-    input = runners_.back()->plan().output;
+    input = layers::next_input(input, runners_.back()->plan());
   }
 }
 
