@@ -38,6 +38,9 @@ inline constexpr int failure = 1018;
 /// Tag of the labels that a decoder has written: runtime/pipeline/text_generation.h.
 inline constexpr int written = 1019;
 
+/// Tag of sums and weights of tied parameters: runtime/pipeline/tied_weights.h.
+inline constexpr int tied = 1020;
+
 /// First tag of pipeline edges (runtime/pipeline/edge_tag.h), which take two for each chunk: for
 /// activations and for gradients.
 inline constexpr int edges = 1 << 12;
@@ -52,7 +55,7 @@ inline constexpr int reduction_buckets = 1 << 18;
 /// multiples of it.
 inline constexpr int group_stride = 1 << 20;
 
-static_assert(written < edges && edges + 2 * edge_chunks <= reduction &&
+static_assert(tied < edges && edges + 2 * edge_chunks <= reduction &&
               reduction + 2 * reduction_buckets <= group_stride);
 
 /// Returns true if the tag is that of a pipeline edge, in any group.

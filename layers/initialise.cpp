@@ -45,7 +45,7 @@ constexpr std::size_t kDrawn = (1 << 18) - 5;  // numbers before the noise repea
 void initialise(const ParamDecl& param, std::uint64_t seed, const Tensor& values,
                 std::int64_t first) {
   const PhiloxStream random =
-      philox_stream(seed, {hash_of_name(param.name), kInitialisation, 0, 0});
+      philox_stream(seed, {hash_of_name(param.saved_name()), kInitialisation, 0, 0});
   const auto fill_as = [&](auto* to) { fill(param.initialiser, random, to, first, values.size()); };
   if (values.dtype == DType::f64) return fill_as(values.as<double>());
   if (values.dtype == DType::f16) return fill_as(values.as<Half>());

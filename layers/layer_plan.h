@@ -45,8 +45,17 @@ struct ParamDecl {
   /// True if it has a gradient sum. A frozen parameter has one only beside a trained one in the
   /// same part of a layer.
   bool summed = true;
+  /// Name of an earlier layer's parameter of the same shape, whose values this one has too, or "".
+  /// That one is the owner: it alone is updated, and saved. Gradient sums are of this one's own
+  /// until the step's end, when they are added to the owner's.
+  std::string tied_to = {};
 
   bool frozen() const { return rate == 0; }
+  bool tied() const { return !tied_to.empty(); }
+  /// True if an optimizer updates it, with state of its own.
+  bool updated() const { return !frozen() && !tied(); }
+  /// Returns the name under which its values are saved.
+  const std::string& saved_name() const { return tied() ? tied_to : name; }
 };
 
 /// State that is checkpointed but not trained, such as running means.

@@ -93,7 +93,8 @@ struct TokenCrossEntropy::Kept {
 
 TokenCrossEntropy::TokenCrossEntropy(TokenCrossEntropyOptions options)
     : options_(std::move(options)) {
-  const auto& [name, classes, width, eos, smoothing, deviation, bias, tile_numbers] = options_;
+  const auto& [name, classes, width, eos, smoothing, deviation, bias, tile_numbers, tied_to] =
+      options_;
   if (classes < 1 || width < 1 || eos < 0 || eos >= classes || tile_numbers < 0)
     throw ShapeError(fmt::format(
         "{} has {} classes, {} channels, token {} as the end and tiles of {} numbers; it needs 1 "
@@ -126,6 +127,7 @@ LayerPlan TokenCrossEntropy::plan(const ActivationDecl& input, const BackendSize
   plan.params.push_back({name() + ".weight",
                          {V, W},
                          {Initialiser::Kind::uniform, std::sqrt(3.0) * options_.deviation}});
+  plan.params.back().tied_to = options_.tied_to;
   plan.saved = {{SavedDecl::Kind::input, Life::to_backward_input},
                 own(Life::to_backward_input, DType::i32, {batch.all_rows}),
                 own(Life::to_backward_input, wide, {batch.all_rows}),

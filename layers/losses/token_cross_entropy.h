@@ -22,6 +22,8 @@ struct TokenCrossEntropyOptions {
   /// A tile's logits have at most so many numbers, or those of one row. 0: 2^22 on a CPU, and 2^24
   /// on a GPU, whose kernels need more work.
   std::int64_t tile_numbers = 0;
+  /// Parameter of an embedding that the weight is tied to (ParamDecl::tied_to), or "".
+  std::string tied_to = {};
 };
 
 /// The loss of a language model at the end of a layer sequence, with the product that gives its

@@ -22,10 +22,18 @@ std::vector<Key> text_keys(DecoderOptions& o) {
           "attention); 0: decoder.heads"),
       Key("decoder.head_channels", &o.head_channels, between(0, kMaxChannels),
           "channels of each of its heads; 0: decoder.width / decoder.heads"),
+      Key("decoder.qk_norm", &o.qk_norm, anything(),
+          "each head of a language model's queries and keys has an RMSNorm before it is rotated"),
       Key("decoder.inner", &o.inner, between(1, kMaxChannels),
           "channels within each feed-forward unit; a language model's are gated by as many more"),
       Key("decoder.rotary_base", &o.rotary_base, between(1, 1e9),
           "base of a language model's rotary positions, rope_theta in transformers"),
+      Key("decoder.norm_epsilon", &o.norm_epsilon, between(0, 0.1),
+          "number that every norm of a language model adds to the mean of squares, rms_norm_eps in "
+          "transformers"),
+      Key("decoder.tied", &o.tied, anything(),
+          "the output layer of a language model or attention decoder has the table of its "
+          "embedding, tie_word_embeddings in transformers"),
       Key("decoder.dropout", &o.dropout, between(0, 0.95),
           "share of numbers dropped within every unit of a language model or attention decoder, "
           "and of attention's weights"),

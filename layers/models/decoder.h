@@ -27,8 +27,11 @@ struct DecoderOptions {
   int heads = 8;                 // heads of attention
   int kv_heads = 0;              // heads of keys and values; 0: as many as heads
   int head_channels = 0;         // channels of a head; 0: width / heads
+  bool qk_norm = false;          // RMSNorm of each head of queries and keys
   int inner = 2560;              // channels within each feed-forward unit
   double rotary_base = 10000;    // of rotary positions
+  double norm_epsilon = 1e-5;    // of every norm
+  bool tied = false;             // the output layer has the embedding's table
   double dropout = 0;            // within every unit
   double smoothing = 0;          // label smoothing
   std::vector<int> prompt = {};  // ids between the frames and the text

@@ -35,6 +35,8 @@ void add_block(Sequence& sequence, const DecoderOptions& options, int number) {
                                      .rotary_base = options.rotary_base,
                                      .right = 0,
                                      .centred = false,
+                                     .epsilon = options.norm_epsilon,
+                                     .qk_norm = options.qk_norm,
                                      .bias = false,
                                      .dropout = options.dropout}));
   sequence.push_back(feed_forward_unit({.name = block + ".feed_forward",
@@ -42,6 +44,7 @@ void add_block(Sequence& sequence, const DecoderOptions& options, int number) {
                                         .inner = options.inner,
                                         .activation = GateKind::swiglu,
                                         .centred = false,
+                                        .epsilon = options.norm_epsilon,
                                         .bias = false,
                                         .dropout = options.dropout}));
 }
@@ -54,14 +57,18 @@ void add_layers(Sequence& sequence, int classes, const DecoderOptions& options) 
                            .prompt = {options.prompt.begin(), options.prompt.end()},
                            .bos = options.bos}));
   for (int i = 1; i <= options.layers; ++i) add_block(sequence, options, i);
-  sequence.push_back(std::make_unique<LayerNorm>(LayerNormOptions{
-      .name = "decoder.norm", .channels = options.width, .centred = false, .bias = false}));
+  sequence.push_back(std::make_unique<LayerNorm>(LayerNormOptions{.name = "decoder.norm",
+                                                                  .channels = options.width,
+                                                                  .epsilon = options.norm_epsilon,
+                                                                  .centred = false,
+                                                                  .bias = false}));
   sequence.push_back(std::make_unique<TokenCrossEntropy>(
       TokenCrossEntropyOptions{.name = "decoder.output",
                                .classes = classes,
                                .width = options.width,
                                .eos = options.eos,
-                               .smoothing = options.smoothing}));
+                               .smoothing = options.smoothing,
+                               .tied_to = options.tied ? "decoder.text.weight" : ""}));
 }
 
 Loss language_model_loss(const DecoderOptions& options) {
@@ -96,13 +103,13 @@ std::vector<Contradiction> heads_contradictions(const DecoderOptions& options) {
 }  // namespace
 
 DecoderKind language_model_decoder() {
-  return {
-      .name = "lm",
-      .loss = language_model_loss,
-      .contradictions = heads_contradictions,
-      .keys = {"decoder.width", "decoder.layers", "decoder.heads", "decoder.kv_heads",
-               "decoder.head_channels", "decoder.inner", "decoder.rotary_base", "decoder.dropout",
-               "decoder.smoothing", "decoder.prompt", "decoder.bos", "decoder.eos"}};
+  return {.name = "lm",
+          .loss = language_model_loss,
+          .contradictions = heads_contradictions,
+          .keys = {"decoder.width", "decoder.layers", "decoder.heads", "decoder.kv_heads",
+                   "decoder.head_channels", "decoder.qk_norm", "decoder.inner",
+                   "decoder.rotary_base", "decoder.norm_epsilon", "decoder.tied", "decoder.dropout",
+                   "decoder.smoothing", "decoder.prompt", "decoder.bos", "decoder.eos"}};
 }
 
 }  // namespace penstock::layers

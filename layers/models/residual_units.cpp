@@ -8,6 +8,7 @@
 #include "layers/nn/cross_attention.h"
 #include "layers/nn/depthwise_conv1d.h"
 #include "layers/nn/elementwise.h"
+#include "layers/nn/head_norm.h"
 #include "layers/nn/layer_norm.h"
 #include "layers/nn/linear.h"
 #include "layers/nn/residual.h"
@@ -29,6 +30,7 @@ struct UnitOptions {
   double scale = 1;
   bool centred = true;  // its norm subtracts the mean
   bool norm_first = true;
+  double epsilon = 1e-5;  // of its norm
 };
 
 /// Collects the parts of a residual unit, which are named "<name>.<part>".
@@ -43,6 +45,7 @@ class Unit {
     if (options.norm_first)
       add<LayerNorm>(LayerNormOptions{.name = part("norm"),
                                       .channels = options.width,
+                                      .epsilon = options.epsilon,
                                       .centred = options.centred,
                                       .bias = options.centred});
   }
@@ -75,7 +78,7 @@ constexpr int kMaxContext = 1'000'000;
 // the gate halves them, so linear2 has the same shape in both cases.
 std::unique_ptr<Layer> feed_forward_unit(const FeedForwardOptions& options) {
   Unit unit({options.name, options.width, options.bias, options.layer_drop, options.scale,
-             options.centred, options.norm_first});
+             options.centred, options.norm_first, options.epsilon});
   if (const auto* gate = std::get_if<GateKind>(&options.activation)) {
     unit.linear("linear1", options.width, 2 * options.inner);
     unit.add<Gate>(unit.part("gate"), *gate);
@@ -109,12 +112,19 @@ std::unique_ptr<Layer> attention_unit(const AttentionUnitOptions& options) {
              .bias = options.bias,
              .layer_drop = options.layer_drop,
              .centred = options.centred,
-             .norm_first = options.norm_first});
+             .norm_first = options.norm_first,
+             .epsilon = options.epsilon});
   const std::int64_t heads = options.heads;
   const std::int64_t channels =
       options.head_channels > 0 ? heads * options.head_channels : options.width;
   const std::int64_t kv_heads = options.kv_heads > 0 ? options.kv_heads : heads;
   unit.linear("qkv", options.width, channels + 2 * channels / heads * kv_heads);
+  if (options.qk_norm)
+    unit.add<HeadNorm>(HeadNormOptions{.name = unit.part("qk_norm"),
+                                       .heads = heads,
+                                       .kv_heads = kv_heads,
+                                       .head_channels = channels / heads,
+                                       .epsilon = options.epsilon});
   unit.add<Attention>(AttentionOptions{.name = unit.part("core"),
                                        .channels = channels,
                                        .heads = heads,

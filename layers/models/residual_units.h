@@ -29,6 +29,7 @@ struct FeedForwardOptions {
   FeedForwardActivation activation = NonlinearityKind::silu;
   bool norm_first = true;  // false: no norm
   bool centred = true;     // false: RMSNorm
+  double epsilon = 1e-5;   // of the norm
   double scale = 1;        // 1/2 in a Conformer
   bool bias = true;        // biases of both products
   double dropout = 0;
@@ -58,13 +59,15 @@ struct AttentionUnitOptions {
   std::int64_t left_positions = 64, right_positions = 8;         // Shaw's (layers/nn/attention.h)
   bool norm_first = true;                                        // false: no norm
   bool centred = true;                                           // false: RMSNorm
+  double epsilon = 1e-5;                                         // of every norm of the unit
+  bool qk_norm = false;        // RMSNorm of each head of q and k (layers/nn/head_norm.h)
   bool bias = true;            // biases of qkv and output; positions have none
   double dropout = 0;          // dropout of the weights
   bool output_dropout = true;  // dropout of the output as well
   double layer_drop = 0;
 };
 
-/// Parts: [norm] qkv core output [dropout]
+/// Parts: [norm] qkv [qk_norm] core output [dropout]
 std::unique_ptr<Layer> attention_unit(const AttentionUnitOptions& options);
 
 /// Parts: kv of the memory, then [norm] q core output [dropout] of the text: cross-attention, as

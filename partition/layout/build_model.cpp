@@ -157,6 +157,21 @@ double rate_of(const std::string& name, const configs::Config& config,
   return 1;
 }
 
+/// Throws ConfigError if the recipe's patterns treat a tied parameter other than its owner.
+void check_tied_rates(const LayerSequence& sequence, const configs::Config& config,
+                      const std::vector<configs::RateFactor>& factors) {
+  for (const layers::LayerPlan& plan : plan_without_frames(sequence, {}))
+    for (const layers::ParamDecl& p : plan.params) {
+      const double own = rate_of(p.name, config, factors),
+                   owner = rate_of(p.saved_name(), config, factors);
+      if (own != owner)
+        throw ConfigError(fmt::format(
+            "{} has the values of {}, but optimizer.freeze, optimizer.learning_rates or lora.train "
+            "give them factors of {:g} and {:g}: name both, or neither",
+            p.name, p.tied_to, own, owner));
+    }
+}
+
 }  // namespace
 
 int labels_without_text(const configs::ModelConfig& model) {
@@ -212,6 +227,7 @@ LayerSequence build_trained_model(const configs::Config& config, int labels) {
   const std::vector<configs::RateFactor> factors = configs::rate_factors(optimizer);
   check_patterns(optimizer, factors, names);
   check_trained_beside(lora, names);
+  check_tied_rates(sequence, config, factors);
   bool trained = false;
   for (std::size_t i = 0; i < names.size(); ++i) {
     layers::RatedLayer::Rates rates{{}, trained};

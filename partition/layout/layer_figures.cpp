@@ -46,7 +46,7 @@ std::vector<LayerFigures> layer_figures(const LayerSequence& sequence,
     LayerFigures& layer = figures.emplace_back();
     layer.name = sequence.layers[i]->name();
     for (const layers::ParamDecl& p : plan.params)
-      layer.parameters += layers::element_count(p.shape);
+      if (!p.tied()) layer.parameters += layers::element_count(p.shape);
     layer.flops = plan.flops;
     if (i == 0) layer.flops.backward_input = 0;  // nothing needs the gradient of the features
     // An activation is kept once, even if both neighbouring layers need it.

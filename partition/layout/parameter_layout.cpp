@@ -1,12 +1,16 @@
 #include "partition/layout/parameter_layout.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <iterator>
 
+#include "base/error.h"
+
 // Offsets are assigned in this order, because each step needs the one before:
 //   1. All parameters are listed in the order of the layers.
-//   2. Those with gradient sums get offsets first, then all others. So the arena of
-//      sums, and everything that training changes, is a prefix.
+//   2. Those with gradient sums get offsets first, tied ones last among them, then all others. So
+//      the arena of sums, and everything that an update changes, is a prefix.
 //   3. In the same pass they get offsets among the copies that layers read.
 //   4. The arena of sums is divided into shards, of which each replica owns one range per bucket.
 //   5. The pieces of parameters in this replica's ranges get offsets in the optimizer's slots and,
@@ -40,22 +44,43 @@ void list_parameters(std::span<const layers::LayerPlan> layers,
   }
 }
 
-/// Places the parameters that have gradient sums, or those that have none, from `end` on in the
-/// arena.
-void place_parameters(bool summed, std::size_t& end, ParameterLayout& layout) {
+/// Which parameters are placed together.
+enum class Group { untied_sums, tied_sums, without_sums };
+
+Group group_of(const ParameterEntry& p) {
+  if (!p.summed) return Group::without_sums;
+  return p.decl.tied() ? Group::tied_sums : Group::untied_sums;
+}
+
+/// Places the parameters of a group from `end` on in the arena.
+void place_parameters(Group group, std::size_t& end, ParameterLayout& layout) {
   const ParameterKinds& kinds = layout.kinds;
+  const bool summed = group != Group::without_sums;
   for (ParameterEntry& p : layout.parameters) {
-    if (p.summed != summed) continue;
+    if (group_of(p) != group) continue;
     p.offset = end;
     p.copy_offset = layout.copies;
     const std::size_t bytes = layers::aligned(bytes_of(p.elements, kinds.dtype));
     const bool unused = is_copy_alone(p.decl, kinds.compute);
     if (summed || !unused) end += bytes;
-    if (summed && unused && !layout.parts) layout.unused_masters += bytes;
+    if (group == Group::untied_sums && unused && !layout.parts) layout.unused_masters += bytes;
     if (has_copy(p.decl, kinds.compute))
       layout.copies += layers::aligned(bytes_of(p.elements, kinds.compute));
     else if (layout.parts)
       layout.copies += layers::aligned(bytes_of(p.elements, kinds.dtype));
+  }
+}
+
+/// Buckets rely on the order of layers, so what is placed last must be of the last layers.
+void check_ties(std::span<const ParameterEntry> parameters) {
+  const ParameterEntry* tied = nullptr;
+  for (const ParameterEntry& p : parameters) {
+    if (!p.summed) continue;
+    if (p.decl.tied()) tied = &p;
+    if (tied != nullptr && !p.decl.tied())
+      throw ShapeError(fmt::format(
+          "{} is tied to {}, but the later {} is not tied: only the last parameters can be",
+          tied->decl.name, tied->decl.tied_to, p.decl.name));
   }
 }
 
@@ -92,7 +117,7 @@ std::size_t slot_bytes(std::int64_t elements, const ParameterKinds& kinds) {
 
 void place_owned(const ParameterKinds& kinds, int replica, ParameterLayout& layout) {
   for (const ParameterEntry& p : layout.parameters) {
-    if (p.decl.frozen()) continue;
+    if (!p.decl.updated()) continue;
     const auto others = std::ssize(layout.owned);
     add_pieces(p, layout.shards, replica, kinds.dtype, layout.owned);
     for (ParameterPiece& piece : std::span(layout.owned.begin() + others, layout.owned.end())) {
@@ -143,11 +168,12 @@ layers::DType ParameterKinds::slot_type() const {
 }
 
 /// Converts an element of the arena to its byte offset in the arena that layers read. The element
-/// must begin a norm block, or be the arena's end.
+/// must begin a norm block, or be the arena's end. Tied parameters are not exchanged, so those
+/// elements lead to the end of all others.
 std::size_t ParameterLayout::read_offset(std::int64_t element) const {
-  const std::size_t offset = bytes_of(element, kinds.dtype);
+  const std::size_t offset = std::min(bytes_of(element, kinds.dtype), untied);
   if (!parts) return offset;
-  if (offset == arena) return changing_copies;
+  if (offset == untied) return changing_copies;
   const auto offset_of = [this](std::size_t index) { return parameters[index].offset; };
   const ParameterEntry& p =
       parameters[*std::prev(std::ranges::upper_bound(summed, offset, {}, offset_of))];
@@ -172,10 +198,13 @@ ParameterLayout lay_out_parameters(std::span<const layers::LayerPlan> layers,
   const bool shared = kinds.sharing.replicas > 1;
   layout.parts = shared && layers::is_half(kinds.compute);
   list_parameters(layers, first_blocks, layout);
-  place_parameters(true, layout.arena, layout);
+  check_ties(layout.parameters);
+  place_parameters(Group::untied_sums, layout.untied, layout);
   layout.changing_copies = layout.copies;
-  std::size_t whole = layout.arena;
-  place_parameters(false, whole, layout);
+  layout.arena = layout.untied;
+  place_parameters(Group::tied_sums, layout.arena, layout);
+  std::size_t whole = layers::is_half(kinds.compute) ? layout.untied : layout.arena;
+  place_parameters(Group::without_sums, whole, layout);
   if (!layout.parts) layout.masters = whole;
   layout.shards =
       shared ? share_out(layers, kinds.dtype, kinds.sharing) : unshared(layout.arena, kinds.dtype);
@@ -183,12 +212,19 @@ ParameterLayout lay_out_parameters(std::span<const layers::LayerPlan> layers,
   return layout;
 }
 
+std::vector<ParameterPiece> pieces_of(const ParameterEntry& parameter,
+                                      const ParameterLayout& layout, int replica) {
+  std::vector<ParameterPiece> pieces;
+  add_pieces(parameter, layout.shards, replica, layout.kinds.dtype, pieces);
+  return pieces;
+}
+
 void lay_out_for(int replica, ParameterLayout& layout) {
   layout.owned.clear();
   layout.slot = 0;
   if (layout.parts) layout.masters = 0;
   place_owned(layout.kinds, replica, layout);
-  layout.changing_masters = layout.parts ? layout.masters : layout.arena;
+  layout.changing_masters = layout.parts ? layout.masters : layout.untied;
 }
 
 }  // namespace penstock::partition

@@ -66,6 +66,8 @@ struct ParameterLayout {
   std::vector<std::size_t> summed;    // indices of the parameters with gradient sums
   std::vector<ParameterPiece> owned;  // trained pieces of this rank, in parameter order
   std::size_t arena = 0;  // bytes that are whole on every rank: one arena of gradient sums
+  /// Bytes of the arena without the sums of tied parameters, which lie at its end.
+  std::size_t untied = 0;
   std::size_t masters = 0;
   std::size_t copies = 0;  // bytes of what layers read instead of masters
   std::size_t slot = 0;    // bytes of one slot of the optimizer
@@ -95,9 +97,18 @@ struct ParameterLayout {
 /// state is shared. A frozen parameter has one value, which is whole on every replica: the copy if
 /// layers read one, otherwise the master. If its whole part of a layer is frozen, it lies after all
 /// others and has no gradient sum. If not, the place of its master stays unused.
+///
+/// A tied parameter has one value too, which is whole on every replica, and no place among the
+/// masters if layers read halves. Its gradient sums lie after all others. ShapeError if a later
+/// parameter with gradient sums is not tied.
 ParameterLayout lay_out_parameters(std::span<const layers::LayerPlan> layers,
                                    const ParameterKinds& kinds, int replica,
                                    std::span<const std::int64_t> first_blocks = {});
+/// Returns the pieces of a parameter whose gradient sums `replica` has at the end of a step,
+/// whether it updates them or not. Without sharing, replica 0 stands for all.
+[[nodiscard]] std::vector<ParameterPiece> pieces_of(const ParameterEntry& parameter,
+                                                    const ParameterLayout& layout, int replica);
+
 /// Changes the layout to that of another replica that shares.
 void lay_out_for(int replica, ParameterLayout& layout);
 
@@ -115,7 +126,7 @@ inline bool has_copy(const layers::ParamDecl& parameter, layers::DType compute) 
 
 /// Returns true if that copy is the parameter's only value, since no update needs a master.
 inline bool is_copy_alone(const layers::ParamDecl& parameter, layers::DType compute) {
-  return parameter.frozen() && has_copy(parameter, compute);
+  return !parameter.updated() && has_copy(parameter, compute);
 }
 
 }  // namespace penstock::partition

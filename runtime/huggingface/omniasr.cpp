@@ -88,7 +88,7 @@ const std::vector<RequiredSetting> kOmniAsrTextWanted = {
     {.theirs = "text_config.tie_word_embeddings",
      .absent = "false",
      .value = "false",
-     .remedy = "Embedding and head lie on two stages: save the model with a head of its own"},
+     .remedy = "This import needs a head of its own: save the model with one"},
 };
 
 const std::vector<TensorRule> kOmniAsrText = {
@@ -188,6 +188,9 @@ Architecture omniasr_for_conditional_generation() {
   architecture.tensors.push_back({.repeats = "decoder.layers", .rules = kOmniAsrTextLayer});
   for (const std::string_view key : {"decoder.kv_heads", "decoder.head_channels"})
     architecture.fixed.push_back({key, "0"});
+  for (const std::string_view key : {"decoder.qk_norm", "decoder.tied"})
+    architecture.fixed.push_back({key, "false"});
+  architecture.fixed.push_back({"decoder.norm_epsilon", "1e-05"});
   architecture.rows_setting = "text_config.vocab_size";
   architecture.rows = "11984";
   architecture.unnamed_rows = true;

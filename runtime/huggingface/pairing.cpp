@@ -227,7 +227,7 @@ ModelTensors model_tensors(const configs::ModelConfig& model, int labels) {
   ModelTensors tensors;
   for (const layers::LayerPlan& plan : plan_model(model, labels)) {
     for (const layers::ParamDecl& parameter : plan.params)
-      tensors.emplace(parameter.name, parameter.shape);
+      if (!parameter.tied()) tensors.emplace(parameter.name, parameter.shape);
     for (const layers::StateDecl& state : plan.state) tensors.emplace(state.name, state.shape);
   }
   return tensors;

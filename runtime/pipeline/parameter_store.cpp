@@ -21,7 +21,7 @@ layers::Tensor cut(const layers::Tensor& whole, const partition::ParameterPiece&
 // All memory is allocated here, as one arena per kind, and tensors are views into the arenas. If
 // layers compute in half precision, masters and copies are two arenas. If replicas also share the
 // update, the arena of masters holds owned pieces. Parameters without a rounded copy then have
-// their only values in the arena of copies, as frozen parameters with a copy always have.
+// their only values in the arena of copies, as frozen and tied ones with a copy always have.
 
 // The arenas of n trained elements in FP16 with two optimizer slots and replicas that do not share:
 //
@@ -192,7 +192,7 @@ void ParameterStore::round_copies(layers::Stream& stream) {
 // A rank with pieces of a master has no memory for the whole. Lane 0's gradient sums have room for
 // it and are unused while values are loaded.
 layers::Tensor ParameterStore::loading(const partition::ParameterEntry& entry) const {
-  return layout_.parts && !entry.decl.frozen() ? gradient(entry, 0) : weight(entry);
+  return layout_.parts && entry.decl.updated() ? gradient(entry, 0) : weight(entry);
 }
 
 // If this rank keeps masters of its pieces alone, these are cut first, from lane 0's gradient sums,
@@ -280,7 +280,8 @@ void ParameterStore::zero_gradients(layers::Stream& stream) {
 
 std::int64_t ParameterStore::element_count() const {
   std::int64_t count = 0;
-  for (const partition::ParameterEntry& p : parameters()) count += p.elements;
+  for (const partition::ParameterEntry& p : parameters())
+    if (!p.decl.tied()) count += p.elements;
   return count;
 }
 

@@ -43,6 +43,7 @@ class ParameterStore {
   const std::vector<StateEntry>& states() const { return states_; }
   layers::DType dtype() const { return options_.kinds.dtype; }
   int lanes() const { return options_.lanes; }
+  /// Returns the elements of its parameters, without tied ones.
   std::int64_t element_count() const;
 
   /// True if other replicas update the pieces that this rank does not own.
@@ -55,9 +56,12 @@ class ParameterStore {
   layers::Params params(std::size_t layer) const;
   layers::Grads grads(std::size_t layer, int lane) const;
 
-  /// Returns the whole master, or the copy that layers read if a frozen parameter has nothing else.
+  /// Returns the whole master, or the copy that layers read if a frozen or tied parameter has
+  /// nothing else.
   /// ShapeError if this rank has only pieces of the master.
   layers::Tensor weight(const partition::ParameterEntry& entry) const;
+  /// Returns what layers read: the copy, or the master.
+  layers::Tensor read_by_layers(const partition::ParameterEntry& entry) const;
   /// Returns a gradient sum without data if the whole part of the layer is frozen.
   layers::Tensor gradient(const partition::ParameterEntry& entry, int lane) const {
     return entry.summed ? view(gradients_[lane], entry) : layers::Tensor{};
@@ -142,7 +146,6 @@ class ParameterStore {
   }
   layers::Tensor view(const layers::Buffer& arena, const partition::ParameterEntry& entry) const;
   bool has_copy(const partition::ParameterEntry& entry) const;
-  layers::Tensor read_by_layers(const partition::ParameterEntry& entry) const;
   void place(const std::vector<layers::LayerPlan>& plans);
   void initialise(layers::Stream& stream, std::uint64_t seed);
 

@@ -19,7 +19,8 @@ namespace penstock::runtime {
 //   stage 1    1           4
 //   stage 2    2           5
 //              ↑ pipeline(): ranks that exchange activations
-RankGrid::RankGrid(comm::Communicator& world, const partition::Plan& plan) : world_(world) {
+RankGrid::RankGrid(comm::Communicator& world, const partition::Plan& plan)
+    : world_(world), ranks_(plan.ranks) {
   if (plan.world_size() != world.size())
     throw CommError(fmt::format("the plan places {}, but the job has {}",
                                 counted(plan.world_size(), "rank"), world.size()));

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <memory>
+#include <vector>
 
 #include "comm/communicator.h"
 #include "partition/planner/plan/plan.h"
@@ -19,9 +20,14 @@ class RankGrid {
   /// Ranks that hold this stage, by replica.
   comm::Communicator& replicas() const { return *replicas_; }
   const partition::StageReplica& here() const { return here_; }
+  /// Returns a rank of world().
+  int rank_of(const partition::StageReplica& place) const {
+    return ranks_[static_cast<std::size_t>(place.stage)][static_cast<std::size_t>(place.replica)];
+  }
 
  private:
   comm::Communicator& world_;
+  std::vector<std::vector<int>> ranks_;  // [stage][replica]
   partition::StageReplica here_;
   std::unique_ptr<comm::Communicator> pipeline_, replicas_;
 };

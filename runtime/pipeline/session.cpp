@@ -113,7 +113,8 @@ std::int64_t model_blocks(const partition::LayerSequence& sequence) {
 std::int64_t parameter_count(const partition::LayerSequence& sequence) {
   std::int64_t count = 0;
   for (const layers::LayerPlan& layer : partition::plan_without_frames(sequence, {}))
-    for (const layers::ParamDecl& p : layer.params) count += layers::element_count(p.shape);
+    for (const layers::ParamDecl& p : layer.params)
+      if (!p.tied()) count += layers::element_count(p.shape);
   return count;
 }
 

@@ -73,7 +73,7 @@ class Session {
 /// Returns the number of norm blocks of the whole model.
 std::int64_t model_blocks(const partition::LayerSequence& sequence);
 
-/// Returns the number of elements of all the model's parameters.
+/// Returns the number of elements of all the model's parameters, tied ones counted once.
 std::int64_t parameter_count(const partition::LayerSequence& sequence);
 
 }  // namespace penstock::runtime

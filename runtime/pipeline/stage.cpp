@@ -112,6 +112,19 @@ std::vector<layers::HostParameter> Stage::last_parameters() const {
   return parameters;
 }
 
+bool Stage::ties() const {
+  const auto plans = partition::plan_without_frames(sequence_, options_.sizes);
+  return std::ranges::any_of(plans, [](const layers::LayerPlan& plan) {
+    return std::ranges::any_of(plan.params, &layers::ParamDecl::tied);
+  });
+}
+
+partition::ParameterLayout Stage::layout_of(int stage) const {
+  const LocalLayers held =
+      local_layers(sequence_, options_.sizes, options_.cut, chunk_ranks_, stage);
+  return partition::lay_out_parameters(held.plans, parameters_.layout().kinds, 0, held.norm_blocks);
+}
+
 void Stage::measure(LayerTimes* times) {
   const std::vector<double> zeros(local_.layers.size());
   if (times != nullptr) *times = {zeros, zeros, zeros};

@@ -52,6 +52,11 @@ class Stage {
   /// number.
   bool needs_labels() const { return local_.needs_labels; }
 
+  /// True if the model has parameters that are tied to others (ParamDecl::tied_to).
+  [[nodiscard]] bool ties() const;
+  /// Returns the layout of the parameters of any stage, on replica 0.
+  [[nodiscard]] partition::ParameterLayout layout_of(int stage) const;
+
   /// Runs forward and backward of every micro-batch and adds gradients to the lanes' arenas. Work
   /// that is enqueued on the stream afterwards sees them. The returned sums must be passed to
   /// complete() before the next call.

@@ -15,11 +15,12 @@ std::vector<std::byte*> lane_arenas(const ParameterStore& store) {
 }  // namespace
 
 StageReduction::StageReduction(layers::Backend& backend, layers::Stream& stream,
-                               const RankGrid& grid, const Stage& stage, const Options& options)
+                               const RankGrid& grid, Stage& stage, const Options& options)
     : store_(stage.parameters()),
       plan_(gradient_buckets(store_.layout(), options.lanes_of, options.bucket_bytes)),
       reduction_(make_gradient_reduction({backend, stream, grid.replicas(), plan_,
                                           lane_arenas(store_), options.links, options.order})),
+      tied_(backend, stream, grid, stage),
       whole_(stage.layers()) {}
 
 void StageReduction::begin() {
@@ -49,6 +50,7 @@ void StageReduction::start_buckets(std::size_t whole_from) {
 
 void StageReduction::gather() {
   if (store_.shared()) reduction_->gather(store_.shared_arena());
+  tied_.send_weights();
 }
 
 }  // namespace penstock::runtime

@@ -98,7 +98,8 @@ Head find_head(const partition::LayerSequence& sequence,
   for (std::size_t i = first; i < plans.size(); ++i) {
     if (plans[i].params.empty()) continue;
     head.layers.push_back(sequence.layers[i]->name());
-    head.parameters.insert(head.parameters.end(), plans[i].params.begin(), plans[i].params.end());
+    std::ranges::copy_if(plans[i].params, std::back_inserter(head.parameters),
+                         [](const layers::ParamDecl& p) { return !p.tied(); });
   }
   return head;
 }

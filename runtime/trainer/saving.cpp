@@ -142,7 +142,8 @@ Saving::Saving(layers::Backend& backend, layers::Stream& stream, const RankGrid&
 //   update not shared    the whole stage                       nothing
 //   update shared        pieces that it owns, frozen weights,  pieces that it owns
 //                        single numbers, running statistics
-// Frozen weights that layers read in half precision are stored so: there is no other value.
+// Frozen weights that layers read in half precision are stored so: there is no other value. Tied
+// parameters are left out, since the checkpoint has their owner's.
 std::vector<CheckpointPiece> Saving::pieces() const {
   const ParameterStore& store = stage_.parameters();
   const bool leads = grid_.here().replica == 0;
@@ -152,6 +153,7 @@ std::vector<CheckpointPiece> Saving::pieces() const {
     pieces.push_back({name, tensor.dtype, tensor.shape, 0, tensor.size(), tensor.data});
   };
   for (const partition::ParameterEntry& p : store.parameters()) {
+    if (p.decl.tied()) continue;
     if (leads && p.decl.frozen()) add(p.decl.name, store.weight(p));
     for (std::size_t i = 0; leads && i < slots_.of_parameters.size(); ++i)
       if (!p.decl.frozen()) add(slot_name(slots_.of_parameters[i], p.decl), store.number(p, i));
@@ -203,7 +205,7 @@ void Saving::restore(const Checkpoint& checkpoint, bool training,
   Reader reader(window, checkpoint);
   const ParameterStore& store = stage_.parameters();
   const auto stored = [&](const layers::ParamDecl& decl) {
-    return !decl.frozen() && !frozen.contains(decl.name);
+    return decl.updated() && !frozen.contains(decl.name);
   };
   restore_slots(reader, store, slots_, stored);
   for (const partition::ParameterEntry& p : store.parameters())
@@ -221,13 +223,16 @@ void Saving::load(const StartingWeights& weights, std::uint64_t seed, const Sour
   HostWindow window(backend_, stream_);
   Reader reader(window, weights.checkpoint);
   ParameterStore& store = stage_.parameters();
-  for (const partition::ParameterEntry& p : store.parameters())
-    if (weights.kept.parameters.contains(p.decl.name))
-      start_rows(window, weights, p.decl, store.loading(p), seed);
-    else if (weights.anew.contains(p.decl.name))
-      initialise(window, p.decl, store.loading(p), seed);
+  for (const partition::ParameterEntry& p : store.parameters()) {
+    layers::ParamDecl decl = p.decl;
+    decl.name = decl.saved_name();
+    if (weights.kept.parameters.contains(decl.name))
+      start_rows(window, weights, decl, store.loading(p), seed);
+    else if (weights.anew.contains(decl.name))
+      initialise(window, decl, store.loading(p), seed);
     else
-      reader.weight(source(p.decl), store.loading(p));
+      reader.weight(source(decl), store.loading(p));
+  }
   store.loaded(stream_);
   for (std::size_t i = 0; i < store.states().size(); ++i)
     reader.weight(store.states()[i].decl.name, store.state(i));
@@ -244,6 +249,7 @@ std::vector<SavedParameters> saved_parameters(const partition::LayerSequence& se
   for (const layers::LayerPlan& layer : partition::plan_without_frames(sequence, {})) {
     SavedParameters& own = all.emplace_back();
     for (const layers::ParamDecl& p : layer.params) {
+      if (p.tied()) continue;
       const std::int64_t elements = layers::element_count(p.shape);
       const bool halves = partition::is_copy_alone(p, compute);
       if (p.frozen())

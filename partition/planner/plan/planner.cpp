@@ -85,7 +85,7 @@ std::int64_t parameters_of(const std::vector<layers::LayerPlan>& plans, int firs
   std::int64_t count = 0;
   for (int i = first; i < last; ++i) {
     for (const layers::ParamDecl& param : plans[i].params)
-      count += layers::element_count(param.shape);
+      if (!param.tied()) count += layers::element_count(param.shape);
   }
   return count;
 }

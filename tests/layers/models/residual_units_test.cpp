@@ -76,10 +76,28 @@ std::unique_ptr<Layer> llama_unit(std::int64_t width) {
                          .bias = false});
 }
 
-TEST(ResidualUnits, AttendAsLlamaDoes) {
-  const test::Golden golden("llama_attention");
+/// The unit of transformers' Qwen3Attention with its norm (tests/golden/cases/qwen3_attention.py).
+std::unique_ptr<Layer> qwen3_unit(std::int64_t width) {
+  return attention_unit({.name = "a",
+                         .width = width,
+                         .heads = 4,
+                         .kv_heads = 2,
+                         .head_channels = 6,
+                         .positions = AttentionPositions::rotary,
+                         .rotary_base = 500,
+                         .right = 0,
+                         .centred = false,
+                         .epsilon = 1e-6,
+                         .qk_norm = true,
+                         .bias = false});
+}
+
+using MakeUnit = std::unique_ptr<Layer> (*)(std::int64_t width);
+
+void expect_golden(MakeUnit make_unit, const char* name) {
+  const test::Golden golden(name);
   const std::int64_t width = golden.shape("x")[1];
-  const auto unit = llama_unit(width);
+  const auto unit = make_unit(width);
   test::LayerRunner runner(*unit, {DType::f32, {{golden.integers("lengths"), width}}});
   golden.copy("x", runner.input().only().x_FC);
   golden.copy("dy", runner.output_gradient().only().x_FC);
@@ -94,11 +112,17 @@ TEST(ResidualUnits, AttendAsLlamaDoes) {
     EXPECT_LE(golden.error(runner.grad(p.name), "d" + p.name.substr(2)), 1e-4) << p.name;
 }
 
-TEST(ResidualUnits, OfLlamaHaveFiniteDifferencesGradient) {
-  const auto unit = llama_unit(10);
-  test::LayerRunner runner(*unit, {DType::f64, {{{7, 1, 5}, 10}}});
-  runner.randomise(3);
-  check_gradients(runner);
+TEST(ResidualUnits, AttendAsLlamaDoes) { expect_golden(llama_unit, "llama_attention"); }
+
+TEST(ResidualUnits, AttendAsQwen3Does) { expect_golden(qwen3_unit, "qwen3_attention"); }
+
+TEST(ResidualUnits, OfDecodersHaveFiniteDifferencesGradient) {
+  for (const MakeUnit make_unit : {llama_unit, qwen3_unit}) {
+    const auto unit = make_unit(10);
+    test::LayerRunner runner(*unit, {DType::f64, {{{7, 1, 5}, 10}}});
+    runner.randomise(3);
+    check_gradients(runner);
+  }
 }
 
 /// Units of a decoder, each with a cache if it needs one, and its parameters.
@@ -150,7 +174,7 @@ class CachedUnits {
   std::vector<std::int64_t> past_;
 };
 
-/// Two blocks as Llama has them.
+/// A block as Llama has it, and one as Qwen3 has it.
 std::vector<std::unique_ptr<Layer>> causal_blocks() {
   std::vector<std::unique_ptr<Layer>> units;
   for (const std::string block : {"0", "1"}) {
@@ -163,6 +187,7 @@ std::vector<std::unique_ptr<Layer>> causal_blocks() {
                                     .rotary_base = 500,
                                     .right = 0,
                                     .centred = false,
+                                    .qk_norm = block == "1",
                                     .bias = false,
                                     .dropout = 0.1,
                                     .layer_drop = 0.1}));

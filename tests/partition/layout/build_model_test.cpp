@@ -163,6 +163,24 @@ TEST(TrainedModel, PatternsGiveEachParameterItsRate) {
   EXPECT_EQ(rates.at("output.weight"), 10);  // the first that matches
 }
 
+TEST(TrainedModel, RefusesToTreatTiedTablesApart) {
+  const auto with = [](const Patterns& freeze, const Patterns& rates) {
+    configs::Config config = config_with(freeze, rates);
+    config.model.decoder = "lm";
+    config.model.networks = {.width = 8, .layers = 1, .heads = 2, .inner = 6, .tied = true};
+    return config;
+  };
+  const auto rates = rates_of(with({"decoder.text.*", "decoder.output.*"}, {}));
+  EXPECT_EQ(rates.at("decoder.text.weight"), 0);
+  EXPECT_EQ(rates.at("decoder.output.weight"), 0);
+  EXPECT_EQ(rates_of(with({}, {"decoder.*:2"})).at("decoder.output.weight"), 2);
+  EXPECT_EQ(test::message_of<ConfigError>([&] { (void)rates_of(with({"decoder.text.*"}, {})); }),
+            "decoder.output.weight has the values of decoder.text.weight, but optimizer.freeze, "
+            "optimizer.learning_rates or lora.train give them factors of 1 and 0: name both, or "
+            "neither");
+  EXPECT_THROW((void)rates_of(with({}, {"decoder.output.weight:0.5"})), ConfigError);
+}
+
 TEST(TrainedModel, AFrozenModelSumsNoGradient) {
   const LayerSequence frozen = build_frozen_model(config_with({}).model, 7);
   const auto plans = plan_layers(frozen, kLengths, {});

@@ -124,8 +124,8 @@ TEST_F(OmniAsr, RefusesOtherLlamasByName) {
       {R"("head_dim": 8)", R"("head_dim": 16)",
        "text_config.head_dim is 16, but penstock's models have 8"},
       {R"("tie_word_embeddings": false)", R"("tie_word_embeddings": true)",
-       "text_config.tie_word_embeddings is true, but penstock's models have false. Embedding and "
-       "head lie on two stages: save the model with a head of its own"},
+       "text_config.tie_word_embeddings is true, but penstock's models have false. This import "
+       "needs a head of its own: save the model with one"},
       {R"("rms_norm_eps": 1e-05)", R"("rms_norm_eps": 1e-06)", "text_config.rms_norm_eps is 1e-06"},
       {R"("mlp_bias": false)", R"("mlp_bias": true)", "text_config.mlp_bias is true"},
       {R"("attention_bias": false)", R"("attention_bias": true)",

@@ -20,6 +20,8 @@ TEST(RankGrid, PlacesRanksAsThePlanSays) {
   comm::run_as_threads({.ranks = 6}, [&](comm::Communicator& world) {
     const RankGrid grid(world, plan);
     EXPECT_EQ(plan.ranks[grid.here().stage][grid.here().replica], world.rank());
+    EXPECT_EQ(grid.rank_of(grid.here()), world.rank());
+    EXPECT_EQ(grid.rank_of({.stage = 2, .replica = 1}), 2);
     EXPECT_EQ(grid.pipeline().size(), 3);
     EXPECT_EQ(grid.pipeline().rank(), grid.here().stage);
     EXPECT_EQ(grid.replicas().size(), 2);

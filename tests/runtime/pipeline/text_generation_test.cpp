@@ -21,19 +21,20 @@ using Labels = std::vector<std::int32_t>;
 
 constexpr int kClasses = 5;
 
-/// A block of an encoder, and two of a decoder: a language model, an attention decoder, or one with
-/// learned positions beside CTC.
+/// A block of an encoder, and two of a decoder: a language model as Llama or Qwen3 have it, an
+/// attention decoder, or one with learned positions beside CTC.
 partition::LayerSequence make_sequence(const std::string& decoder) {
   configs::ModelConfig model;
   model.family =
       layers::TransformerOptions{.channels = 3, .width = 12, .heads = 3, .layers = 1, .inner = 10};
   model.features = 9;
-  model.decoder = decoder == "learned" ? "attention" : decoder;
+  model.decoder = decoder == "learned" ? "attention" : decoder == "qwen3" ? "lm" : decoder;
   model.networks = {.width = 12, .layers = 2, .heads = 2, .inner = 10, .prompt = {4}, .bos = 1};
+  if (decoder == "qwen3") model.networks.qk_norm = model.networks.tied = true;
   if (decoder == "learned") {
     model.networks.positions = "learned";
     model.networks.max_positions = 12;
-    model.networks.embedding_norm = true;
+    model.networks.embedding_norm = model.networks.tied = true;
     model.networks.ctc_weight = 0.3;
   }
   return partition::build_model(model, kClasses);
@@ -208,7 +209,8 @@ TEST_P(TextGenerationBy, IsTheSameOnAnyStages) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Decoders, TextGenerationBy, testing::Values("lm", "attention", "learned"),
+INSTANTIATE_TEST_SUITE_P(Decoders, TextGenerationBy,
+                         testing::Values("lm", "qwen3", "attention", "learned"),
                          [](const auto& info) { return std::string(info.param); });
 
 }  // namespace

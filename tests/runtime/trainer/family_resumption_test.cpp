@@ -81,6 +81,8 @@ TEST_P(FamilyResumption, ChangesNoBitOnOtherStagesAndReplicas) {
   train_on("parts", 4, {"pipeline.recompute=stage"}, parts);
   EXPECT_EQ(parts, whole);
   EXPECT_EQ(saved("parts"), saved("whole"));
+  EXPECT_EQ(saved("whole").contains("decoder.output.weight"),
+            GetParam().decoder == "lm" && !GetParam().networks.tied);
 }
 
 INSTANTIATE_TEST_SUITE_P(Of, FamilyResumption, testing::ValuesIn(test::small_families()),

@@ -83,14 +83,21 @@ partition::RunSchedule schedule_of(const configs::Config& config) {
                            partition::order_of_replica(config.trainer.order, kReplicas, 3));
 }
 
-StageOptions part_of(const partition::LayerSequence& sequence, const configs::Config& config,
+struct CutModel {
+  partition::LayerSequence sequence;
+  int last_chunk = 0;  // its layers; 0: all from the eighth on
+};
+
+StageOptions part_of(const CutModel& model, const configs::Config& config,
                      const partition::StageReplica& here) {
+  const partition::LayerSequence& sequence = model.sequence;
   StageOptions part;
   part.stage = here.stage;
   part.schedule = schedule_of(config).resident(config.pipeline.resident);
   part.recompute = partition::recomputed_layers(config.pipeline, sequence);
   part.cut = part.schedule.chunk_ranks().size() == 2 ? std::vector{0, 7, sequence.size()}
                                                      : std::vector{0, 3, 6, 7, sequence.size()};
+  if (model.last_chunk > 0) part.cut.end()[-2] = sequence.size() - model.last_chunk;
   part.sizes = backend_sizes(config);
   part.store.kinds.sharing = sharing_of(config.pipeline);
   part.store.kinds.slots = slot_format(config.optimizer);
@@ -160,15 +167,16 @@ void validate(Stage& stage, const configs::Config& config, const Corpus& validat
 }
 
 /// One rank of a training, by hand, so that its backend counts.
-void train_counted(comm::Communicator& world, const partition::LayerSequence& sequence,
-                   const configs::Config& config, const Corpus& corpus, const Corpus& validation,
+void train_counted(comm::Communicator& world, const CutModel& model, const configs::Config& config,
+                   const Corpus& corpus, const Corpus& validation,
                    const std::filesystem::path& output) {
+  const partition::LayerSequence& sequence = model.sequence;
   const StepSequence steps = steps_of(corpus, config);
   partition::Plan plan;
   plan.ranks = partition::neighbouring_stages(kStages, kReplicas);
   const RankGrid grid(world, plan);
   const int replica = grid.here().replica;
-  const StageOptions part = part_of(sequence, config, grid.here());
+  const StageOptions part = part_of(model, config, grid.here());
   const RunShape shape =
       shape_of_run(config, steps, {validation.lengths, validation.most_labels}, 29);
   const Held held(bytes_of_run(sequence, config, shape, part.schedule), part);
@@ -221,6 +229,8 @@ struct Kept {
   configs::LoraConfig lora = {};
   const char* decoder = "ctc";
   double ctc_weight = 0;
+  bool tied = false;
+  int last_chunk = 0;  // CutModel::last_chunk
 };
 
 class PlannedTrainingMemory : public testing::TestWithParam<Kept> {};
@@ -241,21 +251,23 @@ TEST_P(PlannedTrainingMemory, IsAllocatedAndNoStepTakesMore) {
   config.model.lora = GetParam().lora;
   config.model.decoder = GetParam().decoder;
   if (config.model.decoder == "lm")
-    config.model.networks = {.width = 24, .layers = 2, .heads = 2, .inner = 30, .prompt = {1}};
+    config.model.networks = {
+        .width = 24, .layers = 2, .heads = 2, .inner = 30, .tied = GetParam().tied, .prompt = {1}};
   if (config.model.decoder == "attention")
     config.model.networks = {.width = 24,
                              .layers = 2,
                              .heads = 2,
                              .inner = 30,
+                             .tied = GetParam().tied,
                              .dropout = 0.1,
                              .prompt = {1},
                              .embedding_norm = true};
   config.model.networks.ctc_weight = GetParam().ctc_weight;
-  const partition::LayerSequence sequence = partition::build_trained_model(config, 29);
+  const CutModel model{partition::build_trained_model(config, 29), GetParam().last_chunk};
   const test::TemporaryFolder folder;
   const Corpus corpus = small_corpus(23, 5), validation = small_corpus(31, 6);
   comm::run_as_threads({.ranks = kStages * kReplicas}, [&](comm::Communicator& world) {
-    train_counted(world, sequence, config, corpus, validation, folder.path());
+    train_counted(world, model, config, corpus, validation, folder.path());
   });
 }
 
@@ -324,14 +336,46 @@ INSTANTIATE_TEST_SUITE_P(
 
 INSTANTIATE_TEST_SUITE_P(
     LanguageModels, PlannedTrainingMemory,
-    testing::Values(Kept{.name = "Lm", .shard = false, .compute = "fp32", .decoder = "lm"},
-                    Kept{.name = "LmInShards", .shard = true, .compute = "fp16", .decoder = "lm"},
-                    Kept{.name = "LmOfPartedPasses",
-                         .shard = false,
-                         .compute = "bf16",
-                         .schedule = "zb-v",
-                         .recompute = "stage",
-                         .decoder = "lm"}),
+    testing::Values(
+        Kept{.name = "Lm", .shard = false, .compute = "fp32", .decoder = "lm"},
+        Kept{.name = "LmInShards", .shard = true, .compute = "fp16", .decoder = "lm"},
+        Kept{.name = "LmOfPartedPasses",
+             .shard = false,
+             .compute = "bf16",
+             .schedule = "zb-v",
+             .recompute = "stage",
+             .decoder = "lm"},
+        Kept{.name = "TiedLm", .shard = false, .compute = "fp32", .decoder = "lm", .tied = true},
+        Kept{.name = "TiedLmOfTwoStages",
+             .shard = false,
+             .compute = "bf16",
+             .ema = 0.9,
+             .decoder = "lm",
+             .tied = true,
+             .last_chunk = 1},
+        Kept{.name = "TiedLmInShards",
+             .shard = true,
+             .compute = "fp32",
+             .post_validation = true,
+             .state = "8bit",
+             .decoder = "lm",
+             .tied = true,
+             .last_chunk = 3},
+        Kept{.name = "TiedLmInShardsUnderHalves",
+             .shard = true,
+             .compute = "fp16",
+             .decoder = "lm",
+             .tied = true,
+             .last_chunk = 3},
+        Kept{.name = "TiedLmOfPartedPasses",
+             .shard = false,
+             .compute = "bf16",
+             .schedule = "zb-v",
+             .recompute = "stage",
+             .post_validation = true,
+             .decoder = "lm",
+             .tied = true,
+             .last_chunk = 2}),
     [](const auto& info) { return info.param.name; });
 
 INSTANTIATE_TEST_SUITE_P(AttentionDecoders, PlannedTrainingMemory,

@@ -124,12 +124,14 @@ std::vector<SmallFamily> attention_decoders() {
                         .layers = 1,
                         .heads = 3,
                         .inner = 14,
+                        .tied = true,
                         .embedding_scale = 3.5,
                         .bias = false,
+                        .head_bias = true,
                         .project = false}}};
 }
 
-/// A language model after a Transformer, with a prompt of two labels.
+/// Language models after a Transformer, with a prompt of two labels: as Llama, and as Qwen3 has it.
 std::vector<SmallFamily> language_models() {
   return {
       {.name = "lm",
@@ -144,6 +146,22 @@ std::vector<SmallFamily> language_models() {
                     .inner = 11,
                     .dropout = 0.1,
                     .smoothing = 0.1,
+                    .prompt = {3, 1}}},
+      {.name = "lm_tied",
+       .options =
+           layers::TransformerOptions{
+               .channels = 5, .width = 12, .heads = 3, .layers = 1, .inner = 20, .dropout = 0.1},
+       .decoder = "lm",
+       .networks = {.width = 8,
+                    .layers = 1,
+                    .heads = 2,
+                    .kv_heads = 1,
+                    .head_channels = 6,
+                    .qk_norm = true,
+                    .inner = 11,
+                    .norm_epsilon = 1e-6,
+                    .tied = true,
+                    .dropout = 0.1,
                     .prompt = {3, 1}}}};
 }
 

@@ -102,7 +102,8 @@ void collect(layers::Backend& backend, layers::Stream& stream, const runtime::Pa
     }
   }
   for (const partition::ParameterEntry& p : store.parameters())
-    if (p.decl.frozen()) outcome.tensors[p.decl.name] = numbers(backend, stream, store.weight(p));
+    if (!p.decl.updated())
+      outcome.tensors[p.decl.name] = numbers(backend, stream, store.read_by_layers(p));
   for (int slot = 0; slot < slots.of_parameters; ++slot)
     for (const partition::ParameterEntry& p : store.parameters())
       outcome.tensors[p.decl.name + "#number" + std::to_string(slot)] =
@@ -178,6 +179,7 @@ runtime::StageOptions stage_options(const TrainingJob& job,
   const std::size_t chunks = partition::chunk_ranks(job.schedule, job.stages).size();
   for (std::size_t chunk = 0; chunk <= chunks; ++chunk)
     options.cut.push_back(static_cast<int>(layers * chunk / chunks));
+  std::ranges::copy(job.cut, options.cut.begin() + 1);
   options.store.lanes = job.lanes / job.replicas;
   options.store.slots = slots_of(job);
   if (job.shard) options.store.kinds.sharing = {job.replicas, job.bucket_bytes};

@@ -27,6 +27,7 @@ struct TrainingJob {
   int stages = 1, replicas = 1, lanes = 1;
   std::string schedule = "1f1b";  // "found": lists that a search finds for `order`
   std::vector<int> order = {};    // as trainer.order
+  std::vector<int> cut = {};      // first layer of each chunk but the first; empty: even chunks
   configs::OptimizerConfig optimizer;
   configs::PrecisionConfig precision;
   int steps = 20;
@@ -56,7 +57,8 @@ TrainingJob small_job();
 struct TrainingOutcome {
   std::vector<double> losses, norms, scales;
   std::int64_t optimistic = 0, rolled_back = 0;  // updates, by post-validation
-  /// Parameters, optimizer slots, moving averages ("NAME#average"), state.
+  /// Parameters, optimizer slots, moving averages ("NAME#average"), state. A tied parameter is
+  /// what its layer reads.
   std::map<std::string, std::vector<float>> tensors;
   bool operator==(const TrainingOutcome&) const = default;
 };

@@ -10,6 +10,7 @@
 #include "layers/nn/conv2d.h"
 #include "layers/nn/depthwise_conv1d.h"
 #include "layers/nn/elementwise.h"
+#include "layers/nn/head_norm.h"
 #include "layers/nn/instance_norm.h"
 #include "layers/nn/layer_norm.h"
 #include "layers/nn/linear.h"
@@ -179,7 +180,11 @@ std::vector<Case> all_layers() {
       {"grouped attention",
        std::make_shared<Attention>(
            AttentionOptions{.name = "a", .channels = 12, .heads = 6, .kv_heads = 2, .right = 0}),
-       20}};
+       20},
+      {"norm of heads",
+       std::make_shared<HeadNorm>(
+           HeadNormOptions{.name = "n", .heads = 3, .kv_heads = 1, .head_channels = 5}),
+       25}};
   for (const auto& more : {convolutions(), recurrences()})
     cases.insert(cases.end(), more.begin(), more.end());
   return cases;
