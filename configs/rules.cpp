@@ -86,17 +86,21 @@ Found of_data(const Config& c) {
 }
 
 Found of_text(const Config& c) {
-  const bool pieces = c.text.kind == "sentencepiece";
+  const bool pieces = c.text.kind != "alphabet";
   Found found;
-  if (pieces && c.text.model.empty())
+  if (c.text.kind == "sentencepiece" && c.text.model.empty())
     found.push_back({"text.kind",
                      "text.kind = sentencepiece needs a model of pieces: name its file in "
                      "text.model; `penstock data tokens` makes one"});
+  if (c.text.kind == "bpe" && c.text.model.empty())
+    found.push_back({"text.kind",
+                     "text.kind = bpe needs a byte-level BPE: name its tokenizer.json, or the "
+                     "folder of a Hugging Face model, in text.model"});
   if (!pieces && !c.text.model.empty())
-    found.push_back({"text.model",
-                     fmt::format("text.model needs text.kind = sentencepiece, not {}: set that, or "
-                                 "leave the model out",
-                                 c.text.kind)});
+    found.push_back(
+        {"text.model", fmt::format("text.model needs text.kind = sentencepiece or bpe, not {}: set "
+                                   "that, or leave the model out",
+                                   c.text.kind)});
   // A fault of text.remove would be reported a second time as one of the alphabet, which is checked
   // by the same rules.
   if (const std::string wrong = fault_of_removal(c.text); !wrong.empty()) {

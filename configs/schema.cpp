@@ -55,13 +55,15 @@ std::vector<Key> lora_keys(LoraConfig& l) {
 
 std::vector<Key> text_keys(TextConfig& t) {
   return {
-      Key("text.kind", &t.kind, one_of({"alphabet", "sentencepiece"}),
-          "what a label stands for: a character of text.alphabet, or a piece of text.model"),
+      Key("text.kind", &t.kind, one_of({"alphabet", "sentencepiece", "bpe"}),
+          "what a label stands for: a character of text.alphabet, or a piece or token of "
+          "text.model"),
       Key("text.alphabet", &t.alphabet, anything(),
           "characters (Unicode, in UTF-8) of the labels 1, 2, …; 0 is CTC's blank"),
       Key("text.model", &t.model, anything(),
-          "SentencePiece model (.model file), with text.kind = sentencepiece; its piece i is label "
-          "i + 1. Checkpoints keep a copy."),
+          "SentencePiece model (.model file), or with text.kind = bpe a tokenizer.json or its "
+          "folder; "
+          "piece i is label i + 1. Checkpoints keep a copy."),
       Key("text.normalise", &t.normalise, one_of({"none", "nfc", "nfkc"}),
           "Unicode normalisation form of transcripts; nfkc also makes ligatures and wide forms "
           "plain characters"),

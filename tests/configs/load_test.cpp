@@ -351,6 +351,12 @@ TEST(Load, RejectsContradictions) {
             std::string::npos);
 }
 
+TEST(Load, NeedsTheModelOfByteLevelBpe) {
+  EXPECT_NE(fault("[text]\nkind = 'bpe'").find("recipe.toml:2: text.kind = bpe needs"),
+            std::string::npos);
+  EXPECT_EQ(fault("[text]\nkind = 'bpe'\nmodel = 'a.json'"), "accepted");
+}
+
 TEST(Load, ScalingNeedsMicroBatchesThatMayChange) {
   const std::string fault_of_batch =
       fault("[data]\nbatch_seconds = 96\n[trainer]\nscaling = 'linear'");
