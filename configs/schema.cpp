@@ -78,9 +78,11 @@ std::vector<Key> text_keys(TextConfig& t) {
 
 std::vector<Key> feature_keys(FeatureConfig& f) {
   return {
-      Key("features.kind", &f.kind, one_of({"spectrogram", "log-mel", "fbank", "waveform"}),
-          "what a frame holds: log(1 + magnitude), log-mel energies, Kaldi's filter bank, or one "
-          "sample"),
+      Key("features.kind", &f.kind,
+          one_of({"spectrogram", "log-mel", "fbank", "whisper", "whisper-30s", "waveform"}),
+          "what a frame holds: log(1 + magnitude), log-mel energies, Kaldi's filter bank, "
+          "Whisper's "
+          "features, these padded to 30 s, or one sample"),
       Key("features.sample_rate", &f.sample_rate, between(1000, 384000),
           "samples a second; recordings of another rate are resampled"),
       Key("features.window_ms", &f.window_ms, above(0, 1000), "length of a window in milliseconds"),
@@ -91,7 +93,7 @@ std::vector<Key> feature_keys(FeatureConfig& f) {
           "points of the Fourier transform; 0: as many as a window has samples, and the next power "
           "of two for fbank"),
       Key("features.mels", &f.mels, between(1, kMaxChannels),
-          "mel channels, with features.kind = log-mel or fbank"),
+          "mel channels, with all kinds but spectrogram and waveform"),
       Key("features.preemphasis", &f.preemphasis, between(0, 1),
           "share of the sample before that is taken away from each sample"),
       Key("features.normalise", &f.normalise, one_of({"utterance", "channel"}),

@@ -103,7 +103,7 @@ namespace {
 std::string features_with(int channels, const configs::FeatureConfig& now) {
   constexpr int kMaxMels = 128;  // the most that models on log-mel features use
   if (channels == 1) return "features.kind=waveform";
-  if (now.kind == "log-mel" || now.kind == "fbank") {
+  if (now.kind != "spectrogram" && now.kind != "waveform") {
     if (channels % now.stack == 0 && channels / now.stack <= kMaxMels)
       return fmt::format("features.mels={}", channels / now.stack);
     if (channels % now.mels == 0) return fmt::format("features.stack={}", channels / now.mels);
