@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <utf8proc.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <memory>
 #include <utility>
@@ -24,6 +25,23 @@ Lead lead_of(unsigned char byte) {
   if (byte >= 0xe0 && byte < 0xf0) return {3, byte & 0x0fu, 0x800};
   if (byte >= 0xf0 && byte < 0xf8) return {4, byte & 0x07u, 0x10000};
   return {0, 0, 0};
+}
+
+/// Returns the length of the longest part of `text` that begins some character, at least 1.
+std::size_t begun_bytes(std::string_view text) {
+  const Lead lead = lead_of(static_cast<unsigned char>(text.front()));
+  char32_t bits = lead.bits;
+  std::size_t length = 1;
+  for (; length < std::min(lead.bytes, text.size()); ++length) {
+    const auto next = static_cast<unsigned char>(text[length]);
+    if ((next & 0xc0) != 0x80) break;
+    bits = bits << 6 | (next & 0x3fu);
+    // These are the code points that the rest may complete.
+    const auto left = static_cast<int>(6 * (lead.bytes - length - 1));
+    const char32_t from = bits << left, to = ((bits + 1) << left) - 1;
+    if (to < lead.min || from > 0x10ffff || (from >= 0xd800 && to < 0xe000)) break;
+  }
+  return length;
 }
 
 }  // namespace
@@ -81,11 +99,27 @@ std::string to_utf8(std::u32string_view text) {
   return out;
 }
 
+// A wrong part is the longest begin of some character: a second byte counts only if one that is
+// UTF-8 may have it after such a first byte.
+std::string repaired_utf8(std::string_view text) {
+  std::string out;
+  for (;;) {
+    const auto wrong = decode_utf8(text).wrong_byte;
+    out += text.substr(0, wrong.value_or(text.size()));
+    if (!wrong) return out;
+    text.remove_prefix(*wrong);
+    out += "\uFFFD";
+    text.remove_prefix(begun_bytes(text));
+  }
+}
+
 bool is_space(char32_t c) {
   return (c >= 0x09 && c <= 0x0d) || (c >= 0x1c && c <= 0x20) || c == 0x85 || c == 0xa0 ||
          c == 0x1680 || (c >= 0x2000 && c <= 0x200a) || c == 0x2028 || c == 0x2029 || c == 0x202f ||
          c == 0x205f || c == 0x3000;
 }
+
+bool is_white_space(char32_t c) { return is_space(c) && !(c >= 0x1c && c <= 0x1f); }
 
 std::u32string composed(std::u32string_view text, bool compatible) {
   const std::string bytes = to_utf8(text);
@@ -108,16 +142,21 @@ char32_t upper_case(char32_t character) {
   return static_cast<char32_t>(utf8proc_toupper(static_cast<utf8proc_int32_t>(character)));
 }
 
-// These are Unicode's categories L, N and M without Me, whose marks enclose a character.
-bool is_of_words(char32_t character) {
+bool is_letter(char32_t character) {
   switch (utf8proc_category(static_cast<utf8proc_int32_t>(character))) {
     case UTF8PROC_CATEGORY_LU:
     case UTF8PROC_CATEGORY_LL:
     case UTF8PROC_CATEGORY_LT:
     case UTF8PROC_CATEGORY_LM:
     case UTF8PROC_CATEGORY_LO:
-    case UTF8PROC_CATEGORY_MN:
-    case UTF8PROC_CATEGORY_MC:
+      return true;
+    default:
+      return false;
+  }
+}
+
+bool is_number(char32_t character) {
+  switch (utf8proc_category(static_cast<utf8proc_int32_t>(character))) {
     case UTF8PROC_CATEGORY_ND:
     case UTF8PROC_CATEGORY_NL:
     case UTF8PROC_CATEGORY_NO:
@@ -125,6 +164,13 @@ bool is_of_words(char32_t character) {
     default:
       return false;
   }
+}
+
+// These are Unicode's categories L, N and M without Me, whose marks enclose a character.
+bool is_of_words(char32_t character) {
+  const auto category = utf8proc_category(static_cast<utf8proc_int32_t>(character));
+  return is_letter(character) || is_number(character) || category == UTF8PROC_CATEGORY_MN ||
+         category == UTF8PROC_CATEGORY_MC;
 }
 
 }  // namespace penstock

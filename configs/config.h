@@ -44,9 +44,9 @@ struct ModelConfig {
 /// [text]: labels. Label 0 is the loss's own; the alphabet's characters or the model's pieces
 /// follow in order.
 struct TextConfig {
-  std::string kind = "alphabet";  // alphabet | sentencepiece
+  std::string kind = "alphabet";  // alphabet | sentencepiece | bpe
   std::string alphabet = "'abcdefghijklmnopqrstuvwxyz ";
-  std::string model;               // sentencepiece: a .model file
+  std::string model;  // sentencepiece: a .model file; bpe: a tokenizer.json, or a folder
   std::string normalise = "none";  // none | nfc | nfkc, applied to transcripts
   std::string fold = "lower";  // applied next: lower | upper | unicode-lower | unicode-upper | none
   std::string remove = {};     // characters removed from transcripts, after both

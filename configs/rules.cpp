@@ -86,17 +86,21 @@ Found of_data(const Config& c) {
 }
 
 Found of_text(const Config& c) {
-  const bool pieces = c.text.kind == "sentencepiece";
+  const bool pieces = c.text.kind != "alphabet";
   Found found;
-  if (pieces && c.text.model.empty())
+  if (c.text.kind == "sentencepiece" && c.text.model.empty())
     found.push_back({"text.kind",
                      "text.kind = sentencepiece needs a model of pieces: name its file in "
                      "text.model; `penstock data tokens` makes one"});
+  if (c.text.kind == "bpe" && c.text.model.empty())
+    found.push_back({"text.kind",
+                     "text.kind = bpe needs a byte-level BPE: name its tokenizer.json, or the "
+                     "folder of a Hugging Face model, in text.model"});
   if (!pieces && !c.text.model.empty())
-    found.push_back({"text.model",
-                     fmt::format("text.model needs text.kind = sentencepiece, not {}: set that, or "
-                                 "leave the model out",
-                                 c.text.kind)});
+    found.push_back(
+        {"text.model", fmt::format("text.model needs text.kind = sentencepiece or bpe, not {}: set "
+                                   "that, or leave the model out",
+                                   c.text.kind)});
   // A fault of text.remove would be reported a second time as one of the alphabet, which is checked
   // by the same rules.
   if (const std::string wrong = fault_of_removal(c.text); !wrong.empty()) {
@@ -169,13 +173,14 @@ Found without_effect(const FeatureConfig& f) {
   // A value that differs from the default was set by somebody, who expects it to matter.
   const FeatureConfig usual;
   const bool waveform = f.kind == "waveform", fbank = f.kind == "fbank";
+  const bool whisper = f.kind.starts_with("whisper");
   const KeyWithoutEffect keys[] = {
       {"features.epsilon",
        f.epsilon != usual.epsilon && !waveform && !(fbank && f.normalise == "channel")},
       {"features.preemphasis", f.preemphasis != usual.preemphasis && waveform},
-      {"features.normalise", f.normalise != usual.normalise && waveform},
+      {"features.normalise", f.normalise != usual.normalise && (waveform || whisper)},
       {"features.stack", f.stack != usual.stack && waveform},
-      {"features.last_frame", f.last_frame != usual.last_frame && (waveform || fbank)}};
+      {"features.last_frame", f.last_frame != usual.last_frame && (waveform || fbank || whisper)}};
   Found found;
   for (const auto& [key, set] : keys)
     if (set)
@@ -194,7 +199,8 @@ Found of_features(const Config& c) {
         {"features.fft",
          fmt::format("features.fft = {} is below the window's {} samples", f.fft, window)});
   const std::int64_t bins = fft_points(f, window) / 2 + 1;
-  if ((f.kind == "log-mel" || f.kind == "fbank") && f.mels > bins)
+  const bool mels = f.kind != "spectrogram" && f.kind != "waveform";
+  if (mels && f.mels > bins)
     found.push_back({"features.mels",
                      fmt::format("features.mels = {} is above the {} bins of the spectrum: some "
                                  "channels would always be empty",

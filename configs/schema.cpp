@@ -55,13 +55,15 @@ std::vector<Key> lora_keys(LoraConfig& l) {
 
 std::vector<Key> text_keys(TextConfig& t) {
   return {
-      Key("text.kind", &t.kind, one_of({"alphabet", "sentencepiece"}),
-          "what a label stands for: a character of text.alphabet, or a piece of text.model"),
+      Key("text.kind", &t.kind, one_of({"alphabet", "sentencepiece", "bpe"}),
+          "what a label stands for: a character of text.alphabet, or a piece or token of "
+          "text.model"),
       Key("text.alphabet", &t.alphabet, anything(),
           "characters (Unicode, in UTF-8) of the labels 1, 2, …; 0 is CTC's blank"),
       Key("text.model", &t.model, anything(),
-          "SentencePiece model (.model file), with text.kind = sentencepiece; its piece i is label "
-          "i + 1. Checkpoints keep a copy."),
+          "SentencePiece model (.model file), or with text.kind = bpe a tokenizer.json or its "
+          "folder; "
+          "piece i is label i + 1. Checkpoints keep a copy."),
       Key("text.normalise", &t.normalise, one_of({"none", "nfc", "nfkc"}),
           "Unicode normalisation form of transcripts; nfkc also makes ligatures and wide forms "
           "plain characters"),
@@ -76,9 +78,11 @@ std::vector<Key> text_keys(TextConfig& t) {
 
 std::vector<Key> feature_keys(FeatureConfig& f) {
   return {
-      Key("features.kind", &f.kind, one_of({"spectrogram", "log-mel", "fbank", "waveform"}),
-          "what a frame holds: log(1 + magnitude), log-mel energies, Kaldi's filter bank, or one "
-          "sample"),
+      Key("features.kind", &f.kind,
+          one_of({"spectrogram", "log-mel", "fbank", "whisper", "whisper-30s", "waveform"}),
+          "what a frame holds: log(1 + magnitude), log-mel energies, Kaldi's filter bank, "
+          "Whisper's "
+          "features, these padded to 30 s, or one sample"),
       Key("features.sample_rate", &f.sample_rate, between(1000, 384000),
           "samples a second; recordings of another rate are resampled"),
       Key("features.window_ms", &f.window_ms, above(0, 1000), "length of a window in milliseconds"),
@@ -89,7 +93,7 @@ std::vector<Key> feature_keys(FeatureConfig& f) {
           "points of the Fourier transform; 0: as many as a window has samples, and the next power "
           "of two for fbank"),
       Key("features.mels", &f.mels, between(1, kMaxChannels),
-          "mel channels, with features.kind = log-mel or fbank"),
+          "mel channels, with all kinds but spectrogram and waveform"),
       Key("features.preemphasis", &f.preemphasis, between(0, 1),
           "share of the sample before that is taken away from each sample"),
       Key("features.normalise", &f.normalise, one_of({"utterance", "channel"}),

@@ -10,13 +10,14 @@
 #include "layers/models/transformer.h"
 #include "layers/models/wav2letter.h"
 #include "layers/models/wav2vec2.h"
+#include "layers/models/whisper.h"
 #include "layers/nn/inner_layer.h"
 
 namespace penstock::layers {
 
 std::vector<ModelFamily> model_families() {
-  return {DeepSpeech2Options(), ConformerOptions(), TransformerOptions(), Wav2Vec2Options(),
-          Wav2LetterOptions()};
+  return {DeepSpeech2Options(), ConformerOptions(),  TransformerOptions(),
+          Wav2Vec2Options(),    Wav2LetterOptions(), WhisperOptions()};
 }
 
 std::vector<std::unique_ptr<Layer>> build_layers(const ModelFamily& family, const ModelEnds& ends) {

@@ -1,8 +1,12 @@
 #include "layers/nn/sinusoidal_positions.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <span>
 
+#include "base/error.h"
+#include "base/quantities.h"
 #include "layers/backend.h"
 #include "layers/ops/elementwise.h"
 #include "layers/ops/positions.h"
@@ -27,6 +31,15 @@ Tensor table_in(Scratch& scratch, DType activations, std::span<const std::int64_
 
 LayerPlan SinusoidalPositions::plan(const ActivationDecl& input, const BackendSizes& sizes) const {
   const FramesDecl& x = input.only();
+  if (order_ == SinusoidOrder::halves && (x.channels < 4 || x.channels % 2 != 0))
+    throw ShapeError(
+        fmt::format("'{}': positions in halves need an even number of channels, 4 or more, not {}",
+                    name_, x.channels));
+  if (max_frames_ > 0 && std::ranges::any_of(x.lengths, [&](auto n) { return n > max_frames_; }))
+    throw ShapeError(fmt::format(
+        "'{}': an utterance has {}, but there are positions for {}: set data.max_seconds, or cut "
+        "longer recordings",
+        name_, counted(std::ranges::max(x.lengths), "frame"), max_frames_));
   LayerPlan plan;
   plan.output = input;
   Scratch counted;
@@ -44,7 +57,7 @@ void SinusoidalPositions::forward(Context& context, const Params&, const Activat
   const Tensor& from = x.only().x_FC;
   Scratch scratch(context.workspace);
   const Tensor table = table_in(scratch, from.dtype, context.lengths, from.shape[1]);
-  context.backend.run(context.stream, PositionTable{table});
+  context.backend.run(context.stream, PositionTable{.table_XC = table, .order = order_});
   std::int64_t row = 0;
   for (const std::int64_t frames : context.lengths) {
     context.backend.run(context.stream, AddScaled{rows(table, 0, frames), rows(from, row, frames),

@@ -8,16 +8,37 @@ namespace penstock::layers {
 
 // These operations make positions of frames, which attention adds to its input or to its scores.
 
-/// Computes sinusoids of positions (Vaswani et al. 2017). Row x is that of position p = first + x ·
-/// step:
+enum class SinusoidOrder {
+  pairs,   // a sine and its cosine are neighbours (Vaswani et al. 2017)
+  halves,  // all sines come before all cosines, as in tensor2tensor and Whisper
+};
+
+/// Computes sinusoids of positions. Row x is that of position p = first + x · step. In pairs:
 ///   table[x][2c] = sin(p · 10000^(-2c/C)); table[x][2c + 1] = cos(p · 10000^(-2c/C))
+/// In halves of H = C/2 channels, of which there must be at least two:
+///   table[x][c] = sin(p · 10000^(-c/(H - 1))); table[x][H + c] = cos(p · 10000^(-c/(H - 1)))
 /// With first 0 and step 1, rows are frames of an utterance. With first n - 1 and step -1, 2n - 1
 /// rows are the distances of Transformer-XL. Angles are FP64, whatever the dtype of the table.
 struct PositionTable {
   Tensor table_XC;  // out; f32, f64 or a 16-bit dtype
   std::int64_t first = 0;
   std::int64_t step = 1;  // 1 or -1
+  SinusoidOrder order = SinusoidOrder::pairs;
 };
+
+/// The exponent of 10000 and the channels of a pair of sinusoids, of `channels` in a row.
+struct SinusoidPair {
+  double exponent;
+  std::int64_t sine, cosine;
+};
+
+constexpr SinusoidPair sinusoid_pair(std::int64_t pair, std::int64_t channels,
+                                     SinusoidOrder order) {
+  if (order == SinusoidOrder::pairs)
+    return {-static_cast<double>(2 * pair) / static_cast<double>(channels), 2 * pair, 2 * pair + 1};
+  const std::int64_t half = channels / 2;
+  return {-static_cast<double>(pair) / static_cast<double>(half - 1), pair, half + pair};
+}
 
 // Relative positions of Shaw et al. (2018): every clipped distance j - i between a query i and a
 // key j has a learned vector a_{j-i}, which all heads share, and s_ij = q_i · (k_j + a_{j-i}) / √d.

@@ -103,7 +103,7 @@ namespace {
 std::string features_with(int channels, const configs::FeatureConfig& now) {
   constexpr int kMaxMels = 128;  // the most that models on log-mel features use
   if (channels == 1) return "features.kind=waveform";
-  if (now.kind == "log-mel" || now.kind == "fbank") {
+  if (now.kind != "spectrogram" && now.kind != "waveform") {
     if (channels % now.stack == 0 && channels / now.stack <= kMaxMels)
       return fmt::format("features.mels={}", channels / now.stack);
     if (channels % now.mels == 0) return fmt::format("features.stack={}", channels / now.mels);
@@ -125,8 +125,7 @@ void check_features(const configs::Config& config) {
 
 // Imported alphabets have characters of Unicode's private planes for tokens that are no text.
 void check_end_of_text(const configs::Config& config) {
-  if (config.text.kind == "sentencepiece" || !config.model.decoder_kind().reads("decoder.eos"))
-    return;
+  if (config.text.kind != "alphabet" || !config.model.decoder_kind().reads("decoder.eos")) return;
   const std::u32string characters = configs::alphabet_characters(config.text);
   const auto eos = static_cast<std::size_t>(config.model.networks.eos);
   if (eos < 1 || eos > characters.size()) return;

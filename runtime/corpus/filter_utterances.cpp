@@ -55,9 +55,8 @@ class LengthFilter {
                        fastest_ == 1 ? "" : fmt::format(" at speed {:f}", fastest_));
   } catch (const DataError& error) {
     return error.what();
-  } catch (const ShapeError& too_short) {
-    return fmt::format("its {:f} s are too short for the model: {}", length.seconds(),
-                       too_short.what());
+  } catch (const ShapeError& misfit) {
+    return fmt::format("its {:f} s do not fit the model: {}", length.seconds(), misfit.what());
   }
 
  private:

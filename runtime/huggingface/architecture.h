@@ -65,7 +65,7 @@ struct RuleGroup {
   std::string_view prefix = {};  // prepended to each of their names
 };
 
-enum class TokenizerKind { characters, pieces };
+enum class TokenizerKind { characters, pieces, byte_pairs };
 
 /// A class of transformers with an architecture's encoder, but without its head.
 struct HeadlessClass {

@@ -91,7 +91,7 @@ class Exporter {
                     source_.trained() ? text_with_changes(file) : text_of_file(file));
     }
     const std::filesystem::path pieces = source_.checkpoint.tokenizer_file();
-    if (!pieces.empty() && source_.gives_labels_back)
+    if (!pieces.empty() && source_.gives_labels_back && source_.config.text.kind != "bpe")
       write_durably(folder / kTokenizerFile, text_of_file(pieces));
   }
 

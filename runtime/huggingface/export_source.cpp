@@ -11,11 +11,13 @@
 #include "base/quantities.h"
 #include "configs/flatten.h"
 #include "layers/models/families.h"
+#include "runtime/huggingface/byte_pair_rows.h"
 #include "runtime/huggingface/config_map.h"
 #include "runtime/huggingface/folder_files.h"
 #include "runtime/huggingface/low_rank_update.h"
 #include "runtime/huggingface/model_proto.h"
 #include "runtime/huggingface/write_tokenizer.h"
+#include "runtime/text/byte_pairs/model.h"
 #include "runtime/text/tokenizer.h"
 
 // Labels are given back only if they are the imported ones and the head still has a row for each.
@@ -136,6 +138,8 @@ ReadElements ExportSource::merged_reader(bool averages) const {
 int ExportSource::labels_of_text() const {
   const std::filesystem::path pieces = checkpoint.tokenizer_file();
   if (pieces.empty()) return make_tokenizer(config.text)->labels();
+  if (config.text.kind == "bpe")
+    return static_cast<int>(parse_byte_pairs(text_of_file(pieces)).tokens.size()) + 1;
   return static_cast<int>(parse_model_bytes(text_of_file(pieces)).pieces.size()) + 1;
 }
 
@@ -146,6 +150,8 @@ void ExportSource::write_labels(const std::filesystem::path& folder) const {
     head.ends = {config.model.networks.bos, config.model.networks.eos};
   if (pieces.empty()) {
     write_tokenizer(folder, architecture, config.text, head);
+  } else if (config.text.kind == "bpe") {
+    write_byte_pair_tokenizer(folder, text_of_file(pieces), head);
   } else {
     write_piece_tokenizer(folder, text_of_file(pieces), head);
   }

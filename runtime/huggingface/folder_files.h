@@ -23,6 +23,7 @@ inline constexpr const char* kVocabulary = "vocab.json";
 inline constexpr const char* kAddedTokens = "added_tokens.json";
 inline constexpr const char* kTokenizerConfig = "tokenizer_config.json";
 inline constexpr const char* kTokenizer = "tokenizer.json";
+inline constexpr const char* kMerges = "merges.txt";
 
 /// Returns the name of the MMS file with the adapters and the head of one language.
 inline std::string language_file_name(const std::string& language) {
@@ -30,10 +31,17 @@ inline std::string language_file_name(const std::string& language) {
 }
 
 /// Files that an import copies into the checkpoint if they exist, and an export writes again.
-inline constexpr const char* kKeptFiles[] = {
-    kModelConfig,      kPreprocessorConfig,  kProcessorConfig, kVocabulary,
-    kAddedTokens,      kTokenizerConfig,     kTokenizer,       "special_tokens_map.json",
-    kGenerationConfig, "chat_template.jinja"};
+inline constexpr const char* kKeptFiles[] = {kModelConfig,
+                                             kPreprocessorConfig,
+                                             kProcessorConfig,
+                                             kVocabulary,
+                                             kAddedTokens,
+                                             kTokenizerConfig,
+                                             kTokenizer,
+                                             kMerges,
+                                             kGenerationConfig,
+                                             "chat_template.jinja",
+                                             "special_tokens_map.json"};
 
 /// The folder within a checkpoint that holds these files.
 inline constexpr const char* kKeptFolder = "huggingface";

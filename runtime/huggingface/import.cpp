@@ -27,6 +27,7 @@
 #include "runtime/checkpoint/shard.h"
 #include "runtime/data/audio/features.h"
 #include "runtime/huggingface/adapter_stack.h"
+#include "runtime/huggingface/byte_pair_rows.h"
 #include "runtime/huggingface/config_map.h"
 #include "runtime/huggingface/folder_files.h"
 #include "runtime/huggingface/language_prompt.h"
@@ -36,6 +37,7 @@
 #include "runtime/huggingface/streams.h"
 #include "runtime/huggingface/token_text.h"
 #include "runtime/huggingface/vocabulary.h"
+#include "runtime/text/byte_pairs/model.h"
 #include "runtime/text/tokenizer.h"
 
 namespace penstock::runtime {
@@ -103,12 +105,27 @@ void plan_language(const std::filesystem::path& folder, const std::string& langu
 TokenizerKind tokenizer_kind(const std::filesystem::path& folder,
                              const Architecture& architecture) {
   const bool characters = is_there(folder / kVocabulary), pieces = is_there(folder / kTokenizer);
+  const bool merges = characters && is_there(folder / kMerges);
   if (!characters && !pieces)
     throw_fault(folder, fmt::format("holds neither {} nor {}: save the tokenizer of the model into "
                                     "it",
                                     kVocabulary, kTokenizer));
+  if (merges && !pieces) return TokenizerKind::byte_pairs;
+  if (pieces && (merges || !characters) && has_byte_pairs(text_of_file(folder / kTokenizer)))
+    return TokenizerKind::byte_pairs;
   if (characters && pieces) return architecture.tokenizer;
   return characters ? TokenizerKind::characters : TokenizerKind::pieces;
+}
+
+/// Takes the tokens of a byte-level BPE.
+Vocabulary plan_byte_pairs(const std::filesystem::path& folder,
+                           const std::filesystem::path& checkpoint, ImportPlan& plan) {
+  BytePairRows read = read_byte_pair_rows(folder, plan.rows, plan.blank);
+  plan.piece_model = to_tokenizer_json(read.model);
+  plan.tokens.text.kind = "bpe";
+  plan.tokens.text.model = std::filesystem::absolute(checkpoint / kTokenizerFile).string();
+  plan.tokens.text.fold = "none";
+  return std::move(read.vocabulary);
 }
 
 /// Determines the labels of the folder's head, by its tokenizer.
@@ -122,19 +139,20 @@ void plan_labels(const std::filesystem::path& folder, const std::filesystem::pat
   plan.blank = whole_setting(config, architecture.blank_setting, architecture.blank, file);
   if (!language.empty() && !prompted) plan_language(folder, language, plan);
   const TokenizerKind kind = tokenizer_kind(folder, architecture);
-  const bool pieces = kind == TokenizerKind::pieces;
   const Vocabulary vocabulary =
-      read_vocabulary(folder, {.kind = kind,
-                               .rows = plan.rows,
-                               .blank = plan.blank,
-                               .blank_setting = architecture.blank_setting,
-                               .language = prompted ? std::string_view() : language,
-                               .unnamed_rows = architecture.unnamed_rows});
+      kind == TokenizerKind::byte_pairs
+          ? plan_byte_pairs(folder, checkpoint, plan)
+          : read_vocabulary(folder, {.kind = kind,
+                                     .rows = plan.rows,
+                                     .blank = plan.blank,
+                                     .blank_setting = architecture.blank_setting,
+                                     .language = prompted ? std::string_view() : language,
+                                     .unnamed_rows = architecture.unnamed_rows});
   plan.language = prompted ? language : vocabulary.language;
   if (prompted && !language.empty())
     plan.prompt = language_prompt(architecture.language_prompt, vocabulary, language, folder);
   plan.tokens_beyond_head = vocabulary.beyond;
-  if (pieces) plan_pieces(folder, checkpoint, vocabulary, plan);
+  if (kind == TokenizerKind::pieces) plan_pieces(folder, checkpoint, vocabulary, plan);
   if (plan.piece_model.empty()) plan.tokens = text_of_tokens(vocabulary, plan.blank);
   if (plan.tokens.replaced.empty()) plan.no_pieces.clear();
 }
@@ -152,11 +170,11 @@ void check_text(const std::filesystem::path& folder, const ImportPlan& plan,
     throw ConfigError(fmt::format("{}: a {} has no head, and so no languages: leave --language out",
                                   folder.string(), plan.headless->name));
   if (plan.headless && !text)
-    throw ConfigError(
-        fmt::format("{}: a {} has no head: say which labels a new one is for, such as\n"
-                    "  text.alphabet=\" 'abcdefghijklmnopqrstuvwxyz\" text.fold=lower\n"
-                    "or text.kind=sentencepiece text.model=FILE",
-                    folder.string(), plan.headless->name));
+    throw ConfigError(fmt::format(
+        "{}: a {} has no head: say which labels a new one is for, such as\n"
+        "  text.alphabet=\" 'abcdefghijklmnopqrstuvwxyz\" text.fold=lower\n"
+        "or text.kind=sentencepiece text.model=FILE, or text.kind=bpe text.model=FOLDER",
+        folder.string(), plan.headless->name));
 }
 
 /// Throws ConfigError if an adapter is chosen for a folder without a head.

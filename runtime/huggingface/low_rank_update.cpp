@@ -27,7 +27,7 @@ namespace {
 
 using layers::kLoraA, layers::kLoraB;
 
-constexpr std::string_view kWeight = ".weight", kSection = "lora.";
+constexpr std::string_view kWeightSuffix = ".weight", kSection = "lora.";
 
 class Merger {
  public:
@@ -112,7 +112,7 @@ LowRankUpdates updates_of(const Checkpoint& checkpoint) {
   for (const auto& [name, tensor] : checkpoint.tensors()) {
     if (name.starts_with(kSlotTensors) || !name.ends_with(kLoraA)) continue;
     const std::string layer = name.substr(0, name.size() - kLoraA.size());
-    const std::string weight = fmt::format("{}{}", layer, kWeight);
+    const std::string weight = fmt::format("{}{}", layer, kWeightSuffix);
     const layers::Shape& shape = checkpoint.tensor(weight).shape;
     if (shape.size() != 2 || lora.rank < 1)
       throw_fault(checkpoint.folder(),

@@ -72,10 +72,10 @@ void measure(MeasuredRecording& measured, const Recogniser& recogniser, RemoteFi
   measured.fault = named ? what : fmt::format("{}: {}", file, what);
 } catch (const ConfigError& error) {
   measured.fault = error.what();
-} catch (const ShapeError& too_short) {
+} catch (const ShapeError& misfit) {
   measured.fault =
-      fmt::format("{}: its {:f} s are too short for the model: {}",
-                  measured.recording.audio.string(), measured.seconds(), too_short.what());
+      fmt::format("{}: its {:f} s do not fit the model: {}", measured.recording.audio.string(),
+                  measured.seconds(), misfit.what());
 }
 
 /// Recordings that have been requested and not been transcribed. It is the same on every rank.

@@ -11,6 +11,7 @@
 #include "base/quantities.h"
 #include "base/unicode.h"
 #include "runtime/text/alphabet.h"
+#include "runtime/text/byte_pairs.h"
 #include "runtime/text/sentence_pieces.h"
 
 namespace penstock::runtime {
@@ -69,8 +70,9 @@ std::string describe_characters(const std::map<char32_t, std::int64_t>& transcri
 std::unique_ptr<const Tokenizer> make_tokenizer(const configs::TextConfig& config) {
   if (config.kind == "alphabet") return std::make_unique<Alphabet>(config);
   if (config.kind == "sentencepiece") return std::make_unique<SentencePieces>(config);
+  if (config.kind == "bpe") return std::make_unique<BytePairs>(config);
   throw ConfigError(
-      fmt::format("text.kind is \"{}\"; known are alphabet, sentencepiece", config.kind));
+      fmt::format("text.kind is \"{}\"; known are alphabet, sentencepiece, bpe", config.kind));
 }
 
 }  // namespace penstock::runtime

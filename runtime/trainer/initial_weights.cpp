@@ -47,7 +47,7 @@ Flat recipe_of(const configs::Config& config, const TrainingState& saved) {
 }
 
 /// Returns the changed keys that change the labels. Folding, for example, changes transcripts but
-/// not labels. A SentencePiece file is compared by its bytes, not its path; with one, the alphabet
+/// not labels. A text.model is compared by its bytes, not its path; with one, the alphabet
 /// has no effect.
 std::vector<std::string> changed_labels(const configs::Config& config, const TrainingState& saved) {
   std::vector<std::string> keys =
@@ -55,7 +55,7 @@ std::vector<std::string> changed_labels(const configs::Config& config, const Tra
   std::erase(keys, "text.fold");
   std::erase(keys, "text.normalise");
   std::erase(keys, "text.remove");
-  if (config.text.kind == "sentencepiece") std::erase(keys, "text.alphabet");
+  if (config.text.kind != "alphabet") std::erase(keys, "text.alphabet");
   if (tokenizer_change(config.text, saved).empty()) std::erase(keys, "text.model");
   return keys;
 }

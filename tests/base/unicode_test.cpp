@@ -31,6 +31,26 @@ TEST(Utf8, KnowsWhiteSpace) {
   for (const char32_t c : std::u32string(U"a0_\u200b\ufeff")) EXPECT_FALSE(is_space(c));
 }
 
+TEST(Utf8, WhiteSpaceOfExpressionsLacksSeparators) {
+  for (const char32_t c : std::u32string(U" \t\n\u0085\u3000")) EXPECT_TRUE(is_white_space(c));
+  for (const char32_t c : std::u32string(U"\u001c\u001f_\u200b")) EXPECT_FALSE(is_white_space(c));
+}
+
+// The expected texts are those of Python's bytes.decode(errors="replace").
+TEST(Utf8, IsRepairedAsPythonDoes) {
+  const std::string r = "\uFFFD";
+  EXPECT_EQ(repaired_utf8("aé日😀"), "aé日😀");
+  EXPECT_EQ(repaired_utf8("a\xff"
+                          "b\xc3"),
+            "a" + r + "b" + r);
+  EXPECT_EQ(repaired_utf8("\xe6\x97x"), r + "x");
+  EXPECT_EQ(repaired_utf8("\xf0\x9f\x98\xf0\x9f\x98\x80"), r + "😀");
+  EXPECT_EQ(repaired_utf8("\xed\xa0\x80"), r + r + r);
+  EXPECT_EQ(repaired_utf8("\xf4\x90\x80\x80"), r + r + r + r);
+  EXPECT_EQ(repaired_utf8("\xe0\x80\xc0\x80"), r + r + r + r);
+  EXPECT_EQ(repaired_utf8("\xf0\x80"), r + r);
+}
+
 TEST(FromUtf8, GivesCodePoints) { EXPECT_EQ(from_utf8("aß\u20ac"), U"aß\u20ac"); }
 
 TEST(FromUtf8, NamesTheWrongByte) {

@@ -351,6 +351,20 @@ TEST(Load, RejectsContradictions) {
             std::string::npos);
 }
 
+TEST(Load, NeedsTheModelOfByteLevelBpe) {
+  EXPECT_NE(fault("[text]\nkind = 'bpe'").find("recipe.toml:2: text.kind = bpe needs"),
+            std::string::npos);
+  EXPECT_EQ(fault("[text]\nkind = 'bpe'\nmodel = 'a.json'"), "accepted");
+}
+
+TEST(Load, RejectsKeysThatWhispersFeaturesIgnore) {
+  for (const std::string key : {"normalise = 'channel'", "last_frame = false", "epsilon = 1e-5"})
+    EXPECT_NE(fault("[features]\nkind = 'whisper-30s'\n" + key)
+                  .find("has no effect with features.kind = whisper-30s"),
+              std::string::npos)
+        << key;
+}
+
 TEST(Load, ScalingNeedsMicroBatchesThatMayChange) {
   const std::string fault_of_batch =
       fault("[data]\nbatch_seconds = 96\n[trainer]\nscaling = 'linear'");

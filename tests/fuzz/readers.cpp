@@ -6,6 +6,8 @@ namespace {
 constexpr ForeignReader kReaders[] = {
     {"adapter_config", read_adapter_config},
     {"audio", read_audio_file},
+    {"byte_pair_files", read_byte_pair_files},
+    {"byte_pair_json", read_byte_pair_json},
     {"checkpoint_manifest", read_checkpoint_manifest},
     {"cluster", read_cluster_file},
     {"device", read_device_file},

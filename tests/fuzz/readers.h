@@ -19,6 +19,8 @@ std::span<const ForeignReader> foreign_readers();
 
 void read_adapter_config(std::string_view bytes);
 void read_audio_file(std::string_view bytes);
+void read_byte_pair_files(std::string_view bytes);
+void read_byte_pair_json(std::string_view bytes);
 void read_checkpoint_manifest(std::string_view bytes);
 void read_cluster_file(std::string_view bytes);
 void read_device_file(std::string_view bytes);

@@ -1,6 +1,8 @@
+#include <algorithm>
 #include <string>
 #include <vector>
 
+#include "runtime/huggingface/byte_pair_rows.h"
 #include "runtime/huggingface/config_map.h"
 #include "runtime/huggingface/folder_files.h"
 #include "runtime/huggingface/model_proto.h"
@@ -8,6 +10,8 @@
 #include "runtime/huggingface/piece_model.h"
 #include "runtime/huggingface/vocabulary.h"
 #include "runtime/huggingface/write_tokenizer.h"
+#include "runtime/text/byte_pairs.h"
+#include "runtime/text/byte_pairs/folder.h"
 #include "runtime/text/sentence_pieces.h"
 #include "tests/fuzz/parts.h"
 #include "tests/fuzz/readers.h"
@@ -57,6 +61,43 @@ void read_tokenizer_json(std::string_view bytes) {
     const runtime::SentencePieces pieces(made.bytes, made.text);
     (void)pieces.decode(pieces.encode(kText));
   });
+}
+
+namespace {
+
+/// Uses a byte-level BPE in all ways. Its labels may be many, so only the last ones are decoded.
+void use_byte_pairs(const std::string& json) {
+  const runtime::BytePairs pairs(json, {});
+  expect_answer([&] { (void)pairs.decode(pairs.encode(kText)); });
+  expect_answer([&] { (void)pairs.encode("It's <|endoftext|> e\u0301 12 \u65e5"); });
+  std::vector<std::int32_t> last;
+  for (std::int32_t label = std::max(0, pairs.labels() - 400); label < pairs.labels(); ++label)
+    last.push_back(label);
+  (void)pairs.decode(last);
+  (void)runtime::parse_byte_pairs(
+      runtime::to_tokenizer_json(runtime::parse_byte_pairs(pairs.model())));
+}
+
+}  // namespace
+
+void read_byte_pair_json(std::string_view bytes) {
+  expect_answer([&] { use_byte_pairs(std::string(bytes)); });
+  (void)runtime::has_byte_pairs(bytes);
+  const TemporaryFolder folder;
+  write_file(folder.path() / runtime::kTokenizer, bytes);
+  expect_answer([&] {
+    const auto rows = runtime::read_byte_pair_rows(folder.path(), 300, 299);
+    runtime::write_byte_pair_tokenizer(folder.path(), runtime::to_tokenizer_json(rows.model),
+                                       {.count = 400, .blank = 7});
+  });
+}
+
+void read_byte_pair_files(std::string_view bytes) {
+  const TemporaryFolder folder;
+  for (const char* name : {runtime::kTokenizerConfig, runtime::kMerges, runtime::kAddedTokens})
+    if (const auto part = take_part(bytes); !part.empty()) write_file(folder.path() / name, part);
+  write_file(folder.path() / runtime::kVocabulary, bytes);
+  expect_answer([&] { use_byte_pairs(runtime::byte_pairs_at(folder.path())); });
 }
 
 void read_piece_model(std::string_view bytes) {

@@ -138,12 +138,12 @@ TEST_F(BadExchange, UtterancesShorterThanTheFrontEndsField) {
       test::run_program({PENSTOCK_BINARY, "transcribe", at("checkpoint"), at("short.wav"),
                          "--logits", at("logits.safetensors")});
   EXPECT_EQ(heard.code, 3);
-  EXPECT_NE(heard.err.find("too short for the model"), std::string::npos) << heard.err;
+  EXPECT_NE(heard.err.find("do not fit the model"), std::string::npos) << heard.err;
   EXPECT_FALSE(std::filesystem::exists(at("logits.safetensors")));
   const test::Outcome judged =
       test::run_program({PENSTOCK_BINARY, "evaluate", at("checkpoint"), at("short.jsonl")});
   EXPECT_EQ(judged.code, 3);
-  EXPECT_NE(judged.err.find("too short for the model"), std::string::npos) << judged.err;
+  EXPECT_NE(judged.err.find("do not fit the model"), std::string::npos) << judged.err;
 }
 
 }  // namespace

@@ -13,8 +13,9 @@ void CpuBackend::compute(Stream&, const PositionTable& op) {
   for_real(op.table_XC.dtype, "PositionTable", [&]<class T>(T) {
     const std::int64_t X = op.table_XC.shape[0], C = op.table_XC.shape[1];
     T* table = op.table_XC.as<T>();
-    for (std::int64_t c = 0; c < C; c += 2) {
-      const double rotate = std::pow(10000.0, -static_cast<double>(c) / static_cast<double>(C));
+    for (std::int64_t pair = 0; pair < (C + 1) / 2; ++pair) {
+      const SinusoidPair at = sinusoid_pair(pair, C, op.order);
+      const double rotate = std::pow(10000.0, at.exponent);
       // Row x is row x - 1 rotated by one step, a multiplication in FP64, which saves a sine and a
       // cosine for each number.
       const double cosine = std::cos(rotate),
@@ -22,8 +23,8 @@ void CpuBackend::compute(Stream&, const PositionTable& op) {
       const double first = static_cast<double>(op.first) * rotate;
       double s = std::sin(first), k = std::cos(first);
       for (std::int64_t x = 0; x < X; ++x) {
-        table[x * C + c] = static_cast<T>(s);
-        if (c + 1 < C) table[x * C + c + 1] = static_cast<T>(k);
+        table[x * C + at.sine] = static_cast<T>(s);
+        if (at.cosine < C) table[x * C + at.cosine] = static_cast<T>(k);
         const double next = s * cosine + k * sine;
         k = k * cosine - s * sine;
         s = next;

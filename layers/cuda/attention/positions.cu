@@ -12,18 +12,23 @@ namespace {
 
 struct Positions {
   std::int64_t first, step;
+  SinusoidOrder order;
 };
 
-/// Fills sinusoidal positions (Vaswani et al. 2017): sines in even channels, cosines in odd ones.
-/// Angles are FP64. One thread for each number.
+/// Fills sinusoidal positions. Angles are FP64. One thread for each number.
 template <class T>
 __global__ void fill_sinusoids(T* table_XC, std::int64_t rows, int channels, Positions positions) {
   const std::int64_t i = grid_thread();
   if (i >= rows * channels) return;
-  const int c = static_cast<int>(i % channels), pair = c / 2 * 2;
+  const int c = static_cast<int>(i % channels);
+  const bool pairs = positions.order == SinusoidOrder::pairs;
+  const int half = channels / 2, pair = pairs ? c / 2 : c % half;
+  const double exponent =
+      pairs ? -static_cast<double>(2 * pair) / channels : -static_cast<double>(pair) / (half - 1);
+  const bool sine = pairs ? c % 2 == 0 : c < half;
   const auto position = static_cast<double>(positions.first + i / channels * positions.step);
-  const double angle = position * pow(10000.0, -static_cast<double>(pair) / channels);
-  table_XC[i] = from_float<T>(static_cast<float>(c == pair ? sin(angle) : cos(angle)));
+  const double angle = position * pow(10000.0, exponent);
+  table_XC[i] = from_float<T>(static_cast<float>(sine ? sin(angle) : cos(angle)));
 }
 
 }  // namespace
@@ -34,7 +39,8 @@ void CudaBackend::compute(Stream& stream, const PositionTable& op) {
   cuda::with_type_of(op.table_XC, "PositionTable", [&]<class T>(T) {
     cuda::launch(static_cast<CudaStream&>(stream).handle(), cuda::grid_over(op.table_XC.size()),
                  cuda::fill_sinusoids<T>, cuda::data_of<T>(op.table_XC), op.table_XC.shape.at(0),
-                 static_cast<int>(op.table_XC.shape.at(1)), cuda::Positions{op.first, op.step});
+                 static_cast<int>(op.table_XC.shape.at(1)),
+                 cuda::Positions{op.first, op.step, op.order});
   });
 }
 

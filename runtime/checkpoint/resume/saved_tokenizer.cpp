@@ -11,6 +11,7 @@
 #include "runtime/checkpoint/hash.h"
 #include "runtime/checkpoint/output_folder.h"
 #include "runtime/checkpoint/remote/remote_output.h"
+#include "runtime/text/byte_pairs/folder.h"
 
 namespace penstock::runtime {
 namespace {
@@ -27,7 +28,7 @@ std::filesystem::path tokenizer_of(const std::filesystem::path& folder) try {
 
 configs::Config with_saved_tokenizer(configs::Config config) {
   std::error_code ignored;  // later reads report errors
-  if (!config.trainer.resume || config.text.kind != "sentencepiece" ||
+  if (!config.trainer.resume || config.text.kind == "alphabet" ||
       std::filesystem::exists(config.text.model, ignored))
     return config;
   const auto stored = list_labelled(local_output(config));
@@ -41,8 +42,9 @@ configs::Config with_saved_tokenizer(configs::Config config) {
 }
 
 std::string tokenizer_change(const configs::TextConfig& text, const TrainingState& saved) {
-  if (text.kind != "sentencepiece" || saved.tokenizer_hash.empty()) return {};
-  const std::string hash = xxh3_128(map_file(text.model).bytes());
+  if (text.kind == "alphabet" || saved.tokenizer_hash.empty()) return {};
+  const std::string hash = text.kind == "bpe" ? xxh3_128(byte_pairs_at(text.model))
+                                              : xxh3_128(map_file(text.model).bytes());
   if (hash == saved.tokenizer_hash) return {};
   return fmt::format("was a file with the XXH3-128 {}, is now {} with {}", saved.tokenizer_hash,
                      text.model, hash);

@@ -24,8 +24,18 @@ namespace {
 
 bool is_waveform(const configs::FeatureConfig& config) { return config.kind == "waveform"; }
 bool is_fbank(const configs::FeatureConfig& config) { return config.kind == "fbank"; }
+bool pads_to_thirty(const configs::FeatureConfig& config) { return config.kind == "whisper-30s"; }
+bool is_whisper(const configs::FeatureConfig& config) {
+  return config.kind == "whisper" || pads_to_thirty(config);
+}
 bool has_mels(const configs::FeatureConfig& config) {
-  return config.kind == "log-mel" || is_fbank(config);
+  return config.kind == "log-mel" || is_fbank(config) || is_whisper(config);
+}
+
+/// Returns the samples up to which an utterance is padded with silence.
+std::int64_t min_samples(const configs::FeatureConfig& config) {
+  constexpr std::int64_t kSeconds = 30;
+  return pads_to_thirty(config) ? kSeconds * config.sample_rate : 0;
 }
 
 // Point i of a window of period P is share - (1 - share) cos(2πi / P): share is 0.5 for Hann and
@@ -108,6 +118,27 @@ std::vector<float> preemphasised(std::span<const float> samples, double share) {
   return sharper;
 }
 
+/// Returns `length` samples, the missing ones silent, between mirrored margins: the sample before
+/// the first one is the second one. So torch.stft pads in its mode "reflect".
+std::vector<float> mirrored(std::span<const float> samples, std::int64_t length,
+                            std::int64_t margin) {
+  std::vector<float> all(static_cast<std::size_t>(length + 2 * margin));
+  const std::int64_t period = std::max<std::int64_t>(2 * (length - 1), 1);
+  for (std::int64_t i = 0; i < std::ssize(all); ++i) {
+    const std::int64_t turn = std::abs(i - margin) % period;
+    const std::int64_t from = std::min(turn, period - turn);
+    all[static_cast<std::size_t>(i)] =
+        from < std::ssize(samples) ? samples[static_cast<std::size_t>(from)] : 0;
+  }
+  return all;
+}
+
+/// Cuts what lies 8 powers of ten below the utterance's loudest number, and scales as Whisper does.
+void scale_as_whisper(std::span<float> x_FC) {
+  const float least = *std::ranges::max_element(x_FC) - 8;
+  for (float& x : x_FC) x = (std::max(x, least) + 4) / 4;
+}
+
 // Subtracting the mean before squaring, in FP64, keeps the variance accurate even if the mean is
 // large.
 void normalise_utterance(std::span<float> x_FC) {
@@ -162,7 +193,9 @@ FrameGeometry frame_geometry(const configs::FeatureConfig& config) {
   std::string faults;
   if (config.kind != "spectrogram" && !has_mels(config) && !is_waveform(config))
     faults += fmt::format(
-        "\n  features.kind is \"{}\", not spectrogram, log-mel, fbank or waveform", config.kind);
+        "\n  features.kind is \"{}\", not spectrogram, log-mel, fbank, whisper, whisper-30s or "
+        "waveform",
+        config.kind);
   if (config.window != "hamming" && config.window != "hann" && config.window != "hann-symmetric" &&
       config.window != "povey")
     faults += fmt::format(
@@ -191,15 +224,17 @@ std::int64_t feature_frames(std::int64_t samples, const configs::FeatureConfig& 
 FeatureFrames::FeatureFrames(const configs::FeatureConfig& config)
     : waveform_(is_waveform(config)),
       fbank_(is_fbank(config)),
-      last_frame_(config.last_frame),
-      stack_(config.stack) {
+      last_frame_(config.last_frame && !is_whisper(config)),
+      stack_(config.stack),
+      min_samples_(min_samples(config)) {
   if (!waveform_) geometry_ = frame_geometry(config);
 }
 
 std::int64_t FeatureFrames::before_stacking(std::int64_t samples) const {
   if (fbank_)
     return samples < geometry_.window ? 0 : 1 + (samples - geometry_.window) / geometry_.hop;
-  return (samples - geometry_.fft % 2) / geometry_.hop + (last_frame_ ? 1 : 0);
+  return (std::max(samples, min_samples_) - geometry_.fft % 2) / geometry_.hop +
+         (last_frame_ ? 1 : 0);
 }
 
 std::int64_t FeatureFrames::operator()(std::int64_t samples) const {
@@ -229,12 +264,14 @@ struct FeatureExtractor::State {
 
   template <typename Number>
   void transform(std::span<const float> samples, std::int64_t t, Fourier<Number>& x) {
-    // Kaldi's frames begin at their first sample. Other frames have their middle at sample t · hop:
+    // Kaldi's frames begin at their first sample, and Whisper's have a margin before them already,
+    // which makes the transform begin there. Other frames have their middle at sample t · hop:
     // the transform covers `fft` samples around it, and the window begins `margin` after the
     // transform does. Samples before and after the utterance count as zeros.
     const bool fbank = is_fbank(config);
     const std::int64_t margin = fbank ? 0 : (geometry.fft - geometry.window) / 2;
-    const std::int64_t start = t * geometry.hop - (fbank ? 0 : geometry.fft / 2) + margin;
+    const std::int64_t middle = fbank || is_whisper(config) ? 0 : geometry.fft / 2;
+    const std::int64_t start = t * geometry.hop - middle + margin;
     const std::int64_t from = std::max<std::int64_t>(0, -start);
     const std::int64_t to = std::min(geometry.window, std::ssize(samples) - start);
     std::ranges::fill(x.frame, Number{0});
@@ -254,20 +291,27 @@ struct FeatureExtractor::State {
       row = power.sqrt().log1p();
       return;
     }
-    constexpr float kFloor = 0x1p-24f;
+    constexpr float kFloor = 0x1p-24f, kWhispersLeast = 1e-10f;
+    const float least = is_fbank(config)     ? std::numeric_limits<float>::epsilon()
+                        : is_whisper(config) ? kWhispersLeast
+                                             : 0;
     for (std::size_t m = 0; m < filters.size(); ++m) {
       const MelFilter& filter = filters[m];
       float sum = 0;
       for (std::size_t i = 0; i < filter.weights.size(); ++i)
         sum += filter.weights[i] * power[filter.first + static_cast<Eigen::Index>(i)];
-      row[static_cast<Eigen::Index>(m)] =
-          is_fbank(config) ? std::max(sum, std::numeric_limits<float>::epsilon()) : sum + kFloor;
+      row[static_cast<Eigen::Index>(m)] = least > 0 ? std::max(sum, least) : sum + kFloor;
     }
-    row = row.log();
+    if (is_whisper(config))
+      row = row.log10();
+    else
+      row = row.log();
   }
 
   void normalise(std::span<float> x_FC) const {
-    if (config.normalise != "channel")
+    if (is_whisper(config))
+      scale_as_whisper(x_FC);
+    else if (config.normalise != "channel")
       normalise_utterance(x_FC);
     else if (is_fbank(config))
       normalise_channels(x_FC, config.mels, {.variance = config.epsilon});
@@ -304,10 +348,15 @@ void FeatureExtractor::extract(std::span<const float> samples, std::span<float> 
     sharper = preemphasised(samples, state_->config.preemphasis);
     samples = sharper;
   }
-  // Stacked frames lie next to each other already. Left-over frames count for means and deviations
-  // and are dropped afterwards.
   const std::int64_t left_over =
       state_->frames.before_stacking(std::ssize(samples)) - frames * state_->config.stack;
+  if (is_whisper(state_->config)) {
+    sharper = mirrored(samples, std::max(std::ssize(samples), min_samples(state_->config)),
+                       state_->geometry.fft / 2);
+    samples = sharper;
+  }
+  // Stacked frames lie next to each other already. Left-over frames count for means and deviations
+  // and are dropped afterwards.
   std::vector<float> all;
   std::span<float> x = x_FC;
   if (left_over > 0) {

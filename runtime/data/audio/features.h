@@ -20,8 +20,8 @@ struct FrameGeometry {
 /// each other.
 FrameGeometry frame_geometry(const configs::FeatureConfig&);
 
-/// Returns the channels of a frame: fft / 2 + 1 for a spectrogram, `mels` for log-mel and fbank, 1
-/// for a waveform, multiplied by features.stack.
+/// Returns the channels of a frame: fft / 2 + 1 for a spectrogram, 1 for a waveform, `mels` for
+/// others, multiplied by features.stack.
 [[nodiscard]] int feature_bins(const configs::FeatureConfig&);
 
 /// Returns the frames of an utterance of `samples` at the configuration's rate:
@@ -29,6 +29,7 @@ FrameGeometry frame_geometry(const configs::FeatureConfig&);
 ///   librosa.stft(center=True): 1 + (samples + 2 (fft / 2) - fft) / hop, less 1 without
 ///   features.last_frame;
 /// - fbank: frames lie within the utterance (Kaldi's snip_edges): 1 + (samples - window) / hop;
+/// - whisper: samples / hop; whisper-30s is the same of at least 30 s;
 /// - waveform: each sample is a frame.
 /// Except for a waveform, the number is divided by features.stack and is at least 1: an utterance
 /// that is too short is padded with silence.
@@ -46,7 +47,7 @@ class FeatureFrames {
 
  private:
   bool waveform_, fbank_, last_frame_;
-  std::int64_t stack_;
+  std::int64_t stack_, min_samples_;
   FrameGeometry geometry_ = {};
 };
 
@@ -77,6 +78,12 @@ class FeatureFrames {
 ///   window_ms = 25, normalise = "channel", stack = 2:
 /// - each channel's mean is subtracted and divided by √(unbiased variance + features.epsilon);
 /// - then two frames become one.
+///
+/// "whisper" is transformers' WhisperFeatureExtractor without padding, with window_ms = 25, hop_ms
+/// = 10 and window = "hann"; "whisper-30s" pads shorter utterances with silence to 30 s, as it does
+/// by default. The samples are mirrored at both ends, filters are those of log-mel, and the last
+/// frame is left out. A number is log10 of at least 1e-10. Those more than 8 below the largest of
+/// the utterance become that, and (x + 4) / 4 follows. Nothing else is normalised.
 ///
 /// Not thread-safe.
 class FeatureExtractor {

@@ -13,6 +13,7 @@
 #include "layers/models/transformer.h"
 #include "layers/models/wav2letter.h"
 #include "layers/models/wav2vec2.h"
+#include "layers/models/whisper.h"
 #include "tests/support/layers/sequence_runner.h"
 
 namespace penstock::layers {
@@ -176,6 +177,10 @@ std::string name_of(const testing::TestParamInfo<Model>& tested) { return tested
 const auto kWithoutBatchStatistics = testing::Values(
     Model{"transformer", transformer("none")}, Model{"rotary", transformer("rotary")},
     Model{"relative", transformer("relative")}, Model{"absolute", transformer("absolute")},
+    Model{
+        "whisper",
+        WhisperOptions{
+            .width = 12, .heads = 3, .layers = 2, .inner = 20, .dropout = 0.1, .layer_drop = 0.3}},
     Model{"wav2vec2",
           Wav2Vec2Options{.channels = 6,
                           .width = 12,

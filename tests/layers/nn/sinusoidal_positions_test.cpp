@@ -4,8 +4,10 @@
 
 #include <cmath>
 
+#include "base/error.h"
 #include "tests/support/layers/golden.h"
 #include "tests/support/layers/gradient_check.h"
+#include "tests/support/system/temporary_folder.h"
 
 namespace penstock::layers {
 namespace {
@@ -62,6 +64,30 @@ TEST(SinusoidalPositions, DoNotDependOnNeighbours) {
   const std::vector<double> y = numbers(packed.output().only().x_FC);
   EXPECT_EQ(numbers(alone.output().only().x_FC),
             std::vector<double>(y.begin() + 9 * 6, y.begin() + 13 * 6));
+}
+
+// Row 3 of transformers' sinusoids(4, 6).
+TEST(SinusoidalPositions, InHalvesAreWhispers) {
+  const SinusoidalPositions layer("positions", 0, SinusoidOrder::halves);
+  LayerRunner runner(layer, {DType::f64, {{{4}, 6}}});
+  runner.randomise(2);
+  runner.forward();
+  const std::vector<double> y = numbers(runner.output().only().x_FC);
+  const double row[] = {0.14112001, 0.02999550, 0.00030000, -0.98999250, 0.99955003, 0.99999996};
+  for (std::size_t c = 0; c < 6; ++c) EXPECT_NEAR(y[18 + c], row[c], 1e-7) << c;
+  EXPECT_EQ(y[3], 1);
+}
+
+TEST(SinusoidalPositions, EndAfterTheirLastFrame) {
+  const SinusoidalPositions layer("positions", 1, SinusoidOrder::halves, 9);
+  EXPECT_NO_THROW((void)layer.plan({DType::f32, {{{9, 4}, 6}}}, {}));
+  EXPECT_EQ(test::message_of<ShapeError>([&] {
+              (void)layer.plan({DType::f32, {{{9, 10}, 6}}}, {});
+            }),
+            "'positions': an utterance has 10 frames, but there are positions for 9: set "
+            "data.max_seconds, or cut longer recordings");
+  for (const std::int64_t channels : {2, 7})
+    EXPECT_THROW((void)layer.plan({DType::f32, {{{4}, channels}}}, {}), ShapeError);
 }
 
 // One table for the longest utterance, in what activations are computed in, and nothing is kept.

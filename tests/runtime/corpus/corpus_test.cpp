@@ -141,8 +141,16 @@ TEST_F(CorpusTest, RejectsAudioTooShortForTheModel) {
     return frames;
   };
   expect_refused({"1 utterance of",
-                  "train.jsonl:1: its 0.100000 s are too short for the model: it takes 12 frames "
+                  "train.jsonl:1: its 0.100000 s do not fit the model: it takes 12 frames "
                   "at least"});
+}
+
+TEST_F(CorpusTest, RejectsAudioTooLongForTheModel) {
+  options_.output_frames = [](std::int64_t frames) {
+    if (frames > 12) throw ShapeError("there are positions for 12");
+    return frames;
+  };
+  expect_refused({"s do not fit the model: there are positions for 12"});
 }
 
 TEST_F(CorpusTest, CountsABlankBetweenEqualLabels) {

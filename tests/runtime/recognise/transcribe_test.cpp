@@ -195,7 +195,7 @@ output = "{}"
   test::write_sound(in("enough.wav"), test::make_sound(20), {0x010002, 8000});
   test::write_sound(in("short.wav"), test::make_sound(19), {0x010002, 8000});
   const auto found = checkpoint_.transcribe(recordings({"short.wav", "enough.wav"}));
-  EXPECT_NE(found.faults()[0].find("short.wav: its 0.002375 s are too short for the model: "),
+  EXPECT_NE(found.faults()[0].find("short.wav: its 0.002375 s do not fit the model: "),
             std::string::npos)
       << found.faults()[0];
   EXPECT_EQ(found.faults()[1], "");

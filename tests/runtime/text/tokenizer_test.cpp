@@ -62,6 +62,9 @@ TEST(Tokenizer, KindIsTheRecipes) {
   config.model = test::source("tests/golden/pieces/bpe.model");
   EXPECT_EQ(make_tokenizer(config)->labels(), 91);
   EXPECT_NE(make_tokenizer(config)->model(), "");
+  config.kind = "bpe";
+  config.model = test::source("tests/golden/byte_pairs/whisper-files");
+  EXPECT_EQ(make_tokenizer(config)->labels(), 607);
   config.kind = "words";
   EXPECT_THROW((void)make_tokenizer(config), ConfigError);
 }

@@ -7,6 +7,7 @@
 #include "layers/models/transformer.h"
 #include "layers/models/wav2letter.h"
 #include "layers/models/wav2vec2.h"
+#include "layers/models/whisper.h"
 
 namespace penstock::test {
 
@@ -193,6 +194,9 @@ std::vector<SmallFamily> small_families() {
                                                        .left_context = 3,
                                                        .right_context = 1,
                                                        .dropout = 0.1}},
+      {"whisper",
+       layers::WhisperOptions{
+           .width = 12, .heads = 3, .layers = 2, .inner = 20, .dropout = 0.1, .layer_drop = 0.3}},
       {"wav2letter", layers::Wav2LetterOptions{.channels = {5, 7},
                                                .kernels = {3, 4},
                                                .repeats = {1, 2},

@@ -55,6 +55,11 @@ configs::FeatureConfig kaldi_features() {
   return config;
 }
 
+/// Returns the settings of transformers' WhisperFeatureExtractor.
+configs::FeatureConfig whisper_features(const char* kind, int mels) {
+  return features(kind, 16000, 25, "hann", 0, mels);
+}
+
 std::vector<float> extract(const configs::FeatureConfig& config,
                            const std::vector<float>& samples) {
   std::vector<float> x_FC(
@@ -91,6 +96,9 @@ INSTANTIATE_TEST_SUITE_P(
         FeatureCase{"seamless_odd", seamless_features()},
         FeatureCase{"seamless_short", seamless_features()},
         FeatureCase{"seamless_hum", seamless_features()},
+        FeatureCase{"whisper", whisper_features("whisper", 80)},
+        FeatureCase{"whisper_odd", whisper_features("whisper", 128)},
+        FeatureCase{"whisper_quiet", whisper_features("whisper", 80)},
         FeatureCase{"kaldi_8k", kaldi_features()}),
     [](const auto& info) { return std::string(info.param.name); });
 
@@ -126,6 +134,29 @@ TEST(Features, WithoutTheLastFrameAreOneLess) {
     EXPECT_EQ(feature_frames(samples, config), samples / 160);
   EXPECT_EQ(feature_frames(159, config), 1);  // one is left to the shortest
   for (const float x : extract(config, test::make_sound(159))) ASSERT_EQ(x, 0);
+}
+
+TEST(Features, OfWhisperAreNeverNone) {
+  const configs::FeatureConfig config = whisper_features("whisper", 80);
+  for (const std::int64_t samples : {1, 2, 159, 160, 319, 320}) {
+    const std::vector<float> x_FC = extract(config, test::make_sound(samples));
+    EXPECT_EQ(std::ssize(x_FC), std::max<std::int64_t>(samples / 160, 1) * 80) << samples;
+    for (const float x : x_FC) ASSERT_TRUE(std::isfinite(x)) << samples;
+  }
+}
+
+// All frames of the silence that follows are equal, and transformers' first frames are stored.
+TEST(Features, OfWhisperAreThoseOfThirtySeconds) {
+  const configs::FeatureConfig config = whisper_features("whisper-30s", 80);
+  const test::Golden golden("features_whisper_30s");
+  const std::vector<double>& stored = golden["samples"];
+  const std::vector<float> x_FC = extract(config, std::vector<float>(stored.begin(), stored.end()));
+  ASSERT_EQ(std::ssize(x_FC), 3000 * 80);
+  const std::vector<double>& first = golden["x_FC"];
+  for (std::size_t i = 0; i < first.size(); ++i) ASSERT_NEAR(x_FC[i], first[i], 1e-4) << i;
+  for (std::size_t i = first.size(); i < x_FC.size(); ++i)
+    ASSERT_NEAR(x_FC[i], first.back(), 1e-4) << i;
+  EXPECT_EQ(feature_frames(30 * 16000 + 321, config), 3002);
 }
 
 TEST(Features, OfAFilterBankLieWithinTheUtterance) {
