@@ -124,6 +124,7 @@ LayerPlan TokenCrossEntropy::plan(const ActivationDecl& input, const BackendSize
   };
   LayerPlan plan;
   plan.output = {input.dtype, {}};
+  if (options_.bias) plan.params.push_back({name() + ".bias", {V}, {}});
   plan.params.push_back({name() + ".weight",
                          {V, W},
                          {Initialiser::Kind::uniform, std::sqrt(3.0) * options_.deviation}});
@@ -132,10 +133,7 @@ LayerPlan TokenCrossEntropy::plan(const ActivationDecl& input, const BackendSize
                 own(Life::to_backward_input, DType::i32, {batch.all_rows}),
                 own(Life::to_backward_input, wide, {batch.all_rows}),
                 own(Life::carried, wide, {V, W}, true)};
-  if (options_.bias) {
-    plan.params.push_back({name() + ".bias", {V}, {}});
-    plan.saved.push_back(own(Life::carried, wide, {V}, true));
-  }
+  if (options_.bias) plan.saved.push_back(own(Life::carried, wide, {V}, true));
   plan.workspace = workspace(batch, sizes);
   const auto count = static_cast<double>(batch.all_rows), v = static_cast<double>(V),
              w = static_cast<double>(W), product = 2 * count * v * w, softmax = 10 * count * v;
@@ -207,7 +205,7 @@ void TokenCrossEntropy::forward(Context& context, const Params& params, const Ac
     const Tensor logits_RV = rows(room_RV, 0, tile.rows);
     context.backend.run(context.stream,
                         LinearForward{.x_FI = rows(x_FW, tile.first_frame, tile.rows),
-                                      .w_OI = params.weights[0],
+                                      .w_OI = params.weights.back(),
                                       .b_O = bias_of(params),
                                       .y_FO = logits_RV});
     context.backend.run(
@@ -248,7 +246,7 @@ void TokenCrossEntropy::separate(Context& context, const Params& params, const T
   const auto run = [&](const auto& operation) { context.backend.run(context.stream, operation); };
   const Tensor x_FW = rows(saved[kInput], tile.first_frame, tile.rows);
   run(LinearForward{
-      .x_FI = x_FW, .w_OI = params.weights[0], .b_O = bias_of(params), .y_FO = logits_RV});
+      .x_FI = x_FW, .w_OI = params.weights.back(), .b_O = bias_of(params), .y_FO = logits_RV});
   run(CrossEntropyGradient{.logits_RV = logits_RV,
                            .targets_R = rows(saved[kTargets], tile.first_row, tile.rows),
                            .smoothing = options_.smoothing,
@@ -256,7 +254,7 @@ void TokenCrossEntropy::separate(Context& context, const Params& params, const T
                            .dlogits_RV = logits_RV});
   if (dx_FW.data != nullptr)
     run(LinearBackwardInput{.dy_FO = logits_RV,
-                            .w_OI = params.weights[0],
+                            .w_OI = params.weights.back(),
                             .dx_FI = rows(dx_FW, tile.first_frame, tile.rows)});
   if (saved[kWeight].data != nullptr)
     run(LinearBackwardWeight{.x_FI = x_FW,
@@ -266,8 +264,11 @@ void TokenCrossEntropy::separate(Context& context, const Params& params, const T
 }
 
 void TokenCrossEntropy::backward_weight(Context& context, Saved saved, Grads grads) const {
-  for (std::size_t i = 0; i < grads.size(); ++i)
-    context.backend.run(context.stream, AddScaled{grads[i], saved[kWeight + i], grads[i]});
+  const auto add = [&](const Tensor& gradient, const Tensor& to) {
+    context.backend.run(context.stream, AddScaled{to, gradient, to});
+  };
+  add(saved[kWeight], grads.back());
+  if (options_.bias) add(saved[kBias], grads.front());
 }
 
 }  // namespace penstock::layers

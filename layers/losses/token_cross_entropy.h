@@ -36,7 +36,8 @@ struct TokenCrossEntropyOptions {
 /// is the gradient's only factor besides the utterance's weight. Id 0 is a class like others. The
 /// output is empty, and losses go to Context::targets, which backward_input reads too.
 ///
-/// Parameters: "<name>.weight" [V, W] and, with bias, "<name>.bias" [V].
+/// Parameters: with bias "<name>.bias" [V], and "<name>.weight" [V, W], which is the last since it
+/// may be tied.
 ///
 /// Memory: logits exist for one tile of an utterance's rows at a time, and are computed again in
 /// backward.
@@ -61,12 +62,12 @@ class TokenCrossEntropy final : public Layer {
   static void score(Context& context, const Params& params, const Tensor& x_RW,
                     const Tensor& logits_RV) {
     context.backend.run(context.stream,
-                        LinearForward{x_RW, params.weights[0], bias_of(params), logits_RV});
+                        LinearForward{x_RW, params.weights.back(), bias_of(params), logits_RV});
   }
 
  private:
   static Tensor bias_of(const Params& params) {
-    return params.weights.size() > 1 ? params.weights[1] : Tensor{};
+    return params.weights.size() > 1 ? params.weights[0] : Tensor{};
   }
 
   struct Batch;

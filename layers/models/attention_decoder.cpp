@@ -98,14 +98,15 @@ void add_layers(Sequence& sequence, int classes, const DecoderOptions& options) 
                                    std::make_unique<Linear>(LinearOptions{
                                        .name = "decoder.ctc", .in = options.width, .out = classes}),
                                    options.width));
-  sequence.push_back(
-      std::make_unique<AttentionLoss>(TokenCrossEntropyOptions{.name = "decoder.output",
-                                                               .classes = classes,
-                                                               .width = options.width,
-                                                               .eos = options.eos,
-                                                               .smoothing = options.smoothing,
-                                                               .bias = options.head_bias},
-                                      options.ctc_weight));
+  sequence.push_back(std::make_unique<AttentionLoss>(
+      TokenCrossEntropyOptions{.name = "decoder.output",
+                               .classes = classes,
+                               .width = options.width,
+                               .eos = options.eos,
+                               .smoothing = options.smoothing,
+                               .bias = options.head_bias,
+                               .tied_to = options.tied ? "decoder.text.weight" : ""},
+      options.ctc_weight));
 }
 
 Loss attention_loss(const DecoderOptions& options) {
@@ -159,6 +160,7 @@ DecoderKind attention_decoder() {
                    "decoder.head_channels",
                    "decoder.inner",
                    "decoder.activation",
+                   "decoder.tied",
                    "decoder.dropout",
                    "decoder.smoothing",
                    "decoder.prompt",

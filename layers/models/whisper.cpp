@@ -94,8 +94,7 @@ std::vector<std::unique_ptr<Layer>> WhisperOptions::build(const ModelEnds& ends)
   }
   sequence.push_back(
       std::make_unique<LayerNorm>(LayerNormOptions{.name = "norm", .channels = width}));
-  sequence.push_back(std::make_unique<Linear>(
-      LinearOptions{.name = "output", .in = width, .out = ends.outputs()}));
+  ends.add_output(sequence, {.name = "output", .in = width});
   ends.add_decoder(sequence);
   return sequence;
 }

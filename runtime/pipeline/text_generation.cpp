@@ -278,7 +278,7 @@ TextGeneration::Room TextGeneration::room_in(layers::Scratch& scratch, const Rou
         std::max(room.workspace_bytes, reader().embed_workspace(stage_.sizes, R));
   }
   if (is_last(chunk)) {
-    const std::int64_t V = head().weights[0].shape[0],
+    const std::int64_t V = head().weights.back().shape[0],
                        n = std::clamp<std::int64_t>(kLogits / V, 1, R);
     room.wide_RW = layers::tensor_in(scratch, layers::DType::f32, {R, W});
     room.logits_NV = layers::tensor_in(scratch, compute, {n, V});
