@@ -93,12 +93,6 @@ LayerPlan CrossAttention::plan(const ActivationDecl& input, const BackendSizes& 
   if (x.channels != C)
     throw ShapeError(fmt::format("{} was given {}, expected q of {}", name(),
                                  counted(x.channels, "channel"), C));
-  if (sizes.device == DeviceKind::cuda)
-    throw DeviceError(
-        fmt::format("{} is cross-attention, which has no CUDA kernels yet: train attention "
-                    "decoders on CPUs, or "
-                    "choose another model.decoder",
-                    name()));
   const std::vector<std::int64_t> keys =
       input.memory.empty() ? ones(x.lengths.size()) : input.memory;
   const AttentionGeometry shape = geometry(x.lengths, keys);

@@ -35,7 +35,7 @@ class CrossAttention final : public Layer {
 
   const std::string& name() const override { return options_.name; }
   /// The memory's rows are those of ActivationDecl::memory, or one of each utterance where it does
-  /// not state them. DeviceError for CUDA, which has no kernels of it yet.
+  /// not state them.
   LayerPlan plan(const ActivationDecl& input, const BackendSizes& sizes) const override;
   /// ShapeError without a memory, or for an utterance whose memory has no rows.
   void forward(Context&, const Params&, const Activation& x, Activation& y, Saved) const override;

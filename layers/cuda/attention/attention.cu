@@ -30,7 +30,12 @@ std::vector<AttentionTilePlace> tiles_of(std::span<const std::int64_t> lengths, 
   std::int64_t row = 0;
   for (std::size_t u = 0; u < lengths.size(); row += lengths[u], ++u)
     for (std::int64_t first = 0; first < lengths[u]; first += tile)
-      tiles.push_back({row, lengths[u], first, static_cast<std::int64_t>(u)});
+      tiles.push_back({.utterance_row = row,
+                       .frames = lengths[u],
+                       .key_row = row,
+                       .keys = lengths[u],
+                       .first = first,
+                       .utterance = static_cast<std::int64_t>(u)});
   return tiles;
 }
 
@@ -60,7 +65,7 @@ PreparedAttention::PreparedAttention(CudaStream& stream, const AttentionGeometry
       drop_limit_(static_cast<std::uint64_t>(dropout.probability * 0x1p32)),
       keep_factor_(static_cast<float>(1 / (1 - dropout.probability))),
       scale_(1 / std::sqrt(static_cast<float>(geometry.head_channels()))) {
-  if (geometry.head_channels() > kMaxHeadChannels)
+  if (geometry.head_channels() > kMaxHeadChannels && use.relative)
     throw_head_too_wide(geometry.head_channels(), kMaxHeadChannels);
   if (use.compute != DType::f32 && use.relative && geometry.rotary_base != 0) throw_two_positions();
   const auto tiles = tiles_of(geometry.lengths, attention_tile(use.compute));

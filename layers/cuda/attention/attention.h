@@ -12,14 +12,16 @@ namespace penstock::layers::cuda {
 class PreparedAttention {
  public:
   /// `Op` is AttentionForward or AttentionBackward. Throws DeviceError if heads have more than
-  /// kMaxHeadChannels channels. It also throws if f16 or bf16 attention has both rotary and
-  /// relative positions. Relative positions need as many heads of k as of q.
+  /// kMaxHeadChannels channels and there are relative positions. It also throws if f16 or bf16
+  /// attention has both rotary and relative positions. Relative positions need as many heads of k
+  /// as of q.
   template <class Op>
   PreparedAttention(CudaStream& stream, const Op& op, bool backward)
       : PreparedAttention(stream, op.geometry, op.dropout, op.workspace,
                           {op.relative.r_XC.data != nullptr, backward, op.qkv_FP.dtype}) {}
 
   const AttentionWorkspace& room() const { return room_; }
+  bool by_products() const { return multiplies_by_products(geometry_); }
   /// One block for each tile of frames and head.
   Grid grid() const { return grid(room_.tile_count); }
   Grid grid(std::int64_t tiles) const;

@@ -2,6 +2,7 @@
 
 #include "layers/cuda/attention/attention.h"
 #include "layers/cuda/attention/attention_halves_launch.h"
+#include "layers/cuda/attention/attention_products.h"
 #include "layers/cuda/core/cuda_backend.h"
 
 // Backward of attention in FP32, after FlashAttention-2 (Dao 2023): the weights are recomputed from
@@ -303,6 +304,8 @@ void CudaBackend::compute(Stream& stream, const AttentionBackward& op) {
         .bias_gradients = room.bias_gradients};
     cuda::launch(own.handle(), cuda::grid_over(in.rows * in.heads), cuda::compute_delta<T>, in,
                  out);
+    if (prepared.by_products())
+      return cuda::attend_by_products_backward(own, products_, op, prepared);
     const cuda::BackwardLaunches<T> launches{own, op, prepared, in, out};
     if constexpr (std::is_same_v<T, float>)
       launches.by_fma();

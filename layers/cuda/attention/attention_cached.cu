@@ -19,8 +19,8 @@ namespace cuda {
 namespace {
 
 constexpr int kWarps = 8;
-constexpr int kGroup = 4;  // cached rows whose numbers a warp loads at once
-constexpr int kLaneChannels = kMaxHeadChannels / kWarp;
+constexpr int kGroup = 4;                // cached rows whose numbers a warp loads at once
+constexpr int kMaxCachedChannels = 512;  // of a head
 
 /// Names as in AttentionCached.
 template <class T>
@@ -31,19 +31,22 @@ struct CachedInput {
   double rotary_base;
   float scale;  // 1 / √d
   std::int64_t rows, left, capacity;
+  bool cross;
   int utterances, channels, key_channels, width,
       group;  // C, that of k and v, d, as in AttentionInput
 
   struct Place {
     std::int64_t first_row;  // of the utterance's first cached row, in keys and values
     std::int64_t position;   // in the utterance
+    std::int64_t end;        // of the cached rows that it sees
   };
   __device__ Place place(std::int64_t row) const {
     const int u = last_at_or_before(starts, utterances, row);
-    return {u * capacity, past[u] + row - starts[u]};
+    const std::int64_t position = past[u] + row - starts[u];
+    return {u * capacity, position, cross ? past[u] : position + 1};
   }
   __device__ const T* query(std::int64_t row) const {
-    return qkv_FP + row * (channels + 2 * key_channels);
+    return qkv_FP + row * (cross ? channels : channels + 2 * key_channels);
   }
   /// Returns channel c of a head of q or k, which starts at `x`, rotated for a position.
   __device__ float rotated(const T* x, std::int64_t position, int c) const {
@@ -70,10 +73,12 @@ __global__ void append_rows(CachedInput<T> in) {
   in.values_UTC[to] = key[in.key_channels + c];
 }
 
-/// The online softmax of one warp, and the channels of its lanes: lane, lane + kWarp, …
+/// The online softmax of one warp, and the channels of its lanes: lane, lane + kWarp, … Heads have
+/// at most kWidth channels.
+template <int kWidth>
 struct WarpSums {
   float largest = -INFINITY, sum = 0;
-  float values[kLaneChannels] = {};
+  float values[kWidth / kWarp] = {};
 
   /// Adds cached rows first, first + 1, … of one head, as many of kGroup as lie before `end`.
   /// `keys` and `cached` are keys and values of row 0, and `query` is in shared memory.
@@ -108,26 +113,26 @@ struct WarpSums {
 };
 
 /// Computes y of one row and head. Block (row, head) has kWarps warps.
-template <class T>
+template <class T, int kWidth>
 __global__ void __launch_bounds__(kWarps* kWarp) attend_rows(CachedInput<T> in, T* y_FC) {
-  BLOCK_SHARED(float, query, [kMaxHeadChannels]);
-  BLOCK_SHARED(float, of_warps, [kWarps][kMaxHeadChannels]);
+  BLOCK_SHARED(float, query, [kWidth]);
+  BLOCK_SHARED(float, of_warps, [kWarps][kWidth]);
   BLOCK_SHARED(float, largest, [kWarps]);
   BLOCK_SHARED(float, totals, [kWarps]);
   const std::int64_t row = block_x();
   const int head = static_cast<int>(block_y()) * in.width, thread = thread_x();
   const auto at = in.place(row);
-  if (thread < in.width)
-    query[thread] = in.scale * in.rotated(in.query(row) + head, at.position, thread);
+  for (int c = thread; c < in.width; c += kWarps * kWarp)
+    query[c] = in.scale * in.rotated(in.query(row) + head, at.position, c);
   __syncthreads();
   const std::int64_t first_key = at.first_row * in.key_channels + block_y() / in.group * in.width;
   const T *const keys = in.keys_UTC + first_key, *const values = in.values_UTC + first_key;
   const int warp = thread / kWarp;
   const std::int64_t seen = at.position - in.left;
-  WarpSums sums;
-  for (std::int64_t first = (seen < 0 ? 0 : seen) + warp * kGroup; first <= at.position;
+  WarpSums<kWidth> sums;
+  for (std::int64_t first = (seen < 0 ? 0 : seen) + warp * kGroup; first < at.end;
        first += kWarps * kGroup)
-    sums.add(in, keys, values, query, first, at.position + 1);
+    sums.add(in, keys, values, query, first, at.end);
   for (int n = 0, c = thread % kWarp; c < in.width; ++n, c += kWarp)
     of_warps[warp][c] = sums.values[n];
   if (thread % kWarp == 0) {
@@ -135,15 +140,17 @@ __global__ void __launch_bounds__(kWarps* kWarp) attend_rows(CachedInput<T> in, 
     totals[warp] = sums.sum;
   }
   __syncthreads();
-  if (thread >= in.width) return;
-  float max = largest[0], total = 0, y = 0;  // warp 0 always has a row: the first that is seen
+  float max = largest[0];  // warp 0 always has a row: the first that is seen
   for (int w = 1; w < kWarps; ++w) max = fmaxf(max, largest[w]);
-  for (int w = 0; w < kWarps; ++w) {
-    const float factor = largest[w] == -INFINITY ? 0.0f : expf(largest[w] - max);
-    total += factor * totals[w];
-    y += factor * of_warps[w][thread];
+  for (int c = thread; c < in.width; c += kWarps * kWarp) {
+    float total = 0, y = 0;
+    for (int w = 0; w < kWarps; ++w) {
+      const float factor = largest[w] == -INFINITY ? 0.0f : expf(largest[w] - max);
+      total += factor * totals[w];
+      y += factor * of_warps[w][c];
+    }
+    y_FC[row * in.channels + head + c] = from_float<T>(y / total);
   }
-  y_FC[row * in.channels + head + thread] = from_float<T>(y / total);
 }
 
 /// Uploads where the utterances begin and how long they are. The workspace is shared with
@@ -165,6 +172,7 @@ CachedInput<T> prepare(CudaStream& stream, const AttentionCached& op) {
           .rows = starts.back(),
           .left = op.geometry.left,
           .capacity = op.cache.capacity(),
+          .cross = op.geometry.cross(),
           .utterances = static_cast<int>(op.geometry.lengths.size()),
           .channels = static_cast<int>(op.geometry.channels),
           .key_channels = static_cast<int>(op.geometry.key_channels()),
@@ -178,18 +186,22 @@ CachedInput<T> prepare(CudaStream& stream, const AttentionCached& op) {
 template <>
 void CudaBackend::compute(Stream& stream, const AttentionCached& op) {
   check_cache(op);
-  if (op.geometry.head_channels() > cuda::kMaxHeadChannels)
-    cuda::throw_head_too_wide(op.geometry.head_channels(), cuda::kMaxHeadChannels);
+  if (op.geometry.head_channels() > cuda::kMaxCachedChannels)
+    cuda::throw_head_too_wide(op.geometry.head_channels(), cuda::kMaxCachedChannels);
   auto& own = static_cast<CudaStream&>(stream);
   cuda::with_type_of(op.qkv_FP, "AttentionCached", [&]<class T>(T) {
     const auto in = cuda::prepare<T>(own, op);
-    cuda::launch(own.handle(), cuda::grid_over(in.rows * in.key_channels), cuda::append_rows<T>,
-                 in);
+    if (!in.cross)
+      cuda::launch(own.handle(), cuda::grid_over(in.rows * in.key_channels), cuda::append_rows<T>,
+                   in);
     if (begins(op)) return run(stream, whole_attention(op));
     const cuda::Grid grid{
         dim3(static_cast<unsigned>(in.rows), static_cast<unsigned>(op.geometry.heads)),
         dim3(cuda::kWarps * cuda::kWarp)};
-    cuda::launch(own.handle(), grid, cuda::attend_rows<T>, in, cuda::data_of<T>(op.y_FC));
+    const auto attend = in.width <= cuda::kMaxHeadChannels
+                            ? cuda::attend_rows<T, cuda::kMaxHeadChannels>
+                            : cuda::attend_rows<T, cuda::kMaxCachedChannels>;
+    cuda::launch(own.handle(), grid, attend, in, cuda::data_of<T>(op.y_FC));
   });
 }
 

@@ -2,6 +2,7 @@
 
 #include "layers/cuda/attention/attention.h"
 #include "layers/cuda/attention/attention_halves_launch.h"
+#include "layers/cuda/attention/attention_products.h"
 #include "layers/cuda/attention/attention_tile.h"
 #include "layers/cuda/core/cuda_backend.h"
 #include "layers/cuda/core/launch.h"
@@ -85,6 +86,7 @@ void CudaBackend::compute(Stream& stream, const AttentionForward& op) {
   auto& own = static_cast<CudaStream&>(stream);
   cuda::with_type_of(op.qkv_FP, "AttentionForward", [&]<class T>(T) {
     const cuda::PreparedAttention prepared(own, op, false);
+    if (prepared.by_products()) return cuda::attend_by_products(own, products_, op, prepared);
     const auto in = prepared.input<T>(op);
     T* const y_FC = cuda::data_of<T>(op.y_FC);
     if constexpr (std::is_same_v<T, float>) {

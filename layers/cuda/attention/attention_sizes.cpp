@@ -11,9 +11,28 @@
 
 namespace penstock::layers::cuda {
 
+AttentionProductsWorkspace::AttentionProductsWorkspace(Scratch& scratch,
+                                                       const AttentionGeometry& geometry,
+                                                       const AttentionWorkspaceFor& use) {
+  if (!multiplies_by_products(geometry)) return;
+  const std::int64_t keys = geometry.most_keys(), columns = geometry.key_channels();
+  const Shape tile = {geometry.heads, keys, kProductTile};
+  if (geometry.rotary_base != 0)
+    turned_FQ =
+        tensor_in(scratch, use.compute, {rows_of(geometry.lengths), geometry.channels + columns});
+  scores_HKQ = tensor_in(scratch, DType::f32, tile);
+  weights_HKQ = tensor_in(scratch, use.compute, tile);
+  if (!use.backward) return;
+  d_weights_HKQ = tensor_in(scratch, DType::f32, tile);
+  ds_HKQ = tensor_in(scratch, use.compute, tile);
+  dq_QC = tensor_in(scratch, DType::f32, {kProductTile, geometry.channels});
+  dk_KC = tensor_in(scratch, DType::f32, {keys, columns});
+  dv_KC = tensor_in(scratch, DType::f32, {keys, columns});
+}
+
 AttentionWorkspace::AttentionWorkspace(Scratch& scratch, const AttentionGeometry& geometry,
                                        const AttentionWorkspaceFor& use)
-    : tile_count(0) {
+    : tile_count(0), products(scratch, geometry, use) {
   const std::int64_t tile = attention_tile(use.compute), rows = rows_of(geometry.lengths);
   for (const std::int64_t frames : geometry.lengths) tile_count += (frames + tile - 1) / tile;
   distance_tile_count = (geometry.distances() + tile - 1) / tile;

@@ -11,7 +11,6 @@ namespace penstock::layers::cuda {
 // of row r of a product. Rows in shared memory have kTilePitch floats, an odd number, so that
 // threads which read one channel of different rows meet different banks.
 
-inline constexpr int kMaxHeadChannels = 128;
 inline constexpr int kTilePitch = kMaxHeadChannels + 1;
 inline constexpr int kBandRows = 2 * kAttentionTile - 1;  // distances between two tiles' frames
 inline constexpr int kOwnChannels = kMaxHeadChannels / kAttentionTile;  // per thread
@@ -37,9 +36,9 @@ struct AttentionInput {
   int group;                   // heads of q that share one of k and v
 
   /// Returns the channels of k, and of v, over all their heads.
-  __device__ int key_channels() const { return heads / group * width; }
+  __host__ __device__ int key_channels() const { return heads / group * width; }
   /// Returns the columns P of q, k and v.
-  __device__ int columns() const { return channels + 2 * key_channels(); }
+  __host__ __device__ int columns() const { return channels + 2 * key_channels(); }
 };
 
 struct TileRange {
@@ -54,11 +53,11 @@ struct TileShape {
 /// Returns the range of keys that the window lets a tile's queries see. `first` is rounded down to
 /// a multiple of shape.columns.
 template <class T>
-__device__ TileRange keys_seen_by(const AttentionInput<T>& in, const AttentionTilePlace& tile,
-                                  const TileShape& shape = {}) {
+__host__ __device__ TileRange keys_seen_by(const AttentionInput<T>& in,
+                                           const AttentionTilePlace& tile,
+                                           const TileShape& shape = {}) {
   const std::int64_t first = tile.first - in.left, end = tile.first + shape.rows + in.right;
-  return {first < 0 ? 0 : first / shape.columns * shape.columns,
-          end < tile.frames ? end : tile.frames};
+  return {first < 0 ? 0 : first / shape.columns * shape.columns, end < tile.keys ? end : tile.keys};
 }
 
 /// Returns the range of queries that see a tile's keys, rounded in the same way.
@@ -114,9 +113,9 @@ struct AttentionHead {
     const int before = part == AttentionPart::key ? 0 : in.key_channels();
     return row + in.channels + before + head / in.group * in.width;
   }
-  /// Returns true if both frames exist and the window lets query i see key j.
+  /// Returns true if query and key exist and the window lets query i see key j.
   __device__ bool sees(std::int64_t i, std::int64_t j) const {
-    return i >= 0 && j >= 0 && i < tile.frames && j < tile.frames && j >= i - in.left &&
+    return i >= 0 && j >= 0 && i < tile.frames && j < tile.keys && j >= i - in.left &&
            j <= i + in.right;
   }
   __device__ float* log_sum(std::int64_t i) const {

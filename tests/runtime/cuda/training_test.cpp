@@ -306,6 +306,33 @@ TEST_P(CudaTraining, OtherFamiliesAgreeWithTheCpu) {
   }
 }
 
+/// A language model as Qwen3's, and an attention decoder beside CTC. The heads of both are tied to
+/// embeddings on the other stage.
+TEST_P(CudaTraining, DecodersAgreeWithTheCpu) {
+  const layers::DecoderOptions small{
+      .width = 12, .layers = 1, .heads = 2, .inner = 10, .tied = true};
+  layers::DecoderOptions language_model = small, attention = small;
+  language_model.kv_heads = 1;
+  language_model.qk_norm = true;
+  attention.ctc_weight = 0.3;
+  attention.positions = "learned";
+  attention.max_positions = 40;
+  for (const auto& [decoder, networks] :
+       {std::pair{"lm", language_model}, std::pair{"attention", attention}}) {
+    SCOPED_TRACE(decoder);
+    TrainingJob job = small_job(layers::DeviceKind::cuda, GetParam());
+    job.model = {.features = 17,
+                 .decoder = decoder,
+                 .family =
+                     layers::TransformerOptions{
+                         .channels = 3, .width = 12, .heads = 3, .layers = 1, .inner = 20},
+                 .networks = networks};
+    const TrainingOutcome alone = train_on_noise(job);
+    expect_equal_bits(job, alone, {{2, 1}, {2, 2}});
+    expect_close_to_cpu(job, alone);
+  }
+}
+
 /// LoRA on attention and feed-forward units, beside a trained head and frozen weights.
 TEST_P(CudaTraining, AdaptersAgreeWithTheCpu) {
   TrainingJob job = small_job(layers::DeviceKind::cuda, GetParam());

@@ -19,6 +19,7 @@ struct Kind {
   std::int64_t width = 37;  // of a head: more than a warp of channels
   std::int64_t heads = 3;
   std::int64_t kv_heads = 0;
+  bool cross = false;  // the cache has a memory's rows
 
   std::int64_t rows() const { return std::reduce(lengths.begin(), lengths.end()); }
   std::int64_t channels() const { return heads * width; }
@@ -29,8 +30,11 @@ struct Kind {
             .left = left,
             .right = 0,
             .rotary_base = rotary_base,
-            .lengths = lengths};
+            .lengths = lengths,
+            .key_lengths =
+                cross ? std::span<const std::int64_t>(past) : std::span<const std::int64_t>()};
   }
+  Shape queries() const { return {rows(), cross ? channels() : geometry().columns()}; }
 };
 
 class CudaAttentionCached : public Parity {
@@ -42,9 +46,8 @@ class CudaAttentionCached : public Parity {
   Operands operands(const Kind& kind) {
     const auto utterances = static_cast<std::int64_t>(kind.lengths.size());
     const Shape cache{utterances, kCapacity, kind.geometry().key_channels()};
-    return {random(dtype(), {kind.rows(), kind.geometry().columns()}, -2, 2),
-            random(dtype(), cache, -2, 2), random(dtype(), cache, -2, 2),
-            unwritten(dtype(), {kind.rows(), kind.channels()})};
+    return {random(dtype(), kind.queries(), -2, 2), random(dtype(), cache, -2, 2),
+            random(dtype(), cache, -2, 2), unwritten(dtype(), {kind.rows(), kind.channels()})};
   }
 
   void run_on_both(const Kind& kind, const Operands& of) {
@@ -73,17 +76,30 @@ class CudaAttentionCached : public Parity {
 TEST_P(CudaAttentionCached, NextRows) {
   for (const Kind& kind : {Kind{}, Kind{.rotary_base = 100, .width = 38}, Kind{.left = 9},
                            Kind{.rotary_base = 500, .width = 22, .heads = 6, .kv_heads = 2},
-                           Kind{.rotary_base = 10000, .left = 40, .width = 128, .heads = 1}})
+                           Kind{.rotary_base = 10000, .left = 40, .width = 128, .heads = 1},
+                           Kind{.rotary_base = 100, .width = 270, .heads = 2, .kv_heads = 1},
+                           Kind{.left = 40, .width = 512, .heads = 1}})
+    expect_equal(kind);
+}
+
+TEST_P(CudaAttentionCached, RowsOfAMemory) {
+  for (const Kind& kind : {Kind{.past = {7, 140, 33, 1, 130}, .cross = true}, Kind{.past = {7, 1},
+                                                                              .lengths = {1, 1},
+                                                                              .width = 64,
+                                                                              .heads = 4,
+                                                                              .kv_heads = 2,
+                                                                              .cross = true}})
     expect_equal(kind);
 }
 
 TEST_P(CudaAttentionCached, FirstRows) {
   expect_equal(
       {.past = {0, 0, 0}, .lengths = {7, 0, 33}, .rotary_base = 100, .width = 38, .kv_heads = 1});
+  expect_equal({.past = {0, 0}, .lengths = {7, 0}, .rotary_base = 100, .width = 130, .heads = 2});
 }
 
 TEST_P(CudaAttentionCached, RejectsHeadsThatAreTooWide) {
-  const Kind kind{.width = 129};
+  const Kind kind{.width = 513};
   EXPECT_THROW(run_on_both(kind, operands(kind)), DeviceError);
 }
 

@@ -23,6 +23,7 @@ struct Kind {
   std::int64_t heads = 3;
   std::int64_t kv_heads = 0;
   const std::vector<std::int64_t>& lengths = kShort;
+  std::vector<std::int64_t> key_lengths = {};  // of cross-attention
 
   std::int64_t frames() const { return std::reduce(lengths.begin(), lengths.end()); }
   std::int64_t channels() const { return heads * width; }
@@ -37,6 +38,17 @@ const Kind kKinds[] = {{},
                        {.relative = true, .dropout = 0.3},
                        {.rotary_base = 100, .right = 0, .width = 22, .heads = 6, .kv_heads = 2},
                        {.dropout = 0.3, .kv_heads = 1}};
+const Kind kWideKinds[] = {
+    {.width = 129, .heads = 2},
+    {.rotary_base = 100, .right = 0, .width = 134, .heads = 4, .kv_heads = 2},
+    {.left = 9, .right = 3, .dropout = 0.3, .width = 144, .heads = 2, .kv_heads = 1},
+    {.rotary_base = 100, .width = 512, .heads = 1},
+    {.rotary_base = 100, .right = 0, .width = 130, .heads = 2, .kv_heads = 1, .lengths = kLong},
+    {.left = 40, .right = 20, .dropout = 0.3, .width = 136, .heads = 1, .lengths = kLong}};
+const Kind kCrossKinds[] = {
+    {.key_lengths = {5, 40, 1, 130}},
+    {.width = 64, .heads = 4, .kv_heads = 2, .key_lengths = {1, 7, 65, 33}},
+    {.dropout = 0.3, .width = 130, .heads = 2, .lengths = kLong, .key_lengths = {90, 3, 5, 12}}};
 const Kind kLongKinds[] = {
     {.width = 8, .heads = 2, .kv_heads = 1, .lengths = kLong},
     {.rotary_base = 100, .width = 80, .heads = 2, .lengths = kLong},
@@ -47,7 +59,7 @@ const Kind kLongKinds[] = {
 class CudaAttention : public Parity {
  protected:
   struct Operands {
-    Twin qkv, r, u, v, y, log_sums;
+    Twin qkv, kv, r, u, v, y, log_sums;
   };
 
   static AttentionGeometry geometry(const Kind& kind) {
@@ -57,13 +69,22 @@ class CudaAttention : public Parity {
             .left = kind.left,
             .right = kind.right,
             .rotary_base = kind.rotary_base,
-            .lengths = kind.lengths};
+            .lengths = kind.lengths,
+            .key_lengths = kind.key_lengths};
+  }
+  static Shape shape_of_keys(const Kind& kind) {
+    return {std::reduce(kind.key_lengths.begin(), kind.key_lengths.end()),
+            2 * geometry(kind).key_channels()};
+  }
+  static Shape shape_of_queries(const Kind& kind) {
+    return {kind.frames(), kind.key_lengths.empty() ? geometry(kind).columns() : kind.channels()};
   }
   Operands operands(const Kind& kind) {
     const AttentionGeometry shape = geometry(kind);
     const std::int64_t C = shape.channels, frames = kind.frames();
     Operands made;
-    made.qkv = random(dtype(), {frames, shape.columns()}, -2, 2);
+    made.qkv = random(dtype(), shape_of_queries(kind), -2, 2);
+    if (shape.cross()) made.kv = random(dtype(), shape_of_keys(kind), -2, 2);
     if (kind.relative) {
       made.r = random(dtype(), {shape.distances(), C}, -2, 2);
       made.u = random(DType::f32, {C});
@@ -92,6 +113,7 @@ class CudaAttention : public Parity {
     const auto on = [&](auto side, std::span<std::byte> workspace) {
       return AttentionForward{.geometry = geometry(kind),
                               .qkv_FP = of.qkv.*side,
+                              .kv_MP = of.kv.*side,
                               .relative = {of.r.*side, of.u.*side, of.v.*side},
                               .dropout = mask(kind),
                               .y_FC = of.y.*side,
@@ -121,7 +143,8 @@ class CudaAttention : public Parity {
     // Both read one y: rounded, where dtype() is a half.
     const Twin y = twin(dtype(), {kind.frames(), C}, test::numbers(of.y.cpu));
     const Twin dy = random(dtype(), {kind.frames(), C}),
-               dqkv = unwritten(dtype(), {kind.frames(), shape.columns()});
+               dqkv = unwritten(dtype(), shape_of_queries(kind));
+    const Twin dkv = shape.cross() ? unwritten(dtype(), shape_of_keys(kind)) : Twin{};
     const Twin dr = kind.relative ? unwritten(DType::f32, {shape.distances(), C}) : Twin{};
     const Twin du = kind.relative ? unwritten(DType::f32, {C}) : Twin{};
     const Twin dv = kind.relative ? unwritten(DType::f32, {C}) : Twin{};
@@ -130,12 +153,14 @@ class CudaAttention : public Parity {
     const auto on = [&](auto side, std::span<std::byte> workspace) {
       return AttentionBackward{.geometry = shape,
                                .qkv_FP = of.qkv.*side,
+                               .kv_MP = of.kv.*side,
                                .relative = {of.r.*side, of.u.*side, of.v.*side},
                                .dropout = mask(kind),
                                .y_FC = y.*side,
                                .log_sums_HF = of.log_sums.*side,
                                .dy_FC = dy.*side,
                                .dqkv_FP = dqkv.*side,
+                               .dkv_MP = dkv.*side,
                                .dr_XC = dr.*side,
                                .du_C = du.*side,
                                .dv_C = dv.*side,
@@ -144,6 +169,7 @@ class CudaAttention : public Parity {
     run(on(&Twin::cpu, host_memory(cpu.backward_input)),
         on(&Twin::cuda, device_memory(cuda.backward_input)));
     expect_close(dqkv, 4 * tolerance(), "dqkv");
+    if (shape.cross()) expect_close(dkv, 4 * tolerance(), "dkv");
     if (!kind.relative) return;
     expect_close(dr, tolerance(), "dr");
     expect_close(du, 1e-5, "du");
@@ -165,6 +191,22 @@ TEST_P(CudaAttention, Backward) {
 
 TEST_P(CudaAttention, BackwardOfLongUtterances) {
   for (const Kind& kind : long_kinds()) expect_backward(kind);
+}
+
+TEST_P(CudaAttention, CrossForward) {
+  for (const Kind& kind : kCrossKinds) expect_forward(kind);
+}
+
+TEST_P(CudaAttention, CrossBackward) {
+  for (const Kind& kind : kCrossKinds) expect_backward(kind);
+}
+
+TEST_P(CudaAttention, ForwardOfWideHeads) {
+  for (const Kind& kind : kWideKinds) expect_forward(kind);
+}
+
+TEST_P(CudaAttention, BackwardOfWideHeads) {
+  for (const Kind& kind : kWideKinds) expect_backward(kind);
 }
 
 TEST_P(CudaAttention, PositionTable) {
@@ -197,8 +239,8 @@ TEST_P(CudaAttention, ShawPositions) {
     }
 }
 
-TEST_P(CudaAttention, RejectsHeadsThatAreTooWide) {
-  const Kind kind{.width = 129};
+TEST_P(CudaAttention, RejectsWideHeadsWithRelativePositions) {
+  const Kind kind{.relative = true, .width = 129};
   const Operands of = operands(kind);
   EXPECT_THROW(run_forward(kind, of), DeviceError);
 }
