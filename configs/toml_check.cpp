@@ -20,12 +20,6 @@ bool begins_key(char c) {
          c == '-' || c == '"' || c == '\'';
 }
 
-/// An open bracket, and the points of the key before it.
-struct Bracket {
-  char opened;
-  std::size_t points;
-};
-
 class TomlCheck {
  public:
   explicit TomlCheck(std::string_view text) : text_(text) {
@@ -38,8 +32,6 @@ class TomlCheck {
       const char c = text_[at_];
       if (line_begins && c == '[' && open_.empty() && !header_begins_key())
         return fault("a table's name begins with a letter, a digit, _, - or a quote");
-      if (c == '}' && !open_.empty() && open_.back().opened == '[')
-        return fault("} can't stand in a list, which ] ends");
       if ((c == '"' || c == '\'') && within_word()) return fault("a quote stands within a word");
       if ((c & 0x80) != 0)
         return fault("a character beyond ASCII stands outside strings and comments");
@@ -89,11 +81,11 @@ class TomlCheck {
     ++at_;
     if (c == '.') ++points_;
     if (c == '[' || c == '{') {
-      open_.push_back({c, points_});
+      open_.push_back(points_);
       around_ += points_ + 1;
     }
     if ((c == ']' || c == '}') && !open_.empty()) {
-      around_ -= open_.back().points + 1;
+      around_ -= open_.back() + 1;
       open_.pop_back();
     }
     constexpr std::string_view kEnds = "\n,[]{}";
@@ -119,7 +111,7 @@ class TomlCheck {
 
   std::string_view text_;
   std::size_t at_ = 0, begin_ = 0;
-  std::vector<Bracket> open_;
+  std::vector<std::size_t> open_;        // points before each open bracket
   std::size_t around_ = 0, points_ = 0;  // depth of the open brackets; points of the present key
 };
 

@@ -20,9 +20,9 @@ struct TomlFault {
 /// Returns what toml++ 3.3 must not be given, if the text has any of it. Other faults are left to
 /// toml++, and the text need not be TOML.
 /// - Values that nest deeper than kDeepestKeys: tables are destroyed by recursion.
-/// - A character beyond ASCII outside strings and comments, and a table's header that begins with
-///   what begins no key, a } in a list, and a quote within a word. All are against TOML, and toml++
-///   looks at them with undefined behaviour.
+/// - A character beyond ASCII outside strings and comments, a table's header that begins with what
+///   begins no key, and a quote within a word. All are against TOML, and toml++ looks at them with
+///   undefined behaviour.
 [[nodiscard]] std::optional<TomlFault> find_toml_fault(std::string_view text);
 
 }  // namespace penstock::configs

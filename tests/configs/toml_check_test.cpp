@@ -77,15 +77,6 @@ TEST(TomlCheck, NamesCharactersBeyondAscii) {
   EXPECT_EQ(fault_of("a = \"\" \u00e9"), "1: " + where);
 }
 
-TEST(TomlCheck, NamesBracesThatEndLists) {
-  const std::string where = "} can't stand in a list, which ] ends";
-  for (const std::string text : {"a = [}", "a = [1, # [{\n}", "a = [ {b = 1} }", "a = [[]}"})
-    EXPECT_EQ(fault_of(text), (text.find('\n') != std::string::npos ? "2: " : "1: ") + where)
-        << text;
-  for (const std::string text : {"a = [{}, {b = [1]}]", "a = }", "a = {b = ]}", "a = [\"}\"]"})
-    EXPECT_EQ(fault_of(text), "") << text;
-}
-
 TEST(TomlCheck, NamesQuotesWithinWords) {
   const std::string where = "1: a quote stands within a word";
   for (const std::string text :
