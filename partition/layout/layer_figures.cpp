@@ -76,7 +76,8 @@ std::vector<std::string> declared_layers(const LayerSequence& sequence,
                                          const layers::BackendSizes& sizes) {
   // Layers that differ are unlikely to agree at two unequal lengths by accident.
   const std::int64_t min = min_frames(sequence);
-  const std::array<std::int64_t, 2> lengths{5 * min + 811, 3 * min + 397};
+  const std::array<std::int64_t, 2> lengths{accepted_frames(sequence, 5 * min + 811),
+                                            accepted_frames(sequence, 3 * min + 397)};
   std::vector<std::string> texts;
   std::string input;  // shapes that enter the layer, which its plan lacks
   for (const layers::LayerPlan& plan : plan_layers(sequence, lengths, sizes)) {

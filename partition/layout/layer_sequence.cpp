@@ -45,17 +45,25 @@ int first_label_reader(std::span<const layers::LayerPlan> plans) {
 
 // The search doubles the frames until the model takes them, then bisects. It relies on this: a
 // model that takes n frames takes n + 1.
+namespace {
+
+bool takes(const LayerSequence& sequence, std::int64_t frames) try {
+  return output_frames(sequence, std::vector<std::int64_t>{frames}).front() > 0;
+} catch (const ShapeError&) {
+  return false;
+}
+
+}  // namespace
+
+std::int64_t accepted_frames(const LayerSequence& sequence, std::int64_t frames) {
+  while (frames > 1 && !takes(sequence, 2 * frames)) frames /= 2;
+  return frames;
+}
+
 std::int64_t min_frames(const LayerSequence& sequence) {
   constexpr std::int64_t kMax = std::int64_t{1} << 26;
-  const auto takes = [&](std::int64_t frames) {
-    try {
-      return output_frames(sequence, std::vector<std::int64_t>{frames}).front() > 0;
-    } catch (const ShapeError&) {
-      return false;
-    }
-  };
   std::int64_t enough = 1;
-  while (!takes(enough)) {
+  while (!takes(sequence, enough)) {
     if (enough == kMax)
       throw ShapeError(fmt::format("the model takes no utterance of {} frames or fewer", kMax));
     enough *= 2;
@@ -64,7 +72,7 @@ std::int64_t min_frames(const LayerSequence& sequence) {
   std::int64_t too_few = enough / 2;
   while (enough - too_few > 1) {
     const std::int64_t middle = (enough + too_few) / 2;
-    if (takes(middle))
+    if (takes(sequence, middle))
       enough = middle;
     else
       too_few = middle;

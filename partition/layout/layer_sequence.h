@@ -52,6 +52,10 @@ std::vector<layers::LayerPlan> plan_without_frames(const LayerSequence& sequence
 /// ShapeError if even 2^26 frames, more than an hour of audio samples, are too few.
 std::int64_t min_frames(const LayerSequence& sequence);
 
+/// Returns `frames`, or half as many as often as it takes until the model accepts utterances of
+/// twice the result: some have positions for so many frames alone. At least 1.
+std::int64_t accepted_frames(const LayerSequence& sequence, std::int64_t frames);
+
 /// Returns the frames of each utterance that enter the first layer that reads labels, usually the
 /// loss, or that leave the last layer if none does. With CTC they bound the number of
 /// labels of the utterance.

@@ -26,6 +26,8 @@ class LengthFilter {
         training_(options.use == CorpusUse::training),
         fastest_(training_ && !options.data.speeds.empty() ? std::ranges::max(options.data.speeds)
                                                            : 1),
+        slowest_(training_ && !options.data.speeds.empty() ? std::ranges::min(options.data.speeds)
+                                                           : 1),
         shapes_(options.features) {}
 
   // An evaluation keeps every length, so that its error rates are those of the whole set.
@@ -47,6 +49,7 @@ class LengthFilter {
           "its text of {} is longer than the decoder's positions, which reach for {} "
           "(decoder.max_positions)",
           counted(need.labels, "label"), most);
+    if (slowest_ != fastest_) held_by(shapes_(0, length, slowest_).frames);  // fits the model
     const std::int64_t held = held_by(shapes_(0, length, fastest_).frames);
     if (need.frames <= held) return {};
     return fmt::format("its text of {} needs {} at the loss, but its {:f} s make {}{}",
@@ -70,7 +73,7 @@ class LengthFilter {
 
   const CorpusOptions& options_;
   bool training_;
-  double fastest_;
+  double fastest_, slowest_;
   UtteranceShapes shapes_;
   std::unordered_map<std::int64_t, std::int64_t> held_;
 };

@@ -283,7 +283,7 @@ TextGeneration::Room TextGeneration::room_in(layers::Scratch& scratch, const Rou
     room.wide_RW = layers::tensor_in(scratch, layers::DType::f32, {R, W});
     room.logits_NV = layers::tensor_in(scratch, compute, {n, V});
     room.wide_NV = layers::tensor_in(scratch, layers::DType::f32, {n, V});
-    lend({n * W, V * W, n * V});
+    lend({n * W, V * W, n * V, head().weights.size() > 1 ? V : 0});
     lend({R * W});
   }
   room.workspace = scratch.take<std::byte>(static_cast<std::int64_t>(room.workspace_bytes));

@@ -76,7 +76,7 @@ TiedWeights::TiedWeights(layers::Backend& backend, layers::Stream& stream, const
   for (int s = 0; s < stages; ++s) layouts.push_back(stage.layout_of(s));
   for (int r = 0; r < stages; ++r)
     for (const partition::ParameterEntry& reader : layouts[r].parameters) {
-      if (!reader.decl.tied() || !reader.summed) continue;
+      if (!reader.decl.tied() || reader.decl.frozen()) continue;
       for (int o = 0; o < stages; ++o)
         if (const auto* owner = find_parameter(layouts[o].parameters, reader.decl.tied_to))
           links_.push_back(link_of({layouts[o], layouts[r], o, r, *owner, reader}));

@@ -29,15 +29,19 @@ const std::vector<std::int64_t>& middling(const RunShape& shape) {
 }
 
 /// Returns one micro-batch of these lengths, with one label per ten frames.
-StepWork noise_of(const std::vector<std::int64_t>& lengths) {
+StepWork noise_of(const partition::LayerSequence& sequence,
+                  const std::vector<std::int64_t>& lengths) {
+  const std::int64_t most = partition::activation_before_text(sequence, lengths, {}).most_labels;
   StepWork work;
   work.global_micro_batches = 1;
   MicroBatchWork& m = work.micro_batches.emplace_back();
   m.lengths = lengths;
   for (std::size_t u = 0; u < lengths.size(); ++u) {
     m.utterances.push_back(u);
-    m.label_lengths.push_back(static_cast<std::int32_t>(lengths[u] / 10));
-    m.labels.insert(m.labels.end(), lengths[u] / 10, 1 + static_cast<std::int32_t>(u % 2));
+    const std::int64_t labels = most > 0 ? std::min(most, lengths[u] / 10) : lengths[u] / 10;
+    m.label_lengths.push_back(static_cast<std::int32_t>(labels));
+    m.labels.insert(m.labels.end(), static_cast<std::size_t>(labels),
+                    1 + static_cast<std::int32_t>(u % 2));
   }
   return work;
 }
@@ -48,8 +52,8 @@ std::vector<partition::LayerCost> measured_costs(const partition::LayerSequence&
                                                  const configs::Config& config,
                                                  const RunShape& shape) {
   const auto backend = make_backend(config.trainer, config.precision);
-  return measure_layers(*backend, sequence, noise_of(middling(shape)), synthetic_features(0),
-                        {.sizes = backend_sizes(config)});
+  return measure_layers(*backend, sequence, noise_of(sequence, middling(shape)),
+                        synthetic_features(0), {.sizes = backend_sizes(config)});
 }
 
 std::vector<partition::LayerCost> measured_or_computed_costs(

@@ -5,6 +5,7 @@
 #include <memory>
 #include <utility>
 
+#include "base/error.h"
 #include "partition/layout/layer_sequence.h"
 #include "partition/layout/recomputed_layers.h"
 #include "partition/planner/plan/planner.h"
@@ -57,30 +58,43 @@ class FullLengths {
   explicit FullLengths(const partition::LayerSequence& sequence)
       : out_(sequence),
         min_(partition::min_frames(sequence)),
-        apart_(at_least(at_least(kAny + min_) + 1) - at_least(kAny + min_)) {}
+        apart_(apart_at(partition::accepted_frames(sequence, kAny + min_))) {}
 
   std::int64_t at_least(std::int64_t frames) const {
     if (frames <= min_) return min_;
     const std::int64_t before = out(frames - 1);
     if (out(frames) > before) return frames;
     std::int64_t step = 1;
-    while (out(frames + step) == before) step *= 2;
+    while (is(before, frames + step)) step *= 2;
     std::int64_t same = frames + step / 2, more = frames + step;  // input frames
     while (more - same > 1) {
       const std::int64_t middle = (same + more) / 2;
-      if (out(middle) == before)
+      if (is(before, middle))
         same = middle;
       else
         more = middle;
     }
-    return more;
+    return takes(more) ? more : same;  // no utterance is longer than what the model takes
   }
   std::int64_t apart() const { return apart_; }
 
  private:
   static constexpr std::int64_t kAny = 1000;  // any number above the fewest
 
+  std::int64_t apart_at(std::int64_t frames) const {
+    const std::int64_t full = at_least(frames);
+    return takes(full + 1) ? at_least(full + 1) - full : 1;
+  }
   std::int64_t out(std::int64_t frames) const { return out_.of(frames); }
+  bool takes(std::int64_t frames) const try {
+    (void)out(frames);
+    return true;
+  } catch (const ShapeError&) {
+    return false;
+  }
+  bool is(std::int64_t rows, std::int64_t frames) const {
+    return takes(frames) && out(frames) == rows;
+  }
 
   mutable partition::OutputFrames out_;
   std::int64_t min_, apart_;

@@ -57,7 +57,7 @@ std::vector<std::vector<CostTerm>> cost_terms(const LayerSequence& sequence,
                                               const layers::BackendSizes& sizes) {
   // Every layer has frames left at this length. At twice the length a linear layer has twice the
   // operations, and attention up to four times.
-  const std::int64_t frames = kFrames * min_frames(sequence);
+  const std::int64_t frames = accepted_frames(sequence, kFrames * min_frames(sequence));
   const auto once = plan_layers(sequence, std::vector<std::int64_t>{frames}, sizes);
   const auto twice = plan_layers(sequence, std::vector<std::int64_t>{2 * frames}, sizes);
   std::vector<std::vector<CostTerm>> all;

@@ -153,6 +153,18 @@ TEST_F(CorpusTest, RejectsAudioTooLongForTheModel) {
   expect_refused({"s do not fit the model: there are positions for 12"});
 }
 
+// The longest has some 1,000 frames at speed 1, and twice as many at half of it.
+TEST_F(CorpusTest, RejectsAudioTooLongAtTheSlowestSpeed) {
+  options_.data.speeds = {0.5, 1};
+  options_.output_frames = [](std::int64_t frames) {
+    if (frames > 1500) throw ShapeError("there are positions for 1500");
+    return frames;
+  };
+  expect_refused({"s do not fit the model: there are positions for 1500"});
+  options_.data.speeds = {1};
+  EXPECT_EQ(load().size(), 3u);
+}
+
 TEST_F(CorpusTest, CountsABlankBetweenEqualLabels) {
   add(801, "aabbc");
   expect_refused({"train.jsonl:4: its text of 5 labels needs 7 frames"});

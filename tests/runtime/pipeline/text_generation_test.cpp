@@ -34,7 +34,7 @@ partition::LayerSequence make_sequence(const std::string& decoder) {
   if (decoder == "learned") {
     model.networks.positions = "learned";
     model.networks.max_positions = 12;
-    model.networks.embedding_norm = model.networks.tied = true;
+    model.networks.embedding_norm = model.networks.tied = model.networks.head_bias = true;
     model.networks.ctc_weight = 0.3;
   }
   return partition::build_model(model, kClasses);
@@ -107,13 +107,15 @@ std::map<std::uint64_t, Labels> write_texts(const Layout& layout) {
   return texts;
 }
 
-/// Returns the likeliest class after `row`.
-std::int32_t likeliest(const float* row, const layers::HostParameter& head_VW) {
+/// Returns the likeliest class after `row`. The head's weight is its last parameter.
+std::int32_t likeliest(const float* row, const std::vector<layers::HostParameter>& head) {
+  const layers::HostParameter& head_VW = head.back();
   const auto width = static_cast<std::size_t>(head_VW.shape[1]);
   std::vector<double> logits;
   for (std::int64_t v = 0; v < head_VW.shape[0]; ++v) {
     const float* weights = head_VW.values.data() + static_cast<std::size_t>(v) * width;
-    logits.push_back(std::inner_product(row, row + width, weights, 0.0));
+    const double bias = head.size() > 1 ? head.front().values[static_cast<std::size_t>(v)] : 0;
+    logits.push_back(std::inner_product(row, row + width, weights, bias));
   }
   return static_cast<std::int32_t>(std::ranges::max_element(logits) - logits.begin());
 }
@@ -122,7 +124,7 @@ std::int32_t likeliest(const float* row, const layers::HostParameter& head_VW) {
 std::vector<Labels> write_by_whole_passes(Stage& stage, const partition::LayerSequence& sequence,
                                           MicroBatchWork m, std::int32_t eos) {
   const int number = m.place;
-  const layers::HostParameter head = stage.last_parameters().front();
+  const std::vector<layers::HostParameter> head = stage.last_parameters();
   const std::vector<std::int64_t> most =
       partition::most_written(partition::activation_before_text(sequence, m.lengths, {}));
   std::vector<Labels> texts(m.lengths.size());

@@ -142,6 +142,25 @@ TEST(TiedWeights, StayWhereBothAreFrozen) {
   }
 }
 
+// The head's part is trained through its bias, and has sums for its weight too.
+TEST(TiedWeights, StayFrozenBesideATrainedBias) {
+  TrainingJob job = tied_job();
+  job.model.decoder = "attention";
+  job.model.networks.qk_norm = false;
+  job.model.networks.head_bias = true;
+  job.optimizer.freeze = {kOwner, kReader};
+  for (const char* compute : {"fp32", "bf16"}) {
+    job.precision.compute = compute;
+    job.stages = 1;
+    job.cut = {};
+    const TrainingOutcome alone = train_on_noise(job);
+    EXPECT_EQ(alone.tensors.at(kReader), alone.tensors.at(kOwner));
+    job.stages = 2;
+    job.cut = {layers_of(job) - 1};
+    expect_tied(job, alone, compute);
+  }
+}
+
 // The two sums of a tied table make its gradient: another loss than that of two tables.
 TEST(TiedWeights, LearnOtherThanTwoTables) {
   TrainingJob job = tied_job();

@@ -52,6 +52,15 @@ TEST(Planning, MeasuresEveryLayer) {
   }
 }
 
+TEST(Planning, MeasuresDecodersWithFewPositions) {
+  configs::Config config = small_recipe();
+  config.model.decoder = "attention";
+  config.model.networks = {
+      .width = 8, .layers = 1, .heads = 2, .inner = 6, .positions = "learned", .max_positions = 3};
+  const partition::LayerSequence sequence = partition::build_model(config.model, kShape.labels);
+  EXPECT_EQ(measured_costs(sequence, config, kShape).size(), sequence.layers.size());
+}
+
 TEST(Planning, ComputesCostsFromTheDevicesRates) {
   const partition::LayerSequence sequence = partition::build_model(small_model(), kShape.labels);
   configs::Config config = small_recipe();

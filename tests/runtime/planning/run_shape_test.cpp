@@ -7,7 +7,10 @@
 #include <numeric>
 
 #include "layers/models/deepspeech2.h"
+#include "layers/models/whisper.h"
 #include "partition/layout/build_model.h"
+#include "partition/layout/layer_figures.h"
+#include "partition/planner/cost/fitted_costs.h"
 #include "partition/planner/plan/planner.h"
 #include "partition/schedule/generators.h"
 #include "partition/schedule/make_schedule.h"
@@ -84,6 +87,25 @@ TEST(CoveringLengths, HoldWhatTheExtentHoldsAndLittleMore) {
     // Any such utterances leave at most half of this many frames after a stride of 2.
     EXPECT_GE(2 * frames(partition::output_frames(sequence, covering)),
               extent.frames + extent.utterances);
+  }
+}
+
+// Two input frames are one after the convolutions, and no longer utterance has positions.
+TEST(CoveringLengths, EndWhereTheModelsPositionsEnd) {
+  for (const int most : {1500, 100, 3}) {
+    const partition::LayerSequence sequence = partition::build_model(
+        {.features = 8,
+         .family =
+             layers::WhisperOptions{
+                 .width = 4, .heads = 2, .layers = 1, .inner = 5, .max_frames = most}},
+        29);
+    for (const std::int64_t longest : {2 * most - 1, 2 * most}) {
+      const auto covering = worst_case_lengths({3, 3 * longest, longest, 1}, sequence).frames;
+      EXPECT_GE(std::ranges::min(covering), 2 * most - 1);
+      EXPECT_EQ(std::ranges::max(partition::output_frames(sequence, covering)), most);
+    }
+    EXPECT_EQ(partition::layer_kinds(sequence, {}).size(), sequence.layers.size());
+    EXPECT_EQ(partition::cost_terms(sequence, {}).size(), sequence.layers.size());
   }
 }
 
