@@ -138,6 +138,20 @@ void check_end_of_text(const configs::Config& config) {
       eos, to_utf8(std::u32string_view(&character, 1)), labels, labels + 1));
 }
 
+void check_end_of_text(const configs::Config& config, const Tokenizer& tokenizer) {
+  if (config.text.kind == "alphabet" || !config.model.decoder_kind().reads("decoder.eos")) return;
+  const int eos = config.model.networks.eos;
+  if (eos < 1 || eos >= tokenizer.labels()) return;
+  const Label label = tokenizer.vocabulary()[static_cast<std::size_t>(eos)];
+  if (label.text.empty()) return;
+  throw ConfigError(
+      fmt::format("decoder.eos = {} is the label '{}' of text.model, so texts would end there: set "
+                  "decoder.eos=0, "
+                  "or the label of a special token{}",
+                  eos, label.written,
+                  config.text.kind == "bpe" ? ", which is its id in transformers and 1 more" : ""));
+}
+
 Corpus planned_corpus(const configs::Config& config, const partition::LayerSequence& sequence,
                       const Tokenizer& tokenizer, CorpusUse use) {
   const auto load = [&](const std::string& manifest) {

@@ -34,6 +34,8 @@ void check_features(const configs::Config& config);
 
 /// Throws ConfigError if the class that ends a language model's texts is a character of them.
 void check_end_of_text(const configs::Config& config);
+/// The same of any tokenizer: the class must add nothing to a text.
+void check_end_of_text(const configs::Config& config, const Tokenizer& tokenizer);
 
 /// Loads the corpus of data.train or data.validation, depending on `use`, for planning only. Throws
 /// like load_corpus().

@@ -46,6 +46,7 @@ configs::Config checked(const TrainingTask& task, comm::Communicator& world) {
 
 PreparedTraining of_recipe(const configs::Config& recipe, const RunContext& context) {
   std::unique_ptr<const Tokenizer> tokenizer = make_tokenizer(recipe.text);
+  check_end_of_text(recipe, *tokenizer);
   partition::LayerSequence sequence = partition::build_trained_model(recipe, tokenizer->labels());
   return {context, recipe, recipe.pipeline, std::move(tokenizer), std::move(sequence)};
 }

@@ -11,9 +11,8 @@
 
 namespace penstock::runtime {
 
-void AddedTokens::add(std::u32string text, const AddedToken& token) {
-  const auto place = std::ranges::upper_bound(entries_, text, {}, &Entry::text);
-  entries_.insert(place, {std::move(text), token});
+AddedTokens::AddedTokens(std::vector<Entry> entries) : entries_(std::move(entries)) {
+  std::ranges::stable_sort(entries_, {}, &Entry::text);
 }
 
 const AddedTokens::Entry* AddedTokens::find(std::u32string_view text) const {

@@ -19,17 +19,20 @@ struct TextPart {
 /// Finds added tokens in texts.
 class AddedTokens {
  public:
-  void add(std::u32string text, const AddedToken& token);
+  /// A token as it is found in texts.
+  struct Entry {
+    std::u32string text;
+    AddedToken token;
+  };
+
+  AddedTokens() = default;
+  explicit AddedTokens(std::vector<Entry> entries);
 
   /// Returns the parts of a text, which together are the text. At each place the longest token
   /// counts. A token that takes the spaces around it has them in its part.
   [[nodiscard]] std::vector<TextPart> parts(std::u32string_view text) const;
 
  private:
-  struct Entry {
-    std::u32string text;
-    AddedToken token;
-  };
   /// Returns the longest token at the begin of a text; null if there is none.
   const Entry* find(std::u32string_view text) const;
 

@@ -10,12 +10,15 @@ namespace penstock::runtime {
 
 BytePairCoder::BytePairCoder(BytePairModel model) : model_(std::move(model)), merging_(model_) {
   for (const std::string& token : model_.tokens) bytes_.push_back(bytes_of_token(token));
+  std::vector<AddedTokens::Entry> before, after;
   for (const AddedToken& token : model_.added) {
     std::u32string text = from_utf8(token.text);
     if (token.normalized && model_.composes) text = composed(text, false);
     bytes_[static_cast<std::size_t>(token.id)] = bytes_of_token(to_utf8(text));
-    (token.normalized ? after_ : before_).add(std::move(text), token);
+    (token.normalized ? after : before).push_back({std::move(text), token});
   }
+  before_ = AddedTokens(std::move(before));
+  after_ = AddedTokens(std::move(after));
 }
 
 void BytePairCoder::append_words(std::u32string_view text, std::vector<std::int32_t>& ids) const {

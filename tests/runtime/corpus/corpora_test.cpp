@@ -1,13 +1,17 @@
 #include "runtime/corpus/corpora.h"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <string>
 #include <utility>
 
 #include "base/error.h"
 #include "layers/models/deepspeech2.h"
 #include "partition/layout/build_model.h"
 #include "tests/support/system/temporary_folder.h"
+#include "tests/support/tree/sources.h"
 
 namespace penstock::runtime {
 namespace {
@@ -87,6 +91,31 @@ TEST(EndOfText, IsNoCharacterOfTheAlphabet) {
   EXPECT_NE(fault(4), "");
   config.model.decoder = "rnnt";
   EXPECT_EQ(fault(2), "");
+}
+
+TEST(EndOfText, IsNoTokenThatAddsText) {
+  configs::Config config;
+  config.model.decoder = "attention";
+  config.text.kind = "bpe";
+  config.text.model = test::source("tests/golden/byte_pairs/qwen2.json").string();
+  const auto tokenizer = make_tokenizer(config.text);
+  const std::vector<Label> labels = tokenizer->vocabulary();
+  const auto place = [&](const std::string& written) {
+    const auto found = std::ranges::find(labels, written, &Label::written);
+    return static_cast<int>(found - labels.begin());
+  };
+  const auto fault = [&](int eos) {
+    config.model.networks.eos = eos;
+    return test::message_of<ConfigError>([&] { check_end_of_text(config, *tokenizer); });
+  };
+  EXPECT_EQ(fault(0), "");
+  EXPECT_EQ(fault(place("<|endoftext|>")), "");
+  EXPECT_EQ(
+      fault(place("a")),
+      fmt::format("decoder.eos = {} is the label 'a' of text.model, so texts would end there: "
+                  "set decoder.eos=0, or the label of a special token, which is its id in "
+                  "transformers and 1 more",
+                  place("a")));
 }
 
 }  // namespace
