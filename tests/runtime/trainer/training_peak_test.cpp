@@ -20,7 +20,7 @@
 namespace penstock::runtime {
 namespace {
 
-constexpr int kStages = 2, kReplicas = 2;
+constexpr int kPeakStages = 2, kPeakReplicas = 2;
 
 /// 2 stages × 2 replicas of the whole command, all in this process: data, two steps, a validation
 /// and a save. Returns what their plan allows the ranks together, and copies of what they save.
@@ -33,9 +33,9 @@ std::size_t train_as_threads(const std::filesystem::path& folder, const std::str
   config.model.family.as<layers::DeepSpeech2Options>().hidden = hidden;
   config.precision.compute = compute;
   config.trainer.steps = config.trainer.validate_every = config.trainer.checkpoint_every = 2;
-  config.pipeline.stages = kStages;
-  config.pipeline.replicas = kReplicas;
-  comm::run_as_threads({.ranks = kStages * kReplicas},
+  config.pipeline.stages = kPeakStages;
+  config.pipeline.replicas = kPeakReplicas;
+  comm::run_as_threads({.ranks = kPeakStages * kPeakReplicas},
                        [&](comm::Communicator& world) { train({config}, world, {}); });
 
   const partition::LayerSequence sequence = partition::build_model(config.model, 5);
@@ -45,7 +45,7 @@ std::size_t train_as_threads(const std::filesystem::path& folder, const std::str
   const partition::Plan plan = partition::parse_plan(saved.state().plan_toml, "plan", model);
   std::size_t bytes = 0;
   for (const partition::ChunkPlan& chunk : plan.chunks)
-    bytes += kReplicas * chunk.predicted.bytes.total();
+    bytes += kPeakReplicas * chunk.predicted.bytes.total();
   for (const auto& [name, tensor] : saved.tensors())
     bytes += static_cast<std::size_t>(layers::element_count(tensor.shape)) *
              layers::size_of(tensor.dtype);
