@@ -100,15 +100,16 @@ class FullLengths {
   std::int64_t min_, apart_;
 };
 
-/// Returns `count` nearly equal full lengths that sum to at least `frames`.
+/// Returns `count` nearly equal full lengths, of at most `longest`, that leave at least as many
+/// frames at the loss as any that sum to `frames`.
 std::vector<std::int64_t> even_lengths(const FullLengths& full, std::int64_t frames,
-                                       std::int64_t count) {
+                                       std::int64_t count, std::int64_t longest) {
   if (count < 1) return {};
   const std::int64_t base = full.at_least(frames / count - full.apart() + 1);
   std::vector<std::int64_t> lengths(static_cast<std::size_t>(count), base);
   std::int64_t lacking = frames - base * count;
   for (auto length = lengths.begin(); lacking > 0; ++length, lacking -= full.apart())
-    *length += full.apart();
+    *length = std::min(*length + full.apart(), longest);
   return lengths;
 }
 
@@ -195,7 +196,7 @@ partition::MicroBatchLengths worst_case_lengths(const MicroBatchExtent& extent,
                                                 const partition::LayerSequence& sequence) {
   const FullLengths full(sequence);
   const std::int64_t longest = full.at_least(extent.longest), others = extent.utterances - 1;
-  auto lengths = even_lengths(full, std::max(extent.frames - longest, others), others);
+  auto lengths = even_lengths(full, std::max(extent.frames - longest, others), others, longest);
   lengths.push_back(others > 0 ? longest : full.at_least(extent.frames));
   const std::vector<std::int64_t> labels(lengths.size(), extent.labels);
   return {std::move(lengths), labels};

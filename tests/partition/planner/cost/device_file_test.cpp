@@ -112,7 +112,7 @@ TEST(DeviceFile, MisspeltNamesGetTheNearest) {
 TEST(DeviceFile, KnownOnesCanAllBeRead) {
   const auto names = configs::names_in_config_folder("devices");
   EXPECT_EQ(names, (std::vector<std::string>{"a100-40", "a100-80", "cpu-avx2", "cpu-avx512", "h100",
-                                             "h200", "l4", "rtx4090"}));
+                                             "h200", "l4", "l40s", "rtx4090"}));
   for (const std::string& name : names) {
     const RatedDevice device = read_device(name);
     EXPECT_EQ(device.name, name);
