@@ -139,7 +139,7 @@ TEST(PlanSequence, NamesWhatItRejects) {
             "the cluster has 16 devices and a stage needs one: ask for at most 16"},
            {{"--profile", sequence("gnmt"), "--cluster", "mixd"}, "mixd: no such cluster file"},
            {{"--profile", sequence("gnmt"), "--cluster", "mixd"},
-            "by name are a100-40-8x4, h100-128x8, h100-8,"},
+            "by name are a100-40-8x4, a100-80-4, h100-128x8, h100-8,"},
            {{"--profile", sequence("gnmt"), "--cluster", file},
             "memory binds: no cut into any number"},
            {{"--profile", file, "--stages", "2"}, "tiny.toml: not JSON"},

@@ -77,9 +77,10 @@ TEST_F(PlanCommand, EveryRecipePlans) {
     const auto outcome = folder_.run(words);
     EXPECT_EQ(outcome.code, 0) << entry.path() << ": " << outcome.err;
     const auto has = [&](const char* text) { return recipe.find(text) != std::string::npos; };
-    const char* last = has("decoder = \"lm\"") ? " to decoder.output"
-                       : has("decoder = ")     ? " to transducer "
-                                               : " to ctc ";
+    const bool writes = has("decoder = \"lm\"") || has("decoder = \"attention\"");
+    const char* last = writes              ? " to decoder.output"
+                       : has("decoder = ") ? " to transducer "
+                                           : " to ctc ";
     EXPECT_NE(outcome.out.find(last), std::string::npos) << outcome.out;
   }
 }
