@@ -15,8 +15,6 @@ namespace penstock::layers {
 namespace {
 
 using test::Golden;
-using test::LayerRunner;
-using test::numbers;
 
 /// The decoders of tests/golden/cases/attention_decoder.py.
 DecoderOptions golden_options(const std::string& model) {

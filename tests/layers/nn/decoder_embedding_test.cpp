@@ -76,7 +76,7 @@ TEST(DecoderEmbeddingTest, AddsScaledEmbeddingsAndPositions) {
       const int position = r < 6 ? r : r - 6;
       for (int c = 0; c < kWidth; ++c) {
         double added = 0;
-        const double angle = position * std::pow(10000.0, -(c / 2 * 2) / 6.0);
+        const double angle = position * std::pow(10000.0, -(c - c % 2) / 6.0);
         if (positions == TextPositions::sinusoidal)
           added = c % 2 == 0 ? std::sin(angle) : std::cos(angle);
         if (positions == TextPositions::learned)
