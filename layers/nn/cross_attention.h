@@ -11,7 +11,7 @@
 
 namespace penstock::layers {
 
-/// What the parts of a unit attend to: the keys and values of a memory.
+/// The keys and values of a memory, to which the parts of a unit attend.
 struct AttendedMemory {
   std::span<const std::int64_t> lengths;  // rows of each utterance
   Tensor kv_MP;        // k of all heads, then v; without data they lie in Context::cache

@@ -15,7 +15,7 @@ struct NextRows {
   Tensor y_PW;                              // out
 };
 
-/// What the layer that turns labels into rows of text offers besides its methods: rows of single
+/// The layer that turns labels into rows of text is a TextReader too: it computes rows of single
 /// labels.
 class TextReader {
  public:

@@ -146,8 +146,7 @@ void check_end_of_text(const configs::Config& config, const Tokenizer& tokenizer
   if (label.text.empty()) return;
   throw ConfigError(
       fmt::format("decoder.eos = {} is the label '{}' of text.model, so texts would end there: set "
-                  "decoder.eos=0, "
-                  "or the label of a special token{}",
+                  "decoder.eos=0, or the label of a special token{}",
                   eos, label.written,
                   config.text.kind == "bpe" ? ", which is its id in transformers and 1 more" : ""));
 }

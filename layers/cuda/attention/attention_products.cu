@@ -119,7 +119,7 @@ __global__ void store_rows(AttentionInput<T> in, GradientRows<T> rows) {
   rows.to[row * rows.pitch + column] = from_float<T>(value);
 }
 
-/// Where q, k or v of all heads lie, or their gradients.
+/// The place of q, k or v of all heads, or of their gradients.
 struct PartColumns {
   const Tensor& matrix;
   std::int64_t before;  // columns before them
