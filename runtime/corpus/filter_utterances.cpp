@@ -79,9 +79,9 @@ class LengthFilter {
 };
 
 /// Returns the error of encoding a bad text. Unknown characters go to the tally instead.
-std::string fault_of_text(const Tokenizer& tokenizer, const UtteranceIndex& index, std::size_t u,
-                          BadTextTally& tally) try {
-  (void)tokenizer.encode(index.text(u));
+std::string fault_of_text(const CorpusOptions& options, const Tokenizer& tokenizer,
+                          const UtteranceIndex& index, std::size_t u, BadTextTally& tally) try {
+  (void)encode_transcript(options, tokenizer, index.text(u));
   return {};
 } catch (const UnknownCharacters& unknown) {
   tally.add(index.where(u), unknown);
@@ -111,7 +111,7 @@ FilteredUtterances filter_utterances(const CorpusOptions& options, const Utteran
       continue;
     }
     const std::string fault =
-        bad ? fault_of_text(tokenizer, index, u, texts) : filter.fault_of(length, need);
+        bad ? fault_of_text(options, tokenizer, index, u, texts) : filter.fault_of(length, need);
     if (!fault.empty()) weighed.faults.add(std::string(index.where(u)), fault);
     if (bad || !fault.empty())
       weighed.left_out.add(u);

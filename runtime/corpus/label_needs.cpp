@@ -1,5 +1,6 @@
 #include "runtime/corpus/label_needs.h"
 
+#include <fmt/format.h>
 #include <spdlog/spdlog.h>
 
 #include <algorithm>
@@ -69,6 +70,19 @@ std::uint64_t hash_of_ids(const LeftOut& left_out) {
 
 }  // namespace
 
+std::vector<std::int32_t> encode_transcript(const CorpusOptions& options,
+                                            const Tokenizer& tokenizer, std::string_view text) {
+  std::vector<std::int32_t> labels = tokenizer.encode(text);
+  if (!options.loss.writing) return labels;
+  // Tokenizers of bytes find their special tokens within texts too.
+  const std::int32_t eos = options.loss.writing->eos;
+  if (std::ranges::find(labels, eos) != labels.end())
+    throw DataError(fmt::format(
+        "its text contains '{}', with which texts end (decoder.eos = {}): take it out of the text",
+        tokenizer.vocabulary()[static_cast<std::size_t>(eos)].written, eos));
+  return labels;
+}
+
 LabelNeeds::LabelNeeds(const CorpusOptions& options, const UtteranceIndex& index,
                        const Tokenizer& tokenizer)
     : options_(options), index_(index), tokenizer_(tokenizer) {
@@ -88,7 +102,8 @@ LabelNeeds::LabelNeeds(const CorpusOptions& options, const UtteranceIndex& index
 }
 
 LabelNeed LabelNeeds::needed(std::size_t utterance) const try {
-  const std::vector<std::int32_t> labels = tokenizer_.encode(index_.text(utterance));
+  const std::vector<std::int32_t> labels =
+      encode_transcript(options_, tokenizer_, index_.text(utterance));
   return {static_cast<std::uint32_t>(options_.loss.frames_needed(labels)),
           static_cast<std::uint32_t>(labels.size())};
 } catch (const DataError&) {

@@ -24,6 +24,12 @@ struct LabelNeed {
   bool operator==(const LabelNeed&) const = default;
 };
 
+/// Returns the labels of a text. Throws DataError if it can't be encoded or holds the label that
+/// ends texts.
+[[nodiscard]] std::vector<std::int32_t> encode_transcript(const CorpusOptions& options,
+                                                          const Tokenizer& tokenizer,
+                                                          std::string_view text);
+
 /// The needs of the texts of all utterances of an index. If options.labels_key is set, they are
 /// cached in a file, together with the hash of the corpus that was made from them last. A cached
 /// file is used only if a sample of the texts still needs the same.

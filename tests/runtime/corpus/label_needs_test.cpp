@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstring>
 #include <random>
 #include <string>
@@ -11,7 +12,9 @@
 #include "layers/losses/ctc.h"
 #include "runtime/data/index/stream_hash.h"
 #include "runtime/text/alphabet.h"
+#include "runtime/text/tokenizer.h"
 #include "tests/support/system/temporary_folder.h"
+#include "tests/support/tree/sources.h"
 
 namespace penstock::runtime {
 namespace {
@@ -66,6 +69,26 @@ TEST(LabelNeeds, AreFoundAnewWhereTheyAreCrafted) {
     test::write_file(file, bytes);
     ASSERT_EQ(frames(), expected);
   }
+}
+
+/// A text that held the end of texts would teach the model to stop within texts.
+TEST(TranscriptLabels, DoNotHoldTheEndOfTexts) {
+  configs::TextConfig text;
+  text.kind = "bpe";
+  text.model = test::source("tests/golden/byte_pairs/qwen2.json").string();
+  const auto tokenizer = make_tokenizer(text);
+  CorpusOptions options;
+  const std::string whole = "one<|endoftext|>two";
+  const auto labels = encode_transcript(options, *tokenizer, whole);  // a decoder without an end
+  options.loss.writing = {.eos = 0};
+  options.loss.writing->eos = *std::ranges::find_if(
+      labels, [&](std::int32_t id) { return tokenizer->decode(std::vector{id}).empty(); });
+  EXPECT_EQ(
+      test::message_of<DataError>([&] { (void)encode_transcript(options, *tokenizer, whole); }),
+      fmt::format("its text contains '<|endoftext|>', with which texts end (decoder.eos = "
+                  "{}): take it out of the text",
+                  options.loss.writing->eos));
+  EXPECT_EQ(encode_transcript(options, *tokenizer, "one"), tokenizer->encode("one"));
 }
 
 }  // namespace
