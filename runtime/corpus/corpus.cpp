@@ -54,6 +54,7 @@ Corpus assemble(const UtteranceIndex& index, FilteredUtterances weighed,
   corpus.too_short = weighed.too_short;
   corpus.too_long = weighed.too_long;
   corpus.most_labels = weighed.most_labels;
+  corpus.all_labels = weighed.all_labels;
   corpus.hash = weighed.hash;
   const auto left_out = std::make_shared<const LeftOut>(std::move(weighed.left_out));
   corpus.lengths = index.lengths(left_out);
@@ -82,6 +83,11 @@ double Corpus::seconds() const {
   double sum = 0;
   for (std::size_t id = 0; id < lengths.size(); ++id) sum += lengths[id].seconds();
   return sum;
+}
+
+double Corpus::labels_per_second() const {
+  const double audio = seconds();
+  return audio > 0 ? static_cast<double>(all_labels) / audio : 0;
 }
 
 std::string Corpus::name(std::uint64_t id) const {

@@ -32,6 +32,7 @@ struct Corpus {
   std::int64_t too_short = 0, too_long = 0;  // left out by data.min_seconds and max_seconds
   std::int64_t skipped = 0;                  // left out by data.bad_utterances = "skip"
   std::int64_t most_labels = 0;              // maximum over the utterances
+  std::int64_t all_labels = 0;               // sum over the utterances
   std::shared_ptr<RemoteFiles> files = {};   // opens audio that lies on servers
   Mixture mixture = {};                      // set for several manifests; see mixed_corpus()
   /// XXH3 of file names, segments, lengths and labels, in order. Checkpoints store it.
@@ -39,6 +40,8 @@ struct Corpus {
 
   std::size_t size() const { return lengths.size(); }
   double seconds() const;
+  /// Returns the mean number of labels in a second of audio; 0 without audio.
+  double labels_per_second() const;
   /// Returns how many utterances an epoch of training draws, to the nearest whole number.
   std::size_t draws() const { return mixture.draws(size()); }
   /// Returns a name for people: "utterance 17", with the manifest's name if there are several.

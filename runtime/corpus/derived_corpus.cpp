@@ -61,6 +61,7 @@ Corpus join(const std::vector<Corpus>& corpora) {
     all.too_long += corpus.too_long;
     all.skipped += corpus.skipped;
     all.most_labels = std::max(all.most_labels, corpus.most_labels);
+    all.all_labels += corpus.all_labels;
     hash.add({reinterpret_cast<const char*>(&corpus.hash), sizeof corpus.hash});
   }
   all.audio = joined(corpora, &Corpus::audio);

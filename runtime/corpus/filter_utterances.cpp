@@ -113,10 +113,12 @@ FilteredUtterances filter_utterances(const CorpusOptions& options, const Utteran
     const std::string fault =
         bad ? fault_of_text(options, tokenizer, index, u, texts) : filter.fault_of(length, need);
     if (!fault.empty()) weighed.faults.add(std::string(index.where(u)), fault);
-    if (bad || !fault.empty())
+    if (bad || !fault.empty()) {
       weighed.left_out.add(u);
-    else
+    } else {
       weighed.most_labels = std::max<std::int64_t>(weighed.most_labels, need.labels);
+      weighed.all_labels += need.labels;
+    }
   }
   weighed.texts = texts.told(options, [&](const auto& use) {
     for (std::size_t u = 0; u < index.size(); ++u) use(index.text(u));
@@ -135,6 +137,7 @@ std::string pack(const FilteredUtterances& weighed) {
   message.add(weighed.too_short);
   message.add(weighed.too_long);
   message.add(weighed.most_labels);
+  message.add(weighed.all_labels);
   message.add(static_cast<std::int64_t>(weighed.hash));
   pack(weighed.faults, message);
   message.add(weighed.texts.utterances);
@@ -150,6 +153,7 @@ FilteredUtterances unpack_weighed(std::string message) {
   weighed.too_short = from.number();
   weighed.too_long = from.number();
   weighed.most_labels = from.number();
+  weighed.all_labels = from.number();
   weighed.hash = static_cast<std::uint64_t>(from.number());
   weighed.faults = unpack_faults(from);
   weighed.texts.utterances = from.number();

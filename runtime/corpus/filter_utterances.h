@@ -16,6 +16,7 @@ struct FilteredUtterances {
   LeftOut left_out;
   std::int64_t too_short = 0, too_long = 0;
   std::int64_t most_labels = 0;  // of an utterance that is used
+  std::int64_t all_labels = 0;   // sum over those utterances
   Faults faults;                 // unusable lines, texts and lengths
   BadTexts texts;                // transcripts with unknown characters
   std::uint64_t hash = 0;  // Corpus::hash of the utterances that are used; 0 if there are none

@@ -64,7 +64,8 @@ std::vector<std::vector<partition::ChunkTimes>> mean_times_by_size(
     std::vector<partition::ChunkTimes> sums(times.size());
     double count = 0;
     visit_size(shape, config.pipeline.replicas, size, [&](const auto& frames) {
-      const auto one = partition::chunk_times(begin, model({.frames = frames}), recomputed);
+      const auto one =
+          partition::chunk_times(begin, model(usual_lengths(shape, frames)), recomputed);
       for (std::size_t chunk = 0; chunk < sums.size(); ++chunk) add(one[chunk], sums[chunk]);
       ++count;
     });

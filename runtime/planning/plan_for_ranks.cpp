@@ -35,7 +35,7 @@ RankPlan plan_for_ranks(const configs::Config& recipe, bool measure) {
   }
   const StepSequence steps({corpus.lengths, config.data, config.features, config.trainer.seed,
                             config.trainer.lanes, config.trainer.order, start, corpus.mixture,
-                            corpus.most_labels});
+                            corpus.most_labels, corpus.labels_per_second()});
   const PlannedValidation validation = planned_validation(config, sequence, *tokenizer);
   const RunShape shape = shape_of_run(config, steps, validation, tokenizer->labels());
   if (run == nullptr && wants_order(config))

@@ -42,7 +42,7 @@ partition::Plan plan_of(const ClusterPlan& planned, const partition::Candidate& 
   request.model = planned_model(sequence, config.model, data.labels()).summary;
   const partition::CostModel& costs =
       candidate.selective ? planned.problem.model.selective_costs : planned.problem.model.costs;
-  request.costs = costs({.frames = shape.micro_batches.at(shape.micro_batches.size() / 2)});
+  request.costs = costs(middling_lengths(shape));
   request.bytes = bytes_of_run(sequence, config, shape, partition::schedule_of(candidate),
                                DeviceMessages::nccl);
   request.pipeline = config.pipeline;

@@ -24,13 +24,10 @@
 namespace penstock::runtime {
 namespace {
 
-const std::vector<std::int64_t>& middling(const RunShape& shape) {
-  return shape.micro_batches.at(shape.micro_batches.size() / 2);
-}
-
-/// Returns one micro-batch of these lengths, with one label per ten frames.
+/// Returns one micro-batch of these lengths. Labels that are not known are one per ten frames.
 StepWork noise_of(const partition::LayerSequence& sequence,
-                  const std::vector<std::int64_t>& lengths) {
+                  const partition::MicroBatchLengths& shape) {
+  const std::vector<std::int64_t>& lengths = shape.frames;
   const std::int64_t most = partition::activation_before_text(sequence, lengths, {}).most_labels;
   StepWork work;
   work.global_micro_batches = 1;
@@ -38,7 +35,8 @@ StepWork noise_of(const partition::LayerSequence& sequence,
   m.lengths = lengths;
   for (std::size_t u = 0; u < lengths.size(); ++u) {
     m.utterances.push_back(u);
-    const std::int64_t labels = most > 0 ? std::min(most, lengths[u] / 10) : lengths[u] / 10;
+    std::int64_t labels = shape.labels.empty() ? lengths[u] / 10 : shape.labels[u];
+    if (most > 0) labels = std::min(most, labels);
     m.label_lengths.push_back(static_cast<std::int32_t>(labels));
     m.labels.insert(m.labels.end(), static_cast<std::size_t>(labels),
                     1 + static_cast<std::int32_t>(u % 2));
@@ -52,7 +50,7 @@ std::vector<partition::LayerCost> measured_costs(const partition::LayerSequence&
                                                  const configs::Config& config,
                                                  const RunShape& shape) {
   const auto backend = make_backend(config.trainer, config.precision);
-  return measure_layers(*backend, sequence, noise_of(sequence, middling(shape)),
+  return measure_layers(*backend, sequence, noise_of(sequence, middling_lengths(shape)),
                         synthetic_features(0), {.sizes = backend_sizes(config)});
 }
 
@@ -73,8 +71,9 @@ std::vector<partition::LayerCost> computed_costs(const partition::LayerSequence&
                                                  const configs::Config& config,
                                                  const RunShape& shape) {
   const layers::BackendSizes sizes = backend_sizes(config);
-  return partition::analytic_costs(sequence, middling(shape), sizes,
-                                   partition::default_rates(sizes));
+  const partition::MicroBatchLengths lengths = middling_lengths(shape);
+  return partition::analytic_costs(sequence, lengths.frames, sizes, partition::default_rates(sizes),
+                                   lengths.labels);
 }
 
 std::vector<partition::LayerCost> recognition_costs(const partition::LayerSequence& sequence,
@@ -94,8 +93,8 @@ partition::PlanRequest plan_request(const partition::LayerSequence& sequence,
   request.model = planned_model(sequence, config.model, shape.labels).summary;
   request.costs =
       partition::with_recomputation(costs, partition::recomputed_layers(config.pipeline, sequence));
-  request.transfers =
-      partition::transfer_costs(sequence, middling(shape), sizes, partition::default_link(sizes));
+  request.transfers = partition::transfer_costs(sequence, middling_lengths(shape), sizes,
+                                                partition::default_link(sizes));
   request.pipeline = config.pipeline;
   request.micro_batches = config.data.micro_batches;
   request.micro_batch_seconds = config.data.micro_batch_seconds;

@@ -48,7 +48,8 @@ StepSequence RecipeData::steps(const configs::Config& config) const {
                        config.trainer.order,
                        {},
                        training_.mixture,
-                       training_.most_labels});
+                       training_.most_labels,
+                       training_.labels_per_second()});
 }
 
 const std::vector<partition::SampledStep>& RecipeData::sample(const partition::BatchDivision& batch,

@@ -1,6 +1,7 @@
 #include "runtime/planning/run_shape.h"
 
 #include <algorithm>
+#include <cmath>
 #include <functional>
 #include <memory>
 #include <utility>
@@ -30,6 +31,18 @@ std::vector<std::vector<std::int64_t>> lengths_of(const std::vector<MicroBatch>&
     for (const BatchUtterance& u : batch.utterances) of_batch.push_back(u.frames);
   }
   return lengths;
+}
+
+/// Computes RunShape::labels_per_frame.
+double labels_per_frame(const std::vector<MicroBatch>& batches, const StepSequenceOptions& corpus) {
+  double samples = 0, frames = 0;
+  for (const MicroBatch& batch : batches)
+    for (const BatchUtterance& u : batch.utterances) {
+      samples += static_cast<double>(u.samples);
+      frames += static_cast<double>(u.frames);
+    }
+  if (frames == 0) return 0;
+  return corpus.labels_per_second * samples / corpus.features.sample_rate / frames;
 }
 
 /// Computes RunShape::by_size from evenly spaced steps. The last step, which may be short, is used
@@ -172,9 +185,27 @@ Reduction cached(Reduction reduction) {
 
 }  // namespace
 
+partition::MicroBatchLengths usual_lengths(const RunShape& shape,
+                                           const std::vector<std::int64_t>& frames) {
+  partition::MicroBatchLengths lengths{frames};
+  if (shape.labels_per_frame == 0) return lengths;
+  for (const std::int64_t of_utterance : frames) {
+    const double labels = std::round(shape.labels_per_frame * static_cast<double>(of_utterance));
+    lengths.labels.push_back(
+        std::min(static_cast<std::int64_t>(labels), shape.training.micro_batch.labels));
+  }
+  return lengths;
+}
+
+partition::MicroBatchLengths middling_lengths(const RunShape& shape) {
+  return usual_lengths(shape, shape.micro_batches.at(shape.micro_batches.size() / 2));
+}
+
 RunShape shape_of_run(const configs::Config& config, const StepSequence& steps,
                       const PlannedValidation& validation, int labels) {
-  RunShape shape{lengths_of(steps.longest(kForCosts)), labels};
+  const std::vector<MicroBatch> longest = steps.longest(kForCosts);
+  RunShape shape{lengths_of(longest), labels};
+  shape.labels_per_frame = labels_per_frame(longest, steps.options());
   // With trainer.scaling, a run may have more steps than trainer.steps.
   shape.training = config.trainer.scaling == "none" ? extent_of(steps, config.trainer.steps)
                                                     : greatest_extent(steps.options());

@@ -26,7 +26,17 @@ struct RunShape {
   /// [size][sample]: feature frames of the micro-batch of that size, where 0 is the longest, in
   /// some steps of the first epoch. Empty if nothing is trained.
   std::vector<std::vector<std::vector<std::int64_t>>> by_size = {};
+  /// Labels of the texts for each feature frame, on average; 0: not known.
+  double labels_per_frame = 0;
 };
+
+/// Returns the lengths of utterances of so many feature frames, whose texts are as long as the
+/// run's usually are.
+[[nodiscard]] partition::MicroBatchLengths usual_lengths(const RunShape& shape,
+                                                         const std::vector<std::int64_t>& frames);
+
+/// Returns the lengths of the micro-batch that stands for all in the costs: it is of middling size.
+[[nodiscard]] partition::MicroBatchLengths middling_lengths(const RunShape& shape);
 
 /// Returns the shape of a training run over `steps` that validates on these utterances.
 [[nodiscard]] RunShape shape_of_run(const configs::Config& config, const StepSequence& steps,

@@ -255,7 +255,8 @@ void add_prediction(const partition::DeviceRates& rates, const layers::BackendSi
       partition::analytic_costs(sequence, micro_batch.lengths, sizes, rates, labels);
   report.parameters = static_cast<std::int64_t>(
       std::accumulate(measured.parameters.begin(), measured.parameters.end(), 0.0));
-  report.kinds = layer_kind_times(sequence, micro_batch.lengths, measured.layers, predicted);
+  report.kinds =
+      layer_kind_times(sequence, {micro_batch.lengths, labels}, measured.layers, predicted);
   double all = 0;
   for (const partition::LayerCost& cost : predicted) all += cost.total();
   report.predicted_s = all * measured.plan.micro_batches / bound_of(measured.plan, predicted) +

@@ -49,9 +49,10 @@ std::string without_numbers(const std::string& name) {
 /// Returns the operations of each layer, counted as in partition::training_flops(). The first layer
 /// has no backward_input.
 std::vector<double> flops_of_layers(const partition::LayerSequence& sequence,
-                                    std::span<const std::int64_t> lengths) {
+                                    const partition::MicroBatchLengths& lengths) {
   std::vector<double> flops;
-  for (const layers::LayerPlan& plan : partition::plan_layers(sequence, lengths, {}))
+  for (const layers::LayerPlan& plan :
+       partition::plan_layers(sequence, lengths.frames, {}, lengths.labels))
     flops.push_back(plan.flops.forward + plan.flops.backward_weight +
                     (flops.empty() ? 0 : plan.flops.backward_input));
   return flops;
@@ -78,7 +79,7 @@ std::optional<EachKindOnce> each_kind_once(const configs::Config& config, int la
 }
 
 std::vector<LayerKindTimes> layer_kind_times(const partition::LayerSequence& sequence,
-                                             std::span<const std::int64_t> lengths,
+                                             const partition::MicroBatchLengths& lengths,
                                              std::span<const partition::LayerCost> measured,
                                              std::span<const partition::LayerCost> predicted) {
   const std::vector<double> flops = flops_of_layers(sequence, lengths);

@@ -41,7 +41,7 @@ struct LayerKindTimes {
 /// Groups the layers by kind, in the model's order. `measured` and `predicted` have a cost for each
 /// layer of `sequence`, for utterances of `lengths`.
 [[nodiscard]] std::vector<LayerKindTimes> layer_kind_times(
-    const partition::LayerSequence& sequence, std::span<const std::int64_t> lengths,
+    const partition::LayerSequence& sequence, const partition::MicroBatchLengths& lengths,
     std::span<const partition::LayerCost> measured,
     std::span<const partition::LayerCost> predicted);
 

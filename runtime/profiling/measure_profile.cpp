@@ -267,9 +267,9 @@ partition::SequenceProfile neutral_profile(const partition::DeviceProfile& profi
                                            const partition::LayerSequence& sequence,
                                            const layers::BackendSizes& sizes) {
   const std::vector<layers::LayerPlan> plans =
-      partition::plan_layers(sequence, profile.middling.frames, sizes);
-  const auto transfers = partition::transfer_costs(sequence, profile.middling.frames, sizes,
-                                                   partition::default_link(sizes));
+      partition::plan_layers(sequence, profile.middling.frames, sizes, profile.middling.labels);
+  const auto transfers =
+      partition::transfer_costs(sequence, profile.middling, sizes, partition::default_link(sizes));
   partition::SequenceProfile neutral{profile.model, {}};
   for (std::size_t i = 0; i < plans.size(); ++i) {
     partition::LayerProfile& layer = neutral.layers.emplace_back();

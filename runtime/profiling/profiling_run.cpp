@@ -126,7 +126,8 @@ ProfilingData load_profiling_data(const configs::Config& recipe, comm::Communica
                          config.trainer.order,
                          {},
                          corpus.mixture,
-                         corpus.most_labels});
+                         corpus.most_labels,
+                         corpus.labels_per_second()});
   };
   RunShape shape = shape_of_run(config, steps_of(), {}, tokenizer->labels());
   config.trainer.order = shared_order(world, sequence, config, shape);

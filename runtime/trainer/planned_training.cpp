@@ -30,7 +30,8 @@ StepSequence steps_of(const PreparedTraining& training, const configs::Config& c
                        config.trainer.order,
                        {origin.epoch, origin.step, origin.micro_batch},
                        training.corpus.mixture,
-                       training.corpus.most_labels});
+                       training.corpus.most_labels,
+                       training.corpus.labels_per_second()});
 }
 
 RunShape shape_of(const PreparedTraining& training, const configs::Config& config,

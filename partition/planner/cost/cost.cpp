@@ -224,9 +224,9 @@ std::vector<LayerCost> analytic_costs(const LayerSequence& sequence,
 }
 
 std::vector<double> recompute_seconds(const LayerSequence& sequence,
-                                      std::span<const std::int64_t> lengths,
+                                      const MicroBatchLengths& lengths,
                                       const layers::BackendSizes& sizes, const DeviceRates& rates) {
-  layers::ActivationDecl input = sequence_input(sequence, lengths, sizes);
+  layers::ActivationDecl input = sequence_input(sequence, lengths.frames, sizes, lengths.labels);
   std::vector<double> seconds;
   for (const auto& layer : sequence.layers) {
     const layers::LayerPlan plan = layer->plan(input, sizes);
@@ -250,11 +250,11 @@ double training_flops(const LayerSequence& sequence, std::span<const std::int64_
   return flops - of_features;
 }
 
-std::vector<double> transfer_costs(const LayerSequence& sequence,
-                                   std::span<const std::int64_t> lengths,
+std::vector<double> transfer_costs(const LayerSequence& sequence, const MicroBatchLengths& lengths,
                                    const layers::BackendSizes& sizes, const LinkRates& link) {
   std::vector<double> seconds;
-  for (const layers::LayerPlan& plan : plan_layers(sequence, lengths, sizes)) {
+  for (const layers::LayerPlan& plan :
+       plan_layers(sequence, lengths.frames, sizes, lengths.labels)) {
     // The gradient that comes back is as large as the output.
     const auto bytes = static_cast<double>(plan.output.bytes());
     seconds.push_back(2 * (link.latency + bytes / link.bandwidth));

@@ -32,7 +32,7 @@ LinkRates default_link(const layers::BackendSizes& sizes);
 /// Returns, for each layer, the seconds in which backward recomputes parts of its own forward. Only
 /// residual units do so (layers/nn/residual.h).
 std::vector<double> recompute_seconds(const LayerSequence& sequence,
-                                      std::span<const std::int64_t> lengths,
+                                      const MicroBatchLengths& lengths,
                                       const layers::BackendSizes& sizes, const DeviceRates& rates);
 
 /// Prices each layer by the roofline model (Williams et al. 2009). A method takes launch +
@@ -60,8 +60,7 @@ double training_flops(const LayerSequence& sequence, std::span<const std::int64_
 
 /// Returns, for each layer, the seconds to send its output to another rank and to receive its
 /// gradient.
-std::vector<double> transfer_costs(const LayerSequence& sequence,
-                                   std::span<const std::int64_t> lengths,
+std::vector<double> transfer_costs(const LayerSequence& sequence, const MicroBatchLengths& lengths,
                                    const layers::BackendSizes& sizes, const LinkRates& link);
 
 /// Adds the recomputation of the chosen layers to their backward_input.

@@ -25,8 +25,8 @@ CostModel with_recompute(CostModel costs, const LayerSequence& recomputing,
   return [costs = std::move(costs), &recomputing, sizes,
           rates = default_rates(sizes)](const MicroBatchLengths& lengths) {
     std::vector<LayerCost> all = costs(lengths);
-    const auto computed = analytic_costs(recomputing, lengths.frames, sizes, rates);
-    const auto seconds = recompute_seconds(recomputing, lengths.frames, sizes, rates);
+    const auto computed = analytic_costs(recomputing, lengths.frames, sizes, rates, lengths.labels);
+    const auto seconds = recompute_seconds(recomputing, lengths, sizes, rates);
     for (std::size_t i = 0; i < all.size(); ++i)
       all[i].backward_input += seconds[i] * all[i].forward / computed[i].forward;
     return all;

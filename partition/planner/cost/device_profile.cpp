@@ -32,8 +32,9 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-constexpr std::array kTerms = {CostTerm::constant, CostTerm::frames, CostTerm::longest,
-                               CostTerm::frames_squared, CostTerm::frames_labels};
+constexpr std::array kTerms = {CostTerm::constant,       CostTerm::frames,        CostTerm::longest,
+                               CostTerm::frames_squared, CostTerm::frames_labels, CostTerm::labels,
+                               CostTerm::labels_squared};
 
 // Maxima of numbers. Larger ones could not become the integers that they stand for.
 constexpr double kMost = 1e15, kMostRanks = 1 << 20;

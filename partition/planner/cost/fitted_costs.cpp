@@ -10,22 +10,29 @@
 namespace penstock::partition {
 namespace {
 
-// Test length, in multiples of the shortest utterance, at which the growth of operations is
-// measured.
+// Length at which the growth of operations is measured, in multiples of the shortest utterance, and
+// frames for each label, of which speech has 5 to 20.
 constexpr std::int64_t kFrames = 1000;
-// Operations that grow by more than this when frames double are not linear.
-constexpr double kFaster = 2.5;
+constexpr std::int64_t kFramesPerLabel = 10;
+// A term has at least this share of a layer's operations.
+constexpr double kLeast = 0.05;
 
-/// Returns the operations of forward and both backwards.
-double operations(const layers::LayerPlan& plan) {
-  return plan.flops.forward + plan.flops.backward_input + plan.flops.backward_weight;
+/// Returns each layer's operations, of forward and both backwards, for one utterance.
+std::vector<double> operations(const LayerSequence& sequence, const layers::BackendSizes& sizes,
+                               std::int64_t frames, std::int64_t labels) {
+  std::vector<double> all;
+  for (const layers::LayerPlan& plan :
+       plan_layers(sequence, std::array{frames}, sizes, std::array{labels}))
+    all.push_back(plan.flops.forward + plan.flops.backward_input + plan.flops.backward_weight);
+  return all;
 }
 
 }  // namespace
 
 std::string_view name_of(CostTerm term) {
-  constexpr std::array<std::string_view, 5> kNames = {"constant", "frames", "longest",
-                                                      "frames_squared", "frames_labels"};
+  constexpr std::array<std::string_view, 7> kNames = {"constant",       "frames",        "longest",
+                                                      "frames_squared", "frames_labels", "labels",
+                                                      "labels_squared"};
   return kNames.at(static_cast<std::size_t>(term));
 }
 
@@ -37,6 +44,9 @@ double value_of(CostTerm term, const MicroBatchLengths& lengths) {
     return total;
   };
   const auto frames = [&](std::size_t u) { return static_cast<double>(lengths.frames[u]); };
+  const auto labels = [&](std::size_t u) {
+    return lengths.labels.empty() ? 0 : static_cast<double>(lengths.labels[u]);
+  };
   switch (term) {
     case CostTerm::constant:
       return 1;
@@ -47,27 +57,45 @@ double value_of(CostTerm term, const MicroBatchLengths& lengths) {
     case CostTerm::frames_squared:
       return sum([&](std::size_t u) { return frames(u) * frames(u); });
     case CostTerm::frames_labels:
-      if (lengths.labels.empty()) return 0;
-      return sum([&](std::size_t u) { return frames(u) * static_cast<double>(lengths.labels[u]); });
+      return sum([&](std::size_t u) { return frames(u) * labels(u); });
+    case CostTerm::labels:
+      return sum(labels);
+    case CostTerm::labels_squared:
+      return sum([&](std::size_t u) { return labels(u) * labels(u); });
   }
   return 0;
 }
 
+// With F frames and L labels, a layer has c + f F + l L + p F² + q F L + r L² operations.
+// Differences between lengths, each twice or three times another, give the share of each term. A
+// layer keeps frames without operations too, since all read and write their rows.
 std::vector<std::vector<CostTerm>> cost_terms(const LayerSequence& sequence,
                                               const layers::BackendSizes& sizes) {
-  // Every layer has frames left at this length. At twice the length a linear layer has twice the
-  // operations, and attention up to four times.
-  const std::int64_t frames = accepted_frames(sequence, kFrames * min_frames(sequence));
-  const auto once = plan_layers(sequence, std::vector<std::int64_t>{frames}, sizes);
-  const auto twice = plan_layers(sequence, std::vector<std::int64_t>{2 * frames}, sizes);
+  const std::int64_t F = accepted_frames(sequence, kFrames * min_frames(sequence)) / 2;
+  const std::int64_t most = activation_before_text(sequence, std::array{F}, sizes).most_labels;
+  const std::int64_t usual = std::max<std::int64_t>(1, F / kFramesPerLabel);
+  const std::int64_t L = most > 0 ? std::clamp<std::int64_t>(most / 3, 1, usual) : usual;
+  const auto at = [&](std::int64_t frames, std::int64_t labels) {
+    return operations(sequence, sizes, frames * F, labels * L);
+  };
+  const auto once = at(1, 1), frames_2 = at(2, 1), frames_3 = at(3, 1), labels_2 = at(1, 2),
+             labels_3 = at(1, 3), both = at(2, 2);
+  const auto plans = plan_without_frames(sequence, sizes);
   std::vector<std::vector<CostTerm>> all;
   for (std::size_t i = 0; i < once.size(); ++i) {
     auto& terms = all.emplace_back(std::vector{CostTerm::constant, CostTerm::frames});
-    if (once[i].work == layers::Work::recurrence) terms.push_back(CostTerm::longest);
-    if (once[i].needs_targets)
-      terms.push_back(CostTerm::frames_labels);
-    else if (operations(twice[i]) > kFaster * operations(once[i]))
-      terms.push_back(CostTerm::frames_squared);
+    const double frames_squared = (frames_3[i] - 2 * frames_2[i] + once[i]) / 2;
+    const double labels_squared = (labels_3[i] - 2 * labels_2[i] + once[i]) / 2;
+    const double frames_labels = both[i] - frames_2[i] - labels_2[i] + once[i];
+    const double labels = labels_2[i] - once[i] - frames_labels - 3 * labels_squared;
+    if (plans[i].work == layers::Work::recurrence) terms.push_back(CostTerm::longest);
+    const auto add = [&](CostTerm term, double share) {
+      if (share > kLeast * once[i]) terms.push_back(term);
+    };
+    add(CostTerm::frames_squared, frames_squared);
+    add(CostTerm::frames_labels, frames_labels);
+    add(CostTerm::labels, labels);
+    add(CostTerm::labels_squared, labels_squared);
   }
   return all;
 }

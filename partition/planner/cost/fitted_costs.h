@@ -14,16 +14,19 @@ enum class CostTerm {
   frames,          // sum over all utterances
   longest,         // frames of the longest utterance: the steps of a recurrence
   frames_squared,  // Σ frames² over utterances: attention
-  frames_labels,   // Σ frames * labels over utterances, such as the lattice of CTC
+  frames_labels,   // Σ frames * labels over utterances: cross-attention, the lattice of CTC
+  labels,          // sum over all utterances: the rows of a decoder's text
+  labels_squared,  // Σ labels² over utterances: attention within a text
 };
 
-/// Returns "constant", "frames", "longest", "frames_squared" or "frames_labels".
+/// Returns "constant", "frames", "longest", "frames_squared", "frames_labels", "labels" or
+/// "labels_squared".
 std::string_view name_of(CostTerm term);
 double value_of(CostTerm term, const MicroBatchLengths& lengths);
 
-/// Returns the terms of each layer, by its kind of work. All layers have constant and frames,
-/// recurrences also longest, and layers that read labels frames_labels. Layers whose counted
-/// operations grow faster than the frames of an utterance have frames_squared.
+/// Returns the terms of each layer. All layers have constant and frames, and recurrences also
+/// longest. The others are those by which the layer's counted operations grow with the frames and
+/// labels of an utterance.
 std::vector<std::vector<CostTerm>> cost_terms(const LayerSequence& sequence,
                                               const layers::BackendSizes& sizes);
 

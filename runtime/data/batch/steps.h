@@ -37,6 +37,7 @@ struct StepSequenceOptions {
   EpochStart start = {};         // set if a run's data changed: they hold from this step on
   Mixture mixture = {};          // the corpus's mixture
   std::int64_t most_labels = 0;  // the corpus's
+  double labels_per_second = 0;  // the corpus's; 0: not known
 };
 
 /// Determines the utterances of every training step. It is a pure function of the options, so every

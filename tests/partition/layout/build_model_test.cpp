@@ -118,7 +118,7 @@ TEST(BuildModel, ItsModelsCanBePlannedWithoutMeasuring) {
   PlanRequest request;
   request.model = model_summary(tiny(), 29);
   request.costs = analytic_costs(sequence, lengths, {}, default_rates({}));
-  request.transfers = transfer_costs(sequence, lengths, {}, default_link({}));
+  request.transfers = transfer_costs(sequence, {lengths}, {}, default_link({}));
   request.pipeline.stages = 2;
   request.micro_batches = 8;
   request.bytes = ChunkBytes(sequence, {{{{{lengths}}}, make_schedule("1f1b", 2, 8)}}, {}, {});

@@ -94,6 +94,9 @@ TEST_F(CorpusTest, HasLengthsTextsAndLabels) {
   EXPECT_EQ(corpus.labels(1), alphabet_.encode("hello"));
   EXPECT_EQ(corpus.most_labels, 6);
   EXPECT_DOUBLE_EQ(corpus.seconds(), 84801 / 8000.0);
+  EXPECT_DOUBLE_EQ(corpus.labels_per_second(), corpus.all_labels / (84801 / 8000.0));
+  EXPECT_EQ(static_cast<std::size_t>(corpus.all_labels),
+            corpus.text(0).size() + corpus.text(1).size() + corpus.text(2).size());
 }
 
 TEST_F(CorpusTest, LeavesOutByLengthInTrainingAlone) {

@@ -72,6 +72,20 @@ TEST(ShapeOfRecognition, HasTheMicroBatchesThatAreRun) {
   EXPECT_EQ(utterances, 40u);
 }
 
+TEST(UsualLengths, HaveTextsAsLongAsTheCorpus) {
+  const configs::Config config = recipe();
+  StepSequenceOptions options{lengths(40, 3), config.data, config.features, 11, 3};
+  options.most_labels = 17;
+  options.labels_per_second = 12.5;  // an eighth of the frames
+  const RunShape shape = shape_of_run(config, StepSequence(options), {}, 29);
+  EXPECT_NEAR(shape.labels_per_frame, 0.125, 2e-3);
+  EXPECT_EQ(usual_lengths(shape, {80, 41, 1000}),
+            (partition::MicroBatchLengths{{80, 41, 1000}, {10, 5, 17}}));
+  EXPECT_EQ(middling_lengths(shape), usual_lengths(shape, shape.micro_batches[4]));
+  const RunShape unknown = shape_of_recognition(config, lengths(40, 3), 29);
+  EXPECT_EQ(usual_lengths(unknown, {80, 41}), (partition::MicroBatchLengths{{80, 41}}));
+}
+
 TEST(CoveringLengths, HoldWhatTheExtentHoldsAndLittleMore) {
   const partition::LayerSequence sequence = partition::build_model(recipe().model, 29);
   const MicroBatchExtent cases[] = {

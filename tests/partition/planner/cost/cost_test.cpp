@@ -166,7 +166,7 @@ TEST(Cost, OfAUnitIsThatOfItsParts) {
   for (const layers::DeviceKind device : {layers::DeviceKind::cpu, layers::DeviceKind::cuda}) {
     const DeviceRates rates = default_rates({device});
     const auto costs = analytic_costs(recomputing, lengths, {device}, rates);
-    const auto again = recompute_seconds(recomputing, lengths, {device}, rates);
+    const auto again = recompute_seconds(recomputing, {lengths}, {device}, rates);
     for (int i = 1; i < recomputing.size(); ++i) {
       const auto parts = layers::parts_of(*recomputing.layers[i], plans[i - 1].output, {});
       if (!parts.empty()) {  // a launch for each part, and for the sum of output and input
@@ -191,7 +191,7 @@ TEST(Cost, OfFrozenUnitsHasNothingRemade) {
   const Lengths lengths{61, 23};
   const auto recomputed = [&] {
     const auto seconds =
-        recompute_seconds(build_trained_model(config, 9), lengths, {}, default_rates({}));
+        recompute_seconds(build_trained_model(config, 9), {lengths}, {}, default_rates({}));
     return std::ranges::count_if(seconds, [](double s) { return s > 0; });
   };
   EXPECT_EQ(recomputed(), 8);
@@ -200,7 +200,7 @@ TEST(Cost, OfFrozenUnitsHasNothingRemade) {
 }
 
 TEST(Cost, TransfersGoThereAndBack) {
-  const auto seconds = transfer_costs(test::small_sequence(), Lengths{7, 1, 13, 5}, {},
+  const auto seconds = transfer_costs(test::small_sequence(), {Lengths{7, 1, 13, 5}}, {},
                                       {.latency = 2, .bandwidth = 100});
   ASSERT_EQ(seconds.size(), 4u);
   EXPECT_DOUBLE_EQ(seconds[0], 2 * (2 + layers::aligned(15 * 12 * 4) / 100.0));

@@ -18,6 +18,9 @@ TEST(FittedCosts, TermsAreSumsOverUtterancesAndTheLongest) {
   EXPECT_EQ(value_of(CostTerm::frames_squared, kRagged), 49 + 1 + 169 + 25);
   EXPECT_EQ(value_of(CostTerm::frames_labels, kRagged), 14 + 0 + 39 + 5);
   EXPECT_EQ(value_of(CostTerm::frames_labels, {{7, 1}}), 0);  // not known
+  EXPECT_EQ(value_of(CostTerm::labels, kRagged), 6);
+  EXPECT_EQ(value_of(CostTerm::labels, {{7, 1}}), 0);
+  EXPECT_EQ(value_of(CostTerm::labels_squared, kRagged), 4 + 0 + 9 + 1);
 }
 
 TEST(FittedCosts, LayersGetTheTermsOfTheirWork) {
@@ -35,6 +38,39 @@ TEST(FittedCosts, LayersGetTheTermsOfTheirWork) {
                                         : std::vector{T::constant, T::frames};
     EXPECT_EQ(terms[i], expected) << name;
   }
+}
+
+/// Returns the terms of a layer of a Conformer that ends in a decoder.
+std::vector<CostTerm> terms_of_decoder(const std::string& decoder, const std::string& layer) {
+  configs::ModelConfig model{.features = 17,
+                             .family = layers::ConformerOptions{.width = 12, .heads = 3}};
+  model.decoder = decoder;
+  model.networks = {.width = 12, .heads = 3, .inner = 24, .eos = 2};
+  const LayerSequence sequence = build_model(model, 31);
+  const auto terms = cost_terms(sequence, {});
+  for (int i = 0; i < sequence.size(); ++i)
+    if (sequence.layers[i]->name() == layer) return terms[i];
+  ADD_FAILURE() << "no layer " << layer;
+  return {};
+}
+
+TEST(FittedCosts, DecodersGrowWithTheirTexts) {
+  using T = CostTerm;
+  // A language model's rows are frames and text, and each attends to those before it.
+  EXPECT_EQ(terms_of_decoder("lm", "decoder.block1.attention"),
+            (std::vector{T::constant, T::frames, T::frames_squared, T::frames_labels,
+                         T::labels_squared}));
+  EXPECT_EQ(terms_of_decoder("lm", "decoder.block1.feed_forward"),
+            (std::vector{T::constant, T::frames, T::labels}));
+  EXPECT_EQ(terms_of_decoder("lm", "decoder.output"),
+            (std::vector{T::constant, T::frames, T::labels}));
+  // The text of an attention decoder is a matrix of its own.
+  EXPECT_EQ(terms_of_decoder("attention", "decoder.block1.attention"),
+            (std::vector{T::constant, T::frames, T::labels, T::labels_squared}));
+  EXPECT_EQ(terms_of_decoder("attention", "decoder.block1.cross_attention"),
+            (std::vector{T::constant, T::frames, T::frames_labels, T::labels}));
+  EXPECT_EQ(terms_of_decoder("rnnt", "transducer"),
+            (std::vector{T::constant, T::frames, T::frames_labels}));
 }
 
 TEST(FittedCosts, AreTheMeanOfScatteredNumbers) {
