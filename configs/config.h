@@ -73,6 +73,21 @@ struct FeatureConfig {
   }
 };
 
+/// [augment]: random changes of the features in training (SpecAugment, Park et al. 2019). Without
+/// masks and warp there are none.
+struct AugmentConfig {
+  double share = 1;         // of the utterances that are changed
+  int freq_masks = 0;       // bands of channels that become 0
+  int freq_width = 27;      // maximum channels of a band
+  int time_masks = 0;       // spans of frames that become 0
+  int time_width = 100;     // maximum frames of a span
+  double time_share = 0.2;  // maximum share of an utterance's frames in a span
+  int time_warp = 0;        // maximum frames by which a frame moves
+  bool operator==(const AugmentConfig&) const = default;
+
+  bool any() const { return freq_masks > 0 || time_masks > 0 || time_warp > 0; }
+};
+
 /// Range of speed factors at which speech stays intelligible.
 inline constexpr double kSlowestSpeed = 0.5, kFastestSpeed = 2;
 
@@ -186,6 +201,7 @@ struct Config {
   ModelConfig model;
   TextConfig text;
   FeatureConfig features;
+  AugmentConfig augment;
   DataConfig data;
   OptimizerConfig optimizer;
   LrScheduleConfig lr_schedule;

@@ -208,6 +208,21 @@ Found of_features(const Config& c) {
   return found;
 }
 
+Found of_augment(const Config& c) {
+  const AugmentConfig& a = c.augment;
+  Found found;
+  if (c.features.kind != "waveform") return found;
+  for (const auto& [key, value] :
+       {std::pair{"augment.freq_masks", a.freq_masks},
+        std::pair{"augment.time_masks", a.time_masks}, std::pair{"augment.time_warp", a.time_warp}})
+    if (value > 0)
+      found.push_back({key, fmt::format("{} = {} changes channels and frames, which "
+                                        "features.kind = waveform does not make: leave it out, or "
+                                        "choose another kind",
+                                        key, value)});
+  return found;
+}
+
 Found of_steps(const Config& c) {
   const int lanes = c.trainer.lanes > 0 ? c.trainer.lanes : c.pipeline.replicas;
   Found found = contradictions({c.data.micro_batches, lanes, c.pipeline.replicas});
@@ -266,8 +281,8 @@ std::vector<std::string> contradictions(const Config& c,
   std::vector<std::string> faults;
   for (const Found& found : {c.model.family.contradictions(c.model.features),
                              layers::contradictions(c.model.decoder_kind(), c.model.networks),
-                             of_lora(c), of_optimization(c), of_data(c), of_text(c), of_pipeline(c),
-                             of_features(c), of_steps(c), of_acceptance(c)})
+                             of_lora(c), of_augment(c), of_optimization(c), of_data(c), of_text(c),
+                             of_pipeline(c), of_features(c), of_steps(c), of_acceptance(c)})
     for (const auto& [key, what] : found) faults.push_back(fmt::format("{}: {}", where(key), what));
   return faults;
 }

@@ -108,6 +108,26 @@ std::vector<Key> feature_keys(FeatureConfig& f) {
   };
 }
 
+std::vector<Key> augment_keys(AugmentConfig& a) {
+  return {
+      Key("augment.share", &a.share, between(0, 1),
+          "share of the training utterances that masks and warp change"),
+      Key("augment.freq_masks", &a.freq_masks, between(0, 100),
+          "bands of channels that become 0 in each utterance (SpecAugment)"),
+      Key("augment.freq_width", &a.freq_width, between(1, kMaxChannels),
+          "maximum channels of such a band"),
+      Key("augment.time_masks", &a.time_masks, between(0, 1000),
+          "spans of frames that become 0 in each utterance (SpecAugment)"),
+      Key("augment.time_width", &a.time_width, between(1, 100000),
+          "maximum frames of such a span, before features.stack"),
+      Key("augment.time_share", &a.time_share, between(0, 1),
+          "maximum share of an utterance's frames in such a span"),
+      Key("augment.time_warp", &a.time_warp, between(0, 100000),
+          "maximum frames by which one frame moves, and those beside it with it (time warp); 0: "
+          "none"),
+  };
+}
+
 std::vector<Key> data_keys(DataConfig& d) {
   return {
       Key("data.train", &d.train, anything(),
@@ -377,10 +397,10 @@ std::vector<Key> keys(Config& config, std::span<const layers::ModelFamily> famil
   std::vector<Key> all = model_keys(config.model, std::move(kinds));
   for (const auto& section :
        {config.model.networks.keys(), lora_keys(config.model.lora), text_keys(config.text),
-        feature_keys(config.features), data_keys(config.data), optimizer_keys(config.optimizer),
-        lr_schedule_keys(config.lr_schedule), precision_keys(config.precision),
-        pipeline_keys(config.pipeline), trainer_keys(config.trainer),
-        checkpoint_keys(config.trainer)}) {
+        feature_keys(config.features), augment_keys(config.augment), data_keys(config.data),
+        optimizer_keys(config.optimizer), lr_schedule_keys(config.lr_schedule),
+        precision_keys(config.precision), pipeline_keys(config.pipeline),
+        trainer_keys(config.trainer), checkpoint_keys(config.trainer)}) {
     all.insert(all.end(), section.begin(), section.end());
   }
   return all;

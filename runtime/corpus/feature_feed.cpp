@@ -9,8 +9,10 @@
 
 namespace penstock::runtime {
 
-FeatureFeed::FeatureFeed(const Corpus& corpus, const configs::FeatureConfig& features, int loaders)
-    : loader_(corpus.audio, features, {.threads = loaders, .files = corpus.files}) {}
+FeatureFeed::FeatureFeed(const Corpus& corpus, const configs::FeatureConfig& features, int loaders,
+                         std::optional<Augmentation> augmentation)
+    : loader_(corpus.audio, features,
+              {.threads = loaders, .files = corpus.files, .augmentation = augmentation}) {}
 
 void FeatureFeed::announce(std::int64_t epoch, const std::vector<MicroBatch>& batches) {
   for (const MicroBatch& batch : batches) loader_.push(epoch, batch);

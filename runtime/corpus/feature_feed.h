@@ -1,6 +1,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "runtime/corpus/corpus.h"
@@ -12,8 +13,9 @@ namespace penstock::runtime {
 /// Passes the loader's micro-batches to the executor, in the order in which they were announced.
 class FeatureFeed {
  public:
-  /// Starts `loaders` threads that read.
-  FeatureFeed(const Corpus& corpus, const configs::FeatureConfig& features, int loaders);
+  /// Starts `loaders` threads that read. Training may augment what they read.
+  FeatureFeed(const Corpus& corpus, const configs::FeatureConfig& features, int loaders,
+              std::optional<Augmentation> augmentation = {});
 
   /// Announces micro-batches that will be read, so that loader threads can run ahead.
   void announce(std::int64_t epoch, const std::vector<MicroBatch>& batches);

@@ -13,7 +13,9 @@ StepLoader::StepLoader(const Corpus& corpus, const configs::Config& config,
   const bool reads = session.stage().first();
   const int loaders =
       loader_threads(config.data, {config.trainer.threads, reads}, session.grid().world());
-  if (reads) feed_ = std::make_unique<FeatureFeed>(corpus, config.features, loaders);
+  if (reads)
+    feed_ = std::make_unique<FeatureFeed>(corpus, config.features, loaders,
+                                          Augmentation{config.augment, seed_});
 }
 
 StepWork StepLoader::work(const StepBatches& batches) const {

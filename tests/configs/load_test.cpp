@@ -399,6 +399,15 @@ TEST(Load, RejectsKeysThatNestTooDeeply) {
       "than 128");
 }
 
+TEST(ParseConfig, RawAudioHasNothingToMask) {
+  for (const std::string key : {"freq_masks", "time_masks", "time_warp"})
+    EXPECT_NE(
+        fault("[model]\nfeatures = 1\n[features]\nkind = 'waveform'\n[augment]\n" + key + " = 2")
+            .find("augment." + key + " = 2 changes channels and frames"),
+        std::string::npos)
+        << key;
+}
+
 TEST(ParseConfig, AdaptersNeedARankAndLayers) {
   EXPECT_NE(fault("[lora]\nrank = 4").find("set lora.targets"), std::string::npos);
   for (const std::string key : {"targets", "train"})

@@ -36,13 +36,13 @@ TEST(Schema, NamesEveryMemberOfConfigOnce) {
     EXPECT_TRUE(places.insert(place).second) << key.name;
     EXPECT_FALSE(key.help.empty()) << key.name;
   }
-  EXPECT_EQ(members<Config>(), 9u);
+  EXPECT_EQ(members<Config>(), 10u);
   const std::size_t model =  // with two sections within
       members<ModelConfig>() - 2 + members<layers::DecoderOptions>() + members<LoraConfig>();
-  EXPECT_EQ(names.size(), model + members<TextConfig>() + members<FeatureConfig>() +
-                              members<DataConfig>() + members<OptimizerConfig>() +
-                              members<LrScheduleConfig>() + members<PrecisionConfig>() +
-                              members<PipelineConfig>() + members<TrainerConfig>());
+  EXPECT_EQ(names.size(),
+            model + members<TextConfig>() + members<FeatureConfig>() + members<AugmentConfig>() +
+                members<DataConfig>() + members<OptimizerConfig>() + members<LrScheduleConfig>() +
+                members<PrecisionConfig>() + members<PipelineConfig>() + members<TrainerConfig>());
 }
 
 TEST(Schema, NamesEveryOptionOfAFamily) {

@@ -75,7 +75,10 @@ class Layouts : public testing::Test {
   void train(const std::string& output, const Layout& layout,
              std::vector<std::string> more = {}) const {
     more.insert(more.end(), layout.overrides.begin(), layout.overrides.end());
-    more.push_back("trainer.validate_every=-1");
+    for (const char* changed :
+         {"augment.freq_masks=2", "augment.freq_width=9", "augment.time_masks=2",
+          "augment.time_warp=5", "trainer.validate_every=-1"})
+      more.emplace_back(changed);
     const auto outcome = folder_.train(output, more, layout.ranks);
     ASSERT_EQ(outcome.code, 0) << layout.name << ": " << outcome.err;
   }

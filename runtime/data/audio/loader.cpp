@@ -9,6 +9,7 @@
 #include <deque>
 #include <exception>
 #include <mutex>
+#include <optional>
 #include <span>
 #include <string>
 #include <thread>
@@ -18,6 +19,7 @@
 #include "base/quantities.h"
 #include "runtime/data/audio/features.h"
 #include "runtime/data/audio/resample.h"
+#include "runtime/data/audio/spec_augment.h"
 #include "runtime/data/manifest/tar_member.h"
 #include "runtime/data/remote/read_ahead.h"
 
@@ -39,12 +41,16 @@ struct Job {
 /// The tools of one thread.
 class UtteranceMaker {
  public:
-  explicit UtteranceMaker(const configs::FeatureConfig& features)
-      : rate_(features.sample_rate), extractor_(features) {}
+  UtteranceMaker(const configs::FeatureConfig& features,
+                 const std::optional<Augmentation>& augmentation)
+      : rate_(features.sample_rate), extractor_(features) {
+    if (augmentation && augmentation->config.any())
+      augment_.emplace(augmentation->config, features, augmentation->seed);
+  }
 
-  /// Fills x_FC with one utterance's features. Throws DataError if its audio differs from the
-  /// index.
-  void make(const AudioSource& source, const std::filesystem::path& file,
+  /// Fills x_FC with the features of one utterance in an epoch. Throws DataError if its audio
+  /// differs from the index.
+  void make(const AudioSource& source, const std::filesystem::path& file, std::int64_t epoch,
             const BatchUtterance& utterance, std::span<float> x_FC) {
     const Audio audio =
         source.first ? read_audio(file, {*source.first, source.length.samples}) : read_audio(file);
@@ -58,11 +64,13 @@ class UtteranceMaker {
     samples_.resize(static_cast<std::size_t>(utterance.samples));
     resample(audio.samples, resampling(audio.rate, rate_, utterance.speed), samples_);
     extractor_.extract(samples_, x_FC);
+    if (augment_) augment_->apply({epoch, utterance.id, utterance.repeat}, x_FC);
   }
 
  private:
   int rate_;
   FeatureExtractor extractor_;
+  std::optional<SpecAugment> augment_;
   std::vector<float> samples_;
 };
 
@@ -125,7 +133,7 @@ struct FeatureLoader::State {
     try {
       const AudioSource source = sources(utterance.id);
       const LocalFile local = read_ahead ? read_ahead->take(source.audio) : LocalFile{source.audio};
-      maker.make(source, local.path, utterance, x_FC);
+      maker.make(source, local.path, job.epoch, utterance, x_FC);
     } catch (const DataError& error) {
       std::ranges::fill(x_FC, 0.0f);
       job.loaded.weights[u] = 0;
@@ -138,7 +146,7 @@ struct FeatureLoader::State {
     // A lower priority: on a machine whose cores all run ranks, features are made while a rank
     // waits. No lower still, so that other programs do not starve these threads.
     (void)!nice(10);  // applies to this thread alone on Linux
-    UtteranceMaker maker(features);
+    UtteranceMaker maker(features, options.augmentation);
     std::unique_lock lock(mutex);
     while (true) {
       Job* job = nullptr;

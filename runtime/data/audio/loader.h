@@ -25,10 +25,17 @@ struct AudioSource {
 /// Returns the audio source of an utterance by its id. Threads call it concurrently.
 using AudioSources = std::function<AudioSource(std::uint64_t)>;
 
+/// What training changes in the features, and the seed of its random numbers.
+struct Augmentation {
+  configs::AugmentConfig config;
+  std::uint64_t seed = 0;
+};
+
 struct LoaderOptions {
   int threads = 1;
   std::int64_t queue_bytes = 256 << 20;  // bound on queued features; one micro-batch may exceed it
   std::shared_ptr<RemoteFiles> files = {};  // opens audio that lies on servers, ahead of time
+  std::optional<Augmentation> augmentation = {};
 };
 
 /// An utterance whose audio failed and was replaced by silence.

@@ -13,7 +13,8 @@ enum class SampleKind : std::uint64_t {
   order,
   lane,
   validation,
-  permutation
+  permutation,
+  augment
 };
 
 /// Returns 64 random bits that depend on (kind, seed, numbers) alone, the same on every machine.

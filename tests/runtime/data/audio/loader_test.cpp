@@ -13,6 +13,7 @@
 #include "base/error.h"
 #include "runtime/data/audio/features.h"
 #include "runtime/data/audio/resample.h"
+#include "runtime/data/audio/spec_augment.h"
 #include "tests/support/runtime/sounds.h"
 #include "tests/support/system/temporary_folder.h"
 
@@ -81,6 +82,28 @@ TEST_F(LoaderTest, KeepsOrderForAnyThreadsAndBufferSize) {
       }
       EXPECT_EQ(loader.failed(), 0);
     }
+}
+
+/// Each utterance is augmented by its epoch, place in the corpus and repeat alone.
+TEST_F(LoaderTest, AugmentsByTheDrawAlone) {
+  const Augmentation augmentation{{.freq_masks = 2, .time_masks = 2, .time_warp = 3}, 17};
+  SpecAugment augment(augmentation.config, features_, 17);
+  for (const int threads : {1, 3}) {
+    FeatureLoader loader(sources(), features_, {.threads = threads, .augmentation = augmentation});
+    for (const std::int64_t epoch : {2, 7})
+      for (const MicroBatch& batch : batches()) loader.push(epoch, batch);
+    for (const std::int64_t epoch : {2, 7})
+      for (const MicroBatch& batch : batches()) {
+        const LoadedBatch loaded = loader.take();
+        std::vector<float> x_FC;
+        for (const BatchUtterance& utterance : batch.utterances) {
+          std::vector<float> one = expected(utterance);
+          augment.apply({epoch, utterance.id, utterance.repeat}, one);
+          x_FC.insert(x_FC.end(), one.begin(), one.end());
+        }
+        EXPECT_EQ(loaded.x_FC, x_FC);
+      }
+  }
 }
 
 /// Threads of this process of that niceness.

@@ -1,0 +1,109 @@
+#include "runtime/data/audio/spec_augment.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "runtime/data/audio/features.h"
+#include "runtime/data/batch/sample_hash.h"
+
+// For an utterance of T frames and C channels, in this order:
+//
+//   warp    a frame c of [W, T - W) moves to c' of (c - W, c + W]. The frames before it are
+//   resampled
+//           to c' frames, those after it to T - c'. Utterances of at most 2 W frames stay.
+//   masks   of `freq_masks` bands of 0 to `freq_width` channels, and of `time_masks` spans of 0 to
+//           min(`time_width`, `time_share` · T) frames, each anywhere, all numbers become 0. Masks
+//           may overlap.
+//
+// ESPnet draws the same ranges; NeMo masks alike, with time_share as its time_width. Every number
+// is drawn by a hash of the seed, the draw and a count, so no generator has a state. The cost is
+// one pass over the features for the warp, and the masked numbers.
+
+namespace penstock::runtime {
+namespace {
+
+/// Random numbers of one draw.
+class Numbers {
+ public:
+  Numbers(std::uint64_t seed, const UtteranceDraw& draw) : seed_(seed), draw_(draw) {}
+
+  /// Returns a number from `first` to `last`.
+  std::int64_t between(std::int64_t first, std::int64_t last) {
+    const double share = next();
+    return std::min(
+        last, first + static_cast<std::int64_t>(share * static_cast<double>(last - first + 1)));
+  }
+  /// Returns a number from 0 to below 1.
+  double next() {
+    const std::uint64_t bits =
+        sample_hash(SampleKind::augment, seed_,
+                    {static_cast<std::uint64_t>(draw_.epoch), draw_.id, draw_.repeat, count_++});
+    return std::ldexp(static_cast<double>(bits >> 11), -53);
+  }
+
+ private:
+  std::uint64_t seed_;
+  UtteranceDraw draw_;
+  std::uint64_t count_ = 0;
+};
+
+}  // namespace
+
+void interpolate_frames(std::span<const float> from_FC, std::int64_t channels,
+                        std::span<float> to_FC) {
+  const std::int64_t from = std::ssize(from_FC) / channels, to = std::ssize(to_FC) / channels;
+  const double scale = static_cast<double>(from) / static_cast<double>(to);
+  for (std::int64_t frame = 0; frame < to; ++frame) {
+    const double at = std::max(0.0, (static_cast<double>(frame) + 0.5) * scale - 0.5);
+    const std::int64_t before = std::min(static_cast<std::int64_t>(at), from - 1);
+    const std::int64_t after = std::min(before + 1, from - 1);
+    const auto share = static_cast<float>(at - static_cast<double>(before));
+    for (std::int64_t c = 0; c < channels; ++c) {
+      const float a = from_FC[static_cast<std::size_t>(before * channels + c)];
+      const float b = from_FC[static_cast<std::size_t>(after * channels + c)];
+      to_FC[static_cast<std::size_t>(frame * channels + c)] = a + share * (b - a);
+    }
+  }
+}
+
+SpecAugment::SpecAugment(const configs::AugmentConfig& config,
+                         const configs::FeatureConfig& features, std::uint64_t seed)
+    : config_(config), channels_(feature_bins(features) / features.stack), seed_(seed) {}
+
+void SpecAugment::apply(const UtteranceDraw& draw, std::span<float> x_FC) {
+  Numbers numbers(seed_, draw);
+  if (numbers.next() >= config_.share) return;
+  const std::int64_t frames = std::ssize(x_FC) / channels_;
+  const std::int64_t warp = config_.time_warp;
+  if (warp > 0 && frames > 2 * warp) {
+    const std::int64_t center = numbers.between(warp, frames - warp - 1);
+    const std::int64_t moved = numbers.between(center - warp + 1, center + warp);
+    before_FC_.assign(x_FC.begin(), x_FC.end());
+    const std::span<const float> all(before_FC_);
+    const auto from = static_cast<std::size_t>(center * channels_);
+    const auto to = static_cast<std::size_t>(moved * channels_);
+    interpolate_frames(all.first(from), channels_, x_FC.first(to));
+    interpolate_frames(all.subspan(from), channels_, x_FC.subspan(to));
+  }
+  for (int mask = 0; mask < config_.freq_masks; ++mask) {
+    const std::int64_t width =
+        numbers.between(0, std::min<std::int64_t>(config_.freq_width, channels_));
+    const std::int64_t first = numbers.between(0, channels_ - width);
+    for (std::int64_t frame = 0; frame < frames; ++frame)
+      std::ranges::fill(x_FC.subspan(static_cast<std::size_t>(frame * channels_ + first),
+                                     static_cast<std::size_t>(width)),
+                        0.0f);
+  }
+  const auto most = std::min<std::int64_t>(
+      config_.time_width,
+      static_cast<std::int64_t>(config_.time_share * static_cast<double>(frames)));
+  for (int mask = 0; mask < config_.time_masks; ++mask) {
+    const std::int64_t width = numbers.between(0, most);
+    const std::int64_t first = numbers.between(0, frames - width);
+    std::ranges::fill(x_FC.subspan(static_cast<std::size_t>(first * channels_),
+                                   static_cast<std::size_t>(width * channels_)),
+                      0.0f);
+  }
+}
+
+}  // namespace penstock::runtime

@@ -1,0 +1,43 @@
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "configs/config.h"
+
+namespace penstock::runtime {
+
+/// The draw of an utterance in training, which determines its random numbers with the seed.
+struct UtteranceDraw {
+  std::int64_t epoch = 0;
+  std::uint64_t id = 0;      // index in the corpus
+  std::uint32_t repeat = 0;  // counts its draws within one epoch
+};
+
+/// SpecAugment (Park et al. 2019): warps an utterance's features in time, and sets some channels
+/// and some frames to 0, which is the mean of normalised features. Shapes stay. What it does
+/// depends on the seed and the draw alone, so every layout and every resumed run trains on the
+/// same numbers.
+class SpecAugment {
+ public:
+  SpecAugment(const configs::AugmentConfig& config, const configs::FeatureConfig& features,
+              std::uint64_t seed);
+
+  /// Changes the features of one utterance, in place. They are those before features.stack, which
+  /// lie in the same order.
+  void apply(const UtteranceDraw& draw, std::span<float> x_FC);
+
+ private:
+  configs::AugmentConfig config_;
+  std::int64_t channels_;
+  std::uint64_t seed_;
+  std::vector<float> before_FC_;  // the features before the warp
+};
+
+/// Resamples frames of C channels to another number of them, by linear interpolation as
+/// torch.nn.functional.interpolate(mode="linear", align_corners=False) does.
+void interpolate_frames(std::span<const float> from_FC, std::int64_t channels,
+                        std::span<float> to_FC);
+
+}  // namespace penstock::runtime
