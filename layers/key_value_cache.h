@@ -44,11 +44,16 @@ struct CachedUtterance {
   std::int64_t utterance = 0;
 };
 
-/// Copies the first `rows` rows of one utterance to another, of the same cache or of another of as
+/// The rows [first, end) of an utterance.
+struct CachedRows {
+  std::int64_t first = 0, end = 0;
+};
+
+/// Copies rows of one utterance to the same rows of another, of the same cache or of another of as
 /// many channels: one run of memory for keys, and one for values. The two utterances must differ. A
-/// search that keeps several hypotheses reorders them by copies from one cache into a second, and
-/// then swaps the two. ShapeError if the rows exceed a capacity or the caches differ.
+/// search copies so the rows of a hypothesis from which several go on. ShapeError if the rows
+/// exceed a capacity or the caches differ.
 void copy_cached(Backend& backend, Stream& stream, const CachedUtterance& from,
-                 const CachedUtterance& to, std::int64_t rows);
+                 const CachedUtterance& to, const CachedRows& rows);
 
 }  // namespace penstock::layers

@@ -23,15 +23,28 @@ struct HostParameter {
 using Decoder = std::function<std::vector<std::int32_t>(
     std::span<const float> x_FC, std::int64_t channels, std::int64_t labels)>;
 
-/// How a decoder searches.
+/// How a decoder searches. The last two are for beams above 1 of decoders that write texts.
 struct DecodingOptions {
   int beam = 1;  // hypotheses that are kept; 1: greedy decoding
+  /// Power of the length by which the score of an ended text is divided; empty: 1.
+  std::optional<double> length_penalty = std::nullopt;
+  /// Share of CTC's score, from 0 to 1; empty: TextWriting::ctc_weight.
+  std::optional<double> ctc_weight = std::nullopt;
 };
 
 /// How a decoder writes texts label by label, each after those before it. Its layers are those of a
 /// TextReader (layers/nn/text_reader.h) to the loss, whose parameters are TokenCrossEntropy's.
 struct TextWriting {
   std::int32_t eos = 0;  // class that ends a text
+  /// Share of the CTC that is trained beside. Above 0, its logits enter the last layer, as the
+  /// first matrix.
+  double ctc_weight = 0;
+  DecodingOptions decoding = {};
+
+  /// Returns the share of CTC's score, of which greedy decoding knows none.
+  double scored_ctc_weight() const {
+    return decoding.beam == 1 ? 0 : decoding.ctc_weight.value_or(ctc_weight);
+  }
 };
 
 /// A loss: the layers that end a model, and all that others ask about them. Class 0 is the loss's

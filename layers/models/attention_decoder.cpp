@@ -119,7 +119,8 @@ Loss attention_loss(const DecoderOptions& options) {
   loss.frames_needed = [](std::span<const std::int32_t>) { return std::int64_t{1}; };
   if (options.positions == "learned")
     loss.most_labels = options.max_positions - std::ssize(options.prompt) - 1;
-  loss.writing = TextWriting{.eos = options.eos};
+  loss.writing = TextWriting{.eos = options.eos, .ctc_weight = options.ctc_weight};
+  loss.beam_search = true;
   if (options.ctc_weight == 0) return loss;
   loss.frames_needed = ctc_loss().frames_needed;
   loss.make_ctc_decoder = []() -> Decoder { return ctc_greedy_labels; };

@@ -79,6 +79,7 @@ Loss language_model_loss(const DecoderOptions& options) {
   };
   loss.frames_needed = [](std::span<const std::int32_t>) { return std::int64_t{1}; };
   loss.writing = TextWriting{.eos = options.eos};
+  loss.beam_search = true;
   return loss;
 }
 

@@ -10,10 +10,12 @@
 
 namespace penstock::partition {
 
-/// A model: its layers in order, and the channels of the frames that enter the first layer.
+/// A model: its layers in order, the channels of the frames that enter the first layer, and the
+/// hypotheses of each text for which an evaluation that writes texts has room.
 struct LayerSequence {
   std::vector<std::unique_ptr<layers::Layer>> layers;
   int features = 0;
+  int beam = 1;
 
   int size() const { return static_cast<int>(layers.size()); }
 };

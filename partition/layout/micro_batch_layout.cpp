@@ -231,9 +231,9 @@ std::size_t place_saved(MicroBatchLayout& layout, std::size_t offset, bool split
 }
 
 /// Places the caches of layers whose input ends with text, and the rows that pass through the chunk
-/// while a decoder writes. Each utterance has room for its known labels, and for as many as a
-/// decoder may write, or for its memory.
-void place_caches(MicroBatchLayout& layout) {
+/// while a decoder writes. Each hypothesis has room for the utterance's known labels, and for as
+/// many as a decoder may write; an utterance has room for its memory.
+void place_caches(MicroBatchLayout& layout, int beam) {
   layout.cache_places.resize(layout.layers.size());
   for (std::size_t i = 0; i < layout.layers.size(); ++i) {
     const layers::ActivationDecl& input = layout.activations[i];
@@ -248,9 +248,9 @@ void place_caches(MicroBatchLayout& layout) {
     for (std::size_t u = 0; u < rows.size(); ++u)
       place.rows =
           std::max({place.rows, rows[u], of_memory ? 0 : rows[u] - input.labels.at(u) + most[u]});
-    const std::size_t bytes =
-        layers::aligned(rows.size() * static_cast<std::size_t>(place.rows * channels) *
-                        layers::size_of(input.dtype));
+    const std::size_t slots = rows.size() * static_cast<std::size_t>(of_memory ? 1 : beam);
+    const std::size_t bytes = layers::aligned(
+        slots * static_cast<std::size_t>(place.rows * channels) * layers::size_of(input.dtype));
     place.keys = layout.cache_bytes;
     place.values = layout.cache_bytes + bytes;
     layout.cache_bytes += 2 * bytes;
@@ -260,7 +260,7 @@ void place_caches(MicroBatchLayout& layout) {
     offset = layout.cache_bytes;
     const layers::FramesDecl& text = rows.frames.back();
     layout.cache_bytes +=
-        layers::aligned(text.lengths.size() * static_cast<std::size_t>(text.channels) *
+        layers::aligned(text.lengths.size() * static_cast<std::size_t>(beam * text.channels) *
                         layers::size_of(rows.dtype));
   };
   place_rows(layout.activations.front(), layout.rows_in);
@@ -325,18 +325,18 @@ MicroBatchLayout lay_out_training(std::shared_ptr<const PlannedLayers> planned,
 }
 
 MicroBatchLayout lay_out_evaluation(LayerRange layers, const layers::ActivationDecl& input,
-                                    const layers::BackendSizes& sizes, bool targets) {
+                                    const layers::BackendSizes& sizes, bool targets, int beam) {
   auto planned = plan_range(layers, input, sizes);
-  return lay_out_evaluation(planned, whole(*planned), targets);
+  return lay_out_evaluation(planned, whole(*planned), targets, beam);
 }
 
 MicroBatchLayout lay_out_evaluation(std::shared_ptr<const PlannedLayers> planned,
-                                    const LayerRun& chunk, bool targets) {
+                                    const LayerRun& chunk, bool targets, int beam) {
   MicroBatchLayout layout = layout_of(std::move(planned), chunk);
   Keeping keeping(layout, {}, false);
   const PassingBy passing = place_activations(layout, false, keeping);
   place_what_passes_by(layout, passing, 0, keeping);
-  place_caches(layout);
+  place_caches(layout, beam);
   layout.workspace = {Region::scratch, passing.first.bytes()};
   std::size_t workspace =
       std::max(wide_bytes(layout.activations.front()), wide_bytes(layout.logits()));

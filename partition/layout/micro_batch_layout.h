@@ -44,7 +44,7 @@ std::shared_ptr<const PlannedLayers> plan_range(LayerRange layers,
 /// texts: see layers/key_value_cache.h.
 struct CachePlace {
   std::size_t keys = 0, values = 0;  // offsets in the buffer of caches
-  std::int64_t rows = 0;             // capacity for each utterance; 0: the layer keeps none
+  std::int64_t rows = 0;             // capacity for each hypothesis; 0: the layer keeps none
   std::int64_t channels = 0;
 };
 
@@ -130,10 +130,11 @@ MicroBatchLayout lay_out_training(std::shared_ptr<const PlannedLayers> planned,
                                   const LayerRun& chunk, const ChunkRole& role);
 
 /// Lays out a forward-only pass. Nothing is saved, so `slot_bytes` covers the chunk's output alone.
-/// Without targets the layers that need them are not run and get no workspace.
+/// Without targets the layers that need them are not run and get no workspace. Caches have room for
+/// `beam` hypotheses of each text, which share the cache of what they attend to.
 MicroBatchLayout lay_out_evaluation(LayerRange layers, const layers::ActivationDecl& input,
-                                    const layers::BackendSizes& sizes, bool targets);
+                                    const layers::BackendSizes& sizes, bool targets, int beam = 1);
 MicroBatchLayout lay_out_evaluation(std::shared_ptr<const PlannedLayers> planned,
-                                    const LayerRun& chunk, bool targets);
+                                    const LayerRun& chunk, bool targets, int beam = 1);
 
 }  // namespace penstock::partition

@@ -54,7 +54,9 @@ RangeSizes::RangeSizes(const MicroBatchLayout& layout, bool splits_backward)
 RangeBuffers::RangeBuffers(const LayerSequence& sequence,
                            const std::vector<MicroBatchLengths>& micro_batches,
                            const layers::BackendSizes& sizes)
-    : layers_(sequence.size()), on_device_(sizes.device != layers::DeviceKind::cpu) {
+    : layers_(sequence.size()),
+      beam_(sequence.beam),
+      on_device_(sizes.device != layers::DeviceKind::cpu) {
   for (const auto& [frames, labels] : micro_batches)
     planned_.push_back(
         plan_range(sequence.layers, sequence_input(sequence, frames, sizes, labels), sizes));
@@ -75,7 +77,8 @@ BufferBytes RangeBuffers::lay_out(const LayerRun& range, bool training,
                                   bool splits_backward) const {
   if (training) return with_recomputation(range, role(range, splits_backward));
   BufferBytes max;
-  for (const auto& planned : planned_) max.cover(lay_out_evaluation(planned, range, true), {});
+  for (const auto& planned : planned_)
+    max.cover(lay_out_evaluation(planned, range, true, beam_), {});
   max.features = features_of(range);
   return max;
 }

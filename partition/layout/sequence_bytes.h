@@ -50,6 +50,7 @@ class RangeBuffers {
   std::size_t features_of(const LayerRun& range) const;
 
   int layers_;
+  int beam_;
   bool on_device_;
   std::vector<std::shared_ptr<const PlannedLayers>> planned_;
   Cache<std::tuple<int, int, bool, bool>, BufferBytes> known_;

@@ -64,7 +64,7 @@ partition::MicroBatchLayout Chunk::lay_out(const MicroBatchWork& work, layers::M
   return mode == layers::Mode::train
              ? partition::lay_out_training(options_.layers, input, options_.sizes, options_.role)
              : partition::lay_out_evaluation(options_.layers, input, options_.sizes,
-                                             !work.label_lengths.empty());
+                                             !work.label_lengths.empty(), options_.beam);
 }
 
 void Chunk::reserve(const partition::ChunkBuffers& buffers) {
@@ -266,9 +266,9 @@ std::optional<layers::KeyValueCache> Chunk::cache(const MicroBatchRun& run, std:
   if (run.cache < 0) return std::nullopt;
   const partition::CachePlace& place = run.layout.cache_places[layer];
   if (place.rows == 0) return std::nullopt;
-  const layers::Shape shape{std::ssize(past), place.rows, place.channels};
   if (run.layout.layers[layer].caches_memory)
     past = run.layout.activations[layer].frames.front().lengths;
+  const layers::Shape shape{std::ssize(past), place.rows, place.channels};
   std::byte* memory = caches[run.cache];
   return layers::KeyValueCache{{memory + place.keys, options_.sizes.compute, shape},
                                {memory + place.values, options_.sizes.compute, shape},

@@ -55,6 +55,7 @@ class Chunk {
     int features = 0;  // channels of the model's input
     partition::ChunkRole role;
     layers::BackendSizes sizes;
+    int beam = 1;  // hypotheses of a text for which evaluations that write texts have room
     /// Number of layers of the stage, and of sums in a row of StepSums::state, before this chunk's.
     std::size_t first_layer = 0, first_sum = 0;
     std::size_t row_of_sums = 0;  // length of a row: sums of all the stage's layers
@@ -124,8 +125,9 @@ class Chunk {
   void measure(LayerTimes* times) { times_ = times; }
 
   /// Returns the cache of a layer for a micro-batch that has a buffer of caches, if it keeps one.
-  /// `past` are the rows of the text that it holds of each utterance, and must outlive the result.
-  /// A cache of memories holds all of their rows.
+  /// `past` are the rows of the text that it holds of each utterance, or of each hypothesis of one
+  /// after the other, and must outlive the result. A cache of memories holds all rows of each
+  /// utterance's.
   std::optional<layers::KeyValueCache> cache(const MicroBatchRun& run, std::size_t layer,
                                              std::span<const std::int64_t> past) const;
 

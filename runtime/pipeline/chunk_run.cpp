@@ -164,6 +164,8 @@ void ChunkRun::forward(Flight& flight, int micro_batch) {
 
   // The logits are read before the input is given back: in a chunk that is the loss alone, they are
   // the input.
+  if (last() && context_.callbacks.frames)
+    context_.callbacks.frames(*flight.work, chunk_.logits(flight, false));
   if (last() && context_.callbacks.logits)
     context_.callbacks.logits(*flight.work, chunk_.logits(flight, context_.callbacks.text));
   chunk_.inputs.give_back(flight.input);

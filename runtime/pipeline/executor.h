@@ -19,6 +19,8 @@ struct ExecutorCallbacks {
   /// first matrix that enters the last layer, or the last one if `text` is set.
   std::function<void(const MicroBatchWork&, const layers::Frames& logits)> logits;
   bool text = false;
+  /// Evaluation, last chunk: receives the first matrix in any case, before `logits` is called.
+  std::function<void(const MicroBatchWork&, const layers::Frames& frames)> frames;
   /// Evaluation: layers keep keys and values of micro-batch m in buffer m of their chunk's caches.
   bool caches = false;
   /// Training: called once, before the first action that adds to the stage's gradients. Until then

@@ -89,6 +89,7 @@ std::deque<Chunk> Stage::make_chunks(const partition::LayerSequence& sequence) {
                  .splits_backward = split,
                  .recomputes = partition::chosen_among(options_.recompute, first, last)};
     part.sizes = options_.sizes;
+    part.beam = sequence.beam;
     part.first_layer = local_.first_layers[i];
     part.first_sum = local_.first_sums[i];
     part.row_of_sums = local_.sums;
@@ -233,6 +234,10 @@ StepSums Stage::write_texts(const StepWork& step, const ExecutorCallbacks& callb
   ExecutorCallbacks with = callbacks;
   with.caches = true;
   with.text = true;
+  if (writing.scored_ctc_weight() > 0)
+    with.frames = [&](const MicroBatchWork& m, const layers::Frames& frames) {
+      generation.read_frames(m, frames);
+    };
   with.logits = [&](const MicroBatchWork& m, const layers::Frames& rows) {
     generation.read(m, rows);
     if (callbacks.logits) callbacks.logits(m, rows);

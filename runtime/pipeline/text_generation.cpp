@@ -7,6 +7,8 @@
 #include <optional>
 #include <utility>
 
+#include "base/error.h"
+#include "base/quantities.h"
 #include "comm/tags.h"
 #include "layers/losses/token_cross_entropy.h"
 #include "layers/models/rated_layer.h"
@@ -15,14 +17,15 @@
 #include "layers/widened.h"
 #include "runtime/pipeline/edge_tag.h"
 
-// Every rank of the decoder goes through rounds and micro-batches in the same order, and does three
-// things for each: it learns the labels of the round, runs its layers, and passes the rows on. So
-// no message needs a number, and no rank waits for one that waits for it. All ranks count the
-// labels, and thus know which texts go on, how many rows travel, and when a window ends.
+// Every rank of the decoder goes through rounds and micro-batches in the same order, and does four
+// things for each: it learns the steps of the round, copies rows of caches to where these say, runs
+// its layers, and passes the rows on. So no message needs a number, and no rank waits for one that
+// waits for it. All ranks see from the steps which hypotheses go on, how many rows travel, and when
+// a window ends.
 //
-//   rank of the first chunk    labels → rows → layers → rows        ↖ labels
-//   next ranks                               rows → layers → rows     (to every rank)
-//   rank of the last layer                                 rows → layers → likeliest class
+//   rank of the first chunk    steps → copies → rows → layers → rows        ↖ steps
+//   next ranks                         copies → rows → layers → rows          (to every rank)
+//   rank of the last layer             copies → rows → layers → classes → search
 //
 // A row of a text costs each layer its weights once, and attention the rows before it. Rows and
 // workspace lie in the stage's scratch memory, which no evaluation uses between its windows.
@@ -34,11 +37,6 @@ namespace {
 // more.
 constexpr std::int64_t kLogits = std::int64_t{1} << 20;
 
-/// Returns the place of the largest logit, the first of equals.
-std::int32_t likeliest(std::span<const float> logits) {
-  return static_cast<std::int32_t>(std::ranges::max_element(logits) - logits.begin());
-}
-
 /// Returns an activation of the next rows of texts, whose other matrices have no rows.
 layers::Activation rows_alone(const layers::ActivationDecl& decl, const layers::Tensor& text) {
   layers::Activation activation;
@@ -49,59 +47,6 @@ layers::Activation rows_alone(const layers::ActivationDecl& decl, const layers::
 }
 
 }  // namespace
-
-/// The layers of a chunk that a round runs, planned for the rows of the texts that go on.
-struct TextGeneration::Round {
-  std::size_t first = 0, end = 0;  // layers of the chunk
-  std::shared_ptr<const partition::PlannedLayers> planned;
-
-  std::int64_t width() const { return planned->activations.front().frames.back().channels; }
-  std::int64_t rows() const { return planned->activations.front().frames.back().rows(); }
-};
-
-/// The texts of one micro-batch. An utterance's text goes on while `growing` is 1.
-struct TextGeneration::Texts {
-  const MicroBatchWork* work = nullptr;
-  std::vector<MicroBatchRun> runs = {};    // of own_, with their caches
-  std::vector<std::int64_t> past = {};     // rows of each utterance that are cached and count
-  std::vector<std::int64_t> most = {};     // labels of each utterance at most
-  std::vector<std::int64_t> growing = {};  // 1 or 0
-  std::vector<std::int32_t> next = {};     // class of each utterance in this round
-  std::vector<std::vector<std::int32_t>> labels = {};
-  std::vector<float> first_rows = {};  // rows that predict the first labels
-  std::vector<std::int32_t> told = {};
-  std::vector<std::optional<Round>> rounds = {};  // of own_; they change when a text ends
-  std::vector<std::unique_ptr<comm::Transfer>> telling = {}, passing = {};
-
-  std::int64_t rows() const { return std::ranges::count(growing, 1); }
-
-  /// Takes the classes of a round: each goes on its text, or ends it.
-  void advance(std::int32_t eos) {
-    for (std::size_t u = 0; u < growing.size(); ++u) {
-      if (growing[u] == 0) continue;
-      if (next[u] != eos) labels[u].push_back(next[u]);
-      if (next[u] != eos && std::ssize(labels[u]) < most[u]) continue;
-      growing[u] = 0;
-      for (std::optional<Round>& round : rounds) round.reset();
-    }
-  }
-
-  /// Returns the rows before the next one of the texts that go on.
-  std::vector<std::int64_t> positions() const {
-    std::vector<std::int64_t> positions;
-    for (std::size_t u = 0; u < growing.size(); ++u)
-      if (growing[u] > 0) positions.push_back(past[u]);
-    return positions;
-  }
-
-  /// Returns the classes of the texts that go on.
-  std::vector<std::int32_t> ids() const {
-    std::vector<std::int32_t> ids;
-    for (std::size_t u = 0; u < growing.size(); ++u)
-      if (growing[u] > 0) ids.push_back(next[u]);
-    return ids;
-  }
-};
 
 /// Scratch memory of a chunk's round: two regions of rows, between which layers alternate, and for
 /// the last chunk what a choice needs.
@@ -115,6 +60,11 @@ struct TextGeneration::Room {
 TextGeneration::TextGeneration(const StageParts& stage, const layers::TextWriting& writing,
                                Heard heard, std::function<void()> progress)
     : stage_(stage), writing_(writing), heard_(std::move(heard)), progress_(std::move(progress)) {
+  if (stage_.sequence.beam != writing_.decoding.beam)
+    throw ShapeError(fmt::format(
+        "texts are to be written with a beam of {}, but caches have room for {}: set "
+        "LayerSequence::beam",
+        writing_.decoding.beam, counted(stage_.sequence.beam, "hypothesis", "hypotheses")));
   const auto plans = partition::plan_without_frames(stage_.sequence, stage_.sizes);
   reader_ = partition::first_label_reader(plans);
   for (int i = reader_ + 1; i + 1 < std::ssize(plans); ++i)
@@ -147,24 +97,21 @@ layers::Params TextGeneration::head() const {
   return stage_.parameters.params(stage_.local.layers.size() - 1);
 }
 
-TextGeneration::Texts TextGeneration::make_texts(const MicroBatchWork& work, int buffer) const {
-  Texts texts{.work = &work};
+GrowingTexts TextGeneration::make_texts(const MicroBatchWork& work, int buffer) const {
+  GrowingTexts texts(work, writing_.decoding.beam,
+                     partition::activation_before_text(stage_.sequence, work.lengths, stage_.sizes),
+                     own_.size());
   for (const std::size_t own : own_) {
     MicroBatchRun& run = texts.runs.emplace_back();
     run.work = &work;
     run.layout = stage_.chunks[own].lay_out(work, layers::Mode::evaluate);
     run.cache = buffer;
   }
-  const layers::ActivationDecl before =
-      partition::activation_before_text(stage_.sequence, work.lengths, stage_.sizes);
-  texts.past = before.frames.back().lengths;
-  texts.most = partition::most_written(before);
-  texts.growing.assign(texts.past.size(), 1);
-  texts.next.resize(texts.past.size());
-  texts.labels.resize(texts.past.size());
-  texts.passing.resize(own_.size());
-  texts.rounds.resize(own_.size());
   return texts;
+}
+
+GrowingTexts& TextGeneration::texts_of(const MicroBatchWork& work) {
+  return *std::ranges::find(window_, &work, &GrowingTexts::work);
 }
 
 void TextGeneration::begin(std::span<const MicroBatchWork> window) {
@@ -176,55 +123,85 @@ void TextGeneration::begin(std::span<const MicroBatchWork> window) {
 
 // Rows are copied, since a choice needs the scratch memory in which they may lie.
 void TextGeneration::read(const MicroBatchWork& work, const layers::Frames& rows) {
-  const auto texts = std::ranges::find(window_, &work, &Texts::work);
+  GrowingTexts& texts = texts_of(work);
   const auto width = static_cast<std::size_t>(rows.channels());
   const float* row = rows.x_FC.as<float>();
-  for (std::size_t u = 0; u < texts->past.size(); ++u) {
-    const float* before_text = row + static_cast<std::size_t>(texts->past[u] - 1) * width;
-    texts->first_rows.insert(texts->first_rows.end(), before_text, before_text + width);
+  for (std::size_t u = 0; u < texts.past.size(); ++u) {
+    const float* before_text = row + static_cast<std::size_t>(texts.past[u] - 1) * width;
+    texts.first_rows.insert(texts.first_rows.end(), before_text, before_text + width);
     row += static_cast<std::size_t>(rows.lengths[u]) * width;
+  }
+}
+
+void TextGeneration::read_frames(const MicroBatchWork& work, const layers::Frames& logits) {
+  GrowingTexts& texts = texts_of(work);
+  const float* row = logits.x_FC.as<float>();
+  for (std::size_t u = 0; u < texts.past.size(); ++u) {
+    const float* const end = row + logits.lengths[u] * logits.channels();
+    texts.ctc[u] =
+        std::make_shared<layers::CtcPrefixScore>(std::vector<float>(row, end), logits.channels());
+    row = end;
   }
 }
 
 void TextGeneration::write() {
   if (last())
-    for (Texts& texts : window_) choose_first(texts);
+    for (GrowingTexts& texts : window_) choose_first(texts);
   for (bool growing = true; growing;) {
     growing = false;
-    for (Texts& texts : window_) {
-      if (texts.rows() == 0) continue;
+    for (GrowingTexts& texts : window_) {
+      if (!texts.grow()) continue;
       learn(texts);
-      if (texts.rows() == 0) continue;
+      if (!texts.grow()) continue;
       growing = true;
       for (std::size_t k = 0; k < own_.size(); ++k) run_chunk(texts, k);
-      for (std::size_t u = 0; u < texts.past.size(); ++u) texts.past[u] += texts.growing[u];
+      texts.count_rows();
     }
     if (progress_) progress_();
   }
-  for (Texts& texts : window_) {
+  for (GrowingTexts& texts : window_) {
     for (auto* messages : {&texts.telling, &texts.passing})
       for (auto& transfer : *messages)
         if (transfer) wait(*transfer);
-    if (last()) heard_(*texts.work, std::move(texts.labels));
+    if (!last()) continue;
+    std::vector<std::vector<std::int32_t>> labels;
+    for (const layers::TextBeam& search : texts.searches)
+      labels.push_back(search.hypotheses().front().labels);
+    heard_(*texts.work, std::move(labels));
   }
 }
 
-/// Makes the classes of a round known to all ranks of the decoder.
-void TextGeneration::learn(Texts& texts) {
+/// Makes the steps of a round known to all ranks of the decoder, whose caches follow.
+void TextGeneration::learn(GrowingTexts& texts) {
   const int from = stage_.chunk_ranks.back();
   const std::string what = "labels of texts";
   if (!last()) {
     wait(*stage_.host.receive({from, comm::tags::written, what},
-                              std::as_writable_bytes(std::span(texts.next))));
+                              std::as_writable_bytes(std::span(texts.steps))));
   } else {
     for (auto& transfer : texts.telling) wait(*transfer);
     texts.telling.clear();
-    texts.told = texts.next;
+    texts.told = texts.steps;
     for (const int rank : listeners_)
       texts.telling.push_back(stage_.host.send({rank, comm::tags::written, what},
                                                std::as_bytes(std::span(texts.told))));
   }
-  texts.advance(writing_.eos);
+  texts.advance();
+  follow(texts, texts.slots.copies(texts.steps, texts.past));
+}
+
+/// Copies rows in all caches of texts.
+void TextGeneration::follow(const GrowingTexts& texts, std::span<const SlotCopy> copies) {
+  if (copies.empty()) return;
+  for (std::size_t k = 0; k < own_.size(); ++k)
+    for (std::size_t i = 0; i < texts.runs[k].layout.layers.size(); ++i) {
+      if (texts.runs[k].layout.layers[i].caches_memory) continue;
+      const auto cache = stage_.chunks[own_[k]].cache(texts.runs[k], i, texts.past_of_slots);
+      if (!cache) continue;
+      for (const auto& [from_slot, to_slot, first, end] : copies)
+        layers::copy_cached(stage_.backend, stage_.stream, {*cache, from_slot}, {*cache, to_slot},
+                            {first, end});
+    }
 }
 
 /// Waits for a message, while those of the layers move too.
@@ -238,34 +215,28 @@ void TextGeneration::wait(comm::Transfer& transfer) {
 }
 
 /// Plans the layers between the one that reads labels and the loss.
-TextGeneration::Round TextGeneration::plan_round(const Texts& texts, std::size_t k) const {
+TextRound TextGeneration::plan_round(const GrowingTexts& texts, std::size_t k) const {
   const int chunk = stage_.local.chunks[own_[k]], begin = stage_.cut[chunk];
   const partition::MicroBatchLayout& layout = texts.runs[k].layout;
-  Round round;
-  round.first = static_cast<std::size_t>(std::max(0, reader_ + 1 - begin));
-  round.end = layout.layers.size() - (is_last(chunk) ? 1 : 0);
-  layers::ActivationDecl input = layout.activations[round.first];
-  for (layers::FramesDecl& frames : input.frames) frames.lengths.assign(texts.growing.size(), 0);
-  input.frames.back().lengths = texts.growing;
-  input.labels.assign(texts.growing.size(), 0);
-  const partition::LayerRange all(stage_.sequence.layers);
-  round.planned = partition::plan_range(
-      all.subspan(static_cast<std::size_t>(begin) + round.first, round.end - round.first), input,
-      stage_.sizes);
-  return round;
+  const int first = std::max(0, reader_ + 1 - begin),
+            end = static_cast<int>(layout.layers.size()) - (is_last(chunk) ? 1 : 0);
+  return TextRound(texts, layout,
+                   {partition::LayerRange(stage_.sequence.layers).subspan(std::size_t(begin)),
+                    {first, end},
+                    stage_.sizes});
 }
 
 /// Takes the scratch memory of a chunk's round from `scratch`, which counts if it has no memory.
-TextGeneration::Room TextGeneration::room_in(layers::Scratch& scratch, const Round& round,
+TextGeneration::Room TextGeneration::room_in(layers::Scratch& scratch, const TextRound& round,
                                              int chunk) const {
   const layers::DType compute = stage_.sizes.compute;
   const std::int64_t R = round.rows(), W = round.width();
-  std::int64_t widest = 0;
+  std::int64_t widest = W;
   Room room;
-  for (const layers::ActivationDecl& rows : round.planned->activations)
-    widest = std::max(widest, rows.frames.back().channels);
-  for (const layers::LayerPlan& plan : round.planned->layers)
-    room.workspace_bytes = std::max(room.workspace_bytes, plan.workspace.forward);
+  for (const TextRound::Part& part : round.parts) {
+    widest = std::max(widest, part.output.frames.back().channels);
+    room.workspace_bytes = std::max(room.workspace_bytes, part.workspace);
+  }
   for (std::byte*& rows : room.rows)
     rows =
         scratch.take<std::byte>(R * widest * static_cast<std::int64_t>(layers::size_of(compute)));
@@ -290,7 +261,7 @@ TextGeneration::Room TextGeneration::room_in(layers::Scratch& scratch, const Rou
   return room;
 }
 
-TextGeneration::Room TextGeneration::make_room(const Round& round, int chunk) const {
+TextGeneration::Room TextGeneration::make_room(const TextRound& round, int chunk) const {
   layers::Scratch counting;
   (void)room_in(counting, round, chunk);
   stage_.scratch.reserve(stage_.backend, counting.used());
@@ -306,23 +277,21 @@ layers::Context TextGeneration::context(const Room& room) const {
 }
 
 // Rows travel in the buffer of caches, which each micro-batch keeps until its window ends.
-void TextGeneration::run_chunk(Texts& texts, std::size_t k) {
+void TextGeneration::run_chunk(GrowingTexts& texts, std::size_t k) {
   const std::size_t own = own_[k];
   const int chunk = stage_.local.chunks[own];
   if (!texts.rounds[k]) texts.rounds[k] = plan_round(texts, k);
-  const Round& round = *texts.rounds[k];
+  const TextRound& round = *texts.rounds[k];
   const Room room = make_room(round, chunk);
   if (texts.passing[k]) wait(*texts.passing[k]);
   layers::Tensor rows = take_rows(texts, k, room, round);
   layers::Context context = this->context(room);
   const layers::WorkspaceScope lending(stage_.stream, context.workspace);
-  for (std::size_t i = round.first; i < round.end; ++i) {
-    const layers::ActivationDecl& input = round.planned->activations[i - round.first];
-    const layers::ActivationDecl& output = round.planned->activations[i - round.first + 1];
-    const layers::Tensor next{room.rows[(i - round.first + 1) % 2], rows.dtype,
-                              output.frames.back().shape()};
+  bool second = true;  // region of the next rows
+  for (const auto& [i, input, output, workspace] : round.parts) {
+    const layers::Tensor next{room.rows[second ? 1 : 0], rows.dtype, output.frames.back().shape()};
     const std::optional<layers::KeyValueCache> cache =
-        stage_.chunks[own].cache(texts.runs[k], i, texts.past);
+        stage_.chunks[own].cache(texts.runs[k], i, texts.past_of_slots);
     context.lengths = input.frames.front().lengths;
     context.cache = cache ? &*cache : nullptr;
     layers::Activation y = rows_alone(output, next);
@@ -330,6 +299,7 @@ void TextGeneration::run_chunk(Texts& texts, std::size_t k) {
         context, stage_.parameters.params(stage_.local.first_layers[own] + i),
         rows_alone(input, rows), y, {});
     rows = next;
+    second = !second;
     stage_.stream.progress();
   }
   if (is_last(chunk)) return choose(texts, rows, room);
@@ -338,8 +308,8 @@ void TextGeneration::run_chunk(Texts& texts, std::size_t k) {
 
 /// Returns the rows that enter a chunk's layers: embeddings of the labels, or those of the chunk
 /// before it.
-layers::Tensor TextGeneration::take_rows(Texts& texts, std::size_t k, const Room& room,
-                                         const Round& round) {
+layers::Tensor TextGeneration::take_rows(GrowingTexts& texts, std::size_t k, const Room& room,
+                                         const TextRound& round) {
   const int chunk = stage_.local.chunks[own_[k]];
   layers::Tensor rows{room.rows[0], stage_.sizes.compute, {round.rows(), round.width()}};
   if (chunk == first_chunk_) {
@@ -365,7 +335,7 @@ layers::Tensor TextGeneration::take_rows(Texts& texts, std::size_t k, const Room
 }
 
 /// Leaves the rows where the next chunk finds them, and sends them if that is another rank's.
-void TextGeneration::pass_on(Texts& texts, std::size_t k, const layers::Tensor& rows) {
+void TextGeneration::pass_on(GrowingTexts& texts, std::size_t k, const layers::Tensor& rows) {
   const int chunk = stage_.local.chunks[own_[k]], to = stage_.chunk_ranks[chunk + 1];
   std::byte* out = stage_.chunks[own_[k]].rows_out(texts.runs[k]);
   stage_.backend.copy(stage_.stream, out, rows.data, rows.bytes());
@@ -375,9 +345,13 @@ void TextGeneration::pass_on(Texts& texts, std::size_t k, const layers::Tensor& 
 }
 
 // The first labels follow from rows of the window's forward pass. All texts go on there.
-void TextGeneration::choose_first(Texts& texts) {
+void TextGeneration::choose_first(GrowingTexts& texts) {
+  texts.begin_searches({.beam = writing_.decoding.beam,
+                        .length_penalty = writing_.decoding.length_penalty.value_or(1),
+                        .ctc_weight = writing_.scored_ctc_weight(),
+                        .eos = writing_.eos});
   const std::size_t k = own_.size() - 1;
-  const Round round = plan_round(texts, k);
+  const TextRound round = plan_round(texts, k);
   const Room room = make_room(round, stage_.local.chunks[own_[k]]);
   const layers::Tensor rows{room.rows[0], stage_.sizes.compute, room.wide_RW.shape};
   stage_.backend.copy_in(stage_.stream, room.wide_RW.data, texts.first_rows.data(),
@@ -387,29 +361,44 @@ void TextGeneration::choose_first(Texts& texts) {
   choose(texts, rows, room);
 }
 
-/// Sets the next class of each text that goes on: the likeliest one after its row, the first of
-/// equals.
-void TextGeneration::choose(Texts& texts, const layers::Tensor& rows_RW, const Room& room) const {
+/// Lets each search choose by the classes after its rows.
+void TextGeneration::choose(GrowingTexts& texts, const layers::Tensor& rows_RW,
+                            const Room& room) const {
+  const Classes classes = likeliest(rows_RW, room, texts.searches.front().classes_of_row());
+  const std::vector<std::int64_t> counts = texts.growing_of_utterances();
+  std::size_t row = 0;
+  for (std::size_t u = 0; u < counts.size(); ++u) {
+    if (counts[u] == 0) continue;
+    const auto count = static_cast<std::size_t>(counts[u]);
+    texts.searches[u].choose(std::span(classes).subspan(row, count));
+    std::ranges::copy(texts.searches[u].steps(),
+                      texts.steps.begin() + std::ptrdiff_t(u * texts.beam));
+    row += count;
+  }
+}
+
+/// Returns the likeliest classes after each row.
+TextGeneration::Classes TextGeneration::likeliest(const layers::Tensor& rows_RW, const Room& room,
+                                                  int count) const {
   const std::int64_t R = rows_RW.shape[0], V = room.logits_NV.shape[1];
   layers::Context context = this->context(room);
   std::vector<float> logits(static_cast<std::size_t>(room.wide_NV.size()));
-  std::vector<std::int32_t> chosen;
+  Classes found;
   for (std::int64_t first = 0; first < R; first += room.logits_NV.shape[0]) {
-    const std::int64_t count = std::min(room.logits_NV.shape[0], R - first);
-    const layers::Tensor logits_NV = layers::rows(room.logits_NV, 0, count),
-                         wide_NV = layers::rows(room.wide_NV, 0, count);
-    layers::TokenCrossEntropy::score(context, head(), layers::rows(rows_RW, first, count),
+    const std::int64_t rows = std::min(room.logits_NV.shape[0], R - first);
+    const layers::Tensor logits_NV = layers::rows(room.logits_NV, 0, rows),
+                         wide_NV = layers::rows(room.wide_NV, 0, rows);
+    layers::TokenCrossEntropy::score(context, head(), layers::rows(rows_RW, first, rows),
                                      logits_NV);
     stage_.backend.run(stage_.stream, layers::Cast{logits_NV, wide_NV});
     stage_.backend.copy_out(stage_.stream, logits.data(), wide_NV.data, wide_NV.bytes());
     stage_.backend.synchronize(stage_.stream);
-    for (std::int64_t r = 0; r < count; ++r)
-      chosen.push_back(likeliest(
-          std::span(logits).subspan(static_cast<std::size_t>(r * V), static_cast<std::size_t>(V))));
+    for (std::int64_t r = 0; r < rows; ++r)
+      found.push_back(layers::likeliest_classes(
+          std::span(logits).subspan(static_cast<std::size_t>(r * V), static_cast<std::size_t>(V)),
+          count));
   }
-  auto next = chosen.begin();
-  for (std::size_t u = 0; u < texts.growing.size(); ++u)
-    if (texts.growing[u] > 0) texts.next[u] = *next++;
+  return found;
 }
 
 }  // namespace penstock::runtime

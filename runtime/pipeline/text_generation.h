@@ -9,9 +9,12 @@
 #include <vector>
 
 #include "layers/losses/loss.h"
+#include "layers/losses/text_beam.h"
 #include "layers/nn/text_reader.h"
 #include "layers/scratch.h"
 #include "runtime/pipeline/chunk.h"
+#include "runtime/pipeline/growing_texts.h"
+#include "runtime/pipeline/hypothesis_slots.h"
 #include "runtime/pipeline/local_layers.h"
 #include "runtime/pipeline/step_work.h"
 
@@ -33,15 +36,16 @@ struct StageParts {
   BufferRing& scratch;
 };
 
-/// Writes texts greedily with a decoder that predicts each label from those before it
-/// (layers::TextWriting), over the stages of a pipeline.
+/// Writes texts with a decoder that predicts each label from those before it (layers::TextWriting),
+/// over the stages of a pipeline: greedily, or by a beam search (layers::TextBeam).
 ///
 /// An evaluation first runs the known rows of a window of micro-batches forward, as for any model,
 /// and layers keep keys and values of the rows before the texts (ExecutorCallbacks::caches). Then
-/// the texts grow by a label a round. The rank with the last layer takes the likeliest class, the
-/// lower one of equals, and sends it to the ranks of the decoder's layers; each runs a row for each
-/// text that has not ended, and passes it on as it passes activations. A window has as many
-/// micro-batches as the model has chunks, so that all ranks have work.
+/// the texts grow by a label a round. The rank with the last layer chooses the hypotheses that go
+/// on, and sends their labels and whose texts they continue to the ranks of the decoder's layers.
+/// Each lets the caches follow (HypothesisSlots), runs a row for each hypothesis, and passes it on
+/// as it passes activations. A window has as many micro-batches as the model has chunks, so that
+/// all ranks have work.
 ///
 /// A text ends with TextWriting::eos, or after partition::most_written() labels.
 class TextGeneration {
@@ -49,7 +53,8 @@ class TextGeneration {
   /// Receives the labels of each utterance of a micro-batch, without eos, on the last layer's rank.
   using Heard = std::function<void(const MicroBatchWork&, std::vector<std::vector<std::int32_t>>)>;
 
-  /// `progress` is called after every round of labels, and may be empty.
+  /// `progress` is called after every round of labels, and may be empty. ShapeError if the sequence
+  /// has room for another beam than that of the decoding.
   TextGeneration(const StageParts& stage, const layers::TextWriting& writing, Heard heard,
                  std::function<void()> progress = {});
   TextGeneration(const TextGeneration&) = delete;
@@ -61,13 +66,15 @@ class TextGeneration {
   /// Takes the rows that enter the last layer, in FP32 and in the host's memory, for a micro-batch
   /// of the window: the one before the first label predicts it.
   void read(const MicroBatchWork& work, const layers::Frames& rows);
+  /// Takes CTC's logits of a micro-batch of the window, in FP32 and in the host's memory, before
+  /// read(). Only where TextWriting::scored_ctc_weight() is above 0.
+  void read_frames(const MicroBatchWork& work, const layers::Frames& logits);
   /// Writes the window's texts to their ends.
   void write();
 
  private:
-  struct Texts;
-  struct Round;
   struct Room;
+  using Classes = std::vector<std::vector<layers::ScoredClass>>;  // of each row
 
   bool writes() const { return !own_.empty(); }
   bool last() const { return stage_.chunk_ranks.back() == stage_.pipeline.rank(); }
@@ -79,16 +86,20 @@ class TextGeneration {
   layers::Params table() const;
   layers::Params head() const;
 
-  Texts make_texts(const MicroBatchWork& work, int buffer) const;
-  void learn(Texts& texts);
-  void run_chunk(Texts& texts, std::size_t k);
-  layers::Tensor take_rows(Texts& texts, std::size_t k, const Room& room, const Round& round);
-  void pass_on(Texts& texts, std::size_t k, const layers::Tensor& rows);
-  void choose_first(Texts& texts);
-  void choose(Texts& texts, const layers::Tensor& rows_RW, const Room& room) const;
-  Round plan_round(const Texts& texts, std::size_t k) const;
-  Room make_room(const Round& round, int chunk) const;
-  Room room_in(layers::Scratch& scratch, const Round& round, int chunk) const;
+  GrowingTexts make_texts(const MicroBatchWork& work, int buffer) const;
+  GrowingTexts& texts_of(const MicroBatchWork& work);
+  void learn(GrowingTexts& texts);
+  void follow(const GrowingTexts& texts, std::span<const SlotCopy> copies);
+  void run_chunk(GrowingTexts& texts, std::size_t k);
+  layers::Tensor take_rows(GrowingTexts& texts, std::size_t k, const Room& room,
+                           const TextRound& round);
+  void pass_on(GrowingTexts& texts, std::size_t k, const layers::Tensor& rows);
+  void choose_first(GrowingTexts& texts);
+  void choose(GrowingTexts& texts, const layers::Tensor& rows_RW, const Room& room) const;
+  Classes likeliest(const layers::Tensor& rows_RW, const Room& room, int count) const;
+  TextRound plan_round(const GrowingTexts& texts, std::size_t k) const;
+  Room make_room(const TextRound& round, int chunk) const;
+  Room room_in(layers::Scratch& scratch, const TextRound& round, int chunk) const;
   layers::Context context(const Room& room) const;
   void wait(comm::Transfer& transfer);
 
@@ -100,7 +111,7 @@ class TextGeneration {
   int first_chunk_ = 0;           // its chunk
   std::vector<std::size_t> own_;  // this rank's chunks from there on, as places in stage_.chunks
   std::vector<int> listeners_;    // other ranks with such chunks, on the rank of the last layer
-  std::vector<Texts> window_;
+  std::vector<GrowingTexts> window_;
 };
 
 }  // namespace penstock::runtime

@@ -86,15 +86,43 @@ void check_stages(const comm::Communicator& world, const configs::PipelineConfig
       sequence.size() * pipeline.replicas));
 }
 
+/// Throws ConfigError if a score is asked for that the decoder does not know.
+void check_scores(const std::string& checkpoint, const std::string& decoder,
+                  const layers::DecodingOptions& decoding, const layers::Loss& loss) {
+  const std::string option = decoding.ctc_weight ? "--ctc-weight" : "--length-penalty";
+  if (!decoding.ctc_weight && !decoding.length_penalty) return;
+  if (!loss.writing)
+    throw ConfigError(fmt::format("{}: its decoder is {}, which writes no texts: leave out {}",
+                                  checkpoint, decoder, option));
+  if (decoding.beam == 1)
+    throw ConfigError(
+        fmt::format("{}: greedy decoding compares no texts: leave out {}, or give --beam 2 or more",
+                    checkpoint, option));
+  if (decoding.ctc_weight.value_or(0) > 0 && loss.writing->ctc_weight == 0)
+    throw ConfigError(fmt::format(
+        "{}: decoder.ctc_weight trained no CTC beside its decoder {}: leave out --ctc-weight",
+        checkpoint, decoder));
+}
+
 /// Throws ConfigError if the loss can't be decoded so.
 void check_decoding(const Trained& trained, const configs::Config& config,
                     const layers::Loss& loss) {
-  if (trained.decoding.beam == 1 || loss.beam_search) return;
   const std::string& decoder = trained.decoder.empty() ? config.model.decoder : trained.decoder;
+  check_scores(trained.checkpoint.string(), decoder, trained.decoding, loss);
+  if (trained.decoding.beam == 1 || loss.beam_search) return;
   throw ConfigError(
-      fmt::format("{}: its decoder is {}, and only transducers have a beam search so far: leave "
-                  "out --beam {}",
+      fmt::format("{}: its decoder is {}, which has no beam search: leave out --beam {}",
                   trained.checkpoint.string(), decoder, trained.decoding.beam));
+}
+
+/// Returns what of the decoding changes texts, as the end of an identity.
+std::string identity_of(const layers::DecodingOptions& decoding) {
+  if (decoding.beam == 1) return {};
+  std::string identity = fmt::format(", beam {}", decoding.beam);
+  if (decoding.length_penalty)
+    identity += fmt::format(", length penalty {}", *decoding.length_penalty);
+  if (decoding.ctc_weight) identity += fmt::format(", CTC weight {}", *decoding.ctc_weight);
+  return identity;
 }
 
 }  // namespace
@@ -110,6 +138,10 @@ Recogniser::Recogniser(const Trained& trained, comm::Communicator& world, Scorin
       tokenizer_(make_tokenizer(config_.text)),
       sequence_(partition::build_frozen_model(config_.model, tokenizer_->labels())) {
   check_decoding(trained, config_, loss_);
+  if (loss_.writing) {
+    sequence_.beam = decoding_.beam;
+    loss_.writing->decoding = decoding_;
+  }
   check_stages(world, config_.pipeline, sequence_);
   readers_ = corpus_readers(config_, sequence_,
                             planned_model(sequence_, config_.model, tokenizer_->labels()));
@@ -118,10 +150,8 @@ Recogniser::Recogniser(const Trained& trained, comm::Communicator& world, Scorin
 // The manifest's hash vouches for all bytes of the checkpoint; see manifest.cpp.
 std::string Recogniser::identity() const {
   const auto manifest = map_file(checkpoint_.folder() / kManifestFile);
-  const std::string beam =
-      decoding_.beam == 1 ? std::string() : fmt::format(", beam {}", decoding_.beam);
   return fmt::format("{:016x} in {}{}{}", hash_of(manifest.bytes()), config_.precision.compute,
-                     by_ctc_ ? " by ctc" : "", beam);
+                     by_ctc_ ? " by ctc" : "", identity_of(decoding_));
 }
 
 // restore() reads weights and statistics alone, as `false` says: the optimizer's state is not

@@ -23,7 +23,7 @@ struct Trained {
   /// Families that the model may have.
   std::vector<layers::ModelFamily> families = layers::model_families();
   Verified verified = Verified::all;  // part of the checkpoint to verify
-  std::string decoder = {};           // "ctc": that beside a transducer; empty: model.decoder
+  std::string decoder = {};           // "ctc": that beside another one; empty: model.decoder
   int replicas = 1;                   // each has ranks / replicas stages
   layers::DecodingOptions decoding = {};
 };
@@ -37,7 +37,8 @@ class Recogniser {
  public:
   /// Opens the checkpoint. CheckpointError if a shard that is verified is damaged. ConfigError if
   /// the replicas do not divide the ranks, if there are more stages than layers, or if the model
-  /// has no such decoder or no beam search. All ranks construct one; `world` must outlive it.
+  /// has no such decoder, no beam search or no such score. All ranks construct one; `world` must
+  /// outlive it.
   Recogniser(const Trained& trained, comm::Communicator& world, Scoring judging);
 
   comm::Communicator& world() const { return world_; }

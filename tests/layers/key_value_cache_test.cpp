@@ -86,24 +86,27 @@ TEST_F(TwoCaches, CopyTheRowsOfOneUtterance) {
   const auto expected = [&](const Tensor& from, const Tensor& to) {
     std::vector<double> result = test::numbers(to);
     const std::vector<double> source = test::numbers(from);
-    std::copy_n(source.begin() + 2 * kCapacity * kChannels, 4 * kChannels,
-                result.begin() + 1 * kCapacity * kChannels);
+    std::copy_n(source.begin() + (2 * kCapacity + 1) * kChannels, 3 * kChannels,
+                result.begin() + (1 * kCapacity + 1) * kChannels);
     return result;
   };
   const auto keys = expected(from_.view.keys_UTC, to_.view.keys_UTC);
   const auto values = expected(from_.view.values_UTC, to_.view.values_UTC);
-  copy_cached(*backend_, *stream_, {from_.view, 2}, {to_.view, 1}, 4);
+  copy_cached(*backend_, *stream_, {from_.view, 2}, {to_.view, 1}, {1, 4});
   EXPECT_EQ(test::numbers(to_.view.keys_UTC), keys);
   EXPECT_EQ(test::numbers(to_.view.values_UTC), values);
 }
 
 TEST_F(TwoCaches, RefuseRowsThatTheyDoNotHave) {
-  const auto copy = [&](std::int64_t from, std::int64_t to, std::int64_t rows) {
-    copy_cached(*backend_, *stream_, {from_.view, from}, {to_.view, to}, rows);
+  const auto copy = [&](std::int64_t from, std::int64_t to, std::int64_t end,
+                        std::int64_t first = 0) {
+    copy_cached(*backend_, *stream_, {from_.view, from}, {to_.view, to}, {first, end});
   };
   EXPECT_THROW(copy(3, 0, 1), ShapeError);
   EXPECT_THROW(copy(0, -1, 1), ShapeError);
   EXPECT_THROW(copy(0, 1, kCapacity + 1), ShapeError);
+  EXPECT_THROW(copy(0, 1, 2, -1), ShapeError);
+  EXPECT_THROW(copy(0, 1, 2, 3), ShapeError);
   to_.view.keys_UTC.shape = {kUtterances, kChannels, kCapacity};
   EXPECT_THROW(copy(0, 1, 1), ShapeError);
 }

@@ -77,9 +77,8 @@ TEST_F(BeamSearch, IsRefusedForCtcAndBeyondItsLimits) {
     EXPECT_NE(outcome.err.find(said), std::string::npos) << outcome.err;
   };
   for (const std::string command : {"evaluate", "transcribe"}) {
-    refused(
-        command, "ctc", "4",
-        "its decoder is ctc, and only transducers have a beam search so far: leave out --beam 4");
+    refused(command, "ctc", "4",
+            "its decoder is ctc, which has no beam search: leave out --beam 4");
     for (const std::string beam : {"0", "101", "2.5"})
       refused(command, "output", beam,
               fmt::format("takes a whole number from 1 to 100, not {}", beam));

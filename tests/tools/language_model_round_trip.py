@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """Random small OmniASRForConditionalGeneration through `penstock import` and `penstock export`, with a prompt and without:
-losses, gradients and greedy texts are those of transformers, and the export is equal to the byte.
+losses, gradients, greedy texts and those of beams are those of transformers, and the export is equal to the byte.
 
   language_model_round_trip.py PENSTOCK FOLDER [SEED...]
 """
@@ -60,23 +60,30 @@ def loss_of_text(model, inputs, labels):
     return model(**inputs, labels=torch.cat([known, target[None]], 1)).loss * len(target)
 
 
-def written_by(model, processor, sound, language):
-    """The text of a greedy search, with at most as many tokens as it reads before: penstock's limit."""
+def written_by(model, processor, sound, language, **search):
+    """The text of a greedy search, or of a beam, with at most as many tokens as it reads before: penstock's limit."""
     inputs = language_model_inputs(processor, sound, language)
     start = inputs["input_ids"].shape[1]
-    ids = model.generate(**inputs, do_sample=False, max_new_tokens=start)[0, start:]
+    ids = model.generate(**inputs, do_sample=False, max_new_tokens=start, **search)[0, start:]
     return processor.decode(ids, skip_special_tokens=True)
 
 
 def compare_texts(penstock, checkpoint, model, folder, rng, language=None):
-    """Greedy texts of sounds of unequal lengths."""
+    """Texts of sounds of unequal lengths, greedy and of beams; some of the latter differ."""
     files = [folder / f"{i}.wav" for i in range(4)]
     sounds = [save_sound(file, rng.randint(300, 1500), rng) for file in files]
     processor, exact = AutoProcessor.from_pretrained(folder), copy.deepcopy(model).double().eval()
-    ours = [line.split("\t")[1] for line in run(penstock, "transcribe", checkpoint, *files).splitlines()]
-    with torch.no_grad():
-        theirs = [written_by(exact, processor, sound, language) for sound in sounds]
-    assert ours == theirs and any(ours), (ours, theirs)
+    found = []
+    for beam, penalty in ((1, None), (3, None), (4, rng.choice([0.0, 2.0, -1.5]))):
+        options = ["--beam", str(beam)] + ([] if penalty is None else ["--length-penalty", str(penalty)])
+        search = {} if beam == 1 else dict(num_beams=beam, length_penalty=1.0 if penalty is None else penalty)
+        ours = [line.split("\t")[1] for line in run(penstock, "transcribe", checkpoint, *files, *options).splitlines()]
+        with torch.no_grad():
+            theirs = [written_by(exact, processor, sound, language, **search) for sound in sounds]
+        assert ours == theirs, (options, ours, theirs)
+        found.append(ours)
+    assert any(found[0]), found
+    return sum(texts != found[0] for texts in found[1:])
 
 
 def round_trip(penstock, output, seed):
@@ -87,18 +94,22 @@ def round_trip(penstock, output, seed):
     folder.mkdir()
     model = save_omniasr_llm(folder, rng)
     save(model, folder, rng)
+    others = 0
     for language in (None, rng.choice(LANGUAGES).upper()):
         imported = checkpoint.with_name(f"{checkpoint.name}-{language}")
         run(penstock, "import", folder, "-o", imported, *(["--language", language] if language else []))
-        compare_texts(penstock, imported, model, folder, rng, language)
+        others += compare_texts(penstock, imported, model, folder, rng, language)
         compare_gradients(penstock, imported, model, folder, rng, language_model_loss(folder, language),
                           rows=model.get_output_embeddings().out_features, keys=["decoder.dropout=0"])
     run(penstock, "export", imported, "-o", exported)
     expect_same_model(model, folder, exported)
+    return others
 
 
 if __name__ == "__main__":
     program, output, *seeds = sys.argv[1:]
+    others = 0
     for seed in seeds or range(4):
-        round_trip(program, Path(output), int(seed))
+        others += round_trip(program, Path(output), int(seed))
         print(f"omniasr_llm {seed}: equal")
+    assert others > 0, "no beam found other texts than greedy decoding"

@@ -55,7 +55,20 @@ TEST_F(LanguageModel, WritesTheSameTextsOnAllRanks) {
   }
 }
 
-TEST_F(LanguageModel, RefusesLogitsAndBeams) {
+TEST_F(LanguageModel, SearchesAlikeOnAllRanks) {
+  const std::vector<std::string> greedy = evaluated("greedy", {}),
+                                 beam = evaluated("beam", {"--beam", "4"});
+  EXPECT_NE(beam, greedy);
+  EXPECT_EQ(evaluated("one", {"--beam", "1"}), greedy);
+  EXPECT_NE(evaluated("sums", {"--beam", "4", "--length-penalty", "0"}), beam);
+  EXPECT_EQ(evaluated("stages", {"--beam", "4", "--length-penalty", "1"}, {3}), beam);
+  EXPECT_EQ(evaluated("grid", {"--beam", "4", "--replicas", "2"}, {4}), beam);
+  const auto transcribed = folder_.run({"transcribe", folder_.in("output"), "--manifest",
+                                        folder_.in("validation.jsonl"), "--beam", "4", "--json"});
+  EXPECT_EQ(texts(transcribed.out, "text"), beam) << transcribed.err;
+}
+
+TEST_F(LanguageModel, RefusesWhatItHasNot) {
   const auto refused = [&](const std::vector<std::string>& more, const std::string& said) {
     std::vector<std::string> words = {"transcribe", folder_.in("output"),
                                       folder_.in("train-0.wav")};
@@ -65,7 +78,11 @@ TEST_F(LanguageModel, RefusesLogitsAndBeams) {
     EXPECT_NE(outcome.err.find(said), std::string::npos) << outcome.err;
   };
   refused({"--logits", folder_.in("logits.safetensors")}, "lm, which has no logits of frames");
-  refused({"--beam", "4"}, "its decoder is lm, and only transducers have a beam search so far");
+  refused({"--beam", "0"}, "takes a whole number from 1 to 100, not 0");
+  refused({"--beam", "4", "--length-penalty", "nan"}, "--length-penalty");
+  refused({"--length-penalty", "2"}, "greedy decoding compares no texts");
+  refused({"--beam", "4", "--ctc-weight", "0.5"}, "trained no CTC beside its decoder lm");
+  refused({"--beam", "4", "--ctc-weight", "1.5"}, "takes a number from 0 to 1, not 1.5");
   refused({"--decoder", "ctc"}, "its model has no decoder ctc: it decodes by lm");
 }
 

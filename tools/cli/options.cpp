@@ -130,6 +130,22 @@ void takes_verified(CLI::App* command, runtime::Verified& verified) {
       ->check(CLI::IsMember({"all", "read"}));
 }
 
+namespace {
+
+/// Adds what the beam search of a decoder that writes texts scores by.
+void takes_scores(CLI::App* command, layers::DecodingOptions& decoding) {
+  takes_number(command->add_option("--length-penalty", decoding.length_penalty,
+                                   "Beam search of a decoder that writes texts: scores are divided "
+                                   "by the text's length to this power. Default: 1"),
+               kLengthPenalty);
+  takes_number(command->add_option("--ctc-weight", decoding.ctc_weight,
+                                   "Beam search of an attention decoder: share of CTC in the "
+                                   "scores. Default: decoder.ctc_weight"),
+               {0, 1});
+}
+
+}  // namespace
+
 void takes_recognition(CLI::App* command, runtime::Trained& trained,
                        runtime::WindowBounds& window) {
   takes_whole(command->add_option("--threads", trained.threads, "Threads of each rank"), kThreads);
@@ -142,12 +158,13 @@ void takes_recognition(CLI::App* command, runtime::Trained& trained,
                                   "once. 1 has the least delay. Default: 1024"),
               {1, 1e9});
   command->add_option("--decoder", trained.decoder,
-                      "ctc: decode by the CTC that decoder.ctc_weight trained beside a transducer. "
-                      "Default: the model's decoder");
+                      "ctc: decode by the CTC that decoder.ctc_weight trained beside another "
+                      "decoder. Default: the model's decoder");
   takes_whole(command->add_option("--beam", trained.decoding.beam,
-                                  "Hypotheses of a transducer's beam search. Default: 1, greedy "
-                                  "decoding"),
+                                  "Hypotheses of a beam search, by all decoders but CTC. Default: "
+                                  "1, greedy decoding"),
               kBeam);
+  takes_scores(command, trained.decoding);
   takes_verified(command, trained.verified);
 }
 

@@ -44,6 +44,9 @@ inline constexpr Limits kThreads = {1, 1024};
 /// Limits of --beam.
 inline constexpr Limits kBeam = {1, 100};
 
+/// Limits of --length-penalty.
+inline constexpr Limits kLengthPenalty = {-100, 100};
+
 inline constexpr double kTimeLimit = 30;  // seconds
 
 /// Adds --time-limit to a command that searches.
@@ -66,7 +69,7 @@ CLI::Option* takes_folder(CLI::Option* option, FolderUse use);
 void takes_verified(CLI::App* command, runtime::Verified& verified);
 
 /// Adds the options that evaluate and transcribe share: --threads, --replicas, --window,
-/// --decoder, --beam, --verify.
+/// --decoder, --beam, --length-penalty, --ctc-weight, --verify.
 void takes_recognition(CLI::App* command, runtime::Trained& trained, runtime::WindowBounds& window);
 
 }  // namespace penstock::tools

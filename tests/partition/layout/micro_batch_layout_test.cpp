@@ -26,6 +26,7 @@ class Declared final : public layers::Layer {
     plan.needs_targets = needs_targets;
     if (needs_targets) plan.output.frames.clear();  // a loss
     plan.cache_channels = cache_channels;
+    plan.caches_memory = caches_memory;
     plan.passes_gradient = passes_gradient;
     return plan;
   }
@@ -34,7 +35,7 @@ class Declared final : public layers::Layer {
   void backward_input(layers::Context&, const layers::Params&, const layers::Activation&,
                       layers::Saved, layers::Activation&) const override {}
 
-  bool needs_targets = false, passes_gradient = true;
+  bool needs_targets = false, passes_gradient = true, caches_memory = false;
   std::optional<std::int64_t> cache_channels;
 
  private:
@@ -276,6 +277,27 @@ TEST(MicroBatchLayout, EvaluationHasCachesForTexts) {
             2 * bytes + layers::aligned(2 * 4 * 4) + layers::aligned(2 * 6 * 4));
   EXPECT_NE(layout.rows_in, layout.rows_out);
   EXPECT_EQ(lay_out_training(sequence, input, {}, {}).cache_bytes, 0u);
+}
+
+// What hypotheses attend to is one for each utterance.
+TEST(MicroBatchLayout, EvaluationHasCachesForEveryHypothesis) {
+  std::vector<Declared> layers = {{8, {}}, {8, {}}, {6, {}}};
+  layers[0].cache_channels = layers[1].cache_channels = 5;
+  layers[1].caches_memory = true;
+  const auto sequence = sequence_of(std::move(layers));
+  layers::ActivationDecl input{layers::DType::f32, {{{14, 28}, 4}}, {4, 0}};
+  input.ends_with_text = true;
+  const MicroBatchLayout one = lay_out_evaluation(sequence, input, {}, true),
+                         three = lay_out_evaluation(sequence, input, {}, true, 3);
+  const auto bytes = [](std::int64_t slots, std::int64_t numbers) {
+    return layers::aligned(static_cast<std::size_t>(slots * numbers * 4));
+  };
+  const std::int64_t of_text = (28 + most_written(28)) * 5, of_memory = 28 * 5;
+  EXPECT_EQ(one.cache_bytes,
+            2 * (bytes(2, of_text) + bytes(2, of_memory)) + bytes(2, 4) + bytes(2, 6));
+  EXPECT_EQ(three.cache_bytes,
+            2 * (bytes(6, of_text) + bytes(2, of_memory)) + bytes(6, 4) + bytes(6, 6));
+  EXPECT_EQ(three.cache_places[0].rows, one.cache_places[0].rows);
 }
 
 TEST(MicroBatchLayout, EvaluationSavesNothing) {

@@ -53,6 +53,25 @@ TEST(RangeBuffers, AreThoseOfLayersPlannedByThemselves) {
     }
 }
 
+TEST(RangeBuffers, HaveRoomForEveryHypothesis) {
+  configs::ModelConfig model{
+      .features = 17,
+      .family = layers::ConformerOptions{.width = 12, .heads = 3, .layers = 1, .kernel = 5}};
+  model.decoder = "lm";
+  model.networks.width = 12;
+  model.networks.heads = 2;
+  LayerSequence sequence = build_model(model, 7);
+  const MicroBatchLengths lengths{{61, 97}, {5, 0}};
+  const auto cache = [&](int beam) {
+    sequence.beam = beam;
+    RangeBuffers buffers(sequence, {lengths}, {});
+    return buffers.of({0, sequence.size()}, false, false).cache;
+  };
+  const layers::ActivationDecl input = sequence_input(sequence, lengths.frames, {}, lengths.labels);
+  EXPECT_EQ(cache(3), lay_out_evaluation(sequence.layers, input, {}, true, 3).cache_bytes);
+  EXPECT_GT(cache(3), 2 * cache(1));
+}
+
 TEST(SequenceBytes, SumsAreThoseOfLayersLaidOutTogether) {
   const LayerSequence sequence = partly_frozen();
   for (const ParameterKinds& kinds :

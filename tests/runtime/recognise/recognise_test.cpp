@@ -73,8 +73,8 @@ struct Found {
 
 /// How the texts of a checkpoint are found.
 struct Finding {
-  std::string decoder;
-  int beam = 1;
+  std::string decoder = {};
+  layers::DecodingOptions decoding = {};
   std::int64_t joint = 0;  // columns of the logits before those of CTC
   bool with_texts = true;  // the corpus has texts
 };
@@ -84,7 +84,7 @@ Found find_texts(const test::ToneCheckpoint& checkpoint, const Finding& how) {
   comm::run_as_threads({.ranks = 1}, [&](comm::Communicator& world) {
     Trained trained{checkpoint.in("output")};
     trained.decoder = how.decoder;
-    trained.decoding.beam = how.beam;
+    trained.decoding = how.decoding;
     Recogniser recogniser(trained, world, Scoring::by_texts);
     Corpus corpus = load_corpus(corpus_options(recogniser.config(), recogniser.sequence(),
                                                checkpoint.in("test.jsonl"), CorpusUse::evaluation),
@@ -112,7 +112,7 @@ Found find_texts(const test::ToneCheckpoint& checkpoint, const Finding& how) {
 class RecogniseBesideCtc : public testing::Test {
  protected:
   Found find(const std::string& decoder, int beam = 1) const {
-    return find_texts(checkpoint_, {.decoder = decoder, .beam = beam, .joint = 7});
+    return find_texts(checkpoint_, {.decoder = decoder, .decoding = {.beam = beam}, .joint = 7});
   }
 
   test::ToneCheckpoint checkpoint_{{"trainer.steps=2", "model.decoder=rnnt", "decoder.width=5",
@@ -135,7 +135,7 @@ TEST_F(RecogniseBesideCtc, SearchesByItsTransducerAlone) {
   EXPECT_NE(beam.identity, own.identity);
   EXPECT_NE(test::message_of<ConfigError>([&] {
               (void)find("ctc", 3);
-            }).find("its decoder is ctc, and only transducers have a beam search so far"),
+            }).find("its decoder is ctc, which has no beam search: leave out --beam 3"),
             std::string::npos);
 }
 
@@ -174,6 +174,48 @@ TEST(RecogniseByAttention, DecodesByTextsOrByCtc) {
     const Found unlabelled = find_texts(checkpoint, {.decoder = decoder, .with_texts = false});
     EXPECT_EQ(unlabelled.texts, *decoder == 0 ? own.texts : ctc.texts) << decoder;
   }
+}
+
+/// Returns the error of a decoding that is refused.
+std::string refusal(const test::ToneCheckpoint& checkpoint, const std::string& decoder,
+                    const layers::DecodingOptions& decoding) {
+  return test::message_of<ConfigError>(
+      [&] { (void)find_texts(checkpoint, {.decoder = decoder, .decoding = decoding}); });
+}
+
+TEST(RecogniseByAttention, SearchesTogetherWithCtc) {
+  const test::ToneCheckpoint checkpoint({"trainer.steps=12", "model.decoder=attention",
+                                         "decoder.width=8", "decoder.heads=2", "decoder.inner=6",
+                                         "decoder.ctc_weight=0.4"});
+  const auto found = [&](const layers::DecodingOptions& decoding) {
+    return find_texts(checkpoint, {.decoding = decoding});
+  };
+  const Found greedy = found({}), both = found({.beam = 4}),
+              alone = found({.beam = 4, .ctc_weight = 0}),
+              named = found({.beam = 4, .length_penalty = 1, .ctc_weight = 0.4});
+  EXPECT_NE(both.texts, greedy.texts);
+  EXPECT_NE(both.texts, alone.texts);
+  EXPECT_EQ(both.texts, named.texts);
+  EXPECT_EQ(both.loss, greedy.loss);
+  EXPECT_NE(both.identity, greedy.identity);
+  EXPECT_NE(both.identity, alone.identity);
+  EXPECT_NE(both.identity, found({.beam = 4, .length_penalty = 0}).identity);
+  EXPECT_NE(refusal(checkpoint, "ctc", {.beam = 4}).find("has no beam search"), std::string::npos);
+}
+
+TEST(RecogniseByAttention, RefusesScoresThatItLacks) {
+  const test::ToneCheckpoint attention({"trainer.steps=1", "model.decoder=attention",
+                                        "decoder.width=8", "decoder.heads=2", "decoder.inner=6"});
+  const test::ToneCheckpoint ctc({"trainer.steps=1"});
+  const auto expect = [](const std::string& said, const std::string& wanted) {
+    EXPECT_NE(said.find(wanted), std::string::npos) << said;
+  };
+  expect(refusal(attention, "", {.length_penalty = 0.5}),
+         "greedy decoding compares no texts: leave out --length-penalty, or give --beam 2 or more");
+  expect(refusal(attention, "", {.beam = 2, .ctc_weight = 0.5}),
+         "decoder.ctc_weight trained no CTC beside its decoder attention: leave out --ctc-weight");
+  expect(refusal(ctc, "", {.ctc_weight = 0.5}),
+         "its decoder is ctc, which writes no texts: leave out --ctc-weight");
 }
 
 }  // namespace
