@@ -1,11 +1,13 @@
 #include "layers/initialise.h"
 
 #include <algorithm>
+#include <cmath>
 #include <random>
 #include <type_traits>
 #include <vector>
 
 #include "layers/ops/elementwise.h"
+#include "layers/ops/positions.h"
 #include "layers/philox.h"
 
 namespace penstock::layers {
@@ -38,6 +40,19 @@ void fill(const Initialiser& how, const PhiloxStream& random, T* values, std::in
   }
 }
 
+/// Fills a range of a matrix of `channels` columns with sinusoidal positions in halves.
+template <class T>
+void fill_with_sinusoids(std::int64_t channels, T* values, std::int64_t first, std::int64_t count) {
+  const std::int64_t half = channels / 2;
+  for (std::int64_t i = 0; i < count; ++i) {
+    const std::int64_t row = (first + i) / channels, channel = (first + i) % channels;
+    const SinusoidPair pair = sinusoid_pair(channel % half, channels, SinusoidOrder::halves);
+    const double angle = static_cast<double>(row) * std::pow(10000.0, pair.exponent);
+    values[i] =
+        narrow<T>(static_cast<float>(channel == pair.sine ? std::sin(angle) : std::cos(angle)));
+  }
+}
+
 constexpr std::size_t kDrawn = (1 << 18) - 5;  // numbers before the noise repeats; rows differ
 
 }  // namespace
@@ -46,7 +61,11 @@ void initialise(const ParamDecl& param, std::uint64_t seed, const Tensor& values
                 std::int64_t first) {
   const PhiloxStream random =
       philox_stream(seed, {hash_of_name(param.saved_name()), kInitialisation, 0, 0});
-  const auto fill_as = [&](auto* to) { fill(param.initialiser, random, to, first, values.size()); };
+  const auto fill_as = [&](auto* to) {
+    if (param.initialiser.kind == Initialiser::Kind::sinusoids)
+      return fill_with_sinusoids(param.shape.back(), to, first, values.size());
+    fill(param.initialiser, random, to, first, values.size());
+  };
   if (values.dtype == DType::f64) return fill_as(values.as<double>());
   if (values.dtype == DType::f16) return fill_as(values.as<Half>());
   if (values.dtype == DType::bf16) return fill_as(values.as<BFloat16>());

@@ -32,7 +32,8 @@ constexpr std::size_t stream_workspace(const BackendSizes& sizes) {
 
 /// Distribution of a parameter's initial values, which follow from (seed, name) alone.
 struct Initialiser {
-  enum class Kind { constant, uniform } kind = Kind::constant;
+  /// `sinusoids` are positions in halves (layers/ops/positions.h), one for each row of a matrix.
+  enum class Kind { constant, uniform, sinusoids } kind = Kind::constant;
   double value = 0;  // the constant, or the bound of uniform(-value, value)
 };
 

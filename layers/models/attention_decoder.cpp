@@ -33,7 +33,13 @@ using Sequence = std::vector<std::unique_ptr<Layer>>;
 
 TextPositions positions_of(const std::string& name) {
   if (name == "learned") return TextPositions::learned;
+  if (name == "canary") return TextPositions::canary;
   return name == "none" ? TextPositions::none : TextPositions::sinusoidal;
+}
+
+/// True if the positions of a text end.
+bool have_end(const DecoderOptions& options) {
+  return options.positions == "learned" || options.positions == "canary";
 }
 
 FeedForwardActivation activation_of(const std::string& name) {
@@ -75,6 +81,7 @@ void add_block(Sequence& sequence, const DecoderOptions& options, int number) {
                                  .head_channels = options.head_channels,
                                  .right = 0,
                                  .bias = options.bias,
+                                 .key_bias = options.key_bias,
                                  .dropout = options.dropout};
   add_on_text(sequence, options, attention_unit(attention));
   attention.name = block + ".cross_attention";
@@ -117,8 +124,7 @@ Loss attention_loss(const DecoderOptions& options) {
     add_layers(sequence, classes, options);
   };
   loss.frames_needed = [](std::span<const std::int32_t>) { return std::int64_t{1}; };
-  if (options.positions == "learned")
-    loss.most_labels = options.max_positions - std::ssize(options.prompt) - 1;
+  if (have_end(options)) loss.most_labels = options.max_positions - std::ssize(options.prompt) - 1;
   loss.writing = TextWriting{.eos = options.eos, .ctc_weight = options.ctc_weight};
   loss.beam_search = true;
   if (options.ctc_weight == 0) return loss;
@@ -140,11 +146,18 @@ std::vector<Contradiction> contradictions_of(const DecoderOptions& options) {
     found.push_back({"decoder.activation",
                      "the feed-forward units of an attention decoder have no tanh: choose relu, "
                      "gelu or silu"});
-  if (options.positions == "learned" && options.max_positions < std::ssize(options.prompt) + 2)
-    found.push_back({"decoder.max_positions",
-                     fmt::format("{} learned positions leave none for labels after bos and a "
-                                 "prompt of {}: give more",
-                                 options.max_positions, options.prompt.size())});
+  if (options.positions == "canary" && width % 2 != 0)
+    found.push_back(
+        {"decoder.width", fmt::format("a width of {} has no halves for the sines and cosines of "
+                                      "decoder.positions = canary: choose an even number",
+                                      width)});
+  if (!options.bias && !options.key_bias)
+    found.push_back({"decoder.key_bias", "without decoder.bias keys have none: leave it out"});
+  if (have_end(options) && options.max_positions < std::ssize(options.prompt) + 2)
+    found.push_back(
+        {"decoder.max_positions", fmt::format("{} positions leave none for labels after bos and a "
+                                              "prompt of {}: give more",
+                                              options.max_positions, options.prompt.size())});
   return found;
 }
 
@@ -173,6 +186,7 @@ DecoderKind attention_decoder() {
                    "decoder.embedding_scale",
                    "decoder.embedding_norm",
                    "decoder.bias",
+                   "decoder.key_bias",
                    "decoder.head_bias",
                    "decoder.project"}};
 }

@@ -52,16 +52,18 @@ std::vector<Key> text_keys(DecoderOptions& o) {
 /// Returns the keys of attention decoders alone.
 std::vector<Key> attention_keys(DecoderOptions& o) {
   return {
-      Key("decoder.positions", &o.positions, one_of({"sinusoidal", "learned", "none"}),
+      Key("decoder.positions", &o.positions, one_of({"sinusoidal", "learned", "canary", "none"}),
           "positions of an attention decoder's text"),
       Key("decoder.max_positions", &o.max_positions, between(2, 1'000'000),
-          "learned positions: longer texts are left out, prompt and bos included"),
+          "learned positions, or Canary's: longer texts are left out, prompt and bos included"),
       Key("decoder.embedding_scale", &o.embedding_scale, between(1e-3, 1e3),
           "factor of an attention decoder's embeddings before positions are added"),
       Key("decoder.embedding_norm", &o.embedding_norm, anything(),
           "an attention decoder normalises its embeddings, positions included"),
       Key("decoder.bias", &o.bias, anything(),
           "products of an attention decoder have biases, besides the head"),
+      Key("decoder.key_bias", &o.key_bias, anything(),
+          "keys of an attention decoder have a bias if its products have; Whisper's have none"),
       Key("decoder.head_bias", &o.head_bias, anything(),
           "the logits of an attention decoder have a bias"),
       Key("decoder.project", &o.project, anything(),

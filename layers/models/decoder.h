@@ -38,11 +38,12 @@ struct DecoderOptions {
   int bos = 0, eos = 0;          // ids that begin and end each text
 
   // Options of an attention decoder:
-  std::string positions = "sinusoidal";  // of the text: sinusoidal | learned | none
-  int max_positions = 1024;              // rows of learned positions
+  std::string positions = "sinusoidal";  // of the text: sinusoidal | learned | canary | none
+  int max_positions = 1024;              // rows of learned positions, and of Canary's
   double embedding_scale = 1;            // factor of the embeddings, not of positions
   bool embedding_norm = false;           // a norm of embeddings and positions
   bool bias = true;                      // biases of all products but the head
+  bool key_bias = true;                  // biases of keys, if products have some
   bool head_bias = false;                // bias of the logits
   bool project = true;                   // the layer `output` projects the encoder's frames
 

@@ -59,6 +59,11 @@ class Unit {
   void linear(const std::string& name, std::int64_t in, std::int64_t out) {
     add<Linear>(LinearOptions{.name = part(name), .in = in, .out = out, .bias = bias_});
   }
+  void linear(const std::string& name, LinearOptions options) {
+    options.name = part(name);
+    options.bias = bias_;
+    add<Linear>(std::move(options));
+  }
   void dropout(const std::string& name, double probability) {
     if (probability > 0) add<Dropout>(part(name), probability);
   }
@@ -118,7 +123,12 @@ std::unique_ptr<Layer> attention_unit(const AttentionUnitOptions& options) {
   const std::int64_t channels =
       options.head_channels > 0 ? heads * options.head_channels : options.width;
   const std::int64_t kv_heads = options.kv_heads > 0 ? options.kv_heads : heads;
-  unit.linear("qkv", options.width, channels + 2 * channels / heads * kv_heads);
+  const std::int64_t keys = channels / heads * kv_heads;
+  unit.linear("qkv", LinearOptions{.name = "",
+                                   .in = options.width,
+                                   .out = channels + 2 * keys,
+                                   .first_unbiased = channels,
+                                   .unbiased = options.key_bias ? 0 : keys});
   if (options.qk_norm)
     unit.add<HeadNorm>(HeadNormOptions{.name = unit.part("qk_norm"),
                                        .heads = heads,
@@ -164,8 +174,11 @@ std::unique_ptr<Layer> cross_attention_unit(const AttentionUnitOptions& options)
   return std::make_unique<CrossAttentionUnit>(CrossAttentionUnitOptions{
       .name = options.name,
       .width = options.width,
-      .keys = std::make_unique<Linear>(LinearOptions{
-          .name = unit.part("kv"), .in = options.width, .out = keys, .bias = options.bias}),
+      .keys = std::make_unique<Linear>(LinearOptions{.name = unit.part("kv"),
+                                                     .in = options.width,
+                                                     .out = keys,
+                                                     .bias = options.bias,
+                                                     .unbiased = options.key_bias ? 0 : keys / 2}),
       .unit = unit.build()});
 }
 

@@ -62,6 +62,7 @@ struct AttentionUnitOptions {
   double epsilon = 1e-5;                                         // of every norm of the unit
   bool qk_norm = false;        // RMSNorm of each head of q and k (layers/nn/head_norm.h)
   bool bias = true;            // biases of qkv and output; positions have none
+  bool key_bias = true;        // if they have some, keys too
   double dropout = 0;          // dropout of the weights
   bool output_dropout = true;  // dropout of the output as well
   double layer_drop = 0;

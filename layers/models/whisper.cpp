@@ -12,12 +12,8 @@
 #include "layers/nn/sinusoidal_positions.h"
 
 // Whisper's encoder is a pre-norm Transformer after two convolutions over frames, of which the
-// second one has stride 2. The fixed sinusoids that transformers stores as embed_positions are
-// computed.
-//
-// Whisper has no bias of keys. Here there is one, as in other families. It adds the same number to
-// all scores of a query, which softmax takes out again, so outputs and all other gradients are
-// those without it, and its own gradient is zero but for rounding.
+// second one has stride 2. Its keys have no bias. The fixed sinusoids that transformers stores as
+// embed_positions are computed, or stored as well.
 
 namespace penstock::layers {
 namespace {
@@ -47,6 +43,9 @@ std::vector<Key> WhisperOptions::keys() {
           "channels within each feed-forward unit"),
       Key("model.max_frames", &max_frames, between(1, 65536),
           "frames of 20 ms for which there are positions; longer utterances do not fit"),
+      Key("model.stored_positions", &stored_positions, anything(),
+          "positions are stored with the model, as transformers has them; false: they are "
+          "computed"),
       Key("model.dropout", &dropout, between(0, 0.95),
           "share of numbers dropped within every residual unit, and of attention's weights"),
       Key("model.layer_drop", &layer_drop, between(0, 0.95),
@@ -77,12 +76,13 @@ std::vector<std::unique_ptr<Layer>> WhisperOptions::build(const ModelEnds& ends)
   gelu("frontend.act1");
   sequence.push_back(convolution("frontend.conv2", width, width, 2));
   gelu("frontend.act2");
-  sequence.push_back(
-      std::make_unique<SinusoidalPositions>("positions", 1, SinusoidOrder::halves, max_frames));
+  sequence.push_back(std::make_unique<SinusoidalPositions>("positions", 1, SinusoidOrder::halves,
+                                                           max_frames, stored_positions));
   for (int i = 1; i <= layers; ++i) {
     sequence.push_back(attention_unit({.name = fmt::format("block{}.attention", i),
                                        .width = width,
                                        .heads = heads,
+                                       .key_bias = false,
                                        .dropout = dropout,
                                        .layer_drop = layer_drop}));
     sequence.push_back(feed_forward_unit({.name = fmt::format("block{}.feed_forward", i),

@@ -14,13 +14,14 @@ namespace penstock::layers {
 struct WhisperOptions {
   static constexpr std::string_view kind = "whisper";
 
-  int width = 384;        // channels
-  int heads = 6;          // heads of attention
-  int layers = 4;         // blocks
-  int inner = 1536;       // channels between the two products of a feed-forward unit
-  int max_frames = 1500;  // frames after the convolutions for which there are positions
-  double dropout = 0;     // within every unit
-  double layer_drop = 0;  // share of utterances that skip a unit, for each unit
+  int width = 384;                // channels
+  int heads = 6;                  // heads of attention
+  int layers = 4;                 // blocks
+  int inner = 1536;               // channels between the two products of a feed-forward unit
+  int max_frames = 1500;          // frames after the convolutions for which there are positions
+  bool stored_positions = false;  // a table of positions is a parameter, which is never trained
+  double dropout = 0;             // within every unit
+  double layer_drop = 0;          // share of utterances that skip a unit, for each unit
 
   std::vector<Key> keys();
   std::vector<Contradiction> contradictions(int features) const;

@@ -65,14 +65,36 @@ DecoderEmbedding::DecoderEmbedding(DecoderEmbeddingOptions options) : options_(s
     if (id < 0 || id >= options_.classes)
       throw ShapeError(fmt::format("{} begins texts with id {}; its rows are 0 to {}", name(), id,
                                    options_.classes - 1));
-  if (learned() && labels_at_most() < 1)
-    throw ShapeError(fmt::format("{} has {} learned positions, and texts begin with {}: give more",
-                                 name(), options_.max_positions, counted(given.size(), "row")));
+  if (ends() && labels_at_most() < 1)
+    throw ShapeError(fmt::format("{} has {} positions, and texts begin with {}: give more", name(),
+                                 options_.max_positions, counted(given.size(), "row")));
+  if (options_.positions == TextPositions::canary && options_.width % 2 != 0)
+    throw ShapeError(fmt::format("{} has {} channels, which are no halves of sines and cosines",
+                                 name(), options_.width));
 }
 
-/// Returns the labels of the longest text that learned positions reach; 0: no limit.
+/// True if positions are sinusoids.
+bool DecoderEmbedding::computed() const {
+  return options_.positions == TextPositions::sinusoidal ||
+         options_.positions == TextPositions::canary;
+}
+
+/// Computes the rows of the positions from `first` on.
+void DecoderEmbedding::fill(const Context& context, const Tensor& table, std::int64_t first) const {
+  const bool canary = options_.positions == TextPositions::canary;
+  context.backend.run(context.stream,
+                      PositionTable{.table_XC = table,
+                                    .first = first,
+                                    .order = canary ? SinusoidOrder::apart : SinusoidOrder::pairs});
+  if (canary)
+    context.backend.run(
+        context.stream,
+        AddScaled{{}, table, table, 1 / std::sqrt(static_cast<double>(options_.width))});
+}
+
+/// Returns the labels of the longest text that positions reach; 0: no limit.
 std::int64_t DecoderEmbedding::labels_at_most() const {
-  if (!learned()) return 0;
+  if (!ends()) return 0;
   return std::max<std::int64_t>(
       0, options_.max_positions - static_cast<std::int64_t>(options_.prompt.size()) - 1);
 }
@@ -125,11 +147,11 @@ std::vector<std::int64_t> DecoderEmbedding::texts_of(const Context& context) con
   }
   for (std::int64_t& rows : texts) rows += static_cast<std::int64_t>(options_.prompt.size()) + 1;
   const std::int64_t longest = longest_of(texts);
-  if (learned() && longest > options_.max_positions)
-    throw ShapeError(fmt::format(
-        "{} has {} learned positions, but a text has {}, its beginning included: leave such "
-        "utterances out",
-        name(), options_.max_positions, counted(longest, "row")));
+  if (ends() && longest > options_.max_positions)
+    throw ShapeError(
+        fmt::format("{} has {} positions, but a text has {}, its beginning included: leave such "
+                    "utterances out",
+                    name(), options_.max_positions, counted(longest, "row")));
   return texts;
 }
 
@@ -179,9 +201,9 @@ void DecoderEmbedding::add_positions(const Context& context, const Params& param
                                      const Tensor& y_RW) const {
   Scratch scratch(context.workspace);
   Tensor table = learned() ? params.weights[kPositionTable] : Tensor{};
-  if (options_.positions == TextPositions::sinusoidal) {
+  if (computed()) {
     table = tensor_in(scratch, arithmetic_of(y_RW.dtype), {longest_of(texts), options_.width});
-    context.backend.run(context.stream, PositionTable{table});
+    fill(context, table, 0);
   }
   std::int64_t row = 0;
   for (const std::int64_t count : texts) {
@@ -230,9 +252,9 @@ void DecoderEmbedding::embed(Context& context, const Params& params, const NextR
     Tensor position;
     if (learned()) {
       position = rows(params.weights[kPositionTable], at, 1);
-    } else if (options_.positions == TextPositions::sinusoidal) {
+    } else if (computed()) {
       position = sinusoids;
-      context.backend.run(context.stream, PositionTable{position, at});
+      fill(context, position, at);
     }
     const Tensor y = rows(next.y_PW, p, 1);
     context.backend.run(context.stream, AddScaled{position, y, y, options_.scale});

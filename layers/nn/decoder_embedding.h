@@ -10,7 +10,12 @@
 
 namespace penstock::layers {
 
-enum class TextPositions { none, sinusoidal, learned };
+enum class TextPositions {
+  none,
+  sinusoidal,
+  learned,
+  canary,  // sinusoids apart (layers/ops/positions.h), divided by the root of the width
+};
 
 struct DecoderEmbeddingOptions {
   std::string name = "embed_tokens";
@@ -20,7 +25,8 @@ struct DecoderEmbeddingOptions {
   std::int32_t bos = 0;                   // id that begins each text
   double scale = 1;                       // factor of the embeddings, not of positions
   TextPositions positions = TextPositions::sinusoidal;
-  std::int64_t max_positions = 0;  // M: rows of learned positions, and so of each text at most
+  std::int64_t max_positions = 0;  // M: rows of learned positions, and of a text that has these or
+                                   // Canary's at most
   double deviation = 0.02;         // of the tables' initial values
 };
 
@@ -28,7 +34,7 @@ struct DecoderEmbeddingOptions {
 /// matrix of its output, and the second one is the text: of an utterance with L labels and P prompt
 /// ids, P
 /// + 1 + L rows. Row t of a text is scale · E[id] + positions[t], for the ids of the prompt, of
-/// `bos` and of the labels. Positions are sinusoids (layers/ops/positions.h) or learned.
+/// `bos` and of the labels. Positions are sinusoids (layers/ops/positions.h), Canary's or learned.
 ///
 /// It reads Context::targets, in backward too, though it has no loss: only their labels and
 /// lengths, in which id 0 is a row like others. In evaluation without targets there are no labels.
@@ -55,6 +61,9 @@ class DecoderEmbedding final : public Layer, public TextReader {
 
  private:
   bool learned() const { return options_.positions == TextPositions::learned; }
+  bool computed() const;
+  bool ends() const { return learned() || options_.positions == TextPositions::canary; }
+  void fill(const Context& context, const Tensor& table, std::int64_t first) const;
   std::int64_t labels_at_most() const;
   std::vector<std::int64_t> texts_of(const Context& context) const;
   std::vector<std::int32_t> ids_of(const Context& context) const;

@@ -4,6 +4,7 @@
 #include <string>
 
 #include "layers/layer.h"
+#include "layers/scratch.h"
 
 namespace penstock::layers {
 
@@ -14,10 +15,12 @@ struct LinearOptions {
   double bound = 0;  // weights and bias start uniform in ±bound; 0: 1/sqrt(in)
   /// Parts of a row, each of `in` channels, such as the frequencies of a 1 × 1 convolution.
   std::int64_t parts = 1;
+  /// Outputs without a bias: `unbiased` of them from `first_unbiased` on.
+  std::int64_t first_unbiased = 0, unbiased = 0;
 };
 
 /// Computes y_FO = x_FI · W_OI^T + b_O, for each part of each frame. Parameters: "<name>.weight"
-/// [out, in] and, with bias, "<name>.bias" [out].
+/// [out, in] and, with bias, "<name>.bias" [out - unbiased], of the outputs that have one.
 class Linear final : public Layer {
  public:
   explicit Linear(LinearOptions options) : options_(std::move(options)) {}
@@ -31,6 +34,10 @@ class Linear final : public Layer {
   void backward_weight(Context&, Saved, Grads) const override;
 
  private:
+  bool has_all_biases() const { return options_.unbiased == 0; }
+  std::int64_t biased() const { return options_.out - options_.unbiased; }
+  Tensor bias_of(Context& context, const Params& params, Scratch& scratch) const;
+
   LinearOptions options_;
 };
 

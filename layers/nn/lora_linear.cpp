@@ -104,11 +104,11 @@ void LoraLinear::forward(Context& context, const Params& params, const Activatio
   const auto [a, b] = std::pair{params.weights[params.weights.size() - 2], params.weights.back()};
   const Tensor y_FC = y.only().x_FC;
   const Shape hidden{x.only().rows(), options_.rank};
+  linear_.forward(context, params, x, y, {});  // its scratch is free again after it
   Scratch scratch(context.workspace);
   const Tensor dropped_FC = dropped(context, x.only(), scratch);
   const Tensor h_FR = saved.empty() ? tensor_in(scratch, y_FC.dtype, hidden) : saved[kHidden];
   const Tensor update_FC = tensor_in(scratch, y_FC.dtype, y_FC.shape);
-  linear_.forward(context, params, x, y, {});
   const auto run = [&](const auto& operation) { context.backend.run(context.stream, operation); };
   run(LinearForward{.x_FI = dropped_FC, .w_OI = a, .b_O = {}, .y_FO = h_FR});
   run(AddScaled{{}, h_FR, h_FR, options_.alpha / static_cast<double>(options_.rank)});

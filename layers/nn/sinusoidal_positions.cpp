@@ -15,7 +15,8 @@
 #include "layers/widened.h"
 
 // Every utterance begins with the table's first row, so the longest utterance has all rows that are
-// needed. The table is constant, so backward is dx = scale · dy and needs nothing saved.
+// needed. The table is constant, also if it is stored, so backward is dx = scale · dy and needs
+// nothing saved.
 
 namespace penstock::layers {
 namespace {
@@ -45,19 +46,28 @@ LayerPlan SinusoidalPositions::plan(const ActivationDecl& input, const BackendSi
   Scratch counted;
   const std::int64_t longest = table_in(counted, input.dtype, x.lengths, x.channels).size(),
                      all = element_count(x.shape());
-  plan.workspace.forward = counted.used();
-  add_copies(plan.workspace, {widened(sizes, {longest, longest}), widened(sizes, {all, all}), 0});
+  if (stored_)
+    plan.params.push_back({.name = name_ + ".weight",
+                           .shape = {max_frames_, x.channels},
+                           .initialiser = {Initialiser::Kind::sinusoids},
+                           .rate = 0,
+                           .summed = false});
+  plan.workspace.forward = stored_ ? 0 : counted.used();
+  add_copies(plan.workspace, {widened(sizes, {longest, longest, stored_ ? longest : 0}),
+                              widened(sizes, {all, all}), 0});
   const auto count = static_cast<double>(all);
   plan.flops = {2 * count, count, 0};
   return plan;
 }
 
-void SinusoidalPositions::forward(Context& context, const Params&, const Activation& x,
+void SinusoidalPositions::forward(Context& context, const Params& params, const Activation& x,
                                   Activation& y, Saved) const {
   const Tensor& from = x.only().x_FC;
   Scratch scratch(context.workspace);
-  const Tensor table = table_in(scratch, from.dtype, context.lengths, from.shape[1]);
-  context.backend.run(context.stream, PositionTable{.table_XC = table, .order = order_});
+  const Tensor table =
+      stored_ ? params.weights[0] : table_in(scratch, from.dtype, context.lengths, from.shape[1]);
+  if (!stored_)
+    context.backend.run(context.stream, PositionTable{.table_XC = table, .order = order_});
   std::int64_t row = 0;
   for (const std::int64_t frames : context.lengths) {
     context.backend.run(context.stream, AddScaled{rows(table, 0, frames), rows(from, row, frames),

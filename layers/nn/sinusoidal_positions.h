@@ -12,14 +12,22 @@ namespace penstock::layers {
 /// Computes y[t] = scale · x[t] + table[t], where t counts from an utterance's first frame:
 /// absolute positions (Vaswani et al. 2017), the PositionalEncoding of PyTorch's tutorial, ESPnet
 /// and NeMo. The table (layers/ops/positions.h) is made once for all utterances of a
-/// micro-batch, in scratch. It has no parameters and saves nothing. Whisper's positions are in
-/// halves and end after some frames.
+/// micro-batch, in scratch. It saves nothing. Whisper's positions are in halves and end after some
+/// frames.
+///
+/// A stored table is the parameter "<name>.weight" [max_frames, channels], which begins as these
+/// sinusoids in halves and is never trained, as embed_positions of transformers' WhisperEncoder.
+/// Otherwise there are no parameters.
 class SinusoidalPositions final : public Layer {
  public:
-  /// An utterance has at most `max_frames` frames; 0: any number.
+  /// An utterance has at most `max_frames` frames; 0: any number, and no table can be stored.
   SinusoidalPositions(std::string name, double scale, SinusoidOrder order = SinusoidOrder::pairs,
-                      std::int64_t max_frames = 0)
-      : name_(std::move(name)), scale_(scale), order_(order), max_frames_(max_frames) {}
+                      std::int64_t max_frames = 0, bool stored = false)
+      : name_(std::move(name)),
+        scale_(scale),
+        order_(order),
+        max_frames_(max_frames),
+        stored_(stored) {}
 
   const std::string& name() const override { return name_; }
   /// ShapeError if an utterance has more than max_frames, or if halves have fewer than two
@@ -34,6 +42,7 @@ class SinusoidalPositions final : public Layer {
   double scale_;
   SinusoidOrder order_;
   std::int64_t max_frames_;
+  bool stored_;
 };
 
 }  // namespace penstock::layers

@@ -11,12 +11,14 @@ namespace penstock::layers {
 enum class SinusoidOrder {
   pairs,   // a sine and its cosine are neighbours (Vaswani et al. 2017)
   halves,  // all sines come before all cosines, as in tensor2tensor and Whisper
+  apart,   // the sinusoids of pairs, all sines before all cosines, as transformers has Canary's
 };
 
 /// Computes sinusoids of positions. Row x is that of position p = first + x · step. In pairs:
 ///   table[x][2c] = sin(p · 10000^(-2c/C)); table[x][2c + 1] = cos(p · 10000^(-2c/C))
 /// In halves of H = C/2 channels, of which there must be at least two:
 ///   table[x][c] = sin(p · 10000^(-c/(H - 1))); table[x][H + c] = cos(p · 10000^(-c/(H - 1)))
+/// Apart, the channels are those of halves, and the angles those of pairs; C is even.
 /// With first 0 and step 1, rows are frames of an utterance. With first n - 1 and step -1, 2n - 1
 /// rows are the distances of Transformer-XL. Angles are FP64, whatever the dtype of the table.
 struct PositionTable {
@@ -37,6 +39,8 @@ constexpr SinusoidPair sinusoid_pair(std::int64_t pair, std::int64_t channels,
   if (order == SinusoidOrder::pairs)
     return {-static_cast<double>(2 * pair) / static_cast<double>(channels), 2 * pair, 2 * pair + 1};
   const std::int64_t half = channels / 2;
+  if (order == SinusoidOrder::apart)
+    return {-static_cast<double>(2 * pair) / static_cast<double>(channels), pair, half + pair};
   return {-static_cast<double>(pair) / static_cast<double>(half - 1), pair, half + pair};
 }
 

@@ -229,10 +229,11 @@ LayerSequence build_trained_model(const configs::Config& config, int labels) {
   check_trained_beside(lora, names);
   check_tied_rates(sequence, config, factors);
   bool trained = false;
+  const std::vector<layers::LayerPlan> plans = plan_without_frames(sequence, {});
   for (std::size_t i = 0; i < names.size(); ++i) {
     layers::RatedLayer::Rates rates{{}, trained};
-    for (const std::string& name : names[i])
-      rates.of_parameters.push_back(rate_of(name, config, factors));
+    for (const layers::ParamDecl& p : plans[i].params)  // some layers never train theirs
+      rates.of_parameters.push_back(p.frozen() ? 0 : rate_of(p.name, config, factors));
     trained = trained || std::ranges::any_of(rates.of_parameters, [](double r) { return r > 0; });
     layers::rate_layer(sequence.layers[i], std::move(rates));
   }

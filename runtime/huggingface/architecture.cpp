@@ -64,10 +64,17 @@ std::string_view family_of(const Architecture& architecture) {
 }  // namespace
 
 std::vector<Architecture> architectures() {
-  return {wav2vec2_for_ctc(), hubert_for_ctc(),
-          omniasr_for_ctc(),  omniasr_for_conditional_generation(),
-          parakeet_for_ctc(), parakeet_for_rnnt(),
-          parakeet_for_tdt(), wav2vec2_bert_for_ctc()};
+  return {wav2vec2_for_ctc(),
+          hubert_for_ctc(),
+          omniasr_for_ctc(),
+          omniasr_for_conditional_generation(),
+          parakeet_for_ctc(),
+          parakeet_for_rnnt(),
+          parakeet_for_tdt(),
+          wav2vec2_bert_for_ctc(),
+          whisper_for_conditional_generation(),
+          canary_for_conditional_generation(),
+          cohere_asr_for_conditional_generation()};
 }
 
 Architecture architecture_of(const Settings& config, const std::string& where) {
@@ -99,8 +106,9 @@ std::optional<HeadlessClass> find_headless(const Architecture& architecture,
 std::vector<Architecture> architectures_of_model(const configs::ModelConfig& model) {
   if (model.networks.ctc_weight > 0)
     throw ConfigError(fmt::format(
-        "a transducer that is trained beside CTC (decoder.ctc_weight = {}) has no counterpart in "
+        "a {} that is trained beside CTC (decoder.ctc_weight = {}) has no counterpart in "
         "transformers, whose classes have one of both",
+        model.decoder == "attention" ? "attention decoder" : "transducer",
         model.networks.ctc_weight));
   std::vector<Architecture> found = architectures();
   std::erase_if(found, [&](const Architecture& known) {

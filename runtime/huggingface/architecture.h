@@ -100,14 +100,24 @@ struct Architecture {
   /// Setting of config.json that holds the blank's row; empty: there is no blank, and row 0 is that
   /// of a special token.
   std::string_view blank_setting = "pad_token_id";
+  std::string_view rows_too = {};          // a second setting with the number of rows
   std::string_view blank;                  // the row if config.json does not name it
   bool blank_last = false;                 // true if exports with new labels put the blank last
   std::string_view blank_token = "<pad>";  // its token in such exports
   TokenizerKind tokenizer = TokenizerKind::characters;
   /// Tokens of a prompt that names a language, which "{}" stands for; empty: there is no prompt.
+  /// The last one of an attention decoder's begins the text.
   std::vector<std::string_view> language_prompt = {};
+  std::string_view default_language = {};  // if none is chosen; empty: there is no prompt then
+  /// Tokens of the prompt of a model that knows one language and names none.
+  std::vector<std::string_view> plain_prompt = {};
   std::string_view prefix = {};              // prefix of all tensors except the head's
   std::vector<HeadlessClass> headless = {};  // classes that are imported with a new head
+  /// Tensors that folders may hold and transformers does not read.
+  std::vector<std::string_view> unread = {};
+
+  /// True if its texts begin and end with tokens of their own.
+  bool writes_texts() const { return decoder == "lm" || decoder == "attention"; }
 };
 
 [[nodiscard]] Architecture wav2vec2_for_ctc();
@@ -118,6 +128,9 @@ struct Architecture {
 [[nodiscard]] Architecture parakeet_for_rnnt();
 [[nodiscard]] Architecture parakeet_for_tdt();
 [[nodiscard]] Architecture wav2vec2_bert_for_ctc();
+[[nodiscard]] Architecture whisper_for_conditional_generation();
+[[nodiscard]] Architecture canary_for_conditional_generation();
+[[nodiscard]] Architecture cohere_asr_for_conditional_generation();
 
 /// Returns the architectures that penstock reads and writes.
 [[nodiscard]] std::vector<Architecture> architectures();

@@ -257,7 +257,18 @@ std::vector<std::string> fixed_faults(const Architecture& architecture,
 // Padding counts in no text and in no loss, so it need not be a token of its own.
 std::int64_t padding_row(const Architecture& architecture, const configs::Config& config,
                          std::int64_t blank) {
-  return architecture.blank_setting.empty() ? config.model.networks.eos : blank;
+  return architecture.writes_texts() ? config.model.networks.eos : blank;
+}
+
+/// Returns the settings that name the tokens at the ends of an attention decoder's texts, whose
+/// labels are rows as they are.
+Settings settings_of_ends(const configs::Config& config) {
+  const layers::DecoderOptions& decoder = config.model.networks;
+  const int first = decoder.prompt.empty() ? decoder.bos : decoder.prompt.front();
+  return {{"bos_token_id", fmt::format("{}", decoder.bos)},
+          {"decoder_start_token_id", fmt::format("{}", first)},
+          {"eos_token_id", fmt::format("{}", decoder.eos)},
+          {"pad_token_id", fmt::format("{}", decoder.eos)}};
 }
 
 }  // namespace
@@ -358,6 +369,9 @@ Settings model_settings(const Architecture& architecture, const configs::Config&
 Settings label_settings(const Architecture& architecture, const configs::Config& config,
                         std::int64_t rows, std::int64_t blank) {
   Settings settings{{std::string(architecture.rows_setting), fmt::format("{}", rows)}};
+  if (!architecture.rows_too.empty())
+    settings.emplace(architecture.rows_too, fmt::format("{}", rows));
+  if (architecture.decoder == "attention") settings.merge(settings_of_ends(config));
   if (!architecture.free_row_setting.empty())
     settings.emplace(architecture.free_row_setting, fmt::format("{}", rows - 1));
   if (!architecture.blank_setting.empty())
@@ -370,6 +384,7 @@ Settings label_settings(const Architecture& architecture, const configs::Config&
 Settings generation_settings(const Architecture& architecture, const configs::Config& config,
                              std::int64_t rows, std::int64_t blank) {
   if (architecture.decoder == "ctc") return {};
+  if (architecture.decoder == "attention") return settings_of_ends(config);
   if (!architecture.generation.empty()) {
     Settings settings =
         settings_of(architecture.generation, {}, resolved_keys(architecture, config));

@@ -146,7 +146,7 @@ int ExportSource::labels_of_text() const {
 void ExportSource::write_labels(const std::filesystem::path& folder) const {
   const std::filesystem::path pieces = checkpoint.tokenizer_file();
   HeadRows head{rows, blank, architecture.blank_token};
-  if (architecture.blank_setting.empty())
+  if (architecture.writes_texts())
     head.ends = {config.model.networks.bos, config.model.networks.eos};
   if (pieces.empty()) {
     write_tokenizer(folder, architecture, config.text, head);

@@ -31,17 +31,10 @@ inline std::string language_file_name(const std::string& language) {
 }
 
 /// Files that an import copies into the checkpoint if they exist, and an export writes again.
-inline constexpr const char* kKeptFiles[] = {kModelConfig,
-                                             kPreprocessorConfig,
-                                             kProcessorConfig,
-                                             kVocabulary,
-                                             kAddedTokens,
-                                             kTokenizerConfig,
-                                             kTokenizer,
-                                             kMerges,
-                                             kGenerationConfig,
-                                             "chat_template.jinja",
-                                             "special_tokens_map.json"};
+inline constexpr const char* kKeptFiles[] = {
+    kModelConfig,      kPreprocessorConfig,   kProcessorConfig,  kVocabulary,
+    kAddedTokens,      kTokenizerConfig,      kTokenizer,        kMerges,
+    kGenerationConfig, "chat_template.jinja", "normalizer.json", "special_tokens_map.json"};
 
 /// The folder within a checkpoint that holds these files.
 inline constexpr const char* kKeptFolder = "huggingface";

@@ -10,6 +10,7 @@
 #include <ranges>
 #include <span>
 #include <string_view>
+#include <tuple>
 #include <utility>
 
 #include "base/atomic_file.h"
@@ -51,7 +52,7 @@ struct ImportPlan {
   std::int64_t rows = 0, blank = 0;  // the head's
   std::vector<std::string> tokens_beyond_head;
   std::string language;                 // if the folder has several; else empty
-  std::vector<int> prompt;              // names the language; empty: none does
+  std::vector<int> prompt;              // rows of the prompt, which names the language
   std::filesystem::path language_file;  // weights of the chosen language
   TokenText tokens;
   std::string piece_model;  // empty: the text has an alphabet
@@ -148,9 +149,10 @@ void plan_labels(const std::filesystem::path& folder, const std::filesystem::pat
                                      .blank_setting = architecture.blank_setting,
                                      .language = prompted ? std::string_view() : language,
                                      .unnamed_rows = architecture.unnamed_rows});
-  plan.language = prompted ? language : vocabulary.language;
-  if (prompted && !language.empty())
-    plan.prompt = language_prompt(architecture.language_prompt, vocabulary, language, folder);
+  plan.language = vocabulary.language;
+  if (prompted)
+    std::tie(plan.language, plan.prompt) =
+        choose_prompt(architecture, vocabulary, language, folder);
   plan.tokens_beyond_head = vocabulary.beyond;
   if (kind == TokenizerKind::pieces) plan_pieces(folder, checkpoint, vocabulary, plan);
   if (plan.piece_model.empty()) plan.tokens = text_of_tokens(vocabulary, plan.blank);
@@ -231,14 +233,14 @@ ImportPlan plan_import(const std::filesystem::path& folder, const std::filesyste
   }
   plan.config = config_of(plan.architecture, plan.settings, plan.tokens.text);
   check_ends(plan);
-  plan.config.model.networks.prompt = plan.prompt;
+  set_text_ends(plan.architecture, plan.prompt, plan.blank, plan.config.model.networks);
   check_channels(plan);
   return plan;
 }
 
 /// Returns the differences in names of a folder without a head.
 OtherNames other_names(const ImportPlan& plan) {
-  if (!plan.headless) return {};
+  if (!plan.headless) return {.left_out = plan.architecture.unread};
   return {.prefix = plan.architecture.prefix,
           .stored_prefix = plan.headless->prefix,
           .left_out = plan.headless->left_out};

@@ -8,16 +8,27 @@
 
 #include "runtime/checkpoint/fault.h"
 #include "runtime/huggingface/folder_files.h"
+#include "runtime/huggingface/settings.h"
 
-// A language model hears the language in a few tokens between the frames and the text. transformers
-// writes them by the folder's chat template, a program in Jinja. All templates of one class write
-// the same tokens, so an architecture lists them, and their rows are looked up in the folder's own
+// A language model hears the language in a few tokens between the frames and the text, and an
+// attention decoder in those before the text. transformers writes them by the folder's chat
+// template, a program in Jinja, or by the class's own code. All folders of one class have the same
+// tokens, so an architecture lists them, and their rows are looked up in the folder's own
 // tokenizer.
 
 namespace penstock::runtime {
 namespace {
 
 constexpr std::string_view kLanguage = "{}";
+
+/// True for a code such as en, yue or eng_latn. Other special tokens of some vocabularies look like
+/// those of languages.
+bool is_code(std::string_view name) {
+  const bool letters = std::ranges::all_of(
+      name, [](char letter) { return (letter >= 'a' && letter <= 'z') || letter == '_'; });
+  return letters &&
+         (name.size() <= 3 || name.find('_') != std::string_view::npos || name == "auto");
+}
 
 /// Returns the languages for which a vocabulary has a token.
 std::vector<std::string> languages_of(std::string_view pattern, const Vocabulary& vocabulary) {
@@ -29,6 +40,7 @@ std::vector<std::string> languages_of(std::string_view pattern, const Vocabulary
     if (token.size() > before.size() + after.size() && token.starts_with(before) &&
         token.ends_with(after))
       languages.push_back(token.substr(before.size(), token.size() - before.size() - after.size()));
+  std::erase_if(languages, [](const std::string& name) { return !is_code(name); });
   return languages;
 }
 
@@ -44,13 +56,35 @@ std::optional<int> find_row(const Vocabulary& vocabulary, const std::string& tok
   return static_cast<int>(found - vocabulary.tokens.begin());
 }
 
+/// True if the vocabulary has no token for a language, or if generation_config.json says that the
+/// model knows one.
+bool knows_one_language(const Architecture& architecture, const Vocabulary& vocabulary,
+                        const std::filesystem::path& folder) {
+  if (std::ranges::all_of(architecture.language_prompt, [&](std::string_view pattern) {
+        return pattern.find(kLanguage) == std::string_view::npos ||
+               languages_of(pattern, vocabulary).empty();
+      }))
+    return true;
+  const auto file = folder / kGenerationConfig;
+  if (!is_there(file)) return false;
+  const Settings settings = read_settings(file);
+  const auto found = settings.find("is_multilingual");
+  return found != settings.end() && found->second == "false";
+}
+
+/// Returns the label of a row of the head, whose row `blank` becomes label 0.
+int label_of_row(int row, std::int64_t blank) {
+  if (row == blank) return 0;
+  return row < blank ? row + 1 : row;
+}
+
 [[noreturn]] void throw_unknown(std::string_view pattern, const std::string& token,
                                 const Vocabulary& vocabulary, const std::filesystem::path& folder) {
   constexpr std::size_t kShown = 8;
   if (pattern.find(kLanguage) == std::string_view::npos)
     throw_fault(folder / kTokenizer,
-                fmt::format("has no row for '{}', which comes before a language: leave --language "
-                            "out for a model without a prompt",
+                fmt::format("has no row for '{}', a token of the prompt: save the tokenizer of the "
+                            "model into the folder, or, of a language model, leave --language out",
                             token));
   std::vector<std::string> known = languages_of(pattern, vocabulary);
   const std::size_t count = known.size();
@@ -81,6 +115,29 @@ std::vector<int> language_prompt(const std::vector<std::string_view>& tokens,
     rows.push_back(*row);
   }
   return rows;
+}
+
+std::pair<std::string, std::vector<int>> choose_prompt(const Architecture& architecture,
+                                                       const Vocabulary& vocabulary,
+                                                       const std::string& language,
+                                                       const std::filesystem::path& folder) {
+  if (language.empty() && !architecture.plain_prompt.empty() &&
+      knows_one_language(architecture, vocabulary, folder))
+    return {"", language_prompt(architecture.plain_prompt, vocabulary, "", folder)};
+  const std::string chosen =
+      language.empty() ? std::string(architecture.default_language) : language;
+  if (chosen.empty()) return {};
+  return {chosen, language_prompt(architecture.language_prompt, vocabulary, chosen, folder)};
+}
+
+void set_text_ends(const Architecture& architecture, const std::vector<int>& rows,
+                   std::int64_t blank, layers::DecoderOptions& decoder) {
+  decoder.prompt.clear();
+  for (const int row : rows) decoder.prompt.push_back(label_of_row(row, blank));
+  if (architecture.decoder != "attention") return;
+  decoder.bos = decoder.prompt.back();
+  decoder.prompt.pop_back();
+  decoder.eos = 0;
 }
 
 }  // namespace penstock::runtime

@@ -1,10 +1,14 @@
 #pragma once
 
+#include <cstdint>
 #include <filesystem>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
+#include "layers/models/decoder.h"
+#include "runtime/huggingface/architecture.h"
 #include "runtime/huggingface/vocabulary.h"
 
 namespace penstock::runtime {
@@ -16,5 +20,17 @@ namespace penstock::runtime {
                                                const Vocabulary& vocabulary,
                                                const std::string& language,
                                                const std::filesystem::path& folder);
+
+/// Returns the language that the prompt of an architecture names, and the prompt's rows, if
+/// `language` is asked for; empty: the architecture's default. Both are empty if there is no
+/// prompt, and a model of one language names none. Throws CheckpointError like language_prompt().
+[[nodiscard]] std::pair<std::string, std::vector<int>> choose_prompt(
+    const Architecture& architecture, const Vocabulary& vocabulary, const std::string& language,
+    const std::filesystem::path& folder);
+
+/// Sets the labels of the prompt's rows, of a head whose row `blank` becomes label 0. The last one
+/// of an attention decoder's begins texts, and label 0 ends them.
+void set_text_ends(const Architecture& architecture, const std::vector<int>& rows,
+                   std::int64_t blank, layers::DecoderOptions& decoder);
 
 }  // namespace penstock::runtime

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <optional>
 #include <set>
 #include <stdexcept>
 
@@ -16,8 +17,8 @@
 // it is shaped. The shape comes from penstock's own plan of the model, so tables hold no sizes.
 //
 // Two or three of their tensors may share one of penstock's (q, k and v, or the halves of a
-// SwiGLU), and columns may be permuted where images lie in another order. Nothing else occurs, so
-// copying a tensor is a gather of rows and columns.
+// SwiGLU). Keys may have no bias; then q and v share it. Columns may be permuted where images lie
+// in another order. Nothing else occurs, so copying a tensor is a gather of rows and columns.
 
 // For example, the rule {"layers.{}.attention.k_proj", "block{}.attention.qkv", Rows::keys} of a
 // model of width 1024 yields for the first layer:
@@ -64,8 +65,10 @@ RowShare share_of(Rows rows) {
       return {1, 3};
     case Rows::values:
       return {2, 3};
+    case Rows::memory_keys:
     case Rows::gates:
       return {0, 2};
+    case Rows::memory_values:
     case Rows::gated:
       return {1, 2};
     case Rows::all:
@@ -73,6 +76,13 @@ RowShare share_of(Rows rows) {
       break;
   }
   return {};
+}
+
+/// Returns the share of a bias that keys have no part in; nothing for keys.
+std::optional<RowShare> share_without_keys(Rows rows) {
+  if (rows == Rows::keys || rows == Rows::memory_keys) return std::nullopt;
+  if (rows == Rows::memory_values) return RowShare{};
+  return RowShare{rows == Rows::queries ? 0 : 1, 2};
 }
 
 /// Returns the shape of theirs for one of penstock's. The numbers and their order are the same:
@@ -143,20 +153,25 @@ class Pairer {
  private:
   void add_rule(const TensorRule& rule, int layer) {
     if (rule.alone) {
-      add_tensor(rule, layer, "");
+      add_tensor(rule, layer, "", share_of(rule.rows));
       return;
     }
     const std::string ours = numbered(rule.ours, layer + 1);
-    if (rule.not_always && !ours_.contains(joined(ours, ".weight"))) return;
-    add_tensor(rule, layer, ".weight");
-    if (!ours_.contains(joined(ours, ".bias"))) return;
+    const bool weight = ours_.contains(joined(ours, ".weight"));
+    if (weight || !rule.not_always) add_tensor(rule, layer, ".weight", share_of(rule.rows));
+    const auto found = ours_.find(joined(ours, ".bias"));
+    if (found == ours_.end()) return;
     TensorRule bias = rule;
     bias.columns = Columns::same;
     bias.axes = Axes::same;
-    add_tensor(bias, layer, ".bias");
+    const bool of_all =
+        !weight || found->second.front() == shape_of(joined(ours, ".weight")).front();
+    if (const auto share = of_all ? share_of(rule.rows) : share_without_keys(rule.rows))
+      add_tensor(bias, layer, ".bias", *share);
   }
 
-  void add_tensor(const TensorRule& rule, int layer, std::string_view suffix) {
+  void add_tensor(const TensorRule& rule, int layer, std::string_view suffix,
+                  const RowShare& share) {
     TheirTensor tensor{.name = joined(prefixed(rule.theirs, layer), suffix),
                        .former = prefixed(rule.formerly, layer),
                        .shape = {},
@@ -164,7 +179,6 @@ class Pairer {
                        .by_label = rule.rows == Rows::labels};
     const layers::Shape& shape = shape_of(tensor.ours);
     tensor.rows = shape.front();
-    const RowShare share = share_of(rule.rows);
     tensor.rows /= share.parts;
     tensor.first_row = tensor.rows * share.part;
     tensor.columns = columns_of(rule, shape);

@@ -208,14 +208,16 @@ void check_tokens(const TokensByRow& tokens, const HeadLabels& head,
                                 counted(rows, "row"), row));
 }
 
-/// Throws CheckpointError if a text may have the token.
+/// Throws CheckpointError if a text may have the token of the row that becomes label 0.
 void check_row_of_no_text(const std::filesystem::path& folder, const std::string& token,
-                          const Vocabulary& vocabulary) {
+                          const HeadLabels& head, const Vocabulary& vocabulary) {
   if (vocabulary.special.contains(token)) return;
-  throw_fault(folder / kTokenizer,
-              fmt::format("has the token '{}' in row 0, which may be text; penstock writes no text "
-                          "with label 0, so it must be a special token such as <s>",
-                          token));
+  throw_fault(
+      folder / kTokenizer,
+      fmt::format("has the token '{}' in row {}, which may be text; penstock writes no text "
+                  "with {}, so it must be a special token such as {}",
+                  token, head.blank, head.blank == 0 ? "label 0" : "the token that ends texts",
+                  head.blank == 0 ? "<s>" : "<|endoftext|>"));
 }
 
 void check_blank(const std::filesystem::path& folder, const TokensByRow& tokens,
@@ -224,7 +226,12 @@ void check_blank(const std::filesystem::path& folder, const TokensByRow& tokens,
     throw_fault(folder / kModelConfig,
                 fmt::format("{} is {}, but the head has {}: it must name the blank's row",
                             head.blank_setting, head.blank, counted(head.rows, "row")));
-  if (head.blank_setting.empty()) check_row_of_no_text(folder, tokens.at(head.blank), vocabulary);
+  const bool ends_texts =
+      head.blank_setting == "eos_token_id" && head.kind == TokenizerKind::pieces;
+  if (head.blank_setting.empty() || ends_texts) {
+    const auto found = tokens.find(head.blank);
+    check_row_of_no_text(folder, found == tokens.end() ? "" : found->second, head, vocabulary);
+  }
   if (head.blank_setting != "pad_token_id") return;
   std::optional<std::string> pad;
   use_json_if_there(folder / kTokenizerConfig,

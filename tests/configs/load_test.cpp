@@ -270,12 +270,14 @@ TEST(Load, ReadsAnOrderOfMicroBatches) {
 TEST(Load, NamesKnownModels) {
   EXPECT_EQ(fault("[model]\n\nbase = \"conformer-x\""),
             "the configuration can't be used:\n  recipe.toml:3: model.base = conformer-x is not a "
-            "known model; known are conformer-l, conformer-m, conformer-s, ds2-large, ds2-small, "
-            "ds2-tiny, ds2-wide, fastconformer-l, fastconformer-m, fastconformer-xl, "
+            "known model; known are canary-1b-v2, cohere-transcribe, conformer-l, conformer-m, "
+            "conformer-s, ds2-large, ds2-small, ds2-tiny, ds2-wide, fastconformer-l, "
+            "fastconformer-m, fastconformer-xl, "
             "fastconformer-xxl, hubert-xl, omni-ctc-1b, omni-ctc-300m, omni-ctc-3b, omni-ctc-7b, "
             "omni-llm-1b, omni-llm-300m, omni-llm-3b, omni-llm-7b, parakeet-rnnt-1.1b, "
             "parakeet-tdt-0.6b, transformer-base, w2v-bert-2, w2v-small, wav2letter-plus, "
-            "wav2vec2-base, or give a TOML file; did you mean conformer-l?");
+            "wav2vec2-base, whisper-large-v3, whisper-large-v3-turbo, or give a TOML file; did you "
+            "mean conformer-l?");
 }
 
 TEST(Load, RejectsWhatIsNotToml) {

@@ -138,6 +138,19 @@ TEST(PythonTransformers, LoadsLanguageModelsThatPenstockExports) {
   EXPECT_EQ(done.code, 0) << done.out << done.err;
 }
 
+/// Random small recognisers with attention decoders: attention_round_trip.py says how.
+TEST(PythonTransformers, LoadsAttentionDecodersThatPenstockExports) {
+  if (!has_transformers()) GTEST_SKIP() << kLacking;
+  const test::TemporaryFolder output;
+  const auto script = test::source("tests/tools/attention_round_trip.py").string();
+  for (const char* kind : {"whisper", "whisper_plain", "canary", "cohere", "anew_whisper",
+                           "anew_canary", "anew_cohere"}) {
+    const test::Outcome done = test::run_program(
+        {"python3", script, PENSTOCK_BINARY, kind, output.path().string(), "0", "1"});
+    EXPECT_EQ(done.code, 0) << done.out << done.err;
+  }
+}
+
 bool has_peft() {
   return test::run_program({"python3", "-c", "import peft, transformers, torch"}).code == 0;
 }

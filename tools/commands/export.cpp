@@ -142,7 +142,10 @@ void add_export(CLI::App& app, Run& run) {
   command->add_flag("--json", options->json, "Print one JSON object");
   command->footer(
       "A wav2vec 2.0 model becomes a Wav2Vec2ForCTC, a FastConformer a ParakeetForCTC,\n"
-      "ParakeetForRNNT or ParakeetForTDT, and a w2v-BERT a Wav2Vec2BertForCTC. Exit code 2:\n"
+      "ParakeetForRNNT or ParakeetForTDT, and a w2v-BERT a Wav2Vec2BertForCTC. With an attention\n"
+      "decoder, Whisper's encoder becomes a WhisperForConditionalGeneration, and a FastConformer "
+      "a\n"
+      "CanaryForConditionalGeneration or CohereAsrForConditionalGeneration. Exit code 2:\n"
       "transformers has no such model. --weights leaves out the optimizer's state, so that no run\n"
       "resumes from the folder. Adapters are added to the weights, except with --adapter.\n\n"
       "Examples:\n"

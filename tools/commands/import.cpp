@@ -140,7 +140,7 @@ void add_import(CLI::App& app, Run& run) {
                       "pre-trained");
   command->add_option("--language", options->choices.language,
                       "Of MMS: the language whose adapter.LANGUAGE.safetensors is read. Of a "
-                      "language model: the one that its prompt names");
+                      "language model or attention decoder: the one that its prompt names");
   CLI::Option* const adapter = command->add_option(
       "--adapter", options->choices.adapter, "A folder with a LoRA adapter of PEFT for the model");
   command->add_flag("--merge", options->choices.merge, "Add the adapter to the weights")
@@ -148,7 +148,9 @@ void add_import(CLI::App& app, Run& run) {
   command->add_flag("--json", options->json, "Print one JSON object");
   command->footer(
       "Reads Wav2Vec2ForCTC, HubertForCTC, Wav2Vec2BertForCTC, OmniASRForCTC,\n"
-      "OmniASRForConditionalGeneration, ParakeetForCTC, ParakeetForRNNT and ParakeetForTDT.\n"
+      "OmniASRForConditionalGeneration, ParakeetForCTC, ParakeetForRNNT, ParakeetForTDT,\n"
+      "WhisperForConditionalGeneration, CanaryForConditionalGeneration and\n"
+      "CohereAsrForConditionalGeneration.\n"
       "With a new head it reads Wav2Vec2ForPreTraining, Wav2Vec2Model, HubertModel and\n"
       "Wav2Vec2BertModel. Exit code 4: the folder lacks something, or has what penstock's models\n"
       "have not.\n\n"

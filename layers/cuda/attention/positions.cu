@@ -23,8 +23,9 @@ __global__ void fill_sinusoids(T* table_XC, std::int64_t rows, int channels, Pos
   const int c = static_cast<int>(i % channels);
   const bool pairs = positions.order == SinusoidOrder::pairs;
   const int half = channels / 2, pair = pairs ? c / 2 : c % half;
+  const bool halves = positions.order == SinusoidOrder::halves;
   const double exponent =
-      pairs ? -static_cast<double>(2 * pair) / channels : -static_cast<double>(pair) / (half - 1);
+      halves ? -static_cast<double>(pair) / (half - 1) : -static_cast<double>(2 * pair) / channels;
   const bool sine = pairs ? c % 2 == 0 : c < half;
   const auto position = static_cast<double>(positions.first + i / channels * positions.step);
   const double angle = position * pow(10000.0, exponent);

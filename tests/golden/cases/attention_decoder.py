@@ -1,6 +1,6 @@
 """Decoders that attend to the encoder's output, as in transformers: Whisper's with learned positions and GELU, beside
-CTC of the memory, and Canary's with a norm of its embeddings, whose fixed positions are given as a learned table.
-Utterances run one by one, so no padding takes part."""
+CTC of the memory, and Canary's with a norm of its embeddings, whose fixed positions are given as a table too. Whisper's keys have
+no bias. Utterances run one by one, so no padding takes part."""
 import torch
 import torch.nn.functional as F
 from transformers.models.canary.configuration_canary import CanaryDecoderConfig
@@ -36,9 +36,8 @@ def canary():
 
 
 def joined(weights, biases):
-    """Parts of one product: their weights, and their biases, of which a missing one is 0."""
-    zeros = torch.zeros(WIDTH).double()
-    return ([w for w in weights], [zeros if b is None else b for b in biases])
+    """Parts of one product: their weights, and the biases that there are."""
+    return list(weights), [b for b in biases if b is not None]
 
 
 def parameters(layers, norm, embedding_norm):

@@ -28,10 +28,13 @@ TEST(Whisper, IsTheSequenceOfLayersThatItSays) {
 }
 
 // transformers 5.24 counts 7632384 in WhisperEncoder(WhisperConfig()) of whisper-tiny without
-// embed_positions. Here keys have a bias, and there is a head.
+// embed_positions, which have 1500 rows. Here there is a head.
 TEST(Whisper, HasAsManyParametersAsWhisperTiny) {
   EXPECT_EQ(test::parameter_count(WhisperOptions().build({.features = 80, .labels = 29}), 80),
-            7632384 + 4 * 384 + 385 * 29);
+            7632384 + 385 * 29);
+  const WhisperOptions stored{.stored_positions = true};
+  EXPECT_EQ(test::parameter_count(stored.build({.features = 80, .labels = 29}), 80),
+            7632384 + 1500 * 384 + 385 * 29);
 }
 
 TEST(Whisper, RefusesWhatIsNoModel) {

@@ -53,7 +53,7 @@ struct DecoderTextPass {
 };
 
 constexpr TextPositions kAll[] = {TextPositions::none, TextPositions::sinusoidal,
-                                  TextPositions::learned};
+                                  TextPositions::learned, TextPositions::canary};
 
 TEST(DecoderEmbeddingTest, HasTheGradientOfFiniteDifferences) {
   for (const TextPositions positions : kAll) {
@@ -79,6 +79,9 @@ TEST(DecoderEmbeddingTest, AddsScaledEmbeddingsAndPositions) {
         const double angle = position * std::pow(10000.0, -(c - c % 2) / 6.0);
         if (positions == TextPositions::sinusoidal)
           added = c % 2 == 0 ? std::sin(angle) : std::cos(angle);
+        const double apart = position * std::pow(10000.0, -(2 * (c % 3)) / 6.0);
+        if (positions == TextPositions::canary)
+          added = (c < 3 ? std::sin(apart) : std::cos(apart)) / std::sqrt(6.0);
         if (positions == TextPositions::learned)
           added = numbers(pass.runner.params()[1])[static_cast<std::size_t>(position * 6 + c)];
         expected.push_back(1.5 * table[static_cast<std::size_t>(ids[r] * 6 + c)] + added);

@@ -7,12 +7,14 @@
 #include "base/error.h"
 #include "tests/support/layers/golden.h"
 #include "tests/support/layers/gradient_check.h"
+#include "tests/support/system/temporary_folder.h"
 
 namespace penstock::layers {
 namespace {
 
 using test::Golden;
 using test::LayerRunner;
+using test::numbers;
 
 ActivationDecl ragged(DType dtype) { return {dtype, {{{7, 1, 13, 5}, 7}}}; }
 
@@ -46,6 +48,50 @@ TEST_P(LinearTest, HasTheGradientOfFiniteDifferences) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Bias, LinearTest, testing::Bool());
+
+/// A product whose outputs 3 to 6 of 9 have no bias, and one with zeros in their place.
+class PartlyBiasedTest : public testing::Test {
+ protected:
+  Linear partly_{{.name = "l", .in = 7, .out = 9, .first_unbiased = 3, .unbiased = 4}};
+  Linear whole_{{.name = "l", .in = 7, .out = 9}};
+};
+
+TEST_F(PartlyBiasedTest, ComputesWhatZerosDo) {
+  LayerRunner ours(partly_, ragged(DType::f32)), zeros(whole_, ragged(DType::f32));
+  for (LayerRunner* runner : {&ours, &zeros}) runner->randomise(3);
+  const std::vector<double> bias = numbers(ours.param("l.bias"));
+  ASSERT_EQ(bias.size(), 5);
+  std::vector<double> filled = bias;
+  filled.insert(filled.begin() + 3, 4, 0);
+  test::assign(zeros.param("l.bias"), filled);
+  test::assign(zeros.param("l.weight"), numbers(ours.param("l.weight")));
+  test::assign(zeros.input().only().x_FC, numbers(ours.input().only().x_FC));
+  test::assign(zeros.output_gradient().only().x_FC, numbers(ours.output_gradient().only().x_FC));
+  for (LayerRunner* runner : {&ours, &zeros}) {
+    runner->forward();
+    runner->backward_input();
+    runner->backward_weight();
+  }
+  EXPECT_EQ(numbers(ours.output().only().x_FC), numbers(zeros.output().only().x_FC));
+  EXPECT_EQ(numbers(ours.input_gradient().only().x_FC),
+            numbers(zeros.input_gradient().only().x_FC));
+  EXPECT_EQ(numbers(ours.grad("l.weight")), numbers(zeros.grad("l.weight")));
+  std::vector<double> gradient = numbers(zeros.grad("l.bias"));
+  gradient.erase(gradient.begin() + 3, gradient.begin() + 7);
+  EXPECT_EQ(numbers(ours.grad("l.bias")), gradient);
+}
+
+TEST_F(PartlyBiasedTest, HasTheGradientOfFiniteDifferences) {
+  LayerRunner runner(partly_, ragged(DType::f64));
+  runner.randomise(3);
+  check_gradients(runner);
+}
+
+TEST_F(PartlyBiasedTest, RefusesMoreThanItsOutputs) {
+  const Linear wrong({.name = "l", .in = 7, .out = 9, .first_unbiased = 6, .unbiased = 4});
+  EXPECT_EQ(test::message_of<ShapeError>([&] { (void)wrong.plan(ragged(DType::f32), {}); }),
+            "linear layer l has 9 outputs, but 4 from 6 on without a bias");
+}
 
 TEST(LinearPartsTest, AreMultipliedEachByItself) {
   const Linear parts({.name = "a", .in = 7, .out = 3, .parts = 2});

@@ -44,9 +44,11 @@ TEST(LoraLinear, AgreesWithPyTorch) {
 }
 
 TEST(LoraLinear, HasTheGradientOfFiniteDifferences) {
-  for (const bool bias : {false, true})
+  const Linear partly_biased(
+      {.name = "output", .in = 7, .out = 9, .first_unbiased = 3, .unbiased = 4});
+  for (const Linear& linear : {base(false), base(true), partly_biased})
     for (const double dropout : {0.0, 0.4}) {
-      const LoraLinear layer(base(bias), {.rank = 3, .alpha = 5, .dropout = dropout});
+      const LoraLinear layer(linear, {.rank = 3, .alpha = 5, .dropout = dropout});
       LayerRunner runner(layer, adapted_input(DType::f64));
       runner.random.utterances = kUtterances;
       runner.randomise(3);

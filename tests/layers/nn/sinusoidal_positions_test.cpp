@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "base/error.h"
+#include "layers/initialise.h"
 #include "tests/support/layers/golden.h"
 #include "tests/support/layers/gradient_check.h"
 #include "tests/support/system/temporary_folder.h"
@@ -76,6 +77,38 @@ TEST(SinusoidalPositions, InHalvesAreWhispers) {
   const double row[] = {0.14112001, 0.02999550, 0.00030000, -0.98999250, 0.99955003, 0.99999996};
   for (std::size_t c = 0; c < 6; ++c) EXPECT_NEAR(y[18 + c], row[c], 1e-7) << c;
   EXPECT_EQ(y[3], 1);
+}
+
+// A new table has the numbers that are computed otherwise, and training never changes it.
+TEST(SinusoidalPositions, AreStoredAsTheyAreComputed) {
+  const SinusoidalPositions computed("positions", 1.5, SinusoidOrder::halves, 31);
+  const SinusoidalPositions stored("positions", 1.5, SinusoidOrder::halves, 31, true);
+  const ActivationDecl input{DType::f32, {{{31, 0, 4}, 6}}};
+  LayerRunner ours(stored, input), theirs(computed, input);
+  for (LayerRunner* runner : {&ours, &theirs}) runner->randomise(2);
+  test::assign(ours.input().only().x_FC, numbers(theirs.input().only().x_FC));
+  ASSERT_EQ(ours.plan().params.size(), 1);
+  const ParamDecl& table = ours.plan().params[0];
+  EXPECT_EQ(table.name, "positions.weight");
+  EXPECT_EQ(table.shape, (Shape{31, 6}));
+  EXPECT_TRUE(table.frozen());
+  EXPECT_FALSE(table.summed);
+  initialise(table, 3, ours.param("positions.weight"));
+  for (LayerRunner* runner : {&ours, &theirs}) {
+    runner->forward();
+    runner->backward_input();
+  }
+  EXPECT_LE(test::relative_error(numbers(ours.output().only().x_FC),
+                                 numbers(theirs.output().only().x_FC)),
+            1e-6);
+  EXPECT_EQ(numbers(ours.input_gradient().only().x_FC),
+            numbers(theirs.input_gradient().only().x_FC));
+  Tensor part{ours.param("positions.weight")};
+  const std::vector<double> whole = numbers(part);
+  part.data = part.as<float>() + 67;
+  part.shape = {51};
+  initialise(table, 3, part, 67);
+  EXPECT_EQ(numbers(ours.param("positions.weight")), whole);
 }
 
 TEST(SinusoidalPositions, EndAfterTheirLastFrame) {

@@ -7,6 +7,7 @@
 
 #include "base/error.h"
 #include "layers/models/deepspeech2.h"
+#include "layers/models/whisper.h"
 #include "partition/layout/chunk_bytes.h"
 #include "partition/layout/parameter_layout.h"
 #include "partition/planner/cost/cost.h"
@@ -161,6 +162,19 @@ TEST(TrainedModel, PatternsGiveEachParameterItsRate) {
   EXPECT_EQ(rates.at("rnn1.bias"), 0);
   EXPECT_EQ(rates.at("rnn1.weight"), 0.25);
   EXPECT_EQ(rates.at("output.weight"), 10);  // the first that matches
+}
+
+// Whisper's stored positions, with patterns and without.
+TEST(TrainedModel, NeverTrainsWhatItsLayerKeepsFixed) {
+  configs::Config config = config_with({});
+  config.model.family = layers::WhisperOptions{
+      .width = 8, .heads = 2, .layers = 1, .inner = 6, .stored_positions = true};
+  for (const Patterns& freeze : {Patterns{}, Patterns{"norm.*"}}) {
+    config.optimizer.freeze = freeze;
+    const auto rates = rates_of(config);
+    EXPECT_EQ(rates.at("positions.weight"), 0);
+    EXPECT_EQ(rates.at("output.weight"), 1);
+  }
 }
 
 TEST(TrainedModel, RefusesToTreatTiedTablesApart) {

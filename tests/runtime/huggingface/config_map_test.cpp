@@ -1,5 +1,6 @@
 #include "runtime/huggingface/config_map.h"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include "base/error.h"
@@ -98,6 +99,35 @@ TEST(ConfigMap, ParakeetTransducersDefaultsAreTheModelFiles) {
   expect_defaults(parakeet_for_rnnt(),
                   settings_of({{"encoder_config.num_hidden_layers", "42"}}, features),
                   "parakeet-rnnt-1.1b");
+}
+
+TEST(ConfigMap, CohereAsrsDefaultsAreTheModelFiles) {
+  expect_defaults(cohere_asr_for_conditional_generation(),
+                  settings_of({}, R"("CohereAsrFeatureExtractor")"), "cohere-transcribe");
+}
+
+// Files of Canary name the settings in which its encoder differs from Parakeet's.
+TEST(ConfigMap, CanarysSizesAreTheModelFiles) {
+  FolderSettings settings = settings_of({{"encoder_config.num_hidden_layers", "32"},
+                                         {"encoder_config.num_mel_bins", "128"},
+                                         {"encoder_config.scale_input", "false"}},
+                                        R"("ParakeetFeatureExtractor")");
+  settings.features.emplace("feature_size", "128");
+  expect_defaults(canary_for_conditional_generation(), settings, "canary-1b-v2");
+}
+
+TEST(ConfigMap, WhispersSizesAreTheModelFiles) {
+  Settings sizes{{"d_model", "1280"}, {"num_mel_bins", "128"}, {"vocab_size", "51866"}};
+  for (const char* side : {"encoder", "decoder"}) {
+    sizes.emplace(fmt::format("{}_attention_heads", side), "20");
+    sizes.emplace(fmt::format("{}_layers", side), "32");
+    sizes.emplace(fmt::format("{}_ffn_dim", side), "5120");
+  }
+  FolderSettings settings = settings_of(sizes, R"("WhisperFeatureExtractor")");
+  settings.features.emplace("feature_size", "128");
+  expect_defaults(whisper_for_conditional_generation(), settings, "whisper-large-v3");
+  settings.config["decoder_layers"] = "4";
+  expect_defaults(whisper_for_conditional_generation(), settings, "whisper-large-v3-turbo");
 }
 
 TEST(ConfigMap, OmniAsrsDefaultsAreTheModelFiles) {

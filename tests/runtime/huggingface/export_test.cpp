@@ -116,6 +116,12 @@ TEST_F(Export, GivesOmniAsrsLanguageModelBack) {
   expect_round_trip("omniasr_for_conditional_generation");
 }
 
+TEST_F(Export, GivesWhisperBack) { expect_round_trip("whisper_for_conditional_generation"); }
+
+TEST_F(Export, GivesCanaryBack) { expect_round_trip("canary_for_conditional_generation"); }
+
+TEST_F(Export, GivesCohereAsrBack) { expect_round_trip("cohere_asr_for_conditional_generation"); }
+
 /// Saves the language model as a training with an alphabet would, whose last row is free or not.
 void save_language_model(const Checkpoint& imported, const std::filesystem::path& output,
                          const std::string& alphabet, const PassthroughParts& kept = {}) {

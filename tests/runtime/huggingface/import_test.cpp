@@ -374,8 +374,8 @@ TEST_F(Import, NamesAnotherArchitectureBeforeItsMissingProcessor) {
   for (const char* processor : {"preprocessor_config.json", "processor_config.json"})
     std::filesystem::remove(folder / processor);
   expect_fault("holds neither preprocessor_config.json nor processor_config.json");
-  test::change_text(folder / "config.json", "parakeet_ctc", "whisper");
-  expect_fault("model_type is \"whisper\", but penstock reads");
+  test::change_text(folder / "config.json", "parakeet_ctc", "moonshine");
+  expect_fault("model_type is \"moonshine\", but penstock reads");
 }
 
 TEST_F(Import, SaysHowToConvertPickledWeights) {

@@ -22,9 +22,10 @@ TEST(LanguagePrompt, HasTheRowsOfItsTokens) {
 }
 
 TEST(LanguagePrompt, NamesWhatIsMissing) {
-  EXPECT_EQ(fault({"<|lang:x|>"}, "x"),
-            "a folder/tokenizer.json: has no row for '<mark>', which comes before a language: "
-            "leave --language out for a model without a prompt");
+  EXPECT_EQ(
+      fault({"<|lang:x|>"}, "x"),
+      "a folder/tokenizer.json: has no row for '<mark>', a token of the prompt: save the "
+      "tokenizer of the model into the folder, or, of a language model, leave --language out");
   EXPECT_EQ(fault({"<mark>", "<|lang:|>", "<|lang:y|>"}, "x"),
             "a folder/tokenizer.json: has no row for '<|lang:x|>': choose with --language among "
             "the 1 that it has, such as y");

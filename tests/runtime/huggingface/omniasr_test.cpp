@@ -102,8 +102,7 @@ TEST_F(OmniAsr, NamesTheLanguageInThePrompt) {
                "the 2 that it has, such as auto eng_latn",
                {.language = "xyz_latn"});
   expect_fault("tokenizer.json", "<extra_id_0>", "<other>",
-               "has no row for '<extra_id_0>', which comes before a language",
-               {.language = "auto"});
+               "has no row for '<extra_id_0>', a token of the prompt", {.language = "auto"});
 }
 
 // Configurations before transformers 5 had the base in this place.

@@ -1,5 +1,6 @@
 #include "runtime/huggingface/pairing.h"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -66,6 +67,30 @@ TEST(Pairing, TakesPrefixesAndLeavesOutAbsentTensors) {
   EXPECT_EQ(find(pairing, "model.u.1").former, "model.v.1");
   EXPECT_EQ(find(pairing, "model.norms.0.weight").former, "");
   EXPECT_EQ(pairing.kept[1].name, "model.mask.1");
+}
+
+TEST(Pairing, DividesTheBiasThatKeysDoNotHave) {
+  Architecture architecture;
+  architecture.tensors = {{"1",
+                           {{"q", "qkv", Rows::queries},
+                            {"k", "qkv", Rows::keys},
+                            {"v", "qkv", Rows::values},
+                            {"memory.k", "kv", Rows::memory_keys},
+                            {"memory.v", "kv", Rows::memory_values},
+                            {.theirs = "head", .ours = "tied", .not_always = true}}}};
+  const Pairing pairing = pair_tensors(architecture, {},
+                                       {{"qkv.weight", {9, 4}},
+                                        {"qkv.bias", {6}},
+                                        {"kv.weight", {6, 4}},
+                                        {"kv.bias", {3}},
+                                        {"tied.bias", {5}}});
+  std::vector<std::string> biases;
+  for (const TheirTensor& tensor : pairing.tensors)
+    if (tensor.name.ends_with("bias"))
+      biases.push_back(fmt::format("{} {} {}", tensor.name, tensor.first_row, tensor.rows));
+  EXPECT_EQ(biases, (std::vector<std::string>{"q.bias 0 3", "v.bias 3 3", "memory.v.bias 0 3",
+                                              "head.bias 0 5"}));
+  EXPECT_EQ(find(pairing, "memory.v.weight").first_row, 3);
 }
 
 TEST(Pairing, NumbersLayersAndSplitsRows) {

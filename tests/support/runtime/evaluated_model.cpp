@@ -17,8 +17,11 @@ void load(const runtime::Checkpoint& checkpoint, const std::string& name,
 }
 
 void copy_output(LayerRunner& from, LayerRunner& to) {
-  const layers::Tensor &source = from.output().only().x_FC, &target = to.input().only().x_FC;
-  std::memcpy(target.data, source.data, source.bytes());
+  for (std::size_t i = 0; i < from.output().frames.size(); ++i) {
+    const layers::Tensor &source = from.output().frames[i].x_FC,
+                         &target = to.input().frames[i].x_FC;
+    std::memcpy(target.data, source.data, source.bytes());
+  }
 }
 
 }  // namespace
@@ -56,7 +59,7 @@ std::unique_ptr<LayerRunner> EvaluatedModel::runner_of(const layers::Layer& laye
   runner->mode = layers::Mode::evaluate;
   if (!counts_.empty()) runner->targets = &targets_;
   for (const layers::ParamDecl& param : runner->plan().params)
-    load(checkpoint_, param.name, runner->param(param.name));
+    load(checkpoint_, param.saved_name(), runner->param(param.name));
   for (const layers::StateDecl& state : runner->plan().state)
     load(checkpoint_, state.name, runner->state(state.name));
   return runner;

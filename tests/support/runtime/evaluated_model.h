@@ -16,8 +16,8 @@ namespace penstock::test {
 /// evaluation.
 class EvaluatedModel {
  public:
-  /// Computes all layers before the loss. A language model's text are the "labels", if there are
-  /// any.
+  /// Computes all layers before the loss. The text of a decoder that reads one are the "labels",
+  /// if there are any.
   EvaluatedModel(const runtime::Checkpoint& checkpoint, const Golden& golden, int labels);
 
   /// The input of the loss has one row for each frame.

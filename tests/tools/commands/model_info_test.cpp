@@ -70,6 +70,14 @@ TEST(ModelInfo, CountsParakeetTransducersAsTransformersDoes) {
   EXPECT_EQ(model({"parakeet-tdt-0.6b", "--labels", "8193"})["parameters"], 625877638);
 }
 
+// transformers counts the same in the classes of these names.
+TEST(ModelInfo, CountsAttentionDecodersAsTransformersDoes) {
+  EXPECT_EQ(model({"canary-1b-v2"})["parameters"], 962155520);
+  EXPECT_EQ(model({"cohere-transcribe"})["parameters"], 2065647872);
+  EXPECT_EQ(model({"whisper-large-v3"})["parameters"], 1543490560);
+  EXPECT_EQ(model({"whisper-large-v3-turbo"})["parameters"], 808878080);
+}
+
 // transformers' Wav2Vec2BertForCTC has as many, but for the 1,024 that only mask frames.
 TEST(ModelInfo, CountsW2vBertAsTransformersDoes) {
   EXPECT_EQ(model({"w2v-bert-2", "--labels", "32"})["parameters"], 580524896);

@@ -155,6 +155,10 @@ std::shared_ptr<Layer> residual() {
 std::vector<Case> all_layers() {
   std::vector<Case> cases = {
       {"linear", std::make_shared<Linear>(LinearOptions{.name = "l", .in = 7, .out = 9}), 7},
+      {"linear, partly without bias",
+       std::make_shared<Linear>(
+           LinearOptions{.name = "l", .in = 7, .out = 9, .first_unbiased = 3, .unbiased = 4}),
+       7},
       {"norm", std::make_shared<BatchNorm>(BatchNormOptions{.name = "n", .channels = 7}), 7},
       {"norm with silu",
        std::make_shared<BatchNorm>(BatchNormOptions{.name = "n", .channels = 7, .silu = true}), 7},
@@ -173,6 +177,8 @@ std::vector<Case> all_layers() {
       {"dropout", std::make_shared<Dropout>("d", 0.3), 7},
       {"scale", std::make_shared<Scale>("s", 1.7), 7},
       {"positions", std::make_shared<SinusoidalPositions>("p", 1.7), 7},
+      {"stored positions",
+       std::make_shared<SinusoidalPositions>("p", 1.7, SinusoidOrder::halves, 40, true), 8},
       {"attention",
        std::make_shared<Attention>(AttentionOptions{
            .name = "a", .channels = 8, .heads = 2, .positions = AttentionPositions::rotary}),

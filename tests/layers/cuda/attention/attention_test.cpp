@@ -215,10 +215,12 @@ TEST_P(CudaAttention, PositionTable) {
     run(PositionTable{table.cpu, first, step}, PositionTable{table.cuda, first, step});
     expect_close(table, tolerance(), "table");
   }
-  const Twin table = unwritten(dtype(), {47, 30});
-  run(PositionTable{.table_XC = table.cpu, .order = SinusoidOrder::halves},
-      PositionTable{.table_XC = table.cuda, .order = SinusoidOrder::halves});
-  expect_close(table, tolerance(), "table in halves");
+  for (const SinusoidOrder order : {SinusoidOrder::halves, SinusoidOrder::apart}) {
+    const Twin table = unwritten(dtype(), {47, 30});
+    run(PositionTable{.table_XC = table.cpu, .order = order},
+        PositionTable{.table_XC = table.cuda, .order = order});
+    expect_close(table, tolerance(), "table of halves");
+  }
 }
 
 // Short utterances have few of the distances that are told apart, long ones clip many.
