@@ -8,6 +8,7 @@
 #include "base/error.h"
 #include "base/quantities.h"
 #include "layers/backend.h"
+#include "layers/nn/pieces.h"
 #include "layers/ops/elementwise.h"
 #include "layers/ops/positions.h"
 #include "layers/scratch.h"
@@ -15,7 +16,8 @@
 #include "layers/widened.h"
 
 // Every utterance begins with the table's first row, so the longest utterance has all rows that are
-// needed. The table is constant, so backward is dx = scale · dy and needs nothing saved.
+// needed. With a period, the table repeats its first rows. The table is constant, so backward is dx
+// = scale · dy and needs nothing saved.
 
 namespace penstock::layers {
 namespace {
@@ -57,8 +59,14 @@ void SinusoidalPositions::forward(Context& context, const Params&, const Activat
   const Tensor& from = x.only().x_FC;
   Scratch scratch(context.workspace);
   const Tensor table = table_in(scratch, from.dtype, context.lengths, from.shape[1]);
-  context.backend.run(context.stream, PositionTable{.table_XC = table, .order = order_});
+  const std::int64_t longest = table.shape[0];
   std::int64_t row = 0;
+  for (const std::int64_t frames : pieces_of({&longest, 1}, period_)) {
+    context.backend.run(context.stream,
+                        PositionTable{.table_XC = rows(table, row, frames), .order = order_});
+    row += frames;
+  }
+  row = 0;
   for (const std::int64_t frames : context.lengths) {
     context.backend.run(context.stream, AddScaled{rows(table, 0, frames), rows(from, row, frames),
                                                   rows(y.only().x_FC, row, frames), scale_});

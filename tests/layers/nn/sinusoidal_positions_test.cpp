@@ -78,6 +78,18 @@ TEST(SinusoidalPositions, InHalvesAreWhispers) {
   EXPECT_EQ(y[3], 1);
 }
 
+TEST(SinusoidalPositions, BeginAnewAfterAPeriod) {
+  const SinusoidalPositions layer("positions", 0, SinusoidOrder::halves, 0, 3);
+  LayerRunner runner(layer, {DType::f64, {{{7, 2}, 6}}});
+  runner.randomise(2);
+  runner.forward();
+  const std::vector<double> y = numbers(runner.output().only().x_FC);
+  const auto row = [&](int r) { return std::vector(y.begin() + 6 * r, y.begin() + 6 * (r + 1)); };
+  const int first[] = {0, 1, 2, 0, 1, 2, 0, 0, 1};
+  for (int r = 0; r < 9; ++r) EXPECT_EQ(row(r), row(first[r])) << r;
+  EXPECT_NE(row(1), row(2));
+}
+
 TEST(SinusoidalPositions, EndAfterTheirLastFrame) {
   const SinusoidalPositions layer("positions", 1, SinusoidOrder::halves, 9);
   EXPECT_NO_THROW((void)layer.plan({DType::f32, {{{9, 4}, 6}}}, {}));
