@@ -64,10 +64,15 @@ std::string_view family_of(const Architecture& architecture) {
 }  // namespace
 
 std::vector<Architecture> architectures() {
-  return {wav2vec2_for_ctc(), hubert_for_ctc(),
-          omniasr_for_ctc(),  omniasr_for_conditional_generation(),
-          parakeet_for_ctc(), parakeet_for_rnnt(),
-          parakeet_for_tdt(), wav2vec2_bert_for_ctc()};
+  return {wav2vec2_for_ctc(),
+          hubert_for_ctc(),
+          omniasr_for_ctc(),
+          omniasr_for_conditional_generation(),
+          parakeet_for_ctc(),
+          parakeet_for_rnnt(),
+          parakeet_for_tdt(),
+          wav2vec2_bert_for_ctc(),
+          qwen3_asr_for_conditional_generation()};
 }
 
 Architecture architecture_of(const Settings& config, const std::string& where) {

@@ -51,23 +51,36 @@ int count_of(std::string_view text) {
   return static_cast<int>(std::ranges::count(text, ',')) + 1;
 }
 
-/// A part of a tensor's rows: number `part`, from 0, of `parts` equal ones.
+/// A part of a tensor's rows: `count` of `parts` equal ones, from number `part` on, which counts
+/// from 0.
 struct RowShare {
-  int part = 0, parts = 1;
+  int part = 0, count = 1, parts = 1;
 };
 
-RowShare share_of(Rows rows) {
+/// Heads of queries, and of keys, in attention whose heads share keys.
+struct SharedHeads {
+  int queries = 1, keys = 1;
+  int all() const { return queries + 2 * keys; }
+};
+
+RowShare share_of(Rows rows, const SharedHeads& heads) {
   switch (rows) {
     case Rows::queries:
-      return {0, 3};
+      return {0, 1, 3};
     case Rows::keys:
-      return {1, 3};
+      return {1, 1, 3};
     case Rows::values:
-      return {2, 3};
+      return {2, 1, 3};
+    case Rows::shared_queries:
+      return {0, heads.queries, heads.all()};
+    case Rows::shared_keys:
+      return {heads.queries, heads.keys, heads.all()};
+    case Rows::shared_values:
+      return {heads.queries + heads.keys, heads.keys, heads.all()};
     case Rows::gates:
-      return {0, 2};
+      return {0, 1, 2};
     case Rows::gated:
-      return {1, 2};
+      return {1, 1, 2};
     case Rows::all:
     case Rows::labels:
       break;
@@ -121,6 +134,8 @@ class Pairer {
     config.model = model;
     settings_ = configs::flatten(config);
     heads_ = whole_number(settings_["model.heads"]);
+    const int queries = model.networks.heads, keys = model.networks.kv_heads;
+    shared_ = {queries, keys > 0 ? keys : queries};
   }
 
   void add(const RuleGroup& group) {
@@ -164,9 +179,10 @@ class Pairer {
                        .by_label = rule.rows == Rows::labels};
     const layers::Shape& shape = shape_of(tensor.ours);
     tensor.rows = shape.front();
-    const RowShare share = share_of(rule.rows);
-    tensor.rows /= share.parts;
-    tensor.first_row = tensor.rows * share.part;
+    const RowShare share = share_of(rule.rows, shared_);
+    const std::int64_t part = tensor.rows / share.parts;
+    tensor.rows = part * share.count;
+    tensor.first_row = part * share.part;
     tensor.columns = columns_of(rule, shape);
     tensor.shape = shape;
     tensor.shape.front() = tensor.rows;
@@ -212,6 +228,7 @@ class Pairer {
   const ModelTensors& ours_;
   configs::FlatConfig settings_;
   std::int64_t heads_ = 1;
+  SharedHeads shared_;
   std::string_view prefix_;  // current group's
   std::set<std::string, std::less<>> used_;
   Pairing pairing_;

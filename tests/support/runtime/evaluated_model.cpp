@@ -56,7 +56,7 @@ std::unique_ptr<LayerRunner> EvaluatedModel::runner_of(const layers::Layer& laye
   runner->mode = layers::Mode::evaluate;
   if (!counts_.empty()) runner->targets = &targets_;
   for (const layers::ParamDecl& param : runner->plan().params)
-    load(checkpoint_, param.name, runner->param(param.name));
+    load(checkpoint_, param.saved_name(), runner->param(param.name));
   for (const layers::StateDecl& state : runner->plan().state)
     load(checkpoint_, state.name, runner->state(state.name));
   return runner;
