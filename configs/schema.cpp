@@ -79,10 +79,11 @@ std::vector<Key> text_keys(TextConfig& t) {
 std::vector<Key> feature_keys(FeatureConfig& f) {
   return {
       Key("features.kind", &f.kind,
-          one_of({"spectrogram", "log-mel", "fbank", "whisper", "whisper-30s", "waveform"}),
+          one_of({"spectrogram", "log-mel", "fbank", "whisper", "whisper-0.5s", "whisper-30s",
+                  "waveform"}),
           "what a frame holds: log(1 + magnitude), log-mel energies, Kaldi's filter bank, "
           "Whisper's "
-          "features, these padded to 30 s, or one sample"),
+          "features, these padded to 0.5 or 30 s, or one sample"),
       Key("features.sample_rate", &f.sample_rate, between(1000, 384000),
           "samples a second; recordings of another rate are resampled"),
       Key("features.window_ms", &f.window_ms, above(0, 1000), "length of a window in milliseconds"),

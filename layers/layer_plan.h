@@ -116,6 +116,10 @@ struct LayerPlan {
   std::optional<std::int64_t> cache_channels;
   /// The cached rows are those of the first matrix, the memory, which stay the same.
   bool caches_memory = false;
+  /// Frames of the chunks into which the layers after it cut utterances, counted in its own input,
+  /// which is that of the model; 0: none. Such layers leave most rows, and have most pieces, for
+  /// utterances of one frame more than some full chunks.
+  std::int64_t chunk = 0;
   bool needs_targets = false;  // reads labels; adds a loss where `output` is empty
   std::size_t losses = 1;      // parts of an utterance's loss, if it adds one: see Targets::losses
   /// False if no layer before this one is trained, so nobody needs the gradient of its input.

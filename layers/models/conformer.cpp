@@ -172,7 +172,9 @@ std::vector<std::unique_ptr<Layer>> ConformerOptions::build(const ModelEnds& end
   const double scale = scale_input ? std::sqrt(width) : 1;
   std::vector<std::unique_ptr<Layer>> sequence;
   add_front(sequence, *this, ends.features, absolute ? 1 : scale);
-  if (absolute) sequence.push_back(std::make_unique<SinusoidalPositions>("positions", scale));
+  if (absolute)
+    sequence.push_back(
+        std::make_unique<SinusoidalPositions>("positions", SinusoidOptions{.scale = scale}));
   if (input_dropout > 0)
     sequence.push_back(std::make_unique<Dropout>("input_dropout", input_dropout));
   for (int i = 1; i <= layers; ++i) add_block(sequence, *this, fmt::format("block{}", i));

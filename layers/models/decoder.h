@@ -34,6 +34,7 @@ struct DecoderOptions {
   bool tied = false;             // the output layer has the embedding's table
   double dropout = 0;            // within every unit
   double smoothing = 0;          // label smoothing
+  std::vector<int> prefix = {};  // ids before the frames of a language model
   std::vector<int> prompt = {};  // ids between the frames and the text
   int bos = 0, eos = 0;          // ids that begin and end each text
 

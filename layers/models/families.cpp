@@ -6,6 +6,7 @@
 #include "base/error.h"
 #include "layers/models/conformer.h"
 #include "layers/models/deepspeech2.h"
+#include "layers/models/qwen3_asr.h"
 #include "layers/models/rated_layer.h"
 #include "layers/models/transformer.h"
 #include "layers/models/wav2letter.h"
@@ -16,8 +17,8 @@
 namespace penstock::layers {
 
 std::vector<ModelFamily> model_families() {
-  return {DeepSpeech2Options(), ConformerOptions(),  TransformerOptions(),
-          Wav2Vec2Options(),    Wav2LetterOptions(), WhisperOptions()};
+  return {DeepSpeech2Options(), ConformerOptions(), TransformerOptions(), Wav2Vec2Options(),
+          Wav2LetterOptions(),  WhisperOptions(),   Qwen3AsrOptions()};
 }
 
 std::vector<std::unique_ptr<Layer>> build_layers(const ModelFamily& family, const ModelEnds& ends) {

@@ -11,13 +11,13 @@
 #include "layers/nn/text_embedding.h"
 
 // The decoder adds these layers after the encoder's `output`, which projects frames to its width W:
-//   decoder.text                                     appends embeddings of prompt, bos and labels
-//   decoder.blockN.attention decoder.blockN.feed_forward …     causal, rotary, RMSNorm, SwiGLU
-//   decoder.norm
-//   decoder.output                                   logits of the text's rows, and their loss
-// An utterance of T frames and L labels has T + prompt + 1 + L rows after decoder.text. All of them
-// are known from the index, so nothing is padded, and a cut may lie at any boundary: each stage
-// from decoder.text on knows the numbers of labels.
+//   decoder.text                                     adds embeddings of prefix, prompt, bos and
+//   labels decoder.blockN.attention decoder.blockN.feed_forward …     causal, rotary, RMSNorm,
+//   SwiGLU decoder.norm decoder.output                                   logits of the text's rows,
+//   and their loss
+// An utterance of T frames and L labels has prefix + T + prompt + 1 + L rows after decoder.text.
+// All of them are known from the index, so nothing is padded, and a cut may lie at any boundary:
+// each stage from decoder.text on knows the numbers of labels.
 
 namespace penstock::layers {
 namespace {
@@ -54,6 +54,7 @@ void add_layers(Sequence& sequence, int classes, const DecoderOptions& options) 
       TextEmbeddingOptions{.name = "decoder.text",
                            .classes = classes,
                            .width = options.width,
+                           .prefix = {options.prefix.begin(), options.prefix.end()},
                            .prompt = {options.prompt.begin(), options.prompt.end()},
                            .bos = options.bos}));
   for (int i = 1; i <= options.layers; ++i) add_block(sequence, options, i);
@@ -104,13 +105,14 @@ std::vector<Contradiction> heads_contradictions(const DecoderOptions& options) {
 }  // namespace
 
 DecoderKind language_model_decoder() {
-  return {.name = "lm",
-          .loss = language_model_loss,
-          .contradictions = heads_contradictions,
-          .keys = {"decoder.width", "decoder.layers", "decoder.heads", "decoder.kv_heads",
-                   "decoder.head_channels", "decoder.qk_norm", "decoder.inner",
-                   "decoder.rotary_base", "decoder.norm_epsilon", "decoder.tied", "decoder.dropout",
-                   "decoder.smoothing", "decoder.prompt", "decoder.bos", "decoder.eos"}};
+  return {
+      .name = "lm",
+      .loss = language_model_loss,
+      .contradictions = heads_contradictions,
+      .keys = {"decoder.width", "decoder.layers", "decoder.heads", "decoder.kv_heads",
+               "decoder.head_channels", "decoder.qk_norm", "decoder.inner", "decoder.rotary_base",
+               "decoder.norm_epsilon", "decoder.tied", "decoder.dropout", "decoder.smoothing",
+               "decoder.prefix", "decoder.prompt", "decoder.bos", "decoder.eos"}};
 }
 
 }  // namespace penstock::layers

@@ -145,7 +145,8 @@ std::unique_ptr<Layer> attention_unit(const AttentionUnitOptions& options) {
                                        .right = options.right,
                                        .left_positions = options.left_positions,
                                        .right_positions = options.right_positions,
-                                       .dropout = options.dropout});
+                                       .dropout = options.dropout,
+                                       .window = options.window});
   unit.linear("output", channels, options.width);
   if (options.output_dropout) unit.dropout("dropout", options.dropout);
   return unit.build();

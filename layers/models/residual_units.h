@@ -66,14 +66,15 @@ struct AttentionUnitOptions {
   double dropout = 0;          // dropout of the weights
   bool output_dropout = true;  // dropout of the output as well
   double layer_drop = 0;
+  std::int64_t window = 0;  // AttentionOptions::window
 };
 
 /// Parts: [norm] qkv [qk_norm] core output [dropout]
 std::unique_ptr<Layer> attention_unit(const AttentionUnitOptions& options);
 
 /// Parts: kv of the memory, then [norm] q core output [dropout] of the text: cross-attention, as
-/// layers/nn/cross_attention.h describes it. It has neither positions, a limited context nor layer
-/// drop.
+/// layers/nn/cross_attention.h describes it. It has neither positions, a limited context, windows
+/// nor layer drop.
 std::unique_ptr<Layer> cross_attention_unit(const AttentionUnitOptions& options);
 
 enum class ConvolutionNorm { batch, layer };

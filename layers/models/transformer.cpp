@@ -96,7 +96,8 @@ std::vector<std::unique_ptr<Layer>> TransformerOptions::build(const ModelEnds& e
   std::vector<std::unique_ptr<Layer>> sequence;
   add_subsampling(sequence, {.features = ends.features, .channels = channels, .width = width});
   if (positions == "absolute")
-    sequence.push_back(std::make_unique<SinusoidalPositions>("positions", std::sqrt(width)));
+    sequence.push_back(std::make_unique<SinusoidalPositions>(
+        "positions", SinusoidOptions{.scale = std::sqrt(width)}));
   for (int i = 1; i <= layers; ++i) {
     sequence.push_back(attention_unit({.name = fmt::format("block{}.attention", i),
                                        .width = width,

@@ -76,8 +76,10 @@ std::vector<std::unique_ptr<Layer>> WhisperOptions::build(const ModelEnds& ends)
   gelu("frontend.act1");
   sequence.push_back(convolution("frontend.conv2", width, width, 2));
   gelu("frontend.act2");
-  sequence.push_back(std::make_unique<SinusoidalPositions>("positions", 1, SinusoidOrder::halves,
-                                                           max_frames, stored_positions));
+  sequence.push_back(std::make_unique<SinusoidalPositions>(
+      "positions",
+      SinusoidOptions{
+          .order = SinusoidOrder::halves, .max_frames = max_frames, .stored = stored_positions}));
   for (int i = 1; i <= layers; ++i) {
     sequence.push_back(attention_unit({.name = fmt::format("block{}.attention", i),
                                        .width = width,

@@ -4,11 +4,13 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numeric>
 #include <utility>
 
 #include "base/error.h"
 #include "base/quantities.h"
 #include "layers/backend.h"
+#include "layers/nn/pieces.h"
 #include "layers/ops/attention_cached.h"
 #include "layers/ops/elementwise.h"
 #include "layers/ops/linear.h"
@@ -58,7 +60,7 @@ Tensor half_of(const Tensor& biases_2C, std::int64_t which) {
 
 Attention::Attention(AttentionOptions options) : options_(std::move(options)) {
   const auto& [name, channels, heads, kv_heads, positions, rotary_base, left, right, left_positions,
-               right_positions, dropout] = options_;
+               right_positions, dropout, window] = options_;
   if (heads < 1 || channels < 1 || channels % heads != 0)
     throw ShapeError(fmt::format("{} has {}, which {} of attention do not divide evenly", name,
                                  counted(channels, "channel"), counted(heads, "head")));
@@ -74,6 +76,9 @@ Attention::Attention(AttentionOptions options) : options_(std::move(options)) {
         fmt::format("{} sees {} frames to the left and {} to the right; neither may "
                     "be negative",
                     name, left, right));
+  if (window < 0 || (window > 0 && positions != AttentionPositions::none))
+    throw ShapeError(fmt::format(
+        "{} has windows of {} frames; they need no positions, and 0 or more frames", name, window));
   if (left_positions < 0 || right_positions < 0)
     throw ShapeError(
         fmt::format("{} tells {} frames to the left and {} to the right apart; neither may be "
@@ -109,17 +114,38 @@ AttentionGeometry Attention::geometry(std::span<const std::int64_t> lengths) con
       .lengths = lengths};
 }
 
-// The mask follows from the layer's name, so backward samples the same one again. Only dropout
-// reads the random key, so the utterances are checked only for it.
-DropoutMask Attention::dropout(const Context& context) const {
-  if (context.mode == Mode::train && options_.dropout > 0 &&
-      context.random.utterances.size() != context.lengths.size())
+std::vector<std::int64_t> Attention::windows(std::span<const std::int64_t> lengths) const {
+  return pieces_of(lengths, options_.window);
+}
+
+// The number of windows depends on how frames are spread over utterances. A plan must hold for all
+// utterances of as many frames in sum, so it has as many windows as there may be.
+std::vector<std::int64_t> Attention::most_windows(std::span<const std::int64_t> lengths) const {
+  std::vector<std::int64_t> most = windows(lengths);
+  if (options_.window == 0) return most;
+  const std::int64_t rows = std::accumulate(lengths.begin(), lengths.end(), std::int64_t{0});
+  most.resize(static_cast<std::size_t>(rows / options_.window) + lengths.size(), 1);
+  return most;
+}
+
+// Only dropout reads the random key, so the utterances are checked only for it.
+std::vector<std::uint64_t> Attention::keys(const Context& context) const {
+  if (context.mode != Mode::train || options_.dropout == 0) return {};
+  if (context.random.utterances.size() != context.lengths.size())
     throw ShapeError(fmt::format("{} samples for {} and was given the frames of {}", name(),
                                  counted(context.random.utterances.size(), "utterance"),
                                  context.lengths.size()));
-  return {.random = context.random,
+  return keys_of_pieces(context.lengths, options_.window, context.random.utterances);
+}
+
+// The mask follows from the layer's name, so backward samples the same one again.
+DropoutMask Attention::dropout(const Context& context, std::span<const std::int64_t> windows,
+                               std::span<const std::uint64_t> keys) const {
+  RandomKey random = context.random;
+  if (!keys.empty()) random.utterances = keys;
+  return {.random = random,
           .layer = hash_of_name(options_.name),
-          .lengths = context.lengths,
+          .lengths = windows,
           .probability = context.mode == Mode::train ? options_.dropout : 0};
 }
 
@@ -171,7 +197,8 @@ void Attention::declare_positions(LayerPlan& plan, const ActivationDecl& input) 
 /// Returns the memory for FP32 copies on the CPU: those of attention or, if larger, those of the
 /// operation that makes the rows of distances.
 Workspace Attention::copies(const BackendSizes& sizes, const FramesDecl& x) const {
-  const AttentionGeometry shape = geometry(x.lengths);
+  const std::vector<std::int64_t> cut = windows(x.lengths);
+  const AttentionGeometry shape = geometry(cut);
   const std::int64_t C = options_.channels, y = x.rows() * C, qkv = x.rows() * shape.columns(),
                      table = relative() ? shape.distances() * C : 0;
   std::size_t rows = 0;
@@ -186,7 +213,8 @@ Workspace Attention::copies(const BackendSizes& sizes, const FramesDecl& x) cons
 LayerPlan Attention::plan(const ActivationDecl& input, const BackendSizes& sizes) const {
   const FramesDecl& x = input.only();
   const std::int64_t C = options_.channels;
-  const AttentionGeometry shape = geometry(x.lengths);
+  const std::vector<std::int64_t> cut = windows(x.lengths);
+  const AttentionGeometry shape = geometry(cut);
   if (x.channels != shape.columns())
     throw ShapeError(fmt::format("{} was given {}, expected q of {}, and k and v of {} each",
                                  name(), counted(x.channels, "channel"), C, shape.key_channels()));
@@ -198,14 +226,15 @@ LayerPlan Attention::plan(const ActivationDecl& input, const BackendSizes& sizes
                  Life::to_backward_input,
                  arithmetic_of(input.dtype),
                  {options_.heads, x.rows()}}};
-  plan.workspace = attention_workspace(sizes, shape, relative());
+  const std::vector<std::int64_t> most = most_windows(x.lengths);
+  plan.workspace = attention_workspace(sizes, geometry(most), relative());
   if (goes_on()) {
     plan.cache_channels = shape.key_channels();
     plan.workspace.forward =
         std::max(plan.workspace.forward, attention_cached_workspace(sizes, shape));
   }
   double pairs = 0;  // pairs of a frame and a frame that it sees
-  for (const std::int64_t frames : x.lengths) {
+  for (const std::int64_t frames : cut) {
     const std::int64_t seen = std::min(frames, options_.left) + std::min(frames, options_.right);
     pairs += static_cast<double>(frames) * static_cast<double>(std::min(frames, seen + 1));
   }
@@ -253,9 +282,11 @@ void Attention::forward(Context& context, const Params& params, const Activation
     return forward_cached(context, x, y);
   const DType dtype = x.only().x_FC.dtype;
   const bool training = context.mode == Mode::train;
-  AttentionForward op{.geometry = geometry(context.lengths),
+  const std::vector<std::int64_t> cut = windows(context.lengths);
+  const std::vector<std::uint64_t> random = keys(context);
+  AttentionForward op{.geometry = geometry(cut),
                       .qkv_FP = x.only().x_FC,
-                      .dropout = dropout(context),
+                      .dropout = dropout(context, cut, random),
                       .y_FC = y.only().x_FC,
                       .log_sums_HF = training ? saved[kLogSums] : Tensor{},
                       .workspace = context.workspace};
@@ -289,9 +320,11 @@ void Attention::forward_cached(Context& context, const Activation& x, Activation
 void Attention::backward_input(Context& context, const Params& params, const Activation& dy,
                                Saved saved, Activation& dx) const {
   if (dx.empty() && !relative()) return;
-  AttentionBackward op{.geometry = geometry(context.lengths),
+  const std::vector<std::int64_t> cut = windows(context.lengths);
+  const std::vector<std::uint64_t> random = keys(context);
+  AttentionBackward op{.geometry = geometry(cut),
                        .qkv_FP = saved[kInput],
-                       .dropout = dropout(context),
+                       .dropout = dropout(context, cut, random),
                        .y_FC = saved[kOutput],
                        .log_sums_HF = saved[kLogSums],
                        .dy_FC = dy.only().x_FC,

@@ -27,6 +27,9 @@ struct AttentionOptions {
   std::int64_t left = kWholeUtterance, right = kWholeUtterance;  // context in frames
   std::int64_t left_positions = 64, right_positions = 8;         // clipped distances, with shaw
   double dropout = 0;                                            // dropout of the weights
+  /// Frames of the windows into which each utterance is cut (layers/nn/pieces.h), which don't see
+  /// each other; 0: it stays whole.
+  std::int64_t window = 0;
 };
 
 /// The core of multi-head self-attention: from q, k and v of each frame, side by side, it computes
@@ -43,8 +46,8 @@ struct AttentionOptions {
 class Attention final : public Layer {
  public:
   /// ShapeError if heads do not divide the channels, heads of k and v do not divide the heads or
-  /// meet relative positions, rotary positions meet an odd head or a base of 0 or less, or a number
-  /// of frames is negative.
+  /// meet relative positions, rotary positions meet an odd head or a base of 0 or less, windows
+  /// meet positions, or a number of frames is negative.
   explicit Attention(AttentionOptions options);
 
   const std::string& name() const override { return options_.name; }
@@ -60,7 +63,13 @@ class Attention final : public Layer {
   bool relative() const { return options_.positions == AttentionPositions::relative || shaw(); }
   void check_key_heads() const;
   AttentionGeometry geometry(std::span<const std::int64_t> lengths) const;
-  DropoutMask dropout(const Context& context) const;
+  /// Returns the frames of each window.
+  std::vector<std::int64_t> windows(std::span<const std::int64_t> lengths) const;
+  std::vector<std::int64_t> most_windows(std::span<const std::int64_t> lengths) const;
+  /// Returns the keys of the windows' random numbers, if there is any dropout.
+  std::vector<std::uint64_t> keys(const Context& context) const;
+  DropoutMask dropout(const Context& context, std::span<const std::int64_t> windows,
+                      std::span<const std::uint64_t> keys) const;
   void declare_positions(LayerPlan& plan, const ActivationDecl& input) const;
   std::int64_t distance_count() const;  // number of clipped distances of Shaw's positions
   std::vector<ParamDecl> position_params() const;
@@ -71,7 +80,7 @@ class Attention final : public Layer {
   void make_distances(Context&, const Params&, const Tensor& rows_XC,
                       std::span<std::byte> workspace) const;
   /// Returns true if a row follows from earlier ones, whose keys and values don't change.
-  bool goes_on() const { return options_.right == 0 && !relative(); }
+  bool goes_on() const { return options_.right == 0 && !relative() && options_.window == 0; }
   void forward_cached(Context&, const Activation& x, Activation& y) const;
   Workspace copies(const BackendSizes& sizes, const FramesDecl& x) const;
 

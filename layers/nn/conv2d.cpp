@@ -3,10 +3,13 @@
 #include <fmt/format.h>
 
 #include <cmath>
+#include <numeric>
+#include <vector>
 
 #include "base/error.h"
 #include "base/quantities.h"
 #include "layers/backend.h"
+#include "layers/nn/pieces.h"
 #include "layers/ops/linear.h"
 #include "layers/widened.h"
 
@@ -26,7 +29,7 @@ enum Conv2dSaved { kInput, kOutputGradient };
 // The last line asks for the output's frequencies only to refuse a kernel that is larger than the
 // padded input.
 Conv2d::Conv2d(Conv2dOptions options) : options_(std::move(options)) {
-  const auto& [name, in, out, frequencies, frequency, time, bias, depthwise] = options_;
+  const auto& [name, in, out, frequencies, frequency, time, bias, depthwise, piece] = options_;
   for (const Conv2dAxis& axis : {frequency, time})
     if (axis.kernel < 1 || axis.stride < 1 || axis.padding < 0)
       throw ShapeError(
@@ -38,6 +41,9 @@ Conv2d::Conv2d(Conv2dOptions options) : options_(std::move(options)) {
         fmt::format("convolution {} needs channels and frequencies, found {} input channels, {} "
                     "output channels and {} frequencies",
                     name, in, out, frequencies));
+  if (piece < 0)
+    throw ShapeError(
+        fmt::format("convolution {} has pieces of {} frames; 0 is the least", name, piece));
   if (depthwise && in != out)
     throw ShapeError(
         fmt::format("depthwise convolution {} makes {} channels of {}", name, out, in));
@@ -54,9 +60,19 @@ Conv2dGeometry Conv2d::geometry(std::span<const std::int64_t> lengths) const {
           .depthwise = options_.depthwise};
 }
 
+std::vector<std::int64_t> Conv2d::out_lengths(std::span<const std::int64_t> lengths) const {
+  std::vector<std::int64_t> out;
+  for (const std::int64_t frames : lengths) {
+    const auto pieces = options_.time.outputs(pieces_of({&frames, 1}, options_.piece));
+    out.push_back(std::accumulate(pieces.begin(), pieces.end(), std::int64_t{0}));
+  }
+  return out;
+}
+
 LayerPlan Conv2d::plan(const ActivationDecl& input, const BackendSizes& sizes) const {
   const FramesDecl& x = input.only();
-  const Conv2dGeometry g = geometry(x.lengths);
+  const std::vector<std::int64_t> pieces = pieces_of(x.lengths, options_.piece);
+  const Conv2dGeometry g = geometry(pieces);
   if (x.channels != g.in_columns())
     throw ShapeError(
         fmt::format("convolution {} was given rows of {} numbers, expected {} frequencies of {}",
@@ -65,7 +81,7 @@ LayerPlan Conv2d::plan(const ActivationDecl& input, const BackendSizes& sizes) c
   const double window =
       static_cast<double>((g.depthwise ? 1 : g.in_channels) * g.frequency.kernel * g.time.kernel);
   LayerPlan plan;
-  plan.output = {input.dtype, {{g.out_lengths(), g.out_columns()}}};
+  plan.output = {input.dtype, {{out_lengths(x.lengths), g.out_columns()}}};
   const Initialiser start{Initialiser::Kind::uniform, 1 / std::sqrt(window)};
   plan.params.push_back({name() + ".weight", g.weight_shape(), start});
   if (options_.bias) plan.params.push_back({name() + ".bias", {g.out_channels}, start});
@@ -86,8 +102,9 @@ LayerPlan Conv2d::plan(const ActivationDecl& input, const BackendSizes& sizes) c
 
 void Conv2d::forward(Context& context, const Params& params, const Activation& x, Activation& y,
                      Saved) const {
+  const std::vector<std::int64_t> pieces = pieces_of(context.lengths, options_.piece);
   context.backend.run(context.stream,
-                      Conv2dForward{.geometry = geometry(context.lengths),
+                      Conv2dForward{.geometry = geometry(pieces),
                                     .x_FC = x.only().x_FC,
                                     .weight = params.weights[0],
                                     .y_FC = y.only().x_FC,
@@ -98,7 +115,8 @@ void Conv2d::forward(Context& context, const Params& params, const Activation& x
 void Conv2d::backward_input(Context& context, const Params& params, const Activation& dy, Saved,
                             Activation& dx) const {
   if (dx.empty()) return;
-  context.backend.run(context.stream, Conv2dBackwardInput{.geometry = geometry(context.lengths),
+  const std::vector<std::int64_t> pieces = pieces_of(context.lengths, options_.piece);
+  context.backend.run(context.stream, Conv2dBackwardInput{.geometry = geometry(pieces),
                                                           .dy_FC = dy.only().x_FC,
                                                           .weight = params.weights[0],
                                                           .dx_FC = dx.only().x_FC,
@@ -107,7 +125,8 @@ void Conv2d::backward_input(Context& context, const Params& params, const Activa
 
 // The bias's gradient is an operation of its own: the sum of dy over frames and frequencies.
 void Conv2d::backward_weight(Context& context, Saved saved, Grads grads) const {
-  context.backend.run(context.stream, Conv2dBackwardWeight{.geometry = geometry(context.lengths),
+  const std::vector<std::int64_t> pieces = pieces_of(context.lengths, options_.piece);
+  context.backend.run(context.stream, Conv2dBackwardWeight{.geometry = geometry(pieces),
                                                            .x_FC = saved[kInput],
                                                            .dy_FC = saved[kOutputGradient],
                                                            .dweight = grads[0],

@@ -15,7 +15,8 @@
 #include "layers/tensor_views.h"
 #include "layers/widened.h"
 
-// Rows of audio are copied, and rows of text are looked up, utterance by utterance. The gradient of
+// Rows of audio are copied, and rows of text are looked up, utterance by utterance. The ids of an
+// utterance lie next to each other, also where audio comes between their rows. The gradient of
 // the audio is copied back. For that of the table, the text's rows of the output's gradient are
 // copied as well: they are fewer than all rows, which would stay for this layer alone. With a
 // frozen table nothing is kept.
@@ -32,26 +33,41 @@ void copy_rows(Context& context, const Tensor& from, const Tensor& to) {
   context.backend.copy(context.stream, to.data, from.data, to.bytes());
 }
 
+/// Rows of consecutive ids: among all texts, and in the output.
+struct TextPlace {
+  std::int64_t first, first_out, count;
+
+  Tensor in(const Tensor& of_texts) const { return rows(of_texts, first, count); }
+  Tensor of(const Tensor& y_FW) const { return rows(y_FW, first_out, count); }
+};
+
 /// Rows of an utterance: of audio in the input, of text among all texts, and of the output, where
-/// the text follows the audio.
+/// the audio follows the first `before` rows of the text.
 struct Place {
-  std::int64_t first_frame, frames, first_text, texts;
+  std::int64_t first_frame, frames, first_text, texts, before;
 
   Tensor audio_in(const Tensor& x_FW) const { return rows(x_FW, first_frame, frames); }
-  Tensor text_in(const Tensor& of_texts) const { return rows(of_texts, first_text, texts); }
-  Tensor audio_of(const Tensor& y_FW) const { return rows(y_FW, first_frame + first_text, frames); }
-  Tensor text_of(const Tensor& y_FW) const {
-    return rows(y_FW, first_frame + first_text + frames, texts);
+  Tensor audio_of(const Tensor& y_FW) const { return rows(y_FW, first_row() + before, frames); }
+  /// Returns the rows before the audio, if there are any, and those after it.
+  std::vector<TextPlace> parts() const {
+    std::vector<TextPlace> parts;
+    if (before > 0) parts.push_back({first_text, first_row(), before});
+    parts.push_back({first_text + before, first_row() + before + frames, texts - before});
+    return parts;
   }
+
+ private:
+  std::int64_t first_row() const { return first_frame + first_text; }
 };
 
 }  // namespace
 
 /// The utterances of a micro-batch.
 struct TextEmbedding::Batch {
-  /// `texts` are the rows of each text.
-  Batch(std::span<const std::int64_t> frames, std::span<const std::int64_t> texts) {
-    Place next{0, 0, 0, 0};
+  /// `texts` are the rows of each text, of which the first `before` lie before the audio.
+  Batch(std::span<const std::int64_t> frames, std::span<const std::int64_t> texts,
+        std::int64_t before) {
+    Place next{0, 0, 0, 0, before};
     for (std::size_t u = 0; u < frames.size(); ++u) {
       next.frames = frames[u];
       next.texts = texts[u];
@@ -72,7 +88,8 @@ TextEmbedding::TextEmbedding(TextEmbeddingOptions options) : options_(std::move(
   if (options_.classes < 1 || options_.width < 1)
     throw ShapeError(fmt::format("{} has {} classes and {} channels; it needs 1 or more of each",
                                  name(), options_.classes, options_.width));
-  std::vector<std::int32_t> given = options_.prompt;
+  std::vector<std::int32_t> given = options_.prefix;
+  given.insert(given.end(), options_.prompt.begin(), options_.prompt.end());
   given.push_back(options_.bos);
   for (const std::int32_t id : given)
     if (id < 0 || id >= options_.classes)
@@ -82,7 +99,8 @@ TextEmbedding::TextEmbedding(TextEmbeddingOptions options) : options_(std::move(
 
 std::vector<std::int64_t> TextEmbedding::texts_of(std::span<const std::int64_t> labels) const {
   std::vector<std::int64_t> texts(labels.begin(), labels.end());
-  for (std::int64_t& count : texts) count += static_cast<std::int64_t>(options_.prompt.size()) + 1;
+  for (std::int64_t& count : texts)
+    count += std::ssize(options_.prefix) + std::ssize(options_.prompt) + 1;
   return texts;
 }
 
@@ -92,7 +110,7 @@ LayerPlan TextEmbedding::plan(const ActivationDecl& input, const BackendSizes& s
   if (x.channels != W)
     throw ShapeError(fmt::format("{} was given {} channels, expected {}", name(), x.channels, W));
   const std::vector<std::int64_t> texts = texts_of(input.labels_or_usual());
-  const Batch batch(x.lengths, texts);
+  const Batch batch(x.lengths, texts, std::ssize(options_.prefix));
   std::vector<std::int64_t> lengths = x.lengths;
   for (std::size_t u = 0; u < lengths.size(); ++u) lengths[u] += texts[u];
 
@@ -132,10 +150,10 @@ TextEmbedding::Batch TextEmbedding::batch_of(const Context& context) const {
     expect_texts_of(*context.targets, context.lengths, name().c_str());
     labels.assign(context.targets->lengths.begin(), context.targets->lengths.end());
   }
-  return {context.lengths, texts_of(labels)};
+  return {context.lengths, texts_of(labels), std::ssize(options_.prefix)};
 }
 
-/// Returns the ids of all texts: prompt, bos and labels of each.
+/// Returns the ids of all texts: prefix, prompt, bos and labels of each.
 std::vector<std::int32_t> TextEmbedding::ids_of(const Context& context) const {
   std::vector<std::int32_t> ids;
   std::span<const std::int32_t> labels;
@@ -144,6 +162,7 @@ std::vector<std::int32_t> TextEmbedding::ids_of(const Context& context) const {
     const auto count = context.targets == nullptr
                            ? std::size_t{0}
                            : static_cast<std::size_t>(context.targets->lengths[u]);
+    ids.insert(ids.end(), options_.prefix.begin(), options_.prefix.end());
     ids.insert(ids.end(), options_.prompt.begin(), options_.prompt.end());
     ids.push_back(options_.bos);
     ids.insert(ids.end(), labels.begin(), labels.begin() + static_cast<std::ptrdiff_t>(count));
@@ -172,9 +191,10 @@ void TextEmbedding::forward(Context& context, const Params& params, const Activa
   context.backend.copy_in(context.stream, ids_P.data, ids.data(), ids_P.bytes());
   for (const Place& utterance : batch.utterances) {
     copy_rows(context, utterance.audio_in(x_FW), utterance.audio_of(y_FW));
-    context.backend.run(context.stream, EmbeddingForward{.ids_P = utterance.text_in(ids_P),
-                                                         .table_VE = params.weights[0],
-                                                         .y_PE = utterance.text_of(y_FW)});
+    for (const TextPlace& part : utterance.parts())
+      context.backend.run(context.stream, EmbeddingForward{.ids_P = part.in(ids_P),
+                                                           .table_VE = params.weights[0],
+                                                           .y_PE = part.of(y_FW)});
   }
 }
 
@@ -184,8 +204,9 @@ void TextEmbedding::backward_input(Context& context, const Params&, const Activa
   for (const Place& utterance : batch_of(context).utterances) {
     if (!dx.empty())
       copy_rows(context, utterance.audio_of(dy_FW), utterance.audio_in(dx.only().x_FC));
-    if (keeps(saved))
-      copy_rows(context, utterance.text_of(dy_FW), utterance.text_in(saved[kTextGradient]));
+    if (!keeps(saved)) continue;
+    for (const TextPlace& part : utterance.parts())
+      copy_rows(context, part.of(dy_FW), part.in(saved[kTextGradient]));
   }
 }
 

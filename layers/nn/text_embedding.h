@@ -16,16 +16,17 @@ struct TextEmbeddingOptions {
   std::string name = "embed_tokens";
   std::int64_t classes = 0;               // V: ids 0 … V - 1
   std::int64_t width = 0;                 // W: channels of audio and of text
+  std::vector<std::int32_t> prefix = {};  // ids before the audio, or none
   std::vector<std::int32_t> prompt = {};  // ids between the audio and the text, or none
   std::int32_t bos = 0;                   // id that begins each text
   double deviation = 0.02;                // of the table's initial values, as in Llama
 };
 
-/// Makes the input of a language model that hears: of an utterance with T frames, P prompt ids and
-/// L labels, T + P + 1 + L rows. They are the frames themselves, and then the embeddings of the
-/// prompt, of `bos` and of the labels. It reads Context::targets, in backward too, though it has no
-/// loss: only their labels and lengths, in which id 0 is a row like others. In evaluation without
-/// targets there are no labels.
+/// Makes the input of a language model that hears: of an utterance with T frames, Q ids of a
+/// prefix, P prompt ids and L labels, Q + T + P + 1 + L rows. They are the embeddings of the
+/// prefix, the frames themselves, and then the embeddings of the prompt, of `bos` and of the
+/// labels. It reads Context::targets, in backward too, though it has no loss: only their labels and
+/// lengths, in which id 0 is a row like others. In evaluation without targets there are no labels.
 ///
 /// Parameter: "<name>.weight" [V, W].
 class TextEmbedding final : public Layer, public TextReader {
@@ -52,7 +53,7 @@ class TextEmbedding final : public Layer, public TextReader {
  private:
   struct Batch;
 
-  /// Returns the rows of each text.
+  /// Returns the rows of each text, prefix included.
   std::vector<std::int64_t> texts_of(std::span<const std::int64_t> labels) const;
   Batch batch_of(const Context& context) const;
   std::vector<std::int32_t> ids_of(const Context& context) const;

@@ -54,6 +54,7 @@ void check(const configs::ModelConfig& model, int labels) {
   };
   expect_class("decoder.bos", model.networks.bos);
   expect_class("decoder.eos", model.networks.eos);
+  for (const int id : model.networks.prefix) expect_class("decoder.prefix", id);
   for (const int id : model.networks.prompt) expect_class("decoder.prompt", id);
   if (!faults.empty()) throw ConfigError("no such model can be built:" + faults);
 }

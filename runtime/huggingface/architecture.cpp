@@ -74,7 +74,8 @@ std::vector<Architecture> architectures() {
           wav2vec2_bert_for_ctc(),
           whisper_for_conditional_generation(),
           canary_for_conditional_generation(),
-          cohere_asr_for_conditional_generation()};
+          cohere_asr_for_conditional_generation(),
+          qwen3_asr_for_conditional_generation()};
 }
 
 Architecture architecture_of(const Settings& config, const std::string& where) {

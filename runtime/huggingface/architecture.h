@@ -50,10 +50,12 @@ struct FixedKey {
   bool training_only = false;  // an import sets it, but an export accepts any value
 };
 
-/// A key whose 0 means a multiple of another key's number.
+/// A key whose 0 means a multiple of another key's number, divided by that of `per` if there is
+/// one.
 struct Multiple {
   std::string_view ours, of;
   int times = 1;
+  std::string_view per = {};
 };
 
 /// Rules for the tensors of the model, or of each of its layers. `repeats` is a number, or a key
@@ -72,6 +74,22 @@ struct HeadlessClass {
   std::string_view name;    // "Wav2Vec2ForPreTraining"
   std::string_view prefix;  // prefix of its tensors, instead of the architecture's
   std::vector<std::string_view> left_out = {};  // prefixes of tensors that only pre-training uses
+};
+
+/// A language as a prompt names it, and its code.
+struct PromptLanguage {
+  std::string_view code, name;  // "en", "English"
+};
+
+/// What the chat template of an architecture's models writes. Texts are in the form of the
+/// tokenizer, special tokens included.
+struct ChatPrompt {
+  std::string_view before, after;  // the text before the frames, and after them
+  std::string_view language;       // follows `after` and names a language, which "{}" stands for
+  std::string_view end;            // token that ends the text
+  std::vector<std::string_view> tokens = {};  // each is one token of the tokenizer
+  std::vector<std::string_view> language_tokens = {};
+  std::vector<PromptLanguage> languages = {};
 };
 
 /// Describes an architecture of transformers completely, as tables. Each architecture has a file of
@@ -97,6 +115,8 @@ struct Architecture {
   /// Setting of config.json that holds a row that no text has. Exports with new labels name the
   /// last row.
   std::string_view free_row_setting = {};
+  /// An import takes that row for the blank's, since every other one may be of a text.
+  bool free_row_is_blank = false;
   /// Setting of config.json that holds the blank's row; empty: there is no blank, and row 0 is that
   /// of a special token.
   std::string_view blank_setting = "pad_token_id";
@@ -111,6 +131,7 @@ struct Architecture {
   std::string_view default_language = {};  // if none is chosen; empty: there is no prompt then
   /// Tokens of the prompt of a model that knows one language and names none.
   std::vector<std::string_view> plain_prompt = {};
+  std::optional<ChatPrompt> chat = {};       // texts around the frames, if they are a chat
   std::string_view prefix = {};              // prefix of all tensors except the head's
   std::vector<HeadlessClass> headless = {};  // classes that are imported with a new head
   /// Tensors that folders may hold and transformers does not read.
@@ -131,6 +152,7 @@ struct Architecture {
 [[nodiscard]] Architecture whisper_for_conditional_generation();
 [[nodiscard]] Architecture canary_for_conditional_generation();
 [[nodiscard]] Architecture cohere_asr_for_conditional_generation();
+[[nodiscard]] Architecture qwen3_asr_for_conditional_generation();
 
 /// Returns the architectures that penstock reads and writes.
 [[nodiscard]] std::vector<Architecture> architectures();

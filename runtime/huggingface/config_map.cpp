@@ -77,8 +77,9 @@ class Taker {
              const std::string& file) {
     for (const RequiredSetting& one : wanted) {
       if (holds_object(settings, one.theirs)) {
-        faults_.push_back(fmt::format("{}: {} is an object, but penstock's models have {}", file,
-                                      one.theirs, one.value));
+        faults_.push_back(fmt::format("{}: {} is an object, but penstock's models have {}{}{}",
+                                      file, one.theirs, one.value, one.remedy.empty() ? "" : ". ",
+                                      one.remedy));
         continue;
       }
       const std::string_view value = value_of(settings, one.theirs, one.absent);
@@ -225,8 +226,9 @@ configs::FlatConfig resolved_keys(const Architecture& architecture, const config
   configs::FlatConfig keys = configs::flatten(config);
   for (const Multiple& multiple : architecture.multiples) {
     std::string& value = keys.at(std::string(multiple.ours));
-    if (value == "0")
-      value = fmt::format("{}", multiple.times * number_of(keys.at(std::string(multiple.of))));
+    if (value != "0") continue;
+    const double per = multiple.per.empty() ? 1 : number_of(keys.at(std::string(multiple.per)));
+    value = fmt::format("{}", multiple.times * number_of(keys.at(std::string(multiple.of))) / per);
   }
   keys.at("features.fft") = fmt::format("{}", frame_geometry(config.features).fft);
   return keys;
@@ -269,6 +271,11 @@ Settings settings_of_ends(const configs::Config& config) {
           {"decoder_start_token_id", fmt::format("{}", first)},
           {"eos_token_id", fmt::format("{}", decoder.eos)},
           {"pad_token_id", fmt::format("{}", decoder.eos)}};
+}
+
+/// Returns the JSON of the end of a text for a model that has its labels as rows.
+std::string end_of_text(const configs::Config& config) {
+  return fmt::format("{}", config.model.networks.eos);
 }
 
 }  // namespace
@@ -377,6 +384,7 @@ Settings label_settings(const Architecture& architecture, const configs::Config&
   if (!architecture.blank_setting.empty())
     settings.emplace(architecture.blank_setting, fmt::format("{}", blank));
   settings.emplace("pad_token_id", fmt::format("{}", padding_row(architecture, config, blank)));
+  if (architecture.chat) settings.emplace("eos_token_id", end_of_text(config));
   return settings;
 }
 
@@ -385,6 +393,8 @@ Settings generation_settings(const Architecture& architecture, const configs::Co
                              std::int64_t rows, std::int64_t blank) {
   if (architecture.decoder == "ctc") return {};
   if (architecture.decoder == "attention") return settings_of_ends(config);
+  if (architecture.chat)
+    return {{"eos_token_id", end_of_text(config)}, {"pad_token_id", end_of_text(config)}};
   if (!architecture.generation.empty()) {
     Settings settings =
         settings_of(architecture.generation, {}, resolved_keys(architecture, config));
@@ -425,6 +435,14 @@ Settings feature_changes(const Architecture& architecture, const configs::Config
 Settings generation_changes(const Architecture& architecture, const configs::Config& config,
                             const Settings& theirs) {
   return changes_of(architecture.generation, resolved_keys(architecture, config), theirs);
+}
+
+std::int64_t blank_row(const Architecture& architecture, const Settings& settings,
+                       const std::filesystem::path& file) {
+  return whole_setting(
+      settings,
+      architecture.free_row_is_blank ? architecture.free_row_setting : architecture.blank_setting,
+      architecture.blank, file);
 }
 
 std::int64_t whole_setting(const Settings& settings, std::string_view name, std::string_view absent,

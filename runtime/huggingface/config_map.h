@@ -73,6 +73,11 @@ void check_fixed(const Architecture& architecture, const configs::Config& config
 [[nodiscard]] Settings generation_changes(const Architecture& architecture,
                                           const configs::Config& config, const Settings& theirs);
 
+/// Returns the row of the blank that a config.json names, or the one that it has by default. Throws
+/// CheckpointError as whole_setting() does.
+[[nodiscard]] std::int64_t blank_row(const Architecture& architecture, const Settings& settings,
+                                     const std::filesystem::path& file);
+
 /// Returns a setting that is a whole number; `absent` is its JSON if it is missing. Throws
 /// CheckpointError if it is not a whole number.
 [[nodiscard]] std::int64_t whole_setting(const Settings& settings, std::string_view name,

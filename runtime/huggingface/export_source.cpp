@@ -76,7 +76,8 @@ void check_last_row(const ExportSource& source) {
   const auto last = static_cast<int>(source.rows - 1);
   const layers::DecoderOptions& decoder = source.config.model.networks;
   const bool used = source.labels_of_text() > last || decoder.bos == last || decoder.eos == last ||
-                    std::ranges::count(decoder.prompt, last) > 0;
+                    std::ranges::count(decoder.prompt, last) > 0 ||
+                    std::ranges::count(decoder.prefix, last) > 0;
   if (used)
     throw ConfigError(fmt::format(
         "{} of transformers puts a token that no text has, {}, where frames are, but all {} have a "
@@ -102,8 +103,7 @@ ExportSource::ExportSource(const Checkpoint& opened)
     const auto vocabulary =
         whole_setting(settings, architecture.rows_setting, architecture.rows, *imported);
     gives_labels_back = keeps_labels(opened) && rows == vocabulary;
-    if (gives_labels_back)
-      blank = whole_setting(settings, architecture.blank_setting, architecture.blank, *imported);
+    if (gives_labels_back) blank = blank_row(architecture, settings, *imported);
   } else {
     features = feature_settings(architecture, config);
     settings = model_settings(architecture, config, rows, blank);

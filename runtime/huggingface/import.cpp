@@ -29,6 +29,7 @@
 #include "runtime/data/audio/features.h"
 #include "runtime/huggingface/adapter_stack.h"
 #include "runtime/huggingface/byte_pair_rows.h"
+#include "runtime/huggingface/chat_prompt.h"
 #include "runtime/huggingface/config_map.h"
 #include "runtime/huggingface/folder_files.h"
 #include "runtime/huggingface/language_prompt.h"
@@ -53,6 +54,7 @@ struct ImportPlan {
   std::vector<std::string> tokens_beyond_head;
   std::string language;                 // if the folder has several; else empty
   std::vector<int> prompt;              // rows of the prompt, which names the language
+  std::optional<ChatIds> chat;          // labels around the frames, of a model that chats
   std::filesystem::path language_file;  // weights of the chosen language
   TokenText tokens;
   std::string piece_model;  // empty: the text has an alphabet
@@ -118,10 +120,14 @@ TokenizerKind tokenizer_kind(const std::filesystem::path& folder,
   return characters ? TokenizerKind::characters : TokenizerKind::pieces;
 }
 
-/// Takes the tokens of a byte-level BPE.
+/// Takes the tokens of a byte-level BPE, and the texts of a chat.
 Vocabulary plan_byte_pairs(const std::filesystem::path& folder,
-                           const std::filesystem::path& checkpoint, ImportPlan& plan) {
+                           const std::filesystem::path& checkpoint, const std::string& language,
+                           ImportPlan& plan) {
   BytePairRows read = read_byte_pair_rows(folder, plan.rows, plan.blank);
+  if (plan.architecture.chat)
+    plan.chat = chat_ids(*plan.architecture.chat, read, language,
+                         {folder, plan.settings.config, plan.blank});
   plan.piece_model = to_tokenizer_json(read.model);
   plan.tokens.text.kind = "bpe";
   plan.tokens.text.model = std::filesystem::absolute(checkpoint / kTokenizerFile).string();
@@ -135,14 +141,18 @@ void plan_labels(const std::filesystem::path& folder, const std::filesystem::pat
   const Settings& config = plan.settings.config;
   const auto& file = plan.settings.config_file;
   const Architecture& architecture = plan.architecture;
-  const bool prompted = !architecture.language_prompt.empty();
+  const bool prompted = !architecture.language_prompt.empty() || architecture.chat;
   plan.rows = whole_setting(config, architecture.rows_setting, architecture.rows, file);
-  plan.blank = whole_setting(config, architecture.blank_setting, architecture.blank, file);
+  plan.blank = blank_row(architecture, config, file);
   if (!language.empty() && !prompted) plan_language(folder, language, plan);
   const TokenizerKind kind = tokenizer_kind(folder, architecture);
+  if (architecture.chat && kind != TokenizerKind::byte_pairs)
+    throw_fault(folder, fmt::format("holds no byte-level BPE, but a {} has one: save the tokenizer "
+                                    "of the model into it",
+                                    architecture.name));
   const Vocabulary vocabulary =
       kind == TokenizerKind::byte_pairs
-          ? plan_byte_pairs(folder, checkpoint, plan)
+          ? plan_byte_pairs(folder, checkpoint, language, plan)
           : read_vocabulary(folder, {.kind = kind,
                                      .rows = plan.rows,
                                      .blank = plan.blank,
@@ -150,7 +160,9 @@ void plan_labels(const std::filesystem::path& folder, const std::filesystem::pat
                                      .language = prompted ? std::string_view() : language,
                                      .unnamed_rows = architecture.unnamed_rows});
   plan.language = vocabulary.language;
-  if (prompted)
+  if (plan.chat)
+    plan.language = plan.chat->language;
+  else if (prompted)
     std::tie(plan.language, plan.prompt) =
         choose_prompt(architecture, vocabulary, language, folder);
   plan.tokens_beyond_head = vocabulary.beyond;
@@ -234,6 +246,7 @@ ImportPlan plan_import(const std::filesystem::path& folder, const std::filesyste
   plan.config = config_of(plan.architecture, plan.settings, plan.tokens.text);
   check_ends(plan);
   set_text_ends(plan.architecture, plan.prompt, plan.blank, plan.config.model.networks);
+  if (plan.chat) set_chat(*plan.chat, plan.config.model.networks);
   check_channels(plan);
   return plan;
 }
@@ -396,19 +409,25 @@ std::vector<KeptFile> keep_files(const ImportPlan& plan, const std::filesystem::
   return kept;
 }
 
+/// Returns true if a prompt could name a language, and none was chosen.
+bool names_no_language(const ImportPlan& plan) {
+  if (plan.chat) return plan.language.empty();
+  return !plan.architecture.language_prompt.empty() && plan.prompt.empty();
+}
+
 /// Returns the report of an import of these tensors.
 ImportReport report_of(const ImportPlan& plan, const WeightsFolder& weights,
                        const std::vector<StreamedTensor>& tensors) {
-  ImportReport report{
-      .architecture = std::string(plan.architecture.name),
-      .labels = static_cast<int>(plan.rows),
-      .without_letter = plan.tokens.replaced,
-      .beyond_head = plan.tokens_beyond_head,
-      .language = plan.language,
-      .no_prompt = !plan.architecture.language_prompt.empty() && plan.prompt.empty(),
-      .no_pieces = plan.no_pieces,
-      .new_head = plan.headless.has_value(),
-      .rank = plan.config.model.lora.rank};
+  ImportReport report{.architecture = std::string(plan.architecture.name),
+                      .labels = static_cast<int>(plan.rows),
+                      .without_letter = plan.tokens.replaced,
+                      .beyond_head = plan.tokens_beyond_head,
+                      .language = plan.language,
+                      .no_prompt = names_no_language(plan),
+                      .such_as = plan.chat ? "English" : "eng_latn",
+                      .no_pieces = plan.no_pieces,
+                      .new_head = plan.headless.has_value(),
+                      .rank = plan.config.model.lora.rank};
   if (plan.headless) report.left_out = left_out(*plan.headless, weights);
   for (const StreamedTensor& tensor : tensors) report.parameters += tensor.handle().size();
   return report;

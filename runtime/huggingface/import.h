@@ -23,6 +23,7 @@ struct ImportReport {
   std::vector<std::string> without_numbers = {};
   std::string language = {};  // the imported language, if the folder has several
   bool no_prompt = false;     // true if a prompt could name a language, and none was chosen
+  std::string such_as = {};   // a language that it could name then
   /// Why tokenizer.json is not a SentencePiece model, if that causes stand-ins.
   std::string no_pieces;
   bool new_head = false;                   // true if the folder had no head
@@ -37,7 +38,7 @@ struct ImportChoices {
   /// For MMS, which has adapters and a head per language: the language whose
   /// adapter.LANGUAGE.safetensors replaces weights of model.safetensors. Empty: model.safetensors
   /// is used, whose language is the tokenizer's target_lang. For a language model, the language
-  /// that its prompt names (decoder.prompt); empty: there is no prompt.
+  /// that its prompt names (decoder.prompt), by its name or code; empty: it names none.
   std::string language = {};
   /// A folder with a LoRA adapter of PEFT for the model; empty: none.
   std::filesystem::path adapter = {};

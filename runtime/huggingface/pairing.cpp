@@ -52,25 +52,38 @@ int count_of(std::string_view text) {
   return static_cast<int>(std::ranges::count(text, ',')) + 1;
 }
 
-/// A part of a tensor's rows: number `part`, from 0, of `parts` equal ones.
+/// A part of a tensor's rows: `count` of `parts` equal ones, from number `part` on, which counts
+/// from 0.
 struct RowShare {
-  int part = 0, parts = 1;
+  int part = 0, count = 1, parts = 1;
 };
 
-RowShare share_of(Rows rows) {
+/// Heads of queries, and of keys, in attention whose heads share keys.
+struct SharedHeads {
+  int queries = 1, keys = 1;
+  int all() const { return queries + 2 * keys; }
+};
+
+RowShare share_of(Rows rows, const SharedHeads& heads) {
   switch (rows) {
     case Rows::queries:
-      return {0, 3};
+      return {0, 1, 3};
     case Rows::keys:
-      return {1, 3};
+      return {1, 1, 3};
     case Rows::values:
-      return {2, 3};
+      return {2, 1, 3};
+    case Rows::shared_queries:
+      return {0, heads.queries, heads.all()};
+    case Rows::shared_keys:
+      return {heads.queries, heads.keys, heads.all()};
+    case Rows::shared_values:
+      return {heads.queries + heads.keys, heads.keys, heads.all()};
     case Rows::memory_keys:
     case Rows::gates:
-      return {0, 2};
+      return {0, 1, 2};
     case Rows::memory_values:
     case Rows::gated:
-      return {1, 2};
+      return {1, 1, 2};
     case Rows::all:
     case Rows::labels:
       break;
@@ -82,7 +95,7 @@ RowShare share_of(Rows rows) {
 std::optional<RowShare> share_without_keys(Rows rows) {
   if (rows == Rows::keys || rows == Rows::memory_keys) return std::nullopt;
   if (rows == Rows::memory_values) return RowShare{};
-  return RowShare{rows == Rows::queries ? 0 : 1, 2};
+  return RowShare{rows == Rows::queries ? 0 : 1, 1, 2};
 }
 
 /// Returns the shape of theirs for one of penstock's. The numbers and their order are the same:
@@ -131,6 +144,8 @@ class Pairer {
     config.model = model;
     settings_ = configs::flatten(config);
     heads_ = whole_number(settings_["model.heads"]);
+    const int queries = model.networks.heads, keys = model.networks.kv_heads;
+    shared_ = {queries, keys > 0 ? keys : queries};
   }
 
   void add(const RuleGroup& group) {
@@ -153,12 +168,13 @@ class Pairer {
  private:
   void add_rule(const TensorRule& rule, int layer) {
     if (rule.alone) {
-      add_tensor(rule, layer, "", share_of(rule.rows));
+      add_tensor(rule, layer, "", share_of(rule.rows, shared_));
       return;
     }
     const std::string ours = numbered(rule.ours, layer + 1);
     const bool weight = ours_.contains(joined(ours, ".weight"));
-    if (weight || !rule.not_always) add_tensor(rule, layer, ".weight", share_of(rule.rows));
+    if (weight || !rule.not_always)
+      add_tensor(rule, layer, ".weight", share_of(rule.rows, shared_));
     const auto found = ours_.find(joined(ours, ".bias"));
     if (found == ours_.end()) return;
     TensorRule bias = rule;
@@ -166,7 +182,7 @@ class Pairer {
     bias.axes = Axes::same;
     const bool of_all =
         !weight || found->second.front() == shape_of(joined(ours, ".weight")).front();
-    if (const auto share = of_all ? share_of(rule.rows) : share_without_keys(rule.rows))
+    if (const auto share = of_all ? share_of(rule.rows, shared_) : share_without_keys(rule.rows))
       add_tensor(bias, layer, ".bias", *share);
   }
 
@@ -179,8 +195,9 @@ class Pairer {
                        .by_label = rule.rows == Rows::labels};
     const layers::Shape& shape = shape_of(tensor.ours);
     tensor.rows = shape.front();
-    tensor.rows /= share.parts;
-    tensor.first_row = tensor.rows * share.part;
+    const std::int64_t part = tensor.rows / share.parts;
+    tensor.rows = part * share.count;
+    tensor.first_row = part * share.part;
     tensor.columns = columns_of(rule, shape);
     tensor.shape = shape;
     tensor.shape.front() = tensor.rows;
@@ -226,6 +243,7 @@ class Pairer {
   const ModelTensors& ours_;
   configs::FlatConfig settings_;
   std::int64_t heads_ = 1;
+  SharedHeads shared_;
   std::string_view prefix_;  // current group's
   std::set<std::string, std::less<>> used_;
   Pairing pairing_;

@@ -8,14 +8,17 @@ namespace penstock::runtime {
 /// The rows of penstock's tensor that a tensor of transformers holds.
 enum class Rows {
   all,
-  queries,        // first third
-  keys,           // second third
-  values,         // last third
-  memory_keys,    // first half: attention to the encoder's output
-  memory_values,  // last half
-  gates,          // first half
-  gated,          // last half
-  labels,         // all rows: row 0 is the blank's, the others follow in order
+  queries,         // first third
+  keys,            // second third
+  values,          // last third
+  shared_queries,  // first part, where decoder.heads share keys and values of decoder.kv_heads
+  shared_keys,     // second part of these
+  shared_values,   // last part of these
+  memory_keys,     // first half: attention to the encoder's output
+  memory_values,   // last half
+  gates,           // first half
+  gated,           // last half
+  labels,          // all rows: row 0 is the blank's, the others follow in order
 };
 
 /// The order of the columns of a row.

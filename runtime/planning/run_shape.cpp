@@ -65,16 +65,20 @@ std::vector<std::vector<std::vector<std::int64_t>>> micro_batches_by_size(
 }
 
 /// Finds "full" lengths: those at which one frame fewer at the input is one frame fewer at the
-/// loss. At lengths between two of them, strided layers drop frames.
+/// loss. At lengths between two of them, strided layers drop frames. If the model cuts utterances
+/// into chunks, they are the lengths of one frame more than full chunks: no others leave more
+/// frames for their own.
 class FullLengths {
  public:
   explicit FullLengths(const partition::LayerSequence& sequence)
       : out_(sequence),
         min_(partition::min_frames(sequence)),
+        chunk_(partition::plan_without_frames(sequence, {}).front().chunk),
         apart_(apart_at(partition::accepted_frames(sequence, kAny + min_))) {}
 
   std::int64_t at_least(std::int64_t frames) const {
     if (frames <= min_) return min_;
+    if (chunk_ > 0) return (frames + chunk_ - 2) / chunk_ * chunk_ + 1;
     const std::int64_t before = out(frames - 1);
     if (out(frames) > before) return frames;
     std::int64_t step = 1;
@@ -110,7 +114,7 @@ class FullLengths {
   }
 
   mutable partition::OutputFrames out_;
-  std::int64_t min_, apart_;
+  std::int64_t min_, chunk_, apart_;
 };
 
 /// Returns `count` nearly equal full lengths, of at most `longest`, that leave at least as many

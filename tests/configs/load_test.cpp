@@ -275,9 +275,9 @@ TEST(Load, NamesKnownModels) {
             "fastconformer-m, fastconformer-xl, "
             "fastconformer-xxl, hubert-xl, omni-ctc-1b, omni-ctc-300m, omni-ctc-3b, omni-ctc-7b, "
             "omni-llm-1b, omni-llm-300m, omni-llm-3b, omni-llm-7b, parakeet-rnnt-1.1b, "
-            "parakeet-tdt-0.6b, transformer-base, w2v-bert-2, w2v-small, wav2letter-plus, "
-            "wav2vec2-base, whisper-large-v3, whisper-large-v3-turbo, or give a TOML file; did you "
-            "mean conformer-l?");
+            "parakeet-tdt-0.6b, qwen3-asr-0.6b, qwen3-asr-1.7b, transformer-base, w2v-bert-2, "
+            "w2v-small, wav2letter-plus, wav2vec2-base, whisper-large-v3, whisper-large-v3-turbo, "
+            "or give a TOML file; did you mean conformer-l?");
 }
 
 TEST(Load, RejectsWhatIsNotToml) {

@@ -151,6 +151,16 @@ TEST(PythonTransformers, LoadsAttentionDecodersThatPenstockExports) {
   }
 }
 
+/// Random small Qwen3-ASR, there and back: qwen3_asr_round_trip.py says how.
+TEST(PythonTransformers, LoadsQwen3AsrThatPenstockExports) {
+  if (!has_transformers()) GTEST_SKIP() << kLacking;
+  const test::TemporaryFolder output;
+  const test::Outcome done =
+      test::run_program({"python3", test::source("tests/tools/qwen3_asr_round_trip.py").string(),
+                         PENSTOCK_BINARY, output.path().string(), "0", "1"});
+  EXPECT_EQ(done.code, 0) << done.out << done.err;
+}
+
 bool has_peft() {
   return test::run_program({"python3", "-c", "import peft, transformers, torch"}).code == 0;
 }

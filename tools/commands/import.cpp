@@ -108,7 +108,8 @@ void print(const ImportOptions& options, const runtime::ImportReport& report) {
   if (!report.language.empty())
     std::cout << fmt::format("it recognises the language {}\n", report.language);
   if (report.no_prompt)
-    std::cout << "its prompt names no language: import with --language CODE, such as eng_latn\n";
+    std::cout << fmt::format(
+        "its prompt names no language: import with --language CODE, such as {}\n", report.such_as);
   if (!report.without_numbers.empty())
     std::cout << output_line(fmt::format("the folder lacks {}: an export writes zeros",
                                          fmt::join(report.without_numbers, ", ")));
@@ -148,9 +149,9 @@ void add_import(CLI::App& app, Run& run) {
   command->add_flag("--json", options->json, "Print one JSON object");
   command->footer(
       "Reads Wav2Vec2ForCTC, HubertForCTC, Wav2Vec2BertForCTC, OmniASRForCTC,\n"
-      "OmniASRForConditionalGeneration, ParakeetForCTC, ParakeetForRNNT, ParakeetForTDT,\n"
-      "WhisperForConditionalGeneration, CanaryForConditionalGeneration and\n"
-      "CohereAsrForConditionalGeneration.\n"
+      "OmniASRForConditionalGeneration, Qwen3ASRForConditionalGeneration, ParakeetForCTC,\n"
+      "ParakeetForRNNT, ParakeetForTDT, WhisperForConditionalGeneration,\n"
+      "CanaryForConditionalGeneration and CohereAsrForConditionalGeneration.\n"
       "With a new head it reads Wav2Vec2ForPreTraining, Wav2Vec2Model, HubertModel and\n"
       "Wav2Vec2BertModel. Exit code 4: the folder lacks something, or has what penstock's models\n"
       "have not.\n\n"

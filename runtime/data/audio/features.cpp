@@ -25,8 +25,9 @@ namespace {
 bool is_waveform(const configs::FeatureConfig& config) { return config.kind == "waveform"; }
 bool is_fbank(const configs::FeatureConfig& config) { return config.kind == "fbank"; }
 bool pads_to_thirty(const configs::FeatureConfig& config) { return config.kind == "whisper-30s"; }
+bool pads_to_half(const configs::FeatureConfig& config) { return config.kind == "whisper-0.5s"; }
 bool is_whisper(const configs::FeatureConfig& config) {
-  return config.kind == "whisper" || pads_to_thirty(config);
+  return config.kind == "whisper" || pads_to_thirty(config) || pads_to_half(config);
 }
 bool has_mels(const configs::FeatureConfig& config) {
   return config.kind == "log-mel" || is_fbank(config) || is_whisper(config);
@@ -35,6 +36,7 @@ bool has_mels(const configs::FeatureConfig& config) {
 /// Returns the samples up to which an utterance is padded with silence.
 std::int64_t min_samples(const configs::FeatureConfig& config) {
   constexpr std::int64_t kSeconds = 30;
+  if (pads_to_half(config)) return config.sample_rate / 2;
   return pads_to_thirty(config) ? kSeconds * config.sample_rate : 0;
 }
 
@@ -193,8 +195,8 @@ FrameGeometry frame_geometry(const configs::FeatureConfig& config) {
   std::string faults;
   if (config.kind != "spectrogram" && !has_mels(config) && !is_waveform(config))
     faults += fmt::format(
-        "\n  features.kind is \"{}\", not spectrogram, log-mel, fbank, whisper, whisper-30s or "
-        "waveform",
+        "\n  features.kind is \"{}\", not spectrogram, log-mel, fbank, whisper, whisper-0.5s, "
+        "whisper-30s or waveform",
         config.kind);
   if (config.window != "hamming" && config.window != "hann" && config.window != "hann-symmetric" &&
       config.window != "povey")

@@ -29,7 +29,8 @@ FrameGeometry frame_geometry(const configs::FeatureConfig&);
 ///   librosa.stft(center=True): 1 + (samples + 2 (fft / 2) - fft) / hop, less 1 without
 ///   features.last_frame;
 /// - fbank: frames lie within the utterance (Kaldi's snip_edges): 1 + (samples - window) / hop;
-/// - whisper: samples / hop; whisper-30s is the same of at least 30 s;
+/// - whisper: samples / hop; whisper-30s is the same of at least 30 s, and whisper-0.5s of at least
+///   half a second;
 /// - waveform: each sample is a frame.
 /// Except for a waveform, the number is divided by features.stack and is at least 1: an utterance
 /// that is too short is padded with silence.
@@ -81,9 +82,10 @@ class FeatureFrames {
 ///
 /// "whisper" is transformers' WhisperFeatureExtractor without padding, with window_ms = 25, hop_ms
 /// = 10 and window = "hann"; "whisper-30s" pads shorter utterances with silence to 30 s, as it does
-/// by default. The samples are mirrored at both ends, filters are those of log-mel, and the last
-/// frame is left out. A number is log10 of at least 1e-10. Those more than 8 below the largest of
-/// the utterance become that, and (x + 4) / 4 follows. Nothing else is normalised.
+/// by default. "whisper-0.5s" pads to half a second, as Qwen3ASRFeatureExtractor does. The samples
+/// are mirrored at both ends, filters are those of log-mel, and the last frame is left out. A
+/// number is log10 of at least 1e-10. Those more than 8 below the largest of the utterance become
+/// that, and (x + 4) / 4 follows. Nothing else is normalised.
 ///
 /// Not thread-safe.
 class FeatureExtractor {

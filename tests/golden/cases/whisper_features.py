@@ -1,6 +1,7 @@
-"""Features as transformers' WhisperFeatureExtractor makes them, without padding and padded to 30 s. Needs transformers."""
+"""Features as transformers' WhisperFeatureExtractor makes them, without padding and padded to 30 s, and as
+Qwen3ASRFeatureExtractor makes them of less than half a second. Needs transformers."""
 import numpy as np
-from transformers import WhisperFeatureExtractor
+from transformers import Qwen3ASRFeatureExtractor, WhisperFeatureExtractor
 
 from .features import sound
 
@@ -18,4 +19,6 @@ def make(save):
     wave = sound(3201)
     padded = features(wave, 80, "max_length")
     assert padded.shape == (3000, 80) and np.ptp(padded[25:]) < 1e-6
+    short = Qwen3ASRFeatureExtractor()(wave, sampling_rate=16000, padding=True)["input_features"][0].T[:50]
+    save("features_qwen3_asr", {"samples": wave, "x_FC": short})  # without the zeros that fill a chunk
     save("features_whisper_30s", {"samples": wave, "x_FC": padded[:26]})

@@ -10,6 +10,7 @@
 #include "layers/models/conformer.h"
 #include "layers/models/deepspeech2.h"
 #include "layers/models/families.h"
+#include "layers/models/qwen3_asr.h"
 #include "layers/models/transformer.h"
 #include "layers/models/wav2letter.h"
 #include "layers/models/wav2vec2.h"
@@ -181,6 +182,15 @@ const auto kWithoutBatchStatistics = testing::Values(
         "whisper",
         WhisperOptions{
             .width = 12, .heads = 3, .layers = 2, .inner = 20, .dropout = 0.1, .layer_drop = 0.3}},
+    Model{"qwen3_asr", Qwen3AsrOptions{.channels = 5,
+                                       .chunk = 20,
+                                       .window = 40,
+                                       .width = 12,
+                                       .heads = 3,
+                                       .layers = 2,
+                                       .inner = 20,
+                                       .dropout = 0.1,
+                                       .layer_drop = 0.3}},
     Model{"wav2vec2",
           Wav2Vec2Options{.channels = 6,
                           .width = 12,

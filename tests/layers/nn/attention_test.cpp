@@ -195,6 +195,65 @@ TEST(Attention, KeepsNothingSquare) {
     }
 }
 
+// What attention computes of windows is what it computes of utterances of their lengths.
+TEST(Attention, SeesItsWindowAlone) {
+  const Attention windows({.name = "att", .channels = 8, .heads = 2, .window = 3}),
+      whole({.name = "att", .channels = 8, .heads = 2});
+  LayerRunner cut(windows, {DType::f64, {{{7, 0, 3, 5}, 24}}}),
+      apart(whole, {DType::f64, {{{3, 3, 1, 3, 3, 2}, 24}}}),
+      together(whole, {DType::f64, {{{7, 0, 3, 5}, 24}}});
+  cut.randomise(7);
+  test::assign(apart.input().only().x_FC, numbers(cut.input().only().x_FC));
+  cut.forward();
+  apart.forward();
+  EXPECT_EQ(numbers(cut.output().only().x_FC), numbers(apart.output().only().x_FC));
+  EXPECT_LT(cut.plan().flops.forward, together.plan().flops.forward);
+}
+
+TEST(Attention, WindowsHaveTheGradientOfFiniteDifferences) {
+  for (const double dropped : {0.0, 0.3}) {
+    const Attention layer(
+        {.name = "att", .channels = 8, .heads = 2, .dropout = dropped, .window = 3});
+    LayerRunner runner(layer, {DType::f64, {{{7, 1, 3, 5}, 24}}});
+    runner.random.utterances = kAttendedUtterances;
+    runner.randomise(3);
+    check_gradients(runner);
+  }
+}
+
+// Two equal windows of an utterance drop other weights.
+TEST(Attention, DropsByWindow) {
+  const Attention layer({.name = "att", .channels = 8, .heads = 2, .dropout = 0.5, .window = 3});
+  LayerRunner runner(layer, {DType::f64, {{{6}, 24}}});
+  runner.randomise(3);
+  runner.random.utterances = std::span(kAttendedUtterances).first(1);
+  std::vector<double> x = numbers(runner.input().only().x_FC);
+  std::copy_n(x.begin(), 3 * 24, x.begin() + 3 * 24);
+  test::assign(runner.input().only().x_FC, x);
+  runner.forward();
+  const std::vector<double> y = numbers(runner.output().only().x_FC);
+  EXPECT_FALSE(std::equal(y.begin(), y.begin() + 3 * 8, y.begin() + 3 * 8));
+}
+
+// As many frames make most windows if all utterances are of one frame more than full windows.
+TEST(Attention, PlansForTheMostWindowsPossible) {
+  const Attention layer({.name = "att", .channels = 8, .heads = 2, .window = 3});
+  const auto bytes = [&](const std::vector<std::int64_t>& lengths) {
+    return layer.plan({DType::f32, {{lengths, 24}}}, {DeviceKind::cuda, DType::f32})
+        .workspace.backward_input;
+  };
+  EXPECT_GE(bytes({3, 3, 3, 3, 3, 3}), bytes({1, 1, 1, 1, 1, 13}));
+  EXPECT_GE(bytes({3, 3, 3, 3, 3, 3}), bytes({4, 4, 4, 4, 1, 1}));
+}
+
+TEST(Attention, RefusesWindowsWithPositions) {
+  EXPECT_THROW(Attention({.name = "att", .channels = 8, .window = -1}), ShapeError);
+  EXPECT_THROW(
+      Attention(
+          {.name = "att", .channels = 8, .positions = AttentionPositions::rotary, .window = 3}),
+      ShapeError);
+}
+
 // A frame gives no weight at all to frames that it does not see.
 TEST(Attention, FramesOutsideOfTheContextHaveNoSay) {
   const Attention layer({.name = "att", .channels = 8, .heads = 2, .left = 4, .right = 0});

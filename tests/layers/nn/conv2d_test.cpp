@@ -70,6 +70,38 @@ TEST(Conv2d, AgreesWithPyTorchWithBias) {
   expect_golden(Conv2d({"conv", 3, 5, 9, {3, 2, 1}, {3, 2, 1}, true}), "conv2d_bias");
 }
 
+/// A convolution that halves frames and frequencies, with a bias.
+Conv2d halving_pieces(std::int64_t piece) {
+  return Conv2d({.name = "conv",
+                 .in_channels = 2,
+                 .out_channels = 3,
+                 .in_frequencies = 5,
+                 .frequency = kHalving,
+                 .time = kHalving,
+                 .bias = true,
+                 .piece = piece});
+}
+
+TEST(Conv2d, SeesEachPieceAlone) {
+  const Conv2d cut = halving_pieces(3), whole = halving_pieces(0);
+  LayerRunner pieces(cut, {DType::f64, {{{7, 0, 3, 5}, 10}}}),
+      apart(whole, {DType::f64, {{{3, 3, 1, 3, 3, 2}, 10}}});
+  pieces.randomise(3);
+  test::assign(apart.input().only().x_FC, test::numbers(pieces.input().only().x_FC));
+  for (std::size_t i = 0; i < 2; ++i)
+    test::assign(apart.params()[i], test::numbers(pieces.params()[i]));
+  pieces.forward();
+  apart.forward();
+  const auto lengths = pieces.output().only().lengths;
+  EXPECT_EQ(std::vector<std::int64_t>(lengths.begin(), lengths.end()),
+            (std::vector<std::int64_t>{5, 0, 2, 3}));
+  EXPECT_EQ(test::numbers(pieces.output().only().x_FC), test::numbers(apart.output().only().x_FC));
+}
+
+TEST(Conv2d, OfPiecesHasTheGradientOfFiniteDifferences) {
+  expect_gradients(halving_pieces(3), {7, 0, 3, 5}, 10);
+}
+
 TEST(DepthwiseConv2d, AgreesWithPyTorchOnFastConformersSubsampling) {
   expect_golden(like_subsampling(5, 9), "depthwise_conv2d", 1e-5);
 }

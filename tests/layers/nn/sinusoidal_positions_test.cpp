@@ -19,7 +19,7 @@ using test::numbers;
 TEST(SinusoidalPositions, AgreeWithPyTorch) {
   const test::Golden golden("sinusoidal_positions");
   const std::int64_t channels = golden.shape("x")[1];  // odd
-  const SinusoidalPositions layer("positions", std::sqrt(channels));
+  const SinusoidalPositions layer("positions", {.scale = std::sqrt(channels)});
   LayerRunner runner(layer, {DType::f32, {{golden.integers("lengths"), channels}}});
   golden.copy("x", runner.input().only().x_FC);
   golden.copy("dy", runner.output_gradient().only().x_FC);
@@ -30,7 +30,7 @@ TEST(SinusoidalPositions, AgreeWithPyTorch) {
 }
 
 TEST(SinusoidalPositions, HaveTheGradientOfFiniteDifferences) {
-  const SinusoidalPositions layer("positions", 2.5);
+  const SinusoidalPositions layer("positions", {.scale = 2.5});
   LayerRunner runner(layer, {DType::f64, {{{7, 0, 1, 13}, 5}}});
   runner.randomise(2);
   check_gradients(runner);
@@ -39,7 +39,7 @@ TEST(SinusoidalPositions, HaveTheGradientOfFiniteDifferences) {
 // An hour at 25 frames a second: the angles of the last frames are as exact as FP64 allows.
 TEST(SinusoidalPositions, AreExactFarFromTheFirstFrame) {
   const std::int64_t frames = 90000, channels = 4;
-  const SinusoidalPositions layer("positions", 0);
+  const SinusoidalPositions layer("positions", {.scale = 0});
   LayerRunner runner(layer, {DType::f64, {{{frames}, channels}}});
   runner.randomise(2);
   runner.forward();
@@ -54,7 +54,7 @@ TEST(SinusoidalPositions, AreExactFarFromTheFirstFrame) {
 }
 
 TEST(SinusoidalPositions, DoNotDependOnNeighbours) {
-  const SinusoidalPositions layer("positions", 1.5);
+  const SinusoidalPositions layer("positions", {.scale = 1.5});
   LayerRunner packed(layer, {DType::f32, {{{9, 4, 12}, 6}}}),
       alone(layer, {DType::f32, {{{4}, 6}}});
   packed.randomise(2);
@@ -69,7 +69,7 @@ TEST(SinusoidalPositions, DoNotDependOnNeighbours) {
 
 // Row 3 of transformers' sinusoids(4, 6).
 TEST(SinusoidalPositions, InHalvesAreWhispers) {
-  const SinusoidalPositions layer("positions", 0, SinusoidOrder::halves);
+  const SinusoidalPositions layer("positions", {.scale = 0, .order = SinusoidOrder::halves});
   LayerRunner runner(layer, {DType::f64, {{{4}, 6}}});
   runner.randomise(2);
   runner.forward();
@@ -81,8 +81,11 @@ TEST(SinusoidalPositions, InHalvesAreWhispers) {
 
 // A new table has the numbers that are computed otherwise, and training never changes it.
 TEST(SinusoidalPositions, AreStoredAsTheyAreComputed) {
-  const SinusoidalPositions computed("positions", 1.5, SinusoidOrder::halves, 31);
-  const SinusoidalPositions stored("positions", 1.5, SinusoidOrder::halves, 31, true);
+  const SinusoidalPositions computed(
+      "positions", {.scale = 1.5, .order = SinusoidOrder::halves, .max_frames = 31});
+  const SinusoidalPositions stored(
+      "positions",
+      {.scale = 1.5, .order = SinusoidOrder::halves, .max_frames = 31, .stored = true});
   const ActivationDecl input{DType::f32, {{{31, 0, 4}, 6}}};
   LayerRunner ours(stored, input), theirs(computed, input);
   for (LayerRunner* runner : {&ours, &theirs}) runner->randomise(2);
@@ -111,8 +114,21 @@ TEST(SinusoidalPositions, AreStoredAsTheyAreComputed) {
   EXPECT_EQ(numbers(ours.param("positions.weight")), whole);
 }
 
+TEST(SinusoidalPositions, BeginAnewAfterAPeriod) {
+  const SinusoidalPositions layer("positions",
+                                  {.scale = 0, .order = SinusoidOrder::halves, .period = 3});
+  LayerRunner runner(layer, {DType::f64, {{{7, 2}, 6}}});
+  runner.randomise(2);
+  runner.forward();
+  const std::vector<double> y = numbers(runner.output().only().x_FC);
+  const auto row = [&](int r) { return std::vector(y.begin() + 6 * r, y.begin() + 6 * (r + 1)); };
+  const int first[] = {0, 1, 2, 0, 1, 2, 0, 0, 1};
+  for (int r = 0; r < 9; ++r) EXPECT_EQ(row(r), row(first[r])) << r;
+  EXPECT_NE(row(1), row(2));
+}
+
 TEST(SinusoidalPositions, EndAfterTheirLastFrame) {
-  const SinusoidalPositions layer("positions", 1, SinusoidOrder::halves, 9);
+  const SinusoidalPositions layer("positions", {.order = SinusoidOrder::halves, .max_frames = 9});
   EXPECT_NO_THROW((void)layer.plan({DType::f32, {{{9, 4}, 6}}}, {}));
   EXPECT_EQ(test::message_of<ShapeError>([&] {
               (void)layer.plan({DType::f32, {{{9, 10}, 6}}}, {});
@@ -125,7 +141,7 @@ TEST(SinusoidalPositions, EndAfterTheirLastFrame) {
 
 // One table for the longest utterance, in what activations are computed in, and nothing is kept.
 TEST(SinusoidalPositions, TakeOneTableOfScratch) {
-  const SinusoidalPositions layer("positions", 1.5);
+  const SinusoidalPositions layer("positions", {.scale = 1.5});
   const LayerPlan plan = layer.plan({DType::bf16, {{{9, 4, 12}, 6}}}, {});
   EXPECT_EQ(plan.workspace.forward, aligned(12 * 6 * sizeof(float)));
   EXPECT_EQ(plan.workspace.backward_input, 0);

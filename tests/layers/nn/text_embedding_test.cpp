@@ -70,6 +70,36 @@ TEST(TextEmbeddingTest, HasTheGradientOfFiniteDifferences) {
   }
 }
 
+TEST(TextEmbeddingTest, WithAPrefixHasItsGradient) {
+  TextEmbeddingOptions options = golden_options();
+  options.prefix = {3, 7};
+  TextPass pass(options, DType::f64, {3, 1, 6}, {{2, 2, 10}, {0}, {}});
+  check_gradients(pass.runner);
+}
+
+// The rows after a prefix are those without one.
+TEST(TextEmbeddingTest, PutsAPrefixBeforeTheFrames) {
+  TextEmbeddingOptions options = golden_options();
+  options.prefix = {3, 7};
+  TextPass with(options, DType::f32, {3, 2}, {{2}, {4, 5}}),
+      without(golden_options(), DType::f32, {3, 2}, {{2}, {4, 5}});
+  with.runner.forward();
+  without.runner.forward();
+  const std::vector<double> table = numbers(with.runner.params()[0]), plain = without.y();
+  std::vector<double> expected;
+  const auto take = [&](const std::vector<double>& from, int first, int count) {
+    expected.insert(expected.end(), from.begin() + 5 * first, from.begin() + 5 * (first + count));
+  };
+  const int first_rows = 3 + 3 + 1 + 1, other_rows = 2 + 3 + 1 + 2;
+  for (const int utterance : {0, 1}) {
+    for (const int id : options.prefix) take(table, id, 1);
+    take(plain, utterance * first_rows, utterance == 0 ? first_rows : other_rows);
+  }
+  EXPECT_EQ(with.y(), expected);
+  options.prefix = {11};
+  EXPECT_THROW((void)TextEmbedding(options), ShapeError);
+}
+
 TEST(TextEmbeddingTest, CopiesHalvesAndAddsInFP32) {
   for (const DType dtype : {DType::f16, DType::bf16}) {
     TextPass half(golden_options(), dtype, {3, 2}, {{2, 2, 10}, {}});

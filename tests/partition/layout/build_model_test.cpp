@@ -104,11 +104,13 @@ TEST(ModelSummary, HasTheKeysOfTheDecoder) {
 TEST(BuildModel, RefusesTokensThatAreNoClasses) {
   configs::ModelConfig model = tiny();
   model.decoder = "lm";
-  model.networks = {.prompt = {30, 3}, .eos = 29};
+  model.networks = {.prefix = {31}, .prompt = {30, 3}, .eos = 29};
   EXPECT_EQ(test::message_of<ConfigError>([&] { build_model(model, 29); }),
             "no such model can be built:\n"
             "  decoder.eos = 29 is no class: there are 29, from 0 on (model.classes, or the text's "
             "labels)\n"
+            "  decoder.prefix = 31 is no class: there are 29, from 0 on (model.classes, or the "
+            "text's labels)\n"
             "  decoder.prompt = 30 is no class: there are 29, from 0 on (model.classes, or the "
             "text's labels)");
 }

@@ -137,6 +137,13 @@ TEST(ConfigMap, OmniAsrsDefaultsAreTheModelFiles) {
                   "omni-ctc-300m");
 }
 
+TEST(ConfigMap, Qwen3AsrsDefaultsAreTheModelFile) {
+  expect_defaults(qwen3_asr_for_conditional_generation(),
+                  settings_of({{"text_config.rope_parameters.rope_theta", "1000000"}},
+                              R"("Qwen3ASRFeatureExtractor")"),
+                  "qwen3-asr-1.7b");
+}
+
 TEST(ConfigMap, SaysDropoutsAsTheRecipeHasThem) {
   const configs::FlatConfig changes = {
       {"model.dropout", "0.2"}, {"model.input_dropout", "0.3"}, {"model.layer_drop", "0.4"}};

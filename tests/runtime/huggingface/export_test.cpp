@@ -122,6 +122,41 @@ TEST_F(Export, GivesCanaryBack) { expect_round_trip("canary_for_conditional_gene
 
 TEST_F(Export, GivesCohereAsrBack) { expect_round_trip("cohere_asr_for_conditional_generation"); }
 
+TEST_F(Export, GivesQwen3AsrBack) { expect_round_trip("qwen3_asr_for_conditional_generation"); }
+
+// Another alphabet's labels are rows as they are, and frames take the last row.
+TEST_F(Export, MakesTheFilesOfATrainedQwen3Asr) {
+  import("qwen3_asr_for_conditional_generation");
+  save_as_trained(Checkpoint(at("imported")), at("trained"), [](TrainingState& state) {
+    for (const auto& [key, value] : Settings{{"text.kind", "alphabet"},
+                                             {"text.alphabet", " abcdef"},
+                                             {"text.fold", "lower"},
+                                             {"decoder.prefix", "[]"},
+                                             {"decoder.prompt", "[9]"},
+                                             {"decoder.bos", "8"},
+                                             {"decoder.eos", "7"}})
+      state.config.at(key) = value;
+  });
+  export_model(at("trained"), at("exported"));
+  const Settings config = read_settings(at("exported") / "config.json");
+  for (const auto& [name, value] : Settings{{"model_type", "\"qwen3_asr\""},
+                                            {"audio_config.d_model", "12"},
+                                            {"audio_config.n_window", "50"},
+                                            {"audio_config.n_window_infer", "200"},
+                                            {"audio_config.output_dim", "8"},
+                                            {"audio_token_id", "268"},
+                                            {"eos_token_id", "7"},
+                                            {"pad_token_id", "7"},
+                                            {"text_config.head_dim", "6"},
+                                            {"text_config.num_key_value_heads", "2"},
+                                            {"text_config.vocab_size", "269"},
+                                            {"tie_word_embeddings", "true"}})
+    EXPECT_TRUE(same_json(config.at(name), value)) << name << ": " << config.at(name);
+  EXPECT_EQ(read_settings(at("exported") / "generation_config.json"),
+            (Settings{{"eos_token_id", "7"}, {"pad_token_id", "7"}}));
+  EXPECT_EQ(read_settings(at("exported") / "preprocessor_config.json").at("min_length"), "8000");
+}
+
 /// Saves the language model as a training with an alphabet would, whose last row is free or not.
 void save_language_model(const Checkpoint& imported, const std::filesystem::path& output,
                          const std::string& alphabet, const PassthroughParts& kept = {}) {

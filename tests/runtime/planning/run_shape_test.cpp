@@ -7,6 +7,7 @@
 #include <numeric>
 
 #include "layers/models/deepspeech2.h"
+#include "layers/models/qwen3_asr.h"
 #include "layers/models/whisper.h"
 #include "partition/layout/build_model.h"
 #include "partition/layout/layer_figures.h"
@@ -120,6 +121,34 @@ TEST(CoveringLengths, EndWhereTheModelsPositionsEnd) {
     }
     EXPECT_EQ(partition::layer_kinds(sequence, {}).size(), sequence.layers.size());
     EXPECT_EQ(partition::cost_terms(sequence, {}).size(), sequence.layers.size());
+  }
+}
+
+// With chunks of 20 frames, no lengths of as many frames leave more than those of 1, 21, 41, …
+TEST(CoveringLengths, AreOneFrameMoreThanFullChunks) {
+  const partition::LayerSequence sequence =
+      partition::build_model({.features = 8,
+                              .family = layers::Qwen3AsrOptions{.channels = 2,
+                                                                .chunk = 20,
+                                                                .window = 40,
+                                                                .width = 4,
+                                                                .heads = 2,
+                                                                .layers = 1,
+                                                                .inner = 5}},
+                             29);
+  const auto left = [&](const std::vector<std::int64_t>& lengths) {
+    return frames(partition::output_frames(sequence, lengths));
+  };
+  EXPECT_EQ(worst_case_lengths({2, 60, 30, 1}, sequence).frames,
+            (std::vector<std::int64_t>{21, 41}));
+  for (std::uint64_t seed = 0; seed < 200; ++seed) {
+    std::vector<std::int64_t> lengths;
+    for (std::uint64_t i = 0; i < 1 + seed % 7; ++i)
+      lengths.push_back(1 +
+                        static_cast<std::int64_t>(sample_hash(SampleKind::order, seed, {i}) % 90));
+    const MicroBatchExtent extent{std::ssize(lengths), frames(lengths), std::ranges::max(lengths),
+                                  1};
+    EXPECT_GE(left(worst_case_lengths(extent, sequence).frames), left(lengths)) << seed;
   }
 }
 

@@ -5,6 +5,7 @@
 
 #include "comm/threads.h"
 #include "layers/models/deepspeech2.h"
+#include "layers/models/qwen3_asr.h"
 #include "partition/layout/build_model.h"
 #include "partition/layout/recomputed_layers.h"
 #include "partition/planner/simulate/size_order.h"
@@ -223,7 +224,8 @@ struct Kept {
   const char* decoder = "ctc";
   double ctc_weight = 0;
   bool tied = false;
-  int last_chunk = 0;  // CutModel::last_chunk
+  int last_chunk = 0;           // CutModel::last_chunk
+  bool cut_utterances = false;  // into chunks
 };
 
 class PlannedTrainingMemory : public testing::TestWithParam<Kept> {};
@@ -243,6 +245,15 @@ TEST_P(PlannedTrainingMemory, IsAllocatedAndNoStepTakesMore) {
   config.optimizer.freeze = GetParam().frozen;
   config.model.lora = GetParam().lora;
   config.model.decoder = GetParam().decoder;
+  if (GetParam().cut_utterances)
+    config.model.family = layers::Qwen3AsrOptions{.channels = 2,
+                                                  .chunk = 10,
+                                                  .window = 20,
+                                                  .width = 12,
+                                                  .heads = 3,
+                                                  .layers = 2,
+                                                  .inner = 20,
+                                                  .dropout = 0.1};
   if (config.model.decoder == "lm")
     config.model.networks = {
         .width = 24, .layers = 2, .heads = 2, .inner = 30, .tied = GetParam().tied, .prompt = {1}};
@@ -449,6 +460,18 @@ INSTANTIATE_TEST_SUITE_P(
              false,
              {"conv2.*", "rnn1.*", "*.bias"}}),
     [](const auto& info) { return info.param.name; });
+
+INSTANTIATE_TEST_SUITE_P(CutUtterances, PlannedTrainingMemory,
+                         testing::Values(Kept{.name = "Whole",
+                                              .shard = false,
+                                              .compute = "fp32",
+                                              .cut_utterances = true},
+                                         Kept{.name = "InputsUnderHalves",
+                                              .shard = true,
+                                              .compute = "bf16",
+                                              .recompute = "stage",
+                                              .cut_utterances = true}),
+                         [](const auto& info) { return info.param.name; });
 
 const configs::LoraConfig kLora = {
     .rank = 3, .dropout = 0.1, .targets = {"rnn?.input"}, .train = {"output.*"}};

@@ -4,6 +4,7 @@
 #include <iterator>
 
 #include "layers/models/conformer.h"
+#include "layers/models/qwen3_asr.h"
 #include "layers/models/transformer.h"
 #include "layers/models/wav2letter.h"
 #include "layers/models/wav2vec2.h"
@@ -132,7 +133,8 @@ std::vector<SmallFamily> attention_decoders() {
                         .project = false}}};
 }
 
-/// Language models after a Transformer, with a prompt of two labels: as Llama, and as Qwen3 has it.
+/// Language models after a Transformer, with a prompt of two labels: as Llama, and as Qwen3 has it,
+/// with a prefix too.
 std::vector<SmallFamily> language_models() {
   return {
       {.name = "lm",
@@ -163,6 +165,7 @@ std::vector<SmallFamily> language_models() {
                     .norm_epsilon = 1e-6,
                     .tied = true,
                     .dropout = 0.1,
+                    .prefix = {2, 1, 4},
                     .prompt = {3, 1}}}};
 }
 
@@ -197,6 +200,15 @@ std::vector<SmallFamily> small_families() {
       {"whisper",
        layers::WhisperOptions{
            .width = 12, .heads = 3, .layers = 2, .inner = 20, .dropout = 0.1, .layer_drop = 0.3}},
+      {"qwen3_asr", layers::Qwen3AsrOptions{.channels = 5,
+                                            .chunk = 20,
+                                            .window = 40,
+                                            .width = 12,
+                                            .heads = 3,
+                                            .layers = 2,
+                                            .inner = 20,
+                                            .dropout = 0.1,
+                                            .layer_drop = 0.3}},
       {"wav2letter", layers::Wav2LetterOptions{.channels = {5, 7},
                                                .kernels = {3, 4},
                                                .repeats = {1, 2},

@@ -176,9 +176,11 @@ std::vector<Case> all_layers() {
       {"relu", std::make_shared<ClippedReLU>("r", 0.5), 7},
       {"dropout", std::make_shared<Dropout>("d", 0.3), 7},
       {"scale", std::make_shared<Scale>("s", 1.7), 7},
-      {"positions", std::make_shared<SinusoidalPositions>("p", 1.7), 7},
+      {"positions", std::make_shared<SinusoidalPositions>("p", SinusoidOptions{.scale = 1.7}), 7},
       {"stored positions",
-       std::make_shared<SinusoidalPositions>("p", 1.7, SinusoidOrder::halves, 40, true), 8},
+       std::make_shared<SinusoidalPositions>(
+           "p", SinusoidOptions{1.7, SinusoidOrder::halves, 40, 0, true}),
+       8},
       {"attention",
        std::make_shared<Attention>(AttentionOptions{
            .name = "a", .channels = 8, .heads = 2, .positions = AttentionPositions::rotary}),

@@ -21,6 +21,9 @@ TEST_P(CudaTokenLayers, CrossEntropyTrains) {
 
 TEST_P(CudaTokenLayers, TextEmbeddingTrains) {
   compare(TextEmbedding({.classes = 37, .width = 9, .prompt = {4, 36, 4}, .bos = 1}), 9, batch_);
+  compare(
+      TextEmbedding({.classes = 37, .width = 9, .prefix = {5, 4}, .prompt = {4, 36, 4}, .bos = 1}),
+      9, batch_);
 }
 
 PARITY_OF_ALL_TYPES(CudaTokenLayers);

@@ -159,6 +159,18 @@ TEST(Features, OfWhisperAreThoseOfThirtySeconds) {
   EXPECT_EQ(feature_frames(30 * 16000 + 321, config), 3002);
 }
 
+TEST(Features, OfQwen3AsrLastHalfASecond) {
+  const test::Golden golden("features_qwen3_asr");
+  const auto& stored = golden["samples"];
+  const std::vector<float> samples(stored.begin(), stored.end());
+  const configs::FeatureConfig config = whisper_features("whisper-0.5s", 128);
+  std::vector<float> x_FC = extract(config, samples);
+  const layers::Shape shape{50, 128};
+  ASSERT_EQ(golden.shape("x_FC"), shape);
+  EXPECT_LE(golden.error({x_FC.data(), layers::DType::f32, shape}, "x_FC"), 1e-4);
+  EXPECT_EQ(feature_frames(8000 + 161, config), 51);
+}
+
 TEST(Features, OfAFilterBankLieWithinTheUtterance) {
   configs::FeatureConfig config = seamless_features();
   for (const auto& [samples, frames] :
