@@ -9,6 +9,8 @@
 
 namespace penstock::layers {
 
+class Scratch;
+
 struct SinusoidOptions {
   double scale = 1;
   SinusoidOrder order = SinusoidOrder::pairs;

@@ -443,11 +443,10 @@ struct FoundTensors {
 void add_kept(const ImportPlan& plan, const Pairing& pairing, const FoundTensors& found,
               std::vector<StreamedTensor>& tensors, ImportReport& report) {
   for (const KeptTensor& kept : pairing.kept)
-    if (found.stored.contains(kept.name)) {
+    if (found.stored.contains(kept.name))
       tensors.push_back(kept_tensor(kept, found.stored.at(kept.name), found.weights));
-    } else if (kept.dtype == layers::DType::f32 && has_tensor(plan.settings.config, kept)) {
+    else if (kept.dtype == layers::DType::f32 && has_tensor(plan.settings.config, kept))
       report.without_numbers.push_back(kept.name);
-    }
 }
 
 }  // namespace

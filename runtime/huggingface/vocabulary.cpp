@@ -33,22 +33,21 @@
 namespace penstock::runtime {
 namespace {
 
-using Json = nlohmann::json;
 using TokensByRow = std::map<std::int64_t, std::string>;
 
 /// Calls `use` with the JSON of a file. Throws CheckpointError, which names the file, if parsing or
 /// `use` fails.
 template <class Use>
 void use_json(const std::filesystem::path& file, const Use& use) {
-  Json json;
+  nlohmann::json json;
   try {
-    json = Json::parse(json_text_of_file(file));
-  } catch (const Json::exception& error) {
+    json = nlohmann::json::parse(json_text_of_file(file));
+  } catch (const nlohmann::json::exception& error) {
     throw_fault(file, fmt::format("can't be read as JSON: {}", error.what()));
   }
   try {
     use(json);
-  } catch (const Json::exception& error) {
+  } catch (const nlohmann::json::exception& error) {
     throw_fault(file, fmt::format("is no tokenizer that penstock reads: {}", error.what()));
   }
 }
@@ -66,25 +65,27 @@ void add_token(TokensByRow& tokens, std::int64_t row, const std::string& token,
         file, fmt::format("gives row {} of the head to '{}' and to '{}'", row, at->second, token));
 }
 
-std::int64_t row_of(const Json& row, const std::string& token, const std::filesystem::path& file) {
+std::int64_t row_of(const nlohmann::json& row, const std::string& token,
+                    const std::filesystem::path& file) {
   if (row.is_number_integer()) return row.get<std::int64_t>();
   throw_fault(file, fmt::format("gives '{}' row {}, which is no whole number", token, row.dump()));
 }
 
 /// Adds the tokens of an object {"token": row}.
-void add_tokens(TokensByRow& tokens, const Json& json, const std::filesystem::path& file) {
+void add_tokens(TokensByRow& tokens, const nlohmann::json& json,
+                const std::filesystem::path& file) {
   for (const auto& [token, row] : json.items())
     add_token(tokens, row_of(row, token, file), token, file);
 }
 
 /// Returns a token of tokenizer_config.json, which is a text or an object with one.
-std::optional<std::string> named_token(const Json& json, const char* key) {
+std::optional<std::string> named_token(const nlohmann::json& json, const char* key) {
   const auto found = json.find(key);
   if (found == json.end() || found->is_null()) return std::nullopt;
   return found->is_object() ? found->at("content").get<std::string>() : found->get<std::string>();
 }
 
-std::string languages_text(const Json& json) {
+std::string languages_text(const nlohmann::json& json) {
   constexpr std::size_t kShown = 20;
   std::vector<std::string> names;
   for (const auto& [name, vocabulary] : json.items()) names.push_back(name);
@@ -94,13 +95,13 @@ std::string languages_text(const Json& json) {
 }
 
 /// True if a vocab.json has one vocabulary per language.
-bool is_by_language(const Json& json) {
+bool is_by_language(const nlohmann::json& json) {
   return json.is_object() && !json.empty() && json.front().is_object();
 }
 
 /// Returns the vocabulary of `language`. Throws CheckpointError if there is none.
-const Json& vocabulary_of_language(const Json& json, std::string& language,
-                                   const std::filesystem::path& file) {
+const nlohmann::json& vocabulary_of_language(const nlohmann::json& json, std::string& language,
+                                             const std::filesystem::path& file) {
   const auto found = json.find(language);
   if (found != json.end()) return *found;
   const std::string known = languages_text(json);
@@ -124,11 +125,11 @@ void read_characters(const std::filesystem::path& folder, TokensByRow& tokens,
                      Vocabulary& vocabulary) {
   const auto file = folder / kVocabulary, added = folder / kAddedTokens;
   const auto config = folder / kTokenizerConfig;
-  use_json_if_there(config, [&](const Json& json) {
+  use_json_if_there(config, [&](const nlohmann::json& json) {
     if (vocabulary.language.empty())
       vocabulary.language = named_token(json, "target_lang").value_or("");
   });
-  use_json(file, [&](const Json& json) {
+  use_json(file, [&](const nlohmann::json& json) {
     if (is_by_language(json)) {
       add_tokens(tokens, vocabulary_of_language(json, vocabulary.language, file), file);
       return;
@@ -141,16 +142,16 @@ void read_characters(const std::filesystem::path& folder, TokensByRow& tokens,
   // After a change of language, tokens that were added to another language's vocabulary are ignored
   // if their rows are taken.
   const bool gives_way = !vocabulary.language.empty();
-  use_json_if_there(added, [&](const Json& json) {
+  use_json_if_there(added, [&](const nlohmann::json& json) {
     if (!gives_way) return add_tokens(tokens, json, added);
     TokensByRow more;
     add_tokens(more, json, added);
     tokens.merge(more);
   });
-  use_json_if_there(config, [&](const Json& json) {
+  use_json_if_there(config, [&](const nlohmann::json& json) {
     vocabulary.space = named_token(json, "word_delimiter_token").value_or("|");
     vocabulary.lower_case = json.value("do_lower_case", false);
-    const Json more = json.value("added_tokens_decoder", Json::object());
+    const nlohmann::json more = json.value("added_tokens_decoder", nlohmann::json::object());
     for (const auto& [key, token] : more.items()) {
       const std::int64_t row = row_of_key(key, config);
       if (!gives_way || !tokens.contains(row)) add_token(tokens, row, token.at("content"), config);
@@ -161,16 +162,16 @@ void read_characters(const std::filesystem::path& folder, TokensByRow& tokens,
 void read_pieces(const std::filesystem::path& folder, TokensByRow& tokens, Vocabulary& vocabulary) {
   vocabulary.space = "▁";
   const auto file = folder / kTokenizer;
-  use_json(file, [&](const Json& json) {
-    const Json& pieces = json.at("model").at("vocab");
+  use_json(file, [&](const nlohmann::json& json) {
+    const nlohmann::json& pieces = json.at("model").at("vocab");
     if (pieces.is_array()) {  // a unigram model: each item is a piece and its score
       for (std::size_t row = 0; row < pieces.size(); ++row)
         add_token(tokens, static_cast<std::int64_t>(row), pieces[row].at(0), file);
     } else {
       add_tokens(tokens, pieces, file);
     }
-    const Json added = json.value("added_tokens", Json::array());
-    for (const Json& token : added) {
+    const nlohmann::json added = json.value("added_tokens", nlohmann::json::array());
+    for (const nlohmann::json& token : added) {
       const std::string content = token.at("content");
       if (token.value("special", false)) vocabulary.special.insert(content);
       add_token(tokens, row_of(token.at("id"), content, file), content, file);
@@ -235,7 +236,7 @@ void check_blank(const std::filesystem::path& folder, const TokensByRow& tokens,
   if (head.blank_setting != "pad_token_id") return;
   std::optional<std::string> pad;
   use_json_if_there(folder / kTokenizerConfig,
-                    [&](const Json& json) { pad = named_token(json, "pad_token"); });
+                    [&](const nlohmann::json& json) { pad = named_token(json, "pad_token"); });
   if (pad && tokens.at(head.blank) != *pad)
     throw_fault(folder / kTokenizerConfig,
                 fmt::format("pad_token is '{}', but pad_token_id of config.json, {}, is the row of "

@@ -79,6 +79,8 @@ def sizes_of_decoder(rng, heads, width):
 
 def save_canary(folder, rng):
     tokenizer, encoder = canary_tokenizer(rng), fast_conformer(rng)
+    while encoder.hidden_size < 4:  # transformers has no positions of 2 channels
+        encoder = fast_conformer(rng)
     tokenizer.save_pretrained(folder)
     ParakeetFeatureExtractor(feature_size=encoder.num_mel_bins).save_pretrained(folder)
     rows = len(tokenizer) + rng.randint(0, 3)
@@ -113,14 +115,17 @@ CLASSES = {"whisper": WhisperForConditionalGeneration, "canary": CanaryForCondit
            "cohere": CohereAsrForConditionalGeneration}
 
 
-def spread(model, special):
-    """Texts are of several tokens with weights like these, few of them special or parts of characters."""
+def spread(model, usual):
+    """Texts are of several tokens with weights like these, few of them other than the usual ones."""
     for name, parameter in model.named_parameters():
         if parameter.dim() == 2 and "decoder" in name:
             std = 1 if "embed_tokens" in name else parameter.shape[1] ** -0.5
             torch.nn.init.normal_(parameter, mean=-1 / 16, std=std)  # save() adds 1 / 16 on average
+    head, rows = model.get_output_embeddings(), [row for row in range(model.config.vocab_size) if row not in usual]
     with torch.no_grad():
-        model.get_output_embeddings().weight[[row for row in special if row < model.config.vocab_size]] /= 8
+        head.weight[rows] /= 8
+        if head.bias is not None:
+            head.bias[rows] -= 2
     if isinstance(model, WhisperForConditionalGeneration):
         model.model.encoder.embed_positions.requires_grad_(False)  # as in a model that is loaded
 
@@ -193,7 +198,7 @@ def round_trip(penstock, kind, output, seed):
     folder.mkdir()
     model = SAVERS[kind](folder, rng)
     tokenizer, texts = AutoTokenizer.from_pretrained(folder), []
-    spread(model, [row for token, row in tokenizer.get_vocab().items() if not token.isalpha() or "whisper" in kind and not token.isascii()])
+    spread(model, {row for token, row in tokenizer.get_vocab().items() if token.isalpha() and (token.isascii() or "whisper" not in kind)})
     save(model, folder, rng)
     leave_out(folder, rng)
     for language in (None, "el") if kind != "whisper_plain" else (None,):
