@@ -103,23 +103,6 @@ void plan_language(const std::filesystem::path& folder, const std::string& langu
   plan.rows = bias.shape.empty() ? 0 : bias.shape.front();
 }
 
-/// Returns the kind of tokenizer that the folder holds. Any architecture may have either kind. If
-/// the folder has the files of both, the architecture's usual kind wins.
-TokenizerKind tokenizer_kind(const std::filesystem::path& folder,
-                             const Architecture& architecture) {
-  const bool characters = is_there(folder / kVocabulary), pieces = is_there(folder / kTokenizer);
-  const bool merges = characters && is_there(folder / kMerges);
-  if (!characters && !pieces)
-    throw_fault(folder, fmt::format("holds neither {} nor {}: save the tokenizer of the model into "
-                                    "it",
-                                    kVocabulary, kTokenizer));
-  if (merges && !pieces) return TokenizerKind::byte_pairs;
-  if (pieces && (merges || !characters) && has_byte_pairs(text_of_file(folder / kTokenizer)))
-    return TokenizerKind::byte_pairs;
-  if (characters && pieces) return architecture.tokenizer;
-  return characters ? TokenizerKind::characters : TokenizerKind::pieces;
-}
-
 /// Takes the tokens of a byte-level BPE, and the texts of a chat.
 Vocabulary plan_byte_pairs(const std::filesystem::path& folder,
                            const std::filesystem::path& checkpoint, const std::string& language,

@@ -13,6 +13,7 @@
 #include "base/unicode.h"
 #include "runtime/checkpoint/fault.h"
 #include "runtime/huggingface/folder_files.h"
+#include "runtime/text/byte_pairs/model.h"
 
 // Tokens are collected by row from all files that may name some, and then checked as a whole. For
 // characters these are vocab.json, added_tokens.json and the decoder of added tokens in
@@ -245,6 +246,21 @@ void check_blank(const std::filesystem::path& folder, const TokensByRow& tokens,
 }
 
 }  // namespace
+
+TokenizerKind tokenizer_kind(const std::filesystem::path& folder,
+                             const Architecture& architecture) {
+  const bool characters = is_there(folder / kVocabulary), pieces = is_there(folder / kTokenizer);
+  const bool merges = characters && is_there(folder / kMerges);
+  if (!characters && !pieces)
+    throw_fault(folder, fmt::format("holds neither {} nor {}: save the tokenizer of the model into "
+                                    "it",
+                                    kVocabulary, kTokenizer));
+  if (merges && !pieces) return TokenizerKind::byte_pairs;
+  if (pieces && (merges || !characters) && has_byte_pairs(text_of_file(folder / kTokenizer)))
+    return TokenizerKind::byte_pairs;
+  if (characters && pieces) return architecture.tokenizer;
+  return characters ? TokenizerKind::characters : TokenizerKind::pieces;
+}
 
 Vocabulary read_vocabulary(const std::filesystem::path& folder, const HeadLabels& head) {
   const bool characters = head.kind == TokenizerKind::characters;

@@ -40,4 +40,10 @@ struct HeadLabels {
 [[nodiscard]] Vocabulary read_vocabulary(const std::filesystem::path& folder,
                                          const HeadLabels& head);
 
+/// Returns the kind of tokenizer that the folder holds. Any architecture may have either kind. If
+/// the folder has the files of both, the architecture's usual kind wins. Throws CheckpointError if
+/// it has neither.
+[[nodiscard]] TokenizerKind tokenizer_kind(const std::filesystem::path& folder,
+                                           const Architecture& architecture);
+
 }  // namespace penstock::runtime
