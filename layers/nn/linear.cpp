@@ -74,7 +74,7 @@ Tensor Linear::bias_of(Context& context, const Params& params, Scratch& scratch)
   if (!options_.bias) return {};
   const Tensor& given = params.weights[1];
   if (has_all_biases()) return given;
-  const Tensor all_O = tensor_in(scratch, given.dtype, {options_.out});
+  Tensor all_O = tensor_in(scratch, given.dtype, {options_.out});
   context.backend.zero(context.stream, all_O.data, all_O.bytes());
   const auto copy = [&](std::int64_t from, std::int64_t to, std::int64_t count) {
     const Tensor part = rows(given, from, count);
