@@ -14,12 +14,12 @@ namespace {
 
 using Text = std::vector<std::int32_t>;
 
-constexpr std::int64_t kFrames = 5, kClasses = 4;
+constexpr std::int64_t kFrames = 5, kScoredClasses = 4;
 
 std::vector<float> noise(std::int64_t frames) {
   std::mt19937 random(7);
   std::normal_distribution<float> normal(0, 2);
-  std::vector<float> logits(static_cast<std::size_t>(frames * kClasses));
+  std::vector<float> logits(static_cast<std::size_t>(frames * kScoredClasses));
   for (float& logit : logits) logit = normal(random);
   return logits;
 }
@@ -28,19 +28,20 @@ std::vector<float> noise(std::int64_t frames) {
 std::map<Text, double> probabilities(const std::vector<float>& logits, std::int64_t frames) {
   std::map<Text, double> sums;
   std::int64_t paths = 1;
-  for (std::int64_t t = 0; t < frames; ++t) paths *= kClasses;
+  for (std::int64_t t = 0; t < frames; ++t) paths *= kScoredClasses;
   for (std::int64_t path = 0; path < paths; ++path) {
     double probability = 1;
     std::vector<float> one_hot(logits.size());
     std::int64_t rest = path;
-    for (std::int64_t t = 0; t < frames; ++t, rest /= kClasses) {
-      const float* row = logits.data() + t * kClasses;
+    for (std::int64_t t = 0; t < frames; ++t, rest /= kScoredClasses) {
+      const float* row = logits.data() + t * kScoredClasses;
       double sum = 0;
-      for (std::int64_t c = 0; c < kClasses; ++c) sum += std::exp(static_cast<double>(row[c]));
-      probability *= std::exp(static_cast<double>(row[rest % kClasses])) / sum;
-      one_hot[static_cast<std::size_t>(t * kClasses + rest % kClasses)] = 1;
+      for (std::int64_t c = 0; c < kScoredClasses; ++c)
+        sum += std::exp(static_cast<double>(row[c]));
+      probability *= std::exp(static_cast<double>(row[rest % kScoredClasses])) / sum;
+      one_hot[static_cast<std::size_t>(t * kScoredClasses + rest % kScoredClasses)] = 1;
     }
-    sums[ctc_greedy_labels(one_hot, kClasses, kClasses)] += probability;
+    sums[ctc_greedy_labels(one_hot, kScoredClasses, kScoredClasses)] += probability;
   }
   return sums;
 }
@@ -64,7 +65,7 @@ TEST(CtcPrefixScore, EqualsSumsOverAllAlignments) {
   for (const std::int64_t frames : {1, 2, 5}) {
     const std::vector<float> logits = noise(frames);
     const auto texts = probabilities(logits, frames);
-    const CtcPrefixScore score(logits, kClasses);
+    const CtcPrefixScore score(logits, kScoredClasses);
     EXPECT_EQ(score.frames(), frames);
     std::vector<Text> prefixes = {{}};
     for (std::size_t i = 0; i < prefixes.size(); ++i) {
@@ -76,7 +77,7 @@ TEST(CtcPrefixScore, EqualsSumsOverAllAlignments) {
       if (whole > 0) {
         EXPECT_NEAR(score.whole(prefix), std::log(whole), 1e-11);
       }
-      for (std::int32_t label = 1; label < kClasses && text.size() <= 5; ++label) {
+      for (std::int32_t label = 1; label < kScoredClasses && text.size() <= 5; ++label) {
         prefixes.push_back(text);
         prefixes.back().push_back(label);
       }
@@ -86,19 +87,19 @@ TEST(CtcPrefixScore, EqualsSumsOverAllAlignments) {
 }
 
 TEST(CtcPrefixScore, SharesAPrefixAmongItsTexts) {
-  const CtcPrefixScore score(noise(60), kClasses);
+  const CtcPrefixScore score(noise(60), kScoredClasses);
   const CtcPrefixScore::Prefix prefix = prefix_of(score, {2, 2, 1, 3, 2, 1, 1});
   double sum = std::exp(score.whole(prefix));
-  for (std::int32_t label = 1; label < kClasses; ++label)
+  for (std::int32_t label = 1; label < kScoredClasses; ++label)
     sum += std::exp(score.extended(prefix, label).log_probability);
   EXPECT_NEAR(sum / std::exp(prefix.log_probability), 1, 1e-11);
 }
 
 TEST(CtcPrefixScore, KnowsWhatCannotBeText) {
-  const CtcPrefixScore score(noise(kFrames), kClasses);
+  const CtcPrefixScore score(noise(kFrames), kScoredClasses);
   const auto of = [&](const Text& text) { return prefix_of(score, text).log_probability; };
   const double impossible = -std::numeric_limits<double>::infinity();
-  for (const std::int32_t label : {0, -1, int{kClasses}}) EXPECT_EQ(of({label}), impossible);
+  for (const std::int32_t label : {0, -1, int{kScoredClasses}}) EXPECT_EQ(of({label}), impossible);
   EXPECT_EQ(of({1, 0, 1}), impossible);
   EXPECT_GT(of({1, 1, 1}), impossible);
   EXPECT_EQ(of({1, 1, 1, 1}), impossible) << "blanks between equal labels take frames too";

@@ -15,7 +15,7 @@ namespace {
 
 using Text = std::vector<std::int32_t>;
 
-constexpr std::int32_t kClasses = 4, kEos = 2;
+constexpr std::int32_t kBeamClasses = 4, kEos = 2;
 
 /// A decoder that predicts by a table of noise: each text has logits of its own.
 class Noise {
@@ -26,7 +26,7 @@ class Noise {
     std::seed_seq seeds{static_cast<std::uint64_t>(text.size()), seed_, hash(text)};
     std::mt19937 random(seeds);
     std::normal_distribution<float> normal;
-    std::vector<float> logits(kClasses);
+    std::vector<float> logits(kBeamClasses);
     for (float& logit : logits) logit = normal(random);
     return logits;
   }
@@ -96,7 +96,7 @@ std::map<Text, double> scores(const Noise& model, const TextBeamOptions& options
     }
     scores[text] = score(attention + model.log_probability(text, kEos),
                          ctc != nullptr ? ctc->whole(prefix) : 0, text.size() + 1);
-    for (std::int32_t label = 0; label < kClasses; ++label) {
+    for (std::int32_t label = 0; label < kBeamClasses; ++label) {
       if (label == kEos) continue;
       Text longer = text;
       longer.push_back(label);
@@ -110,9 +110,9 @@ std::map<Text, double> scores(const Noise& model, const TextBeamOptions& options
 std::shared_ptr<const CtcPrefixScore> noise_of_ctc(std::uint64_t seed) {
   std::mt19937_64 random(seed);
   std::normal_distribution<float> normal;
-  std::vector<float> logits(7 * kClasses);
+  std::vector<float> logits(7 * kBeamClasses);
   for (float& logit : logits) logit = normal(random);
-  return std::make_shared<CtcPrefixScore>(logits, kClasses);
+  return std::make_shared<CtcPrefixScore>(logits, kBeamClasses);
 }
 
 /// Compares a beam that keeps every text with the scores of all texts.
