@@ -22,6 +22,7 @@ endif()
 
 execute_process(COMMAND ${PROGRAM} --gtest_list_tests --gtest_filter=*-${WITHOUT}
   OUTPUT_VARIABLE listed COMMAND_ERROR_IS_FATAL ANY TIMEOUT 60)
+string(REGEX REPLACE "[][;]" "" listed "${listed}")  # brackets would join the lines of CMake's lists
 string(REGEX MATCHALL "[^\n]+" lines "${listed}")
 set(script "")
 foreach(line ${lines})
@@ -31,4 +32,7 @@ foreach(line ${lines})
       "set_tests_properties([=[${suite}]=] PROPERTIES ENVIRONMENT [=[${ENVIRONMENT}]=])\n")
   endif()
 endforeach()
+if(script STREQUAL "")
+  message(FATAL_ERROR "${PROGRAM} lists no tests")
+endif()
 file(WRITE ${OUTPUT} "${script}")

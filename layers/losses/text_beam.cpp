@@ -34,7 +34,8 @@
 // Equals are ordered by the order of their hypotheses, and then by class. With N = 1 the likeliest
 // class is chosen each time, and the text ends with the first eos: greedy decoding.
 //
-// A round costs 2 N comparisons of each row's logits at most, and with CTC 1.5 N² · T additions.
+// A round costs V exponentials and about V · log 2N comparisons for each row of V classes. With CTC
+// it costs 1.5 N² · T additions, and as many continuations of 16 T bytes are in memory at once.
 
 namespace penstock::layers {
 namespace {

@@ -11,10 +11,13 @@
 #include "layers/nn/text_embedding.h"
 
 // The decoder adds these layers after the encoder's `output`, which projects frames to its width W:
-//   decoder.text                                     adds embeddings of prefix, prompt, bos and
-//   labels decoder.blockN.attention decoder.blockN.feed_forward …     causal, rotary, RMSNorm,
-//   SwiGLU decoder.norm decoder.output                                   logits of the text's rows,
-//   and their loss
+//
+//   decoder.text                 adds embeddings of prefix, prompt, bos and labels
+//   decoder.blockN.attention     causal, with rotary positions, after an RMSNorm
+//   decoder.blockN.feed_forward  SwiGLU, after an RMSNorm
+//   decoder.norm                 RMSNorm
+//   decoder.output               logits of the text's rows, and their loss
+//
 // An utterance of T frames and L labels has prefix + T + prompt + 1 + L rows after decoder.text.
 // All of them are known from the index, so nothing is padded, and a cut may lie at any boundary:
 // each stage from decoder.text on knows the numbers of labels.

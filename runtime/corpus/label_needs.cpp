@@ -88,6 +88,8 @@ LabelNeeds::LabelNeeds(const CorpusOptions& options, const UtteranceIndex& index
     : options_(options), index_(index), tokenizer_(tokenizer) {
   StreamHash key;
   key.add(options.labels_key);
+  const std::int32_t eos = options.loss.writing ? options.loss.writing->eos : -1;
+  key.add({reinterpret_cast<const char*>(&eos), sizeof eos});
   // The frames of few labels tell losses of one decoder apart, such as TDTs of other durations.
   for (const std::vector<std::int32_t>& few : {std::vector<std::int32_t>{}, {1}, {1, 1}}) {
     const std::int64_t frames = options.loss.frames_needed(few);

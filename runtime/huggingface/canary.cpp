@@ -168,6 +168,7 @@ Architecture fast_conformer_with_decoder(const ClassNames& names) {
                                   "<|notimestamp|>",
                                   "<|nodiarize|>"};
   complete_attention_class(architecture);
+  architecture.unread = {"proj_out.weight", "preprocessor.featurizer."};
   return architecture;
 }
 

@@ -38,7 +38,8 @@ struct ImportChoices {
   /// For MMS, which has adapters and a head per language: the language whose
   /// adapter.LANGUAGE.safetensors replaces weights of model.safetensors. Empty: model.safetensors
   /// is used, whose language is the tokenizer's target_lang. For a language model, the language
-  /// that its prompt names (decoder.prompt), by its name or code; empty: it names none.
+  /// that its prompt names (decoder.prompt), by its name or code; empty: it names none. For an
+  /// attention decoder, empty is English if it knows several languages.
   std::string language = {};
   /// A folder with a LoRA adapter of PEFT for the model; empty: none.
   std::filesystem::path adapter = {};

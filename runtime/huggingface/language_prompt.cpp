@@ -30,8 +30,15 @@ bool is_code(std::string_view name) {
          (name.size() <= 3 || name.find('_') != std::string_view::npos || name == "auto");
 }
 
-/// Returns the languages for which a vocabulary has a token.
-std::vector<std::string> languages_of(std::string_view pattern, const Vocabulary& vocabulary) {
+std::string with_language(std::string_view pattern, const std::string& language) {
+  std::string token(pattern);
+  const std::size_t place = token.find(kLanguage);
+  return place == std::string::npos ? token : token.replace(place, kLanguage.size(), language);
+}
+
+/// Returns the languages for which a vocabulary has a token, which is none of the prompt's others.
+std::vector<std::string> languages_of(std::string_view pattern, const Vocabulary& vocabulary,
+                                      const std::vector<std::string_view>& prompt) {
   const std::size_t place = pattern.find(kLanguage);
   const std::string_view before = pattern.substr(0, place);
   const std::string_view after = pattern.substr(place + kLanguage.size());
@@ -40,14 +47,11 @@ std::vector<std::string> languages_of(std::string_view pattern, const Vocabulary
     if (token.size() > before.size() + after.size() && token.starts_with(before) &&
         token.ends_with(after))
       languages.push_back(token.substr(before.size(), token.size() - before.size() - after.size()));
-  std::erase_if(languages, [](const std::string& name) { return !is_code(name); });
+  std::erase_if(languages, [&](const std::string& name) {
+    return !is_code(name) ||
+           std::ranges::find(prompt, with_language(pattern, name)) != prompt.end();
+  });
   return languages;
-}
-
-std::string with_language(std::string_view pattern, const std::string& language) {
-  std::string token(pattern);
-  const std::size_t place = token.find(kLanguage);
-  return place == std::string::npos ? token : token.replace(place, kLanguage.size(), language);
 }
 
 std::optional<int> find_row(const Vocabulary& vocabulary, const std::string& token) {
@@ -62,7 +66,7 @@ bool knows_one_language(const Architecture& architecture, const Vocabulary& voca
                         const std::filesystem::path& folder) {
   if (std::ranges::all_of(architecture.language_prompt, [&](std::string_view pattern) {
         return pattern.find(kLanguage) == std::string_view::npos ||
-               languages_of(pattern, vocabulary).empty();
+               languages_of(pattern, vocabulary, architecture.language_prompt).empty();
       }))
     return true;
   const auto file = folder / kGenerationConfig;
@@ -78,15 +82,16 @@ int label_of_row(int row, std::int64_t blank) {
   return row < blank ? row + 1 : row;
 }
 
+/// `known` are the languages that the folder has.
 [[noreturn]] void throw_unknown(std::string_view pattern, const std::string& token,
-                                const Vocabulary& vocabulary, const std::filesystem::path& folder) {
+                                std::vector<std::string> known,
+                                const std::filesystem::path& folder) {
   constexpr std::size_t kShown = 8;
   if (pattern.find(kLanguage) == std::string_view::npos)
     throw_fault(folder / kTokenizer,
                 fmt::format("has no row for '{}', a token of the prompt: save the tokenizer of the "
                             "model into the folder, or, of a language model, leave --language out",
                             token));
-  std::vector<std::string> known = languages_of(pattern, vocabulary);
   const std::size_t count = known.size();
   if (count > kShown) known.resize(kShown);
   throw_fault(folder / kTokenizer,
@@ -111,7 +116,10 @@ std::vector<int> language_prompt(const std::vector<std::string_view>& tokens,
   for (const std::string_view pattern : tokens) {
     const std::string token = with_language(pattern, small);
     const std::optional<int> row = find_row(vocabulary, token);
-    if (!row) throw_unknown(pattern, token, vocabulary, folder);
+    std::vector<std::string> known;
+    if (token != pattern) known = languages_of(pattern, vocabulary, tokens);
+    const bool unknown = token != pattern && std::ranges::find(known, small) == known.end();
+    if (!row || unknown) throw_unknown(pattern, token, std::move(known), folder);
     rows.push_back(*row);
   }
   return rows;
@@ -121,9 +129,13 @@ std::pair<std::string, std::vector<int>> choose_prompt(const Architecture& archi
                                                        const Vocabulary& vocabulary,
                                                        const std::string& language,
                                                        const std::filesystem::path& folder) {
-  if (language.empty() && !architecture.plain_prompt.empty() &&
-      knows_one_language(architecture, vocabulary, folder))
+  if (!architecture.plain_prompt.empty() && knows_one_language(architecture, vocabulary, folder)) {
+    if (!language.empty())
+      throw_fault(folder, fmt::format("is of a model that knows one language, and no prompt names "
+                                      "it: leave out --language {}",
+                                      language));
     return {"", language_prompt(architecture.plain_prompt, vocabulary, "", folder)};
+  }
   const std::string chosen =
       language.empty() ? std::string(architecture.default_language) : language;
   if (chosen.empty()) return {};

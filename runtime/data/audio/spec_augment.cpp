@@ -8,16 +8,15 @@
 
 // For an utterance of T frames and C channels, in this order:
 //
-//   warp    a frame c of [W, T - W) moves to c' of (c - W, c + W]. The frames before it are
-//   resampled
-//           to c' frames, those after it to T - c'. Utterances of at most 2 W frames stay.
-//   masks   of `freq_masks` bands of 0 to `freq_width` channels, and of `time_masks` spans of 0 to
-//           min(`time_width`, `time_share` · T) frames, each anywhere, all numbers become 0. Masks
-//           may overlap.
+//   warp    a frame c of [W, T - W) moves to c' of (c - W, c + W]. The frames before it become
+//           c' frames, those after it T - c'. Utterances of at most 2 W frames stay.
+//   masks   of `freq_masks` bands of 0 to `freq_width` channels, and of `time_masks` spans of 0
+//           to min(`time_width`, `time_share` · T) frames, each anywhere, all numbers become 0.
+//           Masks may overlap.
 //
-// ESPnet draws the same ranges; NeMo masks alike, with time_share as its time_width. Every number
-// is drawn by a hash of the seed, the draw and a count, so no generator has a state. The cost is
-// one pass over the features for the warp, and the masked numbers.
+// The warp draws ESPnet's ranges. Masks reach their full width, as NeMo's do, whose time_width is
+// time_share. Every number is drawn by a hash of the seed, the draw and a count, so no generator
+// has a state. The cost is one pass over the features for the warp, and the masked numbers.
 
 namespace penstock::runtime {
 namespace {

@@ -16,7 +16,7 @@ struct UtteranceDraw {
 };
 
 /// SpecAugment (Park et al. 2019): warps an utterance's features in time, and sets some channels
-/// and some frames to 0, which is the mean of normalised features. Shapes stay. What it does
+/// and some frames to 0, which is the mean of features but Whisper's. Shapes stay. What it does
 /// depends on the seed and the draw alone, so every layout and every resumed run trains on the
 /// same numbers.
 class SpecAugment {

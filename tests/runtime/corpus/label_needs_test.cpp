@@ -10,6 +10,7 @@
 
 #include "base/error.h"
 #include "layers/losses/ctc.h"
+#include "runtime/corpus/filter_utterances.h"
 #include "runtime/data/index/stream_hash.h"
 #include "runtime/text/alphabet.h"
 #include "runtime/text/tokenizer.h"
@@ -69,6 +70,41 @@ TEST(LabelNeeds, AreFoundAnewWhereTheyAreCrafted) {
     test::write_file(file, bytes);
     ASSERT_EQ(frames(), expected);
   }
+}
+
+/// Such a text is bad, whatever another decoder's cache of the same manifest says.
+TEST(LabelNeeds, AreBadWithTheEndOfTexts) {
+  const test::TemporaryFolder folder;
+  configs::TextConfig text;
+  text.kind = "bpe";
+  text.model = test::source("tests/golden/byte_pairs/qwen2.json").string();
+  const auto tokenizer = make_tokenizer(text);
+  CorpusOptions options;
+  options.manifest = folder.path() / "train.jsonl";
+  options.cache.path = folder.path() / "cache";
+  options.labels_key = "a";
+  options.loss = layers::ctc_loss();
+  options.output_frames = [](std::int64_t frames) { return frames; };
+  test::write_file(options.manifest, R"({"audio_filepath": "0.wav", "text": "one"})"
+                                     "\n"
+                                     R"({"audio_filepath": "1.wav", "text": "two<|endoftext|>"})"
+                                     "\n");
+  const UtteranceIndex index =
+      find_index({.manifest = options.manifest, .cache = options.cache},
+                 [](std::span<const RecordingQuery> queries) {
+                   return RecordingAnswers(
+                       queries.size(), RecordingAnswer{{3, 5}, PackedLength({32000, 16000}), {}});
+                 })
+          .index;
+  const auto faults = [&] {
+    const FilteredUtterances found = filter_utterances(options, index, *tokenizer);
+    return found.faults.empty() ? std::string() : found.faults.all().front().what;
+  };
+  EXPECT_EQ(faults(), "");
+  options.loss.writing = {.eos = tokenizer->encode("two<|endoftext|>").back()};
+  EXPECT_NE(faults().find("its text contains '<|endoftext|>'"), std::string::npos) << faults();
+  options.loss.writing = std::nullopt;
+  EXPECT_EQ(faults(), "");
 }
 
 /// A text that held the end of texts would teach the model to stop within texts.

@@ -157,6 +157,7 @@ TEST_F(AttentionClass, OfOneLanguageHasAShortPrompt) {
                               "\"is_multilingual\": false, \"bos_token_id\"");
   expect_keys(import_of(folder), {{"decoder.prompt", "[260]"}, {"decoder.bos", "266"}});
   EXPECT_EQ(report_.language, "");
+  expect_fault(folder, "leave out --language el", {.language = "el"});
 }
 
 // transformers does not read the table of a tied head, and some folders hold it.
