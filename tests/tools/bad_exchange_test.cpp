@@ -73,8 +73,10 @@ TEST_F(BadExchange, TensorsOfOtherShapesAndTypes) {
 
 TEST_F(BadExchange, ModelsThatPenstockHasNot) {
   const std::vector<std::array<std::string, 4>> cases = {
-      {kOfCharacters, R"("model_type": "wav2vec2")", R"("model_type": "whisper")", "whisper"},
-      {kOfPieces, R"("model_type": "parakeet_ctc")", R"("model_type": "whisper")", "whisper"},
+      {kOfCharacters, R"("model_type": "wav2vec2")", R"("model_type": "speech_to_text")",
+       "speech_to_text"},
+      {kOfPieces, R"("model_type": "parakeet_ctc")", R"("model_type": "speech_to_text")",
+       "speech_to_text"},
       {kOfCharacters, R"("feat_extract_norm": "layer")", R"("feat_extract_norm": "batch")",
        "model.frontend_norm = batch"},
       {kOfCharacters, R"("add_adapter": false)", R"("add_adapter": true)", "add_adapter is true"},

@@ -55,7 +55,8 @@ TEST(SpecAugment, MasksOneBandOrSpan) {
   for (std::uint64_t id = 0; id < 300; ++id)
     for (const bool channels : {true, false}) {
       configs::AugmentConfig config{.freq_width = 5, .time_width = 9, .time_share = 0.15};
-      (channels ? config.freq_masks : config.time_masks) = 1;
+      config.freq_masks = channels ? 1 : 0;
+      config.time_masks = channels ? 0 : 1;
       const std::vector<float> x_FC = augmented(config, {4, id});
       const std::set<int> masked = zeros(x_FC, channels);
       EXPECT_LE(masked.size(), 5u);  // 0.15 · 37 frames are below 6
