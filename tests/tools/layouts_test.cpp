@@ -72,13 +72,17 @@ const Layout kOrderedChunks = {
 
 class Layouts : public testing::Test {
  protected:
+  Layouts() {
+    const std::string recipe = folder_.in("recipe.toml");
+    test::write_file(recipe, test::read_file(recipe) +
+                                 "[augment]\nfreq_masks = 2\nfreq_width = 9\n"
+                                 "time_masks = 2\ntime_warp = 5\n");
+  }
+
   void train(const std::string& output, const Layout& layout,
              std::vector<std::string> more = {}) const {
     more.insert(more.end(), layout.overrides.begin(), layout.overrides.end());
-    for (const char* changed :
-         {"augment.freq_masks=2", "augment.freq_width=9", "augment.time_masks=2",
-          "augment.time_warp=5", "trainer.validate_every=-1"})
-      more.emplace_back(changed);
+    more.push_back("trainer.validate_every=-1");
     const auto outcome = folder_.train(output, more, layout.ranks);
     ASSERT_EQ(outcome.code, 0) << layout.name << ": " << outcome.err;
   }
