@@ -65,7 +65,7 @@ LayerPlan SinusoidalPositions::plan(const ActivationDecl& input, const BackendSi
 /// Makes the table of the longest utterance, piece by piece of a period.
 Tensor SinusoidalPositions::make_table(Context& context, Scratch& scratch, DType activations,
                                        std::int64_t channels) const {
-  const Tensor table = table_in(scratch, activations, context.lengths, channels);
+  Tensor table = table_in(scratch, activations, context.lengths, channels);
   const std::int64_t longest = table.shape[0];
   std::int64_t row = 0;
   for (const std::int64_t frames : pieces_of({&longest, 1}, options_.period)) {
