@@ -82,7 +82,7 @@ def compare_texts(penstock, checkpoint, model, folder, rng, language=None):
             theirs = [written_by(exact, processor, sound, language, **search) for sound in sounds]
         assert ours == theirs, (options, ours, theirs)
         found.append(ours)
-    assert any(found[0]), found
+    assert any(any(texts) for texts in found), found
     return sum(texts != found[0] for texts in found[1:])
 
 
