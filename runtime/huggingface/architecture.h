@@ -81,8 +81,8 @@ struct PromptLanguage {
   std::string_view code, name;  // "en", "English"
 };
 
-/// What the chat template of an architecture's models writes. Texts are in the form of the
-/// tokenizer, special tokens included.
+/// ChatPrompt has the texts that the chat template of an architecture's models writes. They are in
+/// the form of the tokenizer, special tokens included.
 struct ChatPrompt {
   std::string_view before, after;  // the text before the frames, and after them
   std::string_view language;       // follows `after` and names a language, which "{}" stands for

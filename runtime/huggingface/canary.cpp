@@ -55,7 +55,7 @@ const std::vector<MappedSetting> kCohereAsrDecoder = {
 
 constexpr std::string_view kDecoderPrefix = "model.decoder.";
 
-/// What CohereAsrConfig has in place of the encoder's own defaults.
+/// Defaults of CohereAsrConfig, which replace those of the encoder's own class.
 constexpr std::pair<std::string_view, std::string_view> kCohereAsrEncoder[] = {
     {"encoder_config.hidden_size", "1280"},       {"encoder_config.num_hidden_layers", "48"},
     {"encoder_config.intermediate_size", "5120"}, {"encoder_config.num_mel_bins", "128"},

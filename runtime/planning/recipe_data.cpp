@@ -22,6 +22,7 @@ RecipeData::RecipeData(configs::Config config, const partition::LayerSequence& s
   tokenizer_ = make_tokenizer(config_.text);
   labels_ = tokenizer_->labels();
   training_ = planned_corpus(config_, sequence, *tokenizer_, CorpusUse::training);
+  labels_per_second_ = training_.labels_per_second();
   validation_ = planned_validation(config_, sequence, *tokenizer_);
 }
 
@@ -49,7 +50,7 @@ StepSequence RecipeData::steps(const configs::Config& config) const {
                        {},
                        training_.mixture,
                        training_.most_labels,
-                       training_.labels_per_second()});
+                       labels_per_second_});
 }
 
 const std::vector<partition::SampledStep>& RecipeData::sample(const partition::BatchDivision& batch,

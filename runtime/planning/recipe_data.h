@@ -52,6 +52,7 @@ class RecipeData {
   int labels_ = 0;
   std::unique_ptr<const Tokenizer> tokenizer_;
   Corpus training_;
+  double labels_per_second_ = 0;  // of training_, whose sum takes a pass over all utterances
   PlannedValidation validation_;
   std::mutex mutex_;                                                     // guards the members below
   std::map<std::pair<partition::BatchDivision, int>, RunShape> bounds_;  // with replicas, or 0: any

@@ -25,7 +25,7 @@ struct AudioSource {
 /// Returns the audio source of an utterance by its id. Threads call it concurrently.
 using AudioSources = std::function<AudioSource(std::uint64_t)>;
 
-/// What training changes in the features, and the seed of its random numbers.
+/// Augmentation says how training changes the features, and the seed of its random numbers.
 struct Augmentation {
   configs::AugmentConfig config;
   std::uint64_t seed = 0;

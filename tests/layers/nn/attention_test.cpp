@@ -195,7 +195,7 @@ TEST(Attention, KeepsNothingSquare) {
     }
 }
 
-// What attention computes of windows is what it computes of utterances of their lengths.
+// Attention computes the same of windows as of utterances of their lengths.
 TEST(Attention, SeesItsWindowAlone) {
   const Attention windows({.name = "att", .channels = 8, .heads = 2, .window = 3}),
       whole({.name = "att", .channels = 8, .heads = 2});
@@ -235,7 +235,7 @@ TEST(Attention, DropsByWindow) {
   EXPECT_FALSE(std::equal(y.begin(), y.begin() + 3 * 8, y.begin() + 3 * 8));
 }
 
-// As many frames make most windows if all utterances are of one frame more than full windows.
+// Frames make the most windows if each utterance has one frame more than full windows.
 TEST(Attention, PlansForTheMostWindowsPossible) {
   const Attention layer({.name = "att", .channels = 8, .heads = 2, .window = 3});
   const auto bytes = [&](const std::vector<std::int64_t>& lengths) {

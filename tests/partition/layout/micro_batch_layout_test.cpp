@@ -279,7 +279,7 @@ TEST(MicroBatchLayout, EvaluationHasCachesForTexts) {
   EXPECT_EQ(lay_out_training(sequence, input, {}, {}).cache_bytes, 0u);
 }
 
-// What hypotheses attend to is one for each utterance.
+// Hypotheses of an utterance attend to one memory.
 TEST(MicroBatchLayout, EvaluationHasCachesForEveryHypothesis) {
   std::vector<Declared> layers = {{8, {}}, {8, {}}, {6, {}}};
   layers[0].cache_channels = layers[1].cache_channels = 5;
