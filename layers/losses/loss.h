@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "layers/layer.h"
+#include "layers/losses/hypothesis.h"
 
 namespace penstock::layers {
 
@@ -17,11 +18,12 @@ struct HostParameter {
   std::vector<float> values;
 };
 
-/// Decodes one utterance to labels without class 0. Its input is what enters the last layer,
-/// frames × `channels`. Classes beyond the first `labels` mean nothing in text. ShapeError if the
-/// input is no whole number of frames, or if there are more labels than classes.
-using Decoder = std::function<std::vector<std::int32_t>(
-    std::span<const float> x_FC, std::int64_t channels, std::int64_t labels)>;
+/// Decodes one utterance to texts of labels without class 0, the best first: at least one, and
+/// DecodingOptions::beam at most. Its input is what enters the last layer, frames × `channels`.
+/// Classes beyond the first `labels` mean nothing in text. ShapeError if the input is no whole
+/// number of frames, or if there are more labels than classes.
+using Decoder = std::function<std::vector<Hypothesis>(std::span<const float> x_FC,
+                                                      std::int64_t channels, std::int64_t labels)>;
 
 /// How a decoder searches. The last two are for beams above 1 of decoders that write texts.
 struct DecodingOptions {

@@ -154,8 +154,7 @@ TextBeam::Candidate TextBeam::candidate(std::size_t parent, const ScoredClass& n
 /// Adds a text of `length` labels and eos to those that have ended.
 void TextBeam::end(std::vector<std::int32_t> labels, double score, std::int64_t length) {
   const double normalised = score / std::pow(static_cast<double>(length), options_.length_penalty);
-  const auto at =
-      std::ranges::upper_bound(ended_, normalised, std::greater(), &TextHypothesis::score);
+  const auto at = std::ranges::upper_bound(ended_, normalised, std::greater(), &Hypothesis::score);
   ended_.insert(at, {std::move(labels), normalised});
   if (std::ssize(ended_) > options_.beam) ended_.pop_back();
 }

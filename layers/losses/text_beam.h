@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "layers/losses/ctc_prefix_score.h"
+#include "layers/losses/hypothesis.h"
 
 namespace penstock::layers {
 
@@ -37,12 +38,6 @@ struct TextStep {
   bool operator==(const TextStep&) const = default;
 };
 
-/// A text, and its score as an ended one.
-struct TextHypothesis {
-  std::vector<std::int32_t> labels;
-  double score = 0;
-};
-
 /// Searches for the text of one utterance, which a decoder writes label by label, as transformers'
 /// generate(num_beams=N, length_penalty=p) does. It runs on the host, and asks for the classes
 /// after each row.
@@ -68,8 +63,9 @@ class TextBeam {
   const std::vector<TextStep>& steps() const { return steps_; }
   bool ended() const { return running_.empty(); }
 
-  /// Returns the texts that have ended, the best first. After the search there is one at least.
-  const std::vector<TextHypothesis>& hypotheses() const { return ended_; }
+  /// Returns the texts that have ended, the best first, `beam` at most. After the search there is
+  /// one at least. A score is divided by the length to the power of the penalty.
+  const std::vector<Hypothesis>& hypotheses() const { return ended_; }
 
  private:
   /// A beginning of a text that may go on.
@@ -91,7 +87,7 @@ class TextBeam {
   std::shared_ptr<const CtcPrefixScore> ctc_;
   std::vector<Running> running_;  // the best first
   std::vector<TextStep> steps_;
-  std::vector<TextHypothesis> ended_;
+  std::vector<Hypothesis> ended_;
 };
 
 }  // namespace penstock::layers

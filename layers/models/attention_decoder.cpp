@@ -129,7 +129,7 @@ Loss attention_loss(const DecoderOptions& options) {
   loss.beam_search = true;
   if (options.ctc_weight == 0) return loss;
   loss.frames_needed = ctc_loss().frames_needed;
-  loss.make_ctc_decoder = []() -> Decoder { return ctc_greedy_labels; };
+  loss.make_ctc_decoder = ctc_greedy_decoder;
   return loss;
 }
 

@@ -164,10 +164,9 @@ void TextGeneration::write() {
       for (auto& transfer : *messages)
         if (transfer) wait(*transfer);
     if (!last()) continue;
-    std::vector<std::vector<std::int32_t>> labels;
-    for (const layers::TextBeam& search : texts.searches)
-      labels.push_back(search.hypotheses().front().labels);
-    heard_(*texts.work, std::move(labels));
+    std::vector<Texts> found;
+    for (const layers::TextBeam& search : texts.searches) found.push_back(search.hypotheses());
+    heard_(*texts.work, std::move(found));
   }
 }
 

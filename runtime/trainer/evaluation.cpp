@@ -52,16 +52,17 @@ class Scorer {
       const std::span<const float> of_utterance(row, size);
       row += size;
       if (options_.logits) options_.logits(work.utterances[u], of_utterance, logits.channels());
-      tell(work.utterances[u], tokenizer_.decode(options_.decoder(of_utterance, logits.channels(),
-                                                                  tokenizer_.labels())));
+      const auto found = options_.decoder(of_utterance, logits.channels(), tokenizer_.labels());
+      tell(work.utterances[u], tokenizer_.decode(found.front().labels));
     }
   }
 
   /// Takes texts that the decoder wrote. Its classes that are no labels mean nothing in text.
-  void operator()(const MicroBatchWork& work, std::vector<std::vector<std::int32_t>> written) {
+  void operator()(const MicroBatchWork& work, std::vector<TextGeneration::Texts> written) {
     for (std::size_t u = 0; u < work.utterances.size(); ++u) {
-      std::erase_if(written[u], [&](std::int32_t c) { return c == 0 || c >= tokenizer_.labels(); });
-      tell(work.utterances[u], tokenizer_.decode(written[u]));
+      std::vector<std::int32_t>& labels = written[u].front().labels;
+      std::erase_if(labels, [&](std::int32_t c) { return c == 0 || c >= tokenizer_.labels(); });
+      tell(work.utterances[u], tokenizer_.decode(labels));
     }
   }
 
@@ -104,7 +105,7 @@ void state_no_labels(StepWork& work) {
 StepSums pass(Stage& stage, const StepWork& work, ExecutorCallbacks callbacks,
               const EvaluationOptions& options, Scorer& scorer) {
   if (options.writing) {
-    const auto write = [&](const MicroBatchWork& m, std::vector<std::vector<std::int32_t>> texts) {
+    const auto write = [&](const MicroBatchWork& m, std::vector<TextGeneration::Texts> texts) {
       scorer(m, std::move(texts));
     };
     return stage.write_texts(work, callbacks, *options.writing, write, options.advance);

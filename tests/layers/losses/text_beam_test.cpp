@@ -124,13 +124,13 @@ void expect_the_best_of_all(TextBeamOptions options, bool by_ctc) {
     const Noise model(seed);
     const auto ctc = by_ctc ? noise_of_ctc(seed) : nullptr;
     const auto all = scores(model, options, ctc.get());
-    const std::vector<TextHypothesis> found = searched(model, options, ctc).hypotheses();
+    const std::vector<Hypothesis> found = searched(model, options, ctc).hypotheses();
     const auto possible = std::ranges::count_if(
         all, [](const auto& one) { return one.second > -std::numeric_limits<double>::infinity(); });
     EXPECT_EQ(std::ssize(found), possible);
-    for (const TextHypothesis& one : found)
+    for (const Hypothesis& one : found)
       EXPECT_NEAR(one.score, all.at(one.labels), 1e-12) << testing::PrintToString(one.labels);
-    EXPECT_TRUE(std::ranges::is_sorted(found, std::greater(), &TextHypothesis::score));
+    EXPECT_TRUE(std::ranges::is_sorted(found, std::greater(), &Hypothesis::score));
   }
 }
 
