@@ -25,13 +25,15 @@ struct HostParameter {
 using Decoder = std::function<std::vector<Hypothesis>(std::span<const float> x_FC,
                                                       std::int64_t channels, std::int64_t labels)>;
 
-/// How a decoder searches. The last two are for beams above 1 of decoders that write texts.
+/// How a decoder searches. Penalty and weight are for beams above 1 of decoders that write texts.
 struct DecodingOptions {
   int beam = 1;  // hypotheses that are kept; 1: greedy decoding
   /// Power of the length by which the score of an ended text is divided; empty: 1.
   std::optional<double> length_penalty = std::nullopt;
   /// Share of CTC's score, from 0 to 1; empty: TextWriting::ctc_weight.
   std::optional<double> ctc_weight = std::nullopt;
+  /// Texts that are reported of each utterance, up to `beam`; 0: only the best one.
+  int nbest = 0;
 };
 
 /// How a decoder writes texts label by label, each after those before it. Its layers are those of a
