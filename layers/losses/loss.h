@@ -43,6 +43,8 @@ struct TextWriting {
   /// Share of the CTC that is trained beside. Above 0, its logits enter the last layer, as the
   /// first matrix.
   double ctc_weight = 0;
+  /// Classes that no text has, and that no text begins with. Probabilities still count them.
+  std::vector<std::int32_t> suppress = {}, begin_suppress = {};
   DecodingOptions decoding = {};
 
   /// Returns the share of CTC's score, of which greedy decoding knows none.

@@ -25,9 +25,11 @@ struct ScoredClass {
 };
 
 /// Returns the likeliest classes of a row of logits, lower classes first among equals. Logits that
-/// are no finite numbers are impossible. For a `count` of 1 the first of the largest logits is
-/// returned, with a logarithm of 0: nothing is compared with it.
-[[nodiscard]] std::vector<ScoredClass> likeliest_classes(std::span<const float> logits, int count);
+/// are no finite numbers are impossible. Classes in `suppressed` are left out, but probabilities
+/// count them, as in transformers. For a `count` of 1 the first of the largest logits is returned,
+/// with a logarithm of 0: nothing is compared with it.
+[[nodiscard]] std::vector<ScoredClass> likeliest_classes(
+    std::span<const float> logits, int count, std::span<const std::int32_t> suppressed = {});
 
 /// A step says what one of the beam's slots holds in the next round.
 struct TextStep {

@@ -98,8 +98,11 @@ class TextGeneration {
                            const TextRound& round);
   void pass_on(GrowingTexts& texts, std::size_t k, const layers::Tensor& rows);
   void choose_first(GrowingTexts& texts);
-  void choose(GrowingTexts& texts, const layers::Tensor& rows_RW, const Room& room) const;
-  Classes likeliest(const layers::Tensor& rows_RW, const Room& room, int count) const;
+  /// Of the classes, those of `suppressed` are left out.
+  void choose(GrowingTexts& texts, const layers::Tensor& rows_RW, const Room& room,
+              std::span<const std::int32_t> suppressed) const;
+  Classes likeliest(const layers::Tensor& rows_RW, const Room& room, int count,
+                    std::span<const std::int32_t> suppressed) const;
   TextRound plan_round(const GrowingTexts& texts, std::size_t k) const;
   Room make_room(const TextRound& round, int chunk) const;
   Room room_in(layers::Scratch& scratch, const TextRound& round, int chunk) const;

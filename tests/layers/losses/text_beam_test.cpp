@@ -193,6 +193,24 @@ TEST(TextBeam, OrdersEqualsByHypothesisAndClass) {
   EXPECT_EQ(beam.steps(), (std::vector<TextStep>{{0, 0}, {3, 0}})) << "slot 1 has no successor";
 }
 
+// transformers takes them away after the softmax.
+TEST(TextBeam, CountsWhatIsSuppressedInProbabilities) {
+  const std::vector<float> row = {1, 4, 0, 3};
+  const auto all = likeliest_classes(row, 4);
+  const std::vector<std::int32_t> left_out = {1, 2};
+  const auto found = likeliest_classes(row, 4, left_out);
+  ASSERT_EQ(found.size(), 2u);
+  for (const std::size_t i : {0, 1}) {
+    EXPECT_EQ(found[i].id, all[i + 1].id);
+    EXPECT_DOUBLE_EQ(found[i].log_probability, all[i + 1].log_probability);
+  }
+  EXPECT_EQ(likeliest_classes(row, 1).front().id, 1);
+  EXPECT_EQ(likeliest_classes(row, 1, left_out).front().id, 3);
+  const std::vector<std::int32_t> every = {3, 1, 0, 2, 1};
+  EXPECT_TRUE(likeliest_classes(row, 1, every).empty());
+  EXPECT_TRUE(likeliest_classes(row, 4, every).empty());
+}
+
 // Texts stay in their slots, and others take those that are free.
 TEST(TextBeam, ReadsNoSlotThatWasWritten) {
   TextBeam beam({.beam = 3, .eos = kEos, .most = 9});

@@ -79,10 +79,21 @@ struct Layout {
   DType compute = DType::f32;
   std::int32_t eos = 2;
   layers::DecodingOptions decoding = {};
+  std::vector<std::int32_t> suppress = {}, begin_suppress = {};
 
   layers::TextWriting writing() const {
     const bool beside_ctc = decoder == "learned" || decoder == "short";
-    return {.eos = eos, .ctc_weight = beside_ctc ? 0.3 : 0, .decoding = decoding};
+    return {.eos = eos,
+            .ctc_weight = beside_ctc ? 0.3 : 0,
+            .suppress = suppress,
+            .begin_suppress = begin_suppress,
+            .decoding = decoding};
+  }
+  /// Returns the classes that are left out after a text of so many labels.
+  std::vector<std::int32_t> left_out(std::size_t labels) const {
+    std::vector<std::int32_t> classes = suppress;
+    if (labels == 0) classes.insert(classes.end(), begin_suppress.begin(), begin_suppress.end());
+    return classes;
   }
 };
 
@@ -263,7 +274,8 @@ std::vector<Labels> search_by_whole_passes(Stage& stage, const partition::LayerS
       for (std::size_t u = 0; u < searches.size(); ++u)
         if (first || searches[u].steps()[n].goes_on())
           classes[u].push_back(layers::likeliest_classes(logits_of(scored.rows[u], 0, head),
-                                                         searches[u].classes_of_row()));
+                                                         searches[u].classes_of_row(),
+                                                         layout.left_out(texts[u].size())));
     }
     for (std::size_t u = 0; u < searches.size(); ++u) {
       if (searches[u].ended()) continue;
@@ -342,6 +354,36 @@ TEST_P(TextGenerationBy, SearchesAsWholePassesDo) {
       for (const auto& [id, text] : texts) other += text != greedy.at(id) ? 1 : 0;
     }
     EXPECT_GT(other, 10);
+  });
+}
+
+TEST_P(TextGenerationBy, LeavesOutSuppressedClasses) {
+  with_stage(GetParam(), [&](Stage& stage, const partition::LayerSequence& sequence) {
+    int other = 0, later = 0;
+    for (const int beam : {1, 3}) {
+      const Layout layout{.decoder = GetParam(),
+                          .decoding = {.beam = beam},
+                          .suppress = {3, 0},
+                          .begin_suppress = {2, 1}};
+      const auto texts = write_texts(layout),
+                 free = write_texts({.decoder = GetParam(), .decoding = {.beam = beam}});
+      for (const MicroBatchWork& m : make_work().micro_batches) {
+        const auto whole = search_by_whole_passes(stage, sequence, m, layout);
+        const auto most =
+            partition::most_written(partition::activation_before_text(sequence, m.lengths, {}));
+        for (std::size_t u = 0; u < whole.size(); ++u) {
+          const Labels& text = texts.at(m.utterances[u]);
+          EXPECT_EQ(text, whole[u]) << "utterance " << m.utterances[u];
+          ASSERT_FALSE(text.empty());  // eos begins none
+          EXPECT_NE(text.front(), 1);
+          EXPECT_EQ(std::ranges::count(text, 3) + std::ranges::count(text, 0), 0);
+          other += text != free.at(m.utterances[u]) ? 1 : 0;
+          later += std::ranges::count(text, 1) > 0 || std::ssize(text) < most[u] ? 1 : 0;
+        }
+      }
+    }
+    EXPECT_GT(other, 10);
+    EXPECT_GT(later, 0);  // what begins no text is in some
   });
 }
 

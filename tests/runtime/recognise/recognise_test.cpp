@@ -252,6 +252,18 @@ TEST(RecogniseNBest, ListsTextsOfEveryBeamSearch) {
   }
 }
 
+TEST(RecogniseByAttention, WritesNoSuppressedLabels) {
+  const std::vector<std::string> recipe = {"trainer.steps=2", "model.decoder=attention",
+                                           "decoder.width=8", "decoder.heads=2", "decoder.inner=6"};
+  const Found free = find_texts(test::ToneCheckpoint(recipe), {});
+  ASSERT_FALSE(free.texts.front().empty());
+  std::vector<std::string> without = recipe;
+  without.push_back("decoder.suppress=[1, 2, 3, 4, 5, 6, 7, 8, 9, 10]");
+  const Found suppressed = find_texts(test::ToneCheckpoint(without), {});
+  EXPECT_NE(suppressed.texts, free.texts);
+  EXPECT_EQ(suppressed.loss, free.loss);  // it is trained and scored alike
+}
+
 TEST(RecogniseByAttention, RefusesScoresThatItLacks) {
   const test::ToneCheckpoint attention({"trainer.steps=1", "model.decoder=attention",
                                         "decoder.width=8", "decoder.heads=2", "decoder.inner=6"});
