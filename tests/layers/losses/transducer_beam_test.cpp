@@ -244,7 +244,8 @@ TEST(TransducerBeam, FindsATextThatGreedyDecodingMisses) {
   for (const bool score_norm : {false, true}) {
     const Hypothesis best = logits.search(x, {3, score_norm}).front();
     EXPECT_EQ(best.labels, Text{2}) << score_norm;
-    EXPECT_NEAR(std::exp(best.score), 0.35 + 0.25 * 0.35, 1e-5);
+    const int length = score_norm ? 2 : 1;  // of one label and the text's start
+    EXPECT_NEAR(std::exp(length * best.score), 0.35 + 0.25 * 0.35, 1e-5);
   }
 }
 
