@@ -88,12 +88,18 @@ std::vector<std::int32_t> ctc_greedy_labels(std::span<const float> logits_FC, st
   return decoded;
 }
 
+Decoder ctc_greedy_decoder() {
+  return [](std::span<const float> logits_FC, std::int64_t channels, std::int64_t labels) {
+    return std::vector<Hypothesis>{{ctc_greedy_labels(logits_FC, channels, labels)}};
+  };
+}
+
 Loss ctc_loss() {
   return {
       .channels = [](int classes) { return classes; },
       .add_layers = [](auto& sequence, int) { sequence.push_back(std::make_unique<Ctc>("ctc")); },
       .frames_needed = ctc_frames_needed,
-      .make_decoder = [](const auto&, const auto&) { return ctc_greedy_labels; }};
+      .make_decoder = [](const auto&, const auto&) { return ctc_greedy_decoder(); }};
 }
 
 }  // namespace penstock::layers

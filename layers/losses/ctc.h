@@ -35,6 +35,9 @@ class Ctc final : public Layer {
                                                           std::int64_t channels,
                                                           std::int64_t labels);
 
+/// Returns the decoder that does so.
+[[nodiscard]] Decoder ctc_greedy_decoder();
+
 /// Returns the declaration of CTC.
 [[nodiscard]] Loss ctc_loss();
 

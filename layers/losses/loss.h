@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "layers/layer.h"
+#include "layers/losses/hypothesis.h"
 
 namespace penstock::layers {
 
@@ -17,19 +18,22 @@ struct HostParameter {
   std::vector<float> values;
 };
 
-/// Decodes one utterance to labels without class 0. Its input is what enters the last layer,
-/// frames × `channels`. Classes beyond the first `labels` mean nothing in text. ShapeError if the
-/// input is no whole number of frames, or if there are more labels than classes.
-using Decoder = std::function<std::vector<std::int32_t>(
-    std::span<const float> x_FC, std::int64_t channels, std::int64_t labels)>;
+/// Decodes one utterance to texts of labels without class 0, the best first: at least one, and
+/// DecodingOptions::beam at most. Its input is what enters the last layer, frames × `channels`.
+/// Classes beyond the first `labels` mean nothing in text. ShapeError if the input is no whole
+/// number of frames, or if there are more labels than classes.
+using Decoder = std::function<std::vector<Hypothesis>(std::span<const float> x_FC,
+                                                      std::int64_t channels, std::int64_t labels)>;
 
-/// How a decoder searches. The last two are for beams above 1 of decoders that write texts.
+/// How a decoder searches. Penalty and weight are for beams above 1 of decoders that write texts.
 struct DecodingOptions {
   int beam = 1;  // hypotheses that are kept; 1: greedy decoding
   /// Power of the length by which the score of an ended text is divided; empty: 1.
   std::optional<double> length_penalty = std::nullopt;
   /// Share of CTC's score, from 0 to 1; empty: TextWriting::ctc_weight.
   std::optional<double> ctc_weight = std::nullopt;
+  /// Texts that are reported of each utterance, up to `beam`; 0: only the best one.
+  int nbest = 0;
 };
 
 /// How a decoder writes texts label by label, each after those before it. Its layers are those of a
@@ -39,6 +43,8 @@ struct TextWriting {
   /// Share of the CTC that is trained beside. Above 0, its logits enter the last layer, as the
   /// first matrix.
   double ctc_weight = 0;
+  /// Classes that no text has, and that no text begins with. Probabilities still count them.
+  std::vector<std::int32_t> suppress = {}, begin_suppress = {};
   DecodingOptions decoding = {};
 
   /// Returns the share of CTC's score, of which greedy decoding knows none.

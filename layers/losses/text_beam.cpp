@@ -42,24 +42,37 @@ namespace {
 
 constexpr double kImpossible = -std::numeric_limits<double>::infinity();
 
+/// Returns the first of the largest logits, without a logarithm; nothing if all are left out.
+std::vector<ScoredClass> first_of_largest(std::span<const float> logits,
+                                          const std::vector<bool>& left_out) {
+  std::vector<ScoredClass> best;
+  for (std::size_t c = 0; c < logits.size(); ++c)
+    if (!left_out[c] && (best.empty() || logits[c] > logits[std::size_t(best.front().id)]))
+      best = {{static_cast<std::int32_t>(c), 0}};
+  return best;
+}
+
 }  // namespace
 
-std::vector<ScoredClass> likeliest_classes(std::span<const float> logits, int count) {
-  if (count == 1)
-    return {{static_cast<std::int32_t>(std::ranges::max_element(logits) - logits.begin()), 0}};
-  std::vector<std::int32_t> order;
-  for (std::size_t c = 0; c < logits.size(); ++c)
-    if (std::isfinite(logits[c])) order.push_back(static_cast<std::int32_t>(c));
+std::vector<ScoredClass> likeliest_classes(std::span<const float> logits, int count,
+                                           std::span<const std::int32_t> suppressed) {
+  std::vector<bool> left_out(logits.size());
+  for (const std::int32_t c : suppressed) left_out.at(static_cast<std::size_t>(c)) = true;
+  if (count == 1) return first_of_largest(logits, left_out);
   const auto logit = [&](std::int32_t c) {
     return static_cast<double>(logits[static_cast<std::size_t>(c)]);
   };
+  std::vector<std::int32_t> order;
+  for (std::size_t c = 0; c < logits.size(); ++c)
+    if (!left_out[c] && std::isfinite(logits[c])) order.push_back(static_cast<std::int32_t>(c));
   const auto kept = order.begin() + std::min(static_cast<std::ptrdiff_t>(count), std::ssize(order));
   std::partial_sort(order.begin(), kept, order.end(), [&](std::int32_t a, std::int32_t b) {
     return logit(a) != logit(b) ? logit(a) > logit(b) : a < b;
   });
   if (order.empty()) return {};
-  const double high = logit(order.front());
-  double sum = 0;
+  double high = logit(order.front()), sum = 0;
+  for (const std::int32_t c : suppressed)
+    if (std::isfinite(logit(c))) high = std::max(high, logit(c));
   for (const float one : logits)
     if (std::isfinite(one)) sum += std::exp(static_cast<double>(one) - high);
   std::vector<ScoredClass> found;
@@ -154,8 +167,7 @@ TextBeam::Candidate TextBeam::candidate(std::size_t parent, const ScoredClass& n
 /// Adds a text of `length` labels and eos to those that have ended.
 void TextBeam::end(std::vector<std::int32_t> labels, double score, std::int64_t length) {
   const double normalised = score / std::pow(static_cast<double>(length), options_.length_penalty);
-  const auto at =
-      std::ranges::upper_bound(ended_, normalised, std::greater(), &TextHypothesis::score);
+  const auto at = std::ranges::upper_bound(ended_, normalised, std::greater(), &Hypothesis::score);
   ended_.insert(at, {std::move(labels), normalised});
   if (std::ssize(ended_) > options_.beam) ended_.pop_back();
 }

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "layers/losses/ctc_prefix_score.h"
+#include "layers/losses/hypothesis.h"
 
 namespace penstock::layers {
 
@@ -24,9 +25,11 @@ struct ScoredClass {
 };
 
 /// Returns the likeliest classes of a row of logits, lower classes first among equals. Logits that
-/// are no finite numbers are impossible. For a `count` of 1 the first of the largest logits is
-/// returned, with a logarithm of 0: nothing is compared with it.
-[[nodiscard]] std::vector<ScoredClass> likeliest_classes(std::span<const float> logits, int count);
+/// are no finite numbers are impossible. Classes in `suppressed` are left out, but probabilities
+/// count them, as in transformers. For a `count` of 1 the first of the largest logits is returned,
+/// with a logarithm of 0: nothing is compared with it.
+[[nodiscard]] std::vector<ScoredClass> likeliest_classes(
+    std::span<const float> logits, int count, std::span<const std::int32_t> suppressed = {});
 
 /// A step says what one of the beam's slots holds in the next round.
 struct TextStep {
@@ -35,12 +38,6 @@ struct TextStep {
 
   bool goes_on() const { return label >= 0; }
   bool operator==(const TextStep&) const = default;
-};
-
-/// A text, and its score as an ended one.
-struct TextHypothesis {
-  std::vector<std::int32_t> labels;
-  double score = 0;
 };
 
 /// Searches for the text of one utterance, which a decoder writes label by label, as transformers'
@@ -68,8 +65,9 @@ class TextBeam {
   const std::vector<TextStep>& steps() const { return steps_; }
   bool ended() const { return running_.empty(); }
 
-  /// Returns the texts that have ended, the best first. After the search there is one at least.
-  const std::vector<TextHypothesis>& hypotheses() const { return ended_; }
+  /// Returns the texts that have ended, the best first, `beam` at most. After the search there is
+  /// one at least. A score is divided by the length to the power of the penalty.
+  const std::vector<Hypothesis>& hypotheses() const { return ended_; }
 
  private:
   /// A beginning of a text that may go on.
@@ -91,7 +89,7 @@ class TextBeam {
   std::shared_ptr<const CtcPrefixScore> ctc_;
   std::vector<Running> running_;  // the best first
   std::vector<TextStep> steps_;
-  std::vector<TextHypothesis> ended_;
+  std::vector<Hypothesis> ended_;
 };
 
 }  // namespace penstock::layers

@@ -200,21 +200,18 @@ class Search {
         frames_(networks.frames(encoded_TJ)),
         tree_(networks) {}
 
-  std::vector<TransducerHypothesis> run() {
+  std::vector<Hypothesis> run() {
     for (std::size_t t = 0; t < frames_; ++t) pass(t);
-    std::vector<std::pair<double, TransducerHypothesis>> ranked;
+    std::vector<Hypothesis> ranked;
     for (const Reached& one : waiting_) {
-      TransducerHypothesis hypothesis{tree_.labels(one.text), one.score};
-      const auto length = static_cast<double>(hypothesis.labels.size() + 1);
-      ranked.emplace_back(options_.score_norm ? one.score / length : one.score,
-                          std::move(hypothesis));
+      Hypothesis& hypothesis = ranked.emplace_back(Hypothesis{tree_.labels(one.text), one.score});
+      if (options_.score_norm)
+        hypothesis.score /= static_cast<double>(hypothesis.labels.size() + 1);
     }
-    std::ranges::stable_sort(ranked, [](const auto& a, const auto& b) {
-      return a.first != b.first ? a.first > b.first : a.second.labels < b.second.labels;
+    std::ranges::stable_sort(ranked, [](const Hypothesis& a, const Hypothesis& b) {
+      return a.score != b.score ? a.score > b.score : a.labels < b.labels;
     });
-    std::vector<TransducerHypothesis> best;
-    for (auto& [score, hypothesis] : ranked) best.push_back(std::move(hypothesis));
-    return best;
+    return ranked;
   }
 
  private:
@@ -328,8 +325,7 @@ TransducerBeam::TransducerBeam(const TransducerOptions& options, std::span<const
                     options.name, search.beam, search.max_labels_at_frame));
 }
 
-std::vector<TransducerHypothesis> TransducerBeam::hypotheses(
-    std::span<const float> encoded_TJ) const {
+std::vector<Hypothesis> TransducerBeam::hypotheses(std::span<const float> encoded_TJ) const {
   return Search(networks_, search_, encoded_TJ).run();
 }
 

@@ -4,20 +4,15 @@
 #include <span>
 #include <vector>
 
+#include "layers/losses/hypothesis.h"
 #include "layers/losses/transducer_step.h"
 
 namespace penstock::layers {
 
 struct TransducerBeamOptions {
   int beam = 4;            // hypotheses that are kept, from 1
-  bool score_norm = true;  // order the results by log-probability / (labels + 1)
+  bool score_norm = true;  // score the results by log-probability / (labels + 1)
   int max_labels_at_frame = kMaxLabelsAtFrame;
-};
-
-/// A text, and the logarithm of the probability of all its paths that were searched.
-struct TransducerHypothesis {
-  std::vector<std::int32_t> labels;
-  double log_probability = 0;
 };
 
 /// Decodes utterances by a time-synchronous beam search over the prediction and joint networks of a
@@ -41,10 +36,10 @@ class TransducerBeam {
                  const TransducerBeamOptions& search);
 
   /// Returns the texts of one utterance that are left at its end, the best first: at least one, and
-  /// `beam` at most. Of equals, the one with lower labels is first. ShapeError if the input of the
-  /// layer, `encoded_TJ`, is no whole number of frames.
-  [[nodiscard]] std::vector<TransducerHypothesis> hypotheses(
-      std::span<const float> encoded_TJ) const;
+  /// `beam` at most. Their scores are log-probabilities of all their paths that were searched, with
+  /// score_norm divided by labels + 1. Of equals, the one with lower labels is first. ShapeError if
+  /// the input of the layer, `encoded_TJ`, is no whole number of frames.
+  [[nodiscard]] std::vector<Hypothesis> hypotheses(std::span<const float> encoded_TJ) const;
 
  private:
   TransducerStep networks_;

@@ -159,9 +159,10 @@ Loss transducer_ctc_loss(const TransducerOptions& options, double ctc_weight) {
   };
   loss.beam_search = transducer.beam_search;
   loss.make_ctc_decoder = [joint]() -> Decoder {
-    return [joint](std::span<const float> x_FC, std::int64_t channels, std::int64_t labels) {
+    return [decode = ctc_greedy_decoder(), joint](std::span<const float> x_FC,
+                                                  std::int64_t channels, std::int64_t labels) {
       const std::int64_t classes = channels - joint;
-      return ctc_greedy_labels(columns_of(x_FC, channels, joint, classes), classes, labels);
+      return decode(columns_of(x_FC, channels, joint, classes), classes, labels);
     };
   };
   return loss;

@@ -37,23 +37,25 @@ class OwningDecoder {
         classes_(parameters_.empty() ? 0 : parameters_.front().shape.at(0)),
         search_(search(with_classes(options, classes_), views(), decoding.beam)) {}
 
-  std::vector<std::int32_t> labels(std::span<const float> x_FJ, std::int64_t labels) const {
+  std::vector<Hypothesis> hypotheses(std::span<const float> x_FJ, std::int64_t labels) const {
     if (labels > classes_)
       throw ShapeError(fmt::format("{} labels can't be told from {} classes", labels, classes_));
-    std::vector<std::int32_t> decoded = search_(x_FJ);
-    std::erase_if(decoded, [&](std::int32_t label) { return label >= labels; });
+    std::vector<Hypothesis> decoded = search_(x_FJ);
+    for (Hypothesis& one : decoded)
+      std::erase_if(one.labels, [&](std::int32_t label) { return label >= labels; });
     return decoded;
   }
 
  private:
-  using Search = std::function<std::vector<std::int32_t>(std::span<const float> x_FJ)>;
+  using Search = std::function<std::vector<Hypothesis>(std::span<const float> x_FJ)>;
 
   static Search search(const TransducerOptions& options, std::span<const Tensor> params, int beam) {
     if (beam == 1)
-      return
-          [greedy = TransducerGreedy(options, params)](auto x_FJ) { return greedy.labels(x_FJ); };
+      return [greedy = TransducerGreedy(options, params)](auto x_FJ) {
+        return std::vector<Hypothesis>{{greedy.labels(x_FJ)}};
+      };
     return [beams = TransducerBeam(options, params, {.beam = beam})](auto x_FJ) {
-      return beams.hypotheses(x_FJ).front().labels;
+      return beams.hypotheses(x_FJ);
     };
   }
 
@@ -84,7 +86,7 @@ Loss transducer_loss(TransducerOptions options) {
                                 const DecodingOptions& decoding) -> Decoder {
     return [decoder = std::make_shared<const OwningDecoder>(options, parameters, decoding)](
                std::span<const float> x_FJ, std::int64_t, std::int64_t labels) {
-      return decoder->labels(x_FJ, labels);
+      return decoder->hypotheses(x_FJ, labels);
     };
   };
   return loss;

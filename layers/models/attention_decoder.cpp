@@ -125,11 +125,15 @@ Loss attention_loss(const DecoderOptions& options) {
   };
   loss.frames_needed = [](std::span<const std::int32_t>) { return std::int64_t{1}; };
   if (have_end(options)) loss.most_labels = options.max_positions - std::ssize(options.prompt) - 1;
-  loss.writing = TextWriting{.eos = options.eos, .ctc_weight = options.ctc_weight};
+  loss.writing =
+      TextWriting{.eos = options.eos,
+                  .ctc_weight = options.ctc_weight,
+                  .suppress = {options.suppress.begin(), options.suppress.end()},
+                  .begin_suppress = {options.begin_suppress.begin(), options.begin_suppress.end()}};
   loss.beam_search = true;
   if (options.ctc_weight == 0) return loss;
   loss.frames_needed = ctc_loss().frames_needed;
-  loss.make_ctc_decoder = []() -> Decoder { return ctc_greedy_labels; };
+  loss.make_ctc_decoder = ctc_greedy_decoder;
   return loss;
 }
 
@@ -188,7 +192,9 @@ DecoderKind attention_decoder() {
                    "decoder.bias",
                    "decoder.key_bias",
                    "decoder.head_bias",
-                   "decoder.project"}};
+                   "decoder.project",
+                   "decoder.suppress",
+                   "decoder.begin_suppress"}};
 }
 
 }  // namespace penstock::layers

@@ -71,6 +71,11 @@ std::vector<Key> attention_keys(DecoderOptions& o) {
       Key("decoder.project", &o.project, anything(),
           "the layer output projects the encoder's frames to an attention decoder's width; false: "
           "the widths are equal, and it is left out"),
+      Key("decoder.suppress", &o.suppress, between(0, kMaxClasses - 1),
+          "ids that an attention decoder writes in no text, suppress_tokens in transformers"),
+      Key("decoder.begin_suppress", &o.begin_suppress, between(0, kMaxClasses - 1),
+          "ids that an attention decoder does not begin a text with, begin_suppress_tokens in "
+          "transformers; with decoder.eos no text is empty"),
   };
 }
 

@@ -47,6 +47,8 @@ struct DecoderOptions {
   bool key_bias = true;                  // biases of keys, if products have some
   bool head_bias = false;                // bias of the logits
   bool project = true;                   // the layer `output` projects the encoder's frames
+  std::vector<int> suppress = {};        // ids that no text has
+  std::vector<int> begin_suppress = {};  // ids that no text begins with; eos: none is empty
 
   std::vector<Key> keys();
   bool operator==(const DecoderOptions&) const = default;

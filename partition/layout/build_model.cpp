@@ -56,6 +56,8 @@ void check(const configs::ModelConfig& model, int labels) {
   expect_class("decoder.eos", model.networks.eos);
   for (const int id : model.networks.prefix) expect_class("decoder.prefix", id);
   for (const int id : model.networks.prompt) expect_class("decoder.prompt", id);
+  for (const int id : model.networks.suppress) expect_class("decoder.suppress", id);
+  for (const int id : model.networks.begin_suppress) expect_class("decoder.begin_suppress", id);
   if (!faults.empty()) throw ConfigError("no such model can be built:" + faults);
 }
 
@@ -201,6 +203,8 @@ std::string model_summary(const configs::ModelConfig& model, int labels) {
     // Plans and profiles from before there was this key still suit models without it.
     if (key.name == "decoder.ctc_weight" && model.networks.ctc_weight == 0) continue;
     if (key.name == "model.base" || key.name == "model.classes") continue;
+    // Texts alone depend on these.
+    if (key.name == "decoder.suppress" || key.name == "decoder.begin_suppress") continue;
     // Plans and profiles from before there were other decoders still suit CTC.
     if (key.name == "model.decoder" && model.decoder == "ctc") continue;
     const bool own = key.section() == "model";

@@ -131,6 +131,8 @@ struct Architecture {
   std::string_view default_language = {};  // if none is chosen; empty: there is no prompt then
   /// Tokens of the prompt of a model that knows one language and names none.
   std::vector<std::string_view> plain_prompt = {};
+  /// The begin_suppress_tokens of a folder that does not name them.
+  std::string_view begin_suppressed = "null";
   std::optional<ChatPrompt> chat = {};       // texts around the frames, if they are a chat
   std::string_view prefix = {};              // prefix of all tensors except the head's
   std::vector<HeadlessClass> headless = {};  // classes that are imported with a new head

@@ -17,6 +17,7 @@
 #include "runtime/checkpoint/fault.h"
 #include "runtime/data/audio/features.h"
 #include "runtime/huggingface/folder_files.h"
+#include "runtime/huggingface/suppressed_tokens.h"
 
 // The same rows of an architecture's tables are read in both directions, so an export undoes an
 // import. To import, a setting becomes a key in the text form of configs::flatten(), whatever its
@@ -392,7 +393,11 @@ Settings label_settings(const Architecture& architecture, const configs::Config&
 Settings generation_settings(const Architecture& architecture, const configs::Config& config,
                              std::int64_t rows, std::int64_t blank) {
   if (architecture.decoder == "ctc") return {};
-  if (architecture.decoder == "attention") return settings_of_ends(config);
+  if (architecture.decoder == "attention") {
+    Settings settings = settings_of_ends(config);
+    settings.merge(suppression_settings(config.model.networks, {rows, blank}));
+    return settings;
+  }
   if (architecture.chat)
     return {{"eos_token_id", end_of_text(config)}, {"pad_token_id", end_of_text(config)}};
   if (!architecture.generation.empty()) {

@@ -12,6 +12,7 @@
 #include "runtime/huggingface/export_source.h"
 #include "runtime/huggingface/folder_files.h"
 #include "runtime/huggingface/streams.h"
+#include "runtime/huggingface/suppressed_tokens.h"
 #include "runtime/huggingface/weights_writer.h"
 
 // An export has two sources. A model that was imported gives its own files back, with the settings
@@ -116,8 +117,11 @@ class Exporter {
     const std::filesystem::path name = file.filename();
     if (name == kPreprocessorConfig || name == kProcessorConfig) return text_of_features(file);
     if (name != kGenerationConfig) return text_of_file(file);
-    const Settings changes =
-        generation_changes(source_.architecture, source_.config, read_settings(file));
+    const Settings theirs = read_settings(file);
+    Settings changes = generation_changes(source_.architecture, source_.config, theirs);
+    if (source_.architecture.decoder == "attention")
+      changes.merge(suppression_changes(source_.config.model.networks,
+                                        {source_.rows, source_.blank}, theirs));
     return changes.empty() ? text_of_file(file) : text_with_settings(file, changes);
   }
 

@@ -37,6 +37,7 @@
 #include "runtime/huggingface/piece_model.h"
 #include "runtime/huggingface/settings.h"
 #include "runtime/huggingface/streams.h"
+#include "runtime/huggingface/suppressed_tokens.h"
 #include "runtime/huggingface/token_text.h"
 #include "runtime/huggingface/vocabulary.h"
 #include "runtime/text/byte_pairs/model.h"
@@ -230,6 +231,8 @@ ImportPlan plan_import(const std::filesystem::path& folder, const std::filesyste
   check_ends(plan);
   set_text_ends(plan.architecture, plan.prompt, plan.blank, plan.config.model.networks);
   if (plan.chat) set_chat(*plan.chat, plan.config.model.networks);
+  set_suppressed(plan.architecture, plan.settings, {plan.rows, plan.blank},
+                 plan.config.model.networks);
   check_channels(plan);
   return plan;
 }

@@ -76,12 +76,6 @@ bool knows_one_language(const Architecture& architecture, const Vocabulary& voca
   return found != settings.end() && found->second == "false";
 }
 
-/// Returns the label of a row of the head, whose row `blank` becomes label 0.
-int label_of_row(int row, std::int64_t blank) {
-  if (row == blank) return 0;
-  return row < blank ? row + 1 : row;
-}
-
 /// `known` are the languages that the folder has.
 [[noreturn]] void throw_unknown(std::string_view pattern, const std::string& token,
                                 std::vector<std::string> known,
@@ -104,6 +98,11 @@ int label_of_row(int row, std::int64_t blank) {
 }
 
 }  // namespace
+
+int label_of_row(int row, std::int64_t blank) {
+  if (row == blank) return 0;
+  return row < blank ? row + 1 : row;
+}
 
 std::vector<int> language_prompt(const std::vector<std::string_view>& tokens,
                                  const Vocabulary& vocabulary, const std::string& language,

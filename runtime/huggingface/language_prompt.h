@@ -28,6 +28,9 @@ namespace penstock::runtime {
     const Architecture& architecture, const Vocabulary& vocabulary, const std::string& language,
     const std::filesystem::path& folder);
 
+/// Returns the label of a row of the head, whose row `blank` becomes label 0.
+[[nodiscard]] int label_of_row(int row, std::int64_t blank);
+
 /// Sets the labels of the prompt's rows, of a head whose row `blank` becomes label 0. The last one
 /// of an attention decoder's begins texts, and label 0 ends them.
 void set_text_ends(const Architecture& architecture, const std::vector<int>& rows,

@@ -132,6 +132,7 @@ Architecture whisper_for_conditional_generation() {
       .tokenizer = TokenizerKind::byte_pairs,
       .language_prompt = {"<|startoftranscript|>", "<|{}|>", "<|transcribe|>", "<|notimestamps|>"},
       .plain_prompt = {"<|startoftranscript|>", "<|notimestamps|>"},
+      .begin_suppressed = "[220,50256]",
   };
   complete_attention_class(architecture);
   return architecture;

@@ -164,10 +164,9 @@ void TextGeneration::write() {
       for (auto& transfer : *messages)
         if (transfer) wait(*transfer);
     if (!last()) continue;
-    std::vector<std::vector<std::int32_t>> labels;
-    for (const layers::TextBeam& search : texts.searches)
-      labels.push_back(search.hypotheses().front().labels);
-    heard_(*texts.work, std::move(labels));
+    std::vector<Texts> found;
+    for (const layers::TextBeam& search : texts.searches) found.push_back(search.hypotheses());
+    heard_(*texts.work, std::move(found));
   }
 }
 
@@ -302,7 +301,7 @@ void TextGeneration::run_chunk(GrowingTexts& texts, std::size_t k) {
     second = !second;
     stage_.stream.progress();
   }
-  if (is_last(chunk)) return choose(texts, rows, room);
+  if (is_last(chunk)) return choose(texts, rows, room, writing_.suppress);
   pass_on(texts, k, rows);
 }
 
@@ -358,13 +357,17 @@ void TextGeneration::choose_first(GrowingTexts& texts) {
                          room.wide_RW.bytes());
   const layers::WorkspaceScope lending(stage_.stream, {room.workspace, room.workspace_bytes});
   stage_.backend.run(stage_.stream, layers::Cast{room.wide_RW, rows});
-  choose(texts, rows, room);
+  std::vector<std::int32_t> suppressed = writing_.suppress;
+  suppressed.insert(suppressed.end(), writing_.begin_suppress.begin(),
+                    writing_.begin_suppress.end());
+  choose(texts, rows, room, suppressed);
 }
 
 /// Lets each search choose by the classes after its rows.
-void TextGeneration::choose(GrowingTexts& texts, const layers::Tensor& rows_RW,
-                            const Room& room) const {
-  const Classes classes = likeliest(rows_RW, room, texts.searches.front().classes_of_row());
+void TextGeneration::choose(GrowingTexts& texts, const layers::Tensor& rows_RW, const Room& room,
+                            std::span<const std::int32_t> suppressed) const {
+  const Classes classes =
+      likeliest(rows_RW, room, texts.searches.front().classes_of_row(), suppressed);
   const std::vector<std::int64_t> counts = texts.growing_of_utterances();
   std::size_t row = 0;
   for (std::size_t u = 0; u < counts.size(); ++u) {
@@ -379,7 +382,8 @@ void TextGeneration::choose(GrowingTexts& texts, const layers::Tensor& rows_RW,
 
 /// Returns the likeliest classes after each row.
 TextGeneration::Classes TextGeneration::likeliest(const layers::Tensor& rows_RW, const Room& room,
-                                                  int count) const {
+                                                  int count,
+                                                  std::span<const std::int32_t> suppressed) const {
   const std::int64_t R = rows_RW.shape[0], V = room.logits_NV.shape[1];
   layers::Context context = this->context(room);
   std::vector<float> logits(static_cast<std::size_t>(room.wide_NV.size()));
@@ -396,7 +400,7 @@ TextGeneration::Classes TextGeneration::likeliest(const layers::Tensor& rows_RW,
     for (std::int64_t r = 0; r < rows; ++r)
       found.push_back(layers::likeliest_classes(
           std::span(logits).subspan(static_cast<std::size_t>(r * V), static_cast<std::size_t>(V)),
-          count));
+          count, suppressed));
   }
   return found;
 }

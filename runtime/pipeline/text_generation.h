@@ -8,6 +8,7 @@
 #include <span>
 #include <vector>
 
+#include "layers/losses/hypothesis.h"
 #include "layers/losses/loss.h"
 #include "layers/losses/text_beam.h"
 #include "layers/nn/text_reader.h"
@@ -50,8 +51,10 @@ struct StageParts {
 /// A text ends with TextWriting::eos, or after partition::most_written() labels.
 class TextGeneration {
  public:
-  /// Receives the labels of each utterance of a micro-batch, without eos, on the last layer's rank.
-  using Heard = std::function<void(const MicroBatchWork&, std::vector<std::vector<std::int32_t>>)>;
+  /// The texts of an utterance without eos, the best first: TextBeam::hypotheses().
+  using Texts = std::vector<layers::Hypothesis>;
+  /// Receives the texts of each utterance of a micro-batch, on the last layer's rank.
+  using Heard = std::function<void(const MicroBatchWork&, std::vector<Texts>)>;
 
   /// `progress` is called after every round of labels, and may be empty. ShapeError if the sequence
   /// has room for another beam than that of the decoding.
@@ -95,8 +98,11 @@ class TextGeneration {
                            const TextRound& round);
   void pass_on(GrowingTexts& texts, std::size_t k, const layers::Tensor& rows);
   void choose_first(GrowingTexts& texts);
-  void choose(GrowingTexts& texts, const layers::Tensor& rows_RW, const Room& room) const;
-  Classes likeliest(const layers::Tensor& rows_RW, const Room& room, int count) const;
+  /// Of the classes, those of `suppressed` are left out.
+  void choose(GrowingTexts& texts, const layers::Tensor& rows_RW, const Room& room,
+              std::span<const std::int32_t> suppressed) const;
+  Classes likeliest(const layers::Tensor& rows_RW, const Room& room, int count,
+                    std::span<const std::int32_t> suppressed) const;
   TextRound plan_round(const GrowingTexts& texts, std::size_t k) const;
   Room make_room(const TextRound& round, int chunk) const;
   Room room_in(layers::Scratch& scratch, const TextRound& round, int chunk) const;

@@ -16,13 +16,15 @@ namespace penstock::runtime {
 // nlohmann-json finds these by argument-dependent lookup.
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(EditCount, edits, reference)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(ErrorCount, words, characters)
-NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(ErrorTally, utterances, skipped, errors, loss, audio_seconds)
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE_WITH_DEFAULT(ErrorTally, utterances, skipped, errors,
+                                                oracle_word_edits, loss, audio_seconds)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(EvaluationTotals, step, manifests, by, done)
 
 ErrorTally& ErrorTally::operator+=(const ErrorTally& other) {
   utterances += other.utterances;
   skipped += other.skipped;
   errors += other.errors;
+  oracle_word_edits += other.oracle_word_edits;
   loss += other.loss;
   audio_seconds += other.audio_seconds;
   return *this;
@@ -30,7 +32,9 @@ ErrorTally& ErrorTally::operator+=(const ErrorTally& other) {
 
 ErrorTally tally_of(const Recognised& utterance) {
   if (!utterance.fault.empty()) return {.skipped = 1};
-  return {.utterances = 1, .errors = utterance.errors};
+  return {.utterances = 1,
+          .errors = utterance.errors,
+          .oracle_word_edits = utterance.oracle_word_edits};
 }
 
 ErrorTally tally_of(const Evaluation& evaluation) {
@@ -39,6 +43,7 @@ ErrorTally tally_of(const Evaluation& evaluation) {
           .skipped = report.skipped,
           .errors = {.words = {report.word_edits, report.words},
                      .characters = {report.character_edits, report.characters}},
+          .oracle_word_edits = report.oracle_word_edits,
           .loss = evaluation.loss_sum,
           .audio_seconds = report.audio_seconds};
 }
@@ -54,6 +59,7 @@ EvaluationReport report_of(const ErrorTally& tally) {
   report.words = tally.errors.words.reference;
   report.character_edits = tally.errors.characters.edits;
   report.characters = tally.errors.characters.reference;
+  report.oracle_word_edits = tally.oracle_word_edits;
   report.audio_seconds = tally.audio_seconds;
   return report;
 }

@@ -16,6 +16,7 @@ struct ErrorTally {
   std::int64_t utterances = 0;
   std::int64_t skipped = 0;  // not among `utterances`: unusable or failed
   ErrorCount errors = {};
+  std::int64_t oracle_word_edits = 0;  // if the best of the reported texts were chosen
   double loss = 0;
   double audio_seconds = 0;
 

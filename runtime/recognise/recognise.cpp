@@ -104,24 +104,41 @@ void check_scores(const std::string& checkpoint, const std::string& decoder,
         checkpoint, decoder));
 }
 
+/// Throws ConfigError if more texts are asked for than a search keeps.
+void check_nbest(const std::string& checkpoint, const layers::DecodingOptions& decoding) {
+  if (decoding.nbest == 0) return;
+  if (decoding.beam == 1)
+    throw ConfigError(fmt::format(
+        "{}: greedy decoding finds one text, without a score: leave out --nbest, or give --beam {}",
+        checkpoint, std::max(decoding.nbest, 2)));
+  if (decoding.nbest > decoding.beam)
+    throw ConfigError(
+        fmt::format("{}: --nbest {} asks for more texts than --beam {} keeps: give --beam {}, or "
+                    "fewer texts",
+                    checkpoint, decoding.nbest, decoding.beam, decoding.nbest));
+}
+
 /// Throws ConfigError if the loss can't be decoded so.
 void check_decoding(const Trained& trained, const configs::Config& config,
                     const layers::Loss& loss) {
   const std::string& decoder = trained.decoder.empty() ? config.model.decoder : trained.decoder;
   check_scores(trained.checkpoint.string(), decoder, trained.decoding, loss);
+  check_nbest(trained.checkpoint.string(), trained.decoding);
   if (trained.decoding.beam == 1 || loss.beam_search) return;
   throw ConfigError(
       fmt::format("{}: its decoder is {}, which has no beam search: leave out --beam {}",
                   trained.checkpoint.string(), decoder, trained.decoding.beam));
 }
 
-/// Returns what of the decoding changes texts, as the end of an identity.
-std::string identity_of(const layers::DecodingOptions& decoding) {
+/// Returns what of the decoding changes results, as the end of an identity. Options that are left
+/// out count with their defaults.
+std::string identity_of(const layers::DecodingOptions& decoding, const layers::Loss& loss) {
   if (decoding.beam == 1) return {};
   std::string identity = fmt::format(", beam {}", decoding.beam);
-  if (decoding.length_penalty)
-    identity += fmt::format(", length penalty {}", *decoding.length_penalty);
-  if (decoding.ctc_weight) identity += fmt::format(", CTC weight {}", *decoding.ctc_weight);
+  if (loss.writing)
+    identity += fmt::format(", length penalty {}, CTC weight {}",
+                            decoding.length_penalty.value_or(1), loss.writing->scored_ctc_weight());
+  if (decoding.nbest > 0) identity += fmt::format(", {} best", decoding.nbest);
   return identity;
 }
 
@@ -151,7 +168,7 @@ Recogniser::Recogniser(const Trained& trained, comm::Communicator& world, Scorin
 std::string Recogniser::identity() const {
   const auto manifest = map_file(checkpoint_.folder() / kManifestFile);
   return fmt::format("{:016x} in {}{}{}", hash_of(manifest.bytes()), config_.precision.compute,
-                     by_ctc_ ? " by ctc" : "", identity_of(decoding_));
+                     by_ctc_ ? " by ctc" : "", identity_of(decoding_, loss_));
 }
 
 // restore() reads weights and statistics alone, as `false` says: the optimizer's state is not
@@ -174,6 +191,7 @@ Evaluation Recogniser::evaluate(const Corpus& corpus, EvaluationOptions options)
   options.data = config_.data;
   options.decoder = decoder_;
   options.writing = loss_.writing;
+  options.decoding = decoding_;
   options.reads_labels = config_.model.loss().writing.has_value();
   options.threads = config_.trainer.threads;
   return runtime::evaluate(*session_, corpus, *tokenizer_, options);

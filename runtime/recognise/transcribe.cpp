@@ -216,7 +216,10 @@ class Transcriber {
     for (std::size_t id = 0; id < heard.size(); ++id) {
       Transcript& transcript = transcripts[usable.places[id]];
       transcript.fault = std::move(heard[id].fault);
-      if (transcript.fault.empty()) transcript.text = std::move(heard[id].text);
+      if (!transcript.fault.empty()) continue;
+      transcript.text = std::move(heard[id].text);
+      transcript.score = heard[id].score;
+      transcript.nbest = std::move(heard[id].nbest);
     }
     return transcripts;
   }

@@ -6,11 +6,13 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <vector>
 
 #include "comm/communicator.h"
 #include "runtime/corpus/corpus_window.h"
 #include "runtime/data/audio/segment.h"
 #include "runtime/recognise/recognise.h"
+#include "runtime/trainer/evaluation.h"
 
 namespace penstock::runtime {
 
@@ -25,7 +27,9 @@ struct Transcript {
   Recording recording;
   double seconds = 0;  // length of the audio; 0 if unknown
   std::string text = {};
-  std::string fault = {};  // why there is no text
+  std::string fault = {};              // why there is no text
+  std::optional<double> score = {};    // as in Recognised
+  std::vector<ScoredText> nbest = {};  // as in Recognised
 };
 
 /// A list of recordings, of which only a window is in memory at a time, and callbacks for the

@@ -19,7 +19,8 @@ namespace {
 /// rank sends `fault`. The last stage's rank sends `heard` for every utterance, computed from
 /// silence if it failed.
 ///
-///   heard: id, text, reference, word edits, words, character edits, characters
+///   heard: id, text, reference, word edits, words, character edits, characters, score,
+///          oracle's word edits, number of texts, and text and score of each
 ///   fault: id, reason
 enum class Told : std::int64_t { fault, heard };
 
@@ -39,6 +40,32 @@ ErrorCount take_errors(Unpacker& from) {
   return errors;
 }
 
+void add(Packer& message, const Recognised& heard) {
+  message.add(heard.text);
+  message.add(heard.reference);
+  add(message, heard.errors);
+  pack(heard.score, message);
+  message.add(heard.oracle_word_edits);
+  message.add(std::ssize(heard.nbest));
+  for (const auto& [text, score] : heard.nbest) {
+    message.add(text);
+    pack(std::optional(score), message);
+  }
+}
+
+void take(Recognised& heard, Unpacker& from) {
+  heard.text = from.text();
+  heard.reference = from.text();
+  heard.errors = take_errors(from);
+  heard.score = unpack_optional<double>(from);
+  heard.oracle_word_edits = from.number();
+  heard.nbest.resize(static_cast<std::size_t>(from.number()));
+  for (auto& [text, score] : heard.nbest) {
+    text = from.text();
+    score = unpack_optional<double>(from).value();
+  }
+}
+
 /// Decodes and scores the logits of the last stage of this replica.
 class Scorer {
  public:
@@ -52,16 +79,18 @@ class Scorer {
       const std::span<const float> of_utterance(row, size);
       row += size;
       if (options_.logits) options_.logits(work.utterances[u], of_utterance, logits.channels());
-      tell(work.utterances[u], tokenizer_.decode(options_.decoder(of_utterance, logits.channels(),
-                                                                  tokenizer_.labels())));
+      tell(work.utterances[u],
+           options_.decoder(of_utterance, logits.channels(), tokenizer_.labels()));
     }
   }
 
   /// Takes texts that the decoder wrote. Its classes that are no labels mean nothing in text.
-  void operator()(const MicroBatchWork& work, std::vector<std::vector<std::int32_t>> written) {
+  void operator()(const MicroBatchWork& work, std::vector<TextGeneration::Texts> written) {
     for (std::size_t u = 0; u < work.utterances.size(); ++u) {
-      std::erase_if(written[u], [&](std::int32_t c) { return c == 0 || c >= tokenizer_.labels(); });
-      tell(work.utterances[u], tokenizer_.decode(written[u]));
+      for (layers::Hypothesis& one : written[u])
+        std::erase_if(one.labels,
+                      [&](std::int32_t c) { return c == 0 || c >= tokenizer_.labels(); });
+      tell(work.utterances[u], written[u]);
     }
   }
 
@@ -80,13 +109,25 @@ class Scorer {
     told_.add(static_cast<std::int64_t>(id));
   }
 
-  void tell(std::uint64_t id, const std::string& text) {
-    const bool scored = corpus_.labels != nullptr;
-    const std::string reference = scored ? tokenizer_.normalised(corpus_.text(id)) : std::string();
+  void tell(std::uint64_t id, const std::vector<layers::Hypothesis>& found) {
     begin(Told::heard, id);
-    told_.add(text);
-    told_.add(options_.references ? reference : std::string());
-    add(told_, scored ? count_errors(reference, text) : ErrorCount());
+    Recognised heard;
+    heard.text = tokenizer_.decode(found.front().labels);
+    if (options_.decoding.beam > 1) heard.score = found.front().score;
+    const auto count = std::min(found.size(), static_cast<std::size_t>(options_.decoding.nbest));
+    for (const layers::Hypothesis& one : std::span(found).first(count))
+      heard.nbest.push_back({tokenizer_.decode(one.labels), one.score});
+    if (corpus_.labels != nullptr) compare(heard, tokenizer_.normalised(corpus_.text(id)));
+    add(told_, heard);
+  }
+
+  void compare(Recognised& heard, const std::string& reference) const {
+    heard.errors = count_errors(reference, heard.text);
+    heard.oracle_word_edits = heard.errors.words.edits;
+    for (const auto& [text, score] : heard.nbest)
+      heard.oracle_word_edits =
+          std::min(heard.oracle_word_edits, count_errors(reference, text).words.edits);
+    if (options_.references) heard.reference = reference;
   }
 
   const Corpus& corpus_;
@@ -104,7 +145,7 @@ void state_no_labels(StepWork& work) {
 StepSums pass(Stage& stage, const StepWork& work, ExecutorCallbacks callbacks,
               const EvaluationOptions& options, Scorer& scorer) {
   if (options.writing) {
-    const auto write = [&](const MicroBatchWork& m, std::vector<std::vector<std::int32_t>> texts) {
+    const auto write = [&](const MicroBatchWork& m, std::vector<TextGeneration::Texts> texts) {
       scorer(m, std::move(texts));
     };
     return stage.write_texts(work, callbacks, *options.writing, write, options.advance);
@@ -129,9 +170,7 @@ std::vector<Recognised> gather_recognised(comm::Communicator& world, const std::
         utterance.fault = from.text();
         continue;
       }
-      utterance.text = from.text();
-      utterance.reference = from.text();
-      utterance.errors = take_errors(from);
+      take(utterance, from);
     }
   return utterances;
 }
@@ -141,19 +180,22 @@ EvaluationReport count_together(comm::Communicator& world,
                                 const std::vector<Recognised>& utterances) {
   Packer counts;
   if (world.rank() == 0) {
-    std::int64_t heard = 0;
+    std::int64_t heard = 0, oracle = 0;
     ErrorCount errors;
     for (const Recognised& utterance : utterances) {
       if (!utterance.fault.empty()) continue;
       ++heard;
       errors += utterance.errors;
+      oracle += utterance.oracle_word_edits;
     }
     counts.add(heard);
+    counts.add(oracle);
     add(counts, errors);
   }
   Unpacker from(comm::broadcast(world, counts.bytes()));
   EvaluationReport report;
   report.utterances = from.number();
+  report.oracle_word_edits = from.number();
   const ErrorCount errors = take_errors(from);
   report.word_edits = errors.words.edits;
   report.words = errors.words.reference;

@@ -21,6 +21,7 @@ struct EvaluationOptions {
   configs::DataConfig data = {};
   layers::Decoder decoder = {};                     // from decoder_of()
   std::optional<layers::TextWriting> writing = {};  // Loss::writing; such models have no decoder
+  layers::DecodingOptions decoding = {};            // of either; only beam and nbest are read
   /// Layers before the last read labels, of which utterances without texts have none.
   bool reads_labels = false;
   int threads = 1;          // computing threads per rank
@@ -34,12 +35,22 @@ struct EvaluationOptions {
       logits = {};
 };
 
+struct ScoredText {
+  std::string text;
+  double score = 0;  // layers::Hypothesis::score
+
+  bool operator==(const ScoredText&) const = default;
+};
+
 /// The recognition result of an utterance.
 struct Recognised {
   std::string text;
-  std::string reference;  // normalised; empty unless EvaluationOptions::references
-  ErrorCount errors;      // zero if the corpus has no labels
-  std::string fault;      // why its audio could not be read; it then counts in no rate
+  std::string reference;               // normalised; empty unless EvaluationOptions::references
+  ErrorCount errors;                   // zero if the corpus has no labels
+  std::string fault;                   // why its audio could not be read; it then counts in no rate
+  std::optional<double> score = {};    // of `text`, if a beam searched for it
+  std::vector<ScoredText> nbest = {};  // DecodingOptions::nbest texts at most, `text` first
+  std::int64_t oracle_word_edits = 0;  // fewest of `text` and `nbest`
 };
 
 /// The recognition results of a corpus.

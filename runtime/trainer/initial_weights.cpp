@@ -213,7 +213,8 @@ std::string told_of(const InitialWeights& weights, const configs::Config& config
   for (std::string& key : changed(now, before, "features.")) others.push_back(std::move(key));
   if (whole && config.model.decoder != "ctc")
     for (std::string& key : changed(now, before, "decoder."))
-      if (key != "decoder.sigma" && key != "decoder.smoothing" && !drops_in_training(key))
+      if (key != "decoder.sigma" && key != "decoder.smoothing" && !key.ends_with("suppress") &&
+          !drops_in_training(key))
         others.push_back(std::move(key));
   const bool takes_adapters = config.model.lora.rank > 0 && adapters == 0;
   if (takes_adapters && !changed(now, before, "lora.alpha").empty())

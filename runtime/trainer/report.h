@@ -35,6 +35,7 @@ struct EvaluationReport {
   double loss = 0;           // mean over the utterances
   double wer = 0, cer = 0;
   std::int64_t word_edits = 0, words = 0, character_edits = 0, characters = 0;
+  std::int64_t oracle_word_edits = 0;  // of the best of the texts that were reported
   double audio_seconds = 0, seconds = 0;
 };
 

@@ -32,11 +32,15 @@ class BeamSearch : public testing::Test {
     EXPECT_EQ(outcome.code, 0) << outcome.err;
     return texts(test::read_file(in(name)), "hypothesis");
   }
+  static std::vector<nlohmann::json> parsed(const std::string& lines) {
+    std::vector<nlohmann::json> all;
+    std::istringstream from(lines);
+    for (std::string line; std::getline(from, line);) all.push_back(nlohmann::json::parse(line));
+    return all;
+  }
   static std::vector<std::string> texts(const std::string& lines, const char* field) {
     std::vector<std::string> texts;
-    std::istringstream from(lines);
-    for (std::string line; std::getline(from, line);)
-      texts.push_back(nlohmann::json::parse(line).at(field));
+    for (const nlohmann::json& line : parsed(lines)) texts.push_back(line.at(field));
     return texts;
   }
 
@@ -52,6 +56,37 @@ TEST_F(BeamSearch, ChangesTextsAlikeOnAllRanks) {
   const auto transcribed = folder_.run(
       {"transcribe", in("output"), "--manifest", in("validation.jsonl"), "--beam", "5", "--json"});
   EXPECT_EQ(texts(transcribed.out, "text"), beam);
+}
+
+// Several texts of each utterance, with their scores, alike on all ranks.
+TEST_F(BeamSearch, ListsTheBestTexts) {
+  const std::vector<std::string> words = {"--beam", "5", "--nbest", "3"};
+  (void)evaluated("one", words);
+  const std::string lines = test::read_file(in("one"));
+  auto grid = words;
+  grid.insert(grid.end(), {"--replicas", "2"});
+  (void)evaluated("grid", grid, {4});
+  EXPECT_EQ(test::read_file(in("grid")), lines);
+  std::size_t listed = 0;
+  for (const nlohmann::json& line : parsed(lines)) {
+    EXPECT_EQ(line.at("nbest").at(0),
+              (nlohmann::json{{"text", line.at("hypothesis")}, {"score", line.at("score")}}));
+    listed += line.at("nbest").size();
+  }
+  EXPECT_GT(listed, 7u);
+  std::vector<std::string> transcribe = {"transcribe", in("output"), "--manifest",
+                                         in("validation.jsonl"), "--json"};
+  transcribe.insert(transcribe.end(), words.begin(), words.end());
+  const auto transcribed = parsed(folder_.run(transcribe).out);
+  ASSERT_EQ(transcribed.size(), 7u);
+  for (std::size_t i = 0; i < transcribed.size(); ++i)
+    EXPECT_EQ(transcribed[i].at("nbest"), parsed(lines)[i].at("nbest"));
+  std::erase(transcribe, "--json");
+  const auto refused = folder_.run(transcribe);
+  EXPECT_EQ(refused.code, 2);
+  EXPECT_NE(refused.err.find("--nbest is for lines of JSON alone: add --json, or --output FILE"),
+            std::string::npos)
+      << refused.err;
 }
 
 // A file of results has the texts of one beam.

@@ -164,6 +164,10 @@ void takes_recognition(CLI::App* command, runtime::Trained& trained,
                                   "Hypotheses of a beam search, by all decoders but CTC. Default: "
                                   "1, greedy decoding"),
               kBeam);
+  takes_whole(command->add_option("--nbest", trained.decoding.nbest,
+                                  "Texts of each utterance to report with their scores, up to "
+                                  "--beam"),
+              kBeam);
   takes_scores(command, trained.decoding);
   takes_verified(command, trained.verified);
 }

@@ -77,7 +77,8 @@ int run_evaluate(const EvaluateOptions& options) {
         const runtime::EvaluationTotals totals = runtime::evaluate_checkpoint(
             options.trained, options.test, world, writing_to(file, options));
         const std::chrono::duration<double> took = std::chrono::steady_clock::now() - start;
-        const EvaluationOutcome outcome{options.test, totals, took.count()};
+        const EvaluationOutcome outcome{options.test, totals, took.count(),
+                                        options.trained.decoding.nbest};
         if (world.rank() == 0)
           std::cout << (options.json ? evaluation_json(outcome) : evaluation_text(outcome));
         return exit_done;

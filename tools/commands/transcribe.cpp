@@ -173,6 +173,9 @@ void check(const TranscribeOptions& options) {
     if (recording.ends_with(".jsonl"))
       throw ConfigError(fmt::format("{} is no recording: a manifest is named by --manifest {}",
                                     recording, recording));
+  if (options.trained.decoding.nbest > 0 && !options.json && options.output.path.empty())
+    throw ConfigError(
+        "transcribe: --nbest is for lines of JSON alone: add --json, or --output FILE");
   if (launched_rank() != 0) return;
   check_result_file(options.output);
   const std::string progress =
@@ -252,10 +255,12 @@ void add_transcribe(CLI::App& app, Run& run) {
   command->footer(
       "Prints the text of one recording, or a line for each of several. Recordings that can't be "
       "used\n"
-      "are named at the end, with exit code 3; in JSON they have an error in place of a text.\n\n"
+      "are named at the end, with exit code 3; in JSON they have an error in place of a text.\n"
+      "With --beam, lines of JSON have the text's score, and with --nbest the best texts.\n\n"
       "Examples:\n"
       "  penstock transcribe outputs/quickstart prompt.wav\n"
       "  find calls -name '*.flac' | penstock transcribe outputs/digits --stdin -o texts.jsonl\n"
+      "  penstock transcribe outputs/digits call.wav --beam 8 --nbest 4 --json\n"
       "  mpirun -np 4 penstock transcribe outputs/digits --replicas 2 --manifest calls.jsonl \\\n"
       "    -o texts.jsonl --resume");
   command->callback([options, &run] { run = [options] { return run_transcribe(*options); }; });

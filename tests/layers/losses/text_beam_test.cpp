@@ -124,13 +124,13 @@ void expect_the_best_of_all(TextBeamOptions options, bool by_ctc) {
     const Noise model(seed);
     const auto ctc = by_ctc ? noise_of_ctc(seed) : nullptr;
     const auto all = scores(model, options, ctc.get());
-    const std::vector<TextHypothesis> found = searched(model, options, ctc).hypotheses();
+    const std::vector<Hypothesis> found = searched(model, options, ctc).hypotheses();
     const auto possible = std::ranges::count_if(
         all, [](const auto& one) { return one.second > -std::numeric_limits<double>::infinity(); });
     EXPECT_EQ(std::ssize(found), possible);
-    for (const TextHypothesis& one : found)
+    for (const Hypothesis& one : found)
       EXPECT_NEAR(one.score, all.at(one.labels), 1e-12) << testing::PrintToString(one.labels);
-    EXPECT_TRUE(std::ranges::is_sorted(found, std::greater(), &TextHypothesis::score));
+    EXPECT_TRUE(std::ranges::is_sorted(found, std::greater(), &Hypothesis::score));
   }
 }
 
@@ -191,6 +191,24 @@ TEST(TextBeam, OrdersEqualsByHypothesisAndClass) {
   const auto equal = likeliest_classes(std::vector<float>{1, 0, 0, 1}, 4);
   beam.choose(std::vector{equal, equal});
   EXPECT_EQ(beam.steps(), (std::vector<TextStep>{{0, 0}, {3, 0}})) << "slot 1 has no successor";
+}
+
+// transformers takes them away after the softmax.
+TEST(TextBeam, CountsWhatIsSuppressedInProbabilities) {
+  const std::vector<float> row = {1, 4, 0, 3};
+  const auto all = likeliest_classes(row, 4);
+  const std::vector<std::int32_t> left_out = {1, 2};
+  const auto found = likeliest_classes(row, 4, left_out);
+  ASSERT_EQ(found.size(), 2u);
+  for (const std::size_t i : {0, 1}) {
+    EXPECT_EQ(found[i].id, all[i + 1].id);
+    EXPECT_DOUBLE_EQ(found[i].log_probability, all[i + 1].log_probability);
+  }
+  EXPECT_EQ(likeliest_classes(row, 1).front().id, 1);
+  EXPECT_EQ(likeliest_classes(row, 1, left_out).front().id, 3);
+  const std::vector<std::int32_t> every = {3, 1, 0, 2, 1};
+  EXPECT_TRUE(likeliest_classes(row, 1, every).empty());
+  EXPECT_TRUE(likeliest_classes(row, 4, every).empty());
 }
 
 // Texts stay in their slots, and others take those that are free.

@@ -19,7 +19,7 @@
 namespace penstock::layers {
 namespace {
 
-using Hypotheses = std::vector<TransducerHypothesis>;
+using Hypotheses = std::vector<Hypothesis>;
 
 // A logit of these networks is a sum of about 20 FP32 products of a few units each, so it is wrong
 // by some 1e-6, and its path has a dozen steps with a log-softmax or two.
@@ -141,9 +141,9 @@ TEST_P(SmallBeam, WholeBeamsGiveExactProbabilities) {
   ASSERT_EQ(found.size(), paths.texts().size());
   ASSERT_GT(found.size(), 50u);
   double sum = 0;
-  for (const auto& [labels, log_probability] : found) {
-    EXPECT_NEAR(log_probability, std::log(paths.texts().at(labels)), kRounding);
-    sum += std::exp(log_probability);
+  for (const auto& [labels, score] : found) {
+    EXPECT_NEAR(score, std::log(paths.texts().at(labels)), kRounding);
+    sum += std::exp(score);
   }
   EXPECT_NEAR(sum, 1, kRounding);
   const auto best =
@@ -157,21 +157,23 @@ TEST_P(SmallBeam, NormalisedScoresChooseByLabels) {
     return std::log(text.second) / static_cast<double>(text.first.size() + 1);
   };
   const auto best = std::ranges::max_element(paths.texts(), {}, score);
-  EXPECT_EQ(search(kAll, true).front().labels, best->first);
+  const Hypotheses found = search(kAll, true);
+  EXPECT_EQ(found.front().labels, best->first);
+  for (const Hypothesis& one : found)
+    EXPECT_NEAR(one.score, score(*paths.texts().find(one.labels)), kRounding);
 }
 
 // A narrow beam leaves paths out, so no text gets more than its probability.
 TEST_P(SmallBeam, NarrowBeamsFindPartsOfTheExactSums) {
   const AllPaths paths = all();
-  const double most = search(kAll).front().log_probability;
+  const double most = search(kAll).front().score;
   for (const int beam : {1, 2, 3, 7, 20}) {
     const Hypotheses found = search(beam);
     EXPECT_LE(std::ssize(found), beam);
-    for (const auto& [labels, log_probability] : found)
-      EXPECT_LE(log_probability, std::log(paths.texts().at(labels)) + kRounding);
-    EXPECT_LE(found.front().log_probability, most + kRounding);
-    EXPECT_TRUE(
-        std::ranges::is_sorted(found, std::greater(), &TransducerHypothesis::log_probability));
+    for (const auto& [labels, score] : found)
+      EXPECT_LE(score, std::log(paths.texts().at(labels)) + kRounding);
+    EXPECT_LE(found.front().score, most + kRounding);
+    EXPECT_TRUE(std::ranges::is_sorted(found, std::greater(), &Hypothesis::score));
   }
 }
 
@@ -187,7 +189,7 @@ TEST(TransducerBeam, ProbabilitiesOfAnRnntAreItsLosses) {
   Model model(options, 29, 1.5);
   const std::vector<float> x = random_frames(3, options.joint, 4);
   int compared = 0;
-  for (const auto& [labels, log_probability] :
+  for (const auto& [labels, score] :
        TransducerBeam(options, model.params(), {kAll, false, 3}).hypotheses(x)) {
     if (labels.size() >= 3) continue;
     Labels text({labels}, 1);
@@ -197,7 +199,7 @@ TEST(TransducerBeam, ProbabilitiesOfAnRnntAreItsLosses) {
       std::ranges::copy(test::numbers(model.params()[i]), runner.params()[i].as<float>());
     std::ranges::copy(x, runner.input().only().x_FC.as<float>());
     runner.forward();
-    EXPECT_NEAR(-text.losses.front(), log_probability, kRounding) << labels.size();
+    EXPECT_NEAR(-text.losses.front(), score, kRounding) << labels.size();
     ++compared;
   }
   EXPECT_EQ(compared, 1 + 2 + 4);
@@ -240,9 +242,10 @@ TEST(TransducerBeam, FindsATextThatGreedyDecodingMisses) {
   EXPECT_EQ(TransducerGreedy(PlainLogits::plain_options(), logits.model.params()).labels(x),
             Text(20, 1));
   for (const bool score_norm : {false, true}) {
-    const TransducerHypothesis best = logits.search(x, {3, score_norm}).front();
+    const Hypothesis best = logits.search(x, {3, score_norm}).front();
     EXPECT_EQ(best.labels, Text{2}) << score_norm;
-    EXPECT_NEAR(std::exp(best.log_probability), 0.35 + 0.25 * 0.35, 1e-5);
+    const int length = score_norm ? 2 : 1;  // of one label and the text's start
+    EXPECT_NEAR(std::exp(length * best.score), 0.35 + 0.25 * 0.35, 1e-5);
   }
 }
 
@@ -254,9 +257,9 @@ TEST(TransducerBeam, AddsThePathsOfEqualTexts) {
   const Hypotheses found = logits.search(x, {2, false});
   ASSERT_EQ(found.size(), 2u);
   EXPECT_EQ(found[0].labels, Text{1});
-  EXPECT_NEAR(std::exp(found[0].log_probability), 0.3 + 0.7 * 0.3 + 0.49 * 0.3, 1e-5);
+  EXPECT_NEAR(std::exp(found[0].score), 0.3 + 0.7 * 0.3 + 0.49 * 0.3, 1e-5);
   EXPECT_EQ(found[1].labels, Text{});
-  EXPECT_NEAR(std::exp(found[1].log_probability), 0.343, 1e-5);
+  EXPECT_NEAR(std::exp(found[1].score), 0.343, 1e-5);
   EXPECT_EQ(logits.search(x, {1, false}).front().labels, Text{});  // the best at the first frame
 }
 
@@ -287,7 +290,7 @@ TEST(TransducerBeam, WritesTenLabelsAtAFrameAtMost) {
     const auto found =
         TransducerBeam(options, model.params(), {}).hypotheses(random_frames(4, 6, 1));
     EXPECT_EQ(found.front().labels, Text(40, 3));
-    EXPECT_NEAR(found.front().log_probability, 0, 1e-9);
+    EXPECT_NEAR(found.front().score, 0, 1e-9);
   }
 }
 
@@ -301,11 +304,11 @@ TEST(TransducerBeam, TakesDurationsAndAFrameForABlank) {
   const TransducerBeam beam(options, labels.params(), {});
   EXPECT_EQ(beam.hypotheses(random_frames(7, 6, 1)).front().labels, Text(3, 2));
   EXPECT_EQ(beam.hypotheses({}).front().labels, Text{});
-  EXPECT_EQ(beam.hypotheses({}).front().log_probability, 0);
+  EXPECT_EQ(beam.hypotheses({}).front().score, 0);
   const auto silent =
       TransducerBeam(options, blanks.params(), {}).hypotheses(random_frames(4, 6, 1));
   EXPECT_EQ(silent.front().labels, Text{});
-  EXPECT_NEAR(silent.front().log_probability, 0, 1e-9);
+  EXPECT_NEAR(silent.front().score, 0, 1e-9);
 }
 
 // A training may have diverged: the search still ends, with texts of that beam.

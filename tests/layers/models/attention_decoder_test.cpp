@@ -124,6 +124,9 @@ TEST(AttentionDecoder, DeclaresItsLoss) {
   EXPECT_EQ(beside_ctc.most_labels, 17);
   EXPECT_EQ(attention_decoder().loss({.positions = "canary", .max_positions = 20}).most_labels, 19);
   EXPECT_NE(beside_ctc.make_ctc_decoder, nullptr);
+  const Loss quiet = attention_decoder().loss({.suppress = {3, 5}, .begin_suppress = {0}});
+  EXPECT_EQ(quiet.writing->suppress, (std::vector<std::int32_t>{3, 5}));
+  EXPECT_EQ(quiet.writing->begin_suppress, (std::vector<std::int32_t>{0}));
 }
 
 TEST(AttentionDecoder, NamesContradictions) {

@@ -113,6 +113,14 @@ TEST(BuildModel, RefusesTokensThatAreNoClasses) {
             "text's labels)\n"
             "  decoder.prompt = 30 is no class: there are 29, from 0 on (model.classes, or the "
             "text's labels)");
+  model.decoder = "attention";
+  model.networks = {.suppress = {3, 29}, .begin_suppress = {30}};
+  EXPECT_EQ(test::message_of<ConfigError>([&] { build_model(model, 29); }),
+            "no such model can be built:\n"
+            "  decoder.suppress = 29 is no class: there are 29, from 0 on (model.classes, or the "
+            "text's labels)\n"
+            "  decoder.begin_suppress = 30 is no class: there are 29, from 0 on (model.classes, or "
+            "the text's labels)");
 }
 
 TEST(BuildModel, ItsModelsCanBePlannedWithoutMeasuring) {

@@ -223,6 +223,40 @@ TEST_F(Export, ChangesTheEndOfTextsInBothFiles) {
     EXPECT_EQ(read_settings(at("exported") / file).at("eos_token_id"), "1") << file;
 }
 
+// The row of its end, 259, is label 0, and the rows before it have moved.
+TEST_F(Export, GivesSuppressedTokensBack) {
+  const auto folder = at("folder");
+  std::filesystem::copy(golden("whisper_for_conditional_generation"), folder);
+  const auto file = folder / "generation_config.json";
+  test::change_text(file, "\"bos_token_id\"",
+                    "\"suppress_tokens\": [1, 9, 266, 99999], \"begin_suppress_tokens\": [32, "
+                    "259], \"bos_token_id\"");
+  import_model(folder, at("imported"));
+  const Checkpoint imported(at("imported"));
+  EXPECT_EQ(imported.state().config.at("decoder.suppress"), "[2, 10, 266]");
+  EXPECT_EQ(imported.state().config.at("decoder.begin_suppress"), "[33, 0]");
+  save_as_trained(
+      imported, at("trained"), [](TrainingState&) {}, 0, read_kept(imported));
+  export_model(at("trained"), at("exported"));
+  EXPECT_EQ(test::read_file(at("exported") / "generation_config.json"), test::read_file(file));
+
+  save_as_trained(
+      imported, at("changed"),
+      [](TrainingState& state) { state.config.at("decoder.suppress") = "[0, 5]"; }, 0,
+      read_kept(imported));
+  export_model(at("changed"), at("other"));
+  const Settings other = read_settings(at("other") / "generation_config.json");
+  EXPECT_EQ(other.at("suppress_tokens"), "[259,4]");
+  EXPECT_EQ(other.at("begin_suppress_tokens"), "[32,259]");
+  save_as_trained(imported, at("anew"), [](TrainingState& state) {
+    state.config.at("text.kind") = "alphabet";
+    state.config.at("text.alphabet") = " abcdef";
+  });
+  export_model(at("anew"), at("own"));
+  EXPECT_EQ(read_settings(at("own") / "generation_config.json").at("suppress_tokens"),
+            "[2,10,266]");
+}
+
 // With the adapters and the head of its language in a file of their own.
 TEST_F(Export, GivesMmsBack) {
   expect_round_trip("mms_for_ctc");

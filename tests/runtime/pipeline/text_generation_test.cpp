@@ -79,10 +79,21 @@ struct Layout {
   DType compute = DType::f32;
   std::int32_t eos = 2;
   layers::DecodingOptions decoding = {};
+  std::vector<std::int32_t> suppress = {}, begin_suppress = {};
 
   layers::TextWriting writing() const {
     const bool beside_ctc = decoder == "learned" || decoder == "short";
-    return {.eos = eos, .ctc_weight = beside_ctc ? 0.3 : 0, .decoding = decoding};
+    return {.eos = eos,
+            .ctc_weight = beside_ctc ? 0.3 : 0,
+            .suppress = suppress,
+            .begin_suppress = begin_suppress,
+            .decoding = decoding};
+  }
+  /// Returns the classes that are left out after a text of so many labels.
+  std::vector<std::int32_t> left_out(std::size_t labels) const {
+    std::vector<std::int32_t> classes = suppress;
+    if (labels == 0) classes.insert(classes.end(), begin_suppress.begin(), begin_suppress.end());
+    return classes;
   }
 };
 
@@ -100,10 +111,12 @@ StageOptions make_options(const partition::LayerSequence& sequence, const Layout
   return options;
 }
 
-/// Returns the text of each utterance.
-std::map<std::uint64_t, Labels> write_texts(const Layout& layout) {
+using TextsOf = std::map<std::uint64_t, TextGeneration::Texts>;  // by utterance
+
+/// Returns all texts that are found of each utterance.
+TextsOf find_texts(const Layout& layout) {
   const partition::LayerSequence sequence = make_sequence(layout.decoder, layout.decoding.beam);
-  std::map<std::uint64_t, Labels> texts;
+  TextsOf texts;
   comm::run_as_threads({.ranks = layout.stages}, [&](comm::Communicator& world) {
     const auto backend = layers::make_cpu_backend();
     const auto stream = backend->make_stream([&] { world.progress(); });
@@ -111,12 +124,19 @@ std::map<std::uint64_t, Labels> write_texts(const Layout& layout) {
     ExecutorCallbacks callbacks;
     callbacks.read_features = noise_from(0);
     (void)stage.write_texts(make_work(), callbacks, layout.writing(),
-                            [&](const MicroBatchWork& m, std::vector<Labels> written) {
-                              for (std::size_t u = 0; u < written.size(); ++u)
-                                texts[m.utterances[u]] = written[u];
+                            [&](const MicroBatchWork& m, std::vector<TextGeneration::Texts> found) {
+                              for (std::size_t u = 0; u < found.size(); ++u)
+                                texts[m.utterances[u]] = found[u];
                             });
   });
   return texts;
+}
+
+/// Returns the best text of each utterance.
+std::map<std::uint64_t, Labels> write_texts(const Layout& layout) {
+  std::map<std::uint64_t, Labels> best;
+  for (const auto& [id, found] : find_texts(layout)) best[id] = found.front().labels;
+  return best;
 }
 
 /// Returns the likeliest class after `row`. The head's weight is its last parameter.
@@ -254,7 +274,8 @@ std::vector<Labels> search_by_whole_passes(Stage& stage, const partition::LayerS
       for (std::size_t u = 0; u < searches.size(); ++u)
         if (first || searches[u].steps()[n].goes_on())
           classes[u].push_back(layers::likeliest_classes(logits_of(scored.rows[u], 0, head),
-                                                         searches[u].classes_of_row()));
+                                                         searches[u].classes_of_row(),
+                                                         layout.left_out(texts[u].size())));
     }
     for (std::size_t u = 0; u < searches.size(); ++u) {
       if (searches[u].ended()) continue;
@@ -336,15 +357,48 @@ TEST_P(TextGenerationBy, SearchesAsWholePassesDo) {
   });
 }
 
-/// Compares the texts that are written on several stages with those of one.
+TEST_P(TextGenerationBy, LeavesOutSuppressedClasses) {
+  with_stage(GetParam(), [&](Stage& stage, const partition::LayerSequence& sequence) {
+    int other = 0, later = 0;
+    for (const int beam : {1, 3}) {
+      const Layout layout{.decoder = GetParam(),
+                          .decoding = {.beam = beam},
+                          .suppress = {3, 0},
+                          .begin_suppress = {2, 1}};
+      const auto texts = write_texts(layout),
+                 free = write_texts({.decoder = GetParam(), .decoding = {.beam = beam}});
+      for (const MicroBatchWork& m : make_work().micro_batches) {
+        const auto whole = search_by_whole_passes(stage, sequence, m, layout);
+        const auto most =
+            partition::most_written(partition::activation_before_text(sequence, m.lengths, {}));
+        for (std::size_t u = 0; u < whole.size(); ++u) {
+          const Labels& text = texts.at(m.utterances[u]);
+          EXPECT_EQ(text, whole[u]) << "utterance " << m.utterances[u];
+          ASSERT_FALSE(text.empty());  // eos begins none
+          EXPECT_NE(text.front(), 1);
+          EXPECT_EQ(std::ranges::count(text, 3) + std::ranges::count(text, 0), 0);
+          other += text != free.at(m.utterances[u]) ? 1 : 0;
+          later += std::ranges::count(text, 1) > 0 || std::ssize(text) < most[u] ? 1 : 0;
+        }
+      }
+    }
+    EXPECT_GT(other, 10);
+    EXPECT_GT(later, 0);  // what begins no text is in some
+  });
+}
+
+/// Compares the texts that are found on several stages, and their scores, with those of one.
 void expect_the_same_on_any_stages(const std::string& decoder,
                                    const layers::DecodingOptions& decoding) {
   const partition::LayerSequence sequence = make_sequence(decoder);
   const int layers = sequence.size();
   const int text = partition::first_label_reader(partition::plan_without_frames(sequence, {}));
   for (const DType compute : {DType::f32, DType::bf16}) {
-    const auto alone = write_texts({.decoder = decoder, .compute = compute, .decoding = decoding});
+    const TextsOf alone =
+        find_texts({.decoder = decoder, .compute = compute, .decoding = decoding});
     ASSERT_EQ(alone.size(), 11u);
+    for (const auto& [id, found] : alone)
+      EXPECT_EQ(found.size(), static_cast<std::size_t>(decoding.beam)) << "utterance " << id;
     const std::vector<Layout> layouts = {
         {decoder, 2, "1f1b", {text}},                          // the decoder is one stage
         {decoder, 2, "1f1b", {text + 1}},                      // a stage ends with the texts' rows
@@ -356,7 +410,7 @@ void expect_the_same_on_any_stages(const std::string& decoder,
     for (Layout layout : layouts) {
       layout.compute = compute;
       layout.decoding = decoding;
-      EXPECT_EQ(write_texts(layout), alone)
+      EXPECT_EQ(find_texts(layout), alone)
           << layout.schedule << " " << testing::PrintToString(layout.cut);
     }
   }
@@ -415,14 +469,17 @@ TEST(TextGeneration, FindsTheBestOfAllTexts) {
       for (const double penalty : {0.0, 1.0}) {
         const Layout layout{
             .decoder = "short", .eos = eos, .decoding = {.beam = 90, .length_penalty = penalty}};
-        const auto texts = write_texts(layout);
+        const TextsOf texts = find_texts(layout);
         for (const std::size_t alone : {1, 4}) {
           const MicroBatchWork& m = work.micro_batches[alone];
           const auto scores = scores_of_all(stage, m, layout);
           EXPECT_EQ(scores.size(), 40u);
           const auto best =
               std::ranges::max_element(scores, {}, &std::pair<const Labels, double>::second);
-          EXPECT_EQ(texts.at(m.utterances[0]), best->first);
+          const TextGeneration::Texts& found = texts.at(m.utterances[0]);
+          EXPECT_EQ(found.front().labels, best->first);
+          for (const auto& [labels, score] : found)
+            EXPECT_NEAR(score, scores.at(labels), 1e-5) << testing::PrintToString(labels);
         }
       }
   });

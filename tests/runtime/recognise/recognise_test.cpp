@@ -3,6 +3,9 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <functional>
+
 #include "base/error.h"
 #include "comm/threads.h"
 #include "configs/load.h"
@@ -66,7 +69,9 @@ TEST_F(Recognise, IdentityFollowsCheckpointAndPrecision) {
 /// The texts that one decoder of a checkpoint finds.
 struct Found {
   std::vector<std::string> texts;
+  std::vector<Recognised> utterances;
   std::vector<std::string> of_columns;  // what CTC makes of the columns after the joint network's
+  EvaluationReport report;
   double loss = 0;
   std::string identity;
 };
@@ -102,6 +107,8 @@ Found find_texts(const test::ToneCheckpoint& checkpoint, const Finding& how) {
     };
     const Evaluation evaluation = recogniser.evaluate(corpus, options);
     for (const Recognised& one : evaluation.utterances) found.texts.push_back(one.text);
+    found.utterances = evaluation.utterances;
+    found.report = evaluation.report;
     found.loss = evaluation.report.loss;
     found.identity = recogniser.identity();
   });
@@ -199,8 +206,62 @@ TEST(RecogniseByAttention, SearchesTogetherWithCtc) {
   EXPECT_EQ(both.loss, greedy.loss);
   EXPECT_NE(both.identity, greedy.identity);
   EXPECT_NE(both.identity, alone.identity);
+  EXPECT_EQ(both.identity, named.identity);
   EXPECT_NE(both.identity, found({.beam = 4, .length_penalty = 0}).identity);
   EXPECT_NE(refusal(checkpoint, "ctc", {.beam = 4}).find("has no beam search"), std::string::npos);
+}
+
+/// Compares a list of the best texts with one text of the same search.
+void expect_nbest(const test::ToneCheckpoint& checkpoint) {
+  const Found greedy = find_texts(checkpoint, {}),
+              one = find_texts(checkpoint, {.decoding = {.beam = 4}}),
+              three = find_texts(checkpoint, {.decoding = {.beam = 4, .nbest = 3}});
+  EXPECT_EQ(three.texts, one.texts);
+  EXPECT_NE(three.identity, one.identity);
+  std::int64_t oracle = 0, listed = 0;
+  for (std::size_t u = 0; u < three.texts.size(); ++u) {
+    EXPECT_FALSE(greedy.utterances[u].score);
+    EXPECT_TRUE(one.utterances[u].nbest.empty());
+    const Recognised& heard = three.utterances[u];
+    ASSERT_TRUE(heard.score && !heard.nbest.empty());
+    EXPECT_EQ(heard.score, one.utterances[u].score);
+    EXPECT_LT(*heard.score, 0);
+    EXPECT_EQ(heard.nbest.front(), (ScoredText{heard.text, *heard.score}));
+    EXPECT_LE(heard.nbest.size(), 3u);
+    EXPECT_TRUE(std::ranges::is_sorted(heard.nbest, std::greater(), &ScoredText::score));
+    EXPECT_LE(heard.oracle_word_edits, heard.errors.words.edits);
+    oracle += heard.oracle_word_edits;
+    listed += std::ssize(heard.nbest);
+  }
+  EXPECT_GT(listed, std::ssize(three.texts));
+  EXPECT_EQ(three.report.oracle_word_edits, oracle);
+  EXPECT_EQ(one.report.oracle_word_edits, one.report.word_edits);
+}
+
+TEST(RecogniseNBest, ListsTextsOfEveryBeamSearch) {
+  const std::vector<std::string> sizes = {"trainer.steps=2", "decoder.width=8"};
+  for (const char* decoder : {"rnnt", "tdt", "lm", "attention"}) {
+    SCOPED_TRACE(decoder);
+    std::vector<std::string> recipe = sizes;
+    recipe.push_back(fmt::format("model.decoder={}", decoder));
+    if (*decoder == 'l' || *decoder == 'a')
+      recipe.insert(recipe.end(), {"decoder.heads=2", "decoder.inner=6"});
+    else
+      recipe.push_back("decoder.joint=7");
+    expect_nbest(test::ToneCheckpoint(recipe));
+  }
+}
+
+TEST(RecogniseByAttention, WritesNoSuppressedLabels) {
+  const std::vector<std::string> recipe = {"trainer.steps=2", "model.decoder=attention",
+                                           "decoder.width=8", "decoder.heads=2", "decoder.inner=6"};
+  const Found free = find_texts(test::ToneCheckpoint(recipe), {});
+  ASSERT_FALSE(free.texts.front().empty());
+  std::vector<std::string> without = recipe;
+  without.push_back("decoder.suppress=[1, 2, 3, 4, 5, 6, 7, 8, 9, 10]");
+  const Found suppressed = find_texts(test::ToneCheckpoint(without), {});
+  EXPECT_NE(suppressed.texts, free.texts);
+  EXPECT_EQ(suppressed.loss, free.loss);  // it is trained and scored alike
 }
 
 TEST(RecogniseByAttention, RefusesScoresThatItLacks) {
@@ -214,6 +275,10 @@ TEST(RecogniseByAttention, RefusesScoresThatItLacks) {
          "greedy decoding compares no texts: leave out --length-penalty, or give --beam 2 or more");
   expect(refusal(attention, "", {.beam = 2, .ctc_weight = 0.5}),
          "decoder.ctc_weight trained no CTC beside its decoder attention: leave out --ctc-weight");
+  expect(refusal(attention, "", {.nbest = 3}),
+         "greedy decoding finds one text, without a score: leave out --nbest, or give --beam 3");
+  expect(refusal(attention, "", {.beam = 2, .nbest = 3}),
+         "--nbest 3 asks for more texts than --beam 2 keeps: give --beam 3, or fewer texts");
   expect(refusal(ctc, "", {.ctc_weight = 0.5}),
          "its decoder is ctc, which writes no texts: leave out --ctc-weight");
 }

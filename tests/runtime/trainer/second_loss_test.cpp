@@ -86,14 +86,15 @@ class SquaredDistance final : public layers::Layer {
 };
 
 /// Hears a label in every second frame, unlike CTC: repeats stay, and class 0 is none.
-Labels label_of_each_second_frame(std::span<const float> logits_FC, std::int64_t channels,
-                                  std::int64_t labels) {
+std::vector<layers::Hypothesis> label_of_each_second_frame(std::span<const float> logits_FC,
+                                                           std::int64_t channels,
+                                                           std::int64_t labels) {
   Labels heard;
   for (std::int64_t at = 0; at < std::ssize(logits_FC); at += 2 * channels) {
     const auto frame = logits_FC.subspan(at + 1, labels - 1);
     heard.push_back(1 + static_cast<int>(std::ranges::max_element(frame) - frame.begin()));
   }
-  return heard;
+  return {{heard}};
 }
 
 template <int kFramesPerLabel>

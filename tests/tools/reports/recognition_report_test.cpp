@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <nlohmann/json.hpp>
+
 namespace penstock::tools {
 namespace {
 
@@ -12,6 +14,40 @@ TEST(TranscriptLines, HoldTextOrError) {
             "{\"audio_filepath\":\"a.wav\",\"offset\":0.5,\"duration\":2.0,\"text\":\"\"}\n");
   EXPECT_EQ(transcript_line({{"\xFF.wav"}, 0, "", "gone"}),
             "{\"audio_filepath\":\"\xEF\xBF\xBD.wav\",\"error\":\"gone\"}\n");
+}
+
+TEST(TranscriptLines, HoldScoresOfBeams) {
+  runtime::Transcript transcript{{"a.wav"}, 0, "ab"};
+  transcript.score = -0.25;
+  EXPECT_EQ(transcript_line(transcript),
+            "{\"audio_filepath\":\"a.wav\",\"text\":\"ab\",\"score\":-0.25}\n");
+  transcript.nbest = {{"ab", -0.25}, {"b", -1}};
+  EXPECT_EQ(transcript_line(transcript),
+            "{\"audio_filepath\":\"a.wav\",\"text\":\"ab\",\"score\":-0.25,\"nbest\":"
+            "[{\"text\":\"ab\",\"score\":-0.25},{\"text\":\"b\",\"score\":-1.0}]}\n");
+}
+
+TEST(EvaluationReports, HaveAnOracleWithNBest) {
+  const runtime::TestSet test{{"x.jsonl"}, false, {"speaker"}};
+  runtime::EvaluationTotals totals;
+  totals.step = 3;
+  const runtime::ErrorTally tally{
+      .utterances = 2, .errors = {{4, 8}, {5, 20}}, .oracle_word_edits = 1};
+  totals.manifests = {tally};
+  totals.by = {{{"anna", tally}}};
+  EXPECT_EQ(evaluation_text({test, totals, 1}).find("oracle"), std::string::npos);
+  EXPECT_EQ(evaluation_json({test, totals, 1}).find("oracle"), std::string::npos);
+  const std::string text = evaluation_text({test, totals, 1, 5});
+  EXPECT_NE(text.find("\nan oracle's choice of 5 texts: WER 12.50 % (1 of 8 words)\n"),
+            std::string::npos)
+      << text;
+  EXPECT_NE(text.find("oracle WER"), std::string::npos) << text;
+  const auto json = nlohmann::json::parse(evaluation_json({test, totals, 1, 5}));
+  for (const nlohmann::json& one : {json, json["by"]["speaker"]["anna"]}) {
+    EXPECT_EQ(one["nbest"], 5);
+    EXPECT_EQ(one["oracle_wer"], 0.125);
+    EXPECT_EQ(one["oracle_word_edits"], 1);
+  }
 }
 
 TEST(TranscriptLines, HoldReferenceHypothesisAndEdits) {
