@@ -73,19 +73,32 @@ struct FeatureConfig {
   }
 };
 
-/// [augment]: random changes of the features in training (SpecAugment, Park et al. 2019). Without
-/// masks and warp there are none.
+/// [augment]: random changes of recordings and features in training. The defaults change nothing.
 struct AugmentConfig {
-  double share = 1;         // of the utterances that are changed
+  // SpecAugment (Park et al. 2019)
+  double share = 1;         // of the utterances whose features are changed
   int freq_masks = 0;       // bands of channels that become 0
   int freq_width = 27;      // maximum channels of a band
   int time_masks = 0;       // spans of frames that become 0
   int time_width = 100;     // maximum frames of a span
   double time_share = 0.2;  // maximum share of an utterance's frames in a span
   int time_warp = 0;        // maximum frames by which a frame moves
+  // the recordings
+  std::string rooms = {};                       // manifest of room impulse responses; empty: none
+  double room_share = 1;                        // of the utterances that are heard in a room
+  std::string noise = {};                       // manifest of noises; empty: none
+  std::vector<double> noise_snr_db = {10, 20};  // lowest and highest signal-to-noise ratio
+  double noise_share = 1;                       // of the utterances that get noise
+  std::vector<double> gain_db = {0, 0};         // lowest and highest gain
+  std::vector<std::string> codecs = {};         // see Codec; one is drawn
+  double codec_share = 1;                       // of the utterances that pass a codec
   bool operator==(const AugmentConfig&) const = default;
 
-  bool any() const { return freq_masks > 0 || time_masks > 0 || time_warp > 0; }
+  bool changes_features() const { return freq_masks > 0 || time_masks > 0 || time_warp > 0; }
+  bool changes_audio() const {
+    return !rooms.empty() || !noise.empty() || gain_db != std::vector<double>{0, 0} ||
+           !codecs.empty();
+  }
 };
 
 /// Range of speed factors at which speech stays intelligible.

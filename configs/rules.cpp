@@ -1,6 +1,7 @@
 #include "configs/rules.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <bit>
@@ -10,6 +11,7 @@
 #include "base/error.h"
 #include "base/name_match.h"
 #include "base/quantities.h"
+#include "configs/codec.h"
 #include "configs/schema.h"
 #include "configs/text_rules.h"
 #include "configs/value.h"
@@ -208,9 +210,32 @@ Found of_features(const Config& c) {
   return found;
 }
 
+/// Returns the fault of augment.codecs, or "".
+std::string fault_of(const AugmentConfig& augment, int sample_rate) try {
+  (void)parse_codecs(augment, sample_rate);
+  return {};
+} catch (const ConfigError& error) {
+  return error.what();
+}
+
+/// Returns the fault of a key that holds a range, or "".
+std::string fault_of_range(std::string_view key, const std::vector<double>& range) {
+  if (range.size() == 2 && range[0] <= range[1]) return {};
+  return fmt::format("{} = [{}] is no range: it takes the lowest and the highest value, such as {}",
+                     key, fmt::join(range, ", "),
+                     key == "augment.gain_db" ? "[-10, 5]" : "[5, 20]");
+}
+
 Found of_augment(const Config& c) {
   const AugmentConfig& a = c.augment;
   Found found;
+  if (const std::string wrong = fault_of_range("augment.gain_db", a.gain_db); !wrong.empty())
+    found.push_back({"augment.gain_db", wrong});
+  if (const std::string wrong = fault_of_range("augment.noise_snr_db", a.noise_snr_db);
+      !wrong.empty())
+    found.push_back({"augment.noise_snr_db", wrong});
+  if (const std::string wrong = fault_of(a, c.features.sample_rate); !wrong.empty())
+    found.push_back({"augment.codecs", wrong});
   if (c.features.kind != "waveform") return found;
   for (const auto& [key, value] :
        {std::pair{"augment.freq_masks", a.freq_masks},

@@ -126,6 +126,23 @@ std::vector<Key> augment_keys(AugmentConfig& a) {
       Key("augment.time_warp", &a.time_warp, between(0, 100000),
           "maximum frames by which one frame moves, and those beside it with it (time warp); 0: "
           "none"),
+      Key("augment.rooms", &a.rooms, anything(),
+          "manifest or folder of room impulse responses, of which one is drawn; empty: none"),
+      Key("augment.room_share", &a.room_share, between(0, 1),
+          "share of the training utterances that are heard in a room"),
+      Key("augment.noise", &a.noise, anything(),
+          "manifest or folder of noises, of which a random part is added; empty: none"),
+      Key("augment.noise_snr_db", &a.noise_snr_db, between(-100, 100),
+          "lowest and highest signal-to-noise ratio, in dB"),
+      Key("augment.noise_share", &a.noise_share, between(0, 1),
+          "share of the training utterances that get noise"),
+      Key("augment.gain_db", &a.gain_db, between(-100, 100),
+          "lowest and highest gain of a training utterance, in dB"),
+      Key("augment.codecs", &a.codecs, anything(),
+          "what training utterances pass, of which one is drawn: g711-mulaw, g711-alaw, gsm, "
+          "opus-KBITS (kbit/s, 6 to 510) or band-LOW-HIGH (Hz)"),
+      Key("augment.codec_share", &a.codec_share, between(0, 1),
+          "share of the training utterances that pass a codec"),
   };
 }
 
@@ -304,8 +321,8 @@ std::vector<Key> trainer_keys(TrainerConfig& t) {
       Key("trainer.resume", &t.resume, anything(),
           "continue from the newest checkpoint in the output folder or the object store"),
       Key("trainer.accept", &t.accept, anything(),
-          "keys marked †, data.train or trainer.order, which a run that resumes may then change, "
-          "such as [\"optimizer.learning_rate\"]"),
+          "keys marked †, data.train, augment.noise, augment.rooms or trainer.order, which a run "
+          "that resumes may then change, such as [\"optimizer.learning_rate\"]"),
       Key("trainer.init", &t.init, anything(),
           "checkpoint, or output folder, or URL of one, whose weights a new run starts from; a run "
           "that resumes ignores it"),
@@ -357,12 +374,13 @@ bool acts_beside_weights(std::string_view key) {
 }  // namespace
 
 OnResume on_resume(const Key& key) {
-  // Training data and pieces are compared by their hashes, not by the names of their files. The
-  // size of a step follows from its micro-batches.
+  // Training data, noises, rooms and pieces are compared by their hashes, not by the names of their
+  // files. The size of a step follows from its micro-batches.
   constexpr std::string_view free[] = {
       "model.base",      "text.model",         "data.train",
       "data.validation", "data.batch_seconds", "data.failing_utterances",
-      "data.loaders",    "data.cache",         "data.cache_gib"};
+      "data.loaders",    "data.cache",         "data.cache_gib",
+      "augment.noise",   "augment.rooms"};
   constexpr std::string_view fixed[] = {"text.kind",       "text.alphabet", "optimizer.kind",
                                         "optimizer.state", "lora.rank",     "lora.targets"};
   if (std::ranges::find(free, key.name) != std::end(free)) return OnResume::free;

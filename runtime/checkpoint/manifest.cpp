@@ -58,11 +58,13 @@ constexpr int kVersion = 2;
 constexpr std::string_view kOpening = "{\n \"hash\": \"";
 constexpr std::size_t kDigits = 32;
 // These keys are optional. A manifest has them only if the text has a SentencePiece model, if the
-// run changed keys, if it changed its data, or if the weights are a mean of several checkpoints.
+// run changed keys, if it changed its data, if the weights are a mean of several checkpoints, or if
+// training is augmented with recordings.
 constexpr const char* kTokenizer = "tokenizer";
 constexpr const char* kCorrections = "corrections";
 constexpr const char* kDataOrigin = "data_origin";
 constexpr const char* kAveraged = "averaged";
+constexpr const char* kSoundHashes = "sound_hashes";
 
 /// Throws CheckpointError unless the path stays within the folder. A checkpoint may come from
 /// anyone. Without this check, a manifest could name a file outside the folder, such as
@@ -132,6 +134,7 @@ void to_json(Json& json, const TrainingState& state) {
   if (!state.corrections.empty()) json[kCorrections] = state.corrections;
   if (state.data_origin != DataOrigin{}) json[kDataOrigin] = state.data_origin;
   if (!state.averaged.empty()) json[kAveraged] = state.averaged;
+  if (!state.sound_hashes.empty()) json[kSoundHashes] = state.sound_hashes;
 }
 void from_json(const Json& json, TrainingState& state) {
   for_fields(state, [&](const char* key, auto& field) { json.at(key).get_to(field); });
@@ -139,6 +142,7 @@ void from_json(const Json& json, TrainingState& state) {
   state.corrections = json.value(kCorrections, std::vector<Correction>());
   state.data_origin = json.value(kDataOrigin, DataOrigin());
   state.averaged = json.value(kAveraged, std::vector<AveragedCheckpoint>());
+  state.sound_hashes = json.value(kSoundHashes, std::map<std::string, std::string>());
 }
 
 std::string to_text(const ShardIndex& index) try {

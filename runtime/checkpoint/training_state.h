@@ -47,6 +47,7 @@ struct TrainingState {
   std::string tokenizer_hash;                // XXH3-128 of kTokenizerFile; empty with an alphabet
   std::vector<Correction> corrections = {};  // changes over the whole run, in order
   DataOrigin data_origin = {};
+  std::map<std::string, std::string> sound_hashes = {};  // of augment.noise and augment.rooms
   /// Set if the weights are the mean of these checkpoints.
   std::vector<AveragedCheckpoint> averaged = {};
   bool operator==(const TrainingState&) const = default;

@@ -12,6 +12,7 @@
 #include "configs/config.h"
 #include "layers/losses/loss.h"
 #include "runtime/data/audio/loader.h"
+#include "runtime/data/augment/sound_list.h"
 #include "runtime/data/batch/mixture.h"
 #include "runtime/data/index/cache_folder.h"
 
@@ -34,6 +35,7 @@ struct Corpus {
   std::int64_t most_labels = 0;              // maximum over the utterances
   std::int64_t all_labels = 0;               // sum over the utterances
   std::shared_ptr<RemoteFiles> files = {};   // opens audio that lies on servers
+  AugmentSounds sounds = {};                 // of training, for its augmentation
   Mixture mixture = {};                      // set for several manifests; see mixed_corpus()
   /// XXH3 of file names, segments, lengths and labels, in order. Checkpoints store it.
   std::uint64_t hash = 0;
@@ -58,6 +60,7 @@ struct CorpusOptions {
   CacheFolder cache = {};          // for the manifest's index and the frames that its labels need
   std::shared_ptr<RemoteFiles> files = {};  // opens URLs
   bool warns_unkept = true;                 // as in IndexOptions
+  bool texts = true;                        // as in IndexOptions; a corpus has them
   CorpusUse use = CorpusUse::training;
   configs::DataConfig data;
   configs::FeatureConfig features;

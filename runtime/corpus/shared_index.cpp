@@ -166,7 +166,8 @@ std::optional<FoundIndex> find_or_fault(const CorpusOptions& options, SharedMeas
                     .cache = options.cache,
                     .threads = options.threads,
                     .warns_unkept = options.warns_unkept,
-                    .files = options.files.get()},
+                    .files = options.files.get(),
+                    .texts = options.texts},
                    [&](std::span<const RecordingQuery> queries) { return measuring.ask(queries); });
   } catch (const DataError& error) {
     fault = error.what();

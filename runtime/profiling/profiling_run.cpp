@@ -12,6 +12,7 @@
 #include "comm/collectives.h"
 #include "partition/layout/build_model.h"
 #include "runtime/checkpoint/resume/saved_tokenizer.h"
+#include "runtime/corpus/augment_sounds.h"
 #include "runtime/corpus/corpora.h"
 #include "runtime/planning/found_schedule.h"
 #include "runtime/planning/planning.h"
@@ -35,7 +36,10 @@ namespace {
 Corpus load_in_turn(const configs::Config& config, const partition::LayerSequence& sequence,
                     const Tokenizer& tokenizer, comm::Communicator& world) {
   const auto load = [&] {
-    return planned_corpus(config, sequence, tokenizer, CorpusUse::training);
+    Corpus corpus = planned_corpus(config, sequence, tokenizer, CorpusUse::training);
+    corpus.sounds = load_augment_sounds(config.augment,
+                                        corpus_options(config, sequence, {}, CorpusUse::training));
+    return corpus;
   };
   std::optional<Corpus> corpus;
   if (world.rank() == 0) corpus = load();

@@ -17,6 +17,7 @@
 #include "runtime/checkpoint/resume/saved_tokenizer.h"
 #include "runtime/checkpoint/retention.h"
 #include "runtime/checkpoint/save.h"
+#include "runtime/corpus/augment_sounds.h"
 #include "runtime/corpus/corpora.h"
 #include "runtime/corpus/derived_corpus.h"
 #include "runtime/devices/device.h"
@@ -124,6 +125,8 @@ void settle_changes(PreparedTraining& training) {
   if (!training.start) return;
   const TrainingState& saved = training.start->state();
   std::vector<Correction>& changes = training.changes;
+  const auto sounds = sound_changes(training.config, saved, sound_hashes(training.corpus.sounds));
+  changes.insert(changes.end(), sounds.begin(), sounds.end());
   training.data_origin = settle_data(training.config, saved, training.corpus.hash, changes);
   for (const Correction& change : changes) training.context.note(describe(change, training.config));
   const DataOrigin& origin = training.data_origin;
@@ -147,12 +150,22 @@ void work_alone(PreparedTraining& training) {
                     ranks, ranks, config.pipeline.memory_gib));
 }
 
-Corpus load(const PreparedTraining& training, const std::string& manifest, CorpusUse use) {
-  const configs::Config& config = training.config;
+CorpusReaders readers_of(const PreparedTraining& training) {
   const partition::PlannedModel model =
-      planned_model(training.sequence, config.model, training.tokenizer->labels());
-  return load_corpus(corpus_options(config, training.sequence, manifest, use), *training.tokenizer,
-                     training.context.world, corpus_readers(config, training.sequence, model));
+      planned_model(training.sequence, training.config.model, training.tokenizer->labels());
+  return corpus_readers(training.config, training.sequence, model);
+}
+
+Corpus load(const PreparedTraining& training, const std::string& manifest, CorpusUse use) {
+  return load_corpus(corpus_options(training.config, training.sequence, manifest, use),
+                     *training.tokenizer, training.context.world, readers_of(training));
+}
+
+AugmentSounds load_sounds(const PreparedTraining& training) {
+  return load_augment_sounds(
+      training.config.augment,
+      corpus_options(training.config, training.sequence, {}, CorpusUse::training),
+      training.context.world, readers_of(training));
 }
 
 }  // namespace
@@ -181,6 +194,7 @@ PreparedTraining prepare_training(const TrainingTask& task, comm::Communicator& 
   });
   if (const std::string mixture = describe_mixture(training.corpus); !mixture.empty())
     training.context.note("an epoch of data.train: " + mixture);
+  training.corpus.sounds = load_sounds(training);
   settle_changes(training);
   if (!data.validation.empty())
     training.validation = sample_corpus(load(training, data.validation, CorpusUse::evaluation),

@@ -15,7 +15,7 @@ StepLoader::StepLoader(const Corpus& corpus, const configs::Config& config,
       loader_threads(config.data, {config.trainer.threads, reads}, session.grid().world());
   if (reads)
     feed_ = std::make_unique<FeatureFeed>(corpus, config.features, loaders,
-                                          Augmentation{config.augment, seed_});
+                                          Augmentation{config.augment, seed_, corpus.sounds});
 }
 
 StepWork StepLoader::work(const StepBatches& batches) const {

@@ -415,6 +415,7 @@ TrainingState TrainingRun::state() const {
   state.lanes = training_.plan.lanes;
   state.loss_scale = training_step_->loss_scale().state();
   state.corpus_hash = fmt::format("{}", training_.prepared.corpus.hash);
+  state.sound_hashes = sound_hashes(training_.prepared.corpus.sounds);
   state.config = configs::flatten(config());
   state.plan_toml = partition::plan_toml(training_.plan);
   state.corrections = training_.prepared.changes;

@@ -410,6 +410,18 @@ TEST(ParseConfig, RawAudioHasNothingToMask) {
         << key;
 }
 
+TEST(ParseConfig, RangesOfAugmentationHaveTwoEnds) {
+  EXPECT_EQ(fault("[augment]\ngain_db = [-6, 6]\nnoise_snr_db = [0, 0]\ncodecs = ['opus-12']"),
+            "accepted");
+  for (const std::string range : {"[1]", "[1, 2, 3]", "[2, 1]"})
+    EXPECT_NE(fault("[augment]\nnoise_snr_db = " + range).find("is no range"), std::string::npos)
+        << range;
+  EXPECT_NE(fault("[augment]\ngain_db = [3]").find("augment.gain_db = [3] is no range"),
+            std::string::npos);
+  EXPECT_NE(fault("[augment]\ncodecs = ['mp3']").find("augment.codecs has \"mp3\""),
+            std::string::npos);
+}
+
 TEST(ParseConfig, AdaptersNeedARankAndLayers) {
   EXPECT_NE(fault("[lora]\nrank = 4").find("set lora.targets"), std::string::npos);
   for (const std::string key : {"targets", "train"})

@@ -80,8 +80,9 @@ TEST(Schema, KnowsWhatAResumedRunKeeps) {
          {"model.dropout", "text.fold", "features.window", "data.speeds", "data.micro_batches",
           "data.temperature", "optimizer.learning_rate", "optimizer.freeze", "lr_schedule.kind",
           "precision.compute", "trainer.seed"});
-  expect(OnResume::free, {"trainer.steps", "trainer.accept", "pipeline.stages", "data.validation",
-                          "data.batch_seconds", "data.loaders", "text.model"});
+  expect(OnResume::free,
+         {"augment.noise", "augment.rooms", "trainer.steps", "trainer.accept", "pipeline.stages",
+          "data.validation", "data.batch_seconds", "data.loaders", "text.model"});
 }
 
 // Every family's keys of dropping and of what attention sees act beside the weights.

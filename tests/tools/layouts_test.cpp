@@ -7,6 +7,7 @@
 
 #include "base/quantities.h"
 #include "runtime/checkpoint/open_checkpoint.h"
+#include "tests/support/runtime/sounds.h"
 #include "tests/support/runtime/training_folder.h"
 #include "tests/support/system/temporary_folder.h"
 
@@ -73,10 +74,21 @@ const Layout kOrderedChunks = {
 class Layouts : public testing::Test {
  protected:
   Layouts() {
+    std::filesystem::create_directory(folder_.in("noises"));
+    test::write_sound(folder_.in("noises/long.wav"), test::make_sound(40001, 5), {0x010002, 16000});
+    test::write_sound(folder_.in("noises/short.wav"), test::make_sound(1601, 6), {0x010002, 8000});
+    std::filesystem::create_directory(folder_.in("rooms"));
+    const std::vector<float> response{0, 0.1f, 0.9f, 0.4f, -0.3f, 0.2f};
+    test::write_sound(folder_.in("rooms/small.wav"), response, {0x010002, 8000});
     const std::string recipe = folder_.in("recipe.toml");
     test::write_file(recipe, test::read_file(recipe) +
                                  "[augment]\nfreq_masks = 2\nfreq_width = 9\n"
-                                 "time_masks = 2\ntime_warp = 5\n");
+                                 "time_masks = 2\ntime_warp = 5\nroom_share = 0.5\nrooms = \"" +
+                                 folder_.in("rooms") + "\"\nnoise_share = 0.7\nnoise = \"" +
+                                 folder_.in("noises") +
+                                 "\"\ngain_db = [-6, 6]\ncodec_share = 0.5\n"
+                                 "codecs = [\"g711-mulaw\", \"gsm\", \"band-300-3400\", "
+                                 "\"opus-12\"]\n");
   }
 
   void train(const std::string& output, const Layout& layout,
@@ -216,6 +228,20 @@ INSTANTIATE_TEST_SUITE_P(
                     Move{kShards, kShardedGrid}, Move{kChunksDownAndUp, kGrid},
                     Move{kShards, kChunksDownAndUp}, Move{kChunksInARound, kPartedPasses}),
     [](const auto& info) { return info.param.from.name + "To" + info.param.to.name; });
+
+// Another recording changes what a run hears.
+TEST_F(Layouts, ARunKeepsItsNoises) {
+  train("resumed", kAlone, {"trainer.steps=10"});
+  test::write_sound(folder_.in("noises/third.wav"), test::make_sound(1602, 7), {0x010002, 8000});
+  const auto refused = folder_.train("resumed", {"trainer.resume=true"});
+  EXPECT_EQ(refused.code, 2);
+  EXPECT_NE(refused.err.find("augment.noise holds other recordings"), std::string::npos)
+      << refused.err;
+  train("resumed", kAlone, {"trainer.resume=true", "trainer.accept=[\"augment.noise\"]"});
+  const auto changes = runtime::open_checkpoint(folder_.in("resumed")).state().corrections;
+  ASSERT_EQ(changes.size(), 1u);
+  EXPECT_EQ(changes.front().key, "augment.noise");
+}
 
 TEST_F(Layouts, RecogniseAlike) {
   train("trained", kReplicas, {"trainer.steps=40"});

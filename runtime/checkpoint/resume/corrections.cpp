@@ -4,6 +4,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <tuple>
 
 #include "base/error.h"
 #include "base/quantities.h"
@@ -168,6 +169,32 @@ std::vector<Correction> corpus_changes(const configs::Config& config, const Trai
   return {{saved.step, "data.train",
            fmt::format("{} (index {})", configs::value_text(&before), saved.corpus_hash),
            fmt::format("{} (index {})", configs::value_text(&now), hash)}};
+}
+
+std::vector<Correction> sound_changes(const configs::Config& config, const TrainingState& saved,
+                                      const std::map<std::string, std::string>& hashes) {
+  const configs::AugmentConfig before = saved_recipe(config, saved).augment;
+  const configs::AugmentConfig& now = config.augment;
+  const auto hash_in = [](const auto& all, const std::string& key) {
+    const auto found = all.find(key);
+    return found == all.end() ? std::string("none") : "index " + found->second;
+  };
+  std::vector<Correction> changes;
+  for (const auto& [key, was, is] :
+       {std::tuple<std::string, std::string, std::string>{"augment.rooms", before.rooms, now.rooms},
+        {"augment.noise", before.noise, now.noise}}) {
+    const std::string old_hash = hash_in(saved.sound_hashes, key), hash = hash_in(hashes, key);
+    if (old_hash == hash) continue;
+    if (!accepts(config, key))
+      throw ConfigError(fmt::format(
+          "{} holds other recordings than when the checkpoint was saved ({}, was {}): restore the "
+          "manifest, start anew in another trainer.output, or accept the change with the line\n  "
+          "{}",
+          key, hash, old_hash, accepting_line(config, {key})));
+    changes.push_back({saved.step, key, fmt::format("\"{}\" ({})", was, old_hash),
+                       fmt::format("\"{}\" ({})", is, hash)});
+  }
+  return changes;
 }
 
 // Micro-batches of an epoch do not depend on how many a step takes. So if nothing but their number

@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -44,6 +45,12 @@ void keep_division(configs::Config& config, const TrainingState& saved,
                                                      const TrainingState& saved,
                                                      const std::string& hash,
                                                      const std::vector<Correction>& changes);
+
+/// Returns the changes of augment.noise and augment.rooms, by the hashes of their recordings.
+/// Throws ConfigError unless trainer.accept names them.
+[[nodiscard]] std::vector<Correction> sound_changes(
+    const configs::Config& config, const TrainingState& saved,
+    const std::map<std::string, std::string>& hashes);
 
 /// Returns where the order of the data begins. That is the checkpoint's origin or, if the changes
 /// lead to other micro-batches, the next epoch. An epoch of which no step is done counts as the

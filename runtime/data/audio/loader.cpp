@@ -1,6 +1,5 @@
 #include "runtime/data/audio/loader.h"
 
-#include <fmt/format.h>
 #include <spdlog/spdlog.h>
 #include <unistd.h>
 
@@ -16,11 +15,7 @@
 #include <utility>
 
 #include "base/error.h"
-#include "base/quantities.h"
 #include "runtime/data/audio/features.h"
-#include "runtime/data/audio/resample.h"
-#include "runtime/data/audio/spec_augment.h"
-#include "runtime/data/manifest/tar_member.h"
 #include "runtime/data/remote/read_ahead.h"
 
 namespace penstock::runtime {
@@ -36,42 +31,6 @@ struct Job {
   std::exception_ptr failure;       // an error other than unusable audio
 
   std::size_t size() const { return batch.utterances.size(); }
-};
-
-/// The tools of one thread.
-class UtteranceMaker {
- public:
-  UtteranceMaker(const configs::FeatureConfig& features,
-                 const std::optional<Augmentation>& augmentation)
-      : rate_(features.sample_rate), extractor_(features) {
-    if (augmentation && augmentation->config.any())
-      augment_.emplace(augmentation->config, features, augmentation->seed);
-  }
-
-  /// Fills x_FC with the features of one utterance in an epoch. Throws DataError if its audio
-  /// differs from the index.
-  void make(const AudioSource& source, const std::filesystem::path& file, std::int64_t epoch,
-            const BatchUtterance& utterance, std::span<float> x_FC) {
-    const Audio audio =
-        source.first ? read_audio(file, {*source.first, source.length.samples}) : read_audio(file);
-    const AudioLength found{std::ssize(audio.samples), audio.rate};
-    if (found != source.length)
-      throw DataError(
-          fmt::format("{}: holds {} at {} Hz, but held {} at {} Hz when it was indexed: index its "
-                      "manifest anew, by penstock data index",
-                      manifest_name(source.audio), counted(found.samples, "sample"), found.rate,
-                      source.length.samples, source.length.rate));
-    samples_.resize(static_cast<std::size_t>(utterance.samples));
-    resample(audio.samples, resampling(audio.rate, rate_, utterance.speed), samples_);
-    extractor_.extract(samples_, x_FC);
-    if (augment_) augment_->apply({epoch, utterance.id, utterance.repeat}, x_FC);
-  }
-
- private:
-  int rate_;
-  FeatureExtractor extractor_;
-  std::optional<SpecAugment> augment_;
-  std::vector<float> samples_;
 };
 
 }  // namespace

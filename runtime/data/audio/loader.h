@@ -9,27 +9,13 @@
 #include <vector>
 
 #include "configs/config.h"
+#include "runtime/data/audio/audio_source.h"
+#include "runtime/data/audio/utterance_maker.h"
 #include "runtime/data/batch/batching.h"
 
 namespace penstock::runtime {
 
 class RemoteFiles;
-
-/// The location of an utterance's audio, and its length according to the index.
-struct AudioSource {
-  std::filesystem::path audio;
-  AudioLength length;
-  std::optional<std::int64_t> first = {};  // sample at which a segment begins
-};
-
-/// Returns the audio source of an utterance by its id. Threads call it concurrently.
-using AudioSources = std::function<AudioSource(std::uint64_t)>;
-
-/// Augmentation says how training changes the features, and the seed of its random numbers.
-struct Augmentation {
-  configs::AugmentConfig config;
-  std::uint64_t seed = 0;
-};
 
 struct LoaderOptions {
   int threads = 1;

@@ -14,7 +14,11 @@ enum class SampleKind : std::uint64_t {
   lane,
   validation,
   permutation,
-  augment
+  augment,
+  room,
+  noise,
+  gain,
+  codec
 };
 
 /// Returns 64 random bits that depend on (kind, seed, numbers) alone, the same on every machine.

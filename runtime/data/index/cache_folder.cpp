@@ -35,7 +35,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::array<std::string_view, 3> kSuffixes = {".index.journal", ".index", ".labels"};
+constexpr std::array<std::string_view, 5> kSuffixes = {".index.journal", ".index", ".labels",
+                                                       ".sounds.journal", ".sounds"};
 constexpr std::string_view kPartial = ".partial";
 /// Age at which the partial file of a dead run is removed.
 constexpr auto kAbandoned = std::chrono::hours(24);

@@ -15,10 +15,11 @@ namespace penstock::runtime {
 /// frames that their labels need. Unless it is asked to, penstock
 /// writes nothing beside a user's recordings.
 ///
-/// A cached file is named after its manifest: NAME-HASH.index, NAME-HASH.labels. If the files take
-/// more than `bytes`, the least recently used entries are removed. A process holds a shared lock
-/// (flock) on each file that it uses, and only a file that can be locked exclusively is removed. A
-/// file is renamed into place once it is complete, so any number of runs may share the folder.
+/// A cached file is named after its manifest: NAME-HASH.index, NAME-HASH.labels, NAME-HASH.sounds.
+/// If the files take more than `bytes`, the least recently used entries are removed. A process
+/// holds a shared lock (flock) on each file that it uses, and only a file that can be locked
+/// exclusively is removed. A file is renamed into place once it is complete, so any number of runs
+/// may share the folder.
 struct CacheFolder {
   std::filesystem::path path = {};  // "": nothing is cached
   std::uint64_t bytes = std::uint64_t{8} << 30;

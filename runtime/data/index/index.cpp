@@ -81,12 +81,16 @@ bool is_remote(const IndexOptions& options) {
   return options.files != nullptr && options.files->holds(options.manifest);
 }
 
+/// Returns the path of an index in the cache. One without texts has a name of its own.
+std::filesystem::path cached_index(const IndexOptions& options) {
+  return cached_file(options.cache, options.manifest, options.texts ? ".index" : ".sounds");
+}
+
 /// Returns the paths at which an index may lie, in order of preference.
 Places places_of(const IndexOptions& options) {
   Places places;
-  if (!is_remote(options)) places.push_back(beside(options.manifest, ".index"));
-  if (!options.cache.path.empty())
-    places.push_back(cached_file(options.cache, options.manifest, ".index"));
+  if (!is_remote(options) && options.texts) places.push_back(beside(options.manifest, ".index"));
+  if (!options.cache.path.empty()) places.push_back(cached_index(options));
   return places;
 }
 
@@ -98,9 +102,8 @@ std::string name_of_manifest(const IndexOptions& options) {
 
 /// Returns the path at which a new index is written; "" if nowhere.
 std::filesystem::path target_of(const IndexOptions& options) {
-  return options.beside && !is_remote(options)
-             ? beside(options.manifest, ".index")
-             : cached_file(options.cache, options.manifest, ".index");
+  return options.beside && !is_remote(options) ? beside(options.manifest, ".index")
+                                               : cached_index(options);
 }
 
 std::filesystem::path journal_of(const std::filesystem::path& index) {
@@ -264,7 +267,7 @@ bool written(const IndexOptions& options, const IndexDraft& draft,
 
 FoundIndex make_index(const IndexOptions& options, const Measure& measure) {
   const std::filesystem::path file = target_of(options);
-  const IndexDraft draft(options.manifest, options.files);
+  const IndexDraft draft(options.manifest, options.files, options.texts);
   KnownLengths known;
   if (options.use != IndexUse::fresh)
     known = known_lengths(places_of(options), options.use != IndexUse::ready);

@@ -23,6 +23,7 @@ struct IndexOptions {
   bool beside = false;           // writes the index beside the manifest, not into the cache
   bool warns_unkept = true;      // logs a warning if the index can't be kept
   RemoteFiles* files = nullptr;  // opens what lies on servers
+  bool texts = true;  // false: recordings need no text; such an index lies in the cache alone
 };
 
 /// An index and its path; "" if it could not be written.

@@ -75,20 +75,20 @@ class LineWriter {
 
 }  // namespace
 
-IndexDraft::IndexDraft(const std::filesystem::path& manifest, RemoteFiles* files)
+IndexDraft::IndexDraft(const std::filesystem::path& manifest, RemoteFiles* files, bool texts)
     : folder_(folder_of(manifest)) {
   made_ = std::chrono::nanoseconds(std::chrono::system_clock::now().time_since_epoch()).count();
-  read(manifest, files);
+  read(manifest, files, texts);
   number_recordings();
 }
 
-void IndexDraft::read(const std::filesystem::path& manifest, RemoteFiles* files) {
+void IndexDraft::read(const std::filesystem::path& manifest, RemoteFiles* files, bool texts) {
   // The stamp is taken before reading, so that a file that changes meanwhile does not pass as
   // unchanged.
   const FileStamp before = stamp_of(manifest);
   ScratchFile lines, strings;
   LineWriter writer(folder_, files, lines, strings);
-  ManifestSink sink{[&](const ManifestEntry& entry) { writer.add(entry); }, {}, files};
+  ManifestSink sink{[&](const ManifestEntry& entry) { writer.add(entry); }, {}, files, texts};
   read_manifest(manifest, sink, faults_);
   for (const auto& source : sink.sources) {
     sources_.push_back(

@@ -25,8 +25,9 @@ class IndexDraft {
   };
 
   /// Throws DataError like read_manifest(), or if there are 2^32 lines or more.
-  /// `files` opens what lies on servers.
-  explicit IndexDraft(const std::filesystem::path& manifest, RemoteFiles* files = nullptr);
+  /// `files` opens what lies on servers. Without `texts`, lines need no text.
+  explicit IndexDraft(const std::filesystem::path& manifest, RemoteFiles* files = nullptr,
+                      bool texts = true);
 
   const std::filesystem::path& folder() const { return folder_; }  // base of relative paths
   std::int64_t made() const { return made_; }
@@ -47,7 +48,7 @@ class IndexDraft {
   const Line& line_of(std::size_t recording) const { return lines_[first_lines_[recording]]; }
 
  private:
-  void read(const std::filesystem::path& manifest, RemoteFiles* files);
+  void read(const std::filesystem::path& manifest, RemoteFiles* files, bool texts);
   void number_recordings();
 
   std::filesystem::path folder_;

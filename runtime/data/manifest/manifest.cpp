@@ -24,7 +24,7 @@
 namespace penstock::runtime {
 namespace {
 
-ManifestFormat folder_format(const std::filesystem::path& folder) {
+ManifestFormat folder_format(const std::filesystem::path& folder, bool needs_texts) {
   std::error_code error;
   if (std::filesystem::exists(folder / "wav.scp", error)) return ManifestFormat::kaldi;
   if (std::filesystem::exists(folder / "metadata.csv", error)) return ManifestFormat::ljspeech;
@@ -37,7 +37,7 @@ ManifestFormat folder_format(const std::filesystem::path& folder) {
   }
   if ((tars || !sounds) && !nemo_manifests(folder).empty()) return ManifestFormat::nemo;
   if (tars && !sounds) return ManifestFormat::webdataset;
-  if (texts) return ManifestFormat::folder;
+  if (texts || (sounds && !needs_texts)) return ManifestFormat::folder;
   throw DataError(
       fmt::format("{}: this folder has no transcripts that are known: *.trans.txt (LibriSpeech), "
                   "wav.scp (Kaldi), metadata.csv (LJSpeech), tarred_audio_manifest.json (NeMo), "
@@ -124,14 +124,14 @@ std::string_view name_of(ManifestFormat format) {
   return "";
 }
 
-ManifestFormat manifest_format(const std::filesystem::path& manifest) {
+ManifestFormat manifest_format(const std::filesystem::path& manifest, bool texts) {
   std::error_code error;
   if (!std::filesystem::exists(manifest, error))
     throw DataError(fmt::format("manifest {}: no such file or folder{}", manifest.string(),
                                 is_pattern(manifest) ? ". It looks like a pattern of several: name "
                                                        "the folder that holds them"
                                                      : ""));
-  if (std::filesystem::is_directory(manifest)) return folder_format(manifest);
+  if (std::filesystem::is_directory(manifest)) return folder_format(manifest, texts);
   if (is_tar_name(manifest)) return ManifestFormat::webdataset;
   if (manifest.extension() == ".csv" || manifest.extension() == ".tsv")
     return table_format(manifest);
@@ -141,7 +141,7 @@ ManifestFormat manifest_format(const std::filesystem::path& manifest) {
 namespace {
 
 void read_by_format(const ManifestReading& reading) {
-  switch (manifest_format(reading.manifest)) {
+  switch (manifest_format(reading.manifest, reading.texts)) {
     case ManifestFormat::json_lines:
       read_json_lines(reading);
       break;
@@ -182,7 +182,7 @@ void read_by_format(const ManifestReading& reading) {
 
 void read_manifest(const std::filesystem::path& manifest, ManifestSink& sink, Faults& faults) {
   TarListings tars(sink.sources, sink.files);
-  ManifestReading reading{manifest, {}, faults, sink.sources, tars, sink.files};
+  ManifestReading reading{manifest, {}, faults, sink.sources, tars, sink.files, sink.texts};
   reading.add = [&](ManifestEntry entry) {
     try {
       entry.audio = reading.located(entry.audio);

@@ -34,7 +34,7 @@ enum class ManifestFormat {
   ljspeech,         // a folder with metadata.csv and wavs/
   nemo,        // a folder of NeMo's tars, with tarred_audio_manifest.json or manifest_0.json, …
   webdataset,  // a tar or a folder of tars, with a KEY.txt or KEY.json for each recording
-  folder,      // any other folder: a NAME.txt beside each recording
+  folder,      // any other folder: a NAME.txt beside each recording, unless texts are not needed
 };
 
 /// Returns "JSON lines", "deepspeech.pytorch JSON", ….
@@ -42,14 +42,17 @@ std::string_view name_of(ManifestFormat);
 
 /// Recognises a manifest's format. Folders are recognised by the files in them, tables (.csv, .tsv)
 /// by their first line. An object with "samples" is deepspeech.pytorch's; everything else is JSON
-/// lines. Throws DataError if the path does not exist, or a folder has none of these files.
-[[nodiscard]] ManifestFormat manifest_format(const std::filesystem::path& manifest);
+/// lines. Throws DataError if the path does not exist, or a folder has none of these files. Without
+/// `texts`, recordings are enough.
+[[nodiscard]] ManifestFormat manifest_format(const std::filesystem::path& manifest,
+                                             bool texts = true);
 
 /// Receives a manifest's utterances.
 struct ManifestSink {
   std::function<void(ManifestEntry)> add;
   std::vector<std::filesystem::path> sources = {};  // files and folders that were read
   RemoteFiles* files = nullptr;                     // opens URLs; null: there must be none
+  bool texts = true;  // false: recordings may lack a text, as noises do, which is then empty
 };
 
 /// Passes the utterances to the sink in the manifest's order; keeps none. Relative audio paths

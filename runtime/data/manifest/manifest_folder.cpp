@@ -80,7 +80,19 @@ void add_with_text_file(const ManifestReading& reading, const std::filesystem::p
   }
 }
 
+namespace {
+
+/// Adds every recording in a folder. They need no texts.
+void add_sounds(const ManifestReading& reading) {
+  for (const auto& file : files_below(reading))
+    if (is_sound(file))
+      reading.add({file, {}, {}, file.lexically_proximate(reading.manifest).string()});
+}
+
+}  // namespace
+
 void read_folder(const ManifestReading& reading) {
+  if (!reading.texts) return add_sounds(reading);
   std::map<std::filesystem::path, Pair> pairs;
   for (const auto& file : files_below(reading)) {
     const auto name = file.parent_path() / file.stem();

@@ -21,6 +21,7 @@ struct ManifestReading {
   std::vector<std::filesystem::path>& sources;  // ManifestSink::sources
   TarListings& tars;
   RemoteFiles* files = nullptr;
+  bool texts = true;  // ManifestSink::texts
 
   /// Returns the path of a file that the manifest names, see RemoteFiles::located(). Without
   /// `files`, a URL is a DataError.

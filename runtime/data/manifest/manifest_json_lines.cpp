@@ -13,9 +13,9 @@
 //
 //   {"audio_filepath": "a.wav", "text": "hello", "duration": 2.5, "offset": 1.0}
 //
-// Duration and offset are seconds and may be missing; with an offset, the utterance is a segment.
-// In a manifest of tars, "shard_id" is the number of the tar, and "audio_filepath" names its
-// member.
+// Noises need no "text". Duration and offset are seconds and may be missing; with an offset, the
+// utterance is a segment. In a manifest of tars, "shard_id" is the number of the tar, and
+// "audio_filepath" names its member.
 
 namespace penstock::runtime {
 namespace {
@@ -38,9 +38,10 @@ std::string offset_fault(const nlohmann::json& offset) {
 }
 
 /// Describes the problem with a line; "" if there is none.
-std::string fault_of(const nlohmann::json& line) {
+std::string fault_of(const nlohmann::json& line, bool needs_text) {
   if (!line.is_object()) return "is not a JSON object";
   for (const char* key : {"audio_filepath", "text"}) {
+    if (!needs_text && key == std::string_view("text")) continue;
     if (!line.contains(key)) return fmt::format("has no \"{}\"", key);
     if (!line[key].is_string()) return fmt::format("its \"{}\" is not a string", key);
   }
@@ -96,9 +97,10 @@ void read_json_lines(const ManifestReading& reading) {
       return reading.faults.add(
           where, "bad JSON: " + (column == std::string::npos ? what : what.substr(column)));
     }
-    const std::string fault = fault_of(line);
+    const std::string fault = fault_of(line, reading.texts);
     if (!fault.empty()) return reading.faults.add(where, fault);
-    ManifestEntry entry{{}, line["text"], {}, where};
+    ManifestEntry entry{
+        {}, reading.texts ? line["text"].get<std::string>() : std::string(), {}, where};
     try {
       entry.audio = recordings.of(line);
     } catch (const DataError& error) {

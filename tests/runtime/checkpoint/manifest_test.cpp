@@ -27,7 +27,8 @@ Manifest example() {
                     .best_corpus_hash = "def",
                     .tokenizer_hash = std::string(32, 'c'),
                     .corrections = {{600, "optimizer.clip_norm", "400", "10"}},
-                    .data_origin = {600, 2}};
+                    .data_origin = {600, 2},
+                    .sound_hashes = {{"augment.noise", "17"}}};
   manifest.shards = {{"stage-0.safetensors",
                       1 << 20,
                       std::string(32, 'a'),
@@ -44,11 +45,12 @@ TEST(Manifest, ReadsBackEqual) {
 // A run that changed nothing writes none of the keys that record changes.
 TEST(Manifest, HasNoHistoryWithoutChanges) {
   Manifest manifest = example();
-  for (const char* key : {"\"corrections\"", "\"data_origin\""})
+  for (const char* key : {"\"corrections\"", "\"data_origin\"", "\"sound_hashes\""})
     EXPECT_NE(to_text(manifest).find(key), std::string::npos) << key;
   manifest.state.corrections.clear();
   manifest.state.data_origin = {};
-  for (const char* key : {"\"corrections\"", "\"data_origin\""})
+  manifest.state.sound_hashes.clear();
+  for (const char* key : {"\"corrections\"", "\"data_origin\"", "\"sound_hashes\""})
     EXPECT_EQ(to_text(manifest).find(key), std::string::npos) << key;
   EXPECT_EQ(parse_manifest(to_text(manifest)), manifest);
 }

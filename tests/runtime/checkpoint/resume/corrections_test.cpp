@@ -109,6 +109,29 @@ TEST(CorpusChanges, NeedTheirKeyOrOneThatMakesThem) {
   EXPECT_EQ(corpus_changes(recipe, saved, "34", {}), one_more);
 }
 
+TEST(SoundChanges, NeedTheirKey) {
+  configs::Config recipe = configs::default_config(layers::model_families());
+  recipe.augment.noise = "old.jsonl";
+  TrainingState saved = state_of(recipe);
+  saved.sound_hashes = {{"augment.noise", "12"}};
+  recipe.augment.noise = "moved.jsonl";
+  EXPECT_EQ(sound_changes(recipe, saved, {{"augment.noise", "12"}}), Corrections{});
+  const std::string refused = test::message_of<ConfigError>([&] {
+    (void)sound_changes(recipe, saved, {{"augment.noise", "34"}});
+  });
+  EXPECT_TRUE(refused.starts_with("augment.noise holds other recordings than")) << refused;
+  EXPECT_NE(refused.find("(index 34, was index 12)"), std::string::npos) << refused;
+  EXPECT_TRUE(refused.ends_with("\n  trainer.accept = [\"augment.noise\"]")) << refused;
+  recipe.augment.noise.clear();
+  recipe.augment.rooms = "rooms";
+  recipe.trainer.accept = {"augment.noise"};
+  EXPECT_THROW((void)sound_changes(recipe, saved, {{"augment.rooms", "5"}}), ConfigError);
+  recipe.trainer.accept = {"augment.noise", "augment.rooms"};
+  EXPECT_EQ(sound_changes(recipe, saved, {{"augment.rooms", "5"}}),
+            (Corrections{{600, "augment.rooms", "\"\" (none)", "\"rooms\" (index 5)"},
+                         {600, "augment.noise", "\"old.jsonl\" (index 12)", "\"\" (none)"}}));
+}
+
 TEST(CorpusChanges, MayBeOfWeightsAlone) {
   configs::Config recipe = configs::default_config(layers::model_families());
   recipe.data.train = {{"a.jsonl"}, {"b.jsonl", 2}};

@@ -13,7 +13,7 @@
 #include "base/error.h"
 #include "runtime/data/audio/features.h"
 #include "runtime/data/audio/resample.h"
-#include "runtime/data/audio/spec_augment.h"
+#include "runtime/data/augment/spec_augment.h"
 #include "tests/support/runtime/sounds.h"
 #include "tests/support/system/temporary_folder.h"
 

@@ -303,6 +303,17 @@ TEST_F(IndexTest, SeesFilesThatComeToAFolder) {
   EXPECT_EQ(measured_, Names{"deep/c.wav"});
 }
 
+// An index without texts has its own place, so it never passes as one with texts.
+TEST_F(IndexTest, KeepsAnIndexWithoutTextsApart) {
+  test::write_file(in("noise.jsonl"), "{\"audio_filepath\": \"777.wav\"}\n");
+  const IndexOptions sounds{.manifest = in("noise.jsonl"), .cache = {in("cache")}, .texts = false};
+  EXPECT_EQ(find_index(sounds).index.size(), 1u);
+  EXPECT_EQ(find_index(sounds).file, cached_file({in("cache")}, in("noise.jsonl"), ".sounds"));
+  EXPECT_EQ(find(in("noise.jsonl")).index.size(), 0u);
+  EXPECT_EQ(find(in("noise.jsonl")).index.faults().size(), 1u);
+  EXPECT_EQ(find_index(sounds).index.size(), 1u);
+}
+
 TEST(KeyOf, IsRelativeToTheFolderThatHoldsIt) {
   EXPECT_EQ(key_of("a/b.wav", ""), "a/b.wav");
   EXPECT_EQ(key_of("/x/b.wav", ""), "/x/b.wav");

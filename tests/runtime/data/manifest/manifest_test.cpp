@@ -157,6 +157,29 @@ TEST_F(ManifestTest, NamesAFolderWithoutTranscripts) {
                 "List its recordings in a manifest"});
 }
 
+TEST_F(ManifestTest, NeedsNoTextsOfNoises) {
+  put("noises/deep/b.wav", "");
+  put("noises/a.wav", "");
+  put("noises/a.flac", "");
+  const std::filesystem::path lines =
+      put("noise.jsonl", "{\"audio_filepath\": \"c.wav\"}\n{\"audio_filepath\": \"\"}\n");
+  for (const auto& [manifest, names, faulty] :
+       std::vector<std::tuple<std::filesystem::path, std::vector<std::string>, std::size_t>>{
+           {in("noises"), {"a.flac", "a.wav", "b.wav"}, 0}, {lines, {"c.wav"}, 1}}) {
+    Faults faults;
+    std::vector<std::string> found;
+    ManifestSink sink;
+    sink.add = [&](const ManifestEntry& entry) {
+      EXPECT_EQ(entry.text, "");
+      found.push_back(entry.audio.filename().string());
+    };
+    sink.texts = false;
+    read_manifest(manifest, sink, faults);
+    EXPECT_EQ(found, names);
+    EXPECT_EQ(faults.size(), faulty);
+  }
+}
+
 /// This thread meets files as somebody else, since root may read everything.
 class AsSomebodyElse {
  public:

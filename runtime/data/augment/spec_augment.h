@@ -5,15 +5,9 @@
 #include <vector>
 
 #include "configs/config.h"
+#include "runtime/data/augment/draw_numbers.h"
 
 namespace penstock::runtime {
-
-/// The draw of an utterance in training, which determines its random numbers with the seed.
-struct UtteranceDraw {
-  std::int64_t epoch = 0;
-  std::uint64_t id = 0;      // index in the corpus
-  std::uint32_t repeat = 0;  // counts its draws within one epoch
-};
 
 /// SpecAugment (Park et al. 2019): warps an utterance's features in time, and sets some channels
 /// and some frames to 0, which is the mean of features but Whisper's. Shapes stay. What it does

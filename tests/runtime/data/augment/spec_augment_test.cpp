@@ -1,4 +1,4 @@
-#include "runtime/data/audio/spec_augment.h"
+#include "runtime/data/augment/spec_augment.h"
 
 #include <gtest/gtest.h>
 
@@ -45,7 +45,7 @@ std::set<int> zeros(const std::vector<float>& x_FC, bool channels) {
 
 TEST(SpecAugment, ChangesNothingWithoutMasksAndWarp) {
   EXPECT_EQ(augmented({}, {1, 2}), ramp());
-  EXPECT_FALSE(configs::AugmentConfig().any());
+  EXPECT_FALSE(configs::AugmentConfig().changes_features());
 }
 
 /// Each mask is one band of at most so many channels, or span of frames; the others stay.

@@ -1,10 +1,8 @@
-#include "runtime/data/audio/spec_augment.h"
+#include "runtime/data/augment/spec_augment.h"
 
 #include <algorithm>
-#include <cmath>
 
 #include "runtime/data/audio/features.h"
-#include "runtime/data/batch/sample_hash.h"
 
 // For an utterance of T frames and C channels, in this order:
 //
@@ -15,39 +13,9 @@
 //           Masks may overlap.
 //
 // The warp draws ESPnet's ranges. Masks reach their full width, as NeMo's do, whose time_width is
-// time_share. Every number is drawn by a hash of the seed, the draw and a count, so no generator
-// has a state. The cost is one pass over the features for the warp, and the masked numbers.
+// time_share. The cost is one pass over the features for the warp, and the masked numbers.
 
 namespace penstock::runtime {
-namespace {
-
-/// Random numbers of one draw.
-class Numbers {
- public:
-  Numbers(std::uint64_t seed, const UtteranceDraw& draw) : seed_(seed), draw_(draw) {}
-
-  /// Returns a number from `first` to `last`.
-  std::int64_t between(std::int64_t first, std::int64_t last) {
-    const double share = next();
-    return std::min(
-        last, first + static_cast<std::int64_t>(share * static_cast<double>(last - first + 1)));
-  }
-  /// Returns a number from 0 to below 1.
-  double next() {
-    const std::uint64_t bits =
-        sample_hash(SampleKind::augment, seed_,
-                    {static_cast<std::uint64_t>(draw_.epoch), draw_.id, draw_.repeat, count_++});
-    return std::ldexp(static_cast<double>(bits >> 11), -53);
-  }
-
- private:
-  std::uint64_t seed_;
-  UtteranceDraw draw_;
-  std::uint64_t count_ = 0;
-};
-
-}  // namespace
-
 void interpolate_frames(std::span<const float> from_FC, std::int64_t channels,
                         std::span<float> to_FC) {
   const std::int64_t from = std::ssize(from_FC) / channels, to = std::ssize(to_FC) / channels;
@@ -70,7 +38,7 @@ SpecAugment::SpecAugment(const configs::AugmentConfig& config,
     : config_(config), channels_(feature_bins(features) / features.stack), seed_(seed) {}
 
 void SpecAugment::apply(const UtteranceDraw& draw, std::span<float> x_FC) {
-  Numbers numbers(seed_, draw);
+  DrawNumbers numbers(SampleKind::augment, seed_, draw);
   if (numbers.next() >= config_.share) return;
   const std::int64_t frames = std::ssize(x_FC) / channels_;
   const std::int64_t warp = config_.time_warp;
