@@ -67,6 +67,7 @@ TEST_F(Recognise, IdentityFollowsCheckpointAndPrecision) {
 struct Found {
   std::vector<std::string> texts;
   std::vector<std::string> of_columns;  // what CTC makes of the columns after the joint network's
+  std::vector<std::string> of_beam;     // and its beam search
   double loss = 0;
   std::string identity;
 };
@@ -91,6 +92,8 @@ Found find_texts(const test::ToneCheckpoint& checkpoint, const Finding& how) {
                                 recogniser.tokenizer(), world, recogniser.readers());
     if (!how.with_texts) corpus.labels = nullptr;
     found.of_columns.resize(corpus.size());
+    found.of_beam.resize(corpus.size());
+    const auto search = ctc_beam_decoder(recogniser.tokenizer(), how.decoding.beam, {});
     EvaluationOptions options;
     options.logits = [&](std::uint64_t id, std::span<const float> x_FC, std::int64_t channels) {
       std::vector<float> logits;
@@ -99,6 +102,8 @@ Found find_texts(const test::ToneCheckpoint& checkpoint, const Finding& how) {
       const std::int64_t classes = channels - how.joint;
       found.of_columns.at(id) =
           recogniser.tokenizer().decode(layers::ctc_greedy_labels(logits, classes, classes));
+      found.of_beam.at(id) =
+          recogniser.tokenizer().decode(search(logits, classes, classes).front().labels);
     };
     const Evaluation evaluation = recogniser.evaluate(corpus, options);
     for (const Recognised& one : evaluation.utterances) found.texts.push_back(one.text);
@@ -129,14 +134,14 @@ TEST_F(RecogniseBesideCtc, DecodesByTheDecoderThatIsNamed) {
   EXPECT_NE(ctc.identity, own.identity);
 }
 
-TEST_F(RecogniseBesideCtc, SearchesByItsTransducerAlone) {
-  const Found own = find(""), beam = find("", 3);
+TEST_F(RecogniseBesideCtc, SearchesByTheDecoderThatIsNamed) {
+  const Found own = find(""), beam = find("", 3), ctc = find("ctc", 3);
   EXPECT_EQ(beam.texts.size(), own.texts.size());
   EXPECT_NE(beam.identity, own.identity);
-  EXPECT_NE(test::message_of<ConfigError>([&] {
-              (void)find("ctc", 3);
-            }).find("its decoder is ctc, which has no beam search: leave out --beam 3"),
-            std::string::npos);
+  EXPECT_EQ(ctc.texts, ctc.of_beam);
+  EXPECT_NE(ctc.texts, ctc.of_columns);
+  EXPECT_NE(ctc.texts, beam.texts);
+  EXPECT_NE(ctc.identity, beam.identity);
 }
 
 TEST_F(RecogniseBesideCtc, RefusesADecoderThatItLacks) {
@@ -200,7 +205,9 @@ TEST(RecogniseByAttention, SearchesTogetherWithCtc) {
   EXPECT_NE(both.identity, greedy.identity);
   EXPECT_NE(both.identity, alone.identity);
   EXPECT_NE(both.identity, found({.beam = 4, .length_penalty = 0}).identity);
-  EXPECT_NE(refusal(checkpoint, "ctc", {.beam = 4}).find("has no beam search"), std::string::npos);
+  const Found ctc = find_texts(checkpoint, {.decoder = "ctc", .decoding = {.beam = 4}});
+  EXPECT_EQ(ctc.texts, ctc.of_beam);
+  EXPECT_NE(ctc.texts, both.texts);
 }
 
 TEST(RecogniseByAttention, RefusesScoresThatItLacks) {
