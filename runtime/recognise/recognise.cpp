@@ -124,10 +124,31 @@ void check_decoding(const Trained& trained, const configs::Config& config,
   const std::string& decoder = trained.decoder.empty() ? config.model.decoder : trained.decoder;
   check_scores(trained.checkpoint.string(), decoder, trained.decoding, loss);
   check_nbest(trained.checkpoint.string(), trained.decoding);
-  if (trained.decoding.beam == 1 || loss.beam_search) return;
+  const bool ctc = decoder == "ctc";
+  if (const std::string option = trained.ctc.first_option(); !option.empty()) {
+    if (!ctc)
+      throw ConfigError(fmt::format("{}: its decoder is {}, and {} is for CTC: leave it out",
+                                    trained.checkpoint.string(), decoder, option));
+    if (trained.decoding.beam == 1)
+      throw ConfigError(
+          fmt::format("{}: {} is for a beam search: leave it out, or give --beam 2 or more",
+                      trained.checkpoint.string(), option));
+  }
+  if (trained.decoding.beam == 1 || ctc || loss.beam_search) return;
   throw ConfigError(
       fmt::format("{}: its decoder is {}, which has no beam search: leave out --beam {}",
                   trained.checkpoint.string(), decoder, trained.decoding.beam));
+}
+
+/// Returns the beam search of CTC, if that is asked for. The frames of a transducer with CTC beside
+/// have the channels of the joint network first.
+layers::Decoder ctc_decoder_for(const Trained& trained, const configs::Config& config,
+                                const Tokenizer& tokenizer) {
+  const bool beside = trained.decoder == "ctc" && config.model.decoder != "ctc";
+  if (trained.decoding.beam == 1 || (!beside && config.model.decoder != "ctc")) return nullptr;
+  const bool transducer = beside && !config.model.loss().writing;
+  return ctc_beam_decoder(tokenizer, trained.decoding.beam, trained.ctc,
+                          transducer ? config.model.networks.joint : 0);
 }
 
 /// Returns what of the decoding changes results, as the end of an identity. Options that are left
@@ -148,6 +169,7 @@ Recogniser::Recogniser(const Trained& trained, comm::Communicator& world, Scorin
     : world_(world),
       judging_(judging),
       decoding_(trained.decoding),
+      ctc_identity_(trained.ctc.identity()),
       checkpoint_(open_for(trained, world)),
       config_(config_for(checkpoint_, trained, world.size())),
       by_ctc_(trained.decoder == "ctc" && config_.model.decoder != "ctc"),
@@ -155,6 +177,7 @@ Recogniser::Recogniser(const Trained& trained, comm::Communicator& world, Scorin
       tokenizer_(make_tokenizer(config_.text)),
       sequence_(partition::build_frozen_model(config_.model, tokenizer_->labels())) {
   check_decoding(trained, config_, loss_);
+  ctc_decoder_ = ctc_decoder_for(trained, config_, *tokenizer_);
   if (loss_.writing) {
     sequence_.beam = decoding_.beam;
     loss_.writing->decoding = decoding_;
@@ -168,7 +191,7 @@ Recogniser::Recogniser(const Trained& trained, comm::Communicator& world, Scorin
 std::string Recogniser::identity() const {
   const auto manifest = map_file(checkpoint_.folder() / kManifestFile);
   return fmt::format("{:016x} in {}{}{}", hash_of(manifest.bytes()), config_.precision.compute,
-                     by_ctc_ ? " by ctc" : "", identity_of(decoding_, loss_));
+                     by_ctc_ ? " by ctc" : "", identity_of(decoding_, loss_) + ctc_identity_);
 }
 
 // restore() reads weights and statistics alone, as `false` says: the optimizer's state is not
@@ -182,7 +205,9 @@ void Recogniser::make_session(const Corpus& corpus) {
       world_, SessionOptions{.config = config_, .sequence = sequence_, .plan = plan});
   Saving(session_->backend(), session_->stream(), session_->grid(), session_->stage(), {})
       .restore(checkpoint_, false);
-  decoder_ = decoder_of(session_->stage(), loss_, decoding_);
+  decoder_ = session_->stage().last() && ctc_decoder_
+                 ? ctc_decoder_
+                 : decoder_of(session_->stage(), loss_, decoding_);
 }
 
 Evaluation Recogniser::evaluate(const Corpus& corpus, EvaluationOptions options) {

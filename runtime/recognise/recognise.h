@@ -11,6 +11,7 @@
 #include "layers/models/families.h"
 #include "runtime/checkpoint/checkpoint.h"
 #include "runtime/corpus/corpora.h"
+#include "runtime/decoding/ctc_decoding.h"
 #include "runtime/trainer/evaluation.h"
 
 namespace penstock::runtime {
@@ -26,6 +27,7 @@ struct Trained {
   std::string decoder = {};           // "ctc": that beside another one; empty: model.decoder
   int replicas = 1;                   // each has ranks / replicas stages
   layers::DecodingOptions decoding = {};
+  CtcDecoding ctc = {};  // for beams above 1 of CTC
 };
 
 /// Says if there are reference texts to score against.
@@ -37,8 +39,8 @@ class Recogniser {
  public:
   /// Opens the checkpoint. CheckpointError if a shard that is verified is damaged. ConfigError if
   /// the replicas do not divide the ranks, if there are more stages than layers, or if the model
-  /// has no such decoder, no beam search or no such score. All ranks construct one; `world` must
-  /// outlive it.
+  /// has no such decoder, no beam search or no such score, and as from ctc_beam_decoder(). All
+  /// ranks construct one; `world` must outlive it.
   Recogniser(const Trained& trained, comm::Communicator& world, Scoring judging);
 
   comm::Communicator& world() const { return world_; }
@@ -62,6 +64,7 @@ class Recogniser {
   comm::Communicator& world_;
   Scoring judging_;
   layers::DecodingOptions decoding_;
+  std::string ctc_identity_;
   Checkpoint checkpoint_;
   configs::Config config_;
   bool by_ctc_;  // though the model has another decoder
@@ -70,7 +73,8 @@ class Recogniser {
   partition::LayerSequence sequence_;
   CorpusReaders readers_;
   std::unique_ptr<Session> session_;
-  layers::Decoder decoder_;  // made with the session
+  layers::Decoder ctc_decoder_;  // of a beam search of CTC; empty for other decoding
+  layers::Decoder decoder_;      // made with the session
 };
 
 }  // namespace penstock::runtime

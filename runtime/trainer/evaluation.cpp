@@ -6,6 +6,7 @@
 #include <numeric>
 #include <utility>
 
+#include "base/parallel.h"
 #include "comm/collectives.h"
 #include "runtime/corpus/corpus_work.h"
 #include "runtime/corpus/feature_feed.h"
@@ -74,14 +75,17 @@ class Scorer {
 
   void operator()(const MicroBatchWork& work, const layers::Frames& logits) {
     const float* row = logits.x_FC.as<float>();
+    std::vector<std::span<const float>> inputs;
     for (std::size_t u = 0; u < work.utterances.size(); ++u) {
-      const auto size = static_cast<std::size_t>(logits.lengths[u] * logits.channels());
-      const std::span<const float> of_utterance(row, size);
-      row += size;
-      if (options_.logits) options_.logits(work.utterances[u], of_utterance, logits.channels());
-      tell(work.utterances[u],
-           options_.decoder(of_utterance, logits.channels(), tokenizer_.labels()));
+      inputs.emplace_back(row, static_cast<std::size_t>(logits.lengths[u] * logits.channels()));
+      row += inputs.back().size();
+      if (options_.logits) options_.logits(work.utterances[u], inputs[u], logits.channels());
     }
+    std::vector<std::vector<layers::Hypothesis>> found(inputs.size());
+    parallel_for(inputs.size(), options_.threads, [&](std::size_t u) {
+      found[u] = options_.decoder(inputs[u], logits.channels(), tokenizer_.labels());
+    });
+    for (std::size_t u = 0; u < found.size(); ++u) tell(work.utterances[u], found[u]);
   }
 
   /// Takes texts that the decoder wrote. Its classes that are no labels mean nothing in text.

@@ -4,7 +4,9 @@
 #include <nlohmann/json.hpp>
 #include <sstream>
 
+#include "runtime/decoding/ngram_model.h"
 #include "tests/support/runtime/training_folder.h"
+#include "tests/support/tree/sources.h"
 
 namespace penstock::tools {
 namespace {
@@ -102,21 +104,61 @@ TEST_F(BeamSearch, ResumesWithTheSameBeamAlone) {
   EXPECT_EQ(folder_.run(same).code, 0);
 }
 
-TEST_F(BeamSearch, IsRefusedForCtcAndBeyondItsLimits) {
+TEST_F(BeamSearch, ChangesTextsOfCtcAlikeOnAllRanks) {
+  train("output", {"trainer.steps=8"});
+  const auto greedy = evaluated("greedy", {}), beam = evaluated("beam", {"--beam", "5"});
+  EXPECT_NE(beam, greedy);
+  EXPECT_EQ(evaluated("threads", {"--beam", "5", "--threads", "3"}), beam);
+  EXPECT_EQ(evaluated("grid", {"--beam", "5", "--replicas", "2"}, {4}), beam);
+  EXPECT_EQ(evaluated("named", {"--beam", "5", "--label-floor", "-5", "--score-range", "10"}),
+            beam);
+  // The likeliest label of each frame alone is the greedy path.
+  EXPECT_EQ(evaluated("pruned", {"--beam", "5", "--label-floor", "0"}), greedy);
+}
+
+TEST_F(BeamSearch, TakesALanguageModelOfWords) {
+  train("output", {"trainer.steps=8", "text.alphabet=ab cd"});
+  const std::string model = test::source("tests/golden/ctc_beam/digits.arpa");
+  const std::vector<std::string> options = {"--beam",      "5",   "--lm",         model,
+                                            "--lm-weight", "0.2", "--word-score", "9"};
+  if (!runtime::reads_ngram_models()) {
+    std::vector<std::string> words = {"transcribe", in("output"), in("train-0.wav")};
+    words.insert(words.end(), options.begin(), options.end());
+    const auto outcome = folder_.run(words);
+    EXPECT_EQ(outcome.code, 2);
+    EXPECT_NE(outcome.err.find("tools/kenlm"), std::string::npos) << outcome.err;
+    GTEST_SKIP() << "No KenLM: penstock evaluates no language model";
+  }
+  const auto plain = evaluated("plain", {"--beam", "5"}), words = evaluated("words", options);
+  EXPECT_NE(words, plain);
+  const auto other = folder_.run({"evaluate", in("output"), in("validation.jsonl"), "--results",
+                                  in("words"), "--resume", "--beam", "5", "--lm", model});
+  EXPECT_EQ(other.code, 2);
+  EXPECT_NE(other.err.find("holds results of something else"), std::string::npos) << other.err;
+}
+
+TEST_F(BeamSearch, IsRefusedBeyondItsLimits) {
   train("ctc", {"trainer.steps=1"});
   const auto refused = [&](const std::string& command, const std::string& checkpoint,
-                           const std::string& beam, const std::string& said) {
-    const auto outcome = folder_.run({command, in(checkpoint), in("train-0.wav"), "--beam", beam});
+                           std::vector<std::string> options, const std::string& said) {
+    options.insert(options.begin(), {command, in(checkpoint), in("train-0.wav")});
+    const auto outcome = folder_.run(options);
     EXPECT_EQ(outcome.code, 2) << said;
     EXPECT_EQ(outcome.out, "");
     EXPECT_NE(outcome.err.find(said), std::string::npos) << outcome.err;
   };
   for (const std::string command : {"evaluate", "transcribe"}) {
-    refused(command, "ctc", "4",
-            "its decoder is ctc, which has no beam search: leave out --beam 4");
     for (const std::string beam : {"0", "101", "2.5"})
-      refused(command, "output", beam,
+      refused(command, "output", {"--beam", beam},
               fmt::format("takes a whole number from 1 to 100, not {}", beam));
+    refused(command, "output", {"--beam", "4", "--label-floor", "-3"},
+            "its decoder is tdt, and --label-floor is for CTC: leave it out");
+    refused(command, "ctc", {"--score-range", "3"},
+            "--score-range is for a beam search: leave it out, or give --beam 2 or more");
+    refused(command, "ctc", {"--beam", "4", "--word-score", "1"},
+            "--word-score is for a language model: leave it out, or name one by --lm");
+    refused(command, "ctc", {"--beam", "4", "--label-floor", "1"},
+            "takes a number from -1000 to 0, not 1");
   }
   const auto plain = folder_.run({"transcribe", in("ctc"), in("train-0.wav"), "--beam", "1"});
   EXPECT_EQ(plain.code, 0) << plain.err;

@@ -47,8 +47,9 @@ const std::vector<Storeys> storeys = {
     {"partition/planner",
      {"cost", "simulate", "cluster", "cut", "placement", "search", "plan", "choose", "report"}},
     {"runtime",
-     {"text", "store", "data", "checkpoint", "huggingface", "job", "devices", "pipeline", "corpus",
-      "optim", "planning", "trainer", "recognise", "profiling", "supervisor"}},
+     {"text", "store", "data", "decoding", "checkpoint", "huggingface", "job", "devices",
+      "pipeline", "corpus", "optim", "planning", "trainer", "recognise", "profiling",
+      "supervisor"}},
 };
 
 bool below(const std::string& path, const std::string& place) {

@@ -12,6 +12,7 @@
 
 #include "base/error.h"
 #include "runtime/data/remote/remote_url.h"
+#include "tools/cli/ctc_options.h"
 
 namespace penstock::tools {
 namespace {
@@ -161,14 +162,14 @@ void takes_recognition(CLI::App* command, runtime::Trained& trained,
                       "ctc: decode by the CTC that decoder.ctc_weight trained beside another "
                       "decoder. Default: the model's decoder");
   takes_whole(command->add_option("--beam", trained.decoding.beam,
-                                  "Hypotheses of a beam search, by all decoders but CTC. Default: "
-                                  "1, greedy decoding"),
+                                  "Hypotheses of a beam search. Default: 1, greedy decoding"),
               kBeam);
   takes_whole(command->add_option("--nbest", trained.decoding.nbest,
                                   "Texts of each utterance to report with their scores, up to "
                                   "--beam"),
               kBeam);
   takes_scores(command, trained.decoding);
+  takes_ctc_decoding(command, trained.ctc);
   takes_verified(command, trained.verified);
 }
 

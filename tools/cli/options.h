@@ -69,7 +69,8 @@ CLI::Option* takes_folder(CLI::Option* option, FolderUse use);
 void takes_verified(CLI::App* command, runtime::Verified& verified);
 
 /// Adds the options that evaluate and transcribe share: --threads, --replicas, --window,
-/// --decoder, --beam, --nbest, --length-penalty, --ctc-weight, --verify.
+/// --decoder, --beam, --nbest, --length-penalty, --ctc-weight, --verify, and those of
+/// takes_ctc_decoding().
 void takes_recognition(CLI::App* command, runtime::Trained& trained, runtime::WindowBounds& window);
 
 }  // namespace penstock::tools

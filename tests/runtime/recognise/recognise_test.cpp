@@ -72,6 +72,7 @@ struct Found {
   std::vector<Recognised> utterances;
   std::vector<std::string> of_columns;  // what CTC makes of the columns after the joint network's
   EvaluationReport report;
+  std::vector<std::string> of_beam;  // and its beam search
   double loss = 0;
   std::string identity;
 };
@@ -96,6 +97,8 @@ Found find_texts(const test::ToneCheckpoint& checkpoint, const Finding& how) {
                                 recogniser.tokenizer(), world, recogniser.readers());
     if (!how.with_texts) corpus.labels = nullptr;
     found.of_columns.resize(corpus.size());
+    found.of_beam.resize(corpus.size());
+    const auto search = ctc_beam_decoder(recogniser.tokenizer(), how.decoding.beam, {});
     EvaluationOptions options;
     options.logits = [&](std::uint64_t id, std::span<const float> x_FC, std::int64_t channels) {
       std::vector<float> logits;
@@ -104,6 +107,8 @@ Found find_texts(const test::ToneCheckpoint& checkpoint, const Finding& how) {
       const std::int64_t classes = channels - how.joint;
       found.of_columns.at(id) =
           recogniser.tokenizer().decode(layers::ctc_greedy_labels(logits, classes, classes));
+      found.of_beam.at(id) =
+          recogniser.tokenizer().decode(search(logits, classes, classes).front().labels);
     };
     const Evaluation evaluation = recogniser.evaluate(corpus, options);
     for (const Recognised& one : evaluation.utterances) found.texts.push_back(one.text);
@@ -136,14 +141,14 @@ TEST_F(RecogniseBesideCtc, DecodesByTheDecoderThatIsNamed) {
   EXPECT_NE(ctc.identity, own.identity);
 }
 
-TEST_F(RecogniseBesideCtc, SearchesByItsTransducerAlone) {
-  const Found own = find(""), beam = find("", 3);
+TEST_F(RecogniseBesideCtc, SearchesByTheDecoderThatIsNamed) {
+  const Found own = find(""), beam = find("", 3), ctc = find("ctc", 3);
   EXPECT_EQ(beam.texts.size(), own.texts.size());
   EXPECT_NE(beam.identity, own.identity);
-  EXPECT_NE(test::message_of<ConfigError>([&] {
-              (void)find("ctc", 3);
-            }).find("its decoder is ctc, which has no beam search: leave out --beam 3"),
-            std::string::npos);
+  EXPECT_EQ(ctc.texts, ctc.of_beam);
+  EXPECT_NE(ctc.texts, ctc.of_columns);
+  EXPECT_NE(ctc.texts, beam.texts);
+  EXPECT_NE(ctc.identity, beam.identity);
 }
 
 TEST_F(RecogniseBesideCtc, RefusesADecoderThatItLacks) {
@@ -208,7 +213,9 @@ TEST(RecogniseByAttention, SearchesTogetherWithCtc) {
   EXPECT_NE(both.identity, alone.identity);
   EXPECT_EQ(both.identity, named.identity);
   EXPECT_NE(both.identity, found({.beam = 4, .length_penalty = 0}).identity);
-  EXPECT_NE(refusal(checkpoint, "ctc", {.beam = 4}).find("has no beam search"), std::string::npos);
+  const Found ctc = find_texts(checkpoint, {.decoder = "ctc", .decoding = {.beam = 4}});
+  EXPECT_EQ(ctc.texts, ctc.of_beam);
+  EXPECT_NE(ctc.texts, both.texts);
 }
 
 /// Compares a list of the best texts with one text of the same search.

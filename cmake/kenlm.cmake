@@ -1,0 +1,18 @@
+# PENSTOCK_KENLM: n-gram language models by KenLM's library, which tools/kenlm builds into a folder. AUTO takes it
+# where it is. PENSTOCK_WITH_KENLM says if it is taken.
+set(PENSTOCK_WITH_KENLM OFF)
+if(PENSTOCK_KENLM STREQUAL "OFF")
+  return()
+endif()
+if(EXISTS ${PENSTOCK_KENLM_FOLDER}/version)
+  set(PENSTOCK_WITH_KENLM ON)
+  file(STRINGS ${PENSTOCK_KENLM_FOLDER}/order kenlm_order)
+  add_library(kenlm STATIC IMPORTED)
+  set_target_properties(kenlm PROPERTIES IMPORTED_LOCATION ${PENSTOCK_KENLM_FOLDER}/lib/libkenlm.a)
+  target_include_directories(kenlm SYSTEM INTERFACE ${PENSTOCK_KENLM_FOLDER}/include)
+  target_compile_definitions(kenlm INTERFACE KENLM_MAX_ORDER=${kenlm_order})
+elseif(PENSTOCK_KENLM STREQUAL "ON")
+  message(FATAL_ERROR "PENSTOCK_KENLM is ON, and ${PENSTOCK_KENLM_FOLDER} has no KenLM: tools/kenlm builds it")
+else()
+  message(STATUS "No KenLM: penstock refuses n-gram language models, unless tools/kenlm has run before")
+endif()

@@ -1,0 +1,55 @@
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string_view>
+#include <vector>
+
+#include "runtime/decoding/ngram_model.h"
+#include "runtime/decoding/word_list.h"
+
+namespace penstock::runtime {
+
+struct WordScoring {
+  double lm_weight = 0.5;      // of the language model's log-probability
+  double word_score = 1.5;     // added for each word
+  double unknown_score = -10;  // added to the logarithm (base 10) of a word that the model lacks
+};
+
+/// Scores the words of a text as pyctcdecode does, whose names are alpha, beta and
+/// unk_score_offset:
+///
+///   lm_weight · ln 10 · (log10 P(words, end) + unknown_score · unknown words) + word_score · words
+///
+/// A text that has not ended lacks P(end). Its last word counts only when a space or a piece with
+/// one has ended it. Before, it adds unknown_score if no word of the model begins so, times its
+/// characters / 6 if it has more.
+class WordScores {
+ public:
+  WordScores(const WordScoring& scoring, std::shared_ptr<const NgramModel> model);
+
+  /// What is known of a beginning of a text.
+  struct State {
+    NgramState words = {};
+    double finished = 0;  // score of its finished words
+    WordList::Beginning word = {};
+    int characters = 0;  // of the word that has not ended
+  };
+
+  State start() const;
+  /// Returns the state after more text, in which each space ends a word.
+  State extended(State state, std::string_view text) const;
+  /// Returns the score of a text that goes on, and of one that ends here.
+  double score(const State& state) const;
+  double ended_score(State state) const;
+
+ private:
+  void finish_word(State& state) const;
+
+  WordScoring scoring_;
+  std::shared_ptr<const NgramModel> model_;
+  WordList words_;
+  std::vector<std::uint32_t> numbers_;  // in the model, by place in words_
+};
+
+}  // namespace penstock::runtime

@@ -1,0 +1,72 @@
+#include "runtime/decoding/ctc_decoding.h"
+
+#include <gtest/gtest.h>
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "base/error.h"
+#include "tests/support/system/temporary_folder.h"
+#include "tests/support/tree/sources.h"
+
+namespace penstock::runtime {
+namespace {
+
+std::unique_ptr<const Tokenizer> letters(const std::string& alphabet) {
+  configs::TextConfig config;
+  config.alphabet = alphabet;
+  return make_tokenizer(config);
+}
+
+// Two frames: "a" or "b", then a blank. Two columns come before CTC's.
+const std::vector<float> kFrames = {9, 9, 0, 0, 4, 3, 9, 9, 5, 0, 0, 0};
+
+TEST(CtcDecoding, SearchesInTheColumnsOfCtc) {
+  const auto tokenizer = letters("ab ");
+  const std::vector<float> columns = {0, 0, 4, 3, 5, 0, 0, 0};
+  const auto whole = ctc_beam_decoder(*tokenizer, 4, {}, 2)(kFrames, 6, 4);
+  EXPECT_EQ(whole, ctc_beam_decoder(*tokenizer, 4, {})(columns, 4, 4));
+  EXPECT_EQ(tokenizer->decode(whole.front().labels), "b");
+  EXPECT_THROW((void)ctc_beam_decoder(*tokenizer, 4, {}, 2)(kFrames, 2, 4), ShapeError);
+}
+
+TEST(CtcDecoding, PrunesByItsNumbers) {
+  const auto tokenizer = letters("ab ");
+  const auto count = [&](const CtcDecoding& decoding) {
+    return ctc_beam_decoder(*tokenizer, 9, decoding, 2)(kFrames, 6, 4).size();
+  };
+  EXPECT_GT(count({}), 1u);
+  EXPECT_EQ(count({.label_floor = 0}), 1u);
+  EXPECT_EQ(count({.score_range = 0}), 1u);
+}
+
+TEST(CtcDecoding, HasAnIdentityOfWhatIsSet) {
+  test::TemporaryFolder folder;
+  const auto model = folder.path() / "model.arpa";
+  test::write_file(model, "one");
+  EXPECT_EQ(CtcDecoding().identity(), "");
+  EXPECT_EQ(CtcDecoding().first_option(), "");
+  EXPECT_EQ(CtcDecoding{.word_score = 2}.first_option(), "--word-score");
+  EXPECT_NE(CtcDecoding{.word_score = 2}.identity(), CtcDecoding{.lm_weight = 2}.identity());
+  const CtcDecoding decoding{.lm = model};
+  EXPECT_EQ(decoding.first_option(), "--lm");
+  const std::string before = decoding.identity();
+  test::write_file(model, "two");
+  EXPECT_NE(decoding.identity(), before);
+  EXPECT_THROW((void)CtcDecoding{.lm = folder.path() / "absent"}.identity(), ConfigError);
+}
+
+TEST(CtcDecoding, RefusesModelsThatCannotScore) {
+  const auto refusal = [](const std::string& alphabet, const CtcDecoding& decoding) {
+    const auto tokenizer = letters(alphabet);
+    return test::message_of<ConfigError>([&] { (void)ctc_beam_decoder(*tokenizer, 4, decoding); });
+  };
+  EXPECT_EQ(refusal("ab ", {.lm_weight = 1}),
+            "--lm-weight is for a language model: leave it out, or name one by --lm");
+  const auto model = test::source("tests/golden/ctc_beam/digits.arpa");
+  EXPECT_NE(refusal("ab", {.lm = model}).find("have no space"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace penstock::runtime
