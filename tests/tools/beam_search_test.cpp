@@ -28,7 +28,7 @@ class BeamSearch : public testing::Test {
   /// Returns the texts that `evaluate` writes to a file of that name.
   std::vector<std::string> evaluated(const std::string& name, std::vector<std::string> more,
                                      test::Ranks ranks = {}) const {
-    more.insert(more.begin(), {"evaluate", in("output"), in("validation.jsonl"), "--results",
+    more.insert(more.begin(), {"evaluate", in(checkpoint), in("validation.jsonl"), "--results",
                                in(name), "--window", "3"});
     const auto outcome = folder_.run(more, ranks);
     EXPECT_EQ(outcome.code, 0) << outcome.err;
@@ -46,6 +46,7 @@ class BeamSearch : public testing::Test {
     return texts;
   }
 
+  std::string checkpoint = "output";  // what `evaluated` evaluates
   test::TrainingFolder folder_{PENSTOCK_BINARY, PENSTOCK_MPIRUN};
 };
 
@@ -105,7 +106,7 @@ TEST_F(BeamSearch, ResumesWithTheSameBeamAlone) {
 }
 
 TEST_F(BeamSearch, ChangesTextsOfCtcAlikeOnAllRanks) {
-  train("output", {"trainer.steps=8"});
+  train(checkpoint = "ctc", {"trainer.steps=8"});
   const auto greedy = evaluated("greedy", {}), beam = evaluated("beam", {"--beam", "5"});
   EXPECT_NE(beam, greedy);
   EXPECT_EQ(evaluated("threads", {"--beam", "5", "--threads", "3"}), beam);
@@ -117,12 +118,12 @@ TEST_F(BeamSearch, ChangesTextsOfCtcAlikeOnAllRanks) {
 }
 
 TEST_F(BeamSearch, TakesALanguageModelOfWords) {
-  train("output", {"trainer.steps=8", "text.alphabet=ab cd"});
+  train(checkpoint = "ctc", {"trainer.steps=8", "text.alphabet=ab cd"});
   const std::string model = test::source("tests/golden/ctc_beam/digits.arpa");
   const std::vector<std::string> options = {"--beam",      "5",   "--lm",         model,
                                             "--lm-weight", "0.2", "--word-score", "9"};
   if (!runtime::reads_ngram_models()) {
-    std::vector<std::string> words = {"transcribe", in("output"), in("train-0.wav")};
+    std::vector<std::string> words = {"transcribe", in(checkpoint), in("train-0.wav")};
     words.insert(words.end(), options.begin(), options.end());
     const auto outcome = folder_.run(words);
     EXPECT_EQ(outcome.code, 2);
@@ -131,7 +132,7 @@ TEST_F(BeamSearch, TakesALanguageModelOfWords) {
   }
   const auto plain = evaluated("plain", {"--beam", "5"}), words = evaluated("words", options);
   EXPECT_NE(words, plain);
-  const auto other = folder_.run({"evaluate", in("output"), in("validation.jsonl"), "--results",
+  const auto other = folder_.run({"evaluate", in(checkpoint), in("validation.jsonl"), "--results",
                                   in("words"), "--resume", "--beam", "5", "--lm", model});
   EXPECT_EQ(other.code, 2);
   EXPECT_NE(other.err.find("holds results of something else"), std::string::npos) << other.err;
