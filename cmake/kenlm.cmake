@@ -1,5 +1,8 @@
 # PENSTOCK_KENLM: n-gram language models by KenLM's library, which tools/kenlm builds into a folder. AUTO takes it
 # where it is. PENSTOCK_WITH_KENLM says if it is taken.
+if(NOT PENSTOCK_KENLM MATCHES "^(ON|OFF|AUTO)$")
+  message(FATAL_ERROR "PENSTOCK_KENLM is ${PENSTOCK_KENLM}, expected ON, OFF or AUTO")
+endif()
 set(PENSTOCK_WITH_KENLM OFF)
 if(PENSTOCK_KENLM STREQUAL "OFF")
   return()

@@ -20,8 +20,9 @@
 #include "runtime/data/remote/remote_files.h"
 
 // Noises and impulse responses are read as corpora are: one rank finds an index, all ranks map it,
-// and lengths are checked before the first step. They need no texts. Every rank finds the same
-// faults in the index, so all throw or none.
+// and lengths are checked before the first step. They need no texts. Recordings that changed are
+// measured again at each start, for `penstock data index` makes indices of corpora alone. Every
+// rank finds the same faults in the index, so all throw or none.
 
 namespace penstock::runtime {
 namespace {
@@ -72,8 +73,9 @@ SoundList sound_list(const SharedIndex& shared, std::vector<std::size_t> places,
   SoundList sounds{.count = places.size(), .files = files};
   sounds.hash = fmt::format("{}", hash.digest());
   sounds.at = [index = shared.index, folder = shared.folder, files,
-               places = std::move(places)](std::uint64_t id) {
-    const std::size_t place = places.at(static_cast<std::size_t>(id));
+               places = std::make_shared<const std::vector<std::size_t>>(std::move(places))](
+                  std::uint64_t id) {
+    const std::size_t place = places->at(static_cast<std::size_t>(id));
     const std::string name(index.path(place));
     return AudioSource{files ? files->path(folder, name) : folder / name, index.length(place),
                        index.first(place)};

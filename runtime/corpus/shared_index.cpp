@@ -165,6 +165,7 @@ std::optional<FoundIndex> find_or_fault(const CorpusOptions& options, SharedMeas
         find_index({.manifest = options.manifest,
                     .cache = options.cache,
                     .threads = options.threads,
+                    .use = options.texts ? IndexUse::ready : IndexUse::checked,
                     .warns_unkept = options.warns_unkept,
                     .files = options.files.get(),
                     .texts = options.texts},

@@ -149,7 +149,7 @@ class Search {
     to.label = log_add(to.label, log_probability);
   }
 
-  /// Those that came first lead among equals.
+  /// Keeps the best. Texts that came first lead among equals.
   void prune() {
     double best = kImpossible;
     for (Beginning& one : next_) {

@@ -33,6 +33,21 @@ std::vector<NumberOption> options_of(const CtcDecoding& decoding) {
           {"--unknown-score", decoding.unknown_score, true}};
 }
 
+CtcBeamOptions beam_options(int beam, const CtcDecoding& decoding) {
+  CtcBeamOptions options{.beam = beam};
+  options.label_floor = decoding.label_floor.value_or(options.label_floor);
+  options.score_range = decoding.score_range.value_or(options.score_range);
+  return options;
+}
+
+WordScoring word_scoring(const CtcDecoding& decoding) {
+  WordScoring scoring;
+  scoring.lm_weight = decoding.lm_weight.value_or(scoring.lm_weight);
+  scoring.word_score = decoding.word_score.value_or(scoring.word_score);
+  scoring.unknown_score = decoding.unknown_score.value_or(scoring.unknown_score);
+  return scoring;
+}
+
 /// Returns the scores of the language model that is asked for; empty if none is.
 std::shared_ptr<const WordScores> scores_of(const CtcDecoding& decoding,
                                             const std::vector<std::string>& texts) {
@@ -48,11 +63,7 @@ std::shared_ptr<const WordScores> scores_of(const CtcDecoding& decoding,
     throw ConfigError(fmt::format(
         "--lm {}: the model's labels have no space, so its texts have no words: leave out --lm",
         decoding.lm.string()));
-  WordScoring scoring;
-  scoring.lm_weight = decoding.lm_weight.value_or(scoring.lm_weight);
-  scoring.word_score = decoding.word_score.value_or(scoring.word_score);
-  scoring.unknown_score = decoding.unknown_score.value_or(scoring.unknown_score);
-  return std::make_shared<const WordScores>(scoring, read_ngram_model(decoding.lm));
+  return std::make_shared<const WordScores>(word_scoring(decoding), read_ngram_model(decoding.lm));
 }
 
 /// Returns the columns from `first` on of a matrix whose rows have `channels`.
@@ -81,12 +92,15 @@ std::string CtcDecoding::first_option() const {
 }
 
 std::string CtcDecoding::identity() const {
-  std::string identity;
-  for (const auto& [option, number, of_model] : options_of(*this))
-    if (number) identity += fmt::format(", {} {}", option, *number);
+  const CtcBeamOptions options = beam_options(1, *this);
+  const std::string identity =
+      fmt::format(", label floor {}, score range {}", options.label_floor, options.score_range);
   if (lm.empty()) return identity;
+  const WordScoring scoring = word_scoring(*this);
   try {
-    return identity + fmt::format(", --lm {:016x}", hash_of(map_file(lm).bytes()));
+    return identity + fmt::format(", LM {:016x}, weight {}, word {}, unknown {}",
+                                  hash_of(map_file(lm).bytes()), scoring.lm_weight,
+                                  scoring.word_score, scoring.unknown_score);
   } catch (const FileError& error) {
     throw ConfigError(fmt::format("--lm: {}", error.what()));
   }
@@ -94,9 +108,7 @@ std::string CtcDecoding::identity() const {
 
 layers::Decoder ctc_beam_decoder(const Tokenizer& tokenizer, int beam, const CtcDecoding& decoding,
                                  std::int64_t first) {
-  CtcBeamOptions options{.beam = beam};
-  options.label_floor = decoding.label_floor.value_or(options.label_floor);
-  options.score_range = decoding.score_range.value_or(options.score_range);
+  const CtcBeamOptions options = beam_options(beam, decoding);
   std::vector<std::string> texts;
   for (Label& label : tokenizer.vocabulary()) texts.push_back(std::move(label.text));
   const auto write = [&tokenizer](std::span<const std::int32_t> labels) {

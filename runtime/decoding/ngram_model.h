@@ -33,7 +33,7 @@ class NgramModel {
 
   virtual int order() const = 0;
   /// Returns its words, without the unknown one and those that begin and end a sentence.
-  virtual std::vector<std::string> words() const = 0;
+  virtual const std::vector<std::string>& words() const = 0;
   /// Returns the number of a word, kUnknown for one that it does not have.
   virtual std::uint32_t number(std::string_view word) const = 0;
   /// Returns the state at the start of a sentence.

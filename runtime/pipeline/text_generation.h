@@ -98,7 +98,7 @@ class TextGeneration {
                            const TextRound& round);
   void pass_on(GrowingTexts& texts, std::size_t k, const layers::Tensor& rows);
   void choose_first(GrowingTexts& texts);
-  /// Of the classes, those of `suppressed` are left out.
+  /// Leaves out the classes of `suppressed`.
   void choose(GrowingTexts& texts, const layers::Tensor& rows_RW, const Room& room,
               std::span<const std::int32_t> suppressed) const;
   Classes likeliest(const layers::Tensor& rows_RW, const Room& room, int count,

@@ -169,7 +169,6 @@ Recogniser::Recogniser(const Trained& trained, comm::Communicator& world, Scorin
     : world_(world),
       judging_(judging),
       decoding_(trained.decoding),
-      ctc_identity_(trained.ctc.identity()),
       checkpoint_(open_for(trained, world)),
       config_(config_for(checkpoint_, trained, world.size())),
       by_ctc_(trained.decoder == "ctc" && config_.model.decoder != "ctc"),
@@ -178,6 +177,7 @@ Recogniser::Recogniser(const Trained& trained, comm::Communicator& world, Scorin
       sequence_(partition::build_frozen_model(config_.model, tokenizer_->labels())) {
   check_decoding(trained, config_, loss_);
   ctc_decoder_ = ctc_decoder_for(trained, config_, *tokenizer_);
+  if (ctc_decoder_) ctc_identity_ = trained.ctc.identity();
   if (loss_.writing) {
     sequence_.beam = decoding_.beam;
     loss_.writing->decoding = decoding_;

@@ -79,7 +79,7 @@ TEST(Schema, KnowsWhatAResumedRunKeeps) {
   expect(OnResume::accepted,
          {"model.dropout", "text.fold", "features.window", "data.speeds", "data.micro_batches",
           "data.temperature", "optimizer.learning_rate", "optimizer.freeze", "lr_schedule.kind",
-          "precision.compute", "trainer.seed"});
+          "precision.compute", "trainer.seed", "decoder.suppress", "decoder.begin_suppress"});
   expect(OnResume::free,
          {"augment.noise", "augment.rooms", "trainer.steps", "trainer.accept", "pipeline.stages",
           "data.validation", "data.batch_seconds", "data.loaders", "text.model"});

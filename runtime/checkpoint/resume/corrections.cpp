@@ -180,21 +180,24 @@ std::vector<Correction> sound_changes(const configs::Config& config, const Train
     return found == all.end() ? std::string("none") : "index " + found->second;
   };
   std::vector<Correction> changes;
+  std::vector<std::string> refused, described;
   for (const auto& [key, was, is] :
        {std::tuple<std::string, std::string, std::string>{"augment.rooms", before.rooms, now.rooms},
         {"augment.noise", before.noise, now.noise}}) {
     const std::string old_hash = hash_in(saved.sound_hashes, key), hash = hash_in(hashes, key);
     if (old_hash == hash) continue;
-    if (!accepts(config, key))
-      throw ConfigError(fmt::format(
-          "{} holds other recordings than when the checkpoint was saved ({}, was {}): restore the "
-          "manifest, start anew in another trainer.output, or accept the change with the line\n  "
-          "{}",
-          key, hash, old_hash, accepting_line(config, {key})));
+    if (!accepts(config, key)) {
+      refused.push_back(key);
+      described.push_back(fmt::format("{} ({}, was {})", key, hash, old_hash));
+    }
     changes.push_back({saved.step, key, fmt::format("\"{}\" ({})", was, old_hash),
                        fmt::format("\"{}\" ({})", is, hash)});
   }
-  return changes;
+  if (refused.empty()) return changes;
+  throw ConfigError(fmt::format(
+      "other recordings than when the checkpoint was saved: {}. Restore the manifest or the key, "
+      "start anew in another trainer.output, or accept the change with the line\n  {}",
+      fmt::join(described, ", "), accepting_line(config, refused)));
 }
 
 // Micro-batches of an epoch do not depend on how many a step takes. So if nothing but their number

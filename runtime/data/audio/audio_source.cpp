@@ -14,7 +14,7 @@ void require(const AudioLength& found, const AudioLength& indexed, const AudioSo
   if (found == indexed) return;
   throw DataError(
       fmt::format("{}: holds {} at {} Hz, but held {} at {} Hz when it was indexed: index its "
-                  "manifest anew, by penstock data index",
+                  "manifest anew, by penstock data index, or start again if [augment] names it",
                   manifest_name(source.audio), counted(found.samples, "sample"), found.rate,
                   indexed.samples, indexed.rate));
 }

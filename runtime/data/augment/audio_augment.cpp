@@ -1,8 +1,12 @@
 #include "runtime/data/augment/audio_augment.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
+#include <string_view>
 #include <utility>
 
+#include "base/error.h"
 #include "runtime/data/audio/resample.h"
 #include "runtime/data/augment/add_noise.h"
 #include "runtime/data/augment/reverberate.h"
@@ -14,7 +18,8 @@
 // utterance gets it, and the next ones which recording, which part of it and how much.
 //
 // A noise is cut to the utterance's length, beginning anywhere. One that is shorter is repeated
-// from its beginning. Only the part that is heard is read, except where it is repeated.
+// from its beginning. Only the part that is heard is kept, except where it is repeated. MP3, Ogg
+// and GSM are decoded up to it.
 
 namespace penstock::runtime {
 namespace {
@@ -31,6 +36,12 @@ std::vector<float> resampled(const Audio& audio, int rate) {
 AudioSource drawn(const SoundList& sounds, DrawNumbers& numbers) {
   return sounds.at(
       static_cast<std::uint64_t>(numbers.between(0, static_cast<std::int64_t>(sounds.count) - 1)));
+}
+
+/// Names the key of a recording that failed.
+[[noreturn]] void throw_fault(std::string_view key, const DataError& error) {
+  throw DataError(
+      fmt::format("{} ({}: restore it, or remove it from the manifest)", error.what(), key));
 }
 
 /// Reads `samples` of a noise from `first` on, repeating it if it is shorter.
@@ -70,19 +81,23 @@ void AudioAugment::apply(const UtteranceDraw& draw, std::span<float> samples) co
   pass_codec(codecs_[codec], rate_, samples);
 }
 
-void AudioAugment::add_room(const UtteranceDraw& draw, std::span<float> samples) const {
+void AudioAugment::add_room(const UtteranceDraw& draw, std::span<float> samples) const try {
   DrawNumbers numbers(SampleKind::room, seed_, draw);
   if (numbers.next() >= config_.room_share) return;
   const AudioSource source = drawn(sounds_.rooms, numbers);
   const LocalFile local = open_by(sounds_.rooms.files.get(), source.audio);
   reverberate(samples, resampled(read_source(source, local.path), rate_));
+} catch (const DataError& error) {
+  throw_fault("augment.rooms", error);
 }
 
-void AudioAugment::add_drawn_noise(const UtteranceDraw& draw, std::span<float> samples) const {
+void AudioAugment::add_drawn_noise(const UtteranceDraw& draw, std::span<float> samples) const try {
   DrawNumbers numbers(SampleKind::noise, seed_, draw);
   if (numbers.next() >= config_.noise_share) return;
   const double snr_db = numbers.within(config_.noise_snr_db.front(), config_.noise_snr_db.back());
   add_noise(samples, cut_noise(numbers, std::ssize(samples)), snr_db);
+} catch (const DataError& error) {
+  throw_fault("augment.noise", error);
 }
 
 std::vector<float> AudioAugment::cut_noise(DrawNumbers& numbers, std::int64_t samples) const {
@@ -94,7 +109,7 @@ std::vector<float> AudioAugment::cut_noise(DrawNumbers& numbers, std::int64_t sa
   const LocalFile local = open_by(sounds_.noises.files.get(), source.audio);
   std::vector<float> noise =
       resampled(read_repeated(source, local.path, {numbers.between(0, last), wanted}), rate_);
-  noise.resize(static_cast<std::size_t>(samples));  // it may have one more
+  noise.resize(static_cast<std::size_t>(samples));  // resampling rounds up, there and back
   return noise;
 }
 

@@ -12,8 +12,9 @@
 
 // The convolution is a product of two Fourier transforms in FP64, by Eigen's KissFFT. It has as
 // many points as the whole result, up to the next power of two, so nothing wraps around. The order
-// of its arithmetic depends on the lengths alone: it has no plans, and no kernels for some
-// processors. It costs O(n log n) for n points, and 24 bytes a point.
+// of its arithmetic depends on the lengths alone: it has no plans, and no kernels of its own for
+// some processors. It costs O(n log n) for n points, and about 52 bytes a point, tables of sines
+// included: 52 MiB for 30 s in a room of 10 s at 16 kHz.
 
 namespace penstock::runtime {
 namespace {

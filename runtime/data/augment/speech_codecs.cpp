@@ -43,7 +43,8 @@ void at_rate(int own, int rate, std::span<float> samples, Change&& change) {
   change(inner);
   std::vector<float> outer(static_cast<std::size_t>(resampled_samples(std::ssize(inner), back)));
   resample(inner, back, outer);
-  std::copy_n(outer.begin(), samples.size(), samples.begin());  // it may have one more
+  std::copy_n(outer.begin(), samples.size(),
+              samples.begin());  // resampling rounds up, there and back
 }
 
 template <class Law>

@@ -52,7 +52,7 @@ struct ManifestSink {
   std::function<void(ManifestEntry)> add;
   std::vector<std::filesystem::path> sources = {};  // files and folders that were read
   RemoteFiles* files = nullptr;                     // opens URLs; null: there must be none
-  bool texts = true;  // false: recordings may lack a text, as noises do, which is then empty
+  bool texts = true;  // false: JSON lines and folders of recordings need none, as for noises
 };
 
 /// Passes the utterances to the sink in the manifest's order; keeps none. Relative audio paths

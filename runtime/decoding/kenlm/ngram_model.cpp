@@ -6,6 +6,7 @@
 #include <exception>
 #include <lm/enumerate_vocab.hh>
 #include <lm/model.hh>
+#include <util/mmap.hh>
 #include <utility>
 
 #include "base/error.h"
@@ -13,10 +14,15 @@
 #include "base/mapped_file.h"
 
 // KenLM tells a binary file from ARPA's text by itself. Its state is a plain struct, whose size
-// depends on the highest order that the library was built for.
+// depends on the highest order that the library was built for. A binary file is mapped, and its
+// pages are read when they are used.
 
 namespace penstock::runtime {
 namespace {
+
+// The least logarithm of a probability, which KenLM gives an unknown word that a file lacks. Files
+// may say -inf or nan, which no text could be compared by.
+constexpr double kLeast = -100;
 
 /// Collects the words of a model while it is read.
 class Words : public lm::EnumerateVocab {
@@ -38,6 +44,7 @@ class KenlmModel final : public NgramModel {
     config.messages = nullptr;
     config.arpa_complain = lm::ngram::Config::NONE;
     config.unknown_missing = lm::SILENT;
+    config.load_method = util::LAZY;
     config.enumerate_vocab = &words;
     model_.reset(lm::ngram::LoadVirtual(path.c_str(), config));
     words_ = std::move(words.words);
@@ -47,7 +54,7 @@ class KenlmModel final : public NgramModel {
   }
 
   int order() const override { return model_->Order(); }
-  std::vector<std::string> words() const override { return words_; }
+  const std::vector<std::string>& words() const override { return words_; }
   std::uint32_t number(std::string_view word) const override {
     return model_->BaseVocabulary().Index(StringPiece(word.data(), word.size()));
   }
@@ -58,7 +65,8 @@ class KenlmModel final : public NgramModel {
   }
   NgramStep step(const NgramState& before, std::uint32_t word) const override {
     NgramStep next;
-    next.log10 = static_cast<double>(model_->BaseScore(&before, word, &next.after));
+    const auto log10 = static_cast<double>(model_->BaseScore(&before, word, &next.after));
+    next.log10 = log10 > kLeast ? log10 : kLeast;  // also for one that is no number
     return next;
   }
   double end(const NgramState& state) const override {
@@ -81,10 +89,13 @@ std::shared_ptr<const NgramModel> read_ngram_model(const std::filesystem::path& 
   return model;
 } catch (const FileError& error) {
   throw ConfigError(fmt::format("--lm: {}", error.what()));
+} catch (const ConfigError& error) {
+  throw ConfigError(fmt::format("--lm {}: {}", path.string(), error.what()));
 } catch (const std::exception& error) {
   throw ConfigError(
-      fmt::format("--lm {}: this is no language model in ARPA's or KenLM's format: {}",
-                  path.string(), error.what()));
+      fmt::format("--lm {}: KenLM can't read it: {}. It reads models of 2 to {} words in ARPA's "
+                  "format or its own, not compressed ones: gunzip those",
+                  path.string(), error.what(), KENLM_MAX_ORDER));
 }
 
 bool reads_ngram_models() { return true; }

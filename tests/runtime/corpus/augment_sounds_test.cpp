@@ -56,6 +56,15 @@ TEST_F(AugmentSoundsTest, TakesAFolderOfRecordings) {
   EXPECT_EQ(sounds.rooms.at(1).audio, in("rooms/small/a.wav"));
 }
 
+TEST_F(AugmentSoundsTest, MeasuresChangedRecordingsAtEachStart) {
+  record("a.wav", 8000);
+  const configs::AugmentConfig augment{
+      .noise = list("noise.jsonl", "{\"audio_filepath\": \"a.wav\"}\n")};
+  EXPECT_EQ(load_augment_sounds(augment, options_).noises.at(0).length, (AudioLength{8000, 8000}));
+  record("a.wav", 5000);
+  EXPECT_EQ(load_augment_sounds(augment, options_).noises.at(0).length, (AudioLength{5000, 8000}));
+}
+
 /// The hash follows the recordings, not the folder they lie in.
 TEST_F(AugmentSoundsTest, HasAHashOfItsRecordings) {
   for (const char* folder : {"one", "two"}) {

@@ -42,8 +42,10 @@ std::string written(const std::vector<std::string>& texts, std::span<const std::
   return text;
 }
 
-CtcBeam beam_with(const CtcBeamOptions& options, const std::vector<std::string>& texts) {
-  return {options, texts, [texts](auto labels) { return written(texts, labels); }};
+CtcBeam beam_with(const CtcBeamOptions& options, const std::vector<std::string>& texts,
+                  std::shared_ptr<const WordScores> scores = nullptr) {
+  return {options, texts, [texts](auto labels) { return written(texts, labels); },
+          std::move(scores)};
 }
 
 std::vector<float> random_logits(std::size_t frames, std::size_t classes, unsigned seed) {
@@ -260,14 +262,18 @@ TEST(CtcBeam, HearsABlankWhereNothingIsFinite) {
 
 TEST(CtcBeam, IsTheSameFromManyThreads) {
   const std::vector<float> logits = random_logits(300, 4, 9);
-  const CtcBeam beam = beam_with({.beam = 20}, kLetters);
-  const std::vector<Hypothesis> alone = beam.hypotheses(logits, 4, 4);
-  EXPECT_GT(alone.front().labels.size(), 50u);
-  std::vector<std::vector<Hypothesis>> found(4);
-  std::vector<std::thread> threads;
-  for (auto& one : found) threads.emplace_back([&] { one = beam.hypotheses(logits, 4, 4); });
-  for (std::thread& thread : threads) thread.join();
-  for (const auto& one : found) EXPECT_EQ(one, alone);
+  const auto words =
+      std::make_shared<const WordScores>(WordScoring{}, std::make_shared<TwoWords>());
+  for (const auto& scores : {std::shared_ptr<const WordScores>(), words}) {
+    const CtcBeam beam = beam_with({.beam = 20}, kLetters, scores);
+    const std::vector<Hypothesis> alone = beam.hypotheses(logits, 4, 4);
+    EXPECT_GT(alone.front().labels.size(), 20u);
+    std::vector<std::vector<Hypothesis>> found(4);
+    std::vector<std::thread> threads;
+    for (auto& one : found) threads.emplace_back([&] { one = beam.hypotheses(logits, 4, 4); });
+    for (std::thread& thread : threads) thread.join();
+    for (const auto& one : found) EXPECT_EQ(one, alone);
+  }
 }
 
 TEST(CtcBeam, RefusesWhatItCannotSearch) {

@@ -45,11 +45,14 @@ TEST(CtcDecoding, HasAnIdentityOfWhatIsSet) {
   test::TemporaryFolder folder;
   const auto model = folder.path() / "model.arpa";
   test::write_file(model, "one");
-  EXPECT_EQ(CtcDecoding().identity(), "");
+  EXPECT_EQ(CtcDecoding().identity(), CtcDecoding{.label_floor = -5}.identity());
+  EXPECT_NE(CtcDecoding().identity(), CtcDecoding{.label_floor = -4}.identity());
   EXPECT_EQ(CtcDecoding().first_option(), "");
   EXPECT_EQ(CtcDecoding{.word_score = 2}.first_option(), "--word-score");
-  EXPECT_NE(CtcDecoding{.word_score = 2}.identity(), CtcDecoding{.lm_weight = 2}.identity());
   const CtcDecoding decoding{.lm = model};
+  EXPECT_EQ(decoding.identity(), (CtcDecoding{.lm = model, .lm_weight = 0.5}.identity()));
+  EXPECT_NE(decoding.identity(), (CtcDecoding{.lm = model, .lm_weight = 2}.identity()));
+  EXPECT_NE(decoding.identity(), (CtcDecoding{.lm = model, .word_score = 2}.identity()));
   EXPECT_EQ(decoding.first_option(), "--lm");
   const std::string before = decoding.identity();
   test::write_file(model, "two");

@@ -61,9 +61,21 @@ TEST_F(NgramModelFile, GivesProbabilitiesOfTheFile) {
   EXPECT_FLOAT_EQ(static_cast<float>(unknown.log10), -0.25f - 1.5f);
 }
 
+/// Probabilities of a file that are no numbers stay comparable.
+TEST_F(NgramModelFile, BoundsProbabilities) {
+  std::string arpa = kArpa;
+  for (const char* least : {"-inf", "nan"}) {
+    arpa.replace(arpa.find("\n-0.3\t") + 1, 4, least);
+    const auto model = read_ngram_model(written(arpa));
+    const NgramStep one = model->step(model->start(), model->number("one"));
+    EXPECT_EQ(model->step(one.after, model->number("two")).log10, -100);
+    arpa = kArpa;
+  }
+}
+
 TEST_F(NgramModelFile, RefusesOtherFiles) {
-  EXPECT_NE(refusal("no model\n").find("this is no language model in ARPA's or KenLM's format"),
-            std::string::npos);
+  EXPECT_NE(refusal("no model\n").find("KenLM can't read it"), std::string::npos);
+  EXPECT_NE(refusal("\x1f\x8b\x08").find("gunzip"), std::string::npos);
   EXPECT_NE(refusal("").find("--lm"), std::string::npos);
   EXPECT_NE(test::message_of<ConfigError>([&] {
               (void)read_ngram_model(folder_.path() / "absent.arpa");

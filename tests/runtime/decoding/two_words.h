@@ -12,7 +12,7 @@ namespace penstock::runtime {
 class TwoWords : public NgramModel {
  public:
   int order() const override { return 2; }
-  std::vector<std::string> words() const override { return {"é", "ab"}; }
+  const std::vector<std::string>& words() const override { return words_; }
   std::uint32_t number(std::string_view word) const override {
     if (word == "ab") return 1;
     return word == "é" ? 2 : kUnknown;
@@ -23,6 +23,9 @@ class TwoWords : public NgramModel {
     return {word == kUnknown ? -6 : word == 1 ? repeated : -0.5, {{word}}};
   }
   double end(const NgramState& state) const override { return state.memory[0] == 9 ? -4 : -0.25; }
+
+ private:
+  std::vector<std::string> words_ = {"é", "ab"};
 };
 
 }  // namespace penstock::runtime

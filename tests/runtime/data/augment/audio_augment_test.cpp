@@ -4,6 +4,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <complex>
+#include <numbers>
 #include <set>
 
 #include "base/error.h"
@@ -114,14 +116,48 @@ TEST_F(AudioAugmentTest, DrawsTheRatioAndTheNoise) {
   EXPECT_NEAR(first, 100, 30);
 }
 
+/// Returns the share of the energy that a tone of `hertz` at 8 kHz has.
+double share_of_tone(const std::vector<float>& x, double hertz) {
+  std::complex<double> sum = 0;
+  double all = 0;
+  for (std::size_t i = 0; i < x.size(); ++i) {
+    sum += static_cast<double>(x[i]) *
+           std::polar(1.0, 2 * std::numbers::pi * hertz * static_cast<double>(i) / 8000);
+    all += std::pow(x[i], 2);
+  }
+  return 2 * std::norm(sum) / (static_cast<double>(x.size()) * all);
+}
+
 TEST_F(AudioAugmentTest, ResamplesNoiseOfAnotherRate) {
-  const std::vector<float> noise = test::make_sound(40000, 11);
+  std::vector<float> noise(40000);
+  for (std::size_t i = 0; i < noise.size(); ++i)
+    noise[i] =
+        static_cast<float>(std::sin(2 * std::numbers::pi * 1000 * static_cast<double>(i) / 22050));
   const AudioAugment augment({.noise_snr_db = {0, 0}}, 8000, 3,
-                             {{}, list("noise", {std::vector<float>(noise)}, 22050)});
-  EXPECT_EQ(augmented(augment, {0, 1}, speech_).size(), speech_.size());
-  EXPECT_NE(augmented(augment, {0, 1}, speech_), speech_);
+                             {{}, list("noise", {noise}, 22050)});
+  std::vector<float> added = augmented(augment, {0, 1}, speech_);
+  ASSERT_EQ(added.size(), speech_.size());
+  for (std::size_t i = 0; i < added.size(); ++i) added[i] -= speech_[i];
+  EXPECT_GT(share_of_tone(added, 1000), 0.99);
+  EXPECT_LT(share_of_tone(added, 2756), 0.01);
   std::vector<float> one(1, 0.5f);
   EXPECT_NO_THROW(augment.apply({0, 2}, one));
+}
+
+/// An echo after 0.1 s comes 800 samples later at 8 kHz.
+TEST_F(AudioAugmentTest, ResamplesRoomsOfAnotherRate) {
+  std::vector<float> room(4000, 0.0f);
+  room[0] = 1;
+  room[2205] = 0.5f;
+  const AudioAugment augment({}, 8000, 3, {list("room", {room}, 22050), {}});
+  std::vector<float> click(1001, 0.0f);
+  click[100] = 1;
+  const std::vector<float> heard = augmented(augment, {0, 1}, click);
+  const auto loudest = [&](std::ptrdiff_t first) {
+    return std::max_element(heard.begin() + first, heard.end()) - heard.begin();
+  };
+  EXPECT_EQ(loudest(0), 100);
+  EXPECT_EQ(loudest(500), 900);
 }
 
 TEST_F(AudioAugmentTest, AppliesEffectsInTheOrderOfACall) {
@@ -158,7 +194,9 @@ TEST_F(AudioAugmentTest, NamesANoiseThatIsGone) {
     (void)augmented(AudioAugment({}, 8000, 3, sounds), {0, 1}, speech_);
     FAIL();
   } catch (const DataError& error) {
-    EXPECT_NE(std::string(error.what()).find("noise0.wav: no such file"), std::string::npos);
+    const std::string what = error.what();
+    EXPECT_NE(what.find("noise0.wav: no such file"), std::string::npos) << what;
+    EXPECT_NE(what.find("(augment.noise: restore it"), std::string::npos) << what;
   }
 }
 

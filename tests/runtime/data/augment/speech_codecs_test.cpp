@@ -68,7 +68,8 @@ TEST(PassCodec, KeepsLengthAndTiming) {
       ASSERT_EQ(after.size(), before.size());
       EXPECT_NE(after, before);
       // GSM's filters shift what they pass by about half a sample of 8 kHz
-      EXPECT_LE(std::abs(delay(before, after, rate / 100)), rate / 8000)
+      const int most = codec.kind == Codec::Kind::gsm ? rate / 8000 : 0;
+      EXPECT_LE(std::abs(delay(before, after, rate / 100)), most)
           << rate << " " << static_cast<int>(codec.kind);
     }
 }
