@@ -16,7 +16,7 @@ namespace penstock::runtime {
 namespace {
 
 // Scores are written to four decimals, and sum FP32 log-probabilities of a language model.
-constexpr double kRounding = 1e-3;
+constexpr double kFewDigits = 1e-3;
 // pyctcdecode keeps paths that end in a blank apart, so its 300 beams hold fewer texts, and its
 // sums lack up to 1 % of their paths.
 constexpr double kLost = 0.01;
@@ -54,7 +54,7 @@ std::vector<Case> golden_cases() {
   return cases;
 }
 
-std::string written(const std::vector<std::string>& texts, std::span<const std::int32_t> labels) {
+std::string joined(const std::vector<std::string>& texts, std::span<const std::int32_t> labels) {
   std::string text;
   for (const std::int32_t label : labels) text += texts[static_cast<std::size_t>(label)];
   return text.starts_with(' ') ? text.substr(1) : text;
@@ -71,12 +71,12 @@ TEST(Pyctcdecode, FindsTheSameTexts) {
     with_model += one.scoring ? 1 : 0;
     const CtcBeam beam(
         {.beam = 300, .label_floor = -5, .score_range = 25}, one.texts,
-        [&](auto labels) { return written(one.texts, labels); }, scores);
+        [&](auto labels) { return joined(one.texts, labels); }, scores);
     const auto classes = std::ssize(one.texts);
     const auto found = beam.hypotheses(one.logits, classes, classes);
-    EXPECT_EQ(written(one.texts, found.front().labels), one.best.front().first);
-    EXPECT_GE(found.front().score, one.best.front().second - kRounding);
-    EXPECT_LE(found.front().score, one.best.front().second + kRounding + kLost);
+    EXPECT_EQ(joined(one.texts, found.front().labels), one.best.front().first);
+    EXPECT_GE(found.front().score, one.best.front().second - kFewDigits);
+    EXPECT_LE(found.front().score, one.best.front().second + kFewDigits + kLost);
     ++compared;
   }
   EXPECT_GE(compared, 6);

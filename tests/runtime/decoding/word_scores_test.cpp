@@ -11,7 +11,7 @@
 namespace penstock::runtime {
 namespace {
 
-constexpr double kRounding = 1e-12;
+constexpr double kTiny = 1e-12;
 constexpr WordScoring kScoring{.lm_weight = 0.7, .word_score = 2, .unknown_score = -3};
 
 WordScores::State after(const WordScores& scores, const std::string& text) {
@@ -29,17 +29,17 @@ class TwoWordScores : public testing::Test {
 TEST_F(TwoWordScores, CountFinishedWordsInTheirContext) {
   EXPECT_EQ(scores.score(scores.start()), 0);
   EXPECT_EQ(scores.score(after(scores, "ab")), 0);
-  EXPECT_NEAR(scores.score(after(scores, "ab ")), in_log(-1) + 2, kRounding);
-  EXPECT_NEAR(scores.score(after(scores, "ab ab ")), in_log(-1 - 2) + 4, kRounding);
-  EXPECT_NEAR(scores.score(after(scores, "é ab ")), in_log(-0.5 - 1) + 4, kRounding);
+  EXPECT_NEAR(scores.score(after(scores, "ab ")), in_log(-1) + 2, kTiny);
+  EXPECT_NEAR(scores.score(after(scores, "ab ab ")), in_log(-1 - 2) + 4, kTiny);
+  EXPECT_NEAR(scores.score(after(scores, "é ab ")), in_log(-0.5 - 1) + 4, kTiny);
   EXPECT_EQ(scores.score(after(scores, "  ab")), scores.score(after(scores, "ab")));
 }
 
 // An end has -0.25 after a word, and -4 at the start.
 TEST_F(TwoWordScores, CountTheEndOfATextOnce) {
-  EXPECT_NEAR(scores.ended_score(after(scores, "ab")), in_log(-1 - 0.25) + 2, kRounding);
+  EXPECT_NEAR(scores.ended_score(after(scores, "ab")), in_log(-1 - 0.25) + 2, kTiny);
   EXPECT_EQ(scores.ended_score(after(scores, "ab ")), scores.ended_score(after(scores, "ab")));
-  EXPECT_NEAR(scores.ended_score(scores.start()), in_log(-4), kRounding);
+  EXPECT_NEAR(scores.ended_score(scores.start()), in_log(-4), kTiny);
 }
 
 TEST_F(TwoWordScores, CountUnknownWordsAndTheirBeginnings) {
@@ -47,8 +47,8 @@ TEST_F(TwoWordScores, CountUnknownWordsAndTheirBeginnings) {
   EXPECT_EQ(scores.score(after(scores, "b")), -3);
   EXPECT_EQ(scores.score(after(scores, "abbbbb")), -3);
   EXPECT_EQ(scores.score(after(scores, "ééééééééé")), -4.5);
-  EXPECT_NEAR(scores.score(after(scores, "a ")), in_log(-6 - 3) + 2, kRounding);
-  EXPECT_NEAR(scores.score(after(scores, "abb ab ")), in_log(-6 - 3 - 1) + 4, kRounding);
+  EXPECT_NEAR(scores.score(after(scores, "a ")), in_log(-6 - 3) + 2, kTiny);
+  EXPECT_NEAR(scores.score(after(scores, "abb ab ")), in_log(-6 - 3 - 1) + 4, kTiny);
 }
 
 // Pieces cut words anywhere, even within a character.
