@@ -195,7 +195,7 @@ TEST_F(IndexOfTars, ChangedTarFailsWhenItIsRead) {
   EXPECT_EQ(loader.failures()[0].why,
             in("audio_1.tar").string() +
                 ":b.flac: no longer lies where it was indexed: the tar has changed. Index its "
-                "manifest anew, by penstock data index, or start again if [augment] names it");
+                "manifest anew, by penstock data index");
   fs::remove(in("audio_1.tar"));
   EXPECT_EQ(test::message_of<DataError>([&] { (void)read_audio(folder_.path() / made.path(5)); }),
             in("audio_1.tar").string() + ":e.wav: no such file");
