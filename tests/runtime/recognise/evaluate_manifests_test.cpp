@@ -104,7 +104,9 @@ TEST_F(EvaluateManifests, CountsByManifestAndValue) {
     EXPECT_GE(r.reference.size(), 2u);
     for (ErrorTally* tally : {&by[utterance.values[0]], &manifests[manifest]}) {
       ++tally->utterances;
-      tally->errors += count_errors(r.reference, r.text);
+      const ErrorCount errors = count_errors(r.reference, r.text);
+      tally->errors += errors;
+      tally->oracle_word_edits += errors.words.edits;  // a greedy text is the only one
     }
   }
   ASSERT_EQ(seen.totals.by.size(), 1u);
