@@ -82,7 +82,14 @@ const std::vector<TensorRule> kWhisperDecoderLayer = {
     {"layers.{}.fc2", "decoder.block{}.feed_forward.linear2"},
 };
 
-constexpr std::string_view kWhisperTower = "model.encoder.";
+std::vector<RuleGroup> whisper_tensors() {
+  constexpr std::string_view kTower = "model.encoder.";
+  return {{.repeats = "1", .rules = kWhisperFrontEnd, .prefix = kTower},
+          {.repeats = "model.layers", .rules = kWhisperEncoderLayer, .prefix = kTower},
+          {.repeats = "1", .rules = {{"layer_norm", "norm"}}, .prefix = kTower},
+          {.repeats = "1", .rules = kWhisperDecoder},
+          {.repeats = "decoder.layers", .rules = kWhisperDecoderLayer, .prefix = "model.decoder."}};
+}
 
 }  // namespace
 
@@ -119,15 +126,7 @@ Architecture whisper_for_conditional_generation() {
                           {"n_fft", "400", "400"},
                           {"chunk_length", "30", "30"},
                           {"dither", "0.0", "0.0"}},
-      .tensors = {{.repeats = "1", .rules = kWhisperFrontEnd, .prefix = kWhisperTower},
-                  {.repeats = "model.layers",
-                   .rules = kWhisperEncoderLayer,
-                   .prefix = kWhisperTower},
-                  {.repeats = "1", .rules = {{"layer_norm", "norm"}}, .prefix = kWhisperTower},
-                  {.repeats = "1", .rules = kWhisperDecoder},
-                  {.repeats = "decoder.layers",
-                   .rules = kWhisperDecoderLayer,
-                   .prefix = "model.decoder."}},
+      .tensors = whisper_tensors(),
       .blank = "50256",
       .tokenizer = TokenizerKind::byte_pairs,
       .language_prompt = {"<|startoftranscript|>", "<|{}|>", "<|transcribe|>", "<|notimestamps|>"},

@@ -82,8 +82,14 @@ TEST_F(BeamSearch, ListsTheBestTexts) {
   transcribe.insert(transcribe.end(), words.begin(), words.end());
   const auto transcribed = parsed(folder_.run(transcribe).out);
   ASSERT_EQ(transcribed.size(), 7u);
+  // A window of transcribe has other utterances together, whose products round differently.
   for (std::size_t i = 0; i < transcribed.size(); ++i)
-    EXPECT_EQ(transcribed[i].at("nbest"), parsed(lines)[i].at("nbest"));
+    for (std::size_t k = 0; k < 3; ++k) {
+      const nlohmann::json &one = transcribed[i].at("nbest").at(k),
+                           &other = parsed(lines)[i].at("nbest").at(k);
+      EXPECT_EQ(one.at("text"), other.at("text"));
+      EXPECT_NEAR(one.at("score").get<double>(), other.at("score").get<double>(), 1e-5);
+    }
   std::erase(transcribe, "--json");
   const auto refused = folder_.run(transcribe);
   EXPECT_EQ(refused.code, 2);
