@@ -243,7 +243,9 @@ TEST_F(Layouts, ARunKeepsItsNoises) {
 }
 
 TEST_F(Layouts, RecogniseAlike) {
-  train("trained", kReplicas, {"trainer.steps=40"});
+  train("trained", kReplicas,
+        {"trainer.steps=40", "augment.room_share=0", "augment.noise_share=0",
+         "augment.codec_share=0"});
   const auto json = [&](std::vector<std::string> words, Ranks ranks) {
     words.push_back("--json");
     const auto outcome = folder_.run(words, ranks);
