@@ -80,13 +80,13 @@ TEST_F(BeamSearch, ListsTheBestTexts) {
   std::vector<std::string> transcribe = {"transcribe", in("output"), "--manifest",
                                          in("validation.jsonl"), "--json"};
   transcribe.insert(transcribe.end(), words.begin(), words.end());
-  const auto transcribed = parsed(folder_.run(transcribe).out);
+  const auto transcribed = parsed(folder_.run(transcribe).out), written = parsed(lines);
   ASSERT_EQ(transcribed.size(), 7u);
   // A window of transcribe has other utterances together, whose products round differently.
   for (std::size_t i = 0; i < transcribed.size(); ++i)
     for (std::size_t k = 0; k < 3; ++k) {
       const nlohmann::json &one = transcribed[i].at("nbest").at(k),
-                           &other = parsed(lines)[i].at("nbest").at(k);
+                           &other = written[i].at("nbest").at(k);
       EXPECT_EQ(one.at("text"), other.at("text"));
       EXPECT_NEAR(one.at("score").get<double>(), other.at("score").get<double>(), 1e-5);
     }

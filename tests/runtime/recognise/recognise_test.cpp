@@ -105,6 +105,7 @@ Found find_texts(const test::ToneCheckpoint& checkpoint, const Finding& how) {
       for (std::int64_t at = 0; at < std::ssize(x_FC); at += channels)
         logits.insert(logits.end(), x_FC.begin() + at + how.joint, x_FC.begin() + at + channels);
       const std::int64_t classes = channels - how.joint;
+      if (classes != recogniser.tokenizer().labels()) return;  // a transducer without CTC
       found.of_columns.at(id) =
           recogniser.tokenizer().decode(layers::ctc_greedy_labels(logits, classes, classes));
       found.of_beam.at(id) =
