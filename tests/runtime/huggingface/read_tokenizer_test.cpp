@@ -37,9 +37,10 @@ class TokenizerPieces : public testing::Test {
   /// `blank`.
   std::string model(std::int64_t blank) const {
     const Json json = Json::parse(test::read_file(tokenizer()));
-    std::set<std::int64_t> rows;
-    for (const Json& added : json["added_tokens"]) rows.insert(added["id"].get<std::int64_t>());
-    for (std::size_t row = 0; row < json["model"]["vocab"].size(); ++row) rows.insert(row);
+    std::set<double> rows;  // an id may be beyond all whole numbers
+    for (const Json& added : json["added_tokens"]) rows.insert(added["id"].get<double>());
+    for (std::size_t row = 0; row < json["model"]["vocab"].size(); ++row)
+      rows.insert(static_cast<double>(row));
     const auto count = static_cast<std::int64_t>(rows.size());
     const Vocabulary vocabulary =
         read_vocabulary(folder_.path(), {TokenizerKind::pieces, count, blank});
