@@ -62,7 +62,7 @@ void add_to(StreamHash& hash, const UtteranceIndex& index, std::size_t place) {
   const std::array<std::int64_t, 3> numbers = {length.samples, length.rate,
                                                index.first(place).value_or(-1)};
   hash.add(member ? std::string_view(member->name) : name);
-  hash.add({"", 1});
+  hash.add({"\0", 1});
   hash.add({reinterpret_cast<const char*>(numbers.data()), sizeof numbers});
 }
 
