@@ -93,7 +93,7 @@ std::string CtcDecoding::first_option() const {
 
 std::string CtcDecoding::identity() const {
   const CtcBeamOptions options = beam_options(1, *this);
-  const std::string identity =
+  std::string identity =
       fmt::format(", label floor {}, score range {}", options.label_floor, options.score_range);
   if (lm.empty()) return identity;
   const WordScoring scoring = word_scoring(*this);
