@@ -24,7 +24,7 @@ struct CtcDecoding {
   /// Returns the option of the command line that sets the first one that is set; empty if none is.
   [[nodiscard]] std::string first_option() const;
   /// Returns what of it changes texts, as the end of an identity, with a hash of the file `lm`.
-  /// What is left out counts with its default. ConfigError if the file can't be read.
+  /// Options left out count with their defaults. ConfigError if the file can't be read.
   [[nodiscard]] std::string identity() const;
 };
 

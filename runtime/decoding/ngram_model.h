@@ -10,7 +10,7 @@
 
 namespace penstock::runtime {
 
-/// What an n-gram model knows of the words before, in a form of its own.
+/// The state of an n-gram model after some words, in a form of its own.
 struct NgramState {
   std::array<std::uint64_t, 8> memory = {};
 };

@@ -28,7 +28,7 @@ class WordScores {
  public:
   WordScores(const WordScoring& scoring, std::shared_ptr<const NgramModel> model);
 
-  /// What is known of a beginning of a text.
+  /// The state of the words at the beginning of a text.
   struct State {
     NgramState words = {};
     double finished = 0;  // score of its finished words
