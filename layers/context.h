@@ -25,6 +25,9 @@ struct Targets {
   /// Out: weighted, unscaled loss of each utterance. A loss of several parts (LayerPlan::losses)
   /// leaves one part of all utterances after the other; their sum is the loss.
   std::span<double> losses;
+  /// Number of each utterance's language among the prompts of a decoder, from 1; 0: the usual
+  /// prompt. Empty: all have that one.
+  std::span<const std::int32_t> prompts = {};
 };
 
 /// Keys of random numbers. They are equal for any cut of the model and any packing of utterances.

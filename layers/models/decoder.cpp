@@ -8,6 +8,7 @@
 #include <variant>
 
 #include "base/error.h"
+#include "base/quantities.h"
 
 namespace penstock::layers {
 namespace {
@@ -43,6 +44,12 @@ std::vector<Key> text_keys(DecoderOptions& o) {
           "ids of tokens that a language model reads before the frames"),
       Key("decoder.prompt", &o.prompt, between(0, kMaxClasses - 1),
           "ids of tokens that a language model or attention decoder reads before the text"),
+      Key("decoder.languages", &o.languages, anything(),
+          "names of languages, as manifests write them, whose utterances have a prompt of their "
+          "own, such as [\"en\", \"de\"]"),
+      Key("decoder.prompts", &o.prompts, between(0, kMaxClasses - 1),
+          "ids of the prompts of decoder.languages, one prompt after another, each as long as "
+          "decoder.prompt, which utterances without a language have"),
       Key("decoder.bos", &o.bos, between(0, kMaxClasses - 1),
           "id of the token that begins each text of a language model or attention decoder"),
       Key("decoder.eos", &o.eos, between(0, kMaxClasses - 1),
@@ -77,6 +84,30 @@ std::vector<Key> attention_keys(DecoderOptions& o) {
           "ids that an attention decoder does not begin a text with, begin_suppress_tokens in "
           "transformers; with decoder.eos no text is empty"),
   };
+}
+
+/// Returns what contradicts in the prompts of languages.
+std::vector<Contradiction> language_contradictions(const DecoderOptions& o) {
+  std::vector<Contradiction> found;
+  if (o.languages.empty() && o.prompts.empty()) return found;
+  if (o.prompt.empty())
+    found.push_back({"decoder.languages",
+                     "needs decoder.prompt too: the prompt of utterances without a language"});
+  else if (o.prompts.size() != o.languages.size() * o.prompt.size())
+    found.push_back(
+        {"decoder.prompts",
+         fmt::format("has {}, but {} with a prompt of {} each, as long as decoder.prompt, need {}",
+                     counted(o.prompts.size(), "id"), counted(o.languages.size(), "language"),
+                     o.prompt.size(), o.languages.size() * o.prompt.size())});
+  for (std::size_t i = 0; i < o.languages.size(); ++i)
+    if (o.languages[i].empty() ||
+        std::ranges::count(o.languages.begin(),
+                           o.languages.begin() + static_cast<std::ptrdiff_t>(i),
+                           o.languages[i]) > 0)
+      found.push_back({"decoder.languages",
+                       fmt::format("names '{}' {}", o.languages[i],
+                                   o.languages[i].empty() ? "as a language" : "a second time")});
+  return found;
 }
 
 }  // namespace
@@ -115,6 +146,23 @@ bool DecoderKind::reads(std::string_view key) const {
   return std::ranges::find(keys, key) != keys.end();
 }
 
+void choose_language(DecoderOptions& options, std::string_view language) {
+  const auto found = std::ranges::find(options.languages, language);
+  if (found == options.languages.end())
+    throw ConfigError(
+        options.languages.empty()
+            ? fmt::format("the model has no prompt of the language '{}', nor of any other: "
+                          "decoder.languages is empty",
+                          language)
+            : fmt::format("the model has no prompt of the language '{}': it has those of {}",
+                          language, fmt::join(options.languages, ", ")));
+  const auto first =
+      options.prompts.begin() + (found - options.languages.begin()) * std::ssize(options.prompt);
+  options.prompt.assign(first, first + std::ssize(options.prompt));
+  options.languages.clear();
+  options.prompts.clear();
+}
+
 std::vector<std::string_view> set_keys(const DecoderOptions& options) {
   DecoderOptions defaults, values = options;
   const std::vector<Key> usual = defaults.keys(), now = values.keys();
@@ -131,6 +179,7 @@ std::vector<std::string_view> set_keys(const DecoderOptions& options) {
 std::vector<Contradiction> contradictions(const DecoderKind& decoder,
                                           const DecoderOptions& options) {
   std::vector<Contradiction> found = decoder.contradictions(options);
+  for (Contradiction& one : language_contradictions(options)) found.push_back(std::move(one));
   for (const std::string_view key : set_keys(options))
     if (!decoder.reads(key))
       found.push_back(

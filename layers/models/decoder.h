@@ -24,19 +24,21 @@ struct DecoderOptions {
   double ctc_weight = 0;  // share of a CTC loss that is trained beside; 0: none
 
   // Options of a language model, and of an attention decoder:
-  int heads = 8;                 // heads of attention
-  int kv_heads = 0;              // heads of keys and values; 0: as many as heads
-  int head_channels = 0;         // channels of a head; 0: width / heads
-  bool qk_norm = false;          // RMSNorm of each head of queries and keys
-  int inner = 2560;              // channels within each feed-forward unit
-  double rotary_base = 10000;    // of rotary positions
-  double norm_epsilon = 1e-5;    // of every norm
-  bool tied = false;             // the output layer has the embedding's table
-  double dropout = 0;            // within every unit
-  double smoothing = 0;          // label smoothing
-  std::vector<int> prefix = {};  // ids before the frames of a language model
-  std::vector<int> prompt = {};  // ids between the frames and the text
-  int bos = 0, eos = 0;          // ids that begin and end each text
+  int heads = 8;                            // heads of attention
+  int kv_heads = 0;                         // heads of keys and values; 0: as many as heads
+  int head_channels = 0;                    // channels of a head; 0: width / heads
+  bool qk_norm = false;                     // RMSNorm of each head of queries and keys
+  int inner = 2560;                         // channels within each feed-forward unit
+  double rotary_base = 10000;               // of rotary positions
+  double norm_epsilon = 1e-5;               // of every norm
+  bool tied = false;                        // the output layer has the embedding's table
+  double dropout = 0;                       // within every unit
+  double smoothing = 0;                     // label smoothing
+  std::vector<int> prefix = {};             // ids before the frames of a language model
+  std::vector<int> prompt = {};             // ids between the frames and the text
+  std::vector<std::string> languages = {};  // names of those with prompts of their own
+  std::vector<int> prompts = {};            // these prompts, one after another, as long as prompt
+  int bos = 0, eos = 0;                     // ids that begin and end each text
 
   // Options of an attention decoder:
   std::string positions = "sinusoidal";  // of the text: sinusoidal | learned | canary | none
@@ -69,6 +71,10 @@ struct DecoderKind {
 
   bool reads(std::string_view key) const;
 };
+
+/// Makes the prompt of a language the only one. ConfigError, which lists all languages, if there is
+/// no such language.
+void choose_language(DecoderOptions& options, std::string_view language);
 
 /// Returns the keys of [decoder] whose values are not the defaults.
 [[nodiscard]] std::vector<std::string_view> set_keys(const DecoderOptions& options);

@@ -59,6 +59,7 @@ void add_layers(Sequence& sequence, int classes, const DecoderOptions& options) 
                            .width = options.width,
                            .prefix = {options.prefix.begin(), options.prefix.end()},
                            .prompt = {options.prompt.begin(), options.prompt.end()},
+                           .prompts = {options.prompts.begin(), options.prompts.end()},
                            .bos = options.bos}));
   for (int i = 1; i <= options.layers; ++i) add_block(sequence, options, i);
   sequence.push_back(std::make_unique<LayerNorm>(LayerNormOptions{.name = "decoder.norm",
@@ -108,14 +109,14 @@ std::vector<Contradiction> heads_contradictions(const DecoderOptions& options) {
 }  // namespace
 
 DecoderKind language_model_decoder() {
-  return {
-      .name = "lm",
-      .loss = language_model_loss,
-      .contradictions = heads_contradictions,
-      .keys = {"decoder.width", "decoder.layers", "decoder.heads", "decoder.kv_heads",
-               "decoder.head_channels", "decoder.qk_norm", "decoder.inner", "decoder.rotary_base",
-               "decoder.norm_epsilon", "decoder.tied", "decoder.dropout", "decoder.smoothing",
-               "decoder.prefix", "decoder.prompt", "decoder.bos", "decoder.eos"}};
+  return {.name = "lm",
+          .loss = language_model_loss,
+          .contradictions = heads_contradictions,
+          .keys = {"decoder.width", "decoder.layers", "decoder.heads", "decoder.kv_heads",
+                   "decoder.head_channels", "decoder.qk_norm", "decoder.inner",
+                   "decoder.rotary_base", "decoder.norm_epsilon", "decoder.tied", "decoder.dropout",
+                   "decoder.smoothing", "decoder.prefix", "decoder.prompt", "decoder.languages",
+                   "decoder.prompts", "decoder.bos", "decoder.eos"}};
 }
 
 }  // namespace penstock::layers

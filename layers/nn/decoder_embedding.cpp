@@ -59,15 +59,10 @@ DecoderEmbedding::DecoderEmbedding(DecoderEmbeddingOptions options) : options_(s
   if (options_.classes < 1 || options_.width < 1)
     throw ShapeError(fmt::format("{} has {} classes and {} channels; it needs 1 or more of each",
                                  name(), options_.classes, options_.width));
-  std::vector<std::int32_t> given = options_.prompt;
-  given.push_back(options_.bos);
-  for (const std::int32_t id : given)
-    if (id < 0 || id >= options_.classes)
-      throw ShapeError(fmt::format("{} begins texts with id {}; its rows are 0 to {}", name(), id,
-                                   options_.classes - 1));
+  start().check(options_.classes, name());
   if (ends() && labels_at_most() < 1)
     throw ShapeError(fmt::format("{} has {} positions, and texts begin with {}: give more", name(),
-                                 options_.max_positions, counted(given.size(), "row")));
+                                 options_.max_positions, counted(start().rows(), "row")));
   if (options_.positions == TextPositions::canary && options_.width % 2 != 0)
     throw ShapeError(fmt::format("{} has {} channels, which are no halves of sines and cosines",
                                  name(), options_.width));
@@ -95,8 +90,7 @@ void DecoderEmbedding::fill(const Context& context, const Tensor& table, std::in
 /// Returns the labels of the longest text that positions reach; 0: no limit.
 std::int64_t DecoderEmbedding::labels_at_most() const {
   if (!ends()) return 0;
-  return std::max<std::int64_t>(
-      0, options_.max_positions - static_cast<std::int64_t>(options_.prompt.size()) - 1);
+  return std::max<std::int64_t>(0, options_.max_positions - start().rows());
 }
 
 LayerPlan DecoderEmbedding::plan(const ActivationDecl& input, const BackendSizes& sizes) const {
@@ -106,8 +100,7 @@ LayerPlan DecoderEmbedding::plan(const ActivationDecl& input, const BackendSizes
     throw ShapeError(
         fmt::format("{} was given {} channels, expected {}", name(), memory.channels, W));
   FramesDecl text{input.labels_or_usual(), W};
-  for (std::int64_t& rows : text.lengths)
-    rows += static_cast<std::int64_t>(options_.prompt.size()) + 1;
+  for (std::int64_t& rows : text.lengths) rows += start().rows();
   const std::int64_t R = text.rows(), longest = longest_of(text.lengths);
   LayerPlan plan;
   plan.output = {input.dtype, {memory, text}};
@@ -145,7 +138,7 @@ std::vector<std::int64_t> DecoderEmbedding::texts_of(const Context& context) con
     expect_texts_of(*context.targets, context.lengths, name().c_str());
     texts.assign(context.targets->lengths.begin(), context.targets->lengths.end());
   }
-  for (std::int64_t& rows : texts) rows += static_cast<std::int64_t>(options_.prompt.size()) + 1;
+  for (std::int64_t& rows : texts) rows += start().rows();
   const std::int64_t longest = longest_of(texts);
   if (ends() && longest > options_.max_positions)
     throw ShapeError(
@@ -153,23 +146,6 @@ std::vector<std::int64_t> DecoderEmbedding::texts_of(const Context& context) con
                     "utterances out",
                     name(), options_.max_positions, counted(longest, "row")));
   return texts;
-}
-
-/// Returns the ids of all texts: prompt, bos and labels of each.
-std::vector<std::int32_t> DecoderEmbedding::ids_of(const Context& context) const {
-  std::vector<std::int32_t> ids;
-  std::span<const std::int32_t> labels;
-  if (context.targets != nullptr) labels = context.targets->labels;
-  for (std::size_t u = 0; u < context.lengths.size(); ++u) {
-    const auto count = context.targets == nullptr
-                           ? std::size_t{0}
-                           : static_cast<std::size_t>(context.targets->lengths[u]);
-    ids.insert(ids.end(), options_.prompt.begin(), options_.prompt.end());
-    ids.push_back(options_.bos);
-    ids.insert(ids.end(), labels.begin(), labels.begin() + static_cast<std::ptrdiff_t>(count));
-    labels = labels.subspan(count);
-  }
-  return ids;
 }
 
 void DecoderEmbedding::forward(Context& context, const Params& params, const Activation& x,
@@ -188,7 +164,7 @@ void DecoderEmbedding::forward(Context& context, const Params& params, const Act
     Scratch scratch(context.workspace);
     const Tensor ids_R =
         keeps(saved) ? saved[kIds] : tensor_in(scratch, DType::i32, {y_RW.shape[0]});
-    copy_of_ids(context, ids_R, ids_of(context));
+    copy_of_ids(context, ids_R, start().ids(context, name()));
     context.backend.run(context.stream, EmbeddingForward{ids_R, params.weights[kTable], y_RW});
   }
   if (keeps(saved) && learned()) copy_of_ids(context, saved[kPositionIds], counted_up(texts));

@@ -7,6 +7,7 @@
 
 #include "layers/layer.h"
 #include "layers/nn/text_reader.h"
+#include "layers/nn/text_start.h"
 
 namespace penstock::layers {
 
@@ -19,11 +20,12 @@ enum class TextPositions {
 
 struct DecoderEmbeddingOptions {
   std::string name = "embed_tokens";
-  std::int64_t classes = 0;               // V: ids 0 … V - 1
-  std::int64_t width = 0;                 // W: channels of the memory and of the text
-  std::vector<std::int32_t> prompt = {};  // ids before the text, or none
-  std::int32_t bos = 0;                   // id that begins each text
-  double scale = 1;                       // factor of the embeddings, not of positions
+  std::int64_t classes = 0;                // V: ids 0 … V - 1
+  std::int64_t width = 0;                  // W: channels of the memory and of the text
+  std::vector<std::int32_t> prompt = {};   // ids before the text, or none
+  std::vector<std::int32_t> prompts = {};  // of languages: see TextStart
+  std::int32_t bos = 0;                    // id that begins each text
+  double scale = 1;                        // factor of the embeddings, not of positions
   TextPositions positions = TextPositions::sinusoidal;
   std::int64_t max_positions = 0;  // M: rows of learned positions, and of a text that has these or
                                    // Canary's at most
@@ -60,13 +62,13 @@ class DecoderEmbedding final : public Layer, public TextReader {
   std::size_t embed_workspace(const BackendSizes& sizes, std::int64_t rows) const override;
 
  private:
+  TextStart start() const { return {{}, options_.prompt, options_.prompts, options_.bos}; }
   bool learned() const { return options_.positions == TextPositions::learned; }
   bool computed() const;
   bool ends() const { return learned() || options_.positions == TextPositions::canary; }
   void fill(const Context& context, const Tensor& table, std::int64_t first) const;
   std::int64_t labels_at_most() const;
   std::vector<std::int64_t> texts_of(const Context& context) const;
-  std::vector<std::int32_t> ids_of(const Context& context) const;
   void add_positions(const Context& context, const Params& params,
                      std::span<const std::int64_t> texts, const Tensor& y_RW) const;
 

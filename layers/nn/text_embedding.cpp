@@ -88,19 +88,12 @@ TextEmbedding::TextEmbedding(TextEmbeddingOptions options) : options_(std::move(
   if (options_.classes < 1 || options_.width < 1)
     throw ShapeError(fmt::format("{} has {} classes and {} channels; it needs 1 or more of each",
                                  name(), options_.classes, options_.width));
-  std::vector<std::int32_t> given = options_.prefix;
-  given.insert(given.end(), options_.prompt.begin(), options_.prompt.end());
-  given.push_back(options_.bos);
-  for (const std::int32_t id : given)
-    if (id < 0 || id >= options_.classes)
-      throw ShapeError(fmt::format("{} begins texts with id {}; its rows are 0 to {}", name(), id,
-                                   options_.classes - 1));
+  start().check(options_.classes, name());
 }
 
 std::vector<std::int64_t> TextEmbedding::texts_of(std::span<const std::int64_t> labels) const {
   std::vector<std::int64_t> texts(labels.begin(), labels.end());
-  for (std::int64_t& count : texts)
-    count += std::ssize(options_.prefix) + std::ssize(options_.prompt) + 1;
+  for (std::int64_t& count : texts) count += start().rows();
   return texts;
 }
 
@@ -153,24 +146,6 @@ TextEmbedding::Batch TextEmbedding::batch_of(const Context& context) const {
   return {context.lengths, texts_of(labels), std::ssize(options_.prefix)};
 }
 
-/// Returns the ids of all texts: prefix, prompt, bos and labels of each.
-std::vector<std::int32_t> TextEmbedding::ids_of(const Context& context) const {
-  std::vector<std::int32_t> ids;
-  std::span<const std::int32_t> labels;
-  if (context.targets != nullptr) labels = context.targets->labels;
-  for (std::size_t u = 0; u < context.lengths.size(); ++u) {
-    const auto count = context.targets == nullptr
-                           ? std::size_t{0}
-                           : static_cast<std::size_t>(context.targets->lengths[u]);
-    ids.insert(ids.end(), options_.prefix.begin(), options_.prefix.end());
-    ids.insert(ids.end(), options_.prompt.begin(), options_.prompt.end());
-    ids.push_back(options_.bos);
-    ids.insert(ids.end(), labels.begin(), labels.begin() + static_cast<std::ptrdiff_t>(count));
-    labels = labels.subspan(count);
-  }
-  return ids;
-}
-
 // The output was laid out for the numbers of labels that the plan knew, and so were the saved
 // tensors.
 void TextEmbedding::forward(Context& context, const Params& params, const Activation& x,
@@ -187,7 +162,7 @@ void TextEmbedding::forward(Context& context, const Params& params, const Activa
   Scratch scratch(context.workspace);
   const Tensor ids_P =
       keeps(saved) ? saved[kIds] : tensor_in(scratch, DType::i32, {batch.all_texts});
-  const std::vector<std::int32_t> ids = ids_of(context);
+  const std::vector<std::int32_t> ids = start().ids(context, name());
   context.backend.copy_in(context.stream, ids_P.data, ids.data(), ids_P.bytes());
   for (const Place& utterance : batch.utterances) {
     copy_rows(context, utterance.audio_in(x_FW), utterance.audio_of(y_FW));

@@ -8,18 +8,20 @@
 #include "layers/backend.h"
 #include "layers/layer.h"
 #include "layers/nn/text_reader.h"
+#include "layers/nn/text_start.h"
 #include "layers/ops/embedding.h"
 
 namespace penstock::layers {
 
 struct TextEmbeddingOptions {
   std::string name = "embed_tokens";
-  std::int64_t classes = 0;               // V: ids 0 … V - 1
-  std::int64_t width = 0;                 // W: channels of audio and of text
-  std::vector<std::int32_t> prefix = {};  // ids before the audio, or none
-  std::vector<std::int32_t> prompt = {};  // ids between the audio and the text, or none
-  std::int32_t bos = 0;                   // id that begins each text
-  double deviation = 0.02;                // of the table's initial values, as in Llama
+  std::int64_t classes = 0;                // V: ids 0 … V - 1
+  std::int64_t width = 0;                  // W: channels of audio and of text
+  std::vector<std::int32_t> prefix = {};   // ids before the audio, or none
+  std::vector<std::int32_t> prompt = {};   // ids between the audio and the text, or none
+  std::vector<std::int32_t> prompts = {};  // of languages: see TextStart
+  std::int32_t bos = 0;                    // id that begins each text
+  double deviation = 0.02;                 // of the table's initial values, as in Llama
 };
 
 /// Makes the input of a language model that hears: of an utterance with T frames, Q ids of a
@@ -53,10 +55,12 @@ class TextEmbedding final : public Layer, public TextReader {
  private:
   struct Batch;
 
+  TextStart start() const {
+    return {options_.prefix, options_.prompt, options_.prompts, options_.bos};
+  }
   /// Returns the rows of each text, prefix included.
   std::vector<std::int64_t> texts_of(std::span<const std::int64_t> labels) const;
   Batch batch_of(const Context& context) const;
-  std::vector<std::int32_t> ids_of(const Context& context) const;
 
   TextEmbeddingOptions options_;
 };

@@ -56,6 +56,7 @@ void check(const configs::ModelConfig& model, int labels) {
   expect_class("decoder.eos", model.networks.eos);
   for (const int id : model.networks.prefix) expect_class("decoder.prefix", id);
   for (const int id : model.networks.prompt) expect_class("decoder.prompt", id);
+  for (const int id : model.networks.prompts) expect_class("decoder.prompts", id);
   for (const int id : model.networks.suppress) expect_class("decoder.suppress", id);
   for (const int id : model.networks.begin_suppress) expect_class("decoder.begin_suppress", id);
   if (!faults.empty()) throw ConfigError("no such model can be built:" + faults);

@@ -26,7 +26,8 @@ namespace {
 std::string labels_key(const configs::Config& config) {
   std::string keys;
   for (const auto& [key, value] : configs::flatten(config))
-    if ((key.starts_with("text.") && key != "text.model") || key == "model.decoder")
+    if ((key.starts_with("text.") && key != "text.model") || key == "model.decoder" ||
+        key == "decoder.languages")
       keys += fmt::format("{}={}\n", key, value);
   return keys;
 }
@@ -58,6 +59,7 @@ CorpusOptions corpus_options(const configs::Config& config,
   options.threads = config.data.loaders > 1 ? config.data.loaders : 0;
   options.labels_key = labels_key(config);
   options.loss = config.model.loss();
+  options.languages = config.model.networks.languages;
   options.output_frames = [known = std::make_shared<partition::OutputFrames>(sequence)](
                               std::int64_t frames) { return known->of(frames); };
   return options;

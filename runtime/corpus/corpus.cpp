@@ -11,6 +11,7 @@
 #include "comm/threads.h"
 #include "runtime/corpus/corpus_faults.h"
 #include "runtime/corpus/filter_utterances.h"
+#include "runtime/corpus/language_numbers.h"
 #include "runtime/corpus/shared_index.h"
 #include "runtime/data/index/stream_hash.h"
 #include "runtime/data/remote/remote_files.h"
@@ -47,9 +48,10 @@ std::string sampled_labels(const Corpus& corpus) {
 /// Builds the corpus of the usable utterances of an index. `tokenizer` is null if the rank reads no
 /// texts.
 Corpus assemble(const UtteranceIndex& index, FilteredUtterances weighed,
-                const std::filesystem::path& folder, const std::shared_ptr<RemoteFiles>& files,
+                const std::filesystem::path& folder, const CorpusOptions& options,
                 const Tokenizer* tokenizer) {
   Corpus corpus;
+  const std::shared_ptr<RemoteFiles>& files = options.files;
   corpus.files = files;
   corpus.too_short = weighed.too_short;
   corpus.too_long = weighed.too_long;
@@ -74,6 +76,10 @@ Corpus assemble(const UtteranceIndex& index, FilteredUtterances weighed,
   corpus.where = [index, left_out](std::uint64_t id) {
     return std::string(index.where(left_out->place_of(id)));
   };
+  if (!options.languages.empty())
+    corpus.prompt = [index, left_out, languages = options.languages](std::uint64_t id) {
+      return language_number(languages, index.language(left_out->place_of(id)));
+    };
   return corpus;
 }
 
@@ -116,7 +122,7 @@ Corpus load_by_path(const CorpusOptions& options, const Tokenizer& tokenizer,
                     manifest, skipped, weighed.too_short, weighed.too_long));
   const bool reads = std::ranges::count(readers.texts, world.rank()) > 0;
   Corpus corpus =
-      assemble(index, std::move(weighed), folder, options.files, reads ? &tokenizer : nullptr);
+      assemble(index, std::move(weighed), folder, options, reads ? &tokenizer : nullptr);
   corpus.skipped = skipped;
   if (readers.texts.size() > 1)
     (void)read_alike(world, {readers.texts, manifest + ": texts"},

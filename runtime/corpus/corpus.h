@@ -30,6 +30,9 @@ struct Corpus {
   std::function<std::string(std::uint64_t)> text;
   std::function<std::vector<std::int32_t>(std::uint64_t)> labels;  // labels of the text
   std::function<std::string(std::uint64_t)> where;                 // "train.jsonl:17"
+  /// Returns the number of an utterance's prompt, see Targets::prompts. Set on these ranks alone,
+  /// if the decoder has prompts of languages.
+  std::function<std::int32_t(std::uint64_t)> prompt = {};
   std::int64_t too_short = 0, too_long = 0;  // left out by data.min_seconds and max_seconds
   std::int64_t skipped = 0;                  // left out by data.bad_utterances = "skip"
   std::int64_t most_labels = 0;              // maximum over the utterances
@@ -37,7 +40,7 @@ struct Corpus {
   std::shared_ptr<RemoteFiles> files = {};   // opens audio that lies on servers
   AugmentSounds sounds = {};                 // of training, for its augmentation
   Mixture mixture = {};                      // set for several manifests; see mixed_corpus()
-  /// XXH3 of file names, segments, lengths and labels, in order. Checkpoints store it.
+  /// XXH3 of file names, segments, lengths, labels and prompts, in order. Checkpoints store it.
   std::uint64_t hash = 0;
 
   std::size_t size() const { return lengths.size(); }
@@ -65,6 +68,8 @@ struct CorpusOptions {
   configs::DataConfig data;
   configs::FeatureConfig features;
   int threads = 1;  // 0: one per core of the process
+  /// decoder.languages: an utterance of another one is bad. Empty: languages are not looked at.
+  std::vector<std::string> languages = {};
   /// Everything besides the texts that labels depend on. It is part of the key under which the
   /// frames that labels need are cached. "": they are not cached.
   std::string labels_key = {};
@@ -87,10 +92,10 @@ struct CorpusReaders {
 /// find_index()) or builds it; all readers of audio measure recordings for it.
 ///
 /// An utterance is bad in these cases: its line or audio can't be used, its text has characters
-/// without a label, or its labels need more frames than it has at the loss. An utterance whose
-/// length is out of bounds is left out before its labels are compared with its length. DataError
-/// lists all bad utterances; under data.bad_utterances = "skip" they are logged and counted
-/// instead.
+/// without a label, its language has no prompt, or its labels need more frames than it has at the
+/// loss. An utterance whose length is out of bounds is left out before its labels are compared with
+/// its length. DataError lists all bad utterances; under data.bad_utterances = "skip" they are
+/// logged and counted instead.
 ///
 /// Throws DataError if no utterance is left, or if a reader of texts derives other labels than the
 /// first one. Throws ConfigError if data.bad_utterances is neither "refuse" nor "skip". All ranks

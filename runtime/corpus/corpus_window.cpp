@@ -30,6 +30,7 @@ Corpus window_of(const Corpus& corpus, std::size_t first, std::size_t end) {
   if (corpus.audio) window.audio = of_window(corpus.audio);
   if (corpus.text) window.text = of_window(corpus.text);
   if (corpus.labels) window.labels = of_window(corpus.labels);
+  if (corpus.prompt) window.prompt = of_window(corpus.prompt);
   if (corpus.where) window.where = of_window(corpus.where);
   return window;
 }

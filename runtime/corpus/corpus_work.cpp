@@ -17,6 +17,7 @@ MicroBatchWork work_of(const MicroBatch& batch, const Corpus& corpus, bool with_
   for (const BatchUtterance& u : batch.utterances) {
     work.lengths.push_back(u.frames);
     work.utterances.push_back(draw_key(u));
+    if (corpus.prompt) work.prompts.push_back(corpus.prompt(u.id));
     if (!with_labels) continue;
     const std::vector<std::int32_t> labels = corpus.labels(u.id);
     work.label_lengths.push_back(static_cast<std::int32_t>(labels.size()));

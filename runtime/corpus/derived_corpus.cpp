@@ -67,6 +67,7 @@ Corpus join(const std::vector<Corpus>& corpora) {
   all.audio = joined(corpora, &Corpus::audio);
   all.text = joined(corpora, &Corpus::text);
   all.labels = joined(corpora, &Corpus::labels);
+  all.prompt = joined(corpora, &Corpus::prompt);
   all.hash = hash.digest();
   return all;
 }
@@ -127,6 +128,7 @@ Corpus sample_corpus(Corpus corpus, std::int64_t utterances) {
   if (corpus.audio) corpus.audio = of_sample(corpus.audio);
   if (corpus.text) corpus.text = of_sample(corpus.text);
   if (corpus.labels) corpus.labels = of_sample(corpus.labels);
+  if (corpus.prompt) corpus.prompt = of_sample(corpus.prompt);
   if (corpus.where) corpus.where = of_sample(corpus.where);
   corpus.lengths = lengths;
   corpus.hash = sample_hash(SampleKind::validation, corpus.hash, {count});

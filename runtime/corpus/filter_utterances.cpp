@@ -12,6 +12,7 @@
 #include "base/quantities.h"
 #include "runtime/corpus/corpus_faults.h"
 #include "runtime/corpus/label_needs.h"
+#include "runtime/corpus/language_numbers.h"
 #include "runtime/data/batch/batching.h"
 #include "runtime/job/packing.h"
 
@@ -90,6 +91,14 @@ std::string fault_of_text(const CorpusOptions& options, const Tokenizer& tokeniz
   return error.what();
 }
 
+/// Explains why an utterance has no prompt; "" if it has one.
+std::string fault_of_language(const CorpusOptions& options, std::string_view language) try {
+  if (!options.languages.empty()) (void)language_number(options.languages, language);
+  return {};
+} catch (const DataError& error) {
+  return error.what();
+}
+
 }  // namespace
 
 /// Checks every utterance of an index in one pass. A text that can't be encoded is bad whatever its
@@ -110,8 +119,10 @@ FilteredUtterances filter_utterances(const CorpusOptions& options, const Utteran
       weighed.left_out.add(u);
       continue;
     }
-    const std::string fault =
-        bad ? fault_of_text(options, tokenizer, index, u, texts) : filter.fault_of(length, need);
+    std::string fault = fault_of_language(options, index.language(u));
+    if (fault.empty())
+      fault =
+          bad ? fault_of_text(options, tokenizer, index, u, texts) : filter.fault_of(length, need);
     if (!fault.empty()) weighed.faults.add(std::string(index.where(u)), fault);
     if (bad || !fault.empty()) {
       weighed.left_out.add(u);
@@ -127,7 +138,7 @@ FilteredUtterances filter_utterances(const CorpusOptions& options, const Utteran
   const bool refused = faulty && options.data.bad_utterances != "skip";
   if (!refused && weighed.left_out.size() < index.size())
     weighed.hash = needs.corpus_hash(weighed.left_out, [&] {
-      return hash_of_corpus(index, weighed.left_out, tokenizer, options.threads);
+      return hash_of_corpus(index, weighed.left_out, tokenizer, options);
     });
   return weighed;
 }

@@ -13,6 +13,7 @@
 #include "base/error.h"
 #include "base/file_handle.h"
 #include "base/parallel.h"
+#include "runtime/corpus/language_numbers.h"
 #include "runtime/data/index/cache_folder.h"
 #include "runtime/data/index/stream_hash.h"
 #include "runtime/data/manifest/tar_member.h"
@@ -180,7 +181,7 @@ void LabelNeeds::keep() const {
 }
 
 std::uint64_t hash_of_corpus(const UtteranceIndex& index, const LeftOut& left_out,
-                             const Tokenizer& tokenizer, int threads) {
+                             const Tokenizer& tokenizer, const CorpusOptions& options) {
   constexpr std::size_t kAtATime = 16 * kBlock;  // utterances whose labels are in memory at a time
   StreamHash hash;
   const auto add = [&](std::string_view bytes) {
@@ -192,7 +193,7 @@ std::uint64_t hash_of_corpus(const UtteranceIndex& index, const LeftOut& left_ou
   std::vector<std::vector<std::int32_t>> labels(std::min(count, kAtATime));
   for (std::size_t begin = 0; begin < count; begin += kAtATime) {
     const std::size_t size = std::min(kAtATime, count - begin);
-    in_blocks(size, threads, [&](std::size_t first, std::size_t end) {
+    in_blocks(size, options.threads, [&](std::size_t first, std::size_t end) {
       for (std::size_t i = first; i < end; ++i)
         labels[i] = tokenizer.encode(index.text(left_out.place_of(begin + i)));
     });
@@ -208,6 +209,9 @@ std::uint64_t hash_of_corpus(const UtteranceIndex& index, const LeftOut& left_ou
       if (const auto first = index.first(u))
         add(bytes_of(std::span<const std::int64_t>(&*first, 1)));
       add(bytes_of(std::span<const std::int32_t>(labels[i])));
+      if (options.languages.empty()) continue;
+      const std::int32_t prompt = language_number(options.languages, index.language(u));
+      add(bytes_of(std::span<const std::int32_t>(&prompt, 1)));
     }
   }
   return hash.digest();

@@ -62,8 +62,9 @@ class LabelNeeds {
 };
 
 /// Returns the XXH3 of file names, segments, lengths and labels of the utterances that are not left
-/// out, in order.
+/// out, in order, and of their prompts if there are languages.
 [[nodiscard]] std::uint64_t hash_of_corpus(const UtteranceIndex& index, const LeftOut& left_out,
-                                           const Tokenizer& tokenizer, int threads);
+                                           const Tokenizer& tokenizer,
+                                           const CorpusOptions& options);
 
 }  // namespace penstock::runtime

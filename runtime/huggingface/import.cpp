@@ -53,10 +53,11 @@ struct ImportPlan {
   FolderSettings settings;
   std::int64_t rows = 0, blank = 0;  // the head's
   std::vector<std::string> tokens_beyond_head;
-  std::string language;                 // if the folder has several; else empty
-  std::vector<int> prompt;              // rows of the prompt, which names the language
-  std::optional<ChatIds> chat;          // labels around the frames, of a model that chats
-  std::filesystem::path language_file;  // weights of the chosen language
+  std::string language;                    // if the folder has several; else empty
+  std::vector<int> prompt;                 // rows of the prompt, which names the language
+  std::vector<LanguageDecoder> languages;  // those with prompts of their own
+  std::optional<ChatIds> chat;             // labels around the frames, of a model that chats
+  std::filesystem::path language_file;     // weights of the chosen language
   TokenText tokens;
   std::string piece_model;  // empty: the text has an alphabet
   std::string no_pieces;    // why the text has no pieces, if it has tokens of several characters
@@ -106,12 +107,15 @@ void plan_language(const std::filesystem::path& folder, const std::string& langu
 
 /// Takes the tokens of a byte-level BPE, and the texts of a chat.
 Vocabulary plan_byte_pairs(const std::filesystem::path& folder,
-                           const std::filesystem::path& checkpoint, const std::string& language,
+                           const std::filesystem::path& checkpoint, const ImportChoices& choices,
                            ImportPlan& plan) {
   BytePairRows read = read_byte_pair_rows(folder, plan.rows, plan.blank);
-  if (plan.architecture.chat)
-    plan.chat = chat_ids(*plan.architecture.chat, read, language,
-                         {folder, plan.settings.config, plan.blank});
+  if (const auto& chat = plan.architecture.chat) {
+    const ChatFolder from{folder, plan.settings.config, plan.blank};
+    plan.chat = chat_ids(*chat, read, choices.language, from);
+    for (const std::string& name : choices.languages)
+      set_chat(chat_ids(*chat, read, name, from), plan.languages.emplace_back(name).decoder);
+  }
   plan.piece_model = to_tokenizer_json(read.model);
   plan.tokens.text.kind = "bpe";
   plan.tokens.text.model = std::filesystem::absolute(checkpoint / kTokenizerFile).string();
@@ -121,13 +125,19 @@ Vocabulary plan_byte_pairs(const std::filesystem::path& folder,
 
 /// Determines the labels of the folder's head, by its tokenizer.
 void plan_labels(const std::filesystem::path& folder, const std::filesystem::path& checkpoint,
-                 const std::string& language, ImportPlan& plan) {
+                 const ImportChoices& choices, ImportPlan& plan) {
+  const std::string& language = choices.language;
   const Settings& config = plan.settings.config;
   const auto& file = plan.settings.config_file;
   const Architecture& architecture = plan.architecture;
   const bool prompted = !architecture.language_prompt.empty() || architecture.chat;
   plan.rows = whole_setting(config, architecture.rows_setting, architecture.rows, file);
   plan.blank = blank_row(architecture, config, file);
+  if (!choices.languages.empty() && !prompted)
+    throw ConfigError(
+        fmt::format("{}: a {} reads no prompt, in which a language could be named: "
+                    "leave --languages out",
+                    folder.string(), architecture.name));
   if (!language.empty() && !prompted) plan_language(folder, language, plan);
   const TokenizerKind kind = tokenizer_kind(folder, architecture);
   if (architecture.chat && kind != TokenizerKind::byte_pairs)
@@ -136,7 +146,7 @@ void plan_labels(const std::filesystem::path& folder, const std::filesystem::pat
                                     architecture.name));
   const Vocabulary vocabulary =
       kind == TokenizerKind::byte_pairs
-          ? plan_byte_pairs(folder, checkpoint, language, plan)
+          ? plan_byte_pairs(folder, checkpoint, choices, plan)
           : read_vocabulary(folder, {.kind = kind,
                                      .rows = plan.rows,
                                      .blank = plan.blank,
@@ -149,6 +159,10 @@ void plan_labels(const std::filesystem::path& folder, const std::filesystem::pat
   else if (prompted)
     std::tie(plan.language, plan.prompt) =
         choose_prompt(architecture, vocabulary, language, folder);
+  if (!plan.chat)
+    for (const std::string& name : choices.languages)
+      set_text_ends(architecture, choose_prompt(architecture, vocabulary, name, folder).second,
+                    plan.blank, plan.languages.emplace_back(name).decoder);
   plan.tokens_beyond_head = vocabulary.beyond;
   if (kind == TokenizerKind::pieces) plan_pieces(folder, checkpoint, vocabulary, plan);
   if (plan.piece_model.empty()) plan.tokens = text_of_tokens(vocabulary, plan.blank);
@@ -164,7 +178,7 @@ void check_text(const std::filesystem::path& folder, const ImportPlan& plan,
         "{}: a {} has a head for labels of its own; leave text.* out here, and give it to penstock "
         "train, which makes a new head for other labels",
         folder.string(), plan.architecture.name));
-  if (plan.headless && !choices.language.empty())
+  if (plan.headless && !(choices.language.empty() && choices.languages.empty()))
     throw ConfigError(fmt::format("{}: a {} has no head, and so no languages: leave --language out",
                                   folder.string(), plan.headless->name));
   if (plan.headless && !text)
@@ -225,12 +239,13 @@ ImportPlan plan_import(const std::filesystem::path& folder, const std::filesyste
   if (text) {
     plan_new_head(checkpoint, *text, plan);
   } else {
-    plan_labels(folder, checkpoint, choices.language, plan);
+    plan_labels(folder, checkpoint, choices, plan);
   }
   plan.config = config_of(plan.architecture, plan.settings, plan.tokens.text);
   check_ends(plan);
   set_text_ends(plan.architecture, plan.prompt, plan.blank, plan.config.model.networks);
   if (plan.chat) set_chat(*plan.chat, plan.config.model.networks);
+  set_languages(plan.languages, folder, plan.config.model.networks);
   set_suppressed(plan.architecture, plan.settings, {plan.rows, plan.blank},
                  plan.config.model.networks);
   check_channels(plan);
@@ -276,21 +291,6 @@ std::vector<std::string> left_out(const HeadlessClass& headless, const WeightsFo
     for (const std::string_view begin : headless.left_out)
       if (name.starts_with(begin)) names.push_back(name);
   return names;
-}
-
-/// Returns a kept tensor; real numbers are converted to FP32.
-StreamedTensor kept_tensor(const KeptTensor& kept, const std::string& stored,
-                           const WeightsFolder& weights) {
-  StreamedTensor tensor{.name = kKeptTensors + kept.name, .dtype = kept.dtype, .shape = kept.shape};
-  if (kept.dtype == layers::DType::i64) {
-    tensor.ready = weights.bytes(stored);
-    return tensor;
-  }
-  std::vector<float> numbers(static_cast<std::size_t>(layers::element_count(kept.shape)));
-  weights.read(stored, 0, numbers);
-  const auto bytes = std::as_bytes(std::span(numbers));
-  tensor.ready.assign(bytes.begin(), bytes.end());
-  return tensor;
 }
 
 ShardIndex write_weights(const std::filesystem::path& folder,
@@ -409,6 +409,7 @@ ImportReport report_of(const ImportPlan& plan, const WeightsFolder& weights,
                       .without_letter = plan.tokens.replaced,
                       .beyond_head = plan.tokens_beyond_head,
                       .language = plan.language,
+                      .languages = plan.config.model.networks.languages,
                       .no_prompt = names_no_language(plan),
                       .such_as = plan.chat ? "English" : "eng_latn",
                       .no_pieces = plan.no_pieces,

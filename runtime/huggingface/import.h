@@ -21,9 +21,10 @@ struct ImportReport {
   /// Tensors that training in transformers uses with these settings but the folder lacks. An export
   /// writes zeros for them.
   std::vector<std::string> without_numbers = {};
-  std::string language = {};  // the imported language, if the folder has several
-  bool no_prompt = false;     // true if a prompt could name a language, and none was chosen
-  std::string such_as = {};   // a language that it could name then
+  std::string language = {};                // the imported language, if the folder has several
+  std::vector<std::string> languages = {};  // those with prompts of their own
+  bool no_prompt = false;    // true if a prompt could name a language, and none was chosen
+  std::string such_as = {};  // a language that it could name then
   /// Why tokenizer.json is not a SentencePiece model, if that causes stand-ins.
   std::string no_pieces;
   bool new_head = false;                   // true if the folder had no head
@@ -41,6 +42,10 @@ struct ImportChoices {
   /// that its prompt names (decoder.prompt), by its name or code; empty: it names none. For an
   /// attention decoder, empty is English if it knows several languages.
   std::string language = {};
+  /// Languages whose utterances get a prompt of their own (decoder.languages), of a language model
+  /// or an attention decoder.  Other utterances have
+  /// the prompt of `language`.
+  std::vector<std::string> languages = {};
   /// A folder with a LoRA adapter of PEFT for the model; empty: none.
   std::filesystem::path adapter = {};
   /// Adds the adapter to the weights. Otherwise the checkpoint holds both, and a section [lora].

@@ -151,4 +151,20 @@ void set_text_ends(const Architecture& architecture, const std::vector<int>& row
   decoder.eos = 0;
 }
 
+// No shape depends on an utterance's language, so all prompts are equally long.
+void set_languages(const std::vector<LanguageDecoder>& languages,
+                   const std::filesystem::path& folder, layers::DecoderOptions& decoder) {
+  std::vector<std::string> others;
+  for (const auto& [name, own] : languages) {
+    if (own.prompt.size() != decoder.prompt.size() || own.bos != decoder.bos)
+      others.push_back(fmt::format("{} ({})", name, own.prompt.size()));
+    decoder.languages.push_back(name);
+    decoder.prompts.insert(decoder.prompts.end(), own.prompt.begin(), own.prompt.end());
+  }
+  if (!others.empty())
+    throw_fault(folder, fmt::format("has prompts of other numbers of tokens than the usual one of "
+                                    "{}: leave out of --languages {}",
+                                    decoder.prompt.size(), fmt::join(others, ", ")));
+}
+
 }  // namespace penstock::runtime

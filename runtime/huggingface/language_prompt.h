@@ -36,4 +36,15 @@ namespace penstock::runtime {
 void set_text_ends(const Architecture& architecture, const std::vector<int>& rows,
                    std::int64_t blank, layers::DecoderOptions& decoder);
 
+/// A language, and a decoder whose prompt names it.
+struct LanguageDecoder {
+  std::string name;
+  layers::DecoderOptions decoder;
+};
+
+/// Sets decoder.languages and decoder.prompts. Throws CheckpointError, which names the folder, if
+/// prompts have other numbers of tokens, or if texts begin with another token.
+void set_languages(const std::vector<LanguageDecoder>& languages,
+                   const std::filesystem::path& folder, layers::DecoderOptions& decoder);
+
 }  // namespace penstock::runtime

@@ -196,6 +196,20 @@ std::vector<StreamedTensor> their_tensors(const Pairing& pairing, std::int64_t b
   return streams;
 }
 
+StreamedTensor kept_tensor(const KeptTensor& kept, const std::string& stored,
+                           const WeightsFolder& weights) {
+  StreamedTensor tensor{.name = kKeptTensors + kept.name, .dtype = kept.dtype, .shape = kept.shape};
+  if (kept.dtype == layers::DType::i64) {
+    tensor.ready = weights.bytes(stored);
+    return tensor;
+  }
+  std::vector<float> numbers(static_cast<std::size_t>(layers::element_count(kept.shape)));
+  weights.read(stored, 0, numbers);
+  const auto bytes = std::as_bytes(std::span(numbers));
+  tensor.ready.assign(bytes.begin(), bytes.end());
+  return tensor;
+}
+
 ReadElements weights_reader(const Checkpoint& checkpoint, bool averages) {
   return
       [&checkpoint, averages](const std::string& source, std::int64_t begin, std::span<float> out) {

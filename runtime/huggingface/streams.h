@@ -37,6 +37,10 @@ struct OtherNames {
                                                       const StoredNames& stored,
                                                       std::int64_t blank);
 
+/// Returns a kept tensor, which a folder names `stored`; real numbers are converted to FP32.
+[[nodiscard]] StreamedTensor kept_tensor(const KeptTensor& kept, const std::string& stored,
+                                         const WeightsFolder& weights);
+
 /// Returns a function that reads penstock's tensors from a checkpoint: those of model_tensor(), or
 /// without `averages` the trained weights themselves.
 [[nodiscard]] ReadElements weights_reader(const Checkpoint& checkpoint, bool averages);

@@ -25,7 +25,7 @@ void timed(layers::Backend& backend, layers::Stream& stream, double* sum, Work w
 
 /// Returns what a loss reads in backward.
 layers::Targets labels_in(const MicroBatchWork& work) {
-  return {work.labels, work.label_lengths, {}, 1, {}};
+  return {work.labels, work.label_lengths, {}, 1, {}, work.prompts};
 }
 
 }  // namespace
@@ -285,8 +285,9 @@ void Chunk::run_forward(MicroBatchRun& run, const StepWork& step, layers::Mode m
                         const partition::LayerRun& layers, StepSums& sums) {
   const MicroBatchWork& work = *run.work;
   const bool training = mode == layers::Mode::train;
-  layers::Targets targets{work.labels, work.label_lengths, loss_weights(run),
-                          step.scale * step.loss_scale, run.losses};
+  layers::Targets targets{work.labels,       work.label_lengths,
+                          loss_weights(run), step.scale * step.loss_scale,
+                          run.losses,        work.prompts};
   // A micro-batch has a row of sums for all the stage's layers. This run's layers begin after those
   // of earlier chunks, and after this chunk's layers before `layers.first`. Recomputation writes
   // them again.

@@ -16,6 +16,7 @@ struct MicroBatchWork {
   std::vector<std::uint64_t> utterances;  // ids, which are keys of the random numbers
   std::vector<std::int32_t> labels;       // concatenated over the utterances
   std::vector<std::int32_t> label_lengths;
+  std::vector<std::int32_t> prompts;  // Targets::prompts
 };
 
 /// The work of a replica in one step, in canonical order.

@@ -35,6 +35,7 @@ configs::Config config_for(const Checkpoint& checkpoint, const Trained& trained,
   config.data.micro_batches = std::max(config.data.micro_batches, trained.replicas);
   config.trainer.lanes = trained.replicas;
   config.trainer.threads = trained.threads;
+  if (!trained.language.empty()) choose_language(config.model.networks, trained.language);
   if (!trained.compute.empty()) config.precision.compute = trained.compute;
   config.trainer.output = checkpoint.folder().string();
   return config;
@@ -169,6 +170,7 @@ Recogniser::Recogniser(const Trained& trained, comm::Communicator& world, Scorin
     : world_(world),
       judging_(judging),
       decoding_(trained.decoding),
+      language_(trained.language),
       checkpoint_(open_for(trained, world)),
       config_(config_for(checkpoint_, trained, world.size())),
       by_ctc_(trained.decoder == "ctc" && config_.model.decoder != "ctc"),
@@ -190,8 +192,9 @@ Recogniser::Recogniser(const Trained& trained, comm::Communicator& world, Scorin
 // The manifest's hash vouches for all bytes of the checkpoint; see manifest.cpp.
 std::string Recogniser::identity() const {
   const auto manifest = map_file(checkpoint_.folder() / kManifestFile);
-  return fmt::format("{:016x} in {}{}{}", hash_of(manifest.bytes()), config_.precision.compute,
-                     by_ctc_ ? " by ctc" : "", identity_of(decoding_, loss_) + ctc_identity_);
+  return fmt::format("{:016x} in {}{}{}{}", hash_of(manifest.bytes()), config_.precision.compute,
+                     by_ctc_ ? " by ctc" : "", language_.empty() ? "" : " of " + language_,
+                     identity_of(decoding_, loss_) + ctc_identity_);
 }
 
 // restore() reads weights and statistics alone, as `false` says: the optimizer's state is not

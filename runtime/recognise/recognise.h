@@ -25,7 +25,9 @@ struct Trained {
   std::vector<layers::ModelFamily> families = layers::model_families();
   Verified verified = Verified::all;  // part of the checkpoint to verify
   std::string decoder = {};           // "ctc": that beside another one; empty: model.decoder
-  int replicas = 1;                   // each has ranks / replicas stages
+  std::string language = {};  // of decoder.languages: all utterances have its prompt; empty: each
+                              // that of its own language
+  int replicas = 1;           // each has ranks / replicas stages
   layers::DecodingOptions decoding = {};
   CtcDecoding ctc = {};  // for beams above 1 of CTC
 };
@@ -39,8 +41,8 @@ class Recogniser {
  public:
   /// Opens the checkpoint. CheckpointError if a shard that is verified is damaged. ConfigError if
   /// the replicas do not divide the ranks, if there are more stages than layers, or if the model
-  /// has no such decoder, no beam search or no such score, and as from ctc_beam_decoder(). All
-  /// ranks construct one; `world` must outlive it.
+  /// has no such decoder, no prompt of the language, no beam search or no such score, and as from
+  /// ctc_beam_decoder(). All ranks construct one; `world` must outlive it.
   Recogniser(const Trained& trained, comm::Communicator& world, Scoring judging);
 
   comm::Communicator& world() const { return world_; }
@@ -64,7 +66,7 @@ class Recogniser {
   comm::Communicator& world_;
   Scoring judging_;
   layers::DecodingOptions decoding_;
-  std::string ctc_identity_;
+  std::string language_, ctc_identity_;
   Checkpoint checkpoint_;
   configs::Config config_;
   bool by_ctc_;  // though the model has another decoder

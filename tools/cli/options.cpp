@@ -161,6 +161,9 @@ void takes_recognition(CLI::App* command, runtime::Trained& trained,
   command->add_option("--decoder", trained.decoder,
                       "ctc: decode by the CTC that decoder.ctc_weight trained beside another "
                       "decoder. Default: the model's decoder");
+  command->add_option("--language", trained.language,
+                      "One of decoder.languages, whose prompt all utterances get. Default: that of "
+                      "the manifest's language, or decoder.prompt");
   takes_whole(command->add_option("--beam", trained.decoding.beam,
                                   "Hypotheses of a beam search. Default: 1, greedy decoding"),
               kBeam);

@@ -86,6 +86,7 @@ void print(const ImportOptions& options, const runtime::ImportReport& report) {
                                                   {"beyond_head", report.beyond_head},
                                                   {"without_numbers", report.without_numbers},
                                                   {"language", report.language},
+                                                  {"languages", report.languages},
                                                   {"no_prompt", report.no_prompt},
                                                   {"no_pieces", report.no_pieces},
                                                   {"new_head", report.new_head},
@@ -107,6 +108,9 @@ void print(const ImportOptions& options, const runtime::ImportReport& report) {
   std::cout << adapter_text(report);
   if (!report.language.empty())
     std::cout << fmt::format("it recognises the language {}\n", report.language);
+  if (!report.languages.empty())
+    std::cout << fmt::format("utterances of {} have the prompt of their language\n",
+                             fmt::join(report.languages, ", "));
   if (report.no_prompt)
     std::cout << fmt::format(
         "its prompt names no language: import with --language CODE, such as {}\n", report.such_as);
@@ -119,6 +123,18 @@ void print(const ImportOptions& options, const runtime::ImportReport& report) {
         "{}\n",
         fmt::join(report.beyond_head, " "));
   print_stand_ins(report);
+}
+
+void takes_languages(CLI::App* command, runtime::ImportChoices& choices) {
+  command->add_option("--language", choices.language,
+                      "Of MMS: the language whose adapter.LANGUAGE.safetensors is read. Of a "
+                      "language model or attention decoder: the one that its prompt names");
+  command
+      ->add_option("--languages", choices.languages,
+                   "Of these decoders: languages whose utterances have a prompt of their own, by "
+                   "the manifest's language, such as en,de")
+      ->delimiter(',')
+      ->allow_extra_args(false);
 }
 
 }  // namespace
@@ -139,9 +155,7 @@ void add_import(CLI::App& app, Run& run) {
   command->add_option("labels", options->words,
                       "text.KEY=VALUE: the labels of a new head, for a model that was only "
                       "pre-trained");
-  command->add_option("--language", options->choices.language,
-                      "Of MMS: the language whose adapter.LANGUAGE.safetensors is read. Of a "
-                      "language model or attention decoder: the one that its prompt names");
+  takes_languages(command, options->choices);
   CLI::Option* const adapter = command->add_option(
       "--adapter", options->choices.adapter, "A folder with a LoRA adapter of PEFT for the model");
   command->add_flag("--merge", options->choices.merge, "Add the adapter to the weights")
@@ -165,6 +179,8 @@ void add_import(CLI::App& app, Run& run) {
     run = on_rank_0([options] {
       runtime::ImportChoices choices = options->choices;
       choices.text = text_of_words(options->words);
+      if (choices.language.empty() && !choices.languages.empty())
+        choices.language = choices.languages.front();
       print(*options, runtime::import_model(options->folder, options->checkpoint, choices));
       return exit_done;
     });

@@ -58,9 +58,12 @@ class LineWriter {
     }
     last_.offset = entry.offset.value_or(kNone);
     last_.text_at = strings_.size();
-    strings_.write(
-        bytes_of(IndexLine{entry.text.size(), entry.where.size(), entry.duration.value_or(kNone)}));
+    strings_.write(bytes_of(IndexLine{.text = entry.text.size(),
+                                      .language = entry.language.size(),
+                                      .where = entry.where.size(),
+                                      .duration = entry.duration.value_or(kNone)}));
     strings_.write(entry.text);
+    strings_.write(entry.language);
     strings_.write(entry.where);
     lines_.write(bytes_of(last_));
   }
@@ -147,7 +150,7 @@ double IndexDraft::duration(const Line& line) const {
 std::string_view IndexDraft::where(const Line& line) const {
   IndexLine read;
   std::memcpy(&read, strings().data() + line.text_at, sizeof read);
-  return strings().substr(line.text_at + sizeof read + read.text, read.where);
+  return strings().substr(line.text_at + sizeof read + read.text + read.language, read.where);
 }
 
 }  // namespace penstock::runtime

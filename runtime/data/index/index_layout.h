@@ -15,11 +15,11 @@ namespace penstock::runtime {
 /// - the strings;
 /// - padding to 8 bytes, then this trailer.
 ///
-/// A line among the strings is an IndexLine, followed by its text and its place in the manifest. A
-/// path is its size (uint64), followed by its characters. The strings end with a packed tail
-/// (base/packing.h): the sources, then the faults.
+/// A line among the strings is an IndexLine, followed by its text, its language and its place in
+/// the manifest. A path is its size (uint64), followed by its characters. The strings end with a
+/// packed tail (base/packing.h): the sources, then the faults.
 struct IndexTrailer {
-  char magic[24] = "penstock audio index 2\n";
+  char magic[24] = "penstock audio index 3\n";
   std::int64_t made = 0;
   std::uint64_t utterances = 0, recordings = 0;
   std::uint64_t strings = 0, tail = 0;  // bytes; the tail is the last part of the strings
@@ -39,8 +39,8 @@ struct IndexTrailer {
 }
 
 struct IndexLine {
-  std::uint64_t text = 0, where = 0;  // sizes in bytes
-  double duration = 0;                // NaN: none
+  std::uint64_t text = 0, language = 0, where = 0;  // sizes in bytes
+  double duration = 0;                              // NaN: none
 };
 
 }  // namespace penstock::runtime

@@ -106,8 +106,12 @@ struct UtteranceIndex::Parts {
     IndexLine line;
     require(holds(at, sizeof line), "the line of utterance", utterance);
     std::memcpy(&line, strings.data() + at, sizeof line);
-    const bool fits =
-        holds(at + sizeof line, line.text) && holds(at + sizeof line + line.text, line.where);
+    std::uint64_t next = at + sizeof line;
+    bool fits = true;
+    for (const std::uint64_t size : {line.text, line.language, line.where}) {
+      fits = fits && holds(next, size);
+      next += size;
+    }
     require(fits, "the text of utterance", utterance);
     return line;
   }
@@ -222,9 +226,15 @@ std::string_view UtteranceIndex::text(std::size_t utterance) const {
   return parts_->strings.substr(parts_->lines[utterance] + sizeof line, line.text);
 }
 
+std::string_view UtteranceIndex::language(std::size_t utterance) const {
+  const IndexLine line = parts_->line(utterance);
+  return parts_->strings.substr(parts_->lines[utterance] + sizeof line + line.text, line.language);
+}
+
 std::string_view UtteranceIndex::where(std::size_t utterance) const {
   const IndexLine line = parts_->line(utterance);
-  return parts_->strings.substr(parts_->lines[utterance] + sizeof line + line.text, line.where);
+  return parts_->strings.substr(parts_->lines[utterance] + sizeof line + line.text + line.language,
+                                line.where);
 }
 
 std::string_view UtteranceIndex::path(std::size_t utterance) const {

@@ -60,6 +60,8 @@ class UtteranceIndex {
   /// Returns the duration that the manifest states.
   std::optional<double> duration(std::size_t utterance) const;
   std::string_view text(std::size_t utterance) const;
+  /// Returns the language that the manifest names; "": none.
+  std::string_view language(std::size_t utterance) const;
   std::string_view where(std::size_t utterance) const;  // "train.jsonl:17"
   /// Returns the path of an utterance's recording, in the form of key_of().
   std::string_view path(std::size_t utterance) const;

@@ -20,6 +20,7 @@ struct ManifestEntry {
   std::optional<double> duration;     // seconds, positive; a hint for a whole recording
   std::string where;                  // "train.jsonl:17", for messages
   std::optional<double> offset = {};  // seconds at which a segment begins; none: whole recording
+  std::string language = {};          // as the manifest names it; empty: it names none
 };
 
 enum class ManifestFormat {

@@ -46,7 +46,7 @@ bool has_string(const nlohmann::json& object, const char* key) {
 void read_common_voice(const ManifestReading& reading) {
   std::optional<std::filesystem::path> folder;
   reading.sources.push_back(reading.manifest);
-  std::size_t path = 0, sentence = 0;
+  std::size_t path = 0, sentence = 0, locale = 0;
   bool usable = false;
   for_each_line(reading, reading.manifest, [&](const std::string& line, std::size_t number) {
     const std::vector<std::string> fields = split(line, '\t');
@@ -56,6 +56,7 @@ void read_common_voice(const ManifestReading& reading) {
       };
       path = column("path");
       sentence = column("sentence");
+      locale = column("locale");
       usable = std::max(path, sentence) < fields.size();
       if (!usable)
         reading.faults.add(reading.at_line(1), "does not name the columns path and sentence");
@@ -65,7 +66,11 @@ void read_common_voice(const ManifestReading& reading) {
     if (fields.size() <= std::max(path, sentence) || fields[path].empty())
       return reading.faults.add(reading.at_line(number), "has no path or no sentence");
     if (!folder) folder = recordings_folder(reading.manifest, fields[path]);
-    reading.add({*folder / fields[path], trimmed(fields[sentence]), {}, reading.at_line(number)});
+    reading.add({.audio = *folder / fields[path],
+                 .text = trimmed(fields[sentence]),
+                 .duration = {},
+                 .where = reading.at_line(number),
+                 .language = locale < fields.size() ? fields[locale] : ""});
   });
 }
 

@@ -12,6 +12,9 @@
 
 namespace penstock::runtime {
 
+/// Names of the field or column with an utterance's language, the likeliest first.
+inline constexpr std::string_view kLanguageNames[] = {"language", "lang", "source_lang", "locale"};
+
 /// The state that the readers of all formats share. Each reader adds utterances, faults and
 /// sources.
 struct ManifestReading {

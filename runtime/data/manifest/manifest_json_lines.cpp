@@ -13,7 +13,8 @@
 //
 //   {"audio_filepath": "a.wav", "text": "hello", "duration": 2.5, "offset": 1.0}
 //
-// Noises need no "text". Duration and offset are seconds and may be missing; with an offset, the
+// Noises need no "text". A language may stand under the names that NeMo, Whisper's users and
+// Common Voice give it. Duration and offset are seconds and may be missing; with an offset, the
 // utterance is a segment. In a manifest of tars, "shard_id" is the number of the tar, and
 // "audio_filepath" names its member.
 
@@ -50,6 +51,16 @@ std::string fault_of(const nlohmann::json& line, bool needs_text) {
   std::string fault = line.contains("duration") ? duration_fault(line["duration"]) : std::string();
   if (!fault.empty() || !line.contains("offset")) return fault;
   return offset_fault(line["offset"]);
+}
+
+/// Returns the language of a line; "" if it names none.
+std::string language_in(const nlohmann::json& line) {
+  for (const std::string_view key : kLanguageNames) {
+    const auto found = line.find(key);
+    if (found == line.end() || found->is_null()) continue;
+    return found->is_string() ? found->get<std::string>() : found->dump();
+  }
+  return {};
 }
 
 /// Finds the recording that a line names: a file or, in NeMo's tarred manifests, a member of a
@@ -106,6 +117,7 @@ void read_json_lines(const ManifestReading& reading) {
     } catch (const DataError& error) {
       return reading.faults.add(where, error.what());
     }
+    entry.language = language_in(line);
     if (line.contains("duration")) entry.duration = line["duration"];
     if (line.contains("offset") && !line["offset"].is_null()) entry.offset = line["offset"];
     reading.add(std::move(entry));

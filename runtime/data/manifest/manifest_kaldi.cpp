@@ -15,6 +15,7 @@
 //   wav.scp     rec1 /data/rec1.wav
 //   segments    utt1 rec1 0.0 2.5         recording, begin and end in seconds; -1: its end
 //   text        utt1 HELLO WORLD
+//   utt2lang    utt1 en                   it may be missing, or lack utterances
 
 namespace penstock::runtime {
 namespace {
@@ -85,6 +86,8 @@ class KaldiFolder {
  public:
   explicit KaldiFolder(const ManifestReading& reading)
       : reading_(reading), recordings_(read_table(reading, "wav.scp")) {
+    if (std::filesystem::exists(reading.manifest / "utt2lang"))
+      languages_ = read_table(reading, "utt2lang");
     for (auto line = recordings_.begin(); line != recordings_.end();) {
       const std::string fault = fault_of(line->second.rest);
       if (!fault.empty()) reading.faults.add(line->second.where, fault);
@@ -119,11 +122,13 @@ class KaldiFolder {
       entry.offset = segment->begin;
       if (segment->end != -1) entry.duration = segment->end - segment->begin;  // -1: to the end
     }
+    const auto language = languages_.find(text.name);
+    if (language != languages_.end()) entry.language = language->second.rest;
     reading_.add(std::move(entry));
   }
 
   const ManifestReading& reading_;
-  std::map<std::string, KaldiLine> recordings_;
+  std::map<std::string, KaldiLine> recordings_, languages_;
 };
 
 }  // namespace

@@ -9,7 +9,8 @@
 #include "base/quantities.h"
 #include "runtime/data/manifest/manifest_formats.h"
 
-// A table has a recording and a text in each row, and perhaps a segment's offset and duration:
+// A table has a recording and a text in each row, and perhaps a segment's offset and duration, or a
+// language:
 //
 //   path,sentence,offset
 //   a.wav,"one, two",0.5
@@ -70,6 +71,7 @@ std::optional<std::size_t> column(const std::vector<std::string>& header,
 struct TableColumns {
   std::size_t path = 0, text = 1, number = 2;
   std::optional<std::size_t> offset = {}, duration = {};  // segments, as in JSON lines
+  std::optional<std::size_t> language = {};
 };
 
 std::optional<TableColumns> columns_of(const std::vector<std::string>& header) {
@@ -79,7 +81,8 @@ std::optional<TableColumns> columns_of(const std::vector<std::string>& header) {
                       .text = *text,
                       .number = header.size(),
                       .offset = column(header, kOffsets),
-                      .duration = column(header, kDurations)};
+                      .duration = column(header, kDurations),
+                      .language = column(header, kLanguageNames)};
 }
 
 /// Parses a number of seconds. Returns nothing if the field is no number or is below `min`.
@@ -133,6 +136,7 @@ void read_table(const ManifestReading& reading) {
     ManifestEntry entry{folder / path, trimmed((*fields)[columns.text]), {}, where};
     const std::string fault = take_segment(*fields, columns, entry);
     if (!fault.empty()) return reading.faults.add(where, fault);
+    if (columns.language) entry.language = trimmed((*fields)[*columns.language]);
     reading.add(std::move(entry));
   });
 }

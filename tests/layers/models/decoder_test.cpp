@@ -76,6 +76,45 @@ TEST(DecoderLoss, RefusesHeadsThatDoNotDivideTheWidth) {
             "decoder.kv_heads");
 }
 
+/// Returns the keys that contradict in a language model with these prompts.
+std::vector<std::string_view> contradicting(const DecoderOptions& options) {
+  std::vector<std::string_view> keys;
+  for (const Contradiction& one : contradictions(find_decoder(decoders(), "lm"), options))
+    keys.push_back(one.key);
+  return keys;
+}
+
+TEST(DecoderLanguages, HavePromptsOfOneLength) {
+  using Keys = std::vector<std::string_view>;
+  const DecoderOptions good{.prompt = {1, 2}, .languages = {"en", "de"}, .prompts = {3, 4, 5, 6}};
+  EXPECT_EQ(contradicting(good), Keys{});
+  DecoderOptions options = good;
+  options.prompts.pop_back();
+  EXPECT_EQ(contradicting(options), Keys{"decoder.prompts"});
+  options = good;
+  options.prompt = {};
+  EXPECT_EQ(contradicting(options), Keys{"decoder.languages"});
+  options = good;
+  options.languages = {"en", "en"};
+  EXPECT_EQ(contradicting(options), Keys{"decoder.languages"});
+  options.languages = {"", "de"};
+  EXPECT_EQ(contradicting(options), Keys{"decoder.languages"});
+  options.languages = {};
+  EXPECT_EQ(contradicting(options), Keys{"decoder.prompts"});
+}
+
+TEST(DecoderLanguages, AreChosenByName) {
+  DecoderOptions options{.prompt = {1, 2}, .languages = {"en", "de"}, .prompts = {3, 4, 5, 6}};
+  EXPECT_EQ(test::message_of<ConfigError>([&] { choose_language(options, "fr"); }),
+            "the model has no prompt of the language 'fr': it has those of en, de");
+  choose_language(options, "de");
+  EXPECT_EQ(options.prompt, (std::vector<int>{5, 6}));
+  EXPECT_TRUE(options.languages.empty() && options.prompts.empty());
+  EXPECT_EQ(test::message_of<ConfigError>([&] { choose_language(options, "de"); }),
+            "the model has no prompt of the language 'de', nor of any other: decoder.languages is "
+            "empty");
+}
+
 TEST(Decoder, RefusesKeysThatItDoesNotRead) {
   const auto refused = [](std::string_view kind, const DecoderOptions& options) {
     std::vector<std::string_view> keys;

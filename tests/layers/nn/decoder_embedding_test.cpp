@@ -55,6 +55,26 @@ struct DecoderTextPass {
 constexpr TextPositions kAll[] = {TextPositions::none, TextPositions::sinusoidal,
                                   TextPositions::learned, TextPositions::canary};
 
+// An utterance of a language has the rows and gradients of a layer with that prompt alone.
+TEST(DecoderEmbeddingTest, GivesUtterancesTheirLanguagesPrompt) {
+  for (const TextPositions positions : kAll) {
+    DecoderEmbeddingOptions options = options_of(positions), alone = options;
+    options.prompts = {2, 9, 7, 5, 0, 4};
+    alone.prompt = {5, 0, 4};
+    const std::vector<std::int32_t> numbers_of = {2, 2};
+    DecoderTextPass with(options, DType::f32, {3, 2}, {{2}, {4, 5}}),
+        without(alone, DType::f32, {3, 2}, {{2}, {4, 5}});
+    with.labels.targets.prompts = numbers_of;
+    for (DecoderTextPass* const pass : {&with, &without}) {
+      pass->runner.forward();
+      pass->runner.backward_input();
+      pass->runner.backward_weight();
+    }
+    EXPECT_EQ(with.text(), without.text());
+    EXPECT_EQ(numbers(with.runner.grads()[0]), numbers(without.runner.grads()[0]));
+  }
+}
+
 TEST(DecoderEmbeddingTest, HasTheGradientOfFiniteDifferences) {
   for (const TextPositions positions : kAll) {
     DecoderTextPass pass(options_of(positions), DType::f64, {3, 1, 6}, {{2, 2, 10}, {0}, {}});

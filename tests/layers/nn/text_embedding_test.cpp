@@ -70,6 +70,33 @@ TEST(TextEmbeddingTest, HasTheGradientOfFiniteDifferences) {
   }
 }
 
+// An utterance of a language has the rows and gradients of a layer with that prompt alone.
+TEST(TextEmbeddingTest, GivesUtterancesTheirLanguagesPrompt) {
+  TextEmbeddingOptions options = golden_options(), alone = options;
+  options.prompts = {2, 9, 7, 5, 0, 4};
+  alone.prompt = {5, 0, 4};
+  const std::vector<std::int32_t> numbers_of = {2, 2};
+  TextPass with(options, DType::f32, {3, 2}, {{2}, {4, 5}}),
+      without(alone, DType::f32, {3, 2}, {{2}, {4, 5}});
+  with.labels.targets.prompts = numbers_of;
+  for (TextPass* const pass : {&with, &without}) {
+    pass->runner.forward();
+    pass->runner.backward_input();
+    pass->runner.backward_weight();
+  }
+  EXPECT_EQ(with.y(), without.y());
+  EXPECT_EQ(numbers(with.runner.grads()[0]), numbers(without.runner.grads()[0]));
+}
+
+TEST(TextEmbeddingTest, MixedLanguagesHaveTheirGradient) {
+  TextEmbeddingOptions options = golden_options();
+  options.prompts = {2, 9, 7, 5, 0, 4};
+  TextPass pass(options, DType::f64, {3, 1, 6}, {{2, 2, 10}, {0}, {}});
+  const std::vector<std::int32_t> numbers_of = {1, 0, 2};
+  pass.labels.targets.prompts = numbers_of;
+  check_gradients(pass.runner);
+}
+
 TEST(TextEmbeddingTest, WithAPrefixHasItsGradient) {
   TextEmbeddingOptions options = golden_options();
   options.prefix = {3, 7};

@@ -138,6 +138,21 @@ TEST_F(CorpusTest, LeavesOutTheTooShortWhateverTheirLabels) {
   EXPECT_EQ(corpus.skipped, 0);
 }
 
+TEST_F(CorpusTest, NumbersThePromptsOfLanguages) {
+  add_line(R"({"audio_filepath": "80000.wav", "text": "lang", "language": "DE"})");
+  const Corpus without = load();
+  EXPECT_EQ(without.prompt, nullptr);
+  options_.languages = {"en", "de"};
+  const Corpus corpus = load();
+  EXPECT_NE(corpus.hash, without.hash);
+  EXPECT_EQ(corpus.prompt(0), 0);
+  EXPECT_EQ(corpus.prompt(3), 2);
+  options_.languages = {"de", "en"};
+  EXPECT_NE(load().hash, corpus.hash);
+  options_.languages = {"en"};
+  expect_refused({"1 utterance of", "train.jsonl:4: its language 'DE' has no prompt"});
+}
+
 TEST_F(CorpusTest, RejectsAudioTooShortForTheModel) {
   options_.output_frames = [](std::int64_t frames) {
     if (frames < 12) throw ShapeError("it takes 12 frames at least");

@@ -43,6 +43,18 @@ TEST(CorpusWork, LabelsStayAwayWhereNoLayerReadsThem) {
   for (const MicroBatchWork& m : work.micro_batches) EXPECT_TRUE(m.label_lengths.empty());
 }
 
+// A decoder that is to write texts needs their prompts without their labels.
+TEST(CorpusWork, PromptsComeWithoutLabelsToo) {
+  Corpus corpus = five_utterances();
+  corpus.prompt = [](std::uint64_t id) { return static_cast<std::int32_t>(id % 3); };
+  for (const bool with_labels : {false, true}) {
+    const StepWork work = training_work(step(), corpus, 7, {0, 2}, with_labels);
+    EXPECT_EQ(work.micro_batches[0].prompts, (std::vector<std::int32_t>{0, 0}));
+    EXPECT_EQ(work.micro_batches[1].prompts, (std::vector<std::int32_t>{2}));
+    EXPECT_EQ(work.micro_batches[2].prompts, (std::vector<std::int32_t>{1, 1}));
+  }
+}
+
 TEST(CorpusWork, EvaluationIsDealtInTurns) {
   const std::vector<MicroBatch> batches = step().micro_batches;
   const StepWork work = evaluation_work(batches, five_utterances(), 1, 2, true);

@@ -152,12 +152,22 @@ TEST_F(AttentionClass, NamesTheLanguageInThePrompt) {
       {.language = "xx"});
 }
 
+TEST_F(AttentionClass, HasAPromptForEachLanguage) {
+  expect_keys(import(kWhisper, {.languages = {"el", "en"}}),
+              {{"decoder.prompt", "[260, 261, 264]"},
+               {"decoder.languages", "[el, en]"},
+               {"decoder.prompts", "[260, 262, 264, 260, 261, 264]"}});
+  EXPECT_EQ(report_.languages, (std::vector<std::string>{"el", "en"}));
+  expect_fault(golden(kWhisper), "has no row for '<|xx|>'", {.languages = {"en", "xx"}});
+}
+
 TEST_F(AttentionClass, OfOneLanguageHasAShortPrompt) {
   const auto folder = changed(kWhisper, "generation_config.json", "\"bos_token_id\"",
                               "\"is_multilingual\": false, \"bos_token_id\"");
   expect_keys(import_of(folder), {{"decoder.prompt", "[260]"}, {"decoder.bos", "266"}});
   EXPECT_EQ(report_.language, "");
   expect_fault(folder, "leave out --language el", {.language = "el"});
+  expect_fault(folder, "leave out --language el", {.languages = {"el"}});
 }
 
 // transformers does not read the table of a tied head, and some folders hold it.

@@ -94,6 +94,13 @@ TEST_F(OmniAsr, TakesTheSettings) {
     EXPECT_EQ(config.at(key), value) << key;
 }
 
+TEST_F(OmniAsr, HasAPromptForEachLanguage) {
+  const auto config =
+      import({.language = "auto", .languages = {"eng_latn", "auto"}}).state().config;
+  EXPECT_EQ(config.at("decoder.prompt"), "[10, 12]");
+  EXPECT_EQ(config.at("decoder.prompts"), "[10, 13, 10, 12]");
+}
+
 TEST_F(OmniAsr, NamesTheLanguageInThePrompt) {
   EXPECT_EQ(import({.language = "AUTO"}).state().config.at("decoder.prompt"), "[10, 12]");
   EXPECT_FALSE(report_.no_prompt);

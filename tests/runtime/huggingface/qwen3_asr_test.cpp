@@ -88,6 +88,15 @@ TEST_F(Qwen3AsrFolder, HasTheLossesOfALanguage) {
   EXPECT_FALSE(report_.no_prompt);
 }
 
+// Names of languages have tokens of other numbers in the small tokenizer.
+TEST_F(Qwen3AsrFolder, NeedsPromptsOfOneLength) {
+  (void)import({.language = "English", .languages = {"en"}});
+  EXPECT_EQ(report_.languages, std::vector<std::string>{"en"});
+  expect_fault("config.json", "", "",
+               "has prompts of other numbers of tokens than the usual one of",
+               {.language = "English", .languages = {"en", "Cantonese"}});
+}
+
 TEST_F(Qwen3AsrFolder, TakesTheSettings) {
   const Checkpoint checkpoint = import();
   EXPECT_TRUE(report_.no_prompt);

@@ -115,6 +115,8 @@ std::vector<SmallFamily> attention_decoders() {
                         .dropout = 0.1,
                         .smoothing = 0.1,
                         .prompt = {3, 1},
+                        .languages = {"en", "de"},
+                        .prompts = {4, 1, 2, 3},
                         .positions = "learned",
                         .max_positions = 40,
                         .embedding_norm = true,
@@ -166,7 +168,9 @@ std::vector<SmallFamily> language_models() {
                     .tied = true,
                     .dropout = 0.1,
                     .prefix = {2, 1, 4},
-                    .prompt = {3, 1}}}};
+                    .prompt = {3, 1},
+                    .languages = {"en"},
+                    .prompts = {4, 4}}}};
 }
 
 }  // namespace

@@ -218,6 +218,16 @@ void fail_within(runtime::TrainingStep& step, const runtime::TrainingClock& cloc
   });
 }
 
+/// Gives utterances languages in turns: none, the first, the second, ….
+runtime::StepWork with_languages(runtime::StepWork work, std::ptrdiff_t languages) {
+  if (languages == 0) return work;
+  for (runtime::MicroBatchWork& m : work.micro_batches)
+    for (const std::uint64_t id : m.utterances)
+      m.prompts.push_back(
+          static_cast<std::int32_t>(id % static_cast<std::uint64_t>(languages + 1)));
+  return work;
+}
+
 TrainingOutcome train(const TrainingJob& job, const partition::LayerSequence& sequence,
                       comm::Communicator& world) {
   const int lanes_each = job.lanes / job.replicas;
@@ -241,7 +251,9 @@ TrainingOutcome train(const TrainingJob& job, const partition::LayerSequence& se
   std::vector<runtime::StepWork> steps;
   for (int s = 0; s < job.steps; ++s)
     steps.push_back(share_of(
-        in_order(ragged_work(s, job.lanes, job.labels, job.shrink, job.lengths), job.order),
+        in_order(with_languages(ragged_work(s, job.lanes, job.labels, job.shrink, job.lengths),
+                                std::ssize(job.model.networks.languages)),
+                 job.order),
         grid.here().replica * lanes_each, lanes_each));
   Noise noise(std::move(steps), sequence.features, job);
   if (job.failing_rank == world.rank()) fail_within(step, clock);

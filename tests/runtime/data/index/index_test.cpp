@@ -73,6 +73,15 @@ class IndexTest : public testing::Test {
   Names asked_, measured_;
 };
 
+TEST_F(IndexTest, HasTheLanguagesOfLines) {
+  add("5.wav", R"(, "lang": "de")");
+  const UtteranceIndex found = index();
+  EXPECT_EQ(found.language(0), "");
+  EXPECT_EQ(found.language(4), "de");
+  EXPECT_EQ(found.text(4), "t");
+  EXPECT_EQ(found.where(4), "train.jsonl:5");
+}
+
 TEST_F(IndexTest, HasExactLengthsInOrder) {
   const UtteranceIndex found = index();
   ASSERT_EQ(found.size(), 4u);

@@ -69,7 +69,8 @@ class CraftedIndex : public testing::Test {
   static std::size_t use(const UtteranceIndex& index) {
     std::size_t sum = index.sources().size() + index.faults().size();
     for (std::size_t u = 0; u < index.size(); ++u) {
-      sum += index.text(u).size() + index.where(u).size() + index.path(u).size();
+      sum += index.text(u).size() + index.where(u).size() + index.path(u).size() +
+             index.language(u).size();
       sum += static_cast<std::size_t>(index.length(u).samples + index.first(u).value_or(0));
       for (const char c : index.text(u)) sum += c == 'x';
       sum += index.duration(u).has_value();

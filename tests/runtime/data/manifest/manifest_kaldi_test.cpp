@@ -31,6 +31,16 @@ TEST_F(KaldiFolderTest, HasAnUtteranceForEachText) {
   EXPECT_EQ(name_of(manifest_format(in("train"))), "Kaldi folder");
 }
 
+TEST_F(KaldiFolderTest, MayNameLanguages) {
+  put("train/wav.scp", "a /x/a.wav\nb /x/b.wav\n");
+  put("train/text", "a one\nb two\n");
+  put("train/utt2lang", "b de\n");
+  const auto entries = read(in("train"));
+  ASSERT_EQ(entries.size(), 2u);
+  EXPECT_EQ(entries[0].language, "");
+  EXPECT_EQ(entries[1].language, "de");
+}
+
 TEST_F(KaldiFolderTest, MayCutRecordingsIntoSegments) {
   put("train/wav.scp", "call /x/call.wav\n");
   put("train/segments", "call-1 call 0.25 1.75\ncall-2 call 1.75 -1\n");

@@ -64,6 +64,13 @@ TEST_F(TableTest, MayNameSegments) {
                 "bad.csv:5: its duration 1 s"});
 }
 
+TEST_F(TableTest, MayNameLanguages) {
+  const auto entries = read(put("two.csv", "path,lang,text\n1.wav, de,hallo\n2.wav,,hello\n"));
+  ASSERT_EQ(entries.size(), 2u);
+  EXPECT_EQ(entries[0].language, "de");
+  EXPECT_EQ(entries[1].language, "");
+}
+
 TEST_F(TableTest, QuotesOfTsvAreText) {
   EXPECT_EQ(read(put("quoted.tsv", "1.wav\t\"Hello, she said\n"))[0].text, "\"Hello, she said");
 }

@@ -84,6 +84,20 @@ TEST_F(ManifestTest, JsonLinesMayNameSegments) {
   EXPECT_EQ(message.find("cut.jsonl:1:"), std::string::npos);
 }
 
+TEST_F(ManifestTest, JsonLinesMayNameLanguages) {
+  const auto line = [](const std::string& more) {
+    return R"({"audio_filepath": "1.wav", "text": "a")" + more + "}\n";
+  };
+  const auto entries =
+      read(put("train.jsonl", line("") + line(R"(, "lang": "de")") + line(R"(, "language": null)") +
+                                  line(R"(, "source_lang": "fr", "target_lang": "en")") +
+                                  line(R"(, "lang": "no", "language": "eng_latn")") +
+                                  line(R"(, "language": 7)")));
+  std::vector<std::string> languages;
+  for (const ManifestEntry& entry : entries) languages.push_back(entry.language);
+  EXPECT_EQ(languages, (std::vector<std::string>{"", "de", "", "fr", "eng_latn", "7"}));
+}
+
 TEST_F(ManifestTest, AThousandBadLinesAreToldInShort) {
   std::string text;
   for (int i = 0; i < 1000; ++i) text += "{}\n";
@@ -210,8 +224,12 @@ TEST_F(ManifestTest, CommonVoice) {
   EXPECT_EQ(entries[0].audio, in("cv/clips/a.mp3"));
   EXPECT_EQ(entries[0].text, "Hi, you.");
   EXPECT_EQ(entries[0].where, "train.tsv:2");
+  EXPECT_EQ(entries[0].language, "");
   expect_parts(error_message("b.tsv", "client_id\tpath\tsentence\n1\ta.mp3\n"),
                {"b.tsv:2: has no path"});
+  const auto german =
+      read(put("cv/de.tsv", "client_id\tpath\tsentence\tlocale\n1\ta.mp3\tHallo\tde\n"));
+  EXPECT_EQ(german[0].language, "de");
 }
 
 /// A table with Common Voice's column names is one of anybody's, unless the rest is Common Voice's.

@@ -1,0 +1,35 @@
+#include "runtime/corpus/language_numbers.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+
+#include "base/error.h"
+
+namespace penstock::runtime {
+namespace {
+
+char plain(char letter) {
+  if (letter == '-') return '_';
+  return letter >= 'A' && letter <= 'Z' ? static_cast<char>(letter - 'A' + 'a') : letter;
+}
+
+bool is_same(std::string_view one, std::string_view other) {
+  return std::ranges::equal(one, other, {}, plain, plain);
+}
+
+}  // namespace
+
+std::int32_t language_number(const std::vector<std::string>& languages, std::string_view language) {
+  if (language.empty()) return 0;
+  const auto found = std::ranges::find_if(
+      languages, [&](const std::string& known) { return is_same(known, language); });
+  if (found == languages.end())
+    throw DataError(
+        fmt::format("its language '{}' has no prompt: decoder.languages = {} names all that have",
+                    language, languages));
+  return static_cast<std::int32_t>(found - languages.begin()) + 1;
+}
+
+}  // namespace penstock::runtime
