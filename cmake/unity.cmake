@@ -7,6 +7,11 @@ function(unity_by_folder target)
   if(PENSTOCK_UNITY)  # types of a file's own are then behind an include, which g++ takes for a header's
     target_compile_options(${target} PRIVATE $<$<COMPILE_LANG_AND_ID:CXX,GNU>:-Wno-subobject-linkage>)
   endif()
+  # Clang reads these once a target, which takes a quarter of the time of a build with sanitisers. g++ gains little.
+  if(PENSTOCK_UNITY AND CMAKE_CXX_COMPILER_ID STREQUAL "Clang")
+    target_precompile_headers(${target} PRIVATE <algorithm> <chrono> <cmath> <filesystem> <fstream> <functional> <map>
+      <memory> <numeric> <optional> <random> <ranges> <set> <span> <sstream> <string> <thread> <unordered_map> <vector>)
+  endif()
   foreach(file ${ARGN})
     get_filename_component(folder ${file} DIRECTORY)
     file(RELATIVE_PATH folder ${CMAKE_CURRENT_SOURCE_DIR} ${folder})
