@@ -2,11 +2,14 @@
 
 #include <string>
 
+#include "runtime/checkpoint/output_folder.h"
+
 namespace penstock::runtime {
 
-void RunLog::open(const std::filesystem::path& file, std::int64_t last_step) {
-  metrics_ = std::make_unique<MetricsFile>(
-      file, last_step, [this](const std::string& note) { context_.note(note); });
+void RunLog::open(const std::filesystem::path& output, const EventStart& start) {
+  const auto note = [this](const std::string& text) { context_.note(text); };
+  metrics_ = std::make_unique<MetricsFile>(output / kMetricsFile, start.last_step, note);
+  events_ = std::make_unique<EventFile>(output, start, note);
 }
 
 // Steps are agreed on in the order in which they ran. So the result belongs to the oldest open
@@ -25,6 +28,7 @@ StepReport RunLog::record(StepReport result) {
   summary_.seconds += result.step_seconds;
   if (context_.leads()) {
     metrics_->write(result);
+    events_->write(result);
     if (context_.observer.step) context_.observer.step(result);
   }
   return result;
@@ -34,6 +38,7 @@ void RunLog::record(const EvaluationReport& report) {
   summary_.last_validation = report;
   if (!context_.leads()) return;
   metrics_->write(report);
+  events_->write(report);
   if (context_.observer.validation) context_.observer.validation(report);
 }
 

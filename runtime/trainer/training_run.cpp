@@ -72,6 +72,14 @@ std::vector<Correction> all_changes(const PreparedTraining& training) {
   return changes;
 }
 
+/// Returns a line for each key of the recipe.
+std::string recipe_lines(const configs::Config& config) {
+  std::string lines;
+  for (const auto& [key, value] : configs::flatten(config))
+    lines += fmt::format("{} = {}\n", key, value);
+  return lines;
+}
+
 bool changes_section(const PreparedTraining& training, std::string_view section) {
   return std::ranges::any_of(
       training.changes, [&](const Correction& change) { return change.key.starts_with(section); });
@@ -89,7 +97,7 @@ bool changes_section(const PreparedTraining& training, std::string_view section)
 //   2. the training step, which reserves all buffers of the plan
 //   3. the copy of the state for saves, which may take the memory that the plan leaves
 //   4. the checkpoint to resume from, or the weights of trainer.init
-//   5. the output folder: set_aside(), the mark BEST, metrics.jsonl
+//   5. the output folder: set_aside(), the mark BEST, the files of metrics
 // Before 5 no checkpoint of the folder is touched, so a run that fails until then does no harm.
 // recall_best() follows set_aside(), because a mark on a checkpoint that is set aside must go.
 TrainingRun::TrainingRun(PlannedTraining training)
@@ -246,15 +254,16 @@ void TrainingRun::recall_best(const TrainingState& saved) {
   if (!note.empty()) context().note(note);
 }
 
-/// Opens metrics.jsonl and reports the beginning. The broadcast at its end also lets all ranks know
-/// that the output folder is ready.
+/// Opens the files of metrics and reports the beginning. The broadcast at its end also lets all
+/// ranks know that the output folder is ready.
 void TrainingRun::begin() {
   const partition::Plan& plan = training_.plan;
   TrainingSummary& summary = log_.summary();
   summary.parameters = parameter_count(training_.prepared.sequence);
   summary.utterances = static_cast<std::int64_t>(training_.prepared.corpus.size());
   if (context().leads()) {
-    log_.open(training_.prepared.output / kMetricsFile, clock_.step);
+    log_.open(training_.prepared.output,
+              {.last_step = clock_.step, .recipe = recipe_lines(config())});
     if (const std::string& how = session_.device().how; !how.empty()) context().note(how);
     context().note(fmt::format("{} a rank; {} × {}, {}; {} parameters; {}",
                                session_.backend().description(), counted(plan.stages(), "stage"),
