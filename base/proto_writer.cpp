@@ -5,28 +5,28 @@
 namespace penstock {
 
 void ProtoWriter::number(int field, std::uint64_t value) {
-  add_tag(field, wire::varint);
+  add_tag(field, wire_varint);
   add(value);
 }
 
 void ProtoWriter::text(int field, std::string_view value) {
-  add_tag(field, wire::bytes);
+  add_tag(field, wire_bytes);
   add(value.size());
   text_ += value;
 }
 
 void ProtoWriter::real(int field, float value) {
-  add_tag(field, wire::four_bytes);
+  add_tag(field, wire_four_bytes);
   add_bytes(std::bit_cast<std::uint32_t>(value), 4);
 }
 
 void ProtoWriter::real(int field, double value) {
-  add_tag(field, wire::eight_bytes);
+  add_tag(field, wire_eight_bytes);
   add_bytes(std::bit_cast<std::uint64_t>(value), 8);
 }
 
-void ProtoWriter::add_tag(int field, int kind) {
-  add(static_cast<std::uint64_t>(field) << 3 | static_cast<std::uint64_t>(kind));
+void ProtoWriter::add_tag(int field, WireType type) {
+  add(static_cast<std::uint64_t>(field) << 3 | static_cast<std::uint64_t>(type));
 }
 
 void ProtoWriter::add(std::uint64_t value) {

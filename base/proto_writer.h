@@ -7,9 +7,7 @@
 namespace penstock {
 
 /// Wire types of Protocol Buffers: the encodings of a field.
-namespace wire {
-constexpr int varint = 0, eight_bytes = 1, bytes = 2, four_bytes = 5;
-}
+enum WireType { wire_varint = 0, wire_eight_bytes = 1, wire_bytes = 2, wire_four_bytes = 5 };
 
 /// Writes a message of Protocol Buffers, field by field, without a generated class. The encoding is
 /// at https://protobuf.dev/programming-guides/encoding: each field begins with its number and wire
@@ -28,7 +26,7 @@ class ProtoWriter {
 
  private:
   void add(std::uint64_t value);
-  void add_tag(int field, int kind);
+  void add_tag(int field, WireType type);
   void add_bytes(std::uint64_t bits, int count);
 
   std::string text_;

@@ -49,12 +49,12 @@ class ProtoReader {
     const std::uint64_t tag = take_number();
     field_ = static_cast<int>(tag >> 3);
     const auto kind = static_cast<int>(tag & 7);
-    number_ = kind == wire::varint ? take_number() : 0;
-    if (kind == wire::bytes) {
+    number_ = kind == wire_varint ? take_number() : 0;
+    if (kind == wire_bytes) {
       text_ = take(take_number());
-    } else if (kind == wire::eight_bytes || kind == wire::four_bytes) {
-      text_ = take(kind == wire::four_bytes ? 4 : 8);
-    } else if (kind != wire::varint) {
+    } else if (kind == wire_eight_bytes || kind == wire_four_bytes) {
+      text_ = take(kind == wire_four_bytes ? 4 : 8);
+    } else if (kind != wire_varint) {
       throw CheckpointError(fmt::format("has a field of the unknown kind {}", kind));
     }
     return true;

@@ -20,11 +20,11 @@ namespace {
 // Field numbers of the messages.
 namespace field {
 constexpr int wall_time = 1, step = 2, file_version = 3, summary = 5, session_log = 7;  // Event
-constexpr int status = 1;                                                       // SessionLog
-constexpr int value = 1;                                                        // Summary
-constexpr int tag = 1, simple_value = 2, tensor = 8, metadata = 9;              // Summary.Value
-constexpr int plugin_data = 1, plugin_name = 1, data_class = 4;                 // SummaryMetadata
-constexpr int dtype = 1, shape = 2, string_val = 8, dim = 2, size = 1;          // TensorProto
+constexpr int status = 1;                                               // SessionLog
+constexpr int value = 1;                                                // Summary
+constexpr int tag = 1, simple_value = 2, tensor = 8, metadata = 9;      // Summary.Value
+constexpr int plugin_data = 1, plugin_name = 1, data_class = 4;         // SummaryMetadata
+constexpr int dtype = 1, shape = 2, string_val = 8, dim = 2, size = 1;  // TensorProto
 }  // namespace field
 
 constexpr std::uint64_t kStart = 1;        // SessionLog.START

@@ -38,9 +38,10 @@ class RunLog {
   /// `context` must outlive it.
   explicit RunLog(const RunContext& context) : context_(context) {}
 
-  /// Opens metrics.jsonl after the lines of the last step, and a new event file, on rank 0.
+  /// Opens metrics.jsonl after the lines of `last_step`, and a new event file, on rank 0.
   /// FileError if they can't be written.
-  void open(const std::filesystem::path& output, const EventStart& start);
+  void open(const std::filesystem::path& output, std::int64_t last_step,
+            const configs::Config& recipe);
   /// Returns true if the file has a validation of `last_step`. On rank 0, after open().
   bool validated() const { return metrics_->validated(); }
 

@@ -72,14 +72,6 @@ std::vector<Correction> all_changes(const PreparedTraining& training) {
   return changes;
 }
 
-/// Returns a line for each key of the recipe.
-std::string recipe_lines(const configs::Config& config) {
-  std::string lines;
-  for (const auto& [key, value] : configs::flatten(config))
-    lines += fmt::format("{} = {}\n", key, value);
-  return lines;
-}
-
 bool changes_section(const PreparedTraining& training, std::string_view section) {
   return std::ranges::any_of(
       training.changes, [&](const Correction& change) { return change.key.starts_with(section); });
@@ -262,8 +254,7 @@ void TrainingRun::begin() {
   summary.parameters = parameter_count(training_.prepared.sequence);
   summary.utterances = static_cast<std::int64_t>(training_.prepared.corpus.size());
   if (context().leads()) {
-    log_.open(training_.prepared.output,
-              {.last_step = clock_.step, .recipe = recipe_lines(config())});
+    log_.open(training_.prepared.output, clock_.step, config());
     if (const std::string& how = session_.device().how; !how.empty()) context().note(how);
     context().note(fmt::format("{} a rank; {} × {}, {}; {} parameters; {}",
                                session_.backend().description(), counted(plan.stages(), "stage"),

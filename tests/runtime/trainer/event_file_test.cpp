@@ -58,10 +58,10 @@ TEST(EventFile, WritesEachNumberInItsGroup) {
 TEST(EventFile, BeginsWithTheMarkOfItsStart) {
   const test::TemporaryFolder folder;
   const EventFile file(folder.path(), {.last_step = 40, .recipe = "a = 1\nb = 2\n"});
-  EXPECT_EQ(events_in(file.path()),
-            (std::vector<std::string>{
-                untimed(version_event(1)), untimed(restart_event({1, 41})),
-                untimed(text_event({1, 41}, "recipe", "    a = 1\n    b = 2\n"))}));
+  EXPECT_EQ(
+      events_in(file.path()),
+      (std::vector<std::string>{untimed(version_event(1)), untimed(restart_event({1, 41})),
+                                untimed(text_event({1, 41}, "recipe", "    a = 1\n    b = 2\n"))}));
 }
 
 /// TensorBoard reads files in the order of their names.

@@ -27,9 +27,13 @@ TEST(MetricRecord, HasTheSpeedOfTheStep) {
 }
 
 TEST(MetricRecord, NamesEachNumberOfAValidation) {
-  const EvaluationReport report{
-      .step = 4, .utterances = 9, .skipped = 1, .loss = 0.5, .wer = 0.25, .cer = 0.125,
-      .seconds = 2};
+  const EvaluationReport report{.step = 4,
+                                .utterances = 9,
+                                .skipped = 1,
+                                .loss = 0.5,
+                                .wer = 0.25,
+                                .cer = 0.125,
+                                .seconds = 2};
   const nlohmann::json expected = {{"step", 4},
                                    {"validation_loss", 0.5},
                                    {"validation_wer", 0.25},
