@@ -6,7 +6,6 @@
 
 #include <algorithm>
 #include <chrono>
-#include <nlohmann/json.hpp>
 #include <sstream>
 #include <system_error>
 
@@ -17,7 +16,6 @@ namespace penstock::runtime {
 namespace {
 
 constexpr std::string_view kEventsPrefix = "events.out.tfevents.";
-constexpr std::string_view kValidation = "validation_";
 
 double seconds_now() {
   return std::chrono::duration<double>(std::chrono::system_clock::now().time_since_epoch()).count();
@@ -49,20 +47,10 @@ std::string code_block(const std::string& text) {
   return block;
 }
 
-std::string tag_of_key(const std::string& key) {
-  return key.starts_with(kValidation) ? "validation/" + key.substr(kValidation.size())
-                                      : "train/" + key;
-}
-
-/// Returns an event with all numbers of a record. Its text loss_hex is none.
-std::string event_of_record(const nlohmann::ordered_json& record) {
-  std::vector<EventScalar> scalars;
-  for (const auto& [key, value] : record.items()) {
-    if (key == "step" || value.is_string()) continue;
-    const double number = value.is_boolean() ? (value.get<bool>() ? 1 : 0) : value.get<double>();
-    scalars.emplace_back(tag_of_key(key), number);
-  }
-  return scalar_event({seconds_now(), record.at("step").get<std::int64_t>()}, scalars);
+/// Returns an event with all numbers of a report.
+template <class Report>
+std::string event_of_report(const Report& report) {
+  return scalar_event({seconds_now(), report.step}, metric_scalars(report));
 }
 
 }  // namespace
@@ -78,11 +66,9 @@ EventFile::EventFile(const std::filesystem::path& folder, const EventStart& star
   if (!start.recipe.empty()) append(text_event(first, "recipe", code_block(start.recipe)));
 }
 
-void EventFile::write(const StepReport& report) { append(event_of_record(metric_record(report))); }
+void EventFile::write(const StepReport& report) { append(event_of_report(report)); }
 
-void EventFile::write(const EvaluationReport& report) {
-  append(event_of_record(metric_record(report)));
-}
+void EventFile::write(const EvaluationReport& report) { append(event_of_report(report)); }
 
 std::vector<std::filesystem::path> list_event_files(const std::filesystem::path& folder) {
   std::vector<std::filesystem::path> files;

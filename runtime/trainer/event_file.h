@@ -18,8 +18,8 @@ struct EventStart {
   std::string recipe = {};     // shown as text
 };
 
-/// A file for TensorBoard, with the numbers of metric_record() at each step. Their tags are the
-/// record's keys in groups: train/loss, train/learning_rate, validation/wer, ….
+/// A file for TensorBoard, with the numbers of metric_scalars() at each step. Their tags are the
+/// keys of metrics.jsonl in groups: train/loss, train/learning_rate, validation/wer, ….
 ///
 /// A file is never changed but at its end, since TensorBoard follows it. So each start of a run
 /// writes a file of its own, whose name sorts after those of earlier starts. It begins with a mark

@@ -60,12 +60,10 @@ MetricsFile::MetricsFile(const std::filesystem::path& file, std::int64_t last_st
           kept, [&](const std::string& line) { return is_validation(line, last_step); })),
       file_(rewritten(file, kept), 0, "lines", std::move(note)) {}
 
-void MetricsFile::write(const StepReport& report) {
-  file_.append(metric_record(report).dump() + '\n');
-}
+void MetricsFile::write(const StepReport& report) { file_.append(metric_line(report) + '\n'); }
 
 void MetricsFile::write(const EvaluationReport& report) {
-  file_.append(metric_record(report).dump() + '\n');
+  file_.append(metric_line(report) + '\n');
 }
 
 }  // namespace penstock::runtime

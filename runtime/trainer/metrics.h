@@ -10,8 +10,7 @@
 
 namespace penstock::runtime {
 
-/// The file metrics.jsonl, with one JSON object per line, which metric_record() makes. JSON has no
-/// infinities and NaNs, so such a number is null.
+/// The file metrics.jsonl, with one JSON object per line, which metric_line() makes.
 class MetricsFile {
  public:
   using Note = AppendedFile::Note;
