@@ -7,12 +7,13 @@
 #include <cstdint>
 
 #include "base/error.h"
+#include "base/proto_writer.h"
 
-// A SentencePiece model is a message of Protocol Buffers. The encoding is small enough to write by
-// hand. A message is a row of fields. Each begins with a number, field << 3 | wire type, and
-// continues by its wire type: a number, a length and so many bytes, or 4 or 8 fixed bytes. Numbers
-// are varints: 7 bits a byte, lowest first, with the top bit set in all but the last. A message
-// within a message is a field of bytes.
+// A SentencePiece model is a message of Protocol Buffers. The encoding is small enough to read and
+// write by hand (base/proto_writer.h). A message is a row of fields. Each begins with a number,
+// field << 3 | wire type, and continues by its wire type: a number, a length and so many bytes, or
+// 4 or 8 fixed bytes. Numbers are varints: 7 bits a byte, lowest first, with the top bit set in all
+// but the last. A message within a message is a field of bytes.
 //
 // A reader skips fields that it does not know, and every length is compared with what is left,
 // since the file may be damaged.
@@ -37,39 +38,6 @@ constexpr int name = 1, charsmap = 2, prefix = 3, extra = 4, escape = 5;  // Nor
 
 constexpr std::uint64_t kUnigram = 1, kBpe = 2;
 
-// Wire types of Protocol Buffers: the encodings of a field.
-namespace wire {
-constexpr int varint = 0, eight_bytes = 1, bytes = 2, four_bytes = 5;
-}
-
-// A message is written from its inner messages outwards, since its length precedes it.
-class ProtoWriter {
- public:
-  void number(int field, std::uint64_t value) {
-    add(static_cast<std::uint64_t>(field) << 3 | wire::varint);
-    add(value);
-  }
-  void text(int field, std::string_view value) {
-    add(static_cast<std::uint64_t>(field) << 3 | wire::bytes);
-    add(value.size());
-    text_ += value;
-  }
-  void real(int field, float value) {
-    add(static_cast<std::uint64_t>(field) << 3 | wire::four_bytes);
-    const auto bits = std::bit_cast<std::uint32_t>(value);
-    for (int shift = 0; shift < 32; shift += 8) text_ += static_cast<char>(bits >> shift & 0xff);
-  }
-  const std::string& done() const { return text_; }
-
- private:
-  void add(std::uint64_t value) {
-    for (; value >= 0x80; value >>= 7) text_ += static_cast<char>((value & 0x7f) | 0x80);
-    text_ += static_cast<char>(value);
-  }
-
-  std::string text_;
-};
-
 /// Reads the fields of a message one after another.
 class ProtoReader {
  public:
@@ -81,12 +49,12 @@ class ProtoReader {
     const std::uint64_t tag = take_number();
     field_ = static_cast<int>(tag >> 3);
     const auto kind = static_cast<int>(tag & 7);
-    number_ = kind == wire::varint ? take_number() : 0;
-    if (kind == wire::bytes) {
+    number_ = kind == wire_varint ? take_number() : 0;
+    if (kind == wire_bytes) {
       text_ = take(take_number());
-    } else if (kind == wire::eight_bytes || kind == wire::four_bytes) {
-      text_ = take(kind == wire::four_bytes ? 4 : 8);
-    } else if (kind != wire::varint) {
+    } else if (kind == wire_eight_bytes || kind == wire_four_bytes) {
+      text_ = take(kind == wire_four_bytes ? 4 : 8);
+    } else if (kind != wire_varint) {
       throw CheckpointError(fmt::format("has a field of the unknown kind {}", kind));
     }
     return true;

@@ -6,24 +6,19 @@
 
 #include <optional>
 #include <utility>
+#include <vector>
 
 #include "runtime/checkpoint/output_folder.h"
 #include "runtime/checkpoint/retention.h"
 #include "runtime/store/store_error.h"
 #include "runtime/store/transfer.h"
+#include "runtime/trainer/event_file.h"
 
 namespace penstock::runtime {
 namespace {
 
 bool names_step(const std::filesystem::path& checkpoint, std::int64_t step) {
   return checkpoint.filename().string() == checkpoint_name(step);
-}
-
-/// Uploads the files beside the checkpoints, which people read: the mark of the best, and metrics.
-void upload_companions(RemoteRun& run, const std::filesystem::path& output) {
-  for (const char* name : {"BEST", "metrics.jsonl"})
-    if (std::filesystem::exists(output / name))
-      upload_file(run.store(), run.key(name), output / name);
 }
 
 }  // namespace
@@ -90,6 +85,23 @@ void Mirror::run(const std::stop_token& stop) {
   }
 }
 
+/// Uploads the files beside the checkpoints, which people read: the mark of the best, and metrics.
+/// The event file of an earlier start does not grow any more, so it is uploaded once.
+void Mirror::upload_companions(RemoteRun& run) {
+  const auto upload = [&](const std::string& name) {
+    if (std::filesystem::exists(options_.output / name))
+      upload_file(run.store(), run.key(name), options_.output / name);
+  };
+  upload(kBestFile);
+  upload(kMetricsFile);
+  const std::vector<std::filesystem::path> events = list_event_files(options_.output);
+  for (const std::filesystem::path& file : events) {
+    if (ended_events_.contains(file)) continue;
+    upload(file.filename().string());
+    if (file != events.back()) ended_events_.insert(file);
+  }
+}
+
 /// Returns true if nothing more is to be done for this checkpoint: it is uploaded, or gone. Keys
 /// are read anew for each attempt, since temporary ones are renewed.
 bool Mirror::upload(const std::filesystem::path& checkpoint, const std::stop_token& stop) {
@@ -107,7 +119,7 @@ bool Mirror::upload(const std::filesystem::path& checkpoint, const std::stop_tok
     const std::optional<BestCheckpoint> best = best_checkpoint(options_.output);
     if (best)  // it may be one that was left out
       run.upload(options_.output / checkpoint_name(best->step), progress);
-    upload_companions(run, options_.output);
+    upload_companions(run);
     run.remove_old({.keep = options_.keep,
                     .uploaded = uploaded,
                     .best = best ? std::optional(best->step) : std::nullopt});

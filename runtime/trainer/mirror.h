@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <mutex>
+#include <set>
 #include <string>
 #include <thread>
 
@@ -50,14 +51,16 @@ class Mirror {
  private:
   void run(const std::stop_token& stop);
   bool upload(const std::filesystem::path& checkpoint, const std::stop_token& stop);
+  void upload_companions(RemoteRun& run);
 
   const Options options_;
   mutable std::mutex mutex_;
   std::condition_variable_any changed_;
-  std::filesystem::path next_, current_;  // "": none
-  std::string fault_;                     // of the last attempt; "" after a success
-  std::uint64_t bytes_ = 0;               // that the store has, of all checkpoints
-  std::jthread thread_;                   // last: it uses the others
+  std::filesystem::path next_, current_;          // "": none
+  std::string fault_;                             // of the last attempt; "" after a success
+  std::uint64_t bytes_ = 0;                       // that the store has, of all checkpoints
+  std::set<std::filesystem::path> ended_events_;  // event files of earlier starts, uploaded
+  std::jthread thread_;                           // last: it uses the others
 };
 
 }  // namespace penstock::runtime

@@ -1,12 +1,32 @@
 #include "runtime/trainer/run_log.h"
 
+#include <fmt/format.h>
+
 #include <string>
+
+#include "configs/flatten.h"
+#include "runtime/checkpoint/output_folder.h"
 
 namespace penstock::runtime {
 
-void RunLog::open(const std::filesystem::path& file, std::int64_t last_step) {
-  metrics_ = std::make_unique<MetricsFile>(
-      file, last_step, [this](const std::string& note) { context_.note(note); });
+namespace {
+
+/// Returns a line for each key of the recipe.
+std::string key_lines(const configs::Config& recipe) {
+  std::string lines;
+  for (const auto& [key, value] : configs::flatten(recipe))
+    lines += fmt::format("{} = {}\n", key, value);
+  return lines;
+}
+
+}  // namespace
+
+void RunLog::open(const std::filesystem::path& output, std::int64_t last_step,
+                  const configs::Config& recipe) {
+  const auto note = [this](const std::string& text) { context_.note(text); };
+  metrics_ = std::make_unique<MetricsFile>(output / kMetricsFile, last_step, note);
+  events_ = std::make_unique<EventFile>(
+      output, EventStart{.last_step = last_step, .recipe = key_lines(recipe)}, note);
 }
 
 // Steps are agreed on in the order in which they ran. So the result belongs to the oldest open
@@ -25,6 +45,7 @@ StepReport RunLog::record(StepReport result) {
   summary_.seconds += result.step_seconds;
   if (context_.leads()) {
     metrics_->write(result);
+    events_->write(result);
     if (context_.observer.step) context_.observer.step(result);
   }
   return result;
@@ -34,6 +55,7 @@ void RunLog::record(const EvaluationReport& report) {
   summary_.last_validation = report;
   if (!context_.leads()) return;
   metrics_->write(report);
+  events_->write(report);
   if (context_.observer.validation) context_.observer.validation(report);
 }
 

@@ -8,6 +8,7 @@
 #include <string>
 
 #include "comm/communicator.h"
+#include "runtime/trainer/event_file.h"
 #include "runtime/trainer/metrics.h"
 #include "runtime/trainer/report.h"
 #include "runtime/trainer/trainer.h"
@@ -29,17 +30,18 @@ struct RunContext {
   }
 };
 
-/// Writes what a run reports: metrics.jsonl and the observer on rank 0, and the summary on every
-/// rank. With post-validation a step's result is known only during the next one, so the log keeps
-/// the data of steps whose result is still open.
+/// Writes what a run reports: metrics.jsonl, TensorBoard's event file and the observer on rank 0,
+/// and the summary on every rank. With post-validation a step's result is known only during the
+/// next one, so the log keeps the data of steps whose result is still open.
 class RunLog {
  public:
   /// `context` must outlive it.
   explicit RunLog(const RunContext& context) : context_(context) {}
 
-  /// Opens the file after the lines of `last_step`, on rank 0. CheckpointError or FileError if it
-  /// can't be written.
-  void open(const std::filesystem::path& file, std::int64_t last_step);
+  /// Opens metrics.jsonl after the lines of `last_step`, and a new event file, on rank 0.
+  /// FileError if they can't be written.
+  void open(const std::filesystem::path& output, std::int64_t last_step,
+            const configs::Config& recipe);
   /// Returns true if the file has a validation of `last_step`. On rank 0, after open().
   bool validated() const { return metrics_->validated(); }
 
@@ -55,6 +57,7 @@ class RunLog {
  private:
   const RunContext& context_;
   std::unique_ptr<MetricsFile> metrics_;  // rank 0 only
+  std::unique_ptr<EventFile> events_;     // rank 0 only
   std::deque<StepReport> open_steps_;
   TrainingSummary summary_;
 };

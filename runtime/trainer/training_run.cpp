@@ -89,7 +89,7 @@ bool changes_section(const PreparedTraining& training, std::string_view section)
 //   2. the training step, which reserves all buffers of the plan
 //   3. the copy of the state for saves, which may take the memory that the plan leaves
 //   4. the checkpoint to resume from, or the weights of trainer.init
-//   5. the output folder: set_aside(), the mark BEST, metrics.jsonl
+//   5. the output folder: set_aside(), the mark BEST, the files of metrics
 // Before 5 no checkpoint of the folder is touched, so a run that fails until then does no harm.
 // recall_best() follows set_aside(), because a mark on a checkpoint that is set aside must go.
 TrainingRun::TrainingRun(PlannedTraining training)
@@ -246,15 +246,15 @@ void TrainingRun::recall_best(const TrainingState& saved) {
   if (!note.empty()) context().note(note);
 }
 
-/// Opens metrics.jsonl and reports the beginning. The broadcast at its end also lets all ranks know
-/// that the output folder is ready.
+/// Opens the files of metrics and reports the beginning. The broadcast at its end also lets all
+/// ranks know that the output folder is ready.
 void TrainingRun::begin() {
   const partition::Plan& plan = training_.plan;
   TrainingSummary& summary = log_.summary();
   summary.parameters = parameter_count(training_.prepared.sequence);
   summary.utterances = static_cast<std::int64_t>(training_.prepared.corpus.size());
   if (context().leads()) {
-    log_.open(training_.prepared.output / kMetricsFile, clock_.step);
+    log_.open(training_.prepared.output, clock_.step, config());
     if (const std::string& how = session_.device().how; !how.empty()) context().note(how);
     context().note(fmt::format("{} a rank; {} × {}, {}; {} parameters; {}",
                                session_.backend().description(), counted(plan.stages(), "stage"),

@@ -19,7 +19,7 @@
 //   RUN/checkpoint-000000600-5f3a9c1e/stage-0.safetensors, …   the files of a checkpoint
 //   RUN/checkpoint-000000600-5f3a9c1e/manifest.json            written last: now it exists
 //   RUN/LATEST                                                 name of the newest
-//   RUN/BEST, RUN/metrics.jsonl                                copies of the output folder's
+//   RUN/BEST, RUN/metrics.jsonl, RUN/events.out.tfevents.…     copies of the output folder's
 //
 // The name holds 8 digits of the manifest's hash, and the manifest holds the hashes of all files.
 // So a key stands for certain bytes: writing it twice, or by two runs, changes nothing, and

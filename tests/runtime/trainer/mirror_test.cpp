@@ -63,6 +63,24 @@ TEST_F(Mirrored, UploadsTheBestBesideTheNewest) {
   EXPECT_EQ(run_->store().get("run/BEST"), test::read_file(folder_.path() / "BEST"));
 }
 
+TEST_F(Mirrored, UploadsTheEventsOfEachStart) {
+  const std::string ended = "events.out.tfevents.1.host.1.0",
+                    last = "events.out.tfevents.2.host.1.0";
+  test::write_file(folder_.path() / ended, "old");
+  test::write_file(folder_.path() / last, "new");
+  Mirror mirror(options());
+  mirror.offer(save(10));
+  EXPECT_EQ(mirror.finish(), "");
+  EXPECT_EQ(run_->store().get("run/" + ended), "old");
+  EXPECT_EQ(run_->store().get("run/" + last), "new");
+  test::write_file(folder_.path() / ended, "changed");
+  test::write_file(folder_.path() / last, "new, newer");
+  mirror.offer(save(20));
+  EXPECT_EQ(mirror.finish(), "");
+  EXPECT_EQ(run_->store().get("run/" + ended), "old");  // it is not sent again
+  EXPECT_EQ(run_->store().get("run/" + last), "new, newer");
+}
+
 TEST_F(Mirrored, SaysWhatIsMissingAfterItsPatience) {
   server_.set_faults({{"chances", {{"403", 1}}}});
   Mirror mirror(options(0.5));
