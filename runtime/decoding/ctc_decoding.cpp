@@ -13,6 +13,7 @@
 #include "base/file_handle.h"
 #include "base/mapped_file.h"
 #include "runtime/data/index/stream_hash.h"
+#include "runtime/decoding/ctc_columns.h"
 #include "runtime/decoding/ngram_model.h"
 
 namespace penstock::runtime {
@@ -64,22 +65,6 @@ std::shared_ptr<const WordScores> scores_of(const CtcDecoding& decoding,
         "--lm {}: the model's labels have no space, so its texts have no words: leave out --lm",
         decoding.lm.string()));
   return std::make_shared<const WordScores>(word_scoring(decoding), read_ngram_model(decoding.lm));
-}
-
-/// Returns the columns from `first` on of a matrix whose rows have `channels`.
-std::vector<float> columns_from(std::span<const float> x_FC, std::int64_t channels,
-                                std::int64_t first) {
-  const auto width = static_cast<std::size_t>(channels), skipped = static_cast<std::size_t>(first);
-  if (channels <= first || x_FC.size() % width != 0)
-    throw ShapeError(
-        fmt::format("{} numbers are not frames of {} channels, {} of them before CTC's",
-                    x_FC.size(), channels, first));
-  std::vector<float> columns;
-  columns.reserve(x_FC.size() / width * (width - skipped));
-  for (std::size_t row = 0; row < x_FC.size(); row += width)
-    columns.insert(columns.end(), x_FC.begin() + static_cast<std::ptrdiff_t>(row + skipped),
-                   x_FC.begin() + static_cast<std::ptrdiff_t>(row + width));
-  return columns;
 }
 
 }  // namespace

@@ -12,6 +12,7 @@
 #include "runtime/checkpoint/open_checkpoint.h"
 #include "runtime/data/index/stream_hash.h"
 #include "runtime/planning/planning.h"
+#include "runtime/recognise/frame_shift.h"
 #include "runtime/trainer/saving.h"
 
 // Recognition reuses the machinery of training with an adapted recipe: the checkpoint's model,
@@ -49,10 +50,24 @@ void check_replicas(const comm::Communicator& world, int replicas) {
       counted(world.size(), "rank"), counted(replicas, "replica"), replicas));
 }
 
+/// Throws ConfigError if times are asked for that the model's decoder does not know.
+void check_timed(const std::string& own, const Trained& trained, bool ctc_beside) {
+  const bool by_ctc = own == "ctc" ? trained.decoder.empty() || trained.decoder == own
+                                   : ctc_beside && trained.decoder == "ctc";
+  if (trained.timed == TimedTexts::none || by_ctc) return;
+  throw ConfigError(fmt::format("{}: its decoder is {}, and times of words are CTC's alone: {}",
+                                trained.checkpoint.string(), own,
+                                ctc_beside
+                                    ? "add --decoder ctc"
+                                    : "take a model of model.decoder = \"ctc\", or train one with "
+                                      "decoder.ctc_weight=0.3"));
+}
+
 /// Returns the loss of the checkpoint's model, with the decoder that was asked for.
 layers::Loss loss_for(const configs::Config& config, const Trained& trained) {
   layers::Loss loss = config.model.loss();
   const std::string& own = config.model.decoder;
+  check_timed(own, trained, loss.make_ctc_decoder != nullptr);
   if (trained.decoder.empty() || trained.decoder == own) return loss;
   const bool has_ctc = loss.make_ctc_decoder != nullptr;
   if (trained.decoder != "ctc" || !has_ctc)
@@ -141,15 +156,27 @@ void check_decoding(const Trained& trained, const configs::Config& config,
                   trained.checkpoint.string(), decoder, trained.decoding.beam));
 }
 
-/// Returns the beam search of CTC, if that is asked for. The frames of a transducer with CTC beside
+/// Returns the channel at which the logits of CTC begin. The frames of a transducer with CTC beside
 /// have the channels of the joint network first.
+std::int64_t first_ctc_channel(const configs::Config& config) {
+  const bool transducer = config.model.decoder != "ctc" && !config.model.loss().writing;
+  return transducer ? config.model.networks.joint : 0;
+}
+
+/// Returns the timer of words, if times are asked for.
+WordTimer word_timer_for(const Trained& trained, const configs::Config& config,
+                         const partition::LayerSequence& sequence, const Tokenizer& tokenizer) {
+  if (trained.timed == TimedTexts::none) return nullptr;
+  return ctc_word_timer(tokenizer,
+                        {frame_shift(sequence, config.features), first_ctc_channel(config)});
+}
+
+/// Returns the beam search of CTC, if that is asked for.
 layers::Decoder ctc_decoder_for(const Trained& trained, const configs::Config& config,
                                 const Tokenizer& tokenizer) {
   const bool beside = trained.decoder == "ctc" && config.model.decoder != "ctc";
   if (trained.decoding.beam == 1 || (!beside && config.model.decoder != "ctc")) return nullptr;
-  const bool transducer = beside && !config.model.loss().writing;
-  return ctc_beam_decoder(tokenizer, trained.decoding.beam, trained.ctc,
-                          transducer ? config.model.networks.joint : 0);
+  return ctc_beam_decoder(tokenizer, trained.decoding.beam, trained.ctc, first_ctc_channel(config));
 }
 
 /// Returns what of the decoding changes results, as the end of an identity. Options that are left
@@ -171,6 +198,7 @@ Recogniser::Recogniser(const Trained& trained, comm::Communicator& world, Scorin
       judging_(judging),
       decoding_(trained.decoding),
       language_(trained.language),
+      timed_(trained.timed),
       checkpoint_(open_for(trained, world)),
       config_(config_for(checkpoint_, trained, world.size())),
       by_ctc_(trained.decoder == "ctc" && config_.model.decoder != "ctc"),
@@ -180,6 +208,9 @@ Recogniser::Recogniser(const Trained& trained, comm::Communicator& world, Scorin
   check_decoding(trained, config_, loss_);
   ctc_decoder_ = ctc_decoder_for(trained, config_, *tokenizer_);
   if (ctc_decoder_) ctc_identity_ = trained.ctc.identity();
+  if (timed_ == TimedTexts::recognised) ctc_identity_ += ", timed";
+  if (timed_ == TimedTexts::references) ctc_identity_ += ", aligned";
+  word_timer_ = word_timer_for(trained, config_, sequence_, *tokenizer_);
   if (loss_.writing) {
     sequence_.beam = decoding_.beam;
     loss_.writing->decoding = decoding_;
@@ -219,6 +250,8 @@ Evaluation Recogniser::evaluate(const Corpus& corpus, EvaluationOptions options)
   options.data = config_.data;
   options.decoder = decoder_;
   options.writing = loss_.writing;
+  options.word_timer = word_timer_;
+  options.times_references = timed_ == TimedTexts::references;
   options.decoding = decoding_;
   options.reads_labels = config_.model.loss().writing.has_value();
   options.threads = config_.trainer.threads;

@@ -16,6 +16,9 @@
 
 namespace penstock::runtime {
 
+/// Texts whose words get their times, from CTC.
+enum class TimedTexts { none, recognised, references };
+
 /// A trained model, the ranks that it runs on, and overrides of its recipe.
 struct Trained {
   std::filesystem::path checkpoint;  // a path or a URL, as for local_checkpoint()
@@ -30,6 +33,7 @@ struct Trained {
   int replicas = 1;           // each has ranks / replicas stages
   layers::DecodingOptions decoding = {};
   CtcDecoding ctc = {};  // for beams above 1 of CTC
+  TimedTexts timed = TimedTexts::none;
 };
 
 /// Says if there are reference texts to score against.
@@ -41,8 +45,8 @@ class Recogniser {
  public:
   /// Opens the checkpoint. CheckpointError if a shard that is verified is damaged. ConfigError if
   /// the replicas do not divide the ranks, if there are more stages than layers, or if the model
-  /// has no such decoder, no prompt of the language, no beam search or no such score, and as from
-  /// ctc_beam_decoder(). All ranks construct one; `world` must outlive it.
+  /// has no such decoder, no prompt of the language, no beam search, no such score or no times, and
+  /// as from ctc_beam_decoder(). All ranks construct one; `world` must outlive it.
   Recogniser(const Trained& trained, comm::Communicator& world, Scoring judging);
 
   comm::Communicator& world() const { return world_; }
@@ -50,6 +54,7 @@ class Recogniser {
   const partition::LayerSequence& sequence() const { return sequence_; }
   const Tokenizer& tokenizer() const { return *tokenizer_; }
   const CorpusReaders& readers() const { return readers_; }
+  bool times_words() const { return timed_ != TimedTexts::none; }
   std::int64_t step() const { return checkpoint_.state().step; }
   /// Returns a text that is equal for equal checkpoints that compute in the same number format and
   /// decode alike.
@@ -67,6 +72,7 @@ class Recogniser {
   Scoring judging_;
   layers::DecodingOptions decoding_;
   std::string language_, ctc_identity_;
+  TimedTexts timed_;
   Checkpoint checkpoint_;
   configs::Config config_;
   bool by_ctc_;  // though the model has another decoder
@@ -75,6 +81,7 @@ class Recogniser {
   partition::LayerSequence sequence_;
   CorpusReaders readers_;
   std::unique_ptr<Session> session_;
+  WordTimer word_timer_;         // empty for TimedTexts::none
   layers::Decoder ctc_decoder_;  // of a beam search of CTC; empty for other decoding
   layers::Decoder decoder_;      // made with the session
 };

@@ -207,9 +207,9 @@ class Transcriber {
     return recogniser_.evaluate(usable.corpus, options);
   }
 
-  static std::vector<Transcript> transcripts_of(const std::vector<MeasuredRecording>& window,
-                                                const UsableRecordings& usable,
-                                                std::vector<Recognised> heard) {
+  std::vector<Transcript> transcripts_of(const std::vector<MeasuredRecording>& window,
+                                         const UsableRecordings& usable,
+                                         std::vector<Recognised> heard) const {
     std::vector<Transcript> transcripts;
     for (const MeasuredRecording& measured : window)
       transcripts.push_back({measured.recording, measured.seconds(), {}, measured.fault});
@@ -220,6 +220,7 @@ class Transcriber {
       transcript.text = std::move(heard[id].text);
       transcript.score = heard[id].score;
       transcript.nbest = std::move(heard[id].nbest);
+      if (recogniser_.times_words()) transcript.words = std::move(heard[id].words);
     }
     return transcripts;
   }

@@ -27,9 +27,10 @@ struct Transcript {
   Recording recording;
   double seconds = 0;  // length of the audio; 0 if unknown
   std::string text = {};
-  std::string fault = {};              // why there is no text
-  std::optional<double> score = {};    // as in Recognised
-  std::vector<ScoredText> nbest = {};  // as in Recognised
+  std::string fault = {};                            // why there is no text
+  std::optional<double> score = {};                  // as in Recognised
+  std::vector<ScoredText> nbest = {};                // as in Recognised
+  std::optional<std::vector<TimedWord>> words = {};  // as in Recognised; empty without times
 };
 
 /// A list of recordings, of which only a window is in memory at a time, and callbacks for the

@@ -21,7 +21,8 @@ namespace {
 /// silence if it failed.
 ///
 ///   heard: id, text, reference, word edits, words, character edits, characters, score,
-///          oracle's word edits, number of texts, and text and score of each
+///          oracle's word edits, number of texts, and text and score of each,
+///          number of words, and word, start, end and confidence of each
 ///   fault: id, reason
 enum class Told : std::int64_t { fault, heard };
 
@@ -52,6 +53,12 @@ void add(Packer& message, const Recognised& heard) {
     message.add(text);
     pack(std::optional(score), message);
   }
+  message.add(std::ssize(heard.words));
+  for (const TimedWord& word : heard.words) {
+    message.add(word.word);
+    for (const double number : {word.start, word.end, word.confidence})
+      pack(std::optional(number), message);
+  }
 }
 
 void take(Recognised& heard, Unpacker& from) {
@@ -64,6 +71,12 @@ void take(Recognised& heard, Unpacker& from) {
   for (auto& [text, score] : heard.nbest) {
     text = from.text();
     score = unpack_optional<double>(from).value();
+  }
+  heard.words.resize(static_cast<std::size_t>(from.number()));
+  for (TimedWord& word : heard.words) {
+    word.word = from.text();
+    for (double* number : {&word.start, &word.end, &word.confidence})
+      *number = unpack_optional<double>(from).value();
   }
 }
 
@@ -82,10 +95,16 @@ class Scorer {
       if (options_.logits) options_.logits(work.utterances[u], inputs[u], logits.channels());
     }
     std::vector<std::vector<layers::Hypothesis>> found(inputs.size());
+    std::vector<std::vector<TimedWord>> words(inputs.size());
     parallel_for(inputs.size(), options_.threads, [&](std::size_t u) {
       found[u] = options_.decoder(inputs[u], logits.channels(), tokenizer_.labels());
+      if (options_.word_timer)
+        words[u] = options_.word_timer(
+            inputs[u], logits.channels(),
+            options_.times_references ? corpus_.labels(work.utterances[u]) : found[u][0].labels);
     });
-    for (std::size_t u = 0; u < found.size(); ++u) tell(work.utterances[u], found[u]);
+    for (std::size_t u = 0; u < found.size(); ++u)
+      tell(work.utterances[u], found[u], std::move(words[u]));
   }
 
   /// Takes texts that the decoder wrote. Its classes that are no labels mean nothing in text.
@@ -113,9 +132,11 @@ class Scorer {
     told_.add(static_cast<std::int64_t>(id));
   }
 
-  void tell(std::uint64_t id, const std::vector<layers::Hypothesis>& found) {
+  void tell(std::uint64_t id, const std::vector<layers::Hypothesis>& found,
+            std::vector<TimedWord> words = {}) {
     begin(Told::heard, id);
     Recognised heard;
+    heard.words = std::move(words);
     heard.text = tokenizer_.decode(found.front().labels);
     if (options_.decoding.beam > 1) heard.score = found.front().score;
     const auto count = std::min(found.size(), static_cast<std::size_t>(options_.decoding.nbest));

@@ -9,6 +9,7 @@
 
 #include "layers/losses/loss.h"
 #include "runtime/corpus/corpus.h"
+#include "runtime/decoding/timed_words.h"
 #include "runtime/pipeline/session.h"
 #include "runtime/text/error_rate.h"
 #include "runtime/text/tokenizer.h"
@@ -33,6 +34,8 @@ struct EvaluationOptions {
   /// empty.
   std::function<void(std::uint64_t id, std::span<const float> logits_FC, std::int64_t classes)>
       logits = {};
+  WordTimer word_timer = {};      // fills Recognised::words; may be empty
+  bool times_references = false;  // the words are those of the corpus, not those recognised
 };
 
 struct ScoredText {
@@ -50,6 +53,7 @@ struct Recognised {
   std::string fault;                   // why its audio could not be read; it then counts in no rate
   std::optional<double> score = {};    // of `text`, if a beam searched for it
   std::vector<ScoredText> nbest = {};  // DecodingOptions::nbest texts at most, `text` first
+  std::vector<TimedWord> words = {};   // by EvaluationOptions::word_timer
   std::int64_t oracle_word_edits = 0;  // fewest of `text` and `nbest`
 };
 

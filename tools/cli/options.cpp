@@ -147,8 +147,7 @@ void takes_scores(CLI::App* command, layers::DecodingOptions& decoding) {
 
 }  // namespace
 
-void takes_recognition(CLI::App* command, runtime::Trained& trained,
-                       runtime::WindowBounds& window) {
+void takes_ranks(CLI::App* command, runtime::Trained& trained, runtime::WindowBounds& window) {
   takes_whole(command->add_option("--threads", trained.threads, "Threads of each rank"), kThreads);
   takes_whole(command->add_option("--replicas", trained.replicas,
                                   "Copies of the model under mpirun, which share the recordings; "
@@ -158,6 +157,11 @@ void takes_recognition(CLI::App* command, runtime::Trained& trained,
                                   "Recordings that are sorted by length at once, and written at "
                                   "once. 1 has the least delay. Default: 1024"),
               {1, 1e9});
+}
+
+void takes_recognition(CLI::App* command, runtime::Trained& trained,
+                       runtime::WindowBounds& window) {
+  takes_ranks(command, trained, window);
   command->add_option("--decoder", trained.decoder,
                       "ctc: decode by the CTC that decoder.ctc_weight trained beside another "
                       "decoder. Default: the model's decoder");

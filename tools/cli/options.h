@@ -68,9 +68,12 @@ CLI::Option* takes_folder(CLI::Option* option, FolderUse use);
 /// command.
 void takes_verified(CLI::App* command, runtime::Verified& verified);
 
-/// Adds the options that evaluate and transcribe share: --threads, --replicas, --window,
-/// --decoder, --beam, --nbest, --length-penalty, --ctc-weight, --verify, and those of
-/// takes_ctc_decoding().
+/// Adds the options of all that run a checkpoint's model on recordings: --threads, --replicas and
+/// --window.
+void takes_ranks(CLI::App* command, runtime::Trained& trained, runtime::WindowBounds& window);
+
+/// Adds the options that evaluate and transcribe share: those of takes_ranks(), --decoder, --beam,
+/// --nbest, --length-penalty, --ctc-weight, --verify, and those of takes_ctc_decoding().
 void takes_recognition(CLI::App* command, runtime::Trained& trained, runtime::WindowBounds& window);
 
 }  // namespace penstock::tools

@@ -176,6 +176,10 @@ void check(const TranscribeOptions& options) {
   if (options.trained.decoding.nbest > 0 && !options.json && options.output.path.empty())
     throw ConfigError(
         "transcribe: --nbest is for lines of JSON alone: add --json, or --output FILE");
+  if (options.trained.timed != runtime::TimedTexts::none && !options.json &&
+      options.output.path.empty())
+    throw ConfigError(
+        "transcribe: --timings is for lines of JSON alone: add --json, or --output FILE");
   if (launched_rank() != 0) return;
   check_result_file(options.output);
   const std::string progress =
@@ -234,6 +238,9 @@ void takes_outputs(CLI::App* command, TranscribeOptions& options) {
                    "File to write each recording's logits to (safetensors, FP32, frames × "
                    "classes, named 00000, 00001, …)")
       ->excludes(resume);
+  command->add_flag_callback(
+      "--timings", [&options] { options.trained.timed = runtime::TimedTexts::recognised; },
+      "Add each word's start, end and confidence to the lines of JSON, by CTC");
   command->add_flag("--json", options.json, "Print a JSON line for each recording")
       ->excludes(output);
 }

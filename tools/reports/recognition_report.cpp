@@ -7,6 +7,7 @@
 #include "base/quantities.h"
 #include "base/table.h"
 #include "tools/cli/terminal.h"
+#include "tools/reports/timed_report.h"
 
 // Rates are not averaged over manifests or values: edits and words are summed and divided once, so
 // that long tests count for what they are. Every table and object comes from such a tally.
@@ -143,6 +144,7 @@ std::string transcript_line(const runtime::Transcript& transcript) {
   if (transcript.fault.empty()) {
     line["text"] = transcript.text;
     add_scores(line, transcript.score, transcript.nbest);
+    if (transcript.words) add_words(line, *transcript.words);
   } else {
     line["error"] = transcript.fault;
   }

@@ -28,6 +28,7 @@ struct EvaluationOutcome {
 
 /// Returns a line of JSON with audio_filepath, offset (for a segment), duration, and text or error.
 /// After a beam search it also has score, and nbest (text and score of each) if that was asked for.
+/// With times it has words and confidence, as aligned_line().
 /// It is also a valid line of a manifest.
 [[nodiscard]] std::string transcript_line(const runtime::Transcript& transcript);
 

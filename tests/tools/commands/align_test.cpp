@@ -1,0 +1,145 @@
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+#include <sstream>
+
+#include "tests/support/runtime/training_folder.h"
+
+namespace penstock::tools {
+namespace {
+
+/// A checkpoint of CTC that has learned a little.
+class AlignCommand : public testing::Test {
+ protected:
+  AlignCommand() { train({"trainer.steps=8"}); }
+
+  void train(const std::vector<std::string>& overrides) const {
+    std::filesystem::remove_all(in("output"));
+    const auto outcome = folder_.train("output", overrides);
+    if (outcome.code != 0) throw std::runtime_error(outcome.err);
+  }
+  std::string in(const std::string& name) const { return folder_.in(name); }
+
+  test::Outcome align(std::vector<std::string> more, test::Ranks ranks = {}) const {
+    more.insert(more.begin(), {"align", in("output"), in("validation.jsonl"), "--window", "3"});
+    return folder_.run(more, ranks);
+  }
+  /// Returns the file that `align` writes.
+  std::string aligned(const std::string& name, std::vector<std::string> more = {},
+                      test::Ranks ranks = {}) const {
+    more.insert(more.end(), {"-o", in(name)});
+    const auto outcome = align(more, ranks);
+    EXPECT_EQ(outcome.code, 0) << outcome.err;
+    EXPECT_EQ(outcome.out, in(name) + ": 7 utterances aligned\n");
+    return test::read_file(in(name));
+  }
+  static std::vector<nlohmann::json> parsed(const std::string& lines) {
+    std::vector<nlohmann::json> all;
+    std::istringstream from(lines);
+    for (std::string line; std::getline(from, line);) all.push_back(nlohmann::json::parse(line));
+    return all;
+  }
+  void expect_refused(const std::vector<std::string>& words, int code,
+                      const std::string& said) const {
+    const auto outcome = folder_.run(words);
+    EXPECT_EQ(outcome.code, code) << said;
+    EXPECT_EQ(outcome.out, "");
+    EXPECT_NE(outcome.err.find(said), std::string::npos) << outcome.err;
+  }
+
+  test::TrainingFolder folder_{PENSTOCK_BINARY, PENSTOCK_MPIRUN};
+};
+
+TEST_F(AlignCommand, LayoutsWriteTheSameBytes) {
+  const std::string lines = aligned("alone.jsonl"), ctm = aligned("alone.ctm");
+  EXPECT_EQ(aligned("stages.jsonl", {}, {2}), lines);
+  EXPECT_EQ(aligned("grid.jsonl", {"--replicas", "2", "--threads", "2"}, {4}), lines);
+  EXPECT_EQ(aligned("grid.ctm", {"--replicas", "2"}, {4}), ctm);
+  EXPECT_EQ(align({}).out, lines);
+  EXPECT_EQ(align({"--format", "ctm"}).out, ctm);
+}
+
+// Each line keeps its text, whose words lie in the recording one after the other.
+TEST_F(AlignCommand, PlacesWordsInTheRecording) {
+  const auto lines = parsed(aligned("words.jsonl")),
+             manifest = parsed(test::read_file(in("validation.jsonl")));
+  ASSERT_EQ(lines.size(), manifest.size());
+  for (std::size_t i = 0; i < lines.size(); ++i) {
+    EXPECT_EQ(lines[i].at("text"), manifest[i].at("text"));
+    std::string text;
+    double end = 0;
+    for (const nlohmann::json& word : lines[i].at("words")) {
+      text += (text.empty() ? "" : " ") + word.at("word").get<std::string>();
+      EXPECT_GE(word.at("start").get<double>(), end);
+      EXPECT_GT(word.at("end"), word.at("start"));
+      EXPECT_GT(word.at("confidence"), 0);
+      EXPECT_LE(word.at("confidence"), 1);
+      end = word.at("end");
+    }
+    EXPECT_EQ(text, lines[i].at("text"));
+    EXPECT_LE(end, lines[i].at("duration").get<double>() + 0.1);
+  }
+}
+
+TEST_F(AlignCommand, ResumesTheSameFormatAlone) {
+  const std::string lines = aligned("words");
+  EXPECT_EQ(aligned("words", {"--resume"}), lines);
+  const auto other = align({"--resume", "--format", "ctm", "-o", in("words")});
+  EXPECT_EQ(other.code, 2);
+  EXPECT_NE(other.err.find("holds results of something else"), std::string::npos) << other.err;
+}
+
+TEST_F(AlignCommand, RefusesTextsThatDoNotFit) {
+  auto line = parsed(test::read_file(in("validation.jsonl"))).front();
+  const auto refused = [&](const std::string& text, const std::string& said) {
+    line["text"] = text;
+    test::write_file(in("bad.jsonl"), line.dump() + "\n");
+    expect_refused({"align", in("output"), in("bad.jsonl"), "-o", in("bad")}, 3, said);
+    EXPECT_FALSE(std::filesystem::exists(in("bad")));
+  };
+  refused("abxz", "'x' (U+0078), 'z' (U+007A)");
+  refused(std::string(5000, 'a'), "frames");
+}
+
+TEST_F(AlignCommand, RefusesOtherFormats) {
+  expect_refused({"align", in("output"), in("validation.jsonl"), "--format", "elan"}, 2, "elan");
+  expect_refused({"align", in("output"), in("validation.jsonl"), "-o", in("words.srt")}, 2,
+                 "no subtitles are written");
+}
+
+TEST_F(AlignCommand, NeedsCtc) {
+  const std::vector<std::string> transducer = {"model.decoder=tdt", "decoder.durations=[0,1,2]",
+                                               "decoder.width=12", "decoder.joint=12",
+                                               "trainer.steps=1"};
+  const std::vector<std::string> transcribe = {"transcribe", in("output"), in("train-0.wav"),
+                                               "--json", "--timings"};
+  train(transducer);
+  expect_refused({"align", in("output"), in("validation.jsonl")}, 2, "times of words are CTC's");
+  expect_refused(transcribe, 2, "decoder.ctc_weight=0.3");
+  auto hybrid = transducer;
+  hybrid.emplace_back("decoder.ctc_weight=0.3");
+  train(hybrid);
+  expect_refused(transcribe, 2, "add --decoder ctc");
+  EXPECT_EQ(parsed(aligned("words.jsonl")).size(), 7u);
+}
+
+// Alignment of what was recognised finds the times that recognition gave.
+TEST_F(AlignCommand, AgreesWithTranscribe) {
+  train({"trainer.steps=40"});
+  const auto outcome =
+      folder_.run({"transcribe", in("output"), "--manifest", in("validation.jsonl"), "--window",
+                   "3", "--timings", "-o", in("heard.jsonl")});
+  ASSERT_EQ(outcome.code, 0) << outcome.err;
+  const std::string heard = test::read_file(in("heard.jsonl"));
+  std::size_t words = 0;
+  for (const nlohmann::json& line : parsed(heard)) words += line.at("words").size();
+  EXPECT_GT(words, 3u);
+  const auto again = folder_.run({"align", in("output"), in("heard.jsonl"), "--window", "3"});
+  EXPECT_EQ(again.code, 0) << again.err;
+  EXPECT_EQ(again.out, heard);
+  expect_refused({"transcribe", in("output"), in("train-0.wav"), "--timings"}, 2,
+                 "--timings is for lines of JSON alone: add --json, or --output FILE");
+}
+
+}  // namespace
+}  // namespace penstock::tools

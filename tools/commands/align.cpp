@@ -1,0 +1,131 @@
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <iostream>
+#include <memory>
+#include <optional>
+
+#include "base/error.h"
+#include "base/quantities.h"
+#include "runtime/job/job.h"
+#include "runtime/recognise/evaluate_manifests.h"
+#include "tools/cli/launch.h"
+#include "tools/cli/options.h"
+#include "tools/cli/output_file.h"
+#include "tools/cli/process_end.h"
+#include "tools/commands/commands.h"
+#include "tools/reports/timed_report.h"
+
+// `penstock align` runs an evaluation, and writes when the words of the manifests' texts are said
+// in place of error rates. So it reads manifests, makes windows, continues and fails as `penstock
+// evaluate` does. Exit codes: 2 for options, a model without CTC, or results of something else; 3
+// for data, such as a text with characters that have no label or with more labels than frames; 4
+// for a checkpoint. Only --output, its FILE.progress and the cache of indexes are written.
+
+namespace penstock::tools {
+namespace {
+
+struct AlignOptions {
+  runtime::Trained trained;
+  runtime::TestSet test;
+  ResultFileOptions output{"--output"};
+  std::string format = {};  // empty: as the output's name ends
+};
+
+bool writes_ctm(const AlignOptions& options) {
+  if (options.format.empty()) return options.output.path.ends_with(".ctm");
+  return options.format == "ctm";
+}
+
+/// Checks the output on rank 0, which alone writes it.
+void check(const AlignOptions& options) {
+  for (const char* other : {".srt", ".vtt"})
+    if (options.format.empty() && options.output.path.ends_with(other))
+      throw ConfigError(
+          fmt::format("align: no subtitles are written: name {} with .jsonl or .ctm at its end",
+                      options.output.path));
+  if (options.output.path.empty() || launched_rank() != 0) return;
+  check_result_file(options.output);
+  std::vector<NamedFile> read;
+  for (const std::string& manifest : options.test.manifests) read.push_back({"manifest", manifest});
+  check_outputs(
+      {{"--output", options.output.path}, {"--output", progress_file(options.output.path)}}, read);
+}
+
+/// Writes utterances as they come, to the file or to standard output.
+runtime::EvaluationObserver writing_to(std::unique_ptr<ResultFile>& file,
+                                       const AlignOptions& options) {
+  runtime::EvaluationObserver observer;
+  observer.begin = [&](const std::string& identity) -> std::optional<runtime::EvaluationTotals> {
+    if (options.output.path.empty()) return std::nullopt;
+    file = std::make_unique<ResultFile>(options.output,
+                                        identity + (writes_ctm(options) ? "; CTM" : "; JSON"));
+    if (file->state().empty()) return std::nullopt;
+    return runtime::parse_totals(file->state());
+  };
+  observer.take = [&](std::span<const runtime::JudgedUtterance> utterances,
+                      const runtime::EvaluationTotals& totals) {
+    std::string lines;
+    for (const runtime::JudgedUtterance& utterance : utterances)
+      lines += writes_ctm(options) ? aligned_ctm(utterance) : aligned_line(utterance);
+    if (file)
+      file->append(lines, to_text(totals));
+    else
+      std::cout << lines << std::flush;
+  };
+  return observer;
+}
+
+int run_align(const AlignOptions& options) {
+  return runtime::run_job(
+      [&](comm::Communicator& world) {
+        check(options);
+        std::unique_ptr<ResultFile> file;
+        const runtime::EvaluationTotals totals = runtime::evaluate_checkpoint(
+            options.trained, options.test, world, writing_to(file, options));
+        if (world.rank() == 0 && file)
+          std::cout << fmt::format(
+              "{}: {} aligned\n", options.output.path,
+              counted(runtime::report_of(runtime::sum_of(totals)).utterances, "utterance"));
+        return exit_done;
+      },
+      complain_in_job);
+}
+
+}  // namespace
+
+void add_align(CLI::App& app, Run& run) {
+  auto options = std::make_shared<AlignOptions>();
+  options->trained.decoder = "ctc";
+  options->trained.timed = runtime::TimedTexts::references;
+  CLI::App* command =
+      app.add_subcommand("align", "Find when the words of given texts are said, by CTC");
+  takes_checkpoint(command, options->trained.checkpoint);
+  command->add_option("manifests", options->test.manifests, "Manifests: utterances with texts")
+      ->required();
+  command->add_flag_callback(
+      "--skip-bad", [options] { options->test.skip_bad = true; },
+      "Leave out utterances that can't be used. Default: as the training's data.bad_utterances "
+      "says");
+  takes_ranks(command, options->trained, options->test.window);
+  takes_verified(command, options->trained.verified);
+  CLI::Option* output = command->add_option("--output,-o", options->output.path,
+                                            "File to write to. Default: standard output");
+  command
+      ->add_flag("--resume", options->output.resume,
+                 "Go on after what FILE has of the same manifests, if it is there")
+      ->needs(output);
+  command
+      ->add_option("--format", options->format,
+                   "json: a line of a manifest for each utterance; ctm: a line for each word. "
+                   "Default: as the end of FILE says, else json")
+      ->check(CLI::IsMember({"json", "ctm"}));
+  command->footer(
+      "Times of JSON count from the utterance's beginning, those of CTM from the recording's.\n\n"
+      "Examples:\n"
+      "  penstock align outputs/digits calls.jsonl -o words.jsonl\n"
+      "  mpirun -np 4 penstock align outputs/digits calls.jsonl --replicas 2 -o words.ctm");
+  command->callback([options, &run] { run = [options] { return run_align(*options); }; });
+}
+
+}  // namespace penstock::tools

@@ -1,0 +1,68 @@
+#include "tools/reports/timed_report.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <nlohmann/json.hpp>
+
+#include "tools/cli/terminal.h"
+
+namespace penstock::tools {
+namespace {
+
+double to_thousandths(double number) {
+  constexpr double kThousand = 1000;
+  return std::round(number * kThousand) / kThousand;
+}
+
+/// Returns the second of the recording at which the utterance begins.
+double offset_of(const runtime::AudioSource& source) {
+  return static_cast<double>(source.first.value_or(0)) / source.length.rate;
+}
+
+std::string as_field(std::string text) {
+  std::ranges::replace(text, ' ', '_');
+  return text;
+}
+
+}  // namespace
+
+void add_words(nlohmann::ordered_json& line, const std::vector<runtime::TimedWord>& words) {
+  double sum = 0;
+  line["words"] = nlohmann::ordered_json::array();
+  for (const runtime::TimedWord& word : words) {
+    line["words"].push_back({{"word", word.word},
+                             {"start", to_thousandths(word.start)},
+                             {"end", to_thousandths(word.end)},
+                             {"confidence", to_thousandths(word.confidence)}});
+    sum += word.confidence;
+  }
+  if (!words.empty()) line["confidence"] = to_thousandths(sum / static_cast<double>(words.size()));
+}
+
+std::string aligned_line(const runtime::JudgedUtterance& utterance) {
+  const runtime::AudioSource& source = utterance.source;
+  nlohmann::ordered_json line{{"audio_filepath", source.audio.string()}};
+  if (source.first) line["offset"] = offset_of(source);
+  line["duration"] = source.length.seconds();
+  if (utterance.recognised.fault.empty()) {
+    line["text"] = utterance.recognised.reference;
+    add_words(line, utterance.recognised.words);
+  } else {
+    line["error"] = utterance.recognised.fault;
+  }
+  return json_line(line);
+}
+
+std::string aligned_ctm(const runtime::JudgedUtterance& utterance) {
+  std::string lines;
+  for (const runtime::TimedWord& word : utterance.recognised.words)
+    lines += fmt::format("{} 1 {:.3f} {:.3f} {} {:.3f}\n",
+                         as_field(utterance.source.audio.stem().string()),
+                         offset_of(utterance.source) + word.start, word.end - word.start,
+                         as_field(word.word), word.confidence);
+  return lines;
+}
+
+}  // namespace penstock::tools
