@@ -8,6 +8,7 @@
 #include <limits>
 
 #include "base/error.h"
+#include "base/log_add.h"
 #include "base/quantities.h"
 
 // The prefix score of Watanabe, Hori, Kim, Hershey and Hayashi (2017), "Hybrid CTC/Attention
@@ -35,11 +36,6 @@ namespace {
 
 constexpr std::int32_t kBlank = 0;
 constexpr double kImpossible = -std::numeric_limits<double>::infinity();
-
-double log_add(double a, double b) {
-  const double high = std::max(a, b), low = std::min(a, b);
-  return low == kImpossible ? high : high + std::log1p(std::exp(low - high));
-}
 
 /// Returns the logarithm of the sum of exponentials.
 double normaliser(std::span<const float> logits) {

@@ -15,6 +15,7 @@
 #include <utility>
 
 #include "base/error.h"
+#include "base/log_add.h"
 
 // The search is the time-synchronous decoding of Saon, Tüske and Audhkhasi (2020),
 // "Alignment-length synchronous decoding for RNN transducer", with the pruning of torchaudio's
@@ -44,11 +45,6 @@ namespace {
 using State = TransducerStep::State;
 
 constexpr double kImpossible = -std::numeric_limits<double>::infinity();
-
-double log_add(double a, double b) {
-  const double high = std::max(a, b), low = std::min(a, b);
-  return low == kImpossible ? high : high + std::log1p(std::exp(low - high));
-}
 
 /// Returns the log-softmax of logits. One that is no number is impossible.
 std::vector<double> log_softmax(std::span<const float> logits) {

@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "base/error.h"
+#include "base/log_add.h"
 #include "runtime/decoding/text_tree.h"
 
 // The search is the prefix beam search of Hannun et al. (2014), "First-pass large vocabulary
@@ -37,11 +38,6 @@ namespace penstock::runtime {
 namespace {
 
 constexpr double kImpossible = -std::numeric_limits<double>::infinity();
-
-double log_add(double a, double b) {
-  const double high = std::max(a, b), low = std::min(a, b);
-  return low == kImpossible ? high : high + std::log1p(std::exp(low - high));
-}
 
 /// A label of a frame, and the logarithm of its probability.
 struct ScoredLabel {

@@ -139,6 +139,11 @@ struct Architecture {
   /// Tensors that folders may hold and transformers does not read.
   std::vector<std::string_view> unread = {};
 
+  /// Returns the setting of config.json that names the row of label 0; empty: it is row `blank`.
+  std::string_view label_zero_setting() const {
+    return free_row_is_blank ? free_row_setting : blank_setting;
+  }
+
   /// True if its texts begin and end with tokens of their own.
   bool writes_texts() const { return decoder == "lm" || decoder == "attention"; }
 };

@@ -27,20 +27,21 @@ BytePairModel model_of_folder(const std::filesystem::path& folder) try {
   throw_fault(folder / kTokenizer, error.what());
 }
 
-/// Throws CheckpointError unless the blank's row is in the head and no text has its token.
-void check_blank_row(const BytePairModel& model, std::int64_t rows, std::int64_t blank,
-                     const std::filesystem::path& folder) {
-  if (blank < 0 || blank >= rows)
-    throw_fault(folder / kModelConfig, fmt::format("the blank's row is {}, but the head has {}",
-                                                   blank, counted(rows, "row")));
-  const auto at = static_cast<std::size_t>(blank);
+/// Throws CheckpointError unless row `row` is in the head and no text has its token. It is the row
+/// of `role`.
+void check_row_of_label_zero(const BytePairModel& model, std::int64_t rows, std::int64_t row,
+                             std::string_view role, const std::filesystem::path& folder) {
+  if (row < 0 || row >= rows)
+    throw_fault(folder / kModelConfig, fmt::format("the row of {} is {}, but the head has {}", role,
+                                                   row, counted(rows, "row")));
+  const auto at = static_cast<std::size_t>(row);
   if (at >= model.tokens.size() || model.tokens[at].empty()) return;
-  const auto token = std::ranges::find(model.added, blank, &AddedToken::id);
+  const auto token = std::ranges::find(model.added, row, &AddedToken::id);
   if (token == model.added.end() || !token->special)
     throw_fault(folder / kTokenizer,
-                fmt::format("has the token '{}' in the blank's row, {}, and texts may have it: the "
-                            "blank must be a special token, or a row without one",
-                            model.tokens[at], blank));
+                fmt::format("has the token '{}' in the row of {}, {}, and texts may have it: that "
+                            "row must be of a special token, or have none",
+                            model.tokens[at], role, row));
 }
 
 /// Removes tokens from row `rows` on, and merges that need them.
@@ -74,9 +75,9 @@ void insert_row(BytePairModel& model, std::int64_t row, std::string token) {
 }  // namespace
 
 BytePairRows read_byte_pair_rows(const std::filesystem::path& folder, std::int64_t rows,
-                                 std::int64_t blank) {
+                                 std::int64_t blank, std::string_view setting) {
   BytePairRows read{model_of_folder(folder), {}};
-  check_blank_row(read.model, rows, blank, folder);
+  check_row_of_label_zero(read.model, rows, blank, name_label_zero(setting), folder);
   const std::int64_t known = std::min(rows, std::ssize(read.model.tokens));
   for (auto token = read.model.tokens.begin() + known; token != read.model.tokens.end(); ++token)
     if (!token->empty()) read.vocabulary.beyond.push_back(*token);

@@ -17,10 +17,12 @@ struct BytePairRows {
 };
 
 /// Reads the byte-level BPE of a folder, in either form. Tokens beyond the head's rows, and merges
-/// that need them, are left out. Throws CheckpointError if the folder has none that
-/// parse_byte_pairs() reads, or if the blank's row is that of a token which texts may have.
+/// that need them, are left out. Row `blank` becomes label 0, and `setting` of config.json names
+/// it. Throws CheckpointError if the folder has none that parse_byte_pairs() reads, or if that row
+/// is of a token which texts may have.
 [[nodiscard]] BytePairRows read_byte_pair_rows(const std::filesystem::path& folder,
-                                               std::int64_t rows, std::int64_t blank);
+                                               std::int64_t rows, std::int64_t blank,
+                                               std::string_view setting = "pad_token_id");
 
 /// Writes the tokenizer of a byte-level BPE as tokenizer.json and tokenizer_config.json. The blank
 /// is a special token at its row.

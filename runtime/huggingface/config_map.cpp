@@ -181,6 +181,13 @@ class Taker {
                                     architecture.name, fmt::join(faults, "\n  ")));
 }
 
+/// Adds a line for each setting that config.json lacks, since its absence may be the cause.
+void add_assumed(const Architecture& architecture, const FolderSettings& settings,
+                 std::vector<std::string>& faults) {
+  for (const std::string& one : assumed_sizes(architecture, settings.config))
+    faults.push_back(fmt::format("{} lacks {}", kModelConfig, one));
+}
+
 /// Returns the file and the setting from which a key came.
 std::string source_of(const Architecture& architecture, std::string_view key) {
   for (const MappedSetting& taken : architecture.model)
@@ -329,9 +336,12 @@ configs::Config config_of(const Architecture& architecture, const FolderSettings
   keys.emplace("model.decoder", architecture.decoder);
   taker.check(architecture.wanted, settings.config, config_file);
   taker.take(architecture.model, settings.config, config_file);
+  const std::size_t before = faults.size();
   taker.check(architecture.derived, settings.config, config_file);
+  const bool derived_differs = faults.size() > before;
   taker.check(architecture.wanted_features, settings.features, features_file);
   taker.take(architecture.features, settings.features, features_file);
+  if (derived_differs) add_assumed(architecture, settings, faults);
   if (!faults.empty()) throw_unlike(settings.folder, architecture, faults);
   try {
     configs::Config config =
@@ -339,11 +349,28 @@ configs::Config config_of(const Architecture& architecture, const FolderSettings
     config.text = text;
     faults = configs::contradictions(
         config, [&](std::string_view key) { return source_of(architecture, key); });
-    if (!faults.empty()) throw_unlike(settings.folder, architecture, faults);
-    return config;
+    if (faults.empty()) return config;
+    add_assumed(architecture, settings, faults);
+    throw_unlike(settings.folder, architecture, faults);
   } catch (const ConfigError& error) {
     throw CheckpointError(error.what());
   }
+}
+
+std::vector<std::string> assumed_sizes(const Architecture& architecture, const Settings& settings) {
+  const auto is_size = [](const MappedSetting& one) {
+    const std::vector<std::string> items = items_of_json_list(one.absent);
+    return one.absent == "true" || one.absent == "false" || kind_missed(one.absent, "1").empty() ||
+           !items.empty();
+  };
+  std::vector<std::string> assumed;
+  for (const MappedSetting& one : architecture.model) {
+    const bool is_there =
+        settings.contains(one.theirs) || (!one.formerly.empty() && settings.contains(one.formerly));
+    if (!is_there && is_size(one))
+      assumed.push_back(fmt::format("{}, so {} was taken", one.theirs, one.absent));
+  }
+  return assumed;
 }
 
 std::size_t count_differences(const Architecture& architecture, const configs::Config& config) {
@@ -444,10 +471,7 @@ Settings generation_changes(const Architecture& architecture, const configs::Con
 
 std::int64_t blank_row(const Architecture& architecture, const Settings& settings,
                        const std::filesystem::path& file) {
-  return whole_setting(
-      settings,
-      architecture.free_row_is_blank ? architecture.free_row_setting : architecture.blank_setting,
-      architecture.blank, file);
+  return whole_setting(settings, architecture.label_zero_setting(), architecture.blank, file);
 }
 
 std::int64_t whole_setting(const Settings& settings, std::string_view name, std::string_view absent,

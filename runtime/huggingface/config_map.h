@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <string>
+#include <vector>
 
 #include "configs/config.h"
 #include "runtime/huggingface/architecture.h"
@@ -35,6 +36,11 @@ void read_features(FolderSettings& settings);
 [[nodiscard]] configs::Config config_of(const Architecture& architecture,
                                         const FolderSettings& settings,
                                         const configs::TextConfig& text);
+
+/// Lists the settings that a config.json lacks and that may decide which tensors a model has, or
+/// their shapes, with the values that were taken instead: "hidden_size, so 1024 was taken".
+[[nodiscard]] std::vector<std::string> assumed_sizes(const Architecture& architecture,
+                                                     const Settings& settings);
 
 /// Counts the keys whose values differ from those that the architecture fixes.
 [[nodiscard]] std::size_t count_differences(const Architecture& architecture,

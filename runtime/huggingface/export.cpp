@@ -43,6 +43,7 @@ class Exporter {
     if (source_.imported) {
       write_durably(folder / kModelConfig, text_with_settings(*source_.imported, config_changes()));
       restore_files(folder);
+      write_changed_suppression(folder);
     } else {
       Settings settings = source_.settings;
       settings["dtype"] = dtype_setting(options_.dtype);
@@ -94,6 +95,27 @@ class Exporter {
     const std::filesystem::path pieces = source_.checkpoint.tokenizer_file();
     if (!pieces.empty() && source_.gives_labels_back && source_.config.text.kind != "bpe")
       write_durably(folder / kTokenizerFile, text_of_file(pieces));
+  }
+
+  /// Writes generation_config.json for changed lists of suppressed tokens if the folder had none.
+  /// The ids at the ends of texts come from config.json, because transformers does not read them
+  /// there once that file exists.
+  void write_changed_suppression(const std::filesystem::path& folder) const {
+    if (!source_.trained() || !source_.gives_labels_back ||
+        source_.architecture.decoder != "attention" || is_there(folder / kGenerationConfig))
+      return;
+    Settings theirs = source_.settings;
+    theirs.emplace("begin_suppress_tokens", source_.architecture.begin_suppressed);
+    const LabelRows head{source_.rows, source_.blank};
+    const layers::DecoderOptions& decoder = source_.config.model.networks;
+    if (suppression_changes(decoder, head, theirs).empty()) return;
+    Settings generation = suppression_settings(decoder, head);
+    for (const auto& [name, value] :
+         generation_settings(source_.architecture, source_.config, source_.rows, source_.blank)) {
+      const auto found = theirs.find(name);
+      generation.emplace(name, found == theirs.end() ? value : found->second);
+    }
+    write_durably(folder / kGenerationConfig, to_json_text(generation));
   }
 
   /// Writes the adapters and the head a second time, to the language's own file (MMS).

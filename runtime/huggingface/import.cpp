@@ -109,7 +109,8 @@ void plan_language(const std::filesystem::path& folder, const std::string& langu
 Vocabulary plan_byte_pairs(const std::filesystem::path& folder,
                            const std::filesystem::path& checkpoint, const ImportChoices& choices,
                            ImportPlan& plan) {
-  BytePairRows read = read_byte_pair_rows(folder, plan.rows, plan.blank);
+  BytePairRows read =
+      read_byte_pair_rows(folder, plan.rows, plan.blank, plan.architecture.label_zero_setting());
   if (const auto& chat = plan.architecture.chat) {
     const ChatFolder from{folder, plan.settings.config, plan.blank};
     plan.chat = chat_ids(*chat, read, choices.language, from);
@@ -217,13 +218,18 @@ void check_channels(const ImportPlan& plan) {
   // If several settings determine the same key, the last one applies.
   const auto settings = std::views::reverse(plan.architecture.features);
   const auto mels = std::ranges::find(settings, "features.mels", &MappedSetting::ours);
+  const auto channels =
+      std::ranges::find(plan.architecture.model, "model.features", &MappedSetting::ours);
+  const bool assumed =
+      channels != plan.architecture.model.end() && !plan.settings.config.contains(channels->theirs);
   throw_fault(
       plan.settings.features_file,
       fmt::format(
-          "{} is {}, but the model of config.json takes {} mel channels{}",
+          "{} is {}, but the model of config.json takes {} mel channels{}{}",
           mels == settings.end() ? "feature_size" : mels->theirs, features.mels,
           plan.config.model.features,
-          features.stack > 1 ? fmt::format(" of {} stacked frames together", features.stack) : ""));
+          features.stack > 1 ? fmt::format(" of {} stacked frames together", features.stack) : "",
+          assumed ? fmt::format(", because that file lacks {}", channels->theirs) : ""));
 }
 
 ImportPlan plan_import(const std::filesystem::path& folder, const std::filesystem::path& checkpoint,
@@ -452,7 +458,8 @@ ImportReport import_model(const std::filesystem::path& folder,
   WeightsFolder weights(folder);
   if (!plan.language_file.empty()) weights.replace_by(plan.language_file);
   if (adapter) adapter->replace_weights(weights);
-  const StoredNames stored = account(pairing, weights, folder, other_names(plan));
+  const StoredNames stored = account(pairing, weights, folder, other_names(plan),
+                                     assumed_sizes(plan.architecture, plan.settings.config));
 
   // The tensors of the checkpoint. Most are descriptions of where their numbers are, which are read
   // only while they are written. A new head and kept tensors are in memory.

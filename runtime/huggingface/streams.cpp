@@ -73,13 +73,14 @@ class Accounts {
                                        fmt::join(tensor.shape, ", ")));
   }
 
-  /// Returns one line per problem.
-  std::vector<std::string> faults() const {
+  /// Returns one line per problem, and if there is one, a line per setting that was assumed.
+  std::vector<std::string> faults(const std::vector<std::string>& assumed) const {
     std::vector<std::string> lines;
     list(lines, "it lacks", lacking_);
     list(lines, "it has, and no such model has,",
          std::vector<std::string>(besides_.begin(), besides_.end()));
     list(lines, "of another shape or type:", misshapen_);
+    if (!lines.empty()) list(lines, "config.json lacks", assumed);
     return lines;
   }
 
@@ -144,11 +145,12 @@ std::int64_t columns_of_rows(const layers::Shape& shape, std::int64_t rows) {
 }  // namespace
 
 StoredNames account(const Pairing& pairing, const WeightsFolder& weights,
-                    const std::filesystem::path& folder, const OtherNames& others) {
+                    const std::filesystem::path& folder, const OtherNames& others,
+                    const std::vector<std::string>& assumed) {
   Accounts accounts(weights, others);
   for (const TheirTensor& tensor : pairing.tensors) accounts.require(tensor);
   for (const KeptTensor& tensor : pairing.kept) accounts.allow(tensor);
-  const std::vector<std::string> faults = accounts.faults();
+  const std::vector<std::string> faults = accounts.faults(assumed);
   if (!faults.empty())
     throw_fault(folder,
                 fmt::format("its tensors are not those of the model that {} describes:\n  {}",

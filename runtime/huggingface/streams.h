@@ -25,10 +25,11 @@ struct OtherNames {
 };
 
 /// Looks up every tensor of a pairing. Throws one CheckpointError that names all tensors that the
-/// folder lacks, has in addition, or has in another shape or type.
+/// folder lacks, has in addition, or has in another shape or type, and then the settings of
+/// assumed_sizes(), `assumed`, whose absence may be the cause.
 [[nodiscard]] StoredNames account(const Pairing& pairing, const WeightsFolder& weights,
-                                  const std::filesystem::path& folder,
-                                  const OtherNames& others = {});
+                                  const std::filesystem::path& folder, const OtherNames& others,
+                                  const std::vector<std::string>& assumed);
 
 /// Returns penstock's tensors as streams of a folder's tensors. Row `blank` of the head becomes row
 /// 0.

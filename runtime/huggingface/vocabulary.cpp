@@ -218,16 +218,18 @@ void check_row_of_no_text(const std::filesystem::path& folder, const std::string
       folder / kTokenizer,
       fmt::format("has the token '{}' in row {}, which may be text; penstock writes no text "
                   "with {}, so it must be a special token such as {}",
-                  token, head.blank, head.blank == 0 ? "label 0" : "the token that ends texts",
-                  head.blank == 0 ? "<s>" : "<|endoftext|>"));
+                  token, head.blank, name_label_zero(head.blank_setting),
+                  head.blank_setting.empty() ? "<s>" : "<|endoftext|>"));
 }
 
-void check_blank(const std::filesystem::path& folder, const TokensByRow& tokens,
-                 const HeadLabels& head, const Vocabulary& vocabulary) {
+void check_label_zero(const std::filesystem::path& folder, const TokensByRow& tokens,
+                      const HeadLabels& head, const Vocabulary& vocabulary) {
   if (head.blank < 0 || head.blank >= head.rows)
-    throw_fault(folder / kModelConfig,
-                fmt::format("{} is {}, but the head has {}: it must name the blank's row",
-                            head.blank_setting, head.blank, counted(head.rows, "row")));
+    throw_fault(
+        folder / kModelConfig,
+        fmt::format("{} is {}, but the head has {}: it must name the row of {}",
+                    head.blank_setting.empty() ? "the row of label 0" : head.blank_setting,
+                    head.blank, counted(head.rows, "row"), name_label_zero(head.blank_setting)));
   const bool ends_texts =
       head.blank_setting == "eos_token_id" && head.kind == TokenizerKind::pieces;
   if (head.blank_setting.empty() || ends_texts) {
@@ -246,6 +248,12 @@ void check_blank(const std::filesystem::path& folder, const TokensByRow& tokens,
 }
 
 }  // namespace
+
+std::string_view name_label_zero(std::string_view setting) {
+  if (setting.empty()) return "label 0";
+  if (setting == "eos_token_id") return "the token that ends texts";
+  return setting == "audio_token_id" ? "the place of the frames" : "the blank";
+}
 
 TokenizerKind tokenizer_kind(const std::filesystem::path& folder,
                              const Architecture& architecture) {
@@ -275,7 +283,7 @@ Vocabulary read_vocabulary(const std::filesystem::path& folder, const HeadLabels
   }
   set_aside(tokens, vocabulary.beyond, head.rows, file);
   check_tokens(tokens, head, file);
-  check_blank(folder, tokens, head, vocabulary);
+  check_label_zero(folder, tokens, head, vocabulary);
   for (auto& [row, token] : tokens) vocabulary.tokens.push_back(token);
   return vocabulary;
 }

@@ -31,6 +31,10 @@ struct HeadLabels {
   bool unnamed_rows = false;  // true if the last rows may have no token
 };
 
+/// Returns what the row of label 0 stands for, by the setting of config.json that names it: "the
+/// blank", "the token that ends texts" or "the place of the frames"; "label 0" if none does.
+[[nodiscard]] std::string_view name_label_zero(std::string_view setting);
+
 /// Reads the vocabulary of a folder: vocab.json and the tokens added to it, or tokenizer.json.
 /// Throws CheckpointError unless it names each row of the head once, but for unnamed_rows. Tokens
 /// beyond the head may be words such as <s>, which transformers never emits, but not letters. If

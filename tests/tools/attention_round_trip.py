@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
-"""Random small recognisers with an attention decoder through `penstock import` and `penstock export`: losses, gradients and greedy
-texts are those of transformers, and the export is equal to the byte. Folders have habits of real ones: several files, a head
-that is stored although it is tied, settings that are left out, and tokens beyond the head.
+"""Random small recognisers with an attention decoder through `penstock import` and `penstock export`: losses, gradients, greedy texts,
+and those of beams with their scores are those of transformers, and the export is equal to the byte. Folders have habits of real ones:
+several files, a head that is stored although it is tied, settings that are left out, tokens beyond the head, and tokens that no text
+has.
 
   attention_round_trip.py PENSTOCK KIND FOLDER [SEED...]
 
@@ -20,7 +21,7 @@ from tokenizers import AddedToken, Tokenizer, decoders, models, pre_tokenizers
 from transformers import (
     AutoFeatureExtractor, AutoTokenizer, CanaryConfig, CanaryForConditionalGeneration, CohereAsrConfig, CohereAsrFeatureExtractor,
     CohereAsrForConditionalGeneration, ParakeetFeatureExtractor, PreTrainedTokenizerFast, WhisperConfig, WhisperFeatureExtractor,
-    WhisperForConditionalGeneration, WhisperProcessor, WhisperTokenizer)
+    GenerationMixin, WhisperForConditionalGeneration, WhisperProcessor, WhisperTokenizer)
 
 from round_trip import compare_gradients, expect_same_model, fast_conformer, in_double, run, save, save_sound
 
@@ -165,30 +166,52 @@ def loss_after(prompt):
     return loss
 
 
-def written_by(model, inputs, prompt, positions):
-    """The labels of a greedy search."""
-    ids = list(prompt)
-    while len(ids) < positions:
-        ids.append(int(logits_after(model, inputs, ids)[-1].argmax()))
-        if ids[-1] == model.config.eos_token_id:
-            return ids[len(prompt):-1]
-    return ids[len(prompt):]
+def suppress(model, usual, rng):
+    """Tokens that no text has, some of them beyond the head, and some that begin none, such as the end."""
+    config, rows = model.generation_config, range(model.config.vocab_size)
+    config.suppress_tokens = rng.choice([None, [*rng.sample(rows, 5), *rng.sample(sorted(usual), 2), 10 ** 5]])
+    config.begin_suppress_tokens = rng.choice([None, [model.config.eos_token_id, *rng.sample(sorted(usual), 3)]])
+    if config.suppress_tokens and model.config.eos_token_id in config.suppress_tokens:
+        config.suppress_tokens.remove(model.config.eos_token_id)
+
+
+def texts_of(model, inputs, prompt, new, beam, penalty):
+    """The labels of a greedy search, or those of every text of a beam with their scores, the best first."""
+    search = {} if beam == 1 else dict(num_beams=beam, length_penalty=penalty, num_return_sequences=beam)
+    found = GenerationMixin.generate(  # not that of Whisper, which has a prompt of its own
+        model, **inputs, decoder_input_ids=torch.tensor([prompt]), decoder_start_token_id=prompt[0], do_sample=False, max_new_tokens=new,
+        return_dict_in_generate=True, output_scores=True, **search)
+    ends = {model.config.eos_token_id, model.generation_config.pad_token_id}
+    labels = [[row for row in text[len(prompt):].tolist() if row not in ends] for text in found.sequences]
+    return [(text, None) for text in labels] if beam == 1 else list(zip(labels, found.sequences_scores.tolist()))
 
 
 def compare_texts(penstock, checkpoint, model, folder, rng, prompt):
-    """Greedy texts of sounds of unequal lengths."""
+    """Texts of sounds of unequal lengths, greedy and of beams."""
     files = [folder / f"{i}.wav" for i in range(3)]
     sounds = [save_sound(file, rng.randint(8000, 20000), rng) for file in files]  # positions end before penstock does
     extractor, tokenizer = AutoFeatureExtractor.from_pretrained(folder), AutoTokenizer.from_pretrained(folder)
     decoder = getattr(model.config, "decoder_config", model.config)
     positions = getattr(decoder, "max_target_positions", getattr(decoder, "max_position_embeddings", None))
-    exact = copy.deepcopy(model).double().eval()
-    ours = [line.split("\t")[1] for line in run(penstock, "transcribe", checkpoint, *files).splitlines()]
-    with torch.no_grad():
-        labels = [written_by(exact, inputs_of(extractor, sound), prompt, positions) for sound in sounds]
-    theirs = [" ".join(tokenizer.decode(text, skip_special_tokens=True).split()) for text in labels]
-    assert [" ".join(text.split()) for text in ours] == theirs, (ours, theirs, labels)
-    return theirs
+    exact, best = copy.deepcopy(model).double().eval(), []
+    for beam, penalty in ((1, None), (3, 1.0), (4, rng.choice([0.0, 2.0, -1.5]))):
+        options = [] if beam == 1 else ["--beam", str(beam), "--nbest", str(beam), "--length-penalty", str(penalty)]
+        lines = [json.loads(line) for line in run(penstock, "transcribe", checkpoint, *files, "--json", *options).splitlines()]
+        for line, sound in zip(lines, sounds):
+            ours = [(line["text"], None)] if beam == 1 else [(one["text"], one["score"]) for one in line["nbest"]]
+            with torch.no_grad():
+                theirs = texts_of(exact, inputs_of(extractor, sound), prompt, positions - len(prompt), beam, penalty)
+            expect_same_texts(ours, theirs, tokenizer)
+        best.append([line["text"] for line in lines])
+    return best
+
+
+def expect_same_texts(ours, theirs, tokenizer):
+    """Compares texts by their words, and scores, of which penstock's are of FP32 logits."""
+    assert len(ours) == len(theirs), (ours, theirs)
+    for (text, score), (labels, exact) in zip(ours, theirs):
+        assert text.split() == tokenizer.decode(labels, skip_special_tokens=True).split(), (ours, theirs)
+        assert exact is None or abs(score - exact) <= 1e-4 * max(1, abs(exact)), (ours, theirs)
 
 
 def round_trip(penstock, kind, output, seed):
@@ -198,7 +221,9 @@ def round_trip(penstock, kind, output, seed):
     folder.mkdir()
     model = SAVERS[kind](folder, rng)
     tokenizer, texts = AutoTokenizer.from_pretrained(folder), []
-    spread(model, {row for token, row in tokenizer.get_vocab().items() if token.isalpha() and (token.isascii() or "whisper" not in kind)})
+    usual = {row for token, row in tokenizer.get_vocab().items() if token.isalpha() and (token.isascii() or "whisper" not in kind)}
+    spread(model, usual)
+    suppress(model, {row for row in usual if row < model.config.vocab_size}, rng)
     save(model, folder, rng)
     leave_out(folder, rng)
     for language in (None, "el") if kind != "whisper_plain" else (None,):
@@ -206,7 +231,7 @@ def round_trip(penstock, kind, output, seed):
         run(penstock, "import", folder, "-o", imported, *(["--language", language] if language else []))
         prompt = tokenizer.convert_tokens_to_ids(PROMPTS[kind](language or "en"))
         texts += compare_texts(penstock, imported, model, folder, rng, prompt)
-    assert any(texts), texts
+    assert any(any(of_search) for of_search in texts), texts
     compare_gradients(penstock, imported, model, folder, rng, loss_after(prompt), rows=model.config.vocab_size,
                       keys=["decoder.dropout=0", "data.micro_batch_seconds=200"])
     run(penstock, "export", imported, "-o", exported)

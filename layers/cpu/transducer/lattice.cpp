@@ -3,6 +3,7 @@
 #include <cmath>
 #include <limits>
 
+#include "base/log_add.h"
 #include "layers/cpu/cpu_backend.h"
 #include "layers/cpu/sizes.h"
 #include "layers/ops/transducer.h"
@@ -24,13 +25,6 @@ namespace penstock::layers {
 namespace {
 
 constexpr double kLogZero = -std::numeric_limits<double>::infinity();
-
-/// Returns log(e^a + e^b). NaN stays NaN.
-double log_add(double a, double b) {
-  if (a == kLogZero) return b;
-  if (b == kLogZero) return a;
-  return std::max(a, b) + std::log1p(std::exp(-std::abs(a - b)));
-}
 
 template <class T>
 struct Lattice {

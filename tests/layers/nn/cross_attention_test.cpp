@@ -5,9 +5,11 @@
 #include <algorithm>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "base/error.h"
 #include "layers/key_value_cache.h"
+#include "layers/models/lora.h"
 #include "layers/models/rated_layer.h"
 #include "layers/models/residual_units.h"
 #include "tests/support/layers/gradient_check.h"
@@ -184,6 +186,26 @@ TEST(CrossAttentionUnitTest, FrozenKeysPassTheirGradient) {
               numbers(b.input_gradient().frames[matrix].x_FC));
   EXPECT_EQ(numbers(a.grad("cross.q.weight")), numbers(b.grad("cross.q.weight")));
   EXPECT_EQ(b.grad("cross.kv.weight").data, nullptr);
+}
+
+// The product of keys and values reads the memory, so adaptation finds it within another layer.
+TEST(CrossAttentionUnitTest, AdaptsKeysAndValuesAlone) {
+  std::vector<std::unique_ptr<Layer>> layers;
+  layers.push_back(unit_of());
+  EXPECT_EQ(std::ranges::count(adaptable_layers(layers), "cross.kv"), 1);
+  adapt_layers(layers, {.rank = 2, .alpha = 3},
+               [](const std::string& name) { return name == "cross.kv"; });
+  const ActivationDecl decl = decl_of(DType::f64, kMemories, kTexts);
+  std::vector<double> rates;
+  for (const ParamDecl& p : layers[0]->plan(decl, {}).params)
+    rates.push_back(is_lora_parameter(p.name) ? 1 : 0);
+  EXPECT_EQ(std::ranges::count(rates, 1.0), 2);
+  rate_layer(layers[0], {rates, true});
+  LayerRunner runner(*layers[0], decl);
+  runner.randomise(7);
+  check_gradients(runner, {.elements = 40});
+  for (const char* frozen : {"cross.kv.weight", "cross.q.weight", "cross.output.weight"})
+    EXPECT_EQ(runner.grad(frozen).data, nullptr) << frozen;
 }
 
 TEST(CrossAttentionUnitTest, CountsPairsOfRows) {

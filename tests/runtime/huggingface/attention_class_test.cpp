@@ -199,11 +199,43 @@ TEST_F(AttentionClass, RefusesOtherModelsByName) {
     expect_fault(changed(name, "config.json", from, to), said);
 }
 
+TEST_F(AttentionClass, NamesTheSettingsOfAMissingObject) {
+  const auto folder = changed(kCanary, "config.json", "\"encoder_config\"", "\"other_config\"");
+  expect_fault(
+      folder,
+      "feature_size is 16, but the model of config.json takes 80 mel channels, because that "
+      "file lacks encoder_config.num_mel_bins");
+  test::change_text(
+      folder / "config.json", R"("bos_token_id": 4,
+  "decoder_config")",
+      R"("encoder_config": {"num_mel_bins": 16, "hidden_size": 12}, "decoder_config")");
+  expect_fault(folder, "encoder_config.num_hidden_layers, so 24 was taken");
+}
+
+// Nothing is assumed where all is there, and what was assumed is not said where tensors fit.
+TEST_F(AttentionClass, MayLackSettingsThatFit) {
+  const auto folder = changed(kCanary, "config.json", R"("subsampling_conv_kernel_size": 3,)", "");
+  EXPECT_NO_THROW((void)import_of(folder));
+  test::change_text(folder / "config.json", R"("hidden_size": 12,
+    "initializer_range": 0.02,
+    "intermediate_size": 20,)",
+                    R"("hidden_size": 12, "intermediate_size": 21,)");
+  const std::string message = test::message_of<Error>([&] { (void)import_of(folder); });
+  EXPECT_NE(message.find("of another shape or type"), std::string::npos) << message;
+  EXPECT_EQ(message.find("lacks encoder_config.intermediate_size"), std::string::npos) << message;
+}
+
 TEST_F(AttentionClass, RefusesAnEndThatIsText) {
   expect_fault(changed(kWhisper, "config.json", "\"eos_token_id\": 259", "\"eos_token_id\": 70"),
-               "in the blank's row, 70, and texts may have it");
-  expect_fault(changed(kCohereAsr, "config.json", "\"eos_token_id\": 3", "\"eos_token_id\": 15"),
-               "has the token 'α' in row 15, which may be text");
+               "in the row of the token that ends texts, 70, and texts may have it");
+  expect_fault(
+      changed(kCohereAsr, "config.json", "\"eos_token_id\": 3", "\"eos_token_id\": 15"),
+      "has the token 'α' in row 15, which may be text; penstock writes no text with the token "
+      "that ends texts");
+  expect_fault(
+      changed(kCohereAsr, "config.json", "\"eos_token_id\": 3", "\"eos_token_id\": 99"),
+      "eos_token_id is 99, but the head has 18 rows: it must name the row of the token that "
+      "ends texts");
 }
 
 }  // namespace

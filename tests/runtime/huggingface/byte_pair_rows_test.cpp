@@ -78,13 +78,13 @@ TEST_F(BytePairRowsOfHead, TokensBeyondItAreLeftOut) {
 TEST_F(BytePairRowsOfHead, RefusesABlankThatTextsHave) {
   EXPECT_NE(test::message_of<CheckpointError>([&] {
               (void)read(640, 0);
-            }).find("has the token '!' in the blank's row, 0"),
+            }).find("has the token '!' in the row of the blank, 0"),
             std::string::npos);
   EXPECT_NE(test::message_of<CheckpointError>([&] { (void)read(640, 603); }).find("'<asr_text>'"),
             std::string::npos);
   EXPECT_NE(test::message_of<CheckpointError>([&] {
               (void)read(640, 640);
-            }).find("the blank's row is 640, but the head has 640 rows"),
+            }).find("the row of the blank is 640, but the head has 640 rows"),
             std::string::npos);
 }
 

@@ -143,8 +143,9 @@ TEST_F(Qwen3AsrFolder, RefusesWhatContradictsItself) {
       {R"("vocab_size": 269)", R"("vocab_size": 270)",
        "model.language_model.embed_tokens.weight is [269, 8], expected [270, 8]"},
       {R"("vocab_size": 269)", R"("vocab_size": 264)",
-       "the blank's row is 264, but the head has 264 rows"},
-      {R"("audio_token_id": 264)", R"("audio_token_id": 65)", "in the blank's row, 65"},
+       "the row of the place of the frames is 264, but the head has 264 rows"},
+      {R"("audio_token_id": 264)", R"("audio_token_id": 65)",
+       "in the row of the place of the frames, 65"},
       {R"("tie_word_embeddings": true,
   "timestamp)",
        R"("tie_word_embeddings": false,
@@ -156,6 +157,16 @@ TEST_F(Qwen3AsrFolder, RefusesWhatContradictsItself) {
   for (const auto& [from, to, said] : cases) expect_fault("config.json", from, to, said);
   expect_fault("processor_config.json", R"("min_length": 8000)", R"("min_length": 0)",
                "min_length is 0, but penstock's models have 8000");
+}
+
+TEST_F(Qwen3AsrFolder, NamesTheSettingsThatAreMissing) {
+  const std::string head = R"("head_dim": 6,)", layers = R"("num_hidden_layers": 2,)";
+  expect_fault("config.json", head, "", "config.json lacks text_config.head_dim, so 128 was taken");
+  expect_fault("config.json", layers, "",
+               "config.json lacks text_config.num_hidden_layers, so 28 was taken");
+  expect_fault("config.json", R"("text_config")", R"("other_config")",
+               "config.json lacks text_config.hidden_size, so 2048 was taken");
+  EXPECT_EQ(fault("config.json", head, "").find("text_config.hidden_size"), std::string::npos);
 }
 
 TEST_F(Qwen3AsrFolder, RefusesAnotherChat) {

@@ -229,6 +229,39 @@ TEST_F(AveragingRun, ValidatesWhatItsCheckpointIsEvaluatedBy) {
   EXPECT_NE(loss_of("averaged-0"), loss_of("plain"));
 }
 
+// A tied embedding has an average like other weights, and both of its layers validate with it.
+TEST_F(AveragingRun, ValidatesTiedWeightsByTheirAverages) {
+  const Overrides tied = {"model.decoder=lm",   "decoder.width=12", "decoder.layers=1",
+                          "decoder.heads=2",    "decoder.inner=10", "decoder.tied=true",
+                          "decoder.prompt=[1]", "trainer.ema=0.9"};
+  std::map<std::string, Floats> first;
+  double loss = 0;
+  for (const int stages : {1, 2, 4}) {
+    Overrides overrides = tied;
+    overrides.push_back(fmt::format("pipeline.stages={}", stages));
+    overrides.push_back("data.validation=" + in("validation.jsonl"));
+    overrides.push_back("trainer.validate_every=2");
+    const std::string output = fmt::format("tied-{}", stages);
+    run(output, 4, overrides);
+    EXPECT_EQ(validated_.loss, loss_of(output)) << stages;
+    EXPECT_EQ(validated_.loss, loss_of(output, 2)) << stages;
+    if (stages == 1) {
+      first = tensors(output);
+      loss = validated_.loss;
+    }
+    EXPECT_EQ(tensors(output), first) << stages;
+    EXPECT_EQ(validated_.loss, loss) << stages;
+  }
+  EXPECT_TRUE(first.contains("optimizer.ema/decoder.text.weight"));
+  EXPECT_NE(first.at("optimizer.ema/decoder.text.weight"), first.at("decoder.text.weight"));
+  Overrides without = tied;
+  without.back() = "trainer.ema=0";
+  run("tied-plain", 4, without);
+  for (const auto& [name, values] : tensors("tied-plain"))
+    EXPECT_EQ(first.at(name), values) << name;
+  EXPECT_NE(loss_of("tied-plain"), loss);
+}
+
 TEST_F(AveragingRun, IsReadByItsAveragesUnlessWithout) {
   run("output", 3, {"trainer.ema=0.9", "trainer.checkpoint_every=2"});
   export_weights(in("output"), in("averages"));
