@@ -3,18 +3,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cmath>
 #include <nlohmann/json.hpp>
 
 #include "tools/cli/terminal.h"
 
 namespace penstock::tools {
 namespace {
-
-double to_thousandths(double number) {
-  constexpr double kThousand = 1000;
-  return std::round(number * kThousand) / kThousand;
-}
 
 /// Returns the second of the recording at which the utterance begins.
 double offset_of(const runtime::AudioSource& source) {
@@ -27,19 +21,6 @@ std::string as_field(std::string text) {
 }
 
 }  // namespace
-
-void add_words(nlohmann::ordered_json& line, const std::vector<runtime::TimedWord>& words) {
-  double sum = 0;
-  line["words"] = nlohmann::ordered_json::array();
-  for (const runtime::TimedWord& word : words) {
-    line["words"].push_back({{"word", word.word},
-                             {"start", to_thousandths(word.start)},
-                             {"end", to_thousandths(word.end)},
-                             {"confidence", to_thousandths(word.confidence)}});
-    sum += word.confidence;
-  }
-  if (!words.empty()) line["confidence"] = to_thousandths(sum / static_cast<double>(words.size()));
-}
 
 std::string aligned_line(const runtime::JudgedUtterance& utterance) {
   const runtime::AudioSource& source = utterance.source;
