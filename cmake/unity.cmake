@@ -11,6 +11,7 @@ function(unity_by_folder target)
   if(PENSTOCK_UNITY AND CMAKE_CXX_COMPILER_ID STREQUAL "Clang")
     target_precompile_headers(${target} PRIVATE <algorithm> <chrono> <cmath> <filesystem> <fstream> <functional> <map>
       <memory> <numeric> <optional> <random> <ranges> <set> <span> <sstream> <string> <thread> <unordered_map> <vector>)
+    target_compile_options(${target} PRIVATE "$<$<COMPILE_LANGUAGE:CXX>:SHELL:-Xclang -fno-pch-timestamp>")
   endif()
   foreach(file ${ARGN})
     get_filename_component(folder ${file} DIRECTORY)

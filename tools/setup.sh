@@ -11,6 +11,8 @@ export OMPI_MCA_btl_vader_single_copy_mechanism=none
 # A clone finds what another one compiled. The sources that cmake makes of a folder hold absolute paths, of which
 # ccache takes no notice below this folder.
 export CCACHE_BASEDIR=$PWD CCACHE_NOHASHDIR=1
+# It takes objects made with precompiled headers, too (cmake/unity.cmake).
+export CCACHE_SLOPPINESS=pch_defines,time_macros
 
 say() { printf '\n== %s\n' "$*"; }
 

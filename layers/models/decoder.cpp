@@ -4,6 +4,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <span>
 #include <utility>
 #include <variant>
 
@@ -99,14 +100,16 @@ std::vector<Contradiction> language_contradictions(const DecoderOptions& o) {
          fmt::format("has {}, but {} with a prompt of {} each, as long as decoder.prompt, need {}",
                      counted(o.prompts.size(), "id"), counted(o.languages.size(), "language"),
                      o.prompt.size(), o.languages.size() * o.prompt.size())});
-  for (std::size_t i = 0; i < o.languages.size(); ++i)
-    if (o.languages[i].empty() ||
-        std::ranges::count(o.languages.begin(),
-                           o.languages.begin() + static_cast<std::ptrdiff_t>(i),
-                           o.languages[i]) > 0)
-      found.push_back({"decoder.languages",
-                       fmt::format("names '{}' {}", o.languages[i],
-                                   o.languages[i].empty() ? "as a language" : "a second time")});
+  for (std::size_t i = 0; i < o.languages.size(); ++i) {
+    const auto known = std::span(o.languages).first(i);
+    if (o.languages[i].empty())
+      found.push_back({"decoder.languages", "has a language without a name"});
+    else if (std::ranges::any_of(known, [&](const std::string& before) {
+               return is_same_language(before, o.languages[i]);
+             }))
+      found.push_back(
+          {"decoder.languages", fmt::format("names '{}' a second time", o.languages[i])});
+  }
   return found;
 }
 
@@ -146,8 +149,18 @@ bool DecoderKind::reads(std::string_view key) const {
   return std::ranges::find(keys, key) != keys.end();
 }
 
+bool is_same_language(std::string_view one, std::string_view other) {
+  const auto plain = [](char letter) {
+    if (letter == '-') return '_';
+    return letter >= 'A' && letter <= 'Z' ? static_cast<char>(letter - 'A' + 'a') : letter;
+  };
+  return std::ranges::equal(one, other, {}, plain, plain);
+}
+
 void choose_language(DecoderOptions& options, std::string_view language) {
-  const auto found = std::ranges::find(options.languages, language);
+  const auto found = std::ranges::find_if(options.languages, [&](const std::string& known) {
+    return is_same_language(known, language);
+  });
   if (found == options.languages.end())
     throw ConfigError(
         options.languages.empty()

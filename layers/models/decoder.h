@@ -72,8 +72,11 @@ struct DecoderKind {
   bool reads(std::string_view key) const;
 };
 
-/// Makes the prompt of a language the only one. ConfigError, which lists all languages, if there is
-/// no such language.
+/// True if both name one language: capitals do not count, and "-" is "_".
+[[nodiscard]] bool is_same_language(std::string_view one, std::string_view other);
+
+/// Makes the prompt of a language the only one: there are no languages then, and those of manifests
+/// are not looked at. ConfigError, which lists all languages, if there is no such language.
 void choose_language(DecoderOptions& options, std::string_view language);
 
 /// Returns the keys of [decoder] whose values are not the defaults.

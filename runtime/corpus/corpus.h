@@ -30,8 +30,8 @@ struct Corpus {
   std::function<std::string(std::uint64_t)> text;
   std::function<std::vector<std::int32_t>(std::uint64_t)> labels;  // labels of the text
   std::function<std::string(std::uint64_t)> where;                 // "train.jsonl:17"
-  /// Returns the number of an utterance's prompt, see Targets::prompts. Set on these ranks alone,
-  /// if the decoder has prompts of languages.
+  /// Returns the number of an utterance's prompt, see Targets::prompts. Set on ranks that read
+  /// texts, if the decoder has prompts of languages.
   std::function<std::int32_t(std::uint64_t)> prompt = {};
   std::int64_t too_short = 0, too_long = 0;  // left out by data.min_seconds and max_seconds
   std::int64_t skipped = 0;                  // left out by data.bad_utterances = "skip"

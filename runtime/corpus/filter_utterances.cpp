@@ -92,7 +92,7 @@ std::string fault_of_text(const CorpusOptions& options, const Tokenizer& tokeniz
 }
 
 /// Explains why an utterance has no prompt; "" if it has one.
-std::string fault_of_language(const CorpusOptions& options, std::string_view language) try {
+std::string language_fault(const CorpusOptions& options, std::string_view language) try {
   if (!options.languages.empty()) (void)language_number(options.languages, language);
   return {};
 } catch (const DataError& error) {
@@ -119,7 +119,7 @@ FilteredUtterances filter_utterances(const CorpusOptions& options, const Utteran
       weighed.left_out.add(u);
       continue;
     }
-    std::string fault = fault_of_language(options, index.language(u));
+    std::string fault = language_fault(options, index.language(u));
     if (fault.empty())
       fault =
           bad ? fault_of_text(options, tokenizer, index, u, texts) : filter.fault_of(length, need);

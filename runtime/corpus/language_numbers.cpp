@@ -6,25 +6,14 @@
 #include <algorithm>
 
 #include "base/error.h"
+#include "layers/models/decoder.h"
 
 namespace penstock::runtime {
-namespace {
-
-char plain(char letter) {
-  if (letter == '-') return '_';
-  return letter >= 'A' && letter <= 'Z' ? static_cast<char>(letter - 'A' + 'a') : letter;
-}
-
-bool is_same(std::string_view one, std::string_view other) {
-  return std::ranges::equal(one, other, {}, plain, plain);
-}
-
-}  // namespace
-
 std::int32_t language_number(const std::vector<std::string>& languages, std::string_view language) {
   if (language.empty()) return 0;
-  const auto found = std::ranges::find_if(
-      languages, [&](const std::string& known) { return is_same(known, language); });
+  const auto found = std::ranges::find_if(languages, [&](const std::string& known) {
+    return layers::is_same_language(known, language);
+  });
   if (found == languages.end())
     throw DataError(
         fmt::format("its language '{}' has no prompt: decoder.languages = {} names all that have",

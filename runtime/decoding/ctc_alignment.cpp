@@ -52,8 +52,9 @@ void log_softmax(std::span<const float> logits, std::vector<double>& logs) {
   }
   double sum = 0;
   for (const float x : logits) sum += std::isfinite(x) ? std::exp(x - most) : 0;
+  const double log_sum = std::log(sum);
   for (std::size_t c = 0; c < logs.size(); ++c)
-    logs[c] = std::isfinite(logits[c]) ? logits[c] - most - std::log(sum) : kNoPath;
+    logs[c] = std::isfinite(logits[c]) ? logits[c] - most - log_sum : kNoPath;
 }
 
 void check_text(std::span<const float> logits_FC, std::int64_t channels,

@@ -25,7 +25,7 @@ struct TimedWord {
 using WordTimer = std::function<std::vector<TimedWord>(
     std::span<const float> x_FC, std::int64_t channels, std::span<const std::int32_t> labels)>;
 
-/// What a timer knows of a model.
+/// A WordTiming holds what a timer knows of a model.
 struct WordTiming {
   double frame_seconds = 0;  // from one frame of CTC to the next
   std::int64_t first = 0;    // channel at which the logits of CTC begin

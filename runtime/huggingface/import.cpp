@@ -180,8 +180,9 @@ void check_text(const std::filesystem::path& folder, const ImportPlan& plan,
         "train, which makes a new head for other labels",
         folder.string(), plan.architecture.name));
   if (plan.headless && !(choices.language.empty() && choices.languages.empty()))
-    throw ConfigError(fmt::format("{}: a {} has no head, and so no languages: leave --language out",
-                                  folder.string(), plan.headless->name));
+    throw ConfigError(fmt::format("{}: a {} has no head, and so no languages: leave {} out",
+                                  folder.string(), plan.headless->name,
+                                  choices.language.empty() ? "--languages" : "--language"));
   if (plan.headless && !text)
     throw ConfigError(fmt::format(
         "{}: a {} has no head: say which labels a new one is for, such as\n"
@@ -252,6 +253,9 @@ ImportPlan plan_import(const std::filesystem::path& folder, const std::filesyste
   set_text_ends(plan.architecture, plan.prompt, plan.blank, plan.config.model.networks);
   if (plan.chat) set_chat(*plan.chat, plan.config.model.networks);
   set_languages(plan.languages, folder, plan.config.model.networks);
+  for (const auto& one :
+       contradictions(plan.config.model.decoder_kind(), plan.config.model.networks))
+    throw ConfigError(fmt::format("{}: {} {}", folder.string(), one.key, one.what));
   set_suppressed(plan.architecture, plan.settings, {plan.rows, plan.blank},
                  plan.config.model.networks);
   check_channels(plan);

@@ -43,8 +43,7 @@ struct ImportChoices {
   /// attention decoder, empty is English if it knows several languages.
   std::string language = {};
   /// Languages whose utterances get a prompt of their own (decoder.languages), of a language model
-  /// or an attention decoder.  Other utterances have
-  /// the prompt of `language`.
+  /// or an attention decoder. Other utterances have the prompt of `language`.
   std::vector<std::string> languages = {};
   /// A folder with a LoRA adapter of PEFT for the model; empty: none.
   std::filesystem::path adapter = {};

@@ -163,7 +163,7 @@ void set_languages(const std::vector<LanguageDecoder>& languages,
   }
   if (!others.empty())
     throw_fault(folder, fmt::format("has prompts of other numbers of tokens than the usual one of "
-                                    "{}: leave out of --languages {}",
+                                    "{}, or with another last token: leave out of --languages {}",
                                     decoder.prompt.size(), fmt::join(others, ", ")));
 }
 

@@ -36,6 +36,11 @@ configs::Config config_for(const Checkpoint& checkpoint, const Trained& trained,
   config.data.micro_batches = std::max(config.data.micro_batches, trained.replicas);
   config.trainer.lanes = trained.replicas;
   config.trainer.threads = trained.threads;
+  // CTC reads no prompt.
+  if (trained.decoder == "ctc") {
+    config.model.networks.languages.clear();
+    config.model.networks.prompts.clear();
+  }
   if (!trained.language.empty()) choose_language(config.model.networks, trained.language);
   if (!trained.compute.empty()) config.precision.compute = trained.compute;
   config.trainer.output = checkpoint.folder().string();
@@ -67,7 +72,8 @@ void check_timed(const std::string& own, const Trained& trained, bool ctc_beside
 layers::Loss loss_for(const configs::Config& config, const Trained& trained) {
   layers::Loss loss = config.model.loss();
   const std::string& own = config.model.decoder;
-  check_timed(own, trained, loss.make_ctc_decoder != nullptr);
+  if (trained.decoder.empty() || trained.decoder == own || trained.decoder == "ctc")
+    check_timed(own, trained, loss.make_ctc_decoder != nullptr);
   if (trained.decoder.empty() || trained.decoder == own) return loss;
   const bool has_ctc = loss.make_ctc_decoder != nullptr;
   if (trained.decoder != "ctc" || !has_ctc)

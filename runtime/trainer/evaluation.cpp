@@ -96,15 +96,23 @@ class Scorer {
     }
     std::vector<std::vector<layers::Hypothesis>> found(inputs.size());
     std::vector<std::vector<TimedWord>> words(inputs.size());
+    std::vector<std::string> faults(inputs.size());
     parallel_for(inputs.size(), options_.threads, [&](std::size_t u) {
       found[u] = options_.decoder(inputs[u], logits.channels(), tokenizer_.labels());
-      if (options_.word_timer)
-        words[u] = options_.word_timer(
-            inputs[u], logits.channels(),
-            options_.times_references ? corpus_.labels(work.utterances[u]) : found[u][0].labels);
+      const std::uint64_t id = work.utterances[u];
+      try {
+        if (options_.word_timer)
+          words[u] = timed(id, inputs[u], logits.channels(), found[u].front().labels);
+      } catch (const DataError& error) {
+        faults[u] = fmt::format("{}: {}", corpus_.audio(id).audio.string(), error.what());
+      }
     });
-    for (std::size_t u = 0; u < found.size(); ++u)
-      tell(work.utterances[u], found[u], std::move(words[u]));
+    for (std::size_t u = 0; u < found.size(); ++u) {
+      if (faults[u].empty())
+        tell(work.utterances[u], found[u], std::move(words[u]));
+      else
+        tell_failures({{work.utterances[u], faults[u]}});
+    }
   }
 
   /// Takes texts that the decoder wrote. Its classes that are no labels mean nothing in text.
@@ -127,6 +135,15 @@ class Scorer {
   const std::string& told() const { return told_.bytes(); }
 
  private:
+  /// Returns the words of an utterance, which end with its audio.
+  std::vector<TimedWord> timed(std::uint64_t id, std::span<const float> x_FC, std::int64_t channels,
+                               const std::vector<std::int32_t>& heard) const {
+    std::vector<TimedWord> words =
+        options_.word_timer(x_FC, channels, options_.times_references ? corpus_.labels(id) : heard);
+    for (TimedWord& word : words) word.end = std::min(word.end, corpus_.lengths[id].seconds());
+    return words;
+  }
+
   void begin(Told what, std::uint64_t id) {
     told_.add(static_cast<std::int64_t>(what));
     told_.add(static_cast<std::int64_t>(id));

@@ -75,7 +75,7 @@ std::vector<std::filesystem::path> list_event_files(const std::filesystem::path&
   std::error_code error;
   for (std::filesystem::directory_iterator entry(folder, error), end; !error && entry != end;
        entry.increment(error))
-    if (entry->path().filename().string().starts_with(kEventsPrefix))
+    if (entry->path().filename().string().starts_with(kEventsPrefix) && entry->is_regular_file())
       files.push_back(entry->path());
   if (error)
     throw FileError(folder, fmt::format("{}: can't be read: {}", folder.string(), error.message()),

@@ -12,7 +12,7 @@
 
 namespace penstock::runtime {
 
-/// Where a run begins, as an EventFile records it.
+/// An EventStart holds what an EventFile records of the start of a run.
 struct EventStart {
   std::int64_t last_step = 0;  // of the checkpoint; 0: a new run
   std::string recipe = {};     // shown as text

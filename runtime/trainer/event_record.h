@@ -15,7 +15,7 @@ namespace penstock::runtime {
 /// `data` (8 bytes), its masked CRC (4), `data`, and its masked CRC (4).
 [[nodiscard]] std::string framed(std::string_view data);
 
-/// When an event happened: seconds since 1970, and the training step.
+/// An EventMoment says when an event happened: seconds since 1970, and the training step.
 struct EventMoment {
   double seconds = 0;
   std::int64_t step = 0;

@@ -86,7 +86,7 @@ void Mirror::run(const std::stop_token& stop) {
 }
 
 /// Uploads the files beside the checkpoints, which people read: the mark of the best, and metrics.
-/// The event file of an earlier start does not grow any more, so it is uploaded once.
+/// An event file that has not grown since is not uploaded again.
 void Mirror::upload_companions(RemoteRun& run) {
   const auto upload = [&](const std::string& name) {
     if (std::filesystem::exists(options_.output / name))
@@ -94,11 +94,12 @@ void Mirror::upload_companions(RemoteRun& run) {
   };
   upload(kBestFile);
   upload(kMetricsFile);
-  const std::vector<std::filesystem::path> events = list_event_files(options_.output);
-  for (const std::filesystem::path& file : events) {
-    if (ended_events_.contains(file)) continue;
+  for (const std::filesystem::path& file : list_event_files(options_.output)) {
+    const std::uintmax_t bytes = std::filesystem::file_size(file);
+    std::uintmax_t& uploaded = uploaded_events_[file];
+    if (bytes == uploaded) continue;
     upload(file.filename().string());
-    if (file != events.back()) ended_events_.insert(file);
+    uploaded = bytes;
   }
 }
 

@@ -4,8 +4,8 @@
 #include <condition_variable>
 #include <cstdint>
 #include <filesystem>
+#include <map>
 #include <mutex>
-#include <set>
 #include <string>
 #include <thread>
 
@@ -56,11 +56,11 @@ class Mirror {
   const Options options_;
   mutable std::mutex mutex_;
   std::condition_variable_any changed_;
-  std::filesystem::path next_, current_;          // "": none
-  std::string fault_;                             // of the last attempt; "" after a success
-  std::uint64_t bytes_ = 0;                       // that the store has, of all checkpoints
-  std::set<std::filesystem::path> ended_events_;  // event files of earlier starts, uploaded
-  std::jthread thread_;                           // last: it uses the others
+  std::filesystem::path next_, current_;  // "": none
+  std::string fault_;                     // of the last attempt; "" after a success
+  std::uint64_t bytes_ = 0;               // that the store has, of all checkpoints
+  std::map<std::filesystem::path, std::uintmax_t> uploaded_events_;  // bytes that the store has
+  std::jthread thread_;                                              // last: it uses the others
 };
 
 }  // namespace penstock::runtime

@@ -96,7 +96,7 @@ TEST_F(Languages, DecideWhatIsWritten) {
   ASSERT_EQ(outcome.code, 0) << outcome.err;
   const auto mixed = evaluated({});
   EXPECT_EQ(evaluated({}, {3}), mixed);
-  const auto german = evaluated({"--language", "de"}, {2});
+  const auto german = evaluated({"--language", "DE"}, {2});
   EXPECT_NE(transcribed({"--language", "de"}), transcribed({}));
   name_languages("validation.jsonl", {"de"});
   EXPECT_EQ(evaluated({}), german);
@@ -110,6 +110,21 @@ TEST_F(Languages, DecideWhatIsWritten) {
     EXPECT_NE(mixed[i], usual[i]);
   }
   for (const std::size_t i : {2, 5}) EXPECT_EQ(mixed[i], usual[i]);
+}
+
+TEST_F(Languages, MayChangeWhereARunAcceptsIt) {
+  const auto outcome = train("output");
+  ASSERT_EQ(outcome.code, 0) << outcome.err;
+  const std::vector<std::string> more = {R"(decoder.languages=["en", "de", "fr"])",
+                                         "decoder.prompts=[1, 2, 4]", "trainer.steps=14",
+                                         "trainer.resume=true"};
+  const auto refused = train("output", more);
+  EXPECT_EQ(refused.code, 2);
+  EXPECT_NE(refused.err.find("decoder.languages"), std::string::npos) << refused.err;
+  std::vector<std::string> accepting = more;
+  accepting.emplace_back(R"(trainer.accept=["decoder.languages", "decoder.prompts"])");
+  const auto resumed = train("output", accepting);
+  EXPECT_EQ(resumed.code, 0) << resumed.err;
 }
 
 TEST_F(Languages, WithoutAPromptAreRefused) {

@@ -11,13 +11,15 @@ namespace penstock::tools {
 namespace {
 
 /// Returns the second of the recording at which the utterance begins.
-double offset_of(const runtime::AudioSource& source) {
+double seconds_before(const runtime::AudioSource& source) {
   return static_cast<double>(source.first.value_or(0)) / source.length.rate;
 }
 
+/// Returns a text without blanks, which separate the fields of CTM.
 std::string as_field(std::string text) {
-  std::ranges::replace(text, ' ', '_');
-  return text;
+  std::ranges::replace_if(
+      text, [](char c) { return static_cast<unsigned char>(c) <= ' '; }, '_');
+  return text.empty() ? "<unk>" : text;
 }
 
 }  // namespace
@@ -25,7 +27,7 @@ std::string as_field(std::string text) {
 std::string aligned_line(const runtime::JudgedUtterance& utterance) {
   const runtime::AudioSource& source = utterance.source;
   nlohmann::ordered_json line{{"audio_filepath", source.audio.string()}};
-  if (source.first) line["offset"] = offset_of(source);
+  if (source.first) line["offset"] = seconds_before(source);
   line["duration"] = source.length.seconds();
   if (utterance.recognised.fault.empty()) {
     line["text"] = utterance.recognised.reference;
@@ -41,7 +43,7 @@ std::string aligned_ctm(const runtime::JudgedUtterance& utterance) {
   for (const runtime::TimedWord& word : utterance.recognised.words)
     lines += fmt::format("{} 1 {:.3f} {:.3f} {} {:.3f}\n",
                          as_field(utterance.source.audio.stem().string()),
-                         offset_of(utterance.source) + word.start, word.end - word.start,
+                         seconds_before(utterance.source) + word.start, word.end - word.start,
                          as_field(word.word), word.confidence);
   return lines;
 }

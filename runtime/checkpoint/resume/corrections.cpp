@@ -151,7 +151,7 @@ std::vector<Correction> corpus_changes(const configs::Config& config, const Trai
   if (!other_utterances && !other_weights) return {};
   const bool follows = std::ranges::any_of(changes, [](const Correction& change) {
     return in_section(change, "data.") || in_section(change, "features.") ||
-           in_section(change, "text.");
+           in_section(change, "text.") || in_section(change, "decoder.languages");
   });
   const std::string accepting = accepting_line(config, {"data.train"});
   if (other_weights && !accepts(config, "data.train"))

@@ -70,7 +70,7 @@ void read_common_voice(const ManifestReading& reading) {
                  .text = trimmed(fields[sentence]),
                  .duration = {},
                  .where = reading.at_line(number),
-                 .language = locale < fields.size() ? fields[locale] : ""});
+                 .language = locale < fields.size() ? trimmed(fields[locale]) : ""});
   });
 }
 

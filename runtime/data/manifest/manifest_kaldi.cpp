@@ -86,8 +86,7 @@ class KaldiFolder {
  public:
   explicit KaldiFolder(const ManifestReading& reading)
       : reading_(reading), recordings_(read_table(reading, "wav.scp")) {
-    if (std::filesystem::exists(reading.manifest / "utt2lang"))
-      languages_ = read_table(reading, "utt2lang");
+    if (std::filesystem::exists(reading.manifest / "utt2lang")) read_languages();
     for (auto line = recordings_.begin(); line != recordings_.end();) {
       const std::string fault = fault_of(line->second.rest);
       if (!fault.empty()) reading.faults.add(line->second.where, fault);
@@ -110,6 +109,17 @@ class KaldiFolder {
   }
 
  private:
+  /// Reads utt2lang. Most recipes need no languages, so a bad line is passed over.
+  void read_languages() {
+    const auto file = reading_.manifest / "utt2lang";
+    reading_.sources.push_back(file);
+    for_each_line(reading_, file, [&](const std::string& text, std::size_t) {
+      const std::string line = trimmed(text);
+      const std::size_t space = std::min(line.find_first_of(" \t"), line.size());
+      languages_[line.substr(0, space)] = trimmed(line.substr(space));
+    });
+  }
+
   void add(const KaldiLine& text, const std::string& recording,
            const std::optional<KaldiSegment>& segment) const {
     const auto found = recordings_.find(recording);
@@ -123,12 +133,13 @@ class KaldiFolder {
       if (segment->end != -1) entry.duration = segment->end - segment->begin;  // -1: to the end
     }
     const auto language = languages_.find(text.name);
-    if (language != languages_.end()) entry.language = language->second.rest;
+    if (language != languages_.end()) entry.language = language->second;
     reading_.add(std::move(entry));
   }
 
   const ManifestReading& reading_;
-  std::map<std::string, KaldiLine> recordings_, languages_;
+  std::map<std::string, KaldiLine> recordings_;
+  std::map<std::string, std::string> languages_;
 };
 
 }  // namespace

@@ -97,6 +97,8 @@ TEST(DecoderLanguages, HavePromptsOfOneLength) {
   options = good;
   options.languages = {"en", "en"};
   EXPECT_EQ(contradicting(options), Keys{"decoder.languages"});
+  options.languages = {"de-AT", "DE_at"};
+  EXPECT_EQ(contradicting(options), Keys{"decoder.languages"});
   options.languages = {"", "de"};
   EXPECT_EQ(contradicting(options), Keys{"decoder.languages"});
   options.languages = {};

@@ -61,10 +61,10 @@ TEST(DecoderEmbeddingTest, GivesUtterancesTheirLanguagesPrompt) {
     DecoderEmbeddingOptions options = options_of(positions), alone = options;
     options.prompts = {2, 9, 7, 5, 0, 4};
     alone.prompt = {5, 0, 4};
-    const std::vector<std::int32_t> numbers_of = {2, 2};
+    const std::vector<std::int32_t> languages = {2, 2};
     DecoderTextPass with(options, DType::f32, {3, 2}, {{2}, {4, 5}}),
         without(alone, DType::f32, {3, 2}, {{2}, {4, 5}});
-    with.labels.targets.prompts = numbers_of;
+    with.labels.targets.prompts = languages;
     for (DecoderTextPass* const pass : {&with, &without}) {
       pass->runner.forward();
       pass->runner.backward_input();

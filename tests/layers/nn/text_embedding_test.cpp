@@ -75,10 +75,10 @@ TEST(TextEmbeddingTest, GivesUtterancesTheirLanguagesPrompt) {
   TextEmbeddingOptions options = golden_options(), alone = options;
   options.prompts = {2, 9, 7, 5, 0, 4};
   alone.prompt = {5, 0, 4};
-  const std::vector<std::int32_t> numbers_of = {2, 2};
+  const std::vector<std::int32_t> languages = {2, 2};
   TextPass with(options, DType::f32, {3, 2}, {{2}, {4, 5}}),
       without(alone, DType::f32, {3, 2}, {{2}, {4, 5}});
-  with.labels.targets.prompts = numbers_of;
+  with.labels.targets.prompts = languages;
   for (TextPass* const pass : {&with, &without}) {
     pass->runner.forward();
     pass->runner.backward_input();
@@ -92,8 +92,8 @@ TEST(TextEmbeddingTest, MixedLanguagesHaveTheirGradient) {
   TextEmbeddingOptions options = golden_options();
   options.prompts = {2, 9, 7, 5, 0, 4};
   TextPass pass(options, DType::f64, {3, 1, 6}, {{2, 2, 10}, {0}, {}});
-  const std::vector<std::int32_t> numbers_of = {1, 0, 2};
-  pass.labels.targets.prompts = numbers_of;
+  const std::vector<std::int32_t> languages = {1, 0, 2};
+  pass.labels.targets.prompts = languages;
   check_gradients(pass.runner);
 }
 

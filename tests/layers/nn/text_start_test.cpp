@@ -17,7 +17,7 @@ const Ids kPrefix = {9}, kUsual = {3, 1}, kOfLanguages = {4, 1, 5, 6};
 TextStart start() { return {kPrefix, kUsual, kOfLanguages, 2}; }
 
 /// Returns the ids of three utterances, of which the second has no label.
-Ids ids_of(Targets* targets) {
+Ids read_ids(Targets* targets) {
   const auto backend = make_cpu_backend(1);
   const auto stream = backend->make_stream();
   const std::vector<std::int64_t> lengths = {4, 2, 3};
@@ -35,18 +35,18 @@ TEST(TextStart, CountsLanguagesAndRows) {
 
 TEST(TextStart, GivesEachUtteranceItsLanguagesPrompt) {
   Labels labels({{7, 8}, {}, {7}}, 1);
-  EXPECT_EQ(ids_of(nullptr), (Ids{9, 3, 1, 2, 9, 3, 1, 2, 9, 3, 1, 2}));
-  EXPECT_EQ(ids_of(&labels.targets), (Ids{9, 3, 1, 2, 7, 8, 9, 3, 1, 2, 9, 3, 1, 2, 7}));
+  EXPECT_EQ(read_ids(nullptr), (Ids{9, 3, 1, 2, 9, 3, 1, 2, 9, 3, 1, 2}));
+  EXPECT_EQ(read_ids(&labels.targets), (Ids{9, 3, 1, 2, 7, 8, 9, 3, 1, 2, 9, 3, 1, 2, 7}));
   const Ids numbers = {2, 0, 1};
   labels.targets.prompts = numbers;
-  EXPECT_EQ(ids_of(&labels.targets), (Ids{9, 5, 6, 2, 7, 8, 9, 3, 1, 2, 9, 4, 1, 2, 7}));
+  EXPECT_EQ(read_ids(&labels.targets), (Ids{9, 5, 6, 2, 7, 8, 9, 3, 1, 2, 9, 4, 1, 2, 7}));
 }
 
 TEST(TextStart, RefusesNumbersWithoutAPrompt) {
   Labels labels({{7, 8}, {}, {7}}, 1);
   for (const Ids& numbers : {Ids{0, 0, 3}, Ids{0, -1, 0}, Ids{0, 0}}) {
     labels.targets.prompts = numbers;
-    EXPECT_THROW((void)ids_of(&labels.targets), ShapeError);
+    EXPECT_THROW((void)read_ids(&labels.targets), ShapeError);
   }
 }
 

@@ -159,6 +159,7 @@ TEST_F(AttentionClass, HasAPromptForEachLanguage) {
                {"decoder.prompts", "[260, 262, 264, 260, 261, 264]"}});
   EXPECT_EQ(report_.languages, (std::vector<std::string>{"el", "en"}));
   expect_fault(golden(kWhisper), "has no row for '<|xx|>'", {.languages = {"en", "xx"}});
+  expect_fault(golden(kWhisper), "names 'EN' a second time", {.languages = {"en", "EN"}});
 }
 
 TEST_F(AttentionClass, OfOneLanguageHasAShortPrompt) {

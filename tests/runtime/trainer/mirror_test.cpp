@@ -65,7 +65,9 @@ TEST_F(Mirrored, UploadsTheBestBesideTheNewest) {
 
 TEST_F(Mirrored, UploadsTheEventsOfEachStart) {
   const std::string ended = "events.out.tfevents.1.host.1.0",
-                    last = "events.out.tfevents.2.host.1.0";
+                    last = "events.out.tfevents.2.host.1.0", others = "events.out.tfevents.odd";
+  test::write_file(folder_.path() / others, "of somebody else");
+  std::filesystem::create_directory(folder_.path() / "events.out.tfevents.9");
   test::write_file(folder_.path() / ended, "old");
   test::write_file(folder_.path() / last, "new");
   Mirror mirror(options());
@@ -73,11 +75,11 @@ TEST_F(Mirrored, UploadsTheEventsOfEachStart) {
   EXPECT_EQ(mirror.finish(), "");
   EXPECT_EQ(run_->store().get("run/" + ended), "old");
   EXPECT_EQ(run_->store().get("run/" + last), "new");
-  test::write_file(folder_.path() / ended, "changed");
+  test::write_file(folder_.path() / ended, "OLD");
   test::write_file(folder_.path() / last, "new, newer");
   mirror.offer(save(20));
   EXPECT_EQ(mirror.finish(), "");
-  EXPECT_EQ(run_->store().get("run/" + ended), "old");  // it is not sent again
+  EXPECT_EQ(run_->store().get("run/" + ended), "old");  // of that size, it is not sent again
   EXPECT_EQ(run_->store().get("run/" + last), "new, newer");
 }
 

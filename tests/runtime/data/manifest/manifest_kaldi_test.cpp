@@ -34,7 +34,7 @@ TEST_F(KaldiFolderTest, HasAnUtteranceForEachText) {
 TEST_F(KaldiFolderTest, MayNameLanguages) {
   put("train/wav.scp", "a /x/a.wav\nb /x/b.wav\n");
   put("train/text", "a one\nb two\n");
-  put("train/utt2lang", "b de\n");
+  put("train/utt2lang", "b de\n\nc\n");
   const auto entries = read(in("train"));
   ASSERT_EQ(entries.size(), 2u);
   EXPECT_EQ(entries[0].language, "");
