@@ -3,12 +3,9 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <array>
-#include <string>
 
 #include "layers/models/conformer.h"
 #include "layers/models/families.h"
-#include "layers/models/lora.h"
 #include "layers/nn/attention.h"
 #include "layers/nn/conv1d.h"
 #include "layers/nn/linear.h"
