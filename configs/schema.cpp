@@ -208,7 +208,9 @@ std::vector<Key> optimizer_keys(OptimizerConfig& o) {
       Key("optimizer.clip_norm", &o.clip_norm, at_least(0),
           "largest norm of the whole gradient; 0: no clipping"),
       Key("optimizer.freeze", &o.freeze, anything(),
-          "parameters that stay as they are: patterns of their names, with * and ?"),
+          "parameters that stay as they are: patterns of their names, with * and ?; one that "
+          "begins "
+          "with ! takes names out"),
       Key("optimizer.learning_rates", &o.learning_rates, anything(),
           "factors of the learning rate: \"pattern: factor\" of parameter names, of which the "
           "first that matches holds"),

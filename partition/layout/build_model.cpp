@@ -75,14 +75,30 @@ Names parameter_names(const LayerSequence& sequence) {
   return names;
 }
 
+/// Returns true if a pattern takes names out of those that other patterns of its list select.
+bool excludes(const std::string& pattern) { return pattern.starts_with('!'); }
+
+/// Returns true if a pattern of a list matches the name, and none after a "!" does.
+bool selects(const std::vector<std::string>& patterns, std::string_view name) {
+  bool selected = false;
+  for (const std::string& pattern : patterns) {
+    if (!excludes(pattern))
+      selected = selected || matches_glob(pattern, name);
+    else if (matches_glob(pattern.substr(1), name))
+      return false;
+  }
+  return selected;
+}
+
 /// Returns an error message if the pattern matches none of `names`, which are names of `kind`, or
 /// "".
 std::string fault_of(const std::string& pattern, const char* key, const char* kind,
                      const Names& names) {
   std::vector<std::string_view> all;
   for (const std::vector<std::string>& own : names) all.insert(all.end(), own.begin(), own.end());
-  if (std::ranges::any_of(all, [&](auto name) { return matches_glob(pattern, name); })) return {};
-  std::string plain = pattern;
+  const std::string glob = excludes(pattern) ? pattern.substr(1) : pattern;
+  if (std::ranges::any_of(all, [&](auto name) { return matches_glob(glob, name); })) return {};
+  std::string plain = glob;
   std::erase_if(plain, [](char c) { return c == '*' || c == '?'; });
   // Names that share the longest possible prefix with the pattern.
   std::vector<std::string_view> near;
@@ -94,6 +110,19 @@ std::string fault_of(const std::string& pattern, const char* key, const char* ki
   return fmt::format(
       "{} has the pattern \"{}\", which matches no {} of the model. Names near it: {}", key,
       pattern, kind, fmt::join(near, ", "));
+}
+
+/// Returns the error messages of a list of patterns.
+std::vector<std::string> faults_in(const std::vector<std::string>& patterns, const char* key,
+                                   const char* kind, const Names& names) {
+  std::vector<std::string> faults;
+  for (const std::string& pattern : patterns) faults.push_back(fault_of(pattern, key, kind, names));
+  if (!patterns.empty() && std::ranges::all_of(patterns, excludes))
+    faults.push_back(fmt::format(
+        "{} = [\"{}\"] selects nothing from which its patterns after a \"!\" could take {}s: "
+        "begin it with a pattern such as \"*\"",
+        key, fmt::join(patterns, "\", \""), kind));
+  return faults;
 }
 
 void throw_unless_empty(std::vector<std::string> faults) {
@@ -110,38 +139,28 @@ bool adapted(const std::string& name, const std::vector<std::string>& own) {
 
 void check_patterns(const configs::OptimizerConfig& optimizer,
                     const std::vector<configs::RateFactor>& factors, const Names& names) {
-  std::vector<std::string> faults;
-  for (const std::string& pattern : optimizer.freeze)
-    faults.push_back(fault_of(pattern, "optimizer.freeze", "parameter", names));
+  std::vector<std::string> faults =
+      faults_in(optimizer.freeze, "optimizer.freeze", "parameter", names);
   for (const configs::RateFactor& f : factors)
     faults.push_back(fault_of(f.pattern, "optimizer.learning_rates", "parameter", names));
   throw_unless_empty(std::move(faults));
-}
-
-bool matches_any(const std::vector<std::string>& patterns, std::string_view name) {
-  return std::ranges::any_of(patterns, [&](const std::string& p) { return matches_glob(p, name); });
 }
 
 /// Adapts the layers that lora.targets names. ConfigError if a pattern names none.
 void adapt(LayerSequence& sequence, const configs::LoraConfig& lora) {
   if (lora.rank == 0) return;
   const std::vector<std::string> names = layers::adaptable_layers(sequence.layers);
-  std::vector<std::string> faults;
-  for (const std::string& pattern : lora.targets)
-    faults.push_back(fault_of(pattern, "lora.targets", "linear layer", {names}));
-  throw_unless_empty(std::move(faults));
+  throw_unless_empty(faults_in(lora.targets, "lora.targets", "linear layer", {names}));
   layers::adapt_layers(sequence.layers, {lora.rank, lora.alpha, lora.dropout},
-                       [&](const std::string& name) { return matches_any(lora.targets, name); });
+                       [&](const std::string& name) { return selects(lora.targets, name); });
 }
 
 /// Throws ConfigError if lora.train names nothing, or weights that an adapter keeps frozen.
 void check_trained_beside(const configs::LoraConfig& lora, const Names& names) {
-  std::vector<std::string> faults;
-  for (const std::string& pattern : lora.train)
-    faults.push_back(fault_of(pattern, "lora.train", "parameter", names));
+  std::vector<std::string> faults = faults_in(lora.train, "lora.train", "parameter", names);
   for (const std::vector<std::string>& own : names)
     for (const std::string& name : own)
-      if (adapted(name, own) && matches_any(lora.train, name))
+      if (adapted(name, own) && selects(lora.train, name))
         faults.push_back(fmt::format(
             "lora.train names {}, which has an adapter and stays frozen: leave its layer out of "
             "lora.targets, or out of lora.train",
@@ -154,8 +173,8 @@ void check_trained_beside(const configs::LoraConfig& lora, const Names& names) {
 double rate_of(const std::string& name, const configs::Config& config,
                const std::vector<configs::RateFactor>& factors) {
   const configs::LoraConfig& lora = config.model.lora;
-  if (matches_any(config.optimizer.freeze, name)) return 0;
-  if (lora.rank > 0 && !layers::is_lora_parameter(name) && !matches_any(lora.train, name)) return 0;
+  if (selects(config.optimizer.freeze, name)) return 0;
+  if (lora.rank > 0 && !layers::is_lora_parameter(name) && !selects(lora.train, name)) return 0;
   for (const configs::RateFactor& f : factors)
     if (matches_glob(f.pattern, name)) return f.factor;
   return 1;

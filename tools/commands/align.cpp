@@ -13,6 +13,7 @@
 #include "tools/cli/options.h"
 #include "tools/cli/output_file.h"
 #include "tools/cli/process_end.h"
+#include "tools/cli/subtitle_folder.h"
 #include "tools/commands/commands.h"
 #include "tools/reports/timed_report.h"
 
@@ -20,7 +21,8 @@
 // in place of error rates. So it reads manifests, makes windows, continues and fails as `penstock
 // evaluate` does. Exit codes: 2 for options, a model without CTC, or results of something else; 3
 // for data, such as a text with characters that have no label or with more labels than frames; 4
-// for a checkpoint. Only --output, its FILE.progress and the cache of indexes are written.
+// for a checkpoint. Only --output, its FILE.progress, the files in --subtitles and the cache of
+// indexes are written.
 
 namespace penstock::tools {
 namespace {
@@ -30,6 +32,7 @@ struct AlignOptions {
   runtime::TestSet test;
   ResultFileOptions output{"--output"};
   std::string format = {};  // empty: as the output's name ends
+  SubtitleOptions subtitles = {};
 };
 
 bool writes_ctm(const AlignOptions& options) {
@@ -42,9 +45,12 @@ void check(const AlignOptions& options) {
   for (const char* other : {".srt", ".vtt"})
     if (options.format.empty() && options.output.path.ends_with(other))
       throw ConfigError(
-          fmt::format("align: no subtitles are written: name {} with .jsonl or .ctm at its end",
+          fmt::format("align: {} would hold lines of JSON: name it with .jsonl or .ctm at its end, "
+                      "and write subtitles by --subtitles FOLDER",
                       options.output.path));
-  if (options.output.path.empty() || launched_rank() != 0) return;
+  if (launched_rank() != 0) return;
+  check_subtitle_folder(options.subtitles);
+  if (options.output.path.empty()) return;
   check_result_file(options.output);
   std::vector<NamedFile> read;
   for (const std::string& manifest : options.test.manifests) read.push_back({"manifest", manifest});
@@ -52,25 +58,40 @@ void check(const AlignOptions& options) {
       {{"--output", options.output.path}, {"--output", progress_file(options.output.path)}}, read);
 }
 
-/// Writes utterances as they come, to the file or to standard output.
-runtime::EvaluationObserver writing_to(std::unique_ptr<ResultFile>& file,
-                                       const AlignOptions& options) {
+/// The files that rank 0 writes. Without either, lines go to standard output.
+struct AlignedFiles {
+  std::unique_ptr<ResultFile> words;
+  std::unique_ptr<SubtitleFolder> subtitles;
+};
+
+void add_subtitles(SubtitleFolder& subtitles, const runtime::JudgedUtterance& utterance) {
+  if (utterance.recognised.fault.empty())
+    subtitles.add(utterance.source.audio, seconds_before(utterance.source),
+                  utterance.recognised.words);
+}
+
+/// Writes utterances as they come.
+runtime::EvaluationObserver writing_to(AlignedFiles& files, const AlignOptions& options) {
   runtime::EvaluationObserver observer;
   observer.begin = [&](const std::string& identity) -> std::optional<runtime::EvaluationTotals> {
+    if (!options.subtitles.folder.empty())
+      files.subtitles = std::make_unique<SubtitleFolder>(options.subtitles);
     if (options.output.path.empty()) return std::nullopt;
-    file = std::make_unique<ResultFile>(options.output,
-                                        identity + (writes_ctm(options) ? "; CTM" : "; JSON"));
-    if (file->state().empty()) return std::nullopt;
-    return runtime::parse_totals(file->state());
+    files.words = std::make_unique<ResultFile>(
+        options.output, identity + (writes_ctm(options) ? "; CTM" : "; JSON"));
+    if (files.words->state().empty()) return std::nullopt;
+    return runtime::parse_totals(files.words->state());
   };
   observer.take = [&](std::span<const runtime::JudgedUtterance> utterances,
                       const runtime::EvaluationTotals& totals) {
     std::string lines;
-    for (const runtime::JudgedUtterance& utterance : utterances)
+    for (const runtime::JudgedUtterance& utterance : utterances) {
       lines += writes_ctm(options) ? aligned_ctm(utterance) : aligned_line(utterance);
-    if (file)
-      file->append(lines, to_text(totals));
-    else
+      if (files.subtitles) add_subtitles(*files.subtitles, utterance);
+    }
+    if (files.words)
+      files.words->append(lines, to_text(totals));
+    else if (!files.subtitles)
       std::cout << lines << std::flush;
   };
   return observer;
@@ -80,10 +101,15 @@ int run_align(const AlignOptions& options) {
   return runtime::run_job(
       [&](comm::Communicator& world) {
         check(options);
-        std::unique_ptr<ResultFile> file;
+        AlignedFiles files;
         const runtime::EvaluationTotals totals = runtime::evaluate_checkpoint(
-            options.trained, options.test, world, writing_to(file, options));
-        if (world.rank() == 0 && file)
+            options.trained, options.test, world, writing_to(files, options));
+        if (files.subtitles) {
+          files.subtitles->finish();
+          std::cout << fmt::format("{}: {}\n", options.subtitles.folder,
+                                   counted(files.subtitles->files(), "file"));
+        }
+        if (files.words)
           std::cout << fmt::format(
               "{}: {} aligned\n", options.output.path,
               counted(runtime::report_of(runtime::sum_of(totals)).utterances, "utterance"));
@@ -111,10 +137,12 @@ void add_align(CLI::App& app, Run& run) {
   takes_verified(command, options->trained.verified);
   CLI::Option* output = command->add_option("--output,-o", options->output.path,
                                             "File to write to. Default: standard output");
-  command
-      ->add_flag("--resume", options->output.resume,
-                 "Go on after what FILE has of the same manifests, if it is there")
-      ->needs(output);
+  CLI::Option* resume =
+      command
+          ->add_flag("--resume", options->output.resume,
+                     "Go on after what FILE has of the same manifests, if it is there")
+          ->needs(output);
+  takes_subtitles(command, options->subtitles)->excludes(resume);
   command
       ->add_option("--format", options->format,
                    "json: a line of a manifest for each utterance; ctm: a line for each word. "

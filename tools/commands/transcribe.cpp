@@ -16,6 +16,7 @@
 #include "tools/cli/output_file.h"
 #include "tools/cli/process_end.h"
 #include "tools/cli/recording_list.h"
+#include "tools/cli/subtitle_folder.h"
 #include "tools/commands/commands.h"
 #include "tools/reports/recognition_report.h"
 
@@ -31,8 +32,8 @@
 //
 // The list may have any length: only a window is in memory. A recording that can't be used does not
 // end the run; it costs exit code 3 at the end, after all others. Other codes are 2 for options and
-// results of another list, and 4 for a checkpoint. Only --output with its FILE.progress and
-// --logits are written.
+// results of another list, and 4 for a checkpoint. Only --output with its FILE.progress, --logits
+// and the files in --subtitles are written.
 
 namespace penstock::tools {
 namespace {
@@ -42,9 +43,10 @@ struct TranscribeOptions {
   RecordingSources sources;
   bool from_input = false, null_separated = false;
   ResultFileOptions output{"--output"};
+  SubtitleOptions subtitles = {};
   runtime::WindowBounds window;
   std::string logits = {};
-  bool json = false;
+  bool json = false, timings = false;
 };
 
 /// Returns the files that no output may replace.
@@ -68,6 +70,8 @@ class TranscriptWriter {
 
   /// Opens the file of results, and skips the recordings whose results it has.
   void begin(const std::string& identity) {
+    if (!options_.subtitles.folder.empty())
+      subtitles_ = std::make_unique<SubtitleFolder>(options_.subtitles);
     if (options_.output.path.empty()) return;
     file_ = std::make_unique<ResultFile>(options_.output, "checkpoint " + identity);
     if (!file_->state().empty()) pass_over(nlohmann::json::parse(file_->state()));
@@ -82,6 +86,10 @@ class TranscriptWriter {
     for (const runtime::Transcript& transcript : transcripts) {
       count(transcript);
       lines += line_of(transcript);
+      if (subtitles_ && transcript.words)
+        subtitles_->add(transcript.recording.audio,
+                        transcript.recording.segment ? transcript.recording.segment->offset : 0,
+                        *transcript.words);
     }
     if (file_)
       file_->append(
@@ -91,8 +99,10 @@ class TranscriptWriter {
       std::cout << lines << std::flush;
   }
 
-  /// Prints the totals. DataError if there were no recordings, or if one has no text.
-  void finish() const {
+  /// Writes the last subtitles and prints the totals. DataError if there were no recordings, or if
+  /// one has no text.
+  void finish() {
+    if (subtitles_) subtitles_->finish();
     if (recordings_ == 0)
       throw DataError(fmt::format("there are no recordings to transcribe: {} names none",
                                   options_.from_input ? "standard input" : "the manifest"));
@@ -158,6 +168,7 @@ class TranscriptWriter {
   const TranscribeOptions& options_;
   RecordingList list_;
   std::unique_ptr<ResultFile> file_;
+  std::unique_ptr<SubtitleFolder> subtitles_;
   std::int64_t recordings_ = 0, failed_ = 0, before_ = 0;  // before_: by an earlier run
   std::string hash_;                                       // hash of the list so far
   runtime::Faults faults_;                                 // the first faults of this run
@@ -176,12 +187,12 @@ void check(const TranscribeOptions& options) {
   if (options.trained.decoding.nbest > 0 && !options.json && options.output.path.empty())
     throw ConfigError(
         "transcribe: --nbest is for lines of JSON alone: add --json, or --output FILE");
-  if (options.trained.timed != runtime::TimedTexts::none && !options.json &&
-      options.output.path.empty())
+  if (options.timings && !options.json && options.output.path.empty())
     throw ConfigError(
         "transcribe: --timings is for lines of JSON alone: add --json, or --output FILE");
   if (launched_rank() != 0) return;
   check_result_file(options.output);
+  check_subtitle_folder(options.subtitles);
   const std::string progress =
       options.output.path.empty() ? std::string() : progress_file(options.output.path);
   check_outputs(
@@ -189,7 +200,9 @@ void check(const TranscribeOptions& options) {
       inputs(options));
 }
 
-int run_transcribe(const TranscribeOptions& options) {
+int run_transcribe(TranscribeOptions options) {
+  if (options.timings || !options.subtitles.folder.empty())
+    options.trained.timed = runtime::TimedTexts::recognised;
   return runtime::run_job(
       [&](comm::Communicator& world) {
         check(options);
@@ -238,9 +251,9 @@ void takes_outputs(CLI::App* command, TranscribeOptions& options) {
                    "File to write each recording's logits to (safetensors, FP32, frames × "
                    "classes, named 00000, 00001, …)")
       ->excludes(resume);
-  command->add_flag_callback(
-      "--timings", [&options] { options.trained.timed = runtime::TimedTexts::recognised; },
-      "Add each word's start, end and confidence to the lines of JSON, by CTC");
+  command->add_flag("--timings", options.timings,
+                    "Add each word's start, end and confidence to the lines of JSON, by CTC");
+  takes_subtitles(command, options.subtitles)->excludes(resume);
   command->add_flag("--json", options.json, "Print a JSON line for each recording")
       ->excludes(output);
 }
@@ -268,6 +281,7 @@ void add_transcribe(CLI::App& app, Run& run) {
       "  penstock transcribe outputs/quickstart prompt.wav\n"
       "  find calls -name '*.flac' | penstock transcribe outputs/digits --stdin -o texts.jsonl\n"
       "  penstock transcribe outputs/digits call.wav --beam 8 --nbest 4 --json\n"
+      "  penstock transcribe outputs/digits *.wav --subtitles subtitles\n"
       "  mpirun -np 4 penstock transcribe outputs/digits --replicas 2 --manifest calls.jsonl \\\n"
       "    -o texts.jsonl --resume");
   command->callback([options, &run] { run = [options] { return run_transcribe(*options); }; });

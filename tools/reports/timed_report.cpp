@@ -10,11 +10,6 @@
 namespace penstock::tools {
 namespace {
 
-/// Returns the second of the recording at which the utterance begins.
-double seconds_before(const runtime::AudioSource& source) {
-  return static_cast<double>(source.first.value_or(0)) / source.length.rate;
-}
-
 /// Returns a text without blanks, which separate the fields of CTM.
 std::string as_field(std::string text) {
   std::ranges::replace_if(
@@ -23,6 +18,10 @@ std::string as_field(std::string text) {
 }
 
 }  // namespace
+
+double seconds_before(const runtime::AudioSource& source) {
+  return static_cast<double>(source.first.value_or(0)) / source.length.rate;
+}
 
 std::string aligned_line(const runtime::JudgedUtterance& utterance) {
   const runtime::AudioSource& source = utterance.source;

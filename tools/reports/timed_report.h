@@ -28,6 +28,9 @@ void add_words(Json& line, const std::vector<runtime::TimedWord>& words) {
   if (!words.empty()) line["confidence"] = to_thousandths(sum / static_cast<double>(words.size()));
 }
 
+/// Returns the second of the recording at which an utterance begins.
+[[nodiscard]] double seconds_before(const runtime::AudioSource& source);
+
 /// Returns a line of JSON with audio_filepath, offset (for a segment) and duration, then text,
 /// words and confidence, or error. It is also a valid line of a manifest.
 [[nodiscard]] std::string aligned_line(const runtime::JudgedUtterance& utterance);

@@ -1,12 +1,16 @@
 #include "partition/layout/build_model.h"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <map>
+#include <set>
+#include <string>
 #include <vector>
 
 #include "base/error.h"
 #include "layers/models/deepspeech2.h"
+#include "layers/models/wav2vec2.h"
 #include "layers/models/whisper.h"
 #include "partition/layout/chunk_bytes.h"
 #include "partition/layout/parameter_layout.h"
@@ -154,7 +158,7 @@ configs::Config config_with(const Patterns& freeze, const Patterns& rates = {}) 
 
 std::map<std::string, double> rates_of(const configs::Config& config) {
   std::map<std::string, double> rates;
-  for (const layers::LayerPlan& plan : plan_layers(build_trained_model(config, 7), kLengths, {}))
+  for (const layers::LayerPlan& plan : plan_without_frames(build_trained_model(config, 7), {}))
     for (const layers::ParamDecl& p : plan.params) rates[p.name] = p.rate;
   return rates;
 }
@@ -172,6 +176,23 @@ TEST(TrainedModel, PatternsGiveEachParameterItsRate) {
   EXPECT_EQ(rates.at("rnn1.bias"), 0);
   EXPECT_EQ(rates.at("rnn1.weight"), 0.25);
   EXPECT_EQ(rates.at("output.weight"), 10);  // the first that matches
+}
+
+// MMS's adapters with a new head are trained so: all else is frozen.
+TEST(TrainedModel, PatternsTakeNamesOutOfOthers) {
+  configs::Config config = config_with({"*", "!*.adapter.*", "!output.*"});
+  config.model.features = 1;
+  config.model.family = layers::Wav2Vec2Options{
+      .width = 16, .heads = 2, .layers = 2, .inner = 24, .norm_first = true, .adapter = 3};
+  std::set<std::string> trained;
+  for (const auto& [name, rate] : rates_of(config))
+    if (rate > 0) trained.insert(name);
+  std::set<std::string> expected = {"output.bias", "output.weight"};
+  for (const char* block : {"block1", "block2"})
+    for (const char* part : {"norm", "linear1", "linear2"})
+      for (const char* kind : {"weight", "bias"})
+        expected.insert(fmt::format("{}.adapter.{}.{}", block, part, kind));
+  EXPECT_EQ(trained, expected);
 }
 
 // Whisper's stored positions, with patterns and without.
@@ -257,6 +278,9 @@ TEST(TrainedModel, PatternsThatMatchNothingNameWhatIsNear) {
     EXPECT_NE(message.find(part), std::string::npos) << part << " is not in " << message;
   EXPECT_EQ(message.find("\"conv1.*\""), std::string::npos) << message;
   EXPECT_NE(fault({"zzz"}).find("conv1.weight"), std::string::npos);
+  EXPECT_NE(fault({"*", "!outptu.*"}).find("has the pattern \"!outptu.*\", which matches no"),
+            std::string::npos);
+  EXPECT_NE(fault({"!output.*"}).find("begin it with a pattern such as \"*\""), std::string::npos);
 }
 
 configs::Config adapted(const Patterns& targets, const Patterns& train = {}) {
@@ -276,6 +300,9 @@ TEST(AdaptedModel, TrainsAdaptersAndWhatIsNamed) {
   EXPECT_EQ(rates.at("rnn1.input.lora_B.weight"), 0);
   EXPECT_EQ(rates.at("rnn2.input.lora_A.weight"), 1);
   EXPECT_EQ(rates.at("rnn2.input.lora_B.weight"), 16);
+  const auto all_but_one = rates_of(adapted({"*", "!rnn2.input"}));
+  EXPECT_EQ(all_but_one.count("rnn1.input.lora_A.weight"), 1u);
+  EXPECT_EQ(all_but_one.count("rnn2.input.lora_A.weight"), 0u);
 }
 
 TEST(AdaptedModel, IsBuiltForRecognitionToo) {

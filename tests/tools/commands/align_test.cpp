@@ -104,7 +104,30 @@ TEST_F(AlignCommand, RefusesTextsThatDoNotFit) {
 TEST_F(AlignCommand, RefusesOtherFormats) {
   expect_refused({"align", in("output"), in("validation.jsonl"), "--format", "elan"}, 2, "elan");
   expect_refused({"align", in("output"), in("validation.jsonl"), "-o", in("words.srt")}, 2,
-                 "no subtitles are written");
+                 "write subtitles by --subtitles FOLDER");
+}
+
+// The words of a file, without its numbers and times, are the recording's text.
+TEST_F(AlignCommand, WritesSubtitlesOfEachRecording) {
+  const auto outcome = align({"--subtitles", in("subtitles")});
+  ASSERT_EQ(outcome.code, 0) << outcome.err;
+  EXPECT_EQ(outcome.out, in("subtitles") + ": 7 files\n");
+  const auto vtt = align({"--subtitles", in("vtt"), "--subtitle-format", "vtt"}, {2});
+  ASSERT_EQ(vtt.code, 0) << vtt.err;
+  for (const nlohmann::json& line : parsed(test::read_file(in("validation.jsonl")))) {
+    const std::string name =
+        std::filesystem::path(line.at("audio_filepath").get<std::string>()).stem().string();
+    std::istringstream file(test::read_file(in("subtitles/" + name + ".srt")));
+    std::string text;
+    for (std::string row; std::getline(file, row);)
+      if (!row.empty() && row.find(" --> ") == std::string::npos &&
+          row.find_first_not_of("0123456789") != std::string::npos)
+        text += (text.empty() ? "" : " ") + row;
+    EXPECT_EQ(text, line.at("text"));
+    EXPECT_TRUE(test::read_file(in("vtt/" + name + ".vtt")).starts_with("WEBVTT\n\n00:00:0"));
+  }
+  expect_refused({"align", in("output"), in("validation.jsonl"), "--subtitles", in("subtitles")}, 2,
+                 "is not empty: name a new folder, or empty it");
 }
 
 TEST_F(AlignCommand, NeedsCtc) {
@@ -137,6 +160,16 @@ TEST_F(AlignCommand, AgreesWithTranscribe) {
   const auto again = folder_.run({"align", in("output"), in("heard.jsonl"), "--window", "3"});
   EXPECT_EQ(again.code, 0) << again.err;
   EXPECT_EQ(again.out, heard);
+  for (const char* command : {"align", "transcribe"}) {
+    std::vector<std::string> words = {command, in("output"), in("heard.jsonl"), "--subtitles",
+                                      in(command)};
+    if (words[0] == "transcribe") words.insert(words.begin() + 2, "--manifest");
+    const auto subtitles = folder_.run(words);
+    EXPECT_EQ(subtitles.code, 0) << subtitles.err;
+  }
+  for (const auto& file : std::filesystem::directory_iterator(in("align")))
+    EXPECT_EQ(test::read_file(file.path()),
+              test::read_file(in("transcribe/" + file.path().filename().string())));
   expect_refused({"transcribe", in("output"), in("train-0.wav"), "--timings"}, 2,
                  "--timings is for lines of JSON alone: add --json, or --output FILE");
 }
