@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <map>
 #include <memory>
 #include <span>
 #include <utility>
@@ -14,24 +15,34 @@
 #include "base/mapped_file.h"
 #include "runtime/data/index/stream_hash.h"
 #include "runtime/decoding/ctc_columns.h"
+#include "runtime/decoding/hot_words.h"
 #include "runtime/decoding/ngram_model.h"
 
 namespace penstock::runtime {
 namespace {
 
+/// An option of the command line that sets a number. Some are for words of a file alone.
 struct NumberOption {
   const char* name = nullptr;
   std::optional<double> number;
-  bool of_model = false;  // for a language model alone
+  const char* file = nullptr;  // the option that names the file
 };
 
-/// Returns the options of the command line that set numbers.
 std::vector<NumberOption> options_of(const CtcDecoding& decoding) {
   return {{"--label-floor", decoding.label_floor},
           {"--score-range", decoding.score_range},
-          {"--lm-weight", decoding.lm_weight, true},
-          {"--word-score", decoding.word_score, true},
-          {"--unknown-score", decoding.unknown_score, true}};
+          {"--lm-weight", decoding.lm_weight, "--lm"},
+          {"--word-score", decoding.word_score, "--lm"},
+          {"--unknown-score", decoding.unknown_score, "--lm"},
+          {"--hot-score", decoding.hot_score, "--hot-words"}};
+}
+
+/// Returns the files of words that are given, with the options that name them.
+std::map<std::string, std::filesystem::path> files_of(const CtcDecoding& decoding) {
+  std::map<std::string, std::filesystem::path> files;
+  if (!decoding.lm.empty()) files["--lm"] = decoding.lm;
+  if (!decoding.hot_words.empty()) files["--hot-words"] = decoding.hot_words;
+  return files;
 }
 
 CtcBeamOptions beam_options(int beam, const CtcDecoding& decoding) {
@@ -49,46 +60,52 @@ WordScoring word_scoring(const CtcDecoding& decoding) {
   return scoring;
 }
 
-/// Returns the scores of the language model that is asked for; empty if none is.
-std::shared_ptr<const WordScores> scores_of(const CtcDecoding& decoding,
+/// Returns the scores of words that are asked for; empty if none are.
+std::shared_ptr<const WordScores> scores_of(const CtcDecoding& decoding, const Tokenizer& tokenizer,
                                             const std::vector<std::string>& texts) {
-  if (decoding.lm.empty()) {
-    for (const auto& [name, number, of_model] : options_of(decoding))
-      if (of_model && number)
-        throw ConfigError(
-            fmt::format("{} is for a language model: leave it out, or name one by --lm", name));
-    return nullptr;
-  }
+  const auto files = files_of(decoding);
+  for (const auto& [name, number, file] : options_of(decoding))
+    if (number && file != nullptr && !files.contains(file))
+      throw ConfigError(
+          fmt::format("{} is for {} alone: leave it out, or name a file by {}", name, file, file));
+  if (files.empty()) return nullptr;
   if (std::ranges::none_of(
           texts, [](const std::string& text) { return text.find(' ') != std::string::npos; }))
     throw ConfigError(fmt::format(
-        "--lm {}: the model's labels have no space, so its texts have no words: leave out --lm",
-        decoding.lm.string()));
-  return std::make_shared<const WordScores>(word_scoring(decoding), read_ngram_model(decoding.lm));
+        "{0} {1}: the model's labels have no space, so its texts have no words: leave out {0}",
+        files.begin()->first, files.begin()->second.string()));
+  HotWords hot;
+  if (!decoding.hot_words.empty())
+    hot = {read_hot_words(decoding.hot_words, tokenizer), decoding.hot_score.value_or(kHotScore)};
+  return std::make_shared<const WordScores>(
+      word_scoring(decoding), decoding.lm.empty() ? nullptr : read_ngram_model(decoding.lm),
+      std::move(hot));
 }
 
 }  // namespace
 
 std::string CtcDecoding::first_option() const {
-  if (!lm.empty()) return "--lm";
-  for (const auto& [option, number, of_model] : options_of(*this))
+  if (const auto files = files_of(*this); !files.empty()) return files.rbegin()->first;
+  for (const auto& [option, number, file] : options_of(*this))
     if (number) return option;
   return {};
 }
 
 std::string CtcDecoding::identity() const {
   const CtcBeamOptions options = beam_options(1, *this);
+  const WordScoring scoring = word_scoring(*this);
   std::string identity =
       fmt::format(", label floor {}, score range {}", options.label_floor, options.score_range);
-  if (lm.empty()) return identity;
-  const WordScoring scoring = word_scoring(*this);
-  try {
-    return identity + fmt::format(", LM {:016x}, weight {}, word {}, unknown {}",
-                                  hash_of(map_file(lm).bytes()), scoring.lm_weight,
-                                  scoring.word_score, scoring.unknown_score);
-  } catch (const FileError& error) {
-    throw ConfigError(fmt::format("--lm: {}", error.what()));
-  }
+  for (const auto& [option, file] : files_of(*this)) try {
+      identity += fmt::format(", {} {:016x}", option, hash_of(map_file(file).bytes()));
+    } catch (const FileError& error) {
+      throw ConfigError(fmt::format("{}: {}", option, error.what()));
+    }
+  if (!lm.empty())
+    identity += fmt::format(", weight {}, word {}, unknown {}", scoring.lm_weight,
+                            scoring.word_score, scoring.unknown_score);
+  if (!hot_words.empty()) identity += fmt::format(", hot {}", hot_score.value_or(kHotScore));
+  return identity;
 }
 
 layers::Decoder ctc_beam_decoder(const Tokenizer& tokenizer, int beam, const CtcDecoding& decoding,
@@ -99,7 +116,7 @@ layers::Decoder ctc_beam_decoder(const Tokenizer& tokenizer, int beam, const Ctc
   const auto write = [&tokenizer](std::span<const std::int32_t> labels) {
     return tokenizer.decode(labels);
   };
-  auto scores = scores_of(decoding, texts);
+  auto scores = scores_of(decoding, tokenizer, texts);
   return [search =
               std::make_shared<const CtcBeam>(options, std::move(texts), write, std::move(scores)),
           first](std::span<const float> x_FC, std::int64_t channels, std::int64_t labels) {

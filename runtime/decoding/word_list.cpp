@@ -9,6 +9,11 @@
 
 namespace penstock::runtime {
 
+int count_characters(std::string_view bytes) {
+  return static_cast<int>(std::ranges::count_if(
+      bytes, [](char byte) { return (static_cast<unsigned char>(byte) & 0xC0) != 0x80; }));
+}
+
 WordList::WordList(std::vector<std::string> words) : words_(std::move(words)) {
   std::ranges::sort(words_);
   words_.erase(std::ranges::unique(words_).begin(), words_.end());

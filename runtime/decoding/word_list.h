@@ -8,6 +8,9 @@
 
 namespace penstock::runtime {
 
+/// Returns the number of characters that begin in UTF-8 bytes.
+[[nodiscard]] int count_characters(std::string_view bytes);
+
 /// Words in the order of their bytes, in which beginnings are found byte by byte.
 class WordList {
  public:

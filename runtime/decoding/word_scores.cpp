@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <numbers>
+#include <string>
 #include <utility>
 
 // The score is pyctcdecode 0.5.0's LanguageModel. A difference is that no end of a text counts as a
@@ -13,22 +14,22 @@ namespace {
 
 constexpr double kUsualCharacters = 6;  // of a word; a longer unknown beginning costs more
 
-/// Returns the number of characters that begin in UTF-8 bytes.
-int characters_in(std::string_view bytes) {
-  return static_cast<int>(std::ranges::count_if(
-      bytes, [](char byte) { return (static_cast<unsigned char>(byte) & 0xC0) != 0x80; }));
-}
-
 }  // namespace
 
-WordScores::WordScores(const WordScoring& scoring, std::shared_ptr<const NgramModel> model)
-    : scoring_(scoring), model_(std::move(model)), words_(model_->words()) {
+WordScores::WordScores(const WordScoring& scoring, std::shared_ptr<const NgramModel> model,
+                       HotWords hot)
+    : scoring_(scoring),
+      model_(std::move(model)),
+      hot_(std::move(hot)),
+      words_(model_ ? model_->words() : std::vector<std::string>()) {
   for (std::size_t i = 0; i < words_.size(); ++i)
     numbers_.push_back(model_->number(words_.word(i)));
 }
 
 WordScores::State WordScores::start() const {
-  return {.words = model_->start(), .word = words_.start()};
+  return {.words = model_ ? model_->start() : NgramState(),
+          .word = words_.start(),
+          .hot = hot_.start()};
 }
 
 WordScores::State WordScores::extended(State state, std::string_view text) const {
@@ -40,7 +41,8 @@ WordScores::State WordScores::extended(State state, std::string_view text) const
     }
     const std::string_view part = text.substr(0, text.find(' '));
     state.word = words_.extended(state.word, part);
-    state.characters += characters_in(part);
+    state.hot = hot_.extended(state.hot, part);
+    state.characters += count_characters(part);
     text.remove_prefix(part.size());
   }
   return state;
@@ -48,6 +50,15 @@ WordScores::State WordScores::extended(State state, std::string_view text) const
 
 void WordScores::finish_word(State& state) const {
   if (state.characters == 0) return;
+  if (model_) add_word(state);
+  state.finished += hot_.ended_score(state.hot);
+  state.word = words_.start();
+  state.hot = hot_.start();
+  state.characters = 0;
+}
+
+/// Adds what the model and the number of words say of a word that ends.
+void WordScores::add_word(State& state) const {
   const auto place = words_.place(state.word);
   const std::uint32_t number = place ? numbers_[*place] : NgramModel::kUnknown;
   const auto [log10, after] = model_->step(state.words, number);
@@ -55,18 +66,19 @@ void WordScores::finish_word(State& state) const {
   state.finished +=
       scoring_.lm_weight * std::numbers::ln10 * (log10 + unknown) + scoring_.word_score;
   state.words = after;
-  state.word = words_.start();
-  state.characters = 0;
 }
 
 double WordScores::score(const State& state) const {
-  if (state.characters == 0 || state.word.begins_words()) return state.finished;
+  if (state.characters == 0) return state.finished;
+  if (state.hot.begins_words()) return state.finished + hot_.score(state.hot, state.characters);
+  if (!model_ || state.word.begins_words()) return state.finished;
   return state.finished +
          scoring_.unknown_score * std::max(1.0, state.characters / kUsualCharacters);
 }
 
 double WordScores::ended_score(State state) const {
   finish_word(state);
+  if (!model_) return state.finished;
   return state.finished + scoring_.lm_weight * std::numbers::ln10 * model_->end(state.words);
 }
 

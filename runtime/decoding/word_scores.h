@@ -5,6 +5,7 @@
 #include <string_view>
 #include <vector>
 
+#include "runtime/decoding/hot_words.h"
 #include "runtime/decoding/ngram_model.h"
 #include "runtime/decoding/word_list.h"
 
@@ -20,20 +21,23 @@ struct WordScoring {
 /// unk_score_offset:
 ///
 ///   lm_weight · ln 10 · (log10 P(words, end) + unknown_score · unknown words) + word_score · words
+///   + what its hot words add
 ///
 /// A text that has not ended lacks P(end). Its last word counts only when a space or a piece with
-/// one has ended it. Before, it adds unknown_score if no word of the model begins so, times its
-/// characters / 6 if it has more.
+/// one has ended it. Before, it adds what HotWords say if it begins a hot word. If it begins no
+/// word of the model either, it adds unknown_score, times its characters / 6 if it has more.
 class WordScores {
  public:
-  WordScores(const WordScoring& scoring, std::shared_ptr<const NgramModel> model);
+  /// Without a model, hot words count alone.
+  WordScores(const WordScoring& scoring, std::shared_ptr<const NgramModel> model,
+             HotWords hot = {});
 
   /// The state of the words at the beginning of a text.
   struct State {
     NgramState words = {};
-    double finished = 0;  // score of its finished words
-    WordList::Beginning word = {};
-    int characters = 0;  // of the word that has not ended
+    double finished = 0;                      // score of its finished words
+    WordList::Beginning word = {}, hot = {};  // of the model's words, and of hot words
+    int characters = 0;                       // of the word that has not ended
   };
 
   State start() const;
@@ -45,9 +49,11 @@ class WordScores {
 
  private:
   void finish_word(State& state) const;
+  void add_word(State& state) const;
 
   WordScoring scoring_;
   std::shared_ptr<const NgramModel> model_;
+  HotWords hot_;
   WordList words_;
   std::vector<std::uint32_t> numbers_;  // in the model, by place in words_
 };

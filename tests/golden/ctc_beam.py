@@ -2,7 +2,8 @@
 """Writes ctc_beam/: a language model in ARPA's format, frames of characters and of pieces, and the texts and scores that
 pyctcdecode finds in them with and without the model (pip install pyctcdecode==0.5.0 kenlm==0.3.0 "numpy<2").
 
-A line of cases.jsonl is [labels, options, logits of each frame in hundredths, the best texts with their scores].
+A line of cases.jsonl is [labels, options, logits of each frame in hundredths, the best texts with their scores]. In hot_words.jsonl
+each line ends with hot words and their score.
 No space can end a text, since pyctcdecode takes it for a word more.
 """
 
@@ -82,19 +83,38 @@ for _ in range(300):
         sentence.append(random.choice(likely[sentence[-1]]))
     sentences.append(sentence)
 write_model(folder / "digits.arpa", sentences)
+
+
+def decoder_of(alphabet, alpha, beta, unknown):
+    model = {} if alpha is None else dict(kenlm_model_path=str(folder / "digits.arpa"), alpha=alpha, beta=beta,
+                                          unk_score_offset=unknown)
+    return pyctcdecode.build_ctcdecoder(alphabet, **model)
+
+
+def case(decoder, name, alphabet, unknown_share, beam_width=300, **options):
+    """Returns logits of a sentence, and the best texts with their scores."""
+    words = random.choice(sentences)[:3]
+    if random.random() < unknown_share:
+        words = [*words, "zweund"]  # a word that the model lacks
+    labels = cut(words) if name == "pieces" else list(" ".join(words))
+    frames = frames_of(labels, alphabet)
+    beams = decoder.decode_beams(numpy.array(frames) / 100, beam_width=beam_width, beam_prune_logp=-25, token_min_logp=-5,
+                                 **options)
+    return frames, [[beam[0], round(float(beam[-1]), 4)] for beam in beams[:3]]
+
+
+ALPHABETS = (("characters", CHARACTERS), ("pieces", PIECES))
 with open(folder / "cases.jsonl", "w", encoding="utf-8") as out:
-    for name, alphabet in (("characters", CHARACTERS), ("pieces", PIECES)):
-        for alpha, beta, unknown in ((None, 0, 0), (0.5, 1.5, -10), (1.3, 0.5, -2)):
-            model = {} if alpha is None else dict(kenlm_model_path=str(folder / "digits.arpa"), alpha=alpha, beta=beta,
-                                                  unk_score_offset=unknown)
-            decoder = pyctcdecode.build_ctcdecoder(alphabet, **model)
+    for name, alphabet in ALPHABETS:
+        for model in ((None, 0, 0), (0.5, 1.5, -10), (1.3, 0.5, -2)):
+            decoder = decoder_of(alphabet, *model)
             for _ in range(3):
-                words = random.choice(sentences)[:3]
-                if random.random() < 0.3:
-                    words = [*words, "zweund"]  # a word that the model lacks
-                labels = cut(words) if name == "pieces" else list(" ".join(words))
-                frames = frames_of(labels, alphabet)
-                beams = decoder.decode_beams(numpy.array(frames) / 100, beam_width=300, beam_prune_logp=-25,
-                                             token_min_logp=-5)
-                best = [[beam[0], round(float(beam[-1]), 4)] for beam in beams[:3]]
-                out.write(json.dumps([alphabet, [alpha, beta, unknown], frames, best], ensure_ascii=False) + "\n")
+                out.write(json.dumps([alphabet, model, *case(decoder, name, alphabet, 0.3)], ensure_ascii=False) + "\n")
+with open(folder / "hot_words.jsonl", "w", encoding="utf-8") as out:
+    for name, alphabet in ALPHABETS:
+        for model, score in (((None, 0, 0), 3), ((None, 0, 0), 10), ((0.5, 1.5, -10), 6)):
+            decoder = decoder_of(alphabet, *model)
+            for _ in range(2):
+                hot = ["zweund", random.choice(WORDS)]
+                found = case(decoder, name, alphabet, 0.6, beam_width=2000, hotwords=hot, hotword_weight=score)
+                out.write(json.dumps([alphabet, model, *found, hot, score], ensure_ascii=False) + "\n")

@@ -163,7 +163,7 @@ TEST_F(BeamSearch, IsRefusedBeyondItsLimits) {
     refused(command, "ctc", {"--score-range", "3"},
             "--score-range is for a beam search: leave it out, or give --beam 2 or more");
     refused(command, "ctc", {"--beam", "4", "--word-score", "1"},
-            "--word-score is for a language model: leave it out, or name one by --lm");
+            "--word-score is for --lm alone: leave it out, or name a file by --lm");
     refused(command, "ctc", {"--beam", "4", "--label-floor", "1"},
             "takes a number from -1000 to 0, not 1");
   }

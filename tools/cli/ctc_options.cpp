@@ -4,6 +4,7 @@
 
 #include <CLI/CLI.hpp>
 
+#include "runtime/decoding/hot_words.h"
 #include "tools/cli/options.h"
 
 namespace penstock::tools {
@@ -35,6 +36,16 @@ void takes_language_model(CLI::App* command, runtime::CtcDecoding& decoding) {
                any);
 }
 
+/// Adds words that are expected.
+void takes_hot_words(CLI::App* command, runtime::CtcDecoding& decoding) {
+  command->add_option("--hot-words", decoding.hot_words,
+                      "Beam search of CTC: a file of expected words or phrases, one a line");
+  takes_number(command->add_option(
+                   "--hot-score", decoding.hot_score,
+                   fmt::format("Score that each of them adds. Default: {:g}", runtime::kHotScore)),
+               {kLeast, -kLeast});
+}
+
 }  // namespace
 
 void takes_ctc_decoding(CLI::App* command, runtime::CtcDecoding& decoding) {
@@ -54,6 +65,7 @@ void takes_ctc_decoding(CLI::App* command, runtime::CtcDecoding& decoding) {
                       usual.score_range)),
       {0, -kLeast});
   takes_language_model(command, decoding);
+  takes_hot_words(command, decoding);
 }
 
 }  // namespace penstock::tools

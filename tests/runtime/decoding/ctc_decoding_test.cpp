@@ -66,9 +66,50 @@ TEST(CtcDecoding, RefusesModelsThatCannotScore) {
     return test::message_of<ConfigError>([&] { (void)ctc_beam_decoder(*tokenizer, 4, decoding); });
   };
   EXPECT_EQ(refusal("ab ", {.lm_weight = 1}),
-            "--lm-weight is for a language model: leave it out, or name one by --lm");
+            "--lm-weight is for --lm alone: leave it out, or name a file by --lm");
   const auto model = test::source("tests/golden/ctc_beam/digits.arpa");
   EXPECT_NE(refusal("ab", {.lm = model}).find("have no space"), std::string::npos);
+}
+
+TEST(CtcDecoding, PrefersHotWords) {
+  const test::TemporaryFolder folder;
+  const auto file = folder.path() / "names.txt";
+  test::write_file(file, "A\n\n  b a \n");
+  const auto tokenizer = letters("ab ");
+  const auto best = [&](const CtcDecoding& decoding) {
+    return tokenizer->decode(
+        ctc_beam_decoder(*tokenizer, 9, decoding, 2)(kFrames, 6, 4).front().labels);
+  };
+  EXPECT_EQ(best({.hot_words = file}), "b");  // "a" is as hot, and less likely
+  test::write_file(file, "a");
+  EXPECT_EQ(best({.hot_words = file}), "a");
+  EXPECT_EQ(best({.hot_words = file, .hot_score = 0.5}), "b");
+  const CtcDecoding hot{.hot_words = file};
+  EXPECT_EQ(hot.first_option(), "--hot-words");
+  EXPECT_EQ(hot.identity(), (CtcDecoding{.hot_words = file, .hot_score = 10}.identity()));
+  EXPECT_NE(hot.identity(), (CtcDecoding{.hot_words = file, .hot_score = 9}.identity()));
+  const std::string before = hot.identity();
+  test::write_file(file, "b");
+  EXPECT_NE(hot.identity(), before);
+}
+
+TEST(CtcDecoding, RefusesHotWordsWithoutLabels) {
+  const test::TemporaryFolder folder;
+  const auto file = folder.path() / "names.txt";
+  const auto refusal = [&](const std::string& alphabet, const CtcDecoding& decoding) {
+    const auto tokenizer = letters(alphabet);
+    return test::message_of<ConfigError>([&] { (void)ctc_beam_decoder(*tokenizer, 4, decoding); });
+  };
+  EXPECT_EQ(refusal("ab ", {.hot_score = 1}),
+            "--hot-score is for --hot-words alone: leave it out, or name a file by --hot-words");
+  EXPECT_NE(refusal("ab ", {.hot_words = file}).find("can't read"), std::string::npos);
+  test::write_file(file, "\n \n");
+  EXPECT_NE(refusal("ab ", {.hot_words = file}).find("has no words"), std::string::npos);
+  test::write_file(file, "ab\nba xa\n");
+  const std::string unknown = refusal("ab ", {.hot_words = file});
+  EXPECT_NE(unknown.find("names.txt, line 2: "), std::string::npos) << unknown;
+  EXPECT_NE(unknown.find("'x' (U+0078)"), std::string::npos) << unknown;
+  EXPECT_NE(refusal("ab", {.hot_words = file}).find("leave out --hot-words"), std::string::npos);
 }
 
 }  // namespace

@@ -51,6 +51,25 @@ TEST_F(TwoWordScores, CountUnknownWordsAndTheirBeginnings) {
   EXPECT_NEAR(scores.score(after(scores, "abb ab ")), in_log(-6 - 3 - 1) + 4, kTiny);
 }
 
+// A hot beginning costs nothing as an unknown one. "éab" has three characters.
+TEST_F(TwoWordScores, AddWhatHotWordsSay) {
+  const WordScores hot(kScoring, std::make_shared<const TwoWords>(), {{"bba", "éab"}, 6});
+  EXPECT_EQ(hot.score(after(hot, "b")), 2);
+  EXPECT_EQ(hot.score(after(hot, "éa")), 4);
+  EXPECT_EQ(hot.score(after(hot, "ba")), -3);
+  EXPECT_NEAR(hot.score(after(hot, "bba ")), in_log(-6 - 3) + 2 + 6, kTiny);
+  EXPECT_NEAR(hot.score(after(hot, "bba b")), in_log(-6 - 3) + 2 + 6 + 2, kTiny);
+  EXPECT_NEAR(hot.ended_score(after(hot, "bba")), in_log(-6 - 3 - 0.25) + 2 + 6, kTiny);
+  EXPECT_EQ(hot.ended_score(after(hot, "ab")), scores.ended_score(after(scores, "ab")));
+}
+
+TEST(WordScores, AreThoseOfHotWordsWithoutAModel) {
+  const WordScores hot(kScoring, nullptr, {{"ab"}, 5});
+  EXPECT_EQ(hot.score(after(hot, "c ab c")), 5);
+  EXPECT_EQ(hot.score(after(hot, "c a")), 2.5);
+  EXPECT_EQ(hot.ended_score(after(hot, "ab abc ab")), 10);
+}
+
 // Pieces cut words anywhere, even within a character.
 TEST_F(TwoWordScores, DependOnTheTextAlone) {
   WordScores::State state = scores.start();
