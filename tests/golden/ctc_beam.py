@@ -91,14 +91,14 @@ def decoder_of(alphabet, alpha, beta, unknown):
     return pyctcdecode.build_ctcdecoder(alphabet, **model)
 
 
-def case(decoder, name, alphabet, unknown_share, beam_width=300, **options):
+def case(decoder, name, alphabet, unknown_share, score_range, beam_width, **options):
     """Returns logits of a sentence, and the best texts with their scores."""
     words = random.choice(sentences)[:3]
     if random.random() < unknown_share:
         words = [*words, "zweund"]  # a word that the model lacks
     labels = cut(words) if name == "pieces" else list(" ".join(words))
     frames = frames_of(labels, alphabet)
-    beams = decoder.decode_beams(numpy.array(frames) / 100, beam_width=beam_width, beam_prune_logp=-25, token_min_logp=-5,
+    beams = decoder.decode_beams(numpy.array(frames) / 100, beam_width=beam_width, beam_prune_logp=-score_range, token_min_logp=-5,
                                  **options)
     return frames, [[beam[0], round(float(beam[-1]), 4)] for beam in beams[:3]]
 
@@ -109,12 +109,12 @@ with open(folder / "cases.jsonl", "w", encoding="utf-8") as out:
         for model in ((None, 0, 0), (0.5, 1.5, -10), (1.3, 0.5, -2)):
             decoder = decoder_of(alphabet, *model)
             for _ in range(3):
-                out.write(json.dumps([alphabet, model, *case(decoder, name, alphabet, 0.3)], ensure_ascii=False) + "\n")
+                out.write(json.dumps([alphabet, model, *case(decoder, name, alphabet, 0.3, 25, 300)], ensure_ascii=False) + "\n")
 with open(folder / "hot_words.jsonl", "w", encoding="utf-8") as out:
     for name, alphabet in ALPHABETS:
         for model, score in (((None, 0, 0), 3), ((None, 0, 0), 10), ((0.5, 1.5, -10), 6)):
             decoder = decoder_of(alphabet, *model)
             for _ in range(2):
                 hot = ["zweund", random.choice(WORDS)]
-                found = case(decoder, name, alphabet, 0.6, beam_width=2000, hotwords=hot, hotword_weight=score)
+                found = case(decoder, name, alphabet, 0.6, 12, 2000, hotwords=hot, hotword_weight=score)
                 out.write(json.dumps([alphabet, model, *found, hot, score], ensure_ascii=False) + "\n")

@@ -67,7 +67,7 @@ struct Compared {
   int all = 0, with_model = 0;
 };
 
-Compared compare(const std::string& name, int beam_width) {
+Compared compare(const std::string& name, const CtcBeamOptions& options) {
   Compared compared;
   for (const Case& one : golden_cases(name)) {
     if (one.scoring && !reads_ngram_models()) continue;
@@ -77,8 +77,7 @@ Compared compare(const std::string& name, int beam_width) {
           one.scoring.value_or(WordScoring()),
           one.scoring ? read_ngram_model(golden("digits.arpa")) : nullptr, one.hot);
     const CtcBeam beam(
-        {.beam = beam_width, .label_floor = -5, .score_range = 25}, one.texts,
-        [&](auto labels) { return joined(one.texts, labels); }, scores);
+        options, one.texts, [&](auto labels) { return joined(one.texts, labels); }, scores);
     const auto classes = std::ssize(one.texts);
     const auto found = beam.hypotheses(one.logits, classes, classes);
     EXPECT_EQ(joined(one.texts, found.front().labels), one.best.front().first);
@@ -91,7 +90,8 @@ Compared compare(const std::string& name, int beam_width) {
 }
 
 TEST(Pyctcdecode, FindsTheSameTexts) {
-  const Compared compared = compare("cases.jsonl", 300);
+  const Compared compared =
+      compare("cases.jsonl", {.beam = 300, .label_floor = -5, .score_range = 25});
   EXPECT_GE(compared.all, 6);
   if (!reads_ngram_models())
     GTEST_SKIP() << "No KenLM: searches with a language model are not compared";
@@ -99,7 +99,8 @@ TEST(Pyctcdecode, FindsTheSameTexts) {
 }
 
 TEST(Pyctcdecode, FindsTheSameHotWords) {
-  const Compared compared = compare("hot_words.jsonl", 2000);
+  const Compared compared =
+      compare("hot_words.jsonl", {.beam = 1000, .label_floor = -5, .score_range = 12});
   EXPECT_GE(compared.all, 8);
   if (!reads_ngram_models())
     GTEST_SKIP() << "No KenLM: hot words beside a language model are not compared";
