@@ -41,11 +41,11 @@ std::unique_ptr<runtime::NewFolder> made_folder(const std::filesystem::path& pat
   throw ConfigError(fmt::format("--output: {}", error.what()));
 }
 
-/// Returns the words that chose the recipe, for the page's title.
+/// Returns the recipe's file, for the page's title.
 std::string title_of(const RecipeArguments& recipe) {
-  std::string title;
-  for (const std::string& word : recipe.words) title += (title.empty() ? "" : " ") + word;
-  return title;
+  for (const std::string& word : recipe.words)
+    if (word.find('=') == std::string::npos) return word;
+  return "a recipe without a file";
 }
 
 int run_preview(const PreviewOptions& options) {

@@ -113,7 +113,7 @@ TEST_F(PreviewFolderTest, TellsWhatTheRecipeChanges) {
   EXPECT_EQ(head["headline"], "0 of 50 utterances, as in epoch 2 of the training.");
   EXPECT_EQ(head["facts"], nlohmann::json::parse(R"([
       ["features", "log-mel, 4 channels every 10 ms, at 8000 Hz"], ["trainer.seed", "1"],
-      ["data.speeds", "[0.9, 1]"], ["augment.gain_db", "[-3, 3]"]])"));
+      ["augment.gain_db", "[-3, 3]"], ["data.speeds", "[0.9, 1]"]])"));
 }
 
 /// Whatever a text or a name holds, it is data: no element begins or ends, and no file is

@@ -22,7 +22,7 @@ function soundRow(name, sound, share, peak) {
     "aria-label": `Waveform, ${name}`, style: `width: ${(100 * share).toFixed(3)}%` });
   picture.append(drawn("path", { d: outline(sound.columns, peak) }));
   return element("div", { class: `row ${name}` },
-    element("p", {}, element("b", {}, name), seconds(sound.seconds), element("br"), `peak ${digits(sound.peak, 3)}`),
+    element("p", {}, element("b", {}, name), `${digits(sound.seconds)} s`, element("br"), `peak ${digits(sound.peak, 3)}`),
     element("div", {}, picture), element("audio", { controls: "", preload: "none", src: sound.file, "aria-label": `Listen, ${name}` }));
 }
 
