@@ -83,8 +83,9 @@ void add_data_preview(CLI::App& data, Run& run) {
                                   "The epoch, counted from 0, whose augmentation is shown"),
               {0, 1e9});
   command->footer(
-      "Speed, room, noise, gain, codec and SpecAugment are those that a training draws for these\n"
-      "utterances in that epoch, bit for bit. Open FOLDER/index.html in a browser.\n\n"
+      "Speed, room, noise, gain, codec and SpecAugment are those that a training\n"
+      "draws for these utterances in that epoch, bit for bit. Open FOLDER/index.html\n"
+      "in a browser.\n\n"
       "Examples:\n"
       "  penstock data preview recipe.toml -o preview\n"
       "  penstock data preview recipe.toml trainer.seed=2 --epoch 3 --utterances 20 -o preview");
