@@ -13,6 +13,7 @@
 #include "base/error.h"
 #include "base/quantities.h"
 #include "comm/threads.h"
+#include "runtime/corpus/corpora.h"
 #include "runtime/corpus/shared_index.h"
 #include "runtime/data/index/stream_hash.h"
 #include "runtime/data/manifest/faults.h"
@@ -146,6 +147,14 @@ AugmentSounds load_augment_sounds(const configs::AugmentConfig& augment,
                                   const CorpusOptions& reading) {
   const auto alone = comm::make_thread_communicators({.ranks = 1});
   return load_augment_sounds(augment, reading, *alone.front(), {});
+}
+
+Corpus load_augmented_corpus(const configs::Config& config,
+                             const partition::LayerSequence& sequence, const Tokenizer& tokenizer) {
+  Corpus corpus = planned_corpus(config, sequence, tokenizer, CorpusUse::training);
+  corpus.sounds = load_augment_sounds(config.augment,
+                                      corpus_options(config, sequence, {}, CorpusUse::training));
+  return corpus;
 }
 
 }  // namespace penstock::runtime

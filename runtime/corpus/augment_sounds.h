@@ -2,8 +2,10 @@
 
 #include "comm/communicator.h"
 #include "configs/config.h"
+#include "partition/layout/layer_sequence.h"
 #include "runtime/corpus/corpus.h"
 #include "runtime/data/augment/sound_list.h"
+#include "runtime/text/tokenizer.h"
 
 namespace penstock::runtime {
 
@@ -22,5 +24,11 @@ namespace penstock::runtime {
 /// Lists them in a process that runs alone.
 [[nodiscard]] AugmentSounds load_augment_sounds(const configs::AugmentConfig& augment,
                                                 const CorpusOptions& reading);
+
+/// Loads the corpus of data.train and the recordings that augment it, in a process that runs alone.
+/// Throws like load_corpus() and load_augment_sounds(). The tokenizer must outlive the result.
+[[nodiscard]] Corpus load_augmented_corpus(const configs::Config& config,
+                                           const partition::LayerSequence& sequence,
+                                           const Tokenizer& tokenizer);
 
 }  // namespace penstock::runtime

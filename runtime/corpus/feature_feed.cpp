@@ -9,6 +9,10 @@
 
 namespace penstock::runtime {
 
+Augmentation training_augmentation(const Corpus& corpus, const configs::Config& config) {
+  return {config.augment, config.trainer.seed, corpus.sounds};
+}
+
 FeatureFeed::FeatureFeed(const Corpus& corpus, const configs::FeatureConfig& features, int loaders,
                          std::optional<Augmentation> augmentation)
     : loader_(corpus.audio, features,

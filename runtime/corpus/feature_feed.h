@@ -10,6 +10,11 @@
 
 namespace penstock::runtime {
 
+/// Returns how training changes the recordings and features of a corpus. Every rank that reads
+/// them, and a preview of what it reads, take this.
+[[nodiscard]] Augmentation training_augmentation(const Corpus& corpus,
+                                                 const configs::Config& config);
+
 /// Passes the loader's micro-batches to the executor, in the order in which they were announced.
 class FeatureFeed {
  public:

@@ -35,12 +35,7 @@ namespace {
 /// Rank 0 makes the index if there is none. The others wait at the barrier and then find it ready.
 Corpus load_in_turn(const configs::Config& config, const partition::LayerSequence& sequence,
                     const Tokenizer& tokenizer, comm::Communicator& world) {
-  const auto load = [&] {
-    Corpus corpus = planned_corpus(config, sequence, tokenizer, CorpusUse::training);
-    corpus.sounds = load_augment_sounds(config.augment,
-                                        corpus_options(config, sequence, {}, CorpusUse::training));
-    return corpus;
-  };
+  const auto load = [&] { return load_augmented_corpus(config, sequence, tokenizer); };
   std::optional<Corpus> corpus;
   if (world.rank() == 0) corpus = load();
   comm::barrier(world);

@@ -15,7 +15,7 @@ StepLoader::StepLoader(const Corpus& corpus, const configs::Config& config,
       loader_threads(config.data, {config.trainer.threads, reads}, session.grid().world());
   if (reads)
     feed_ = std::make_unique<FeatureFeed>(corpus, config.features, loaders,
-                                          Augmentation{config.augment, seed_, corpus.sounds});
+                                          training_augmentation(corpus, config));
 }
 
 StepWork StepLoader::work(const StepBatches& batches) const {

@@ -35,6 +35,9 @@ void add_search(CLI::App& app, Run& run);
 /// Adds `penstock data alphabet`, which prints the [text] that fits the transcripts of manifests.
 void add_data_alphabet(CLI::App& data, Run& run);
 
+/// Adds `penstock data preview`, which writes what a training hears as WAV files and a page.
+void add_data_preview(CLI::App& data, Run& run);
+
 /// Adds `penstock data tokens`, which trains a SentencePiece model on the transcripts of a
 /// manifest.
 void add_data_tokens(CLI::App& data, Run& run);

@@ -157,7 +157,8 @@ void add_make(CLI::App* command, DataOptions& options) {
 void add_data(CLI::App& app, Run& run) {
   const auto options = std::make_shared<DataOptions>();
   CLI::App* data = app.add_subcommand(
-      "data", "Make, merge, verify and summarise manifests; train pieces of text");
+      "data",
+      "Make, merge, verify and summarise manifests; train pieces of text; preview a training");
   data->require_subcommand(1);
   data->footer(
       "Files: JSON lines (audio_filepath, offset, duration, text), deepspeech.pytorch's JSON and "
@@ -174,7 +175,8 @@ void add_data(CLI::App& app, Run& run) {
       "  penstock data verify train.jsonl --leaks test.jsonl\n"
       "  penstock data summary train.jsonl --json\n"
       "  penstock data alphabet train.jsonl test.jsonl\n"
-      "  penstock data tokens train.jsonl --pieces 128 --output pieces.model");
+      "  penstock data tokens train.jsonl --pieces 128 --output pieces.model\n"
+      "  penstock data preview recipe.toml --output preview");
   // Options of all commands lie in one struct, as only one of the commands runs.
   const auto add = [&](const char* name, const char* what, auto add_options, auto work) {
     CLI::App* command = add_common(data->add_subcommand(name, what), *options);
@@ -191,6 +193,7 @@ void add_data(CLI::App& app, Run& run) {
   add("summary", "Print hours, durations, characters and rejected utterances", add_manifest,
       summary);
   add_data_alphabet(*data, run);
+  add_data_preview(*data, run);
   add_data_tokens(*data, run);
 }
 

@@ -6,6 +6,7 @@
 #include "base/atomic_file.h"
 #include "base/error.h"
 #include "configs/config.h"
+#include "partition/planner/report/html_page.h"
 #include "partition/planner/report/page.h"
 #include "partition/planner/report/step_causes.h"
 
@@ -162,27 +163,12 @@ Json to_json(const PlanView& view) {
   return json;
 }
 
-/// Replaces the first occurrence of a place, which the page must have.
-void replace(std::string& text, const std::string& place, std::string_view with) {
-  text.replace(text.find(place), place.size(), with);
-}
-
-/// Returns JSON for a script element. No text in it may contain the element's end tag.
-std::string embedded(const Json& json) {
-  std::string text = json.dump(-1, ' ', false, Json::error_handler_t::replace);
-  for (auto at = text.find("</"); at != std::string::npos; at = text.find("</", at))
-    text.replace(at, 2, "<\\/");
-  return text;
-}
-
 }  // namespace
 
 std::string report(const PlanView& view) {
-  std::string page(report_page());
-  replace(page, "{{style}}", report_style());
-  replace(page, "{{script}}", report_script());
-  // Data comes last, because a name in it may contain any text, also that of a place.
-  replace(page, "{{data}}", embedded(to_json(view)));
+  std::string page = assembled_page({report_page(), report_style(), report_script()});
+  const std::string json = to_json(view).dump(-1, ' ', false, Json::error_handler_t::replace);
+  fill_place(page, "{{data}}", json_in_html(json));
   return page;
 }
 

@@ -6,7 +6,7 @@ namespace penstock::runtime {
 
 UtteranceMaker::UtteranceMaker(const configs::FeatureConfig& features,
                                const std::optional<Augmentation>& augmentation)
-    : rate_(features.sample_rate), extractor_(features) {
+    : rate_(features.sample_rate), stack_(features.stack), extractor_(features) {
   if (!augmentation) return;
   const configs::AugmentConfig& config = augmentation->config;
   if (config.changes_audio())
@@ -24,6 +24,15 @@ void UtteranceMaker::make(const AudioSource& source, const std::filesystem::path
   if (audio_) audio_->apply(draw, samples_);
   extractor_.extract(samples_, x_FC);
   if (features_) features_->apply(draw, x_FC);
+}
+
+UtteranceEffects UtteranceMaker::effects(std::int64_t epoch,
+                                         const BatchUtterance& utterance) const {
+  const UtteranceDraw draw{epoch, utterance.id, utterance.repeat};
+  UtteranceEffects effects;
+  if (audio_) effects.audio = audio_->drawn(draw, utterance.samples);
+  if (features_) effects.features = features_->drawn(draw, utterance.frames * stack_);
+  return effects;
 }
 
 }  // namespace penstock::runtime

@@ -23,6 +23,12 @@ struct Augmentation {
   AugmentSounds sounds = {};
 };
 
+/// The changes of one utterance in training, besides its speed.
+struct UtteranceEffects {
+  AudioEffects audio = {};
+  FeatureEffects features = {};
+};
+
 /// Makes the features of utterances: reads, resamples, augments, extracts. Not thread-safe.
 class UtteranceMaker {
  public:
@@ -35,11 +41,14 @@ class UtteranceMaker {
   void make(const AudioSource& source, const std::filesystem::path& file, std::int64_t epoch,
             const BatchUtterance& utterance, std::span<float> x_FC);
 
+  /// Returns what make() changes in an utterance, without reading it.
+  [[nodiscard]] UtteranceEffects effects(std::int64_t epoch, const BatchUtterance& utterance) const;
+
   /// Returns the samples of the features that were made last, at the features' rate.
   std::span<const float> samples() const { return samples_; }
 
  private:
-  int rate_;
+  int rate_, stack_;
   FeatureExtractor extractor_;
   std::optional<AudioAugment> audio_;
   std::optional<SpecAugment> features_;

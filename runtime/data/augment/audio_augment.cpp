@@ -33,7 +33,13 @@ std::vector<float> resampled(const Audio& audio, int rate) {
   return result;
 }
 
-AudioSource drawn(const SoundList& sounds, DrawNumbers& numbers) {
+/// Returns how many samples become `samples` by resampling.
+std::int64_t samples_before(std::int64_t samples, const Resampling& ratio) {
+  return (samples * ratio.from + ratio.to - 1) / ratio.to;
+}
+
+/// Draws a recording of a list.
+AudioSource drawn_source(const SoundList& sounds, DrawNumbers& numbers) {
   return sounds.at(
       static_cast<std::uint64_t>(numbers.between(0, static_cast<std::int64_t>(sounds.count) - 1)));
 }
@@ -68,49 +74,65 @@ AudioAugment::AudioAugment(const configs::AugmentConfig& config, int rate, std::
       sounds_(std::move(sounds)),
       codecs_(configs::parse_codecs(config, rate)) {}
 
-void AudioAugment::apply(const UtteranceDraw& draw, std::span<float> samples) const {
-  if (samples.empty()) return;
-  if (sounds_.rooms.count > 0) add_room(draw, samples);
-  if (sounds_.noises.count > 0) add_drawn_noise(draw, samples);
-  apply_gain(samples, DrawNumbers(SampleKind::gain, seed_, draw)
-                          .within(config_.gain_db.front(), config_.gain_db.back()));
-  if (codecs_.empty()) return;
+AudioEffects AudioAugment::drawn(const UtteranceDraw& draw, std::int64_t samples) const {
+  AudioEffects effects{.room = drawn_room(draw), .noise = drawn_noise(draw, samples)};
+  effects.gain_db = DrawNumbers(SampleKind::gain, seed_, draw)
+                        .within(config_.gain_db.front(), config_.gain_db.back());
+  if (codecs_.empty()) return effects;
   DrawNumbers numbers(SampleKind::codec, seed_, draw);
-  if (numbers.next() >= config_.codec_share) return;
-  const auto codec = static_cast<std::size_t>(numbers.between(0, std::ssize(codecs_) - 1));
-  pass_codec(codecs_[codec], rate_, samples);
+  if (numbers.next() < config_.codec_share)
+    effects.codec = static_cast<std::size_t>(numbers.between(0, std::ssize(codecs_) - 1));
+  return effects;
 }
 
-void AudioAugment::add_room(const UtteranceDraw& draw, std::span<float> samples) const try {
+void AudioAugment::apply(const UtteranceDraw& draw, std::span<float> samples) const {
+  if (samples.empty()) return;
+  const AudioEffects effects = drawn(draw, std::ssize(samples));
+  if (effects.room) add_room(*effects.room, samples);
+  if (effects.noise) add_drawn_noise(*effects.noise, samples);
+  apply_gain(samples, effects.gain_db);
+  if (effects.codec) pass_codec(codecs_[*effects.codec], rate_, samples);
+}
+
+std::optional<AudioSource> AudioAugment::drawn_room(const UtteranceDraw& draw) const {
+  if (sounds_.rooms.count == 0) return std::nullopt;
   DrawNumbers numbers(SampleKind::room, seed_, draw);
-  if (numbers.next() >= config_.room_share) return;
-  const AudioSource source = drawn(sounds_.rooms, numbers);
-  const LocalFile local = open_by(sounds_.rooms.files.get(), source.audio);
-  reverberate(samples, resampled(read_source(source, local.path), rate_));
+  if (numbers.next() >= config_.room_share) return std::nullopt;
+  return drawn_source(sounds_.rooms, numbers);
+}
+
+std::optional<DrawnNoise> AudioAugment::drawn_noise(const UtteranceDraw& draw,
+                                                    std::int64_t samples) const {
+  if (sounds_.noises.count == 0) return std::nullopt;
+  DrawNumbers numbers(SampleKind::noise, seed_, draw);
+  if (numbers.next() >= config_.noise_share) return std::nullopt;
+  DrawnNoise noise;
+  noise.snr_db = numbers.within(config_.noise_snr_db.front(), config_.noise_snr_db.back());
+  noise.source = drawn_source(sounds_.noises, numbers);
+  const std::int64_t length = noise.source.length.samples;
+  const std::int64_t wanted = samples_before(samples, resampling(noise.source.length.rate, rate_));
+  noise.first = numbers.between(0, length > wanted ? length - wanted : length - 1);
+  return noise;
+}
+
+void AudioAugment::add_room(const AudioSource& room, std::span<float> samples) const try {
+  const LocalFile local = open_by(sounds_.rooms.files.get(), room.audio);
+  reverberate(samples, resampled(read_source(room, local.path), rate_));
 } catch (const DataError& error) {
   throw_fault("augment.rooms", error);
 }
 
-void AudioAugment::add_drawn_noise(const UtteranceDraw& draw, std::span<float> samples) const try {
-  DrawNumbers numbers(SampleKind::noise, seed_, draw);
-  if (numbers.next() >= config_.noise_share) return;
-  const double snr_db = numbers.within(config_.noise_snr_db.front(), config_.noise_snr_db.back());
-  add_noise(samples, cut_noise(numbers, std::ssize(samples)), snr_db);
+void AudioAugment::add_drawn_noise(const DrawnNoise& noise, std::span<float> samples) const try {
+  const AudioSource& source = noise.source;
+  const std::int64_t wanted =
+      samples_before(std::ssize(samples), resampling(source.length.rate, rate_));
+  const LocalFile local = open_by(sounds_.noises.files.get(), source.audio);
+  std::vector<float> part =
+      resampled(read_repeated(source, local.path, {noise.first, wanted}), rate_);
+  part.resize(samples.size());  // resampling rounds up, there and back
+  add_noise(samples, part, noise.snr_db);
 } catch (const DataError& error) {
   throw_fault("augment.noise", error);
-}
-
-std::vector<float> AudioAugment::cut_noise(DrawNumbers& numbers, std::int64_t samples) const {
-  const AudioSource source = drawn(sounds_.noises, numbers);
-  const Resampling ratio = resampling(source.length.rate, rate_);
-  const std::int64_t wanted = (samples * ratio.from + ratio.to - 1) / ratio.to;
-  const std::int64_t length = source.length.samples;
-  const std::int64_t last = length > wanted ? length - wanted : length - 1;
-  const LocalFile local = open_by(sounds_.noises.files.get(), source.audio);
-  std::vector<float> noise =
-      resampled(read_repeated(source, local.path, {numbers.between(0, last), wanted}), rate_);
-  noise.resize(static_cast<std::size_t>(samples));  // resampling rounds up, there and back
-  return noise;
 }
 
 }  // namespace penstock::runtime

@@ -37,40 +37,53 @@ SpecAugment::SpecAugment(const configs::AugmentConfig& config,
                          const configs::FeatureConfig& features, std::uint64_t seed)
     : config_(config), channels_(feature_bins(features) / features.stack), seed_(seed) {}
 
-void SpecAugment::apply(const UtteranceDraw& draw, std::span<float> x_FC) {
+FeatureEffects SpecAugment::drawn(const UtteranceDraw& draw, std::int64_t frames) const {
+  FeatureEffects effects;
   DrawNumbers numbers(SampleKind::augment, seed_, draw);
-  if (numbers.next() >= config_.share) return;
+  if (numbers.next() >= config_.share) return effects;
+  const std::int64_t furthest = config_.time_warp;
+  if (furthest > 0 && frames > 2 * furthest) {
+    const std::int64_t center = numbers.between(furthest, frames - furthest - 1);
+    effects.warp = {center, numbers.between(center - furthest + 1, center + furthest)};
+  }
+  const auto draw_masks = [&](int count, std::int64_t widest, std::int64_t all) {
+    std::vector<FeatureMask> masks;
+    for (int mask = 0; mask < count; ++mask) {
+      const std::int64_t width = numbers.between(0, widest);
+      masks.push_back({numbers.between(0, all - width), width});
+    }
+    return masks;
+  };
+  effects.channels = draw_masks(config_.freq_masks,
+                                std::min<std::int64_t>(config_.freq_width, channels_), channels_);
+  const auto longest = static_cast<std::int64_t>(config_.time_share * static_cast<double>(frames));
+  effects.frames =
+      draw_masks(config_.time_masks, std::min<std::int64_t>(config_.time_width, longest), frames);
+  return effects;
+}
+
+void SpecAugment::apply(const UtteranceDraw& draw, std::span<float> x_FC) {
   const std::int64_t frames = std::ssize(x_FC) / channels_;
-  const std::int64_t warp = config_.time_warp;
-  if (warp > 0 && frames > 2 * warp) {
-    const std::int64_t center = numbers.between(warp, frames - warp - 1);
-    const std::int64_t moved = numbers.between(center - warp + 1, center + warp);
-    before_FC_.assign(x_FC.begin(), x_FC.end());
-    const std::span<const float> all(before_FC_);
-    const auto from = static_cast<std::size_t>(center * channels_);
-    const auto to = static_cast<std::size_t>(moved * channels_);
-    interpolate_frames(all.first(from), channels_, x_FC.first(to));
-    interpolate_frames(all.subspan(from), channels_, x_FC.subspan(to));
-  }
-  for (int mask = 0; mask < config_.freq_masks; ++mask) {
-    const std::int64_t width =
-        numbers.between(0, std::min<std::int64_t>(config_.freq_width, channels_));
-    const std::int64_t first = numbers.between(0, channels_ - width);
+  const FeatureEffects effects = drawn(draw, frames);
+  if (effects.warp) warp(*effects.warp, x_FC);
+  for (const FeatureMask& mask : effects.channels)
     for (std::int64_t frame = 0; frame < frames; ++frame)
-      std::ranges::fill(x_FC.subspan(static_cast<std::size_t>(frame * channels_ + first),
-                                     static_cast<std::size_t>(width)),
+      std::ranges::fill(x_FC.subspan(static_cast<std::size_t>(frame * channels_ + mask.first),
+                                     static_cast<std::size_t>(mask.count)),
                         0.0f);
-  }
-  const auto most = std::min<std::int64_t>(
-      config_.time_width,
-      static_cast<std::int64_t>(config_.time_share * static_cast<double>(frames)));
-  for (int mask = 0; mask < config_.time_masks; ++mask) {
-    const std::int64_t width = numbers.between(0, most);
-    const std::int64_t first = numbers.between(0, frames - width);
-    std::ranges::fill(x_FC.subspan(static_cast<std::size_t>(first * channels_),
-                                   static_cast<std::size_t>(width * channels_)),
+  for (const FeatureMask& mask : effects.frames)
+    std::ranges::fill(x_FC.subspan(static_cast<std::size_t>(mask.first * channels_),
+                                   static_cast<std::size_t>(mask.count * channels_)),
                       0.0f);
-  }
+}
+
+void SpecAugment::warp(const TimeWarp& warp, std::span<float> x_FC) {
+  before_FC_.assign(x_FC.begin(), x_FC.end());
+  const std::span<const float> all(before_FC_);
+  const auto from = static_cast<std::size_t>(warp.from * channels_);
+  const auto to = static_cast<std::size_t>(warp.to * channels_);
+  interpolate_frames(all.first(from), channels_, x_FC.first(to));
+  interpolate_frames(all.subspan(from), channels_, x_FC.subspan(to));
 }
 
 }  // namespace penstock::runtime

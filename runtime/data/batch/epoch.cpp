@@ -212,6 +212,11 @@ MicroBatch Epoch::at(std::size_t batch) const {
   return result;
 }
 
+BatchUtterance Epoch::drawn(std::uint64_t number) const {
+  UtteranceShapes shapes(features_);
+  return shaped(shapes, number);
+}
+
 std::vector<MicroBatch> training_batches(const Lengths& lengths, const configs::DataConfig& data,
                                          const configs::FeatureConfig& features,
                                          const EpochKey& key, const Mixture& mixture) {

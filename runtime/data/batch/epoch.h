@@ -35,6 +35,12 @@ class Epoch {
   std::int64_t frames(std::size_t batch) const { return batches_[batch].frames; }
   MicroBatch at(std::size_t batch) const;
 
+  /// Returns how many utterances the epoch draws, each as often as it is drawn.
+  std::uint64_t draws() const { return draws_.size(); }
+  /// Returns a draw by its number, in the order of manifests and not of micro-batches. Without a
+  /// mixture, the number is the utterance's id.
+  BatchUtterance drawn(std::uint64_t number) const;
+
  private:
   struct Batch {
     std::uint32_t first = 0, count = 0;  // a range of numbers_

@@ -12,6 +12,8 @@ const end = () => data.replicas[view.replica].end;
 const rowHeight = () => Math.max(14, Math.min(30, 720 / data.stages.length));
 const summed = 3;  // pixels: narrower passes are drawn as shares
 
+const deviceName = (device) => data.devices[device].name;
+
 function rowName(stage) {
   return `stage ${stage} · ${deviceName(data.stages[stage].devices[view.replica])}`;
 }

@@ -46,6 +46,25 @@ TEST_F(UtteranceMakerTest, AugmentsRecordingThenFeatures) {
   }
 }
 
+/// Effects are told for the shapes that an utterance has at its speed, before features.stack.
+TEST_F(UtteranceMakerTest, TellsTheEffectsThatItApplies) {
+  const configs::AugmentConfig config{.time_masks = 3, .time_warp = 2, .gain_db = {-9, 9}};
+  features_.kind = "log-mel";
+  features_.stack = 2;
+  const UtteranceMaker maker(features_, Augmentation{config, 17});
+  const BatchUtterance utterance = shape_utterance(3, {4001, 8000}, 0.9, features_);
+  const UtteranceEffects effects = maker.effects(2, utterance);
+  const AudioEffects audio = AudioAugment(config, 8000, 17, {}).drawn({2, 3}, utterance.samples);
+  EXPECT_EQ(effects.audio.gain_db, audio.gain_db);
+  EXPECT_NE(effects.audio.gain_db, 0);
+  const FeatureEffects features =
+      SpecAugment(config, features_, 17).drawn({2, 3}, 2 * utterance.frames);
+  EXPECT_EQ(effects.features.frames, features.frames);
+  EXPECT_EQ(effects.features.warp, features.warp);
+  EXPECT_TRUE(
+      UtteranceMaker(features_, std::nullopt).effects(2, utterance).features.frames.empty());
+}
+
 TEST_F(UtteranceMakerTest, ChangesNothingWithoutKeys) {
   UtteranceMaker plain(features_, std::nullopt), maker(features_, Augmentation{{}, 17});
   EXPECT_EQ(made(maker), made(plain));

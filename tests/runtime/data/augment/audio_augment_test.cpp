@@ -9,6 +9,7 @@
 #include <set>
 
 #include "base/error.h"
+#include "runtime/data/audio/audio.h"
 #include "runtime/data/audio/resample.h"
 #include "runtime/data/augment/add_noise.h"
 #include "runtime/data/augment/reverberate.h"
@@ -171,6 +172,45 @@ TEST_F(AudioAugmentTest, AppliesEffectsInTheOrderOfACall) {
   apply_gain(expected, -6);
   pass_codec({.kind = configs::Codec::Kind::alaw}, 8000, expected);
   EXPECT_EQ(augmented(augment, {1, 2}, speech_), expected);
+}
+
+/// What is drawn is what is heard, done by hand here: in a room, from a sample of a noise on, by a
+/// gain and through a codec.
+TEST_F(AudioAugmentTest, AppliesWhatItDraws) {
+  const AugmentSounds sounds{list("room", {{1, 0.5f}, {0.3f, 1, -0.2f}}),
+                             list("noise", {test::make_sound(2000, 7), test::make_sound(3000, 8)})};
+  const AudioAugment augment({.room_share = 0.5,
+                              .noise_share = 0.5,
+                              .gain_db = {-6, 6},
+                              .codecs = {"g711-mulaw", "g711-alaw"},
+                              .codec_share = 0.5},
+                             8000, 3, sounds);
+  std::set<std::size_t> codecs;
+  int rooms = 0, noises = 0;
+  for (std::uint64_t id = 0; id < 60; ++id) {
+    const AudioEffects effects = augment.drawn({4, id}, std::ssize(speech_));
+    std::vector<float> expected = speech_;
+    if (effects.room) reverberate(expected, read_audio(effects.room->audio).samples);
+    if (effects.noise) {
+      const std::vector<float> noise = read_audio(effects.noise->source.audio).samples;
+      add_noise(
+          expected,
+          std::span(noise).subspan(static_cast<std::size_t>(effects.noise->first), expected.size()),
+          effects.noise->snr_db);
+    }
+    apply_gain(expected, effects.gain_db);
+    if (effects.codec)
+      pass_codec(
+          {.kind = *effects.codec == 0 ? configs::Codec::Kind::mulaw : configs::Codec::Kind::alaw},
+          8000, expected);
+    EXPECT_EQ(augmented(augment, {4, id}, speech_), expected) << id;
+    rooms += effects.room.has_value();
+    noises += effects.noise.has_value();
+    if (effects.codec) codecs.insert(*effects.codec);
+  }
+  EXPECT_NEAR(rooms, 30, 15);
+  EXPECT_NEAR(noises, 30, 15);
+  EXPECT_EQ(codecs.size(), 2u);
 }
 
 TEST_F(AudioAugmentTest, ChangesAShareOfTheUtterances) {

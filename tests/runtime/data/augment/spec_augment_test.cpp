@@ -4,7 +4,9 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdlib>
 #include <set>
+#include <span>
 
 namespace penstock::runtime {
 namespace {
@@ -73,6 +75,44 @@ TEST(SpecAugment, MasksOneBandOrSpan) {
     }
   EXPECT_NEAR(widths / 600, 2.5, 0.25);  // widths are 0 to 5, each as likely
   EXPECT_EQ(firsts.size(), 12u) << "masks begin anywhere";
+}
+
+/// What is drawn is what is applied: the warp first, then zeros in the masks and nowhere else.
+TEST(SpecAugment, AppliesWhatItDraws) {
+  const configs::AugmentConfig config{.share = 0.8,
+                                      .freq_masks = 2,
+                                      .freq_width = 3,
+                                      .time_masks = 2,
+                                      .time_share = 0.2,
+                                      .time_warp = 4};
+  int warped = 0, masked = 0;
+  for (std::uint64_t id = 0; id < 100; ++id) {
+    const FeatureEffects effects = SpecAugment(config, mels(), 3).drawn({1, id}, 37);
+    const std::vector<float> before = ramp();
+    std::vector<float> expected = before;
+    if (effects.warp) {
+      const auto [from, to] = *effects.warp;
+      EXPECT_LE(std::abs(from - to), 4);
+      interpolate_frames(std::span(before).first(static_cast<std::size_t>(from * 12)), 12,
+                         std::span(expected).first(static_cast<std::size_t>(to * 12)));
+      interpolate_frames(std::span(before).subspan(static_cast<std::size_t>(from * 12)), 12,
+                         std::span(expected).subspan(static_cast<std::size_t>(to * 12)));
+      ++warped;
+    }
+    const auto covers = [](const std::vector<FeatureMask>& masks, std::int64_t at) {
+      return std::ranges::any_of(masks, [&](const FeatureMask& mask) {
+        return at >= mask.first && at < mask.first + mask.count;
+      });
+    };
+    for (std::int64_t i = 0; i < 37 * 12; ++i)
+      if (covers(effects.channels, i % 12) || covers(effects.frames, i / 12)) {
+        expected[static_cast<std::size_t>(i)] = 0;
+        ++masked;
+      }
+    EXPECT_EQ(augmented(config, {1, id}), expected) << id;
+  }
+  EXPECT_NEAR(warped, 80, 15);
+  EXPECT_GT(masked, 1000);
 }
 
 TEST(SpecAugment, DependsOnSeedAndDrawAlone) {

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <iterator>
 #include <map>
 #include <set>
 #include <tuple>
@@ -77,6 +78,26 @@ TEST(Epoch, OfAMixtureIsAsItsDefinitionSays) {
     std::uint64_t utterances = 0;
     for (const MicroBatch& batch : batches) utterances += batch.utterances.size();
     EXPECT_EQ(utterances, EpochDraws(mixture, 700, key).size());
+  }
+}
+
+/// The numbers of draws reach every utterance of the micro-batches, once and as it is there.
+TEST(Epoch, HasItsDrawsByNumber) {
+  const Mixture mixture({{"a", 500, 3000, 0.3}, {"b", 150, 900, 2}, {"c", 50, 300, 4}}, 2);
+  for (const Mixture& drawn_from : {Mixture(), mixture}) {
+    const Epoch epoch(ragged_lengths(700), with_speeds(), {}, {5, 2}, drawn_from);
+    std::vector<BatchUtterance> in_batches, by_number;
+    for (std::size_t b = 0; b < epoch.size(); ++b)
+      std::ranges::copy(epoch.at(b).utterances, std::back_inserter(in_batches));
+    for (std::uint64_t number = 0; number < epoch.draws(); ++number)
+      by_number.push_back(epoch.drawn(number));
+    if (drawn_from.empty()) {
+      EXPECT_EQ(by_number[33].id, 33u);
+    }
+    const auto key = [](const BatchUtterance& draw) { return std::pair(draw.id, draw.repeat); };
+    std::ranges::sort(in_batches, {}, key);
+    std::ranges::sort(by_number, {}, key);
+    EXPECT_EQ(by_number, in_batches);
   }
 }
 

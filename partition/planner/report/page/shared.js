@@ -1,4 +1,4 @@
-// Functions that all parts of the page use.
+// Functions that all pages use.
 const data = JSON.parse(document.getElementById("data").textContent);
 const by = (id) => document.getElementById(id);
 const colour = (name) => getComputedStyle(document.documentElement).getPropertyValue("--" + name).trim();
@@ -31,7 +31,6 @@ function bytes(value, many = 3) {
 }
 
 const percent = (share) => (100 * share).toFixed(share < 0.0995 ? 1 : 0) + " %";
-const deviceName = (device) => data.devices[device].name;
 
 function legend(id, entries) {
   by(id).append(...entries.map(([name, text]) =>
