@@ -58,7 +58,7 @@ TEST_F(ChosenCheckpoints, AreTheBestOfThoseValidated) {
 }
 
 // A loss that is not finite is null.
-TEST_F(ChosenCheckpoints, AreTheBestByTheMetricOfTheMark) {
+TEST_F(ChosenCheckpoints, AreTheBestByTheMarkedMetric) {
   fill({10, 20, 30, 40},
        "{\"step\":10,\"validation_wer\":0.1,\"validation_loss\":4}\n"
        "{\"step\":20,\"validation_wer\":0.2,\"validation_loss\":2}\n"
