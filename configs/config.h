@@ -192,21 +192,24 @@ struct TrainerConfig {
   std::vector<int> order;
   std::string output = "outputs/run";
   bool resume = false;
-  std::vector<std::string> accept = {};  // keys that may differ from the checkpoint's on resume
-  std::string init = {};                 // checkpoint from which a new run takes its weights
-  std::string init_head = "auto";        // auto | keep | new | pieces
-  int threads = 1;                       // CPU threads per rank
-  std::string device = "auto";           // auto | cpu | cuda
-  std::int64_t validate_every = 0;       // steps; 0: every epoch; -1: never
-  std::int64_t validate_utterances = 0;  // sample of data.validation; 0: all
-  std::int64_t checkpoint_every = 0;     // steps; 0: every epoch
-  double checkpoint_seconds = 1800;      // 0: by steps alone
-  int keep = 3;                          // newest checkpoints to keep, besides the best
-  double ema = 0;                        // decay of the moving averages of weights; 0: none
-  std::string scaling = "none";          // none | linear | sqrt: of the learning rate by the batch
-  std::string mirror = {};               // URL of a store that gets a copy of each checkpoint
-  double mirror_seconds = 600;           // how long the end of a run waits for an upload that hangs
-  int max_skipped = 20;                  // consecutive steps; more count as divergence
+  std::vector<std::string> accept = {};      // keys that may differ from the checkpoint's on resume
+  std::string init = {};                     // checkpoint from which a new run takes its weights
+  std::string init_head = "auto";            // auto | keep | new | pieces
+  int threads = 1;                           // CPU threads per rank
+  std::string device = "auto";               // auto | cpu | cuda
+  std::int64_t validate_every = 0;           // steps; 0: every epoch; -1: never
+  std::int64_t validate_utterances = 0;      // sample of data.validation; 0: all
+  std::int64_t checkpoint_every = 0;         // steps; 0: every epoch
+  double checkpoint_seconds = 1800;          // 0: by steps alone
+  int keep = 3;                              // newest checkpoints to keep, besides the best
+  std::string best_metric = "wer";           // wer | cer | loss: the best checkpoint has the lowest
+  std::int64_t early_stopping_patience = 0;  // validations without a better one; 0: no limit
+  double early_stopping_threshold = 0;       // a better one is lower by more than this
+  double ema = 0;                            // decay of the moving averages of weights; 0: none
+  std::string scaling = "none";  // none | linear | sqrt: of the learning rate by the batch
+  std::string mirror = {};       // URL of a store that gets a copy of each checkpoint
+  double mirror_seconds = 600;   // how long the end of a run waits for an upload that hangs
+  int max_skipped = 20;          // consecutive steps; more count as divergence
   bool operator==(const TrainerConfig&) const = default;
 };
 

@@ -271,6 +271,29 @@ Found of_steps(const Config& c) {
   return found;
 }
 
+Found of_early_stopping(const Config& c) {
+  const TrainerConfig& t = c.trainer;
+  Found found;
+  if (t.early_stopping_patience == 0 && t.early_stopping_threshold > 0)
+    found.push_back({"trainer.early_stopping_threshold",
+                     "trainer.early_stopping_threshold has no effect without "
+                     "trainer.early_stopping_patience: set that, such as "
+                     "trainer.early_stopping_patience=5, or leave it out"});
+  if (t.early_stopping_patience == 0 || (!c.data.validation.empty() && t.validate_every >= 0))
+    return found;
+  const std::string none = c.data.validation.empty()
+                               ? "data.validation is empty: name a manifest there"
+                               : fmt::format(
+                                     "trainer.validate_every = {} makes none: set 0 for "
+                                     "one after each epoch",
+                                     t.validate_every);
+  found.push_back({"trainer.early_stopping_patience",
+                   fmt::format("trainer.early_stopping_patience = {} counts validations, but {}, "
+                               "or set trainer.early_stopping_patience=0",
+                               t.early_stopping_patience, none)});
+  return found;
+}
+
 /// Finds keys of trainer.accept that no run could change.
 Found of_acceptance(const Config& c) {
   Config copy = c;
@@ -304,10 +327,11 @@ std::int64_t fft_points(const FeatureConfig& f, std::int64_t window) {
 std::vector<std::string> contradictions(const Config& c,
                                         const std::function<std::string(std::string_view)>& where) {
   std::vector<std::string> faults;
-  for (const Found& found : {c.model.family.contradictions(c.model.features),
-                             layers::contradictions(c.model.decoder_kind(), c.model.networks),
-                             of_lora(c), of_augment(c), of_optimization(c), of_data(c), of_text(c),
-                             of_pipeline(c), of_features(c), of_steps(c), of_acceptance(c)})
+  for (const Found& found :
+       {c.model.family.contradictions(c.model.features),
+        layers::contradictions(c.model.decoder_kind(), c.model.networks), of_lora(c), of_augment(c),
+        of_optimization(c), of_data(c), of_text(c), of_pipeline(c), of_features(c), of_steps(c),
+        of_early_stopping(c), of_acceptance(c)})
     for (const auto& [key, what] : found) faults.push_back(fmt::format("{}: {}", where(key), what));
   return faults;
 }

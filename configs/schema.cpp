@@ -338,6 +338,10 @@ std::vector<Key> trainer_keys(TrainerConfig& t) {
           "steps between validations; 0: every epoch; -1: never"),
       Key("trainer.validate_utterances", &t.validate_utterances, at_least(0),
           "how many utterances of data.validation a validation hears, the same each time; 0: all"),
+      Key("trainer.early_stopping_patience", &t.early_stopping_patience, at_least(0),
+          "validations in a row without a better trainer.best_metric that end the run; 0: none do"),
+      Key("trainer.early_stopping_threshold", &t.early_stopping_threshold, at_least(0),
+          "how much lower than before a better validation must be, such as 0.001 of WER"),
       Key("trainer.max_skipped", &t.max_skipped, between(0, 1000000),
           "consecutive steps that may be skipped because gradients are not finite; more end the "
           "run"),
@@ -353,6 +357,9 @@ std::vector<Key> checkpoint_keys(TrainerConfig& t) {
           "seconds after which a checkpoint is saved besides; 0: only by steps"),
       Key("trainer.keep", &t.keep, between(1, kMaxCheckpoints),
           "newest checkpoints to keep, besides the best"),
+      Key("trainer.best_metric", &t.best_metric, one_of({"wer", "cer", "loss"}),
+          "what is lowest in the validation of the best checkpoint: the rate of word errors or of "
+          "character errors, or the loss"),
       Key("trainer.ema", &t.ema, between(0, 0.999999),
           "decay of a moving average of the weights, kept beside them, such as 0.999. Validation "
           "and all that reads a checkpoint take the average. 0: there is none"),

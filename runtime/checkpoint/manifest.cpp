@@ -58,13 +58,14 @@ constexpr int kVersion = 2;
 constexpr std::string_view kOpening = "{\n \"hash\": \"";
 constexpr std::size_t kDigits = 32;
 // These keys are optional. A manifest has them only if the text has a SentencePiece model, if the
-// run changed keys, if it changed its data, if the weights are a mean of several checkpoints, or if
-// training is augmented with recordings.
+// run changed keys, if it changed its data, if the weights are a mean of several checkpoints, if
+// training is augmented with recordings, or if a training wrote it that counts validations.
 constexpr const char* kTokenizer = "tokenizer";
 constexpr const char* kCorrections = "corrections";
 constexpr const char* kDataOrigin = "data_origin";
 constexpr const char* kAveraged = "averaged";
 constexpr const char* kSoundHashes = "sound_hashes";
+constexpr const char* kEarlyStopping = "early_stopping";
 
 /// Throws CheckpointError unless the path stays within the folder. A checkpoint may come from
 /// anyone. Without this check, a manifest could name a file outside the folder, such as
@@ -94,6 +95,24 @@ NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(KeptFile, file, bytes, hash)
 
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Correction, step, key, before, after)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(AveragedCheckpoint, step, folder)
+
+void to_json(Json& json, const EarlyStoppingRecord& record) {
+  json = {{"metric", record.metric}, {"corpus_hash", record.corpus_hash},
+          {"value", record.value},   {"step", record.step},
+          {"waited", record.waited}, {"validated", record.validated}};
+}
+void from_json(const Json& json, EarlyStoppingRecord& record) {
+  json.at("metric").get_to(record.metric);
+  json.at("corpus_hash").get_to(record.corpus_hash);
+  json.at("value").get_to(record.value);
+  json.at("step").get_to(record.step);
+  json.at("waited").get_to(record.waited);
+  json.at("validated").get_to(record.validated);
+  if (record.step < 0 || record.waited < 0 || record.validated < record.step)
+    throw CheckpointError(
+        fmt::format("it counts {} validations after step {}, the last after step {}", record.waited,
+                    record.step, record.validated));
+}
 
 // An origin within an epoch is younger than the format.
 void to_json(Json& json, const DataOrigin& origin) {
@@ -135,6 +154,7 @@ void to_json(Json& json, const TrainingState& state) {
   if (state.data_origin != DataOrigin{}) json[kDataOrigin] = state.data_origin;
   if (!state.averaged.empty()) json[kAveraged] = state.averaged;
   if (!state.sound_hashes.empty()) json[kSoundHashes] = state.sound_hashes;
+  if (state.early_stopping) json[kEarlyStopping] = *state.early_stopping;
 }
 void from_json(const Json& json, TrainingState& state) {
   for_fields(state, [&](const char* key, auto& field) { json.at(key).get_to(field); });
@@ -143,6 +163,8 @@ void from_json(const Json& json, TrainingState& state) {
   state.data_origin = json.value(kDataOrigin, DataOrigin());
   state.averaged = json.value(kAveraged, std::vector<AveragedCheckpoint>());
   state.sound_hashes = json.value(kSoundHashes, std::map<std::string, std::string>());
+  if (const auto record = json.find(kEarlyStopping); record != json.end())
+    state.early_stopping = record->get<EarlyStoppingRecord>();
 }
 
 std::string to_text(const ShardIndex& index) try {
@@ -161,13 +183,14 @@ ShardIndex parse_shard_index(std::string_view text) try {
 // The hash is computed over the text that has zeros in its place, and then put there. JSON has no
 // notation for infinity: it would become null, which no later run could read.
 std::string to_text(const Manifest& manifest) try {
-  if (!std::isfinite(manifest.state.best_value))
-    throw CheckpointError(
-        fmt::format("the best {} is not a finite number", manifest.state.best_metric));
+  const TrainingState& state = manifest.state;
+  if (!std::isfinite(state.best_value) ||
+      (state.early_stopping && !std::isfinite(state.early_stopping->value)))
+    throw CheckpointError(fmt::format("the best {} is not a finite number", state.best_metric));
   Json json;
   json["hash"] = std::string(kDigits, '0');
   json["version"] = kVersion;
-  json["state"] = manifest.state;
+  json["state"] = state;
   json["shards"] = manifest.shards;
   if (!manifest.files.empty()) json["kept"] = manifest.files;
   std::string text = json.dump(1) + "\n";

@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -28,6 +29,18 @@ struct DataOrigin {
   bool operator==(const DataOrigin&) const = default;
 };
 
+/// The validations of a run as its early end depends on them. `value` is the lowest so far, up to
+/// trainer.early_stopping_threshold.
+struct EarlyStoppingRecord {
+  std::string metric = {};       // of `value`
+  std::string corpus_hash = {};  // hash of the utterances of `value`; empty: none
+  double value = 0;              // the value to beat
+  std::int64_t step = 0;         // its step; 0 if no validation had a finite value yet
+  std::int64_t waited = 0;       // validations since then
+  std::int64_t validated = 0;    // step of the last validation; 0 if there was none
+  bool operator==(const EarlyStoppingRecord&) const = default;
+};
+
 /// The state of a run except its tensors. Random numbers depend on seed and epoch alone.
 struct TrainingState {
   std::int64_t step = 0;             // steps done, skipped ones included
@@ -48,6 +61,8 @@ struct TrainingState {
   std::vector<Correction> corrections = {};  // changes over the whole run, in order
   DataOrigin data_origin = {};
   std::map<std::string, std::string> sound_hashes = {};  // of augment.noise and augment.rooms
+  /// Nothing in checkpoints that no training wrote, and in those of penstock 0.2 and earlier.
+  std::optional<EarlyStoppingRecord> early_stopping = {};
   /// Set if the weights are the mean of these checkpoints.
   std::vector<AveragedCheckpoint> averaged = {};
   bool operator==(const TrainingState&) const = default;

@@ -28,7 +28,7 @@ inline constexpr const char* kIncarnation = "PENSTOCK_INCARNATION";
 struct RankEnd {
   int rank = 0, code = 0;
   bool diverged = false;
-  std::string message = {};  // the error; empty after success
+  std::string message = {};  // the error or, after success, why it ended before its last step
   bool operator==(const RankEnd&) const = default;
 };
 

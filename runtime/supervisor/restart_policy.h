@@ -7,7 +7,7 @@ namespace penstock::runtime {
 
 /// How an incarnation of a run ended.
 enum class JobEndKind {
-  done,     // all steps are done
+  done,     // all steps are done, or validations no longer improve
   stopped,  // it saved its state on request
   failed,   // a rank failed or died
   hung,     // it was ended because it hung
@@ -18,7 +18,7 @@ struct JobEnd {
   int code = 1;                 // exit code of the first rank that failed, or mpirun's
   bool diverged = false;        // the same steps would diverge again
   std::int64_t checkpoint = 0;  // step of the newest checkpoint after the end
-  std::string message = {};     // for people: why it ended
+  std::string message = {};     // for people: why it ended; empty if all steps are done
 };
 
 struct RestartLimits {

@@ -357,7 +357,9 @@ std::optional<int> Supervisor::conclude(const WatchedJobEnd& ended) {
   }
   const StopReason reason = stops_.reason(0);
   if (end.kind == JobEndKind::done) {
-    report({.kind = "done", .code = 0, .message = "all steps are done"});
+    report({.kind = "done",
+            .code = 0,
+            .message = end.message.empty() ? "all steps are done" : "ended early: " + end.message});
   } else if (end.kind == JobEndKind::stopped) {
     report({.kind = "stop",
             .message = fmt::format(

@@ -141,6 +141,7 @@ class Watching {
     });
     if (all_done()) {
       result.end.kind = JobEndKind::done;
+      result.end.message = ends_.front().message;  // all ranks end for the same reason
     } else if (ended_early_ || (stop_asked_ && saved_and_stopped())) {
       result.end.kind = JobEndKind::stopped;
     } else if (hang_) {

@@ -4,32 +4,34 @@
 #include <string>
 #include <utility>
 
+#include "runtime/checkpoint/retention.h"
 #include "runtime/checkpoint/training_state.h"
-#include "runtime/trainer/report.h"
+#include "runtime/trainer/validation_metric.h"
 
 namespace penstock::runtime {
 
-/// The best validation of a run so far, by word error rate, on one set of utterances.
+/// The best validation of a run so far, by one metric on one set of utterances.
 class BestValidation {
  public:
-  /// `corpus_hash` identifies the utterances that the run validates on. It is empty if there are
-  /// none.
-  explicit BestValidation(std::string corpus_hash) : corpus_hash_(std::move(corpus_hash)) {}
+  explicit BestValidation(ValidationBasis basis) : basis_(std::move(basis)) {}
 
   /// Continues from the best validation that a checkpoint records. That requires that the best
-  /// checkpoint is still `stored`, and that it was chosen on the same utterances or the run has
-  /// none. Otherwise returns a message for the log.
+  /// checkpoint is still `stored`, and that it was chosen by the same metric on the same
+  /// utterances, or that the run has no utterances. Otherwise returns a message for the log.
   [[nodiscard]] std::string recall(const TrainingState& saved, bool stored);
 
-  bool beaten_by(const EvaluationReport& report) const { return !known_ || report.wer < wer_; }
+  /// Returns true if the report's metric is a finite number, and lower than the best so far.
+  bool beaten_by(const EvaluationReport& report) const;
   void set(const EvaluationReport& report);
 
+  /// Returns the mark of the best checkpoint. There must be a best validation.
+  BestCheckpoint mark() const { return {step_, basis_.metric, value_}; }
   void write_to(TrainingState& state) const;
 
  private:
-  std::string corpus_hash_;
+  ValidationBasis basis_;
   bool known_ = false;
-  double wer_ = 0;
+  double value_ = 0;
   std::int64_t step_ = 0;
 };
 

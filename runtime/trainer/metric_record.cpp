@@ -66,6 +66,10 @@ std::vector<EventScalar> scalars_in(const nlohmann::ordered_json& record) {
 std::string metric_line(const StepReport& report) { return metric_record(report).dump(); }
 std::string metric_line(const EvaluationReport& report) { return metric_record(report).dump(); }
 
+std::string metric_line(const EarlyEnd& end) {
+  return nlohmann::ordered_json{{"step", end.step}, {kEarlyEndKey, end.reason}}.dump();
+}
+
 std::vector<EventScalar> metric_scalars(const StepReport& report) {
   return scalars_in(metric_record(report));
 }

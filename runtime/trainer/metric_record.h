@@ -17,6 +17,10 @@ namespace penstock::runtime {
 /// Returns what metrics.jsonl records of a validation: step, and keys that begin with validation_.
 [[nodiscard]] std::string metric_line(const EvaluationReport&);
 
+/// Returns what metrics.jsonl records of an early end, as its last line: step, and the reason.
+[[nodiscard]] std::string metric_line(const EarlyEnd&);
+inline constexpr const char* kEarlyEndKey = "early_stopping";  // key of the reason
+
 /// Returns the numbers of metric_line() but for the step. A key is in a group: train/loss,
 /// validation/wer.
 [[nodiscard]] std::vector<EventScalar> metric_scalars(const StepReport&);

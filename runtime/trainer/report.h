@@ -39,4 +39,10 @@ struct EvaluationReport {
   double audio_seconds = 0, seconds = 0;
 };
 
+/// An end before trainer.steps, because validations no longer improve.
+struct EarlyEnd {
+  std::int64_t step = 0;
+  std::string reason;  // EarlyStopping::reason()
+};
+
 }  // namespace penstock::runtime

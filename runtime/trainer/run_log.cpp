@@ -21,12 +21,12 @@ std::string key_lines(const configs::Config& recipe) {
 
 }  // namespace
 
-void RunLog::open(const std::filesystem::path& output, std::int64_t last_step,
+void RunLog::open(const std::filesystem::path& output, KeptLines kept,
                   const configs::Config& recipe) {
   const auto note = [this](const std::string& text) { context_.note(text); };
-  metrics_ = std::make_unique<MetricsFile>(output / kMetricsFile, last_step, note);
+  metrics_ = std::make_unique<MetricsFile>(output / kMetricsFile, kept, note);
   events_ = std::make_unique<EventFile>(
-      output, EventStart{.last_step = last_step, .recipe = key_lines(recipe)}, note);
+      output, EventStart{.last_step = kept.last_step, .recipe = key_lines(recipe)}, note);
 }
 
 // Steps are agreed on in the order in which they ran. So the result belongs to the oldest open
@@ -57,6 +57,11 @@ void RunLog::record(const EvaluationReport& report) {
   metrics_->write(report);
   events_->write(report);
   if (context_.observer.validation) context_.observer.validation(report);
+}
+
+void RunLog::record(const EarlyEnd& end) {
+  summary_.early_end = end.reason;
+  if (context_.leads()) metrics_->write(end);
 }
 
 }  // namespace penstock::runtime

@@ -38,10 +38,9 @@ class RunLog {
   /// `context` must outlive it.
   explicit RunLog(const RunContext& context) : context_(context) {}
 
-  /// Opens metrics.jsonl after the lines of `last_step`, and a new event file, on rank 0.
-  /// FileError if they can't be written.
-  void open(const std::filesystem::path& output, std::int64_t last_step,
-            const configs::Config& recipe);
+  /// Opens metrics.jsonl after the lines that are kept, and a new event file, on rank 0. FileError
+  /// if they can't be written.
+  void open(const std::filesystem::path& output, KeptLines kept, const configs::Config& recipe);
   /// Returns true if the file has a validation of `last_step`. On rank 0, after open().
   bool validated() const { return metrics_->validated(); }
 
@@ -50,6 +49,7 @@ class RunLog {
   /// Completes the oldest open step with the result that all ranks agreed on. Returns the whole.
   StepReport record(StepReport result);
   void record(const EvaluationReport& report);
+  void record(const EarlyEnd& end);
 
   TrainingSummary& summary() { return summary_; }
   const TrainingSummary& summary() const { return summary_; }

@@ -32,6 +32,9 @@ struct TrainingSummary {
   double audio_seconds = 0, seconds = 0;  // sums over this run's steps
   std::filesystem::path checkpoint;       // the last checkpoint
   bool stopped = false;                   // true if a stop request ended it before trainer.steps
+  /// Why it ended before trainer.steps because validations no longer improve, or had ended so when
+  /// it was resumed; else empty.
+  std::string early_end = {};
 };
 
 struct TrainingTask {
@@ -49,8 +52,9 @@ struct TrainingTask {
   std::int64_t incarnation = 0;
 };
 
-/// Trains according to the recipe until trainer.steps, on the ranks of `world`. Their number must
-/// be stages × replicas unless one rank works alone. Writes metrics.jsonl and checkpoints to
+/// Trains according to the recipe until trainer.steps, or until trainer.early_stopping_patience
+/// validations brought no better one, on the ranks of `world`. Their number must be stages ×
+/// replicas unless one rank works alone. Writes metrics.jsonl and checkpoints to
 /// trainer.output. All ranks call it. Before the first step, throws ConfigError, DeviceError,
 /// DataError and CheckpointError for everything that can be checked by then. Later, throws
 /// DivergenceError, and CheckpointError if the last checkpoint cannot be written. Failures of

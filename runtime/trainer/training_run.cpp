@@ -22,8 +22,8 @@
 #include "runtime/huggingface/folder_files.h"
 #include "runtime/job/consistency.h"
 #include "runtime/job/shared_output.h"
-#include "runtime/trainer/evaluation.h"
 #include "runtime/trainer/make_training_step.h"
+#include "runtime/trainer/run_validation.h"
 #include "runtime/trainer/state_copy.h"
 
 namespace penstock::runtime {
@@ -36,11 +36,6 @@ double audio_seconds(const StepBatches& batches, int rate) {
   for (const MicroBatch& batch : batches.micro_batches)
     for (const BatchUtterance& u : batch.utterances) samples += u.samples;
   return static_cast<double>(samples) / rate;
-}
-
-/// Returns the hash of the validation utterances, or an empty string if there are none.
-std::string validation_hash(const PreparedTraining& training) {
-  return training.config.data.validation.empty() ? "" : fmt::format("{}", training.validation.hash);
 }
 
 /// Returns the parts of an imported model that the run's checkpoints keep.
@@ -91,7 +86,8 @@ bool changes_section(const PreparedTraining& training, std::string_view section)
 //   4. the checkpoint to resume from, or the weights of trainer.init
 //   5. the output folder: set_aside(), the mark BEST, the files of metrics
 // Before 5 no checkpoint of the folder is touched, so a run that fails until then does no harm.
-// recall_best() follows set_aside(), because a mark on a checkpoint that is set aside must go.
+// recall_validations() follows set_aside(), because a mark on a checkpoint that is set aside must
+// go.
 TrainingRun::TrainingRun(PlannedTraining training)
     : training_(std::move(training)),
       scaling_(config(), all_changes(training_.prepared)),
@@ -101,6 +97,9 @@ TrainingRun::TrainingRun(PlannedTraining training)
                                    [this](std::size_t bytes) { return training_.fitting(bytes); })),
       saving_(session_.backend(), session_.stream(), session_.grid(), session_.stage(),
               training_.prepared.slots),
+      early_stopping_({.basis = validation_basis(training_.prepared),
+                       .patience = config().trainer.early_stopping_patience,
+                       .threshold = config().trainer.early_stopping_threshold}),
       log_(context()),
       skipped_(config().trainer.max_skipped),
       failed_audio_(config().data.failing_utterances, training_.prepared.corpus.draws(),
@@ -121,7 +120,7 @@ TrainingRun::TrainingRun(PlannedTraining training)
   if (context().leads())
     set_aside(training_.prepared.output, clock_.step,
               [this](const std::string& text) { context().note(text); });
-  if (start) recall_best(start->state());
+  if (start) recall_validations(start->state());
   start.reset();
   begin();
 }
@@ -144,7 +143,7 @@ std::unique_ptr<RunCheckpoints> TrainingRun::make_checkpoints() {
                                 .keep = config().trainer.keep,
                                 .incarnation = context().incarnation,
                                 .mirror = mirror_.get()},
-      BestValidation(validation_hash(training_.prepared)),
+      BestValidation(validation_basis(training_.prepared)),
       [this](const std::string& text) { context().note(text); });
 }
 
@@ -239,22 +238,25 @@ void TrainingRun::restore(const Checkpoint& checkpoint) {
 
 // Rank 0 alone looks for the best checkpoint. Its answer is broadcast, since all ranks must later
 // agree whether a validation beats it.
-void TrainingRun::recall_best(const TrainingState& saved) {
+void TrainingRun::recall_validations(const TrainingState& saved) {
   const bool stored = context().leads() && restore_best(training_.prepared.output, saved);
-  const std::string note =
-      checkpoints_->recall_best(saved, comm::answer_from_rank_0(context().world, stored));
-  if (!note.empty()) context().note(note);
+  for (const std::string& note :
+       {checkpoints_->recall_best(saved, comm::answer_from_rank_0(context().world, stored)),
+        early_stopping_.recall(saved)})
+    if (!note.empty()) context().note(note);
 }
 
 /// Opens the files of metrics and reports the beginning. The broadcast at its end also lets all
-/// ranks know that the output folder is ready.
+/// ranks know that the output folder is ready. Whether the checkpoint's step was validated says the
+/// checkpoint, or metrics.jsonl where a checkpoint of an older penstock does not.
 void TrainingRun::begin() {
   const partition::Plan& plan = training_.plan;
   TrainingSummary& summary = log_.summary();
   summary.parameters = parameter_count(training_.prepared.sequence);
   summary.utterances = static_cast<std::int64_t>(training_.prepared.corpus.size());
+  const std::optional<bool> validated = early_stopping_.has_validated(clock_.step);
   if (context().leads()) {
-    log_.open(training_.prepared.output, clock_.step, config());
+    log_.open(training_.prepared.output, {clock_.step, validated.value_or(true)}, config());
     if (const std::string& how = session_.device().how; !how.empty()) context().note(how);
     context().note(fmt::format("{} a rank; {} × {}, {}; {} parameters; {}",
                                session_.backend().description(), counted(plan.stages(), "stage"),
@@ -263,7 +265,8 @@ void TrainingRun::begin() {
     if (context().observer.begin) context().observer.begin(clock_.step, end_step());
   }
   if (context().stop_asked) context().stop_asked();  // requests are noticed from now on
-  const bool missed = context().leads() && clock_.step > 0 && !finished() && !log_.validated();
+  const bool missed = context().leads() && clock_.step > 0 && clock_.step < end_step() &&
+                      !validated.value_or(log_.validated());
   missed_ = comm::answer_from_rank_0(context().world, missed) && validation_due_before(clock_.step);
   checkpoints_->restart_clock();
 }
@@ -341,7 +344,8 @@ bool TrainingRun::validation_due_before(std::int64_t step) const {
 
 // Validates, and saves the model if it is the best so far. With trainer.ema, the moving averages
 // are validated in place of the weights, since they are the model that the checkpoint stands for:
-// see model_tensor(). The report is the same on all ranks, so they agree on that. settle_best()
+// see model_tensor(). The report is the same on all ranks, so they agree on that, and on an early
+// end. It is counted before any save, so that a checkpoint of this step knows of it. settle_best()
 // waits for a best checkpoint that is being written: if that fails, the one before it is what the
 // report must beat.
 void TrainingRun::validate() {
@@ -349,27 +353,26 @@ void TrainingRun::validate() {
   activity().enter(Phase::validation, clock_.step, end_step());
   const PreparedTraining& prepared = training_.prepared;
   if (prepared.slots.averages) training_step_->exchange_averages();
-  const Evaluation evaluation =
-      evaluate(session_, prepared.validation, *prepared.tokenizer,
-               {.features = config().features,
-                .data = config().data,
-                .decoder = decoder_of(session_.stage(), config().model.loss()),
-                .writing = config().model.loss().writing,
-                .threads = config().trainer.threads,
-                .advance = [this] { activity().advance(); }});
+  EvaluationReport report = run_validation(session_, prepared);
   if (prepared.slots.averages) training_step_->exchange_averages();
-  EvaluationReport report = evaluation.report;
-  FailedAudio(config().data.failing_utterances, prepared.validation.size())
-      .check(context().world, 0, report.skipped - prepared.validation.skipped,
-             [&] { return evaluation.failures; });
   report.step = clock_.step;
   log_.record(report);
+  early_stopping_.count(report);
+  record_early_end();
   checkpoints_->settle_best(!finished());
   const bool skipped = log_.summary().last_step.skipped;  // see checkpoint_due()
   if (skipped || !checkpoints_->best().beaten_by(report)) return;
   await_save();
   checkpoints_->set_best(report);
-  save(BestCheckpoint{report.step, "wer", report.wer});
+  save(checkpoints_->best().mark());
+}
+
+/// Records an early end: at its validation, so that the next upload has the line, or when a run has
+/// resumed that had ended so.
+void TrainingRun::record_early_end() {
+  if (!early_stopping_.due() || clock_.step >= end_step()) return;
+  if (log_.summary().early_end.empty())
+    log_.record(EarlyEnd{clock_.step, early_stopping_.reason()});
 }
 
 void TrainingRun::await_save() {
@@ -421,6 +424,7 @@ TrainingState TrainingRun::state() const {
   state.corrections = training_.prepared.changes;
   state.data_origin = training_.prepared.data_origin;
   checkpoints_->best().write_to(state);
+  early_stopping_.write_to(state);
   return state;
 }
 
@@ -470,6 +474,7 @@ void TrainingRun::finish_uploads() {
 // last, so that the state is saved all the same.
 TrainingSummary TrainingRun::finish() {
   flush();
+  record_early_end();
   await_save();
   if (!checkpoints_->holds(clock_.step) && !checkpoints_->failed_at(clock_.step)) {
     save();
@@ -480,7 +485,7 @@ TrainingSummary TrainingRun::finish() {
   activity().enter(Phase::end, clock_.step, end_step());
   TrainingSummary& summary = log_.summary();
   summary.checkpoint = checkpoints_->folder();
-  summary.stopped = clock_.step < end_step();
+  summary.stopped = clock_.step < end_step() && summary.early_end.empty();
   if (training_step_->optimistic() > 0)
     context().note(fmt::format("post-validation rolled back {} of {}",
                                training_step_->rolled_back(),

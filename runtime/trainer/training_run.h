@@ -6,6 +6,7 @@
 
 #include "runtime/corpus/failed_audio.h"
 #include "runtime/pipeline/session.h"
+#include "runtime/trainer/early_stopping.h"
 #include "runtime/trainer/mirror.h"
 #include "runtime/trainer/planned_training.h"
 #include "runtime/trainer/run_checkpoints.h"
@@ -28,7 +29,7 @@ class TrainingRun {
   TrainingRun(const TrainingRun&) = delete;
   TrainingRun& operator=(const TrainingRun&) = delete;
 
-  bool finished() const { return stopping_ || clock_.step >= end_step(); }
+  bool finished() const { return stopping_ || early_stopping_.due() || clock_.step >= end_step(); }
   /// Runs one step. DivergenceError as from SkippedSteps.
   void step();
 
@@ -68,9 +69,10 @@ class TrainingRun {
   std::unique_ptr<TrainingStep> make_step();
   void record_actions();
   void restore(const Checkpoint& checkpoint);
-  void recall_best(const TrainingState& saved);
+  void recall_validations(const TrainingState& saved);
   void begin();
 
+  void record_early_end();
   void finish_uploads();
   void announce_ahead();
   void record(const StepReport& result);
@@ -90,6 +92,7 @@ class TrainingRun {
   Saving saving_;
   std::unique_ptr<Mirror> mirror_;  // rank 0 of a run that uploads its checkpoints
   std::unique_ptr<RunCheckpoints> checkpoints_;
+  EarlyStopping early_stopping_;
   RunLog log_;
   TrainingClock clock_;
   std::int64_t announced_ = 0;  // steps whose micro-batches are announced to the loader

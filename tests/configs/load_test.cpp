@@ -353,6 +353,29 @@ TEST(Load, RejectsContradictions) {
             std::string::npos);
 }
 
+TEST(Load, EarlyStoppingNeedsValidations) {
+  const std::string patience = "trainer.early_stopping_patience=5",
+                    data = "data.validation=v.jsonl";
+  EXPECT_EQ(fault("", {patience, data, "trainer.early_stopping_threshold=0.01"}), "accepted");
+  for (const auto& [overrides, said] :
+       std::vector<std::pair<std::vector<std::string>, const char*>>{
+           {{patience},
+            "trainer.early_stopping_patience = 5 counts validations, but "
+            "data.validation is empty: name a manifest there, or set "
+            "trainer.early_stopping_patience=0"},
+           {{patience, data, "trainer.validate_every=-1"},
+            "but trainer.validate_every = -1 makes none: set 0 for one after each epoch, or set "
+            "trainer.early_stopping_patience=0"},
+           {{data, "trainer.early_stopping_threshold=0.01"},
+            "trainer.early_stopping_threshold has no effect without "
+            "trainer.early_stopping_patience"},
+           {{"trainer.best_metric=per"},
+            "trainer.best_metric = per, but it takes one of wer, cer, loss"}}) {
+    const std::string found = fault("", overrides);
+    EXPECT_NE(found.find(said), std::string::npos) << found;
+  }
+}
+
 TEST(Load, NeedsTheModelOfByteLevelBpe) {
   EXPECT_NE(fault("[text]\nkind = 'bpe'").find("recipe.toml:2: text.kind = bpe needs"),
             std::string::npos);

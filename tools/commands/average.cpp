@@ -18,8 +18,8 @@
 #include "tools/commands/commands.h"
 
 // `penstock average` writes a new checkpoint with the mean of the weights of several. They are
-// named one by one, or chosen from an output folder: the last ones, or those with the lowest word
-// error rates in validation. Memory does not grow with the model. The folder appears under its name
+// named one by one, or chosen from an output folder: the last ones, or those that were best in
+// validation. Memory does not grow with the model. The folder appears under its name
 // once it is complete, and an existing one is not touched.
 //
 // Exit code 2: a wrong number of checkpoints is named. Exit code 4: a checkpoint is damaged, two of
@@ -86,8 +86,8 @@ void add_average(CLI::App& app, Run& run) {
       takes_whole(command->add_option("--last", options->last, "Take so many newest checkpoints"),
                   kCheckpoints);
   takes_whole(command->add_option("--best", options->best,
-                                  "Take so many with the lowest WER in validation, by "
-                                  "metrics.jsonl"),
+                                  "Take so many that were best in validation, by metrics.jsonl "
+                                  "and trainer.best_metric"),
               kCheckpoints)
       ->excludes(last);
   command->add_flag("--json", options->json, "Print one JSON object");

@@ -22,7 +22,8 @@
 // --json leaves one object there. The trainer writes to trainer.output and to the cache of indexes,
 // and nowhere else.
 //
-// Exit codes: 0 once trainer.steps are done, also if they were before; 85 after a stop on request,
+// Exit codes: 0 once trainer.steps are done, or validations no longer improve
+// (trainer.early_stopping_patience), also if that was so before; 85 after a stop on request,
 // with a checkpoint; 2 for a recipe or ranks that do not suit it; 3 for data; 4 for a checkpoint; 1
 // for a device, a lost rank, or a training that diverged.
 
@@ -66,6 +67,19 @@ runtime::TrainingObserver show(std::unique_ptr<Progress>& progress) {
   return observer;
 }
 
+/// Says why there is no step to train, and how to train on.
+std::string nothing_left(const runtime::TrainingSummary& s) {
+  const std::string where =
+      fmt::format("nothing left to do: the checkpoint {} is already at step {}",
+                  s.checkpoint.string(), s.last_step.step);
+  if (s.early_end.empty()) return where + ", the last one\n";
+  return fmt::format(
+      "{}, where the run ended early: {}. To train on up to trainer.steps, add the override\n"
+      "  trainer.early_stopping_patience=0\n"
+      "or a larger number, which waits for more validations.\n",
+      where, s.early_end);
+}
+
 /// Prints the summary. The loss is null if no step ran, and validation is left out if none did.
 void report(const runtime::TrainingSummary& s, bool as_json) {
   using json = nlohmann::ordered_json;
@@ -81,6 +95,7 @@ void report(const runtime::TrainingSummary& s, bool as_json) {
                 {"seconds", s.seconds},
                 {"checkpoint", s.checkpoint.string()}};
     if (s.stopped) object["stopped"] = true;
+    if (!s.early_end.empty()) object["early_stopping"] = s.early_end;
     if (s.last_validation.utterances > 0) {
       object["validation_loss"] = s.last_validation.loss;
       object["validation_wer"] = s.last_validation.wer;
@@ -90,15 +105,14 @@ void report(const runtime::TrainingSummary& s, bool as_json) {
     return;
   }
   if (s.steps == 0) {
-    std::cout << fmt::format(
-        "nothing left to do: the checkpoint {} is already at step {}, the last one\n",
-        s.checkpoint.string(), s.last_step.step);
+    std::cout << nothing_left(s);
     return;
   }
   std::cout << fmt::format("{}{} ({} skipped) in {} s, {} audio seconds a second; checkpoint {}\n",
                            s.stopped ? "stopped on request: " : "", counted(s.steps, "step"),
                            s.skipped, static_cast<long>(s.seconds), speed(rate),
                            s.checkpoint.string());
+  if (!s.early_end.empty()) std::cout << fmt::format("ended early: {}\n", s.early_end);
 }
 
 /// Lets a supervisor watch this rank, if one started it.
@@ -125,7 +139,7 @@ int run_train(const TrainOptions& options) {
         progress.reset();
         if (world.rank() == 0) report(summary, options.json);
         const ExitCode code = summary.stopped ? exit_stopped : exit_done;
-        runtime::announce_end({.rank = world.rank(), .code = code});
+        runtime::announce_end({.rank = world.rank(), .code = code, .message = summary.early_end});
         return code;
       },
       [&](const std::exception& error, bool alone) {

@@ -14,6 +14,7 @@
 #include "base/quantities.h"
 #include "base/table.h"
 #include "runtime/supervisor/run_status.h"
+#include "runtime/trainer/metric_record.h"
 
 namespace penstock::tools {
 namespace {
@@ -48,10 +49,14 @@ double number_in(const Json& json, const char* key) {
   return found != json.end() && found->is_number() ? found->get<double>() : 0;
 }
 
-/// Returns the last step's loss and speed, and the last validation.
+/// Returns the last step's loss and speed, the last validation, and why the run ended early if its
+/// last line says so.
 std::string training_lines(const std::vector<Json>& metrics) {
-  std::string step, validation;
+  std::string step, validation, end;
   for (const Json& json : metrics) {
+    end.clear();
+    if (json.contains(runtime::kEarlyEndKey))
+      end = fmt::format("ended early           {}\n", field_text(json, runtime::kEarlyEndKey));
     if (json.contains("validation_wer"))
       validation = fmt::format("validation            step {}: loss {:.3f}, WER {:.2f} %\n",
                                field_text(json, "step"), number_in(json, "validation_loss"),
@@ -60,7 +65,7 @@ std::string training_lines(const std::vector<Json>& metrics) {
       step = fmt::format("last step             loss {:.3f}, {:.0f} s of audio a second\n",
                          number_in(json, "loss"), number_in(json, "audio_seconds_per_second"));
   }
-  return step + validation;
+  return step + validation + end;
 }
 
 std::string rank_table(const runtime::RunStatus& status, std::size_t columns) {

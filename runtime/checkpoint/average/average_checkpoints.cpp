@@ -140,7 +140,7 @@ class MeanStream {
   std::vector<float> numbers_;
 };
 
-/// Returns the state of the newest checkpoint without its best validation, which is not that of the
+/// Returns the state of the newest checkpoint without its validations, which are not those of the
 /// mean.
 TrainingState state_of_mean(const Checkpoints& checkpoints) {
   TrainingState state = checkpoints.back().state();
@@ -148,6 +148,7 @@ TrainingState state_of_mean(const Checkpoints& checkpoints) {
   state.best_value = 0;
   state.best_step = 0;
   state.best_corpus_hash.clear();
+  state.early_stopping.reset();
   state.averaged.clear();
   for (const Checkpoint& each : checkpoints)
     state.averaged.push_back({each.state().step, each.place().name()});

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <map>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <sstream>
 #include <string>
 
@@ -14,10 +15,12 @@
 #include "runtime/checkpoint/fault.h"
 #include "runtime/checkpoint/output_folder.h"
 #include "runtime/checkpoint/remote/local_checkpoint.h"
+#include "runtime/checkpoint/retention.h"
 
-// A checkpoint records only the best validation of its run so far. The word error rates of all
-// validations are in metrics.jsonl, by step. A run that resumes drops the lines after its
-// checkpoint, so a step there has the rate of the checkpoint that is stored.
+// A checkpoint records only the best validation of its run so far. All validations are in
+// metrics.jsonl, by step, with all metrics. The mark of the best checkpoint names the one that
+// trainer.best_metric chose. A run that resumes drops the lines after its checkpoint, so a step
+// there has the metric of the checkpoint that is stored.
 
 namespace penstock::runtime {
 namespace {
@@ -29,18 +32,19 @@ std::vector<NamedCheckpoint> stored_in(const std::filesystem::path& run) {
   return stored;
 }
 
-/// Returns the word error rate of each step that was validated. Without metrics.jsonl there are
-/// none. A line that does not parse was cut off when a run ended.
-std::map<std::int64_t, double> validated_rates(const std::filesystem::path& run) try {
-  constexpr const char* kRate = "validation_wer";
-  std::map<std::int64_t, double> rates;
+/// Returns the metric of each step that was validated, without those that are not finite. Without
+/// metrics.jsonl there are none. A line that does not parse was cut off when a run ended.
+std::map<std::int64_t, double> validated_metrics(const std::filesystem::path& run) try {
+  const std::optional<BestCheckpoint> mark = best_mark(run);
+  const std::string key = "validation_" + (mark ? mark->metric : "wer");
+  std::map<std::int64_t, double> metrics;
   std::istringstream in(metrics_of(run));
   for (std::string line; std::getline(in, line);) {
     const nlohmann::json json = nlohmann::json::parse(line, nullptr, false);
-    if (json.is_object() && json.contains(kRate) && json[kRate].is_number())
-      rates[json.at("step").get<std::int64_t>()] = json[kRate].get<double>();
+    if (json.is_object() && json.contains(key) && json[key].is_number())
+      metrics[json.at("step").get<std::int64_t>()] = json[key].get<double>();
   }
-  return rates;
+  return metrics;
 } catch (const nlohmann::json::exception& error) {
   throw_fault(run / kMetricsFile, fmt::format("damaged ({})", error.what()));
 }
@@ -73,12 +77,12 @@ std::vector<std::filesystem::path> last_checkpoints(const std::filesystem::path&
 
 std::vector<std::filesystem::path> best_checkpoints(const std::filesystem::path& output,
                                                     int count) {
-  const std::map<std::int64_t, double> rates = validated_rates(output);
   std::vector<NamedCheckpoint> stored = stored_in(output);
-  std::erase_if(stored, [&](const NamedCheckpoint& each) { return !rates.contains(each.step); });
+  const std::map<std::int64_t, double> metrics = validated_metrics(output);
+  std::erase_if(stored, [&](const NamedCheckpoint& each) { return !metrics.contains(each.step); });
   require(output, stored.size(), count, "best");
   std::ranges::stable_sort(stored, {},
-                           [&](const NamedCheckpoint& each) { return rates.at(each.step); });
+                           [&](const NamedCheckpoint& each) { return metrics.at(each.step); });
   std::vector<std::filesystem::path> names;
   for (auto each = stored.begin(); each != stored.begin() + count; ++each)
     names.push_back(each->name);

@@ -10,9 +10,10 @@ namespace penstock::runtime {
 [[nodiscard]] std::vector<std::filesystem::path> last_checkpoints(
     const std::filesystem::path& output, int count);
 
-/// Returns the `count` checkpoints of an output folder whose steps had the lowest word error rates
-/// in validation, by its metrics.jsonl, the best first. Among equals the earlier one is better.
-/// CheckpointError if fewer of its checkpoints were validated.
+/// Returns the `count` checkpoints of an output folder that were best in validation, by its
+/// metrics.jsonl, the best first. The metric is that of its mark BEST; without a mark, the rate of
+/// word errors. Among equals the earlier one is better. CheckpointError if fewer of its checkpoints
+/// were validated.
 [[nodiscard]] std::vector<std::filesystem::path> best_checkpoints(
     const std::filesystem::path& output, int count);
 

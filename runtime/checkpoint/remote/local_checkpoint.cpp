@@ -149,6 +149,14 @@ std::string metrics_of(const std::filesystem::path& run) try {
   return {};
 }
 
+std::optional<BestCheckpoint> best_mark(const std::filesystem::path& run) {
+  constexpr std::size_t kMost = 4096;
+  if (!is_remote_url(run.native())) return best_checkpoint(run);
+  const std::string url = url_in(folder_url(run.string()), kBestFile);
+  const auto text = with_checkpoint_errors([&] { return ObjectServers(brief()).read(url, kMost); });
+  return text ? std::optional(parse_best(url, *text)) : std::nullopt;
+}
+
 std::string with_remedy(const CheckpointPlace& place, const std::string& fault) {
   if (place.url.empty()) return fault;
   return fmt::format(

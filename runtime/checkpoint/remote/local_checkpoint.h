@@ -2,10 +2,12 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "runtime/checkpoint/checkpoint.h"
+#include "runtime/checkpoint/retention.h"
 #include "runtime/data/index/cache_folder.h"
 
 namespace penstock::runtime {
@@ -33,6 +35,10 @@ struct NamedCheckpoint {
 
 /// Returns the text of metrics.jsonl of an output folder or of its URL; "" if there is none.
 [[nodiscard]] std::string metrics_of(const std::filesystem::path& run);
+
+/// Returns the mark of the best checkpoint of an output folder or of its URL; nothing if there is
+/// none. CheckpointError if it is damaged.
+[[nodiscard]] std::optional<BestCheckpoint> best_mark(const std::filesystem::path& run);
 
 /// Returns a fault of a checkpoint. If the place is a copy of a URL, says what to do about it.
 [[nodiscard]] std::string with_remedy(const CheckpointPlace& place, const std::string& fault);

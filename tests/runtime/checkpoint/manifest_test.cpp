@@ -28,7 +28,8 @@ Manifest example() {
                     .tokenizer_hash = std::string(32, 'c'),
                     .corrections = {{600, "optimizer.clip_norm", "400", "10"}},
                     .data_origin = {600, 2},
-                    .sound_hashes = {{"augment.noise", "17"}}};
+                    .sound_hashes = {{"augment.noise", "17"}},
+                    .early_stopping = EarlyStoppingRecord{"cer", "def", 0.1, 1000, 3, 1300}};
   manifest.shards = {{"stage-0.safetensors",
                       1 << 20,
                       std::string(32, 'a'),
@@ -53,6 +54,25 @@ TEST(Manifest, HasNoHistoryWithoutChanges) {
   for (const char* key : {"\"corrections\"", "\"data_origin\"", "\"sound_hashes\""})
     EXPECT_EQ(to_text(manifest).find(key), std::string::npos) << key;
   EXPECT_EQ(parse_manifest(to_text(manifest)), manifest);
+}
+
+// Checkpoints of older versions and of imports have no record.
+TEST(Manifest, MayLackTheRecordOfEarlyStopping) {
+  Manifest manifest = example();
+  EXPECT_NE(to_text(manifest).find("\"early_stopping\""), std::string::npos);
+  manifest.state.early_stopping.reset();
+  EXPECT_EQ(to_text(manifest).find("\"early_stopping\""), std::string::npos);
+  EXPECT_EQ(parse_manifest(to_text(manifest)), manifest);
+}
+
+TEST(Manifest, RefusesARecordThatCannotBe) {
+  for (const EarlyStoppingRecord& record :
+       {EarlyStoppingRecord{.step = -1}, EarlyStoppingRecord{.waited = -1},
+        EarlyStoppingRecord{.step = 20, .validated = 10}}) {
+    Manifest manifest = example();
+    manifest.state.early_stopping = record;
+    EXPECT_THROW((void)parse_manifest(to_text(manifest)), CheckpointError) << record.step;
+  }
 }
 
 // A run with an alphabet writes no key of a tokenizer.
@@ -93,6 +113,9 @@ TEST(Manifest, NamesFilesOfItsFolderAlone) {
 TEST(Manifest, RejectsNumbersAndTextsThatJsonLacks) {
   Manifest manifest = example();
   manifest.state.best_value = std::numeric_limits<double>::infinity();
+  EXPECT_THROW((void)to_text(manifest), CheckpointError);
+  manifest = example();
+  manifest.state.early_stopping->value = std::numeric_limits<double>::quiet_NaN();
   EXPECT_THROW((void)to_text(manifest), CheckpointError);
   manifest = example();
   manifest.state.config = {{"data.train", "\xff"}};

@@ -42,7 +42,7 @@ class Metrics : public testing::Test {
 
 TEST_F(Metrics, RecordsTheLossToTheLastBit) {
   const double loss = 1.0 / 3;
-  MetricsFile(file(), 0).write(step(1, loss));
+  MetricsFile(file(), {0}).write(step(1, loss));
   ASSERT_EQ(lines().size(), 1u);
   EXPECT_EQ(std::strtod(lines()[0]["loss_hex"].get<std::string>().c_str(), nullptr), loss);
 }
@@ -51,7 +51,7 @@ TEST_F(Metrics, ALossThatIsNotFiniteIsNull) {
   StepReport skipped = step(1, -std::nan(""));
   skipped.skipped = true;
   skipped.gradient_norm = HUGE_VAL;
-  MetricsFile(file(), 0).write(skipped);
+  MetricsFile(file(), {0}).write(skipped);
   ASSERT_EQ(lines().size(), 1u);
   EXPECT_TRUE(lines()[0]["loss"].is_null());
   EXPECT_TRUE(lines()[0]["gradient_norm"].is_null());
@@ -60,18 +60,18 @@ TEST_F(Metrics, ALossThatIsNotFiniteIsNull) {
 }
 
 TEST_F(Metrics, ValidationHasNoLossHex) {
-  MetricsFile(file(), 0).write(EvaluationReport{});
+  MetricsFile(file(), {0}).write(EvaluationReport{});
   EXPECT_FALSE(lines()[0].contains("loss_hex"));
   EXPECT_TRUE(lines()[0].contains("validation_wer"));
 }
 
 TEST_F(Metrics, AResumedRunAppendsBehindItsStep) {
   {
-    MetricsFile metrics(file(), 0);
+    MetricsFile metrics(file(), {0});
     for (int s = 1; s <= 5; ++s) metrics.write(step(s, s));
   }
   std::ofstream(file(), std::ios::app) << "{\"step\": 6, \"lo";  // cut off
-  MetricsFile(file(), 3).write(step(4, 40));
+  MetricsFile(file(), {3}).write(step(4, 40));
   ASSERT_EQ(lines().size(), 4u);
   EXPECT_EQ(lines()[2]["loss"], 3);
   EXPECT_EQ(lines()[3]["loss"], 40);
@@ -81,18 +81,40 @@ TEST_F(Metrics, KnowsAValidationOfItsStep) {
   EvaluationReport validation;
   validation.step = 2;
   {
-    MetricsFile metrics(file(), 0);
+    MetricsFile metrics(file(), {0});
     for (int s = 1; s <= 3; ++s) metrics.write(step(s, s));
     metrics.write(validation);
   }
-  EXPECT_FALSE(MetricsFile(file(), 3).validated());
-  EXPECT_TRUE(MetricsFile(file(), 2).validated());
-  EXPECT_FALSE(MetricsFile(file(), 1).validated());
+  EXPECT_FALSE(MetricsFile(file(), {3}).validated());
+  EXPECT_TRUE(MetricsFile(file(), {2}).validated());
+  EXPECT_FALSE(MetricsFile(file(), {1}).validated());
+}
+
+// A checkpoint that knows of no validation of its step repeats it. The line of an early end goes,
+// since the run goes on or writes it again.
+TEST_F(Metrics, DropsLinesThatWillBeWrittenAgain) {
+  EvaluationReport validation;
+  {
+    MetricsFile metrics(file(), {0});
+    for (const int s : {1, 2}) {
+      metrics.write(step(s, s));
+      validation.step = s;
+      metrics.write(validation);
+    }
+    metrics.write(EarlyEnd{2, "no better wer"});
+  }
+  ASSERT_EQ(lines().size(), 5u);
+  EXPECT_EQ(lines()[4]["early_stopping"], "no better wer");
+  EXPECT_TRUE(MetricsFile(file(), {.last_step = 2}).validated());
+  EXPECT_EQ(lines().size(), 4u);
+  EXPECT_FALSE(MetricsFile(file(), {.last_step = 2, .last_validation = false}).validated());
+  ASSERT_EQ(lines().size(), 3u);
+  EXPECT_TRUE(lines()[1].contains("validation_wer"));
 }
 
 TEST_F(Metrics, KeepsWhatAFullDiskRefuses) {
   std::vector<std::string> notes;
-  MetricsFile metrics(file(), 0, [&](const std::string& note) { notes.push_back(note); });
+  MetricsFile metrics(file(), {0}, [&](const std::string& note) { notes.push_back(note); });
   metrics.write(step(1, 1));
   {
     const test::FileSizeLimit full(std::filesystem::file_size(file()) + 17);  // a part of a line
@@ -108,14 +130,14 @@ TEST_F(Metrics, KeepsWhatAFullDiskRefuses) {
 }
 
 TEST_F(Metrics, RejectsAFolderThatIsNotThere) {
-  EXPECT_THROW(MetricsFile(folder_ / "none" / "metrics.jsonl", 0), FileError);
+  EXPECT_THROW(MetricsFile(folder_ / "none" / "metrics.jsonl", {0}), FileError);
 }
 
 /// Lines that can't be read must not be lost by writing the file anew.
 TEST_F(Metrics, KeepAFileThatCannotBeRead) {
   std::filesystem::create_symlink("/proc/self/mem", file());
   const std::string message =
-      test::message_of<FileError>([&] { const MetricsFile metrics(file(), 3, {}); });
+      test::message_of<FileError>([&] { const MetricsFile metrics(file(), {3}, {}); });
   EXPECT_EQ(message, file().string() + ": can't be read: Input/output error");
   EXPECT_TRUE(std::filesystem::is_symlink(file()));
 }

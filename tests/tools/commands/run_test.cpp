@@ -134,6 +134,21 @@ TEST_F(RunCommand, RestartsAfterAKilledRank) {
   expect_undisturbed({});
 }
 
+TEST_F(RunCommand, IsDoneWhereTheTrainingEndedEarly) {
+  for (int start_number = 0; start_number < 2; ++start_number) {
+    start({"data.validation=" + folder_.in("validation.jsonl"), "trainer.validate_every=2",
+           "trainer.early_stopping_patience=2", "pipeline.stages=2"});
+    EXPECT_EQ(end(), 0) << errors_;
+  }
+  EXPECT_EQ(incidents("start").size(), 2);
+  ASSERT_EQ(incidents("done").size(), 2);
+  for (const auto& incident : incidents("done"))
+    EXPECT_EQ(incident["message"].get<std::string>().find(
+                  "ended early: no better wer in 2 validations than "),
+              0)
+        << incident;
+}
+
 TEST_F(RunCommand, StopsWith85AndGoesOn) {
   start({"pipeline.stages=2", "trainer.steps=1000000"});
   await_step(3);

@@ -48,6 +48,7 @@ class AverageCheckpoints : public testing::Test {
     state.step = step;
     state.config["text.alphabet"] = "\" abc\"";
     state.best_metric = "wer";
+    state.early_stopping = EarlyStoppingRecord{.metric = "wer"};
     change(state);
     return commit(folder, state, {write_shard(folder, "stage-0", pieces)}, "",
                   {.files = {{"huggingface/config.json", run}}, .tensors = {}});
@@ -100,6 +101,7 @@ TEST_F(AverageCheckpoints, DoNotDependOnTheirOrder) {
   EXPECT_EQ(mean.state().averaged, averaged);
   EXPECT_EQ(mean.state().step, 20);
   EXPECT_EQ(mean.state().best_metric, "");
+  EXPECT_FALSE(mean.state().early_stopping);
   EXPECT_EQ(test::read_file(in("two") / "huggingface/config.json"), "b");
 }
 

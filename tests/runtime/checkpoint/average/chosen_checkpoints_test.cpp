@@ -4,6 +4,7 @@
 
 #include "base/error.h"
 #include "runtime/checkpoint/output_folder.h"
+#include "runtime/checkpoint/retention.h"
 #include "tests/support/runtime/example_checkpoint.h"
 #include "tests/support/system/temporary_folder.h"
 
@@ -54,6 +55,22 @@ TEST_F(ChosenCheckpoints, AreTheBestOfThoseValidated) {
                      "--best 4, or let the training keep more, by the override\n  trainer.keep=5"),
             std::string::npos)
       << few;
+}
+
+// A loss that is not finite is null.
+TEST_F(ChosenCheckpoints, AreTheBestByTheMarkedMetric) {
+  fill({10, 20, 30, 40},
+       "{\"step\":10,\"validation_wer\":0.1,\"validation_loss\":4}\n"
+       "{\"step\":20,\"validation_wer\":0.2,\"validation_loss\":2}\n"
+       "{\"step\":30,\"validation_wer\":0.3,\"validation_loss\":3}\n"
+       "{\"step\":40,\"validation_wer\":0.4,\"validation_loss\":null}\n");
+  mark_best(output(), {20, "loss", 2});
+  EXPECT_EQ(names(best_checkpoints(output(), 2)),
+            (Names{"checkpoint-000000020", "checkpoint-000000030"}));
+  EXPECT_THROW((void)best_checkpoints(output(), 4), CheckpointError);
+  mark_best(output(), {10, "wer", 0.1});
+  EXPECT_EQ(names(best_checkpoints(output(), 2)),
+            (Names{"checkpoint-000000010", "checkpoint-000000020"}));
 }
 
 TEST_F(ChosenCheckpoints, AreRefusedWhereThereAreFewer) {

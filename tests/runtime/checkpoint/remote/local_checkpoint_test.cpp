@@ -158,6 +158,17 @@ TEST_F(LocalCopies, AreNamedByTheirRun) {
   EXPECT_EQ(metrics_of(output()), "");
 }
 
+TEST_F(LocalCopies, AreMarkedInTheirRun) {
+  EXPECT_FALSE(best_mark("s3://bucket/run"));
+  EXPECT_FALSE(best_mark(output()));
+  mark_best(output(), {10, "loss", 0.5});
+  run_->store().put("run/BEST", test::bytes(test::read_file(output() / "BEST")));
+  for (const fs::path& run : {fs::path("s3://bucket/run"), output()})
+    EXPECT_EQ(best_mark(run)->metric, "loss") << run;
+  run_->store().put("run/BEST", test::bytes("{}"));
+  EXPECT_THROW((void)best_mark("s3://bucket/run"), CheckpointError);
+}
+
 // A web server has no lists: LATEST or a checkpoint's own folder leads on.
 TEST(LocalWebCopies, NeedNoList) {
   const test::TemporaryFolder served, cache;
