@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <cstddef>
-#include <vector>
 
 namespace penstock {
 namespace {
@@ -54,6 +53,19 @@ bool matches_glob(std::string_view pattern, std::string_view name) {
   }
   while (at < pattern.size() && pattern[at] == '*') ++at;
   return at == pattern.size();
+}
+
+bool excludes(std::string_view pattern) { return pattern.starts_with('!'); }
+
+bool selects(const std::vector<std::string>& patterns, std::string_view name) {
+  bool selected = false;
+  for (const std::string_view pattern : patterns) {
+    if (!excludes(pattern))
+      selected = selected || matches_glob(pattern, name);
+    else if (matches_glob(pattern.substr(1), name))
+      return false;
+  }
+  return selected;
 }
 
 // One slip is allowed for every three letters typed, and always one. Whole names and their last

@@ -3,6 +3,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace penstock {
 
@@ -11,6 +12,12 @@ namespace penstock {
 /// Returns true if a pattern matches the whole name. '*' matches any characters or none, '?'
 /// matches one, and every other character matches itself.
 [[nodiscard]] bool matches_glob(std::string_view pattern, std::string_view name);
+
+/// Returns true if a pattern takes names out of those that others of its list select: "!output.*".
+[[nodiscard]] bool excludes(std::string_view pattern);
+
+/// Returns true if a pattern of a list matches the name, and none after a "!" does.
+[[nodiscard]] bool selects(const std::vector<std::string>& patterns, std::string_view name);
 
 /// Returns the name that `typed` most likely means: the one with the fewest letters inserted,
 /// removed, replaced or swapped with a neighbour, in the whole name or in the part after the dot.

@@ -46,10 +46,10 @@ std::vector<Key> lora_keys(LoraConfig& l) {
           "share of numbers dropped in an adapter's input"),
       Key("lora.targets", &l.targets, anything(),
           "linear layers that get an adapter: patterns of their names, such as "
-          "[\"block*.attention.*\"]"),
+          "[\"block*.attention.*\"]; one after a ! takes names out"),
       Key("lora.train", &l.train, anything(),
-          "parameters that are trained besides adapters, such as [\"output.*\"]; PEFT's "
-          "modules_to_save"),
+          "parameters that are trained besides adapters, by patterns such as [\"output.*\"]; one "
+          "after a ! takes names out. PEFT's modules_to_save"),
   };
 }
 
@@ -208,9 +208,8 @@ std::vector<Key> optimizer_keys(OptimizerConfig& o) {
       Key("optimizer.clip_norm", &o.clip_norm, at_least(0),
           "largest norm of the whole gradient; 0: no clipping"),
       Key("optimizer.freeze", &o.freeze, anything(),
-          "parameters that stay as they are: patterns of their names, with * and ?; one that "
-          "begins "
-          "with ! takes names out"),
+          "parameters that stay as they are: patterns of their names, with * and ?; one after a ! "
+          "takes names out"),
       Key("optimizer.learning_rates", &o.learning_rates, anything(),
           "factors of the learning rate: \"pattern: factor\" of parameter names, of which the "
           "first that matches holds"),

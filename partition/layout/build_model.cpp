@@ -75,28 +75,12 @@ Names parameter_names(const LayerSequence& sequence) {
   return names;
 }
 
-/// Returns true if a pattern takes names out of those that other patterns of its list select.
-bool excludes(const std::string& pattern) { return pattern.starts_with('!'); }
-
-/// Returns true if a pattern of a list matches the name, and none after a "!" does.
-bool selects(const std::vector<std::string>& patterns, std::string_view name) {
-  bool selected = false;
-  for (const std::string& pattern : patterns) {
-    if (!excludes(pattern))
-      selected = selected || matches_glob(pattern, name);
-    else if (matches_glob(pattern.substr(1), name))
-      return false;
-  }
-  return selected;
-}
-
 /// Returns an error message if the pattern matches none of `names`, which are names of `kind`, or
 /// "".
-std::string fault_of(const std::string& pattern, const char* key, const char* kind,
+std::string fault_of(const std::string& glob, const char* key, const char* kind,
                      const Names& names) {
   std::vector<std::string_view> all;
   for (const std::vector<std::string>& own : names) all.insert(all.end(), own.begin(), own.end());
-  const std::string glob = excludes(pattern) ? pattern.substr(1) : pattern;
   if (std::ranges::any_of(all, [&](auto name) { return matches_glob(glob, name); })) return {};
   std::string plain = glob;
   std::erase_if(plain, [](char c) { return c == '*' || c == '?'; });
@@ -108,8 +92,8 @@ std::string fault_of(const std::string& pattern, const char* key, const char* ki
   if (near.empty()) near = all;
   if (near.size() > kShownNames) near.resize(kShownNames);
   return fmt::format(
-      "{} has the pattern \"{}\", which matches no {} of the model. Names near it: {}", key,
-      pattern, kind, fmt::join(near, ", "));
+      "{} has the pattern \"{}\", which matches no {} of the model. Names near it: {}", key, glob,
+      kind, fmt::join(near, ", "));
 }
 
 /// Returns the error messages of a list of patterns.

@@ -61,7 +61,7 @@ struct TrainingState {
   std::vector<Correction> corrections = {};  // changes over the whole run, in order
   DataOrigin data_origin = {};
   std::map<std::string, std::string> sound_hashes = {};  // of augment.noise and augment.rooms
-  /// Nothing in checkpoints that no training wrote, and in those of penstock 0.2 and earlier.
+  /// It is empty in checkpoints that no training wrote, and in those of penstock 0.2 and earlier.
   std::optional<EarlyStoppingRecord> early_stopping = {};
   /// Set if the weights are the mean of these checkpoints.
   std::vector<AveragedCheckpoint> averaged = {};

@@ -34,8 +34,9 @@ struct PreviewedUtterance {
 /// the same random numbers. At most one utterance is in memory. Not thread-safe.
 class TrainingPreview {
  public:
-  /// Loads the corpus and forms the epoch. Throws ConfigError and DataError like a training of the
-  /// recipe, and CheckpointError if it would resume from a checkpoint that can't be read.
+  /// Loads the corpus and forms the epoch. Throws ConfigError and DataError like a training, for
+  /// what the recipe says of model, features, text and data, and CheckpointError if it would resume
+  /// from a checkpoint that can't be read.
   TrainingPreview(const configs::Config& recipe, std::int64_t epoch);
 
   /// Returns how many utterances the epoch draws.

@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <cstddef>
-#include <map>
 #include <memory>
 #include <span>
 #include <utility>
@@ -37,11 +36,17 @@ std::vector<NumberOption> options_of(const CtcDecoding& decoding) {
           {"--hot-score", decoding.hot_score, "--hot-words"}};
 }
 
-/// Returns the files of words that are given, with the options that name them.
-std::map<std::string, std::filesystem::path> files_of(const CtcDecoding& decoding) {
-  std::map<std::string, std::filesystem::path> files;
-  if (!decoding.lm.empty()) files["--lm"] = decoding.lm;
-  if (!decoding.hot_words.empty()) files["--hot-words"] = decoding.hot_words;
+/// An option of the command line that names a file of words.
+struct FileOption {
+  std::string name;
+  std::filesystem::path file;
+};
+
+/// Returns the files that are given.
+std::vector<FileOption> word_files(const CtcDecoding& decoding) {
+  std::vector<FileOption> files;
+  if (!decoding.lm.empty()) files.push_back({"--lm", decoding.lm});
+  if (!decoding.hot_words.empty()) files.push_back({"--hot-words", decoding.hot_words});
   return files;
 }
 
@@ -63,17 +68,18 @@ WordScoring word_scoring(const CtcDecoding& decoding) {
 /// Returns the scores of words that are asked for; empty if none are.
 std::shared_ptr<const WordScores> scores_of(const CtcDecoding& decoding, const Tokenizer& tokenizer,
                                             const std::vector<std::string>& texts) {
-  const auto files = files_of(decoding);
+  const std::vector<FileOption> files = word_files(decoding);
   for (const auto& [name, number, file] : options_of(decoding))
-    if (number && file != nullptr && !files.contains(file))
+    if (number && file != nullptr && !std::ranges::count(files, file, &FileOption::name))
       throw ConfigError(
           fmt::format("{} is for {} alone: leave it out, or name a file by {}", name, file, file));
   if (files.empty()) return nullptr;
   if (std::ranges::none_of(
           texts, [](const std::string& text) { return text.find(' ') != std::string::npos; }))
     throw ConfigError(fmt::format(
-        "{0} {1}: the model's labels have no space, so its texts have no words: leave out {0}",
-        files.begin()->first, files.begin()->second.string()));
+        "{} {}: the model's labels have no space, so its texts have no words: leave out {}",
+        files[0].name, files[0].file.string(),
+        files.size() == 1 ? files[0].name : "--lm and --hot-words"));
   HotWords hot;
   if (!decoding.hot_words.empty())
     hot = {read_hot_words(decoding.hot_words, tokenizer), decoding.hot_score.value_or(kHotScore)};
@@ -85,7 +91,7 @@ std::shared_ptr<const WordScores> scores_of(const CtcDecoding& decoding, const T
 }  // namespace
 
 std::string CtcDecoding::first_option() const {
-  if (const auto files = files_of(*this); !files.empty()) return files.rbegin()->first;
+  if (const auto files = word_files(*this); !files.empty()) return files[0].name;
   for (const auto& [option, number, file] : options_of(*this))
     if (number) return option;
   return {};
@@ -96,7 +102,7 @@ std::string CtcDecoding::identity() const {
   const WordScoring scoring = word_scoring(*this);
   std::string identity =
       fmt::format(", label floor {}, score range {}", options.label_floor, options.score_range);
-  for (const auto& [option, file] : files_of(*this)) try {
+  for (const auto& [option, file] : word_files(*this)) try {
       identity += fmt::format(", {} {:016x}", option, hash_of(map_file(file).bytes()));
     } catch (const FileError& error) {
       throw ConfigError(fmt::format("{}: {}", option, error.what()));

@@ -4,11 +4,11 @@
 
 #include <algorithm>
 #include <cstddef>
-#include <fstream>
 #include <sstream>
 #include <utility>
 
 #include "base/error.h"
+#include "base/file_handle.h"
 
 // The words are sorted, so those with one beginning are a range of the list, and the shortest of
 // them is looked for within it. A search asks once for each text that it makes.
@@ -35,14 +35,21 @@ double HotWords::score(const WordList::Beginning& word, int characters) const {
 
 std::vector<std::string> read_hot_words(const std::filesystem::path& file,
                                         const Tokenizer& tokenizer) {
-  std::ifstream lines(file);
-  if (!lines) throw ConfigError(fmt::format("--hot-words: can't read {}", file.string()));
+  std::string text;
+  try {
+    text = read_file(file);
+  } catch (const FileError& error) {
+    throw ConfigError(fmt::format("--hot-words: {}", error.what()));
+  }
+  const std::string byte_order_mark = "\xEF\xBB\xBF";
+  if (text.starts_with(byte_order_mark)) text.erase(0, byte_order_mark.size());
+  std::istringstream lines(text);
   std::vector<std::string> words;
   std::string line;
   for (int number = 1; std::getline(lines, line); ++number) try {
-      const std::string text = tokenizer.normalised(line);
-      if (!text.empty()) (void)tokenizer.encode(line);  // throws if a character has no label
-      std::istringstream from(text);
+      const std::string written = tokenizer.normalised(line);
+      if (!written.empty()) (void)tokenizer.encode(line);  // throws if a character has no label
+      std::istringstream from(written);
       for (std::string word; from >> word;) words.push_back(word);
     } catch (const DataError& error) {
       throw ConfigError(

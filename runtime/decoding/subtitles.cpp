@@ -29,7 +29,7 @@ std::string joined(std::span<const TimedWord> words) {
 }
 
 /// Divides the words of a subtitle into lines. The first of equally good divisions holds.
-std::vector<std::string> lines_of(std::span<const TimedWord> words) {
+std::vector<std::string> divided_lines(std::span<const TimedWord> words) {
   std::vector<std::string> best = {joined(words)};
   std::size_t longest = characters(best.front());
   if (longest <= kSubtitleLine) return best;
@@ -103,7 +103,7 @@ void append_cues(std::vector<SubtitleCue>& cues, std::span<const TimedWord> word
              words[end].end - words[begin].start <= kLongestSubtitle &&
              filled.fits(characters(words[end].word)));
     cues.push_back({offset + words[begin].start, offset + words[end - 1].end,
-                    lines_of(words.subspan(begin, end - begin))});
+                    divided_lines(words.subspan(begin, end - begin))});
     begin = end;
   }
 }

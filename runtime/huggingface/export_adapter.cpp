@@ -119,9 +119,7 @@ class AdapterExporter {
         model_states(source_.config.model, static_cast<int>(source_.rows));
     std::vector<std::string> faults;
     for (const TheirTensor& tensor : source_.pairing.tensors) {
-      const bool trained = std::ranges::any_of(lora_.train, [&](const std::string& pattern) {
-        return matches_glob(pattern, tensor.ours);
-      });
+      const bool trained = selects(lora_.train, tensor.ours);
       if (states.contains(tensor.ours) ? !source_.trained() : !trained) continue;
       if (holds_directly(owner_of(tensor.name), tensor.name))
         saved_.insert(owner_of(tensor.name));

@@ -24,7 +24,7 @@ std::string BestValidation::recall(const TrainingState& saved, bool stored) {
   return {};
 }
 
-// NaN compares as lower than nothing and higher than nothing: as the best it would never be beaten.
+// NaN is neither lower nor higher than a number, so as the best it would never be beaten.
 bool BestValidation::beaten_by(const EvaluationReport& report) const {
   const double value = validation_metric(report, basis_.metric);
   return std::isfinite(value) && (!known_ || value < value_);

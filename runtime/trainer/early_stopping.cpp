@@ -10,7 +10,8 @@
 // Early stopping (Prechelt 1998, "Early stopping - but when?") ends a training once a number of
 // validations in a row, the patience, have not improved. A validation improves if its metric is
 // lower by more than a threshold than the value to beat, which is then its own. So many small
-// improvements add up to one, as in Lightning, whose callback has these rules.
+// improvements add up to one, as in Lightning. Lightning ends at once on a value that is not
+// finite; here it is a validation without improvement.
 //
 //   patience 2, threshold 0.1   validation       1     2     3     4     5     6
 //                               metric         0.9   0.7  0.65  0.55   0.5   0.6

@@ -32,8 +32,8 @@ struct TrainingSummary {
   double audio_seconds = 0, seconds = 0;  // sums over this run's steps
   std::filesystem::path checkpoint;       // the last checkpoint
   bool stopped = false;                   // true if a stop request ended it before trainer.steps
-  /// Why it ended before trainer.steps because validations no longer improve, or had ended so when
-  /// it was resumed; else empty.
+  /// Says why validations ended the run before trainer.steps, also if they had before it was
+  /// resumed; else empty.
   std::string early_end = {};
 };
 

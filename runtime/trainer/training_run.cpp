@@ -255,8 +255,10 @@ void TrainingRun::begin() {
   summary.parameters = parameter_count(training_.prepared.sequence);
   summary.utterances = static_cast<std::int64_t>(training_.prepared.corpus.size());
   const std::optional<bool> validated = early_stopping_.has_validated(clock_.step);
+  const bool due =
+      clock_.step > 0 && clock_.step < end_step() && validation_due_before(clock_.step);
   if (context().leads()) {
-    log_.open(training_.prepared.output, {clock_.step, validated.value_or(true)}, config());
+    log_.open(training_.prepared.output, {clock_.step, !due || validated.value_or(true)}, config());
     if (const std::string& how = session_.device().how; !how.empty()) context().note(how);
     context().note(fmt::format("{} a rank; {} × {}, {}; {} parameters; {}",
                                session_.backend().description(), counted(plan.stages(), "stage"),
@@ -265,9 +267,8 @@ void TrainingRun::begin() {
     if (context().observer.begin) context().observer.begin(clock_.step, end_step());
   }
   if (context().stop_asked) context().stop_asked();  // requests are noticed from now on
-  const bool missed = context().leads() && clock_.step > 0 && clock_.step < end_step() &&
-                      !validated.value_or(log_.validated());
-  missed_ = comm::answer_from_rank_0(context().world, missed) && validation_due_before(clock_.step);
+  const bool missed = context().leads() && due && !validated.value_or(log_.validated());
+  missed_ = comm::answer_from_rank_0(context().world, missed);
   checkpoints_->restart_clock();
 }
 

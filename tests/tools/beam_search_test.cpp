@@ -164,11 +164,31 @@ TEST_F(BeamSearch, IsRefusedBeyondItsLimits) {
             "--score-range is for a beam search: leave it out, or give --beam 2 or more");
     refused(command, "ctc", {"--beam", "4", "--word-score", "1"},
             "--word-score is for --lm alone: leave it out, or name a file by --lm");
+    refused(command, "ctc", {"--hot-words", "names.txt"},
+            "--hot-words is for a beam search: leave it out, or give --beam 2 or more");
+    refused(command, "ctc", {"--beam", "4", "--hot-score", "1"},
+            "--hot-score is for --hot-words alone: leave it out, or name a file by --hot-words");
     refused(command, "ctc", {"--beam", "4", "--label-floor", "1"},
             "takes a number from -1000 to 0, not 1");
   }
   const auto plain = folder_.run({"transcribe", in("ctc"), in("train-0.wav"), "--beam", "1"});
   EXPECT_EQ(plain.code, 0) << plain.err;
+}
+
+// A score of 1000 outweighs the audio, and one of 0 does nothing.
+TEST_F(BeamSearch, PrefersHotWords) {
+  const auto texts = [&](const std::vector<std::string>& more) {
+    std::vector<std::string> words = {"transcribe",    in("ctc"), in("train-0.wav"), "--beam", "8",
+                                      "--label-floor", "-100"};
+    words.insert(words.end(), more.begin(), more.end());
+    const auto outcome = folder_.run(words);
+    EXPECT_EQ(outcome.code, 0) << outcome.err;
+    return outcome.out;
+  };
+  test::write_file(in("hot.txt"), "dab\n");
+  EXPECT_NE(texts({"--hot-words", in("hot.txt"), "--hot-score", "1000"}).find("dab"),
+            std::string::npos);
+  EXPECT_EQ(texts({"--hot-words", in("hot.txt"), "--hot-score", "0"}), texts({}));
 }
 
 }  // namespace

@@ -11,7 +11,8 @@ namespace {
 class EarlyEnds : public testing::Test {
  protected:
   test::Outcome train(std::vector<std::string> more, test::Ranks ranks = {}) const {
-    more.insert(more.begin(), {"trainer.validate_every=2", "trainer.steps=16"});
+    more.insert(more.begin(), {"trainer.validate_every=2", "trainer.steps=16",
+                               "trainer.early_stopping_threshold=1000"});  // never reached
     return folder_.train("output", more, ranks);
   }
 
@@ -22,10 +23,12 @@ class EarlyEnds : public testing::Test {
 TEST_F(EarlyEnds, IsTheLastThingACommandSays) {
   const test::Outcome outcome = train({patience_, "pipeline.stages=2"}, {2});
   EXPECT_EQ(outcome.code, 0) << outcome.err;
-  const std::string last = "\nended early: no better wer in 2 validations than ";
+  const std::string last =
+      "\nended early: no better wer, by more than 1000, in 2 validations than ";
   EXPECT_NE(outcome.out.find(last), std::string::npos) << outcome.out;
   const test::Outcome watched = folder_.run({"watch", folder_.in("output"), "--once"});
-  EXPECT_NE(watched.out.find("\nended early           no better wer in 2 validations than "),
+  EXPECT_NE(watched.out.find(
+                "\nended early           no better wer, by more than 1000, in 2 validations "),
             std::string::npos)
       << watched.out;
 }
@@ -34,7 +37,7 @@ TEST_F(EarlyEnds, NamesTheKeyThatTrainsOn) {
   ASSERT_EQ(train({patience_}).code, 0);
   const test::Outcome again = train({patience_, "trainer.resume=true"});
   EXPECT_EQ(again.code, 0) << again.err;
-  EXPECT_NE(again.out.find("where the run ended early: no better wer in 2 validations than "),
+  EXPECT_NE(again.out.find("where the run ended early: no better wer, by more than 1000, in 2 "),
             std::string::npos)
       << again.out;
   const std::string key = "\n  trainer.early_stopping_patience=0\n";

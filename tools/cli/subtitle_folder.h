@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "runtime/decoding/subtitles.h"
+#include "tools/cli/output_file.h"
 
 namespace CLI {
 class App;
@@ -25,18 +26,20 @@ struct SubtitleOptions {
 /// Adds --subtitles and --subtitle-format to a command. Returns the first.
 CLI::Option* takes_subtitles(CLI::App* command, SubtitleOptions& options);
 
-/// Raises ConfigError unless the folder of --subtitles is new or empty. Call it before the work.
-void check_subtitle_folder(const SubtitleOptions& options);
+/// Makes the folder of --subtitles. ConfigError if that fails, if it is not empty, or if one of the
+/// command's other outputs lies in it. Call it before the work.
+void make_subtitle_folder(const SubtitleOptions& options, const std::vector<NamedFile>& outputs);
 
 /// A folder with one file of subtitles for each recording, named as the recording is. The second of
 /// two recordings with one name gets "-2" after it.
 class SubtitleFolder {
  public:
-  /// Makes the folder. ConfigError if that fails.
-  explicit SubtitleFolder(const SubtitleOptions& options);
+  /// The folder must be there.
+  explicit SubtitleFolder(const SubtitleOptions& options) : options_(options) {}
 
   /// Takes the words of a recording, or of a segment of it that begins at `offset` seconds.
-  /// Segments of a recording follow one another in time; one that goes back begins another file.
+  /// Segments of a recording follow one another in time; one that begins no later than the one
+  /// before it begins another file.
   void add(const std::filesystem::path& audio, double offset,
            std::span<const runtime::TimedWord> words);
   /// Writes the file of the last recording; its words are complete. ConfigError if that fails.
@@ -48,6 +51,7 @@ class SubtitleFolder {
  private:
   SubtitleOptions options_;
   std::filesystem::path audio_ = {};  // the recording whose words are not written yet
+  double offset_ = 0;                 // of its last segment
   std::vector<runtime::SubtitleCue> cues_;
   std::set<std::string> names_;
 };

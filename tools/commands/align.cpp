@@ -49,7 +49,7 @@ void check(const AlignOptions& options) {
                       "and write subtitles by --subtitles FOLDER",
                       options.output.path));
   if (launched_rank() != 0) return;
-  check_subtitle_folder(options.subtitles);
+  make_subtitle_folder(options.subtitles, {{"--output", options.output.path}});
   if (options.output.path.empty()) return;
   check_result_file(options.output);
   std::vector<NamedFile> read;

@@ -87,7 +87,7 @@ void add_average(CLI::App& app, Run& run) {
                   kCheckpoints);
   takes_whole(command->add_option("--best", options->best,
                                   "Take so many that were best in validation, by metrics.jsonl "
-                                  "and trainer.best_metric"),
+                                  "and the metric of BEST"),
               kCheckpoints)
       ->excludes(last);
   command->add_flag("--json", options->json, "Print one JSON object");

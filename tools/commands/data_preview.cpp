@@ -7,6 +7,7 @@
 #include <string>
 
 #include "base/error.h"
+#include "base/file_handle.h"
 #include "base/quantities.h"
 #include "runtime/checkpoint/new_folder.h"
 #include "runtime/corpus/training_preview.h"
@@ -22,7 +23,7 @@
 // folder appears under its name once it is complete. Besides, only the cache of indexes is written.
 //
 // Exit code 2: options, or a folder that is there already. Exit code 3: data that training would
-// refuse, or a recording of the chosen utterances that can't be read.
+// refuse, or a recording of the chosen utterances that can't be read. Exit code 4: a full disk.
 
 namespace penstock::tools {
 namespace {
@@ -34,15 +35,17 @@ struct PreviewOptions {
   int epoch = 0;
 };
 
-/// Makes the folder, which is of no checkpoint.
+/// Makes the folder. Its errors name the option.
 std::unique_ptr<runtime::NewFolder> made_folder(const std::filesystem::path& path) try {
   return std::make_unique<runtime::NewFolder>(path);
 } catch (const CheckpointError& error) {
   throw ConfigError(fmt::format("--output: {}", error.what()));
+} catch (const FileError& error) {
+  throw ConfigError(fmt::format("--output: {}", error.what()));
 }
 
 /// Returns the recipe's file, for the page's title.
-std::string title_of(const RecipeArguments& recipe) {
+std::string page_title(const RecipeArguments& recipe) {
   for (const std::string& word : recipe.words)
     if (word.find('=') == std::string::npos) return word;
   return "a recipe without a file";
@@ -53,8 +56,9 @@ int run_preview(const PreviewOptions& options) {
   const auto folder = made_folder(options.folder);
   runtime::TrainingPreview preview(config, options.epoch);
   const auto chosen = preview.chosen(static_cast<std::uint64_t>(options.utterances));
-  PreviewFolder written(folder->partial(), config,
-                        {title_of(options.recipe), options.epoch, chosen.size(), preview.draws()});
+  PreviewFolder written(
+      folder->partial(), config,
+      {page_title(options.recipe), options.epoch, chosen.size(), preview.draws()});
   for (const std::uint64_t number : chosen) written.add(preview.at(number));
   written.finish();
   folder->commit();

@@ -192,12 +192,13 @@ void check(const TranscribeOptions& options) {
         "transcribe: --timings is for lines of JSON alone: add --json, or --output FILE");
   if (launched_rank() != 0) return;
   check_result_file(options.output);
-  check_subtitle_folder(options.subtitles);
   const std::string progress =
       options.output.path.empty() ? std::string() : progress_file(options.output.path);
   check_outputs(
       {{"--logits", options.logits}, {"--output", options.output.path}, {"--output", progress}},
       inputs(options));
+  make_subtitle_folder(options.subtitles,
+                       {{"--output", options.output.path}, {"--logits", options.logits}});
 }
 
 int run_transcribe(TranscribeOptions options) {

@@ -40,7 +40,7 @@ std::string for_script(const PreviewJson& json) {
 double rounded(float sample) { return std::round(static_cast<double>(sample) * 1e4) / 1e4; }
 
 /// Returns [least, greatest] of each column.
-PreviewJson columns_of(std::span<const float> samples) {
+PreviewJson waveform_columns(std::span<const float> samples) {
   PreviewJson columns = PreviewJson::array();
   const std::size_t count = std::min(kColumns, samples.size());
   for (std::size_t column = 0; column < count; ++column) {
@@ -58,7 +58,7 @@ PreviewJson sound_json(const std::string& file, std::span<const float> samples, 
   return {{"file", file},
           {"seconds", static_cast<double>(samples.size()) / rate},
           {"peak", rounded(peak)},
-          {"columns", columns_of(samples)}};
+          {"columns", waveform_columns(samples)}};
 }
 
 PreviewJson masks_json(const std::vector<runtime::FeatureMask>& masks) {
@@ -74,7 +74,7 @@ PreviewJson features_json(const runtime::PreviewedUtterance& utterance,
                           const configs::FeatureConfig& features) {
   if (features.kind == "waveform") return nullptr;
   std::string bytes(utterance.x_FC.size() * sizeof(float), '\0');
-  std::memcpy(bytes.data(), utterance.x_FC.data(), bytes.size());
+  if (!bytes.empty()) std::memcpy(bytes.data(), utterance.x_FC.data(), bytes.size());
   const runtime::FeatureEffects& effects = utterance.effects.features;
   PreviewJson warp = nullptr;
   if (effects.warp) warp = {effects.warp->from, effects.warp->to};

@@ -10,7 +10,7 @@
 
 namespace penstock::tools {
 
-/// What the head of a preview's page says.
+/// A PreviewHead is the text at the top of a preview's page.
 struct PreviewHead {
   std::string title;  // for people: the recipe's name
   std::int64_t epoch = 0;

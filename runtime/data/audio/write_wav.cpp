@@ -31,6 +31,7 @@ void write_wav(const std::filesystem::path& file, std::span<const float> samples
   const auto count = static_cast<sf_count_t>(samples.size());
   if (sf_write_float(out.get(), samples.data(), count) != count)
     throw_unwritten(file, sf_strerror(out.get()));
+  sf_command(out.get(), SFC_UPDATE_HEADER_NOW, nullptr, 0);
   sf_write_sync(out.get());
   if (sf_error(out.get()) != SF_ERR_NO_ERROR) throw_unwritten(file, sf_strerror(out.get()));
 }

@@ -303,7 +303,7 @@ TEST(Transducer, KeepsFewNumbersOfEachCell) {
 // tests/measure/transducer_loss measured 518 MB for a pass of transformers' tdt_loss and its joint
 // network over 250 frames, 80 labels, 1,025 classes and five durations. An embedding of one channel
 // leaves next to nothing of the prediction network.
-TEST(Transducer, TakesAFiftiethOfTransformersMemory) {
+TEST(Transducer, TakesASixtiethOfTransformersMemory) {
   TransducerOptions options = stateless(1);
   options.classes = 1025;
   options.joint = 640;
@@ -311,11 +311,12 @@ TEST(Transducer, TakesAFiftiethOfTransformersMemory) {
   options.prediction.embedding = 1;
   options.tile_numbers = 0;
   const LayerPlan plan = Transducer(options).plan({DType::f32, {{{250}, 640}}, {80}}, {});
-  std::size_t bytes = std::max(plan.workspace.forward, plan.workspace.backward_input);
+  const Workspace& work = plan.workspace;
+  std::size_t bytes = std::max({work.forward, work.backward_input, work.backward_weight});
   for (const SavedDecl& saved : plan.saved)
     if (saved.kind == SavedDecl::Kind::own)
       bytes += static_cast<std::size_t>(element_count(saved.shape)) * size_of(saved.dtype);
-  EXPECT_LT(bytes, 518'000'000u / 50);
+  EXPECT_LT(bytes, 518'000'000u / 60);
 }
 
 TEST(Transducer, NeedsNoLessForMoreFramesOrLabels) {

@@ -62,8 +62,6 @@ void measure(const char* name, const layers::TransducerOptions& options) {
       losses[0]);
 }
 
-}  // namespace
-
 void measure_all(std::int64_t classes, int durations) {
   layers::TransducerOptions options{
       .classes = classes,
@@ -77,6 +75,7 @@ void measure_all(std::int64_t classes, int durations) {
   measure("joint network and loss", options);
 }
 
+}  // namespace
 }  // namespace penstock::test
 
 int main(int count, char** words) {

@@ -41,7 +41,7 @@ TEST(HotWords, ScoreWholeWordsThatEnd) {
 TEST(HotWords, AreReadAsTranscriptsAreWritten) {
   const test::TemporaryFolder folder;
   const auto file = folder.path() / "names.txt";
-  test::write_file(file, "  Ab\tba\n\nBA");
+  test::write_file(file, "\xEF\xBB\xBF  Ab\tba\n\nBA");
   configs::TextConfig config;
   config.alphabet = "ab ";
   EXPECT_EQ(read_hot_words(file, *make_tokenizer(config)),

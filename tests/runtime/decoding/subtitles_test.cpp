@@ -21,7 +21,7 @@ std::vector<TimedWord> spoken(const Lines& words, double start, double seconds) 
   return timed;
 }
 
-std::vector<SubtitleCue> cues_of(const std::vector<TimedWord>& words, double offset = 0) {
+std::vector<SubtitleCue> made_cues(const std::vector<TimedWord>& words, double offset = 0) {
   std::vector<SubtitleCue> cues;
   append_cues(cues, words, offset);
   return cues;
@@ -31,15 +31,15 @@ TEST(Subtitles, BreakAtPauses) {
   std::vector<TimedWord> words = spoken({"one", "two"}, 0.5, 0.25);
   const std::vector<TimedWord> later = spoken({"three"}, 2, 0.5);
   words.insert(words.end(), later.begin(), later.end());
-  EXPECT_EQ(cues_of(words, 10),
+  EXPECT_EQ(made_cues(words, 10),
             (std::vector<SubtitleCue>{{10.5, 11, {"one two"}}, {12, 12.5, {"three"}}}));
   words.back().start = 1.75;  // three quarters of a second are no pause
-  EXPECT_EQ(cues_of(words).size(), 1u);
+  EXPECT_EQ(made_cues(words).size(), 1u);
 }
 
 TEST(Subtitles, DivideWordsIntoEvenLines) {
   const Lines words = {"seven", "characters", "and", "some", "others", "fill", "this", "line"};
-  const auto cues = cues_of(spoken(words, 0, 0.2));
+  const auto cues = made_cues(spoken(words, 0, 0.2));
   ASSERT_EQ(cues.size(), 1u);
   EXPECT_EQ(cues[0].lines, (Lines{"seven characters and some", "others fill this line"}));
 }
@@ -49,7 +49,7 @@ TEST(Subtitles, HoldNoMoreThanTheirLimits) {
   Lines all;
   for (int i = 0; i < 97; ++i) all.push_back(std::string(1 + i * i % 13, 'a' + i % 26));
   words = spoken(all, 3, 0.31);
-  const auto cues = cues_of(words);
+  const auto cues = made_cues(words);
   Lines shown;
   for (const SubtitleCue& cue : cues) {
     EXPECT_LE(cue.end - cue.start, kLongestSubtitle);
@@ -74,9 +74,9 @@ TEST(Subtitles, HoldNoMoreThanTheirLimits) {
 TEST(Subtitles, CountCharactersAndNotBytes) {
   std::string umlauts;
   for (int i = 0; i < 20; ++i) umlauts += "ü";
-  EXPECT_EQ(cues_of(spoken({umlauts, umlauts}, 0, 1))[0].lines.size(), 1u);
+  EXPECT_EQ(made_cues(spoken({umlauts, umlauts}, 0, 1))[0].lines.size(), 1u);
   const std::string wide = umlauts + umlauts + umlauts;
-  EXPECT_EQ(cues_of(spoken({"a", wide}, 0, 1))[0].lines, (Lines{"a", wide}));
+  EXPECT_EQ(made_cues(spoken({"a", wide}, 0, 1))[0].lines, (Lines{"a", wide}));
 }
 
 TEST(Subtitles, StayForASecondUntilTheNext) {

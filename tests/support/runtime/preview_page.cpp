@@ -24,7 +24,7 @@ std::vector<float> features_of(const nlohmann::json& utterance) {
   const std::string bytes =
       from_base64(utterance.at("features").at("base64").get<std::string>()).value();
   std::vector<float> numbers(bytes.size() / sizeof(float));
-  std::memcpy(numbers.data(), bytes.data(), bytes.size());
+  if (!bytes.empty()) std::memcpy(numbers.data(), bytes.data(), bytes.size());
   return numbers;
 }
 

@@ -132,7 +132,7 @@ function featuresLegend(picture) {
   const [low, high] = picture.scale.map((number) => digits(number, 3));
   const entries = [entry("scale", `${low} to ${high}`)];
   if (picture.channelMasks.length + picture.timeMasks.length > 0) entries.push(entry("hatch", "masked: 0"));
-  if (picture.warp !== null) entries.push(entry("moved", `here was frame ${picture.warp[0]} before the time warp`));
+  if (picture.warp !== null) entries.push(entry("moved", `this was frame ${picture.warp[0]} before the time warp`));
   return element("ul", { class: "legend" }, ...entries);
 }
 

@@ -174,8 +174,8 @@ TEST_F(AudioAugmentTest, AppliesEffectsInTheOrderOfACall) {
   EXPECT_EQ(augmented(augment, {1, 2}, speech_), expected);
 }
 
-/// What is drawn is what is heard, done by hand here: in a room, from a sample of a noise on, by a
-/// gain and through a codec.
+/// The effects that are drawn are those that are heard, done by hand here: in a room, from a sample
+/// of a noise on, by a gain and through a codec.
 TEST_F(AudioAugmentTest, AppliesWhatItDraws) {
   const AugmentSounds sounds{list("room", {{1, 0.5f}, {0.3f, 1, -0.2f}}),
                              list("noise", {test::make_sound(2000, 7), test::make_sound(3000, 8)})};

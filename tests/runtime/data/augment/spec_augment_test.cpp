@@ -77,7 +77,8 @@ TEST(SpecAugment, MasksOneBandOrSpan) {
   EXPECT_EQ(firsts.size(), 12u) << "masks begin anywhere";
 }
 
-/// What is drawn is what is applied: the warp first, then zeros in the masks and nowhere else.
+/// The effects that are drawn are those that are applied: the warp first, then zeros in the masks
+/// and nowhere else.
 TEST(SpecAugment, AppliesWhatItDraws) {
   const configs::AugmentConfig config{.share = 0.8,
                                       .freq_masks = 2,
