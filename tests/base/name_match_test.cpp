@@ -44,6 +44,15 @@ TEST(Nearest, ForgivesSlips) {
   EXPECT_EQ(nearest("pipeline.seed", names), "trainer.seed");    // another section
 }
 
+TEST(Selects, TakesNamesOutInAnyOrder) {
+  const std::vector<std::string> patterns = {"!*.bias", "conv*", "output.*"};
+  EXPECT_TRUE(selects(patterns, "conv1.weight"));
+  EXPECT_FALSE(selects(patterns, "conv1.bias"));
+  EXPECT_FALSE(selects(patterns, "rnn1.weight"));
+  EXPECT_FALSE(selects({"!*.bias"}, "conv1.weight"));
+  EXPECT_FALSE(selects({}, "conv1.weight"));
+}
+
 TEST(Nearest, TakesTheBeginningOfAName) {
   constexpr std::string_view keys[] = {"memory_gib", "memory_kind", "speed_limit"};
   EXPECT_EQ(nearest("memory", keys), "memory_gib");

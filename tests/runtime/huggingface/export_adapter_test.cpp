@@ -203,6 +203,14 @@ TEST_F(ExportAdapter, RefusesWhatHasNoForm) {
   EXPECT_FALSE(fs::exists(in("adapter")));
 }
 
+TEST_F(ExportAdapter, HonoursPatternsThatTakeNamesOut) {
+  import("wav2vec2_for_ctc", golden("wav2vec2_adapter"));
+  train([](TrainingState& state, auto&) {
+    state.config.at("lora.train") = "[positions.conv.*,output.*,!positions.*]";
+  });
+  EXPECT_TRUE(exported("trained").contains("base_model.model.lm_head.weight"));
+}
+
 // The imported tokenizer is gone after a training with other labels, and a new one is written.
 TEST_F(ExportAdapter, NeedsTheHeadOfNewLabels) {
   import("wav2vec2_for_ctc", golden("wav2vec2_adapter"));
