@@ -177,6 +177,7 @@ TEST_F(BeamSearch, IsRefusedBeyondItsLimits) {
 
 // A score of 1000 outweighs the audio, and one of 0 does nothing.
 TEST_F(BeamSearch, PrefersHotWords) {
+  train("ctc", {"trainer.steps=8", "text.alphabet=ab cd"});
   const auto texts = [&](const std::vector<std::string>& more) {
     std::vector<std::string> words = {"transcribe",    in("ctc"), in("train-0.wav"), "--beam", "8",
                                       "--label-floor", "-100"};
