@@ -274,11 +274,6 @@ Found of_steps(const Config& c) {
 Found of_early_stopping(const Config& c) {
   const TrainerConfig& t = c.trainer;
   Found found;
-  if (t.early_stopping_patience == 0 && t.early_stopping_threshold > 0)
-    found.push_back({"trainer.early_stopping_threshold",
-                     "trainer.early_stopping_threshold has no effect without "
-                     "trainer.early_stopping_patience: set that, such as "
-                     "trainer.early_stopping_patience=5, or leave it out"});
   if (t.early_stopping_patience == 0 || (!c.data.validation.empty() && t.validate_every >= 0))
     return found;
   const std::string none = c.data.validation.empty()

@@ -100,7 +100,8 @@ std::string fault_of(const std::string& glob, const char* key, const char* kind,
 std::vector<std::string> faults_in(const std::vector<std::string>& patterns, const char* key,
                                    const char* kind, const Names& names) {
   std::vector<std::string> faults;
-  for (const std::string& pattern : patterns) faults.push_back(fault_of(pattern, key, kind, names));
+  for (const std::string& pattern : patterns)
+    faults.push_back(fault_of(excludes(pattern) ? pattern.substr(1) : pattern, key, kind, names));
   if (!patterns.empty() && std::ranges::all_of(patterns, excludes))
     faults.push_back(fmt::format(
         "{} = [\"{}\"] selects nothing from which its patterns after a \"!\" could take {}s: "
