@@ -7,7 +7,7 @@
 #include <cstdint>
 #include <utility>
 
-#include "base/unicode.h"
+#include "runtime/decoding/word_list.h"
 
 // Words fill a subtitle one after the other. Once it is full, its words are divided into two lines
 // such that the longer one is as short as possible, because a single word below a full line is hard
@@ -19,7 +19,9 @@ namespace {
 
 constexpr std::size_t kLines = 2;
 
-std::size_t characters(const std::string& text) { return from_utf8(text).size(); }
+std::size_t characters(const std::string& text) {
+  return static_cast<std::size_t>(count_characters(text));
+}
 
 /// Returns the words with spaces between them.
 std::string joined(std::span<const TimedWord> words) {

@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
-#include <algorithm>
 #include <cstddef>
 
 #include "base/atomic_file.h"
@@ -30,11 +29,10 @@ std::string stem(const fs::path& audio) {
                         : remote ? runtime::without_query(audio.string())
                                  : audio.string();
   std::string text = name.stem().string();
-  // A character that is cut in its middle would make no valid name.
-  while (text.size() > kLongestStem) {
-    std::u32string letters = from_utf8(repaired_utf8(text));
-    letters.resize(std::min(letters.size() - 1, kLongestStem));
-    text = to_utf8(letters);
+  if (text.size() > kLongestStem) {
+    text.resize(kLongestStem);
+    // A character that is cut in its middle would make no valid name.
+    text.resize(decode_utf8(text).wrong_byte.value_or(text.size()));
   }
   return text.empty() ? "recording" : text;
 }

@@ -163,9 +163,12 @@ TEST_F(AlignCommand, AgreesWithTranscribe) {
   for (const char* command : {"align", "transcribe"}) {
     std::vector<std::string> words = {command, in("output"), in("heard.jsonl"), "--subtitles",
                                       in(command)};
-    if (words[0] == "transcribe") words.insert(words.begin() + 2, "--manifest");
+    if (words[0] == "transcribe") words.insert(words.begin() + 2, {"--json", "--manifest"});
     const auto subtitles = folder_.run(words);
     EXPECT_EQ(subtitles.code, 0) << subtitles.err;
+    if (words[0] == "transcribe") {
+      EXPECT_EQ(subtitles.out, heard);
+    }
   }
   for (const auto& file : std::filesystem::directory_iterator(in("align")))
     EXPECT_EQ(test::read_file(file.path()),
