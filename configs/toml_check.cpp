@@ -9,6 +9,9 @@
 // The check passes over a text once. It follows strings and comments, in which nothing counts, and
 // keeps a stack of open brackets. A value's depth is that of the brackets around it, each with the
 // points of the key before it, and the points of its own key.
+//
+// Words end elsewhere in keys than in values. toml++ takes 0.'é' for a key of two parts, but as a
+// value for one word, whose quotes begin no string.
 
 namespace penstock::configs {
 namespace {
@@ -54,7 +57,21 @@ class TomlCheck {
   /// passes over words to their end, quotes included.
   bool within_word() const {
     constexpr std::string_view kBefore = " \t\r\n=,[{.";
-    return at_ > begin_ && kBefore.find(text_[at_ - 1]) == std::string_view::npos;
+    if (at_ == begin_) return false;
+    return in_value_word_ || kBefore.find(text_[at_ - 1]) == std::string_view::npos;
+  }
+
+  /// Notes where values and their words begin and end.
+  void follow_values(char c) {
+    constexpr std::string_view kWordEnds = " \t\r\n,]}", kValueBegins = "=[{";
+    if (kWordEnds.find(c) != std::string_view::npos)
+      in_value_word_ = false;
+    else if (in_value_ && kValueBegins.find(c) == std::string_view::npos)
+      in_value_word_ = true;
+    if (c == '=') in_value_ = true;
+    if (c == '{') in_value_ = false;
+    if (c == '\n' && open_.empty()) in_value_ = false;
+    if (c == ',' && !open_.empty()) in_value_ = open_.back().holds_values;
   }
 
   /// Returns true if a key, or the end of the header, stands after its one or two brackets.
@@ -80,12 +97,13 @@ class TomlCheck {
     }
     ++at_;
     if (c == '.') ++points_;
+    follow_values(c);
     if (c == '[' || c == '{') {
-      open_.push_back(points_);
+      open_.push_back({points_, in_value_});
       around_ += points_ + 1;
     }
     if ((c == ']' || c == '}') && !open_.empty()) {
-      around_ -= open_.back() + 1;
+      around_ -= open_.back().points + 1;
       open_.pop_back();
     }
     constexpr std::string_view kEnds = "\n,[]{}";
@@ -109,9 +127,15 @@ class TomlCheck {
     return std::min(text_.find_first_not_of(quote, at), text_.size()) - at;
   }
 
+  struct Bracket {
+    std::size_t points;  // of the key before it
+    bool holds_values;   // true for an array's; a table's and a header's hold keys
+  };
+
   std::string_view text_;
   std::size_t at_ = 0, begin_ = 0;
-  std::vector<std::size_t> open_;        // points before each open bracket
+  std::vector<Bracket> open_;
+  bool in_value_ = false, in_value_word_ = false;
   std::size_t around_ = 0, points_ = 0;  // depth of the open brackets; points of the present key
 };
 

@@ -82,6 +82,15 @@ TEST(TomlCheck, NamesQuotesWithinWords) {
   for (const std::string text :
        {"a = 0'\u02c5'", "a\"b\" = 1", "a = \"b\"'c'", "a = 0'''\n\u02c5'''"})
     EXPECT_EQ(fault_of(text), where) << text;
+  // Words of values go on where those of keys end.
+  for (const std::string text : {"a = 0.'\u02c5'", "a = [1, 0.'''\u02c5''']", "a = 0='\u02c5'",
+                                 "a = 0{'\u02c5'", "a = 0['\u02c5'", "a = {b = [0.\"\u02c5\"]}",
+                                 "a = [{b = 1}, 0.'\u02c5']", "a = {b = {}, c = 0.'\u02c5'}"})
+    EXPECT_EQ(fault_of(text), where) << text;
+  for (const std::string text :
+       {"a = {b = 1, c.'d' = [2.5, 'e']}", "a = [{b.'c' = 'd'}, {}, {e.'f' = 1}, 'g']",
+        "a = 0.5 # '\u02c5'\nb.'c' = 1", "a = {b = {c = 1}, d.'e' = 'f'}\n['g'.'h']\ni.'j' = 1"})
+    EXPECT_EQ(fault_of(text), "") << text;
   for (const std::string text : {"'a'.\"b\" = 1", "a =\"b\"", "a = ['b',\"c\"]", "a = {'b'='c'}",
                                  "\xef\xbb\xbf\"a\" = 1", "[\"a\"]", "a = \"it's\""})
     EXPECT_EQ(fault_of(text), "") << text;
