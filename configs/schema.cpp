@@ -371,11 +371,21 @@ std::vector<Key> checkpoint_keys(TrainerConfig& t) {
 }
 
 /// Returns true for keys of models and decoders on which no tensor depends: dropout, the context of
-/// attention, and what shapes a loss or texts alone.
+/// attention, the lengths of masks, and what shapes a loss or texts alone.
 bool acts_beside_weights(std::string_view key) {
-  constexpr std::string_view alone[] = {
-      "model.left_context", "model.right_context",    "decoder.sigma",     "decoder.smoothing",
-      "decoder.suppress",   "decoder.begin_suppress", "decoder.languages", "decoder.prompts"};
+  constexpr std::string_view alone[] = {"model.left_context",
+                                        "model.right_context",
+                                        "model.apply_spec_augment",
+                                        "model.mask_time_length",
+                                        "model.mask_time_min_masks",
+                                        "model.mask_feature_length",
+                                        "model.mask_feature_min_masks",
+                                        "decoder.sigma",
+                                        "decoder.smoothing",
+                                        "decoder.suppress",
+                                        "decoder.begin_suppress",
+                                        "decoder.languages",
+                                        "decoder.prompts"};
   return key.find("drop") != std::string_view::npos ||
          std::ranges::find(alone, key) != std::end(alone);
 }

@@ -2,13 +2,16 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 #include <functional>
+#include <iterator>
 #include <map>
 
 #include "base/error.h"
 #include "base/quantities.h"
 #include "layers/models/residual_units.h"
+#include "layers/models/span_masks.h"
 #include "layers/models/subsampling.h"
 #include "layers/nn/elementwise.h"
 #include "layers/nn/layer_norm.h"
@@ -99,7 +102,7 @@ void add_block(std::vector<std::unique_ptr<Layer>>& sequence, const ConformerOpt
 }  // namespace
 
 std::vector<Key> ConformerOptions::keys() {
-  return {
+  std::vector<Key> keys = {
       Key("model.width", &width, between(1, kMaxChannels), "channels of every block"),
       Key("model.heads", &heads, between(1, 1024), "heads of attention; they divide the width"),
       Key("model.layers", &layers, between(1, 1000), "blocks"),
@@ -140,6 +143,8 @@ std::vector<Key> ConformerOptions::keys() {
       Key("model.layer_drop", &layer_drop, between(0, 0.95),
           "share of utterances that pass by a residual unit (stochastic depth), for each unit"),
   };
+  std::ranges::move(span_mask_keys(&masks), std::back_inserter(keys));
+  return keys;
 }
 
 // An even kernel has no middle frame, so it could not see as many earlier frames as later ones.
@@ -172,6 +177,7 @@ std::vector<std::unique_ptr<Layer>> ConformerOptions::build(const ModelEnds& end
   const double scale = scale_input ? std::sqrt(width) : 1;
   std::vector<std::unique_ptr<Layer>> sequence;
   add_front(sequence, *this, ends.features, absolute ? 1 : scale);
+  add_span_mask(sequence, masks, width);
   if (absolute)
     sequence.push_back(
         std::make_unique<SinusoidalPositions>("positions", SinusoidOptions{.scale = scale}));

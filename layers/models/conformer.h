@@ -7,6 +7,7 @@
 
 #include "layers/layer.h"
 #include "layers/models/model_family.h"
+#include "layers/nn/span_mask.h"
 
 namespace penstock::layers {
 
@@ -36,11 +37,12 @@ struct ConformerOptions {
   double input_dropout = 0;      // before the first block
   bool output_dropout = true;    // apply `dropout` also to every unit's output
   double layer_drop = 0;         // share of utterances that skip a unit, for each unit
+  SpanMaskOptions masks = {};    // of frames and channels after the subsampling, in training
 
   std::vector<Key> keys();
   std::vector<Contradiction> contradictions(int features) const;
   /// Returns the layers from feature frames to the CTC loss:
-  ///   subsampling (layers/models/subsampling.h) [positions] [input_dropout]
+  ///   subsampling (layers/models/subsampling.h) [mask] [positions] [input_dropout]
   ///   blockN.feed_forward1 blockN.attention blockN.convolution blockN.feed_forward2 blockN.norm …
   ///   output ctc
   /// The four units are residual (layers/models/residual_units.h), and feed-forward ones add half

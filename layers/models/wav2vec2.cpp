@@ -2,11 +2,14 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
+#include <iterator>
 
 #include "base/error.h"
 #include "base/quantities.h"
 #include "layers/models/residual_units.h"
+#include "layers/models/span_masks.h"
 #include "layers/nn/conv1d.h"
 #include "layers/nn/elementwise.h"
 #include "layers/nn/instance_norm.h"
@@ -16,9 +19,10 @@
 // A wav2vec 2.0 model has four pieces. The front end turns samples into frames by convolutions
 // without padding, each followed by a norm, if it has one, and GELU; 400 samples make the first
 // frame with the default kernels, and 320 more each further one. A projection takes its channels to
-// the blocks' width. A grouped convolution over frames adds positions. The blocks are Transformer
-// blocks, pre-norm or post-norm, of which `norm_first` alone decides where the norms stand: within
-// the units, with one after the last block, or after each unit, with one before the first block.
+// the blocks' width, where training may mask spans of frames and channels. A grouped convolution
+// over frames adds positions. The blocks are Transformer blocks, pre-norm or post-norm, of which
+// `norm_first` alone decides where the norms stand: within the units, with one after the last
+// block, or after each unit, with one before the first block.
 
 namespace penstock::layers {
 namespace {
@@ -102,7 +106,7 @@ void add_block(Sequence& sequence, const Wav2Vec2Options& options, int number) {
 }  // namespace
 
 std::vector<Key> Wav2Vec2Options::keys() {
-  return {
+  std::vector<Key> keys = {
       Key("model.channels", &channels, between(1, kMaxChannels),
           "channels of the convolutions that turn samples into frames"),
       Key("model.kernels", &kernels, between(1, 1001), "kernel of each of these convolutions"),
@@ -134,6 +138,8 @@ std::vector<Key> Wav2Vec2Options::keys() {
       Key("model.layer_drop", &layer_drop, between(0, 0.95),
           "share of utterances that pass by a residual unit (stochastic depth), for each unit"),
   };
+  std::ranges::move(span_mask_keys(&masks), std::back_inserter(keys));
+  return keys;
 }
 
 std::vector<Contradiction> Wav2Vec2Options::contradictions(int features) const {
@@ -171,6 +177,7 @@ Sequence Wav2Vec2Options::build(const ModelEnds& ends) const {
   add_frontend(sequence, *this);
   if (projection_norm) add_norm(sequence, "projection.norm", channels);
   add_linear(sequence, "projection.linear", channels, width);
+  add_span_mask(sequence, masks, width);
   sequence.push_back(convolutional_positions({.name = "positions",
                                               .width = width,
                                               .kernel = position_kernel,

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "layers/models/model_family.h"
+#include "layers/nn/span_mask.h"
 
 namespace penstock::layers {
 
@@ -32,13 +33,14 @@ struct Wav2Vec2Options {
   bool position_weight_norm = true;
   int adapter = 0;  // channels within an adapter after each block, as in MMS; 0: none
   double dropout = 0;
-  double layer_drop = 0;  // share of utterances that skip a unit of a block, for each unit
+  double layer_drop = 0;       // share of utterances that skip a unit of a block, for each unit
+  SpanMaskOptions masks = {};  // of frames and channels before the positions, in training
 
   std::vector<Key> keys();
   std::vector<Contradiction> contradictions(int features) const;
   /// Returns the layers from samples to the CTC loss:
   ///   frontend.convI frontend.normI frontend.actI …
-  ///   [projection.norm] projection.linear positions
+  ///   [projection.norm] projection.linear [mask] positions
   ///   blockN.attention blockN.feed_forward …
   ///   norm output ctc
   /// positions and the units of blocks are residual (layers/models/residual_units.h). With

@@ -112,20 +112,16 @@ ExportSource::ExportSource(const Checkpoint& opened)
   if (!gives_labels_back && !architecture.free_row_setting.empty()) check_last_row(*this);
 }
 
-// A kept tensor that the model must have, but that the import did not find, is written as zeros.
+// A kept number that the import did not find is written as 0.
 std::vector<StreamedTensor> ExportSource::tensors(layers::DType dtype) const {
   std::vector<StreamedTensor> streams = their_tensors(pairing, blank, dtype);
-  for (const KeptTensor& kept : pairing.kept) {
-    const std::string stored = kKeptTensors + kept.name;
-    const bool there = checkpoint.contains(stored);
-    if (!there && !has_tensor(settings, kept)) continue;
+  for (const std::string& kept : pairing.kept) {
+    const std::string stored = kKeptTensors + kept;
     StreamedTensor& tensor = streams.emplace_back();
-    tensor.name = kept.name;
-    tensor.dtype = kept.dtype;
-    tensor.shape = kept.shape;
-    tensor.ready.resize(tensor.handle().bytes());  // zeros
-    if (there)
-      checkpoint.read(stored, 0, layers::element_count(kept.shape), std::span(tensor.ready));
+    tensor.name = kept;
+    tensor.dtype = layers::DType::i64;
+    tensor.ready.resize(tensor.handle().bytes());  // 0
+    if (checkpoint.contains(stored)) checkpoint.read(stored, 0, 1, std::span(tensor.ready));
   }
   return streams;
 }

@@ -18,7 +18,6 @@
 #include "base/quantities.h"
 #include "configs/flatten.h"
 #include "layers/initialise.h"
-#include "partition/layout/build_model.h"
 #include "runtime/checkpoint/fault.h"
 #include "runtime/checkpoint/hash.h"
 #include "runtime/checkpoint/manifest.h"
@@ -275,23 +274,23 @@ void remove_head(Pairing& pairing) {
   std::erase_if(pairing.tensors, [](const TheirTensor& tensor) { return tensor.by_label; });
 }
 
-/// Returns the tensors of a new head, initialised like those of a new model. The whole model is
-/// planned for its shapes, without frames; only the head's tensors take memory.
-std::vector<StreamedTensor> new_head(const configs::Config& config, std::int64_t labels) {
-  const partition::LayerSequence sequence =
-      partition::build_model(config.model, static_cast<int>(labels));
-  const auto plans = partition::plan_without_frames(sequence, {});
-  std::vector<StreamedTensor> tensors;
-  // The layer before the loss.
-  for (const layers::ParamDecl& param : plans[plans.size() - 2].params) {
-    StreamedTensor& tensor = tensors.emplace_back();
-    tensor.name = param.name;
-    tensor.shape = param.shape;
-    tensor.ready.resize(tensor.handle().bytes());
-    layers::initialise(param, config.trainer.seed,
-                       {tensor.ready.data(), layers::DType::f32, param.shape});
-  }
-  return tensors;
+/// Appends those of a model's parameters that are not there yet, initialised like those of a new
+/// model: a new head, and what a folder may lack. The model is planned without frames, so these
+/// alone take memory.
+void add_new_tensors(const configs::Config& config, std::int64_t labels,
+                     std::vector<StreamedTensor>& tensors) {
+  std::set<std::string> there;
+  for (const StreamedTensor& tensor : tensors) there.insert(tensor.name);
+  for (const layers::LayerPlan& plan : plan_model(config.model, static_cast<int>(labels)))
+    for (const layers::ParamDecl& param : plan.params) {
+      if (param.tied() || there.contains(param.name)) continue;
+      StreamedTensor& tensor = tensors.emplace_back();
+      tensor.name = param.name;
+      tensor.shape = param.shape;
+      tensor.ready.resize(tensor.handle().bytes());
+      layers::initialise(param, config.trainer.seed,
+                         {tensor.ready.data(), layers::DType::f32, param.shape});
+    }
 }
 
 /// Returns the names of tensors that a folder without a head has and an import ignores.
@@ -430,20 +429,12 @@ ImportReport report_of(const ImportPlan& plan, const WeightsFolder& weights,
   return report;
 }
 
-/// A folder's tensors, and the names of those of a pairing.
-struct FoundTensors {
-  const WeightsFolder& weights;
-  const StoredNames& stored;
-};
-
-/// Adds the kept tensors that the folder has, and reports those that it lacks.
-void add_kept(const ImportPlan& plan, const Pairing& pairing, const FoundTensors& found,
-              std::vector<StreamedTensor>& tensors, ImportReport& report) {
-  for (const KeptTensor& kept : pairing.kept)
-    if (found.stored.contains(kept.name))
-      tensors.push_back(kept_tensor(kept, found.stored.at(kept.name), found.weights));
-    else if (kept.dtype == layers::DType::f32 && has_tensor(plan.settings.config, kept))
-      report.without_numbers.push_back(kept.name);
+/// Returns the names of tensors that a folder lacks, of those that it may lack.
+std::vector<std::string> lacking(const Pairing& pairing, const StoredNames& stored) {
+  std::vector<std::string> names;
+  for (const TheirTensor& tensor : pairing.tensors)
+    if (!stored.contains(tensor.name)) names.push_back(tensor.name);
+  return names;
 }
 
 }  // namespace
@@ -473,11 +464,12 @@ ImportReport import_model(const std::filesystem::path& folder,
   };
   if (adapter && choices.merge) read = adapter->merging(read, stored);
   if (adapter && !choices.merge) read = adapter->adding(read, plan, tensors);
-  if (plan.headless)
-    std::ranges::move(new_head(plan.config, plan.rows), std::back_inserter(tensors));
+  add_new_tensors(plan.config, plan.rows, tensors);
   ImportReport report = report_of(plan, weights, tensors);
   if (adapter) report.adapted = static_cast<int>(adapter->stack().layers().size());
-  add_kept(plan, pairing, {weights, stored}, tensors, report);
+  report.new_tensors = lacking(pairing, stored);
+  for (const std::string& kept : pairing.kept)
+    if (stored.contains(kept)) tensors.push_back(kept_number(kept, stored.at(kept), weights));
 
   // Everything is written to a partial folder, which gets its name only when it is complete.
   NewFolder made(checkpoint);

@@ -18,9 +18,8 @@ struct ImportReport {
   std::vector<std::string> without_letter;  // tokens that the alphabet represents by stand-ins
   /// Tokens without a row in the head, which are never recognised.
   std::vector<std::string> beyond_head;
-  /// Tensors that training in transformers uses with these settings but the folder lacks. An export
-  /// writes zeros for them.
-  std::vector<std::string> without_numbers = {};
+  /// Tensors that the folder lacks and that start as in a new model.
+  std::vector<std::string> new_tensors = {};
   std::string language = {};                // the imported language, if the folder has several
   std::vector<std::string> languages = {};  // those with prompts of their own
   bool no_prompt = false;    // true if a prompt could name a language, and none was chosen

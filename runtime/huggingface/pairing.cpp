@@ -9,6 +9,7 @@
 #include <stdexcept>
 
 #include "configs/flatten.h"
+#include "layers/models/span_masks.h"
 #include "partition/layout/build_model.h"
 
 // Rules describe tensors of one layer; groups repeat them for each layer of the model. A rule
@@ -154,24 +155,25 @@ class Pairer {
     prefix_ = group.prefix;
     for (int i = 0; i < repeats; ++i) {
       for (const TensorRule& rule : group.rules) add_rule(rule, i);
-      for (const KeptRule& rule : group.kept) add_kept(rule, i);
+      for (const KeptRule& rule : group.kept) pairing_.kept.push_back(prefixed(rule.theirs, i));
     }
   }
 
   Pairing take() {
     for (const auto& [name, shape] : ours_)
-      if (!used_.contains(name))
+      if (!used_.contains(name) && name != layers::kMaskEmbedding)
         throw std::logic_error(fmt::format("no tensor of transformers is {}", name));
     return std::move(pairing_);
   }
 
  private:
   void add_rule(const TensorRule& rule, int layer) {
+    const std::string ours = numbered(rule.ours, layer + 1);
     if (rule.alone) {
-      add_tensor(rule, layer, "", share_of(rule.rows, shared_));
+      if (ours_.contains(ours) || !rule.not_always)
+        add_tensor(rule, layer, "", share_of(rule.rows, shared_));
       return;
     }
-    const std::string ours = numbered(rule.ours, layer + 1);
     const bool weight = ours_.contains(joined(ours, ".weight"));
     if (weight || !rule.not_always)
       add_tensor(rule, layer, ".weight", share_of(rule.rows, shared_));
@@ -192,7 +194,8 @@ class Pairer {
                        .former = prefixed(rule.formerly, layer),
                        .shape = {},
                        .ours = joined(numbered(rule.ours, layer + 1), suffix),
-                       .by_label = rule.rows == Rows::labels};
+                       .by_label = rule.rows == Rows::labels,
+                       .may_lack = rule.may_lack};
     const layers::Shape& shape = shape_of(tensor.ours);
     tensor.rows = shape.front();
     const std::int64_t part = tensor.rows / share.parts;
@@ -217,15 +220,6 @@ class Pairer {
     const std::int64_t frequencies = shape[shape.size() - 2], times = shape.back();
     const std::int64_t columns = layers::element_count(shape) / shape.front();
     return transposed(columns / (frequencies * times), times, frequencies);
-  }
-
-  void add_kept(const KeptRule& rule, int layer) {
-    KeptTensor kept{prefixed(rule.theirs, layer), layers::DType::i64, {}, rule.with};
-    if (!rule.like.empty()) {
-      kept.dtype = layers::DType::f32;
-      kept.shape = shape_of(numbered(rule.like, layer + 1));
-    }
-    pairing_.kept.push_back(std::move(kept));
   }
 
   /// Returns their name with the group's prefix and the layer's number; an empty name stays empty.
@@ -270,16 +264,6 @@ std::set<std::string> model_states(const configs::ModelConfig& model, int labels
   for (const layers::LayerPlan& plan : plan_model(model, labels))
     for (const layers::StateDecl& state : plan.state) names.insert(state.name);
   return names;
-}
-
-// transformers makes some tensors only if a setting is above 0.
-bool has_tensor(const Settings& settings, const KeptTensor& tensor) {
-  const auto above_0 = [&](const KeptWith& with) {
-    const auto found = settings.find(with.setting);
-    return !same_json(found == settings.end() ? with.absent : std::string_view(found->second),
-                      "0.0");
-  };
-  return tensor.with.empty() || std::ranges::any_of(tensor.with, above_0);
 }
 
 Pairing pair_tensors(const Architecture& architecture, const configs::ModelConfig& model,

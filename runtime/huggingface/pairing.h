@@ -36,29 +36,21 @@ struct TheirTensor {
   std::string ours;
   std::int64_t first_row = 0, rows = 0;  // range of penstock's rows
   bool by_label = false;                 // true if its rows are labels
+  bool may_lack = false;                 // from TensorRule
   std::vector<std::int64_t> columns =
       {};  // for each of their columns, the index of ours; empty: same
 };
 
-/// A tensor that an import keeps and an export writes again.
-struct KeptTensor {
-  std::string name;
-  layers::DType dtype = layers::DType::f32;
-  layers::Shape shape;
-  std::vector<KeptWith> with;  // from KeptRule
-};
-
 struct Pairing {
   std::vector<TheirTensor> tensors;
-  std::vector<KeptTensor> kept;
+  /// Names of whole numbers that an import keeps and an export writes again.
+  std::vector<std::string> kept;
 };
 
-/// True if a model with these settings has the tensor.
-[[nodiscard]] bool has_tensor(const Settings& settings, const KeptTensor& tensor);
-
 /// Returns all tensors of an architecture for a penstock model: each tensor in `ours` corresponds
-/// to one of them, or to two or three. Throws std::logic_error if a table omits a tensor or names
-/// one that does not exist.
+/// to one of them, or to two or three. The vector of masked frames may have no counterpart, since
+/// only training uses it. Throws std::logic_error if a table omits another tensor or names one that
+/// does not exist.
 [[nodiscard]] Pairing pair_tensors(const Architecture& architecture,
                                    const configs::ModelConfig& model, const ModelTensors& ours);
 

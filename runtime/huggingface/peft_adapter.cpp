@@ -66,7 +66,7 @@ class BaseCheck {
       if (!tensor.former.empty()) shapes_.emplace(tensor.former, tensor.shape);
       if (tensor.name.ends_with(kWeight)) weights_.emplace(owner_of(tensor.name), &tensor);
     }
-    for (const KeptTensor& tensor : pairing.kept) kept_.insert(tensor.name);
+    kept_.insert(pairing.kept.begin(), pairing.kept.end());
   }
 
   void module(const std::string& name, const AdaptedModule& adapted) {

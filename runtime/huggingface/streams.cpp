@@ -49,7 +49,7 @@ class Accounts {
 
   void require(const TheirTensor& tensor) {
     if (!find(tensor.name, tensor.former)) {
-      lacking_.push_back(tensor.name);
+      if (!tensor.may_lack) lacking_.push_back(tensor.name);
       return;
     }
     const SafetensorsEntry& entry = weights_.places().at(stored_.at(tensor.name)).entry;
@@ -62,15 +62,12 @@ class Accounts {
           fmt::format("{} is of {}, expected F32, F16 or BF16", entry.name, entry.dtype));
   }
 
-  void allow(const KeptTensor& tensor) {
-    if (!find(tensor.name, "")) return;
-    const SafetensorsEntry& entry = weights_.places().at(stored_.at(tensor.name)).entry;
-    const bool number = tensor.dtype == layers::DType::f32;
-    if (!same_shape(entry, tensor.shape) ||
-        (number ? !computed(entry.dtype) : entry.dtype != "I64"))
-      misshapen_.push_back(fmt::format("{} is {}[{}], expected {}[{}]", entry.name, entry.dtype,
-                                       fmt::join(entry.shape, ", "), number ? "F32" : "I64",
-                                       fmt::join(tensor.shape, ", ")));
+  void allow_number(const std::string& kept) {
+    if (!find(kept, "")) return;
+    const SafetensorsEntry& entry = weights_.places().at(stored_.at(kept)).entry;
+    if (!entry.shape.empty() || entry.dtype != "I64")
+      misshapen_.push_back(fmt::format("{} is {}[{}], expected I64[]", entry.name, entry.dtype,
+                                       fmt::join(entry.shape, ", ")));
   }
 
   /// Returns one line per problem, and if there is one, a line per setting that was assumed.
@@ -149,7 +146,7 @@ StoredNames account(const Pairing& pairing, const WeightsFolder& weights,
                     const std::vector<std::string>& assumed) {
   Accounts accounts(weights, others);
   for (const TheirTensor& tensor : pairing.tensors) accounts.require(tensor);
-  for (const KeptTensor& tensor : pairing.kept) accounts.allow(tensor);
+  for (const std::string& kept : pairing.kept) accounts.allow_number(kept);
   const std::vector<std::string> faults = accounts.faults(assumed);
   if (!faults.empty())
     throw_fault(folder,
@@ -162,6 +159,7 @@ std::vector<StreamedTensor> our_tensors(const Pairing& pairing, const ModelTenso
                                         const StoredNames& stored, std::int64_t blank) {
   std::map<std::string, StreamedTensor> found;
   for (const TheirTensor& tensor : pairing.tensors) {  // parts of one tensor come in row order
+    if (tensor.may_lack && !stored.contains(tensor.name)) continue;
     StreamedTensor& stream = found[tensor.ours];
     stream.name = tensor.ours;
     stream.shape = ours.find(tensor.ours)->second;
@@ -198,18 +196,9 @@ std::vector<StreamedTensor> their_tensors(const Pairing& pairing, std::int64_t b
   return streams;
 }
 
-StreamedTensor kept_tensor(const KeptTensor& kept, const std::string& stored,
+StreamedTensor kept_number(const std::string& kept, const std::string& stored,
                            const WeightsFolder& weights) {
-  StreamedTensor tensor{.name = kKeptTensors + kept.name, .dtype = kept.dtype, .shape = kept.shape};
-  if (kept.dtype == layers::DType::i64) {
-    tensor.ready = weights.bytes(stored);
-    return tensor;
-  }
-  std::vector<float> numbers(static_cast<std::size_t>(layers::element_count(kept.shape)));
-  weights.read(stored, 0, numbers);
-  const auto bytes = std::as_bytes(std::span(numbers));
-  tensor.ready.assign(bytes.begin(), bytes.end());
-  return tensor;
+  return {.name = kKeptTensors + kept, .dtype = layers::DType::i64, .ready = weights.bytes(stored)};
 }
 
 ReadElements weights_reader(const Checkpoint& checkpoint, bool averages) {

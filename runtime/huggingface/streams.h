@@ -14,7 +14,7 @@
 namespace penstock::runtime {
 
 /// The name under which a folder holds each tensor of a pairing: the current or the former one.
-/// Kept tensors that the folder lacks are left out.
+/// Those that it lacks and may lack are left out, and so are kept numbers that it lacks.
 using StoredNames = std::map<std::string, std::string>;
 
 /// How a folder of a class without a head differs from a pairing: other prefixes, and tensors that
@@ -31,15 +31,15 @@ struct OtherNames {
                                   const std::filesystem::path& folder, const OtherNames& others,
                                   const std::vector<std::string>& assumed);
 
-/// Returns penstock's tensors as streams of a folder's tensors. Row `blank` of the head becomes row
-/// 0.
+/// Returns penstock's tensors as streams of a folder's tensors, but for those that the folder lacks
+/// and may lack. Row `blank` of the head becomes row 0.
 [[nodiscard]] std::vector<StreamedTensor> our_tensors(const Pairing& pairing,
                                                       const ModelTensors& ours,
                                                       const StoredNames& stored,
                                                       std::int64_t blank);
 
-/// Returns a kept tensor, which a folder names `stored`; real numbers are converted to FP32.
-[[nodiscard]] StreamedTensor kept_tensor(const KeptTensor& kept, const std::string& stored,
+/// Returns a kept number, which a folder names `stored`.
+[[nodiscard]] StreamedTensor kept_number(const std::string& kept, const std::string& stored,
                                          const WeightsFolder& weights);
 
 /// Returns a function that reads penstock's tensors from a checkpoint: those of model_tensor(), or

@@ -50,18 +50,12 @@ struct TensorRule {
   /// For channel_first: a tensor of ours with one row per channel.
   std::string_view channels_of = {};
   bool not_always = false;  // some models have no such tensor
+  bool may_lack = false;    // folders may lack it; then it starts as in a new model
 };
 
-/// A setting that must be above 0 for a model to have the tensor.
-struct KeptWith {
-  std::string_view setting, absent;
-};
-
-/// A tensor that penstock does not compute with, but keeps for an export.
+/// A whole number that penstock does not compute with, but keeps for an export.
 struct KeptRule {
   std::string_view theirs;
-  std::string_view like = {};  // a tensor of ours with its shape, in FP32; empty: a whole number
-  std::vector<KeptWith> with = {};  // any of these; empty: always
 };
 
 }  // namespace penstock::runtime

@@ -1,4 +1,5 @@
 #include "runtime/huggingface/architecture.h"
+#include "runtime/huggingface/span_mask_settings.h"
 
 namespace penstock::runtime {
 namespace {
@@ -52,14 +53,6 @@ const std::vector<TensorRule> kEncoderNorm = {{"encoder.layer_norm", "norm"}};
 
 const std::vector<TensorRule> kHead = {{"lm_head", "output", Rows::labels}};
 
-// transformers replaces masked frames by this vector in training. penstock keeps it, but does not
-// compute with it.
-const std::vector<KeptRule> kSpecAugment = {
-    {.theirs = "masked_spec_embed",
-     .like = "norm.weight",
-     .with = {{"mask_time_prob", "0.05"}, {"mask_feature_prob", "0.0"}}},
-};
-
 struct Names {
   std::string_view architecture, model_type, library, prefix;
 };
@@ -69,7 +62,7 @@ struct Names {
 // export and ignored by an import.
 /// Returns the parts that both architectures share.
 Architecture encoder_on_raw_audio(const Names& names) {
-  return {
+  Architecture architecture = {
       .name = names.architecture,
       .model_type = names.model_type,
       .library = names.library,
@@ -102,16 +95,17 @@ Architecture encoder_on_raw_audio(const Names& names) {
                            R"("Wav2Vec2FeatureExtractor")"},
                           {"feature_size", "1", "1"},
                           {"do_normalize", "true", "true"}},
-      .tensors =
-          {{.repeats = "model.kernels", .rules = kFrontEnd, .prefix = names.prefix},
-           {.repeats = "1", .rules = kBeforeLayers, .prefix = names.prefix},
-           {.repeats = "model.layers", .rules = kEncoderLayer, .prefix = names.prefix},
-           {.repeats = "1", .rules = kEncoderNorm, .kept = kSpecAugment, .prefix = names.prefix},
-           {.repeats = "1", .rules = kHead}},
+      .tensors = {{.repeats = "model.kernels", .rules = kFrontEnd, .prefix = names.prefix},
+                  {.repeats = "1", .rules = kBeforeLayers, .prefix = names.prefix},
+                  {.repeats = "model.layers", .rules = kEncoderLayer, .prefix = names.prefix},
+                  {.repeats = "1", .rules = kEncoderNorm, .prefix = names.prefix},
+                  {.repeats = "1", .rules = kHead}},
       .blank = "0",
       .tokenizer = TokenizerKind::characters,
       .prefix = names.prefix,
   };
+  add_span_masks(architecture);
+  return architecture;
 }
 
 }  // namespace

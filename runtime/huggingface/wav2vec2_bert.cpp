@@ -1,4 +1,5 @@
 #include "runtime/huggingface/architecture.h"
+#include "runtime/huggingface/span_mask_settings.h"
 
 namespace penstock::runtime {
 namespace {
@@ -36,6 +37,12 @@ const std::vector<RequiredSetting> kW2vBertWanted = {
                "train that"},
 };
 
+const std::vector<RequiredSetting> kW2vBertWantedFeatures = {
+    {"feature_extractor_type", R"("SeamlessM4TFeatureExtractor")",
+     R"("SeamlessM4TFeatureExtractor")"},
+    {"sampling_rate", "16000", "16000"},
+    {"stride", "2", "2"}};
+
 const std::vector<TensorRule> kW2vBertFront = {
     {"feature_projection.layer_norm", "projection.norm"},
     {"feature_projection.projection", "projection.linear"},
@@ -70,18 +77,12 @@ const std::vector<TensorRule> kW2vBertBlock = {
 
 const std::vector<TensorRule> kW2vBertHead = {{"lm_head", "output", Rows::labels}};
 
-const std::vector<KeptRule> kW2vBertMask = {
-    {.theirs = "masked_spec_embed",
-     .like = "block1.norm.weight",
-     .with = {{"mask_time_prob", "0.05"}, {"mask_feature_prob", "0.0"}}},
-};
-
 constexpr std::string_view kW2vBertPrefix = "wav2vec2_bert.";
 
 }  // namespace
 
 Architecture wav2vec2_bert_for_ctc() {
-  return {
+  Architecture architecture = {
       .name = "Wav2Vec2BertForCTC",
       .model_type = "wav2vec2-bert",
       .library = "transformers.models.wav2vec2_bert.modeling_wav2vec2_bert",
@@ -116,19 +117,17 @@ Architecture wav2vec2_bert_for_ctc() {
       // 400 samples at every rate, and its masks fit no other stride.
       .features = {{"feature_size", "80", "features.mels"},
                    {"num_mel_bins", "80", "features.mels"}},
-      .wanted_features = {{"feature_extractor_type", R"("SeamlessM4TFeatureExtractor")",
-                           R"("SeamlessM4TFeatureExtractor")"},
-                          {"sampling_rate", "16000", "16000"},
-                          {"stride", "2", "2"}},
+      .wanted_features = kW2vBertWantedFeatures,
       .tensors = {{.repeats = "1", .rules = kW2vBertFront, .prefix = kW2vBertPrefix},
                   {.repeats = "model.layers", .rules = kW2vBertBlock, .prefix = kW2vBertPrefix},
-                  {.repeats = "1", .kept = kW2vBertMask, .prefix = kW2vBertPrefix},
                   {.repeats = "1", .rules = kW2vBertHead}},
       .blank = "0",
       .tokenizer = TokenizerKind::characters,
       .prefix = kW2vBertPrefix,
       .headless = {{"Wav2Vec2BertModel", ""}},
   };
+  add_span_masks(architecture);
+  return architecture;
 }
 
 }  // namespace penstock::runtime

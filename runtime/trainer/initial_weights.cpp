@@ -14,6 +14,7 @@
 #include "base/unicode.h"
 #include "configs/flatten.h"
 #include "layers/models/lora.h"
+#include "layers/models/span_masks.h"
 #include "runtime/checkpoint/open_checkpoint.h"
 #include "runtime/checkpoint/resume/resume.h"
 #include "runtime/checkpoint/resume/saved_tokenizer.h"
@@ -76,6 +77,10 @@ std::string told(const std::vector<std::string>& keys, const Flat& now, const Fl
   return fmt::format("{}", fmt::join(texts, "; "));
 }
 
+/// True for the vector of masked frames. Training can begin or end with masks at any time, so a
+/// checkpoint may have it or not.
+bool is_of_masks(std::string_view name) { return name == layers::kMaskEmbedding; }
+
 /// Returns the parameters of all adapters if the checkpoint has none.
 std::set<std::string> new_adapters(const Checkpoint& checkpoint,
                                    const std::vector<layers::LayerPlan>& plans) {
@@ -88,8 +93,16 @@ std::set<std::string> new_adapters(const Checkpoint& checkpoint,
   return has_some ? std::set<std::string>() : adapters;
 }
 
+/// Adds the vector of masked frames if the model has it and the checkpoint does not.
+void add_new_mask(const Checkpoint& checkpoint, const std::vector<layers::LayerPlan>& plans,
+                  std::set<std::string>& anew) {
+  for (const layers::LayerPlan& plan : plans)
+    for (const layers::ParamDecl& p : plan.params)
+      if (is_of_masks(p.name) && !checkpoint.contains(p.name)) anew.insert(p.name);
+}
+
 /// Compares the model's tensors with the checkpoint's, except those of a head that is
-/// reinitialised and of new adapters.
+/// reinitialised, of new adapters and of masks.
 class WeightAccounts {
  public:
   WeightAccounts(const Checkpoint& checkpoint, const Head& head, HeadSource source,
@@ -104,6 +117,7 @@ class WeightAccounts {
     const auto found = checkpoint_.tensors().find(name);
     const std::string wanted = fmt::format("f32[{}]", fmt::join(shape, ", "));
     if (found == checkpoint_.tensors().end()) {
+      if (is_of_masks(name)) return;
       faults_.push_back(fmt::format("'{}', {}, is missing", name, wanted));
       return;
     }
@@ -124,7 +138,7 @@ class WeightAccounts {
     for (const auto& [name, tensor] : checkpoint_.tensors()) {
       const bool of_head = source_ == HeadSource::none && head_.covers(name);
       const bool of_no_model = name.starts_with(kSlotTensors) || name.starts_with(kKeptTensors);
-      if (!known_.contains(name) && !of_no_model && !of_head)
+      if (!known_.contains(name) && !of_no_model && !of_head && !is_of_masks(name))
         faults_.push_back(fmt::format("'{}' is no tensor of the model", name));
     }
     if (faults_.empty()) return;
@@ -163,14 +177,19 @@ void check(const Checkpoint& checkpoint, const std::vector<layers::LayerPlan>& p
   accounts.close();
 }
 
-/// True for keys that have no effect in evaluation: "model.input_dropout", "model.layer_drop".
-bool drops_in_training(std::string_view key) { return key.find("drop") != std::string_view::npos; }
+/// True for keys that have no effect in evaluation, such as "model.layer_drop" and
+/// "model.mask_time_prob".
+bool acts_in_training(std::string_view key) {
+  return key.find("drop") != std::string_view::npos || key.starts_with("model.mask_") ||
+         key == "model.apply_spec_augment";
+}
 
 /// Describes which of the parameters, or of the head's rows, start anew; "" if none does.
 std::string told_of_start(const InitialWeights& weights, const Head& head,
                           const std::vector<Label>& labels) {
   std::set<std::string> of_head = weights.anew;
   const std::size_t adapters = std::erase_if(of_head, layers::is_lora_parameter);
+  const bool masks = std::erase_if(of_head, is_of_masks) > 0;
   std::string text;
   if (head.layers.size() > 2 && !of_head.empty())
     text += fmt::format("; {} start anew", head.name());
@@ -180,6 +199,7 @@ std::string told_of_start(const InitialWeights& weights, const Head& head,
   if (!weights.kept.empty())
     text += fmt::format("; {} {}", head.name(), describe_rows(weights.kept, labels));
   if (adapters > 0) text += fmt::format("; {} of LoRA start anew", counted(adapters, "parameter"));
+  if (masks) text += fmt::format("; {} starts anew", layers::kMaskEmbedding);
   return text;
 }
 
@@ -197,7 +217,8 @@ std::string told_of(const InitialWeights& weights, const configs::Config& config
                                  averages ? "moving averages of the weights" : "weights",
                                  weights.checkpoint.place().name(), saved.step);
   const auto adapters = std::ranges::count_if(weights.anew, layers::is_lora_parameter);
-  const bool whole = adapters == std::ssize(weights.anew) && weights.kept.empty();
+  const auto masks = std::ranges::count_if(weights.anew, is_of_masks);
+  const bool whole = adapters + masks == std::ssize(weights.anew) && weights.kept.empty();
   text += told_of_start(weights, head, labels);
   if (!other_labels.empty())
     text += fmt::format("; {}{}{}", whole ? head.name() : "",
@@ -208,13 +229,13 @@ std::string told_of(const InitialWeights& weights, const configs::Config& config
   std::vector<std::string> others = changed(now, before, "model.");
   std::erase_if(others, [&](const std::string& key) {
     const bool sizes_head = (key == "model.classes" || key == "model.decoder") && !whole;
-    return key == "model.base" || sizes_head || drops_in_training(key);
+    return key == "model.base" || sizes_head || acts_in_training(key);
   });
   for (std::string& key : changed(now, before, "features.")) others.push_back(std::move(key));
   if (whole && config.model.decoder != "ctc")
     for (std::string& key : changed(now, before, "decoder."))
       if (key != "decoder.sigma" && key != "decoder.smoothing" && !key.ends_with("suppress") &&
-          !drops_in_training(key))
+          !acts_in_training(key))
         others.push_back(std::move(key));
   const bool takes_adapters = config.model.lora.rank > 0 && adapters == 0;
   if (takes_adapters && !changed(now, before, "lora.alpha").empty())
@@ -250,6 +271,7 @@ std::optional<InitialWeights> find_initial_weights(
   const Checkpoint& checkpoint = weights.checkpoint;
   weights.same_labels = changed_labels(config, checkpoint.state()).empty();
   weights.anew = new_adapters(checkpoint, plans);
+  add_new_mask(checkpoint, plans, weights.anew);
   const HeadSource source = head_source(config, head, checkpoint, weights.same_labels);
   if (source == HeadSource::none)
     for (const layers::ParamDecl& parameter : head.parameters) weights.anew.insert(parameter.name);

@@ -17,8 +17,8 @@ namespace penstock::runtime {
 /// The weights that a new run takes from the checkpoint that trainer.init names.
 struct InitialWeights {
   Checkpoint checkpoint;
-  /// Parameters that get initial values: those of a head that is reinitialised, and of adapters
-  /// (LoRA) if the checkpoint has none.
+  /// Parameters that get initial values: those of a head that is reinitialised, and those of
+  /// adapters (LoRA) and of masked frames if the checkpoint has none.
   std::set<std::string> anew = {};
   KeptRows kept = {};       // rows of a head of which only some are the checkpoint's
   bool same_labels = true;  // true if [text] defines the checkpoint's labels
@@ -29,9 +29,9 @@ struct InitialWeights {
 /// same labels, and is reinitialised otherwise, in whole or in part (trainer.init_head). All ranks
 /// call it and verify the weights together; rank 0 logs to `note` which weights are taken. Rank 0
 /// throws CheckpointError if the checkpoint is damaged or its tensors are not the model's. It may
-/// lack all adapters, but not some. The error names each tensor that is missing, unknown or of
-/// another shape. Rank 0 throws ConfigError if what is reinitialised is frozen, and if the head
-/// can't be kept by rows though that is asked.
+/// lack all adapters, but not some, and the vector of masked frames. The error names each tensor
+/// that is missing, unknown or of another shape. Rank 0 throws ConfigError if what is reinitialised
+/// is frozen, and if the head can't be kept by rows though that is asked.
 [[nodiscard]] std::optional<InitialWeights> find_initial_weights(
     const configs::Config& config, const Tokenizer& tokenizer,
     const partition::LayerSequence& sequence, comm::Communicator& world,

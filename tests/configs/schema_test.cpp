@@ -92,9 +92,11 @@ TEST(Schema, LetsNoFamilyChangeItsWeights) {
     for (const Key& key : family.keys())
       if (on_resume(key) == OnResume::accepted) accepted.insert(key.name);
   EXPECT_EQ(accepted,
-            (std::set<std::string_view>{"model.dropout", "model.dropouts", "model.input_dropout",
-                                        "model.output_dropout", "model.layer_drop",
-                                        "model.left_context", "model.right_context"}));
+            (std::set<std::string_view>{
+                "model.dropout", "model.dropouts", "model.input_dropout", "model.output_dropout",
+                "model.layer_drop", "model.left_context", "model.right_context",
+                "model.apply_spec_augment", "model.mask_time_length", "model.mask_time_min_masks",
+                "model.mask_feature_length", "model.mask_feature_min_masks"}));
 }
 
 TEST(Value, RejectsWhatTheKeyDoesNotTake) {

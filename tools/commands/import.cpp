@@ -84,7 +84,7 @@ void print(const ImportOptions& options, const runtime::ImportReport& report) {
                                                   {"labels", report.labels},
                                                   {"without_letter", report.without_letter},
                                                   {"beyond_head", report.beyond_head},
-                                                  {"without_numbers", report.without_numbers},
+                                                  {"new_tensors", report.new_tensors},
                                                   {"language", report.language},
                                                   {"languages", report.languages},
                                                   {"no_prompt", report.no_prompt},
@@ -114,9 +114,10 @@ void print(const ImportOptions& options, const runtime::ImportReport& report) {
   if (report.no_prompt)
     std::cout << fmt::format(
         "its prompt names no language: import with --language CODE, such as {}\n", report.such_as);
-  if (!report.without_numbers.empty())
-    std::cout << output_line(fmt::format("the folder lacks {}: an export writes zeros",
-                                         fmt::join(report.without_numbers, ", ")));
+  if (!report.new_tensors.empty())
+    std::cout << output_line(
+        fmt::format("the folder lacks {}, which starts anew, as in transformers",
+                    fmt::join(report.new_tensors, ", ")));
   if (!report.beyond_head.empty())
     std::cout << fmt::format(
         "the tokenizer has tokens for which the head has no row, and which are never recognised: "

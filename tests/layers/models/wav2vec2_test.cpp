@@ -106,6 +106,16 @@ TEST(Wav2Vec2, IsTheSequenceOfLayersThatItSays) {
                 "positions", "block1.attention", "block1.feed_forward", "norm", "output", "ctc"}));
 }
 
+TEST(Wav2Vec2, MasksFramesBeforeThePositionsIfTold) {
+  Wav2Vec2Options options{.kernels = {10}, .strides = {5}, .layers = 1};
+  options.masks.features.share = 0.1;
+  EXPECT_EQ(test::names(options.build({.features = 1})),
+            (std::vector<std::string>{"frontend.conv1", "frontend.norm1", "frontend.act1",
+                                      "projection.norm", "projection.linear", "mask", "positions",
+                                      "block1.attention", "block1.feed_forward", "norm", "output",
+                                      "ctc"}));
+}
+
 TEST(Wav2Vec2, EndsBlocksWithAdaptersIfTold) {
   const Wav2Vec2Options options =
       with_adapters({.kernels = {10}, .strides = {5}, .layers = 2, .norm_first = true});

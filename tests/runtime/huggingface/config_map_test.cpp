@@ -57,8 +57,9 @@ void expect_defaults(const Architecture& architecture, const FolderSettings& set
       configs::flatten(configs::load_config("", layers::model_families(), base));
   for (configs::FlatConfig* keys : {&theirs, &ours}) {
     if (keys->at("model.inner") == "0") keys->at("model.inner") = "4096";  // four times the width
-    for (const char* trained : {"model.base", "model.dropout", "model.input_dropout",
-                                "model.layer_drop", "model.output_dropout", "model.classes"})
+    for (const char* trained :
+         {"model.base", "model.dropout", "model.input_dropout", "model.layer_drop",
+          "model.output_dropout", "model.classes", "model.mask_time_prob"})
       keys->erase(trained);
   }
   for (const auto& [key, value] : theirs)

@@ -11,6 +11,7 @@
 #include "tests/support/layers/golden.h"
 #include "tests/support/runtime/evaluated_model.h"
 #include "tests/support/runtime/exchanged_folder.h"
+#include "tests/support/runtime/read_tensor.h"
 #include "tests/support/system/temporary_folder.h"
 #include "tests/support/tree/sources.h"
 
@@ -205,7 +206,7 @@ TEST_F(Import, TakesTheSettingsOfHubert) {
   EXPECT_EQ(config.at("model.frontend_bias"), "false");
   EXPECT_EQ(config.at("model.projection_norm"), "true");
   EXPECT_EQ(config.at("model.norm_first"), "false");
-  EXPECT_TRUE(checkpoint.contains("huggingface/hubert.masked_spec_embed"));
+  EXPECT_TRUE(checkpoint.contains("mask.embedding"));
 }
 
 TEST_F(Import, RefusesOtherHubertsByName) {
@@ -293,8 +294,15 @@ TEST_F(Import, TakesTheSettingsOfWav2Vec2) {
   EXPECT_EQ(config.at("text.fold"), "upper");
   EXPECT_EQ(config.at("model.dropout"), "0.1");
   EXPECT_EQ(config.at("model.layer_drop"), "0.1");
+  EXPECT_EQ(config.at("model.apply_spec_augment"), "true");
+  EXPECT_EQ(config.at("model.mask_time_prob"), "0.05");
+  EXPECT_EQ(config.at("model.mask_time_min_masks"), "2");
+  EXPECT_EQ(config.at("model.mask_feature_prob"), "0");
   EXPECT_EQ(checkpoint.state().step, 0);
-  EXPECT_TRUE(checkpoint.contains("huggingface/wav2vec2.masked_spec_embed"));
+  const test::Golden theirs(kWav2Vec2 + "/model");
+  EXPECT_EQ(test::read_tensor(checkpoint, "mask.embedding"),
+            std::vector<float>(theirs["wav2vec2.masked_spec_embed"].begin(),
+                               theirs["wav2vec2.masked_spec_embed"].end()));
 }
 
 TEST_F(Import, ReadsFormerNamesAndHalves) {
@@ -346,7 +354,7 @@ TEST_F(Import, GivesPretrainedModelsANewHead) {
   const Checkpoint checkpoint = open_checkpoint(checkpoint_);
   EXPECT_EQ(checkpoint.tensor("output.weight").shape, (layers::Shape{4, 8}));
   EXPECT_EQ(checkpoint.state().config.at("text.alphabet"), "ab ");
-  EXPECT_TRUE(checkpoint.contains("huggingface/wav2vec2.masked_spec_embed"));
+  EXPECT_TRUE(checkpoint.contains("mask.embedding"));
 }
 
 TEST_F(Import, WantsLabelsWhereThereIsNoHead) {

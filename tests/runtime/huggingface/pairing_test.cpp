@@ -30,7 +30,7 @@ Architecture example() {
         {"layers.{}.v", "block{}.qkv", Rows::values},
         {.theirs = "layers.{}.u", .ours = "block{}.u", .alone = true, .formerly = "old.{}.u"},
         {.theirs = "lstm_hh_l{}", .ours = "lstm{}", .axes = Axes::without_first, .alone = true}},
-       {{.theirs = "layers.{}.count"}, {.theirs = "layers.{}.mask", .like = "block{}.u"}}},
+       {{.theirs = "layers.{}.count"}}},
       {"1", {{.theirs = "head", .ours = "output", .rows = Rows::labels, .axes = Axes::one_last}}}};
   return architecture;
 }
@@ -53,8 +53,9 @@ TEST(Pairing, TakesPrefixesAndLeavesOutAbsentTensors) {
   architecture.tensors = {
       {.repeats = "2",
        .rules = {{.theirs = "norms.{}", .ours = "norm{}", .not_always = true},
-                 {.theirs = "u.{}", .ours = "u{}", .alone = true, .formerly = "v.{}"}},
-       .kept = {{.theirs = "mask.{}"}},
+                 {.theirs = "u.{}", .ours = "u{}", .alone = true, .formerly = "v.{}"},
+                 {.theirs = "w.{}", .ours = "w{}", .alone = true, .not_always = true}},
+       .kept = {{.theirs = "steps.{}"}},
        .prefix = "model."},
       {"1", {{"head", "output", Rows::labels}}}};
   const Pairing pairing =
@@ -66,7 +67,7 @@ TEST(Pairing, TakesPrefixesAndLeavesOutAbsentTensors) {
                                              "head.weight"}));
   EXPECT_EQ(find(pairing, "model.u.1").former, "model.v.1");
   EXPECT_EQ(find(pairing, "model.norms.0.weight").former, "");
-  EXPECT_EQ(pairing.kept[1].name, "model.mask.1");
+  EXPECT_EQ(pairing.kept[1], "model.steps.1");
 }
 
 TEST(Pairing, DividesTheBiasThatKeysDoNotHave) {
@@ -102,9 +103,7 @@ TEST(Pairing, NumbersLayersAndSplitsRows) {
   EXPECT_EQ(find(pairing, "layers.0.u").former, "old.0.u");
   EXPECT_EQ(find(pairing, "head.weight").shape, (layers::Shape{5, 4, 1}));
   EXPECT_EQ(find(pairing, "head.bias").shape, (layers::Shape{5}));
-  ASSERT_EQ(pairing.kept.size(), 4u);
-  EXPECT_EQ(pairing.kept[3].name, "layers.1.mask");
-  EXPECT_EQ(pairing.kept[3].shape, (layers::Shape{4}));
+  EXPECT_EQ(pairing.kept, (std::vector<std::string>{"layers.0.count", "layers.1.count"}));
 }
 
 // The two products of a SwiGLU, of which the first half gates.

@@ -112,7 +112,6 @@ class ImportedWeights : public testing::Test {
   test::TemporaryFolder folder_;
 };
 
-// Both keep tensors that no model of penstock has.
 TEST_F(ImportedWeights, StartTrainings) {
   write_corpus();
   for (const char* golden : {"wav2vec2_for_ctc", "parakeet_for_ctc"})
@@ -136,7 +135,8 @@ TEST_F(ImportedWeights, KeepRowsOfPieces) {
   expect_rows(config, {0, 6, -1, 5, 3, 4});
 }
 
-// Over two stages, and over a run that goes on.
+// Parakeet keeps numbers that no model of penstock has. Over two stages, and over a run that goes
+// on.
 TEST_F(ImportedWeights, HandOnWhatNothingComputesWith) {
   write_corpus();
   for (const std::string golden : {"wav2vec2_for_ctc", "parakeet_for_ctc"}) {
@@ -154,7 +154,7 @@ TEST_F(ImportedWeights, HandOnWhatNothingComputesWith) {
     const auto ours = test::tensors_of_file(in(golden + "-exported") + "/model.safetensors");
     EXPECT_EQ(ours.size(), theirs.size());
     for (const auto& [name, tensor] : ours) {
-      const bool kept = name.ends_with("masked_spec_embed") || name.ends_with("_tracked");
+      const bool kept = name.ends_with("_tracked");
       EXPECT_EQ(tensor.bytes == theirs.at(name).bytes, kept) << name;
     }
     for (const char* file : {"config.json", "preprocessor_config.json", "tokenizer_config.json"})
@@ -187,6 +187,63 @@ TEST_F(ImportedWeights, ExportsSayWhatTheRecipeDoes) {
             (Settings{{"<pad>", "0"}, {"a", "1"}, {"b", "2"}}));
   expect_file(golden, "exported", "preprocessor_config.json");
   import_model(in("exported"), in("back"));
+}
+
+// A training may begin and end with masks at any time, since nothing else depends on the vector of
+// masked frames.
+TEST_F(ImportedWeights, GoOnWithOrWithoutMasks) {
+  write_corpus();
+  const std::string golden = "wav2vec2_for_ctc";
+  const auto keys = [&](const std::string& output, const char* share) {
+    auto all = configs::flatten(recipe(golden, output));
+    all["model.mask_time_prob"] = share;
+    return configs::unflatten(all, "a test", layers::model_families());
+  };
+  const auto notes = [&](const configs::Config& config) {
+    std::string heard;
+    TrainingObserver observer;
+    observer.note = [&](const std::string& text) { heard += text + "\n"; };
+    comm::run_as_threads(
+        {.ranks = 1}, [&](comm::Communicator& world) { (void)train({config}, world, observer); });
+    return heard;
+  };
+  EXPECT_EQ(notes(keys("without", "0")).find("anew"), std::string::npos);
+  EXPECT_FALSE(open_checkpoint(in("without")).contains("mask.embedding"));
+  configs::Config with = keys("with", "0.5");
+  with.trainer.init = in("without");
+  EXPECT_NE(notes(with).find("; mask.embedding starts anew"), std::string::npos);
+  EXPECT_TRUE(open_checkpoint(in("with")).contains("mask.embedding"));
+}
+
+// A share of 0 takes the tensor out of the export too, as in transformers.
+TEST_F(ImportedWeights, ExportMasksOfTheRecipe) {
+  write_corpus();
+  for (const char* share : {"0", "0.25"}) {
+    const std::string name = std::string("masks-") + share;
+    auto keys = configs::flatten(recipe("wav2vec2_bert_for_ctc", name));
+    keys["model.mask_time_prob"] = share;
+    keys["model.mask_feature_length"] = "3";
+    run(configs::unflatten(keys, "a test", layers::model_families()));
+    export_model(in(name), in(name + "-exported"));
+    const Settings settings = read_settings(in(name + "-exported") + "/config.json");
+    EXPECT_TRUE(same_json(settings.at("mask_time_prob"), share));
+    EXPECT_EQ(settings.at("mask_feature_length"), "3");
+    EXPECT_EQ(settings.at("mask_time_length"), "10");
+    const auto tensors = test::tensors_of_file(in(name + "-exported") + "/model.safetensors");
+    EXPECT_EQ(tensors.contains("wav2vec2_bert.masked_spec_embed"), share != std::string("0"));
+  }
+}
+
+// Architectures without such a vector are exported without it.
+TEST_F(ImportedWeights, LeaveMasksOutOfOmniAsr) {
+  write_corpus();
+  auto keys = configs::flatten(recipe("omniasr_for_ctc", "masked"));
+  keys["model.mask_time_prob"] = "0.3";
+  run(configs::unflatten(keys, "a test", layers::model_families()));
+  EXPECT_TRUE(open_checkpoint(in("masked")).contains("mask.embedding"));
+  export_model(in("masked"), in("exported"));
+  import_model(in("exported"), in("back"));
+  EXPECT_FALSE(open_checkpoint(in("back")).contains("mask.embedding"));
 }
 
 }  // namespace

@@ -53,7 +53,7 @@ std::vector<SmallFamily> conformers() {
                                                       .input_dropout = 0.1}}};
 }
 
-/// With the norms of large models, and with those of base ones.
+/// With the norms of large models, and with those of base ones; with masks of frames and channels.
 std::vector<SmallFamily> wav2vec2s() {
   layers::Wav2Vec2Options options{.channels = 6,
                                   .kernels = {3, 2},
@@ -66,6 +66,7 @@ std::vector<SmallFamily> wav2vec2s() {
                                   .position_groups = 3,
                                   .dropout = 0.1,
                                   .layer_drop = 0.3};
+  options.masks = {.time = {0.3, 3, 1}, .features = {0.2, 2, 1}};
   std::vector<SmallFamily> families = {{"wav2vec2", options, 1}};
   options.frontend_norm = "group";
   options.frontend_bias = false;

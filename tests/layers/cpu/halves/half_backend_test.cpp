@@ -17,6 +17,7 @@
 #include "layers/nn/recurrence.h"
 #include "layers/nn/residual.h"
 #include "layers/nn/sinusoidal_positions.h"
+#include "layers/nn/span_mask.h"
 #include "tests/support/layers/layer_runner.h"
 #include "tests/support/layers/tensors.h"
 
@@ -175,6 +176,10 @@ std::vector<Case> all_layers() {
       {"glu", std::make_shared<Gate>("g", GateKind::glu), 14},
       {"relu", std::make_shared<ClippedReLU>("r", 0.5), 7},
       {"dropout", std::make_shared<Dropout>("d", 0.3), 7},
+      {"masks",
+       std::make_shared<SpanMaskLayer>(
+           "m", 7, SpanMaskOptions{.time = {0.5, 2, 1}, .features = {0.4, 2, 1}}),
+       7},
       {"scale", std::make_shared<Scale>("s", 1.7), 7},
       {"positions", std::make_shared<SinusoidalPositions>("p", SinusoidOptions{.scale = 1.7}), 7},
       {"stored positions",
