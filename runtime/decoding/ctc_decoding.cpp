@@ -114,18 +114,23 @@ std::string CtcDecoding::identity() const {
   return identity;
 }
 
-layers::Decoder ctc_beam_decoder(const Tokenizer& tokenizer, int beam, const CtcDecoding& decoding,
-                                 std::int64_t first) {
-  const CtcBeamOptions options = beam_options(beam, decoding);
-  std::vector<std::string> texts;
-  for (Label& label : tokenizer.vocabulary()) texts.push_back(std::move(label.text));
-  const auto write = [&tokenizer](std::span<const std::int32_t> labels) {
+CtcBeamDecoders::CtcBeamDecoders(const Tokenizer& tokenizer, int beam, const CtcDecoding& decoding,
+                                 std::int64_t first)
+    : tokenizer_(tokenizer),
+      options_(beam_options(beam, decoding)),
+      scoring_(word_scoring(decoding)),
+      first_(first) {
+  for (Label& label : tokenizer.vocabulary()) texts_.push_back(std::move(label.text));
+  scores_ = scores_of(decoding, tokenizer, texts_);
+}
+
+layers::Decoder CtcBeamDecoders::decoder(const WordScoring& scoring) const {
+  const auto write = [&tokenizer = tokenizer_](std::span<const std::int32_t> labels) {
     return tokenizer.decode(labels);
   };
-  auto scores = scores_of(decoding, tokenizer, texts);
-  return [search =
-              std::make_shared<const CtcBeam>(options, std::move(texts), write, std::move(scores)),
-          first](std::span<const float> x_FC, std::int64_t channels, std::int64_t labels) {
+  auto scores = scores_ ? std::make_shared<const WordScores>(scores_->reweighed(scoring)) : nullptr;
+  return [search = std::make_shared<const CtcBeam>(options_, texts_, write, std::move(scores)),
+          first = first_](std::span<const float> x_FC, std::int64_t channels, std::int64_t labels) {
     if (first == 0) return search->hypotheses(x_FC, channels, labels);
     return search->hypotheses(columns_from(x_FC, channels, first), channels - first, labels);
   };

@@ -2,11 +2,14 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <memory>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "layers/losses/loss.h"
 #include "runtime/decoding/ctc_beam.h"
+#include "runtime/decoding/word_scores.h"
 #include "runtime/text/tokenizer.h"
 
 namespace penstock::runtime {
@@ -30,11 +33,29 @@ struct CtcDecoding {
   [[nodiscard]] std::string identity() const;
 };
 
-/// Returns the decoder that searches with `beam` texts. The logits of CTC begin at channel `first`
-/// of what it is given. `tokenizer` must outlive it. ConfigError as of CtcBeam,
-/// read_ngram_model() and read_hot_words(), if a number is given without the file for which it is,
-/// or if no label has the space that words need.
-[[nodiscard]] layers::Decoder ctc_beam_decoder(const Tokenizer& tokenizer, int beam,
-                                               const CtcDecoding& decoding, std::int64_t first = 0);
+/// Makes decoders that search for texts of CTC. They share what the files of words hold.
+class CtcBeamDecoders {
+ public:
+  /// They search with `beam` texts. The logits of CTC begin at channel `first` of what they are
+  /// given. `tokenizer` must outlive them. ConfigError as of CtcBeam, read_ngram_model() and
+  /// read_hot_words(), if a number is given without the file for which it is, or if no label has
+  /// the space that words need.
+  CtcBeamDecoders(const Tokenizer& tokenizer, int beam, const CtcDecoding& decoding,
+                  std::int64_t first = 0);
+
+  /// Returns the weights of words as `decoding` has them.
+  const WordScoring& scoring() const { return scoring_; }
+  [[nodiscard]] layers::Decoder decoder() const { return decoder(scoring_); }
+  /// Returns a decoder that weighs words otherwise.
+  [[nodiscard]] layers::Decoder decoder(const WordScoring& scoring) const;
+
+ private:
+  const Tokenizer& tokenizer_;
+  CtcBeamOptions options_;
+  WordScoring scoring_;
+  std::vector<std::string> texts_;  // of the labels
+  std::shared_ptr<const WordScores> scores_;
+  std::int64_t first_;
+};
 
 }  // namespace penstock::runtime

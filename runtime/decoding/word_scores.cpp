@@ -16,19 +16,27 @@ constexpr double kUsualCharacters = 6;  // of a word; a longer unknown beginning
 
 }  // namespace
 
+WordScores::Vocabulary::Vocabulary(const NgramModel* model)
+    : words(model != nullptr ? model->words() : std::vector<std::string>()) {
+  for (std::size_t i = 0; i < words.size(); ++i) numbers.push_back(model->number(words.word(i)));
+}
+
 WordScores::WordScores(const WordScoring& scoring, std::shared_ptr<const NgramModel> model,
                        HotWords hot)
     : scoring_(scoring),
       model_(std::move(model)),
       hot_(std::move(hot)),
-      words_(model_ ? model_->words() : std::vector<std::string>()) {
-  for (std::size_t i = 0; i < words_.size(); ++i)
-    numbers_.push_back(model_->number(words_.word(i)));
+      vocabulary_(std::make_shared<const Vocabulary>(model_.get())) {}
+
+WordScores WordScores::reweighed(const WordScoring& scoring) const {
+  WordScores other = *this;
+  other.scoring_ = scoring;
+  return other;
 }
 
 WordScores::State WordScores::start() const {
   return {.words = model_ ? model_->start() : NgramState(),
-          .word = words_.start(),
+          .word = vocabulary_->words.start(),
           .hot = hot_.start()};
 }
 
@@ -40,7 +48,7 @@ WordScores::State WordScores::extended(State state, std::string_view text) const
       continue;
     }
     const std::string_view part = text.substr(0, text.find(' '));
-    state.word = words_.extended(state.word, part);
+    state.word = vocabulary_->words.extended(state.word, part);
     state.hot = hot_.extended(state.hot, part);
     state.characters += count_characters(part);
     text.remove_prefix(part.size());
@@ -52,15 +60,15 @@ void WordScores::finish_word(State& state) const {
   if (state.characters == 0) return;
   if (model_) add_word(state);
   state.finished += hot_.ended_score(state.hot);
-  state.word = words_.start();
+  state.word = vocabulary_->words.start();
   state.hot = hot_.start();
   state.characters = 0;
 }
 
 /// Adds what the model and the number of words say of a word that ends.
 void WordScores::add_word(State& state) const {
-  const auto place = words_.place(state.word);
-  const std::uint32_t number = place ? numbers_[*place] : NgramModel::kUnknown;
+  const auto place = vocabulary_->words.place(state.word);
+  const std::uint32_t number = place ? vocabulary_->numbers[*place] : NgramModel::kUnknown;
   const auto [log10, after] = model_->step(state.words, number);
   const double unknown = number == NgramModel::kUnknown ? scoring_.unknown_score : 0;
   state.finished +=

@@ -31,6 +31,8 @@ class WordScores {
   /// Without a model, hot words count alone.
   WordScores(const WordScoring& scoring, std::shared_ptr<const NgramModel> model,
              HotWords hot = {});
+  /// Returns scores of the same words with other weights. Both share the words.
+  [[nodiscard]] WordScores reweighed(const WordScoring& scoring) const;
 
   /// The state of the words at the beginning of a text.
   struct State {
@@ -48,14 +50,20 @@ class WordScores {
   double ended_score(State state) const;
 
  private:
+  /// The words of a model.
+  struct Vocabulary {
+    explicit Vocabulary(const NgramModel* model);
+    WordList words;
+    std::vector<std::uint32_t> numbers;  // in the model, by place in `words`
+  };
+
   void finish_word(State& state) const;
   void add_word(State& state) const;
 
   WordScoring scoring_;
   std::shared_ptr<const NgramModel> model_;
   HotWords hot_;
-  WordList words_;
-  std::vector<std::uint32_t> numbers_;  // in the model, by place in words_
+  std::shared_ptr<const Vocabulary> vocabulary_;
 };
 
 }  // namespace penstock::runtime

@@ -26,28 +26,6 @@
 namespace penstock::runtime {
 namespace {
 
-void check_named(const TestSet& test) {
-  for (auto name = test.manifests.begin(); name != test.manifests.end(); ++name) {
-    if (name->empty())
-      throw ConfigError("the manifest's name is empty: name the utterances to evaluate");
-    if (std::find(test.manifests.begin(), name, *name) != name)
-      throw ConfigError(fmt::format("{} is named twice: name each manifest once", *name));
-  }
-  for (auto field = test.by.begin(); field != test.by.end(); ++field)
-    if (std::find(test.by.begin(), field, *field) != field)
-      throw ConfigError(fmt::format("--by {} is given twice: give it once", *field));
-}
-
-Corpus load(const Recogniser& recogniser, const TestSet& test, const std::string& manifest) {
-  CorpusOptions options =
-      corpus_options(recogniser.config(), recogniser.sequence(), manifest, CorpusUse::evaluation);
-  options.warns_unkept = manifest == test.manifests.front();
-  options.text.reset();  // keep the checkpoint's labels
-  if (test.skip_bad) options.data.bad_utterances = *test.skip_bad ? "skip" : "refuse";
-  options.advice = "Correct them, or leave them out by --skip-bad.";
-  return load_corpus(options, recogniser.tokenizer(), recogniser.world(), recogniser.readers());
-}
-
 /// Returns the line number in a location: 17 for "train.jsonl:17".
 std::size_t line_of(const std::string& where) {
   const std::size_t colon = where.rfind(':');
@@ -63,7 +41,7 @@ class ManifestEvaluation {
       : recogniser_(recogniser),
         test_(test),
         manifest_(manifest),
-        corpus_(load(recogniser, test, test.manifests[manifest])) {}
+        corpus_(load_test_corpus(recogniser, test, test.manifests[manifest])) {}
 
   const Corpus& corpus() const { return corpus_; }
 
@@ -200,6 +178,29 @@ EvaluationTotals begin_totals(const Recogniser& recogniser, const TestSet& test,
 }
 
 }  // namespace
+
+void check_named(const TestSet& test) {
+  for (auto name = test.manifests.begin(); name != test.manifests.end(); ++name) {
+    if (name->empty())
+      throw ConfigError("the manifest's name is empty: name the utterances to evaluate");
+    if (std::find(test.manifests.begin(), name, *name) != name)
+      throw ConfigError(fmt::format("{} is named twice: name each manifest once", *name));
+  }
+  for (auto field = test.by.begin(); field != test.by.end(); ++field)
+    if (std::find(test.by.begin(), field, *field) != field)
+      throw ConfigError(fmt::format("--by {} is given twice: give it once", *field));
+}
+
+Corpus load_test_corpus(const Recogniser& recogniser, const TestSet& test,
+                        const std::string& manifest) {
+  CorpusOptions options =
+      corpus_options(recogniser.config(), recogniser.sequence(), manifest, CorpusUse::evaluation);
+  options.warns_unkept = manifest == test.manifests.front();
+  options.text.reset();  // keep the checkpoint's labels
+  if (test.skip_bad) options.data.bad_utterances = *test.skip_bad ? "skip" : "refuse";
+  options.advice = "Correct them, or leave them out by --skip-bad.";
+  return load_corpus(options, recogniser.tokenizer(), recogniser.world(), recogniser.readers());
+}
 
 EvaluationTotals evaluate_checkpoint(const Trained& trained, const TestSet& test,
                                      comm::Communicator& world,

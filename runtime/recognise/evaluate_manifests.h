@@ -40,6 +40,14 @@ struct EvaluationObserver {
   std::function<void(std::span<const JudgedUtterance>, const EvaluationTotals&)> take = {};
 };
 
+/// Loads one of the manifests, with the checkpoint's labels. All ranks call it. DataError as from
+/// load_corpus().
+[[nodiscard]] Corpus load_test_corpus(const Recogniser& recogniser, const TestSet& test,
+                                      const std::string& manifest);
+
+/// Throws ConfigError if a manifest or a field is empty or named twice.
+void check_named(const TestSet& test);
+
 /// Evaluates a checkpoint on manifests, window by window, and returns loss and error rates. The
 /// results are the same on any number of ranks. All ranks call it. The manifests' tallies are
 /// complete on every rank, the tallies per value on rank 0. CheckpointError and ConfigError as from

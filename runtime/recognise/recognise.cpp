@@ -177,12 +177,10 @@ WordTimer word_timer_for(const Trained& trained, const configs::Config& config,
                         {frame_shift(sequence, config.features), first_ctc_channel(config)});
 }
 
-/// Returns the beam search of CTC, if that is asked for.
-layers::Decoder ctc_decoder_for(const Trained& trained, const configs::Config& config,
-                                const Tokenizer& tokenizer) {
+/// True if the beam search of CTC is asked for.
+bool searches_ctc(const Trained& trained, const configs::Config& config) {
   const bool beside = trained.decoder == "ctc" && config.model.decoder != "ctc";
-  if (trained.decoding.beam == 1 || (!beside && config.model.decoder != "ctc")) return nullptr;
-  return ctc_beam_decoder(tokenizer, trained.decoding.beam, trained.ctc, first_ctc_channel(config));
+  return trained.decoding.beam > 1 && (beside || config.model.decoder == "ctc");
 }
 
 /// Returns what of the decoding changes results, as the end of an identity. Options that are left
@@ -212,8 +210,11 @@ Recogniser::Recogniser(const Trained& trained, comm::Communicator& world, Scorin
       tokenizer_(make_tokenizer(config_.text)),
       sequence_(partition::build_frozen_model(config_.model, tokenizer_->labels())) {
   check_decoding(trained, config_, loss_);
-  ctc_decoder_ = ctc_decoder_for(trained, config_, *tokenizer_);
-  if (ctc_decoder_) ctc_identity_ = trained.ctc.identity();
+  if (searches_ctc(trained, config_)) {
+    ctc_decoders_.emplace(*tokenizer_, trained.decoding.beam, trained.ctc,
+                          first_ctc_channel(config_));
+    ctc_identity_ = trained.ctc.identity();
+  }
   if (timed_ == TimedTexts::recognised) ctc_identity_ += ", timed";
   if (timed_ == TimedTexts::references) ctc_identity_ += ", aligned";
   word_timer_ = word_timer_for(trained, config_, sequence_, *tokenizer_);
@@ -245,8 +246,8 @@ void Recogniser::make_session(const Corpus& corpus) {
       world_, SessionOptions{.config = config_, .sequence = sequence_, .plan = plan});
   Saving(session_->backend(), session_->stream(), session_->grid(), session_->stage(), {})
       .restore(checkpoint_, false);
-  decoder_ = session_->stage().last() && ctc_decoder_
-                 ? ctc_decoder_
+  decoder_ = session_->stage().last() && ctc_decoders_
+                 ? ctc_decoders_->decoder()
                  : decoder_of(session_->stage(), loss_, decoding_);
 }
 

@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -46,7 +47,7 @@ class Recogniser {
   /// Opens the checkpoint. CheckpointError if a shard that is verified is damaged. ConfigError if
   /// the replicas do not divide the ranks, if there are more stages than layers, or if the model
   /// has no such decoder, no prompt of the language, no beam search, no such score or no times, and
-  /// as from ctc_beam_decoder(). All ranks construct one; `world` must outlive it.
+  /// as from CtcBeamDecoders. All ranks construct one; `world` must outlive it.
   Recogniser(const Trained& trained, comm::Communicator& world, Scoring judging);
 
   comm::Communicator& world() const { return world_; }
@@ -54,6 +55,8 @@ class Recogniser {
   const partition::LayerSequence& sequence() const { return sequence_; }
   const Tokenizer& tokenizer() const { return *tokenizer_; }
   const CorpusReaders& readers() const { return readers_; }
+  /// Returns what makes decoders of CTC's beam search; null if texts are decoded otherwise.
+  const CtcBeamDecoders* ctc_decoders() const { return ctc_decoders_ ? &*ctc_decoders_ : nullptr; }
   bool times_words() const { return timed_ != TimedTexts::none; }
   std::int64_t step() const { return checkpoint_.state().step; }
   /// Returns a text that is equal for equal checkpoints that compute in the same number format and
@@ -81,9 +84,9 @@ class Recogniser {
   partition::LayerSequence sequence_;
   CorpusReaders readers_;
   std::unique_ptr<Session> session_;
-  WordTimer word_timer_;         // empty for TimedTexts::none
-  layers::Decoder ctc_decoder_;  // of a beam search of CTC; empty for other decoding
-  layers::Decoder decoder_;      // made with the session
+  WordTimer word_timer_;                         // empty for TimedTexts::none
+  std::optional<CtcBeamDecoders> ctc_decoders_;  // empty if no beam searches for texts of CTC
+  layers::Decoder decoder_;                      // made with the session
 };
 
 }  // namespace penstock::runtime

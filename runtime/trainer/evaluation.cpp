@@ -22,7 +22,8 @@ namespace {
 ///
 ///   heard: id, text, reference, word edits, words, character edits, characters, score,
 ///          oracle's word edits, number of texts, and text and score of each,
-///          number of words, and word, start, end and confidence of each
+///          number of words, and word, start, end and confidence of each,
+///          number of alternatives, and the four counts of errors of each
 ///   fault: id, reason
 enum class Told : std::int64_t { fault, heard };
 
@@ -59,6 +60,8 @@ void add(Packer& message, const Recognised& heard) {
     for (const double number : {word.start, word.end, word.confidence})
       pack(std::optional(number), message);
   }
+  message.add(std::ssize(heard.alternatives));
+  for (const ErrorCount& errors : heard.alternatives) add(message, errors);
 }
 
 void take(Recognised& heard, Unpacker& from) {
@@ -78,6 +81,8 @@ void take(Recognised& heard, Unpacker& from) {
     for (double* number : {&word.start, &word.end, &word.confidence})
       *number = unpack_optional<double>(from).value();
   }
+  heard.alternatives.resize(static_cast<std::size_t>(from.number()));
+  for (ErrorCount& errors : heard.alternatives) errors = take_errors(from);
 }
 
 /// Decodes and scores the logits of the last stage of this replica.
@@ -107,9 +112,11 @@ class Scorer {
         faults[u] = fmt::format("{}: {}", corpus_.audio(id).audio.string(), error.what());
       }
     });
+    std::vector<std::vector<ErrorCount>> alternatives = count_alternatives(work, inputs, logits);
     for (std::size_t u = 0; u < found.size(); ++u) {
       if (faults[u].empty())
-        tell(work.utterances[u], found[u], std::move(words[u]));
+        tell(work.utterances[u], found[u],
+             {.words = std::move(words[u]), .alternatives = std::move(alternatives[u])});
       else
         tell_failures({{work.utterances[u], faults[u]}});
     }
@@ -144,16 +151,34 @@ class Scorer {
     return words;
   }
 
+  /// Returns the errors of each utterance by each alternative, if there are references.
+  std::vector<std::vector<ErrorCount>> count_alternatives(
+      const MicroBatchWork& work, const std::vector<std::span<const float>>& inputs,
+      const layers::Frames& logits) const {
+    std::vector<std::vector<ErrorCount>> errors(inputs.size());
+    const std::size_t each = corpus_.labels == nullptr ? 0 : options_.alternatives.size();
+    std::vector<std::string> references;
+    for (std::size_t u = 0; each > 0 && u < inputs.size(); ++u) {
+      errors[u].resize(each);
+      references.push_back(tokenizer_.normalised(corpus_.text(work.utterances[u])));
+    }
+    parallel_for(inputs.size() * each, options_.threads, [&](std::size_t i) {
+      const std::size_t u = i / each, k = i % each;
+      const auto found =
+          options_.alternatives[k](inputs[u], logits.channels(), tokenizer_.labels());
+      errors[u][k] = count_errors(references[u], tokenizer_.decode(found.front().labels));
+    });
+    return errors;
+  }
+
   void begin(Told what, std::uint64_t id) {
     told_.add(static_cast<std::int64_t>(what));
     told_.add(static_cast<std::int64_t>(id));
   }
 
-  void tell(std::uint64_t id, const std::vector<layers::Hypothesis>& found,
-            std::vector<TimedWord> words = {}) {
+  /// Tells what was found of an utterance, beside what `heard` has already.
+  void tell(std::uint64_t id, const std::vector<layers::Hypothesis>& found, Recognised heard = {}) {
     begin(Told::heard, id);
-    Recognised heard;
-    heard.words = std::move(words);
     heard.text = tokenizer_.decode(found.front().labels);
     if (options_.decoding.beam > 1) heard.score = found.front().score;
     const auto count = std::min(found.size(), static_cast<std::size_t>(options_.decoding.nbest));

@@ -20,7 +20,10 @@ namespace penstock::runtime {
 struct EvaluationOptions {
   configs::FeatureConfig features = {};
   configs::DataConfig data = {};
-  layers::Decoder decoder = {};                     // from decoder_of()
+  layers::Decoder decoder = {};  // from decoder_of()
+  /// More decoders for the same logits, of which only errors are counted. Models that write texts
+  /// have none.
+  std::vector<layers::Decoder> alternatives = {};
   std::optional<layers::TextWriting> writing = {};  // Loss::writing; such models have no decoder
   layers::DecodingOptions decoding = {};            // of either; only beam and nbest are read
   /// Layers before the last read labels, of which utterances without texts have none.
@@ -47,14 +50,16 @@ struct ScoredText {
 
 /// The recognition result of an utterance.
 struct Recognised {
-  std::string text;
-  std::string reference;               // normalised; empty unless EvaluationOptions::references
-  ErrorCount errors;                   // zero if the corpus has no labels
-  std::string fault;                   // why its audio could not be read; it then counts in no rate
+  std::string text = {};
+  std::string reference = {};          // normalised; empty unless EvaluationOptions::references
+  ErrorCount errors = {};              // zero if the corpus has no labels
+  std::string fault = {};              // why its audio could not be read; it then counts in no rate
   std::optional<double> score = {};    // of `text`, if a beam searched for it
   std::vector<ScoredText> nbest = {};  // DecodingOptions::nbest texts at most, `text` first
   std::vector<TimedWord> words = {};   // by EvaluationOptions::word_timer
   std::int64_t oracle_word_edits = 0;  // fewest of `text` and `nbest`
+  /// The errors by each of EvaluationOptions::alternatives, if the corpus has labels.
+  std::vector<ErrorCount> alternatives = {};
 };
 
 /// The recognition results of a corpus.

@@ -147,6 +147,22 @@ void takes_scores(CLI::App* command, layers::DecodingOptions& decoding) {
 
 }  // namespace
 
+// Neither flag leaves the choice to the training's recipe, so three states are needed. CLI11 treats
+// an optional<bool> as a counter, and would set it to 0 without the flag.
+void takes_test_manifests(CLI::App* command, runtime::TestSet& test) {
+  command->add_option("manifests", test.manifests, "Manifests: utterances with transcripts")
+      ->required();
+  CLI::Option* skip = command->add_flag_callback(
+      "--skip-bad", [&test] { test.skip_bad = true; },
+      "Leave out and count utterances that can't be used. Default: as the training's "
+      "data.bad_utterances says");
+  command
+      ->add_flag_callback(
+          "--refuse-bad", [&test] { test.skip_bad = false; },
+          "Refuse a manifest with utterances that can't be used")
+      ->excludes(skip);
+}
+
 void takes_ranks(CLI::App* command, runtime::Trained& trained, runtime::WindowBounds& window) {
   takes_whole(command->add_option("--threads", trained.threads, "Threads of each rank"), kThreads);
   takes_whole(command->add_option("--replicas", trained.replicas,

@@ -7,6 +7,7 @@
 #include "base/time_limit.h"
 #include "runtime/checkpoint/checkpoint.h"
 #include "runtime/corpus/corpus_window.h"
+#include "runtime/recognise/evaluate_manifests.h"
 #include "runtime/recognise/recognise.h"
 
 namespace CLI {
@@ -67,6 +68,10 @@ CLI::Option* takes_folder(CLI::Option* option, FolderUse use);
 /// Adds --verify, which chooses what of a checkpoint is verified. `verified` must outlive the
 /// command.
 void takes_verified(CLI::App* command, runtime::Verified& verified);
+
+/// Adds the manifests, and what to do with utterances that can't be used: --skip-bad or
+/// --refuse-bad.
+void takes_test_manifests(CLI::App* command, runtime::TestSet& test);
 
 /// Adds the options of all that run a checkpoint's model on recordings: --threads, --replicas and
 /// --window.

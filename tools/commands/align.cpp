@@ -127,12 +127,7 @@ void add_align(CLI::App& app, Run& run) {
   CLI::App* command =
       app.add_subcommand("align", "Find when the words of given texts are said, by CTC");
   takes_checkpoint(command, options->trained.checkpoint);
-  command->add_option("manifests", options->test.manifests, "Manifests: utterances with texts")
-      ->required();
-  command->add_flag_callback(
-      "--skip-bad", [options] { options->test.skip_bad = true; },
-      "Leave out utterances that can't be used. Default: as the training's data.bad_utterances "
-      "says");
+  takes_test_manifests(command, options->test);
   takes_ranks(command, options->trained, options->test.window);
   takes_verified(command, options->trained.verified);
   CLI::Option* output = command->add_option("--output,-o", options->output.path,

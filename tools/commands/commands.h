@@ -20,6 +20,7 @@ void add_probe(CLI::App& app, Run& run);
 void add_evaluate(CLI::App& app, Run& run);
 void add_transcribe(CLI::App& app, Run& run);
 void add_align(CLI::App& app, Run& run);
+void add_tune(CLI::App& app, Run& run);
 void add_import(CLI::App& app, Run& run);
 void add_export(CLI::App& app, Run& run);
 void add_average(CLI::App& app, Run& run);

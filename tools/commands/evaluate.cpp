@@ -86,28 +86,6 @@ int run_evaluate(const EvaluateOptions& options) {
       complain_in_job);
 }
 
-/// Adds the manifests and what to do with bad utterances. Neither flag leaves the choice to the
-/// training's recipe, so three states are needed.
-void takes_manifests(CLI::App* command, runtime::TestSet& test) {
-  command->add_option("manifests", test.manifests, "Manifests: utterances with transcripts")
-      ->required();
-  command
-      ->add_option("--by", test.by,
-                   "Field of the manifests' lines, speaker say: count for each of its values as "
-                   "well. May be given several times")
-      ->allow_extra_args(false);
-  // CLI11 treats an optional<bool> as a counter, and would set it to 0 without the flag.
-  CLI::Option* skip = command->add_flag_callback(
-      "--skip-bad", [&test] { test.skip_bad = true; },
-      "Leave out and count utterances that can't be used. Default: as the training's "
-      "data.bad_utterances says");
-  command
-      ->add_flag_callback(
-          "--refuse-bad", [&test] { test.skip_bad = false; },
-          "Refuse a manifest with utterances that can't be used")
-      ->excludes(skip);
-}
-
 void takes_results(CLI::App* command, ResultFileOptions& results) {
   CLI::Option* file = command->add_option("--results", results.path,
                                           "File to write a JSON line to for each utterance, as "
@@ -125,7 +103,12 @@ void add_evaluate(CLI::App& app, Run& run) {
   CLI::App* command =
       app.add_subcommand("evaluate", "Measure the word and character error rates of a checkpoint");
   takes_checkpoint(command, options->trained.checkpoint);
-  takes_manifests(command, options->test);
+  takes_test_manifests(command, options->test);
+  command
+      ->add_option("--by", options->test.by,
+                   "Field of the manifests' lines, speaker say: count for each of its values as "
+                   "well. May be given several times")
+      ->allow_extra_args(false);
   takes_recognition(command, options->trained, options->test.window);
   takes_results(command, options->results);
   command->add_flag("--json", options->json, "Print one JSON object; its rates are fractions");

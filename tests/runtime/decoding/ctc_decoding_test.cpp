@@ -19,22 +19,27 @@ std::unique_ptr<const Tokenizer> letters(const std::string& alphabet) {
   return make_tokenizer(config);
 }
 
+layers::Decoder decoder(const Tokenizer& tokenizer, int beam, const CtcDecoding& decoding,
+                        std::int64_t first = 0) {
+  return CtcBeamDecoders(tokenizer, beam, decoding, first).decoder();
+}
+
 // Two frames: "a" or "b", then a blank. Two columns come before CTC's.
 const std::vector<float> kFrames = {9, 9, 0, 0, 4, 3, 9, 9, 5, 0, 0, 0};
 
 TEST(CtcDecoding, SearchesInTheColumnsOfCtc) {
   const auto tokenizer = letters("ab ");
   const std::vector<float> columns = {0, 0, 4, 3, 5, 0, 0, 0};
-  const auto whole = ctc_beam_decoder(*tokenizer, 4, {}, 2)(kFrames, 6, 4);
-  EXPECT_EQ(whole, ctc_beam_decoder(*tokenizer, 4, {})(columns, 4, 4));
+  const auto whole = decoder(*tokenizer, 4, {}, 2)(kFrames, 6, 4);
+  EXPECT_EQ(whole, decoder(*tokenizer, 4, {})(columns, 4, 4));
   EXPECT_EQ(tokenizer->decode(whole.front().labels), "b");
-  EXPECT_THROW((void)ctc_beam_decoder(*tokenizer, 4, {}, 2)(kFrames, 2, 4), ShapeError);
+  EXPECT_THROW((void)decoder(*tokenizer, 4, {}, 2)(kFrames, 2, 4), ShapeError);
 }
 
 TEST(CtcDecoding, PrunesByItsNumbers) {
   const auto tokenizer = letters("ab ");
   const auto count = [&](const CtcDecoding& decoding) {
-    return ctc_beam_decoder(*tokenizer, 9, decoding, 2)(kFrames, 6, 4).size();
+    return decoder(*tokenizer, 9, decoding, 2)(kFrames, 6, 4).size();
   };
   EXPECT_GT(count({}), 1u);
   EXPECT_EQ(count({.label_floor = 0}), 1u);
@@ -63,7 +68,7 @@ TEST(CtcDecoding, HasAnIdentityOfWhatIsSet) {
 TEST(CtcDecoding, RefusesModelsThatCannotScore) {
   const auto refusal = [](const std::string& alphabet, const CtcDecoding& decoding) {
     const auto tokenizer = letters(alphabet);
-    return test::message_of<ConfigError>([&] { (void)ctc_beam_decoder(*tokenizer, 4, decoding); });
+    return test::message_of<ConfigError>([&] { (void)CtcBeamDecoders(*tokenizer, 4, decoding); });
   };
   EXPECT_EQ(refusal("ab ", {.lm_weight = 1}),
             "--lm-weight is for --lm alone: leave it out, or name a file by --lm");
@@ -77,8 +82,7 @@ TEST(CtcDecoding, PrefersHotWords) {
   test::write_file(file, "A\n\n  b a \n");
   const auto tokenizer = letters("ab ");
   const auto best = [&](const CtcDecoding& decoding) {
-    return tokenizer->decode(
-        ctc_beam_decoder(*tokenizer, 9, decoding, 2)(kFrames, 6, 4).front().labels);
+    return tokenizer->decode(decoder(*tokenizer, 9, decoding, 2)(kFrames, 6, 4).front().labels);
   };
   EXPECT_EQ(best({.hot_words = file}), "b");  // "a" is as hot, and less likely
   test::write_file(file, "a");
@@ -98,7 +102,7 @@ TEST(CtcDecoding, RefusesHotWordsWithoutLabels) {
   const auto file = folder.path() / "names.txt";
   const auto refusal = [&](const std::string& alphabet, const CtcDecoding& decoding) {
     const auto tokenizer = letters(alphabet);
-    return test::message_of<ConfigError>([&] { (void)ctc_beam_decoder(*tokenizer, 4, decoding); });
+    return test::message_of<ConfigError>([&] { (void)CtcBeamDecoders(*tokenizer, 4, decoding); });
   };
   EXPECT_EQ(refusal("ab ", {.hot_score = 1}),
             "--hot-score is for --hot-words alone: leave it out, or name a file by --hot-words");

@@ -42,6 +42,16 @@ TEST_F(TwoWordScores, CountTheEndOfATextOnce) {
   EXPECT_NEAR(scores.ended_score(scores.start()), in_log(-4), kTiny);
 }
 
+TEST_F(TwoWordScores, WeighTheSameWordsOtherwise) {
+  const WordScoring other{.lm_weight = 0.2, .word_score = -1, .unknown_score = -5};
+  const WordScores reweighed = scores.reweighed(other), made(other, std::make_shared<TwoWords>());
+  for (const std::string text : {"", "ab ", "é ab ", "b", "abb ab "}) {
+    EXPECT_EQ(reweighed.score(after(reweighed, text)), made.score(after(made, text)));
+    EXPECT_EQ(reweighed.ended_score(after(reweighed, text)), made.ended_score(after(made, text)));
+  }
+  EXPECT_NEAR(scores.score(after(scores, "ab ")), in_log(-1) + 2, kTiny);
+}
+
 TEST_F(TwoWordScores, CountUnknownWordsAndTheirBeginnings) {
   EXPECT_EQ(scores.score(after(scores, "a")), 0);
   EXPECT_EQ(scores.score(after(scores, "b")), -3);

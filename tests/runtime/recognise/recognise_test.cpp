@@ -98,7 +98,7 @@ Found find_texts(const test::ToneCheckpoint& checkpoint, const Finding& how) {
     if (!how.with_texts) corpus.labels = nullptr;
     found.of_columns.resize(corpus.size());
     found.of_beam.resize(corpus.size());
-    const auto search = ctc_beam_decoder(recogniser.tokenizer(), how.decoding.beam, {});
+    const auto search = CtcBeamDecoders(recogniser.tokenizer(), how.decoding.beam, {}).decoder();
     EvaluationOptions options;
     options.logits = [&](std::uint64_t id, std::span<const float> x_FC, std::int64_t channels) {
       std::vector<float> logits;
@@ -119,6 +119,42 @@ Found find_texts(const test::ToneCheckpoint& checkpoint, const Finding& how) {
     found.identity = recogniser.identity();
   });
   return found;
+}
+
+// Alternatives decode the same logits, on any ranks, and count as if they decoded alone.
+TEST_F(Recognise, CountsErrorsOfAlternatives) {
+  const test::ToneCheckpoint trained({"trainer.steps=3"});
+  const auto count = [&](const test::RecognitionLayout& layout, int beam) {
+    Evaluation evaluation;
+    comm::run_as_threads({.ranks = layout.ranks}, [&](comm::Communicator& world) {
+      Trained how{trained.in("output")};
+      how.replicas = layout.replicas;
+      how.decoding.beam = beam;
+      Recogniser recogniser(how, world, Scoring::by_texts);
+      const Corpus corpus =
+          load_corpus(corpus_options(recogniser.config(), recogniser.sequence(),
+                                     trained.in("test.jsonl"), CorpusUse::evaluation),
+                      recogniser.tokenizer(), world, recogniser.readers());
+      EvaluationOptions options;
+      for (const int other : {2, 5})
+        options.alternatives.push_back(
+            CtcBeamDecoders(recogniser.tokenizer(), other, {.label_floor = -30}).decoder());
+      const Evaluation own = recogniser.evaluate(corpus, options);
+      if (world.rank() == 0) evaluation = own;
+    });
+    return evaluation;
+  };
+  const auto sum = [](const Evaluation& evaluation, std::size_t alternative) {
+    ErrorCount errors;
+    for (const Recognised& one : evaluation.utterances) errors += one.alternatives.at(alternative);
+    return errors;
+  };
+  const Evaluation alone = count({1, 1}, 1);
+  for (const test::RecognitionLayout& layout : test::kRecognitionLayouts)
+    for (const std::size_t alternative : {0, 1})
+      EXPECT_EQ(sum(count(layout, 1), alternative), sum(alone, alternative));
+  EXPECT_EQ(sum(alone, 0).words.reference, alone.report.words);
+  EXPECT_NE(sum(alone, 0), sum(alone, 1));
 }
 
 /// An RNN-T that is trained beside CTC.
