@@ -15,6 +15,7 @@ namespace penstock {
 struct WeightedManifest {
   std::string manifest;
   double weight = 1;
+  std::string group = {};  // such as a language, whose manifests share its part; empty: none
   bool operator==(const WeightedManifest&) const = default;
 };
 

@@ -108,6 +108,8 @@ inline constexpr double kSlowestSpeed = 0.5, kFastestSpeed = 2;
 struct DataConfig {
   std::vector<WeightedManifest> train = {};  // several are mixed
   double temperature = 1;                    // for mixing; above 1, shares become more alike
+  double group_temperature = 1;              // the same between groups of manifests
+  std::string share_by = "hours";            // hours | utterances
   std::string validation = {};               // manifest
   std::string bad_utterances = "refuse";     // refuse | skip
   double min_seconds = 0, max_seconds = 0;   // 0: no bound; others are left out and counted

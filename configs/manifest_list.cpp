@@ -2,8 +2,10 @@
 #include <fmt/ranges.h>
 #include <toml++/toml.h>
 
+#include <algorithm>
 #include <cmath>
 #include <filesystem>
+#include <iterator>
 #include <optional>
 
 #include "base/name_match.h"
@@ -20,7 +22,7 @@
 namespace penstock::configs {
 namespace {
 
-constexpr std::string_view kKeys[] = {"manifest", "weight"};
+constexpr std::string_view kKeys[] = {"manifest", "weight", "group"};
 
 std::string_view without_blanks(std::string_view text) {
   const auto first = text.find_first_not_of(" \t\r\n");
@@ -33,10 +35,16 @@ bool is_list_of_manifests(std::string_view text) {
   return text.size() >= 2 && text.front() == '[' && text.back() == ']';
 }
 
-/// Formats an item: a path alone if its weight is 1.
+/// Returns true if an item is more than its path.
+bool is_table(const WeightedManifest& item) { return item.weight != 1 || !item.group.empty(); }
+
+/// Formats an item: a path alone, or a table of what differs from the defaults.
 std::string item_text(const WeightedManifest& item) {
-  if (item.weight == 1) return toml_string(item.manifest);
-  return fmt::format("{{manifest = {}, weight = {}}}", toml_string(item.manifest), item.weight);
+  if (!is_table(item)) return toml_string(item.manifest);
+  std::string text = fmt::format("{{manifest = {}", toml_string(item.manifest));
+  if (item.weight != 1) text += fmt::format(", weight = {}", item.weight);
+  if (!item.group.empty()) text += fmt::format(", group = {}", toml_string(item.group));
+  return text + "}";
 }
 
 /// Returns the paths between commas, or nothing if they hold characters that need quotes.
@@ -61,13 +69,15 @@ struct ReadItem {
 /// Returns the fault of an item that is a table, or "".
 std::string fault_of_keys(const toml::table& table) {
   for (const auto& [key, value] : table)
-    if (key.str() != kKeys[0] && key.str() != kKeys[1])
-      return fmt::format("has the unknown key {}, and takes manifest and weight{}", key.str(),
-                         did_you_mean(key.str(), kKeys));
+    if (std::ranges::find(kKeys, key.str()) == std::end(kKeys))
+      return fmt::format("has the unknown key {}, and takes manifest, weight and group{}",
+                         key.str(), did_you_mean(key.str(), kKeys));
   if (!table["manifest"].is_string())
     return "names no manifest: write {manifest = \"a.jsonl\", weight = 2}";
   if (table.contains("weight") && !table["weight"].is_number())
     return "has a weight that is no number: a weight is a number above 0";
+  if (table.contains("group") && table["group"].value_or(std::string()).empty())
+    return "has a group that is no name: write {manifest = \"a.jsonl\", group = \"de\"}";
   return {};
 }
 
@@ -79,9 +89,10 @@ ReadItem read_item_of(const toml::node& node) {
     read.fault = fault_of_keys(*table);
     if (!read.fault.empty()) return read;
     read.item = {*(*table)["manifest"].value<std::string>(),
-                 (*table)["weight"].value<double>().value_or(1)};
+                 (*table)["weight"].value<double>().value_or(1),
+                 (*table)["group"].value_or(std::string())};
   } else {
-    read.fault = "is neither a path nor a table of manifest and weight";
+    read.fault = "is neither a path nor a table of manifest, weight and group";
     return read;
   }
   const double weight = read.item.weight;
@@ -108,6 +119,16 @@ std::string fault_of_repetition(const std::vector<WeightedManifest>& manifests) 
   return {};
 }
 
+/// Returns a fault if some items have a group, and others have none.
+std::string fault_of_groups(const std::vector<WeightedManifest>& manifests) {
+  const auto ungrouped = std::ranges::find(manifests, "", &WeightedManifest::group);
+  const auto grouped = std::ranges::find_if(
+      manifests, [](const WeightedManifest& item) { return !item.group.empty(); });
+  if (ungrouped == manifests.end() || grouped == manifests.end()) return {};
+  return fmt::format("{} has the group {}, and {} has none: name a group for each or for none",
+                     grouped->manifest, grouped->group, ungrouped->manifest);
+}
+
 /// Appends the items of a list. Returns the fault of the first faulty one, with its number from 1.
 std::string read_list(const toml::array& list, std::vector<WeightedManifest>& manifests) {
   for (std::size_t i = 0; i < list.size(); ++i) {
@@ -123,7 +144,7 @@ std::string read_list(const toml::array& list, std::vector<WeightedManifest>& ma
 std::string manifests_text(const std::vector<WeightedManifest>& manifests) {
   if (manifests.empty()) return {};
   const WeightedManifest& first = manifests.front();
-  const bool plain = manifests.size() == 1 && first.weight == 1;
+  const bool plain = manifests.size() == 1 && !is_table(first);
   if (plain && !is_list_of_manifests(without_blanks(first.manifest))) return first.manifest;
   std::vector<std::string> items;
   for (const WeightedManifest& item : manifests) items.push_back(item_text(item));
@@ -156,6 +177,7 @@ std::string read_manifests(std::string_view text, std::vector<WeightedManifest>&
     manifests = std::move(*bare);
   }
   if (manifests.empty()) return "the list is empty: name a manifest to train on";
+  if (std::string fault = fault_of_groups(manifests); !fault.empty()) return fault;
   return fault_of_repetition(manifests);
 }
 

@@ -150,10 +150,15 @@ std::vector<Key> data_keys(DataConfig& d) {
   return {
       Key("data.train", &d.train, anything(),
           "manifest to train on, or several. An epoch has as many hours as they have together. A "
-          "manifest's share follows weight × hours^(1 / data.temperature)"),
+          "manifest's share follows weight × hours^(1 / data.temperature), within its group if it "
+          "has one"),
       Key("data.temperature", &d.temperature, above(0, 1000),
           "sampling temperature of several manifests: 1 leaves each its share of the hours, 1000 "
           "makes shares equal, but for weights"),
+      Key("data.group_temperature", &d.group_temperature, above(0, 1000),
+          "the same between groups of manifests, such as languages"),
+      Key("data.share_by", &d.share_by, one_of({"hours", "utterances"}),
+          "what shares of several manifests count"),
       Key("data.validation", &d.validation, anything(),
           "manifest to validate on; empty: no validation"),
       Key("data.bad_utterances", &d.bad_utterances, one_of({"refuse", "skip"}),

@@ -157,6 +157,7 @@ std::vector<Contradiction> ConformerOptions::contradictions(int) const {
     found.push_back({"model.kernel", fmt::format("a kernel of {} has no middle: choose an odd "
                                                  "number",
                                                  counted(kernel, "frame"))});
+  std::ranges::move(span_mask_contradictions(masks, width), std::back_inserter(found));
   if (subsampling != 1 && subsampling != 4 && subsampling != 8)
     found.push_back({"model.subsampling", fmt::format("{} can't become one: choose 1, 4 or 8",
                                                       counted(subsampling, "feature frame"))});
@@ -165,7 +166,8 @@ std::vector<Contradiction> ConformerOptions::contradictions(int) const {
 
 // The options may come from code that has not checked them, so everything is checked again here.
 // With absolute positions, the layer that adds them scales the frames first, x · √width + table
-// (Vaswani et al. 2017, §3.4), and the front does not.
+// (Vaswani et al. 2017, §3.4), and the front does not. Masks leave positions as they are. Without
+// such positions they follow the dropout, as in transformers.
 std::vector<std::unique_ptr<Layer>> ConformerOptions::build(const ModelEnds& ends) const {
   for (const Contradiction& wrong : contradictions(ends.features)) throw ShapeError(wrong.what);
   if (layers < 1 || ends.labels < 2)
@@ -177,12 +179,14 @@ std::vector<std::unique_ptr<Layer>> ConformerOptions::build(const ModelEnds& end
   const double scale = scale_input ? std::sqrt(width) : 1;
   std::vector<std::unique_ptr<Layer>> sequence;
   add_front(sequence, *this, ends.features, absolute ? 1 : scale);
-  add_span_mask(sequence, masks, width);
-  if (absolute)
+  if (absolute) {
+    add_span_mask(sequence, masks, width);
     sequence.push_back(
         std::make_unique<SinusoidalPositions>("positions", SinusoidOptions{.scale = scale}));
+  }
   if (input_dropout > 0)
     sequence.push_back(std::make_unique<Dropout>("input_dropout", input_dropout));
+  if (!absolute) add_span_mask(sequence, masks, width);
   for (int i = 1; i <= layers; ++i) add_block(sequence, *this, fmt::format("block{}", i));
   ends.add_output(sequence, {.name = "output", .in = width});
   ends.add_decoder(sequence);

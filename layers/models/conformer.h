@@ -42,12 +42,14 @@ struct ConformerOptions {
   std::vector<Key> keys();
   std::vector<Contradiction> contradictions(int features) const;
   /// Returns the layers from feature frames to the CTC loss:
-  ///   subsampling (layers/models/subsampling.h) [mask] [positions] [input_dropout]
+  ///   subsampling (layers/models/subsampling.h) [input_dropout] [mask]
   ///   blockN.feed_forward1 blockN.attention blockN.convolution blockN.feed_forward2 blockN.norm …
   ///   output ctc
   /// The four units are residual (layers/models/residual_units.h), and feed-forward ones add half
   /// of their output. Attention has Transformer-XL's relative positions, or Shaw's. Absolute
-  /// positions are added before the first block instead, to scaled frames. With a subsampling of 1,
+  /// positions are added before the first block instead, to scaled frames:
+  ///   subsampling [mask] positions [input_dropout]
+  /// With a subsampling of 1,
   /// feature frames are normalised and projected, as in w2v-BERT 2.0:
   ///   projection.norm projection.linear
   /// ShapeError for options that describe no model.

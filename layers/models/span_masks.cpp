@@ -1,5 +1,9 @@
 #include "layers/models/span_masks.h"
 
+#include <fmt/format.h>
+
+#include "base/quantities.h"
+
 namespace penstock::layers {
 
 std::vector<Key> span_mask_keys(SpanMaskOptions* masks) {
@@ -23,6 +27,18 @@ std::vector<Key> span_mask_keys(SpanMaskOptions* masks) {
       Key("model.mask_feature_min_masks", &masks->features.least, between(0, kMost),
           "such bands of an utterance at least"),
   };
+}
+
+bool is_key_of_masks(std::string_view name) {
+  return name == "model.apply_spec_augment" || name.starts_with("model.mask_");
+}
+
+std::vector<Contradiction> span_mask_contradictions(const SpanMaskOptions& masks, int channels) {
+  if (masks.features.share == 0 || masks.features.length <= channels) return {};
+  return {{"model.mask_feature_length",
+           fmt::format("bands of {} fit in no frame of {}: set model.mask_feature_length to {} or "
+                       "less, or model.mask_feature_prob = 0",
+                       counted(masks.features.length, "channel"), channels, channels)}};
 }
 
 void add_span_mask(std::vector<std::unique_ptr<Layer>>& sequence, const SpanMaskOptions& masks,

@@ -160,6 +160,7 @@ std::vector<Contradiction> Wav2Vec2Options::contradictions(int features) const {
     found.push_back(
         {"model.position_groups", fmt::format("{} of channels do not divide a width of {}",
                                               counted(position_groups, "group"), width)});
+  std::ranges::move(span_mask_contradictions(masks, width), std::back_inserter(found));
   if (adapter > 0 && !norm_first)
     found.push_back({"model.adapter",
                      "adapters follow blocks with model.norm_first = true alone: set "

@@ -14,13 +14,14 @@
 
 // The host draws the spans, since they are few and no two of an axis may start at one place. It
 // uploads a number for each frame, and one for each utterance's channels if channels are masked.
-// Both are saved, so backward draws nothing. The embedding's gradient sums the output's gradient
-// over masked frames, which stays alive for it unless the embedding is frozen.
+// Both are saved, so backward draws nothing. backward_input sums the output's gradient over masked
+// frames, since these C numbers are all that backward_weight needs. Without spans of frames there
+// is no such sum.
 
 namespace penstock::layers {
 namespace {
 
-enum SpanMaskSaved { kUtterances, kChannels, kOutputGradient };
+enum SpanMaskSaved { kUtterances, kChannels, kGradient };
 enum Axis : std::uint32_t { kFrames, kFeatures };
 
 SpanMask saved_mask(Saved saved) { return {saved[kUtterances], saved[kChannels]}; }
@@ -37,8 +38,7 @@ void check(const SpanRule& rule, const std::string& layer) {
 std::int64_t count_spans(const SpanRule& rule, std::int64_t size, double part) {
   const auto wanted =
       static_cast<std::int64_t>(rule.share * static_cast<double>(size) / rule.length + part);
-  return std::min(
-      {std::max<std::int64_t>(wanted, rule.least), size / rule.length, size - (rule.length - 1)});
+  return std::min(std::max<std::int64_t>(wanted, rule.least), size / rule.length);
 }
 
 }  // namespace
@@ -52,14 +52,15 @@ std::vector<std::int64_t> draw_spans(const SpanRule& rule, std::int64_t size,
   const std::int64_t count = count_spans(rule, size, part);
   const std::int64_t places = size - (rule.length - 1);
   std::vector<std::int64_t> starts;
+  std::vector<bool> taken(static_cast<std::size_t>(places));
   for (std::int64_t i = 0; i < count; ++i) {
     const std::int64_t newest = places - count + i;
     const PhiloxBlock bits = random(1 + static_cast<std::uint32_t>(i / 4), axis);
     const std::uint64_t drawn = bits[static_cast<std::size_t>(i % 4)];
-    const auto start =
-        static_cast<std::int64_t>(drawn * static_cast<std::uint64_t>(newest + 1) >> 32);
-    const bool taken = std::ranges::find(starts, start) != starts.end();
-    starts.push_back(taken ? newest : start);
+    auto start = static_cast<std::int64_t>(drawn * static_cast<std::uint64_t>(newest + 1) >> 32);
+    if (taken[static_cast<std::size_t>(start)]) start = newest;
+    taken[static_cast<std::size_t>(start)] = true;
+    starts.push_back(start);
   }
   return starts;
 }
@@ -79,17 +80,21 @@ LayerPlan SpanMaskLayer::plan(const ActivationDecl& input, const BackendSizes& s
   plan.output = input;
   plan.params.push_back({name_ + ".embedding", {channels_}, {Initialiser::Kind::uniform, 1}});
   const bool masks_channels = options_.features.share > 0;
-  plan.saved = {
-      {SavedDecl::Kind::own, Life::to_backward_weight, DType::i32, {x.rows()}},
-      {masks_channels ? SavedDecl::Kind::own : SavedDecl::Kind::none,
-       Life::to_backward_weight,
-       DType::i32,
-       {std::ssize(x.lengths), masks_channels ? channels_ : 0}},
-      {.kind = SavedDecl::Kind::output_gradient, .life = Life::carried, .for_weights = true}};
+  const bool masks_frames = options_.apply && options_.time.share > 0;
+  plan.saved = {{SavedDecl::Kind::own, Life::to_backward_input, DType::i32, {x.rows()}},
+                {masks_channels ? SavedDecl::Kind::own : SavedDecl::Kind::none,
+                 Life::to_backward_input,
+                 DType::i32,
+                 {std::ssize(x.lengths), masks_channels ? channels_ : 0}},
+                {masks_frames ? SavedDecl::Kind::own : SavedDecl::Kind::none,
+                 Life::carried,
+                 arithmetic_of(input.dtype),
+                 {masks_frames ? channels_ : 0},
+                 /*for_weights=*/true}};
   const std::int64_t n = x.rows() * channels_;
-  plan.workspace = {widened(sizes, {n, channels_, n}), widened(sizes, {n, n}), widened(sizes, {n})};
+  plan.workspace = {widened(sizes, {n, channels_, n}), widened(sizes, {n, n}), 0};
   const auto count = static_cast<double>(n);
-  plan.flops = {count, count, count};
+  plan.flops = {count, 2 * count, static_cast<double>(channels_)};
   plan.cache_channels = 0;
   return plan;
 }
@@ -142,16 +147,23 @@ void SpanMaskLayer::forward(Context& context, const Params& params, const Activa
 
 void SpanMaskLayer::backward_input(Context& context, const Params&, const Activation& dy,
                                    Saved saved, Activation& dx) const {
+  const Tensor& dy_FC = dy.only().x_FC;
+  if (const Tensor& sum_C = saved[kGradient]; sum_C.data != nullptr) {
+    context.backend.zero(context.stream, sum_C.data, sum_C.bytes());
+    context.backend.run(
+        context.stream,
+        SpanMaskBackwardWeight{.dy_FC = dy_FC, .dembedding_C = sum_C, .mask = saved_mask(saved)});
+  }
   if (dx.empty()) return;
-  context.backend.run(context.stream, SpanMaskBackwardInput{.dy_FC = dy.only().x_FC,
-                                                            .dx_FC = dx.only().x_FC,
-                                                            .mask = saved_mask(saved)});
+  context.backend.run(
+      context.stream,
+      SpanMaskBackwardInput{.dy_FC = dy_FC, .dx_FC = dx.only().x_FC, .mask = saved_mask(saved)});
 }
 
 void SpanMaskLayer::backward_weight(Context& context, Saved saved, Grads grads) const {
-  context.backend.run(context.stream, SpanMaskBackwardWeight{.dy_FC = saved[kOutputGradient],
-                                                             .dembedding_C = grads[0],
-                                                             .mask = saved_mask(saved)});
+  const Tensor& sum_C = saved[kGradient];
+  if (sum_C.data == nullptr) return;
+  context.backend.run(context.stream, AddScaled{.x = grads[0], .f = sum_C, .y = grads[0]});
 }
 
 }  // namespace penstock::layers

@@ -9,10 +9,11 @@
 
 namespace penstock::layers {
 
-/// Says how many spans an axis gets, by transformers' rule for its `mask_…_prob`, `mask_…_length`
-/// and `mask_…_min_masks`. Of `size` places, share · size / length spans are masked, rounded up or
-/// down at random so that their mean is exact, and at least `least`, but no more than fit one after
-/// the other. Spans may overlap, so fewer places than the share are masked.
+/// Says how many spans an axis gets, as transformers does for one utterance by itself with
+/// `mask_…_prob`, `mask_…_length` and `mask_…_min_masks`. Of `size` places, share · size / length
+/// spans are masked, rounded up or down at random so that their mean is exact, and at least
+/// `least`, but no more than fit one after the other. Spans may overlap, so fewer places than the
+/// share are masked.
 struct SpanRule {
   double share = 0;  // of all places
   int length = 10;   // places of a span

@@ -17,6 +17,7 @@
 #include "layers/models/families.h"
 #include "layers/models/lora.h"
 #include "layers/models/rated_layer.h"
+#include "layers/models/span_masks.h"
 #include "partition/layout/recomputed_layers.h"
 
 namespace penstock::partition {
@@ -205,6 +206,11 @@ std::string model_summary(const configs::ModelConfig& model, int labels) {
   std::string summary;
   for (const Key& key : configs::keys(config)) {
     if (key.section() != "model" && !decoder.reads(key.name)) continue;
+    // Plans and profiles from before there were masks still suit models without them, and lengths
+    // of masks cost nothing.
+    if (layers::is_key_of_masks(key.name) &&
+        (!key.name.ends_with("_prob") || configs::value_text(key.value) == "0"))
+      continue;
     // Plans and profiles from before there was this key still suit models without it.
     if (key.name == "decoder.ctc_weight" && model.networks.ctc_weight == 0) continue;
     if (key.name == "model.base" || key.name == "model.classes") continue;

@@ -102,10 +102,13 @@ Corpus mixed_corpus(const configs::DataConfig& data,
   std::vector<MixturePart> parts;
   for (const WeightedManifest& item : data.train) {
     const Corpus& corpus = corpora.emplace_back(load(item.manifest));
-    parts.push_back({item.manifest, corpus.size(), corpus.seconds(), item.weight});
+    parts.push_back({item.manifest, corpus.size(), corpus.seconds(), item.weight, item.group});
   }
   Corpus all = join(corpora);
-  all.mixture = Mixture(std::move(parts), data.temperature);
+  all.mixture = Mixture(std::move(parts),
+                        {.temperature = data.temperature,
+                         .group_temperature = data.group_temperature,
+                         .by = data.share_by == "hours" ? ShareBy::seconds : ShareBy::utterances});
   return all;
 }
 

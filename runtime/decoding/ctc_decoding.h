@@ -33,7 +33,7 @@ struct CtcDecoding {
   [[nodiscard]] std::string identity() const;
 };
 
-/// Makes decoders that search for texts of CTC. They share what the files of words hold.
+/// Makes decoders that search for texts of CTC. They share the language model and its words.
 class CtcBeamDecoders {
  public:
   /// They search with `beam` texts. The logits of CTC begin at channel `first` of what they are

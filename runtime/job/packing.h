@@ -7,6 +7,7 @@
 
 #include "base/packing.h"
 #include "comm/collectives.h"
+#include "runtime/text/error_rate.h"
 
 namespace penstock::runtime {
 
@@ -20,6 +21,22 @@ template <class Number>
 std::optional<Number> unpack_optional(Unpacker& from) {
   if (from.number() == 0) return std::nullopt;
   return std::bit_cast<Number>(from.number());
+}
+
+/// Packs counts of errors.
+inline void pack(const ErrorCount& errors, Packer& message) {
+  for (const EditCount& count : {errors.words, errors.characters}) {
+    message.add(count.edits);
+    message.add(count.reference);
+  }
+}
+inline ErrorCount unpack_errors(Unpacker& from) {
+  ErrorCount errors;
+  for (EditCount* count : {&errors.words, &errors.characters}) {
+    count->edits = from.number();
+    count->reference = from.number();
+  }
+  return errors;
 }
 
 /// Returns the packed data of all ranks, in the order of the ranks. Collective: every rank calls

@@ -255,7 +255,7 @@ Evaluation Recogniser::evaluate(const Corpus& corpus, EvaluationOptions options)
   if (session_ == nullptr) make_session(corpus);
   options.features = config_.features;
   options.data = config_.data;
-  options.decoder = decoder_;
+  if (!options.decoder) options.decoder = decoder_;
   options.writing = loss_.writing;
   options.word_timer = word_timer_;
   options.times_references = timed_ == TimedTexts::references;

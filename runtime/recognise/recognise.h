@@ -63,9 +63,9 @@ class Recogniser {
   /// decode alike.
   std::string identity() const;
 
-  /// Evaluates a corpus as runtime::evaluate() does. The first call creates the stages, with
-  /// buffers for utterances like its own, and the decoder. All ranks call it, with a corpus that is
-  /// not empty.
+  /// Evaluates a corpus as runtime::evaluate() does, by options.decoder if that is set. The first
+  /// call creates the stages, with buffers for utterances like its own, and the decoder. All ranks
+  /// call it, with a corpus that is not empty.
   [[nodiscard]] Evaluation evaluate(const Corpus& corpus, EvaluationOptions options = {});
 
  private:

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <ranges>
 #include <utility>
 
 #include "base/error.h"
@@ -9,7 +10,8 @@
 #include "runtime/job/packing.h"
 
 // Logits of a development set may need more memory than a machine has, and hearing is cheap beside
-// dozens of beam searches. So nothing is kept between the rounds. Rank 0 has the errors of all
+// dozens of beam searches. So nothing is kept between the rounds. The first weights of a round are
+// the evaluation's own, and the others its alternatives. Rank 0 has the errors of all
 // utterances and sends the sums to the others, so that all ask for the same weights next.
 
 namespace penstock::runtime {
@@ -24,25 +26,18 @@ struct RoundTotals {
 void add(const std::vector<Recognised>& heard, RoundTotals& totals) {
   for (const Recognised& utterance : heard) {
     if (!utterance.fault.empty()) continue;
-    for (std::size_t k = 0; k < totals.errors.size(); ++k)
-      totals.errors[k] += utterance.alternatives.at(k);
+    totals.errors[0] += utterance.errors;
+    for (std::size_t k = 1; k < totals.errors.size(); ++k)
+      totals.errors[k] += utterance.alternatives.at(k - 1);
   }
 }
 
 /// Returns the sums of rank 0 on all ranks.
 std::vector<ErrorCount> shared_errors(comm::Communicator& world, std::vector<ErrorCount> errors) {
   Packer own;
-  for (const ErrorCount& one : errors)
-    for (const EditCount& count : {one.words, one.characters}) {
-      own.add(count.edits);
-      own.add(count.reference);
-    }
+  for (const ErrorCount& one : errors) pack(one, own);
   Unpacker from(comm::broadcast(world, own.bytes()));
-  for (ErrorCount& one : errors)
-    for (EditCount* count : {&one.words, &one.characters}) {
-      count->edits = from.number();
-      count->reference = from.number();
-    }
+  for (ErrorCount& one : errors) one = unpack_errors(from);
   return errors;
 }
 
@@ -76,6 +71,7 @@ Tuning tune_decoding(const Trained& trained, const TestSet& test,
                      const WeightSearchOptions& options, comm::Communicator& world,
                      const std::function<void(const WeightSearch&)>& told) {
   check_named(test);
+  (void)WeightSearch(options, {});  // refuses the options before anything is read
   if (trained.ctc.lm.empty())
     throw ConfigError("there is no language model whose weights could be tuned: name one by --lm");
   Recogniser recogniser(trained, world, Scoring::by_texts);
@@ -87,8 +83,9 @@ Tuning tune_decoding(const Trained& trained, const TestSet& test,
     WeightSearch search(options, decoders.scoring());
     Tuning tuning;
     for (auto weights = search.next(); !weights.empty(); weights = search.next()) {
-      EvaluationOptions how;
-      for (const WordScoring& one : weights) how.alternatives.push_back(decoders.decoder(one));
+      EvaluationOptions how{.decoder = decoders.decoder(weights.front())};
+      for (const WordScoring& one : weights | std::views::drop(1))
+        how.alternatives.push_back(decoders.decoder(one));
       RoundTotals totals{.errors = std::vector<ErrorCount>(weights.size())};
       for (const Corpus& corpus : corpora) hear(recogniser, corpus, test.window, how, totals);
       search.take(shared_errors(world, std::move(totals.errors)));

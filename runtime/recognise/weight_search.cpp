@@ -3,7 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <tuple>
+#include <cmath>
 
 #include "base/error.h"
 
@@ -18,7 +18,7 @@ namespace penstock::runtime {
 namespace {
 
 double step(const WeightRange& range, int points, int round) {
-  return (range.high - range.low) / (points - 1) / static_cast<double>(1 << round);
+  return std::ldexp((range.high - range.low) / (points - 1), -round);
 }
 
 double clamped(double weight, const WeightRange& range) {
@@ -33,15 +33,20 @@ void check(const WeightRange& range, const char* what) {
 
 }  // namespace
 
+std::pair<std::int64_t, std::int64_t> TriedWeights::decisive_edits(bool by_characters) const {
+  const std::int64_t words = errors.words.edits, characters = errors.characters.edits;
+  return by_characters ? std::pair(characters, words) : std::pair(words, characters);
+}
+
 WeightSearch::WeightSearch(const WeightSearchOptions& options, const WordScoring& given)
     : options_(options), given_(given) {
   check(options_.lm_weight, "the language model's weights");
   check(options_.word_score, "word scores");
-  if (options_.points < 2 || options_.rounds < 1)
+  if (options_.points < 2 || options_.rounds < 1 || options_.rounds > kMostRounds)
     throw ConfigError(
-        fmt::format("a search of {} rounds with {} points: it needs at least 1 round "
-                    "and 2 points",
-                    options_.rounds, options_.points));
+        fmt::format("a search of {} rounds with {} points: it needs 1 to {} rounds, "
+                    "and 2 points or more",
+                    options_.rounds, options_.points, kMostRounds));
 }
 
 void WeightSearch::add(std::vector<WordScoring>& weights, double lm_weight,
@@ -66,7 +71,8 @@ std::vector<WordScoring> WeightSearch::next() {
     asked_.push_back(given_);
     for (int i = 0; i < options_.points; ++i)
       for (int j = 0; j < options_.points; ++j)
-        add(asked_, options_.lm_weight.low + i * lm_step, options_.word_score.low + j * word_step);
+        add(asked_, clamped(options_.lm_weight.low + i * lm_step, options_.lm_weight),
+            clamped(options_.word_score.low + j * word_step, options_.word_score));
   } else {
     const WordScoring centre = tried_[best()].scoring;
     for (const int i : {-1, 0, 1})
@@ -84,8 +90,7 @@ void WeightSearch::take(const std::vector<ErrorCount>& errors) {
 
 std::size_t WeightSearch::best() const {
   const auto order = [&](const TriedWeights& one) {
-    const std::int64_t words = one.errors.words.edits, characters = one.errors.characters.edits;
-    return options_.by_characters ? std::tuple(characters, words) : std::tuple(words, characters);
+    return one.decisive_edits(options_.by_characters);
   };
   return static_cast<std::size_t>(std::ranges::min_element(tried_, {}, order) - tried_.begin());
 }

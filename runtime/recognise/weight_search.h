@@ -1,6 +1,8 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
+#include <utility>
 #include <vector>
 
 #include "runtime/decoding/word_scores.h"
@@ -19,16 +21,22 @@ struct WeightSearchOptions {
   bool by_characters = false;  // true: character errors decide, not word errors
 };
 
+/// The most rounds, after which neighbours differ by nothing.
+inline constexpr int kMostRounds = 20;
+
 /// Weights of words, and the errors that were made with them.
 struct TriedWeights {
   WordScoring scoring;
   ErrorCount errors = {};
+
+  /// Returns the edits that decide, and then those that decide among equals.
+  std::pair<std::int64_t, std::int64_t> decisive_edits(bool by_characters) const;
 };
 
 /// Searches for the weights of words that make the fewest errors. The caller measures them.
 class WeightSearch {
  public:
-  /// ConfigError for an empty range, or for too few points or rounds.
+  /// ConfigError for an empty range, for too few points, or for too few or too many rounds.
   WeightSearch(const WeightSearchOptions& options, const WordScoring& given);
 
   /// Returns weights that were not tried yet; none if the search has ended. The first are `given`,

@@ -27,26 +27,10 @@ namespace {
 ///   fault: id, reason
 enum class Told : std::int64_t { fault, heard };
 
-void add(Packer& message, const ErrorCount& errors) {
-  for (const EditCount& count : {errors.words, errors.characters}) {
-    message.add(count.edits);
-    message.add(count.reference);
-  }
-}
-
-ErrorCount take_errors(Unpacker& from) {
-  ErrorCount errors;
-  for (EditCount* count : {&errors.words, &errors.characters}) {
-    count->edits = from.number();
-    count->reference = from.number();
-  }
-  return errors;
-}
-
 void add(Packer& message, const Recognised& heard) {
   message.add(heard.text);
   message.add(heard.reference);
-  add(message, heard.errors);
+  pack(heard.errors, message);
   pack(heard.score, message);
   message.add(heard.oracle_word_edits);
   message.add(std::ssize(heard.nbest));
@@ -61,13 +45,13 @@ void add(Packer& message, const Recognised& heard) {
       pack(std::optional(number), message);
   }
   message.add(std::ssize(heard.alternatives));
-  for (const ErrorCount& errors : heard.alternatives) add(message, errors);
+  for (const ErrorCount& errors : heard.alternatives) pack(errors, message);
 }
 
 void take(Recognised& heard, Unpacker& from) {
   heard.text = from.text();
   heard.reference = from.text();
-  heard.errors = take_errors(from);
+  heard.errors = unpack_errors(from);
   heard.score = unpack_optional<double>(from);
   heard.oracle_word_edits = from.number();
   heard.nbest.resize(static_cast<std::size_t>(from.number()));
@@ -82,7 +66,7 @@ void take(Recognised& heard, Unpacker& from) {
       *number = unpack_optional<double>(from).value();
   }
   heard.alternatives.resize(static_cast<std::size_t>(from.number()));
-  for (ErrorCount& errors : heard.alternatives) errors = take_errors(from);
+  for (ErrorCount& errors : heard.alternatives) errors = unpack_errors(from);
 }
 
 /// Decodes and scores the logits of the last stage of this replica.
@@ -257,13 +241,13 @@ EvaluationReport count_together(comm::Communicator& world,
     }
     counts.add(heard);
     counts.add(oracle);
-    add(counts, errors);
+    pack(errors, counts);
   }
   Unpacker from(comm::broadcast(world, counts.bytes()));
   EvaluationReport report;
   report.utterances = from.number();
   report.oracle_word_edits = from.number();
-  const ErrorCount errors = take_errors(from);
+  const ErrorCount errors = unpack_errors(from);
   report.word_edits = errors.words.edits;
   report.words = errors.words.reference;
   report.character_edits = errors.characters.edits;

@@ -30,8 +30,8 @@ struct InitialWeights {
 /// call it and verify the weights together; rank 0 logs to `note` which weights are taken. Rank 0
 /// throws CheckpointError if the checkpoint is damaged or its tensors are not the model's. It may
 /// lack all adapters, but not some, and the vector of masked frames. The error names each tensor
-/// that is missing, unknown or of another shape. Rank 0 throws ConfigError if what is reinitialised
-/// is frozen, and if the head can't be kept by rows though that is asked.
+/// that is missing, unknown or of another shape. Rank 0 throws ConfigError if a head that is
+/// reinitialised is frozen, and if the head can't be kept by rows though that is asked.
 [[nodiscard]] std::optional<InitialWeights> find_initial_weights(
     const configs::Config& config, const Tokenizer& tokenizer,
     const partition::LayerSequence& sequence, comm::Communicator& world,

@@ -323,7 +323,8 @@ def compare_gradients(penstock, checkpoint, model, folder, rng, loss_of=None, ro
     run(penstock, "train", recipe, f"data.train={folder / 'train.jsonl'}", f"trainer.output={trained}", "trainer.steps=1",
         "data.micro_batches=1", "optimizer.kind=sgd", "optimizer.momentum=0", "optimizer.nesterov=false", "optimizer.weight_decay=0",
         "optimizer.clip_norm=0", f"optimizer.learning_rate={rate}", "model.dropout=0", "model.layer_drop=0",
-        "model.apply_spec_augment=false", *(["model.input_dropout=0"] if batch_norm else []),
+        *(["model.apply_spec_augment=false"] if "apply_spec_augment" in recipe.read_text() else []),
+        *(["model.input_dropout=0"] if batch_norm else []),
         *keys)
     run(penstock, "export", trained, "-o", exported)
     after = dict(type(model).from_pretrained(exported).named_parameters())

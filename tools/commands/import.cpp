@@ -116,8 +116,7 @@ void print(const ImportOptions& options, const runtime::ImportReport& report) {
         "its prompt names no language: import with --language CODE, such as {}\n", report.such_as);
   if (!report.new_tensors.empty())
     std::cout << output_line(
-        fmt::format("the folder lacks {}, which starts anew, as in transformers",
-                    fmt::join(report.new_tensors, ", ")));
+        fmt::format("the folder lacks {}, which starts anew", fmt::join(report.new_tensors, ", ")));
   if (!report.beyond_head.empty())
     std::cout << fmt::format(
         "the tokenizer has tokens for which the head has no row, and which are never recognised: "

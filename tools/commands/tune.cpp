@@ -22,7 +22,7 @@
 namespace penstock::tools {
 namespace {
 
-constexpr Limits kPoints = {2, 50}, kRounds = {1, 20}, kWeights = {-1000, 1000};
+constexpr Limits kPoints = {2, 20}, kRounds = {1, runtime::kMostRounds};
 constexpr int kUsualBeam = 20;
 
 struct TuneCommand {
@@ -30,15 +30,16 @@ struct TuneCommand {
   runtime::TestSet test;
   runtime::WeightSearchOptions search;
   std::array<double, 2> lm_weights, word_scores;
-  std::string metric = "wer";
+
   bool json = false;
 };
 
 /// Says on standard error how far a search is, for people who wait.
 void tell_round(const runtime::WeightSearch& search, const TuneCommand& options) {
   const runtime::TriedWeights& best = search.tried().at(search.best());
-  std::cerr << fmt::format("{} weights tried: {:.2f} % with --lm-weight {:g} --word-score {:g}\n",
-                           search.tried().size(), 100 * decisive_rate(best, options.metric),
+  std::cerr << fmt::format("{} weights tried: {:.2f} % with --lm-weight {} --word-score {}\n",
+                           search.tried().size(),
+                           100 * decisive_rate(best, options.search.by_characters),
                            best.scoring.lm_weight, best.scoring.word_score);
 }
 
@@ -47,11 +48,11 @@ int run_tune(TuneCommand options) {
       [&](comm::Communicator& world) {
         options.search.lm_weight = {options.lm_weights[0], options.lm_weights[1]};
         options.search.word_score = {options.word_scores[0], options.word_scores[1]};
-        options.search.by_characters = options.metric == "cer";
+
         const runtime::Tuning tuning = runtime::tune_decoding(
             options.trained, options.test, options.search, world,
             [&](const runtime::WeightSearch& search) { tell_round(search, options); });
-        const TuningOutcome outcome{options.trained, options.search, tuning, options.metric};
+        const TuningOutcome outcome{options.trained, options.search, tuning};
         if (world.rank() == 0)
           std::cout << (options.json ? tuning_json(outcome) : tuning_text(outcome));
         return exit_done;
@@ -67,21 +68,28 @@ void takes_range(CLI::App* command, const char* name, std::array<double, 2>& ran
                                 fmt::format("{}, the lowest and the highest. Default: {:g} {:g}",
                                             what, range[0], range[1]))
                    ->type_name("LOW HIGH"),
-               kWeights);
+               kWeightLimits);
 }
 
 void takes_search(CLI::App* command, TuneCommand& options) {
   takes_range(command, "--lm-weights", options.lm_weights, "Range of --lm-weight");
   takes_range(command, "--word-scores", options.word_scores, "Range of --word-score");
-  takes_whole(command->add_option("--points", options.search.points,
-                                  "Points of each range in the first round"),
-              kPoints);
-  takes_whole(command->add_option("--rounds", options.search.rounds,
-                                  "Rounds; each further one tries nearer neighbours of the best"),
-              kRounds);
+  takes_whole(
+      command->add_option("--points", options.search.points,
+                          fmt::format("Points of each range in the first round. Default: {}",
+                                      options.search.points)),
+      kPoints);
+  takes_whole(
+      command->add_option("--rounds", options.search.rounds,
+                          fmt::format("Rounds; each further one tries nearer neighbours of the "
+                                      "best. Default: {}",
+                                      options.search.rounds)),
+      kRounds);
   command
-      ->add_option("--metric", options.metric,
-                   "What is to be low: wer, word errors, or cer, character errors")
+      ->add_option_function<std::string>(
+          "--metric",
+          [&options](const std::string& metric) { options.search.by_characters = metric == "cer"; },
+          "What is to be low: wer, word errors, or cer, character errors. Default: wer")
       ->check(CLI::IsMember({"wer", "cer"}));
 }
 
@@ -100,10 +108,12 @@ void add_tune(CLI::App& app, Run& run) {
   command->add_option("--decoder", options->trained.decoder,
                       "ctc: decode by the CTC that decoder.ctc_weight trained beside another "
                       "decoder. Default: the model's decoder");
-  takes_whole(command->add_option("--beam", options->trained.decoding.beam,
-                                  "Hypotheses of the beam search: tune with those that you will "
-                                  "decode with"),
-              kBeam);
+  takes_whole(
+      command->add_option("--beam", options->trained.decoding.beam,
+                          fmt::format("Hypotheses of the beam search: tune with those that you "
+                                      "will decode with. Default: {}",
+                                      kUsualBeam)),
+      {2, kBeam.high});
   takes_ctc_decoding(command, options->trained.ctc);
   takes_search(command, *options);
   takes_verified(command, options->trained.verified);

@@ -17,8 +17,7 @@ namespace {
 constexpr std::size_t kListed = 8;
 
 std::vector<std::string> row(const runtime::TriedWeights& tried, const std::string& remark) {
-  return {fmt::format("{:g}", tried.scoring.lm_weight),
-          fmt::format("{:g}", tried.scoring.word_score),
+  return {fmt::format("{}", tried.scoring.lm_weight), fmt::format("{}", tried.scoring.word_score),
           fmt::format("{:.2f} %", 100 * tried.errors.words.rate()),
           fmt::format("{:.2f} %", 100 * tried.errors.characters.rate()), remark};
 }
@@ -34,44 +33,51 @@ nlohmann::ordered_json object(const runtime::TriedWeights& tried) {
 std::string pasted_options(const TuningOutcome& outcome) {
   const runtime::WordScoring& best = outcome.tuning.tried.at(outcome.tuning.best).scoring;
   const runtime::CtcDecoding& ctc = outcome.trained.ctc;
-  std::string options = fmt::format("--beam {} --lm {} --lm-weight {:g} --word-score {:g}",
-                                    outcome.trained.decoding.beam, shell_word(ctc.lm.string()),
-                                    best.lm_weight, best.word_score);
-  if (ctc.unknown_score) options += fmt::format(" --unknown-score {:g}", *ctc.unknown_score);
-  if (ctc.label_floor) options += fmt::format(" --label-floor {:g}", *ctc.label_floor);
-  if (ctc.score_range) options += fmt::format(" --score-range {:g}", *ctc.score_range);
+  std::string options =
+      fmt::format("--beam {} --lm {} --lm-weight {} --word-score {}", outcome.trained.decoding.beam,
+                  shell_word(ctc.lm.string()), best.lm_weight, best.word_score);
+  if (ctc.unknown_score) options += fmt::format(" --unknown-score {}", *ctc.unknown_score);
+  if (ctc.label_floor) options += fmt::format(" --label-floor {}", *ctc.label_floor);
+  if (ctc.score_range) options += fmt::format(" --score-range {}", *ctc.score_range);
   if (!ctc.hot_words.empty())
     options += fmt::format(" --hot-words {}", shell_word(ctc.hot_words.string()));
-  if (ctc.hot_score) options += fmt::format(" --hot-score {:g}", *ctc.hot_score);
+  if (ctc.hot_score) options += fmt::format(" --hot-score {}", *ctc.hot_score);
   if (!outcome.trained.decoder.empty()) options += " --decoder " + outcome.trained.decoder;
   return options;
 }
 
-/// Returns a line if a weight is the first or the last of its range, with a range beside it.
-std::string advice(double weight, const runtime::WeightRange& range, const char* option) {
-  const double width = range.high - range.low;
-  if (width == 0 || (weight > range.low && weight < range.high)) return {};
-  const double low = weight <= range.low ? range.low - width : range.high;
-  return output_line(
-      fmt::format("The best one lies at the end of its range. Search on with {} {:g} "
-                  "{:g}",
-                  option, low, low + width));
+/// A weight, and the option that sets its range.
+struct RangedWeight {
+  double weight;
+  runtime::WeightRange range;
+  const char* option;
+  double least;  // a lower weight makes no sense
+};
+
+/// Returns a line if a weight is the first or the last of its range, with a range around it.
+std::string advice(const RangedWeight& best) {
+  const double width = best.range.high - best.range.low;
+  const bool ends = best.weight == best.range.low || best.weight == best.range.high;
+  const double low = std::max(best.weight - width / 2, best.least);
+  const double high = std::min(best.weight + width / 2, kWeightLimits.high);
+  if (!ends || width == 0 || (low >= best.range.low && high <= best.range.high)) return {};
+  return output_line(fmt::format("{} lies at the end of its range. Search on with {} {} {}",
+                                 best.weight, best.option, low, high));
 }
 
 }  // namespace
 
-double decisive_rate(const runtime::TriedWeights& tried, std::string_view metric) {
-  return metric == "cer" ? tried.errors.characters.rate() : tried.errors.words.rate();
+double decisive_rate(const runtime::TriedWeights& tried, bool by_characters) {
+  return by_characters ? tried.errors.characters.rate() : tried.errors.words.rate();
 }
 
 std::string tuning_text(const TuningOutcome& outcome) {
   const std::vector<runtime::TriedWeights>& tried = outcome.tuning.tried;
   std::vector<std::size_t> order(tried.size());
   for (std::size_t i = 0; i < order.size(); ++i) order[i] = i;
-  const auto rate = [&](std::size_t i) { return decisive_rate(tried[i], outcome.metric); };
-  std::ranges::stable_sort(order, {}, rate);
-  std::erase(order, outcome.tuning.best);
-  order.insert(order.begin(), outcome.tuning.best);
+  std::ranges::stable_sort(order, {}, [&](std::size_t i) {
+    return tried[i].decisive_edits(outcome.search.by_characters);
+  });
   TableRows rows = {{"lm-weight", "word-score", "WER", "CER", ""}};
   for (std::size_t i = 0; i < order.size(); ++i)
     if (i < kListed || order[i] == 0)
@@ -82,8 +88,9 @@ std::string tuning_text(const TuningOutcome& outcome) {
   return fmt::format(
       "{}, {} weights tried{}\n{}{}{}{}\n", counted(outcome.tuning.utterances, "utterance"),
       tried.size(), left_out, table_text(rows, output_columns()),
-      advice(best.lm_weight, outcome.search.lm_weight, "--lm-weights"),
-      advice(best.word_score, outcome.search.word_score, "--word-scores"), pasted_options(outcome));
+      advice({best.lm_weight, outcome.search.lm_weight, "--lm-weights", 0}),
+      advice({best.word_score, outcome.search.word_score, "--word-scores", kWeightLimits.low}),
+      pasted_options(outcome));
 }
 
 std::string tuning_json(const TuningOutcome& outcome) {

@@ -5,6 +5,9 @@
 #include <algorithm>
 #include <cmath>
 #include <iterator>
+#include <map>
+#include <ranges>
+#include <string>
 #include <utility>
 
 #include "base/error.h"
@@ -30,31 +33,54 @@ double tempered(double ratio, double temperature) {
   return static_cast<float>(std::pow(ratio, 1 / temperature));
 }
 
-/// Returns each part's share of the seconds. Ratios to the largest part keep the power from
-/// overflowing at any temperature.
-std::vector<double> shares_of(const std::vector<MixturePart>& parts, double temperature) {
-  const double longest = std::ranges::max(parts, {}, &MixturePart::seconds).seconds;
+double size_of(const MixturePart& part, ShareBy by) {
+  return by == ShareBy::seconds ? part.seconds : static_cast<double>(part.utterances);
+}
+
+/// Returns the share of each group. Ratios to the largest one keep the power from overflowing at
+/// any temperature.
+std::map<std::string, double> group_shares(const std::vector<MixturePart>& parts,
+                                           const MixtureOptions& options) {
+  std::map<std::string, double> shares;
+  for (const MixturePart& part : parts)
+    shares[part.group] += part.weight * size_of(part, options.by);
+  const double largest = std::ranges::max(shares | std::views::values);
+  double sum = 0;
+  for (double& share : shares | std::views::values)
+    sum += share = tempered(share / largest, options.group_temperature);
+  for (double& share : shares | std::views::values) share /= sum;
+  return shares;
+}
+
+/// Returns each part's share.
+std::vector<double> part_shares(const std::vector<MixturePart>& parts,
+                                const MixtureOptions& options) {
+  const std::map<std::string, double> groups = group_shares(parts, options);
+  double largest = 0;
+  for (const MixturePart& part : parts) largest = std::max(largest, size_of(part, options.by));
   const double heaviest = std::ranges::max(parts, {}, &MixturePart::weight).weight;
   std::vector<double> shares;
-  double sum = 0;
+  std::map<std::string, double> sums;
   for (const MixturePart& part : parts)
-    sum +=
-        shares.emplace_back(part.weight / heaviest * tempered(part.seconds / longest, temperature));
-  for (double& share : shares) share /= sum;
+    sums[part.group] +=
+        shares.emplace_back(part.weight / heaviest *
+                            tempered(size_of(part, options.by) / largest, options.temperature));
+  for (std::size_t i = 0; i < parts.size(); ++i)
+    shares[i] = shares[i] / sums.at(parts[i].group) * groups.at(parts[i].group);
   return shares;
 }
 
 }  // namespace
 
-Mixture::Mixture(std::vector<MixturePart> parts, double temperature) {
+Mixture::Mixture(std::vector<MixturePart> parts, const MixtureOptions& options) {
   if (parts.size() < 2) return;
-  const std::vector<double> shares = shares_of(parts, temperature);
-  double seconds = 0, draws = 0;
-  for (const MixturePart& part : parts) seconds += part.seconds;
+  const std::vector<double> shares = part_shares(parts, options);
+  double size = 0, draws = 0;
+  for (const MixturePart& part : parts) size += size_of(part, options.by);
   std::uint64_t first = 0;
   for (std::size_t i = 0; i < parts.size(); ++i) {
     const auto utterances = static_cast<double>(parts[i].utterances);
-    const double drawn = shares[i] * seconds / parts[i].seconds * utterances;
+    const double drawn = shares[i] * size / size_of(parts[i], options.by) * utterances;
     if (!(drawn >= 1))
       throw ConfigError(
           fmt::format("an epoch would hold {:.2g} utterances of {}, and should hold one at least: "

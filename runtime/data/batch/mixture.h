@@ -12,6 +12,16 @@ struct MixturePart {
   std::uint64_t utterances = 0;
   double seconds = 0;  // sum over its utterances
   double weight = 1;
+  std::string group = {};  // such as a language; either all parts have one, or none
+};
+
+/// What the size of a part is, to which its share is proportional.
+enum class ShareBy { seconds, utterances };
+
+struct MixtureOptions {
+  double temperature = 1;        // between the parts of a group, or between all without groups
+  double group_temperature = 1;  // between groups
+  ShareBy by = ShareBy::seconds;
 };
 
 /// Determines how often epochs draw utterances of several manifests, whose ids follow each other. A
@@ -19,18 +29,19 @@ struct MixturePart {
 class Mixture {
  public:
   Mixture() = default;
-  /// An epoch draws as many seconds as the parts have together. A part's share of them is
-  /// proportional to weight × seconds^(1 / temperature). With a single part, each utterance is
-  /// drawn once. Throws ConfigError if an epoch would hold less than one utterance of a part, or
-  /// more than 4e9 in all.
-  Mixture(std::vector<MixturePart> parts, double temperature);
+  /// An epoch draws as many seconds, or utterances, as the parts have together. A part's share of
+  /// its group is proportional to weight × size^(1 / temperature), and a group's share to
+  /// (Σ weight × size)^(1 / group_temperature). With a single part, each utterance is drawn once.
+  /// Throws ConfigError if an epoch would hold less than one utterance of a part, or more than 4e9
+  /// in all.
+  Mixture(std::vector<MixturePart> parts, const MixtureOptions& options);
 
   /// A part and how often epochs draw from it.
   struct Part {
     MixturePart is;
     std::uint64_t first = 0;  // id of its first utterance
     std::uint64_t rate = 0;   // draws per epoch, in units of 2^-16
-    double share = 1;         // fraction of an epoch's seconds
+    double share = 1;         // fraction of an epoch's seconds, or utterances
 
     /// Returns how many draws all earlier epochs take. They cycle through the part's utterances.
     std::uint64_t before(std::int64_t epoch) const;

@@ -1,9 +1,12 @@
 """Masked frames and channels as Wav2Vec2Model._mask_hidden_states() of transformers, for given masks."""
+from unittest import mock
+
 import torch
 from transformers import Wav2Vec2Config, Wav2Vec2Model
 
 LENGTHS = (7, 1, 13, 5)
 CHANNELS = 9
+DRAW = "transformers.models.wav2vec2.modeling_wav2vec2._compute_mask_indices"
 
 
 def make(save):
@@ -16,11 +19,9 @@ def make(save):
     x = torch.randn(sum(LENGTHS), CHANNELS, requires_grad=True)
     masked = []
     for one, time, features in zip(x.split(LENGTHS), frames.split(LENGTHS), channels):
-        # The method draws the channels itself, so they are masked as it does afterwards.
-        model.config.mask_feature_prob = 0
-        hidden = model._mask_hidden_states(one.clone()[None], mask_time_indices=time[None])[0]
-        hidden = torch.where(features[None], torch.zeros_like(hidden), hidden)
-        masked.append(hidden)
+        # It takes masks of frames, and draws those of channels itself.
+        with mock.patch(DRAW, lambda *_, **__: features[None].numpy()):
+            masked.append(model._mask_hidden_states(one.clone()[None], mask_time_indices=time[None])[0])
     y = torch.cat(masked)
     dy = torch.randn_like(y)
     y.backward(dy)

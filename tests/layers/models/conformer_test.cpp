@@ -99,6 +99,21 @@ TEST(Conformer, AddsAbsolutePositionsBeforeTheFirstBlock) {
 
 // Models of the same sizes made of torch.nn modules have these counts: 16 × 144, 16 × 256, 17 ×
 // 512.
+// As in transformers, whose dropout belongs to the projection.
+TEST(Conformer, MasksAfterTheDropoutAndBeforePositions) {
+  ConformerOptions options{.layers = 1, .subsampling = 1, .input_dropout = 0.1};
+  options.masks.time.share = 0.1;
+  const auto first = [&] {
+    const std::vector<std::string> names = test::names(options.build({}));
+    return std::vector(names.begin() + 2, names.begin() + 4);
+  };
+  EXPECT_EQ(first(), (std::vector<std::string>{"input_dropout", "mask"}));
+  options.positions = "absolute";
+  EXPECT_EQ(first(), (std::vector<std::string>{"mask", "positions"}));
+  options.masks.features = {.share = 0.1, .length = 145};
+  EXPECT_EQ(options.contradictions(80).size(), 1U);
+}
+
 TEST(Conformer, HasAsManyParametersAsPyTorchs) {
   const auto parameters = [](int layers, int width, int heads) {
     const ConformerOptions options{.width = width, .heads = heads, .layers = layers};

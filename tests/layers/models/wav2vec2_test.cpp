@@ -116,6 +116,15 @@ TEST(Wav2Vec2, MasksFramesBeforeThePositionsIfTold) {
                                       "ctc"}));
 }
 
+TEST(Wav2Vec2, MasksNoBandsWiderThanFrames) {
+  Wav2Vec2Options options = kSmallWav2Vec2;
+  options.masks.features = {.share = 0.1, .length = 13};
+  ASSERT_EQ(options.contradictions(1).size(), 1U);
+  EXPECT_EQ(options.contradictions(1).front().key, "model.mask_feature_length");
+  options.masks.features.length = 12;
+  EXPECT_TRUE(options.contradictions(1).empty());
+}
+
 TEST(Wav2Vec2, EndsBlocksWithAdaptersIfTold) {
   const Wav2Vec2Options options =
       with_adapters({.kernels = {10}, .strides = {5}, .layers = 2, .norm_first = true});

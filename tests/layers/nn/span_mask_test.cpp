@@ -6,6 +6,7 @@
 #include <set>
 
 #include "base/error.h"
+#include "layers/models/rated_layer.h"
 #include "tests/support/layers/gradient_check.h"
 #include "tests/support/layers/layer_runner.h"
 
@@ -132,6 +133,22 @@ TEST_F(SpanMaskOf, AnUtteranceIsTheSameInAnyPacking) {
   EXPECT_EQ(output(alone), std::vector(y.begin() + 49, y.end()));
   alone.random.epoch = 4;
   EXPECT_NE(output(alone), std::vector(y.begin() + 49, y.end()));
+}
+
+// A frozen vector has no gradient, and its layer still passes that of the frames on.
+TEST_F(SpanMaskOf, PassesGradientsOnWhileFrozen) {
+  const auto run = [&](double rate) {
+    const RatedLayer layer(std::make_unique<SpanMaskLayer>("mask", 7, kBoth), {{rate}, true});
+    test::LayerRunner rated(layer, {DType::f64, {{{7, 13}, 7}}});
+    rated.randomise(3);
+    const std::vector<std::uint64_t> two = {5, 9};
+    rated.random = {.seed = 11, .epoch = 3, .utterances = two};
+    rated.forward();
+    rated.backward_input();
+    if (rate > 0) rated.backward_weight();
+    return test::numbers(rated.input_gradient().only().x_FC);
+  };
+  EXPECT_EQ(run(0), run(1));
 }
 
 TEST_F(SpanMaskOf, CopiesInEvaluationAndIfTold) {

@@ -87,6 +87,20 @@ TEST(ModelSummary, DiffersWhereModelsDo) {
   EXPECT_NE(model_summary(tiny(), 28), model_summary(tiny(), 29));
 }
 
+/// Plans and profiles from before there were masks stay valid, and lengths of masks cost nothing.
+TEST(ModelSummary, HasMasksOnlyIfThereAreAny) {
+  const auto summary = [](const layers::SpanMaskOptions& masks) {
+    const layers::Wav2Vec2Options options{.masks = masks};
+    return model_summary({.features = 1, .family = options}, 29);
+  };
+  const std::string without = summary({});
+  EXPECT_EQ(without.find("mask"), std::string::npos) << without;
+  EXPECT_EQ(without.find("spec_augment"), std::string::npos) << without;
+  const std::string with = summary({.time = {.share = 0.05}});
+  EXPECT_NE(with.find(" mask_time_prob=0.05 "), std::string::npos) << with;
+  EXPECT_EQ(with, summary({.apply = false, .time = {.share = 0.05, .length = 7}}));
+}
+
 /// A decoder's own keys count, and only those, so plans for others stay valid when keys are added.
 TEST(ModelSummary, HasTheKeysOfTheDecoder) {
   configs::ModelConfig model = tiny();

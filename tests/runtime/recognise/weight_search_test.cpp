@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <set>
 #include <utility>
@@ -84,6 +85,15 @@ TEST(WeightSearch, StaysWithinRangesAndTriesNothingTwice) {
   EXPECT_EQ(points.size(), search.tried().size());
 }
 
+// In FP64, 11 steps of 0.1 / 11 are more than 0.1.
+TEST(WeightSearch, EndsItsGridWhereTheRangeEnds) {
+  WeightSearch search({.lm_weight = {0, 0.1}, .points = 12, .rounds = 1}, kGiven);
+  double highest = 0;
+  const std::vector<WordScoring> grid = search.next();
+  for (std::size_t i = 1; i < grid.size(); ++i) highest = std::max(highest, grid[i].lm_weight);
+  EXPECT_EQ(highest, 0.1);
+}
+
 TEST(WeightSearch, TakesTheDecisiveRateAndFirstOfEquals) {
   for (const bool characters : {false, true}) {
     WeightSearch search({.points = 2, .rounds = 1, .by_characters = characters}, kGiven);
@@ -102,6 +112,7 @@ TEST(WeightSearch, RefusesEmptySearches) {
             "the range of word scores is 3 to 1: name the lower one first");
   EXPECT_THROW(WeightSearch({.points = 1}, kGiven), ConfigError);
   EXPECT_THROW(WeightSearch({.rounds = 0}, kGiven), ConfigError);
+  EXPECT_THROW(WeightSearch({.rounds = 21}, kGiven), ConfigError);
 }
 
 }  // namespace

@@ -84,7 +84,7 @@ TEST_F(Tune, SaysWhatItNeeds) {
   refused({"tune", folder_.in("output"), folder_.in("validation.jsonl")}, "name one by --lm");
   refused(
       {"tune", folder_.in("output"), folder_.in("validation.jsonl"), "--lm", lm_, "--beam", "1"},
-      "--lm is for a beam search");
+      "takes a whole number from 2 to 100, not 1");
   if (!runtime::reads_ngram_models()) GTEST_SKIP() << "No KenLM: the rest needs a language model";
   refused(command({"--lm-weights", "2", "1"}),
           "the range of the language model's weights is 2 to 1");

@@ -60,7 +60,7 @@ constexpr std::uint64_t kUtterances = 300 + 70 + 11;
 
 /// 300 utterances that are drawn 0.25 times an epoch, 70 of 1.9 times and 11 of 5.5 times, about.
 Mixture mixture() {
-  return Mixture({{"a", 300, 900, 0.2}, {"b", 70, 350, 1.5}, {"c", 11, 77, 4}}, 1.05);
+  return Mixture({{"a", 300, 900, 0.2}, {"b", 70, 350, 1.5}, {"c", 11, 77, 4}}, {1.05});
 }
 
 std::map<std::uint64_t, std::uint64_t> times_drawn(std::int64_t from, std::int64_t to) {

@@ -70,7 +70,7 @@ TEST(Epoch, IsAsItsDefinitionSays) {
 
 TEST(Epoch, OfAMixtureIsAsItsDefinitionSays) {
   const Lengths lengths = ragged_lengths(700);
-  const Mixture mixture({{"a", 500, 3000, 0.3}, {"b", 150, 900, 2}, {"c", 50, 300, 4}}, 2);
+  const Mixture mixture({{"a", 500, 3000, 0.3}, {"b", 150, 900, 2}, {"c", 50, 300, 4}}, {2});
   for (const std::int64_t number : {0, 1, 12}) {
     const EpochKey key{5, number};
     const auto batches = training_batches(lengths, with_speeds(), {}, key, mixture);
@@ -83,7 +83,7 @@ TEST(Epoch, OfAMixtureIsAsItsDefinitionSays) {
 
 /// The numbers of draws reach every utterance of the micro-batches, once and as it is there.
 TEST(Epoch, HasItsDrawsByNumber) {
-  const Mixture mixture({{"a", 500, 3000, 0.3}, {"b", 150, 900, 2}, {"c", 50, 300, 4}}, 2);
+  const Mixture mixture({{"a", 500, 3000, 0.3}, {"b", 150, 900, 2}, {"c", 50, 300, 4}}, {2});
   for (const Mixture& drawn_from : {Mixture(), mixture}) {
     const Epoch epoch(ragged_lengths(700), with_speeds(), {}, {5, 2}, drawn_from);
     std::vector<BatchUtterance> in_batches, by_number;
@@ -112,7 +112,7 @@ TEST(Epoch, OfOneManifestIsAsItAlwaysWas) {
 }
 
 TEST(Epoch, RepeatsHaveSpeedsOfTheirOwn) {
-  const Mixture mixture({{"a", 1000, 3000, 0.1}, {"b", 100, 300, 2}}, 1000);
+  const Mixture mixture({{"a", 1000, 3000, 0.1}, {"b", 100, 300, 2}}, {1000});
   std::map<std::uint64_t, std::set<double>> speeds;
   for (const MicroBatch& batch :
        training_batches(ragged_lengths(1100), with_speeds(), {}, {5, 0}, mixture))

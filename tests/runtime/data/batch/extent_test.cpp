@@ -82,7 +82,7 @@ TEST(Extent, NothingOfAMixtureExceedsTheGreatest) {
   for (const double weight : {0.2, 4.0, 60.0}) {
     StepSequenceOptions corpus = options(40);
     corpus.data.micro_batch_seconds = 300;  // more than all of them once
-    corpus.mixture = Mixture({{"a", 33, 150, 1}, {"b", 7, 30, weight}}, 1.5);
+    corpus.mixture = Mixture({{"a", 33, 150, 1}, {"b", 7, 30, weight}}, {1.5});
     const WorkExtent greatest = greatest_extent(corpus);
     const StepSequence sequence(corpus);
     for (int step = 0; step < 20; ++step)

@@ -169,7 +169,7 @@ TEST(StepSequence, BeginsAnEpochWhereItIsTold) {
 /// 157 utterances of two manifests, of which the second are drawn about 4.3 times an epoch.
 StepSequenceOptions mixed(int lanes) {
   StepSequenceOptions of = options(lanes);
-  of.mixture = Mixture({{"a", 130, 552, 0.4}, {"b", 27, 115, 2.5}}, 2);
+  of.mixture = Mixture({{"a", 130, 552, 0.4}, {"b", 27, 115, 2.5}}, {2});
   return of;
 }
 
