@@ -58,24 +58,21 @@ ValueName add_conv1d(LayerGraph& target, const layers::Conv1d& layer, const Valu
                     {"pads", Integers{o.left, o.right}}});
 }
 
-ValueName add_depthwise(LayerGraph& target, const layers::DepthwiseConv1d& layer, ValueName x) {
+ValueName add_depthwise_conv1d(LayerGraph& target, const layers::DepthwiseConv1d& layer,
+                               const ValueName& x) {
   const layers::DepthwiseConv1dOptions& o = layer.options();
+  ValueName g = x;
   if (o.gated) {
     const std::vector<ValueName> halves =
         target.graph.nodes("Split", {x}, {{"axis", std::int64_t{1}}}, 2);
-    x = gated(target.graph, halves[0], halves[1]);
+    g = gated(target.graph, halves[0], halves[1]);
   }
   std::vector<ValueName> weights = {
       add_parameter(target, o.name + ".weight", {o.channels, 1, o.kernel})};
   if (o.bias) weights.push_back(add_parameter(target, o.name + ".bias"));
   return convolved(
-      target.graph, x, std::move(weights),
+      target.graph, g, std::move(weights),
       {{"group", o.channels}, {"pads", std::vector<std::int64_t>{o.left, o.kernel - 1 - o.left}}});
-}
-
-ValueName add_depthwise_conv1d(LayerGraph& target, const layers::DepthwiseConv1d& layer,
-                               const ValueName& x) {
-  return add_depthwise(target, layer, x);
 }
 
 ValueName add_conv2d(LayerGraph& target, const layers::Conv2d& layer, const ValueName& x) {

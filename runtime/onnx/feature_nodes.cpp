@@ -76,7 +76,7 @@ ValueName cut_frames(OnnxGraph& graph, const FeatureConfig& config, const ValueN
   const FrameGeometry geometry = frame_geometry(config);
   const ValueName n = rows_of(graph, samples);
   ValueName x = cast(graph, samples, layers::DType::f64);
-  // Where the first frame begins, counted from the first sample.
+  // The first frame begins at `start`, counted from the first sample.
   const std::int64_t margin = config.kind == "fbank" ? 0 : (geometry.fft - geometry.window) / 2;
   std::int64_t start = config.kind == "fbank" ? 0 : margin - geometry.fft / 2;
   std::vector<ValueName> parts;
@@ -186,7 +186,7 @@ ValueName scaled_as_whisper(OnnxGraph& graph, const ValueName& x) {
   return graph.node("Div", {graph.node("Add", {cut, graph.real(4)}), graph.real(4)});
 }
 
-/// Adds x - mean and Σ (x - mean)², of all numbers or of each channel's, in FP64.
+/// Holds x - mean and Σ (x - mean)², of all numbers or of each channel's, in FP64.
 struct Centred {
   ValueName x, squares;
 };

@@ -6,7 +6,7 @@
 namespace penstock::runtime {
 
 /// Adds the nodes that compute FeatureExtractor's features (runtime/data/audio/features.h), frames
-/// by channels, of any kind but that of a language model's. `samples` are FP32 [n] at the
+/// by channels. `samples` are FP32 [n] at the
 /// configuration's rate, n ≥ 1. Throws ConfigError like frame_geometry().
 ValueName add_features(OnnxGraph& graph, const configs::FeatureConfig& config,
                        const ValueName& samples);

@@ -68,8 +68,9 @@ class OnnxGraph {
   ValueName constant(std::string_view name, const layers::Shape& shape, std::vector<float> values);
   ValueName constant(std::string_view name, const layers::Shape& shape, std::vector<double> values);
 
-  /// The value `name` becomes an input or an output.
+  /// Declares an input, which nodes read by its name.
   void input(GraphTensor tensor) { inputs_.push_back(std::move(tensor)); }
+  /// Makes a value an output by the name of `tensor`.
   void output(const ValueName& value, GraphTensor tensor);
 
   const std::vector<GraphConstant>& constants() const { return constants_; }

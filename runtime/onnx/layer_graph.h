@@ -34,21 +34,24 @@ struct LayerGraph {
 /// ConfigError that names the first layer that has no form in ONNX here, and what has one.
 ValueName add_layers(LayerGraph& target, const partition::LayerSequence& sequence, ValueName x);
 
-// The files of this folder that add the nodes of layers:
+// The files of this folder that add the nodes of layers define the following.
 
-/// Adds W x + b. `tensor` names the weight, [out, in], and `bias` is [out] or empty.
+/// A product of frames by a weight.
 struct Product {
-  std::string weight;
-  std::int64_t in = 0, out = 0;
-  ValueName bias;
+  std::string weight;            // name of the parameter, [out, in]
+  std::int64_t in = 0, out = 0;  // channels
+  ValueName bias;                // [out], or empty
 };
+
+/// Adds x · W^T + b.
 ValueName add_product(LayerGraph& target, const ValueName& x, const Product& product);
 
 /// Adds a recurrence together with the projection of its input, as one operator has both.
 ValueName add_recurrence(LayerGraph& target, const layers::Linear& projection,
                          const layers::Recurrence& layer, const ValueName& x);
 
-/// A layer's nodes, by its type.
+/// Adds the nodes of a layer, and returns the name of its output. Returns an empty name for a layer
+/// of another type than its own.
 using AddLayer = ValueName (*)(LayerGraph& target, const layers::Layer& layer, const ValueName& x);
 
 /// Adds the nodes of a layer of type Kind, or returns an empty name for one of another type.
@@ -58,7 +61,7 @@ ValueName add_if(LayerGraph& target, const layers::Layer& layer, const ValueName
   return kind == nullptr ? ValueName{} : add(target, *kind, x);
 }
 
-/// Return the kinds of layers that a file knows.
+/// Return the functions of one file, of a type of layer each.
 std::vector<AddLayer> convolution_kinds();
 std::vector<AddLayer> elementwise_kinds();
 std::vector<AddLayer> norm_kinds();

@@ -10,7 +10,7 @@
 namespace penstock::runtime {
 namespace {
 
-constexpr std::string_view kBlank = "<blk>";  // by this name sherpa-onnx finds the blank
+constexpr std::string_view kBlank = "<blk>";  // sherpa-onnx finds the blank by this name
 
 std::string with_marked_spaces(std::string text) {
   constexpr std::string_view kMark = "▁";

@@ -8,6 +8,7 @@
 #include <map>
 #include <memory>
 #include <nlohmann/json.hpp>
+#include <vector>
 
 #include "base/error.h"
 #include "base/quantities.h"
@@ -148,6 +149,22 @@ int run_export(const ExportCommand& options) {
   return exit_done;
 }
 
+/// Adds the options of an ONNX model, which is none of the other forms.
+void add_onnx_options(CLI::App* command, ExportCommand& options,
+                      const std::vector<CLI::Option*>& others) {
+  CLI::Option* const onnx =
+      command->add_flag("--onnx", options.onnx,
+                        "Of a CTC model, a model of ONNX from samples to logits, and tokens.txt");
+  for (CLI::Option* const form : others) onnx->excludes(form);
+  command->add_flag("--int8", options.eight_bits, "With --onnx: the weights of products in 8 bits")
+      ->needs(onnx);
+  takes_number(
+      command->add_option("--rms", options.level,
+                          "With --onnx: root mean square to which every recording is scaled"),
+      {1e-6, 1})
+      ->needs(onnx);
+}
+
 }  // namespace
 
 void add_export(CLI::App& app, Run& run) {
@@ -171,19 +188,7 @@ void add_export(CLI::App& app, Run& run) {
       ->add_option("--base", options->base,
                    "With --adapter: name or folder of the base, for adapter_config.json")
       ->needs(adapter);
-  CLI::Option* const onnx =
-      command
-          ->add_flag("--onnx", options->onnx,
-                     "Of a CTC model, a model of ONNX from samples to logits, and tokens.txt")
-          ->excludes(weights)
-          ->excludes(adapter);
-  command->add_flag("--int8", options->eight_bits, "With --onnx: the weights of products in 8 bits")
-      ->needs(onnx);
-  takes_number(
-      command->add_option("--rms", options->level,
-                          "With --onnx: root mean square to which every recording is scaled"),
-      {1e-6, 1})
-      ->needs(onnx);
+  add_onnx_options(command, *options, {weights, adapter});
   command->add_flag(
       "--without-ema", options->without_ema,
       "Of a training with trainer.ema, the weights in place of their moving averages");

@@ -24,8 +24,7 @@ std::string error_for(const configs::ModelConfig& model) {
   return "";
 }
 
-/// Reads every parameter of a model but those that became others.
-TEST(LayerGraph, HasASoundGraphOfEachFamilyWithCtc) {
+TEST(LayerGraph, HasASoundGraphOfEachFamily) {
   int families = 0;
   for (const test::SmallFamily& family : test::small_families()) {
     if (family.decoder != "ctc" || family.options.name() == "qwen3_asr") continue;

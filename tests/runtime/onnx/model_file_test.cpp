@@ -61,7 +61,7 @@ TEST(ModelFile, HasLargeConstantsInASecondFile) {
   EXPECT_EQ(read.floats(), numbers_from(1000, 300));
 }
 
-TEST(ModelFile, IsNotThereIfAConstantCannotBeMade) {
+TEST(ModelFile, LeavesNothingAfterAFailure) {
   const test::TemporaryFolder folder;
   OnnxGraph graph = sums();
   (void)graph.constant({"broken", layers::DType::f32, {1}, []() -> std::vector<std::byte> {

@@ -59,8 +59,10 @@ void for_fields(std::string_view message, const std::function<void(const Field&)
 
 std::pair<std::string, std::string> read_entry(std::string_view message) {
   std::pair<std::string, std::string> entry;
-  for_fields(message,
-             [&](const Field& f) { (f.number == 1 ? entry.first : entry.second) = f.bytes; });
+  for_fields(message, [&](const Field& f) {
+    if (f.number == 1) entry.first = f.bytes;
+    if (f.number == 2) entry.second = f.bytes;
+  });
   return entry;
 }
 
