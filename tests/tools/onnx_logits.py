@@ -16,7 +16,7 @@ import onnx
 import onnxruntime
 from safetensors.numpy import load_file
 
-from onnx_sounds import run, samples_in, save_sound
+from onnx_sounds import run, samples_in, save_sound, write_sound
 
 CONFORMER = ["model.kind=conformer", "model.width=12", "model.heads=3", "model.layers=2", "model.kernel=5", "model.channels=5"]
 TRANSFORMER = ["model.kind=transformer", "model.channels=5", "model.width=12", "model.heads=3", "model.layers=2", "model.inner=20"]
@@ -98,8 +98,27 @@ def export_and_compare(penstock, folder, kind, recordings):
     print(f"{kind}: within {largest:.1e}")
 
 
+def compare_level(penstock, folder, kind):
+    """With --rms, a recording that is louder and shifted has the logits of the model for one of that root mean square."""
+    checkpoint, file = folder / kind / "trained", folder / kind / "even.wav"
+    rng = random.Random(kind)
+    noise = [rng.randint(-9000, 9000) for _ in range(8001)]
+    write_sound(file, noise + [-number for number in noise])  # its mean is 0
+    samples = samples_in(file)
+    run(penstock, "export", "--onnx", checkpoint, "-o", folder / kind / "level", "--rms", float(np.sqrt(np.mean(samples.astype(float) ** 2))))
+    run(penstock, "transcribe", checkpoint, file, "--logits", folder / kind / "level.safetensors")
+    expected = load_file(folder / kind / "level.safetensors")["00000"]
+    session = onnxruntime.InferenceSession(str(folder / kind / "level" / "model.onnx"), providers=["CPUExecutionProvider"])
+    for heard in (samples, 3 * samples + np.float32(0.25)):
+        found = session.run(None, {"x": heard[None]})[0][0]
+        distance = float(np.abs(found - expected).max() / np.abs(expected).max())
+        assert distance <= 1e-4, f"logits of {kind} with --rms are off by {distance}"
+
+
 if __name__ == "__main__":
     penstock, output, *words = sys.argv[1:]
     recordings = [Path(word) for word in words if word.endswith(".wav")]
     for name in [word for word in words if word in KINDS] or KINDS:
         export_and_compare(penstock, Path(output), name, recordings)
+        if name == "deepspeech2_gru":  # its features are those of loud and quiet recordings
+            compare_level(penstock, Path(output), name)

@@ -12,13 +12,17 @@ def run(*words):
     return done.stdout
 
 
-def save_sound(file, samples, rng):
-    """Noise of 16 kHz that fades to silence. Returns the file."""
-    numbers = [int(rng.randint(-9000, 9000) * (1 - i / samples) ** 3) for i in range(samples)]
+def write_sound(file, numbers):
+    """Writes samples of 16 kHz, whole numbers. Returns the file."""
     with wave.open(str(file), "wb") as sound:
-        sound.setparams((1, 2, 16000, samples, "NONE", ""))
-        sound.writeframes(struct.pack(f"<{samples}h", *numbers))
+        sound.setparams((1, 2, 16000, len(numbers), "NONE", ""))
+        sound.writeframes(struct.pack(f"<{len(numbers)}h", *numbers))
     return file
+
+
+def save_sound(file, samples, rng):
+    """Writes noise that fades to silence. Returns the file."""
+    return write_sound(file, [int(rng.randint(-9000, 9000) * (1 - i / samples) ** 3) for i in range(samples)])
 
 
 def samples_in(file):
