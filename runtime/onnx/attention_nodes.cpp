@@ -155,8 +155,9 @@ ValueName add_scores(LayerGraph& target, const Heads& heads, const ValueName& fr
   if (has_biases || o.positions == AttentionPositions::shaw)
     scores = graph.node("Add", {scores, shifted(graph, distance_scores(target, heads.q, frames, o),
                                                 frames, o.heads)});
-  const double d = static_cast<double>(o.channels / o.heads);
-  scores = graph.node("Mul", {scores, graph.real(static_cast<float>(1 / std::sqrt(d)))});
+  const std::int64_t d = o.channels / o.heads;
+  scores = graph.node(
+      "Mul", {scores, graph.real(static_cast<float>(1 / std::sqrt(static_cast<double>(d))))});
   return masked(target, scores, frames, o);
 }
 

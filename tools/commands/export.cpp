@@ -165,6 +165,23 @@ void add_onnx_options(CLI::App* command, ExportCommand& options,
       ->needs(onnx);
 }
 
+constexpr const char* kFooter =
+    "A wav2vec 2.0 model becomes a Wav2Vec2ForCTC, a FastConformer a ParakeetForCTC,\n"
+    "ParakeetForRNNT or ParakeetForTDT, and a w2v-BERT a Wav2Vec2BertForCTC. With an attention\n"
+    "decoder, Whisper's encoder becomes a WhisperForConditionalGeneration, and a FastConformer "
+    "a\n"
+    "CanaryForConditionalGeneration or CohereAsrForConditionalGeneration. Exit code 2:\n"
+    "transformers has no such model. --weights leaves out the optimizer's state, so that no run\n"
+    "resumes from the folder. Adapters are added to the weights, except with --adapter. --onnx "
+    "is\n"
+    "for ONNX Runtime and sherpa-onnx.\n\n"
+    "Examples:\n"
+    "  penstock export --weights outputs/mine -o weights --precision bf16\n"
+    "  penstock export outputs/omni-300m -o for-transformers\n"
+    "  penstock export outputs/omni-300m -o halves --precision bf16\n"
+    "  penstock export --adapter outputs/mine -o adapter --base facebook/mms-300m\n"
+    "  penstock export --onnx outputs/mine -o served";
+
 }  // namespace
 
 void add_export(CLI::App& app, Run& run) {
@@ -199,22 +216,7 @@ void add_export(CLI::App& app, Run& run) {
                                    "Gigabytes of a file, unless one tensor has more"),
                {1e-6, 1e6});
   command->add_flag("--json", options->json, "Print one JSON object");
-  command->footer(
-      "A wav2vec 2.0 model becomes a Wav2Vec2ForCTC, a FastConformer a ParakeetForCTC,\n"
-      "ParakeetForRNNT or ParakeetForTDT, and a w2v-BERT a Wav2Vec2BertForCTC. With an attention\n"
-      "decoder, Whisper's encoder becomes a WhisperForConditionalGeneration, and a FastConformer "
-      "a\n"
-      "CanaryForConditionalGeneration or CohereAsrForConditionalGeneration. Exit code 2:\n"
-      "transformers has no such model. --weights leaves out the optimizer's state, so that no run\n"
-      "resumes from the folder. Adapters are added to the weights, except with --adapter. --onnx "
-      "is\n"
-      "for ONNX Runtime and sherpa-onnx.\n\n"
-      "Examples:\n"
-      "  penstock export --weights outputs/mine -o weights --precision bf16\n"
-      "  penstock export outputs/omni-300m -o for-transformers\n"
-      "  penstock export outputs/omni-300m -o halves --precision bf16\n"
-      "  penstock export --adapter outputs/mine -o adapter --base facebook/mms-300m\n"
-      "  penstock export --onnx outputs/mine -o served");
+  command->footer(kFooter);
   command->callback(
       [options, &run] { run = on_rank_0([options] { return run_export(*options); }); });
 }
