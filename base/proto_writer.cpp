@@ -10,9 +10,13 @@ void ProtoWriter::number(int field, std::uint64_t value) {
 }
 
 void ProtoWriter::text(int field, std::string_view value) {
-  add_tag(field, wire_bytes);
-  add(value.size());
+  begin(field, value.size());
   text_ += value;
+}
+
+void ProtoWriter::begin(int field, std::uint64_t bytes) {
+  add_tag(field, wire_bytes);
+  add(bytes);
 }
 
 void ProtoWriter::real(int field, float value) {

@@ -19,6 +19,8 @@ class ProtoWriter {
   void number(int field, std::uint64_t value);
   /// Adds text, bytes or a message.
   void text(int field, std::string_view value);
+  /// Adds the beginning of text, bytes or a message whose `bytes` bytes follow elsewhere.
+  void begin(int field, std::uint64_t bytes);
   void real(int field, float value);
   void real(int field, double value);
 

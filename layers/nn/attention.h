@@ -51,6 +51,7 @@ class Attention final : public Layer {
   explicit Attention(AttentionOptions options);
 
   const std::string& name() const override { return options_.name; }
+  const AttentionOptions& options() const { return options_; }
   LayerPlan plan(const ActivationDecl& input, const BackendSizes& sizes) const override;
   void forward(Context&, const Params&, const Activation& x, Activation& y, Saved) const override;
   void backward_input(Context&, const Params&, const Activation& dy, Saved,

@@ -26,6 +26,7 @@ class BatchNorm final : public Layer {
   explicit BatchNorm(BatchNormOptions options);
 
   const std::string& name() const override { return options_.name; }
+  const BatchNormOptions& options() const { return options_; }
   LayerPlan plan(const ActivationDecl& input, const BackendSizes&) const override;
   void forward(Context&, const Params&, const Activation& x, Activation& y, Saved) const override;
   void backward_input(Context&, const Params&, const Activation& dy, Saved,

@@ -33,6 +33,7 @@ class Conv1d final : public Layer {
   explicit Conv1d(Conv1dOptions options);
 
   const std::string& name() const override { return options_.name; }
+  const Conv1dOptions& options() const { return options_; }
   LayerPlan plan(const ActivationDecl& input, const BackendSizes& sizes) const override;
   void forward(Context&, const Params&, const Activation& x, Activation& y, Saved) const override;
   void backward_input(Context&, const Params&, const Activation& dy, Saved,

@@ -33,6 +33,7 @@ class Conv2d final : public Layer {
   explicit Conv2d(Conv2dOptions options);
 
   const std::string& name() const override { return options_.name; }
+  const Conv2dOptions& options() const { return options_; }
   std::int64_t out_frequencies() const { return geometry({}).out_frequencies(); }
 
   LayerPlan plan(const ActivationDecl& input, const BackendSizes&) const override;

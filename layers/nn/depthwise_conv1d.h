@@ -28,6 +28,7 @@ class DepthwiseConv1d final : public Layer {
   explicit DepthwiseConv1d(DepthwiseConv1dOptions options);
 
   const std::string& name() const override { return options_.name; }
+  const DepthwiseConv1dOptions& options() const { return options_; }
   LayerPlan plan(const ActivationDecl& input, const BackendSizes&) const override;
   void forward(Context&, const Params&, const Activation& x, Activation& y, Saved) const override;
   void backward_input(Context&, const Params&, const Activation& dy, Saved,

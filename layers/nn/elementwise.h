@@ -18,6 +18,7 @@ class ClippedReLU final : public Layer {
   explicit ClippedReLU(std::string name, double bound = 20);
 
   const std::string& name() const override { return name_; }
+  double bound() const { return bound_; }
   LayerPlan plan(const ActivationDecl& input, const BackendSizes&) const override;
   void forward(Context&, const Params&, const Activation& x, Activation& y, Saved) const override;
   void backward_input(Context&, const Params&, const Activation& dy, Saved,
@@ -34,6 +35,7 @@ class Nonlinearity final : public Layer {
   Nonlinearity(std::string name, NonlinearityKind kind) : name_(std::move(name)), kind_(kind) {}
 
   const std::string& name() const override { return name_; }
+  NonlinearityKind kind() const { return kind_; }
   LayerPlan plan(const ActivationDecl& input, const BackendSizes&) const override;
   void forward(Context&, const Params&, const Activation& x, Activation& y, Saved) const override;
   void backward_input(Context&, const Params&, const Activation& dy, Saved,
@@ -51,6 +53,7 @@ class Gate final : public Layer {
   Gate(std::string name, GateKind kind) : name_(std::move(name)), kind_(kind) {}
 
   const std::string& name() const override { return name_; }
+  GateKind kind() const { return kind_; }
   LayerPlan plan(const ActivationDecl& input, const BackendSizes&) const override;
   void forward(Context&, const Params&, const Activation& x, Activation& y, Saved) const override;
   void backward_input(Context&, const Params&, const Activation& dy, Saved,
@@ -67,6 +70,7 @@ class Scale final : public Layer {
   Scale(std::string name, double factor) : name_(std::move(name)), factor_(factor) {}
 
   const std::string& name() const override { return name_; }
+  double factor() const { return factor_; }
   LayerPlan plan(const ActivationDecl& input, const BackendSizes&) const override;
   void forward(Context&, const Params&, const Activation& x, Activation& y, Saved) const override;
   void backward_input(Context&, const Params&, const Activation& dy, Saved,

@@ -24,6 +24,7 @@ class InstanceNorm final : public Layer {
   explicit InstanceNorm(InstanceNormOptions options) : options_(std::move(options)) {}
 
   const std::string& name() const override { return options_.name; }
+  const InstanceNormOptions& options() const { return options_; }
   LayerPlan plan(const ActivationDecl& input, const BackendSizes&) const override;
   void forward(Context&, const Params&, const Activation& x, Activation& y, Saved) const override;
   void backward_input(Context&, const Params&, const Activation& dy, Saved,

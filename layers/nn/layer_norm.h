@@ -23,6 +23,7 @@ class LayerNorm final : public Layer {
   explicit LayerNorm(LayerNormOptions options) : options_(std::move(options)) {}
 
   const std::string& name() const override { return options_.name; }
+  const LayerNormOptions& options() const { return options_; }
   LayerPlan plan(const ActivationDecl& input, const BackendSizes&) const override;
   void forward(Context&, const Params&, const Activation& x, Activation& y, Saved) const override;
   void backward_input(Context&, const Params&, const Activation& dy, Saved,

@@ -27,6 +27,7 @@ class Recurrence final : public Layer {
   explicit Recurrence(RecurrenceOptions options);
 
   const std::string& name() const override { return options_.name; }
+  const RecurrenceOptions& options() const { return options_; }
   LayerPlan plan(const ActivationDecl& input, const BackendSizes&) const override;
   void forward(Context&, const Params&, const Activation& x, Activation& y, Saved) const override;
   void backward_input(Context&, const Params&, const Activation& dy, Saved,

@@ -34,6 +34,7 @@ class SinusoidalPositions final : public Layer {
       : name_(std::move(name)), options_(options) {}
 
   const std::string& name() const override { return name_; }
+  const SinusoidOptions& options() const { return options_; }
   /// ShapeError if an utterance has more than max_frames, or if halves have fewer than two
   /// channels.
   LayerPlan plan(const ActivationDecl& input, const BackendSizes&) const override;

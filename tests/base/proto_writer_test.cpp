@@ -31,6 +31,13 @@ TEST(ProtoWriter, WritesNumbersOfEveryLength) {
   EXPECT_EQ(written(static_cast<std::uint64_t>(-1)), std::string(9, '\xff') + "\x01");
 }
 
+TEST(ProtoWriter, BeginsAMessageThatFollowsElsewhere) {
+  ProtoWriter whole, begin;
+  whole.text(3, std::string(200, 'a'));
+  begin.begin(3, 200);
+  EXPECT_EQ(begin.done() + std::string(200, 'a'), whole.done());
+}
+
 TEST(ProtoWriter, WritesTheNumberOfALateField) {
   ProtoWriter writer;
   writer.number(16, 1);

@@ -47,7 +47,7 @@ const std::vector<Storeys> storeys = {
     {"partition/planner",
      {"cost", "simulate", "cluster", "cut", "placement", "search", "plan", "choose", "report"}},
     {"runtime",
-     {"text", "store", "data", "decoding", "checkpoint", "huggingface", "job", "devices",
+     {"text", "store", "data", "decoding", "checkpoint", "huggingface", "onnx", "job", "devices",
       "pipeline", "corpus", "optim", "planning", "trainer", "recognise", "profiling",
       "supervisor"}},
 };

@@ -33,30 +33,6 @@ bool has_mels(const configs::FeatureConfig& config) {
   return config.kind == "log-mel" || is_fbank(config) || is_whisper(config);
 }
 
-/// Returns the samples up to which an utterance is padded with silence.
-std::int64_t min_samples(const configs::FeatureConfig& config) {
-  constexpr std::int64_t kSeconds = 30;
-  if (pads_to_half(config)) return config.sample_rate / 2;
-  return pads_to_thirty(config) ? kSeconds * config.sample_rate : 0;
-}
-
-// Point i of a window of period P is share - (1 - share) cos(2πi / P): share is 0.5 for Hann and
-// 0.54 for Hamming. A periodic window has P = size, a symmetric one P = size - 1. Povey's is a
-// symmetric Hann window to the power 0.85.
-std::vector<double> make_window(const std::string& name, std::int64_t size) {
-  const double share = name == "hamming" ? 0.54 : 0.5;
-  const bool povey = name == "povey", symmetric = povey || name == "hann-symmetric";
-  const std::int64_t period = symmetric ? size - 1 : size;
-  std::vector<double> window(static_cast<std::size_t>(size));
-  for (std::int64_t i = 0; i < size; ++i) {
-    const double height =
-        share - (1 - share) * std::cos(2 * std::numbers::pi * static_cast<double>(i) /
-                                       static_cast<double>(period));
-    window[static_cast<std::size_t>(i)] = povey ? std::pow(height, 0.85) : height;
-  }
-  return window;
-}
-
 /// Prepares the samples under a window as Kaldi's fbank does. Scales them to 16-bit audio,
 /// subtracts their mean, and computes x[t] - preemphasis · x[t - 1]. The first sample is its own
 /// predecessor.
@@ -185,6 +161,29 @@ int base_bins(const configs::FeatureConfig& config) {
 }
 
 }  // namespace
+
+std::int64_t min_samples(const configs::FeatureConfig& config) {
+  constexpr std::int64_t kSeconds = 30;
+  if (pads_to_half(config)) return config.sample_rate / 2;
+  return pads_to_thirty(config) ? kSeconds * config.sample_rate : 0;
+}
+
+// Point i of a window of period P is share - (1 - share) cos(2πi / P): share is 0.5 for Hann and
+// 0.54 for Hamming. A periodic window has P = size, a symmetric one P = size - 1. Povey's is a
+// symmetric Hann window to the power 0.85.
+std::vector<double> make_window(const std::string& name, std::int64_t size) {
+  const double share = name == "hamming" ? 0.54 : 0.5;
+  const bool povey = name == "povey", symmetric = povey || name == "hann-symmetric";
+  const std::int64_t period = symmetric ? size - 1 : size;
+  std::vector<double> window(static_cast<std::size_t>(size));
+  for (std::int64_t i = 0; i < size; ++i) {
+    const double height =
+        share - (1 - share) * std::cos(2 * std::numbers::pi * static_cast<double>(i) /
+                                       static_cast<double>(period));
+    window[static_cast<std::size_t>(i)] = povey ? std::pow(height, 0.85) : height;
+  }
+  return window;
+}
 
 FrameGeometry frame_geometry(const configs::FeatureConfig& config) {
   const auto in_samples = [&](double milliseconds) {

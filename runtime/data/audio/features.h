@@ -3,6 +3,8 @@
 #include <cstdint>
 #include <memory>
 #include <span>
+#include <string>
+#include <vector>
 
 #include "configs/config.h"
 
@@ -19,6 +21,12 @@ struct FrameGeometry {
 /// Converts a configuration's milliseconds to samples. Throws ConfigError if its keys contradict
 /// each other.
 FrameGeometry frame_geometry(const configs::FeatureConfig&);
+
+/// Returns the heights of a window of `size` samples. `name` is a value of features.window.
+[[nodiscard]] std::vector<double> make_window(const std::string& name, std::int64_t size);
+
+/// Returns the samples up to which shorter utterances are padded with silence.
+[[nodiscard]] std::int64_t min_samples(const configs::FeatureConfig&);
 
 /// Returns the channels of a frame: fft / 2 + 1 for a spectrogram, 1 for a waveform, `mels` for
 /// others, multiplied by features.stack.

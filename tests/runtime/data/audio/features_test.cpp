@@ -224,5 +224,13 @@ TEST(Features, RejectAnOutputOfAnotherSize) {
   EXPECT_THROW(extractor.extract(test::make_sound(100), room), ShapeError);
 }
 
+TEST(Features, HaveThePointsOfTheirWindow) {
+  const std::vector<double> periodic = make_window("hann", 4), symmetric = make_window("povey", 3);
+  for (std::size_t i = 0; i < 4; ++i)
+    EXPECT_NEAR(periodic[i], std::vector<double>({0, 0.5, 1, 0.5})[i], 1e-15);
+  for (std::size_t i = 0; i < 3; ++i)
+    EXPECT_NEAR(symmetric[i], std::vector<double>({0, 1, 0})[i], 1e-15);
+}
+
 }  // namespace
 }  // namespace penstock::runtime
