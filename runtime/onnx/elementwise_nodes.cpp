@@ -3,10 +3,12 @@
 #include <numbers>
 
 #include "layers/nn/elementwise.h"
+#include "layers/nn/span_mask.h"
 #include "runtime/onnx/layer_graph.h"
 
 // Opset 17 has no GELU, so its formula is spelt out; ONNX Runtime recognises the pattern and
-// computes it in one pass. Dropout does nothing in evaluation, and adds no node.
+// computes it in one pass. Dropout and masks do nothing in evaluation, and add no
+// node.
 
 namespace penstock::runtime {
 namespace {
@@ -64,6 +66,8 @@ ValueName add_scale(LayerGraph& target, const layers::Scale& layer, const ValueN
 
 ValueName skip_dropout(LayerGraph&, const layers::Dropout&, const ValueName& x) { return x; }
 
+ValueName skip_masks(LayerGraph&, const layers::SpanMaskLayer&, const ValueName& x) { return x; }
+
 }  // namespace
 
 ValueName gated(OnnxGraph& graph, const ValueName& a, const ValueName& b) {
@@ -72,8 +76,11 @@ ValueName gated(OnnxGraph& graph, const ValueName& a, const ValueName& b) {
 
 std::vector<AddLayer> elementwise_kinds() {
   return {add_if<layers::ClippedReLU, add_clipped_relu>,
-          add_if<layers::Nonlinearity, add_nonlinearity>, add_if<layers::Gate, add_gate>,
-          add_if<layers::Scale, add_scale>, add_if<layers::Dropout, skip_dropout>};
+          add_if<layers::Nonlinearity, add_nonlinearity>,
+          add_if<layers::Gate, add_gate>,
+          add_if<layers::Scale, add_scale>,
+          add_if<layers::Dropout, skip_dropout>,
+          add_if<layers::SpanMaskLayer, skip_masks>};
 }
 
 }  // namespace penstock::runtime

@@ -32,7 +32,7 @@ KALDI = ["features.kind=fbank", "features.window_ms=25", "features.window=povey"
 WHISPER = ["model.kind=whisper", "model.width=12", "model.heads=3", "model.layers=2", "model.inner=20", "features.window_ms=25",
            "features.window=hann", "features.mels=24", "model.features=24"]
 KINDS = {
-    "wav2vec2": SAMPLES,
+    "wav2vec2": SAMPLES + ["model.mask_time_prob=0.3", "model.mask_feature_prob=0.3", "model.mask_feature_length=3"],
     "wav2vec2_base": SAMPLES + ["model.frontend_norm=group", "model.frontend_bias=false", "model.norm_first=false",
                                 "model.projection_norm=false"],
     "wav2vec2_adapter": SAMPLES + ["model.adapter=5", "model.position_weight_norm=false", "model.position_kernel=7"],
