@@ -1,6 +1,7 @@
 #include "runtime/data/manifest/manifest.h"
 
 #include <fmt/format.h>
+#include <spdlog/spdlog.h>
 
 #include <algorithm>
 #include <fstream>
@@ -9,14 +10,17 @@
 
 #include "base/error.h"
 #include "base/file_handle.h"
+#include "base/quantities.h"
 #include "runtime/data/manifest/manifest_formats.h"
+#include "runtime/data/manifest/shard_pattern.h"
 #include "runtime/data/manifest/tar_member.h"
 #include "runtime/data/remote/remote_url.h"
 
 // A manifest's format is recognised by what is there, without a setting. A folder is recognised by
 // the files that name a layout (Kaldi, LJSpeech, LibriSpeech, NeMo), then by tars, and at last by
 // texts beside recordings; the order matters, since the earlier layouts may have the later signs
-// too. A table is recognised by its first line. What is left is JSON.
+// too. A table is recognised by its first line. What is left is JSON. A path that does not exist
+// may be a pattern of several that do.
 //
 // Readers of all formats pass one entry at a time to the same sink, so memory does not grow with
 // the manifest. A fault of one line is noted and the next line is read.
@@ -81,12 +85,6 @@ bool is_deepspeech(const std::filesystem::path& manifest) {
   return is(nlohmann::json::parse(whole_text(manifest), nullptr, false));
 }
 
-/// Returns true if a path stands for several, in NeMo's notation: "manifest__OP_0..511_CL_.json".
-bool is_pattern(const std::filesystem::path& manifest) {
-  const std::string& path = manifest.native();
-  return path.find("_OP_") != std::string::npos || path.find('{') != std::string::npos;
-}
-
 /// Replaces "TAR:NAME" by the member that it names.
 void find_member(ManifestEntry& entry, TarListings& tars) {
   if (tar_member(entry.audio.native())) return;
@@ -120,25 +118,24 @@ std::string_view name_of(ManifestFormat format) {
       return "WebDataset tars";
     case ManifestFormat::folder:
       return "folder of recordings and texts";
+    case ManifestFormat::shards:
+      return "shards";
   }
   return "";
 }
 
 ManifestFormat manifest_format(const std::filesystem::path& manifest, bool texts) {
   std::error_code error;
-  if (!std::filesystem::exists(manifest, error))
-    throw DataError(fmt::format("manifest {}: no such file or folder{}", manifest.string(),
-                                is_pattern(manifest) ? ". It looks like a pattern of several: name "
-                                                       "the folder that holds them"
-                                                     : ""));
+  if (!std::filesystem::exists(manifest, error)) {
+    if (is_shard_pattern(manifest.native())) return ManifestFormat::shards;
+    throw DataError(fmt::format("manifest {}: no such file or folder", manifest.string()));
+  }
   if (std::filesystem::is_directory(manifest)) return folder_format(manifest, texts);
   if (is_tar_name(manifest)) return ManifestFormat::webdataset;
   if (manifest.extension() == ".csv" || manifest.extension() == ".tsv")
     return table_format(manifest);
   return is_deepspeech(manifest) ? ManifestFormat::deepspeech_json : ManifestFormat::json_lines;
 }
-
-namespace {
 
 void read_by_format(const ManifestReading& reading) {
   switch (manifest_format(reading.manifest, reading.texts)) {
@@ -175,14 +172,16 @@ void read_by_format(const ManifestReading& reading) {
     case ManifestFormat::folder:
       read_folder(reading);
       break;
+    case ManifestFormat::shards:
+      read_shards(reading);
+      break;
   }
 }
 
-}  // namespace
-
 void read_manifest(const std::filesystem::path& manifest, ManifestSink& sink, Faults& faults) {
   TarListings tars(sink.sources, sink.files);
-  ManifestReading reading{manifest, {}, faults, sink.sources, tars, sink.files, sink.texts};
+  ManifestReading reading{manifest, {},           faults,     sink.sources,
+                          tars,     sink.skipped, sink.files, sink.texts};
   reading.add = [&](ManifestEntry entry) {
     try {
       entry.audio = reading.located(entry.audio);
@@ -193,6 +192,9 @@ void read_manifest(const std::filesystem::path& manifest, ManifestSink& sink, Fa
     sink.add(std::move(entry));
   };
   read_by_format(reading);
+  if (sink.skipped > 0)
+    spdlog::info("{}: left out {} with _skipme", manifest.string(),
+                 counted(static_cast<std::int64_t>(sink.skipped), "line"));
   if (sink.files == nullptr || !sink.files->holds(manifest)) return;
   // The mirror's folders change with each download, so the list of objects stands for them.
   std::error_code error;
@@ -215,6 +217,12 @@ std::vector<ManifestEntry> read_named(const std::string& name, Faults& faults) {
   const auto files = remote_files();
   const LocalFile manifest = files->open_manifest(name);
   return read_manifest(manifest.path, faults, files.get());
+}
+
+ManifestReading ManifestReading::with(const std::filesystem::path& part) const {
+  ManifestReading reading = *this;
+  reading.manifest = part;
+  return reading;
 }
 
 std::string ManifestReading::at_line(std::size_t line) const {

@@ -23,6 +23,7 @@ struct ManifestReading {
   Faults& faults;
   std::vector<std::filesystem::path>& sources;  // ManifestSink::sources
   TarListings& tars;
+  std::size_t& skipped;  // ManifestSink::skipped
   RemoteFiles* files = nullptr;
   bool texts = true;  // ManifestSink::texts
 
@@ -32,10 +33,15 @@ struct ManifestReading {
   /// Opens such a file.
   [[nodiscard]] LocalFile open(const std::filesystem::path& file) const;
 
+  /// Returns the same for another manifest, a part of this one.
+  [[nodiscard]] ManifestReading with(const std::filesystem::path& part) const;
+
   /// Returns "train.jsonl:17".
   std::string at_line(std::size_t line) const;
 };
 
+/// Reads a manifest by the reader of its format, one of those below.
+void read_by_format(const ManifestReading&);
 void read_json_lines(const ManifestReading&);
 void read_deepspeech_json(const ManifestReading&);
 void read_deepspeech_csv(const ManifestReading&);
@@ -47,6 +53,7 @@ void read_ljspeech(const ManifestReading&);
 void read_folder(const ManifestReading&);
 void read_nemo(const ManifestReading&);
 void read_webdataset(const ManifestReading&);
+void read_shards(const ManifestReading&);
 
 /// Returns the NeMo manifests in a folder of tarred data: the manifest of all shards, or those of
 /// single shards in order. Returns none if the folder is of another kind.
