@@ -71,4 +71,20 @@ void read_manifest_of_tar(std::string_view bytes) {
   read_as_manifest(folder.path());
 }
 
+void read_manifest_of_lhotse(std::string_view bytes) {
+  const TemporaryFolder folder;
+  write_file(folder.path() / "x_recordings.jsonl", take_part(bytes));
+  write_file(folder.path() / "x_supervisions.jsonl", take_part(bytes));
+  write_file(folder.path() / "x_cuts.jsonl", bytes);
+  for (const char* name : {"x_recordings.jsonl", "x_supervisions.jsonl", "x_cuts.jsonl"})
+    read_as_manifest(folder.path() / name);
+  read_as_manifest(folder.path());
+}
+
+void read_compressed_manifest(std::string_view bytes) {
+  const TemporaryFolder folder;
+  write_file(folder.path() / "x.jsonl.gz", bytes);
+  read_as_manifest(folder.path() / "x.jsonl.gz");
+}
+
 }  // namespace penstock::test

@@ -4,13 +4,14 @@
 #include <spdlog/spdlog.h>
 
 #include <algorithm>
-#include <fstream>
 #include <nlohmann/json.hpp>
 #include <utility>
 
 #include "base/error.h"
 #include "base/file_handle.h"
+#include "base/json_nesting.h"
 #include "base/quantities.h"
+#include "runtime/data/manifest/line_reader.h"
 #include "runtime/data/manifest/manifest_formats.h"
 #include "runtime/data/manifest/shard_pattern.h"
 #include "runtime/data/manifest/tar_member.h"
@@ -28,16 +29,26 @@
 namespace penstock::runtime {
 namespace {
 
+/// Returns true for the names that Lhotse's recipes give to manifests with texts.
+bool is_of_lhotse(const std::filesystem::path& file) {
+  const std::string name = file.filename().string();
+  const auto has = [&](const char* part) { return name.find(part) != std::string::npos; };
+  return has(".jsonl") && (has("_supervisions") || has("_cuts"));
+}
+
 ManifestFormat folder_format(const std::filesystem::path& folder, bool needs_texts) {
   std::error_code error;
   if (std::filesystem::exists(folder / "wav.scp", error)) return ManifestFormat::kaldi;
   if (std::filesystem::exists(folder / "metadata.csv", error)) return ManifestFormat::ljspeech;
   bool texts = false, sounds = false, tars = false;
+  std::string lhotse;
   for (const auto& file : files_below(folder)) {
     if (file.string().ends_with(".trans.txt")) return ManifestFormat::librispeech;
     texts = texts || file.extension() == ".txt";
     sounds = sounds || is_sound(file);
     tars = tars || is_tar_name(file);
+    if (is_of_lhotse(file))
+      lhotse = ". Of Lhotse's manifests, name a single one, such as " + file.string();
   }
   if ((tars || !sounds) && !nemo_manifests(folder).empty()) return ManifestFormat::nemo;
   if (tars && !sounds) return ManifestFormat::webdataset;
@@ -46,8 +57,8 @@ ManifestFormat folder_format(const std::filesystem::path& folder, bool needs_tex
       fmt::format("{}: this folder has no transcripts that are known: *.trans.txt (LibriSpeech), "
                   "wav.scp (Kaldi), metadata.csv (LJSpeech), tarred_audio_manifest.json (NeMo), "
                   "tars (WebDataset), or a NAME.txt beside each recording. "
-                  "List its recordings in a manifest",
-                  folder.string()));
+                  "List its recordings in a manifest{}",
+                  folder.string(), lhotse));
 }
 
 /// Recognises a table's format by its first line. Both columns of deepspeech.pytorch's are paths.
@@ -74,15 +85,26 @@ std::string whole_text(const std::filesystem::path& file) try {
   throw DataError(error.what());
 }
 
-/// Returns true for deepspeech.pytorch's JSON object. The first line already distinguishes JSON
-/// lines from an object over many lines, so large manifests are not read completely.
-bool is_deepspeech(const std::filesystem::path& manifest) {
-  const auto is = [](const nlohmann::json& json) {
+/// Recognises JSON by its first line, which already distinguishes JSON lines from an object over
+/// many lines. So large manifests are not read completely.
+ManifestFormat json_format(const std::filesystem::path& manifest) {
+  const auto is_deepspeech = [](const nlohmann::json& json) {
     return json.is_object() && json.contains("samples");
   };
-  const auto first = nlohmann::json::parse(first_line(manifest), nullptr, false);
-  if (first.is_object() && !is(first)) return false;
-  return is(nlohmann::json::parse(whole_text(manifest), nullptr, false));
+  const std::string line = first_line(manifest);
+  if (line.starts_with('[') || manifest.string().ends_with(".yaml") ||
+      manifest.string().ends_with(".yaml.gz"))
+    throw DataError(
+        fmt::format("manifest {0}: is {1}, not JSON lines: write one object in each line. A "
+                    "manifest of Lhotse's becomes that by lhotse copy {0} NAME.jsonl.gz",
+                    manifest.string(), line.starts_with('[') ? "a JSON array" : "YAML"));
+  if (json_nests_too_deeply(line)) return ManifestFormat::json_lines;
+  const auto first = nlohmann::json::parse(line, nullptr, false);
+  if (const auto lhotse = lhotse_format(first)) return *lhotse;
+  if (first.is_object() && !is_deepspeech(first)) return ManifestFormat::json_lines;
+  return is_deepspeech(nlohmann::json::parse(whole_text(manifest), nullptr, false))
+             ? ManifestFormat::deepspeech_json
+             : ManifestFormat::json_lines;
 }
 
 /// Replaces "TAR:NAME" by the member that it names.
@@ -118,6 +140,12 @@ std::string_view name_of(ManifestFormat format) {
       return "WebDataset tars";
     case ManifestFormat::folder:
       return "folder of recordings and texts";
+    case ManifestFormat::lhotse_cuts:
+      return "Lhotse cuts";
+    case ManifestFormat::lhotse_supervisions:
+      return "Lhotse supervisions";
+    case ManifestFormat::lhotse_recordings:
+      return "Lhotse recordings";
     case ManifestFormat::shards:
       return "shards";
   }
@@ -134,7 +162,7 @@ ManifestFormat manifest_format(const std::filesystem::path& manifest, bool texts
   if (is_tar_name(manifest)) return ManifestFormat::webdataset;
   if (manifest.extension() == ".csv" || manifest.extension() == ".tsv")
     return table_format(manifest);
-  return is_deepspeech(manifest) ? ManifestFormat::deepspeech_json : ManifestFormat::json_lines;
+  return json_format(manifest);
 }
 
 void read_by_format(const ManifestReading& reading) {
@@ -171,6 +199,15 @@ void read_by_format(const ManifestReading& reading) {
       break;
     case ManifestFormat::folder:
       read_folder(reading);
+      break;
+    case ManifestFormat::lhotse_cuts:
+      read_lhotse_cuts(reading);
+      break;
+    case ManifestFormat::lhotse_supervisions:
+      read_lhotse_supervisions(reading);
+      break;
+    case ManifestFormat::lhotse_recordings:
+      read_lhotse_recordings(reading);
       break;
     case ManifestFormat::shards:
       read_shards(reading);
@@ -250,15 +287,13 @@ namespace {
 /// Calls `use` for every line that isn't blank until it returns false.
 template <class Use>
 void read_lines(const std::filesystem::path& file, Use use) {
-  std::ifstream in(file, std::ios::binary);
-  if (!in) throw DataError(file.string() + ": cannot be read");
+  LineReader lines(file);
   std::string line;
-  for (std::size_t number = 1; std::getline(in, line); ++number) {
+  for (std::size_t number = 1; lines.next(line); ++number) {
     if (number == 1 && line.starts_with("\xef\xbb\xbf")) line.erase(0, 3);
     if (line.ends_with('\r')) line.pop_back();
     if (line.find_first_not_of(" \t") != std::string::npos && !use(line, number)) return;
   }
-  if (in.bad()) throw DataError(file.string() + ": cannot be read to its end");
 }
 
 }  // namespace

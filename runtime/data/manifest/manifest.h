@@ -33,10 +33,13 @@ enum class ManifestFormat {
   librispeech,      // a folder with *.trans.txt beside the audio
   kaldi,            // a folder with wav.scp, text and, if it has segments, segments
   ljspeech,         // a folder with metadata.csv and wavs/
-  nemo,        // a folder of NeMo's tars, with tarred_audio_manifest.json or manifest_0.json, …
-  webdataset,  // a tar or a folder of tars, with a KEY.txt or KEY.json for each recording
-  folder,      // any other folder: a NAME.txt beside each recording, unless texts are not needed
-  shards,      // several of them: manifest__OP_0..511_CL_.json, see shard_pattern.h
+  nemo,         // a folder of NeMo's tars, with tarred_audio_manifest.json or manifest_0.json, …
+  webdataset,   // a tar or a folder of tars, with a KEY.txt or KEY.json for each recording
+  folder,       // any other folder: a NAME.txt beside each recording, unless texts are not needed
+  lhotse_cuts,  // JSON lines of Lhotse's cuts; a text for each supervision
+  lhotse_supervisions,  // JSON lines with recordings of the same name beside them
+  lhotse_recordings,    // they have no texts
+  shards,               // several of them: manifest__OP_0..511_CL_.json, see shard_pattern.h
 };
 
 /// Returns "JSON lines", "deepspeech.pytorch JSON", ….

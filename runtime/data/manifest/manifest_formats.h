@@ -2,6 +2,8 @@
 
 #include <filesystem>
 #include <functional>
+#include <nlohmann/json_fwd.hpp>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -54,6 +56,12 @@ void read_folder(const ManifestReading&);
 void read_nemo(const ManifestReading&);
 void read_webdataset(const ManifestReading&);
 void read_shards(const ManifestReading&);
+void read_lhotse_cuts(const ManifestReading&);
+void read_lhotse_supervisions(const ManifestReading&);
+void read_lhotse_recordings(const ManifestReading&);
+
+/// Returns the format of Lhotse's whose first line this is; nothing if it is of none.
+[[nodiscard]] std::optional<ManifestFormat> lhotse_format(const nlohmann::json& line);
 
 /// Returns the NeMo manifests in a folder of tarred data: the manifest of all shards, or those of
 /// single shards in order. Returns none if the folder is of another kind.

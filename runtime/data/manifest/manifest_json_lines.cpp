@@ -5,7 +5,7 @@
 #include <optional>
 
 #include "base/error.h"
-#include "base/json_nesting.h"
+#include "runtime/data/manifest/json_line.h"
 #include "runtime/data/manifest/manifest_formats.h"
 #include "runtime/data/manifest/nemo_shards.h"
 
@@ -107,19 +107,9 @@ void read_json_lines(const ManifestReading& reading) {
   reading.sources.push_back(reading.manifest);
   for_each_line(reading, reading.manifest, [&](const std::string& text, std::size_t number) {
     const std::string where = reading.at_line(number);
-    if (json_nests_too_deeply(text))
-      return reading.faults.add(where, fmt::format("nests deeper than {}", kDeepestNesting));
-    nlohmann::json line;
-    try {
-      line = nlohmann::json::parse(text);
-    } catch (const nlohmann::json::exception& error) {
-      // The message is "[json.exception.…] parse error at line 1, column 7: …"; its line is always
-      // 1.
-      const std::string what = error.what();
-      const std::size_t column = what.find("column");
-      return reading.faults.add(
-          where, "bad JSON: " + (column == std::string::npos ? what : what.substr(column)));
-    }
+    const auto json = json_in_line(reading, text, where);
+    if (!json) return;
+    const nlohmann::json& line = *json;
     if (is_skipped(line)) {
       ++reading.skipped;
       return;

@@ -18,7 +18,7 @@ namespace {
 
 /// Refuses a pattern of NeMo's tars. They hold no texts, and the manifests that do are elsewhere.
 void require_texts(const ManifestReading& reading, const std::filesystem::path& shard) {
-  const std::filesystem::path folder = shard.parent_path();
+  const std::filesystem::path folder = shard.has_parent_path() ? shard.parent_path() : ".";
   if (!reading.texts || !is_tar_name(shard) || !shard.filename().string().starts_with("audio"))
     return;
   for (const auto& place : {folder / "sharded_manifests", folder})
