@@ -39,6 +39,12 @@ enum class ManifestFormat {
   lhotse_cuts,  // JSON lines of Lhotse's cuts; a text for each supervision
   lhotse_supervisions,  // JSON lines with recordings of the same name beside them
   lhotse_recordings,    // they have no texts
+  mls,                  // a set's folder, with transcripts.txt and audio/
+  fleurs,               // a set's TSV of seven columns, without a header
+  voxpopuli,            // TSV with columns id and normalized_text
+  peoples_speech,       // JSON lines with "training_data"
+  stm,                  // a folder with .stm files and recordings: TED-LIUM
+  gigaspeech,           // GigaSpeech.json:M, one of its subsets
   shards,               // several of them: manifest__OP_0..511_CL_.json, see shard_pattern.h
 };
 

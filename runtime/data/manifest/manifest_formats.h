@@ -2,7 +2,6 @@
 
 #include <filesystem>
 #include <functional>
-#include <nlohmann/json_fwd.hpp>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -60,8 +59,37 @@ void read_lhotse_cuts(const ManifestReading&);
 void read_lhotse_supervisions(const ManifestReading&);
 void read_lhotse_recordings(const ManifestReading&);
 
+void read_mls(const ManifestReading&);
+void read_fleurs(const ManifestReading&);
+void read_voxpopuli(const ManifestReading&);
+void read_peoples_speech(const ManifestReading&);
+void read_stm(const ManifestReading&);
+void read_gigaspeech(const ManifestReading&);
+
+/// Returns true for a folder that is a set of Multilingual LibriSpeech, with a transcripts.txt
+/// whose lines have a tab.
+[[nodiscard]] bool is_mls_set(const std::filesystem::path& folder);
+
+/// Returns true for the fields of a row of FLEURS' tables.
+[[nodiscard]] bool is_fleurs_row(const std::vector<std::string>& fields);
+
+/// Returns true if a table's first line names the columns of VoxPopuli's.
+[[nodiscard]] bool has_voxpopuli_columns(const std::vector<std::string>& header);
+
+/// Returns true for a line of The People's Speech.
+[[nodiscard]] bool is_peoples_speech(const std::string& line);
+
+/// The file GigaSpeech.json, and the name of a subset: "M", or "" if none is named.
+struct GigaspeechName {
+  std::filesystem::path file;
+  std::string subset;
+};
+
+/// Parses "GigaSpeech.json:M". Nothing for other paths.
+[[nodiscard]] std::optional<GigaspeechName> gigaspeech_name(const std::filesystem::path& manifest);
+
 /// Returns the format of Lhotse's whose first line this is; nothing if it is of none.
-[[nodiscard]] std::optional<ManifestFormat> lhotse_format(const nlohmann::json& line);
+[[nodiscard]] std::optional<ManifestFormat> lhotse_format(const std::string& line);
 
 /// Returns the NeMo manifests in a folder of tarred data: the manifest of all shards, or those of
 /// single shards in order. Returns none if the folder is of another kind.
@@ -70,6 +98,9 @@ void read_lhotse_recordings(const ManifestReading&);
 
 /// Returns true if a file has an extension of audio.
 [[nodiscard]] bool is_sound(const std::filesystem::path& file);
+
+/// Returns the extension of the recording that has this path without one, ".flac" if there is none.
+[[nodiscard]] std::string extension_beside(const std::filesystem::path& stem);
 
 /// Returns all files below the folder, sorted by path. If `folders` is not null, it gets this
 /// folder and those below it. Throws DataError if a folder can't be read.
@@ -90,6 +121,9 @@ void add_with_text_file(const ManifestReading&, const std::filesystem::path& aud
 
 /// Returns the text of a file that a manifest names. Throws DataError if it can't be read.
 [[nodiscard]] std::string read_text(const ManifestReading&, const std::filesystem::path& file);
+
+/// Returns the text of a file of this machine. Throws DataError if it can't be read.
+[[nodiscard]] std::string text_in(const std::filesystem::path& file);
 
 /// Calls use(line, number) for every line that isn't blank. Numbers start at 1; line ends and a
 /// byte order mark are removed.

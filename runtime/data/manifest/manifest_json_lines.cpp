@@ -107,7 +107,7 @@ void read_json_lines(const ManifestReading& reading) {
   reading.sources.push_back(reading.manifest);
   for_each_line(reading, reading.manifest, [&](const std::string& text, std::size_t number) {
     const std::string where = reading.at_line(number);
-    const auto json = json_in_line(reading, text, where);
+    const auto json = json_in_line<nlohmann::json>(reading, text, where);
     if (!json) return;
     const nlohmann::json& line = *json;
     if (is_skipped(line)) {

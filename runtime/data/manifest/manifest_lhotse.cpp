@@ -8,7 +8,6 @@
 
 #include "base/error.h"
 #include "runtime/data/manifest/json_line.h"
-#include "runtime/data/manifest/lhotse_recording.h"
 
 // Lhotse's manifests are JSON lines, compressed by gzip as a rule:
 //
@@ -19,11 +18,140 @@
 //   x_cuts_train.jsonl.gz          {"type": "MonoCut", "start": 0, "duration": 2.5, "recording":
 //                                   {…}, "supervisions": [{…, times from the cut's start}], …}
 //
+// Lhotse computes while it loads: a recording may be a command, parts of several files, or changed
+// by transforms. What it would compute can't be found in a file, so such recordings are refused by
+// name. Resampling is the exception, since times are seconds and penstock resamples by itself.
+//
+// A relative path starts from the folder in which Lhotse ran, which is often the manifest's. The
+// first recording decides which it is, as for Common Voice: a look at the file system for each line
+// would be slow on network disks.
+//
 // Each supervision is an utterance, as after CutSet.trim_to_supervisions(). Cuts are read one at a
 // time. For supervisions, all recordings are in memory.
 
 namespace penstock::runtime {
 namespace {
+
+/// Distance in seconds below which a span is the whole recording. Lhotse rounds to fewer digits.
+constexpr double kExactly = 1e-3;
+
+void require_file(const std::string& type, const std::string& source) {
+  if (type == "file" || type == "url") return;
+  if (type == "command")
+    throw DataError(
+        fmt::format("its recording is the command \"{}\", but penstock runs none: "
+                    "convert the recordings into files, by CutSet.save_audios()",
+                    source));
+  if (type == "shar")
+    throw DataError(
+        "its recording lies in Lhotse's Shar: write files of it, by "
+        "CutSet.from_shar(…).save_audios(…), and list the cuts that this returns");
+  throw DataError(
+      fmt::format("its recording has a source of type \"{}\", but \"file\" or \"url\" "
+                  "is needed: write files, by CutSet.save_audios()",
+                  type));
+}
+
+void require_unchanged(const nlohmann::json& recording) {
+  for (const auto& transform : part_in(recording, "transforms")) {
+    const std::string name = string_in(transform, "name").value_or(transform.dump());
+    if (name == "Resample") continue;
+    throw DataError(fmt::format(
+        "Lhotse changes its recording by {} while it loads: list the cuts before that, and change "
+        "recordings by [augment] and data.speeds, or write what is heard, by CutSet.save_audios()",
+        name));
+  }
+}
+
+/// A recording of Lhotse's that is one sound file, as it is.
+struct LhotseRecording {
+  std::filesystem::path sound;
+  double seconds = 0;
+  std::size_t channels = 1;
+};
+
+/// A span of a recording, in seconds.
+struct LhotseSpan {
+  double start = 0, seconds = 0;
+};
+
+/// Finds the sound files that Lhotse's manifests name.
+class LhotseSounds {
+ public:
+  /// Keeps the reference.
+  explicit LhotseSounds(const ManifestReading& reading) : reading_(reading) {}
+
+  /// Returns a recording. Throws DataError that says why it can't be read as it is.
+  [[nodiscard]] LhotseRecording recording(const nlohmann::json& recording);
+
+ private:
+  std::filesystem::path located(const std::string& source);
+
+  const ManifestReading& reading_;
+  std::optional<std::filesystem::path> folder_ = {};  // start of relative paths
+};
+
+std::filesystem::path LhotseSounds::located(const std::string& source) {
+  const std::filesystem::path beside = reading_.manifest.parent_path();
+  if (std::filesystem::path(source).is_absolute() || source.find("://") != std::string::npos)
+    return beside / source;
+  if (!folder_) {
+    const bool remote = reading_.files != nullptr && reading_.files->holds(reading_.manifest);
+    std::error_code error;
+    folder_ = remote || std::filesystem::exists(beside / source, error) ||
+                      !std::filesystem::exists(source, error)
+                  ? beside
+                  : std::filesystem::path();
+  }
+  return *folder_ / source;
+}
+
+LhotseRecording LhotseSounds::recording(const nlohmann::json& recording) {
+  const nlohmann::json& sources = part_in(recording, "sources");
+  if (!sources.is_array() || sources.empty()) throw DataError("its recording has no \"sources\"");
+  if (sources.size() > 1)
+    throw DataError(
+        fmt::format("its recording has {} files, one or more channels in each: write "
+                    "one file, by CutSet.save_audios()",
+                    sources.size()));
+  const auto source = string_in(sources[0], "source");
+  require_file(string_in(sources[0], "type").value_or(""), source.value_or(""));
+  if (!source || source->empty()) throw DataError("its recording names no \"source\"");
+  require_unchanged(recording);
+  const auto seconds = number_in(recording, "duration");
+  if (!seconds || *seconds <= 0)
+    throw DataError("its recording has no \"duration\" above 0 seconds");
+  return {located(*source), *seconds, part_in(sources[0], "channels").size()};
+}
+
+/// Returns the span of a cut or a supervision. Throws DataError without a "start" and a "duration"
+/// above 0.
+LhotseSpan span_in(const nlohmann::json& object) {
+  const auto start = number_in(object, "start"), seconds = number_in(object, "duration");
+  if (!start) throw DataError("has no \"start\" that is a number of seconds");
+  if (!seconds || *seconds <= 0) throw DataError("has no \"duration\" above 0 seconds");
+  return {*start, *seconds};
+}
+
+/// Throws DataError if a cut or a supervision hears a single channel of several, which penstock
+/// would mix.
+void require_all_channels(const nlohmann::json& object, const LhotseRecording& recording) {
+  const auto channel = object.find("channel");
+  if (recording.channels < 2 || channel == object.end() || channel->is_array()) return;
+  throw DataError(
+      fmt::format("is of channel {} of {}, but penstock mixes channels: write a file for each, by "
+                  "CutSet.save_audios()",
+                  channel->dump(), recording.channels));
+}
+
+/// Returns an utterance: a span of a recording, or all of it.
+ManifestEntry make_entry(const LhotseRecording& recording, const LhotseSpan& span) {
+  ManifestEntry entry{recording.sound, {}, span.seconds, {}};
+  const bool whole =
+      std::abs(span.start) < kExactly && std::abs(span.seconds - recording.seconds) < kExactly;
+  if (!whole) entry.offset = span.start;
+  return entry;
+}
 
 /// Seconds by which a supervision may pass the ends of its cut. Lhotse rounds times.
 constexpr double kSlack = 0.01;
@@ -94,7 +222,7 @@ void add_cut(const ManifestReading& reading, const nlohmann::json& cut, const st
   const LhotseRecording recording = sounds.recording(part_in(cut, "recording"));
   require_all_channels(cut, recording);
   if (!reading.texts) {
-    ManifestEntry entry = entry_of(recording, span);
+    ManifestEntry entry = make_entry(recording, span);
     entry.where = where;
     return reading.add(std::move(entry));
   }
@@ -105,11 +233,11 @@ void add_cut(const ManifestReading& reading, const nlohmann::json& cut, const st
         "cut.supervisions)");
   for (const auto& supervision : supervisions)
     for_supervision(supervision, [&] {
-      ManifestEntry entry =
-          entry_of(recording,
-                   span_within(span, supervision,
-                               "Cut anew, by CutSet.truncate(…, keep_excessive_supervisions=False)"
-                               " or lhotse cut trim-to-supervisions"));
+      ManifestEntry entry = make_entry(
+          recording,
+          span_within(span, supervision,
+                      "Cut anew, by CutSet.truncate(…, keep_excessive_supervisions=False)"
+                      " or lhotse cut trim-to-supervisions"));
       take_text(supervision, entry);
       entry.where = where;
       reading.add(std::move(entry));
@@ -122,7 +250,7 @@ void for_each_object(const ManifestReading& reading, const std::filesystem::path
   reading.sources.push_back(file);
   for_each_line(reading, file, [&](const std::string& line, std::size_t number) {
     const std::string where = fmt::format("{}:{}", file.filename().string(), number);
-    const auto json = json_in_line(reading, line, where);
+    const auto json = json_in_line<nlohmann::json>(reading, line, where);
     if (!json) return;
     try {
       if (!json->is_object()) throw DataError("is not a JSON object");
@@ -146,7 +274,7 @@ std::vector<std::filesystem::path> names_beside(const std::filesystem::path& man
 }
 
 /// Returns the recordings beside supervisions.
-std::filesystem::path recordings_of(const ManifestReading& reading) {
+std::filesystem::path find_recordings(const ManifestReading& reading) {
   const auto names = names_beside(reading.manifest, "supervisions", "recordings");
   std::error_code error;
   for (const auto& name : names)
@@ -162,7 +290,8 @@ std::filesystem::path recordings_of(const ManifestReading& reading) {
 
 }  // namespace
 
-std::optional<ManifestFormat> lhotse_format(const nlohmann::json& line) {
+std::optional<ManifestFormat> lhotse_format(const std::string& text) {
+  const auto line = nlohmann::json::parse(text, nullptr, false);
   const auto has = [&](const char* key) { return line.contains(key); };
   if (!line.is_object() || has("audio_filepath")) return std::nullopt;
   if (has("tracks") || string_in(line, "type").value_or("").ends_with("Cut") ||
@@ -186,7 +315,7 @@ void read_lhotse_cuts(const ManifestReading& reading) {
 void read_lhotse_supervisions(const ManifestReading& reading) {
   std::unordered_map<std::string, std::pair<LhotseRecording, std::string>> recordings;
   LhotseSounds sounds(reading);
-  const std::filesystem::path beside = recordings_of(reading);
+  const std::filesystem::path beside = find_recordings(reading);
   for_each_object(reading, beside, [&](const nlohmann::json& json, const std::string&) {
     const auto id = string_in(json, "id");
     if (!id) throw DataError("has no \"id\"");
@@ -208,9 +337,9 @@ void read_lhotse_supervisions(const ManifestReading& reading) {
         if (!fault.empty()) throw DataError(fault);
         require_all_channels(supervision, recording);
         ManifestEntry entry =
-            entry_of(recording, span_within({0, recording.seconds}, supervision,
-                                            "Correct it, by lhotse fix RECORDINGS SUPERVISIONS "
-                                            "FOLDER"));
+            make_entry(recording, span_within({0, recording.seconds}, supervision,
+                                              "Correct it, by lhotse fix RECORDINGS SUPERVISIONS "
+                                              "FOLDER"));
         if (reading.texts) take_text(supervision, entry);
         entry.where = where;
         reading.add(std::move(entry));
@@ -228,7 +357,7 @@ void read_lhotse_recordings(const ManifestReading& reading) {
   for_each_object(reading, reading.manifest,
                   [&](const nlohmann::json& json, const std::string& where) {
                     const LhotseRecording recording = sounds.recording(json);
-                    ManifestEntry entry = entry_of(recording, {0, recording.seconds});
+                    ManifestEntry entry = make_entry(recording, {0, recording.seconds});
                     entry.where = where;
                     reading.add(std::move(entry));
                   });

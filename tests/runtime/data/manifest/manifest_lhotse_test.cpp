@@ -19,7 +19,7 @@ class LhotseTest : public testing::Test, protected test::ManifestFolder {
   static std::filesystem::path golden(const std::string& name) {
     return test::source("tests/golden/lhotse_manifests") / name;
   }
-  static Faults faults_of(const std::filesystem::path& manifest) {
+  static Faults find_faults(const std::filesystem::path& manifest) {
     Faults faults;
     (void)read_manifest(manifest, faults);
     return faults;
@@ -110,7 +110,7 @@ TEST_F(LhotseTest, SpansPassTheirCutsByRoundingAlone) {
 
 /// The likeliest mistakes in cuts that Lhotse itself writes, and what is said of them.
 TEST_F(LhotseTest, CutsThatLhotseComputesAreRefused) {
-  const Faults faults = faults_of(golden("mistakes.jsonl"));
+  const Faults faults = find_faults(golden("mistakes.jsonl"));
   const std::vector<std::vector<const char*>> expected{
       {"Lhotse changes its recording by Speed while it loads: list the cuts before that",
        "[augment] and data.speeds"},
@@ -155,7 +155,7 @@ TEST_F(LhotseTest, ManifestsOfOtherKindsSayWhatToName) {
   expect_parts(refusal(copy("digits_supervisions_train.jsonl.gz", "other.jsonl.gz")),
                {"its name has no \"supervisions\", for which \"recordings\" could stand"});
   copy("digits_cuts_train.jsonl.gz", "f/digits_cuts_train.jsonl.gz");
-  expect_parts(refusal(in("f")), {"Of Lhotse's manifests, name a single one, such as ",
+  expect_parts(refusal(in("f")), {"Of its manifests of Lhotse's, name a single one, such as ",
                                   "digits_cuts_train.jsonl.gz"});
 }
 
@@ -182,6 +182,61 @@ TEST_F(LhotseTest, LinesThatAreWrongAreNamed) {
                {"5 faults", "c.jsonl:1: has no \"start\" that is a number of seconds",
                 ":2: starts at -1 s", ":3: has no \"duration\" above 0 seconds",
                 ":4: is a DataCut, but only MonoCuts are read", ":5: has no \"recording\": "});
+}
+
+/// Tests where recordings are.
+class LhotsePathsTest : public testing::Test, protected test::ManifestFolder {
+ protected:
+  /// Returns a cut of a recording with these sources and these further fields.
+  static std::string cut(const std::string& sources, const std::string& more = "") {
+    return R"({"type": "MonoCut", "start": 0, "duration": 1, "channel": 0, "supervisions": )"
+           R"([{"id": "s", "start": 0, "duration": 1, "text": "t"}], "recording": {"sources": )" +
+           sources + more + "}}\n";
+  }
+  static std::string of_file(const std::string& path) {
+    return cut(R"([{"type": "file", "channels": [0], "source": ")" + path + "\"}]",
+               R"(, "duration": 2)");
+  }
+};
+
+TEST_F(LhotsePathsTest, PathsStartBesideTheManifest) {
+  put("m/audio/a.wav", "");
+  const auto entries = read(put("m/c.jsonl", of_file("audio/a.wav") + of_file("/b.wav")));
+  EXPECT_EQ(entries[0].audio, in("m/audio/a.wav"));
+  EXPECT_EQ(entries[1].audio, "/b.wav");
+}
+
+/// Lhotse's recipes write paths that start where they ran. The first recording shows it.
+TEST_F(LhotsePathsTest, PathsMayStartInTheWorkingFolder) {
+  put("download/a.wav", "");
+  const auto manifest =
+      put("data/manifests/c.jsonl", of_file("download/a.wav") + of_file("download/b.wav"));
+  const auto before = std::filesystem::current_path();
+  std::filesystem::current_path(in(""));
+  const auto entries = read(manifest);
+  std::filesystem::current_path(before);
+  EXPECT_EQ(entries[0].audio, "download/a.wav");
+  EXPECT_EQ(entries[1].audio, "download/b.wav");
+}
+
+TEST_F(LhotsePathsTest, RecordingsWithoutAFileAreRefused) {
+  expect_parts(
+      error_message("c.jsonl", cut("[]", R"(, "duration": 2)") +
+                                   cut(R"([{"type": "file", "channels": [0]}])") +
+                                   cut(R"([{"type": "memory", "channels": [0], "source": "x"}])") +
+                                   cut(R"([{"type": "file", "source": "a.wav"}])") +
+                                   cut(R"([{"type": "file", "source": "a.wav"}])",
+                                       R"(, "duration": 1, "transforms": [{"x": 1}])")),
+      {"5 faults", "c.jsonl:1: its recording has no \"sources\"",
+       ":2: its recording names no \"source\"",
+       ":3: its recording has a source of type \"memory\", but \"file\" or \"url\" is needed",
+       ":4: its recording has no \"duration\" above 0 seconds",
+       ":5: Lhotse changes its recording by {\"x\":1} while it loads"});
+}
+
+TEST_F(LhotsePathsTest, UrlsAreToldFromPaths) {
+  expect_parts(error_message("c.jsonl", of_file("s3://bucket/a.wav")),
+               {"names s3://bucket/a.wav, but URLs are not read here"});
 }
 
 }  // namespace
