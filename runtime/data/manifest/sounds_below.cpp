@@ -5,6 +5,9 @@
 #include "base/error.h"
 #include "base/quantities.h"
 
+// A folder's time of change shows that recordings came or went. That of a table's folder also
+// changes when an index is written beside the table, so it is no source.
+
 namespace penstock::runtime {
 
 SoundsBelow::SoundsBelow(const ManifestReading& reading, const std::filesystem::path& folder)
@@ -13,6 +16,7 @@ SoundsBelow::SoundsBelow(const ManifestReading& reading, const std::filesystem::
     if (is_sound(file))
       if (!sounds_.try_emplace(file.stem().string(), file).second)
         second_.try_emplace(file.stem().string(), file);
+  if (folder_ != reading.manifest) std::erase(reading.sources, folder_);
 }
 
 const std::filesystem::path& SoundsBelow::named(const std::string& name) const {

@@ -11,7 +11,7 @@ namespace penstock::runtime {
 /// Finds recordings anywhere below a folder by their names without extension. Memory: all paths.
 class SoundsBelow {
  public:
-  /// Adds the folder and those below it to the reading's sources.
+  /// Adds the folders below to the reading's sources, and the folder itself if it is the manifest.
   SoundsBelow(const ManifestReading& reading, const std::filesystem::path& folder);
 
   /// Returns the recording of a name. Throws DataError if there is none, or more than one.

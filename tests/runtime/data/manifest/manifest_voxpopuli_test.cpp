@@ -1,6 +1,7 @@
 #include <gtest/gtest.h>
 
 #include <string>
+#include <vector>
 
 #include "tests/support/runtime/manifest_folder.h"
 
@@ -40,6 +41,15 @@ TEST_F(VoxpopuliTest, ColumnsAreNamed) {
                                 "hello\tTrue\tNone\ta\n"));
   EXPECT_EQ(entries[0].text, "hello");
   EXPECT_EQ(entries[0].audio, in("en/a.ogg"));
+}
+
+/// An index is written beside the table, which must not look like a change of the corpus.
+TEST_F(VoxpopuliTest, ItsOwnFolderIsNoSource) {
+  put("en/2010/a.ogg", "");
+  Faults faults;
+  ManifestSink sink{[](const ManifestEntry&) {}};
+  read_manifest(put("en/asr_train.tsv", kHeader + row("a")), sink, faults);
+  EXPECT_EQ(sink.sources, (std::vector{in("en/asr_train.tsv"), in("en/2010")}));
 }
 
 /// The likeliest mistakes, and what is said of them.
