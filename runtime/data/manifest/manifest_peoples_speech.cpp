@@ -21,7 +21,8 @@ constexpr double kMilliseconds = 1000;  // in a second
 
 /// Returns the folder from which the recordings' paths start, judged by the first.
 std::filesystem::path start_of_paths(const ManifestReading& reading, const std::string& first) {
-  const auto folder = reading.manifest.parent_path(), own = folder / reading.manifest.stem();
+  const auto folder = reading.manifest.parent_path();
+  auto own = folder / reading.manifest.stem();
   std::error_code error;
   for (const auto& place : {own, folder})
     if (std::filesystem::exists(place / first, error)) return place;
