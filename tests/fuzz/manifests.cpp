@@ -33,12 +33,14 @@ void read_manifest_of_json(std::string_view bytes) {
   write_file(folder.path() / "tarred_audio_manifest.json", bytes);
   write_shard(folder.path());
   read_as_manifest(folder.path() / "tarred_audio_manifest.json");
+  read_as_manifest(folder.path() / "tarred_audio_manifest.json:S");  // a subset of GigaSpeech
   read_as_manifest(folder.path());
 }
 
 void read_manifest_of_table(std::string_view bytes) {
   const TemporaryFolder folder;
   write_shard(folder.path());
+  write_file(folder.path() / "a.wav", "sound");
   for (const char* name : {"a.csv", "a.tsv"}) {
     write_file(folder.path() / name, bytes);
     read_as_manifest(folder.path() / name);
@@ -46,8 +48,10 @@ void read_manifest_of_table(std::string_view bytes) {
 }
 
 void read_manifest_of_folder(std::string_view bytes) {
-  for (const char* name : {"metadata.csv", "84-121123.trans.txt", "a.txt"}) {
+  for (const char* name :
+       {"metadata.csv", "84-121123.trans.txt", "a.txt", "transcripts.txt", "a.stm"}) {
     const TemporaryFolder folder;
+    std::filesystem::create_directory(folder.path() / "audio");  // a sign of MLS
     write_file(folder.path() / "a.wav", "sound");
     write_file(folder.path() / name, bytes);
     read_as_manifest(folder.path());
@@ -69,6 +73,22 @@ void read_manifest_of_tar(std::string_view bytes) {
     read_as_manifest(folder.path() / "a.tar");
   }
   read_as_manifest(folder.path());
+}
+
+void read_manifest_of_lhotse(std::string_view bytes) {
+  const TemporaryFolder folder;
+  write_file(folder.path() / "x_recordings.jsonl", take_part(bytes));
+  write_file(folder.path() / "x_supervisions.jsonl", take_part(bytes));
+  write_file(folder.path() / "x_cuts.jsonl", bytes);
+  for (const char* name : {"x_recordings.jsonl", "x_supervisions.jsonl", "x_cuts.jsonl"})
+    read_as_manifest(folder.path() / name);
+  read_as_manifest(folder.path());
+}
+
+void read_compressed_manifest(std::string_view bytes) {
+  const TemporaryFolder folder;
+  write_file(folder.path() / "x.jsonl.gz", bytes);
+  read_as_manifest(folder.path() / "x.jsonl.gz");
 }
 
 }  // namespace penstock::test

@@ -28,6 +28,8 @@ void read_index_file(std::string_view bytes);
 void read_manifest_of_folder(std::string_view bytes);
 void read_manifest_of_json(std::string_view bytes);
 void read_manifest_of_kaldi(std::string_view bytes);
+void read_manifest_of_lhotse(std::string_view bytes);
+void read_compressed_manifest(std::string_view bytes);
 void read_manifest_of_table(std::string_view bytes);
 void read_manifest_of_tar(std::string_view bytes);
 void read_model_config(std::string_view bytes);

@@ -1,90 +1,58 @@
 #include "runtime/data/manifest/manifest.h"
 
 #include <fmt/format.h>
+#include <spdlog/spdlog.h>
 
 #include <algorithm>
-#include <fstream>
-#include <nlohmann/json.hpp>
 #include <utility>
 
 #include "base/error.h"
 #include "base/file_handle.h"
+#include "base/quantities.h"
+#include "runtime/data/manifest/line_reader.h"
 #include "runtime/data/manifest/manifest_formats.h"
 #include "runtime/data/manifest/tar_member.h"
 #include "runtime/data/remote/remote_url.h"
 
-// A manifest's format is recognised by what is there, without a setting. A folder is recognised by
-// the files that name a layout (Kaldi, LJSpeech, LibriSpeech, NeMo), then by tars, and at last by
-// texts beside recordings; the order matters, since the earlier layouts may have the later signs
-// too. A table is recognised by its first line. What is left is JSON.
-//
 // Readers of all formats pass one entry at a time to the same sink, so memory does not grow with
 // the manifest. A fault of one line is noted and the next line is read.
 
 namespace penstock::runtime {
 namespace {
 
-ManifestFormat folder_format(const std::filesystem::path& folder, bool needs_texts) {
-  std::error_code error;
-  if (std::filesystem::exists(folder / "wav.scp", error)) return ManifestFormat::kaldi;
-  if (std::filesystem::exists(folder / "metadata.csv", error)) return ManifestFormat::ljspeech;
-  bool texts = false, sounds = false, tars = false;
-  for (const auto& file : files_below(folder)) {
-    if (file.string().ends_with(".trans.txt")) return ManifestFormat::librispeech;
-    texts = texts || file.extension() == ".txt";
-    sounds = sounds || is_sound(file);
-    tars = tars || is_tar_name(file);
-  }
-  if ((tars || !sounds) && !nemo_manifests(folder).empty()) return ManifestFormat::nemo;
-  if (tars && !sounds) return ManifestFormat::webdataset;
-  if (texts || (sounds && !needs_texts)) return ManifestFormat::folder;
-  throw DataError(
-      fmt::format("{}: this folder has no transcripts that are known: *.trans.txt (LibriSpeech), "
-                  "wav.scp (Kaldi), metadata.csv (LJSpeech), tarred_audio_manifest.json (NeMo), "
-                  "tars (WebDataset), or a NAME.txt beside each recording. "
-                  "List its recordings in a manifest",
-                  folder.string()));
-}
+/// A format, its name in messages, and its reader.
+struct FormatReader {
+  ManifestFormat format;
+  std::string_view name;
+  void (*read)(const ManifestReading&);
+};
 
-/// Recognises a table's format by its first line. Both columns of deepspeech.pytorch's are paths.
-ManifestFormat table_format(const std::filesystem::path& table) {
-  const std::vector<std::string> first = first_fields(table);
-  const auto has = [&](const char* name) { return std::ranges::find(first, name) != first.end(); };
-  std::error_code error;
-  if (table.extension() == ".tsv") {
-    const bool layout =
-        has("client_id") || std::filesystem::is_directory(table.parent_path() / "clips", error);
-    return has("path") && has("sentence") && layout ? ManifestFormat::common_voice
-                                                    : ManifestFormat::table;
-  }
-  const bool paths = first.size() == 2 && (trimmed(first[1]).ends_with(".txt") ||
-                                           std::filesystem::is_regular_file(
-                                               table.parent_path() / trimmed(first[1]), error) ||
-                                           (first[0] == "wav" && first[1] == "txt"));
-  return paths ? ManifestFormat::deepspeech_csv : ManifestFormat::table;
-}
+constexpr FormatReader kReaders[] = {
+    {ManifestFormat::json_lines, "JSON lines", read_json_lines},
+    {ManifestFormat::deepspeech_json, "deepspeech.pytorch JSON", read_deepspeech_json},
+    {ManifestFormat::deepspeech_csv, "deepspeech.pytorch CSV", read_deepspeech_csv},
+    {ManifestFormat::table, "table of recordings and texts", read_table},
+    {ManifestFormat::common_voice, "Common Voice TSV", read_common_voice},
+    {ManifestFormat::librispeech, "LibriSpeech folder", read_librispeech},
+    {ManifestFormat::kaldi, "Kaldi folder", read_kaldi},
+    {ManifestFormat::ljspeech, "LJSpeech folder", read_ljspeech},
+    {ManifestFormat::nemo, "NeMo folder of tars", read_nemo},
+    {ManifestFormat::webdataset, "WebDataset tars", read_webdataset},
+    {ManifestFormat::folder, "folder of recordings and texts", read_folder},
+    {ManifestFormat::lhotse_cuts, "Lhotse cuts", read_lhotse_cuts},
+    {ManifestFormat::lhotse_supervisions, "Lhotse supervisions", read_lhotse_supervisions},
+    {ManifestFormat::lhotse_recordings, "Lhotse recordings", read_lhotse_recordings},
+    {ManifestFormat::mls, "MLS folder", read_mls},
+    {ManifestFormat::fleurs, "FLEURS TSV", read_fleurs},
+    {ManifestFormat::voxpopuli, "VoxPopuli TSV", read_voxpopuli},
+    {ManifestFormat::peoples_speech, "People's Speech JSON lines", read_peoples_speech},
+    {ManifestFormat::stm, "folder of STM files", read_stm},
+    {ManifestFormat::gigaspeech, "GigaSpeech subset", read_gigaspeech},
+    {ManifestFormat::shards, "shards", read_shards},
+};
 
-std::string whole_text(const std::filesystem::path& file) try {
-  return read_file(file);
-} catch (const FileError& error) {
-  throw DataError(error.what());
-}
-
-/// Returns true for deepspeech.pytorch's JSON object. The first line already distinguishes JSON
-/// lines from an object over many lines, so large manifests are not read completely.
-bool is_deepspeech(const std::filesystem::path& manifest) {
-  const auto is = [](const nlohmann::json& json) {
-    return json.is_object() && json.contains("samples");
-  };
-  const auto first = nlohmann::json::parse(first_line(manifest), nullptr, false);
-  if (first.is_object() && !is(first)) return false;
-  return is(nlohmann::json::parse(whole_text(manifest), nullptr, false));
-}
-
-/// Returns true if a path stands for several, in NeMo's notation: "manifest__OP_0..511_CL_.json".
-bool is_pattern(const std::filesystem::path& manifest) {
-  const std::string& path = manifest.native();
-  return path.find("_OP_") != std::string::npos || path.find('{') != std::string::npos;
+const FormatReader& find_reader(ManifestFormat format) {
+  return *std::ranges::find(kReaders, format, &FormatReader::format);
 }
 
 /// Replaces "TAR:NAME" by the member that it names.
@@ -96,93 +64,16 @@ void find_member(ManifestEntry& entry, TarListings& tars) {
 
 }  // namespace
 
-std::string_view name_of(ManifestFormat format) {
-  switch (format) {
-    case ManifestFormat::json_lines:
-      return "JSON lines";
-    case ManifestFormat::deepspeech_json:
-      return "deepspeech.pytorch JSON";
-    case ManifestFormat::deepspeech_csv:
-      return "deepspeech.pytorch CSV";
-    case ManifestFormat::table:
-      return "table of recordings and texts";
-    case ManifestFormat::common_voice:
-      return "Common Voice TSV";
-    case ManifestFormat::librispeech:
-      return "LibriSpeech folder";
-    case ManifestFormat::kaldi:
-      return "Kaldi folder";
-    case ManifestFormat::ljspeech:
-      return "LJSpeech folder";
-    case ManifestFormat::nemo:
-      return "NeMo folder of tars";
-    case ManifestFormat::webdataset:
-      return "WebDataset tars";
-    case ManifestFormat::folder:
-      return "folder of recordings and texts";
-  }
-  return "";
-}
-
-ManifestFormat manifest_format(const std::filesystem::path& manifest, bool texts) {
-  std::error_code error;
-  if (!std::filesystem::exists(manifest, error))
-    throw DataError(fmt::format("manifest {}: no such file or folder{}", manifest.string(),
-                                is_pattern(manifest) ? ". It looks like a pattern of several: name "
-                                                       "the folder that holds them"
-                                                     : ""));
-  if (std::filesystem::is_directory(manifest)) return folder_format(manifest, texts);
-  if (is_tar_name(manifest)) return ManifestFormat::webdataset;
-  if (manifest.extension() == ".csv" || manifest.extension() == ".tsv")
-    return table_format(manifest);
-  return is_deepspeech(manifest) ? ManifestFormat::deepspeech_json : ManifestFormat::json_lines;
-}
-
-namespace {
-
 void read_by_format(const ManifestReading& reading) {
-  switch (manifest_format(reading.manifest, reading.texts)) {
-    case ManifestFormat::json_lines:
-      read_json_lines(reading);
-      break;
-    case ManifestFormat::deepspeech_json:
-      read_deepspeech_json(reading);
-      break;
-    case ManifestFormat::deepspeech_csv:
-      read_deepspeech_csv(reading);
-      break;
-    case ManifestFormat::table:
-      read_table(reading);
-      break;
-    case ManifestFormat::common_voice:
-      read_common_voice(reading);
-      break;
-    case ManifestFormat::librispeech:
-      read_librispeech(reading);
-      break;
-    case ManifestFormat::kaldi:
-      read_kaldi(reading);
-      break;
-    case ManifestFormat::ljspeech:
-      read_ljspeech(reading);
-      break;
-    case ManifestFormat::nemo:
-      read_nemo(reading);
-      break;
-    case ManifestFormat::webdataset:
-      read_webdataset(reading);
-      break;
-    case ManifestFormat::folder:
-      read_folder(reading);
-      break;
-  }
+  find_reader(manifest_format(reading.manifest, reading.texts)).read(reading);
 }
 
-}  // namespace
+std::string_view name_of(ManifestFormat format) { return find_reader(format).name; }
 
 void read_manifest(const std::filesystem::path& manifest, ManifestSink& sink, Faults& faults) {
   TarListings tars(sink.sources, sink.files);
-  ManifestReading reading{manifest, {}, faults, sink.sources, tars, sink.files, sink.texts};
+  ManifestReading reading{manifest, {},           faults,     sink.sources,
+                          tars,     sink.skipped, sink.files, sink.texts};
   reading.add = [&](ManifestEntry entry) {
     try {
       entry.audio = reading.located(entry.audio);
@@ -193,6 +84,9 @@ void read_manifest(const std::filesystem::path& manifest, ManifestSink& sink, Fa
     sink.add(std::move(entry));
   };
   read_by_format(reading);
+  if (sink.skipped > 0)
+    spdlog::info("{}: left out {} with _skipme", manifest.string(),
+                 counted(static_cast<std::int64_t>(sink.skipped), "line"));
   if (sink.files == nullptr || !sink.files->holds(manifest)) return;
   // The mirror's folders change with each download, so the list of objects stands for them.
   std::error_code error;
@@ -217,6 +111,12 @@ std::vector<ManifestEntry> read_named(const std::string& name, Faults& faults) {
   return read_manifest(manifest.path, faults, files.get());
 }
 
+ManifestReading ManifestReading::with(const std::filesystem::path& part) const {
+  ManifestReading reading = *this;
+  reading.manifest = part;
+  return reading;
+}
+
 std::string ManifestReading::at_line(std::size_t line) const {
   return fmt::format("{}:{}", manifest.filename().string(), line);
 }
@@ -234,7 +134,13 @@ LocalFile ManifestReading::open(const std::filesystem::path& file) const {
 
 std::string read_text(const ManifestReading& reading, const std::filesystem::path& file) {
   const LocalFile local = reading.open(file);
-  return whole_text(local.path);
+  return text_in(local.path);
+}
+
+std::string text_in(const std::filesystem::path& file) try {
+  return read_file(file);
+} catch (const FileError& error) {
+  throw DataError(error.what());
 }
 
 namespace {
@@ -242,15 +148,13 @@ namespace {
 /// Calls `use` for every line that isn't blank until it returns false.
 template <class Use>
 void read_lines(const std::filesystem::path& file, Use use) {
-  std::ifstream in(file, std::ios::binary);
-  if (!in) throw DataError(file.string() + ": cannot be read");
+  LineReader lines(file);
   std::string line;
-  for (std::size_t number = 1; std::getline(in, line); ++number) {
+  for (std::size_t number = 1; lines.next(line); ++number) {
     if (number == 1 && line.starts_with("\xef\xbb\xbf")) line.erase(0, 3);
     if (line.ends_with('\r')) line.pop_back();
     if (line.find_first_not_of(" \t") != std::string::npos && !use(line, number)) return;
   }
-  if (in.bad()) throw DataError(file.string() + ": cannot be read to its end");
 }
 
 }  // namespace

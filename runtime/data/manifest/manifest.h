@@ -33,9 +33,19 @@ enum class ManifestFormat {
   librispeech,      // a folder with *.trans.txt beside the audio
   kaldi,            // a folder with wav.scp, text and, if it has segments, segments
   ljspeech,         // a folder with metadata.csv and wavs/
-  nemo,        // a folder of NeMo's tars, with tarred_audio_manifest.json or manifest_0.json, …
-  webdataset,  // a tar or a folder of tars, with a KEY.txt or KEY.json for each recording
-  folder,      // any other folder: a NAME.txt beside each recording, unless texts are not needed
+  nemo,         // a folder of NeMo's tars, with tarred_audio_manifest.json or manifest_0.json, …
+  webdataset,   // a tar or a folder of tars, with a KEY.txt or KEY.json for each recording
+  folder,       // any other folder: a NAME.txt beside each recording, unless texts are not needed
+  lhotse_cuts,  // JSON lines of Lhotse's cuts; a text for each supervision
+  lhotse_supervisions,  // JSON lines with recordings of the same name beside them
+  lhotse_recordings,    // they have no texts
+  mls,                  // a set's folder, with transcripts.txt and audio/
+  fleurs,               // a set's TSV of seven columns, without a header
+  voxpopuli,            // TSV with columns id and normalized_text
+  peoples_speech,       // JSON lines with "training_data"
+  stm,                  // a folder with .stm files and recordings: TED-LIUM
+  gigaspeech,           // GigaSpeech.json:M, one of its subsets
+  shards,               // several of them: manifest__OP_0..511_CL_.json, see shard_pattern.h
 };
 
 /// Returns "JSON lines", "deepspeech.pytorch JSON", ….
@@ -43,8 +53,8 @@ std::string_view name_of(ManifestFormat);
 
 /// Recognises a manifest's format. Folders are recognised by the files in them, tables (.csv, .tsv)
 /// by their first line. An object with "samples" is deepspeech.pytorch's; everything else is JSON
-/// lines. Throws DataError if the path does not exist, or a folder has none of these files. Without
-/// `texts`, recordings are enough.
+/// lines. A path that does not exist may be a pattern of several. Throws DataError if it is none,
+/// or a folder has none of these files. Without `texts`, recordings are enough.
 [[nodiscard]] ManifestFormat manifest_format(const std::filesystem::path& manifest,
                                              bool texts = true);
 
@@ -53,7 +63,8 @@ struct ManifestSink {
   std::function<void(ManifestEntry)> add;
   std::vector<std::filesystem::path> sources = {};  // files and folders that were read
   RemoteFiles* files = nullptr;                     // opens URLs; null: there must be none
-  bool texts = true;  // false: JSON lines and folders of recordings need none, as for noises
+  bool texts = true;        // false: JSON lines and folders of recordings need none, as for noises
+  std::size_t skipped = 0;  // lines that NeMo's "_skipme" leaves out
 };
 
 /// Passes the utterances to the sink in the manifest's order; keeps none. Relative audio paths

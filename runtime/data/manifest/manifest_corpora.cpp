@@ -107,7 +107,9 @@ void read_deepspeech_csv(const ManifestReading& reading) {
   });
 }
 
+// The first recording shows the extension, since many copies of LibriSpeech are no FLAC any more.
 void read_librispeech(const ManifestReading& reading) {
+  std::string extension;
   for (const auto& file : files_below(reading)) {
     if (!file.string().ends_with(".trans.txt")) continue;
     reading.sources.push_back(file);
@@ -116,10 +118,9 @@ void read_librispeech(const ManifestReading& reading) {
       const std::string where = fmt::format("{}:{}", file.filename().string(), number);
       if (space == 0 || space == std::string::npos)
         return reading.faults.add(where, "is not an utterance's name, a space and its text");
-      reading.add({file.parent_path() / (line.substr(0, space) + ".flac"),
-                   trimmed(line.substr(space)),
-                   {},
-                   where});
+      const auto stem = file.parent_path() / line.substr(0, space);
+      if (extension.empty()) extension = extension_beside(stem);
+      reading.add({stem.string() + extension, trimmed(line.substr(space)), {}, where});
     });
   }
 }

@@ -35,6 +35,15 @@ bool is_sound(const std::filesystem::path& file) {
   return std::ranges::find(kSounds, in_small_letters(file.extension().string())) != kSounds.end();
 }
 
+std::string extension_beside(const std::filesystem::path& stem) {
+  constexpr std::array<const char*, 5> kLikely = {".flac", ".opus", ".wav", ".ogg", ".mp3"};
+  std::error_code error;
+  const auto found = std::ranges::find_if(kLikely, [&](const char* extension) {
+    return std::filesystem::exists(stem.string() + extension, error);
+  });
+  return found == kLikely.end() ? kLikely[0] : *found;
+}
+
 std::string one_line(const std::string& transcript) {
   std::string text = trimmed(transcript);
   std::erase(text, '\r');

@@ -2,6 +2,7 @@
 
 #include <filesystem>
 #include <functional>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -23,6 +24,7 @@ struct ManifestReading {
   Faults& faults;
   std::vector<std::filesystem::path>& sources;  // ManifestSink::sources
   TarListings& tars;
+  std::size_t& skipped;  // ManifestSink::skipped
   RemoteFiles* files = nullptr;
   bool texts = true;  // ManifestSink::texts
 
@@ -32,10 +34,15 @@ struct ManifestReading {
   /// Opens such a file.
   [[nodiscard]] LocalFile open(const std::filesystem::path& file) const;
 
+  /// Returns the same for another manifest, a part of this one.
+  [[nodiscard]] ManifestReading with(const std::filesystem::path& part) const;
+
   /// Returns "train.jsonl:17".
   std::string at_line(std::size_t line) const;
 };
 
+/// Reads a manifest by the reader of its format, one of those below.
+void read_by_format(const ManifestReading&);
 void read_json_lines(const ManifestReading&);
 void read_deepspeech_json(const ManifestReading&);
 void read_deepspeech_csv(const ManifestReading&);
@@ -47,6 +54,42 @@ void read_ljspeech(const ManifestReading&);
 void read_folder(const ManifestReading&);
 void read_nemo(const ManifestReading&);
 void read_webdataset(const ManifestReading&);
+void read_shards(const ManifestReading&);
+void read_lhotse_cuts(const ManifestReading&);
+void read_lhotse_supervisions(const ManifestReading&);
+void read_lhotse_recordings(const ManifestReading&);
+
+void read_mls(const ManifestReading&);
+void read_fleurs(const ManifestReading&);
+void read_voxpopuli(const ManifestReading&);
+void read_peoples_speech(const ManifestReading&);
+void read_stm(const ManifestReading&);
+void read_gigaspeech(const ManifestReading&);
+
+/// Returns true for a folder that is a set of Multilingual LibriSpeech, with a transcripts.txt
+/// whose lines have a tab.
+[[nodiscard]] bool is_mls_set(const std::filesystem::path& folder);
+
+/// Returns true for the fields of a row of FLEURS' tables.
+[[nodiscard]] bool is_fleurs_row(const std::vector<std::string>& fields);
+
+/// Returns true if a table's first line names the columns of VoxPopuli's.
+[[nodiscard]] bool has_voxpopuli_columns(const std::vector<std::string>& header);
+
+/// Returns true for a line of The People's Speech.
+[[nodiscard]] bool is_peoples_speech(const std::string& line);
+
+/// The file GigaSpeech.json, and the name of a subset: "M", or "" if none is named.
+struct GigaspeechName {
+  std::filesystem::path file;
+  std::string subset;
+};
+
+/// Parses "GigaSpeech.json:M". Nothing for other paths.
+[[nodiscard]] std::optional<GigaspeechName> gigaspeech_name(const std::filesystem::path& manifest);
+
+/// Returns the format of Lhotse's whose first line this is; nothing if it is of none.
+[[nodiscard]] std::optional<ManifestFormat> lhotse_format(const std::string& line);
 
 /// Returns the NeMo manifests in a folder of tarred data: the manifest of all shards, or those of
 /// single shards in order. Returns none if the folder is of another kind.
@@ -55,6 +98,9 @@ void read_webdataset(const ManifestReading&);
 
 /// Returns true if a file has an extension of audio.
 [[nodiscard]] bool is_sound(const std::filesystem::path& file);
+
+/// Returns the extension of the recording that has this path without one, ".flac" if there is none.
+[[nodiscard]] std::string extension_beside(const std::filesystem::path& stem);
 
 /// Returns all files below the folder, sorted by path. If `folders` is not null, it gets this
 /// folder and those below it. Throws DataError if a folder can't be read.
@@ -75,6 +121,9 @@ void add_with_text_file(const ManifestReading&, const std::filesystem::path& aud
 
 /// Returns the text of a file that a manifest names. Throws DataError if it can't be read.
 [[nodiscard]] std::string read_text(const ManifestReading&, const std::filesystem::path& file);
+
+/// Returns the text of a file of this machine. Throws DataError if it can't be read.
+[[nodiscard]] std::string text_in(const std::filesystem::path& file);
 
 /// Calls use(line, number) for every line that isn't blank. Numbers start at 1; line ends and a
 /// byte order mark are removed.

@@ -5,7 +5,7 @@
 #include <optional>
 
 #include "base/error.h"
-#include "base/json_nesting.h"
+#include "runtime/data/manifest/json_line.h"
 #include "runtime/data/manifest/manifest_formats.h"
 #include "runtime/data/manifest/nemo_shards.h"
 
@@ -16,7 +16,7 @@
 // Noises need no "text". A language may stand under the names that NeMo, Whisper's users and
 // Common Voice give it. Duration and offset are seconds and may be missing; with an offset, the
 // utterance is a segment. In a manifest of tars, "shard_id" is the number of the tar, and
-// "audio_filepath" names its member.
+// "audio_filepath" names its member. A line with a true "_skipme" is passed over.
 
 namespace penstock::runtime {
 namespace {
@@ -51,6 +51,16 @@ std::string fault_of(const nlohmann::json& line, bool needs_text) {
   std::string fault = line.contains("duration") ? duration_fault(line["duration"]) : std::string();
   if (!fault.empty() || !line.contains("offset")) return fault;
   return offset_fault(line["offset"]);
+}
+
+/// Returns true if a line's "_skipme" leaves it out. NeMo asks whether Python takes it for true, so
+/// its tools may write 1 or the reason.
+bool is_skipped(const nlohmann::json& line) {
+  const auto found = line.is_object() ? line.find("_skipme") : line.end();
+  if (found == line.end() || found->is_null()) return false;
+  if (found->is_boolean()) return found->get<bool>();
+  if (found->is_number()) return found->get<double>() != 0;
+  return found->is_string() ? !found->get_ref<const std::string&>().empty() : !found->empty();
 }
 
 /// Returns the language of a line; "" if it names none.
@@ -97,18 +107,12 @@ void read_json_lines(const ManifestReading& reading) {
   reading.sources.push_back(reading.manifest);
   for_each_line(reading, reading.manifest, [&](const std::string& text, std::size_t number) {
     const std::string where = reading.at_line(number);
-    if (json_nests_too_deeply(text))
-      return reading.faults.add(where, fmt::format("nests deeper than {}", kDeepestNesting));
-    nlohmann::json line;
-    try {
-      line = nlohmann::json::parse(text);
-    } catch (const nlohmann::json::exception& error) {
-      // The message is "[json.exception.…] parse error at line 1, column 7: …"; its line is always
-      // 1.
-      const std::string what = error.what();
-      const std::size_t column = what.find("column");
-      return reading.faults.add(
-          where, "bad JSON: " + (column == std::string::npos ? what : what.substr(column)));
+    const auto json = json_in_line<nlohmann::json>(reading, text, where);
+    if (!json) return;
+    const nlohmann::json& line = *json;
+    if (is_skipped(line)) {
+      ++reading.skipped;
+      return;
     }
     const std::string fault = fault_of(line, reading.texts);
     if (!fault.empty()) return reading.faults.add(where, fault);

@@ -33,8 +33,7 @@ std::vector<std::filesystem::path> nemo_manifests(const std::filesystem::path& f
 void read_nemo(const ManifestReading& reading) {
   reading.sources.push_back(reading.manifest);
   for (const auto& manifest : nemo_manifests(reading.manifest))
-    read_json_lines(
-        {manifest, reading.add, reading.faults, reading.sources, reading.tars, reading.files});
+    read_json_lines(reading.with(manifest));
 }
 
 }  // namespace penstock::runtime

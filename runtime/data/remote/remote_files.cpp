@@ -12,6 +12,7 @@
 #include "base/quantities.h"
 #include "runtime/data/index/cache_folder.h"
 #include "runtime/data/index/stream_hash.h"
+#include "runtime/data/manifest/shard_pattern.h"
 #include "runtime/data/manifest/tar_member.h"
 #include "runtime/data/remote/remote_url.h"
 #include "runtime/store/digest.h"
@@ -191,8 +192,13 @@ LocalFile RemoteFiles::open_manifest(const std::string& path_or_url) {
   if (!holds(manifest)) return {manifest};
   if (const auto found = seen(manifest)) return fetch(manifest, *found);
   if (list(manifest)) return {manifest};
-  throw DataError(fmt::format("manifest {}: no such object{}", name(manifest),
-                              is_store_url(url(manifest)) ? " or folder" : ""));
+  const bool pattern = is_shard_pattern(path_or_url);
+  throw DataError(fmt::format("manifest {}: no such object{}{}", name(manifest),
+                              is_store_url(url(manifest)) ? " or folder" : "",
+                              pattern
+                                  ? ". A pattern stands for several files of this machine alone: "
+                                    "name the folder that holds them"
+                                  : ""));
 }
 
 /// Gives the files below a folder the names, sizes and times of the objects there, and removes

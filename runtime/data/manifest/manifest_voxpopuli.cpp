@@ -1,0 +1,53 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "base/error.h"
+#include "base/quantities.h"
+#include "runtime/data/manifest/manifest_formats.h"
+#include "runtime/data/manifest/sounds_below.h"
+
+// VoxPopuli's transcribed speech has a table for each language and set, whose first line names the
+// columns:
+//
+//   en/asr_train.tsv    id<TAB>raw_text<TAB>normalized_text<TAB>speaker_id<TAB>split<TAB>gender
+//
+// Recordings are named ID.ogg or ID.wav. voxpopuli.get_asr_data cuts them into folders of years,
+// and the archives of Hugging Face have others, so they are looked up by name below the table's
+// folder.
+
+namespace penstock::runtime {
+
+bool has_voxpopuli_columns(const std::vector<std::string>& header) {
+  const auto has = [&](const char* name) {
+    return std::ranges::find(header, name) != header.end();
+  };
+  return has("id") && has("normalized_text");
+}
+
+void read_voxpopuli(const ManifestReading& reading) {
+  reading.sources.push_back(reading.manifest);
+  const SoundsBelow sounds(reading, reading.manifest.parent_path());
+  std::size_t id = 0, text = 0, columns = 0;
+  for_each_line(reading, reading.manifest, [&](const std::string& line, std::size_t number) {
+    const std::string where = reading.at_line(number);
+    const std::vector<std::string> fields = split(line, '\t');
+    if (columns == 0) {
+      columns = fields.size();
+      id = static_cast<std::size_t>(std::ranges::find(fields, "id") - fields.begin());
+      text =
+          static_cast<std::size_t>(std::ranges::find(fields, "normalized_text") - fields.begin());
+      return;
+    }
+    if (fields.size() != columns)
+      return reading.faults.add(where, fmt::format("has {}, but the first line names {}",
+                                                   counted(std::ssize(fields), "field"), columns));
+    try {
+      reading.add({sounds.named(fields[id]), trimmed(fields[text]), {}, where});
+    } catch (const DataError& error) {
+      reading.faults.add(where, error.what());
+    }
+  });
+}
+
+}  // namespace penstock::runtime
