@@ -24,7 +24,7 @@ ValueName normalised(OnnxGraph& graph, const ValueName& x, std::int64_t axis, do
 
 /// Adds x · weight + bias, which has a number for each column; without a bias, x · weight.
 ValueName scaled(LayerGraph& target, const ValueName& x, const std::string& layer, bool bias) {
-  const ValueName y = target.graph.node("Mul", {x, add_parameter(target, layer + ".weight")});
+  ValueName y = target.graph.node("Mul", {x, add_parameter(target, layer + ".weight")});
   if (!bias) return y;
   return target.graph.node("Add", {y, add_parameter(target, layer + ".bias")});
 }

@@ -60,7 +60,7 @@ ValueName add_sinusoids(OnnxGraph& graph, const ValueName& positions, const Sinu
   const ValueName both = graph.node(
       "Concat", {graph.node("Unsqueeze", {sine, last}), graph.node("Unsqueeze", {cosine, last})},
       {{"axis", std::int64_t{2}}});
-  const ValueName row = reshaped(graph, both, {-1, 2 * pairs});
+  ValueName row = reshaped(graph, both, {-1, 2 * pairs});
   if (2 * pairs == table.channels) return row;
   return sliced(graph, row, 1, graph.integers({0}), graph.integers({table.channels}));
 }
