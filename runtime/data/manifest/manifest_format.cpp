@@ -20,7 +20,7 @@ namespace penstock::runtime {
 namespace {
 
 /// Returns true for the names that Lhotse's recipes give to manifests with texts.
-bool is_of_lhotse(const std::filesystem::path& file) {
+bool has_lhotse_name(const std::filesystem::path& file) {
   const std::string name = file.filename().string();
   const auto has = [&](const char* part) { return name.find(part) != std::string::npos; };
   return has(".jsonl") && (has("_supervisions") || has("_cuts"));
@@ -42,7 +42,7 @@ ManifestFormat folder_format(const std::filesystem::path& folder, bool needs_tex
     texts = texts || file.extension() == ".txt";
     sounds = sounds || is_sound(file);
     tars = tars || is_tar_name(file);
-    if (is_of_lhotse(file) || file.extension() == ".tsv")
+    if (has_lhotse_name(file) || file.extension() == ".tsv")
       single = fmt::format(". Of its {}, name a single one, such as {}",
                            file.extension() == ".tsv" ? "tables" : "manifests of Lhotse's",
                            file.string());
@@ -123,6 +123,16 @@ ManifestFormat json_format(const std::filesystem::path& manifest) {
 }
 
 }  // namespace
+
+bool is_present(const std::filesystem::path& manifest) {
+  const auto exists = [](const std::filesystem::path& path) {
+    std::error_code error;
+    return std::filesystem::exists(path, error);
+  };
+  if (exists(manifest) || gigaspeech_name(manifest)) return true;
+  return is_shard_pattern(manifest.native()) &&
+         std::ranges::all_of(expand_shards(manifest.native()), exists);
+}
 
 ManifestFormat manifest_format(const std::filesystem::path& manifest, bool texts) {
   std::error_code error;

@@ -73,7 +73,10 @@ void read_gigaspeech(const ManifestReading&);
 /// Returns true for the fields of a row of FLEURS' tables.
 [[nodiscard]] bool is_fleurs_row(const std::vector<std::string>& fields);
 
-/// Returns true if a table's first line names the columns of VoxPopuli's.
+/// Returns true if a table's first line names a column of recordings, such as "path".
+[[nodiscard]] bool has_recording_column(const std::vector<std::string>& header);
+
+/// Returns true if a table's first line names the columns of VoxPopuli's, and none of recordings.
 [[nodiscard]] bool has_voxpopuli_columns(const std::vector<std::string>& header);
 
 /// Returns true for a line of The People's Speech.

@@ -188,11 +188,11 @@ LhotseSpan span_within(const LhotseSpan& whole, const nlohmann::json& supervisio
                        std::string_view advice) {
   const LhotseSpan own = span_in(supervision);
   const double end = own.start + own.seconds;
-  if (own.start < -kSlack || end > whole.seconds + kSlack)
+  const double first = std::max(own.start, 0.0), last = std::min(end, whole.seconds);
+  if (own.start < -kSlack || end > whole.seconds + kSlack || last <= first)
     throw DataError(fmt::format(
         "lasts from {:g} to {:g} s, but there are {:g} s: no text may say more than is heard. {}",
         own.start, end, whole.seconds, advice));
-  const double first = std::max(own.start, 0.0), last = std::min(end, whole.seconds);
   return {whole.start + first, last - first};
 }
 

@@ -22,7 +22,7 @@ bool has_voxpopuli_columns(const std::vector<std::string>& header) {
   const auto has = [&](const char* name) {
     return std::ranges::find(header, name) != header.end();
   };
-  return has("id") && has("normalized_text");
+  return has("id") && has("normalized_text") && !has_recording_column(header);
 }
 
 void read_voxpopuli(const ManifestReading& reading) {

@@ -111,6 +111,16 @@ TEST_F(ManifestTest, NothingThereIsRejected) {
                {"missing.jsonl", "no such file"});
 }
 
+TEST_F(ManifestTest, IsPresentUnderEachOfItsNames) {
+  put("m_0.jsonl", "");
+  put("m_1.jsonl", "");
+  put("g.json", R"({"dataset": "GigaSpeech", "audios": []})");
+  for (const char* name : {"", "m_0.jsonl", "m_{0..1}.jsonl", "m_{1,0}.jsonl", "g.json:DEV"})
+    EXPECT_TRUE(is_present(in(name))) << name;
+  for (const char* name : {"m_2.jsonl", "m_{0..2}.jsonl", "m_0.jsonl:DEV", "h.json:DEV"})
+    EXPECT_FALSE(is_present(in(name))) << name;
+}
+
 TEST_F(ManifestTest, DeepspeechJson) {
   put("data/a.txt", "HELLO\nTHERE\n");
   const auto entries = read(put("train.json", R"({"root_path": "data",
