@@ -290,19 +290,6 @@ std::filesystem::path find_recordings(const ManifestReading& reading) {
 
 }  // namespace
 
-std::optional<ManifestFormat> lhotse_format(const std::string& text) {
-  const auto line = nlohmann::json::parse(text, nullptr, false);
-  const auto has = [&](const char* key) { return line.contains(key); };
-  if (!line.is_object() || has("audio_filepath")) return std::nullopt;
-  if (has("tracks") || string_in(line, "type").value_or("").ends_with("Cut") ||
-      (has("supervisions") && has("start")))
-    return ManifestFormat::lhotse_cuts;
-  if (has("sources") && has("sampling_rate")) return ManifestFormat::lhotse_recordings;
-  if (has("recording_id") && has("start") && has("duration"))
-    return ManifestFormat::lhotse_supervisions;
-  return std::nullopt;
-}
-
 void read_lhotse_cuts(const ManifestReading& reading) {
   LhotseSounds sounds(reading);
   for_each_object(reading, reading.manifest,

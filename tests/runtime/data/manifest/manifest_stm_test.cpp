@@ -39,6 +39,20 @@ TEST_F(StmTest, SegmentsHaveTimesAndTexts) {
   EXPECT_EQ(name_of(manifest_format(in("test"))), "folder of STM files");
 }
 
+TEST_F(StmTest, OneFileLeavesOtherLayoutsAlone) {
+  put("pairs/a.wav", "");
+  put("pairs/a.txt", "hello");
+  put("pairs/score/all.stm", "x 1 x 0 1 <NA> x\n");
+  EXPECT_EQ(name_of(manifest_format(in("pairs"))), "folder of recordings and texts");
+  EXPECT_EQ(read(in("pairs")).size(), 1u);
+  put("tars/0.tar", "");
+  put("tars/all.stm", "x 1 x 0 1 <NA> x\n");
+  EXPECT_EQ(name_of(manifest_format(in("tars"))), "WebDataset tars");
+  put_talk("talks", "a", "a 1 a 1 2 <NA> x\n");
+  put("talks/README.txt", "Read me.");
+  EXPECT_EQ(name_of(manifest_format(in("talks"))), "folder of STM files");
+}
+
 /// The likeliest mistakes, and what is said of them.
 TEST_F(StmTest, SaysWhatToDoAboutMistakes) {
   put_talk("legacy/dev", "a", "a 1 a 1 2 <NA> x\n");

@@ -7,6 +7,7 @@
 
 #include "base/error.h"
 #include "tests/support/runtime/manifest_folder.h"
+#include "tests/support/system/process.h"
 
 namespace penstock::runtime {
 namespace {
@@ -133,6 +134,18 @@ TEST_F(ManifestTest, DeepspeechJson) {
                                        {"wav_path": "a.wav", "transcript_path": "b.txt"}]})"),
                {"samples[0]: needs", "samples[1]: needs", "samples[2]: its transcript", "b.txt"});
   expect_parts(error_message("odd.json", R"({"samples": 3})"), {"is not an array"});
+}
+
+/// Its reader takes plain files. The object may have one line, or several.
+TEST_F(ManifestTest, DeepspeechJsonMustBeUncompressed) {
+  for (const char* text : {"{\"samples\": []}", "{\n\"samples\": []\n}\n"}) {
+    const auto file = put("train.json", text);
+    ASSERT_EQ(test::run_program({"gzip", "-kf", file.string()}).code, 0);
+    expect_parts(message_of<DataError>([&] { read(in("train.json.gz")); }),
+                 {"train.json.gz: is a compressed JSON of deepspeech.pytorch", "by gunzip -k ",
+                  "train.json.gz, and name "});
+    EXPECT_TRUE(read(file).empty());
+  }
 }
 
 TEST_F(ManifestTest, DeepspeechCsv) {
