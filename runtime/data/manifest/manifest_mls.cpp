@@ -29,7 +29,7 @@ bool is_mls_set(const std::filesystem::path& folder) {
 
 void read_mls(const ManifestReading& reading) {
   const auto transcripts = reading.manifest / kTranscripts;
-  reading.sources.push_back(transcripts);
+  reading.sources.insert(reading.sources.end(), {transcripts, reading.manifest / "audio"});
   std::string extension;
   for_each_line(reading, transcripts, [&](const std::string& line, std::size_t number) {
     const std::string where = fmt::format("{}:{}", kTranscripts, number);

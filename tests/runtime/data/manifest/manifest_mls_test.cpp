@@ -40,6 +40,14 @@ TEST_F(MlsTest, SetsAreFlacOrOpus) {
   EXPECT_EQ(name_of(manifest_format(in("flac/dev"))), "MLS folder");
 }
 
+TEST_F(MlsTest, TheFolderOfRecordingsIsASource) {
+  put_set("dev", "flac");
+  Faults faults;
+  ManifestSink sink{[](const ManifestEntry&) {}};
+  read_manifest(in("dev"), sink, faults);
+  EXPECT_EQ(sink.sources, (std::vector{in("dev/transcripts.txt"), in("dev/audio")}));
+}
+
 /// The likeliest mistakes, and what is said of them.
 TEST_F(MlsTest, SaysWhatToDoAboutMistakes) {
   put_set("mls_german/dev", "flac");
