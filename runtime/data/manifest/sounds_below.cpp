@@ -12,8 +12,7 @@ namespace penstock::runtime {
 
 SoundsBelow::SoundsBelow(const ManifestReading& reading, const std::filesystem::path& folder)
     : folder_(folder.empty() ? "." : folder) {
-  const std::ptrdiff_t own =
-      std::ssize(reading.sources);  // the place of folder_, which comes first
+  const std::ptrdiff_t own = std::ssize(reading.sources);  // the place of folder_
   for (const auto& file : files_below(folder_, &reading.sources))
     if (is_sound(file))
       if (!sounds_.try_emplace(file.stem().string(), file).second)
