@@ -2,7 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <filesystem>
 #include <memory>
 
 #include "base/error.h"
@@ -15,6 +14,7 @@
 #include "partition/schedule/make_schedule.h"
 #include "runtime/corpus/derived_corpus.h"
 #include "runtime/data/audio/features.h"
+#include "runtime/data/manifest/manifest.h"
 #include "runtime/data/remote/remote_files.h"
 #include "runtime/data/remote/remote_url.h"
 
@@ -167,8 +167,7 @@ PlannedValidation planned_validation(const configs::Config& config,
                                      const Tokenizer& tokenizer) {
   const std::string& manifest = config.data.validation;
   if (manifest.empty()) return {};
-  std::error_code unreadable;
-  if (!is_remote_url(manifest) && !std::filesystem::exists(manifest, unreadable))
+  if (!is_remote_url(manifest) && !is_present(manifest))
     return {.not_counted = fmt::format("validation: the manifest {} is not here", manifest)};
   const Corpus corpus = planned_corpus(config, sequence, tokenizer, CorpusUse::evaluation);
   return {corpus.lengths, corpus.most_labels};

@@ -41,6 +41,30 @@ def expect_refusal(folder, arguments, part):
     assert sorted(folder.iterdir()) == before, "something is half-written"
 
 
+def write_languages(path, sounds, languages, feature):
+    """Writes languages with the note on their column's type that datasets leaves in the schema."""
+    note = json.dumps({"info": {"features": {"language": feature}}})
+    audio = pyarrow.array([{"bytes": sound, "path": "x"} for sound in sounds], type=AUDIO)
+    table = pyarrow.table({"audio": audio, "text": ["a"] * len(sounds), "language": languages})
+    pyarrow.parquet.write_table(table.replace_schema_metadata({"huggingface": note}), path)
+    return path
+
+
+def check_languages(folder, sounds):
+    folder.mkdir()
+    classes = {"names": ["de", "en"], "_type": "ClassLabel"}
+    answer = convert(folder / "out.jsonl", write_languages(folder / "classes.parquet", sounds[:4], [1, 0, -1, None], classes))
+    assert answer.returncode == 0, answer
+    lines = [json.loads(line) for line in (folder / "out.jsonl").read_text(encoding="utf-8").splitlines()]
+    assert [line.get("language") for line in lines] == ["en", "de", None, None], lines
+    expect_refusal(folder, [write_languages(folder / "many.parquet", sounds[:1], [2], classes)],
+                   "row 0: its language 2 is none of 2 classes")
+    numbers = write_languages(folder / "numbers.parquet", sounds[:1], [7], {"dtype": "int64", "_type": "Value"})
+    answer = convert(folder / "numbers.jsonl", numbers)
+    assert "its column language is of int64, not of texts: left out" in answer.stderr, answer
+    assert "language" not in json.loads((folder / "numbers.jsonl").read_text(encoding="utf-8")), answer
+
+
 def main(penstock, folder):
     folder.mkdir(parents=True)
     sounds = [wav(800 + i) for i in range(150)]  # more than two batches
@@ -57,6 +81,10 @@ def main(penstock, folder):
             assert archive.extractfile(name).read() == sound, line
     made = subprocess.run([penstock, "data", "make", folder / "train.jsonl", "-o", folder / "made.jsonl"], capture_output=True, text=True)
     assert "152 utterances" in made.stdout, made
+
+    answer = convert(folder / "train.jsonl", first)
+    assert answer.returncode == 1 and "train-0.tar is there already: remove it" in answer.stderr, answer
+    check_languages(folder / "languages", sounds)
 
     expect_refusal(folder, [folder / "missing.parquet"], "missing.parquet: no such file")
     (folder / "cut.parquet").write_bytes(first.read_bytes()[:1000])

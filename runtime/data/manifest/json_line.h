@@ -57,4 +57,24 @@ template <class Json>
   return found != object.end() && found->is_structured() ? *found : kNone;
 }
 
+/// Returns the format of Lhotse's whose first line this is; nothing if it is of none.
+template <class Json>
+[[nodiscard]] std::optional<ManifestFormat> lhotse_format(const Json& line) {
+  const auto has = [&](const char* key) { return line.contains(key); };
+  if (!line.is_object() || has("audio_filepath")) return std::nullopt;
+  if (has("tracks") || string_in(line, "type").value_or("").ends_with("Cut") ||
+      (has("supervisions") && has("start")))
+    return ManifestFormat::lhotse_cuts;
+  if (has("sources") && has("sampling_rate")) return ManifestFormat::lhotse_recordings;
+  if (has("recording_id") && has("start") && has("duration"))
+    return ManifestFormat::lhotse_supervisions;
+  return std::nullopt;
+}
+
+/// Returns true for a line of The People's Speech.
+template <class Json>
+[[nodiscard]] bool is_peoples_speech(const Json& line) {
+  return part_in(line, "training_data").is_object();
+}
+
 }  // namespace penstock::runtime

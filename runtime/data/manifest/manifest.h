@@ -41,7 +41,7 @@ enum class ManifestFormat {
   lhotse_recordings,    // they have no texts
   mls,                  // a set's folder, with transcripts.txt and audio/
   fleurs,               // a set's TSV of seven columns, without a header
-  voxpopuli,            // TSV with columns id and normalized_text
+  voxpopuli,            // TSV with columns id and normalized_text, and none of recordings
   peoples_speech,       // JSON lines with "training_data"
   stm,                  // a folder with .stm files and recordings: TED-LIUM
   gigaspeech,           // GigaSpeech.json:M, one of its subsets
@@ -57,6 +57,10 @@ std::string_view name_of(ManifestFormat);
 /// or a folder has none of these files. Without `texts`, recordings are enough.
 [[nodiscard]] ManifestFormat manifest_format(const std::filesystem::path& manifest,
                                              bool texts = true);
+
+/// Returns true if a manifest is on this machine: a file or a folder, all files of a pattern, or
+/// the file of a subset of GigaSpeech.
+[[nodiscard]] bool is_present(const std::filesystem::path& manifest);
 
 /// Receives a manifest's utterances.
 struct ManifestSink {

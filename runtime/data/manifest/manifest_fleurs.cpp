@@ -31,6 +31,13 @@ std::optional<std::int64_t> count_in(const std::string& field) {
   return whole ? std::optional(count) : std::nullopt;
 }
 
+/// Adds the folder of recordings to the sources. That of the table also changes when an index is
+/// written beside it, and those of a server are listed with its other files.
+void add_source(const ManifestReading& reading, const std::filesystem::path& folder) {
+  const bool remote = reading.files != nullptr && reading.files->holds(reading.manifest);
+  if (!remote && folder != reading.manifest.parent_path()) reading.sources.push_back(folder);
+}
+
 /// Returns the folder that has the first recording.
 std::filesystem::path recordings_beside(const ManifestReading& reading, const std::string& first) {
   const std::filesystem::path& table = reading.manifest;
@@ -70,7 +77,7 @@ void read_fleurs(const ManifestReading& reading) {
     if (!samples)
       return reading.faults.add(
           where, fmt::format("its number of samples \"{}\" is no whole number above 0", fields[5]));
-    if (!folder) folder = recordings_beside(reading, fields[1]);
+    if (!folder) add_source(reading, folder.emplace(recordings_beside(reading, fields[1])));
     reading.add(
         {*folder / fields[1], trimmed(fields[3]), static_cast<double>(*samples) / kRate, where});
   });

@@ -66,18 +66,18 @@ void read_peoples_speech(const ManifestReading&);
 void read_stm(const ManifestReading&);
 void read_gigaspeech(const ManifestReading&);
 
-/// Returns true for a folder that is a set of Multilingual LibriSpeech, with a transcripts.txt
-/// whose lines have a tab.
+/// Returns true for a folder that is a set of Multilingual LibriSpeech, with audio/ and a
+/// transcripts.txt whose lines have a tab.
 [[nodiscard]] bool is_mls_set(const std::filesystem::path& folder);
 
 /// Returns true for the fields of a row of FLEURS' tables.
 [[nodiscard]] bool is_fleurs_row(const std::vector<std::string>& fields);
 
-/// Returns true if a table's first line names the columns of VoxPopuli's.
-[[nodiscard]] bool has_voxpopuli_columns(const std::vector<std::string>& header);
+/// Returns true if a table's first line names a column of recordings, such as "path".
+[[nodiscard]] bool has_recording_column(const std::vector<std::string>& header);
 
-/// Returns true for a line of The People's Speech.
-[[nodiscard]] bool is_peoples_speech(const std::string& line);
+/// Returns true if a table's first line names the columns of VoxPopuli's, and none of recordings.
+[[nodiscard]] bool has_voxpopuli_columns(const std::vector<std::string>& header);
 
 /// The file GigaSpeech.json, and the name of a subset: "M", or "" if none is named.
 struct GigaspeechName {
@@ -87,9 +87,6 @@ struct GigaspeechName {
 
 /// Parses "GigaSpeech.json:M". Nothing for other paths.
 [[nodiscard]] std::optional<GigaspeechName> gigaspeech_name(const std::filesystem::path& manifest);
-
-/// Returns the format of Lhotse's whose first line this is; nothing if it is of none.
-[[nodiscard]] std::optional<ManifestFormat> lhotse_format(const std::string& line);
 
 /// Returns the NeMo manifests in a folder of tarred data: the manifest of all shards, or those of
 /// single shards in order. Returns none if the folder is of another kind.

@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "base/error.h"
+#include "base/json_nesting.h"
 #include "runtime/data/manifest/json_line.h"
 
 // GigaSpeech is one JSON object of several gigabytes beside its folder audio/:
@@ -28,7 +29,7 @@
 namespace penstock::runtime {
 namespace {
 
-constexpr std::size_t kHead = 4096;  // bytes of the file in which its name must occur
+constexpr std::size_t kHead = 4096;  // bytes of the file in which its keys must occur
 constexpr int kAudioDepth = 2;       // of an element of "audios"
 
 constexpr std::array<std::string_view, 4> kPunctuation = {"<COMMA>", "<PERIOD>", "<QUESTIONMARK>",
@@ -36,13 +37,22 @@ constexpr std::array<std::string_view, 4> kPunctuation = {"<COMMA>", "<PERIOD>",
 constexpr std::array<std::string_view, 4> kWithoutSpeech = {"<SIL>", "<MUSIC>", "<NOISE>",
                                                             "<OTHER>"};
 
+/// Returns true if the first line of these bytes is an object with a recording: JSON lines of NeMo
+/// may name the corpus that they are from.
+bool begins_json_lines(const std::string& head) {
+  const std::string line = head.substr(0, head.find('\n', head.find_first_not_of("\r\n\t ")));
+  const auto json = nlohmann::json::parse(line, nullptr, false);
+  return json.is_object() && json.contains("audio_filepath");
+}
+
 bool is_gigaspeech(const std::filesystem::path& file) {
   std::string head(kHead, '\0');
   std::ifstream in(file, std::ios::binary);
   in.read(head.data(), std::ssize(head));
   head.resize(static_cast<std::size_t>(in.gcount()));
-  return head.find("\"GigaSpeech\"") != std::string::npos &&
-         head.find("\"dataset\"") != std::string::npos;
+  const auto has = [&](const char* text) { return head.find(text) != std::string::npos; };
+  return has("\"GigaSpeech\"") && has("\"dataset\"") && has("\"audios\"") &&
+         !begins_json_lines(head);
 }
 
 /// Removes marks. Returns nothing for a segment without speech.
@@ -143,7 +153,12 @@ void read_gigaspeech(const ManifestReading& reading) {
   reading.sources.push_back(name->file);
   GigaspeechSubset subset(reading, *name);
   const auto take = [&](int depth, nlohmann::json::parse_event_t event, nlohmann::json& value) {
-    if (depth != kAudioDepth || event != nlohmann::json::parse_event_t::object_end) return true;
+    using Event = nlohmann::json::parse_event_t;
+    const bool opens = event == Event::object_start || event == Event::array_start;
+    if (opens && std::cmp_greater_equal(depth, kDeepestNesting))
+      throw DataError(
+          fmt::format("{}: its values nest deeper than {}", name->file.string(), kDeepestNesting));
+    if (depth != kAudioDepth || event != Event::object_end) return true;
     subset.add_audio(value);
     return false;  // it is forgotten
   };

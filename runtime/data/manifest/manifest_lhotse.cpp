@@ -188,11 +188,11 @@ LhotseSpan span_within(const LhotseSpan& whole, const nlohmann::json& supervisio
                        std::string_view advice) {
   const LhotseSpan own = span_in(supervision);
   const double end = own.start + own.seconds;
-  if (own.start < -kSlack || end > whole.seconds + kSlack)
+  const double first = std::max(own.start, 0.0), last = std::min(end, whole.seconds);
+  if (own.start < -kSlack || end > whole.seconds + kSlack || last <= first)
     throw DataError(fmt::format(
         "lasts from {:g} to {:g} s, but there are {:g} s: no text may say more than is heard. {}",
         own.start, end, whole.seconds, advice));
-  const double first = std::max(own.start, 0.0), last = std::min(end, whole.seconds);
   return {whole.start + first, last - first};
 }
 
@@ -289,19 +289,6 @@ std::filesystem::path find_recordings(const ManifestReading& reading) {
 }
 
 }  // namespace
-
-std::optional<ManifestFormat> lhotse_format(const std::string& text) {
-  const auto line = nlohmann::json::parse(text, nullptr, false);
-  const auto has = [&](const char* key) { return line.contains(key); };
-  if (!line.is_object() || has("audio_filepath")) return std::nullopt;
-  if (has("tracks") || string_in(line, "type").value_or("").ends_with("Cut") ||
-      (has("supervisions") && has("start")))
-    return ManifestFormat::lhotse_cuts;
-  if (has("sources") && has("sampling_rate")) return ManifestFormat::lhotse_recordings;
-  if (has("recording_id") && has("start") && has("duration"))
-    return ManifestFormat::lhotse_supervisions;
-  return std::nullopt;
-}
 
 void read_lhotse_cuts(const ManifestReading& reading) {
   LhotseSounds sounds(reading);

@@ -3,7 +3,6 @@
 #include <string>
 #include <vector>
 
-#include "base/error.h"
 #include "runtime/data/manifest/manifest_formats.h"
 
 // A set of Multilingual LibriSpeech is a folder:
@@ -23,18 +22,14 @@ constexpr const char* kTranscripts = "transcripts.txt";
 bool is_mls_set(const std::filesystem::path& folder) {
   std::error_code error;
   const auto transcripts = folder / kTranscripts;
-  return std::filesystem::is_regular_file(transcripts, error) &&
+  return std::filesystem::is_directory(folder / "audio", error) &&
+         std::filesystem::is_regular_file(transcripts, error) &&
          first_line(transcripts).find('\t') != std::string::npos;
 }
 
 void read_mls(const ManifestReading& reading) {
   const auto transcripts = reading.manifest / kTranscripts;
-  std::error_code missing;
-  if (!std::filesystem::is_directory(reading.manifest / "audio", missing))
-    throw DataError(fmt::format(
-        "manifest {0}: has {1}, but no folder audio/ beside it: unpack the whole archive of MLS",
-        reading.manifest.string(), kTranscripts));
-  reading.sources.push_back(transcripts);
+  reading.sources.insert(reading.sources.end(), {transcripts, reading.manifest / "audio"});
   std::string extension;
   for_each_line(reading, transcripts, [&](const std::string& line, std::size_t number) {
     const std::string where = fmt::format("{}:{}", kTranscripts, number);

@@ -70,10 +70,6 @@ class PeoplesSpeech {
 
 }  // namespace
 
-bool is_peoples_speech(const std::string& line) {
-  return part_in(nlohmann::json::parse(line, nullptr, false), "training_data").is_object();
-}
-
 void read_peoples_speech(const ManifestReading& reading) {
   PeoplesSpeech corpus(reading);
   reading.sources.push_back(reading.manifest);

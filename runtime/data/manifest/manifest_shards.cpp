@@ -1,11 +1,8 @@
 #include <fmt/format.h>
 
-#include <utility>
-
 #include "base/error.h"
 #include "base/quantities.h"
 #include "runtime/data/manifest/manifest_formats.h"
-#include "runtime/data/manifest/nemo_shards.h"
 #include "runtime/data/manifest/shard_pattern.h"
 #include "runtime/data/manifest/tar_member.h"
 

@@ -1,5 +1,8 @@
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <cctype>
+
 #include "base/error.h"
 #include "runtime/data/manifest/manifest_formats.h"
 #include "runtime/data/manifest/sounds_below.h"
@@ -16,8 +19,11 @@
 namespace penstock::runtime {
 namespace {
 
-/// Text of a segment that nobody transcribed.
-constexpr const char* kIgnored = "ignore_time_segment_in_scoring";
+/// Returns true for the text of a segment that nobody transcribed. NIST's tools ignore case.
+bool is_ignored(std::string text) {
+  std::ranges::transform(text, text.begin(), [](unsigned char c) { return std::tolower(c); });
+  return text == "ignore_time_segment_in_scoring";
+}
 
 std::vector<std::filesystem::path> stm_files(const ManifestReading& reading) {
   std::vector<std::filesystem::path> files;
@@ -34,7 +40,7 @@ std::vector<std::filesystem::path> stm_files(const ManifestReading& reading) {
 void add_segment(const ManifestReading& reading, const SoundsBelow& sounds, const std::string& line,
                  const std::string& where) {
   const StmLine segment = parse_stm(line);
-  if (segment.text == kIgnored) return;
+  if (is_ignored(segment.text)) return;
   if (segment.channel != "1" && segment.channel != "A" && segment.channel != "a")
     throw DataError(
         fmt::format("is of channel {}, but penstock mixes channels: split them into "

@@ -112,6 +112,10 @@ std::vector<std::string> first_fields(const std::filesystem::path& table) {
   return fields_of(table, line).value_or(std::vector{line});
 }
 
+bool has_recording_column(const std::vector<std::string>& header) {
+  return column(header, kPaths).has_value();
+}
+
 void read_table(const ManifestReading& reading) {
   const auto folder = reading.manifest.parent_path();
   reading.sources.push_back(reading.manifest);

@@ -22,10 +22,15 @@ bool has_voxpopuli_columns(const std::vector<std::string>& header) {
   const auto has = [&](const char* name) {
     return std::ranges::find(header, name) != header.end();
   };
-  return has("id") && has("normalized_text");
+  return has("id") && has("normalized_text") && !has_recording_column(header);
 }
 
 void read_voxpopuli(const ManifestReading& reading) {
+  if (reading.files != nullptr && reading.files->holds(reading.manifest))
+    throw DataError(fmt::format(
+        "manifest {}: is VoxPopuli's table by URL, but its recordings are looked up in "
+        "the folders below it: download the language's folder, and name the table there",
+        reading.manifest.string()));
   reading.sources.push_back(reading.manifest);
   const SoundsBelow sounds(reading, reading.manifest.parent_path());
   std::size_t id = 0, text = 0, columns = 0;

@@ -11,10 +11,10 @@
 #include "base/error.h"
 
 // A pattern has groups in brackets: a range {0..511}, {000..511} or {0..510..2}, or a list {a,b}.
-// They are expanded as bash expands braces. NeMo also accepts _OP_ and _CL_ for braces, since a
-// shell expands those before a program sees them, and ( ) [ ] < > (expand_sharded_filepaths in
-// nemo/collections/asr/data/audio_to_text.py). Brackets around anything else are plain characters,
-// so that "data (1)/train.json" is a path.
+// They are expanded as bash expands braces, but for letters and negative numbers, which stay. NeMo
+// also accepts _OP_ and _CL_ for braces, since a shell expands those before a program sees them,
+// and ( ) [ ] < > (expand_sharded_filepaths in nemo/collections/asr/data/audio_to_text.py).
+// Brackets around anything else are plain characters, so that "data (1)/train.json" is a path.
 //
 // The first group is replaced by each of its alternatives, and what comes out is expanded again.
 // Each replacement removes a pair of brackets, so this ends.
@@ -47,8 +47,9 @@ std::optional<std::int64_t> whole_number(std::string_view text) {
 
 bool is_padded(std::string_view number) { return number.size() > 1 && number[0] == '0'; }
 
-/// Returns the numbers of "0..511", "000..511" or "0..510..2"; none if the text is no range.
-std::vector<std::string> numbers_between(std::string_view text) {
+/// Returns the numbers of "0..511", "000..511" or "0..510..2"; none if the text is no range. Errors
+/// name the pattern.
+std::vector<std::string> numbers_between(std::string_view text, std::string_view pattern) {
   constexpr std::string_view kDots = "..";
   const std::size_t at = text.find(kDots);
   if (at == std::string_view::npos) return {};
@@ -59,13 +60,16 @@ std::vector<std::string> numbers_between(std::string_view text) {
   const auto first = whole_number(low), last = whole_number(high), step = whole_number(by);
   if (!first || !last || !step || *step == 0) return {};
   const std::int64_t distance = std::max(*first, *last) - std::min(*first, *last);
-  if (distance / *step >= static_cast<std::int64_t>(kMostShards)) refuse_number(text);
+  const std::int64_t steps = distance / *step;
+  if (steps >= static_cast<std::int64_t>(kMostShards)) refuse_number(pattern);
   const std::size_t width =
       is_padded(low) || is_padded(high) ? std::max(low.size(), high.size()) : 0;
   std::vector<std::string> numbers;
-  for (std::int64_t covered = 0; covered <= distance; covered += *step)
+  for (std::int64_t i = 0; i <= steps; ++i) {
+    const std::int64_t covered = i * *step;  // at most the distance
     numbers.push_back(
         fmt::format("{:0{}}", *first < *last ? *first + covered : *first - covered, width));
+  }
   return numbers;
 }
 
@@ -95,41 +99,43 @@ std::size_t closing_place(std::string_view text, std::size_t from, std::string_v
 }
 
 /// Returns the group whose first bracket stands at `at`, if any.
-std::optional<ShardGroup> group_at(std::string_view text, std::size_t at) {
+std::optional<ShardGroup> group_at(std::string_view text, std::size_t at,
+                                   std::string_view pattern) {
   for (const auto& [opener, closer] : kBrackets) {
     if (!text.substr(at).starts_with(opener)) continue;
     const std::size_t first = at + opener.size();
     const std::size_t end = closing_place(text, first, opener, closer);
     if (end == std::string_view::npos) continue;
     const std::string_view within = text.substr(first, end - first);
-    ShardGroup group{at, end + closer.size(), numbers_between(within)};
+    ShardGroup group{at, end + closer.size(), numbers_between(within, pattern)};
     if (group.alternatives.empty()) group.alternatives = items_between(within, opener, closer);
     if (!group.alternatives.empty()) return group;
   }
   return std::nullopt;
 }
 
-std::optional<ShardGroup> first_group(std::string_view text) {
+/// Returns the first group of a text that a pattern became. Errors name the pattern.
+std::optional<ShardGroup> first_group(std::string_view text, std::string_view pattern) {
   for (std::size_t at = 0; at < text.size(); ++at)
-    if (auto group = group_at(text, at)) return group;
+    if (auto group = group_at(text, at, pattern)) return group;
   return std::nullopt;
 }
 
-void expand(const std::string& pattern, std::vector<std::string>& paths) {
-  const auto group = first_group(pattern);
+void expand(const std::string& text, std::string_view pattern, std::vector<std::string>& paths) {
+  const auto group = first_group(text, pattern);
   if (paths.size() >= kMostShards) refuse_number(pattern);
-  if (!group) return paths.push_back(pattern);
+  if (!group) return paths.push_back(text);
   for (const std::string& alternative : group->alternatives)
-    expand(pattern.substr(0, group->first) + alternative + pattern.substr(group->end), paths);
+    expand(text.substr(0, group->first) + alternative + text.substr(group->end), pattern, paths);
 }
 
 }  // namespace
 
-bool is_shard_pattern(std::string_view path) { return first_group(path).has_value(); }
+bool is_shard_pattern(std::string_view path) { return first_group(path, path).has_value(); }
 
 std::vector<std::string> expand_shards(std::string_view pattern) {
   std::vector<std::string> paths;
-  expand(std::string(pattern), paths);
+  expand(std::string(pattern), pattern, paths);
   return paths;
 }
 

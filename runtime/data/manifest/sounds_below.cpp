@@ -12,11 +12,12 @@ namespace penstock::runtime {
 
 SoundsBelow::SoundsBelow(const ManifestReading& reading, const std::filesystem::path& folder)
     : folder_(folder.empty() ? "." : folder) {
+  const std::ptrdiff_t own = std::ssize(reading.sources);  // the place of folder_
   for (const auto& file : files_below(folder_, &reading.sources))
     if (is_sound(file))
       if (!sounds_.try_emplace(file.stem().string(), file).second)
         second_.try_emplace(file.stem().string(), file);
-  if (folder_ != reading.manifest) std::erase(reading.sources, folder_);
+  if (folder_ != reading.manifest) reading.sources.erase(reading.sources.begin() + own);
 }
 
 const std::filesystem::path& SoundsBelow::named(const std::string& name) const {

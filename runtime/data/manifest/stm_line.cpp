@@ -13,9 +13,11 @@
 
 // TED-LIUM's texts have marks that are not spoken: <sil>, <unk> for a word that is not known,
 // {NOISE} or [NOISE], and word(2) for a second pronunciation. They also divide words before an
-// apostrophe: "they 're". Kaldi's recipe removes the marks and joins the words
-// (egs/tedlium/s5_r3/local/prepare_data.sh), and Lhotse follows it
-// (normalize_text_tedlium(text, "kaldi")).
+// apostrophe: "they 're". Lhotse's normalize_text_tedlium(text, "kaldi") removes <unk> and
+// [NOISE] and joins the words. Here any <…>, [NOISE], {NOISE} and (2) go.
+//
+// NIST's own transcripts may leave a choice, "{ um / uh / @ }". A model learns from one text, so
+// these are refused.
 
 namespace penstock::runtime {
 namespace {
@@ -41,6 +43,17 @@ std::string without_marks(const std::string& word) {
       at = end;
   }
   return kept;
+}
+
+/// Returns the first alternatives of a text, such as "{ um / uh / @ }"; "" if there are none.
+std::string find_alternatives(const std::string& text) {
+  for (std::size_t at = text.find('{'); at != std::string::npos; at = text.find('{', at + 1)) {
+    const std::size_t end = text.find('}', at);
+    if (end == std::string::npos) break;
+    const std::string group = text.substr(at, end + 1 - at);
+    if (group.find('/') != std::string::npos) return group;
+  }
+  return {};
 }
 
 /// Joins "they 're" and "' cause".
@@ -69,6 +82,9 @@ StmLine parse_stm(const std::string& line) {
     throw DataError(fmt::format("begins at \"{}\" s and ends at \"{}\" s", begin, end));
   segment.begin = *first;
   segment.end = *last;
+  if (const std::string found = find_alternatives(line); !found.empty())
+    throw DataError(
+        fmt::format("leaves a choice, {}, but a text is one: write one of these there", found));
   std::vector<std::string> words;
   for (std::string word; fields >> word;)
     if (std::string kept = without_marks(word); !kept.empty()) words.push_back(std::move(kept));

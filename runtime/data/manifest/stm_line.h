@@ -13,7 +13,8 @@ struct StmLine {
 };
 
 /// Parses "RECORDING CHANNEL SPEAKER BEGIN END [<LABELS>] TEXT". Throws DataError if it is none, or
-/// its times are in no order. The text is cleaned as by Kaldi's recipe for TED-LIUM.
+/// its times are in no order, or its text has alternatives. The text is cleaned as by Lhotse's
+/// normalize_text_tedlium(text, "kaldi"), and loses all marks in brackets.
 [[nodiscard]] StmLine parse_stm(const std::string& line);
 
 }  // namespace penstock::runtime

@@ -72,6 +72,18 @@ TEST_F(PlanForRanks, GoesWithoutAMissingValidationManifest) {
                DataError);
 }
 
+/// A pattern is no path that exists, and counts as the file that it stands for.
+TEST_F(PlanForRanks, CountsValidationThatIsAPattern) {
+  test::write_tone_corpus(in("long_0.jsonl"), 29, 3);
+  const auto plan = [&](const char* name) {
+    return plan_for_ranks(
+        recipe({"data.validation=" + in(name).string(), "trainer.validate_every=-1"}), false);
+  };
+  const RankPlan pattern = plan("long_{0..0}.jsonl");
+  EXPECT_EQ(pattern.not_counted, "");
+  EXPECT_EQ(pattern.plan, plan("long_0.jsonl").plan);
+}
+
 TEST_F(PlanForRanks, RejectsWhatTrainingWouldReject) {
   const auto refused = [&](std::vector<std::string> overrides) {
     return test::message_of<ConfigError>([&] { (void)plan_for_ranks(recipe(overrides), false); });

@@ -40,6 +40,20 @@ TEST_F(FleursTest, RecordingsMayLieWhereLhotsePutsThem) {
   EXPECT_EQ(entries[0].audio.lexically_normal(), in("en_us/dev/100.wav"));
 }
 
+/// An index is written beside the table, which must not look like a change of the corpus.
+TEST_F(FleursTest, TheFolderOfRecordingsIsASource) {
+  const auto sources = [&](const std::string& table) {
+    Faults faults;
+    ManifestSink sink{[](const ManifestEntry&) {}};
+    read_manifest(put(table, row("100.wav")), sink, faults);
+    return sink.sources;
+  };
+  put("1/audio/train/100.wav", "");
+  put("2/100.wav", "");
+  EXPECT_EQ(sources("1/train.tsv"), (std::vector{in("1/train.tsv"), in("1/audio/train")}));
+  EXPECT_EQ(sources("2/train.tsv"), (std::vector{in("2/train.tsv")}));
+}
+
 /// The likeliest mistakes, and what is said of them.
 TEST_F(FleursTest, SaysWhatToDoAboutMistakes) {
   expect_parts(error_message("en_us/train.tsv", row("100.wav")),

@@ -3,6 +3,7 @@
 #include <string>
 #include <vector>
 
+#include "base/json_nesting.h"
 #include "tests/support/runtime/manifest_folder.h"
 
 namespace penstock::runtime {
@@ -58,6 +59,33 @@ TEST_F(GigaspeechTest, TheFileIsTheSourceOfItsSubsets) {
   ManifestSink sink{[](const ManifestEntry&) {}};
   read_manifest(in("g/GigaSpeech.json:S"), sink, faults);
   EXPECT_EQ(sink.sources, std::vector{in("g/GigaSpeech.json")});
+}
+
+/// JSON lines may name the corpus that they are a part of.
+TEST_F(GigaspeechTest, JsonLinesOfItAreNone) {
+  const std::string line =
+      R"({"audio_filepath": "a.wav", "text": "a", "dataset": "GigaSpeech", "audios": 1})"
+      "\n";
+  for (const std::string start : {"", "\n \r\n"}) {
+    const auto manifest = put("n.json", start + line + line);
+    EXPECT_EQ(name_of(manifest_format(manifest)), "JSON lines");
+    EXPECT_EQ(read(manifest).size(), 2u);
+    EXPECT_FALSE(is_present(in("n.json:M")));
+  }
+  put("o.json", R"({"dataset": "GigaSpeech", "x": []})");
+  EXPECT_FALSE(is_present(in("o.json:M")));
+}
+
+TEST_F(GigaspeechTest, NestsOnlyAsDeepAsOtherJson) {
+  const auto put_nested = [&](std::size_t brackets) {
+    put_corpus("{\"x\": " + std::string(brackets, '[') + std::string(brackets, ']') + "}");
+  };
+  put_nested(kDeepestNesting - 3);  // the object, its array and the recording are around them
+  expect_parts(refusal(":S"), {"has no segment of a subset S"});
+  put_nested(kDeepestNesting - 2);
+  expect_parts(refusal(":S"), {"GigaSpeech.json: its values nest deeper than 128"});
+  put_nested(1000);  // a long line
+  expect_parts(refusal(":S"), {"GigaSpeech.json: its values nest deeper than 128"});
 }
 
 /// The likeliest mistakes, and what is said of them.

@@ -108,6 +108,18 @@ TEST_F(LhotseTest, SpansPassTheirCutsByRoundingAlone) {
   EXPECT_DOUBLE_EQ(entries[0].duration.value_or(0), 1);
 }
 
+/// Nothing is left of a supervision that lies within the rounding at an end.
+TEST_F(LhotseTest, SpansOutsideOfTheirCutsAreRefused) {
+  const auto refused = [&](const std::string& span) {
+    return error_message("c.jsonl", cut(R"(, "start": 0.5, "duration": 1, "supervisions": [{)" +
+                                        span + R"(, "text": "x"}])"));
+  };
+  expect_parts(refused(R"("start": -0.005, "duration": 0.003)"),
+               {"lasts from -0.005 to -0.002 s, but there are 1 s"});
+  expect_parts(refused(R"("start": 1.002, "duration": 0.005)"),
+               {"lasts from 1.002 to 1.007 s, but there are 1 s"});
+}
+
 /// The likeliest mistakes in cuts that Lhotse itself writes, and what is said of them.
 TEST_F(LhotseTest, CutsThatLhotseComputesAreRefused) {
   const Faults faults = find_faults(golden("mistakes.jsonl"));

@@ -40,6 +40,14 @@ TEST_F(MlsTest, SetsAreFlacOrOpus) {
   EXPECT_EQ(name_of(manifest_format(in("flac/dev"))), "MLS folder");
 }
 
+TEST_F(MlsTest, TheFolderOfRecordingsIsASource) {
+  put_set("dev", "flac");
+  Faults faults;
+  ManifestSink sink{[](const ManifestEntry&) {}};
+  read_manifest(in("dev"), sink, faults);
+  EXPECT_EQ(sink.sources, (std::vector{in("dev/transcripts.txt"), in("dev/audio")}));
+}
+
 /// The likeliest mistakes, and what is said of them.
 TEST_F(MlsTest, SaysWhatToDoAboutMistakes) {
   put_set("mls_german/dev", "flac");
@@ -47,9 +55,6 @@ TEST_F(MlsTest, SaysWhatToDoAboutMistakes) {
   expect_parts(
       refusal("mls_german"),
       {"mls_german: has several sets of MLS: name one of them, such as ", "mls_german/dev"});
-  put("bare/transcripts.txt", "4800_10003_000000\ttext\n");
-  expect_parts(refusal("bare"), {"bare: has transcripts.txt, but no folder audio/ beside it: "
-                                 "unpack the whole archive of MLS"});
   put("mls_german/dev/transcripts.txt",
       "4800_10003_000000\ttext\n4800_10003_000001 text\n4800-10003-000002\ttext\n_10003_1\ttext\n"
       "4800__1\ttext\n\ttext\n");
@@ -61,10 +66,18 @@ TEST_F(MlsTest, SaysWhatToDoAboutMistakes) {
 }
 
 /// Texts of other corpora may have this name.
-TEST_F(MlsTest, NeedsATabInItsTranscripts) {
+TEST_F(MlsTest, NeedsAudioAndATabInItsTranscripts) {
   put("own/transcripts.txt", "a text\n");
   put("own/transcripts.wav", "");
-  EXPECT_EQ(read(in("own")).size(), 1u);
+  put("own/audio/b.txt", "b");
+  put("own/audio/b.wav", "");
+  EXPECT_EQ(read(in("own")).size(), 2u);
+  put("tabs/part/transcripts.txt", "a\ttext\n");
+  put("tabs/part/transcripts.wav", "");
+  for (const char* folder : {"tabs", "tabs/part"}) {
+    EXPECT_EQ(name_of(manifest_format(in(folder))), "folder of recordings and texts");
+    EXPECT_EQ(read(in(folder)).size(), 1u) << folder;
+  }
 }
 
 }  // namespace

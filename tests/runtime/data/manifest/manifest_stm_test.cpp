@@ -25,6 +25,7 @@ TEST_F(StmTest, SegmentsHaveTimesAndTexts) {
   put_talk("test", "b",
            "b 1 b 0 3.5 <NA> ignore_time_segment_in_scoring\n;; a comment\n"
            "b 1 b 3.5 5.25 <NA> we 're <unk> here\n");
+  put_talk("test", "c", "c 1 c 0 1 <NA> IGNORE_TIME_SEGMENT_IN_SCORING\n");
   put_talk("test", "a", "a 1 a 1 2 <o,f0,male> first\n");
   const auto entries = read(in("test"));
   ASSERT_EQ(entries.size(), 2u);
@@ -36,6 +37,20 @@ TEST_F(StmTest, SegmentsHaveTimesAndTexts) {
   EXPECT_EQ(entries[1].duration, 1.75);
   EXPECT_EQ(entries[1].where, "b.stm:3");
   EXPECT_EQ(name_of(manifest_format(in("test"))), "folder of STM files");
+}
+
+TEST_F(StmTest, OneFileLeavesOtherLayoutsAlone) {
+  put("pairs/a.wav", "");
+  put("pairs/a.txt", "hello");
+  put("pairs/score/all.stm", "x 1 x 0 1 <NA> x\n");
+  EXPECT_EQ(name_of(manifest_format(in("pairs"))), "folder of recordings and texts");
+  EXPECT_EQ(read(in("pairs")).size(), 1u);
+  put("tars/0.tar", "");
+  put("tars/all.stm", "x 1 x 0 1 <NA> x\n");
+  EXPECT_EQ(name_of(manifest_format(in("tars"))), "WebDataset tars");
+  put_talk("talks", "a", "a 1 a 1 2 <NA> x\n");
+  put("talks/README.txt", "Read me.");
+  EXPECT_EQ(name_of(manifest_format(in("talks"))), "folder of STM files");
 }
 
 /// The likeliest mistakes, and what is said of them.
@@ -54,13 +69,14 @@ TEST_F(StmTest, SaysWhatToDoAboutMistakes) {
                                        "sph/a.sph and ", "wav/a.wav: leave one there"});
   put_talk("call", "c",
            "c 1 x 1 2 <NA> x\nc 2 y 1 2 <NA> x\nc B y 1 2 <NA> x\nc 1 y 2 1 <NA> x\n"
-           "c 1\n");
+           "c 1\nc 1 x 1 2 <NA> { um / uh }\n");
   expect_parts(refusal("call"),
-               {"4 faults",
+               {"5 faults",
                 "c.stm:2: is of channel 2, but penstock mixes channels: split them into "
                 "files",
                 "c.stm:3: is of channel B", "c.stm:4: begins at \"2\" s and ends at \"1\" s",
-                "c.stm:5: is not a recording, channel, speaker, begin, end, labels and text"});
+                "c.stm:5: is not a recording, channel, speaker, begin, end, labels and text",
+                "c.stm:6: leaves a choice, { um / uh }, but a text is one"});
 }
 
 }  // namespace

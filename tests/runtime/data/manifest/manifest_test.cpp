@@ -7,6 +7,7 @@
 
 #include "base/error.h"
 #include "tests/support/runtime/manifest_folder.h"
+#include "tests/support/system/process.h"
 
 namespace penstock::runtime {
 namespace {
@@ -111,6 +112,16 @@ TEST_F(ManifestTest, NothingThereIsRejected) {
                {"missing.jsonl", "no such file"});
 }
 
+TEST_F(ManifestTest, IsPresentUnderEachOfItsNames) {
+  put("m_0.jsonl", "");
+  put("m_1.jsonl", "");
+  put("g.json", R"({"dataset": "GigaSpeech", "audios": []})");
+  for (const char* name : {"", "m_0.jsonl", "m_{0..1}.jsonl", "m_{1,0}.jsonl", "g.json:DEV"})
+    EXPECT_TRUE(is_present(in(name))) << name;
+  for (const char* name : {"m_2.jsonl", "m_{0..2}.jsonl", "m_0.jsonl:DEV", "h.json:DEV"})
+    EXPECT_FALSE(is_present(in(name))) << name;
+}
+
 TEST_F(ManifestTest, DeepspeechJson) {
   put("data/a.txt", "HELLO\nTHERE\n");
   const auto entries = read(put("train.json", R"({"root_path": "data",
@@ -123,6 +134,18 @@ TEST_F(ManifestTest, DeepspeechJson) {
                                        {"wav_path": "a.wav", "transcript_path": "b.txt"}]})"),
                {"samples[0]: needs", "samples[1]: needs", "samples[2]: its transcript", "b.txt"});
   expect_parts(error_message("odd.json", R"({"samples": 3})"), {"is not an array"});
+}
+
+/// Its reader takes plain files. The object may have one line, or several.
+TEST_F(ManifestTest, DeepspeechJsonMustBeUncompressed) {
+  for (const char* text : {"{\"samples\": []}", "{\n\"samples\": []\n}\n"}) {
+    const auto file = put("train.json", text);
+    ASSERT_EQ(test::run_program({"gzip", "-kf", file.string()}).code, 0);
+    expect_parts(message_of<DataError>([&] { read(in("train.json.gz")); }),
+                 {"train.json.gz: is a compressed JSON of deepspeech.pytorch", "by gunzip -k ",
+                  "train.json.gz, and name "});
+    EXPECT_TRUE(read(file).empty());
+  }
 }
 
 TEST_F(ManifestTest, DeepspeechCsv) {

@@ -43,6 +43,19 @@ TEST_F(VoxpopuliTest, ColumnsAreNamed) {
   EXPECT_EQ(entries[0].audio, in("en/a.ogg"));
 }
 
+/// Such a table names its recordings itself.
+TEST_F(VoxpopuliTest, TablesWithRecordingsAreNone) {
+  for (const std::string column : {"path", "audio", "wav_filename"}) {
+    const auto entries = read(put("own.tsv", "id\t" + column +
+                                                 "\tsentence\tnormalized_text\n"
+                                                 "a\tb.wav\tHello!\thello\n"));
+    EXPECT_EQ(name_of(manifest_format(in("own.tsv"))), "table of recordings and texts");
+    ASSERT_EQ(entries.size(), 1u) << column;
+    EXPECT_EQ(entries[0].audio, in("b.wav"));
+    EXPECT_EQ(entries[0].text, "Hello!");
+  }
+}
+
 /// An index is written beside the table, which must not look like a change of the corpus.
 TEST_F(VoxpopuliTest, ItsOwnFolderIsNoSource) {
   put("en/2010/a.ogg", "");

@@ -26,6 +26,15 @@ TEST(ShardPattern, IsExpandedAsByBash) {
   EXPECT_EQ(expand_shards("x{1,2{a,b},}"), (Shards{"x1", "x2a", "x2b", "x"}));
 }
 
+TEST(ShardPattern, StepsMayBeAsLargeAsNumbers) {
+  EXPECT_EQ(expand_shards("{1..9000000000000000000..5000000000000000000}"),
+            (Shards{"1", "5000000000000000001"}));
+  EXPECT_EQ(expand_shards("{0..9223372036854775807..9223372036854775807}"),
+            (Shards{"0", "9223372036854775807"}));
+  EXPECT_EQ(expand_shards("{9223372036854775807..0..9223372036854775807}"),
+            (Shards{"9223372036854775807", "0"}));
+}
+
 TEST(ShardPattern, HasTheBracketsOfNemo) {
   const Shards three{"m__0_.json", "m__1_.json", "m__2_.json"};
   for (const char* pattern : {"m___OP_0..2_CL__.json", "m__(0..2)_.json", "m__[0..2]_.json",
@@ -51,7 +60,11 @@ TEST(ShardPattern, StandsForABoundedNumber) {
     EXPECT_NE(test::message_of<DataError>([&] {
                 (void)expand_shards(pattern);
               }).find("stands for more than 100000 files: name fewer at a time"),
-              std::string::npos);
+              std::string::npos)
+        << pattern;
+  for (const std::string pattern : {"a{0..1}_{0..100000}.tar", "a{0..999}_{0..999}.tar"})
+    EXPECT_EQ(test::message_of<DataError>([&] { (void)expand_shards(pattern); }),
+              "manifest " + pattern + ": stands for more than 100000 files: name fewer at a time");
 }
 
 }  // namespace

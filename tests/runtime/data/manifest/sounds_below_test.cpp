@@ -35,5 +35,17 @@ TEST_F(SoundsBelowTest, AreFoundByTheirNames) {
   EXPECT_EQ(sources, (std::vector{in("f"), in("f/deep"), in("f/deep/down")}));
 }
 
+/// A manifest that was read before may need the folder.
+TEST_F(SoundsBelowTest, LeaveEarlierSourcesAlone) {
+  put("f/deep/a.flac", "");
+  Faults faults;
+  std::vector<std::filesystem::path> sources{in("f"), in("g")};
+  TarListings tars(sources, nullptr);
+  std::size_t skipped = 0;
+  const ManifestReading reading{in("f/table.tsv"), {}, faults, sources, tars, skipped};
+  EXPECT_EQ(SoundsBelow(reading, in("f")).named("a"), in("f/deep/a.flac"));
+  EXPECT_EQ(sources, (std::vector{in("f"), in("g"), in("f/deep")}));
+}
+
 }  // namespace
 }  // namespace penstock::runtime

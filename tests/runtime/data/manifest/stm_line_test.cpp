@@ -26,7 +26,7 @@ TEST(StmLine, HasTheFieldsOfNist) {
 
 /// The expected texts are those of normalize_text_tedlium(text, "kaldi") of Lhotse 1.33, with one
 /// space where it leaves two.
-TEST(StmLine, TextsAreCleanedAsByKaldi) {
+TEST(StmLine, TextsAreCleanedAsByLhotse) {
   EXPECT_EQ(cleaned("i 'm sure they 're <unk> here"), "i'm sure they're here");
   EXPECT_EQ(cleaned("' cause in the ' 60s"), "'cause in the '60s");
   EXPECT_EQ(cleaned("[NOISE] well [APPLAUSE]"), "well");
@@ -34,10 +34,21 @@ TEST(StmLine, TextsAreCleanedAsByKaldi) {
   EXPECT_EQ(cleaned("'s"), "'s");
 }
 
-/// Kaldi's recipes of releases 1 and 2 remove these by sed.
-TEST(StmLine, MarksOfOlderReleasesAreRemoved) {
+TEST(StmLine, MarksInBracketsAreRemoved) {
   EXPECT_EQ(cleaned("<sil> read(2) {NOISE} it (AlGore-20060225)"), "read it");
   EXPECT_EQ(cleaned("a < b (open"), "a < b (open");
+  EXPECT_EQ(cleaned("a <any> b<x>"), "a b");
+}
+
+TEST(StmLine, AlternativesAreRefused) {
+  const auto refusal = [](const std::string& text) {
+    return test::message_of<DataError>([&] { (void)cleaned(text); });
+  };
+  EXPECT_EQ(refusal("i { um / uh / @ } think"),
+            "leaves a choice, { um / uh / @ }, but a text is one: write one of these there");
+  EXPECT_EQ(refusal("{NOISE} {a/b}"),
+            "leaves a choice, {a/b}, but a text is one: write one of these there");
+  EXPECT_EQ(refusal("{NOISE} and/or { a"), "");
 }
 
 TEST(StmLine, LinesThatAreNoneAreRefused) {
