@@ -74,7 +74,7 @@ ValueName mirrored(OnnxGraph& graph, const FeatureConfig& config, const ValueNam
 /// Adds the samples of each frame under the window, FP64 [frames, window].
 ValueName cut_frames(OnnxGraph& graph, const FeatureConfig& config, const ValueName& samples) {
   const FrameGeometry geometry = frame_geometry(config);
-  const ValueName n = rows_of(graph, samples);
+  const ValueName n = row_count(graph, samples);
   ValueName x = cast(graph, samples, layers::DType::f64);
   // The first frame begins at `start`, counted from the first sample.
   const std::int64_t margin = config.kind == "fbank" ? 0 : (geometry.fft - geometry.window) / 2;
@@ -129,9 +129,9 @@ std::vector<Row> with_kaldis_preparation(const std::vector<Row>& rows, double pr
   for (std::size_t k = 0; k < width; ++k) {
     double sum = 0;
     for (const Row& row : rows) sum += row[k];
-    const double of_mean = (1 - preemphasis) * sum / static_cast<double>(count);
+    const double mean_term = (1 - preemphasis) * sum / static_cast<double>(count);
     for (std::size_t j = 0; j < count; ++j) {
-      double term = rows[j][k] - of_mean;
+      double term = rows[j][k] - mean_term;
       if (j + 1 < count) term -= preemphasis * rows[j + 1][k];
       if (j == 0) term -= preemphasis * rows[0][k];
       all[j][k] = kSampleSize * term;
@@ -219,7 +219,7 @@ ValueName normalised_utterance(OnnxGraph& graph, const ValueName& x) {
 ValueName normalised_channels(OnnxGraph& graph, const FeatureConfig& config, const ValueName& x) {
   constexpr double kAdded = 1e-5;
   const Centred c = centred(graph, x, {0});
-  ValueName variance = graph.node("Div", {c.squares, count_less_one(graph, rows_of(graph, x))});
+  ValueName variance = graph.node("Div", {c.squares, count_less_one(graph, row_count(graph, x))});
   const bool fbank = config.kind == "fbank";
   if (fbank) variance = graph.node("Add", {variance, graph.wide_real(config.epsilon)});
   ValueName deviation = graph.node("Sqrt", {variance});
@@ -230,7 +230,8 @@ ValueName normalised_channels(OnnxGraph& graph, const FeatureConfig& config, con
 /// Joins `stack` neighbouring frames, and drops those left over.
 ValueName stacked(OnnxGraph& graph, const FeatureConfig& config, const ValueName& x) {
   const ValueName stack = graph.integers({config.stack});
-  const ValueName whole = graph.node("Mul", {graph.node("Div", {rows_of(graph, x), stack}), stack});
+  const ValueName whole =
+      graph.node("Mul", {graph.node("Div", {row_count(graph, x), stack}), stack});
   return reshaped(graph, sliced(graph, x, 0, graph.integers({0}), whole),
                   {-1, feature_bins(config)});
 }
