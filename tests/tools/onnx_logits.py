@@ -40,6 +40,8 @@ KINDS = {
     "deepspeech2_lstm": DEEPSPEECH + ["model.rnn=lstm", "model.bidirectional=false", "model.lookahead=4"] + MELS,
     "deepspeech2_tanh": DEEPSPEECH + ["model.rnn=tanh", "features.fft=401", "model.features=201", "features.window=hann"],
     "conformer": CONFORMER + MELS,
+    "conformer_averages": CONFORMER + ["trainer.ema=0.5"] + MELS,
+    "conformer_adapters": CONFORMER + ["lora.rank=2", 'lora.targets=["*"]'] + MELS,
     "fastconformer": CONFORMER + ["model.subsampling=8", "model.scale_input=true", "model.attention_bias=false"] + NEMO,
     "conformer_context": CONFORMER + ["model.left_context=3", "model.right_context=1"] + NEMO,
     "conformer_absolute": CONFORMER + ["model.positions=absolute", "model.width=15", "model.scale_input=true"] + MELS,
