@@ -2,9 +2,9 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 #include <numbers>
 
+#include "runtime/data/audio/feature_constants.h"
 #include "runtime/data/audio/features.h"
 #include "runtime/data/audio/mel.h"
 
@@ -19,8 +19,6 @@ namespace penstock::runtime {
 namespace {
 
 using configs::FeatureConfig;
-
-bool is_whisper(const FeatureConfig& config) { return config.kind.starts_with("whisper"); }
 
 ValueName joined(OnnxGraph& graph, const std::vector<ValueName>& parts) {
   return graph.node("Concat", parts, {{"axis", std::int64_t{0}}});
@@ -123,7 +121,6 @@ std::vector<Row> transform_rows(const FeatureConfig& config, const FrameGeometry
 /// p_i = 2^15 · (x_i - m - e · (x_{i-1} - m)), where m is the frame's mean, e the pre-emphasis, and
 /// the first sample its own predecessor. So x_j is a term of p_j, of p_{j+1} and of every mean.
 std::vector<Row> with_kaldis_preparation(const std::vector<Row>& rows, double preemphasis) {
-  constexpr double kSampleSize = 0x1p15;
   const std::size_t count = rows.size(), width = rows.front().size();
   std::vector<Row> all = rows;
   for (std::size_t k = 0; k < width; ++k) {
@@ -169,13 +166,10 @@ ValueName add_mels(OnnxGraph& graph, const FeatureConfig& config, const ValueNam
   const ValueName sums = graph.node(
       "MatMul", {cast(graph, power, layers::DType::f32),
                  graph.constant("mel filters", {fft / 2 + 1, config.mels}, std::move(weights))});
-  constexpr float kFloor = 0x1p-24F, kWhispersLeast = 1e-10F;
-  if (fbank)
-    return graph.node(
-        "Log", {graph.node("Max", {sums, graph.real(std::numeric_limits<float>::epsilon())})});
+  if (fbank) return graph.node("Log", {graph.node("Max", {sums, graph.real(kFbankFloor)})});
   if (!is_whisper(config))
-    return graph.node("Log", {graph.node("Add", {sums, graph.real(kFloor)})});
-  const ValueName log = graph.node("Log", {graph.node("Max", {sums, graph.real(kWhispersLeast)})});
+    return graph.node("Log", {graph.node("Add", {sums, graph.real(kMelTerm)})});
+  const ValueName log = graph.node("Log", {graph.node("Max", {sums, graph.real(kWhisperFloor)})});
   return graph.node("Mul", {log, graph.real(static_cast<float>(std::numbers::log10e))});
 }
 
@@ -204,7 +198,6 @@ ValueName count_less_one(OnnxGraph& graph, const ValueName& count) {
 
 /// Adds (x - mean) / deviation of all numbers, or zeros if they do not vary.
 ValueName normalised_utterance(OnnxGraph& graph, const ValueName& x) {
-  constexpr double kNoVariation = 1e-6;
   const Centred c = centred(graph, x, {0, 1});
   const ValueName count = graph.node("Size", {x});
   const ValueName deviation =
@@ -217,13 +210,12 @@ ValueName normalised_utterance(OnnxGraph& graph, const ValueName& x) {
 
 /// Adds (x - mean) / deviation of each channel.
 ValueName normalised_channels(OnnxGraph& graph, const FeatureConfig& config, const ValueName& x) {
-  constexpr double kAdded = 1e-5;
   const Centred c = centred(graph, x, {0});
   ValueName variance = graph.node("Div", {c.squares, count_less_one(graph, row_count(graph, x))});
   const bool fbank = config.kind == "fbank";
   if (fbank) variance = graph.node("Add", {variance, graph.wide_real(config.epsilon)});
   ValueName deviation = graph.node("Sqrt", {variance});
-  if (!fbank) deviation = graph.node("Add", {deviation, graph.wide_real(kAdded)});
+  if (!fbank) deviation = graph.node("Add", {deviation, graph.wide_real(kDeviationTerm)});
   return graph.node("Div", {c.x, deviation});
 }
 
