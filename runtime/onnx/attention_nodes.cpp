@@ -33,15 +33,15 @@ ValueName in_heads(OnnxGraph& graph, const ValueName& x, const AttentionOptions&
 
 /// Returns a value of the number of frames, which `make` adds if it is not there yet.
 template <class Make>
-ValueName of_frames(LayerGraph& target, const std::string& name, const Make& make) {
-  if (const auto found = target.of_frames.find(name); found != target.of_frames.end())
+ValueName frame_value(LayerGraph& target, const std::string& name, const Make& make) {
+  if (const auto found = target.frame_values.find(name); found != target.frame_values.end())
     return found->second;
-  return target.of_frames[name] = make();
+  return target.frame_values[name] = make();
 }
 
 /// Returns the distances j - i from frame i to frame j, [frames, frames].
 ValueName distances(LayerGraph& target, const ValueName& frames) {
-  return of_frames(target, "distances", [&] {
+  return frame_value(target, "distances", [&] {
     OnnxGraph& graph = target.graph;
     const ValueName count = count_up(graph, frames);
     return graph.node("Sub", {graph.node("Unsqueeze", {count, graph.integers({0})}),
@@ -51,7 +51,7 @@ ValueName distances(LayerGraph& target, const ValueName& frames) {
 
 /// Returns 2n - 1 distances i - j, from n - 1 down.
 ValueName falling_distances(LayerGraph& target, const ValueName& frames) {
-  return of_frames(target, "falling distances", [&] {
+  return frame_value(target, "falling distances", [&] {
     OnnxGraph& graph = target.graph;
     const ValueName last = graph.node("Sub", {frames, graph.integers({1})});
     const ValueName count = graph.node("Add", {frames, last});
@@ -66,16 +66,17 @@ ValueName rotated(LayerGraph& target, const ValueName& x, const ValueName& frame
   OnnxGraph& graph = target.graph;
   const std::int64_t half = o.channels / o.heads / 2;
   const std::string size = fmt::format("{} {}", half, o.rotary_base);
-  const ValueName angles = of_frames(target, "angles " + size, [&] {
+  const ValueName angles = frame_value(target, "angles " + size, [&] {
     std::vector<double> speeds;
     for (std::int64_t c = 0; c < half; ++c)
       speeds.push_back(
           std::pow(o.rotary_base, -static_cast<double>(c) / static_cast<double>(half)));
     return add_angles(graph, count_up(graph, frames), std::move(speeds));
   });
-  const ValueName sine = of_frames(target, "sine " + size, [&] { return add_sine(graph, angles); });
+  const ValueName sine =
+      frame_value(target, "sine " + size, [&] { return add_sine(graph, angles); });
   const ValueName cosine =
-      of_frames(target, "cosine " + size, [&] { return add_cosine(graph, angles); });
+      frame_value(target, "cosine " + size, [&] { return add_cosine(graph, angles); });
   const std::vector<ValueName> halves = graph.nodes("Split", {x}, {{"axis", std::int64_t{2}}}, 2);
   const auto mixed = [&](const char* op, const ValueName& a, const ValueName& b) {
     return graph.node(op, {graph.node("Mul", {a, cosine}), graph.node("Mul", {b, sine})});
@@ -106,7 +107,7 @@ ValueName distance_scores(LayerGraph& target, const ValueName& q, const ValueNam
     const ValueName rows = graph.node("Gather", {add_parameter(target, weight), places});
     return graph.node("MatMul", {q, transposed(graph, rows, {1, 0})});
   }
-  const ValueName table = of_frames(target, fmt::format("sinusoids of {}", o.channels), [&] {
+  const ValueName table = frame_value(target, fmt::format("sinusoids of {}", o.channels), [&] {
     return add_sinusoids(graph, falling, {.channels = o.channels});
   });
   const ValueName rows =
@@ -137,7 +138,7 @@ ValueName masked(LayerGraph& target, const ValueName& scores, const ValueName& f
   if (o.left == layers::kWholeUtterance && o.right == layers::kWholeUtterance) return scores;
   constexpr float kNoWeight = -1e30F;
   OnnxGraph& graph = target.graph;
-  const ValueName seen = of_frames(target, fmt::format("context {} {}", o.left, o.right), [&] {
+  const ValueName seen = frame_value(target, fmt::format("context {} {}", o.left, o.right), [&] {
     const ValueName distance = distances(target, frames);
     return graph.node("And", {graph.node("GreaterOrEqual", {distance, graph.integer(-o.left)}),
                               graph.node("LessOrEqual", {distance, graph.integer(o.right)})});
@@ -170,7 +171,7 @@ ValueName add_attention(LayerGraph& target, const layers::Attention& layer, cons
   const std::vector<ValueName> parts = graph.nodes("Split", {x}, {{"axis", std::int64_t{1}}}, 3);
   Heads heads{in_heads(graph, parts[0], o), in_heads(graph, parts[1], o),
               in_heads(graph, parts[2], o)};
-  const ValueName frames = of_frames(target, "frames", [&] { return rows_of(graph, x); });
+  const ValueName frames = frame_value(target, "frames", [&] { return row_count(graph, x); });
   if (o.positions == AttentionPositions::rotary) {
     heads.q = rotated(target, heads.q, frames, o);
     heads.k = rotated(target, heads.k, frames, o);

@@ -50,7 +50,7 @@ ValueName add_conv1d(LayerGraph& target, const layers::Conv1d& layer, const Valu
   std::vector<ValueName> weights = {conv1d_weight(target, o)};
   if (o.bias) weights.push_back(add_parameter(target, o.name + ".bias"));
   using Integers = std::vector<std::int64_t>;
-  target.of_frames.clear();
+  target.frame_values.clear();
   return convolved(target.graph, x, std::move(weights),
                    {{"group", o.groups},
                     {"strides", Integers{o.stride}},
@@ -91,7 +91,7 @@ ValueName add_conv2d(LayerGraph& target, const layers::Conv2d& layer, const Valu
                                  {{"group", o.depthwise ? o.in_channels : 1},
                                   {"strides", Integers{f.stride, t.stride}},
                                   {"pads", Integers{f.padding, t.padding, f.padding, t.padding}}});
-  target.of_frames.clear();
+  target.frame_values.clear();
   return reshaped(graph, transposed(graph, y, {0, 3, 2, 1}),
                   {-1, layer.out_frequencies() * o.out_channels});
 }

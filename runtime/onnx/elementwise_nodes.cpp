@@ -7,8 +7,7 @@
 #include "runtime/onnx/layer_graph.h"
 
 // Opset 17 has no GELU, so its formula is spelt out; ONNX Runtime recognises the pattern and
-// computes it in one pass. Dropout and masks do nothing in evaluation, and add no
-// node.
+// computes it in one pass. Dropout and masks do nothing in evaluation, and add no node.
 
 namespace penstock::runtime {
 namespace {

@@ -20,14 +20,15 @@
 #include "runtime/text/tokenizer.h"
 
 // The graph follows from the recipe: the features of [features], then the layers that the trainer
-// builds. Everything is checked before the folder is made, since all nodes are added by then, and
-// weights are read while the file is written.
+// builds. All nodes are added before the folder is made, so options and layers without a form in
+// ONNX are refused without a trace. Weights are read, and checked to be finite, while the file is
+// written; after an error the unfinished folder is removed.
 
 namespace penstock::runtime {
 namespace {
 
 /// Returns the recipe of a checkpoint, whose model has no adapters: they are read beside it.
-configs::Config recipe_of(const Checkpoint& checkpoint) {
+configs::Config read_recipe(const Checkpoint& checkpoint) {
   configs::Config config = configs::unflatten(
       checkpoint.state().config, checkpoint.folder().string(), layers::model_families());
   if (const auto tokenizer = checkpoint.tokenizer_file(); !tokenizer.empty())
@@ -76,7 +77,7 @@ OnnxReport export_onnx(const std::filesystem::path& checkpoint, const std::files
                        const OnnxOptions& options) {
   const Checkpoint opened = open_checkpoint(checkpoint);
   refuse_within(opened.folder(), folder);
-  const configs::Config config = recipe_of(opened);
+  const configs::Config config = read_recipe(opened);
   check_options(opened, config, options);
   const std::unique_ptr<const Tokenizer> tokenizer = make_tokenizer(config.text);
   const int labels = config.model.classes > 0 ? config.model.classes : tokenizer->labels();

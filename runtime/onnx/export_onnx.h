@@ -32,10 +32,11 @@ struct OnnxReport {
 /// Writes a checkpoint, or an output folder's newest one, as a model of ONNX. Its one input is the
 /// samples of a recording, FP32 [1, samples], and its output the logits before softmax, FP32 [1,
 /// frames, labels]; the features are computed within the graph. Besides it is tokens.txt. Adapters
-/// (LoRA) are added to their weights. One tensor at a time is in memory. Throws ConfigError if the
-/// model does not end in CTC, if one of its layers has no form in ONNX here, or for a level of
-/// samples that are normalised anyway; and CheckpointError like open_checkpoint(), or if a weight
-/// is not finite. After an error there is no `folder`.
+/// (LoRA) are added to their weights. One weight at a time is in memory, with the tensors and
+/// copies that its bytes are made from. Throws ConfigError if the model does not end in CTC, if one
+/// of its layers has no form in ONNX here, or for a level of samples that are normalised anyway;
+/// and CheckpointError like open_checkpoint(), or if a weight is not finite. After an error there
+/// is no `folder`.
 OnnxReport export_onnx(const std::filesystem::path& checkpoint, const std::filesystem::path& folder,
                        const OnnxOptions& options = {});
 

@@ -2,9 +2,9 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 #include <numbers>
 
+#include "runtime/data/audio/feature_constants.h"
 #include "runtime/data/audio/features.h"
 #include "runtime/data/audio/mel.h"
 
@@ -19,8 +19,6 @@ namespace penstock::runtime {
 namespace {
 
 using configs::FeatureConfig;
-
-bool is_whisper(const FeatureConfig& config) { return config.kind.starts_with("whisper"); }
 
 ValueName joined(OnnxGraph& graph, const std::vector<ValueName>& parts) {
   return graph.node("Concat", parts, {{"axis", std::int64_t{0}}});
@@ -74,7 +72,7 @@ ValueName mirrored(OnnxGraph& graph, const FeatureConfig& config, const ValueNam
 /// Adds the samples of each frame under the window, FP64 [frames, window].
 ValueName cut_frames(OnnxGraph& graph, const FeatureConfig& config, const ValueName& samples) {
   const FrameGeometry geometry = frame_geometry(config);
-  const ValueName n = rows_of(graph, samples);
+  const ValueName n = row_count(graph, samples);
   ValueName x = cast(graph, samples, layers::DType::f64);
   // The first frame begins at `start`, counted from the first sample.
   const std::int64_t margin = config.kind == "fbank" ? 0 : (geometry.fft - geometry.window) / 2;
@@ -123,15 +121,14 @@ std::vector<Row> transform_rows(const FeatureConfig& config, const FrameGeometry
 /// p_i = 2^15 · (x_i - m - e · (x_{i-1} - m)), where m is the frame's mean, e the pre-emphasis, and
 /// the first sample its own predecessor. So x_j is a term of p_j, of p_{j+1} and of every mean.
 std::vector<Row> with_kaldis_preparation(const std::vector<Row>& rows, double preemphasis) {
-  constexpr double kSampleSize = 0x1p15;
   const std::size_t count = rows.size(), width = rows.front().size();
   std::vector<Row> all = rows;
   for (std::size_t k = 0; k < width; ++k) {
     double sum = 0;
     for (const Row& row : rows) sum += row[k];
-    const double of_mean = (1 - preemphasis) * sum / static_cast<double>(count);
+    const double mean_term = (1 - preemphasis) * sum / static_cast<double>(count);
     for (std::size_t j = 0; j < count; ++j) {
-      double term = rows[j][k] - of_mean;
+      double term = rows[j][k] - mean_term;
       if (j + 1 < count) term -= preemphasis * rows[j + 1][k];
       if (j == 0) term -= preemphasis * rows[0][k];
       all[j][k] = kSampleSize * term;
@@ -169,13 +166,10 @@ ValueName add_mels(OnnxGraph& graph, const FeatureConfig& config, const ValueNam
   const ValueName sums = graph.node(
       "MatMul", {cast(graph, power, layers::DType::f32),
                  graph.constant("mel filters", {fft / 2 + 1, config.mels}, std::move(weights))});
-  constexpr float kFloor = 0x1p-24F, kWhispersLeast = 1e-10F;
-  if (fbank)
-    return graph.node(
-        "Log", {graph.node("Max", {sums, graph.real(std::numeric_limits<float>::epsilon())})});
+  if (fbank) return graph.node("Log", {graph.node("Max", {sums, graph.real(kFbankFloor)})});
   if (!is_whisper(config))
-    return graph.node("Log", {graph.node("Add", {sums, graph.real(kFloor)})});
-  const ValueName log = graph.node("Log", {graph.node("Max", {sums, graph.real(kWhispersLeast)})});
+    return graph.node("Log", {graph.node("Add", {sums, graph.real(kMelTerm)})});
+  const ValueName log = graph.node("Log", {graph.node("Max", {sums, graph.real(kWhisperFloor)})});
   return graph.node("Mul", {log, graph.real(static_cast<float>(std::numbers::log10e))});
 }
 
@@ -204,7 +198,6 @@ ValueName count_less_one(OnnxGraph& graph, const ValueName& count) {
 
 /// Adds (x - mean) / deviation of all numbers, or zeros if they do not vary.
 ValueName normalised_utterance(OnnxGraph& graph, const ValueName& x) {
-  constexpr double kNoVariation = 1e-6;
   const Centred c = centred(graph, x, {0, 1});
   const ValueName count = graph.node("Size", {x});
   const ValueName deviation =
@@ -217,20 +210,20 @@ ValueName normalised_utterance(OnnxGraph& graph, const ValueName& x) {
 
 /// Adds (x - mean) / deviation of each channel.
 ValueName normalised_channels(OnnxGraph& graph, const FeatureConfig& config, const ValueName& x) {
-  constexpr double kAdded = 1e-5;
   const Centred c = centred(graph, x, {0});
-  ValueName variance = graph.node("Div", {c.squares, count_less_one(graph, rows_of(graph, x))});
+  ValueName variance = graph.node("Div", {c.squares, count_less_one(graph, row_count(graph, x))});
   const bool fbank = config.kind == "fbank";
   if (fbank) variance = graph.node("Add", {variance, graph.wide_real(config.epsilon)});
   ValueName deviation = graph.node("Sqrt", {variance});
-  if (!fbank) deviation = graph.node("Add", {deviation, graph.wide_real(kAdded)});
+  if (!fbank) deviation = graph.node("Add", {deviation, graph.wide_real(kDeviationTerm)});
   return graph.node("Div", {c.x, deviation});
 }
 
 /// Joins `stack` neighbouring frames, and drops those left over.
 ValueName stacked(OnnxGraph& graph, const FeatureConfig& config, const ValueName& x) {
   const ValueName stack = graph.integers({config.stack});
-  const ValueName whole = graph.node("Mul", {graph.node("Div", {rows_of(graph, x), stack}), stack});
+  const ValueName whole =
+      graph.node("Mul", {graph.node("Div", {row_count(graph, x), stack}), stack});
   return reshaped(graph, sliced(graph, x, 0, graph.integers({0}), whole),
                   {-1, feature_bins(config)});
 }

@@ -13,12 +13,6 @@
 namespace penstock::runtime {
 namespace {
 
-template <class Number>
-std::vector<std::byte> bytes_of_numbers(std::span<const Number> numbers) {
-  const auto bytes = std::as_bytes(numbers);
-  return {bytes.begin(), bytes.end()};
-}
-
 /// Returns AttributeProto.
 std::string attribute_message(const NodeAttribute& attribute) {
   ProtoWriter message;
@@ -113,23 +107,22 @@ ValueName OnnxGraph::small(const std::string& name, layers::DType dtype, const l
 
 ValueName OnnxGraph::integers(const std::vector<std::int64_t>& values) {
   return small(fmt::format("[{}]", fmt::join(values, ",")), layers::DType::i64,
-               {static_cast<std::int64_t>(values.size())},
-               bytes_of_numbers(std::span<const std::int64_t>(values)));
+               {static_cast<std::int64_t>(values.size())}, copy_bytes<std::int64_t>(values));
 }
 
 ValueName OnnxGraph::integer(std::int64_t value) {
   return small(fmt::format("integer:{}", value), layers::DType::i64, {},
-               bytes_of_numbers(std::span<const std::int64_t>(&value, 1)));
+               copy_bytes(std::span<const std::int64_t>(&value, 1)));
 }
 
 ValueName OnnxGraph::real(float value) {
   return small(fmt::format("f32:{}", value), layers::DType::f32, {},
-               bytes_of_numbers(std::span<const float>(&value, 1)));
+               copy_bytes(std::span<const float>(&value, 1)));
 }
 
 ValueName OnnxGraph::wide_real(double value) {
   return small(fmt::format("f64:{}", value), layers::DType::f64, {},
-               bytes_of_numbers(std::span<const double>(&value, 1)));
+               copy_bytes(std::span<const double>(&value, 1)));
 }
 
 ValueName OnnxGraph::byte(std::uint8_t value) {
@@ -143,16 +136,20 @@ ValueName OnnxGraph::constant(GraphConstant constant) {
 
 ValueName OnnxGraph::constant(std::string_view name, const layers::Shape& shape,
                               std::vector<float> values) {
-  return constant({in_part(name), layers::DType::f32, shape, [values = std::move(values)] {
-                     return bytes_of_numbers(std::span<const float>(values));
-                   }});
+  return constant({in_part(name), layers::DType::f32, shape,
+                   [values = std::move(values)] { return copy_bytes<float>(values); }});
 }
 
 ValueName OnnxGraph::constant(std::string_view name, const layers::Shape& shape,
                               std::vector<double> values) {
-  return constant({in_part(name), layers::DType::f64, shape, [values = std::move(values)] {
-                     return bytes_of_numbers(std::span<const double>(values));
-                   }});
+  return constant({in_part(name), layers::DType::f64, shape,
+                   [values = std::move(values)] { return copy_bytes<double>(values); }});
+}
+
+ValueName OnnxGraph::constant(std::string_view name, const layers::Shape& shape,
+                              std::function<std::vector<float>()> make) {
+  return constant({in_part(name), layers::DType::f32, shape,
+                   [make = std::move(make)] { return copy_bytes<float>(make()); }});
 }
 
 void OnnxGraph::output(const ValueName& value, GraphTensor tensor) {
@@ -192,7 +189,7 @@ ValueName sliced(OnnxGraph& graph, const ValueName& x, std::int64_t axis, const 
   return graph.node("Slice", {x, from, to, graph.integers({axis})});
 }
 
-ValueName rows_of(OnnxGraph& graph, const ValueName& x) {
+ValueName row_count(OnnxGraph& graph, const ValueName& x) {
   return graph.node("Shape", {x}, {{"start", std::int64_t{0}}, {"end", std::int64_t{1}}});
 }
 

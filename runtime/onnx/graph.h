@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <map>
@@ -16,6 +17,13 @@ namespace penstock::runtime {
 
 /// The name of a value of an ONNX graph: an input, an initialiser, or the output of a node.
 using ValueName = std::string;
+
+/// Returns the bytes of numbers, as a constant has them.
+template <class Number>
+[[nodiscard]] std::vector<std::byte> copy_bytes(std::span<const Number> numbers) {
+  const auto bytes = std::as_bytes(numbers);
+  return {bytes.begin(), bytes.end()};
+}
 
 /// An attribute of a node: a name, and an integer, a real number, a text or a list of integers.
 struct NodeAttribute {
@@ -49,24 +57,30 @@ class OnnxGraph {
 
   /// Adds a node, and returns the name of its output. The first `outputs` outputs of more than one
   /// have the same name with a number behind it.
-  ValueName node(std::string_view op, const std::vector<ValueName>& inputs,
-                 const std::vector<NodeAttribute>& attributes = {});
-  std::vector<ValueName> nodes(std::string_view op, const std::vector<ValueName>& inputs,
-                               const std::vector<NodeAttribute>& attributes, int outputs);
+  [[nodiscard]] ValueName node(std::string_view op, const std::vector<ValueName>& inputs,
+                               const std::vector<NodeAttribute>& attributes = {});
+  [[nodiscard]] std::vector<ValueName> nodes(std::string_view op,
+                                             const std::vector<ValueName>& inputs,
+                                             const std::vector<NodeAttribute>& attributes,
+                                             int outputs);
 
   /// Return small constants: a list of integers [n], or a single number without an axis.
   /// Equal constants are one.
-  ValueName integers(const std::vector<std::int64_t>& values);
-  ValueName integer(std::int64_t value);
-  ValueName real(float value);
-  ValueName wide_real(double value);  // FP64
-  ValueName byte(std::uint8_t value);
+  [[nodiscard]] ValueName integers(const std::vector<std::int64_t>& values);
+  [[nodiscard]] ValueName integer(std::int64_t value);
+  [[nodiscard]] ValueName real(float value);
+  [[nodiscard]] ValueName wide_real(double value);  // FP64
+  [[nodiscard]] ValueName byte(std::uint8_t value);
 
   /// Adds a constant whose name is that of a parameter.
-  ValueName constant(GraphConstant constant);
-  /// Add a constant of the present part.
-  ValueName constant(std::string_view name, const layers::Shape& shape, std::vector<float> values);
-  ValueName constant(std::string_view name, const layers::Shape& shape, std::vector<double> values);
+  [[nodiscard]] ValueName constant(GraphConstant constant);
+  /// Add a constant of the present part. `make` returns its numbers when they are written.
+  [[nodiscard]] ValueName constant(std::string_view name, const layers::Shape& shape,
+                                   std::vector<float> values);
+  [[nodiscard]] ValueName constant(std::string_view name, const layers::Shape& shape,
+                                   std::vector<double> values);
+  [[nodiscard]] ValueName constant(std::string_view name, const layers::Shape& shape,
+                                   std::function<std::vector<float>()> make);
 
   /// Declares an input, which nodes read by its name.
   void input(GraphTensor tensor) { inputs_.push_back(std::move(tensor)); }
@@ -95,16 +109,18 @@ class OnnxGraph {
 // Operators that the parts of a graph use again and again.
 
 /// Returns x with other axes; one of them may be -1, and 0 stands for that of x.
-ValueName reshaped(OnnxGraph& graph, const ValueName& x, const std::vector<std::int64_t>& axes);
-ValueName transposed(OnnxGraph& graph, const ValueName& x, const std::vector<std::int64_t>& axes);
+[[nodiscard]] ValueName reshaped(OnnxGraph& graph, const ValueName& x,
+                                 const std::vector<std::int64_t>& axes);
+[[nodiscard]] ValueName transposed(OnnxGraph& graph, const ValueName& x,
+                                   const std::vector<std::int64_t>& axes);
 /// Returns x as FP32, FP64 or integers.
-ValueName cast(OnnxGraph& graph, const ValueName& x, layers::DType dtype);
+[[nodiscard]] ValueName cast(OnnxGraph& graph, const ValueName& x, layers::DType dtype);
 /// Returns elements [from, to) along an axis.
-ValueName sliced(OnnxGraph& graph, const ValueName& x, std::int64_t axis, const ValueName& from,
-                 const ValueName& to);
+[[nodiscard]] ValueName sliced(OnnxGraph& graph, const ValueName& x, std::int64_t axis,
+                               const ValueName& from, const ValueName& to);
 /// Returns the size of the first axis, as a list of one integer.
-ValueName rows_of(OnnxGraph& graph, const ValueName& x);
+[[nodiscard]] ValueName row_count(OnnxGraph& graph, const ValueName& x);
 /// Returns the integers [0, n), for a list of one integer n.
-ValueName count_up(OnnxGraph& graph, const ValueName& n);
+[[nodiscard]] ValueName count_up(OnnxGraph& graph, const ValueName& n);
 
 }  // namespace penstock::runtime

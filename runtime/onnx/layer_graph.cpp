@@ -2,7 +2,8 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
+#include <functional>
+#include <span>
 
 #include "base/error.h"
 #include "layers/losses/ctc.h"
@@ -39,8 +40,7 @@ ValueName add_linear(LayerGraph& target, const layers::Linear& layer, const Valu
         {bias, layers::DType::f32, {o.out}, [&weights = target.weights, o, bias] {
            std::vector<float> all = weights.read(bias);
            all.insert(all.begin() + o.first_unbiased, static_cast<std::size_t>(o.unbiased), 0.0F);
-           const auto bytes = std::as_bytes(std::span(all));
-           return std::vector<std::byte>(bytes.begin(), bytes.end());
+           return copy_bytes<float>(all);
          }});
   }
   if (o.parts == 1) return add_product(target, x, product);
@@ -71,12 +71,6 @@ ValueName add_layer(LayerGraph& target, const layers::Layer& layer, const ValueN
       "the layer {} has no form in ONNX here. Models that end in CTC have one if their kind is "
       "conformer, deepspeech2, transformer, wav2letter, wav2vec2 or whisper",
       layer.name()));
-}
-
-/// Returns the bytes of numbers.
-std::vector<std::byte> bytes_of_floats(const std::vector<float>& numbers) {
-  const auto bytes = std::as_bytes(std::span(numbers));
-  return {bytes.begin(), bytes.end()};
 }
 
 }  // namespace
@@ -117,8 +111,8 @@ ValueName add_changed_parameter(LayerGraph& target, const std::string& name,
   return target.graph.constant({name, layers::DType::f32, axes,
                                 [&weights = target.weights, name, change = std::move(change)] {
                                   std::vector<float> numbers = weights.read(name);
-                                  return bytes_of_floats(change ? change(std::move(numbers))
-                                                                : numbers);
+                                  return copy_bytes<float>(change ? change(std::move(numbers))
+                                                                  : numbers);
                                 }});
 }
 

@@ -27,12 +27,13 @@ struct LayerGraph {
   std::int64_t channels = 0;
   /// Values that depend on the number of frames alone, such as tables of positions, by their names.
   /// Layers that change that number forget them.
-  std::map<std::string, ValueName> of_frames = {};
+  std::map<std::string, ValueName> frame_values = {};
 };
 
 /// Adds the nodes of a model up to its CTC loss, and returns the logits, frames by labels.
 /// ConfigError that names the first layer that has no form in ONNX here, and what has one.
-ValueName add_layers(LayerGraph& target, const partition::LayerSequence& sequence, ValueName x);
+[[nodiscard]] ValueName add_layers(LayerGraph& target, const partition::LayerSequence& sequence,
+                                   ValueName x);
 
 // The files of this folder that add the nodes of layers define the following.
 
@@ -44,11 +45,11 @@ struct Product {
 };
 
 /// Adds x · W^T + b.
-ValueName add_product(LayerGraph& target, const ValueName& x, const Product& product);
+[[nodiscard]] ValueName add_product(LayerGraph& target, const ValueName& x, const Product& product);
 
 /// Adds a recurrence together with the projection of its input, as one operator has both.
-ValueName add_recurrence(LayerGraph& target, const layers::Linear& projection,
-                         const layers::Recurrence& layer, const ValueName& x);
+[[nodiscard]] ValueName add_recurrence(LayerGraph& target, const layers::Linear& projection,
+                                       const layers::Recurrence& layer, const ValueName& x);
 
 /// Adds the nodes of a layer, and returns the name of its output. Returns an empty name for a layer
 /// of another type than its own.
@@ -56,7 +57,7 @@ using AddLayer = ValueName (*)(LayerGraph& target, const layers::Layer& layer, c
 
 /// Adds the nodes of a layer of type Kind, or returns an empty name for one of another type.
 template <class Kind, ValueName (*add)(LayerGraph&, const Kind&, const ValueName&)>
-ValueName add_if(LayerGraph& target, const layers::Layer& layer, const ValueName& x) {
+[[nodiscard]] ValueName add_if(LayerGraph& target, const layers::Layer& layer, const ValueName& x) {
   const auto* kind = dynamic_cast<const Kind*>(&layer);
   return kind == nullptr ? ValueName{} : add(target, *kind, x);
 }
@@ -69,16 +70,17 @@ std::vector<AddLayer> position_kinds();
 std::vector<AddLayer> attention_kinds();
 
 /// Returns the constant of a parameter, as it is stored but for its axes.
-ValueName add_parameter(LayerGraph& target, const std::string& name, const layers::Shape& axes);
-ValueName add_parameter(LayerGraph& target, const std::string& name);
+[[nodiscard]] ValueName add_parameter(LayerGraph& target, const std::string& name,
+                                      const layers::Shape& axes);
+[[nodiscard]] ValueName add_parameter(LayerGraph& target, const std::string& name);
 
 /// Returns the constant of a parameter after a change of its numbers, which keeps their count.
-ValueName add_changed_parameter(LayerGraph& target, const std::string& name,
-                                const layers::Shape& axes,
-                                std::function<std::vector<float>(std::vector<float>)> change);
+[[nodiscard]] ValueName add_changed_parameter(
+    LayerGraph& target, const std::string& name, const layers::Shape& axes,
+    std::function<std::vector<float>(std::vector<float>)> change);
 
 /// Returns a · σ(b).
-ValueName gated(OnnxGraph& graph, const ValueName& a, const ValueName& b);
+[[nodiscard]] ValueName gated(OnnxGraph& graph, const ValueName& a, const ValueName& b);
 
 /// Throws ConfigError: the layer has an option that has no form in ONNX here.
 [[noreturn]] void throw_unsupported(const layers::Layer& layer, const std::string& option);
@@ -90,13 +92,15 @@ struct Sinusoids {
 };
 
 /// Returns the table of some positions, [positions, channels]. `positions` are integers [n].
-ValueName add_sinusoids(OnnxGraph& graph, const ValueName& positions, const Sinusoids& table);
+[[nodiscard]] ValueName add_sinusoids(OnnxGraph& graph, const ValueName& positions,
+                                      const Sinusoids& table);
 
 /// Returns angles of FP64 [n, speeds]: positions, integers [n], times speeds.
-ValueName add_angles(OnnxGraph& graph, const ValueName& positions, std::vector<double> speeds);
+[[nodiscard]] ValueName add_angles(OnnxGraph& graph, const ValueName& positions,
+                                   std::vector<double> speeds);
 
 /// Return the sines or cosines of angles of FP64, in FP32.
-ValueName add_sine(OnnxGraph& graph, const ValueName& angles);
-ValueName add_cosine(OnnxGraph& graph, const ValueName& angles);
+[[nodiscard]] ValueName add_sine(OnnxGraph& graph, const ValueName& angles);
+[[nodiscard]] ValueName add_cosine(OnnxGraph& graph, const ValueName& angles);
 
 }  // namespace penstock::runtime

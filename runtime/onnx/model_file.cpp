@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <stdexcept>
 #include <vector>
 
 #include "base/atomic_file.h"
@@ -71,6 +72,16 @@ struct ConstantField {
   std::uint64_t size() const { return message.size() + (bytes == nullptr ? 0 : bytes->bytes()); }
 };
 
+/// Returns a constant's bytes. A message names their number before they are made, so another
+/// number would be a file that nothing reads.
+std::vector<std::byte> make_bytes(const GraphConstant& constant) {
+  std::vector<std::byte> bytes = constant.make();
+  if (bytes.size() != constant.bytes())
+    throw std::logic_error(fmt::format("the constant {} has {} bytes, and its shape has {}",
+                                       constant.name, bytes.size(), constant.bytes()));
+  return bytes;
+}
+
 ConstantField field_with_bytes(const GraphConstant& constant) {
   ProtoWriter inner = tensor_message(constant), outer;
   inner.begin(field::tensor_bytes, constant.bytes());
@@ -98,7 +109,7 @@ std::vector<ConstantField> write_second_file(const std::filesystem::path& file,
     }
     const std::uint64_t begin = (end + kPage - 1) / kPage * kPage;
     data.write(std::string(begin - end, '\0'));
-    data.write(constant.make());
+    data.write(make_bytes(constant));
     end = begin + constant.bytes();
     ProtoWriter field;
     field.text(field::graph_constant, external_message(constant, file.filename().string(), begin));
@@ -130,7 +141,7 @@ int write_model_file(const std::filesystem::path& file, const OnnxGraph& graph,
   model.write(nodes);
   for (const ConstantField& one : fields) {
     model.write(one.message);
-    if (one.bytes != nullptr) model.write(one.bytes->make());
+    if (one.bytes != nullptr) model.write(make_bytes(*one.bytes));
   }
   model.commit();
   return two ? 2 : 1;

@@ -19,9 +19,10 @@ struct ModelFileOptions {
   std::uint64_t max_bytes = kMaxModelBytes;
 };
 
-/// Writes a model of ONNX: ModelProto of onnx.proto with this graph, in a file, or in two. One
-/// constant at a time is in memory. Each file gets its name when it is complete. Returns the number
-/// of files. FileError.
+/// Writes a model of ONNX: ModelProto of onnx.proto with this graph, in a file, or in two. The
+/// bytes of one constant at a time are made. Each file gets its name when it is complete. Returns
+/// the number of files. FileError; std::logic_error if a constant makes more or fewer bytes than
+/// its shape has.
 int write_model_file(const std::filesystem::path& file, const OnnxGraph& graph,
                      const ModelFileOptions& options = {});
 

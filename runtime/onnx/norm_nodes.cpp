@@ -58,18 +58,24 @@ ChannelScales channel_scales(const ModelWeights& weights, const layers::BatchNor
   return scales;
 }
 
+/// Returns the numbers of channels for each of `groups` frequencies.
+std::vector<float> repeated(const std::vector<float>& channels, std::int64_t groups) {
+  std::vector<float> all;
+  for (std::int64_t group = 0; group < groups; ++group)
+    all.insert(all.end(), channels.begin(), channels.end());
+  return all;
+}
+
 ValueName add_batch_norm(LayerGraph& target, const layers::BatchNorm& layer, const ValueName& x) {
   const layers::BatchNormOptions& o = layer.options();
-  const ChannelScales scales = channel_scales(target.weights, o);
-  std::vector<float> factors, terms;
-  for (std::int64_t group = 0; group < o.groups; ++group) {
-    factors.insert(factors.end(), scales.factors.begin(), scales.factors.end());
-    terms.insert(terms.end(), scales.terms.begin(), scales.terms.end());
-  }
   OnnxGraph& graph = target.graph;
-  const layers::Shape columns{o.groups * o.channels};
-  const ValueName z = graph.node("Mul", {x, graph.constant("factor", columns, std::move(factors))});
-  const ValueName y = graph.node("Add", {z, graph.constant("term", columns, std::move(terms))});
+  const auto constant = [&](const char* name, std::vector<float> ChannelScales::*part) {
+    return graph.constant(name, {o.groups * o.channels}, [&weights = target.weights, o, part] {
+      return repeated(channel_scales(weights, o).*part, o.groups);
+    });
+  };
+  const ValueName z = graph.node("Mul", {x, constant("factor", &ChannelScales::factors)});
+  const ValueName y = graph.node("Add", {z, constant("term", &ChannelScales::terms)});
   return o.silu ? gated(graph, y, y) : y;
 }
 

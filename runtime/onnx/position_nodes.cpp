@@ -7,20 +7,32 @@
 // Tables of positions are computed by the graph, for as many frames as a recording has. Angles are
 // FP64, as in layers/: those of late frames are too large for FP32. ONNX Runtime has had no cosine
 // of FP64 for long, so a cosine is the sine of a quarter turn more.
+//
+// A layer with positions for some frames alone refuses longer recordings, and so must its graph.
+// Slice would return fewer rows without an error, and ONNX Runtime turns a Gather by 0, 1, 2, …
+// into a Slice. So the graph slices the list of all positions and reshapes it to the number of
+// frames, which fails if there are more.
 
 namespace penstock::runtime {
 namespace {
+
+/// Returns the positions [0, frames). Fails at run time for more frames than `most`, unless that is
+/// 0.
+ValueName checked_positions(OnnxGraph& graph, const ValueName& frames, std::int64_t most) {
+  if (most == 0) return count_up(graph, frames);
+  const ValueName all = count_up(graph, graph.integers({most}));
+  return graph.node("Reshape", {sliced(graph, all, 0, graph.integers({0}), frames), frames});
+}
 
 ValueName add_positions(LayerGraph& target, const layers::SinusoidalPositions& layer,
                         const ValueName& x) {
   const layers::SinusoidOptions& o = layer.options();
   if (o.period > 0) throw_unsupported(layer, "positions that begin anew");
   OnnxGraph& graph = target.graph;
-  const ValueName frames = rows_of(graph, x);
+  const ValueName positions = checked_positions(graph, row_count(graph, x), o.max_frames);
   const ValueName table =
-      o.stored ? sliced(graph, add_parameter(target, layer.name() + ".weight"), 0,
-                        graph.integers({0}), frames)
-               : add_sinusoids(graph, count_up(graph, frames), {target.channels, o.order});
+      o.stored ? graph.node("Gather", {add_parameter(target, layer.name() + ".weight"), positions})
+               : add_sinusoids(graph, positions, {target.channels, o.order});
   const ValueName scaled =
       o.scale == 1 ? x : graph.node("Mul", {x, graph.real(static_cast<float>(o.scale))});
   return graph.node("Add", {scaled, table});

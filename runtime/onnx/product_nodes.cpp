@@ -1,6 +1,5 @@
 #include <algorithm>
 #include <cmath>
-#include <span>
 
 #include "runtime/onnx/layer_graph.h"
 
@@ -17,7 +16,7 @@ constexpr float kLevels = 127;
 constexpr std::uint8_t kZero = 128;
 
 /// Returns the scale of each output of a weight [out, in].
-std::vector<float> scales_of(const std::vector<float>& weight, std::size_t in) {
+std::vector<float> output_scales(const std::vector<float>& weight, std::size_t in) {
   std::vector<float> scales;
   for (std::size_t first = 0; first < weight.size(); first += in) {
     float largest = 0;
@@ -30,7 +29,7 @@ std::vector<float> scales_of(const std::vector<float>& weight, std::size_t in) {
 
 /// Returns the bytes of a weight [out, in] as [in, out].
 std::vector<std::byte> quantised(const std::vector<float>& weight, std::size_t in) {
-  const std::vector<float> scales = scales_of(weight, in);
+  const std::vector<float> scales = output_scales(weight, in);
   const std::size_t out = scales.size();
   std::vector<std::byte> bytes(weight.size());
   for (std::size_t o = 0; o < out; ++o)
@@ -56,9 +55,7 @@ ValueName add_eight_bit_product(LayerGraph& target, const ValueName& x, const Pr
                [in](const std::vector<float>& numbers) { return quantised(numbers, in); });
   const ValueName scales = constant(".scale", layers::DType::f32, {product.out},
                                     [in](const std::vector<float>& numbers) {
-                                      const std::vector<float> all = scales_of(numbers, in);
-                                      const auto bytes = std::as_bytes(std::span(all));
-                                      return std::vector<std::byte>(bytes.begin(), bytes.end());
+                                      return copy_bytes<float>(output_scales(numbers, in));
                                     });
   const std::vector<ValueName> input = graph.nodes("DynamicQuantizeLinear", {x}, {}, 3);
   const ValueName sums =

@@ -72,9 +72,6 @@ ValueName add_recurrence(LayerGraph& target, const layers::Linear& projection,
   };
   const std::string& input = projection.options().name;
   target.graph.begin(o.name);
-  const std::vector<float> biases = both_biases(moved(1)(target.weights.read(input + ".bias")),
-                                                moved(1)(target.weights.read(o.name + ".bias")),
-                                                static_cast<std::size_t>(o.directions));
   OnnxGraph& graph = target.graph;
   const ValueName batch = graph.integers({1});
   const ValueName y = graph.node(
@@ -83,7 +80,12 @@ ValueName add_recurrence(LayerGraph& target, const layers::Linear& projection,
        add_changed_parameter(target, input + ".weight", {o.directions, rows, in}, moved(in)),
        add_changed_parameter(target, o.name + ".weight", {o.directions, rows, o.hidden},
                              moved(o.hidden)),
-       graph.constant("bias", {o.directions, 2 * rows}, biases)},
+       graph.constant(
+           "bias", {o.directions, 2 * rows},
+           [&weights = target.weights, move = moved(1), first = input + ".bias",
+            second = o.name + ".bias", directions = static_cast<std::size_t>(o.directions)] {
+             return both_biases(move(weights.read(first)), move(weights.read(second)), directions);
+           })},
       [&] {
         std::vector<NodeAttribute> attributes = {
             {"hidden_size", o.hidden},

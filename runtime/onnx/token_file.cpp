@@ -5,7 +5,8 @@
 #include <algorithm>
 
 // A line is read as two words, so that no symbol may have white space within it. A label whose text
-// has some, such as a line break, keeps its written form, which has none.
+// has some, such as a line break, keeps its written form, which has none. So does a label that is a
+// byte, <0x41> or a part of a character: a line has no byte that is no text.
 
 namespace penstock::runtime {
 namespace {
@@ -25,7 +26,7 @@ bool is_one_word(const std::string& text) {
   });
 }
 
-std::string symbol_of(std::span<const Label> vocabulary, std::int64_t row) {
+std::string token_symbol(std::span<const Label> vocabulary, std::int64_t row) {
   if (row == 0) return std::string(kBlank);
   if (row >= std::ssize(vocabulary)) return fmt::format("<{}>", row);
   const Label& label = vocabulary[static_cast<std::size_t>(row)];
@@ -40,7 +41,7 @@ std::string symbol_of(std::span<const Label> vocabulary, std::int64_t row) {
 std::string token_lines(std::span<const Label> vocabulary, std::int64_t rows) {
   std::string lines;
   for (std::int64_t row = 0; row < rows; ++row)
-    lines += fmt::format("{} {}\n", symbol_of(vocabulary, row), row);
+    lines += fmt::format("{} {}\n", token_symbol(vocabulary, row), row);
   return lines;
 }
 

@@ -40,6 +40,8 @@ KINDS = {
     "deepspeech2_lstm": DEEPSPEECH + ["model.rnn=lstm", "model.bidirectional=false", "model.lookahead=4"] + MELS,
     "deepspeech2_tanh": DEEPSPEECH + ["model.rnn=tanh", "features.fft=401", "model.features=201", "features.window=hann"],
     "conformer": CONFORMER + MELS,
+    "conformer_averages": CONFORMER + ["trainer.ema=0.5"] + MELS,
+    "conformer_adapters": CONFORMER + ["lora.rank=2", 'lora.targets=["*"]'] + MELS,
     "fastconformer": CONFORMER + ["model.subsampling=8", "model.scale_input=true", "model.attention_bias=false"] + NEMO,
     "conformer_context": CONFORMER + ["model.left_context=3", "model.right_context=1"] + NEMO,
     "conformer_absolute": CONFORMER + ["model.positions=absolute", "model.width=15", "model.scale_input=true"] + MELS,
@@ -115,6 +117,21 @@ def compare_level(penstock, folder, kind):
         assert distance <= 1e-4, f"logits of {kind} with --rms are off by {distance}"
 
 
+def refuse_more_frames(folder, kind):
+    """A recording with more frames than model.max_frames fails, as in penstock: 31 seconds have 1,550 frames, and positions end at
+    1,500."""
+    session = onnxruntime.InferenceSession(str(folder / kind / "one" / "model.onnx"), providers=["CPUExecutionProvider"])
+    rng = np.random.default_rng(1)
+    for seconds, fits in ((30, True), (31, False)):
+        samples = rng.uniform(-0.3, 0.3, (1, 16000 * seconds)).astype(np.float32)
+        try:
+            frames = session.run(None, {"x": samples})[0].shape[1]
+        except Exception as error:
+            assert not fits and "Reshape" in str(error), f"{kind}, {seconds} s: {error}"
+        else:
+            assert fits and frames == 1500, f"{kind}, {seconds} s: {frames} frames"
+
+
 if __name__ == "__main__":
     penstock, output, *words = sys.argv[1:]
     recordings = [Path(word) for word in words if word.endswith(".wav")]
@@ -122,3 +139,5 @@ if __name__ == "__main__":
         export_and_compare(penstock, Path(output), name, recordings)
         if name == "deepspeech2_gru":  # its features are those of loud and quiet recordings
             compare_level(penstock, Path(output), name)
+        if name.startswith("whisper"):
+            refuse_more_frames(Path(output), name)

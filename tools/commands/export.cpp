@@ -213,7 +213,8 @@ void add_export(CLI::App& app, Run& run) {
   command->add_option("--precision", options->precision, "Type of number of the weights")
       ->check(CLI::IsMember({"fp32", "fp16", "bf16"}));
   takes_number(command->add_option("--file-gb", options->file_gb,
-                                   "Gigabytes of a file, unless one tensor has more"),
+                                   "Gigabytes of a file, unless one tensor has more. A larger ONNX "
+                                   "model has its weights in a second file, of any size"),
                {1e-6, 1e6});
   command->add_flag("--json", options->json, "Print one JSON object");
   command->footer(kFooter);

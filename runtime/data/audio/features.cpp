@@ -6,7 +6,6 @@
 #include <algorithm>
 #include <cmath>
 #include <complex>
-#include <limits>
 #include <numbers>
 #include <string>
 #include <type_traits>
@@ -17,6 +16,7 @@
 #include "base/error.h"
 #include "base/quantities.h"
 #include "configs/rules.h"
+#include "runtime/data/audio/feature_constants.h"
 #include "runtime/data/audio/mel.h"
 
 namespace penstock::runtime {
@@ -26,9 +26,6 @@ bool is_waveform(const configs::FeatureConfig& config) { return config.kind == "
 bool is_fbank(const configs::FeatureConfig& config) { return config.kind == "fbank"; }
 bool pads_to_thirty(const configs::FeatureConfig& config) { return config.kind == "whisper-30s"; }
 bool pads_to_half(const configs::FeatureConfig& config) { return config.kind == "whisper-0.5s"; }
-bool is_whisper(const configs::FeatureConfig& config) {
-  return config.kind == "whisper" || pads_to_thirty(config) || pads_to_half(config);
-}
 bool has_mels(const configs::FeatureConfig& config) {
   return config.kind == "log-mel" || is_fbank(config) || is_whisper(config);
 }
@@ -37,7 +34,6 @@ bool has_mels(const configs::FeatureConfig& config) {
 /// subtracts their mean, and computes x[t] - preemphasis · x[t - 1]. The first sample is its own
 /// predecessor.
 void prepare_as_kaldi(std::span<double> samples, double preemphasis) {
-  constexpr double kSampleSize = 0x1p15;
   double sum = 0;
   for (const double sample : samples) sum += sample;
   const double mean = sum / static_cast<double>(samples.size());
@@ -120,7 +116,6 @@ void scale_as_whisper(std::span<float> x_FC) {
 // Subtracting the mean before squaring, in FP64, keeps the variance accurate even if the mean is
 // large.
 void normalise_utterance(std::span<float> x_FC) {
-  constexpr double kNoVariation = 1e-6;
   double sum = 0, squares = 0;
   for (const float x : x_FC) sum += x;
   const double count = static_cast<double>(x_FC.size());
@@ -292,16 +287,13 @@ struct FeatureExtractor::State {
       row = power.sqrt().log1p();
       return;
     }
-    constexpr float kFloor = 0x1p-24f, kWhispersLeast = 1e-10f;
-    const float least = is_fbank(config)     ? std::numeric_limits<float>::epsilon()
-                        : is_whisper(config) ? kWhispersLeast
-                                             : 0;
+    const float least = is_fbank(config) ? kFbankFloor : is_whisper(config) ? kWhisperFloor : 0;
     for (std::size_t m = 0; m < filters.size(); ++m) {
       const MelFilter& filter = filters[m];
       float sum = 0;
       for (std::size_t i = 0; i < filter.weights.size(); ++i)
         sum += filter.weights[i] * power[filter.first + static_cast<Eigen::Index>(i)];
-      row[static_cast<Eigen::Index>(m)] = least > 0 ? std::max(sum, least) : sum + kFloor;
+      row[static_cast<Eigen::Index>(m)] = least > 0 ? std::max(sum, least) : sum + kMelTerm;
     }
     if (is_whisper(config))
       row = row.log10();
@@ -317,7 +309,7 @@ struct FeatureExtractor::State {
     else if (is_fbank(config))
       normalise_channels(x_FC, config.mels, {.variance = config.epsilon});
     else
-      normalise_channels(x_FC, static_cast<int>(row.size()), {.deviation = 1e-5});
+      normalise_channels(x_FC, static_cast<int>(row.size()), {.deviation = kDeviationTerm});
   }
 
   configs::FeatureConfig config;

@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <fstream>
+
 #include "base/error.h"
 #include "tests/support/runtime/onnx_model.h"
 #include "tests/support/runtime/tone_checkpoint.h"
@@ -10,6 +12,16 @@ namespace penstock::runtime {
 namespace {
 
 namespace fs = std::filesystem;
+
+/// Replaces the numbers behind a shard's header. Its first 8 bytes are the header's length.
+void fill_with_nans(const fs::path& shard) {
+  std::uint64_t header = 0;
+  std::fstream file(shard, std::ios::in | std::ios::out | std::ios::binary);
+  file.read(reinterpret_cast<char*>(&header), sizeof header);
+  const std::uint64_t begin = sizeof header + header;
+  file.seekp(static_cast<std::streamoff>(begin));
+  file << std::string(fs::file_size(shard) - begin, '\xff');
+}
 
 TEST(ExportOnnx, WritesAModelFromSamplesToLogits) {
   const test::ToneCheckpoint checkpoint;
@@ -44,6 +56,22 @@ TEST(ExportOnnx, WritesEightBitWeightsToAnotherName) {
   EXPECT_EQ(model.faults(), std::vector<std::string>{});
   EXPECT_TRUE(model.constants.contains("output.weight.quantised"));
   EXPECT_FALSE(model.constants.contains("output.weight"));
+}
+
+/// Weights are read while the file is written.
+TEST(ExportOnnx, LeavesNoFolderAfterAFailure) {
+  const test::ToneCheckpoint checkpoint;
+  int shards = 0;
+  for (const fs::directory_entry& entry : fs::recursive_directory_iterator(checkpoint.in("output")))
+    if (entry.path().extension() == ".safetensors") {
+      fill_with_nans(entry.path());
+      ++shards;
+    }
+  ASSERT_GE(shards, 1);
+  EXPECT_THROW((void)export_onnx(checkpoint.in("output"), checkpoint.in("served")),
+               CheckpointError);
+  EXPECT_FALSE(fs::exists(checkpoint.in("served")));
+  EXPECT_FALSE(fs::exists(checkpoint.in("served.partial")));
 }
 
 TEST(ExportOnnx, RefusesOtherDecodersAndLeavesNoFolder) {

@@ -9,7 +9,7 @@ namespace penstock::runtime {
 namespace {
 
 /// Returns what is wrong with the graph of features.
-std::vector<std::string> faults_of(const configs::FeatureConfig& config) {
+std::vector<std::string> find_faults(const configs::FeatureConfig& config) {
   OnnxGraph graph;
   graph.input({"x", {"samples"}});
   graph.output(add_features(graph, config, "x"), {"features", {"frames", "channels"}});
@@ -27,12 +27,12 @@ TEST(FeatureNodes, HaveASoundGraphOfEveryKind) {
     for (const int stack : {1, 3}) {
       const configs::FeatureConfig config{
           .kind = kind, .fft = 512, .preemphasis = 0.9, .normalise = "channel", .stack = stack};
-      EXPECT_EQ(faults_of(config), std::vector<std::string>{}) << kind;
+      EXPECT_EQ(find_faults(config), std::vector<std::string>{}) << kind;
     }
 }
 
 TEST(FeatureNodes, RefuseWhatTheExtractorRefuses) {
-  EXPECT_THROW((void)faults_of({.kind = "cepstrum"}), ConfigError);
+  EXPECT_THROW((void)find_faults({.kind = "cepstrum"}), ConfigError);
 }
 
 TEST(FeatureNodes, KnowWhereTheLevelMatters) {

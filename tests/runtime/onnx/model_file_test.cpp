@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <stdexcept>
+
 #include "tests/support/runtime/onnx_model.h"
 #include "tests/support/system/temporary_folder.h"
 
@@ -59,6 +61,21 @@ TEST(ModelFile, HasLargeConstantsInASecondFile) {
   test::OnnxTensor read;
   read.bytes = data.substr(4096);
   EXPECT_EQ(read.floats(), numbers_from(1000, 300));
+}
+
+/// A message names the size of its constants first, in a file or in two.
+TEST(ModelFile, RefusesAConstantOfAnotherSize) {
+  for (const std::uint64_t max_bytes : {std::uint64_t{2000}, kMaxModelBytes})
+    for (const std::size_t bytes : {1199U, 1201U}) {
+      const test::TemporaryFolder folder;
+      OnnxGraph graph = sums();
+      (void)graph.constant(
+          {"broken", layers::DType::f32, {300}, [bytes] { return std::vector<std::byte>(bytes); }});
+      EXPECT_THROW(write_model_file(folder.path() / "model.onnx", graph,
+                                    {.metadata = {}, .max_bytes = max_bytes}),
+                   std::logic_error);
+      EXPECT_TRUE(fs::is_empty(folder.path()));
+    }
 }
 
 TEST(ModelFile, LeavesNothingAfterAFailure) {

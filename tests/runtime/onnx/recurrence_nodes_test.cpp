@@ -8,7 +8,7 @@ namespace penstock::runtime {
 namespace {
 
 /// A recurrence of one hidden channel after the projection of one input, whose gates are rows.
-test::BuiltGraph recurrence_of(layers::RecurrenceKind kind, int gates, int directions) {
+test::BuiltGraph build_recurrence(layers::RecurrenceKind kind, int gates, int directions) {
   std::vector<std::unique_ptr<layers::Layer>> sequence;
   sequence.push_back(std::make_unique<layers::Linear>(
       layers::LinearOptions{.name = "p", .in = 1, .out = directions * gates}));
@@ -18,7 +18,7 @@ test::BuiltGraph recurrence_of(layers::RecurrenceKind kind, int gates, int direc
 }
 
 TEST(RecurrenceNodes, MoveTheGatesOfAGru) {
-  const test::BuiltGraph graph = recurrence_of(layers::RecurrenceKind::gru, 3, 2);
+  const test::BuiltGraph graph = build_recurrence(layers::RecurrenceKind::gru, 3, 2);
   EXPECT_EQ(graph.floats("p.weight"), (std::vector<float>{2, 1, 3, 5, 4, 6}));
   EXPECT_EQ(graph.floats("r.weight"), (std::vector<float>{2, 1, 3, 5, 4, 6}));
   EXPECT_EQ(graph.floats("r/bias"), (std::vector<float>{2, 1, 3, 2, 1, 3, 5, 4, 6, 5, 4, 6}));
@@ -29,7 +29,7 @@ TEST(RecurrenceNodes, MoveTheGatesOfAGru) {
 }
 
 TEST(RecurrenceNodes, MoveTheGatesOfAnLstm) {
-  const test::BuiltGraph graph = recurrence_of(layers::RecurrenceKind::lstm, 4, 1);
+  const test::BuiltGraph graph = build_recurrence(layers::RecurrenceKind::lstm, 4, 1);
   EXPECT_EQ(graph.floats("r.weight"), (std::vector<float>{1, 4, 2, 3}));
   EXPECT_EQ(graph.floats("r/bias"), (std::vector<float>{1, 4, 2, 3, 1, 4, 2, 3}));
   EXPECT_EQ(graph.model().nodes[1].texts.at("direction"), "forward");
