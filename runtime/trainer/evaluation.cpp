@@ -1,5 +1,7 @@
 #include "runtime/trainer/evaluation.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <chrono>
 #include <memory>

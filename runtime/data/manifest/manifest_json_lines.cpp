@@ -68,8 +68,7 @@ std::string language_in(const nlohmann::json& line) {
   for (const std::string_view key : kLanguageNames) {
     const auto found = line.find(key);
     if (found == line.end() || found->is_null()) continue;
-    std::string name =
-        trimmed(found->is_string() ? found->get<std::string>() : found->dump());
+    std::string name = trimmed(found->is_string() ? found->get<std::string>() : found->dump());
     if (!name.empty()) return name;
   }
   return {};
