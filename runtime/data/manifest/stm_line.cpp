@@ -50,7 +50,7 @@ std::string find_alternatives(const std::string& text) {
   for (std::size_t at = text.find('{'); at != std::string::npos; at = text.find('{', at + 1)) {
     const std::size_t end = text.find('}', at);
     if (end == std::string::npos) break;
-    const std::string group = text.substr(at, end + 1 - at);
+    std::string group = text.substr(at, end + 1 - at);
     if (group.find('/') != std::string::npos) return group;
   }
   return {};
