@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <iterator>
 
+#include "layers/models/span_masks.h"
+
 namespace penstock::runtime {
 namespace {
 
@@ -19,7 +21,7 @@ const std::vector<MappedSetting> kSpanMaskSettings = {
 // transformers has it if one of the shares is above 0. Fine-tuned models are often published
 // without it.
 const TensorRule kMaskedFrame = {.theirs = "masked_spec_embed",
-                                 .ours = "mask.embedding",
+                                 .ours = layers::kMaskEmbedding,
                                  .alone = true,
                                  .not_always = true,
                                  .may_lack = true};

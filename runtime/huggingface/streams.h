@@ -14,7 +14,7 @@
 namespace penstock::runtime {
 
 /// The name under which a folder holds each tensor of a pairing: the current or the former one.
-/// Those that it lacks and may lack are left out, and so are kept numbers that it lacks.
+/// Tensors that it lacks and may lack are left out, and so are kept numbers that it lacks.
 using StoredNames = std::map<std::string, std::string>;
 
 /// How a folder of a class without a head differs from a pairing: other prefixes, and tensors that

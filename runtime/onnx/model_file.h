@@ -12,7 +12,7 @@ namespace penstock::runtime {
 /// The most bytes that a message of Protocol Buffers may have, 2 GiB, less what a reader may add.
 inline constexpr std::uint64_t kMaxModelBytes = (std::uint64_t{1} << 31) - (std::uint64_t{1} << 20);
 
-/// What an ONNX model says besides its graph, and where its constants lie.
+/// The parts of an ONNX model besides its graph, and where its constants lie.
 struct ModelFileOptions {
   std::map<std::string, std::string> metadata;
   /// A larger model has its constants in a second file, "<file>.data".

@@ -180,8 +180,7 @@ void check(const Checkpoint& checkpoint, const std::vector<layers::LayerPlan>& p
 /// True for keys that have no effect in evaluation, such as "model.layer_drop" and
 /// "model.mask_time_prob".
 bool acts_in_training(std::string_view key) {
-  return key.find("drop") != std::string_view::npos || key.starts_with("model.mask_") ||
-         key == "model.apply_spec_augment";
+  return key.find("drop") != std::string_view::npos || layers::is_key_of_masks(key);
 }
 
 /// Describes which of the parameters, or of the head's rows, start anew; "" if none does.

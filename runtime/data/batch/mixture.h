@@ -15,7 +15,7 @@ struct MixturePart {
   std::string group = {};  // such as a language; either all parts have one, or none
 };
 
-/// What the size of a part is, to which its share is proportional.
+/// The size of a part, to which its share is proportional.
 enum class ShareBy { seconds, utterances };
 
 struct MixtureOptions {

@@ -99,7 +99,7 @@ TEST(Conformer, AddsAbsolutePositionsBeforeTheFirstBlock) {
 
 // Models of the same sizes made of torch.nn modules have these counts: 16 × 144, 16 × 256, 17 ×
 // 512.
-// As in transformers, whose dropout belongs to the projection.
+// The order is that of transformers, whose dropout belongs to the projection.
 TEST(Conformer, MasksAfterTheDropoutAndBeforePositions) {
   ConformerOptions options{.layers = 1, .subsampling = 1, .input_dropout = 0.1};
   options.masks.time.share = 0.1;
