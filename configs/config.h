@@ -106,22 +106,23 @@ inline constexpr double kSlowestSpeed = 0.5, kFastestSpeed = 2;
 
 /// [data]: utterances and how they form micro-batches.
 struct DataConfig {
-  std::vector<WeightedManifest> train = {};  // several are mixed
-  double temperature = 1;                    // for mixing; above 1, shares become more alike
-  double group_temperature = 1;              // the same between groups of manifests
-  std::string share_by = "hours";            // hours | utterances
-  std::string validation = {};               // manifest
-  std::string bad_utterances = "refuse";     // refuse | skip
-  double min_seconds = 0, max_seconds = 0;   // 0: no bound; others are left out and counted
-  double micro_batch_seconds = 32;           // maximum audio in a micro-batch
-  int micro_batch_utterances = 0;            // maximum in a micro-batch; 0: no bound
-  int micro_batches = 4;                     // per step, over all lanes
-  double batch_seconds = 0;                  // seconds of audio per step; 0: as the keys above say
-  std::vector<double> speeds = {1};          // factors; one is sampled for each utterance and epoch
-  double failing_utterances = 0.01;          // share of an epoch that may fail after the start
-  int loaders = 0;                           // threads that read audio; 0: spare cores
-  std::string cache = {};  // folder for indexes of manifests; empty: the user's cache
-  double cache_gib = 8;    // maximum size of that folder; 0: nothing is kept
+  std::vector<WeightedManifest> train = {};       // several are mixed
+  double temperature = 1;                         // for mixing; above 1, shares become more alike
+  double group_temperature = 1;                   // the same between groups of manifests
+  std::string share_by = "hours";                 // hours | utterances
+  std::vector<WeightedManifest> validation = {};  // several are one set; weights are all 1
+  std::string bad_utterances = "refuse";          // refuse | skip
+  double min_seconds = 0, max_seconds = 0;        // 0: no bound; others are left out and counted
+  double micro_batch_seconds = 32;                // maximum audio in a micro-batch
+  int micro_batch_utterances = 0;                 // maximum in a micro-batch; 0: no bound
+  int micro_batches = 4;                          // per step, over all lanes
+  double batch_seconds = 0;          // seconds of audio per step; 0: as the keys above say
+  std::int64_t short_first = 0;      // micro-batches that begin the first epoch by length; -1: all
+  std::vector<double> speeds = {1};  // factors; one is sampled for each utterance and epoch
+  double failing_utterances = 0.01;  // share of an epoch that may fail after the start
+  int loaders = 0;                   // threads that read audio; 0: spare cores
+  std::string cache = {};            // folder for indexes of manifests; empty: the user's cache
+  double cache_gib = 8;              // maximum size of that folder; 0: nothing is kept
   bool operator==(const DataConfig&) const = default;
 };
 

@@ -176,7 +176,7 @@ std::string read_manifests(std::string_view text, std::vector<WeightedManifest>&
     if (!bare) return fmt::format("it is no list in TOML: {}", no_toml);
     manifests = std::move(*bare);
   }
-  if (manifests.empty()) return "the list is empty: name a manifest to train on";
+  if (manifests.empty()) return "the list is empty: name a manifest";
   if (std::string fault = fault_of_groups(manifests); !fault.empty()) return fault;
   return fault_of_repetition(manifests);
 }

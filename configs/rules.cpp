@@ -84,6 +84,14 @@ Found of_data(const Config& c) {
     found.push_back(
         {"data.min_seconds",
          "data.min_seconds must be below data.max_seconds: no utterance lies between them"});
+  for (const auto& [manifest, weight, group] : c.data.validation)
+    if (weight != 1 || !group.empty())
+      found.push_back({"data.validation",
+                       fmt::format("data.validation has {}, but each of its utterances is heard "
+                                   "once: name {} without weight and group",
+                                   weight != 1 ? fmt::format("a weight of {}", weight)
+                                               : fmt::format("the group {}", group),
+                                   manifest)});
   return found;
 }
 

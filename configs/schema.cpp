@@ -160,7 +160,8 @@ std::vector<Key> data_keys(DataConfig& d) {
       Key("data.share_by", &d.share_by, one_of({"hours", "utterances"}),
           "what shares of several manifests count"),
       Key("data.validation", &d.validation, anything(),
-          "manifest to validate on; empty: no validation"),
+          "manifest to validate on, or a list of them, whose error rates are also said one by one; "
+          "empty: no validation"),
       Key("data.bad_utterances", &d.bad_utterances, one_of({"refuse", "skip"}),
           "what to do with utterances that can't be used"),
       Key("data.min_seconds", &d.min_seconds, at_least(0),
@@ -177,6 +178,10 @@ std::vector<Key> data_keys(DataConfig& d) {
           "maximum seconds of audio in a step, over all replicas: micro_batch_seconds × "
           "micro_batches, of which one or both may then be left out. Without both, a plan divides "
           "the step, or micro-batches are equal, of at most 32 s. 0: they say it."),
+      Key("data.short_first", &d.short_first, at_least(-1),
+          "with how many of its shortest micro-batches the first epoch begins, in the order of "
+          "their "
+          "utterances' lengths; -1: all"),
       Key("data.speeds", &d.speeds, between(kSlowestSpeed, kFastestSpeed),
           "speed factors, one sampled for each utterance and epoch"),
       Key("data.failing_utterances", &d.failing_utterances, between(0, 1),

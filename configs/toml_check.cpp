@@ -11,7 +11,8 @@
 // points of the key before it, and the points of its own key.
 //
 // Words end elsewhere in keys than in values. toml++ takes 0.'é' for a key of two parts, but as a
-// value for one word, whose quotes begin no string.
+// value for one word, whose quotes begin no string. In strings of several lines, toml++ asks of
+// what follows a backslash whether it is a blank, which it can't answer beyond ASCII.
 
 namespace penstock::configs {
 namespace {
@@ -39,7 +40,10 @@ class TomlCheck {
       if ((c & 0x80) != 0)
         return fault("a character beyond ASCII stands outside strings and comments");
       line_begins = c == '\n' || (line_begins && (c == ' ' || c == '\t'));
-      take(c);
+      if (!take(c))
+        return fault(
+            "a character beyond ASCII follows a backslash in a string of several lines: join the "
+            "lines, or begin the next one with another character");
       if (around_ + points_ > kDeepestKeys)
         return fault(fmt::format("keys and values nest deeper than {}", kDeepestKeys));
     }
@@ -88,12 +92,13 @@ class TomlCheck {
     return at == text_.size() || text_[at] == ']' || begins_key(text_[at]);
   }
 
-  /// Moves past a character, or past the string or comment that it begins.
-  void take(char c) {
+  /// Moves past a character, or past the string or comment that it begins. Returns false at a
+  /// character within a string that toml++ does not take.
+  bool take(char c) {
     if (c == '"' || c == '\'') return pass_string(c);
     if (c == '#') {
       at_ = std::min(text_.find('\n', at_), text_.size());
-      return;
+      return true;
     }
     ++at_;
     if (c == '.') ++points_;
@@ -108,19 +113,40 @@ class TomlCheck {
     }
     constexpr std::string_view kEnds = "\n,[]{}";
     if (kEnds.find(c) != std::string_view::npos) points_ = 0;
+    return true;
   }
 
-  void pass_string(char quote) {
+  bool pass_string(char quote) {
     const bool lines = quotes_at(at_, quote) >= 3, escapes = quote == '"';
-    for (at_ += lines ? 3 : 1; at_ < text_.size(); at_ += escapes && text_[at_] == '\\' ? 2 : 1) {
-      if (!lines && text_[at_] == '\n') return;  // not closed, which is toml++'s to say
-      if (text_[at_] != quote) continue;
-      const std::size_t quotes = lines ? quotes_at(at_, quote) : 1;
-      if (lines && quotes < 3) continue;
-      at_ += std::min<std::size_t>(quotes, 5);  // up to two are the string's own, before its end
-      return;
+    at_ += lines ? 3 : 1;
+    while (at_ < text_.size()) {
+      const char c = text_[at_];
+      if (escapes && c == '\\') {
+        if (!pass_escape(lines)) return false;
+        continue;
+      }
+      if (!lines && c == '\n') return true;  // not closed, which is toml++'s to say
+      const std::size_t quotes = c == quote ? quotes_at(at_, quote) : 0;
+      if (quotes >= (lines ? 3 : 1)) {
+        at_ += lines ? std::min<std::size_t>(quotes, 5) : 1;  // up to two are the string's own
+        return true;
+      }
+      ++at_;
     }
-    at_ = text_.size();
+    return true;
+  }
+
+  /// Moves past a backslash and what it escapes: a character or, in a string of several lines, the
+  /// blanks up to the next one.
+  bool pass_escape(bool lines) {
+    ++at_;
+    const std::size_t next = lines ? text_.find_first_not_of(" \t\r\n\v\f", at_) : at_;
+    if (lines && next < text_.size() && (text_[next] & 0x80) != 0) {
+      at_ = next;
+      return false;
+    }
+    at_ = std::min(next == at_ ? at_ + 1 : next, text_.size());
+    return true;
   }
 
   std::size_t quotes_at(std::size_t at, char quote) const {

@@ -159,16 +159,16 @@ Corpus planned_corpus(const configs::Config& config, const partition::LayerSeque
     return load_corpus(corpus_options(config, sequence, manifest, use), tokenizer);
   };
   return use == CorpusUse::training ? mixed_corpus(config.data, load)
-                                    : load(config.data.validation);
+                                    : joined_corpus(config.data.validation, load);
 }
 
 PlannedValidation planned_validation(const configs::Config& config,
                                      const partition::LayerSequence& sequence,
                                      const Tokenizer& tokenizer) {
-  const std::string& manifest = config.data.validation;
-  if (manifest.empty()) return {};
-  if (!is_remote_url(manifest) && !is_present(manifest))
-    return {.not_counted = fmt::format("validation: the manifest {} is not here", manifest)};
+  if (config.data.validation.empty()) return {};
+  for (const auto& [manifest, weight, group] : config.data.validation)
+    if (!is_remote_url(manifest) && !is_present(manifest))
+      return {.not_counted = fmt::format("validation: the manifest {} is not here", manifest)};
   const Corpus corpus = planned_corpus(config, sequence, tokenizer, CorpusUse::evaluation);
   return {corpus.lengths, corpus.most_labels};
 }

@@ -97,9 +97,13 @@ double Corpus::labels_per_second() const {
 }
 
 std::string Corpus::name(std::uint64_t id) const {
-  if (mixture.empty()) return fmt::format("utterance {}", id);
-  const Mixture::Part& part = mixture.part_of(id);
-  return fmt::format("{}: utterance {}", part.is.manifest, id - part.first);
+  std::uint64_t first = 0;
+  for (const CorpusPart& part : parts) {
+    if (id < first + part.utterances)
+      return fmt::format("{}: utterance {}", part.manifest, id - first);
+    first += part.utterances;
+  }
+  return fmt::format("utterance {}", id);
 }
 
 namespace {

@@ -21,6 +21,12 @@ namespace penstock::runtime {
 class RemoteFiles;
 class Tokenizer;
 
+/// One of several manifests in a corpus.
+struct CorpusPart {
+  std::string manifest;
+  std::size_t utterances = 0;  // usable ones
+};
+
 /// The usable utterances of one or several manifests, by id from 0 on. Paths and texts stay in the
 /// manifest's mapped index and are read on demand. Thread-safe.
 struct Corpus {
@@ -39,7 +45,8 @@ struct Corpus {
   std::int64_t all_labels = 0;               // sum over the utterances
   std::shared_ptr<RemoteFiles> files = {};   // opens audio that lies on servers
   AugmentSounds sounds = {};                 // of training, for its augmentation
-  Mixture mixture = {};                      // set for several manifests; see mixed_corpus()
+  std::vector<CorpusPart> parts = {};        // set for several manifests, in the order of ids
+  Mixture mixture = {};                      // set for several to train on; see mixed_corpus()
   /// XXH3 of file names, segments, lengths, labels and prompts, in order. Checkpoints store it.
   std::uint64_t hash = 0;
 

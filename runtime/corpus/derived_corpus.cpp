@@ -51,10 +51,12 @@ OfUtterance<Result> joined(const std::vector<Corpus>& corpora,
   return all;
 }
 
-Corpus join(const std::vector<Corpus>& corpora) {
+Corpus join(const std::vector<WeightedManifest>& manifests, const std::vector<Corpus>& corpora) {
   Corpus all;
   StreamHash hash;
-  for (const Corpus& corpus : corpora) {
+  for (std::size_t i = 0; i < corpora.size(); ++i) {
+    const Corpus& corpus = corpora[i];
+    all.parts.push_back({manifests[i].manifest, corpus.size()});
     all.files = corpus.files;  // of the same recipe
     all.lengths.append(corpus.lengths);
     all.too_short += corpus.too_short;
@@ -67,6 +69,7 @@ Corpus join(const std::vector<Corpus>& corpora) {
   all.audio = joined(corpora, &Corpus::audio);
   all.text = joined(corpora, &Corpus::text);
   all.labels = joined(corpora, &Corpus::labels);
+  all.where = joined(corpora, &Corpus::where);
   all.prompt = joined(corpora, &Corpus::prompt);
   all.hash = hash.digest();
   return all;
@@ -93,10 +96,23 @@ std::vector<std::uint32_t> sampled_ids(std::size_t of, std::size_t count) {
   return ids;
 }
 
+/// Returns the parts with the numbers of their utterances among `ids`, which ascend.
+std::vector<CorpusPart> sampled_parts(std::vector<CorpusPart> parts,
+                                      const std::vector<std::uint32_t>& ids) {
+  std::uint64_t end = 0;  // the first id after a part
+  auto first = ids.begin();
+  for (CorpusPart& part : parts) {
+    end += part.utterances;
+    const auto next = std::ranges::lower_bound(first, ids.end(), end);
+    part.utterances = static_cast<std::size_t>(next - first);
+    first = next;
+  }
+  return parts;
+}
+
 }  // namespace
 
-Corpus mixed_corpus(const configs::DataConfig& data,
-                    const std::function<Corpus(const std::string& manifest)>& load) {
+Corpus mixed_corpus(const configs::DataConfig& data, const LoadManifest& load) {
   if (data.train.size() == 1) return load(data.train.front().manifest);
   std::vector<Corpus> corpora;
   std::vector<MixturePart> parts;
@@ -104,12 +120,19 @@ Corpus mixed_corpus(const configs::DataConfig& data,
     const Corpus& corpus = corpora.emplace_back(load(item.manifest));
     parts.push_back({item.manifest, corpus.size(), corpus.seconds(), item.weight, item.group});
   }
-  Corpus all = join(corpora);
+  Corpus all = join(data.train, corpora);
   all.mixture = Mixture(std::move(parts),
                         {.temperature = data.temperature,
                          .group_temperature = data.group_temperature,
                          .by = data.share_by == "hours" ? ShareBy::seconds : ShareBy::utterances});
   return all;
+}
+
+Corpus joined_corpus(const std::vector<WeightedManifest>& manifests, const LoadManifest& load) {
+  if (manifests.size() == 1) return load(manifests.front().manifest);
+  std::vector<Corpus> corpora;
+  for (const WeightedManifest& item : manifests) corpora.push_back(load(item.manifest));
+  return join(manifests, corpora);
 }
 
 std::string describe_mixture(const Corpus& corpus) {
@@ -134,6 +157,7 @@ Corpus sample_corpus(Corpus corpus, std::int64_t utterances) {
   if (corpus.prompt) corpus.prompt = of_sample(corpus.prompt);
   if (corpus.where) corpus.where = of_sample(corpus.where);
   corpus.lengths = lengths;
+  corpus.parts = sampled_parts(std::move(corpus.parts), *ids);
   corpus.hash = sample_hash(SampleKind::validation, corpus.hash, {count});
   return corpus;
 }

@@ -10,13 +10,20 @@
 
 namespace penstock::runtime {
 
-// These functions make a corpus of others: a mixture, or a sample.
+// These functions make a corpus of others: a mixture, a joined one, or a sample.
+
+/// Loads the corpus of one manifest.
+using LoadManifest = std::function<Corpus(const std::string& manifest)>;
 
 /// Joins the corpora of the manifests in data.train into one, whose ids follow each other in the
-/// list's order. `load` loads the corpus of one manifest. A single manifest's corpus is returned
+/// list's order. A single manifest's corpus is returned
 /// unchanged. Throws ConfigError like Mixture.
-[[nodiscard]] Corpus mixed_corpus(const configs::DataConfig& data,
-                                  const std::function<Corpus(const std::string& manifest)>& load);
+[[nodiscard]] Corpus mixed_corpus(const configs::DataConfig& data, const LoadManifest& load);
+
+/// Joins the corpora of some manifests in the same way, without shares: each utterance is in the
+/// result once. Weights are not looked at.
+[[nodiscard]] Corpus joined_corpus(const std::vector<WeightedManifest>& manifests,
+                                   const LoadManifest& load);
 
 /// Describes the contents of an epoch for people: "a.jsonl 12.5 h × 0.4 (25 %), b.jsonl …". Returns
 /// "" for a single manifest.

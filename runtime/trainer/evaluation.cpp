@@ -228,24 +228,22 @@ std::vector<Recognised> gather_recognised(comm::Communicator& world, const std::
   return utterances;
 }
 
-/// Counts on rank 0 and broadcasts the counts. Failed utterances contribute no errors.
-EvaluationReport count_together(comm::Communicator& world,
-                                const std::vector<Recognised>& utterances) {
-  Packer counts;
-  if (world.rank() == 0) {
-    std::int64_t heard = 0, oracle = 0;
-    ErrorCount errors;
-    for (const Recognised& utterance : utterances) {
-      if (!utterance.fault.empty()) continue;
-      ++heard;
-      errors += utterance.errors;
-      oracle += utterance.oracle_word_edits;
-    }
-    counts.add(heard);
-    counts.add(oracle);
-    pack(errors, counts);
+/// Appends the counts of some utterances. Failed ones contribute no errors.
+void add_counts(std::span<const Recognised> utterances, Packer& counts) {
+  std::int64_t heard = 0, oracle = 0;
+  ErrorCount errors;
+  for (const Recognised& utterance : utterances) {
+    if (!utterance.fault.empty()) continue;
+    ++heard;
+    errors += utterance.errors;
+    oracle += utterance.oracle_word_edits;
   }
-  Unpacker from(comm::broadcast(world, counts.bytes()));
+  counts.add(heard);
+  counts.add(oracle);
+  pack(errors, counts);
+}
+
+EvaluationReport take_counts(Unpacker& from) {
   EvaluationReport report;
   report.utterances = from.number();
   report.oracle_word_edits = from.number();
@@ -256,6 +254,29 @@ EvaluationReport count_together(comm::Communicator& world,
   report.characters = errors.characters.reference;
   report.wer = errors.words.rate();
   report.cer = errors.characters.rate();
+  return report;
+}
+
+/// Counts on rank 0 and broadcasts the counts, of all utterances and of each part.
+EvaluationReport count_together(comm::Communicator& world,
+                                const std::vector<Recognised>& utterances,
+                                const std::vector<CorpusPart>& parts) {
+  Packer counts;
+  if (world.rank() == 0) {
+    std::span<const Recognised> rest = utterances;
+    add_counts(rest, counts);
+    for (const CorpusPart& part : parts) {
+      add_counts(rest.first(part.utterances), counts);
+      rest = rest.subspan(part.utterances);
+    }
+  }
+  Unpacker from(comm::broadcast(world, counts.bytes()));
+  EvaluationReport report = take_counts(from);
+  for (const CorpusPart& part : parts) {
+    const EvaluationReport own = take_counts(from);
+    if (own.utterances > 0)
+      report.parts.push_back({part.manifest, own.utterances, own.wer, own.cer});
+  }
   return report;
 }
 
@@ -303,7 +324,7 @@ Evaluation evaluate(Session& session, const Corpus& corpus, const Tokenizer& tok
   evaluation.utterances = gather_recognised(grid.world(), scorer.told(), corpus.size());
   evaluation.loss_sum = std::accumulate(losses.begin(), losses.end(), 0.0);
   EvaluationReport& report = evaluation.report;
-  report = count_together(grid.world(), evaluation.utterances);
+  report = count_together(grid.world(), evaluation.utterances, corpus.parts);
   report.skipped = corpus.skipped + static_cast<std::int64_t>(corpus.size()) - report.utterances;
   report.loss =
       evaluation.loss_sum / static_cast<double>(std::max<std::int64_t>(report.utterances, 1));

@@ -36,13 +36,19 @@ nlohmann::ordered_json metric_record(const StepReport& r) {
 }
 
 nlohmann::ordered_json metric_record(const EvaluationReport& r) {
-  return {{"step", r.step},
-          {"validation_loss", r.loss},
-          {"validation_wer", r.wer},
-          {"validation_cer", r.cer},
-          {"validation_utterances", r.utterances},
-          {"validation_skipped_utterances", r.skipped},
-          {"validation_seconds", r.seconds}};
+  nlohmann::ordered_json record{{"step", r.step},
+                                {"validation_loss", r.loss},
+                                {"validation_wer", r.wer},
+                                {"validation_cer", r.cer},
+                                {"validation_utterances", r.utterances},
+                                {"validation_skipped_utterances", r.skipped},
+                                {"validation_seconds", r.seconds}};
+  for (const PartReport& part : r.parts)
+    record["validation_manifests"].push_back({{"manifest", part.manifest},
+                                              {"wer", part.wer},
+                                              {"cer", part.cer},
+                                              {"utterances", part.utterances}});
+  return record;
 }
 
 std::string tag_of_key(const std::string& key) {
@@ -50,11 +56,11 @@ std::string tag_of_key(const std::string& key) {
                                       : "train/" + key;
 }
 
-/// Returns all numbers of a record. Its text loss_hex is none.
+/// Returns all numbers of a record, without those of its parts. Its text loss_hex is none.
 std::vector<EventScalar> scalars_in(const nlohmann::ordered_json& record) {
   std::vector<EventScalar> scalars;
   for (const auto& [key, value] : record.items()) {
-    if (key == "step" || value.is_string()) continue;
+    if (key == "step" || value.is_string() || value.is_array()) continue;
     const double number = value.is_boolean() ? (value.get<bool>() ? 1 : 0) : value.get<double>();
     scalars.emplace_back(tag_of_key(key), number);
   }
@@ -74,7 +80,12 @@ std::vector<EventScalar> metric_scalars(const StepReport& report) {
   return scalars_in(metric_record(report));
 }
 std::vector<EventScalar> metric_scalars(const EvaluationReport& report) {
-  return scalars_in(metric_record(report));
+  std::vector<EventScalar> scalars = scalars_in(metric_record(report));
+  for (const PartReport& part : report.parts) {
+    scalars.emplace_back("validation/wer/" + part.manifest, part.wer);
+    scalars.emplace_back("validation/cer/" + part.manifest, part.cer);
+  }
+  return scalars;
 }
 
 }  // namespace penstock::runtime

@@ -189,16 +189,18 @@ PreparedTraining prepare_training(const TrainingTask& task, comm::Communicator& 
   training.pipeline = training.config.pipeline;
   if (task.alone) work_alone(training);
   const configs::DataConfig& data = training.config.data;
-  training.corpus = mixed_corpus(data, [&](const std::string& manifest) {
-    return load(training, manifest, CorpusUse::training);
-  });
+  const auto load_for = [&](CorpusUse use) {
+    return [&training, use](const std::string& manifest) { return load(training, manifest, use); };
+  };
+  training.corpus = mixed_corpus(data, load_for(CorpusUse::training));
   if (const std::string mixture = describe_mixture(training.corpus); !mixture.empty())
     training.context.note("an epoch of data.train: " + mixture);
   training.corpus.sounds = load_sounds(training);
   settle_changes(training);
   if (!data.validation.empty())
-    training.validation = sample_corpus(load(training, data.validation, CorpusUse::evaluation),
-                                        training.config.trainer.validate_utterances);
+    training.validation =
+        sample_corpus(joined_corpus(data.validation, load_for(CorpusUse::evaluation)),
+                      training.config.trainer.validate_utterances);
   return training;
 }
 

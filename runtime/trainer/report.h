@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <string>
+#include <vector>
 
 #include "runtime/trainer/notices.h"
 
@@ -27,7 +28,14 @@ struct StepReport {
   }
 };
 
-/// Results of a pass over a manifest without training. Rates are fractions.
+/// Results of one of several manifests. Rates are fractions.
+struct PartReport {
+  std::string manifest;
+  std::int64_t utterances = 0;
+  double wer = 0, cer = 0;
+};
+
+/// Results of a pass over a corpus without training. Rates are fractions.
 struct EvaluationReport {
   std::int64_t step = 0;
   std::int64_t utterances = 0;
@@ -37,6 +45,7 @@ struct EvaluationReport {
   std::int64_t word_edits = 0, words = 0, character_edits = 0, characters = 0;
   std::int64_t oracle_word_edits = 0;  // of the best of the texts that were reported
   double audio_seconds = 0, seconds = 0;
+  std::vector<PartReport> parts = {};  // of several manifests, those with utterances
 };
 
 /// An end before trainer.steps, because validations no longer improve.

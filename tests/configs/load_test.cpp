@@ -187,7 +187,7 @@ speeds = [1])")
 TEST(Load, RejectsManifestsThatAreNone) {
   EXPECT_EQ(fault("[data]\n\ntrain = []"),
             "the configuration can't be used:\n  recipe.toml:3: data.train = [], but the list is "
-            "empty: name a manifest to train on");
+            "empty: name a manifest");
   EXPECT_NE(fault("[data]\ntrain = [1, 2]").find("item 1 is neither a path nor"),
             std::string::npos);
   EXPECT_NE(fault("[[data.train]]\nmanifest = 'a'\nweight = 0").find("item 1 has the weight 0"),
@@ -350,6 +350,21 @@ TEST(Load, RejectsContradictions) {
   EXPECT_NE(fault("", {"data.micro_batches=1", "trainer.lanes=2"}).find("too few for 2 lanes"),
             std::string::npos);
   EXPECT_NE(fault("[optimizer]\nkind = 'lamb'\nlarc = 0.01").find("recipe.toml:3: optimizer.larc"),
+            std::string::npos);
+}
+
+TEST(Load, ValidationHearsEachUtteranceOnce) {
+  EXPECT_EQ(fault("[data]\nvalidation = ['a.jsonl', {manifest = 'b.jsonl', weight = 1}]"),
+            "accepted");
+  EXPECT_EQ(fault("", {"data.validation=[a.jsonl, b.jsonl]"}), "accepted");
+  EXPECT_EQ(fault("", {"data.validation="}), "accepted");
+  EXPECT_NE(
+      fault("[data]\nvalidation = [{manifest = 'b.jsonl', weight = 2}]")
+          .find("recipe.toml:2: data.validation has a weight of 2, but each of its utterances "
+                "is heard once: name b.jsonl without weight and group"),
+      std::string::npos);
+  EXPECT_NE(fault("[data]\nvalidation = [{manifest = 'b.jsonl', group = 'de'}]")
+                .find("data.validation has the group de"),
             std::string::npos);
 }
 

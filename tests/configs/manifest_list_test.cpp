@@ -46,7 +46,7 @@ TEST(ManifestList, NeedsNoQuotes) {
 }
 
 TEST(ManifestList, SaysWhatIsWrong) {
-  EXPECT_EQ(fault_of_list("[]"), "the list is empty: name a manifest to train on");
+  EXPECT_EQ(fault_of_list("[]"), "the list is empty: name a manifest");
   EXPECT_EQ(fault_of_list("[\"a\", 3]"),
             "item 2 is neither a path nor a table of manifest, weight and group");
   EXPECT_EQ(fault_of_list("[{manifest = \"a\", wieght = 3}]"),

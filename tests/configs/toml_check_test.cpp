@@ -96,6 +96,21 @@ TEST(TomlCheck, NamesQuotesWithinWords) {
     EXPECT_EQ(fault_of(text), "") << text;
 }
 
+/// toml++ asks whether they are blanks, and ran into an unreachable place.
+TEST(TomlCheck, NamesLettersAfterBackslashesOfLongStrings) {
+  const std::string what =
+      "a character beyond ASCII follows a backslash in a string of several lines: join the lines, "
+      "or begin the next one with another character";
+  EXPECT_EQ(fault_of("a = \"\"\"b\\\u00e9\"\"\""), "1: " + what);
+  EXPECT_EQ(fault_of("a = \"\"\"b\n\\ \t\n\r\n \ufefd\"\"\""), "4: " + what);
+  EXPECT_EQ(fault_of("a = \"\"\"\\\"\"\\\n\u00e9"), "2: " + what);
+  for (const std::string text :
+       {"a = \"\"\"b\\\n c\u00e9\"\"\"", "a = \"b\\\u00e9\"", "a = '''b\\\n\u00e9'''",
+        "a = \"\"\"\\\\\u00e9\"\"\"", "a = \"\"\"b\\\n  ", "a = \"\"\"b\\"})
+    EXPECT_EQ(fault_of(text), "") << text;
+  EXPECT_EQ(fault_of("{x = \"\"\"y\\\n\"\"\", " + kTooDeep), deep_at(2));
+}
+
 TEST(TomlCheck, NamesHeadersThatBeginNoKey) {
   const std::string what = "a table's name begins with a letter, a digit, _, - or a quote";
   for (const std::string header : {"[[[a]]]", "[ [[a", "[=", "[\n", "  [.a]"})

@@ -44,9 +44,10 @@ configs::Config RecipeArguments::load() const {
 // An empty path names no file, so keys without a value may be in the list.
 std::vector<NamedFile> RecipeArguments::files(const configs::Config& config,
                                               std::vector<NamedFile> others) const {
-  others.insert(others.end(), {{"model.base", config.model.base},
-                               {"text.model", config.text.model},
-                               {"data.validation", config.data.validation}});
+  others.insert(others.end(),
+                {{"model.base", config.model.base}, {"text.model", config.text.model}});
+  for (const WeightedManifest& item : config.data.validation)
+    others.push_back({"data.validation", item.manifest});
   for (const WeightedManifest& item : config.data.train)
     others.push_back({"data.train", item.manifest});
   for (const std::string& word : words)

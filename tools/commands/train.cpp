@@ -50,8 +50,12 @@ std::string facts(const runtime::StepReport& r) {
 std::string facts(const runtime::EvaluationReport& r) {
   const std::string left_out =
       r.skipped > 0 ? fmt::format(", {} left out", counted(r.skipped, "utterance")) : "";
-  return fmt::format("step {}: validation loss {:.3f}, WER {:.2f} %, CER {:.2f} %{}", r.step,
-                     r.loss, 100 * r.wer, 100 * r.cer, left_out);
+  std::string text = fmt::format("step {}: validation loss {:.3f}, WER {:.2f} %, CER {:.2f} %{}",
+                                 r.step, r.loss, 100 * r.wer, 100 * r.cer, left_out);
+  for (const runtime::PartReport& part : r.parts)
+    text += fmt::format("\n  {}: WER {:.2f} %, CER {:.2f} %", part.manifest, 100 * part.wer,
+                        100 * part.cer);
+  return text;
 }
 
 /// Returns an observer that shows progress on standard error, with validations as lines of their

@@ -19,8 +19,9 @@ namespace {
 // multiplied by a random factor from 1 to 1.125 and packed with the draw's number into 64 bits. One
 // sort of integers then groups utterances of similar length. Where the packed lengths agree,
 // settle_ties() compares the whole length, then a random tie, then the number. EvenCut cuts the
-// sorted list into micro-batches, and shuffle() orders these by a hash of their first draw. Every
-// random number is a hash of seed, epoch and draw, so all ranks form the same epoch.
+// sorted list into micro-batches, and shuffle() orders these by a hash of their first draw, but for
+// those that data.short_first leaves sorted. Every random number is a hash of seed, epoch and draw,
+// so all ranks form the same epoch.
 
 constexpr std::uint64_t kUnits = 1024, kJitter = kUnits / 8;
 
@@ -44,7 +45,7 @@ Epoch::Epoch(const Lengths& lengths, const configs::DataConfig& data,
       key_(key),
       draws_(mixture, lengths.size(), key) {
   cut(by_length());
-  shuffle();
+  shuffle(sorted_batches());
 }
 
 Epoch::Epoch(const Lengths& lengths, const configs::DataConfig& data,
@@ -183,23 +184,32 @@ void Epoch::cut(const std::vector<std::uint64_t>& frames_and_numbers) {
   }
 }
 
-// A batch's place follows from a hash of its first draw. Sorting by hashes needs no generator whose
-// state would have to be the same on all ranks.
-void Epoch::shuffle() {
+/// Returns how many micro-batches keep the order by length, in which they were cut. The number does
+/// not depend on how many a step takes, which may change within an epoch.
+std::size_t Epoch::sorted_batches() const {
+  if (key_.epoch != 0) return 0;
+  if (data_.short_first < 0) return batches_.size();
+  return std::min(static_cast<std::size_t>(data_.short_first), batches_.size());
+}
+
+/// Shuffles the micro-batches from `begin` on. A batch's place follows from a hash of its first
+/// draw. Sorting by hashes needs no generator whose state would have to be the same on all ranks.
+void Epoch::shuffle(std::size_t begin) {
   struct Place {
     std::uint64_t random, first;
     Batch batch;
   };
   std::vector<Place> places;
-  places.reserve(batches_.size());
-  for (const Batch& batch : batches_) {
+  const std::span<Batch> shuffled = std::span(batches_).subspan(begin);
+  places.reserve(shuffled.size());
+  for (const Batch& batch : shuffled) {
     const std::uint64_t first = draw_key(draws_.at(numbers_[batch.first]));
     places.push_back(
         {sample_hash(SampleKind::order, key_.seed, {static_cast<std::uint64_t>(key_.epoch), first}),
          first, batch});
   }
   std::ranges::sort(places, {}, [](const Place& at) { return std::pair(at.random, at.first); });
-  std::ranges::transform(places, batches_.begin(), &Place::batch);
+  std::ranges::transform(places, shuffled.begin(), &Place::batch);
 }
 
 MicroBatch Epoch::at(std::size_t batch) const {

@@ -15,9 +15,10 @@ namespace penstock::runtime {
 
 /// The micro-batches of an epoch in training order. They hold each utterance once, or as often as
 /// EpochDraws draws it. Each utterance gets a sampled speed. Utterances of similar length (within
-/// an eighth) share a micro-batch, and the micro-batches are shuffled. The result depends on the
-/// arguments alone. Forming an epoch takes O(n log n) time and 8 bytes per utterance; it keeps 4
-/// bytes per utterance and 12 per micro-batch.
+/// an eighth) share a micro-batch, and the micro-batches are shuffled. The first epoch begins with
+/// the data.short_first shortest in ascending order instead: SortaGrad (Amodei et al. 2015,
+/// arXiv:1512.02595). The result depends on the arguments alone. Forming an epoch takes O(n log n)
+/// time and 8 bytes per utterance; it keeps 4 bytes per utterance and 12 per micro-batch.
 class Epoch {
  public:
   Epoch(const Lengths& lengths, const configs::DataConfig& data,
@@ -53,7 +54,8 @@ class Epoch {
   std::vector<std::uint64_t> by_length() const;
   void settle_ties(std::span<std::uint64_t> sorted, int number_bits, int shift) const;
   void cut(const std::vector<std::uint64_t>& frames_and_numbers);
-  void shuffle();
+  void shuffle(std::size_t begin);
+  std::size_t sorted_batches() const;
 
   Lengths lengths_;
   configs::DataConfig data_;

@@ -59,6 +59,20 @@ TEST(MixedCorpus, HoldsAllThatIsTheUtterances) {
   }
 }
 
+TEST(JoinedCorpus, HoldsEachUtteranceOnce) {
+  const Corpus all = joined_corpus({{"a"}, {"b"}}, load);
+  ASSERT_EQ(all.size(), 8u);
+  EXPECT_EQ(all.draws(), 8u);
+  ASSERT_EQ(all.parts.size(), 2u);
+  EXPECT_EQ(all.parts[1].manifest, "b");
+  EXPECT_EQ(all.parts[1].utterances, 3u);
+  EXPECT_EQ(all.text(6), "b1");
+  EXPECT_EQ(all.name(6), "b: utterance 1");
+  EXPECT_NE(all.hash, joined_corpus({{"b"}, {"a"}}, load).hash);
+  EXPECT_EQ(joined_corpus({{"b"}}, load).hash, load("b").hash);
+  EXPECT_TRUE(joined_corpus({{"b"}}, load).parts.empty());
+}
+
 TEST(MixedCorpus, OfOneManifestIsThatCorpus) {
   const Corpus one = mixed({{"b", 7}});
   EXPECT_EQ(one.hash, 71u);
@@ -126,6 +140,21 @@ TEST(SampleCorpus, HoldsUtterancesWithAllThatIsTheirs) {
     EXPECT_EQ(sample.text(id), std::to_string(whole));
     EXPECT_EQ(sample.labels(id), std::vector<std::int32_t>{static_cast<std::int32_t>(whole)});
   }
+}
+
+TEST(SampleCorpus, CountsWhatItTookOfEachPart) {
+  const auto large = [](const std::string& manifest) {
+    return corpus_of(manifest, manifest == "none" ? 0 : 300, 1, 7);
+  };
+  const Corpus sample = sample_corpus(joined_corpus({{"a"}, {"none"}, {"b"}}, large), 50);
+  std::size_t of_a = 0;
+  for (std::uint64_t id = 0; id < sample.size(); ++id) of_a += sample.text(id)[0] == 'a';
+  ASSERT_EQ(sample.parts.size(), 3u);
+  EXPECT_GT(of_a, 0u);
+  EXPECT_LT(of_a, 50u);
+  EXPECT_EQ(sample.parts[0].utterances, of_a);
+  EXPECT_EQ(sample.parts[1].utterances, 0u);
+  EXPECT_EQ(sample.parts[2].utterances, 50 - of_a);
 }
 
 TEST(SampleCorpus, IsOfTheWholeCorpus) {

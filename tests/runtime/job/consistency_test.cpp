@@ -22,7 +22,7 @@ std::string disagreement(const std::function<void(configs::Config&)>& change) {
   return message_of<ConfigError>([&] {
     comm::run_as_threads({.ranks = 3}, [&](comm::Communicator& world) {
       configs::Config config;
-      config.data.validation = "clean\n.jsonl";
+      config.data.validation = {{"clean\n.jsonl"}};
       if (world.rank() == 2) change(config);
       require_same_recipe(world, config);
     });

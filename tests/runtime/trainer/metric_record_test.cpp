@@ -49,5 +49,20 @@ TEST(MetricRecord, NamesEachNumberOfAValidation) {
   EXPECT_EQ(record_of(report), expected);
 }
 
+TEST(MetricRecord, ListsTheManifestsOfAValidation) {
+  const EvaluationReport report{.parts = {{"a/dev", 2, 0.25, 0.125}, {"b.jsonl", 3, 0.5, 0.75}}};
+  const nlohmann::json expected = {
+      {{"manifest", "a/dev"}, {"wer", 0.25}, {"cer", 0.125}, {"utterances", 2}},
+      {{"manifest", "b.jsonl"}, {"wer", 0.5}, {"cer", 0.75}, {"utterances", 3}}};
+  EXPECT_EQ(record_of(report)["validation_manifests"], expected);
+  const auto scalars = metric_scalars(report);
+  const std::vector<EventScalar> last(scalars.end() - 4, scalars.end());
+  const std::vector<EventScalar> rates = {{"validation/wer/a/dev", 0.25},
+                                          {"validation/cer/a/dev", 0.125},
+                                          {"validation/wer/b.jsonl", 0.5},
+                                          {"validation/cer/b.jsonl", 0.75}};
+  EXPECT_EQ(last, rates);
+}
+
 }  // namespace
 }  // namespace penstock::runtime

@@ -175,6 +175,30 @@ TEST_F(EvaluateMany, CountsByManifestAndSpeaker) {
     EXPECT_NE(text.out.find(part), std::string::npos) << text.out;
 }
 
+TEST_F(EvaluateMany, AValidationTellsTheErrorsOfEach) {
+  const std::vector<std::string> overrides = {
+      "trainer.lanes=2", "trainer.steps=2", "data.bad_utterances=skip",
+      "data.validation=[" + clean_ + ", " + folder_.in("validation.jsonl") + ", " + other_ + "]"};
+  ASSERT_EQ(folder_.train("one", overrides).code, 0);
+  std::vector<std::string> on_four = overrides;
+  on_four.insert(on_four.end(), {"pipeline.stages=2", "pipeline.replicas=2"});
+  const auto outcome = folder_.train("four", on_four, {.count = 4});
+  ASSERT_EQ(outcome.code, 0) << outcome.err;
+  EXPECT_NE(outcome.err.find("\n  " + other_ + ": WER "), std::string::npos) << outcome.err;
+  const auto one = validations_of("one"), four = validations_of("four");
+  ASSERT_EQ(one.size(), 1u);
+  const nlohmann::json parts = one[0]["validation_manifests"];
+  EXPECT_EQ(four.at(0)["validation_manifests"], parts);
+  ASSERT_EQ(parts.size(), 3u);
+  EXPECT_EQ(parts[1]["utterances"], 7);  // two of nine can't be used
+
+  const auto evaluated = folder_.run({"evaluate", folder_.in("one"), clean_, other_, "--json"}).out;
+  const nlohmann::json alone = nlohmann::json::parse(evaluated)["manifests"];
+  for (const auto& [part, expected] : {std::pair(0, 0), std::pair(2, 1)})
+    for (const char* number : {"manifest", "wer", "cer", "utterances"})
+      EXPECT_EQ(parts[part][number], alone[expected][number]) << number;
+}
+
 TEST_F(EvaluateMany, ResultsGoOnToTheSameBytes) {
   const std::string file = folder_.in("results.jsonl");
   const std::vector<std::string> words = {clean_,      other_, "--by",     "speaker",

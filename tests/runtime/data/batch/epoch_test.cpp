@@ -7,6 +7,7 @@
 #include <iterator>
 #include <map>
 #include <set>
+#include <span>
 #include <tuple>
 #include <utility>
 
@@ -46,7 +47,10 @@ std::vector<MicroBatch> formed_plainly(const Lengths& lengths, const configs::Da
   std::vector<BatchUtterance> utterances;
   for (const auto& item : sorted) utterances.push_back(std::get<3>(item));
   std::vector<MicroBatch> batches = cut_evenly(utterances, micro_batch_bounds(data, features));
-  std::ranges::sort(batches, {}, [&](const MicroBatch& batch) {
+  std::int64_t sorted_ones = key.epoch == 0 ? data.short_first : 0;
+  if (sorted_ones < 0 || sorted_ones > std::ssize(batches)) sorted_ones = std::ssize(batches);
+  const auto shuffled = std::span(batches).subspan(static_cast<std::size_t>(sorted_ones));
+  std::ranges::sort(shuffled, {}, [&](const MicroBatch& batch) {
     const BatchUtterance& front = batch.utterances.front();
     const std::uint64_t first = front.id + (std::uint64_t{front.repeat} << 32);
     return std::pair(sample_hash(SampleKind::order, key.seed, {epoch, first}), first);
@@ -78,6 +82,32 @@ TEST(Epoch, OfAMixtureIsAsItsDefinitionSays) {
     std::uint64_t utterances = 0;
     for (const MicroBatch& batch : batches) utterances += batch.utterances.size();
     EXPECT_EQ(utterances, EpochDraws(mixture, 700, key).size());
+  }
+}
+
+/// The first epoch begins with its shortest, and other epochs are as ever.
+TEST(Epoch, BeginsWithItsShortest) {
+  const Lengths lengths = ragged_lengths(1237);
+  configs::DataConfig data = with_speeds();
+  const auto shuffled = training_batches(lengths, data, {}, {5, 0});
+  const std::int64_t all = std::ssize(shuffled);
+  for (const std::int64_t count : {std::int64_t{1}, std::int64_t{7}, all + 5, std::int64_t{-1}}) {
+    data.short_first = count;
+    const auto batches = training_batches(lengths, data, {}, {5, 0});
+    EXPECT_EQ(batches, formed_plainly(lengths, data, {}, {5, 0})) << count;
+    EXPECT_TRUE(std::ranges::is_permutation(batches, shuffled)) << count;
+    EXPECT_EQ(training_batches(lengths, data, {}, {5, 1}),
+              training_batches(lengths, with_speeds(), {}, {5, 1}));
+    // No utterance is shorter than one of an earlier micro-batch by more than the jitter.
+    std::int64_t longest = 0;
+    for (std::int64_t b = 0; b < all; ++b) {
+      for (const BatchUtterance& utterance : batches[static_cast<std::size_t>(b)].utterances) {
+        EXPECT_GE(9 * utterance.frames, 8 * longest) << b;
+        longest = std::max(longest, b < count || count < 0 ? utterance.frames : std::int64_t{0});
+      }
+    }
+    const Epoch epoch(lengths, data, {}, {5, 0});
+    EXPECT_EQ(Epoch(lengths, data, {}, {5, 0}, {}, epoch.bytes()).at(3), batches[3]);
   }
 }
 
