@@ -6,10 +6,10 @@ set(needs "")
 if(PENSTOCK_WITH_CUDA)
   set(name penstock-cuda)
   set(needs "
- .
- This build computes on NVIDIA's GPUs, too. It needs a driver, and of CUDA ${CUDAToolkit_VERSION_MAJOR}
- the libraries cudart and cublasLt, with cuDNN 9 and NCCL 2, where the loader finds
- them: from NVIDIA's repository (libcublas, cuda-cudart, libcudnn9, libnccl2).")
+.
+This build computes on NVIDIA's GPUs, too. It needs a driver, and cudart and
+cublasLt of CUDA ${CUDAToolkit_VERSION_MAJOR}, cuDNN 9 and NCCL 2 where the loader finds them, such as
+from NVIDIA's repository.")
   # Where these are no Debian packages, dpkg-shlibdeps finds the files here, and names none.
   foreach(library ${CUDNN_LIBRARY} ${NCCL_LIBRARY} ${CUDA_cublasLt_LIBRARY} ${CUDA_cudart_LIBRARY})
     get_filename_component(folder ${library} DIRECTORY)
@@ -40,19 +40,21 @@ set(CPACK_DEBIAN_PACKAGE_REPLACES ${other})
 set(CPACK_DEBIAN_PACKAGE_CONTROL_EXTRA ${CMAKE_CURRENT_LIST_DIR}/package/preinst)
 set(CPACK_DEBIAN_PACKAGE_CONTROL_STRICT_PERMISSION ON)
 set(CPACK_DEBIAN_PACKAGE_DESCRIPTION "trains speech recognisers in pipeline stages and replicas
- penstock cuts the layers of a speech recogniser into pipeline stages, runs each
- stage in one or more data-parallel replicas, and starts as one mpirun job. The
- same program plans the run for a cluster, trains, evaluates and transcribes. It
- takes checkpoints from Hugging Face and gives them back.
- .
- It needs a processor with AVX2 and FMA.${needs}")
+penstock cuts the layers of a speech recogniser into pipeline stages, runs
+each stage in one or more data-parallel replicas, and starts as one mpirun
+job. The same program plans the run for a cluster, trains, evaluates and
+transcribes. It takes checkpoints from Hugging Face and gives them back.
+.
+It needs a processor with AVX2 and FMA.${needs}")
 
 # Debian's policy wants these two files below the package's name.
+find_program(DATE date REQUIRED)
+execute_process(COMMAND ${DATE} -u -R -d "${PENSTOCK_RELEASED}"
+  OUTPUT_VARIABLE day OUTPUT_STRIP_TRAILING_WHITESPACE COMMAND_ERROR_IS_FATAL ANY)
+configure_file(cmake/package/changelog.in ${CMAKE_CURRENT_BINARY_DIR}/changelog @ONLY)
 install(FILES cmake/package/copyright DESTINATION ${CMAKE_INSTALL_DATADIR}/doc/${name})
 if(GZIP)
-  install(CODE "
-    execute_process(COMMAND ${GZIP} -9 -n -c ${CMAKE_CURRENT_SOURCE_DIR}/CHANGELOG.md
-      OUTPUT_FILE ${CMAKE_CURRENT_BINARY_DIR}/changelog.gz COMMAND_ERROR_IS_FATAL ANY)")
+  execute_process(COMMAND ${GZIP} -9 -n -f ${CMAKE_CURRENT_BINARY_DIR}/changelog COMMAND_ERROR_IS_FATAL ANY)
   install(FILES ${CMAKE_CURRENT_BINARY_DIR}/changelog.gz DESTINATION ${CMAKE_INSTALL_DATADIR}/doc/${name})
 endif()
 include(CPack)

@@ -22,14 +22,18 @@ std::vector<const CLI::App*> commands(const CLI::App& app) {
   return app.get_subcommands([](const CLI::App* command) { return !command->get_name().empty(); });
 }
 
-// Newer versions of CLI11 list the options of groups with those of their command, and again in the
-// group.
+// A group has a --help of its own. Newer versions of CLI11 list the options of groups with those of
+// their command, and again in the group.
 std::vector<const CLI::Option*> listed_options(const CLI::App& app) {
   std::vector<const CLI::Option*> listed;
-  const auto add = [&listed](const CLI::App& of) {
-    for (const CLI::Option* option : of.get_options())
-      if (!option->get_group().empty() && std::ranges::count(listed, option) == 0)
+  const auto add = [&listed](const CLI::App& holder) {
+    for (const CLI::Option* option : holder.get_options()) {
+      const auto same = [option](const CLI::Option* other) {
+        return other->get_name() == option->get_name();
+      };
+      if (!option->get_group().empty() && std::ranges::none_of(listed, same))
         listed.push_back(option);
+    }
   };
   add(app);
   for (const CLI::App* group :

@@ -12,7 +12,7 @@ using Names = std::vector<std::string>;
 TEST(CommandTable, GroupsAreNoCommandsButHaveOptions) {
   CLI::App app("", "program");
   app.add_subcommand("train", "");
-  app.add_option_group("hosts")->add_flag("--slurm", "");
+  app.add_option_group("hosts")->add_flag("--slurm");
   ASSERT_EQ(commands(app).size(), 1U);
   EXPECT_EQ(commands(app)[0]->get_name(), "train");
   Names names;
@@ -23,7 +23,7 @@ TEST(CommandTable, GroupsAreNoCommandsButHaveOptions) {
 TEST(CommandTable, HiddenOptionsAreNotListed) {
   CLI::App app("", "program");
   app.set_help_flag();
-  app.add_flag("--secret", "")->group("");
+  app.add_flag("--secret")->group("");
   EXPECT_TRUE(listed_options(app).empty());
 }
 
@@ -45,7 +45,7 @@ TEST(CommandTable, KindsAndChoicesComeFromTheType) {
 TEST(CommandTable, FlagsTakeNoValue) {
   CLI::App app("", "program");
   std::string word;
-  EXPECT_FALSE(takes_value(*app.add_flag("--json", "")));
+  EXPECT_FALSE(takes_value(*app.add_flag("--json")));
   EXPECT_TRUE(takes_value(*app.add_option("--output", word, "")));
 }
 

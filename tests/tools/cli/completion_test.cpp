@@ -19,7 +19,7 @@ class CompletionTest : public testing::Test {
     train->add_option("recipe", word_, "")->type_name("FILE");
     train->add_option("-o,--output", word_, "A folder")->type_name("FOLDER");
     train->add_option("--kind", word_, "")->check(CLI::IsMember({"unigram", "bpe"}));
-    train->add_flag("--json", "");
+    train->add_flag("--json");
     CLI::App* data = program_.add_subcommand("data", "Manifests");
     data->add_subcommand("make", "Write one")->add_option("--seed", number_, "");
   }
