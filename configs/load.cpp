@@ -5,13 +5,13 @@
 
 #include <algorithm>
 #include <array>
-#include <cstdlib>
 #include <map>
 #include <string_view>
 #include <system_error>
 
 #include "base/error.h"
 #include "base/name_match.h"
+#include "configs/config_folder.h"
 #include "configs/rules.h"
 #include "configs/schema.h"
 #include "configs/source.h"
@@ -226,20 +226,6 @@ std::string hint_for(const std::filesystem::path& file) {
 
 }  // namespace
 
-std::filesystem::path config_folder() {
-  const char* chosen = std::getenv("PENSTOCK_CONFIGS");
-  return chosen != nullptr ? chosen : PENSTOCK_CONFIG_FOLDER;
-}
-
-std::vector<std::string> names_in_config_folder(const char* subfolder) {
-  std::vector<std::string> names;
-  std::error_code error;
-  for (const auto& entry : std::filesystem::directory_iterator(config_folder() / subfolder, error))
-    if (entry.path().extension() == ".toml") names.push_back(entry.path().stem().string());
-  std::ranges::sort(names);
-  return names;
-}
-
 // The model file's settings are applied before the recipe's, though they are known only after the
 // recipe has been read.
 Config parse_config(const std::string& text, const std::string& name,
@@ -266,7 +252,5 @@ Config load_config(const std::filesystem::path& file, std::span<const layers::Mo
                                   file.string(), hint_for(file)));
   return parse_config(*text, file.string(), families, overrides);
 }
-
-std::vector<std::string> model_names() { return names_in_config_folder("models"); }
 
 }  // namespace penstock::configs

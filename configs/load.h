@@ -3,19 +3,10 @@
 #include <filesystem>
 #include <span>
 #include <string>
-#include <vector>
 
 #include "configs/config.h"
 
 namespace penstock::configs {
-
-/// Returns the folder with models/ and recipes/: $PENSTOCK_CONFIGS if set, else the one in the
-/// source tree of the build.
-[[nodiscard]] std::filesystem::path config_folder();
-
-/// Returns the names of the TOML files in one of its folders, such as "models", without the ending
-/// and sorted.
-[[nodiscard]] std::vector<std::string> names_in_config_folder(const char* subfolder);
 
 /// Returns the configuration of `file` (none if empty), overridden by `overrides` ("key=value").
 /// Its model is of one of `families`: the one that model.kind names, else the first. Keys that
@@ -33,8 +24,5 @@ Config load_config(const std::filesystem::path& file, std::span<const layers::Mo
 Config parse_config(const std::string& text, const std::string& name,
                     std::span<const layers::ModelFamily> families,
                     std::span<const std::string> overrides = {});
-
-/// Returns the names that model.base takes: the files of configs/models/, sorted.
-[[nodiscard]] std::vector<std::string> model_names();
 
 }  // namespace penstock::configs

@@ -2,13 +2,16 @@
 
 #include <CLI/CLI.hpp>
 #include <iostream>
+#include <string>
 #include <string_view>
+#include <vector>
 
 #include "base/name_match.h"
 #include "configs/config.h"
 #include "configs/write.h"
 #include "layers/models/families.h"
 #include "runtime/supervisor/stop_requests.h"
+#include "tools/cli/completion.h"
 #include "tools/cli/escaped_stream.h"
 #include "tools/cli/launch.h"
 #include "tools/cli/process_end.h"
@@ -51,9 +54,18 @@ std::string answer_of(const CLI::App& app, const CLI::ParseError& asked) {
   return asked.get_name() == "CallForVersion" ? fmt::format("{}\n", asked.what()) : "";
 }
 
+/// Answers a shell's script of completion. A line that is still being typed can't be parsed.
+int answer_completion(const CLI::App& app, int argc, char** argv) {
+  const std::vector<std::string> words(argv + 2, argv + argc);
+  std::cout << completion_lines(completions(app, words));
+  return exit_done;
+}
+
 /// Parses the command line. Returns the exit code if it has answered --help and the like or has
 /// complained, or -1 if `run` is to be called.
 int parse(CLI::App& app, int argc, char** argv) {
+  if (argc > 1 && std::string_view(argv[1]) == "__complete")
+    return answer_completion(app, argc, argv);
   if (const std::string fault = unknown_command(app, argc, argv); !fault.empty()) {
     report_error(fault, true);
     return exit_usage;
@@ -89,9 +101,10 @@ int penstock_main(int argc, char** argv) {
   app.footer("penstock COMMAND --help explains a command.");
   Run run;
   for (const auto add :
-       {add_plan,  add_train,    add_run,     add_watch,   add_evaluate, add_transcribe, add_align,
-        add_tune,  add_import,   add_export,  add_average, add_data,     add_info,       add_verify,
-        add_bench, add_schedule, add_profile, add_search,  add_trace,    add_probe})
+       {add_plan,  add_train,  add_run,        add_watch,    add_evaluate, add_transcribe,
+        add_align, add_tune,   add_import,     add_export,   add_average,  add_data,
+        add_info,  add_verify, add_bench,      add_schedule, add_profile,  add_search,
+        add_trace, add_probe,  add_completion, add_manual})
     add(app, run);
   set_up_logging();
   if (const int answered = parse(app, argc, argv); answered >= 0) return answered;

@@ -5,6 +5,7 @@
 #include <fstream>
 
 #include "base/error.h"
+#include "configs/config_folder.h"
 #include "configs/schema.h"
 #include "layers/models/deepspeech2.h"
 #include "layers/models/families.h"

@@ -101,6 +101,7 @@ void takes_checkpoint(CLI::App* command, std::filesystem::path& checkpoint) {
       ->add_option("checkpoint", checkpoint,
                    "A checkpoint's folder, an output folder (its newest checkpoint), or its BEST; "
                    "or a URL of one of these")
+      ->type_name("FOLDER|URL")
       ->required();
 }
 
@@ -116,7 +117,7 @@ CLI::Option* takes_folder(CLI::Option* option, FolderUse use) {
                              read ? "FOLDER" : text);
     return refusal;
   };
-  return option->check(check, "");
+  return option->type_name("FOLDER")->check(check, "");
 }
 
 void takes_verified(CLI::App* command, runtime::Verified& verified) {

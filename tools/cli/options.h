@@ -61,8 +61,8 @@ void takes_checkpoint(CLI::App* command, std::filesystem::path& checkpoint);
 
 enum class FolderUse { read, written };
 
-/// Makes the option refuse URLs, since the command reads or writes folders of this machine alone.
-/// The error says how to copy one from there or to there.
+/// Makes the option take a folder: it refuses URLs, since the command reads or writes folders of
+/// this machine alone. The error says how to copy one from there or to there.
 CLI::Option* takes_folder(CLI::Option* option, FolderUse use);
 
 /// Adds --verify, which chooses what of a checkpoint is verified. `verified` must outlive the

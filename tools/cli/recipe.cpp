@@ -59,6 +59,7 @@ void add_recipe(CLI::App* command, RecipeArguments& arguments) {
   command
       ->add_option("recipe", arguments.words,
                    "A TOML file, then key=value overrides (penstock --keys lists the keys)")
+      ->type_name("FILE|KEY=VALUE")
       ->required();
 }
 

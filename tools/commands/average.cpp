@@ -76,6 +76,7 @@ void add_average(CLI::App& app, Run& run) {
       ->add_option(
           "checkpoints", options->named,
           "Checkpoints' folders; or one output folder, with --last or --best; or URLs of these")
+      ->type_name("FOLDER|URL")
       ->required();
   takes_folder(
       command->add_option("-o,--output", options->folder, "The checkpoint's folder, which is made"),

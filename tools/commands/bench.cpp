@@ -176,6 +176,7 @@ void add_cut_and_prediction(CLI::App& command, runtime::BenchOptions& o) {
       .add_option("--like", o.like,
                   "A device file or a name in configs/devices/, by whose rates the step is "
                   "predicted. Default: cpu-avx2, or h100 where there is a GPU")
+      ->type_name("DEVICE|FILE")
       ->default_str("");
 }
 
@@ -186,7 +187,8 @@ void add_bench(CLI::App& app, Run& run) {
   runtime::BenchOptions& o = arguments->bench;
   CLI::App* command = app.add_subcommand("bench", "Time whole training steps on random features");
   CLI::Option* model =
-      command->add_option("model", arguments->model, "A name in configs/models/, or a TOML file");
+      command->add_option("model", arguments->model, "A name in configs/models/, or a TOML file")
+          ->type_name("MODEL|FILE");
   command
       ->add_flag("--links", arguments->links,
                  "Measure the links between the ranks instead: bandwidth and latency")

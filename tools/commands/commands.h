@@ -32,6 +32,8 @@ void add_schedule(CLI::App& app, Run& run);
 void add_profile(CLI::App& app, Run& run);
 void add_trace(CLI::App& app, Run& run);
 void add_search(CLI::App& app, Run& run);
+void add_completion(CLI::App& app, Run& run);
+void add_manual(CLI::App& app, Run& run);
 
 /// Adds `penstock data alphabet`, which prints the [text] that fits the transcripts of manifests.
 void add_data_alphabet(CLI::App& data, Run& run);

@@ -152,9 +152,11 @@ void add_import(CLI::App& app, Run& run) {
                                    "The checkpoint's folder, which is made"),
                FolderUse::written)
       ->required();
-  command->add_option("labels", options->words,
-                      "text.KEY=VALUE: the labels of a new head, for a model that was only "
-                      "pre-trained");
+  command
+      ->add_option("labels", options->words,
+                   "text.KEY=VALUE: the labels of a new head, for a model that was only "
+                   "pre-trained")
+      ->type_name("text.KEY=VALUE");
   takes_languages(command, options->choices);
   CLI::Option* const adapter = command->add_option(
       "--adapter", options->choices.adapter, "A folder with a LoRA adapter of PEFT for the model");

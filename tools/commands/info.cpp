@@ -165,6 +165,7 @@ void add_info(CLI::App& app, Run& run) {
           "path", options->model,
           "A checkpoint's folder, an output folder, a URL of one, or a safetensors file; or a "
           "model: a name in configs/models/, or a TOML file")
+      ->type_name("FILE|MODEL")
       ->required();
   command->option_defaults()->always_capture_default();
   takes_whole(command->add_option("--labels", options->labels,

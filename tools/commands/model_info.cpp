@@ -10,6 +10,7 @@
 
 #include "base/quantities.h"
 #include "base/table.h"
+#include "configs/config_folder.h"
 #include "configs/load.h"
 #include "layers/models/families.h"
 #include "partition/layout/build_model.h"

@@ -181,15 +181,16 @@ void add_plan(CLI::App& app, Run& run) {
       "Cut a recipe's model into stages for its utterances, or place it or a sequence of measured "
       "layers on a cluster");
   add_recipe(command, arguments->recipe);
-  command->get_option("recipe")->required(false);
+  command->get_option("recipe")->required(false)->type_name("FILE|MODEL|KEY=VALUE");
   add_sequence(command, arguments->layout);
   command->add_option(
       "--data", arguments->data,
       "With a recipe or a model on a cluster: the manifest, in place of data.train");
-  command->add_option(
-      "--schedule", arguments->schedule,
-      "With a recipe on a cluster: the schedule. Default: chosen from the values of "
-      "pipeline.schedule");
+  command
+      ->add_option("--schedule", arguments->schedule,
+                   "With a recipe on a cluster: the schedule. Default: chosen from the values of "
+                   "pipeline.schedule")
+      ->type_name("SCHEDULE");
   command->add_option("--costs", arguments->costs,
                       "With a recipe on a cluster: layer times from a file of penstock profile, "
                       "measured on a device of speed 1. Default: computed");

@@ -10,7 +10,7 @@
 #include "base/encoded_text.h"
 #include "base/error.h"
 #include "base/quantities.h"
-#include "configs/load.h"
+#include "configs/config_folder.h"
 #include "configs/named_keys.h"
 #include "partition/planner/cluster/cluster_file.h"
 #include "partition/planner/plan/plan_file.h"

@@ -107,10 +107,11 @@ nlohmann::ordered_json to_json(const partition::SequencePlan& plan,
 void add_sequence(CLI::App* command, SequenceArguments& arguments) {
   command->add_option("--profile", arguments.profile,
                       "A sequence of measured layers, instead of a recipe (docs/planning.md)");
-  command->add_option(
-      "--cluster", arguments.cluster,
-      "The devices: a TOML file or a name in configs/clusters/. With --profile, the "
-      "default is as many equal devices as stages.");
+  command
+      ->add_option("--cluster", arguments.cluster,
+                   "The devices: a TOML file or a name in configs/clusters/. With --profile, the "
+                   "default is as many equal devices as stages.")
+      ->type_name("CLUSTER|FILE");
   takes_whole(command->add_option(
                   "--stages", arguments.stages,
                   "With --cluster or --profile: the number of stages. Default: chosen for a "

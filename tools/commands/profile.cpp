@@ -158,9 +158,11 @@ void add_profile(CLI::App& app, Run& run) {
   command->add_flag("--device", arguments->device,
                     "Measure what this machine's device achieves instead, a CPU's by one core, as "
                     "a device that cluster files name");
-  command->add_option("--like", arguments->like,
-                      "With --device: a device file or a name in configs/devices/, for what can't "
-                      "be measured. Default: cpu-avx2, or h100 where there is a GPU");
+  command
+      ->add_option("--like", arguments->like,
+                   "With --device: a device file or a name in configs/devices/, for what can't "
+                   "be measured. Default: cpu-avx2, or h100 where there is a GPU")
+      ->type_name("DEVICE|FILE");
   command->add_option("-o,--output", arguments->output,
                       "Write the profile (JSON), the cluster or the device (TOML) to this file");
   command->option_defaults()->always_capture_default();

@@ -214,10 +214,14 @@ void add_schedule(CLI::App& app, Run& run) {
   auto arguments = std::make_shared<ScheduleArguments>();
   CLI::App* command = app.add_subcommand(
       "schedule", "Draw a schedule and estimate its step, or check a schedule in a file");
-  CLI::Option* name = command->add_option(
-      "name", arguments->name,
-      "gpipe, 1f1b, interleaved, zb-h1, zb-h2, zb-v, v-half, v-min, dualpipe-v, or found: the best "
-      "that a search finds. interleaved has two chunks a rank, interleaved-3 three, and so on.");
+  CLI::Option* name =
+      command
+          ->add_option(
+              "name", arguments->name,
+              "gpipe, 1f1b, interleaved, zb-h1, zb-h2, zb-v, v-half, v-min, dualpipe-v, or "
+              "found: the best that a search finds. interleaved has two chunks a rank, "
+              "interleaved-3 three, and so on.")
+          ->type_name("SCHEDULE");
   takes_whole(command->add_option("--stages", arguments->stages, "Ranks of the pipeline"), kStages);
   takes_whole(
       command->add_option("--micro-batches", arguments->micro_batches, "Micro-batches of a step"),

@@ -123,6 +123,7 @@ void add_search(CLI::App& app, Run& run) {
   command
       ->add_option("--cluster", arguments->cluster,
                    "The devices: a TOML file or a name in configs/clusters/")
+      ->type_name("CLUSTER|FILE")
       ->required();
   command->add_option("--costs", arguments->costs,
                       "Layer times from a file of penstock profile. Default: computed");

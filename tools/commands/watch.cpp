@@ -44,7 +44,9 @@ int run_watch(const WatchArguments& arguments) {
 void add_watch(CLI::App& app, Run& run) {
   auto arguments = std::make_shared<WatchArguments>();
   CLI::App* command = app.add_subcommand("watch", "Show the progress of a run");
-  command->add_option("OUTPUT", arguments->output, "Its trainer.output")->required();
+  command->add_option("OUTPUT", arguments->output, "Its trainer.output")
+      ->type_name("FOLDER")
+      ->required();
   command->add_flag("--once", arguments->once, "Show it once and end");
   command->option_defaults()->always_capture_default();
   takes_number(command->add_option("--seconds", arguments->seconds, "Time between two looks"),

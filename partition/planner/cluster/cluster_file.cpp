@@ -10,7 +10,7 @@
 #include "base/name_match.h"
 #include "base/quantities.h"
 #include "configs/config.h"
-#include "configs/load.h"
+#include "configs/config_folder.h"
 #include "configs/source.h"
 #include "partition/planner/cluster/file/cluster_source.h"
 #include "partition/planner/cost/device_file.h"

@@ -10,7 +10,7 @@
 
 #include "base/error.h"
 #include "base/name_match.h"
-#include "configs/load.h"
+#include "configs/config_folder.h"
 #include "configs/source.h"
 
 // A device file has one section for each class of cost, after [device]. Rates have the units of

@@ -9,6 +9,7 @@
 #include "base/error.h"
 #include "base/quantities.h"
 #include "comm/nccl.h"
+#include "configs/config_folder.h"
 #include "configs/load.h"
 #include "layers/models/conformer.h"
 #include "layers/models/families.h"

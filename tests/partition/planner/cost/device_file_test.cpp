@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "base/error.h"
-#include "configs/load.h"
+#include "configs/config_folder.h"
 #include "tests/support/system/temporary_folder.h"
 
 namespace penstock::partition {

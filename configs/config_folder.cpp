@@ -1,0 +1,40 @@
+#include "configs/config_folder.h"
+
+#include <algorithm>
+#include <cstdlib>
+#include <system_error>
+
+// CMake's rules of installation (cmake/install.cmake) lay the folder at PENSTOCK_SHIPPED_CONFIGS
+// from the program's own folder, such as ../share/penstock/0.3.0/configs. The version is in the
+// path, so a program never reads the files of another version.
+
+namespace penstock::configs {
+
+std::filesystem::path config_folder() {
+  if (const char* chosen = std::getenv("PENSTOCK_CONFIGS"); chosen != nullptr) return chosen;
+  std::error_code error;
+  const auto program = std::filesystem::read_symlink("/proc/self/exe", error);
+  const std::filesystem::path installed = installed_config_folder(program);
+  return installed.empty() ? PENSTOCK_CONFIG_FOLDER : installed;
+}
+
+std::filesystem::path installed_config_folder(const std::filesystem::path& program) {
+  if (program.empty()) return {};
+  std::filesystem::path folder =
+      (program.parent_path() / PENSTOCK_SHIPPED_CONFIGS).lexically_normal();
+  std::error_code error;
+  return std::filesystem::is_directory(folder / "models", error) ? folder : std::filesystem::path();
+}
+
+std::vector<std::string> names_in_config_folder(const char* subfolder) {
+  std::vector<std::string> names;
+  std::error_code error;
+  for (const auto& entry : std::filesystem::directory_iterator(config_folder() / subfolder, error))
+    if (entry.path().extension() == ".toml") names.push_back(entry.path().stem().string());
+  std::ranges::sort(names);
+  return names;
+}
+
+std::vector<std::string> model_names() { return names_in_config_folder("models"); }
+
+}  // namespace penstock::configs
