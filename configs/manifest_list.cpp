@@ -100,8 +100,8 @@ ReadItem read_item_of(const toml::node& node) {
     read.fault = "has an empty path: name a manifest, or leave the item out";
   else if (!(weight > 0 && std::isfinite(weight)))
     read.fault = fmt::format(
-        "has the weight {}: a weight is a number above 0; leave out a manifest that is not to be "
-        "trained on",
+        "has the weight {}: a weight is a number above 0; leave out a manifest that is not "
+        "wanted",
         weight);
   return read;
 }
@@ -114,8 +114,8 @@ std::string fault_of_repetition(const std::vector<WeightedManifest>& manifests) 
   for (std::size_t i = 0; i < manifests.size(); ++i)
     for (std::size_t j = 0; j < i; ++j)
       if (path(i) == path(j))
-        return fmt::format("items {} and {} name one manifest, {}: name it once, with a weight",
-                           j + 1, i + 1, manifests[i].manifest);
+        return fmt::format("items {} and {} name one manifest, {}: name it once", j + 1, i + 1,
+                           manifests[i].manifest);
   return {};
 }
 

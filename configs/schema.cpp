@@ -149,9 +149,9 @@ std::vector<Key> augment_keys(AugmentConfig& a) {
 std::vector<Key> data_keys(DataConfig& d) {
   return {
       Key("data.train", &d.train, anything(),
-          "manifest to train on, or several. An epoch has as many hours as they have together. A "
-          "manifest's share follows weight × hours^(1 / data.temperature), within its group if it "
-          "has one"),
+          "manifest to train on, or several, such as [{manifest = \"a.jsonl\", weight = 2}, "
+          "\"b.jsonl\"]. An epoch has as many hours as they have together. A manifest's share "
+          "follows weight × hours^(1 / data.temperature), within its group if it has one"),
       Key("data.temperature", &d.temperature, above(0, 1000),
           "sampling temperature of several manifests: 1 leaves each its share of the hours, 1000 "
           "makes shares equal, but for weights"),
@@ -160,8 +160,9 @@ std::vector<Key> data_keys(DataConfig& d) {
       Key("data.share_by", &d.share_by, one_of({"hours", "utterances"}),
           "what shares of several manifests count"),
       Key("data.validation", &d.validation, anything(),
-          "manifest to validate on, or a list of them, whose error rates are also said one by one; "
-          "empty: no validation"),
+          "manifest to validate on, or several, whose error rates are also reported for each; "
+          "empty: no "
+          "validation"),
       Key("data.bad_utterances", &d.bad_utterances, one_of({"refuse", "skip"}),
           "what to do with utterances that can't be used"),
       Key("data.min_seconds", &d.min_seconds, at_least(0),
@@ -179,9 +180,9 @@ std::vector<Key> data_keys(DataConfig& d) {
           "micro_batches, of which one or both may then be left out. Without both, a plan divides "
           "the step, or micro-batches are equal, of at most 32 s. 0: they say it."),
       Key("data.short_first", &d.short_first, at_least(-1),
-          "with how many of its shortest micro-batches the first epoch begins, in the order of "
-          "their "
-          "utterances' lengths; -1: all"),
+          "how many micro-batches of its shortest utterances the first epoch begins with, sorted "
+          "by "
+          "length; -1: all"),
       Key("data.speeds", &d.speeds, between(kSlowestSpeed, kFastestSpeed),
           "speed factors, one sampled for each utterance and epoch"),
       Key("data.failing_utterances", &d.failing_utterances, between(0, 1),

@@ -6,13 +6,16 @@
 #include <utility>
 #include <vector>
 
+#include "base/unicode.h"
+
 // The check passes over a text once. It follows strings and comments, in which nothing counts, and
 // keeps a stack of open brackets. A value's depth is that of the brackets around it, each with the
 // points of the key before it, and the points of its own key.
 //
 // Words end elsewhere in keys than in values. toml++ takes 0.'é' for a key of two parts, but as a
 // value for one word, whose quotes begin no string. In strings of several lines, toml++ asks of
-// what follows a backslash whether it is a blank, which it can't answer beyond ASCII.
+// what follows a backslash whether it is a blank, and for some characters runs into an unreachable
+// place (is_non_ascii_horizontal_whitespace() of 3.3).
 
 namespace penstock::configs {
 namespace {
@@ -22,6 +25,22 @@ constexpr std::string_view kMark = "\xef\xbb\xbf";  // the byte order mark
 bool begins_key(char c) {
   return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' ||
          c == '-' || c == '"' || c == '\'';
+}
+
+/// Returns true for a character of which toml++ can't tell whether it is a blank.
+bool puzzles(char32_t c) {
+  const bool blank = c == 0xA0 || c == 0x3000 || c == 0xFEFF;
+  const bool in_range =
+      (c >= 0xA0 && c <= 0x499) || (c >= 0x2C5E && c <= 0x3057) || (c >= 0xFB26 && c <= 0xFEFF);
+  return in_range && !blank;
+}
+
+/// Returns the character at the beginning of a text; 0 if it is ASCII or no UTF-8.
+char32_t leading_character(std::string_view text) {
+  const unsigned lead = text.empty() ? 0 : static_cast<unsigned char>(text.front());
+  if (lead < 0xC0) return 0;
+  const DecodedText decoded = decode_utf8(text.substr(0, lead < 0xE0 ? 2 : lead < 0xF0 ? 3 : 4));
+  return decoded.wrong_byte || decoded.characters.empty() ? 0 : decoded.characters.front();
 }
 
 class TomlCheck {
@@ -40,10 +59,7 @@ class TomlCheck {
       if ((c & 0x80) != 0)
         return fault("a character beyond ASCII stands outside strings and comments");
       line_begins = c == '\n' || (line_begins && (c == ' ' || c == '\t'));
-      if (!take(c))
-        return fault(
-            "a character beyond ASCII follows a backslash in a string of several lines: join the "
-            "lines, or begin the next one with another character");
+      if (const std::string_view wrong = take(c); !wrong.empty()) return fault(std::string(wrong));
       if (around_ + points_ > kDeepestKeys)
         return fault(fmt::format("keys and values nest deeper than {}", kDeepestKeys));
     }
@@ -92,13 +108,13 @@ class TomlCheck {
     return at == text_.size() || text_[at] == ']' || begins_key(text_[at]);
   }
 
-  /// Moves past a character, or past the string or comment that it begins. Returns false at a
-  /// character within a string that toml++ does not take.
-  bool take(char c) {
+  /// Moves past a character, or past the string or comment that it begins. Returns the fault
+  /// of the string, or "".
+  std::string_view take(char c) {
     if (c == '"' || c == '\'') return pass_string(c);
     if (c == '#') {
       at_ = std::min(text_.find('\n', at_), text_.size());
-      return true;
+      return {};
     }
     ++at_;
     if (c == '.') ++points_;
@@ -113,40 +129,40 @@ class TomlCheck {
     }
     constexpr std::string_view kEnds = "\n,[]{}";
     if (kEnds.find(c) != std::string_view::npos) points_ = 0;
-    return true;
+    return {};
   }
 
-  bool pass_string(char quote) {
+  std::string_view pass_string(char quote) {
     const bool lines = quotes_at(at_, quote) >= 3, escapes = quote == '"';
     at_ += lines ? 3 : 1;
     while (at_ < text_.size()) {
       const char c = text_[at_];
       if (escapes && c == '\\') {
-        if (!pass_escape(lines)) return false;
+        if (const std::string_view wrong = pass_escape(lines); !wrong.empty()) return wrong;
         continue;
       }
-      if (!lines && c == '\n') return true;  // not closed, which is toml++'s to say
+      if (!lines && c == '\n') return {};  // not closed, which is toml++'s to say
       const std::size_t quotes = c == quote ? quotes_at(at_, quote) : 0;
       if (quotes >= (lines ? 3 : 1)) {
         at_ += lines ? std::min<std::size_t>(quotes, 5) : 1;  // up to two are the string's own
-        return true;
+        return {};
       }
       ++at_;
     }
-    return true;
+    return {};
   }
 
   /// Moves past a backslash and what it escapes: a character or, in a string of several lines, the
   /// blanks up to the next one.
-  bool pass_escape(bool lines) {
-    ++at_;
-    const std::size_t next = lines ? text_.find_first_not_of(" \t\r\n\v\f", at_) : at_;
-    if (lines && next < text_.size() && (text_[next] & 0x80) != 0) {
-      at_ = next;
-      return false;
-    }
-    at_ = std::min(next == at_ ? at_ + 1 : next, text_.size());
-    return true;
+  std::string_view pass_escape(bool lines) {
+    const std::size_t escaped = ++at_;
+    if (lines) at_ = std::min(text_.find_first_not_of(" \t\r\n\v\f", at_), text_.size());
+    if (lines && puzzles(leading_character(text_.substr(at_))))
+      return at_ == escaped ? R"(a backslash stands before a letter: write \\ for a backslash)"
+                            : "a line begins with a letter beyond ASCII after a line that ends in "
+                              "a backslash: join the two lines";
+    if (at_ == escaped) at_ = std::min(at_ + 1, text_.size());
+    return {};
   }
 
   std::size_t quotes_at(std::size_t at, char quote) const {

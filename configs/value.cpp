@@ -183,8 +183,7 @@ std::string expectation(const Key& key) {
   if (std::holds_alternative<std::vector<std::string>*>(key.value))
     return "a list of names, such as [\"norm1\", \"relu1\"]";
   if (std::holds_alternative<std::vector<WeightedManifest>*>(key.value))
-    return "a path, or a list of paths and weights, such as [{manifest = \"a.jsonl\", weight = 2}, "
-           "\"b.jsonl\"]";
+    return "a path, or a list of paths, such as [\"a.jsonl\", \"b.jsonl\"]";
   if (std::holds_alternative<std::uint64_t*>(key.value)) return "a whole number of at least 0";
   if (!std::holds_alternative<std::string*>(key.value))
     return "a whole number" + range_text(key.allowed.range);

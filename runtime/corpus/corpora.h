@@ -51,7 +51,8 @@ struct PlannedValidation {
 };
 
 /// Returns the lengths of data.validation. A plan may be made on another machine than the run's. If
-/// the manifest is missing here, the plan is made without it. Otherwise throws like load_corpus().
+/// one of its manifests is missing here, the plan is made without all of them. Otherwise throws
+/// like load_corpus().
 [[nodiscard]] PlannedValidation planned_validation(const configs::Config& config,
                                                    const partition::LayerSequence& sequence,
                                                    const Tokenizer& tokenizer);

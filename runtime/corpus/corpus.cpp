@@ -96,7 +96,7 @@ double Corpus::labels_per_second() const {
   return audio > 0 ? static_cast<double>(all_labels) / audio : 0;
 }
 
-std::string Corpus::name(std::uint64_t id) const {
+std::string utterance_name(const std::vector<CorpusPart>& parts, std::uint64_t id) {
   std::uint64_t first = 0;
   for (const CorpusPart& part : parts) {
     if (id < first + part.utterances)

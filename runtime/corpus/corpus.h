@@ -27,6 +27,10 @@ struct CorpusPart {
   std::size_t utterances = 0;  // usable ones
 };
 
+/// Returns a name for people: "utterance 17", with the manifest's name if there are several. The
+/// number counts within the manifest, from 0.
+[[nodiscard]] std::string utterance_name(const std::vector<CorpusPart>& parts, std::uint64_t id);
+
 /// The usable utterances of one or several manifests, by id from 0 on. Paths and texts stay in the
 /// manifest's mapped index and are read on demand. Thread-safe.
 struct Corpus {
@@ -46,7 +50,8 @@ struct Corpus {
   std::shared_ptr<RemoteFiles> files = {};   // opens audio that lies on servers
   AugmentSounds sounds = {};                 // of training, for its augmentation
   std::vector<CorpusPart> parts = {};        // set for several manifests, in the order of ids
-  Mixture mixture = {};                      // set for several to train on; see mixed_corpus()
+  std::function<std::string(std::uint64_t)> named = {};  // set for a sample; see name()
+  Mixture mixture = {};  // set for several to train on; see mixed_corpus()
   /// XXH3 of file names, segments, lengths, labels and prompts, in order. Checkpoints store it.
   std::uint64_t hash = 0;
 
@@ -56,8 +61,8 @@ struct Corpus {
   double labels_per_second() const;
   /// Returns how many utterances an epoch of training draws, to the nearest whole number.
   std::size_t draws() const { return mixture.draws(size()); }
-  /// Returns a name for people: "utterance 17", with the manifest's name if there are several.
-  std::string name(std::uint64_t id) const;
+  /// Returns utterance_name(), for a sample that of the whole corpus.
+  std::string name(std::uint64_t id) const { return named ? named(id) : utterance_name(parts, id); }
 };
 
 enum class CorpusUse {

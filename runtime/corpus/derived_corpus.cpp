@@ -157,6 +157,9 @@ Corpus sample_corpus(Corpus corpus, std::int64_t utterances) {
   if (corpus.prompt) corpus.prompt = of_sample(corpus.prompt);
   if (corpus.where) corpus.where = of_sample(corpus.where);
   corpus.lengths = lengths;
+  corpus.named = [ids, parts = corpus.parts](std::uint64_t id) {
+    return utterance_name(parts, ids->at(id));
+  };
   corpus.parts = sampled_parts(std::move(corpus.parts), *ids);
   corpus.hash = sample_hash(SampleKind::validation, corpus.hash, {count});
   return corpus;

@@ -20,8 +20,8 @@ using LoadManifest = std::function<Corpus(const std::string& manifest)>;
 /// unchanged. Throws ConfigError like Mixture.
 [[nodiscard]] Corpus mixed_corpus(const configs::DataConfig& data, const LoadManifest& load);
 
-/// Joins the corpora of some manifests in the same way, without shares: each utterance is in the
-/// result once. Weights are not looked at.
+/// Joins the corpora of some manifests into one that has each utterance once. Ids follow each other
+/// in the list's order. A single manifest's corpus is returned unchanged. Weights have no effect.
 [[nodiscard]] Corpus joined_corpus(const std::vector<WeightedManifest>& manifests,
                                    const LoadManifest& load);
 

@@ -87,8 +87,9 @@ const RunShape& RecipeData::bounds(const configs::Config& config) {
 
 std::vector<partition::SampledStep> RecipeData::make_sample(const partition::BatchDivision& batch,
                                                             int replicas, int first_steps) const {
-  const configs::Config config =
+  configs::Config config =
       with_candidate(config_, sequence_, {.replicas = replicas, .batch = batch});
+  config.data.short_first = 0;  // a sample is of steps like those of the whole training
   const StepSequence sequence = steps(config);
   const int lanes = sequence.options().lanes;
   std::vector<int> replica_of;

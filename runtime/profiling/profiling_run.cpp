@@ -113,6 +113,7 @@ ProfilingData load_profiling_data(const configs::Config& recipe, comm::Communica
   configs::Config config = with_plan_file(with_saved_tokenizer(recipe));
   if (config.trainer.lanes == 0) config.trainer.lanes = config.pipeline.replicas;
   config.data.validation.clear();
+  config.data.short_first = 0;  // steps like those of the whole training are measured
   auto tokenizer = make_tokenizer(config.text);
   partition::LayerSequence sequence = partition::build_trained_model(config, tokenizer->labels());
   Corpus corpus = load_in_turn(config, sequence, *tokenizer, world);

@@ -274,8 +274,7 @@ EvaluationReport count_together(comm::Communicator& world,
   EvaluationReport report = take_counts(from);
   for (const CorpusPart& part : parts) {
     const EvaluationReport own = take_counts(from);
-    if (own.utterances > 0)
-      report.parts.push_back({part.manifest, own.utterances, own.wer, own.cer});
+    report.parts.push_back({part.manifest, own.utterances, own.wer, own.cer});
   }
   return report;
 }

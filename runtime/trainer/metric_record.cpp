@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 #include <string>
 #include <string_view>
+#include <utility>
 
 namespace penstock::runtime {
 namespace {
@@ -43,11 +44,11 @@ nlohmann::ordered_json metric_record(const EvaluationReport& r) {
                                 {"validation_utterances", r.utterances},
                                 {"validation_skipped_utterances", r.skipped},
                                 {"validation_seconds", r.seconds}};
-  for (const PartReport& part : r.parts)
-    record["validation_manifests"].push_back({{"manifest", part.manifest},
-                                              {"wer", part.wer},
-                                              {"cer", part.cer},
-                                              {"utterances", part.utterances}});
+  for (const PartReport& part : r.parts) {
+    nlohmann::ordered_json one{{"manifest", part.manifest}, {"utterances", part.utterances}};
+    if (part.utterances > 0) one.update({{"wer", part.wer}, {"cer", part.cer}});
+    record["validation_manifests"].push_back(std::move(one));
+  }
   return record;
 }
 
@@ -82,6 +83,7 @@ std::vector<EventScalar> metric_scalars(const StepReport& report) {
 std::vector<EventScalar> metric_scalars(const EvaluationReport& report) {
   std::vector<EventScalar> scalars = scalars_in(metric_record(report));
   for (const PartReport& part : report.parts) {
+    if (part.utterances == 0) continue;
     scalars.emplace_back("validation/wer/" + part.manifest, part.wer);
     scalars.emplace_back("validation/cer/" + part.manifest, part.cer);
   }

@@ -45,7 +45,7 @@ struct EvaluationReport {
   std::int64_t word_edits = 0, words = 0, character_edits = 0, characters = 0;
   std::int64_t oracle_word_edits = 0;  // of the best of the texts that were reported
   double audio_seconds = 0, seconds = 0;
-  std::vector<PartReport> parts = {};  // of several manifests, those with utterances
+  std::vector<PartReport> parts = {};  // of several manifests; rates are 0 without utterances
 };
 
 /// An end before trainer.steps, because validations no longer improve.

@@ -23,9 +23,11 @@ EvaluationReport run_validation(Session& session, const PreparedTraining& traini
                 .writing = config.model.loss().writing,
                 .threads = config.trainer.threads,
                 .advance = [&training] { training.context.activity->advance(); }});
-  FailedAudio(config.data.failing_utterances, training.validation.size())
-      .check(training.context.world, 0, evaluation.report.skipped - training.validation.skipped,
-             [&] { return evaluation.failures; });
+  FailedAudio(config.data.failing_utterances, training.validation.size(), [&](std::uint64_t id) {
+    return training.validation.name(id);
+  }).check(training.context.world, 0, evaluation.report.skipped - training.validation.skipped, [&] {
+    return evaluation.failures;
+  });
   return evaluation.report;
 }
 

@@ -96,17 +96,19 @@ TEST(TomlCheck, NamesQuotesWithinWords) {
     EXPECT_EQ(fault_of(text), "") << text;
 }
 
-/// toml++ asks whether they are blanks, and ran into an unreachable place.
+/// After a backslash, toml++ asks of these letters whether they are blanks, which it can't tell.
 TEST(TomlCheck, NamesLettersAfterBackslashesOfLongStrings) {
-  const std::string what =
-      "a character beyond ASCII follows a backslash in a string of several lines: join the lines, "
-      "or begin the next one with another character";
-  EXPECT_EQ(fault_of("a = \"\"\"b\\\u00e9\"\"\""), "1: " + what);
-  EXPECT_EQ(fault_of("a = \"\"\"b\n\\ \t\n\r\n \ufefd\"\"\""), "4: " + what);
-  EXPECT_EQ(fault_of("a = \"\"\"\\\"\"\\\n\u00e9"), "2: " + what);
+  const std::string escaped = R"(a backslash stands before a letter: write \\ for a backslash)";
+  const std::string line =
+      "a line begins with a letter beyond ASCII after a line that ends in a backslash: join the "
+      "two lines";
+  EXPECT_EQ(fault_of("a = \"\"\"b\\\u00e9\"\"\""), "1: " + escaped);
+  EXPECT_EQ(fault_of("a = \"\"\"b\n\\ \t\n\r\n \ufefd\"\"\""), "4: " + line);
+  EXPECT_EQ(fault_of("a = \"\"\"\\\"\"\\\n\u2c5e"), "2: " + line);
   for (const std::string text :
        {"a = \"\"\"b\\\n c\u00e9\"\"\"", "a = \"b\\\u00e9\"", "a = '''b\\\n\u00e9'''",
-        "a = \"\"\"\\\\\u00e9\"\"\"", "a = \"\"\"b\\\n  ", "a = \"\"\"b\\"})
+        "a = \"\"\"\\\\\u00e9\"\"\"", "a = \"\"\"b\\\n  ", "a = \"\"\"b\\", "a = \"\"\"b\\\n\u3000",
+        "a = \"\"\"b\\\n\u65e5\"\"\"", "a = \"\"\"b\\\n\U0001f600\"\"\"", "a = \"\"\"b\\\n\xc3"})
     EXPECT_EQ(fault_of(text), "") << text;
   EXPECT_EQ(fault_of("{x = \"\"\"y\\\n\"\"\", " + kTooDeep), deep_at(2));
 }

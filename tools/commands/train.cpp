@@ -53,8 +53,9 @@ std::string facts(const runtime::EvaluationReport& r) {
   std::string text = fmt::format("step {}: validation loss {:.3f}, WER {:.2f} %, CER {:.2f} %{}",
                                  r.step, r.loss, 100 * r.wer, 100 * r.cer, left_out);
   for (const runtime::PartReport& part : r.parts)
-    text += fmt::format("\n  {}: WER {:.2f} %, CER {:.2f} %", part.manifest, 100 * part.wer,
-                        100 * part.cer);
+    text += part.utterances == 0 ? fmt::format("\n  {}: no utterance was heard", part.manifest)
+                                 : fmt::format("\n  {}: WER {:.2f} %, CER {:.2f} %", part.manifest,
+                                               100 * part.wer, 100 * part.cer);
   return text;
 }
 

@@ -49,6 +49,18 @@ double number_in(const Json& json, const char* key) {
   return found != json.end() && found->is_number() ? found->get<double>() : 0;
 }
 
+/// Returns the loss and error rate of a validation, and the rate of each of several manifests.
+std::string validation_lines(const Json& json) {
+  std::string lines = fmt::format("validation            step {}: loss {:.3f}, WER {:.2f} %\n",
+                                  field_text(json, "step"), number_in(json, "validation_loss"),
+                                  100 * number_in(json, "validation_wer"));
+  for (const Json& part : json.value("validation_manifests", Json::array()))
+    if (part.contains("wer"))
+      lines += fmt::format("                      {}: WER {:.2f} %\n", field_text(part, "manifest"),
+                           100 * number_in(part, "wer"));
+  return lines;
+}
+
 /// Returns the last step's loss and speed, the last validation, and why the run ended early if its
 /// last line says so.
 std::string training_lines(const std::vector<Json>& metrics) {
@@ -58,9 +70,7 @@ std::string training_lines(const std::vector<Json>& metrics) {
     if (json.contains(runtime::kEarlyEndKey))
       end = fmt::format("ended early           {}\n", field_text(json, runtime::kEarlyEndKey));
     if (json.contains("validation_wer"))
-      validation = fmt::format("validation            step {}: loss {:.3f}, WER {:.2f} %\n",
-                               field_text(json, "step"), number_in(json, "validation_loss"),
-                               100 * number_in(json, "validation_wer"));
+      validation = validation_lines(json);
     else if (json.contains("loss"))
       step = fmt::format("last step             loss {:.3f}, {:.0f} s of audio a second\n",
                          number_in(json, "loss"), number_in(json, "audio_seconds_per_second"));

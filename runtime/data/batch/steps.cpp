@@ -318,7 +318,7 @@ void StepSequence::take(std::int64_t epoch, std::string_view bytes) {
 std::vector<MicroBatch> StepSequence::longest(std::size_t count) const {
   const std::lock_guard lock(state_->mutex);
   EpochStart start = state_->options.start;
-  start.micro_batch = 0;  // the whole epoch, which is like those that follow
+  start.micro_batch = 0;  // the whole epoch, whose micro-batches are like later ones
   const auto epoch = state_->epochs.at(start.epoch);
   std::vector<std::size_t> places(epoch->size());
   std::iota(places.begin(), places.end(), 0);

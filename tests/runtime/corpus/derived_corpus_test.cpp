@@ -19,6 +19,8 @@ Corpus corpus_of(const std::string& name, int utterances, int seconds, std::uint
   corpus.labels = [=](std::uint64_t id) {
     return std::vector<std::int32_t>{seconds, static_cast<std::int32_t>(id)};
   };
+  corpus.where = [=](std::uint64_t id) { return name + ":" + std::to_string(id + 1); };
+  corpus.prompt = [=](std::uint64_t id) { return seconds + static_cast<std::int32_t>(id); };
   corpus.hash = hash;
   corpus.too_short = 1;
   corpus.too_long = 2;
@@ -54,6 +56,8 @@ TEST(MixedCorpus, HoldsAllThatIsTheUtterances) {
       EXPECT_EQ(all.audio(id).length, one.lengths[u]);
       EXPECT_EQ(all.text(id), one.text(u));
       EXPECT_EQ(all.labels(id), one.labels(u));
+      EXPECT_EQ(all.where(id), one.where(u));
+      EXPECT_EQ(all.prompt(id), one.prompt(u));
       EXPECT_EQ(all.name(id), std::string(manifest) + ": utterance " + std::to_string(u));
     }
   }
@@ -144,9 +148,9 @@ TEST(SampleCorpus, HoldsUtterancesWithAllThatIsTheirs) {
 
 TEST(SampleCorpus, CountsWhatItTookOfEachPart) {
   const auto large = [](const std::string& manifest) {
-    return corpus_of(manifest, manifest == "none" ? 0 : 300, 1, 7);
+    return corpus_of(manifest, manifest == "0" ? 0 : 300, 1, 7);
   };
-  const Corpus sample = sample_corpus(joined_corpus({{"a"}, {"none"}, {"b"}}, large), 50);
+  const Corpus sample = sample_corpus(joined_corpus({{"a"}, {"0"}, {"b"}}, large), 50);
   std::size_t of_a = 0;
   for (std::uint64_t id = 0; id < sample.size(); ++id) of_a += sample.text(id)[0] == 'a';
   ASSERT_EQ(sample.parts.size(), 3u);
@@ -155,6 +159,9 @@ TEST(SampleCorpus, CountsWhatItTookOfEachPart) {
   EXPECT_EQ(sample.parts[0].utterances, of_a);
   EXPECT_EQ(sample.parts[1].utterances, 0u);
   EXPECT_EQ(sample.parts[2].utterances, 50 - of_a);
+  // A name counts within the manifest, as the text does.
+  EXPECT_EQ(sample.name(49), "b: utterance " + sample.text(49).substr(1));
+  EXPECT_EQ(sample.name(0), "a: utterance " + sample.text(0).substr(1));
 }
 
 TEST(SampleCorpus, IsOfTheWholeCorpus) {

@@ -50,9 +50,11 @@ TEST(MetricRecord, NamesEachNumberOfAValidation) {
 }
 
 TEST(MetricRecord, ListsTheManifestsOfAValidation) {
-  const EvaluationReport report{.parts = {{"a/dev", 2, 0.25, 0.125}, {"b.jsonl", 3, 0.5, 0.75}}};
+  const EvaluationReport report{
+      .parts = {{"a/dev", 2, 0.25, 0.125}, {"unheard", 0, 0, 0}, {"b.jsonl", 3, 0.5, 0.75}}};
   const nlohmann::json expected = {
       {{"manifest", "a/dev"}, {"wer", 0.25}, {"cer", 0.125}, {"utterances", 2}},
+      {{"manifest", "unheard"}, {"utterances", 0}},
       {{"manifest", "b.jsonl"}, {"wer", 0.5}, {"cer", 0.75}, {"utterances", 3}}};
   EXPECT_EQ(record_of(report)["validation_manifests"], expected);
   const auto scalars = metric_scalars(report);

@@ -30,6 +30,9 @@ def expected_points(output):
         record = json.loads(line)
         step = record.pop("step")
         record.pop("loss_hex", None)
+        for part in record.pop("validation_manifests", []):
+            for rate in ("wer", "cer"):
+                points.setdefault(f"validation/{rate}/{part['manifest']}", []).append((step, as_float(part[rate])))
         for key, value in record.items():
             group, name = ("validation", key[11:]) if key.startswith("validation_") else ("train", key)
             points.setdefault(f"{group}/{name}", []).append((step, as_float(value)))

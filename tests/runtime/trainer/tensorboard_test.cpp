@@ -21,13 +21,15 @@ class TensorBoard : public testing::Test {
       GTEST_SKIP() << "python3 has no module tensorboard (pip install tensorboard)";
     test::write_tone_corpus(in("train.jsonl"), 23, 1);
     test::write_tone_corpus(in("validation.jsonl"), 7, 2);
+    test::write_tone_corpus(in("other.jsonl"), 5, 3);
   }
   std::string in(const std::string& name) const { return (folder_.path() / name).string(); }
 
-  void train_until(int steps, bool resume) {
-    const std::vector<std::string> overrides = {
-        "trainer.steps=" + std::to_string(steps), "trainer.validate_every=3",
-        "trainer.checkpoint_every=4", resume ? "trainer.resume=true" : "trainer.resume=false"};
+  void train_until(int steps, bool resume, const std::vector<std::string>& more = {}) {
+    std::vector<std::string> overrides = {"trainer.steps=" + std::to_string(steps),
+                                          "trainer.validate_every=3", "trainer.checkpoint_every=4",
+                                          resume ? "trainer.resume=true" : "trainer.resume=false"};
+    overrides.insert(overrides.end(), more.begin(), more.end());
     const configs::Config recipe = configs::parse_config(
         test::tone_recipe(in("train.jsonl"), in("validation.jsonl"), in("output")), "recipe.toml",
         layers::model_families(), overrides);
@@ -47,6 +49,12 @@ class TensorBoard : public testing::Test {
 
 TEST_F(TensorBoard, ShowsWhatMetricsRecord) {
   train_until(6, false);
+  EXPECT_EQ(differences(1), "");
+}
+
+TEST_F(TensorBoard, ShowsTheRatesOfEachManifest) {
+  train_until(3, false,
+              {"data.validation=[" + in("validation.jsonl") + ", " + in("other.jsonl") + "]"});
   EXPECT_EQ(differences(1), "");
 }
 

@@ -53,6 +53,15 @@ TEST_F(DataPreview, ShowsAllOfASmallCorpus) {
   EXPECT_NE(outcome.out.find(": 30 of 30 utterances, as in epoch 0"), std::string::npos);
 }
 
+TEST_F(DataPreview, ShowsAMixture) {
+  const auto outcome = preview(
+      {"-o", out(), "--utterances", "100",
+       "data.train=[" + folder_.in("train.jsonl") + ", " + folder_.in("validation.jsonl") + "]"});
+  ASSERT_EQ(outcome.code, 0) << outcome.err;
+  const test::PreviewData data = test::preview_data(test::read_file(out() + "/index.html"));
+  EXPECT_EQ(data.utterances.size(), 37u);
+}
+
 TEST_F(DataPreview, LeavesAFolderAsItIs) {
   std::filesystem::create_directory(out());
   const auto outcome = preview({"-o", out()});

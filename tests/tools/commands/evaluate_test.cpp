@@ -190,7 +190,8 @@ TEST_F(EvaluateMany, AValidationTellsTheErrorsOfEach) {
   const nlohmann::json parts = one[0]["validation_manifests"];
   EXPECT_EQ(four.at(0)["validation_manifests"], parts);
   ASSERT_EQ(parts.size(), 3u);
-  EXPECT_EQ(parts[1]["utterances"], 7);  // two of nine can't be used
+  EXPECT_NE(parts[0]["cer"], parts[2]["cer"]);  // so that they can't be mistaken
+  EXPECT_EQ(parts[1]["utterances"], 7);         // two of nine can't be used
 
   const auto evaluated = folder_.run({"evaluate", folder_.in("one"), clean_, other_, "--json"}).out;
   const nlohmann::json alone = nlohmann::json::parse(evaluated)["manifests"];
