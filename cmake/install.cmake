@@ -1,7 +1,14 @@
 # cmake --install BUILD --prefix PREFIX: the tree that cmake/install_folders.cmake describes.
 install(TARGETS penstock RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
-if(PENSTOCK_WITH_CUDA)  # its libraries may lie where only the linker was told to look
-  set_target_properties(penstock PROPERTIES INSTALL_RPATH_USE_LINK_PATH ON)
+# CUDA's libraries may lie in folders where the loader does not look by itself.
+if(PENSTOCK_WITH_CUDA)
+  foreach(library ${CUDNN_LIBRARY} ${NCCL_LIBRARY} ${CUDA_cublasLt_LIBRARY} ${CUDA_cudart_LIBRARY})
+    get_filename_component(folder ${library} DIRECTORY)
+    list(APPEND PENSTOCK_CUDA_FOLDERS ${folder})
+  endforeach()
+  list(REMOVE_DUPLICATES PENSTOCK_CUDA_FOLDERS)
+  list(REMOVE_ITEM PENSTOCK_CUDA_FOLDERS ${CMAKE_CXX_IMPLICIT_LINK_DIRECTORIES})
+  set_target_properties(penstock PROPERTIES INSTALL_RPATH "${PENSTOCK_CUDA_FOLDERS}")
 endif()
 foreach(folder models recipes clusters devices)
   install(DIRECTORY configs/${folder} DESTINATION ${PENSTOCK_SHARE}/configs FILES_MATCHING PATTERN "*.toml")

@@ -11,11 +11,7 @@ This build computes on NVIDIA's GPUs, too. It needs a driver, and cudart and
 cublasLt of CUDA ${CUDAToolkit_VERSION_MAJOR}, cuDNN 9 and NCCL 2 where the loader finds them, such as
 from NVIDIA's repository.")
   # Where these are no Debian packages, dpkg-shlibdeps finds the files here, and names none.
-  foreach(library ${CUDNN_LIBRARY} ${NCCL_LIBRARY} ${CUDA_cublasLt_LIBRARY} ${CUDA_cudart_LIBRARY})
-    get_filename_component(folder ${library} DIRECTORY)
-    list(APPEND CPACK_DEBIAN_PACKAGE_SHLIBDEPS_PRIVATE_DIRS ${folder})
-  endforeach()
-  list(REMOVE_DUPLICATES CPACK_DEBIAN_PACKAGE_SHLIBDEPS_PRIVATE_DIRS)
+  set(CPACK_DEBIAN_PACKAGE_SHLIBDEPS_PRIVATE_DIRS ${PENSTOCK_CUDA_FOLDERS})
   set(other penstock)
   set(CPACK_DEBIAN_PACKAGE_PROVIDES "penstock (= ${PROJECT_VERSION})")
 else()

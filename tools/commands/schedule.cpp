@@ -208,20 +208,23 @@ int check_schedule(const CLI::App& command, const ScheduleArguments& arguments) 
   return exit_done;
 }
 
+/// Adds the argument that names a schedule.
+CLI::Option* takes_schedule(CLI::App* command, std::string& name) {
+  return command
+      ->add_option("name", name,
+                   "gpipe, 1f1b, interleaved, zb-h1, zb-h2, zb-v, v-half, v-min, dualpipe-v, or "
+                   "found: the best that a search finds. interleaved has two chunks a rank, "
+                   "interleaved-3 three, and so on.")
+      ->type_name("SCHEDULE");
+}
+
 }  // namespace
 
 void add_schedule(CLI::App& app, Run& run) {
   auto arguments = std::make_shared<ScheduleArguments>();
   CLI::App* command = app.add_subcommand(
       "schedule", "Draw a schedule and estimate its step, or check a schedule in a file");
-  CLI::Option* name =
-      command
-          ->add_option(
-              "name", arguments->name,
-              "gpipe, 1f1b, interleaved, zb-h1, zb-h2, zb-v, v-half, v-min, dualpipe-v, or "
-              "found: the best that a search finds. interleaved has two chunks a rank, "
-              "interleaved-3 three, and so on.")
-          ->type_name("SCHEDULE");
+  CLI::Option* name = takes_schedule(command, arguments->name);
   takes_whole(command->add_option("--stages", arguments->stages, "Ranks of the pipeline"), kStages);
   takes_whole(
       command->add_option("--micro-batches", arguments->micro_batches, "Micro-batches of a step"),
