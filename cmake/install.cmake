@@ -1,4 +1,6 @@
 # cmake --install BUILD --prefix PREFIX: the tree that cmake/install_folders.cmake describes.
+block(PROPAGATE PENSTOCK_CUDA_FOLDERS)  # cmake/package.cmake needs them
+
 install(TARGETS penstock RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
 # CUDA's libraries may lie in folders where the loader does not look by itself.
 if(PENSTOCK_WITH_CUDA)
@@ -17,27 +19,29 @@ install(PROGRAMS tools/asterisk_manifests tools/parquet_manifest DESTINATION ${P
 install(FILES LICENSE README.md CHANGELOG.md DESTINATION ${CMAKE_INSTALL_DOCDIR})
 install(DIRECTORY docs DESTINATION ${CMAKE_INSTALL_DOCDIR} FILES_MATCHING PATTERN "*.md")
 if(PENSTOCK_WITH_KENLM)
-  install(FILES ${PENSTOCK_KENLM_FOLDER}/LICENSE ${PENSTOCK_KENLM_FOLDER}/COPYING.LESSER.3
+  install(FILES "${PENSTOCK_KENLM_FOLDER}/LICENSE" "${PENSTOCK_KENLM_FOLDER}/COPYING.LESSER.3"
     DESTINATION ${CMAKE_INSTALL_DOCDIR}/kenlm)
 endif()
 
 # Bash, Zsh and Fish look here for what completes a command's lines. Debian's Zsh has another folder below /usr.
-set(completion ${CMAKE_CURRENT_SOURCE_DIR}/tools/cli/completion)
-install(FILES ${completion}/penstock.bash
+set(completion "${CMAKE_CURRENT_SOURCE_DIR}/tools/cli/completion")
+install(FILES "${completion}/penstock.bash"
   DESTINATION ${CMAKE_INSTALL_DATADIR}/bash-completion/completions RENAME penstock)
-install(FILES ${completion}/penstock.fish DESTINATION ${CMAKE_INSTALL_DATADIR}/fish/vendor_completions.d)
+install(FILES "${completion}/penstock.fish" DESTINATION ${CMAKE_INSTALL_DATADIR}/fish/vendor_completions.d)
 install(CODE "
-  set(folder ${CMAKE_INSTALL_DATADIR}/zsh/site-functions)
+  set(folder \"${CMAKE_INSTALL_DATADIR}/zsh/site-functions\")
   if(CMAKE_INSTALL_PREFIX STREQUAL \"/usr\")
-    set(folder ${CMAKE_INSTALL_DATADIR}/zsh/vendor-completions)
+    set(folder \"${CMAKE_INSTALL_DATADIR}/zsh/vendor-completions\")
   endif()
-  file(INSTALL ${completion}/penstock.zsh DESTINATION \${CMAKE_INSTALL_PREFIX}/\${folder} RENAME _penstock)")
+  file(INSTALL \"${completion}/penstock.zsh\" DESTINATION \"\${CMAKE_INSTALL_PREFIX}/\${folder}\" RENAME _penstock)")
 
 # The program writes its manual pages.
 find_program(GZIP gzip)
 install(CODE "
-  set(program $<TARGET_FILE:penstock>)
-  set(manual ${CMAKE_CURRENT_BINARY_DIR}/manual)
-  set(gzip ${GZIP})
-  set(pages \${CMAKE_INSTALL_PREFIX}/${CMAKE_INSTALL_MANDIR}/man1)")
-install(SCRIPT ${CMAKE_CURRENT_LIST_DIR}/install_manual.cmake)
+  set(program \"$<TARGET_FILE:penstock>\")
+  set(build \"${CMAKE_CURRENT_BINARY_DIR}\")
+  set(gzip \"${GZIP}\")
+  set(pages \"\${CMAKE_INSTALL_PREFIX}/${CMAKE_INSTALL_MANDIR}/man1\")")
+install(SCRIPT "${CMAKE_CURRENT_LIST_DIR}/install_manual.cmake")
+
+endblock()

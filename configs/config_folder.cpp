@@ -1,12 +1,18 @@
 #include "configs/config_folder.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cstdlib>
 #include <system_error>
 
+#include "base/error.h"
+
 // CMake's rules of installation (cmake/install.cmake) lay the folder at PENSTOCK_SHIPPED_CONFIGS
 // from the program's own folder, such as ../share/penstock/0.3.0/configs. The version is in the
-// path, so a program never reads the files of another version.
+// path, so a program never reads the files of another version. A program in a folder of another
+// name than PENSTOCK_PROGRAM_FOLDER, such as bin, is not installed. What lies near it may be
+// anybody's, as near a build in /tmp, and is not read.
 
 namespace penstock::configs {
 
@@ -19,11 +25,16 @@ std::filesystem::path config_folder() {
 }
 
 std::filesystem::path installed_config_folder(const std::filesystem::path& program) {
-  if (program.empty()) return {};
+  if (program.parent_path().filename() != PENSTOCK_PROGRAM_FOLDER) return {};
   std::filesystem::path folder =
       (program.parent_path() / PENSTOCK_SHIPPED_CONFIGS).lexically_normal();
   std::error_code error;
-  return std::filesystem::is_directory(folder / "models", error) ? folder : std::filesystem::path();
+  if (std::filesystem::is_directory(folder / "models", error)) return folder;
+  throw ConfigError(
+      fmt::format("{} is installed without its configurations: there is no folder {}; install "
+                  "penstock again, move its whole prefix, or set PENSTOCK_CONFIGS to the folder "
+                  "configs of its sources",
+                  program.string(), (folder / "models").string()));
 }
 
 std::vector<std::string> names_in_config_folder(const char* subfolder) {

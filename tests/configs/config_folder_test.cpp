@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <regex>
 
+#include "base/error.h"
 #include "tests/support/system/temporary_folder.h"
 #include "tests/support/tree/sources.h"
 
@@ -28,15 +29,29 @@ TEST(ConfigFolder, LiesBesideAnInstalledProgram) {
   EXPECT_EQ(installed_config_folder(prefix.path() / "bin/penstock"), folder);
 }
 
-TEST(ConfigFolder, OtherVersionsAreNotTaken) {
+TEST(ConfigFolder, InstalledProgramsNameWhatIsMissing) {
   const test::TemporaryFolder prefix;
+  // Files of another version are not taken.
   fs::create_directories(prefix.path() / "share/penstock/0.0.1/configs/models");
-  EXPECT_EQ(installed_config_folder(prefix.path() / "bin/penstock"), "");
+  const fs::path program = prefix.path() / "bin/penstock";
+  const fs::path missing = prefix.path() / "share/penstock" / declared_version() / "configs/models";
+  try {
+    (void)installed_config_folder(program);
+    FAIL() << "no error";
+  } catch (const ConfigError& error) {
+    EXPECT_EQ(std::string(error.what()),
+              program.string() + " is installed without its configurations: there is no folder " +
+                  missing.string() +
+                  "; install penstock again, move its whole prefix, or set PENSTOCK_CONFIGS to the "
+                  "folder configs of its sources");
+  }
 }
 
-TEST(ConfigFolder, ProgramsOfNoInstallationHaveNone) {
-  const test::TemporaryFolder build;
-  EXPECT_EQ(installed_config_folder(build.path() / "penstock"), "");
+TEST(ConfigFolder, ProgramsOutsideBinTakeNoPlantedFolder) {
+  const test::TemporaryFolder shared;
+  fs::create_directories(shared.path() / "share/penstock" / declared_version() / "configs/models");
+  EXPECT_EQ(installed_config_folder(shared.path() / "build/penstock"), "");
+  EXPECT_EQ(installed_config_folder(shared.path() / "bin2/penstock"), "");
   EXPECT_EQ(installed_config_folder(""), "");
 }
 

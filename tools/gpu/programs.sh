@@ -98,7 +98,8 @@ find_programs() {
   else
     choose_pack "$root"/.packed*
   fi || return
-  [ ! -d "$bin/../models" ] || export PENSTOCK_CONFIGS=$bin/..
+  export PENSTOCK_CONFIGS=$root/configs
+  [ ! -d "$bin/../models" ] || PENSTOCK_CONFIGS=$bin/..
 }
 
 find_libraries() {

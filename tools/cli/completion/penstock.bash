@@ -1,27 +1,67 @@
-# Completion of penstock's commands, options, keys and names for Bash. It is written by: penstock completion bash
+# Completion of penstock's commands, options, keys and names for Bash. The command penstock completion bash prints it.
+
+# Splits the line before the cursor into `words`, without quotes and backslashes. The last one is `word` too, and `quote`
+# is the quote in which the cursor stands. Bash replaces what follows `kept`, a part of `word`: it begins after the last
+# character of COMP_WORDBREAKS that no quotes hold, such as = or :.
+_penstock_split() {
+  local line=${COMP_LINE:0:COMP_POINT} character begun='' i
+  words=() word='' quote='' kept=''
+  for ((i = 0; i < ${#line}; ++i)); do
+    character=${line:i:1}
+    case $quote$character in
+      "''" | '""') quote='' kept=$word ;;
+      "'"*) word+=$character ;;
+      \\ | \"\\)
+        case ${line:i + 1:1} in [^\"\\\$\`]) [ -z "$quote" ] || word+=\\ ;; esac
+        ((++i))
+        word+=${line:i:1} begun=yes
+        ;;
+      \"?*) word+=$character ;;
+      \' | \") quote=$character kept=$word begun=yes ;;
+      [[:space:]])
+        [ -z "$begun" ] || words+=("$word")
+        word='' kept='' begun=''
+        ;;
+      *)
+        word+=$character begun=yes
+        case $COMP_WORDBREAKS in *"$character"*) kept=$word ;; esac
+        ;;
+    esac
+  done
+  words+=("$word")
+}
+
+# Sets `program` to the one that the line starts, else to that of $PATH.
+_penstock_program() {
+  program=${words[0]/#\~\//$HOME/}
+  if [[ $program =~ ^\$\{?([A-Za-z_][A-Za-z_0-9]*)\}?(/.*)$ ]]; then
+    program=${!BASH_REMATCH[1]-}${BASH_REMATCH[2]}
+  fi
+  type -P "$program" >/dev/null || program=penstock
+}
+
+# Adds `paths`, which follow `before` in the word, as the line takes them: quoted, and with a / after a folder.
+_penstock_add_paths() {
+  local path answer
+  for path in ${paths[@]+"${paths[@]}"}; do
+    answer=$before$path
+    answer=${answer#"$kept"}
+    if [ -z "$quote" ]; then
+      printf -v answer %q "$answer"
+      answer=${answer/#\\~\//\~/}
+    fi
+    [ ! -d "${path/#\~\//$HOME/}" ] || answer+=/
+    COMPREPLY+=("$answer")
+  done
+}
 
 _penstock() {
-  # Bash splits words at = and :, which keys and URLs contain. Pieces with no blank between them are one word.
-  local rest=${COMP_LINE:0:COMP_POINT} words=() piece i
-  for ((i = 0; i <= COMP_CWORD; ++i)); do
-    piece=${COMP_WORDS[i]}
-    [ "$i" -lt "$COMP_CWORD" ] || piece=${rest#"${rest%%[![:space:]]*}"}
-    if [[ $i == 0 || -z $rest || $rest == [[:space:]]* ]]; then
-      words+=("$piece")
-    else
-      words[${#words[@]} - 1]+=$piece
-    fi
-    rest=${rest#"${rest%%[![:space:]]*}"}
-    rest=${rest#"$piece"}
-  done
-  local word=${words[${#words[@]} - 1]}
-
-  # What Bash replaces begins after the last = or : where these end words.
-  local kept=''
-  case $COMP_WORDBREAKS in *[=:]*) kept=${word%"${word##*[=:]}"} ;; esac
+  local words word quote kept program
+  _penstock_split
+  _penstock_program
 
   local answers answer candidates=() kind=''
-  answers=$("${words[0]/#\~\//$HOME/}" __complete "${words[@]:1}" 2>/dev/null) || return
+  answers=$("$program" __complete "${words[@]:1}" 2>/dev/null) || return
   while IFS= read -r answer; do
     case $answer in
       :files | :folders) kind=$answer ;;
@@ -29,11 +69,6 @@ _penstock() {
     esac
   done <<<"$answers"
 
-  COMPREPLY=()
-  for answer in ${candidates[@]+"${candidates[@]}"}; do
-    COMPREPLY+=("${answer#"$kept"}")
-    case $answer in *[=.]) compopt -o nospace 2>/dev/null ;; esac
-  done
   # A path after a key or an option and = is completed for itself.
   local before='' paths=()
   case $word in --*=* | *.*=*) before=${word%%=*}= ;; esac
@@ -41,10 +76,23 @@ _penstock() {
     :files) mapfile -t paths < <(compgen -f -- "${word#"$before"}") ;;
     :folders) mapfile -t paths < <(compgen -d -- "${word#"$before"}") ;;
   esac
-  [ -z "$kind" ] || compopt -o filenames 2>/dev/null
-  for answer in ${paths[@]+"${paths[@]}"}; do
-    answer=$before$answer
-    COMPREPLY+=("${answer#"$kept"}")
+
+  COMPREPLY=()
+  # With -o filenames, Bash itself quotes what it inserts and adds the /. It would take keys for names of files.
+  if [[ ${#candidates[@]} == 0 && $kept == "$before"* ]]; then
+    compopt -o filenames 2>/dev/null
+    for answer in ${paths[@]+"${paths[@]}"}; do
+      answer=$before$answer
+      COMPREPLY+=("${answer#"$kept"}")
+    done
+    return
+  fi
+  for answer in ${candidates[@]+"${candidates[@]}"}; do COMPREPLY+=("${answer#"$kept"}"); done
+  _penstock_add_paths
+  for answer in ${COMPREPLY[@]+"${COMPREPLY[@]}"}; do
+    case $answer in *[=./]) ;; *) return ;; esac
   done
+  compopt -o nospace 2>/dev/null
 }
-complete -F _penstock penstock
+# Bash looks for the last part of the program's path with the quote that ends it.
+complete -F _penstock penstock 'penstock"' "penstock'"

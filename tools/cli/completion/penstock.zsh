@@ -1,10 +1,15 @@
 #compdef penstock
-# Completion of penstock's commands, options, keys and names for Zsh. It is written by: penstock completion zsh
+# Completion of penstock's commands, options, keys and names for Zsh. The command penstock completion zsh prints it.
 
 _penstock() {
   local -a answers whole begun
   local answer word kind=''
-  answers=("${(@f)$("${words[1]/#\~\//$HOME/}" __complete "${(@Q)words[2,CURRENT-1]}" "${(Q)PREFIX}" 2>/dev/null)}")
+  # The program is the one that the line starts, else that of $PATH.
+  local program=${${(Q)words[1]}/#\~\//$HOME/} MATCH MBEGIN MEND
+  local -a match mbegin mend
+  if [[ $program =~ '^\$\{?([A-Za-z_][A-Za-z_0-9]*)\}?(/.*)$' ]] program=${(P)match[1]}$match[2]
+  whence -p -- $program >/dev/null || program=penstock
+  answers=("${(@f)$("$program" __complete "${(@Q)words[2,CURRENT-1]}" "${(Q)PREFIX}" 2>/dev/null)}")
   for answer in $answers; do
     case $answer in
       :files | :folders) kind=$answer ;;
