@@ -48,8 +48,9 @@ ReportJson chart_json(const LineChart& chart) {
 std::string section_html(const std::string& id, const std::string& title,
                          const std::string& content) {
   if (content.empty()) return "";
-  return fmt::format("<section aria-labelledby=\"{0}\">\n<h2 id=\"{0}\">{1}</h2>\n{2}</section>\n",
-                     id, title, content);
+  return fmt::format(
+      "<section aria-labelledby=\"h-{0}\">\n<h2 id=\"h-{0}\">{1}</h2>\n{2}</section>\n", id, title,
+      content);
 }
 
 /// Returns a value as HTML that does not break before "%".

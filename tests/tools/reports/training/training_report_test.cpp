@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
 #include <regex>
 
@@ -88,7 +89,7 @@ TEST(TrainingReport, SectionsFollowWhatIsKnown) {
   ReportedRun run = page_run("outputs/a");
   const std::string without = training_report_of({run});
   for (const char* id : {"data", "incidents", "memory", "timeline", "evaluation"})
-    EXPECT_EQ(without.find("<h2 id=\"" + std::string(id)), std::string::npos) << id;
+    EXPECT_EQ(without.find("<h2 id=\"h-" + std::string(id)), std::string::npos) << id;
   run.incidents = {{.kind = "hang", .message = "rank 3"}};
   run.shares = {{.manifest = "train.jsonl"}};
   run.state = runtime::TrainingState{};
@@ -100,10 +101,25 @@ TEST(TrainingReport, SectionsFollowWhatIsKnown) {
   const std::vector<JudgedResults> results = {{.file = "results.jsonl"}};
   const std::string with = training_report({runs, results});
   for (const char* id : {"data", "incidents", "memory", "timeline", "evaluation"})
-    EXPECT_NE(with.find("<h2 id=\"" + std::string(id)), std::string::npos) << id;
+    EXPECT_NE(with.find("<h2 id=\"h-" + std::string(id)), std::string::npos) << id;
   EXPECT_NE(with.find("pipeline.memory_gib: 512 MiB"), std::string::npos);
   EXPECT_NE(with.find("1f1b, 2 micro-batches on each replica; 7 s in the median"),
             std::string::npos);
+}
+
+/// The page's script finds its data by an id, which no section may have too.
+TEST(TrainingReport, NoTwoElementsShareAnId) {
+  ReportedRun run = page_run("outputs/a");
+  run.incidents = {{.kind = "hang"}};
+  run.shares = {{.manifest = "train.jsonl"}};
+  const std::string page = training_report_of({run});
+  const std::regex id("id=\"([\\w-]+)\"");
+  std::vector<std::string> ids;
+  for (std::sregex_iterator at(page.begin(), page.end(), id), end; at != end; ++at)
+    ids.push_back((*at)[1]);
+  EXPECT_GT(ids.size(), 4u);
+  std::ranges::sort(ids);
+  EXPECT_EQ(std::ranges::adjacent_find(ids), ids.end());
 }
 
 /// A plan file of another version may name a schedule that this one lacks.
