@@ -15,7 +15,7 @@ class ReportedRunTest : public testing::Test {
  protected:
   /// Makes an output folder with this metrics.jsonl.
   std::filesystem::path output(const std::string& metrics) const {
-    const std::filesystem::path made = folder_.path() / "run";
+    std::filesystem::path made = folder_.path() / "run";
     std::filesystem::create_directories(made);
     test::write_file(made / "metrics.jsonl", metrics);
     return made;
