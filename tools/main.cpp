@@ -101,10 +101,10 @@ int penstock_main(int argc, char** argv) {
   app.footer("penstock COMMAND --help explains a command.");
   Run run;
   for (const auto add :
-       {add_plan,  add_train,  add_run,        add_watch,    add_evaluate, add_transcribe,
-        add_align, add_tune,   add_import,     add_export,   add_average,  add_data,
-        add_info,  add_verify, add_bench,      add_schedule, add_profile,  add_search,
-        add_trace, add_probe,  add_completion, add_manual})
+       {add_plan,       add_train, add_run,    add_watch,      add_report,   add_evaluate,
+        add_transcribe, add_align, add_tune,   add_import,     add_export,   add_average,
+        add_data,       add_info,  add_verify, add_bench,      add_schedule, add_profile,
+        add_search,     add_trace, add_probe,  add_completion, add_manual})
     add(app, run);
   set_up_logging();
   if (const int answered = parse(app, argc, argv); answered >= 0) return answered;

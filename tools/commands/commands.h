@@ -16,6 +16,7 @@ void add_plan(CLI::App& app, Run& run);
 void add_train(CLI::App& app, Run& run);
 void add_run(CLI::App& app, Run& run);
 void add_watch(CLI::App& app, Run& run);
+void add_report(CLI::App& app, Run& run);
 void add_probe(CLI::App& app, Run& run);
 void add_evaluate(CLI::App& app, Run& run);
 void add_transcribe(CLI::App& app, Run& run);

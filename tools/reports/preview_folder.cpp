@@ -117,13 +117,12 @@ PreviewFolder::PreviewFolder(std::filesystem::path folder, const configs::Config
                              const PreviewHead& head)
     : folder_(std::move(folder)), config_(config), page_(folder_ / "index.html") {
   constexpr std::string_view kUtterances = "{{utterances}}";
-  const std::string page =
-      partition::assembled_page({preview_page(), preview_style(), preview_script()});
+  const std::string page = partition::assembled_page(
+      {"penstock data preview", preview_page(), preview_style(), preview_script()});
   const std::size_t at = page.find(kUtterances);
-  std::string first = page.substr(0, at);
   rest_ = page.substr(at + kUtterances.size());
-  partition::fill_place(first, "{{data}}", for_script(head_json(config, head)));
-  page_.write(first);
+  partition::fill_place(rest_, "{{data}}", for_script(head_json(config, head)));
+  page_.write(page.substr(0, at));
 }
 
 void PreviewFolder::add(const runtime::PreviewedUtterance& utterance) {

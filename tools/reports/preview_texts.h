@@ -4,8 +4,8 @@
 
 namespace penstock::tools {
 
-/// Return the page of `penstock data preview`, with the places {{style}}, {{script}}, {{data}} and
-/// {{utterances}}, and its own texts for the first two. They are built from tools/reports/preview/.
+/// Return the body of the page of `penstock data preview`, with the place {{utterances}}, and its
+/// own style and script. They are built from tools/reports/preview/.
 std::string_view preview_page();
 std::string_view preview_style();
 std::string_view preview_script();

@@ -5,8 +5,10 @@
 
 #include <algorithm>
 #include <fstream>
+#include <iterator>
 #include <nlohmann/json.hpp>
 #include <optional>
+#include <sstream>
 #include <vector>
 
 #include "base/error.h"
@@ -15,6 +17,7 @@
 #include "base/table.h"
 #include "runtime/supervisor/run_status.h"
 #include "runtime/trainer/metric_record.h"
+#include "tools/reports/training/incidents.h"
 
 namespace penstock::tools {
 namespace {
@@ -24,13 +27,19 @@ using Json = nlohmann::ordered_json;
 constexpr std::streamoff kTail = 1 << 16;  // bytes of a file's end that are read
 constexpr std::size_t kIncidents = 6;
 
-/// Returns the last lines of a file that are JSON objects; none if it is missing. A line may be cut
-/// at the beginning of the tail, or while it is written.
-std::vector<Json> last_objects(const std::filesystem::path& file) {
+/// Returns the end of a file; "" if it is missing.
+std::string tail_text(const std::filesystem::path& file) {
   std::ifstream in(file, std::ios::binary);
   in.seekg(0, std::ios::end);
   const std::streamoff size = in.tellg();
   in.seekg(std::max<std::streamoff>(0, size - kTail));
+  return {std::istreambuf_iterator<char>(in), {}};
+}
+
+/// Returns the last lines of a file that are JSON objects; none if it is missing. A line may be cut
+/// at the beginning of the tail, or while it is written.
+std::vector<Json> last_objects(const std::filesystem::path& file) {
+  std::istringstream in(tail_text(file));
   std::vector<Json> objects;
   for (std::string line; std::getline(in, line);)
     if (Json json = Json::parse(line, nullptr, false); json.is_object())
@@ -89,12 +98,11 @@ std::string rank_table(const runtime::RunStatus& status, std::size_t columns) {
   return '\n' + table_text(rows, columns);
 }
 
-std::string incident_lines(const std::vector<Json>& incidents) {
+std::string incident_lines(const std::vector<RunIncident>& incidents) {
   std::string lines;
   const std::size_t first = incidents.size() > kIncidents ? incidents.size() - kIncidents : 0;
   for (std::size_t i = first; i < incidents.size(); ++i)
-    lines += fmt::format("{} {}: {}\n", field_text(incidents[i], "time"),
-                         field_text(incidents[i], "kind"), field_text(incidents[i], "message"));
+    lines += fmt::format("{} {}: {}\n", incidents[i].time, incidents[i].kind, incidents[i].message);
   return lines.empty() ? "" : "\n" + lines;
 }
 
@@ -130,7 +138,7 @@ std::string run_overview(const std::filesystem::path& output, std::size_t column
       counted(status->stages, "stage"), counted(status->replicas, "replica"),
       fmt::join(status->hosts, ", "), seconds_text(status->up_s), trained);
   return text + training_lines(metrics) + rank_table(*status, columns) +
-         incident_lines(last_objects(output / runtime::kIncidentsFile));
+         incident_lines(parse_incidents(tail_text(output / runtime::kIncidentsFile)));
 }
 
 }  // namespace penstock::tools

@@ -9,6 +9,7 @@
 #include "base/error.h"
 #include "configs/config.h"
 #include "configs/source.h"
+#include "partition/planner/plan/any_plan.h"
 #include "partition/planner/plan/file/plan_source.h"
 
 // A plan file is TOML. Keys without a value in the plan are left out, and the recipe decides about
@@ -135,25 +136,12 @@ void write_plan(const std::filesystem::path& file, const Plan& plan) {
     throw ConfigError("can't write the plan to " + file.string());
 }
 
-// Checks only what a table of the plan would index: the stage of each chunk, and a chunk for each
-// stage. The layers' names need no model to be shown.
 Plan read_any_plan(const std::filesystem::path& file) {
   const auto text = configs::file_text(file);
   if (!text || text->empty())
     throw ConfigError(
         fmt::format("can't read the plan {}: `penstock plan -o` writes plan files", file.string()));
-  PlanSource source = plan_of_toml(*text, file.string());
-  const Plan& plan = source.plan;
-  if (source.faults.empty()) {
-    for (const ChunkPlan& chunk : plan.chunks)
-      if (chunk.stage < 0 || chunk.stage >= plan.stages())
-        source.fault(source.ranks_line, fmt::format("ranks has no row for stage {}", chunk.stage));
-    for (int stage = 0; stage < plan.stages(); ++stage)
-      if (std::ranges::count(plan.chunks, stage, &ChunkPlan::stage) == 0)
-        source.fault(source.ranks_line, fmt::format("stage {} has no [[chunk]]", stage));
-  }
-  if (source.faults.empty()) return plan;
-  throw ConfigError(fmt::format("the plan can't be used:\n  {}", fmt::join(source.faults, "\n  ")));
+  return parse_any_plan(*text, file.string());
 }
 
 }  // namespace penstock::partition

@@ -8,10 +8,13 @@ void fill_place(std::string& page, const std::string& place, std::string_view wi
   page.replace(page.find(place), place.size(), with);
 }
 
+// The body comes last, as it may contain anything.
 std::string assembled_page(const PageTexts& texts) {
-  std::string page(texts.page);
+  std::string page(shared_page());
+  fill_place(page, "{{title}}", texts.title);
   fill_place(page, "{{style}}", std::string(shared_style()).append(texts.style));
   fill_place(page, "{{script}}", std::string(shared_script()).append(texts.script));
+  fill_place(page, "{{body}}", texts.body);
   return page;
 }
 

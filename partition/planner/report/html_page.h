@@ -5,13 +5,13 @@
 
 namespace penstock::partition {
 
-/// The texts of one page, without those that all pages share.
+/// The texts of one page, without those that all pages share. The title and the body are HTML.
 struct PageTexts {
-  std::string_view page, style, script;
+  std::string_view title, body, style, script;
 };
 
-/// Returns a page with styles and scripts, shared ones first, in its places {{style}} and
-/// {{script}}. Its other places stay.
+/// Returns a page with its body, and with styles and scripts, shared ones first. Its place
+/// {{data}}, after the body, and the body's own places stay.
 [[nodiscard]] std::string assembled_page(const PageTexts& texts);
 
 /// Replaces the first occurrence of a place, which the page must have. Call it last for a text that

@@ -4,13 +4,15 @@
 
 namespace penstock::partition {
 
-/// Return the report's page, with the places {{style}}, {{script}} and {{data}}, and its own texts
-/// for the first two. They are built from partition/planner/report/page/.
+/// Return the body of the report's page, and its own style and script. They are built from
+/// partition/planner/report/page/.
 std::string_view report_page();
 std::string_view report_style();
 std::string_view report_script();
 
-/// Return the style and the script that all pages have before their own.
+/// Return what all pages share: the page around their bodies, with the places {{title}}, {{style}},
+/// {{body}}, {{data}} and {{script}}, and the style and the script before their own.
+std::string_view shared_page();
 std::string_view shared_style();
 std::string_view shared_script();
 

@@ -166,7 +166,8 @@ Json to_json(const PlanView& view) {
 }  // namespace
 
 std::string report(const PlanView& view) {
-  std::string page = assembled_page({report_page(), report_style(), report_script()});
+  std::string page =
+      assembled_page({"penstock plan", report_page(), report_style(), report_script()});
   const std::string json = to_json(view).dump(-1, ' ', false, Json::error_handler_t::replace);
   fill_place(page, "{{data}}", json_in_html(json));
   return page;

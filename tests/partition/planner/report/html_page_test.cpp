@@ -10,8 +10,20 @@ namespace penstock::partition {
 namespace {
 
 TEST(HtmlPage, HasSharedTextsBeforeItsOwn) {
-  EXPECT_EQ(assembled_page({"{{style}}|{{script}}|{{data}}", "mine", "own"}),
-            std::string(shared_style()) + "mine|" + std::string(shared_script()) + "own|{{data}}");
+  const std::string page =
+      assembled_page({"A title", "<main>{{mine}}</main>", "own style", "own script"});
+  EXPECT_NE(page.find("<title>A title</title>"), std::string::npos);
+  EXPECT_NE(page.find(std::string(shared_style()) + "own style"), std::string::npos);
+  EXPECT_NE(page.find("<body>\n<main>{{mine}}</main>"), std::string::npos);
+  EXPECT_NE(page.find(std::string(shared_script()) + "own script"), std::string::npos);
+}
+
+/// A page's own places are filled from the last to the first, so {{data}} must follow the body.
+TEST(HtmlPage, KeepsPlacesForItsContent) {
+  const std::string page = assembled_page({"", "{{mine}}", "", ""});
+  EXPECT_LT(page.find("{{mine}}"), page.find("{{data}}"));
+  for (const char* place : {"{{title}}", "{{style}}", "{{script}}", "{{body}}"})
+    EXPECT_EQ(page.find(place), std::string::npos) << place;
 }
 
 TEST(HtmlPage, FillsTheFirstPlaceAlone) {

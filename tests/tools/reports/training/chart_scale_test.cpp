@@ -1,0 +1,91 @@
+#include "tools/reports/training/chart_scale.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+namespace penstock::tools {
+namespace {
+
+std::vector<std::string> labels(const ChartScale& scale) {
+  std::vector<std::string> texts;
+  for (const Tick& tick : scale.ticks()) texts.push_back(tick.label);
+  return texts;
+}
+
+using Texts = std::vector<std::string>;
+
+TEST(ChartScale, RoundsSizesUp) {
+  EXPECT_DOUBLE_EQ(round_size(0.3), 0.5);
+  EXPECT_DOUBLE_EQ(round_size(1), 1);
+  EXPECT_DOUBLE_EQ(round_size(1000), 1000);
+  EXPECT_DOUBLE_EQ(round_size(1001), 2000);
+  EXPECT_DOUBLE_EQ(round_size(5.1e-7), 1e-6);
+}
+
+TEST(ChartScale, LinearTicksAreRoundNumbers) {
+  EXPECT_EQ(labels(ChartScale::linear(0, 43, 5)), (Texts{"0", "10", "20", "30", "40", "50"}));
+  EXPECT_EQ(labels(ChartScale::linear(-0.3, 0.7, 5)),
+            (Texts{"-0.4", "-0.2", "0", "0.2", "0.4", "0.6", "0.8"}));
+  EXPECT_EQ(labels(ChartScale::linear(0, 0.15, 3)), (Texts{"0", "0.05", "0.10", "0.15"}));
+  EXPECT_EQ(labels(ChartScale::linear(0, 1.5e-4, 3)), (Texts{"0", "5e-5", "1e-4", "1.5e-4"}));
+  EXPECT_EQ(labels(ChartScale::linear(0, 25000, 3)), (Texts{"0", "10,000", "20,000", "30,000"}));
+  EXPECT_EQ(labels(ChartScale::linear(0, 4e6, 4)), (Texts{"0", "1 M", "2 M", "3 M", "4 M"}));
+  EXPECT_EQ(labels(ChartScale::linear(0, 2e38, 2)), (Texts{"0", "1e38", "2e38"}));
+}
+
+/// Whatever the values are, they lie within the axis, and its ends are ticks.
+TEST(ChartScale, LinearAxisHoldsItsValues) {
+  for (const double least : {-7.3e-5, -1.0, 0.0, 0.999, 12.7, 3e5})
+    for (const double size : {1e-6, 0.37, 1.0, 99.9, 1e7})
+      for (const int ticks : {2, 3, 5, 8}) {
+        const ChartScale scale = ChartScale::linear(least, least + size, ticks);
+        const auto count = scale.ticks().size();
+        EXPECT_GE(count, 2u);
+        EXPECT_LE(count, static_cast<std::size_t>(ticks) + 2) << least << " " << size;
+        EXPECT_LE(scale.least(), least + 1e-9 * size);
+        EXPECT_GE(scale.most(), least + size * (1 - 1e-9));
+        EXPECT_NEAR(scale.ticks().front().value, scale.least(), 1e-9 * size);
+        EXPECT_NEAR(scale.ticks().back().value, scale.most(), 1e-9 * size);
+      }
+}
+
+TEST(ChartScale, OneValueGetsRoom) {
+  for (const double value : {-3.0, 0.0, 1e-5, 250.0}) {
+    const ChartScale scale = ChartScale::linear(value, value, 5);
+    EXPECT_LT(scale.least(), scale.most());
+    EXPECT_TRUE(std::isfinite(scale.place(value)));
+  }
+}
+
+TEST(ChartScale, StepsKeepTheirEnds) {
+  const ChartScale scale = ChartScale::of_steps(0, 1234, 6);
+  EXPECT_EQ(scale.least(), 0);
+  EXPECT_EQ(scale.most(), 1234);
+  EXPECT_EQ(labels(scale), (Texts{"0", "500", "1,000"}));
+  EXPECT_EQ(labels(ChartScale::of_steps(0, 2, 6)), (Texts{"0", "1", "2"}));
+  EXPECT_EQ(labels(ChartScale::of_steps(0, 0, 6)), (Texts{"0", "1"}));
+}
+
+TEST(ChartScale, LogarithmicTicksAreRoundNumbers) {
+  EXPECT_EQ(labels(ChartScale::logarithmic(2.3, 148, 6)),
+            (Texts{"2", "5", "10", "20", "50", "100", "200"}));
+  EXPECT_EQ(labels(ChartScale::logarithmic(0.02, 90000, 6)), (Texts{"0.01", "1", "100", "10,000"}));
+  EXPECT_EQ(labels(ChartScale::logarithmic(0.02, 90000, 7)),
+            (Texts{"0.01", "0.1", "1", "10", "100", "1,000", "10,000", "100,000"}));
+  EXPECT_LE(ChartScale::logarithmic(1e-12, 1e30, 6).ticks().size(), 7u);
+  EXPECT_EQ(labels(ChartScale::logarithmic(5, 5, 6)), (Texts{"5", "10"}));
+}
+
+TEST(ChartScale, PlacesValuesBetweenItsEnds) {
+  const ChartScale linear = ChartScale::linear(0, 50, 5);
+  EXPECT_DOUBLE_EQ(linear.place(0), 0);
+  EXPECT_DOUBLE_EQ(linear.place(12.5), 0.25);
+  EXPECT_DOUBLE_EQ(linear.place(1e9), 1);
+  const ChartScale ratios = ChartScale::logarithmic(1, 100, 6);
+  EXPECT_DOUBLE_EQ(ratios.place(10), 0.5);
+  EXPECT_DOUBLE_EQ(ratios.place(0), 0);
+}
+
+}  // namespace
+}  // namespace penstock::tools
