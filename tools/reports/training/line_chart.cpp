@@ -78,7 +78,8 @@ std::string line_path(const ChartLine& line, const ChartAxes& axes) {
 }
 
 /// Returns the outline of the bands between the least and the greatest values, a polygon for each
-/// run of columns; "" if all columns hold one value.
+/// run of columns; "" if all columns hold one value. The outline is drawn too, so a column alone is
+/// a vertical line, although its polygon has no area.
 std::string band_path(const ChartLine& line, const ChartAxes& axes) {
   const auto& columns = line.columns;
   if (std::ranges::none_of(columns, [](const CurveColumn& c) { return c.finite > 1; })) return "";

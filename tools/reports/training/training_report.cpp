@@ -219,7 +219,8 @@ std::string training_report(const ReportedRuns& reported) {
   const std::string title = html_text("penstock report: " + page_title(reported.runs));
   std::string page =
       partition::assembled_page({title, training_page(), training_style(), training_script()});
-  // A run's name may hold anything, also a place, so the later place is filled first.
+  // Names of runs are in both texts. HTML holds no place, by html_text(). JSON may hold one, but
+  // the body's own place comes before the data, and the first is filled.
   const ReportJson data{{"charts", charts}};
   partition::fill_place(
       page, "{{data}}",
