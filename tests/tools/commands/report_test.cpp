@@ -110,8 +110,8 @@ TEST_F(Report, SaysThatALineWasTorn) {
   const auto outcome = report({folder_.in("a"), "-o", page()});
   EXPECT_EQ(outcome.code, 0) << outcome.err;
   EXPECT_EQ(outcome.out, folder_.in("a") +
-                             ": The last line of metrics.jsonl is cut off, as it is when a run is "
-                             "killed, and is left out.\n" +
+                             ": The last line of metrics.jsonl is cut off, as it is while a run "
+                             "writes it or after a run was killed, and is left out.\n" +
                              page() + "\n");
 }
 

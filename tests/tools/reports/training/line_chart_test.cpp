@@ -84,6 +84,23 @@ TEST(LineChart, BandKeepsAPeak) {
   EXPECT_NE(bands[0].find(" 14.0L"), std::string::npos);
 }
 
+/// Losses at the ends of what a double holds are drawn, or marked as not finite.
+TEST(LineChart, ExtremeValuesHaveNumbers) {
+  for (const std::vector<double>& values : {std::vector<double>{1.7e308, -1.7e308, 1},
+                                            {5e-324, 5e-324},
+                                            {5e-324, 1},
+                                            {1e300, -1e300, 5e-324}}) {
+    LineChart chart = make_chart({make_line("training", values)});
+    chart.may_be_logarithmic = true;
+    const std::string html = chart_html(chart);
+    EXPECT_EQ(html.find("nan"), std::string::npos) << html;
+    EXPECT_EQ(html.find("inf"), std::string::npos) << html;
+  }
+  const std::string html = chart_html(make_chart({make_line("training", {1.7e308, -1.7e308, 1})}));
+  EXPECT_EQ(paths(html, "fault"),
+            (std::vector<std::string>{"M67.0 2.0l4.5 8h-9zM68.0 2.0l4.5 8h-9z"}));
+}
+
 TEST(LineChart, LinesDifferByMoreThanColour) {
   std::vector<ChartLine> lines;
   for (std::size_t i = 0; i < kLineStyles; ++i)
