@@ -5,8 +5,12 @@
 #include <iostream>
 #include <memory>
 #include <string>
+#include <system_error>
 #include <vector>
 
+#include "base/error.h"
+#include "runtime/checkpoint/output_folder.h"
+#include "runtime/supervisor/run_status.h"
 #include "tools/cli/launch.h"
 #include "tools/cli/options.h"
 #include "tools/cli/output_file.h"
@@ -18,7 +22,8 @@
 // `penstock report` reads the output folders of trainings, also of running ones, and writes one
 // page about them. It changes nothing in the folders.
 //
-// Exit code 2: options, or a page that can't be written. Exit code 3: a file of --results that is
+// Exit code 2: options, a run that is named twice, or a page that can't be written or would replace
+// a file of a run. Exit code 3: a file of --results that is
 // none. Exit code 4: a folder that is no run.
 
 namespace penstock::tools {
@@ -32,10 +37,47 @@ struct ReportOptions {
   bool data = false;
 };
 
+/// Returns a path that all names of a file share, also of one that does not exist yet.
+std::filesystem::path shared_name(const std::filesystem::path& path) {
+  std::error_code error;
+  std::filesystem::path known =
+      std::filesystem::weakly_canonical(std::filesystem::absolute(path), error);
+  if (error) return path;
+  return known.has_filename() ? known : known.parent_path();
+}
+
+/// Raises ConfigError if two names mean one folder.
+void check_outputs_differ(const std::vector<std::filesystem::path>& outputs) {
+  for (std::size_t i = 0; i < outputs.size(); ++i)
+    for (std::size_t k = 0; k < i; ++k)
+      if (shared_name(outputs[i]) == shared_name(outputs[k]))
+        throw ConfigError(fmt::format("OUTPUT: {} and {} are one folder: name each run once",
+                                      outputs[k].string(), outputs[i].string()));
+}
+
+/// Raises ConfigError for a page that would replace a file which a run writes, even if the run has
+/// not written it yet.
+void check_page(const ReportOptions& options) {
+  const std::filesystem::path page = shared_name(options.page);
+  for (const std::filesystem::path& output : options.outputs)
+    for (const char* file : {runtime::kMetricsFile, runtime::kIncidentsFile, runtime::kStatusFile})
+      if (page == shared_name(output / file))
+        throw ConfigError(
+            fmt::format("--output: {} is a file of the run {}: give the page a file of its own",
+                        options.page, output.string()));
+  for (const std::filesystem::path& folder : page.parent_path())
+    if (runtime::step_of_checkpoint(folder.string()))
+      throw ConfigError(
+          fmt::format("--output: {} lies in {}, a checkpoint: write the page to another folder",
+                      options.page, folder.string()));
+}
+
 int run_report(const ReportOptions& options) {
   std::vector<NamedFile> read;
   for (const std::filesystem::path& file : options.results)
     read.push_back({"--results", file.string()});
+  check_outputs_differ(options.outputs);
+  check_page(options);
   check_outputs({{"--output", options.page}}, read);
   std::vector<ReportedRun> runs;
   for (const std::filesystem::path& output : options.outputs)

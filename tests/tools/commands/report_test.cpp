@@ -1,7 +1,9 @@
 #include <gtest/gtest.h>
 
 #include <filesystem>
+#include <map>
 #include <nlohmann/json.hpp>
+#include <utility>
 
 #include "tests/support/runtime/training_folder.h"
 
@@ -20,7 +22,7 @@ class Report : public testing::Test {
     ASSERT_EQ(outcome.code, 0) << outcome.err;
   }
   std::string page() const { return folder_.in("page.html"); }
-  static nlohmann::json data_of(const std::string& page) {
+  static nlohmann::json page_data(const std::string& page) {
     const std::string open = "<script type=\"application/json\" id=\"data\">";
     const std::size_t at = page.find(open) + open.size();
     return nlohmann::json::parse(page.substr(at, page.find("</script", at) - at));
@@ -36,7 +38,7 @@ TEST_F(Report, ShowsWhatATrainingRecorded) {
   EXPECT_EQ(outcome.out, page() + "\n");
   const std::string written = test::read_file(page());
   EXPECT_NE(written.find("<td>6 of 6</td>"), std::string::npos);
-  const nlohmann::json lines = data_of(written)["charts"]["loss"]["lines"];
+  const nlohmann::json lines = page_data(written)["charts"]["loss"]["lines"];
   ASSERT_EQ(lines[0]["columns"].size(), 6u);
   EXPECT_EQ(lines[1]["columns"].size(), 2u);
   for (const auto& [step, hexadecimal] : folder_.record("a").losses) {
@@ -108,8 +110,8 @@ TEST_F(Report, SaysThatALineWasTorn) {
   const auto outcome = report({folder_.in("a"), "-o", page()});
   EXPECT_EQ(outcome.code, 0) << outcome.err;
   EXPECT_EQ(outcome.out, folder_.in("a") +
-                             ": The last line of metrics.jsonl is cut off, as it is when a run is "
-                             "killed, and is left out.\n" +
+                             ": The last line of metrics.jsonl is cut off, as it is while a run "
+                             "writes it or after a run was killed, and is left out.\n" +
                              page() + "\n");
 }
 
@@ -120,6 +122,49 @@ TEST_F(Report, RefusesWhatIsNoRun) {
       << outcome.err;
   EXPECT_EQ(report({folder_.in("elsewhere"), "-o", page()}).code, 4);
   EXPECT_FALSE(std::filesystem::exists(page()));
+}
+
+TEST_F(Report, ReplacesNoFileOfARun) {
+  train("a");
+  const std::string metrics = test::read_file(folder_.in("a/metrics.jsonl"));
+  for (const char* file : {"a/metrics.jsonl", "a/../a/incidents.jsonl", "a/status.json"}) {
+    const auto outcome = report({folder_.in("a"), "-o", folder_.in(file)});
+    EXPECT_EQ(outcome.code, 2);
+    EXPECT_NE(outcome.err.find("is a file of the run"), std::string::npos) << outcome.err;
+  }
+  EXPECT_EQ(test::read_file(folder_.in("a/metrics.jsonl")), metrics);
+  EXPECT_FALSE(std::filesystem::exists(folder_.in("a/incidents.jsonl")));
+  const std::string checkpoint = folder_.in("a/checkpoint-000000006");
+  ASSERT_TRUE(std::filesystem::exists(checkpoint));
+  const auto outcome = report({folder_.in("a"), "-o", checkpoint + "/page.html"});
+  EXPECT_EQ(outcome.code, 2);
+  EXPECT_NE(outcome.err.find("lies in checkpoint-000000006, a checkpoint"), std::string::npos)
+      << outcome.err;
+  EXPECT_FALSE(std::filesystem::exists(checkpoint + "/page.html"));
+}
+
+TEST_F(Report, RefusesARunThatIsNamedTwice) {
+  train("a");
+  const auto outcome = report({folder_.in("a"), folder_.in("a/"), "-o", page()});
+  EXPECT_EQ(outcome.code, 2);
+  EXPECT_NE(outcome.err.find("are one folder: name each run once"), std::string::npos)
+      << outcome.err;
+  EXPECT_FALSE(std::filesystem::exists(page()));
+}
+
+TEST_F(Report, ChangesNothingInTheFolders) {
+  train("a");
+  const auto contents = [&] {
+    std::map<std::string, std::pair<std::string, std::filesystem::file_time_type>> files;
+    for (const auto& entry : std::filesystem::recursive_directory_iterator(folder_.in("a")))
+      files[entry.path()] = {entry.is_regular_file() ? test::read_file(entry.path()) : "",
+                             entry.last_write_time()};
+    return files;
+  };
+  const auto before = contents();
+  ASSERT_GT(before.size(), 2u);
+  ASSERT_EQ(report({folder_.in("a"), "-o", page()}).code, 0);
+  EXPECT_TRUE(contents() == before);
 }
 
 TEST_F(Report, RefusesWrongOptions) {

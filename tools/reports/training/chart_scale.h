@@ -5,6 +5,9 @@
 
 namespace penstock::tools {
 
+/// Numbers of a lesser size are 0 on an axis.
+inline constexpr double kLeastShown = 1e-300;
+
 /// A mark of an axis, with its text.
 struct Tick {
   double value = 0;
@@ -16,12 +19,14 @@ struct Tick {
 class ChartScale {
  public:
   /// Returns an axis of equal steps with at most `ticks` + 1 ticks, which are multiples of 1, 2 or
-  /// 5 times a power of ten. The ends are ticks too. Both values must be finite.
+  /// 5 times a power of ten. The ends are ticks too. Values that nearly agree get an axis that is
+  /// wide enough for short texts. The sizes of both values must be at most 1e300.
   static ChartScale linear(double least, double most, int ticks);
   /// Returns the same for whole numbers, with ends that stay as they are.
   static ChartScale of_steps(double first, double last, int ticks);
   /// Returns an axis of equal ratios with at most `ticks` + 1 ticks. Ends and ticks are 1, 2 or 5
-  /// times a power of ten or, if these are too many, powers of ten. Both values must be positive.
+  /// times a power of ten or, if these are too many, powers of ten. Both values are at least
+  /// kLeastShown.
   static ChartScale logarithmic(double least, double most, int ticks);
 
   double least() const { return least_; }

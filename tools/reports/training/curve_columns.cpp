@@ -7,7 +7,7 @@ namespace penstock::tools {
 namespace {
 
 /// Returns the column of a step, whose steps are as many as those of others, up to one.
-std::int64_t column_of(std::int64_t step, const ColumnGrid& grid) {
+std::int64_t column_index(std::int64_t step, const ColumnGrid& grid) {
   const std::int64_t steps = grid.last - grid.first + 1;
   if (steps <= grid.columns) return step - grid.first;
   const double share = static_cast<double>(step - grid.first) / static_cast<double>(steps);
@@ -16,7 +16,7 @@ std::int64_t column_of(std::int64_t step, const ColumnGrid& grid) {
 
 void add(CurveColumn& column, const CurvePoint& point) {
   column.last = point.step;
-  if (!std::isfinite(point.value)) {
+  if (std::isnan(point.value) || std::abs(point.value) > kMostShown) {
     ++column.not_finite;
     return;
   }
@@ -32,7 +32,7 @@ std::vector<CurveColumn> curve_columns(std::span<const CurvePoint> curve, const 
   std::vector<CurveColumn> columns;
   std::int64_t current = -1;
   for (const CurvePoint& point : curve) {
-    const std::int64_t column = column_of(point.step, grid);
+    const std::int64_t column = column_index(point.step, grid);
     if (column != current) columns.push_back({.first = point.step, .last = point.step});
     current = column;
     add(columns.back(), point);

@@ -6,6 +6,9 @@
 
 namespace penstock::tools {
 
+/// A value of a greater size counts as not finite, so that no sum or difference overflows.
+inline constexpr double kMostShown = 1e300;
+
 /// A point of a curve: a step, and its value, which may be no finite number.
 struct CurvePoint {
   std::int64_t step = 0;
@@ -13,7 +16,7 @@ struct CurvePoint {
   bool operator==(const CurvePoint&) const = default;
 };
 
-/// What a chart shows of the points in one of its columns of pixels.
+/// The points of a curve in one of a chart's columns of pixels, summed up.
 struct CurveColumn {
   std::int64_t first = 0, last = 0;         // steps of its first and last point
   std::int64_t finite = 0, not_finite = 0;  // points

@@ -18,6 +18,8 @@ std::string html_text(std::string_view text) {
       html += "&quot;";
     else if (c == '\'')
       html += "&#39;";
+    else if (c == '{')
+      html += "&#123;";
     else if ((byte < 0x20 && c != '\n' && c != '\t') || byte == 0x7f)
       html += "\xEF\xBF\xBD";
     else

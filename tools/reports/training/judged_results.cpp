@@ -85,6 +85,7 @@ JudgedResults read_judged_results(const std::filesystem::path& file, std::size_t
     const std::string_view line = text.substr(0, end);
     const bool last = end == std::string_view::npos;
     text.remove_prefix(last ? text.size() : end + 1);
+    if (line.find_first_not_of(" \t\r") == std::string_view::npos) continue;
     const JudgedJson json = json_nests_too_deeply(line) ? JudgedJson(JudgedJson::value_t::discarded)
                                                         : JudgedJson::parse(line, nullptr, false);
     if (last && json.is_discarded()) break;

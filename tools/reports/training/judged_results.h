@@ -23,7 +23,7 @@ struct JudgedText {
   EditTally edits = {};
 };
 
-/// What a file of results says.
+/// The contents of a file of results.
 struct JudgedResults {
   std::string file = {};
   EditTally all = {};
@@ -35,8 +35,8 @@ struct JudgedResults {
 
 /// Reads a file that `penstock evaluate --results` wrote, and keeps the `worst` utterances that
 /// have edits. Of equal rates the one with more edits is worse, then the earlier one. DataError,
-/// which names the line, for a file that is missing or has other lines; a last line that is cut off
-/// is left out.
+/// which names the line, for a file that is missing or has other lines. Empty lines, and a last one
+/// that is cut off, are left out.
 [[nodiscard]] JudgedResults read_judged_results(const std::filesystem::path& file,
                                                 std::size_t worst);
 

@@ -21,7 +21,7 @@ constexpr double kLeft = 66, kRight = kLeft + kChartColumns, kTop = 14, kBottom 
 constexpr std::size_t kMarked = 24;  // points of a line that are all marked
 constexpr double kRatio = 20;        // of a logarithmic axis
 
-/// Where a chart's values lie on its canvas.
+/// The axes of a chart, which place its values on its canvas.
 struct ChartAxes {
   ChartScale steps, values;
   double x(double step) const { return kLeft + (kRight - kLeft) * steps.place(step); }
@@ -37,7 +37,7 @@ ChartScale value_scale(const LineChart& chart) {
         most = std::max(most, column.most);
       }
   if (least > most) return ChartScale::linear(0, 1, 5);  // no value is finite
-  if (chart.may_be_logarithmic && least > 0 && most / least >= kRatio)
+  if (chart.may_be_logarithmic && least >= kLeastShown && most / least >= kRatio)
     return ChartScale::logarithmic(least, most, 8);
   if (chart.from_zero) least = std::min(least, 0.0);
   return ChartScale::linear(least, most, 5);
@@ -78,7 +78,8 @@ std::string line_path(const ChartLine& line, const ChartAxes& axes) {
 }
 
 /// Returns the outline of the bands between the least and the greatest values, a polygon for each
-/// run of columns; "" if all columns hold one value.
+/// run of columns; "" if all columns hold one value. The outline is drawn too, so a column alone is
+/// a vertical line, although its polygon has no area.
 std::string band_path(const ChartLine& line, const ChartAxes& axes) {
   const auto& columns = line.columns;
   if (std::ranges::none_of(columns, [](const CurveColumn& c) { return c.finite > 1; })) return "";

@@ -14,7 +14,7 @@ struct ChartLine {
   std::vector<CurveColumn> columns = {};
 };
 
-/// What a chart shows and how.
+/// A chart of lines over steps.
 struct LineChart {
   std::string id;          // of the page's data, a word of letters and hyphens
   std::string title;       // such as "Loss"
@@ -35,8 +35,8 @@ inline constexpr std::size_t kLineStyles = 8;
 /// top mark columns with numbers that are not finite. Lines differ by colour, dashes and marks.
 /// Returns "" if no line has a point.
 ///
-/// The axis is logarithmic if that is allowed and the means are positive and differ by a factor of
-/// 20 or more.
+/// The axis is logarithmic if that is allowed, and the finite values are positive, none of them
+/// less than kLeastShown, and differ by a factor of 20 or more.
 [[nodiscard]] std::string chart_html(const LineChart& chart);
 
 }  // namespace penstock::tools

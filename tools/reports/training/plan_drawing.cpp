@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cstdint>
+#include <iterator>
 
 #include "base/quantities.h"
 #include "partition/planner/plan/plan_schedule.h"
@@ -17,7 +19,7 @@ namespace penstock::tools {
 namespace {
 
 constexpr double kDrawingWidth = 600, kRowLeft = 66;
-constexpr std::size_t kMostPasses = 3000;
+constexpr std::int64_t kMostPasses = 3000;
 constexpr int kMostStages = 64;
 
 struct MemoryKind {
@@ -167,18 +169,17 @@ std::string plan_memory_html(const partition::Plan& plan, double limit) {
 }
 
 std::string plan_timeline_html(const partition::Plan& plan) {
-  const partition::Schedule schedule =
-      partition::schedule_of(plan).of(partition::micro_batches_per_replica(plan));
-  std::size_t passes = 0;
-  for (const auto& rank : schedule.ranks)
-    passes += static_cast<std::size_t>(
-        std::ranges::count_if(rank, [](const auto& a) { return partition::computes(a.kind); }));
+  const partition::RunSchedule lists = partition::schedule_of(plan);
+  const int micro_batches = partition::micro_batches_per_replica(plan);
+  // The passes are counted before their lists are made, which may be long.
+  const std::int64_t passes = std::ssize(lists.chunk_ranks()) * std::int64_t{micro_batches} *
+                              (lists.splits_backward() ? 3 : 2);
   if (passes > kMostPasses || plan.stages() > kMostStages)
     return fmt::format(
         "<p class=\"note\">A step has {} on {}, too many to draw here; penstock plan "
         "--report shows them.</p>\n",
-        counted(static_cast<std::int64_t>(passes), "pass", "passes"),
-        counted(plan.stages(), "stage"));
+        counted(passes, "pass", "passes"), counted(plan.stages(), "stage"));
+  const partition::Schedule schedule = lists.of(micro_batches);
   const partition::Simulation step =
       partition::simulate(schedule, partition::equal_micro_batches(chunk_times(plan, schedule)));
   return "<figure class=\"drawing\">\n" + timeline_svg(step) +

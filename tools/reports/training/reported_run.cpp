@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <system_error>
+
 #include "base/error.h"
 #include "base/file_handle.h"
 #include "base/quantities.h"
@@ -15,6 +17,10 @@ namespace {
 
 /// Returns the text of metrics.jsonl. CheckpointError says why the folder is no run.
 std::string metrics_text(const std::filesystem::path& output) try {
+  std::error_code error;
+  if (std::filesystem::exists(output, error) && !std::filesystem::is_directory(output, error))
+    throw CheckpointError(
+        fmt::format("{} is no folder; name the trainer.output of a training", output.string()));
   return read_file(output / runtime::kMetricsFile);
 } catch (const FileError& error) {
   if (!error.missing()) throw;
@@ -77,16 +83,20 @@ void note_history(ReportedRun& run) {
   if (history.empty()) run.notes.emplace_back("It has recorded no step yet.");
   if (history.torn)
     run.notes.emplace_back(
-        "The last line of metrics.jsonl is cut off, as it is when a run is killed, and is left "
-        "out.");
+        "The last line of metrics.jsonl is cut off, as it is while a run writes it or after a run "
+        "was killed, and is left out.");
   if (history.not_records > 0)
-    run.notes.push_back(fmt::format("{} of metrics.jsonl left out: no records of a training.",
-                                    counted(history.not_records, "line")));
-  if (history.repeated > 0)
     run.notes.push_back(
-        fmt::format("{} of metrics.jsonl replaced by later ones, which repeat their steps after a "
-                    "resumption.",
-                    counted(history.repeated, "line")));
+        history.not_records == 1
+            ? "1 line of metrics.jsonl is left out, as it is no record of a training."
+            : fmt::format("{} lines of metrics.jsonl are left out, as they are no "
+                          "records of a training.",
+                          history.not_records));
+  if (history.repeated > 0)
+    run.notes.push_back(fmt::format(
+        "{} of metrics.jsonl {} replaced by later ones, which repeat their steps after a "
+        "resumption.",
+        counted(history.repeated, "line"), history.repeated == 1 ? "is" : "are"));
 }
 
 }  // namespace

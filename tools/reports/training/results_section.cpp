@@ -72,10 +72,14 @@ std::string results_html(const JudgedResults& results) {
   std::string html = fmt::format("<p class=\"note\">{}: {}.", html_text(results.file),
                                  counted(results.all.utterances, "utterance"));
   if (results.failed > 0) html += fmt::format(" {} failed.", results.failed);
-  html += "</p>\n" + tally_table("", {{"all", results.all}});
+  html += "</p>\n";
+  if (results.all.utterances == 0) return html + "<p class=\"note\">No utterance was judged.</p>\n";
+  html += tally_table("", {{"all", results.all}});
   if (!results.manifests.empty()) html += tally_table("manifest", results.manifests);
   for (const auto& [field, tallies] : results.fields) html += tally_table(field, tallies);
-  if (results.worst.empty()) return html + "<p class=\"note\">No utterance has an error.</p>\n";
+  if (results.all.word_edits == 0)
+    return html + "<p class=\"note\">No utterance has an error.</p>\n";
+  if (results.worst.empty()) return html;
   html += fmt::format("<h3>The {} with most errors for their words</h3>\n<ol class=\"worst\">\n",
                       counted(static_cast<std::int64_t>(results.worst.size()), "utterance"));
   for (const JudgedText& utterance : results.worst) html += utterance_html(utterance);

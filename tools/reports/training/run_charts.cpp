@@ -1,42 +1,61 @@
 #include "tools/reports/training/run_charts.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <functional>
+#include <limits>
+#include <optional>
 #include <utility>
+
+#include "base/quantities.h"
 
 namespace penstock::tools {
 namespace {
 
-using StepValue = std::function<double(const StepRecord&)>;
-using ValidationValue = std::function<double(const ValidationRecord&)>;
+template <typename Record>
+using RecordValue = std::function<std::optional<double>(const Record&)>;
+using StepValue = RecordValue<StepRecord>;
+using ValidationValue = RecordValue<ValidationRecord>;
+
+std::optional<double> percent(std::optional<double> rate) {
+  if (!rate) return std::nullopt;
+  return 100 * *rate;
+}
 
 template <typename Record>
 std::vector<CurveColumn> columns_by(const std::vector<Record>& records,
-                                    const std::function<double(const Record&)>& value,
-                                    const ColumnGrid& grid) {
+                                    const RecordValue<Record>& value, const ColumnGrid& grid) {
   std::vector<CurvePoint> curve;
   curve.reserve(records.size());
-  for (const Record& record : records) curve.push_back({record.step, value(record)});
+  for (const Record& record : records)
+    if (const std::optional<double> number = value(record)) curve.push_back({record.step, *number});
   return curve_columns(curve, grid);
 }
 
-/// Makes charts that all span the same steps.
+/// Makes charts that all span the same steps: from 0 on, or from the first step if that is above a
+/// tenth of the last one, as it is for a run whose earlier metrics lie elsewhere.
 class ChartMaker {
  public:
   explicit ChartMaker(std::span<const ReportedRun> runs) : runs_(runs) {
-    std::int64_t last = 1;
+    std::int64_t first = std::numeric_limits<std::int64_t>::max(), last = 1;
+    const auto span = [&](const auto& records) {
+      if (records.empty()) return;
+      first = std::min(first, records.front().step);
+      last = std::max(last, records.back().step);
+    };
     for (const ReportedRun& run : runs) {
-      if (!run.history.steps.empty()) last = std::max(last, run.history.steps.back().step);
-      if (!run.history.validations.empty())
-        last = std::max(last, run.history.validations.back().step);
+      span(run.history.steps);
+      span(run.history.validations);
     }
-    grid_ = {.first = 1, .last = last, .columns = kChartColumns};
+    begins_late_ = first > 1 && first <= last && first > last / 10;
+    grid_ = {.first = begins_late_ ? first : 1, .last = last, .columns = kChartColumns};
   }
 
   /// Adds lines to a chart, one for each run. A single run's line has the name that is given.
   template <typename Record>
   void add_lines(LineChart& chart, const std::vector<Record> RunHistory::*records,
-                 const std::function<double(const Record&)>& value, const std::string& name) const {
+                 const RecordValue<Record>& value, const std::string& name) const {
     for (const ReportedRun& run : runs_)
       chart.lines.push_back(
           {runs_.size() == 1 ? name : run.name, columns_by(run.history.*records, value, grid_)});
@@ -44,7 +63,7 @@ class ChartMaker {
 
   /// Adds a chart unless none of its lines has a point.
   void add(LineChart chart) {
-    chart.first = 0;
+    chart.first = begins_late_ ? grid_.first : 0;
     chart.last = grid_.last;
     const auto drawn = [](const ChartLine& line) { return !line.columns.empty(); };
     if (std::ranges::any_of(chart.lines, drawn)) charts_.push_back(std::move(chart));
@@ -56,6 +75,7 @@ class ChartMaker {
  private:
   std::span<const ReportedRun> runs_;
   ColumnGrid grid_;
+  bool begins_late_ = false;
   std::vector<LineChart> charts_;
 };
 
@@ -82,8 +102,8 @@ void add_losses(ChartMaker& maker) {
 }
 
 void add_error_rates(ChartMaker& maker) {
-  const ValidationValue wer = [](const ValidationRecord& each) { return 100 * each.wer; };
-  const ValidationValue cer = [](const ValidationRecord& each) { return 100 * each.cer; };
+  const ValidationValue wer = [](const ValidationRecord& each) { return percent(each.wer); };
+  const ValidationValue cer = [](const ValidationRecord& each) { return percent(each.cer); };
   LineChart words{.id = "wer",
                   .title = maker.single() ? "Error rates" : "Word error rate",
                   .note = "of validations",
@@ -103,6 +123,39 @@ void add_error_rates(ChartMaker& maker) {
   maker.add(std::move(characters));
 }
 
+/// Returns the manifests of a run's validations, in the order in which they first occur.
+std::vector<std::string> validated_manifests(const RunHistory& history) {
+  std::vector<std::string> names;
+  for (const ValidationRecord& validation : history.validations)
+    for (const ManifestRecord& each : validation.manifests)
+      if (std::ranges::find(names, each.manifest) == names.end()) names.push_back(each.manifest);
+  return names;
+}
+
+/// Adds a chart with a line for each manifest of the validations, for a single run.
+void add_manifest_rates(ChartMaker& maker, const RunHistory& history) {
+  const std::vector<std::string> names = validated_manifests(history);
+  LineChart chart{.id = "manifest-wer",
+                  .title = "Word error rate of each manifest",
+                  .note = "of validations",
+                  .unit = " %",
+                  .from_zero = true};
+  if (names.size() > kLineStyles)
+    chart.note +=
+        fmt::format(", {} left out",
+                    counted(static_cast<std::int64_t>(names.size() - kLineStyles), "manifest"));
+  for (std::size_t i = 0; i < std::min(names.size(), kLineStyles); ++i)
+    maker.add_lines(chart, &RunHistory::validations,
+                    ValidationValue([&name = names[i]](const ValidationRecord& validation) {
+                      const auto found =
+                          std::ranges::find(validation.manifests, name, &ManifestRecord::manifest);
+                      return found == validation.manifests.end() ? std::nullopt
+                                                                 : percent(found->wer);
+                    }),
+                    names[i]);
+  maker.add(std::move(chart));
+}
+
 void add_step_chart(ChartMaker& maker, LineChart chart, const StepValue& value) {
   maker.add_lines(chart, &RunHistory::steps, value, chart.title);
   maker.add(std::move(chart));
@@ -114,6 +167,7 @@ std::vector<LineChart> run_charts(std::span<const ReportedRun> runs) {
   ChartMaker maker(runs);
   add_losses(maker);
   add_error_rates(maker);
+  if (runs.size() == 1) add_manifest_rates(maker, runs.front().history);
   add_step_chart(maker, {.id = "learning-rate", .title = "Learning rate", .from_zero = true},
                  [](const StepRecord& step) { return step.learning_rate; });
   add_step_chart(maker,

@@ -9,8 +9,10 @@
 namespace penstock::tools {
 
 /// Returns the charts of one or several runs over their steps: losses, error rates, learning rate,
-/// speed, gradient norm. The chart of one run's losses has lines for training and validation;
-/// several runs have a line each, in charts of their own. Charts without points are left out.
+/// throughput, gradient norm, time of a step. A single run has training and validation loss in one
+/// chart, WER and CER in another, and the WER of each manifest of its validations in a third, with
+/// at most kLineStyles lines. Several runs have a chart for each value, with a line for each run.
+/// Charts without points are left out.
 [[nodiscard]] std::vector<LineChart> run_charts(std::span<const ReportedRun> runs);
 
 }  // namespace penstock::tools

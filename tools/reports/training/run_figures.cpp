@@ -17,16 +17,20 @@
 namespace penstock::tools {
 namespace {
 
-constexpr std::size_t kLastSteps = 100;  // whose mean loss is shown
+constexpr std::size_t kLastSteps = 100;  // at most, whose mean loss is shown
 
 std::string count_text(std::int64_t count) { return number_text(static_cast<double>(count)); }
 
-std::string rate_text(double rate) {
-  return std::isfinite(rate) ? fmt::format("{:.2f} %", 100 * rate) : "not finite";
+bool is_finite(std::optional<double> value) { return value && std::isfinite(*value); }
+
+std::string rate_text(std::optional<double> rate) {
+  if (!rate) return "unknown";
+  return std::isfinite(*rate) ? fmt::format("{:.2f} %", 100 * *rate) : "not finite";
 }
 
-std::string loss_text(double loss) {
-  return std::isfinite(loss) ? number_text(loss) : "not finite";
+std::string loss_text(std::optional<double> loss) {
+  if (!loss) return "unknown";
+  return std::isfinite(*loss) ? number_text(*loss) : "not finite";
 }
 
 /// Returns the value of a key of the run's recipe, or "" if it is unknown.
@@ -52,9 +56,9 @@ struct TrainedTime {
 TrainedTime trained_time(const ReportedRun& run) {
   TrainedTime sum;
   for (const StepRecord& step : run.history.steps)
-    if (std::isfinite(step.speed())) {
-      sum.audio += step.audio_seconds;
-      sum.seconds += step.step_seconds;
+    if (is_finite(step.speed())) {
+      sum.audio += *step.audio_seconds;
+      sum.seconds += *step.step_seconds;
     }
   return sum;
 }
@@ -69,28 +73,35 @@ std::string steps_text(const ReportedRun& run) {
   return planned ? fmt::format("{} of {}", done, count_text(*planned)) : done;
 }
 
+/// Returns the mean of the finite losses among the last steps, and how many these are. A skipped
+/// step has none.
 std::string last_losses_text(const ReportedRun& run) {
   const auto& steps = run.history.steps;
-  const std::size_t count = std::min(kLastSteps, steps.size());
-  if (count == 0) return "";
-  double sum = 0;
-  for (std::size_t i = steps.size() - count; i < steps.size(); ++i) sum += steps[i].loss;
-  return loss_text(sum / static_cast<double>(count));
+  if (steps.empty()) return "";
+  std::int64_t finite = 0;
+  double mean = 0;
+  for (std::size_t i = steps.size() - std::min(kLastSteps, steps.size()); i < steps.size(); ++i)
+    if (is_finite(steps[i].loss)) mean += (*steps[i].loss - mean) / static_cast<double>(++finite);
+  if (finite == 0) return "not finite";
+  if (finite == 1) return fmt::format("{}, of one step", loss_text(mean));
+  return fmt::format("{}, mean of {} steps", loss_text(mean), finite);
 }
+
+using ValidationValueField = std::optional<double> ValidationRecord::*;
 
 /// Returns the validation with the lowest finite value, or nothing.
 std::optional<ValidationRecord> best_validation(const ReportedRun& run,
-                                                double ValidationRecord::*value) {
+                                                ValidationValueField value) {
   std::optional<ValidationRecord> best;
   for (const ValidationRecord& each : run.history.validations)
-    if (std::isfinite(each.*value) && (!best || each.*value < *best.*value)) best = each;
+    if (is_finite(each.*value) && (!best || each.*value < *best.*value)) best = each;
   return best;
 }
 
-std::string best_text(const ReportedRun& run, double ValidationRecord::*value) {
+std::string best_text(const ReportedRun& run, ValidationValueField value) {
   const auto best = best_validation(run, value);
   if (!best) return "";
-  const double lowest = *best.*value;
+  const std::optional<double> lowest = *best.*value;
   return fmt::format("{}, step {}",
                      value == &ValidationRecord::loss ? loss_text(lowest) : rate_text(lowest),
                      count_text(best->step));
@@ -145,7 +156,7 @@ std::vector<Figure> figures() {
   return {
       {"steps", steps_text},
       {"epochs begun", epoch_text},
-      {"training loss, mean of the last 100 steps", last_losses_text},
+      {"training loss at the end", last_losses_text},
       {"lowest validation loss",
        [](const ReportedRun& run) { return best_text(run, &ValidationRecord::loss); }},
       {"lowest WER", [](const ReportedRun& run) { return best_text(run, &ValidationRecord::wer); }},
@@ -202,7 +213,8 @@ std::vector<RunRow> run_settings(std::span<const ReportedRun> runs) {
 }
 
 std::string run_headline(const ReportedRun& run) {
-  std::string text = fmt::format("{} steps", steps_text(run));
+  const std::int64_t named = whole_setting(run, "trainer.steps").value_or(last_step(run));
+  std::string text = steps_text(run) + (named == 1 ? " step" : " steps");
   if (const auto best = best_validation(run, &ValidationRecord::wer))
     text += fmt::format("; lowest WER {} at step {}", rate_text(best->wer), count_text(best->step));
   if (const std::string speed = speed_text(run); !speed.empty()) text += "; " + speed;

@@ -20,9 +20,8 @@ struct RunRow {
 [[nodiscard]] std::vector<RunRow> run_figures(std::span<const ReportedRun> runs);
 
 /// Returns the keys of the recipes that differ between runs whose checkpoints state them, in
-/// alphabetical order; for a single run those that differ from their defaults, and
-/// those of its family of models. trainer.output,
-/// which names a run, is left out.
+/// alphabetical order; for a single run those that differ from their defaults, and those of its
+/// family of models. trainer.output, which names a run, is left out.
 [[nodiscard]] std::vector<RunRow> run_settings(std::span<const ReportedRun> runs);
 
 /// Returns one sentence on a run: how far it is, its best validation, and its speed.

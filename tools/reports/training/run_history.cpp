@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <limits>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <utility>
 
 #include "base/json_nesting.h"
@@ -13,10 +14,11 @@ namespace {
 
 using MetricJson = nlohmann::json;
 
-/// Returns a number, or NaN where metrics.jsonl has null or nothing.
-double number_at(const MetricJson& record, const char* key) {
+/// Returns a number, NaN where metrics.jsonl has null, or nothing where it lacks the key.
+std::optional<double> number_at(const MetricJson& record, const char* key) {
   const auto found = record.find(key);
-  if (found != record.end() && found->is_number()) return found->get<double>();
+  if (found == record.end()) return std::nullopt;
+  if (found->is_number()) return found->get<double>();
   return std::numeric_limits<double>::quiet_NaN();
 }
 
@@ -37,11 +39,26 @@ StepRecord step_record(const MetricJson& record) {
           .skipped = skipped != record.end() && *skipped == true};
 }
 
+/// Returns the manifests of a validation. Elements without a name are left out.
+std::vector<ManifestRecord> manifest_records(const MetricJson& record) {
+  std::vector<ManifestRecord> manifests;
+  const auto found = record.find("validation_manifests");
+  if (found == record.end() || !found->is_array()) return manifests;
+  for (const MetricJson& each : *found) {
+    if (!each.is_object()) continue;
+    const auto name = each.find("manifest");
+    if (name != each.end() && name->is_string())
+      manifests.push_back({.manifest = name->get<std::string>(), .wer = number_at(each, "wer")});
+  }
+  return manifests;
+}
+
 ValidationRecord validation_record(const MetricJson& record) {
   return {.step = count_at(record, "step"),
           .loss = number_at(record, "validation_loss"),
           .wer = number_at(record, "validation_wer"),
-          .cer = number_at(record, "validation_cer")};
+          .cer = number_at(record, "validation_cer"),
+          .manifests = manifest_records(record)};
 }
 
 /// Appends a record after dropping those of its step and of later ones. Returns how many it drops.

@@ -2,27 +2,40 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
 namespace penstock::tools {
 
-/// A step of a training, as metrics.jsonl records it. A number that is not finite is NaN.
+/// A step of a training, as metrics.jsonl records it. A number that is not finite is NaN, and one
+/// that the record lacks is empty.
 struct StepRecord {
   std::int64_t step = 0, epoch = 0;
-  double loss = 0, learning_rate = 0, gradient_norm = 0;
-  double audio_seconds = 0, step_seconds = 0;
+  std::optional<double> loss = {}, learning_rate = {}, gradient_norm = {};
+  std::optional<double> audio_seconds = {}, step_seconds = {};
   bool skipped = false;
 
   /// Returns the seconds of audio that were trained in a second.
-  double speed() const { return audio_seconds / step_seconds; }
+  std::optional<double> speed() const {
+    if (!audio_seconds || !step_seconds) return std::nullopt;
+    return *audio_seconds / *step_seconds;
+  }
 };
 
-/// A validation of a training. A number that is not finite is NaN; rates are fractions.
+/// A manifest of a validation, where data.validation names several.
+struct ManifestRecord {
+  std::string manifest = {};
+  std::optional<double> wer = {};  // a fraction; empty: no utterance was judged
+};
+
+/// A validation of a training. A number that is not finite is NaN, and one that the record lacks is
+/// empty. Rates are fractions.
 struct ValidationRecord {
   std::int64_t step = 0;
-  double loss = 0, wer = 0, cer = 0;
+  std::optional<double> loss = {}, wer = {}, cer = {};
+  std::vector<ManifestRecord> manifests = {};
 };
 
 /// The course of a training, by its metrics.jsonl.

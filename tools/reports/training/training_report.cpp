@@ -2,11 +2,11 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <cmath>
 #include <cstdlib>
 #include <nlohmann/json.hpp>
 
+#include "base/averages.h"
 #include "base/error.h"
 #include "base/quantities.h"
 #include "partition/planner/plan/plan_schedule.h"
@@ -147,15 +147,13 @@ std::string timeline_drawing(const partition::Plan& plan) try {
   return fmt::format("<p class=\"note\">It can't be drawn: {}.</p>\n", html_text(error.what()));
 }
 
-/// Returns the median time of a step, or 0 if no step has one.
-double median_step_seconds(const RunHistory& history) {
+/// Returns the median time of a step as a clause, or "" if no step has one.
+std::string median_clause(const RunHistory& history) {
   std::vector<double> seconds;
   for (const StepRecord& step : history.steps)
-    if (std::isfinite(step.step_seconds)) seconds.push_back(step.step_seconds);
-  if (seconds.empty()) return 0;
-  const auto middle = seconds.begin() + static_cast<std::ptrdiff_t>(seconds.size() / 2);
-  std::ranges::nth_element(seconds, middle);
-  return *middle;
+    if (step.step_seconds && std::isfinite(*step.step_seconds))
+      seconds.push_back(*step.step_seconds);
+  return seconds.empty() ? "" : fmt::format("; {} in the median", seconds_text(median(seconds)));
 }
 
 std::string timeline_section(std::span<const ReportedRun> runs) {
@@ -163,11 +161,11 @@ std::string timeline_section(std::span<const ReportedRun> runs) {
   for (const ReportedRun& run : runs) {
     if (!run.plan) continue;
     html += run_heading(runs, run) +
-            fmt::format("<p class=\"note\">{}, {} on each replica; {} in the median.</p>\n",
+            fmt::format("<p class=\"note\">{}, {} on each replica{}.</p>\n",
                         html_text(run.plan->schedule),
                         counted(partition::micro_batches_per_replica(*run.plan), "micro-batch",
                                 "micro-batches"),
-                        seconds_text(median_step_seconds(run.history))) +
+                        median_clause(run.history)) +
             timeline_drawing(*run.plan);
   }
   if (html.empty()) return "";
@@ -183,7 +181,7 @@ std::string results_section(std::span<const JudgedResults> results) {
   return html;
 }
 
-std::string course_section(std::span<const ReportedRun> runs, ReportJson& data) {
+std::string curves_section(std::span<const ReportedRun> runs, ReportJson& data) {
   std::string figures;
   for (const LineChart& chart : run_charts(runs)) {
     data[chart.id] = chart_json(chart);
@@ -202,7 +200,7 @@ std::string settings_section(std::span<const ReportedRun> runs) {
 
 std::string sections_html(const ReportedRuns& reported, ReportJson& charts) {
   const auto& [runs, results] = reported;
-  return head_html(runs) + section_html("course", "Course", course_section(runs, charts)) +
+  return head_html(runs) + section_html("curves", "Curves", curves_section(runs, charts)) +
          section_html("data", "Data", shares_of_runs(runs)) +
          section_html("incidents", "Incidents", incidents_of_runs(runs)) +
          section_html("memory", "Memory", memory_section(runs)) +
@@ -219,7 +217,8 @@ std::string training_report(const ReportedRuns& reported) {
   const std::string title = html_text("penstock report: " + page_title(reported.runs));
   std::string page =
       partition::assembled_page({title, training_page(), training_style(), training_script()});
-  // A run's name may hold anything, also a place, so the later place is filled first.
+  // Names of runs are in both texts. HTML holds no place, by html_text(). JSON may hold one, but
+  // the body's own place comes before the data, and the first is filled.
   const ReportJson data{{"charts", charts}};
   partition::fill_place(
       page, "{{data}}",

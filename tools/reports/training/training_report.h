@@ -8,7 +8,7 @@
 
 namespace penstock::tools {
 
-/// What a report shows: runs, at most kLineStyles, and evaluations of them.
+/// The runs that a report shows, at most kLineStyles, and evaluations of them.
 struct ReportedRuns {
   std::span<const ReportedRun> runs;
   std::span<const JudgedResults> results = {};

@@ -2,7 +2,9 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
+#include <utility>
 
 namespace penstock::tools {
 namespace {
@@ -48,6 +50,55 @@ TEST(ChartScale, LinearAxisHoldsItsValues) {
         EXPECT_NEAR(scale.ticks().front().value, scale.least(), 1e-9 * size);
         EXPECT_NEAR(scale.ticks().back().value, scale.most(), 1e-9 * size);
       }
+}
+
+/// The longest text leaves room for its axis: 58 units, of which a digit takes about 7.
+TEST(ChartScale, NearlyEqualValuesHaveShortTexts) {
+  for (const double size : {1e-9, 0.0123456789, 0.999123, 12.345678, 98765.4321, 999'999.0,
+                            1234567.8, 12345678.9, 1.2345e9, 1.2345e11, 1.2345e15, 1.2345e299})
+    for (const double share : {1e-15, 1e-9, 1e-5, 1e-3})
+      for (const double sign : {-1.0, 1.0}) {
+        const double a = sign * size, b = a * (1 + share);
+        const ChartScale scale = ChartScale::linear(std::min(a, b), std::max(a, b), 5);
+        EXPECT_LE(scale.least(), std::min(a, b) + 1e-12 * size);
+        EXPECT_GE(scale.most(), std::max(a, b) - 1e-12 * size);
+        const Texts texts = labels(scale);
+        EXPECT_GE(texts.size(), 2u);
+        EXPECT_LE(texts.size(), 8u);
+        for (std::size_t i = 0; i < texts.size(); ++i) {
+          EXPECT_LE(std::ranges::count_if(texts[i],
+                                          [](char c) { return c != ',' && c != '.' && c != '-'; }),
+                    8)
+              << texts[i];
+          if (i > 0) {
+            EXPECT_NE(texts[i], texts[i - 1]) << size << " " << share;
+          }
+        }
+      }
+}
+
+/// The greatest and the least values that a curve may have overflow in no difference or step.
+TEST(ChartScale, ExtremeValuesHavePlaces) {
+  constexpr double kTiny = 5e-324, kHuge = 1e300;
+  for (const auto& [least, most] : {std::pair(-kHuge, kHuge),
+                                    {0.0, kTiny},
+                                    {-kTiny, kTiny},
+                                    {kTiny, kTiny},
+                                    {kTiny, 1.0},
+                                    {0.0, 1e-299},
+                                    {kHuge, kHuge},
+                                    {-kHuge, kTiny}}) {
+    const ChartScale scale = ChartScale::linear(least, most, 5);
+    EXPECT_LT(scale.least(), scale.most());
+    for (const double value : {least, most}) {
+      EXPECT_GE(scale.place(value), 0) << least << " " << most;
+      EXPECT_LE(scale.place(value), 1) << least << " " << most;
+    }
+    EXPECT_GE(scale.ticks().size(), 2u);
+    EXPECT_LE(scale.ticks().size(), 8u);
+  }
+  EXPECT_DOUBLE_EQ(ChartScale::logarithmic(1e-300, 1e300, 6).place(1), 0.5);
+  EXPECT_LT(ChartScale::of_steps(1e18, 1e18, 6).place(1e18), 1);
 }
 
 TEST(ChartScale, OneValueGetsRoom) {

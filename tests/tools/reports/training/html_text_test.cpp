@@ -10,6 +10,8 @@ TEST(HtmlText, LeavesNoMarkup) {
             "&lt;b class=&quot;x&quot; id=&#39;y&#39;&gt;Q&amp;A&lt;/b&gt;");
 }
 
+TEST(HtmlText, HoldsNoPlaceOfAPage) { EXPECT_EQ(html_text("{{data}}"), "&#123;&#123;data}}"); }
+
 TEST(HtmlText, KeepsLettersOfAnyScript) {
   EXPECT_EQ(html_text("père 你好\n\t!"), "père 你好\n\t!");
 }

@@ -74,6 +74,10 @@ TEST_F(JudgedResultsTest, LeavesOutATornLastLine) {
   EXPECT_EQ(read(whole + whole.substr(0, 30)).all.utterances, 1);
 }
 
+TEST_F(JudgedResultsTest, SkipsEmptyLines) {
+  EXPECT_EQ(read("\n" + line("a.wav", 1, 4) + "\n \n" + line("b.wav", 0, 4)).all.utterances, 2);
+}
+
 TEST_F(JudgedResultsTest, NamesALineOfAnotherFile) {
   for (const char* wrong : {"{}", "nonsense", R"({"audio_filepath":"a.wav","text":"yes"})",
                             R"({"audio_filepath":3})"}) {

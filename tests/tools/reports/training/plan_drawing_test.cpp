@@ -101,5 +101,11 @@ TEST(PlanDrawing, LongStepsAreNotDrawn) {
   EXPECT_TRUE(bars(html).empty());
 }
 
+/// A list of this many passes fits no memory, so it is never made.
+TEST(PlanDrawing, EndlessStepsAreCountedAlone) {
+  const std::string html = plan_timeline_html(small_plan(4, 2'000'000'000));
+  EXPECT_NE(html.find("A step has 16000000000 passes on 4 stages"), std::string::npos) << html;
+}
+
 }  // namespace
 }  // namespace penstock::tools

@@ -42,6 +42,11 @@ TEST_F(ReportedRunTest, NamesAFolderThatIsMissing) {
             missing + ": there is no such folder; name the trainer.output of a training");
 }
 
+TEST_F(ReportedRunTest, NamesWhatIsNoFolder) {
+  const std::string file = output("") / "metrics.jsonl";
+  EXPECT_EQ(refusal(file), file + " is no folder; name the trainer.output of a training");
+}
+
 TEST_F(ReportedRunTest, NamesAFolderWithoutARun) {
   EXPECT_EQ(refusal(folder_.path()),
             folder_.path().string() +
@@ -70,8 +75,9 @@ TEST_F(ReportedRunTest, NotesWhatWasLeftOut) {
   const std::string step = R"({"step":1,"loss":2})";
   EXPECT_FALSE(noted(read_run(output(step + "\n")), "metrics.jsonl"));
   EXPECT_TRUE(noted(read_run(output(step + "\n{\"st")), "The last line of metrics.jsonl is cut"));
-  EXPECT_TRUE(noted(read_run(output("?\n" + step + "\n")), "1 line of metrics.jsonl left out"));
-  EXPECT_TRUE(noted(read_run(output(step + "\n" + step + "\n")), "1 line of metrics.jsonl repl"));
+  EXPECT_TRUE(noted(read_run(output("?\n" + step + "\n")), "1 line of metrics.jsonl is left out"));
+  EXPECT_TRUE(
+      noted(read_run(output(step + "\n" + step + "\n")), "1 line of metrics.jsonl is repl"));
 }
 
 TEST_F(ReportedRunTest, ADamagedCheckpointIsNoted) {

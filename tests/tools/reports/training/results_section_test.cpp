@@ -36,7 +36,7 @@ TEST(ResultsSection, ShowsRatesAndWorstUtterances) {
 }
 
 TEST(ResultsSection, SaysWhyARecordingIsMissing) {
-  JudgedResults results{.worst = {wrong_text("/nowhere/<x>.wav")}};
+  const JudgedResults results{.all = {1, 1, 2, 5, 10}, .worst = {wrong_text("/nowhere/<x>.wav")}};
   const std::string html = results_html(results);
   EXPECT_NE(html.find("no recording: /nowhere/&lt;x&gt;.wav"), std::string::npos) << html;
   EXPECT_EQ(html.find("<audio"), std::string::npos);
@@ -47,8 +47,24 @@ TEST(ResultsSection, NoErrorsAreSaid) {
             std::string::npos);
 }
 
+TEST(ResultsSection, NothingJudgedIsNoSuccess) {
+  for (const std::int64_t failed : {0, 3}) {
+    const std::string html = results_html({.file = "results.jsonl", .failed = failed});
+    EXPECT_NE(html.find("No utterance was judged."), std::string::npos);
+    EXPECT_EQ(html.find("has an error"), std::string::npos);
+    EXPECT_EQ(html.find("%"), std::string::npos);
+  }
+}
+
+/// With --worst 0 no utterance is shown, and none is said to be without errors.
+TEST(ResultsSection, HiddenErrorsAreNotDenied) {
+  const std::string html = results_html({.all = {3, 2, 9, 4, 30}});
+  EXPECT_EQ(html.find("No utterance"), std::string::npos);
+  EXPECT_EQ(html.find("<h3>"), std::string::npos);
+}
+
 TEST(ResultsSection, FieldsHaveABound) {
-  JudgedResults results;
+  JudgedResults results{.all = {300, 1, 900, 1, 3000}};
   for (int i = 0; i < 300; ++i) results.fields["id"]["v" + std::to_string(i)] = {};
   const std::string html = results_html(results);
   EXPECT_NE(html.find("The first 50 of 300."), std::string::npos);

@@ -33,7 +33,7 @@ TEST(RunFigures, AreThoseOfTheMetrics) {
   const auto rows = run_figures(runs);
   EXPECT_EQ(value(rows, "steps"), "2 of 12,000");
   EXPECT_EQ(value(rows, "epochs begun"), "2");
-  EXPECT_EQ(value(rows, "training loss, mean of the last 100 steps"), "3");
+  EXPECT_EQ(value(rows, "training loss at the end"), "3, mean of 2 steps");
   EXPECT_EQ(value(rows, "lowest validation loss"), "7, step 1");
   EXPECT_EQ(value(rows, "lowest WER"), "50.00 %, step 1");
   EXPECT_EQ(value(rows, "lowest CER"), "12.50 %, step 2");
@@ -45,6 +45,31 @@ TEST(RunFigures, AreThoseOfTheMetrics) {
   EXPECT_EQ(value(rows, "skipped steps"), "no row");
   EXPECT_EQ(run_headline(runs[0]),
             "2 of 12,000 steps; lowest WER 50.00 % at step 1; 10 s of audio a second.");
+}
+
+/// A skipped step among the last hundred has no loss, which leaves the mean of the others.
+TEST(RunFigures, MeanLossLeavesOutSkippedSteps) {
+  ReportedRun run{.name = "a"};
+  for (std::int64_t step = 1; step <= 150; ++step)
+    run.history.steps.push_back({.step = step, .loss = step <= 50 ? 1e9 : 2.5});
+  run.history.steps[120].loss = kNoNumber;
+  EXPECT_EQ(value(run_figures(std::vector{run}), "training loss at the end"),
+            "2.5, mean of 99 steps");
+  run.history.steps = {{.step = 1, .loss = 4}, {.step = 2, .loss = kNoNumber}};
+  EXPECT_EQ(value(run_figures(std::vector{run}), "training loss at the end"), "4, of one step");
+  run.history.steps[0].loss = kNoNumber;
+  EXPECT_EQ(value(run_figures(std::vector{run}), "training loss at the end"), "not finite");
+}
+
+TEST(RunFigures, AreUnknownWhereNothingIsRecorded) {
+  ReportedRun run{.name = "a"};
+  run.history.steps = {{.step = 1, .loss = 4}};
+  run.history.validations = {{.step = 1, .loss = 7}};
+  const auto rows = run_figures(std::vector{run});
+  EXPECT_EQ(value(rows, "last validation"), "loss 7, WER unknown, CER unknown");
+  EXPECT_EQ(value(rows, "lowest WER"), "no row");
+  EXPECT_EQ(value(rows, "throughput"), "no row");
+  EXPECT_EQ(run_headline(run), "1 step.");
 }
 
 TEST(RunFigures, CountWhatWentWrong) {

@@ -52,11 +52,40 @@ TEST(RunHistory, NumbersThatAreNotFiniteAreNaN) {
       parse_history(step_line(1, std::numeric_limits<double>::infinity()) +
                     R"({"step":2,"loss":null,"loss_hex":"nan","skipped":true})" + "\n");
   ASSERT_EQ(history.steps.size(), 2u);
-  EXPECT_TRUE(std::isnan(history.steps[0].loss));
-  EXPECT_TRUE(std::isnan(history.steps[1].loss));
-  EXPECT_TRUE(std::isnan(history.steps[1].speed()));
+  EXPECT_TRUE(std::isnan(history.steps[0].loss.value()));
+  EXPECT_TRUE(std::isnan(history.steps[1].loss.value()));
   EXPECT_FALSE(history.steps[0].skipped);
   EXPECT_TRUE(history.steps[1].skipped);
+}
+
+/// A key that is missing says nothing, while null says that a number was not finite.
+TEST(RunHistory, MissingNumbersAreEmpty) {
+  const RunHistory history = parse_history(
+      "{\"step\":1,\"loss\":2,\"gradient_norm\":null}\n{\"step\":1,\"validation_loss\":3}\n");
+  ASSERT_EQ(history.steps.size(), 1u);
+  EXPECT_TRUE(std::isnan(history.steps[0].gradient_norm.value()));
+  EXPECT_FALSE(history.steps[0].learning_rate);
+  EXPECT_FALSE(history.steps[0].speed());
+  ASSERT_EQ(history.validations.size(), 1u);
+  EXPECT_FALSE(history.validations[0].wer);
+}
+
+TEST(RunHistory, HasTheManifestsOfValidations) {
+  const RunHistory history =
+      parse_history(R"({"step":1,"validation_loss":3,"validation_manifests":[)"
+                    R"({"manifest":"a.jsonl","utterances":20,"wer":0.125,"cer":0.02},)"
+                    R"({"manifest":"b.jsonl","utterances":0},{"wer":1},7]})"
+                    "\n"
+                    R"({"step":2,"validation_loss":3,"validation_manifests":"a"})"
+                    "\n");
+  ASSERT_EQ(history.validations.size(), 2u);
+  const auto& manifests = history.validations[0].manifests;
+  ASSERT_EQ(manifests.size(), 2u);
+  EXPECT_EQ(manifests[0].manifest, "a.jsonl");
+  EXPECT_EQ(manifests[0].wer, 0.125);
+  EXPECT_EQ(manifests[1].manifest, "b.jsonl");
+  EXPECT_FALSE(manifests[1].wer);
+  EXPECT_TRUE(history.validations[1].manifests.empty());
 }
 
 TEST(RunHistory, LeavesOutATornLine) {

@@ -23,7 +23,8 @@ for (const picture of document.querySelectorAll("svg[data-chart]")) {
   rule.setAttribute("class", "rule");
   picture.append(rule);
   picture.onpointermove = (event) => {
-    const x = event.offsetX * picture.viewBox.baseVal.width / picture.clientWidth;
+    const box = picture.getBoundingClientRect();
+    const x = (event.clientX - box.left) * picture.viewBox.baseVal.width / box.width;
     const inside = x >= left && x <= right;
     rule.setAttribute("d", inside ? `M${x.toFixed(1)} ${top}V${bottom}` : "");
     const step = chart.first + (x - left) / (right - left) * (chart.last - chart.first);
