@@ -160,9 +160,7 @@ std::vector<Key> data_keys(DataConfig& d) {
       Key("data.share_by", &d.share_by, one_of({"hours", "utterances"}),
           "what shares of several manifests count"),
       Key("data.validation", &d.validation, anything(),
-          "manifest to validate on, or several, whose error rates are also reported for each; "
-          "empty: no "
-          "validation"),
+          "manifest to validate on, or several, with the rates of each; empty: no validation"),
       Key("data.bad_utterances", &d.bad_utterances, one_of({"refuse", "skip"}),
           "what to do with utterances that can't be used"),
       Key("data.min_seconds", &d.min_seconds, at_least(0),
@@ -180,9 +178,7 @@ std::vector<Key> data_keys(DataConfig& d) {
           "micro_batches, of which one or both may then be left out. Without both, a plan divides "
           "the step, or micro-batches are equal, of at most 32 s. 0: they say it."),
       Key("data.short_first", &d.short_first, at_least(-1),
-          "how many micro-batches of its shortest utterances the first epoch begins with, sorted "
-          "by "
-          "length; -1: all"),
+          "micro-batches of its shortest utterances that begin the first epoch; -1: all"),
       Key("data.speeds", &d.speeds, between(kSlowestSpeed, kFastestSpeed),
           "speed factors, one sampled for each utterance and epoch"),
       Key("data.failing_utterances", &d.failing_utterances, between(0, 1),
