@@ -1,7 +1,6 @@
 #include "configs/source.h"
 
 #include <fmt/format.h>
-#include <fmt/ostream.h>
 #include <toml++/toml.h>
 
 #include <algorithm>
@@ -9,6 +8,7 @@
 
 #include "configs/named_keys.h"
 #include "configs/toml_check.h"
+#include "configs/toml_line.h"
 #include "configs/value.h"
 
 // Values from a TOML file and from the command line become one form, plain text, so that a key is
@@ -19,23 +19,6 @@
 
 namespace penstock::configs {
 namespace {
-
-/// Returns the value as TOML has it after "=". It is formatted as the only entry of a table, whose
-/// key is then cut off.
-template <class Node>
-std::string as_written(const Node& node) {
-  const toml::table holder{{"v", node}};
-  const std::string text = fmt::format("{}", fmt::streamed(holder));  // "v = <value>"
-  return text.substr(text.find('=') + 2);
-}
-
-/// Returns the list as it is written after "=", whatever form the file uses: tables of
-/// [[data.train]] stand in braces.
-std::string as_written(toml::array list) {
-  for (toml::node& item : list)
-    if (toml::table* const table = item.as_table()) table->is_inline(true);
-  return as_written<toml::array>(list);
-}
 
 /// Returns the list as plain text, or nothing unless all items are numbers or all are names.
 std::optional<std::string> list_text(const toml::array& list) {
@@ -83,7 +66,7 @@ Setting setting_of(std::string key, const toml::node& node, const std::string& n
   } else {
     setting.kind = Setting::Kind::other;
   }
-  node.visit([&](const auto& n) { setting.shown = as_written(n); });
+  setting.shown = toml_line(node);
   return setting;
 }
 

@@ -1,5 +1,4 @@
 #include <fmt/format.h>
-#include <fmt/ostream.h>
 #include <toml++/toml.h>
 
 #include <algorithm>
@@ -10,6 +9,7 @@
 
 #include "base/name_match.h"
 #include "configs/toml_check.h"
+#include "configs/toml_line.h"
 #include "partition/planner/cluster/cluster_file.h"
 #include "partition/planner/cluster/file/cluster_source.h"
 
@@ -83,17 +83,9 @@ class Keys {
       source_.fault(line_of(table_), fmt::format("{}{} is missing", where_, key));
     return node;
   }
-  /// Adds a fault that shows the value as the file has it. The value is formatted as the only entry
-  /// of a table, whose key is then cut off.
+  /// Adds a fault that shows the value as the file has it.
   void expect(const toml::node& node, std::string_view key, const std::string& what) {
-    std::string shown = "a table";
-    if (!node.is_table()) {
-      node.visit([&](const auto& value) {
-        const toml::table holder{{"v", value}};
-        shown = fmt::format("{}", fmt::streamed(holder));
-      });
-      shown = shown.substr(shown.find('=') + 2);
-    }
+    const std::string shown = node.is_table() ? "a table" : configs::toml_line(node);
     source_.fault(line_of(node),
                   fmt::format("{}{} = {}, but it takes {}", where_, key, shown, what));
   }
