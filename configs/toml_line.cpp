@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <fmt/ostream.h>
 #include <fmt/ranges.h>
+#include <toml++/toml.h>
 
 #include <string_view>
 #include <vector>
@@ -20,7 +21,7 @@ std::string key_text(const toml::key& key) {
 }
 
 /// Returns the shortest decimal form that is no whole number's. toml++ writes 0.1 with 17 digits.
-std::string number_text(double number) {
+std::string float_text(double number) {
   const std::string text = fmt::format("{}", number);
   return text.find_first_of(".en") == std::string::npos ? text + ".0" : text;  // also of inf, nan
 }
@@ -43,7 +44,7 @@ std::string toml_line(const toml::node& value) {
       items.push_back(fmt::format("{} = {}", key_text(key), toml_line(item)));
     return in_brackets('{', items, '}');
   }
-  if (value.is_floating_point()) return number_text(*value.value<double>());
+  if (value.is_floating_point()) return float_text(*value.value<double>());
   toml::table holder;
   holder.insert("v", value);
   const std::string text = fmt::format("{}", fmt::streamed(holder));  // "v = VALUE"

@@ -1,8 +1,10 @@
 #pragma once
 
-#include <toml++/toml.h>
-
 #include <string>
+
+namespace toml::inline v3 {
+class node;  // of toml++ 3
+}
 
 namespace penstock::configs {
 

@@ -1,6 +1,7 @@
 #include "configs/toml_line.h"
 
 #include <gtest/gtest.h>
+#include <toml++/toml.h>
 
 #include <string>
 
