@@ -2,17 +2,15 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <ranges>
 
 namespace penstock::tools {
 namespace {
 
 std::vector<std::string> split(std::string_view text, char separator) {
   std::vector<std::string> parts;
-  for (std::size_t begin = 0; begin <= text.size();) {
-    const std::size_t end = std::min(text.find(separator, begin), text.size());
-    parts.emplace_back(text.substr(begin, end - begin));
-    begin = end + 1;
-  }
+  for (const auto part : std::views::split(text, separator))
+    parts.emplace_back(part.begin(), part.end());
   return parts;
 }
 

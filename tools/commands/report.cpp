@@ -23,8 +23,8 @@
 // page about them. It changes nothing in the folders.
 //
 // Exit code 2: options, a run that is named twice, or a page that can't be written or would replace
-// a file of a run. Exit code 3: a file of --results that is
-// none. Exit code 4: a folder that is no run.
+// a file of a run. Exit code 3: a file of --results that is none. Exit code 4: a folder that is no
+// run.
 
 namespace penstock::tools {
 namespace {

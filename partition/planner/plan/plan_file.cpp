@@ -3,8 +3,6 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include <algorithm>
-
 #include "base/atomic_file.h"
 #include "base/error.h"
 #include "configs/config.h"

@@ -89,7 +89,7 @@ TEST(RunCharts, ManyManifestsAreLeftOut) {
   EXPECT_EQ(charts[2].note, "of validations, 3 manifests left out");
 }
 
-/// What is not recorded is neither a point nor a number that is not finite.
+/// A number that no line records has no point, and no mark of a number that is not finite.
 TEST(RunCharts, MissingNumbersAreNoPoints) {
   ReportedRun run = measured_curves("a");
   for (StepRecord& step : run.history.steps) step.learning_rate.reset();
