@@ -79,6 +79,19 @@ void check_within(const std::string& file) {
         fmt::format("names '{}', which is no file within the checkpoint's folder", file));
 }
 
+/// Throws CheckpointError if a count is written with a fraction or an exponent, such as 1e99: to
+/// convert one that is too large is undefined. The state of the loss scale and the best values are
+/// no counts. `name` is the key of `json`, or of the list that it is in.
+void check_counts(const nlohmann::json& json, const std::string& name) {
+  if (name == "loss_scale" || name == "best_value" || name == "value") return;
+  if (json.is_number_float())
+    throw CheckpointError(fmt::format("its {} is {}, expected a whole number", name, json.dump()));
+  if (json.is_array())
+    for (const auto& element : json) check_counts(element, name);
+  if (json.is_object())
+    for (const auto& [key, value] : json.items()) check_counts(value, key);
+}
+
 void check_nesting(std::string_view text) {
   if (json_nests_too_deeply(text))
     throw CheckpointError(fmt::format("its values nest deeper than {}", kDeepestNesting));
@@ -175,7 +188,9 @@ std::string to_text(const ShardIndex& index) try {
 
 ShardIndex parse_shard_index(std::string_view text) try {
   check_nesting(text);
-  return Json::parse(text).get<ShardIndex>();
+  const Json json = Json::parse(text);
+  check_counts(json, "index");
+  return json.get<ShardIndex>();
 } catch (const Json::exception& error) {
   throw CheckpointError(fmt::format("not the index of a shard: {}", error.what()));
 }
@@ -215,6 +230,7 @@ Manifest parse_manifest(std::string_view text) try {
     throw CheckpointError(
         fmt::format("of version {} of the format, but this penstock reads version {}",
                     json.at("version").dump(), kVersion));
+  check_counts(json, "manifest");
   Manifest manifest{json.at("state").get<TrainingState>(),
                     json.at("shards").get<std::vector<ShardIndex>>(),
                     json.value("kept", std::vector<KeptFile>())};

@@ -5,6 +5,7 @@
 #include <limits>
 
 #include "base/error.h"
+#include "runtime/checkpoint/hash.h"
 #include "tests/support/system/temporary_folder.h"
 
 namespace penstock::runtime {
@@ -36,6 +37,13 @@ Manifest example() {
                       {{"w", layers::DType::bf16, {3, 5}, 2, 15, 64, 90, std::string(32, 'b')}}}};
   manifest.files = {{"huggingface/config.json", 12, std::string(32, 'c')}};
   return manifest;
+}
+
+/// Returns the text with the hash that its contents have.
+std::string with_hash(std::string text) {
+  const std::size_t digits = text.find("\"hash\": \"") + 9;
+  text.replace(digits, 32, 32, '0');
+  return text.replace(digits, 32, xxh3_128(text));
 }
 
 TEST(Manifest, ReadsBackEqual) {
@@ -120,6 +128,29 @@ TEST(Manifest, RejectsNumbersAndTextsThatJsonLacks) {
   manifest = example();
   manifest.state.config = {{"data.train", "\xff"}};
   EXPECT_THROW((void)to_text(manifest), CheckpointError);
+}
+
+// To convert 1e99 to an integer is undefined, and 8.5 bytes are no bytes.
+TEST(Manifest, RefusesCountsWithFractionsAndExponents) {
+  const std::string whole = to_text(Manifest{});
+  EXPECT_NO_THROW((void)parse_manifest(with_hash(whole)));
+  for (const char* number : {"1e99", "-1e99", "0.5", "0.0"}) {
+    std::string text = whole;
+    const std::string before = "\"step\": 0";
+    text.replace(text.find(before), before.size(), std::string("\"step\": ") + number);
+    EXPECT_THROW((void)parse_manifest(with_hash(text)), CheckpointError) << number;
+  }
+}
+
+TEST(ShardIndexText, RefusesCountsWithExponents) {
+  const std::string message = test::message_of<CheckpointError>([] {
+    (void)parse_shard_index(R"({"bytes": 1e99, "file": "a", "header_hash": "", "pieces": []})");
+  });
+  EXPECT_EQ(message, "its bytes is 1e+99, expected a whole number");
+  EXPECT_THROW(
+      (void)parse_shard_index(
+          R"({"bytes": 1, "file": "a", "header_hash": "", "pieces": [{"full_shape": [1e99]}]})"),
+      CheckpointError);
 }
 
 TEST(ShardIndexText, RefusesWhatNestsTooDeeply) {
